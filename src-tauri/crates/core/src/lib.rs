@@ -1,1 +1,26 @@
-//! placeholder
+//! Types, job format, next-fire maths and decisions of Rouse.
+//!
+//! Everything here is a value or a pure function: no IO, no clock, no async runtime. `now` always comes in as an
+//! argument, so that a year of somebody's mornings can be replayed in a test within a second. Port traits
+//! (`Clock`, `Tool`) are declared here and implemented in the rooms around it.
+
+pub mod time;
+pub mod id;
+pub mod json_fields;
+pub mod schedule;
+pub mod job;
+pub mod run;
+pub mod slots;
+pub mod decide;
+pub mod delivery;
+pub mod event;
+pub mod message;
+pub mod model;
+pub mod tool;
+pub mod policy;
+pub mod turn;
+
+pub use id::{DeliveryId, JobId, RunId, SessionKey};
+pub use job::Job;
+pub use run::{Outcome, Run, RunState, RunTrigger};
+pub use time::{Clock, UnixMs};

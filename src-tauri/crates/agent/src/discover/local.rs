@@ -1,0 +1,157 @@
+//! Model servers on this computer.
+//!
+//! Each is asked for its list of models at its usual port, all at once and for a moment only: a server on this
+//! computer that needs longer than that to list its models is not ready to work either.
+
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use serde_json::Value;
+
+use super::{FoundIn, FoundModel};
+use crate::provider::{ProviderConfig, ProviderKind};
+
+/// How long all of this may take.
+const ANSWER_FOR: Duration = Duration::from_millis(800);
+
+/// The most bytes of a list of models.
+const LIST_BYTES: usize = 4 << 20;
+
+/// Where to look on this computer; `None` looks nowhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalAddresses {
+    /// Ollama.
+    pub ollama: Option<String>,
+    /// LM Studio.
+    pub lm_studio: Option<String>,
+    /// llama.cpp's `llama-server`.
+    pub llama_cpp: Option<String>,
+}
+
+impl Default for LocalAddresses {
+    /// The ports that these servers use when nobody says otherwise.
+    fn default() -> Self {
+        Self {
+            ollama: Some("http://127.0.0.1:11434".to_owned()),
+            lm_studio: Some("http://127.0.0.1:1234".to_owned()),
+            llama_cpp: Some("http://127.0.0.1:8080".to_owned()),
+        }
+    }
+}
+
+impl LocalAddresses {
+    /// Nowhere.
+    #[must_use]
+    pub const fn nowhere() -> Self {
+        Self { ollama: None, lm_studio: None, llama_cpp: None }
+    }
+}
+
+/// A kind of server: how it lists its models, and how to read that list. A list in another shape is another program.
+struct Server {
+    name: &'static str,
+    title: &'static str,
+    list_path: &'static str,
+    read: fn(&Value) -> Option<Vec<String>>,
+}
+
+const OLLAMA: Server = Server { name: "ollama", title: "Ollama", list_path: "/api/tags", read: read_ollama };
+const LM_STUDIO: Server =
+    Server { name: "lmstudio", title: "LM Studio", list_path: "/api/v0/models", read: read_lm_studio };
+const LLAMA_CPP: Server = Server { name: "llamacpp", title: "llama.cpp", list_path: "/v1/models", read: read_llama_cpp };
+
+/// The servers that answer, in the order of preference.
+pub(super) async fn find(addresses: &LocalAddresses) -> Vec<FoundModel> {
+    // Plain HTTP to this computer: no proxy sees it, and no answer leads elsewhere.
+    let http = reqwest::Client::builder()
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .timeout(ANSWER_FOR)
+        .build();
+    let Ok(http) = http else {
+        tracing::warn!("no HTTP client could be made; local model servers are not looked for");
+        return Vec::new();
+    };
+    let (ollama, lm_studio, llama_cpp) = tokio::join!(
+        OLLAMA.ask(&http, addresses.ollama.as_deref()),
+        LM_STUDIO.ask(&http, addresses.lm_studio.as_deref()),
+        LLAMA_CPP.ask(&http, addresses.llama_cpp.as_deref()),
+    );
+    [ollama, lm_studio, llama_cpp].into_iter().flatten().collect()
+}
+
+impl Server {
+    async fn ask(&self, http: &reqwest::Client, address: Option<&str>) -> Option<FoundModel> {
+        let address = address?.trim_end_matches('/');
+        let list = get_json(http, &format!("{address}{}", self.list_path)).await?;
+        let offers = (self.read)(&list)?;
+        let model = offers.first()?.clone();
+        Some(FoundModel {
+            label: format!("{} on this computer ({model})", self.title),
+            source: FoundIn::ThisComputer,
+            provider: ProviderConfig {
+                name: self.name.to_owned(),
+                kind: ProviderKind::OpenAiChat,
+                base_url: format!("{address}/v1"),
+                model,
+                api_key: None,
+            },
+            offers,
+        })
+    }
+}
+
+/// The document at `url`; none when nobody answers, which is the usual case.
+async fn get_json(http: &reqwest::Client, url: &str) -> Option<Value> {
+    let response = http.get(url).send().await.ok()?;
+    if !response.status().is_success() {
+        return None;
+    }
+    let mut body = Vec::new();
+    let mut pieces = response.bytes_stream();
+    while let Some(piece) = pieces.next().await {
+        body.extend_from_slice(&piece.ok()?);
+        if body.len() > LIST_BYTES {
+            return None;
+        }
+    }
+    serde_json::from_slice(&body).ok()
+}
+
+/// Ollama: the newest first. A model that only makes embeddings cannot chat.
+fn read_ollama(list: &Value) -> Option<Vec<String>> {
+    let models = list.get("models")?.as_array()?;
+    Some(models.iter().filter_map(|model| text(model, "name")).filter(|name| can_chat(name)).collect())
+}
+
+/// LM Studio: the models that are loaded first, because loading one takes a while.
+fn read_lm_studio(list: &Value) -> Option<Vec<String>> {
+    let models = list.get("data")?.as_array()?;
+    // Its own API tells what each model is for; the OpenAI format, which many programs serve, does not.
+    let mut chatting: Vec<(bool, String)> = Vec::new();
+    for model in models {
+        let kind = text(model, "type")?;
+        if matches!(kind.as_str(), "llm" | "vlm") {
+            let loaded = text(model, "state").as_deref() == Some("loaded");
+            chatting.push((loaded, text(model, "id")?));
+        }
+    }
+    chatting.sort_by_key(|(loaded, _)| !loaded);
+    Some(chatting.into_iter().map(|(_, id)| id).collect())
+}
+
+/// llama.cpp signs its models; port 8080 belongs to many programs.
+fn read_llama_cpp(list: &Value) -> Option<Vec<String>> {
+    let models = list.get("data")?.as_array()?;
+    let own = models.iter().all(|model| text(model, "owned_by").as_deref() == Some("llamacpp"));
+    own.then(|| models.iter().filter_map(|model| text(model, "id")).filter(|name| can_chat(name)).collect())
+}
+
+fn text(value: &Value, key: &str) -> Option<String> {
+    value.get(key)?.as_str().map(str::to_owned)
+}
+
+fn can_chat(model: &str) -> bool {
+    let model = model.to_ascii_lowercase();
+    !["embed", "minilm", "rerank", "bge-"].iter().any(|word| model.contains(word))
+}

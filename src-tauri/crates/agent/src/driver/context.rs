@@ -1,0 +1,58 @@
+//! What a model is told at the start of a run.
+//!
+//! The standing instructions are files in `prompts/`. The time stands in the task and not in the instructions: there a
+//! provider can keep what does not change, and here the transcript says when each run was.
+
+use rouse_core::job::AgentTurn;
+use rouse_core::message::Message;
+use rouse_core::policy::ToolPolicy;
+use rouse_core::run::Run;
+use rouse_core::tool::{ToolContext, ToolSpec};
+use rouse_core::{Job, UnixMs};
+
+use crate::gate::Gate;
+
+const UNATTENDED: &str = include_str!("../../prompts/unattended.md");
+const TOOLS: &str = include_str!("../../prompts/tools.md");
+const NO_TOOLS: &str = include_str!("../../prompts/no_tools.md");
+
+/// A slot this late is worth a word: the person expected the run at another time.
+const LATE_MS: i64 = 60_000;
+
+/// The standing instructions of a job.
+pub(super) fn job_prompt(turn: &AgentTurn) -> String {
+    format!("{UNATTENDED}{}", if uses_tools(turn) { TOOLS } else { NO_TOOLS })
+}
+
+/// The tools that a job's model is offered. Without tools there is no `complete_run` either: many local models refuse
+/// a request that names any.
+pub(super) fn offered(gate: &Gate, turn: &AgentTurn) -> Vec<ToolSpec> {
+    if uses_tools(turn) { gate.tools().offered(&ToolPolicy { allow: turn.tools.clone() }) } else { Vec::new() }
+}
+
+fn uses_tools(turn: &AgentTurn) -> bool {
+    turn.use_tools != Some(false)
+}
+
+/// The task of one run.
+pub(super) fn task(run: &Run, job: &Job, turn: &AgentTurn, context: &ToolContext, files: &[String]) -> Message {
+    let mut text = format!("[cron:{}] {}: {}\n\n{}", job.id, job.name, turn.message, time_line(run, context));
+    for file in files {
+        text.push_str("\n\n");
+        text.push_str(file);
+    }
+    Message::User { text }
+}
+
+/// When it is, and when it should have been.
+pub(super) fn time_line(run: &Run, context: &ToolContext) -> String {
+    let now = in_words(context.clock.now(), context.zone);
+    match run.slot_at.filter(|_| run.late_by_ms().is_some_and(|late| late > LATE_MS)) {
+        Some(slot) => format!("It is {now}. This run was due {} and is late.", in_words(slot, context.zone)),
+        None => format!("It is {now}."),
+    }
+}
+
+fn in_words(at: UnixMs, zone: chrono_tz::Tz) -> String {
+    format!("{} ({zone})", at.to_utc().with_timezone(&zone).format("%A, %-d %B %Y, %H:%M"))
+}

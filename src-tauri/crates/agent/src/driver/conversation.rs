@@ -1,0 +1,251 @@
+//! One run's conversation with a model: the loop around the turn machine.
+//!
+//! Owns the order of things (journal, ask, journal; gate, effect, next call) and the ends that the machine does not
+//! know: a cancelled run, a provider that fails, a journal that cannot be written.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rouse_core::delivery::{Channel, NewDelivery};
+use rouse_core::message::{Message, ModelAnswer, ToolCallRequest};
+use rouse_core::model::{Delta, ModelRequest, ProviderError};
+use rouse_core::policy::ToolPolicy;
+use rouse_core::run::{Outcome, Usage};
+use rouse_core::tool::{ToolContext, ToolEffect, ToolOutput, ToolSpec};
+use rouse_core::turn::{Next, Turn, TurnLimits};
+use rouse_core::DeliveryId;
+use rouse_store::{NewStep, StepEnd, StepKind, StepStatus, StoreError};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::{AgentDriver, cancelled, not_written};
+use crate::gate::{Called, GateError};
+use crate::models::ChosenModel;
+use crate::retry::wait_before_next;
+
+/// Everything that stays the same while a run talks.
+pub(super) struct Conversation<'r> {
+    pub(super) driver: &'r AgentDriver,
+    pub(super) model: &'r ChosenModel,
+    pub(super) system: String,
+    pub(super) offered: Vec<ToolSpec>,
+    pub(super) policy: ToolPolicy,
+    pub(super) limits: TurnLimits,
+    pub(super) max_tokens: Option<u32>,
+    pub(super) context: &'r ToolContext,
+    pub(super) cancel: &'r CancellationToken,
+}
+
+/// A conversation that has ended.
+pub(super) struct Conducted {
+    pub(super) outcome: Outcome,
+    /// What was said in this run, the task included.
+    pub(super) said: Vec<Message>,
+}
+
+/// An end that the turn machine does not know.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum End {
+    #[error("the run was cancelled")]
+    Cancelled,
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<GateError> for End {
+    fn from(error: GateError) -> Self {
+        match error {
+            GateError::Cancelled => Self::Cancelled,
+            GateError::Journal(error) => Self::Store(error),
+        }
+    }
+}
+
+/// The outcome of a run that ended before its conversation began.
+pub(super) fn ended_early(end: &End) -> Outcome {
+    match end {
+        End::Cancelled => cancelled(),
+        End::Provider(error) => Outcome { may_pass: error.may_pass(), ..Outcome::failed(error.to_string()) },
+        End::Store(error) => not_written(error),
+    }
+}
+
+impl Conducted {
+    /// The outcome, once it is known whether the transcript was stored.
+    pub(super) fn outcome_after(self, stored: Result<(), StoreError>) -> Outcome {
+        match stored {
+            Ok(()) => self.outcome,
+            Err(error) => {
+                let Outcome { usage, model, .. } = self.outcome;
+                // Its calls were made; another attempt would make them again.
+                Outcome { usage, model, may_pass: false, ..not_written(&error) }
+            }
+        }
+    }
+}
+
+impl Conversation<'_> {
+    /// Talks until the run is over.
+    pub(super) async fn conduct(&self, history: Vec<Message>, task: Message) -> Conducted {
+        let before = history.len();
+        let mut turn = Turn::new(history.into_iter().chain([task]).collect(), self.limits);
+        let mut next = Next::AskModel;
+        let outcome = loop {
+            let step = match next {
+                Next::Finish(outcome) => break *outcome,
+                Next::AskModel => self.ask(&turn).await.map(|answer| turn.answered(answer)),
+                Next::CallTools(calls) => self.call_all(calls).await.map(|results| turn.called(results)),
+            };
+            match step {
+                Ok(following) => next = following,
+                Err(end) => {
+                    let model = turn.model().map_or_else(|| self.model.model.clone(), str::to_owned);
+                    break Outcome { usage: turn.usage(), model: Some(model), ..ended_early(&end) };
+                }
+            }
+        };
+        Conducted { outcome, said: turn.messages()[before..].to_vec() }
+    }
+
+    /// One turn of the model, in the journal from its beginning to its end.
+    async fn ask(&self, turn: &Turn) -> Result<ModelAnswer, End> {
+        let driver = self.driver;
+        let step = NewStep {
+            run_id: self.context.run_id.clone(),
+            kind: StepKind::ModelTurn,
+            name: self.model.model.clone(),
+            repeatable: true,
+            input: json!({"provider": self.model.provider.name(), "messages": turn.messages().len()}),
+        };
+        let seq = driver.store.begin_step(&step, driver.clock.now()).await?;
+        let began = driver.clock.monotonic();
+        let answered = self.ask_patiently(turn).await;
+        let took = driver.clock.monotonic().saturating_sub(began).as_millis();
+        let end = StepEnd { duration_ms: i64::try_from(took).ok(), ..end_of(&answered) };
+        driver.store.end_step(&self.context.run_id, seq, &end, driver.clock.now()).await?;
+        answered
+    }
+
+    /// Asks, and asks again where that may help and nothing was shown yet.
+    async fn ask_patiently(&self, turn: &Turn) -> Result<ModelAnswer, End> {
+        let shown = AtomicBool::new(false);
+        let on_delta = |delta: Delta| {
+            shown.store(true, Ordering::Relaxed);
+            (self.driver.observer)(&self.context.run_id, &delta);
+        };
+        for attempt in 1.. {
+            let asking = self.model.provider.stream(self.request(turn), &on_delta);
+            let error = match self.cancel.run_until_cancelled(asking).await {
+                None => return Err(End::Cancelled),
+                Some(Ok(answer)) => return Ok(answer),
+                Some(Err(error)) => error,
+            };
+            let Some(wait) = wait_before_next(attempt, &error, shown.load(Ordering::Relaxed)) else {
+                return Err(End::Provider(error));
+            };
+            tracing::info!(run = %self.context.run_id, attempt, ?wait, %error, "asking the model again");
+            if self.cancel.run_until_cancelled((self.driver.pause)(wait)).await.is_none() {
+                return Err(End::Cancelled);
+            }
+        }
+        unreachable!("the loop counts up until it returns")
+    }
+
+    fn request(&self, turn: &Turn) -> ModelRequest {
+        ModelRequest {
+            model: self.model.model.clone(),
+            system: self.system.clone(),
+            messages: turn.messages().to_vec(),
+            tools: self.offered.clone(),
+            max_tokens: self.max_tokens,
+        }
+    }
+
+    /// Calls the tools in order. What is asked for after the run was ended is not carried out.
+    async fn call_all(&self, calls: Vec<ToolCallRequest>) -> Result<Vec<(ToolCallRequest, ToolOutput)>, End> {
+        let mut results = Vec::with_capacity(calls.len());
+        let mut over = false;
+        for call in calls {
+            let told = if over {
+                ToolOutput::error("Not carried out: complete_run had ended the run before.")
+            } else {
+                let called = self.call(&self.policy, &call).await?;
+                over = matches!(called.output.effect, Some(ToolEffect::Complete { .. }));
+                called.told
+            };
+            results.push((call, told));
+        }
+        Ok(results)
+    }
+
+    async fn call(&self, policy: &ToolPolicy, call: &ToolCallRequest) -> Result<Called, End> {
+        if self.cancel.is_cancelled() {
+            return Err(End::Cancelled);
+        }
+        let called = self.driver.gate.call(policy, call, self.context, self.cancel).await?;
+        if let Some(ToolEffect::Notify { title, body }) = &called.output.effect {
+            self.notify(called.step, title.as_deref(), body).await?;
+        }
+        Ok(called)
+    }
+
+    /// Puts a notification into the outbox under a key made of the run and the step, so that it is there once.
+    async fn notify(&self, step: u32, title: Option<&str>, body: &str) -> Result<(), End> {
+        let run = &self.context.run_id;
+        let id = DeliveryId::new(format!("{run}-{step}"));
+        if self.driver.store.delivery(&id).await?.is_some() {
+            return Ok(());
+        }
+        let delivery = NewDelivery {
+            id,
+            channel: Channel::Notification,
+            to: None,
+            title: title.unwrap_or(&self.context.job_name).to_owned(),
+            body: body.to_owned(),
+        };
+        Ok(self.driver.store.enqueue_delivery(Some(run), &delivery, self.driver.clock.now()).await?)
+    }
+
+    /// The files that the job puts into its context, read through the gate like everything else.
+    pub(super) async fn read_context_files(&self, paths: &[String]) -> Result<Vec<String>, End> {
+        let policy = ToolPolicy { allow: Some(vec!["read_file".to_owned()]) };
+        let mut files = Vec::with_capacity(paths.len());
+        for (number, path) in paths.iter().enumerate() {
+            let request = ToolCallRequest {
+                id: format!("context-{number}"),
+                tool: "read_file".to_owned(),
+                arguments: json!({ "path": path }),
+            };
+            let called = self.call(&policy, &request).await?;
+            files.push(format!("{path}:\n{}", called.told.text()));
+        }
+        Ok(files)
+    }
+}
+
+/// How a model's turn stands in the journal.
+fn end_of(answered: &Result<ModelAnswer, End>) -> StepEnd {
+    let failed = |output: Value| StepEnd {
+        status: StepStatus::Failed,
+        output: Some(output),
+        is_error: false,
+        usage: Usage::default(),
+        duration_ms: None,
+    };
+    match answered {
+        Ok(answer) => StepEnd {
+            status: StepStatus::Finished,
+            output: Some(said(answer)),
+            usage: answer.usage,
+            ..failed(Value::Null)
+        },
+        Err(end) => failed(json!({ "error": end.to_string() })),
+    }
+}
+
+fn said(answer: &ModelAnswer) -> Value {
+    let calls: Vec<Value> =
+        answer.calls().map(|call| json!({"tool": call.tool, "arguments": call.arguments})).collect();
+    json!({"text": answer.text(), "calls": calls, "model": answer.model})
+}

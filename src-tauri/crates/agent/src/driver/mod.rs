@@ -1,0 +1,163 @@
+//! The driver: carries out what the turn machine of `core` decides.
+//!
+//! Owns the three ways in: a job's turn, a turn of the main session, and a single tool call. It puts the context
+//! together, asks the model, sends calls through the gate, journals every step and stores the transcript, also of a run
+//! that failed. It refuses to decide how a run may end (`core::turn`), whether it may be retried, and who is told
+//! (the scheduler). It answers with an outcome whatever happens; a run never ends in silence.
+//!
+//! One could get it wrong by waiting for something without the cancellation token beside it, or by returning early
+//! without storing what was said.
+
+mod context;
+mod conversation;
+mod history;
+mod main_turn;
+mod tool_call;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rouse_core::job::{AgentTurn, ScheduleSpec};
+use rouse_core::model::Delta;
+use rouse_core::policy::ToolPolicy;
+use rouse_core::run::{Outcome, Run};
+use rouse_core::tool::{BoxFuture, ToolContext};
+use rouse_core::turn::TurnLimits;
+use rouse_core::{Clock, Job, RunId, RunState, SessionKey};
+use rouse_store::{Store, StoreError};
+use tokio_util::sync::CancellationToken;
+
+use crate::gate::Gate;
+use crate::models::ChosenModel;
+use conversation::Conversation;
+
+/// Told about every piece of an answer on its way.
+pub type Observer = Arc<dyn Fn(&RunId, &Delta) + Send + Sync>;
+
+/// Waits for a while; a test replaces it with one that remembers.
+type Pause = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
+
+/// The most model turns that a setting can ask for.
+const MOST_STEPS: u32 = 50;
+
+/// What runs have in common.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentSettings {
+    /// The folder that file tools may see, and where HEARTBEAT.md is.
+    pub workspace: PathBuf,
+    /// Most model turns of one run when the job names none (`MAX_MULTI_ACT_STEPS`).
+    pub max_steps: u32,
+}
+
+/// The driver. Cheap to make anew when a setting changes.
+#[derive(Clone)]
+pub struct AgentDriver {
+    store: Store,
+    gate: Arc<Gate>,
+    clock: Arc<dyn Clock>,
+    settings: AgentSettings,
+    observer: Observer,
+    pause: Pause,
+}
+
+/// Said when there is nobody to ask.
+const NO_MODEL: &str = "No model is set up. Start Ollama or LM Studio on this computer, or add a provider under Settings.";
+
+impl AgentDriver {
+    /// A driver over `store` and `gate`.
+    #[must_use]
+    pub fn new(
+        store: Store,
+        gate: Arc<Gate>,
+        clock: Arc<dyn Clock>,
+        settings: AgentSettings,
+        observer: Observer,
+    ) -> Self {
+        Self { store, gate, clock, settings, observer, pause: Arc::new(|wait| Box::pin(wait_for(wait))) }
+    }
+
+    /// Carries out an `agentTurn` of `job` in its own session.
+    pub async fn run_turn(
+        &self,
+        run: &Run,
+        job: &Job,
+        turn: &AgentTurn,
+        model: Option<ChosenModel>,
+        cancel: &CancellationToken,
+    ) -> Outcome {
+        let Some(model) = model else { return Outcome::failed(NO_MODEL) };
+        let session = SessionKey::of_job(&job.id);
+        let context = self.tool_context(run, Some(job));
+        let conversation = Conversation {
+            driver: self,
+            model: &model,
+            system: context::job_prompt(turn),
+            offered: context::offered(&self.gate, turn),
+            policy: ToolPolicy { allow: turn.tools.clone() },
+            limits: self.limits(turn.max_steps, job),
+            max_tokens: turn.max_tokens,
+            context: &context,
+            cancel,
+        };
+        let opened = async {
+            let history = history::of_session(&self.store, &session, &run.id).await?;
+            let files = conversation.read_context_files(&turn.context_paths).await?;
+            Ok((history, context::task(run, job, turn, &context, &files)))
+        };
+        let (history, task) = match opened.await {
+            Ok(opened) => opened,
+            Err(end) => return conversation::ended_early(&end),
+        };
+        let conducted = conversation.conduct(history, task).await;
+        let stored = self.store.append_messages(&session, Some(&run.id), &conducted.said, self.clock.now()).await;
+        conducted.outcome_after(stored)
+    }
+
+    fn limits(&self, wanted_steps: Option<u32>, job: &Job) -> TurnLimits {
+        TurnLimits {
+            max_steps: self.max_steps(wanted_steps),
+            max_tokens: job.policies.budget.as_ref().and_then(|budget| budget.tokens_per_run),
+        }
+    }
+
+    fn max_steps(&self, wanted: Option<u32>) -> u32 {
+        wanted.unwrap_or(self.settings.max_steps).clamp(1, MOST_STEPS)
+    }
+
+    fn tool_context(&self, run: &Run, job: Option<&Job>) -> ToolContext {
+        ToolContext {
+            run_id: run.id.clone(),
+            job_id: run.job_id.clone(),
+            job_name: run.job_name.clone(),
+            workspace: self.settings.workspace.clone(),
+            clock: Arc::clone(&self.clock),
+            zone: job.and_then(zone_of).unwrap_or_else(|| self.clock.zone()),
+        }
+    }
+}
+
+/// The zone that a job's schedule names.
+fn zone_of(job: &Job) -> Option<chrono_tz::Tz> {
+    match &job.schedule.spec {
+        ScheduleSpec::Cron { tz, .. } => tz.parse().ok(),
+        _ => None,
+    }
+}
+
+/// A run that was cancelled, with what it cost until then.
+fn cancelled() -> Outcome {
+    Outcome { reason: Some("cancelled".to_owned()), ..Outcome::of(RunState::Cancelled) }
+}
+
+/// A run that stopped because Rouse could not write down what it did.
+fn not_written(error: &StoreError) -> Outcome {
+    tracing::error!(%error, "a run stopped because the store failed");
+    let why = if error.is_full() { "the disk is full or cannot be written".to_owned() } else { error.to_string() };
+    Outcome { may_pass: true, ..Outcome::failed(format!("The run could not be recorded: {why}.")) }
+}
+
+#[expect(clippy::disallowed_methods, reason = "waiting before a provider is asked again is the work itself")]
+async fn wait_for(wait: Duration) {
+    tokio::time::sleep(wait).await;
+}

@@ -1,0 +1,132 @@
+//! A `toolCall` job: one call through the gate, without a model.
+//!
+//! Owns the result as data (the next run is compared with it) and as words (the person reads it). A notification that
+//! the tool asks for becomes the run's own result, so that it is announced once and by the job's policy.
+
+use rouse_core::Job;
+use rouse_core::job::ToolCall;
+use rouse_core::message::ToolCallRequest;
+use rouse_core::policy::ToolPolicy;
+use rouse_core::run::{Outcome, Run};
+use rouse_core::tool::{Completion, ToolEffect};
+use rouse_core::RunState;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::{AgentDriver, cancelled, not_written};
+use crate::gate::{Called, GateError};
+
+/// The most characters of a summary.
+const SUMMARY: usize = 2_000;
+
+/// The most bytes of a result that are kept as they are.
+const RESULT_BYTES: usize = 64 << 10;
+
+impl AgentDriver {
+    /// Carries out the `toolCall` of `job`.
+    pub async fn run_tool_call(&self, run: &Run, job: &Job, call: &ToolCall, cancel: &CancellationToken) -> Outcome {
+        if cancel.is_cancelled() {
+            return cancelled();
+        }
+        let context = self.tool_context(run, Some(job));
+        let policy = ToolPolicy { allow: Some(vec![call.tool.clone()]) };
+        let request =
+            ToolCallRequest { id: "call".to_owned(), tool: call.tool.clone(), arguments: call.arguments.clone() };
+        match self.gate.call(&policy, &request, &context, cancel).await {
+            Ok(called) => self.outcome_of(&call.tool, called),
+            Err(GateError::Cancelled) => cancelled(),
+            Err(GateError::Journal(error)) => not_written(&error),
+        }
+    }
+
+    fn outcome_of(&self, tool: &str, called: Called) -> Outcome {
+        if called.output.is_error {
+            let repeatable = self.gate.tools().get(tool).is_some_and(|tool| tool.spec().repeatable);
+            let error = shortened(&called.output.text());
+            return Outcome { may_pass: called.reached_tool && repeatable, ..Outcome::failed(error) };
+        }
+        let outcome = match called.output.effect {
+            Some(ToolEffect::Complete { outcome: Completion::Failed, summary }) => Outcome::failed(summary),
+            Some(ToolEffect::Complete { outcome: Completion::NothingToReport, .. }) => {
+                Outcome::of(RunState::NothingToReport)
+            }
+            Some(ToolEffect::Complete { outcome: Completion::Report, summary }) => Outcome::succeeded(summary),
+            Some(ToolEffect::Notify { title, body }) => {
+                Outcome::succeeded(title.map_or(body.clone(), |title| format!("{title}: {body}")))
+            }
+            None => Outcome::succeeded(shortened(&in_words(&called.output.value))),
+        };
+        Outcome { result: Some(kept(called.output.value)), ..outcome }
+    }
+}
+
+/// A result for people: a text as it is, an object line by line.
+fn in_words(value: &Value) -> String {
+    match value {
+        Value::Object(fields) => {
+            let lines: Vec<String> = fields.iter().map(|(key, value)| format!("{key}: {}", one_line(value))).collect();
+            lines.join("\n")
+        }
+        Value::Array(items) => {
+            let lines: Vec<String> = items.iter().map(one_line).collect();
+            lines.join("\n")
+        }
+        other => one_line(other),
+    }
+}
+
+fn one_line(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => "nothing".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+fn shortened(text: &str) -> String {
+    let text = text.trim();
+    match text.char_indices().nth(SUMMARY) {
+        Some((end, _)) => format!("{} …", &text[..end]),
+        None if text.is_empty() => "Done.".to_owned(),
+        None => text.to_owned(),
+    }
+}
+
+/// A result to compare the next one with. A large one is kept as its beginning and a fingerprint of the whole, so that
+/// a change anywhere in it is still a change.
+fn kept(value: Value) -> Value {
+    let text = value.to_string();
+    if text.len() <= RESULT_BYTES {
+        return value;
+    }
+    let beginning = &text[..text.floor_char_boundary(RESULT_BYTES)];
+    let fingerprint = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    Value::String(format!("{beginning}\n… ({} bytes in all, fingerprint {fingerprint:016x})", text.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn results_read_well() {
+        assert_eq!(in_words(&json!("Hello.")), "Hello.");
+        assert_eq!(in_words(&json!({"status": 200, "body": "ok", "note": null})), "status: 200\nbody: ok\nnote: nothing");
+        assert_eq!(in_words(&json!(["a", {"b": 1}])), "a\n{\"b\":1}");
+        assert_eq!(shortened("  "), "Done.");
+        assert_eq!(shortened(&"é".repeat(3_000)).chars().count(), SUMMARY + 2);
+    }
+
+    #[test]
+    fn a_change_far_inside_a_large_result_is_still_a_change() {
+        let large = |last: &str| kept(Value::String(format!("{}{last}", "x".repeat(100_000))));
+        assert_eq!(large("a"), large("a"));
+        assert_ne!(large("a"), large("b"));
+        assert!(large("a").to_string().len() < 70_000);
+        assert_eq!(kept(json!({"a": 1})), json!({"a": 1}));
+    }
+}

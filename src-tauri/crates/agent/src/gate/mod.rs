@@ -1,0 +1,223 @@
+//! The gate: the one place through which every tool call passes, from a model's turn and from a `toolCall` job alike.
+//!
+//! schema → policy → rate limit → journal → call → journal, and on the way back the cap and the fence. Whatever is
+//! refused is told to the model as an error that it may mend, and journalled like a call. Only a journal that cannot
+//! be written and a cancelled run end more than the call: what is not journalled does not happen.
+//!
+//! One could get it wrong by calling a tool from anywhere else. The type `ApprovedCall` stands against that: only
+//! `core::policy` makes one, and only for arguments that were checked here.
+
+mod fence;
+mod limits;
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use rouse_core::message::ToolCallRequest;
+use rouse_core::policy::{ApprovedCall, ToolPolicy, Verdict};
+use rouse_core::run::Usage;
+use rouse_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
+use rouse_core::{Clock, RunId};
+use rouse_store::{NewStep, StepEnd, StepKind, StepStatus, Store, StoreError};
+use tokio_util::sync::CancellationToken;
+
+use crate::registry::ToolRegistry;
+use fence::TOLD_BYTES;
+use limits::CallLimits;
+
+/// The gate. Cheap to share, never to copy: the limits count over all runs.
+pub struct Gate {
+    tools: ToolRegistry,
+    limits: CallLimits,
+    store: Store,
+    clock: Arc<dyn Clock>,
+    call_for: Duration,
+}
+
+/// A call that went through the gate, allowed or refused.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Called {
+    /// Its number in the run's journal.
+    pub step: u32,
+    /// What the tool answered; the refusal when it was not called.
+    pub output: ToolOutput,
+    /// The same as a model is told it: capped, and fenced when it comes from outside.
+    pub told: ToolOutput,
+    /// Whether the tool itself answered.
+    pub reached_tool: bool,
+}
+
+/// Why the gate let nothing through at all.
+#[derive(Debug, thiserror::Error)]
+pub enum GateError {
+    /// The journal cannot be written.
+    #[error("journalling a tool call")]
+    Journal(#[from] StoreError),
+    /// The run was cancelled while the tool worked.
+    #[error("the run was cancelled")]
+    Cancelled,
+}
+
+/// How a call ended.
+enum Ending {
+    Answered(ToolOutput),
+    TimedOut,
+    Panicked,
+    Cancelled,
+}
+
+impl Gate {
+    /// A gate over `tools`. One call may take `call_for`.
+    #[must_use]
+    pub fn new(tools: ToolRegistry, store: Store, clock: Arc<dyn Clock>, call_for: Duration) -> Self {
+        let limits = CallLimits::new(tools.specs(), &clock);
+        Self { tools, limits, store, clock, call_for }
+    }
+
+    /// The tools behind it.
+    #[must_use]
+    pub const fn tools(&self) -> &ToolRegistry {
+        &self.tools
+    }
+
+    /// Lets one call through, or refuses it in words.
+    ///
+    /// # Errors
+    /// When the journal cannot be written, or `cancel` is cancelled while the tool works.
+    pub async fn call(
+        &self,
+        policy: &ToolPolicy,
+        request: &ToolCallRequest,
+        context: &ToolContext,
+        cancel: &CancellationToken,
+    ) -> Result<Called, GateError> {
+        let judged = self.judge(policy, request);
+        let step = self.begin(request, judged.as_ref().ok().map(|(tool, _)| tool.spec()), &context.run_id).await?;
+        match judged {
+            Ok((tool, call)) => self.carry_out(tool.as_ref(), call, step, context, cancel).await,
+            Err(reason) => {
+                let output = ToolOutput::error(reason);
+                let end = end_of(StepStatus::Failed, &output, 0);
+                self.store.end_step(&context.run_id, step, &end, self.clock.now()).await?;
+                Ok(Called { step, told: output.clone(), output, reached_tool: false })
+            }
+        }
+    }
+
+    /// schema → policy → rate limit.
+    fn judge(
+        &self,
+        policy: &ToolPolicy,
+        request: &ToolCallRequest,
+    ) -> Result<(Arc<dyn Tool>, ApprovedCall), String> {
+        let name = &request.tool;
+        let Some(entry) = self.tools.entry(name) else {
+            let offered: Vec<String> = self.tools.offered(policy).into_iter().map(|spec| spec.name).collect();
+            return Err(format!("There is no tool called {name}. The tools of this run are: {}.", offered.join(", ")));
+        };
+        if let Some(complaints) = entry.complaints(&request.arguments) {
+            let schema = &entry.tool.spec().parameters;
+            return Err(format!(
+                "The arguments of {name} do not fit.\n{complaints}\nCall it again with one JSON object of this schema: {schema}"
+            ));
+        }
+        let call = match policy.judge(entry.tool.spec(), request.arguments.clone()) {
+            Verdict::Allowed(call) => call,
+            Verdict::Denied(reason) => return Err(reason),
+        };
+        self.limits.take(name).map_err(|wait| {
+            let seconds = wait.as_secs() + 1;
+            format!("{name} was called too often. It may be called again in {seconds} seconds; go on without it.")
+        })?;
+        Ok((Arc::clone(&entry.tool), call))
+    }
+
+    async fn begin(&self, request: &ToolCallRequest, tool: Option<&ToolSpec>, run: &RunId) -> Result<u32, StoreError> {
+        let step = NewStep {
+            run_id: run.clone(),
+            kind: StepKind::ToolCall,
+            // What was refused did nothing, so doing it again is harmless.
+            repeatable: tool.is_none_or(|spec| spec.repeatable),
+            name: request.tool.chars().take(200).collect(),
+            input: fence::journalled(&request.arguments),
+        };
+        self.store.begin_step(&step, self.clock.now()).await
+    }
+
+    async fn carry_out(
+        &self,
+        tool: &dyn Tool,
+        call: ApprovedCall,
+        step: u32,
+        context: &ToolContext,
+        cancel: &CancellationToken,
+    ) -> Result<Called, GateError> {
+        let began = self.clock.monotonic();
+        let ending = self.bounded(tool, call, context, cancel).await;
+        let took = i64::try_from(self.clock.monotonic().saturating_sub(began).as_millis()).unwrap_or(i64::MAX);
+        let cancelled = matches!(ending, Ending::Cancelled);
+        let (status, output) = self.outcome(tool.spec(), ending);
+        self.store.end_step(&context.run_id, step, &end_of(status, &output, took), self.clock.now()).await?;
+        if cancelled {
+            return Err(GateError::Cancelled);
+        }
+        let told = told(tool.spec(), &output);
+        Ok(Called { step, output, told, reached_tool: true })
+    }
+
+    /// The call with its limits: a run that is cancelled, a tool that takes too long or falls over.
+    async fn bounded(
+        &self,
+        tool: &dyn Tool,
+        call: ApprovedCall,
+        context: &ToolContext,
+        cancel: &CancellationToken,
+    ) -> Ending {
+        let calling = AssertUnwindSafe(tool.call(call, context)).catch_unwind();
+        let timed = tokio::time::timeout(self.call_for, calling);
+        match cancel.run_until_cancelled(timed).await {
+            None => Ending::Cancelled,
+            Some(Err(_)) => Ending::TimedOut,
+            Some(Ok(Err(_))) => Ending::Panicked,
+            Some(Ok(Ok(output))) => Ending::Answered(output),
+        }
+    }
+
+    fn outcome(&self, spec: &ToolSpec, ending: Ending) -> (StepStatus, ToolOutput) {
+        // A tool that was stopped on its way may have done its work; only for a repeatable one that does not matter.
+        let stopped = if spec.repeatable { StepStatus::Failed } else { StepStatus::Unknown };
+        let doubt = if spec.repeatable { "" } else { " It may have done its work all the same." };
+        let name = &spec.name;
+        match ending {
+            Ending::Answered(output) if output.is_error => (StepStatus::Failed, output),
+            Ending::Answered(output) => (StepStatus::Finished, output),
+            Ending::TimedOut => {
+                let seconds = self.call_for.as_secs();
+                (stopped, ToolOutput::error(format!("{name} took longer than {seconds} seconds and was stopped.{doubt}")))
+            }
+            Ending::Panicked => {
+                tracing::error!(tool = %name, "a tool panicked");
+                (stopped, ToolOutput::error(format!("{name} failed inside Rouse.{doubt}")))
+            }
+            Ending::Cancelled => (stopped, ToolOutput::error(format!("The run was cancelled.{doubt}"))),
+        }
+    }
+}
+
+fn end_of(status: StepStatus, output: &ToolOutput, took_ms: i64) -> StepEnd {
+    StepEnd {
+        status,
+        output: Some(fence::journalled(&output.value)),
+        is_error: output.is_error,
+        usage: Usage::default(),
+        duration_ms: Some(took_ms),
+    }
+}
+
+fn told(spec: &ToolSpec, output: &ToolOutput) -> ToolOutput {
+    let text = fence::capped(&output.text(), TOLD_BYTES);
+    let text = if spec.untrusted_output { fence::fenced(&spec.name, &text) } else { text };
+    ToolOutput { value: text.into(), is_error: output.is_error, effect: output.effect.clone() }
+}

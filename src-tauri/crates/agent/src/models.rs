@@ -1,0 +1,136 @@
+//! The models that can be used now, connected and ranked.
+//!
+//! Owns the choice: the job's wish, else the preferred one. It is rebuilt as a whole when the configuration or the
+//! machine changes; nobody holds a provider longer than a run.
+
+use std::sync::Arc;
+
+use rouse_core::model::ModelProvider;
+
+use crate::discover::FoundModel;
+use crate::provider::connect;
+
+/// A provider and the model to ask it for.
+#[derive(Clone)]
+pub struct ChosenModel {
+    /// Whom to ask.
+    pub provider: Arc<dyn ModelProvider>,
+    /// For which model.
+    pub model: String,
+}
+
+/// The models that can be used, the preferred one first.
+#[derive(Default)]
+pub struct Models {
+    entries: Vec<Entry>,
+}
+
+struct Entry {
+    found: FoundModel,
+    provider: Arc<dyn ModelProvider>,
+}
+
+impl Models {
+    /// Connects what was found. A provider that cannot be connected is left out and logged: the next one in the list
+    /// may still work.
+    #[must_use]
+    pub fn connect(found: Vec<FoundModel>) -> Self {
+        let mut entries = Vec::with_capacity(found.len());
+        for found in found {
+            match connect(&found.provider) {
+                Ok(provider) => entries.push(Entry { found, provider }),
+                Err(error) => tracing::warn!(%error, "a model provider is left out"),
+            }
+        }
+        Self { entries }
+    }
+
+    /// What can be used, the preferred one first.
+    pub fn found(&self) -> impl Iterator<Item = &FoundModel> {
+        self.entries.iter().map(|entry| &entry.found)
+    }
+
+    /// The model for a job: the one it wishes for (`gpt-5.6-terra`, or `openai:gpt-5.6-terra` to name the provider),
+    /// else the preferred one. A model that no provider lists is asked of the preferred provider, which knows best.
+    #[must_use]
+    pub fn choose(&self, wish: Option<&str>) -> Option<ChosenModel> {
+        let preferred = self.entries.first()?;
+        let Some(wish) = wish.map(str::trim).filter(|wish| !wish.is_empty()) else {
+            return Some(preferred.with(&preferred.found.provider.model));
+        };
+        let listed = self.entries.iter().find(|entry| entry.offers(wish)).map(|entry| entry.with(wish));
+        Some(listed.or_else(|| self.named(wish)).unwrap_or_else(|| preferred.with(wish)))
+    }
+
+    fn named(&self, wish: &str) -> Option<ChosenModel> {
+        let (provider, model) = wish.split_once(':')?;
+        self.entries.iter().find(|entry| entry.found.provider.name == provider).map(|entry| entry.with(model))
+    }
+}
+
+impl Entry {
+    fn offers(&self, model: &str) -> bool {
+        self.found.provider.model == model || self.found.offers.iter().any(|offered| offered == model)
+    }
+
+    fn with(&self, model: &str) -> ChosenModel {
+        ChosenModel { provider: Arc::clone(&self.provider), model: model.to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::discover::FoundIn;
+    use crate::provider::{ProviderConfig, ProviderKind};
+
+    fn found(name: &str, model: &str, offers: &[&str]) -> FoundModel {
+        FoundModel {
+            label: name.to_owned(),
+            source: FoundIn::ThisComputer,
+            provider: ProviderConfig {
+                name: name.to_owned(),
+                kind: ProviderKind::OpenAiChat,
+                base_url: "http://127.0.0.1:1/v1".to_owned(),
+                model: model.to_owned(),
+                api_key: None,
+            },
+            offers: offers.iter().map(|&offer| offer.to_owned()).collect(),
+        }
+    }
+
+    fn chosen(models: &Models, wish: Option<&str>) -> Option<(String, String)> {
+        models.choose(wish).map(|chosen| (chosen.provider.name().to_owned(), chosen.model))
+    }
+
+    #[test]
+    fn the_wish_is_looked_up_and_else_asked_of_the_preferred_provider() {
+        let models = Models::connect(vec![
+            found("ollama", "llama3.2:3b", &["llama3.2:3b", "qwen3:4b"]),
+            found("openai", "gpt-5.6-terra", &[]),
+        ]);
+        for (wish, expected) in [
+            (None, ("ollama", "llama3.2:3b")),
+            (Some(" "), ("ollama", "llama3.2:3b")),
+            (Some("qwen3:4b"), ("ollama", "qwen3:4b")),
+            (Some("gpt-5.6-terra"), ("openai", "gpt-5.6-terra")),
+            (Some("openai:gpt-5.6-luna"), ("openai", "gpt-5.6-luna")),
+            (Some("phi4:14b"), ("ollama", "phi4:14b")),
+        ] {
+            assert_eq!(chosen(&models, wish), Some((expected.0.to_owned(), expected.1.to_owned())), "{wish:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_found_is_a_normal_state() {
+        assert_eq!(chosen(&Models::default(), Some("gpt-5.6-terra")), None);
+    }
+
+    #[test]
+    fn a_provider_that_cannot_be_connected_does_not_hide_the_next() {
+        let mut broken = found("broken", "m", &[]);
+        broken.provider.base_url = "nonsense".to_owned();
+        let models = Models::connect(vec![broken, found("openai", "gpt-5.6-terra", &[])]);
+        assert_eq!(chosen(&models, None).map(|(provider, _)| provider).as_deref(), Some("openai"));
+    }
+}

@@ -1,0 +1,227 @@
+//! What a provider's failure means: its kind, a sentence for the person, and how long to wait.
+//!
+//! Owns the reading of rig's errors. rig calls an overload that is reported in the middle of a stream final and every
+//! 429 passing; here the machine code inside the body decides, because providers use one status for "too fast" and
+//! for "no credit left". The texts quoted from bodies are already without the key (see `transport`).
+
+use std::time::Duration;
+
+use chrono::DateTime;
+use rig_core::ProviderError as RigError;
+use rig_core::http_client::{Error as HttpError, HeaderMap};
+use rouse_core::model::{ProviderError, ProviderErrorKind as Kind};
+use serde_json::Value;
+
+use super::transport::TransportError;
+
+/// The most characters quoted from a provider.
+const QUOTED: usize = 300;
+
+/// What `error` of the provider called `name` means.
+pub(super) fn classify(name: &str, error: &RigError) -> ProviderError {
+    match error {
+        RigError::Truncated => cut_off(name),
+        RigError::Http(error) => of_transport(name, error),
+        RigError::Request(_) | RigError::Url(_) | RigError::UnsupportedOption(_) => {
+            ProviderError::new(Kind::BadRequest, format!("The request to {name} could not be made: {error}"))
+        }
+        other => match other.provider_response() {
+            Some(response) => of_reply(
+                name,
+                response.status.map(|status| status.as_u16()),
+                &response.body,
+                response.headers.as_ref(),
+            ),
+            None => ProviderError::new(Kind::Server, format!("{name} sent an answer that cannot be read: {other}")),
+        },
+    }
+}
+
+fn cut_off(name: &str) -> ProviderError {
+    ProviderError::new(Kind::Truncated, format!("The answer of {name} broke off before its end."))
+}
+
+fn of_transport(name: &str, error: &HttpError) -> ProviderError {
+    if let HttpError::InvalidContentType(_) = error {
+        let text = format!("{name} did not answer with an event stream. Is its address right?");
+        return ProviderError::new(Kind::BadRequest, text);
+    }
+    let HttpError::Instance(inner) = error else {
+        return ProviderError::new(Kind::BadRequest, format!("The request to {name} could not be made: {error}"));
+    };
+    match inner.downcast_ref::<TransportError>() {
+        Some(TransportError::CutOff) => cut_off(name),
+        Some(TransportError::Silent) => ProviderError::new(Kind::Network, format!("{name} did not answer in time.")),
+        Some(cause @ (TransportError::EventTooLarge { .. } | TransportError::AnswerTooLarge { .. })) => {
+            ProviderError::new(Kind::TooLarge, format!("{name} sent too much: {cause}."))
+        }
+        Some(cause) => ProviderError::new(Kind::Network, format!("{name} could not be reached: {cause}.")),
+        None => ProviderError::new(Kind::Network, format!("{name} could not be reached.")),
+    }
+}
+
+/// What a reply means that is an error, by its status or, within a stream, by the code in its body.
+fn of_reply(name: &str, status: Option<u16>, body: &str, headers: Option<&HeaderMap>) -> ProviderError {
+    let told = Told::read(body);
+    // An error within a stream travels under status 200 or none; some gateways put the upstream's status into it.
+    let status = status.filter(|status| *status != 200).or(told.status);
+    let kind = told.kind().unwrap_or_else(|| kind_of_status(status));
+    let mut message = sentence(name, kind, status);
+    if let Some(quote) = told.quote(body) {
+        message = format!("{message} It said: {quote}");
+    }
+    ProviderError { kind, message, retry_after: headers.and_then(retry_after), status }
+}
+
+const fn kind_of_status(status: Option<u16>) -> Kind {
+    match status {
+        Some(401 | 403) => Kind::Auth,
+        Some(408) => Kind::Network,
+        Some(429) => Kind::RateLimited,
+        Some(503 | 529) => Kind::Overloaded,
+        Some(400..=499) => Kind::BadRequest,
+        _ => Kind::Server,
+    }
+}
+
+fn sentence(name: &str, kind: Kind, status: Option<u16>) -> String {
+    let status = status.map(|status| format!(" (HTTP {status})")).unwrap_or_default();
+    match kind {
+        Kind::Auth => format!("{name} does not accept the key{status}."),
+        Kind::RateLimited => format!("{name} limits how often it may be asked{status}."),
+        Kind::Overloaded => format!("{name} is too busy{status}."),
+        Kind::BadRequest => format!("{name} does not accept the request{status}."),
+        Kind::Refused => format!("{name} declines to answer{status}."),
+        Kind::Server | Kind::Network | Kind::Truncated | Kind::TooLarge => format!("{name} failed{status}."),
+    }
+}
+
+/// What the body of an error says, in either provider's shape.
+struct Told {
+    codes: Vec<String>,
+    message: Option<String>,
+    status: Option<u16>,
+}
+
+impl Told {
+    fn read(body: &str) -> Self {
+        let body: Value = serde_json::from_str(body).unwrap_or(Value::Null);
+        let error = body.get("error").unwrap_or(&body);
+        let text = |key: &str| error.get(key).and_then(Value::as_str).map(str::to_owned);
+        Self {
+            codes: ["code", "type"].into_iter().filter_map(text).collect(),
+            message: text("message").or_else(|| error.as_str().map(str::to_owned)),
+            status: error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok()),
+        }
+    }
+
+    fn kind(&self) -> Option<Kind> {
+        self.codes.iter().find_map(|code| match code.as_str() {
+            "insufficient_quota" | "billing_error" => Some(Kind::BadRequest),
+            "overloaded_error" => Some(Kind::Overloaded),
+            "rate_limit_error" | "rate_limit_exceeded" => Some(Kind::RateLimited),
+            "authentication_error" | "permission_error" | "invalid_api_key" => Some(Kind::Auth),
+            "invalid_request_error" | "not_found_error" | "request_too_large" => Some(Kind::BadRequest),
+            "api_error" | "server_error" | "timeout_error" => Some(Kind::Server),
+            "content_filter" | "content_policy_violation" => Some(Kind::Refused),
+            _ => None,
+        })
+    }
+
+    /// The provider's own words; the start of the body when it has no known shape and is no web page.
+    fn quote(&self, body: &str) -> Option<String> {
+        let raw = Some(body.trim()).filter(|body| !body.starts_with('<'));
+        let words = self.message.as_deref().or(raw).map(str::trim).filter(|words| !words.is_empty())?;
+        let one_line = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        if one_line.chars().count() <= QUOTED {
+            return Some(one_line);
+        }
+        Some(one_line.chars().take(QUOTED).chain(['…']).collect())
+    }
+}
+
+/// How long the provider asks to be left alone: in milliseconds, in seconds, or until a date, which is read against
+/// the reply's own date because nobody's clock is needed for that.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    if let Some(ms) = text("retry-after-ms").and_then(|ms| ms.parse::<u32>().ok()) {
+        return Some(Duration::from_millis(ms.into()));
+    }
+    let after = text("retry-after")?;
+    if let Ok(seconds) = after.parse::<u32>() {
+        return Some(Duration::from_secs(seconds.into()));
+    }
+    let until = DateTime::parse_from_rfc2822(after).ok()?;
+    let now = DateTime::parse_from_rfc2822(text("date")?).ok()?;
+    Some((until - now).to_std().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.parse().expect("name"), value.parse().expect("value"))).collect()
+    }
+
+    fn kind(status: Option<u16>, body: &str) -> Kind {
+        of_reply("acme", status, body, None).kind
+    }
+
+    #[test]
+    fn the_status_decides_when_the_body_says_nothing() {
+        for (status, expected) in [
+            (400, Kind::BadRequest),
+            (401, Kind::Auth),
+            (403, Kind::Auth),
+            (404, Kind::BadRequest),
+            (408, Kind::Network),
+            (429, Kind::RateLimited),
+            (500, Kind::Server),
+            (502, Kind::Server),
+            (503, Kind::Overloaded),
+            (529, Kind::Overloaded),
+        ] {
+            assert_eq!(kind(Some(status), "<html>"), expected, "{status}");
+        }
+    }
+
+    #[test]
+    fn the_code_in_the_body_decides_first() {
+        assert_eq!(kind(None, r#"{"type":"error","error":{"type":"overloaded_error","message":"x"}}"#), Kind::Overloaded);
+        assert_eq!(kind(Some(200), r#"{"error":{"code":502,"message":"upstream"}}"#), Kind::Server);
+        assert_eq!(kind(None, r#"{"error":{"code":429,"message":"upstream"}}"#), Kind::RateLimited);
+        let no_credit = r#"{"error":{"type":"insufficient_quota","code":"insufficient_quota","message":"x"}}"#;
+        assert_eq!(kind(Some(429), no_credit), Kind::BadRequest);
+        assert!(!of_reply("acme", Some(429), no_credit, None).may_pass());
+    }
+
+    #[test]
+    fn quotes_the_provider_but_no_web_page_and_not_without_end() {
+        let told = |body: &str| of_reply("acme", Some(500), body, None).message;
+        assert_eq!(told(r#"{"error":{"message":"out of\n memory"}}"#), "acme failed (HTTP 500). It said: out of memory");
+        assert_eq!(told(r#"{"error":"no such model"}"#), "acme failed (HTTP 500). It said: no such model");
+        assert_eq!(told("<html>sorry</html>"), "acme failed (HTTP 500).");
+        assert_eq!(told(&"é".repeat(1_000)).chars().count(), "acme failed (HTTP 500). It said: ".len() + 301);
+    }
+
+    #[test]
+    fn reads_every_spelling_of_retry_after() {
+        for (pairs, expected) in [
+            (vec![("retry-after", "7")], Some(Duration::from_secs(7))),
+            (vec![("retry-after-ms", "250"), ("retry-after", "7")], Some(Duration::from_millis(250))),
+            (
+                vec![("retry-after", "Wed, 21 Oct 2026 07:28:30 GMT"), ("date", "Wed, 21 Oct 2026 07:28:00 GMT")],
+                Some(Duration::from_secs(30)),
+            ),
+            (
+                vec![("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT"), ("date", "Wed, 21 Oct 2026 07:28:30 GMT")],
+                Some(Duration::ZERO),
+            ),
+            (vec![("retry-after", "soon")], None),
+            (vec![], None),
+        ] {
+            assert_eq!(retry_after(&headers(&pairs)), expected, "{pairs:?}");
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Our messages as rig's, and rig's answers as ours.
+//!
+//! A transcript must outlive the library that wrote it, so what is stored is our own words plus, for every block that
+//! is more than words or a call, the provider's item exactly as it came. Such a block becomes a `Part::Opaque`: alone
+//! when it has no words of ours (reasoning, a hosted tool's block), else directly before the text or the call whose
+//! item it is. rig hands an item back unchanged only to the model that made it; for any other it rebuilds what it can.
+//! `Part::Opaque::provider` therefore names the wire, the provider and the model: `anthropic.messages/anthropic/…`.
+//!
+//! One could get it wrong by editing text or arguments and keeping the item: rig compares them and drops a stale item.
+
+use rig_core::completion::{CompletionResponse, FinishReason};
+use rig_core::message::{
+    AssistantContent, AssistantMessage, CallId, Message as RigMessage, Opaque, Origin, Reasoning, Text,
+    ToolCall, ToolFunction, ToolName, ToolResult, ToolResultContent, UserContent,
+};
+use rouse_core::message::{Message, ModelAnswer, Part, StopReason, ToolCallRequest};
+use rouse_core::model::{ProviderError, ProviderErrorKind};
+use rouse_core::run::Usage;
+use serde_json::{Map, Value, json};
+
+/// Our messages as rig's. Results that follow each other answer one turn, so they travel in one message.
+pub(super) fn to_rig(messages: &[Message]) -> Vec<RigMessage> {
+    let mut converted: Vec<RigMessage> = Vec::with_capacity(messages.len());
+    for message in messages {
+        let content = match message {
+            Message::Assistant { parts } => {
+                converted.extend(assistant(parts).map(RigMessage::Assistant));
+                continue;
+            }
+            Message::User { text } => UserContent::Text(Text::new(text.clone())),
+            Message::ToolResult { call_id, tool, text, is_error } => result(call_id, tool, text, *is_error),
+        };
+        match converted.last_mut() {
+            Some(RigMessage::User { content: before }) => before.push(content),
+            _ => converted.push(RigMessage::User { content: vec![content] }),
+        }
+    }
+    converted
+}
+
+/// rig's answer as ours.
+pub(super) fn from_rig(name: &str, response: &CompletionResponse) -> Result<ModelAnswer, ProviderError> {
+    let stop = stop_of(name, response)?;
+    let provider = provider_key(&response.origin);
+    let mut parts = Vec::with_capacity(response.choice.len());
+    for block in &response.choice {
+        parts.extend(opaque_of(block).map(|block| Part::Opaque { provider: provider.clone(), block }));
+        parts.extend(part_of(block));
+    }
+    let model = response.model().unwrap_or(&response.origin.model).to_owned();
+    Ok(ModelAnswer { parts, usage: usage_of(response), model, stop })
+}
+
+fn stop_of(name: &str, response: &CompletionResponse) -> Result<StopReason, ProviderError> {
+    if response.error.is_some() {
+        return Ok(StopReason::Refusal);
+    }
+    match response.finish_reason() {
+        Some(FinishReason::Length) => Ok(StopReason::Length),
+        Some(FinishReason::ContentFilter) => Ok(StopReason::Refusal),
+        Some(FinishReason::Other(reason)) => Err(ProviderError::new(
+            ProviderErrorKind::Server,
+            format!("{name} ended its answer for a reason that is not known: {reason}"),
+        )),
+        _ if response.tool_calls().next().is_some() => Ok(StopReason::ToolCalls),
+        _ => Ok(StopReason::End),
+    }
+}
+
+fn usage_of(response: &CompletionResponse) -> Usage {
+    let usage = &response.usage;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a price in millionths of a dollar is far inside the range, and a negative one saturates to zero"
+    )]
+    let micro_usd = |dollars: f64| (dollars * 1e6).round() as u64;
+    Usage {
+        input_tokens: usage.input_tokens.unwrap_or(0),
+        cached_input_tokens: usage.cached_input_tokens.unwrap_or(0),
+        output_tokens: usage.output_tokens.unwrap_or(0),
+        cost_micro_usd: usage.cost.map(|cost| micro_usd(cost.total)),
+    }
+}
+
+fn provider_key(origin: &Origin) -> String {
+    format!("{}/{}/{}", origin.api, origin.provider, origin.model)
+}
+
+fn origin_of(provider_key: &str) -> Option<Origin> {
+    let mut names = provider_key.splitn(3, '/');
+    Some(Origin::new(names.next()?.to_owned(), names.next()?, names.next()?))
+}
+
+fn part_of(block: &AssistantContent) -> Option<Part> {
+    match block {
+        AssistantContent::Text(text) if !text.text.is_empty() => Some(Part::Text { text: text.text.clone() }),
+        AssistantContent::ToolCall(call) => Some(Part::ToolCall(ToolCallRequest {
+            id: call.id.to_string(),
+            tool: call.function.name.as_str().to_owned(),
+            arguments: arguments_of(&call.function),
+        })),
+        _ => None,
+    }
+}
+
+/// The arguments; as the text that came when that was no JSON object, so that the gate can tell the model.
+fn arguments_of(function: &ToolFunction) -> Value {
+    match &function.invalid_arguments {
+        Some(text) => Value::String(text.clone()),
+        None => function.arguments_value(),
+    }
+}
+
+/// What of `block` our own parts cannot say.
+fn opaque_of(block: &AssistantContent) -> Option<Value> {
+    let item = block.native_item();
+    match block {
+        AssistantContent::Reasoning(reasoning) => Some(json!({
+            "kind": "reasoning", "text": reasoning.text, "redacted": reasoning.redacted, "item": item,
+        })),
+        AssistantContent::Opaque(opaque) => {
+            Some(json!({"kind": "item", "replay": opaque.replay, "item": opaque.item}))
+        }
+        AssistantContent::Text(_) => {
+            let item = item.filter(|item| !has_only(item, &["type", "text"]))?;
+            Some(json!({"kind": "text", "item": item}))
+        }
+        AssistantContent::ToolCall(_) => {
+            let item = item.filter(|item| !has_only(item, &["type", "id", "name", "input", "function"]))?;
+            Some(json!({"kind": "call", "item": item}))
+        }
+        _ => None,
+    }
+}
+
+fn has_only(item: &Value, keys: &[&str]) -> bool {
+    item.as_object().is_some_and(|item| item.keys().all(|key| keys.contains(&key.as_str())))
+}
+
+/// One assistant message; none when it has nothing to send.
+fn assistant(parts: &[Part]) -> Option<AssistantMessage> {
+    let mut content = Vec::with_capacity(parts.len());
+    let mut origin = None;
+    let mut item_of_next = None;
+    for part in parts {
+        match part {
+            Part::Opaque { provider, block } => {
+                origin = origin.or_else(|| origin_of(provider));
+                match block.get("kind").and_then(Value::as_str) {
+                    Some("text" | "call") => item_of_next = block.get("item").cloned(),
+                    _ => content.extend(standing_alone(block)),
+                }
+            }
+            Part::Text { text } => {
+                let block = AssistantContent::Text(Text::new(text.clone()));
+                content.push(with_item(block, item_of_next.take()));
+            }
+            Part::ToolCall(call) => {
+                content.extend(call_of(call).map(|block| with_item(block, item_of_next.take())));
+            }
+        }
+    }
+    (!content.is_empty()).then(|| AssistantMessage::new(content).with_origin(origin))
+}
+
+fn standing_alone(block: &Value) -> Option<AssistantContent> {
+    let item = block.get("item").filter(|item| !item.is_null()).cloned();
+    match block.get("kind").and_then(Value::as_str)? {
+        "reasoning" => {
+            let text = block.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
+            let redacted = block.get("redacted").and_then(Value::as_bool).unwrap_or(false);
+            let reasoning = Reasoning { text, redacted, native: None };
+            Some(with_item(AssistantContent::Reasoning(reasoning), item))
+        }
+        "item" => {
+            let replay = block.get("replay").and_then(Value::as_bool).unwrap_or(false);
+            Some(AssistantContent::Opaque(Opaque { item: item?, replay }))
+        }
+        _ => None,
+    }
+}
+
+fn with_item(block: AssistantContent, item: Option<Value>) -> AssistantContent {
+    match item {
+        Some(item) => block.with_native(item),
+        None => block,
+    }
+}
+
+fn call_of(call: &ToolCallRequest) -> Option<AssistantContent> {
+    // A nameless call cannot be sent back; nothing answers it either.
+    let name = ToolName::new(call.tool.clone()).ok()?;
+    let function = match &call.arguments {
+        Value::Object(arguments) => ToolFunction::new(name, Value::Object(arguments.clone())),
+        Value::String(text) => ToolFunction::parse(name, text),
+        _ => ToolFunction::new(name, Value::Object(Map::new())),
+    };
+    Some(AssistantContent::ToolCall(ToolCall::new(CallId::from_wire(call.id.clone()), function)))
+}
+
+fn result(call_id: &str, tool: &str, text: &str, is_error: bool) -> UserContent {
+    let Ok(name) = ToolName::new(tool) else {
+        return UserContent::Text(Text::new(text.to_owned()));
+    };
+    UserContent::ToolResult(ToolResult {
+        call: CallId::from_wire(call_id),
+        name,
+        content: vec![ToolResultContent::Text(Text::new(text.to_owned()))],
+        is_error,
+    })
+}

@@ -1,0 +1,153 @@
+//! Model providers: the two wire formats that nearly everybody speaks, behind the port of `core`.
+//!
+//! Owns what a provider is told to be (`ProviderConfig`) and the making of one. The formats themselves are rig's; this
+//! room keeps rig behind its own types, so that a change of library is a change of this folder. It refuses to retry
+//! (`retry` does, because only the driver knows what was already shown) and to find providers (`discover`).
+
+mod classify;
+mod convert;
+mod meter;
+mod rig;
+mod transport;
+
+use std::sync::Arc;
+
+use rig_core::providers::anthropic::AnthropicConfig;
+use rig_core::providers::anthropic::wire as anthropic;
+use rig_core::providers::openai::OpenAIConfig;
+use rig_core::providers::openai::wire as openai;
+use rouse_core::model::ModelProvider;
+
+use crate::secret::ApiKey;
+use rig::RigProvider;
+use transport::Transport;
+
+/// The wire format of a provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProviderKind {
+    /// OpenAI Chat Completions: OpenAI, OpenRouter, Ollama, LM Studio, llama.cpp, vLLM and many more.
+    OpenAiChat,
+    /// Anthropic Messages.
+    Anthropic,
+}
+
+/// A provider, ready to be connected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderConfig {
+    /// What people call it.
+    pub name: String,
+    /// Its wire format.
+    pub kind: ProviderKind,
+    /// Its address: `https://api.openai.com/v1`, `http://127.0.0.1:11434/v1`, `https://api.anthropic.com`.
+    pub base_url: String,
+    /// The model to use when a job names none.
+    pub model: String,
+    /// Its key; local servers need none.
+    pub api_key: Option<ApiKey>,
+}
+
+/// Why a provider cannot be connected.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// The address is none.
+    #[error("the address of {name} is not a web address (it must begin with http:// or https://)")]
+    Address {
+        /// The provider.
+        name: String,
+    },
+    /// The HTTP client could not be made.
+    #[error("making the HTTP client of {name}")]
+    Client {
+        /// The provider.
+        name: String,
+        /// The cause.
+        source: reqwest::Error,
+    },
+}
+
+impl ProviderKind {
+    /// The name in the configuration.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OpenAiChat => "openai-chat",
+            Self::Anthropic => "anthropic",
+        }
+    }
+
+    /// The kind of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::OpenAiChat, Self::Anthropic].into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// Connects a provider. Nothing is sent yet.
+///
+/// # Errors
+/// When the address is none or the HTTP client cannot be made.
+pub fn connect(config: &ProviderConfig) -> Result<Arc<dyn ModelProvider>, ConnectError> {
+    let name = config.name.clone();
+    let url = reqwest::Url::parse(&config.base_url).ok();
+    let Some(host) = url.filter(|url| url.scheme().starts_with("http")).and_then(|url| url.host_str().map(str::to_owned))
+    else {
+        return Err(ConnectError::Address { name });
+    };
+    let transport = Transport::new(&config.base_url, config.api_key.clone())
+        .map_err(|source| ConnectError::Client { name: name.clone(), source })?;
+    let provider = match config.kind {
+        ProviderKind::OpenAiChat => openai_chat(config, &host, transport),
+        ProviderKind::Anthropic => anthropic_messages(config, &host, transport),
+    };
+    Ok(Arc::new(provider))
+}
+
+/// Whether a provider is the vendor `vendor` itself: by its name, also behind somebody's proxy, or by its address.
+fn is_vendor(config: &ProviderConfig, host: &str, vendor: &str, vendor_host: &str) -> bool {
+    config.name == vendor || host == vendor_host
+}
+
+/// A server of the Chat Completions format that is nobody's in particular: Ollama, LM Studio, llama.cpp, vLLM.
+const COMPATIBLE: openai::Dialect = openai::Dialect::gateway("compatible", "", "");
+
+fn openai_chat(config: &ProviderConfig, host: &str, transport: Transport) -> RigProvider {
+    let dialect = if is_vendor(config, host, "openai", "api.openai.com") {
+        openai::OPENAI
+    } else if is_vendor(config, host, "openrouter", "openrouter.ai") {
+        openai::OPENROUTER
+    } else {
+        COMPATIBLE
+    };
+    let client = OpenAIConfig::with_key(&dialect, key_text(config))
+        .with_auth(openai::Auth::OptionalBearer)
+        .with_base_url(config.base_url.trim_end_matches('/'))
+        .connect(transport);
+    RigProvider::new(config.name.clone(), Box::new(move |model| client.chat(model).erase()))
+}
+
+/// A server of the Messages format that is not Anthropic's own.
+const MESSAGES_GATEWAY: anthropic::Dialect = anthropic::compatible("compatible", "", "", None);
+
+/// What a model may answer when neither the job nor rig's catalogue knows its limit; the format wants a number.
+const UNKNOWN_MODEL_TOKENS: u64 = 8_192;
+
+fn anthropic_messages(config: &ProviderConfig, host: &str, transport: Transport) -> RigProvider {
+    let own = is_vendor(config, host, "anthropic", "api.anthropic.com");
+    let dialect = if own { anthropic::ANTHROPIC } else { MESSAGES_GATEWAY };
+    let client =
+        AnthropicConfig::with_key(&dialect, key_text(config)).with_base_url(&config.base_url).connect(transport);
+    RigProvider::new(
+        config.name.clone(),
+        Box::new(move |model| {
+            let mut model = client.completion(model);
+            model.wire.default_max_tokens.get_or_insert(UNKNOWN_MODEL_TOKENS);
+            // Every step of a run sends the whole conversation again; the provider keeps what did not change.
+            model.wire.prompt_caching = own;
+            model.erase()
+        }),
+    )
+}
+
+fn key_text(config: &ProviderConfig) -> &str {
+    config.api_key.as_ref().map_or("", ApiKey::expose)
+}

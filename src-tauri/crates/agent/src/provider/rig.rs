@@ -1,0 +1,106 @@
+//! A provider behind our port, spoken to through rig.
+//!
+//! Owns the request as rig wants it and the reading of its stream. It never sends a temperature: current models of
+//! both formats refuse one, and no setting here asks for it. It opts out of rig's content telemetry by leaving the
+//! request's switch at its default.
+
+use futures_util::StreamExt as _;
+use rig_core::completion::{CompletionRequest, ToolDefinition};
+use rig_core::message::{Message as RigMessage, ToolName};
+use rig_core::operation::Completion;
+use rig_core::streaming::{CompletionStream, Item, PartKind, StreamEvent};
+use rig_core::DynModel;
+use rouse_core::message::ModelAnswer;
+use rouse_core::model::{Delta, ModelProvider, ModelRequest, ProviderError, ProviderErrorKind};
+use rouse_core::tool::{BoxFuture, ToolSpec};
+
+use super::classify::classify;
+use super::convert;
+
+/// Makes rig's model of a name. rig binds a model's limits when it is made, so each request makes its own; it is a
+/// handful of strings.
+type MakeModel = Box<dyn Fn(&str) -> DynModel<Completion> + Send + Sync>;
+
+/// A provider that rig speaks to.
+pub(super) struct RigProvider {
+    name: String,
+    model: MakeModel,
+}
+
+impl RigProvider {
+    pub(super) fn new(name: String, model: MakeModel) -> Self {
+        Self { name, model }
+    }
+
+    async fn ask(
+        &self,
+        request: ModelRequest,
+        on_delta: &(dyn Fn(Delta) + Send + Sync),
+    ) -> Result<ModelAnswer, ProviderError> {
+        let model = (self.model)(&request.model);
+        let request = self.request(request)?;
+        let mut stream = model.stream(request).map_err(|error| classify(&self.name, &error))?;
+        self.read(&mut stream, on_delta).await?;
+        let response = stream.finish().await.map_err(|error| classify(&self.name, &error))?;
+        convert::from_rig(&self.name, &response)
+    }
+
+    fn request(&self, request: ModelRequest) -> Result<CompletionRequest, ProviderError> {
+        let mut messages = convert::to_rig(&request.messages);
+        let Some(prompt) = messages.pop() else {
+            let text = format!("There is nothing to ask {}.", self.name);
+            return Err(ProviderError::new(ProviderErrorKind::BadRequest, text));
+        };
+        let tools: Vec<ToolDefinition> = request.tools.iter().filter_map(definition).collect();
+        messages.insert(0, RigMessage::system(request.system));
+        Ok(CompletionRequest::new(prompt)
+            .messages(messages)
+            .tools(tools)
+            .max_tokens(request.max_tokens.map(u64::from)))
+    }
+
+    async fn read(
+        &self,
+        stream: &mut CompletionStream,
+        on_delta: &(dyn Fn(Delta) + Send + Sync),
+    ) -> Result<(), ProviderError> {
+        while let Some(item) = stream.next().await {
+            let item = item.map_err(|error| classify(&self.name, &error))?;
+            if let Item::Event(event) = item {
+                delta_of(event).into_iter().for_each(on_delta);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ModelProvider for RigProvider {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn stream<'a>(
+        &'a self,
+        request: ModelRequest,
+        on_delta: &'a (dyn Fn(Delta) + Send + Sync),
+    ) -> BoxFuture<'a, Result<ModelAnswer, ProviderError>> {
+        Box::pin(self.ask(request, on_delta))
+    }
+}
+
+fn definition(spec: &ToolSpec) -> Option<ToolDefinition> {
+    // The registry refuses a tool without a name.
+    let name = ToolName::new(spec.name.clone()).ok()?;
+    Some(ToolDefinition::new(name, spec.description.clone(), spec.parameters.clone()))
+}
+
+fn delta_of(event: StreamEvent) -> Option<Delta> {
+    match event {
+        StreamEvent::Text { text, .. } => Some(Delta::Text(text)),
+        StreamEvent::Reasoning { text, .. } => Some(Delta::Reasoning(text)),
+        StreamEvent::Start { kind: PartKind::ToolCall, name, .. } => {
+            Some(Delta::ToolCall(name.map(String::from).unwrap_or_default()))
+        }
+        StreamEvent::Start { .. } | StreamEvent::Arguments { .. } | StreamEvent::End { .. } => None,
+    }
+}

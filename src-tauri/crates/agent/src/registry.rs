@@ -1,0 +1,130 @@
+//! The tools there are.
+//!
+//! Owns the names and the compiled schemas. It refuses a tool without a usable name, two tools of one name and a
+//! schema that does not compile, at the start and by name: a tool whose arguments cannot be checked never runs.
+//! Patterns run on an engine without backtracking, so no schema can be made to think for ever.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use jsonschema::{PatternOptions, Validator};
+use rouse_core::policy::ToolPolicy;
+use rouse_core::tool::{Tool, ToolSpec};
+use serde_json::Value;
+
+/// The most complaints about one call that a model is told.
+const MOST_COMPLAINTS: usize = 5;
+
+/// The longest name that both wire formats accept.
+const LONGEST_NAME: usize = 64;
+
+/// The tools there are, in the order of the catalogue.
+pub struct ToolRegistry {
+    entries: Vec<Entry>,
+    by_name: HashMap<String, usize>,
+}
+
+pub(crate) struct Entry {
+    pub(crate) tool: Arc<dyn Tool>,
+    schema: Validator,
+}
+
+/// Why a set of tools is no registry.
+#[derive(Debug, thiserror::Error)]
+pub enum RegistryError {
+    /// A name that models cannot spell.
+    #[error("`{0}` is no name for a tool: use 1 to 64 letters, digits, _ and -")]
+    Name(String),
+    /// Two tools of one name.
+    #[error("there are two tools called {0}")]
+    Taken(String),
+    /// A schema that does not compile.
+    #[error("the schema of {tool} is not valid: {reason}")]
+    Schema {
+        /// The tool.
+        tool: String,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl ToolRegistry {
+    /// Takes the tools in and compiles their schemas.
+    ///
+    /// # Errors
+    /// When a name is unusable or taken, or a schema does not compile.
+    pub fn new(tools: Vec<Arc<dyn Tool>>) -> Result<Self, RegistryError> {
+        let mut registry = Self { entries: Vec::with_capacity(tools.len()), by_name: HashMap::new() };
+        for tool in tools {
+            let name = tool.spec().name.clone();
+            if !is_name(&name) {
+                return Err(RegistryError::Name(name));
+            }
+            let schema = compile(tool.spec())?;
+            if registry.by_name.insert(name.clone(), registry.entries.len()).is_some() {
+                return Err(RegistryError::Taken(name));
+            }
+            registry.entries.push(Entry { tool, schema });
+        }
+        Ok(registry)
+    }
+
+    /// All specs, for the catalogue.
+    pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
+        self.entries.iter().map(|entry| entry.tool.spec())
+    }
+
+    /// The specs of what `policy` lets a run call.
+    #[must_use]
+    pub fn offered(&self, policy: &ToolPolicy) -> Vec<ToolSpec> {
+        self.specs().filter(|spec| policy.offers(spec)).cloned().collect()
+    }
+
+    /// The tool of that name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.entry(name).map(|entry| &entry.tool)
+    }
+
+    pub(crate) fn entry(&self, name: &str) -> Option<&Entry> {
+        self.by_name.get(name).map(|&index| &self.entries[index])
+    }
+}
+
+impl Entry {
+    /// What is wrong with `arguments`, for the model; nothing when they fit.
+    pub(crate) fn complaints(&self, arguments: &Value) -> Option<String> {
+        if let Value::String(text) = arguments {
+            return Some(not_json(text));
+        }
+        let complaints: Vec<String> = self
+            .schema
+            .iter_errors(arguments)
+            .take(MOST_COMPLAINTS)
+            .map(|error| match error.instance_path().as_str() {
+                "" => error.to_string(),
+                path => format!("{path}: {error}"),
+            })
+            .collect();
+        (!complaints.is_empty()).then(|| complaints.join("\n"))
+    }
+}
+
+fn not_json(text: &str) -> String {
+    match serde_json::from_str::<Value>(text) {
+        Ok(_) => "They are not a JSON object.".to_owned(),
+        Err(error) => format!("They are not valid JSON: {error}."),
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let spelled = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    spelled && !name.is_empty() && name.len() <= LONGEST_NAME
+}
+
+fn compile(spec: &ToolSpec) -> Result<Validator, RegistryError> {
+    jsonschema::options()
+        .with_pattern_options(PatternOptions::regex())
+        .build(&spec.parameters)
+        .map_err(|error| RegistryError::Schema { tool: spec.name.clone(), reason: error.to_string() })
+}

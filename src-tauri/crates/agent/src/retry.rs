@@ -1,0 +1,61 @@
+//! When a model is asked again within the same run.
+//!
+//! Owns the decision as a pure function; the driver waits. It never asks again once anything was shown, because the
+//! second answer would not continue the first, and never waits longer than a minute: a longer wait belongs to the
+//! job's own retries, which survive a restart.
+
+use std::time::Duration;
+
+use rouse_core::model::ProviderError;
+
+/// How often a model is asked for one turn, the first time included.
+const ATTEMPTS: u32 = 3;
+
+/// The wait before the second attempt when the provider names none; four times as long before the third.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+
+/// The longest wait within a run.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// How long to wait before asking again after `attempt` attempts; none when that is no use. `shown` is whether any
+/// part of the answer was already shown.
+pub(crate) fn wait_before_next(attempt: u32, error: &ProviderError, shown: bool) -> Option<Duration> {
+    if shown || attempt >= ATTEMPTS || !error.may_pass() {
+        return None;
+    }
+    let wait = error.retry_after.unwrap_or(FIRST_WAIT * 4_u32.pow(attempt - 1));
+    (wait <= LONGEST_WAIT).then_some(wait)
+}
+
+#[cfg(test)]
+mod tests {
+    use rouse_core::model::ProviderErrorKind as Kind;
+
+    use super::*;
+
+    fn error(kind: Kind, retry_after: Option<u64>) -> ProviderError {
+        ProviderError { retry_after: retry_after.map(Duration::from_secs), ..ProviderError::new(kind, "x") }
+    }
+
+    #[test]
+    fn waits_longer_each_time_and_then_gives_up() {
+        let waits: Vec<_> = (1..=3).map(|attempt| wait_before_next(attempt, &error(Kind::Server, None), false)).collect();
+        assert_eq!(waits, [Some(Duration::from_secs(1)), Some(Duration::from_secs(4)), None]);
+    }
+
+    #[test]
+    fn the_provider_s_wish_wins_unless_it_is_too_long() {
+        for (wish, expected) in [(0, Some(0)), (7, Some(7)), (60, Some(60)), (61, None), (3_600, None)] {
+            let wait = wait_before_next(1, &error(Kind::RateLimited, Some(wish)), false);
+            assert_eq!(wait, expected.map(Duration::from_secs), "{wish}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_asked_again_after_the_first_word_or_when_it_cannot_help() {
+        assert_eq!(wait_before_next(1, &error(Kind::Truncated, None), true), None);
+        for kind in [Kind::Auth, Kind::BadRequest, Kind::Refused, Kind::TooLarge] {
+            assert_eq!(wait_before_next(1, &error(kind, Some(1)), false), None, "{kind:?}");
+        }
+    }
+}

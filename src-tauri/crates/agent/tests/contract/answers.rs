@@ -1,0 +1,125 @@
+//! What a complete stream becomes.
+
+use rouse_core::message::{Part, StopReason, ToolCallRequest};
+use rouse_core::model::Delta;
+use rouse_testkit::fake_model::Reply;
+use serde_json::json;
+
+use super::formats::{BOTH, Format, exchange};
+
+fn call(id: &str, path: &str) -> Part {
+    Part::ToolCall(ToolCallRequest {
+        id: id.to_owned(),
+        tool: "read_file".to_owned(),
+        arguments: json!({ "path": path }),
+    })
+}
+
+#[tokio::test]
+async fn tool_calls_arrive_whole_also_when_their_pieces_interleave() {
+    for format in BOTH {
+        let ids = if format == Format::Chat { ["call_a", "call_b"] } else { ["toolu_a", "toolu_b"] };
+        let exchange = exchange(format, format.reply("tools")).await;
+        let words = Part::Text { text: "I look at both.".to_owned() };
+        let expected = vec![words, call(ids[0], "a.md"), call(ids[1], "b.md")];
+        assert_eq!(exchange.answer().parts, expected, "{format:?}");
+        assert_eq!(exchange.answer().stop, StopReason::ToolCalls, "{format:?}");
+        let begun = exchange.shown.iter().filter(|delta| matches!(delta, Delta::ToolCall(tool) if tool == "read_file"));
+        assert_eq!(begun.count(), 2, "{format:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_in_small_pieces_is_the_same_answer() {
+    for format in BOTH {
+        let whole = exchange(format, format.reply("tools")).await;
+        for piece in [1, 7] {
+            let dripped = exchange(format, format.reply("tools").dripped(piece)).await;
+            assert_eq!(dripped.answer(), whole.answer(), "{format:?} in pieces of {piece}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn words_are_shown_as_they_come() {
+    for format in BOTH {
+        let exchange = exchange(format, format.reply("words")).await;
+        assert!(exchange.shown.len() >= 2, "{format:?}: {:?}", exchange.shown);
+        assert_eq!(exchange.words_shown(), "Two files, all is well.", "{format:?}");
+        assert_eq!(exchange.answer().text(), "Two files, all is well.", "{format:?}");
+        assert_eq!(exchange.answer().stop, StopReason::End, "{format:?}");
+    }
+}
+
+#[tokio::test]
+async fn usage_counts_cached_tokens_as_sent_ones_and_has_a_price() {
+    for format in BOTH {
+        let exchange = exchange(format, format.reply("words")).await;
+        let usage = exchange.answer().usage;
+        assert_eq!((usage.input_tokens, usage.cached_input_tokens, usage.output_tokens), (1200, 1024, 80), "{format:?}");
+        // Per million tokens: 2 dollars sent, 0.2 cached, 12 (chat) or 10 (messages) received.
+        let expected = if format == Format::Chat { 352 + 205 + 960 } else { 352 + 205 + 800 };
+        assert_eq!(usage.cost_micro_usd, Some(expected), "{format:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_price_of_an_unknown_model_is_unknown_and_not_zero() {
+    let transcript = Format::Chat.transcript("words");
+    let server = rouse_testkit::fake_model::FakeModel::replying([Reply::events(transcript)]);
+    let mut config = Format::Chat.config(&server);
+    config.name = "ollama".to_owned();
+    let provider = rouse_agent::connect(&config).expect("an address");
+    let mut request = Format::Chat.request(vec![super::formats::task()]);
+    request.model = "llama3.2:3b".to_owned();
+    let (_, ended) = super::formats::ask(&provider, request).await;
+    assert_eq!(ended.expect("an answer").usage.cost_micro_usd, None);
+}
+
+#[tokio::test]
+async fn the_provider_s_own_price_wins() {
+    let exchange = exchange(Format::Chat, Format::Chat.reply("reasoning_details")).await;
+    assert_eq!(exchange.answer().usage.cost_micro_usd, Some(1_250));
+}
+
+#[tokio::test]
+async fn the_model_that_answered_is_named() {
+    let chat = exchange(Format::Chat, Format::Chat.reply("words")).await;
+    assert_eq!(chat.answer().model, "gpt-5.6-terra-2026-07-02");
+    let messages = exchange(Format::Messages, Format::Messages.reply("words")).await;
+    assert_eq!(messages.answer().model, "claude-sonnet-5-5");
+}
+
+#[tokio::test]
+async fn malformed_arguments_stay_the_text_that_came() {
+    for format in BOTH {
+        let exchange = exchange(format, format.reply("malformed")).await;
+        let arguments: Vec<_> = exchange.answer().calls().map(|call| call.arguments.clone()).collect();
+        assert_eq!(arguments, [json!(r#"{"path": "a.md"#)], "{format:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_empty_answer_is_empty() {
+    for format in BOTH {
+        let exchange = exchange(format, format.reply("empty")).await;
+        assert_eq!(exchange.answer().parts, [], "{format:?}");
+        assert_eq!(exchange.answer().stop, StopReason::End, "{format:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_token_limit_and_a_refusal_are_told_apart_from_an_end() {
+    for format in BOTH {
+        let length = exchange(format, format.reply("length")).await;
+        assert_eq!(length.answer().stop, StopReason::Length, "{format:?}");
+        let refusal = exchange(format, format.reply("refusal")).await;
+        assert_eq!(refusal.answer().stop, StopReason::Refusal, "{format:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_states_its_end_needs_no_done_mark() {
+    let exchange = exchange(Format::Chat, Format::Chat.reply("no_done")).await;
+    assert_eq!(exchange.answer().text(), "Two files, all is well.");
+}

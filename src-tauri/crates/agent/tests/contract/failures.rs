@@ -1,0 +1,171 @@
+//! What a failed exchange becomes: one of a closed set of kinds, never a short answer.
+
+use std::time::Duration;
+
+use rouse_agent::connect;
+use rouse_core::model::ProviderErrorKind as Kind;
+use rouse_testkit::fake_model::{FakeModel, Reply};
+
+use super::formats::{BOTH, Format, ask, exchange, task};
+
+/// The last words that arrive before a stream breaks.
+const LAST_WORDS: [(Format, &str); 2] = [(Format::Chat, "all is well.\"}"), (Format::Messages, "all is well.\"}")];
+
+#[tokio::test]
+async fn a_stream_cut_anywhere_is_an_error_and_never_a_short_answer() {
+    for format in BOTH {
+        let transcript = format.transcript("tools");
+        // Up to the event that states the end; what follows it adds nothing but usage.
+        let stated = if format == Format::Chat { "\"finish_reason\":\"tool_calls\"" } else { "\"stop_reason\":\"tool_use\"" };
+        let end = transcript.find(stated).expect("an end");
+        for (at, _) in transcript.match_indices('\n').filter(|(at, _)| *at < end) {
+            let reply = Reply::events(transcript.clone()).cut_after(&transcript[..=at]);
+            let exchange = exchange(format, reply).await;
+            assert_eq!(exchange.error().kind, Kind::Truncated, "{format:?} cut after byte {at}");
+            assert!(exchange.error().may_pass());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_ends_cleanly_without_its_end_is_truncated() {
+    for (format, last) in LAST_WORDS {
+        let transcript = format.transcript("words");
+        let end = transcript.find(last).expect("the words");
+        let end = end + transcript[end..].find("\n\n").expect("the event's end") + 2;
+        let exchange = exchange(format, Reply::events(&transcript[..end])).await;
+        assert_eq!(exchange.error().kind, Kind::Truncated, "{format:?}");
+        assert_eq!(exchange.words_shown(), "Two files, all is well.", "{format:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_reset_connection_is_truncated() {
+    for (format, last) in LAST_WORDS {
+        let exchange = exchange(format, format.reply("words").reset_after(last)).await;
+        assert_eq!(exchange.error().kind, Kind::Truncated, "{format:?}: {:?}", exchange.error());
+    }
+}
+
+#[tokio::test]
+async fn a_status_says_what_is_wrong_and_when_to_come_back() {
+    let cases = [
+        (400, Kind::BadRequest, false),
+        (401, Kind::Auth, false),
+        (404, Kind::BadRequest, false),
+        (429, Kind::RateLimited, true),
+        (500, Kind::Server, true),
+        (503, Kind::Overloaded, true),
+        (529, Kind::Overloaded, true),
+    ];
+    for format in BOTH {
+        for (status, kind, may_pass) in cases {
+            let reply = Reply::json(status, r#"{"error":{"message":"Not now."}}"#).header("retry-after", "7");
+            let exchange = exchange(format, reply).await;
+            let error = exchange.error();
+            assert_eq!((error.kind, error.may_pass()), (kind, may_pass), "{format:?} {status}");
+            assert_eq!(error.status, Some(status), "{format:?}");
+            assert_eq!(error.retry_after, Some(Duration::from_secs(7)), "{format:?} {status}");
+            assert!(error.message.contains("Not now."), "{format:?}: {error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_error_within_the_stream_is_an_error_after_the_words_that_were_shown() {
+    for (format, kind) in [(Format::Chat, Kind::Server), (Format::Messages, Kind::Overloaded)] {
+        let exchange = exchange(format, format.reply("error_event")).await;
+        assert_eq!(exchange.error().kind, kind, "{format:?}");
+        assert!(exchange.error().may_pass(), "{format:?}");
+        assert_eq!(exchange.words_shown(), "The first ", "{format:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_end_for_an_unknown_reason_is_no_success() {
+    for format in BOTH {
+        let exchange = exchange(format, format.reply("unknown_finish")).await;
+        assert_eq!(exchange.error().kind, Kind::Server, "{format:?}");
+        assert!(exchange.error().message.contains("gave_up"), "{format:?}");
+    }
+}
+
+#[tokio::test]
+async fn one_event_without_end_is_stopped() {
+    for format in BOTH {
+        let flood = format!("data: {{\"x\":\"{}", "y".repeat(5 << 20));
+        let exchange = exchange(format, Reply::events(flood)).await;
+        assert_eq!(exchange.error().kind, Kind::TooLarge, "{format:?}: {:?}", exchange.error());
+        assert!(!exchange.error().may_pass());
+    }
+}
+
+#[tokio::test]
+async fn an_error_page_without_end_is_read_in_part() {
+    for format in BOTH {
+        let exchange = exchange(format, Reply::json(500, "y".repeat(8 << 20))).await;
+        assert!(exchange.error().message.len() < 1_000, "{format:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_event_stream_names_the_address() {
+    for format in BOTH {
+        let exchange = exchange(format, Reply::json(200, r#"{"hello":"world"}"#)).await;
+        assert_eq!(exchange.error().kind, Kind::BadRequest, "{format:?}");
+        assert!(exchange.error().message.contains("address"), "{format:?}");
+    }
+}
+
+#[tokio::test]
+async fn garbage_in_the_stream_is_an_error() {
+    for format in BOTH {
+        let exchange = exchange(format, Reply::events("data: {not json\n\n")).await;
+        assert!(matches!(exchange.error().kind, Kind::Server | Kind::Truncated), "{:?}", exchange.error());
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_a_network_failure() {
+    for format in BOTH {
+        let server = FakeModel::replying([]);
+        let config = format.config(&server);
+        drop(server);
+        // The port is free again only when the accepting thread has ended; until then it closes without a word.
+        let provider = connect(&config).expect("an address");
+        let (_, ended) = ask(&provider, format.request(vec![task()])).await;
+        assert_eq!(ended.expect_err("nobody is there").kind, Kind::Network, "{format:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed_because_the_key_would_go_along() {
+    for format in BOTH {
+        let elsewhere = FakeModel::replying([format.reply("words")]);
+        let reply = Reply::json(307, "{}").header("location", &format!("{}{}", elsewhere.url(), format.path()));
+        let exchange = exchange(format, reply).await;
+        assert_eq!(exchange.error().status, Some(307), "{format:?}");
+        assert!(elsewhere.requests().is_empty(), "{format:?}");
+    }
+}
+
+#[tokio::test]
+async fn dropping_the_future_hangs_up() {
+    for (format, last) in LAST_WORDS {
+        let server = FakeModel::replying([format.reply("words").held_after(last)]);
+        let provider = connect(&format.config(&server)).expect("an address");
+        let (tell, shown) = tokio::sync::oneshot::channel();
+        let tell = std::sync::Mutex::new(Some(tell));
+        let on_delta = move |_| {
+            if let Some(tell) = tell.lock().expect("not poisoned").take() {
+                tell.send(()).expect("the test waits");
+            }
+        };
+        let request = format.request(vec![task()]);
+        let asking = tokio::spawn(async move { provider.stream(request, &on_delta).await });
+        shown.await.expect("a first word");
+        asking.abort();
+        assert!(asking.await.expect_err("it was aborted").is_cancelled());
+        tokio::task::spawn_blocking(move || server.wait_until_client_gone()).await.expect("the client hangs up");
+    }
+}

@@ -1,0 +1,129 @@
+//! The key shows up nowhere: not in errors however they are printed, not in answers, not in what the library logs.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use rouse_agent::connect;
+use rouse_core::model::ProviderError;
+use rouse_testkit::fake_model::{FakeModel, Reply};
+
+use super::formats::{BOTH, Format, KEY, ask, exchange, task};
+
+/// Replies of a server that repeats the key it was given.
+fn echoes(format: Format) -> Vec<Reply> {
+    let error = format!(r#"{{"error":{{"type":"invalid_request_error","message":"Incorrect API key provided: {KEY}"}}}}"#);
+    let in_stream = match format {
+        Format::Chat => format!("data: {error}\n\n"),
+        Format::Messages => format!("event: error\ndata: {{\"type\":\"error\",{}\n\n", &error[1..]),
+    };
+    let statuses = [400, 401, 403, 404, 429, 500, 503, 529];
+    let mut replies: Vec<Reply> = statuses.iter().map(|status| Reply::json(*status, error.clone())).collect();
+    replies.extend([
+        Reply::json(500, format!("not json {KEY}")),
+        Reply::json(200, error.clone()),
+        Reply::json(307, error).header("location", &format!("http://127.0.0.1:1/{KEY}")),
+        Reply::events(in_stream.clone()),
+        Reply::events(in_stream).dripped(5),
+        Reply::events(format!("data: {{\"type\":\"{KEY}\"\n\n")),
+        Reply::events(format!("data: {KEY}\n\n")),
+        Reply::events(format.transcript("unknown_finish").replace("gave_up", KEY)),
+        Reply::events(format!("data: {KEY}{}", "y".repeat(5 << 20))),
+    ]);
+    replies
+}
+
+fn assert_silent(error: &ProviderError, what: &str) {
+    let mut shown = format!("{error}\n{error:?}\n{error:#?}");
+    let mut cause = std::error::Error::source(error);
+    while let Some(inner) = cause {
+        shown.push_str(&format!("\n{inner}\n{inner:?}"));
+        cause = inner.source();
+    }
+    assert!(!shown.contains(KEY), "{what}: {shown}");
+}
+
+#[tokio::test]
+async fn no_error_holds_the_key() {
+    for format in BOTH {
+        for (number, reply) in echoes(format).into_iter().enumerate() {
+            let exchange = exchange(format, reply).await;
+            assert_silent(exchange.error(), &format!("{format:?}, reply {number}"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_failure_to_connect_holds_the_key() {
+    for format in BOTH {
+        let server = FakeModel::replying([]);
+        let mut config = format.config(&server);
+        for address in [
+            "http://127.0.0.1:1".to_owned(),
+            format!("http://user:{KEY}@127.0.0.1:1"),
+            format!("http://{KEY}.invalid"),
+            format!("http://127.0.0.1:1/?key={KEY}"),
+        ] {
+            config.base_url = address;
+            let provider = connect(&config).expect("an address");
+            let (_, ended) = ask(&provider, format.request(vec![task()])).await;
+            assert_silent(&ended.expect_err("nobody is there"), &format!("{format:?}"));
+        }
+        config.base_url = format!("not an address {KEY}");
+        let refused = connect(&config).err().expect("refused");
+        assert!(!format!("{refused} {refused:?}").contains(KEY));
+    }
+}
+
+#[tokio::test]
+async fn no_answer_and_no_delta_holds_the_key_that_a_server_repeats() {
+    for format in BOTH {
+        let transcript = format.transcript("words").replace("all is well.", KEY);
+        let exchange = exchange(format, Reply::events(transcript)).await;
+        assert_eq!(exchange.answer().text(), "Two files, [key]", "{format:?}");
+        assert!(!format!("{:?} {:?}", exchange.answer(), exchange.shown).contains(KEY), "{format:?}");
+    }
+}
+
+/// Keeps what is logged.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("not poisoned").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn no_log_holds_the_key_at_any_level() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing_subscriber::filter::LevelFilter::TRACE)
+        .with_writer(move || writer.clone())
+        .finish();
+    let guard = tracing::subscriber::set_default(subscriber);
+    for format in BOTH {
+        for reply in echoes(format).into_iter().chain([format.reply("words")]) {
+            exchange(format, reply).await;
+        }
+    }
+    drop(guard);
+    let logged = String::from_utf8_lossy(&log.0.lock().expect("not poisoned")).into_owned();
+    assert!(logged.contains("rig"), "the library logs at this level");
+    let leaks: Vec<&str> = logged.lines().filter(|line| line.contains(KEY)).collect();
+    assert!(leaks.is_empty(), "{leaks:#?}");
+}
+
+#[tokio::test]
+async fn no_configuration_shows_the_key() {
+    let server = FakeModel::replying([]);
+    for format in BOTH {
+        assert!(!format!("{:?}", format.config(&server)).contains(KEY));
+    }
+}

@@ -1,0 +1,126 @@
+//! Models found on this computer and in the environment.
+
+use rouse_agent::{ApiKey, FoundIn, FoundModel, LocalAddresses, ProviderConfig, ProviderKind, discover};
+use rouse_testkit::fake_model::{FakeModel, Reply};
+use serde_json::{Value, json};
+
+fn nothing(_: &str) -> Option<String> {
+    None
+}
+
+fn serving(path: &'static str, list: Value) -> FakeModel {
+    FakeModel::start(move |request| match request.path == path {
+        true => Reply::json(200, list.to_string()),
+        false => Reply::json(404, "{}"),
+    })
+}
+
+fn ollama() -> FakeModel {
+    serving("/api/tags", json!({"models": [{"name": "nomic-embed-text:latest"}, {"name": "qwen3:4b"}, {"name": "llama3.2:3b"}]}))
+}
+
+fn lm_studio() -> FakeModel {
+    let model = |id: &str, kind: &str, state: &str| json!({"id": id, "object": "model", "type": kind, "state": state});
+    serving("/api/v0/models", json!({"object": "list", "data": [
+        model("text-embedding-nomic", "embeddings", "loaded"),
+        model("gemma-3-12b", "vlm", "not-loaded"),
+        model("qwen3-8b", "llm", "loaded"),
+    ]}))
+}
+
+fn llama_cpp(owner: &str) -> FakeModel {
+    serving("/v1/models", json!({"object": "list", "data": [{"id": "phi-4.gguf", "object": "model", "owned_by": owner}]}))
+}
+
+fn names(found: &[FoundModel]) -> Vec<(&str, &str)> {
+    found.iter().map(|found| (found.provider.name.as_str(), found.provider.model.as_str())).collect()
+}
+
+#[tokio::test]
+async fn configured_then_this_computer_then_keys() {
+    let (ollama, lm_studio, llama_cpp) = (ollama(), lm_studio(), llama_cpp("llamacpp"));
+    let addresses = LocalAddresses {
+        ollama: Some(ollama.url()),
+        lm_studio: Some(lm_studio.url()),
+        llama_cpp: Some(llama_cpp.url()),
+    };
+    let configured = ProviderConfig {
+        name: "office".to_owned(),
+        kind: ProviderKind::OpenAiChat,
+        base_url: "http://10.0.0.7:8000/v1".to_owned(),
+        model: "qwen3-32b".to_owned(),
+        api_key: None,
+    };
+    let env = |name: &str| name.ends_with("_API_KEY").then(|| format!("key of {name}"));
+    let found = discover(vec![configured], env, &addresses).await;
+    assert_eq!(names(&found), [
+        ("office", "qwen3-32b"),
+        ("ollama", "qwen3:4b"),
+        ("lmstudio", "qwen3-8b"),
+        ("llamacpp", "phi-4.gguf"),
+        ("anthropic", "claude-sonnet-5-5"),
+        ("openai", "gpt-5.6-terra"),
+        ("openrouter", "anthropic/claude-sonnet-5.5"),
+    ]);
+    assert_eq!(found[1].label, "Ollama on this computer (qwen3:4b)");
+    assert_eq!(found[1].offers, ["qwen3:4b", "llama3.2:3b"]);
+    assert_eq!(found[1].provider.base_url, format!("{}/v1", ollama.url()));
+    assert_eq!(found[2].offers, ["qwen3-8b", "gemma-3-12b"], "what is loaded leads");
+    assert_eq!(found[4].provider.api_key, ApiKey::new("key of ANTHROPIC_API_KEY"));
+    assert_eq!(found[4].source, FoundIn::Environment);
+}
+
+#[tokio::test]
+async fn nothing_is_a_normal_answer() {
+    let gone = FakeModel::replying([]).url();
+    let addresses =
+        LocalAddresses { ollama: Some(gone.clone()), lm_studio: Some(gone.clone()), llama_cpp: Some(gone) };
+    assert_eq!(discover(Vec::new(), nothing, &addresses).await, []);
+    let blank = |name: &str| (name == "OPENAI_API_KEY").then(|| " ".to_owned());
+    assert_eq!(discover(Vec::new(), blank, &LocalAddresses::nowhere()).await, []);
+}
+
+#[tokio::test]
+async fn another_program_on_the_port_is_not_a_model() {
+    let stranger = FakeModel::start(|_| Reply::json(200, r#"{"object":"list","data":[{"id":"a","object":"model"}]}"#));
+    let web = FakeModel::start(|_| Reply::events("<html>hello</html>"));
+    let empty = serving("/api/tags", json!({"models": []}));
+    for server in [&stranger, &web, &empty] {
+        let url = Some(server.url());
+        let addresses = LocalAddresses { ollama: url.clone(), lm_studio: url.clone(), llama_cpp: url };
+        assert_eq!(discover(Vec::new(), nothing, &addresses).await, []);
+    }
+    let other = llama_cpp("vllm");
+    let addresses = LocalAddresses { llama_cpp: Some(other.url()), ..LocalAddresses::nowhere() };
+    assert_eq!(discover(Vec::new(), nothing, &addresses).await, []);
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_does_not_hold_up_the_others() {
+    let (hanging, ollama) = (FakeModel::start(|_| Reply::json(200, "{}").held_after("{")), ollama());
+    let addresses =
+        LocalAddresses { ollama: Some(ollama.url()), lm_studio: Some(hanging.url()), llama_cpp: None };
+    assert_eq!(names(&discover(Vec::new(), nothing, &addresses).await), [("ollama", "qwen3:4b")]);
+}
+
+#[tokio::test]
+async fn no_key_is_sent_to_a_local_port() {
+    let server = ollama();
+    let addresses = LocalAddresses { ollama: Some(server.url()), ..LocalAddresses::nowhere() };
+    discover(Vec::new(), |_| Some("sk-0123456789".to_owned()), &addresses).await;
+    let asked = &server.requests()[0];
+    assert!(asked.headers.iter().all(|(_, value)| !value.contains("sk-0123456789")), "{asked:?}");
+}
+
+#[tokio::test]
+async fn an_address_in_the_environment_wins_over_the_vendor_s() {
+    let env = |name: &str| match name {
+        "OPENAI_API_KEY" | "ANTHROPIC_API_KEY" => Some("sk-0123456789".to_owned()),
+        "OPENAI_BASE_URL" => Some("http://127.0.0.1:9/v1".to_owned()),
+        "ANTHROPIC_BASE_URL" => Some(" ".to_owned()),
+        _ => None,
+    };
+    let found = discover(Vec::new(), env, &LocalAddresses::nowhere()).await;
+    let addresses: Vec<_> = found.iter().map(|found| found.provider.base_url.as_str()).collect();
+    assert_eq!(addresses, ["https://api.anthropic.com", "http://127.0.0.1:9/v1"]);
+}

@@ -1,0 +1,10 @@
+//! Runs from their start to their outcome: the gate, the driver, and what both leave in the store.
+//!
+//! Real SQLite, a model with a script, a clock in the test's hand, tools that are made for the test.
+
+mod finding;
+mod gate;
+mod house;
+mod main_turns;
+mod tool_calls;
+mod turns;

@@ -1,0 +1,297 @@
+//! The turn of a job: from its task to its outcome, with everything it leaves behind.
+
+use rouse_core::message::{Message, Part};
+use rouse_core::model::{Delta, ProviderError, ProviderErrorKind as Kind};
+use rouse_core::{RunState, SessionKey, UnixMs};
+use rouse_store::{StepKind, StepStatus};
+use rouse_testkit::scripted_model::{Scripted, calls, fails, says};
+use serde_json::json;
+
+use super::house::{House, NOW, agent_job, turn_of};
+
+fn report(summary: &str) -> Scripted {
+    calls([("end", "complete_run", json!({"outcome": "report", "summary": summary}))])
+}
+
+fn session() -> SessionKey {
+    SessionKey::new("cron:j1")
+}
+
+fn text_of(message: &Message) -> String {
+    match message {
+        Message::User { text } | Message::ToolResult { text, .. } => text.clone(),
+        Message::Assistant { parts } => format!("{parts:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_run_calls_tools_and_ends_with_its_report() {
+    let house = House::new([calls([("c1", "echo", json!({"text": "sunny"}))]), report("It is sunny.")]).await;
+    let (run, outcome) = house.turn(json!({"message": "How is the weather?"})).await;
+    assert_eq!((outcome.state, outcome.summary.as_deref()), (RunState::Succeeded, Some("It is sunny.")));
+    assert_eq!((outcome.usage.tokens(), outcome.usage.cost_micro_usd), (30, Some(2)));
+    assert_eq!(outcome.model.as_deref(), Some("scripted-1"));
+
+    let steps: Vec<_> = house.steps(&run).await.into_iter().map(|step| (step.kind, step.name, step.status)).collect();
+    let done = |kind, name: &str| (kind, name.to_owned(), StepStatus::Finished);
+    assert_eq!(steps, [
+        done(StepKind::ModelTurn, "scripted-1"),
+        done(StepKind::ToolCall, "echo"),
+        done(StepKind::ModelTurn, "scripted-1"),
+        done(StepKind::ToolCall, "complete_run"),
+    ]);
+    let first = &house.steps(&run).await[0];
+    assert_eq!(first.usage.tokens(), 15);
+    assert_eq!(first.output.as_ref().map(|output| output["calls"][0]["tool"].clone()), Some(json!("echo")));
+
+    let transcript = house.transcript(&session()).await;
+    assert_eq!(transcript.len(), 5, "{transcript:?}");
+    assert_eq!(transcript[2], Message::ToolResult {
+        call_id: "c1".into(),
+        tool: "echo".into(),
+        text: "sunny".into(),
+        is_error: false,
+    });
+}
+
+#[tokio::test]
+async fn the_model_is_told_the_task_the_time_and_the_rules() {
+    let house = House::new([says("Done.")]).await;
+    house.turn(json!({"message": "How is the weather?"})).await;
+    let request = &house.model.requests()[0];
+    let task = text_of(&request.messages[0]);
+    assert!(task.starts_with("[cron:j1] Weather: How is the weather?"), "{task}");
+    assert!(task.contains("Saturday, 21 November 2026, 10:00 (Europe/Berlin)"), "{task}");
+    assert!(request.system.contains("Never ask a question") && request.system.contains("complete_run"));
+    let offered: Vec<_> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert!(offered.contains(&"echo") && !offered.contains(&"asks"), "{offered:?}");
+}
+
+#[tokio::test]
+async fn a_late_run_knows_that_it_is_late() {
+    let house = House::new([says("Done."), says("Done.")]).await;
+    let job = agent_job(json!({"message": "x"}), json!({}));
+    for (late_by, told) in [(10_000, false), (3 * 3_600_000, true)] {
+        let mut run = house.run_of(Some(&job)).await;
+        run.slot_at = Some(NOW.plus_ms(-late_by));
+        house.driver().run_turn(&run, &job, turn_of(&job), house.chosen(), &house.cancel).await;
+        let request = house.model.requests().pop().expect("asked");
+        let task = text_of(request.messages.last().expect("a task"));
+        assert_eq!(task.contains("07:00 (Europe/Berlin) and is late"), told, "{task}");
+    }
+}
+
+#[tokio::test]
+async fn a_job_lists_its_tools_or_has_none() {
+    let house = House::new([says("Done."), says("Done.")]).await;
+    house.turn(json!({"message": "x", "tools": ["echo"]})).await;
+    house.turn(json!({"message": "x", "useTools": false})).await;
+    let requests = house.model.requests();
+    let offered: Vec<_> = requests[0].tools.iter().map(|tool| tool.name.clone()).collect();
+    assert_eq!(offered, ["echo", "complete_run"]);
+    assert!(requests[1].tools.is_empty() && !requests[1].system.contains("complete_run"));
+}
+
+#[tokio::test]
+async fn a_tool_that_was_not_offered_is_denied_and_the_run_goes_on() {
+    let house = House::new([calls([("c1", "outside", json!({}))]), says("Without it, then.")]).await;
+    let (_, outcome) = house.turn(json!({"message": "x", "tools": ["echo"]})).await;
+    assert_eq!(outcome.state, RunState::Succeeded);
+    let told = house.model.requests()[1].messages.last().map(text_of).unwrap_or_default();
+    assert!(told.contains("not allowed"), "{told}");
+}
+
+#[tokio::test]
+async fn malformed_arguments_are_told_to_the_model_which_mends_them() {
+    let house = House::new([
+        calls([("c1", "echo", json!("{\"text\": \"a"))]),
+        calls([("c2", "echo", json!({"text": "a"}))]),
+        report("Mended."),
+    ])
+    .await;
+    let (_, outcome) = house.turn(json!({"message": "x"})).await;
+    assert_eq!(outcome.summary.as_deref(), Some("Mended."));
+    let told = house.model.requests()[1].messages.last().cloned();
+    assert!(matches!(told, Some(Message::ToolResult { is_error: true, text, .. }) if text.contains("not valid JSON")));
+}
+
+#[tokio::test]
+async fn nothing_after_complete_run_is_carried_out() {
+    let both = calls([
+        ("c1", "complete_run", json!({"outcome": "nothing_to_report", "summary": ""})),
+        ("c2", "notify", json!({"body": "too late"})),
+    ]);
+    let house = House::new([both]).await;
+    let (run, outcome) = house.turn(json!({"message": "x"})).await;
+    assert_eq!(outcome.state, RunState::NothingToReport);
+    assert!(house.store.deliveries_of(&run.id).await.expect("read").is_empty());
+    assert_eq!(house.steps(&run).await.len(), 2, "one model turn and one call");
+}
+
+#[tokio::test]
+async fn a_notification_goes_into_the_outbox_once() {
+    let notify = calls([("c1", "notify", json!({"body": "The kettle boils."}))]);
+    let house = House::new([notify, says("Done.")]).await;
+    let (run, _) = house.turn(json!({"message": "x"})).await;
+    let deliveries = house.store.deliveries_of(&run.id).await.expect("read");
+    assert_eq!(deliveries.len(), 1);
+    assert_eq!((deliveries[0].title.as_str(), deliveries[0].body.as_str()), ("Weather", "The kettle boils."));
+    assert_eq!(deliveries[0].id.as_str(), format!("{}-2", run.id), "the key is the run and the step");
+}
+
+#[tokio::test]
+async fn earlier_runs_are_remembered_in_words() {
+    let house = House::new([
+        calls([("c1", "echo", json!({"text": "rain"}))]),
+        report("Rain."),
+        says("Still rain."),
+    ])
+    .await;
+    house.turn(json!({"message": "Weather?"})).await;
+    house.turn(json!({"message": "Weather?"})).await;
+    let messages = house.model.requests()[2].messages.clone();
+    assert_eq!(messages.len(), 3, "{messages:?}");
+    assert_eq!(messages[1], Message::Assistant { parts: vec![Part::Text { text: "Rain.".into() }] });
+    assert_eq!(house.transcript(&session()).await.len(), 5 + 2, "the memory is not stored again");
+}
+
+#[tokio::test]
+async fn files_of_the_context_are_read_through_the_gate_and_fenced() {
+    let house = House::new([says("Done.")]).await;
+    let (run, _) = house.turn(json!({"message": "x", "tools": ["echo"], "contextPaths": ["a.md", "b.md"]})).await;
+    let task = text_of(&house.model.requests()[0].messages[0]);
+    for path in ["a.md", "b.md"] {
+        assert!(task.contains(&format!("\n{path}:\n⟦outside ")) && task.contains(&format!("content of \"{path}\"")), "{task}");
+    }
+    let read = house.steps(&run).await.into_iter().filter(|step| step.name == "read_file").count();
+    assert_eq!(read, 2);
+}
+
+#[tokio::test]
+async fn without_a_model_the_run_fails_in_plain_words() {
+    let house = House::new([]).await;
+    let job = agent_job(json!({"message": "x"}), json!({}));
+    let run = house.run_of(Some(&job)).await;
+    let outcome = house.driver().run_turn(&run, &job, turn_of(&job), None, &house.cancel).await;
+    assert_eq!((outcome.state, outcome.may_pass), (RunState::Failed, false));
+    let error = outcome.error.unwrap_or_default();
+    assert!(error.starts_with("No model is set up.") && error.contains("Settings"), "{error}");
+}
+
+#[tokio::test]
+async fn the_steps_of_a_run_are_limited_by_the_job_and_by_fifty() {
+    let again = || calls([("c", "echo", json!({"text": "again"}))]);
+    let house = House::new((0..100).map(|_| again())).await;
+    for (wanted, expected) in [(Some(2), 2), (None, 10), (Some(500), 50)] {
+        let before = house.model.requests().len();
+        let mut payload = json!({"message": "x"});
+        if let Some(wanted) = wanted {
+            payload["maxSteps"] = json!(wanted);
+        }
+        // The format allows at most fifty; a file from elsewhere may hold more.
+        let mut job = agent_job(json!({"message": "x"}), json!({}));
+        if let rouse_core::job::Payload::AgentTurn(turn) = &mut job.payload {
+            turn.max_steps = wanted;
+        }
+        let run = house.run_of(Some(&job)).await;
+        let outcome = house.driver().run_turn(&run, &job, turn_of(&job), house.chosen(), &house.cancel).await;
+        assert_eq!(house.model.requests().len() - before, expected, "{wanted:?}");
+        assert!(outcome.error.is_some_and(|error| error.contains("maxSteps")));
+    }
+}
+
+#[tokio::test]
+async fn the_budget_of_a_run_ends_it() {
+    let again = || calls([("c", "echo", json!({"text": "again"}))]);
+    let house = House::new((0..10).map(|_| again())).await;
+    let job = agent_job(json!({"message": "x"}), json!({"budget": {"tokensPerRun": 40}}));
+    let run = house.run_of(Some(&job)).await;
+    let outcome = house.driver().run_turn(&run, &job, turn_of(&job), house.chosen(), &house.cancel).await;
+    assert!(outcome.error.is_some_and(|error| error.contains("budget")));
+    assert_eq!((house.model.requests().len(), outcome.usage.tokens()), (3, 45));
+}
+
+#[tokio::test]
+async fn the_answer_limit_of_the_job_reaches_the_provider() {
+    let house = House::new([says("Done.")]).await;
+    house.turn(json!({"message": "x", "maxTokens": 321})).await;
+    assert_eq!(house.model.requests()[0].max_tokens, Some(321));
+}
+
+#[tokio::test]
+async fn a_provider_s_failure_is_the_run_s_and_says_whether_it_may_pass() {
+    for (kind, may_pass) in [(Kind::Auth, false), (Kind::BadRequest, false), (Kind::TooLarge, false)] {
+        let house = House::new([fails(kind, "acme does not want to.")]).await;
+        let (run, outcome) = house.turn(json!({"message": "x"})).await;
+        assert_eq!((outcome.state, outcome.may_pass), (RunState::Failed, may_pass), "{kind:?}");
+        assert_eq!(outcome.error.as_deref(), Some("acme does not want to."));
+        let step = &house.steps(&run).await[0];
+        assert_eq!(step.status, StepStatus::Failed);
+        assert_eq!(step.output, Some(json!({"error": "acme does not want to."})));
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_broke_after_the_first_word_is_not_asked_again() {
+    let shown = vec![Delta::Text("The".into())];
+    let cut = Scripted::Failure(shown, ProviderError::new(Kind::Truncated, "It broke off."));
+    let house = House::new([cut, says("a second answer")]).await;
+    let (_, outcome) = house.turn(json!({"message": "x"})).await;
+    assert_eq!((outcome.state, outcome.may_pass), (RunState::Failed, true));
+    assert_eq!(house.model.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_provider_that_asks_for_no_wait_is_asked_again_at_once() {
+    let busy = || {
+        let error = ProviderError { retry_after: Some(std::time::Duration::ZERO), ..ProviderError::new(Kind::Overloaded, "busy") };
+        Scripted::Failure(Vec::new(), error)
+    };
+    let house = House::new([busy(), busy(), says("At last.")]).await;
+    let (run, outcome) = house.turn(json!({"message": "x"})).await;
+    assert_eq!(outcome.summary.as_deref(), Some("At last."));
+    assert_eq!(house.steps(&run).await.len(), 1, "one turn in the journal, however often it was asked for");
+}
+
+#[tokio::test]
+async fn what_a_failed_run_said_is_kept() {
+    let house = House::new([calls([("c1", "echo", json!({"text": "a"}))]), fails(Kind::Auth, "no key")]).await;
+    let (_, outcome) = house.turn(json!({"message": "x"})).await;
+    assert_eq!((outcome.state, outcome.usage.tokens()), (RunState::Failed, 15));
+    assert_eq!(house.transcript(&session()).await.len(), 3);
+}
+
+#[tokio::test]
+async fn a_cancelled_run_ends_wherever_it_waits_and_keeps_what_was_said() {
+    // While the model is silent.
+    let house = House::new([calls([("c1", "echo", json!({"text": "a"}))]), Scripted::Silence]).await;
+    let asked = async {
+        house.model.asked(2).await;
+        house.cancel.cancel();
+    };
+    let ((run, outcome), ()) = tokio::join!(house.turn(json!({"message": "x"})), asked);
+    assert_eq!((outcome.state, outcome.usage.tokens()), (RunState::Cancelled, 15));
+    assert_eq!(house.transcript(&session()).await.len(), 3);
+    assert_eq!(house.steps(&run).await[2].status, StepStatus::Failed);
+
+    // Before anything was asked.
+    let house = House::new([says("never")]).await;
+    house.cancel.cancel();
+    let (_, outcome) = house.turn(json!({"message": "x"})).await;
+    assert_eq!((outcome.state, house.model.requests().len()), (RunState::Cancelled, 0));
+}
+
+#[tokio::test]
+async fn the_answer_is_seen_while_it_comes() {
+    let house = House::new([says("Good morning.")]).await;
+    house.turn(json!({"message": "x"})).await;
+    assert_eq!(*house.seen.lock().expect("not poisoned"), [Delta::Text("Good morning.".into())]);
+}
+
+#[tokio::test]
+async fn every_step_has_its_duration_on_the_monotonic_clock() {
+    let house = House::new([says("Done.")]).await;
+    house.clock.set(UnixMs(0));
+    let (run, _) = house.turn(json!({"message": "x"})).await;
+    assert_eq!(house.steps(&run).await[0].duration_ms, Some(0));
+}

@@ -1,0 +1,59 @@
+//! `rouse cron add`.
+
+use rouse_gateway::wire::JobView;
+use serde_json::{Map, Value, json};
+
+use super::draft::{BehaviourArgs, PayloadArgs, ScheduleArgs};
+use super::{list, warn_when_off};
+use crate::exit::Failure;
+use crate::output::short;
+use crate::session::Session;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// What people call it; made from what it does when absent.
+    #[arg(long, value_name = "TEXT")]
+    name: Option<String>,
+    /// Make it switched off.
+    #[arg(long)]
+    disabled: bool,
+    #[command(flatten)]
+    schedule: ScheduleArgs,
+    #[command(flatten)]
+    payload: PayloadArgs,
+    #[command(flatten)]
+    behaviour: BehaviourArgs,
+}
+
+pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
+    let job = draft(&args, session)?;
+    session
+        .show("cron.add", job, |session, view: JobView| {
+            anstream::println!("Added.");
+            list::print_one(session, &view);
+            Ok(())
+        })
+        .await?;
+    warn_when_off(session).await
+}
+
+fn draft(args: &Args, session: &Session) -> Result<Value, Failure> {
+    let schedule = args.schedule.to_json(session)?;
+    let schedule = schedule.ok_or_else(|| Failure::input("say when: one of --at, --every, --cron, --manual"))?;
+    let payload = args.payload.to_json()?.filter(|payload| payload.get("kind").is_some());
+    let payload = payload.ok_or_else(|| Failure::input("say what: one of --system-event, --message, --tool"))?;
+    let mut job = Map::new();
+    let name = args.name.clone().unwrap_or_else(|| name_from(&payload));
+    job.insert("name".to_owned(), json!(name));
+    job.insert("enabled".to_owned(), json!(!args.disabled));
+    job.insert("schedule".to_owned(), schedule);
+    job.insert("payload".to_owned(), payload);
+    args.behaviour.apply(&mut job)?;
+    Ok(Value::Object(job))
+}
+
+/// The first words of what it does.
+fn name_from(payload: &Value) -> String {
+    let words = ["text", "message", "tool"].iter().find_map(|key| payload.get(key).and_then(Value::as_str));
+    short(words.unwrap_or("Job"), 60)
+}

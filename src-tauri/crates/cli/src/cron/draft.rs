@@ -1,0 +1,295 @@
+//! The flags that describe a job, and the job they make.
+
+use clap::{ArgGroup, Args, ValueEnum};
+use rouse_core::Clock as _;
+use rouse_core::schedule::parse_duration;
+use serde_json::{Map, Value, json};
+
+use crate::exit::Failure;
+use crate::session::Session;
+use crate::when;
+
+/// When the job fires.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "When")]
+pub(crate) struct ScheduleArgs {
+    /// Once: an ISO 8601 time, milliseconds since 1970, or a time from now (`20m`).
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["every", "cron", "manual"])]
+    at: Option<String>,
+    /// Again and again: `10m`, `1h30m`.
+    #[arg(long, value_name = "DURATION", conflicts_with_all = ["cron", "manual"])]
+    every: Option<String>,
+    /// At the times of a cron pattern: `"30 7 * * 1-5"`.
+    #[arg(long, value_name = "PATTERN", conflicts_with = "manual")]
+    cron: Option<String>,
+    /// Only by hand.
+    #[arg(long)]
+    manual: bool,
+    /// The zone of --cron and of an --at without offset; this computer's when absent.
+    #[arg(long, value_name = "ZONE")]
+    tz: Option<String>,
+    /// Spread the slots by a stable offset of at most this long.
+    #[arg(long, value_name = "DURATION")]
+    jitter: Option<String>,
+}
+
+/// What the job does.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "What", group = ArgGroup::new("payload").args(["system_event", "message", "tool"]))]
+pub(crate) struct PayloadArgs {
+    /// Queue this line for the main session.
+    #[arg(long, value_name = "TEXT")]
+    system_event: Option<String>,
+    /// Let the agent work on this message.
+    #[arg(long, value_name = "TEXT")]
+    message: Option<String>,
+    /// Call this tool; no model, no cost.
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+    /// The tool's arguments as JSON.
+    #[arg(long, value_name = "JSON", requires = "tool")]
+    arguments: Option<String>,
+    /// Which results of the tool are worth a notification.
+    #[arg(long, value_enum, requires = "tool")]
+    notify_when: Option<NotifyWhen>,
+    /// Hand the outcome to a channel.
+    #[arg(long)]
+    deliver: bool,
+    /// Which channel.
+    #[arg(long, value_name = "NAME")]
+    channel: Option<String>,
+    /// The recipient on that channel.
+    #[arg(long, value_name = "DEST")]
+    to: Option<String>,
+    /// The model of this job.
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// Offer only these tools, separated by commas.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    tools: Option<Vec<String>>,
+    /// Most model turns of a run.
+    #[arg(long, value_name = "N")]
+    max_steps: Option<u32>,
+}
+
+/// How it behaves.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "How")]
+pub(crate) struct BehaviourArgs {
+    /// What it is for.
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+    /// The session it works in; follows from what it does when absent.
+    #[arg(long, value_enum)]
+    session: Option<SessionTarget>,
+    /// When the main session gets its turn.
+    #[arg(long, value_enum)]
+    wake: Option<Wake>,
+    /// Stands before the summary in the main session.
+    #[arg(long, value_name = "TEXT")]
+    post_prefix: Option<String>,
+    /// Delete the job after its first finished run.
+    #[arg(long)]
+    delete_after_run: bool,
+    /// Slots that passed while nothing could fire.
+    #[arg(long, value_enum)]
+    misfire: Option<Misfire>,
+    /// A slot that comes while a run is still going.
+    #[arg(long, value_enum)]
+    overlap: Option<Overlap>,
+    /// Which outcomes are worth a notification.
+    #[arg(long, value_enum)]
+    notify: Option<Notify>,
+    /// Time limit of a run: `10m`.
+    #[arg(long, value_name = "DURATION")]
+    timeout: Option<String>,
+    /// Attempts in all for failures that may pass.
+    #[arg(long, value_name = "N")]
+    max_attempts: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum SessionTarget {
+    Main,
+    Isolated,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Wake {
+    Now,
+    NextHeartbeat,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum NotifyWhen {
+    Always,
+    Failure,
+    Changed,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Notify {
+    Always,
+    Findings,
+    Failure,
+    Never,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Misfire {
+    Skip,
+    RunOnce,
+    RunAll,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Overlap {
+    Skip,
+    Queue,
+    Parallel,
+    CancelOther,
+}
+
+impl Wake {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Now => "now",
+            Self::NextHeartbeat => "next-heartbeat",
+        }
+    }
+}
+
+/// The job format's word for a choice: clap's `run-once` is the format's `runOnce`.
+fn word(choice: impl ValueEnum) -> Value {
+    let dashed = choice.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+    let mut parts = dashed.split('-');
+    let mut word = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (first, rest) = part.split_at(part.len().min(1));
+        word.push_str(&first.to_ascii_uppercase());
+        word.push_str(rest);
+    }
+    Value::String(word)
+}
+
+/// Sets `key` when there is a value.
+fn set(object: &mut Map<String, Value>, key: &str, value: Option<impl Into<Value>>) {
+    if let Some(value) = value {
+        object.insert(key.to_owned(), value.into());
+    }
+}
+
+fn seconds(text: &str, flag: &str) -> Result<Value, Failure> {
+    let ms = parse_duration(text).map_err(|error| Failure::input(format!("--{flag}: {error}")))?;
+    Ok(json!((ms + 999) / 1_000))
+}
+
+impl ScheduleArgs {
+    /// The schedule; none when no flag names one.
+    pub(crate) fn to_json(&self, session: &Session) -> Result<Option<Value>, Failure> {
+        let Some(mut schedule) = self.spec(session)? else {
+            if self.tz.is_some() || self.jitter.is_some() {
+                return Err(Failure::input("--tz and --jitter need one of --at, --every, --cron"));
+            }
+            return Ok(None);
+        };
+        if let Some(jitter) = &self.jitter {
+            let ms = parse_duration(jitter).map_err(|error| Failure::input(format!("--jitter: {error}")))?;
+            schedule["jitterMs"] = json!(ms);
+        }
+        Ok(Some(schedule))
+    }
+
+    fn spec(&self, session: &Session) -> Result<Option<Value>, Failure> {
+        if let Some(at) = &self.at {
+            let zone = match &self.tz {
+                Some(tz) => tz.parse().map_err(|_| Failure::input(format!("--tz: `{tz}` is not an IANA zone such as Europe/Berlin")))?,
+                None => session.clock.zone(),
+            };
+            let at = when::instant(at, session.clock.now(), zone).map_err(|error| Failure::input(format!("--at: {error}")))?;
+            let mut schedule = json!({ "kind": "at", "atMs": at.0 });
+            if let Some(tz) = &self.tz {
+                schedule["tz"] = json!(tz);
+            }
+            return Ok(Some(schedule));
+        }
+        if let Some(every) = &self.every {
+            let ms = parse_duration(every).map_err(|error| Failure::input(format!("--every: {error}")))?;
+            return Ok(Some(json!({ "kind": "every", "everyMs": ms })));
+        }
+        if let Some(expr) = &self.cron {
+            let mut schedule = json!({ "kind": "cron", "expr": expr });
+            if let Some(tz) = &self.tz {
+                schedule["tz"] = json!(tz);
+            }
+            return Ok(Some(schedule));
+        }
+        Ok(self.manual.then(|| json!({ "kind": "manual" })))
+    }
+}
+
+impl PayloadArgs {
+    /// The payload; none when no flag names its kind. For an edit, fields of the present kind may stand alone.
+    pub(crate) fn to_json(&self) -> Result<Option<Value>, Failure> {
+        let mut payload = Map::new();
+        if let Some(text) = &self.system_event {
+            payload.insert("kind".to_owned(), json!("systemEvent"));
+            payload.insert("text".to_owned(), json!(text));
+        }
+        if let Some(message) = &self.message {
+            payload.insert("kind".to_owned(), json!("agentTurn"));
+            payload.insert("message".to_owned(), json!(message));
+        }
+        if let Some(tool) = &self.tool {
+            payload.insert("kind".to_owned(), json!("toolCall"));
+            payload.insert("tool".to_owned(), json!(tool));
+            payload.insert("arguments".to_owned(), self.tool_arguments()?);
+        }
+        set(&mut payload, "notifyWhen", self.notify_when.map(word));
+        set(&mut payload, "deliver", self.deliver.then_some(true));
+        set(&mut payload, "channel", self.channel.clone());
+        set(&mut payload, "to", self.to.clone());
+        set(&mut payload, "model", self.model.clone());
+        set(&mut payload, "tools", self.tools.clone());
+        set(&mut payload, "maxSteps", self.max_steps);
+        Ok((!payload.is_empty()).then_some(Value::Object(payload)))
+    }
+
+    fn tool_arguments(&self) -> Result<Value, Failure> {
+        let Some(text) = &self.arguments else { return Ok(json!({})) };
+        serde_json::from_str(text).map_err(|error| Failure::input(format!("--arguments: this is not JSON: {error}")))
+    }
+}
+
+impl BehaviourArgs {
+    /// Lays what is named over `job`.
+    pub(crate) fn apply(&self, job: &mut Map<String, Value>) -> Result<(), Failure> {
+        set(job, "description", self.description.clone());
+        set(job, "sessionTarget", self.session.map(word));
+        set(job, "wakeMode", self.wake.map(Wake::name));
+        set(job, "isolation", self.post_prefix.as_ref().map(|prefix| json!({ "postToMainPrefix": prefix })));
+        set(job, "deleteAfterRun", self.delete_after_run.then_some(true));
+        set(job, "runtime", self.max_attempts.map(|attempts| json!({ "maxAttempts": attempts })));
+        let mut policies = Map::new();
+        set(&mut policies, "misfire", self.misfire.map(|mode| json!({ "mode": word(mode) })));
+        set(&mut policies, "overlap", self.overlap.map(word));
+        set(&mut policies, "notify", self.notify.map(word));
+        if let Some(timeout) = &self.timeout {
+            policies.insert("timeoutSeconds".to_owned(), seconds(timeout, "timeout")?);
+        }
+        set(job, "policies", (!policies.is_empty()).then_some(Value::Object(policies)));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_are_spelled_as_in_the_job_format() {
+        assert_eq!(word(Misfire::RunOnce), json!("runOnce"));
+        assert_eq!(word(Overlap::CancelOther), json!("cancelOther"));
+        assert_eq!(word(Notify::Never), json!("never"));
+    }
+}

@@ -1,0 +1,236 @@
+//! `rouse cron …`.
+
+mod add;
+mod draft;
+pub(crate) use draft::Wake;
+mod edit;
+mod list;
+mod transfer;
+
+use clap::{Args, Subcommand};
+use rouse_gateway::wire::{CronRemoveResult, CronStatus, CronPreviewResult, CronRunsResult, JobView, StartedRun};
+use serde_json::json;
+
+use crate::exit::Failure;
+use crate::session::Session;
+use crate::{output, runs, status};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List jobs, soonest first.
+    List(list::Args),
+    /// Make a job.
+    Add(Box<add::Args>),
+    /// Change a job; only what is named changes.
+    Edit(Box<edit::Args>),
+    /// Delete a job. Its runs stay in the history.
+    Rm(JobArg),
+    /// Show one job.
+    Show(JobArg),
+    /// Let a job fire again, from its next slot on.
+    Enable(JobArg),
+    /// Keep a job from firing.
+    Disable(JobArg),
+    /// Run a job: when it is due, or at once with --force. Its schedule does not move.
+    Run(RunArgs),
+    /// The runs of a job, newest first.
+    Runs(RunsArgs),
+    /// Whether jobs fire, and what comes next.
+    Status,
+    /// When a schedule would fire.
+    Preview(PreviewArgs),
+    /// Pause everything.
+    Pause(PauseArgs),
+    /// End the pause.
+    Resume,
+    /// Write jobs as JSON.
+    Export(transfer::ExportArgs),
+    /// Read jobs from JSON; they arrive switched off.
+    Import(transfer::ImportArgs),
+}
+
+/// A job, by id or by the beginning of its id.
+#[derive(Debug, Args)]
+pub(crate) struct JobArg {
+    /// The job's id (as `rouse cron list` shows it), or its exact name.
+    id: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    job: JobArg,
+    /// Also when it is not due.
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunsArgs {
+    /// The job's id or exact name.
+    #[arg(long)]
+    id: String,
+    /// At most so many.
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=500))]
+    limit: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PreviewArgs {
+    #[command(flatten)]
+    schedule: draft::ScheduleArgs,
+    /// How many.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=50))]
+    count: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PauseArgs {
+    /// How long (`2h`), or until when; without it until `rouse cron resume`.
+    until: Option<String>,
+}
+
+pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failure> {
+    match command {
+        Command::List(args) => list::run(args, session).await,
+        Command::Add(args) => add::run(*args, session).await,
+        Command::Edit(args) => edit::run(*args, session).await,
+        Command::Rm(job) => remove(job, session).await,
+        Command::Show(job) => show(job, session).await,
+        Command::Enable(job) => edit::set_enabled(&job.id, true, session).await,
+        Command::Disable(job) => edit::set_enabled(&job.id, false, session).await,
+        Command::Run(args) => start(args, session).await,
+        Command::Runs(args) => history(args, session).await,
+        Command::Status => session.show("cron.status", json!({}), print_status).await,
+        Command::Preview(args) => preview(args, session).await,
+        Command::Pause(args) => pause(args, session).await,
+        Command::Resume => session.show("cron.resume", json!({}), print_status).await,
+        Command::Export(args) => transfer::export(args, session).await,
+        Command::Import(args) => transfer::import(args, session).await,
+    }
+}
+
+/// A full id, the beginning of one, or an exact name → the id.
+pub(crate) async fn resolve(session: &Session, wanted: &str) -> Result<String, Failure> {
+    if wanted.len() >= 36 {
+        return Ok(wanted.to_owned());
+    }
+    let answer = session.call("cron.list", json!({ "includeDisabled": true })).await?;
+    let list: rouse_gateway::wire::CronListResult = serde_json::from_value(answer)?;
+    let ids = |matches: &dyn Fn(&serde_json::Value) -> bool| -> Vec<String> {
+        let jobs = list.jobs.iter().map(|view| &view.job).filter(|job| matches(job));
+        jobs.filter_map(|job| job["id"].as_str().map(str::to_owned)).collect()
+    };
+    let exact = ids(&|job| job["id"] == wanted || job["name"] == wanted);
+    let found = if exact.is_empty() { ids(&|job| job["id"].as_str().is_some_and(|id| id.starts_with(wanted))) } else { exact };
+    match found.as_slice() {
+        [one] => Ok(one.clone()),
+        // The gateway's own "there is no job" keeps one wording and one exit code.
+        [] => Ok(wanted.to_owned()),
+        several => Err(Failure::input(format!("`{wanted}` could be any of {}; give the whole id", several.join(", ")))),
+    }
+}
+
+async fn remove(job: JobArg, session: &Session) -> Result<(), Failure> {
+    let id = resolve(session, &job.id).await?;
+    session
+        .show("cron.remove", json!({ "id": id }), |_, result: CronRemoveResult| match result.job {
+            Some(job) => {
+                anstream::println!("Deleted {}. Its runs stay in the history.", job["name"].as_str().unwrap_or(&id));
+                Ok(())
+            }
+            None => Err(not_found(&id)),
+        })
+        .await
+}
+
+fn not_found(id: &str) -> Failure {
+    let error = rouse_gateway::RpcError::new(rouse_gateway::ErrorCode::NotFound, format!("There is no job {id}."));
+    Failure::Client(error.into())
+}
+
+async fn show(job: JobArg, session: &Session) -> Result<(), Failure> {
+    let id = resolve(session, &job.id).await?;
+    session
+        .show("cron.get", json!({ "id": id }), |session, view: JobView| {
+            list::print_one(session, &view);
+            Ok(())
+        })
+        .await
+}
+
+async fn start(args: RunArgs, session: &Session) -> Result<(), Failure> {
+    let id = resolve(session, &args.job.id).await?;
+    let mode = if args.force { "force" } else { "due" };
+    session
+        .show("cron.run", json!({ "id": id, "mode": mode }), |_, started: StartedRun| {
+            match started.run_id {
+                Some(run_id) => anstream::println!("Started run {run_id}. Follow it with `rouse runs show {run_id}`."),
+                None => anstream::println!("Not due. Use --force to run it all the same."),
+            }
+            Ok(())
+        })
+        .await
+}
+
+async fn history(args: RunsArgs, session: &Session) -> Result<(), Failure> {
+    let id = resolve(session, &args.id).await?;
+    session
+        .show("cron.runs", json!({ "id": id, "limit": args.limit }), |session, result: CronRunsResult| {
+            runs::print_table(session, &result.entries);
+            Ok(())
+        })
+        .await
+}
+
+async fn preview(args: PreviewArgs, session: &Session) -> Result<(), Failure> {
+    let schedule = args.schedule.to_json(session)?.ok_or_else(|| Failure::input("give one of --at, --every, --cron"))?;
+    session
+        .show("cron.preview", json!({ "schedule": schedule, "count": args.count }), |_, preview: CronPreviewResult| {
+            anstream::println!("{} ({})", preview.text, preview.zone);
+            for slot in &preview.next {
+                let same = preview.zone == preview.local_zone;
+                let local = if same { String::new() } else { format!("   {} local", slot.local_time) };
+                anstream::println!("  {}{local}", slot.job_time);
+            }
+            for note in &preview.notes {
+                anstream::println!("{note}");
+            }
+            Ok(())
+        })
+        .await
+}
+
+async fn pause(args: PauseArgs, session: &Session) -> Result<(), Failure> {
+    use rouse_core::Clock as _;
+    let until = match &args.until {
+        Some(text) => {
+            let at = crate::when::instant(text, session.clock.now(), session.clock.zone());
+            Some(at.map_err(Failure::input)?.0)
+        }
+        None => None,
+    };
+    session.show("cron.pause", json!({ "untilMs": until }), print_status).await
+}
+
+fn print_status(session: &Session, status: CronStatus) -> Result<(), Failure> {
+    status::print_cron(session, &status);
+    Ok(())
+}
+
+/// Warns on standard error when the job that was just saved will not fire.
+async fn warn_when_off(session: &Session) -> Result<(), Failure> {
+    let status: CronStatus = serde_json::from_value(session.call("cron.status", json!({})).await?)?;
+    if !status.enabled {
+        let reason = status.off_reason.unwrap_or_else(|| "firing is switched off".to_owned());
+        anstream::eprintln!("Warning: this job will not fire. {reason}");
+    } else if let Some(pause) = status.pause {
+        use rouse_core::Clock as _;
+        let until = pause.until_ms.map_or_else(
+            || "until `rouse cron resume`".to_owned(),
+            |at| format!("until {}", output::instant(at, session.clock.now().0, session.clock.zone())),
+        );
+        anstream::eprintln!("Warning: everything is paused {until}.");
+    }
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! `rouse doctor`: what is wrong with this installation, and how to mend it.
+
+use rouse_gateway::ClientError;
+use rouse_gateway::wire::SystemStatus;
+use serde_json::json;
+
+use crate::exit::Failure;
+use crate::session::Session;
+
+struct Finding {
+    ok: bool,
+    what: String,
+    mend: Option<String>,
+}
+
+pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
+    let mut findings = vec![Finding { ok: true, what: format!("Data lives in {}", session.home.root().display()), mend: None }];
+    match session.call("system.status", json!({})).await {
+        Ok(answer) => findings.extend(of_engine(&serde_json::from_value(answer)?)),
+        Err(Failure::Client(error @ ClientError::NotRunning)) => findings.push(Finding {
+            ok: false,
+            what: "Rouse is not running, so no job fires".to_owned(),
+            mend: Some(error.to_string()),
+        }),
+        Err(other) => return Err(other),
+    }
+    report(session, &findings);
+    if findings.iter().all(|finding| finding.ok) { Ok(()) } else { Err(Failure::Other(anyhow::anyhow!("Something needs mending."))) }
+}
+
+fn of_engine(status: &SystemStatus) -> Vec<Finding> {
+    let fine = |what: String| Finding { ok: true, what, mend: None };
+    let own = env!("CARGO_PKG_VERSION");
+    let mut findings = vec![fine(format!("Rouse {} runs as process {}", status.version, status.pid))];
+    if status.version != own {
+        findings.push(Finding {
+            ok: false,
+            what: format!("This command is version {own}, the engine is {}", status.version),
+            mend: Some("Restart Rouse after an update.".to_owned()),
+        });
+    }
+    findings.push(match (&status.cron.off_reason, &status.cron.pause) {
+        (Some(reason), _) => Finding { ok: false, what: "Jobs do not fire".to_owned(), mend: Some(reason.clone()) },
+        (None, Some(_)) => Finding { ok: false, what: "Everything is paused".to_owned(), mend: Some("rouse cron resume".to_owned()) },
+        (None, None) => fine("Jobs fire".to_owned()),
+    });
+    findings.push(match &status.model {
+        Some(model) => fine(format!("Model: {model}")),
+        None => Finding {
+            ok: true,
+            what: "No model yet: jobs without a model work, agent jobs cannot".to_owned(),
+            mend: Some("Start Ollama or LM Studio, set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY, or name a provider in the settings.".to_owned()),
+        },
+    });
+    if let Some(reason) = &status.notifications.reason {
+        findings.push(fine(format!("Notifications: {reason}")));
+    }
+    if let Some(problem) = &status.problem {
+        findings.push(Finding { ok: false, what: problem.clone(), mend: None });
+    }
+    findings
+}
+
+fn report(session: &Session, findings: &[Finding]) {
+    if session.json {
+        let lines: Vec<_> =
+            findings.iter().map(|f| json!({ "ok": f.ok, "what": f.what, "mend": f.mend })).collect();
+        anstream::println!("{}", json!({ "findings": lines }));
+        return;
+    }
+    for finding in findings {
+        anstream::println!("{} {}", if finding.ok { "✓" } else { "✗" }, finding.what);
+        if let Some(mend) = &finding.mend {
+            anstream::println!("  {mend}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! How a command ends when it does not succeed: words for the person, a code for the script.
+
+use std::process::ExitCode;
+
+use rouse_gateway::{ClientError, ErrorCode};
+
+/// Why a command failed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The input is wrong; every line says where and what was expected.
+    Input(Vec<String>),
+    /// The gateway could not be asked, or said no.
+    Client(ClientError),
+    /// Anything else.
+    Other(anyhow::Error),
+}
+
+impl Failure {
+    /// A wrong input in one sentence.
+    pub(crate) fn input(message: impl Into<String>) -> Self {
+        Self::Input(vec![message.into()])
+    }
+
+    /// Prints the failure and names its exit code.
+    pub(crate) fn report(&self) -> ExitCode {
+        let code = self.code();
+        for line in self.lines() {
+            anstream::eprintln!("{}", line);
+        }
+        ExitCode::from(code)
+    }
+
+    fn code(&self) -> u8 {
+        match self {
+            Self::Input(_) => 2,
+            Self::Client(ClientError::NotRunning) => 3,
+            Self::Client(ClientError::Rpc(error)) => {
+                let is = |code: ErrorCode| error.code == code.number();
+                if is(ErrorCode::InvalidParams) {
+                    2
+                } else if is(ErrorCode::NotFound) {
+                    4
+                } else if is(ErrorCode::Conflict) || is(ErrorCode::Stale) || is(ErrorCode::Exists) {
+                    5
+                } else {
+                    1
+                }
+            }
+            Self::Client(_) | Self::Other(_) => 1,
+        }
+    }
+
+    fn lines(&self) -> Vec<String> {
+        match self {
+            Self::Input(lines) => lines.clone(),
+            Self::Client(ClientError::Rpc(error)) => {
+                let fields = error.data.get("fields").and_then(serde_json::Value::as_array);
+                match fields.filter(|fields| !fields.is_empty()) {
+                    Some(fields) => fields.iter().map(field_line).collect(),
+                    None => vec![error.message.clone()],
+                }
+            }
+            Self::Client(error) => vec![chain(error)],
+            Self::Other(error) => vec![format!("{error:#}")],
+        }
+    }
+}
+
+fn field_line(field: &serde_json::Value) -> String {
+    let text = |key: &str| field.get(key).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
+    format!("{}: {}", text("path"), text("message"))
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        text.push_str(&format!(": {inner}"));
+        source = inner.source();
+    }
+    text
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        Self::Client(error)
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Other(error)
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::Other(error.into())
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Other(anyhow::Error::from(error).context("cannot read Rouse's answer; the command and the engine may have different versions"))
+    }
+}

@@ -1,0 +1,49 @@
+//! `rouse heartbeat …`.
+
+use clap::Subcommand;
+use rouse_core::Clock as _;
+use rouse_core::schedule::format_duration;
+use rouse_gateway::wire::HeartbeatStatus;
+use serde_json::json;
+
+use crate::exit::Failure;
+use crate::output::{instant, relative};
+use crate::session::Session;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// The next beat, and why the last one did nothing.
+    Status,
+    /// Switch the periodic turn on.
+    On,
+    /// Switch the periodic turn off.
+    Off,
+}
+
+pub(crate) async fn run(command: &Command, session: &Session) -> Result<(), Failure> {
+    let (method, params) = match command {
+        Command::Status => ("heartbeat.status", json!({})),
+        Command::On => ("set-heartbeats", json!({ "enabled": true })),
+        Command::Off => ("set-heartbeats", json!({ "enabled": false })),
+    };
+    session.show(method, params, print).await
+}
+
+fn print(session: &Session, status: HeartbeatStatus) -> Result<(), Failure> {
+    let now = session.clock.now().0;
+    let every = format_duration(status.every_ms);
+    anstream::println!("Heartbeat {} · every {every}", if status.enabled { "on" } else { "off" });
+    if let Some(at) = status.next_at_ms {
+        anstream::println!("Next beat {} ({})", instant(at, now, session.clock.zone()), relative(at, now));
+    }
+    if let Some(reason) = status.last_skip_reason {
+        anstream::println!("Last beat did nothing: {reason}");
+    }
+    if status.queued_events > 0 {
+        anstream::println!("{} lines wait for the main session", status.queued_events);
+    }
+    if status.pending {
+        anstream::println!("A turn was asked for and waits for a model");
+    }
+    Ok(())
+}

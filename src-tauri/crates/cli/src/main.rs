@@ -1,0 +1,105 @@
+//! The `rouse` command: a client of the gateway, and `rouse serve`.
+//!
+//! Owns words and tables for the terminal. It decides nothing: every command is one call of a gateway method, and what
+//! it prints with `--json` is that method's result as it came.
+
+mod exit;
+mod output;
+mod session;
+mod when;
+mod cron;
+mod runs;
+mod wake;
+mod heartbeat;
+mod tools;
+mod status;
+mod open;
+mod doctor;
+mod serve;
+
+use clap::{CommandFactory as _, Parser, Subcommand};
+
+use crate::exit::Failure;
+use crate::session::Session;
+
+/// Wakes agents on time.
+///
+/// Exit codes: 0 done · 1 failed · 2 wrong usage or input · 3 Rouse is not running · 4 not found · 5 refused in the
+/// present state.
+#[derive(Debug, Parser)]
+#[command(name = "rouse", version, propagate_version = true, arg_required_else_help = true)]
+struct Cli {
+    /// Print the gateway's answer as JSON.
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Jobs: list, add, edit, run.
+    #[command(subcommand)]
+    Cron(cron::Command),
+    /// Runs: what happened.
+    #[command(subcommand)]
+    Runs(runs::Command),
+    /// Tell the main session something.
+    Wake(wake::Args),
+    /// The periodic turn of the main session.
+    #[command(subcommand)]
+    Heartbeat(heartbeat::Command),
+    /// The tools that runs can call.
+    Tools,
+    /// The engine's state in a few lines.
+    Status,
+    /// Open Rouse in the browser, signed in.
+    Open(open::Args),
+    /// Check this installation and say what to mend.
+    Doctor,
+    /// Run the engine without a desktop.
+    Serve(serve::Args),
+    /// Print a completion script for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+fn main() -> std::process::ExitCode {
+    let cli = Cli::parse();
+    match run(cli) {
+        Ok(()) => std::process::ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run(cli: Cli) -> Result<(), Failure> {
+    match cli.command {
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), "rouse", &mut std::io::stdout());
+            Ok(())
+        }
+        Command::Serve(args) => serve::run(&args),
+        command => client_runtime()?.block_on(call(command, Session::find(cli.json)?)),
+    }
+}
+
+/// One thread is enough for one call, and starts fastest.
+fn client_runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
+}
+
+async fn call(command: Command, session: Session) -> Result<(), Failure> {
+    match command {
+        Command::Cron(command) => cron::run(command, &session).await,
+        Command::Runs(command) => runs::run(command, &session).await,
+        Command::Wake(args) => wake::run(args, &session).await,
+        Command::Heartbeat(command) => heartbeat::run(&command, &session).await,
+        Command::Tools => tools::run(&session).await,
+        Command::Status => status::run(&session).await,
+        Command::Open(args) => open::run(&args, &session).await,
+        Command::Doctor => doctor::run(&session).await,
+        Command::Serve(_) | Command::Completions { .. } => unreachable!("BUG: handled without a client"),
+    }
+}

@@ -1,0 +1,75 @@
+//! Tables and times for a terminal.
+
+use chrono::TimeZone as _;
+use chrono_tz::Tz;
+use comfy_table::{ContentArrangement, Table, presets};
+use rouse_core::schedule::format_duration;
+
+/// A borderless table with `columns` as its head.
+pub(crate) fn table(columns: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_header(columns);
+    table
+}
+
+/// Prints a table without trailing blanks.
+pub(crate) fn print(table: &Table) {
+    for line in table.lines() {
+        anstream::println!("{}", line.trim_end());
+    }
+}
+
+/// An instant in `zone`: `Mon 23 Nov 07:30`, with the year when it is not this one.
+pub(crate) fn instant(at_ms: i64, now_ms: i64, zone: Tz) -> String {
+    let at = |ms: i64| zone.timestamp_millis_opt(ms).single();
+    let (Some(then), Some(now)) = (at(at_ms), at(now_ms)) else { return at_ms.to_string() };
+    let same_year = then.format("%Y").to_string() == now.format("%Y").to_string();
+    then.format(if same_year { "%a %-d %b %H:%M:%S" } else { "%a %-d %b %Y %H:%M" }).to_string()
+}
+
+/// How far away an instant is: `in 2 h`, `3 min ago`.
+pub(crate) fn relative(at_ms: i64, now_ms: i64) -> String {
+    let distance = at_ms - now_ms;
+    let rounded = match distance.abs() {
+        0..1_000 => return "now".to_owned(),
+        under if under < 60_000 => under / 1_000 * 1_000,
+        under if under < 48 * 3_600_000 => under / 60_000 * 60_000,
+        over => over / 86_400_000 * 86_400_000,
+    };
+    let words = format_duration(rounded);
+    if distance > 0 { format!("in {words}") } else { format!("{words} ago") }
+}
+
+/// At most `most` characters of the first line.
+pub(crate) fn short(text: &str, most: usize) -> String {
+    let line: String = text.lines().next().unwrap_or_default().chars().filter(|c| !c.is_control()).collect();
+    if line.chars().count() <= most {
+        return line;
+    }
+    let cut: String = line.chars().take(most.saturating_sub(1)).collect();
+    format!("{}…", cut.trim_end())
+}
+
+/// Text from outside for a terminal: control characters, which could move the cursor or recolour, are taken out.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_are_rounded_to_what_matters() {
+        assert_eq!(relative(7_200_000, 0), "in 2 h");
+        assert_eq!(relative(0, 185_000), "3 min ago");
+        assert_eq!(relative(5_400, 0), "in 5 s");
+    }
+
+    #[test]
+    fn text_from_outside_cannot_steer_the_terminal() {
+        assert_eq!(plain("a\u{1b}[31mb\r\nc"), "a[31mb\nc");
+        assert_eq!(short("one\ntwo", 10), "one");
+        assert_eq!(short("abcdef", 4), "abc…");
+    }
+}

@@ -1,0 +1,175 @@
+//! `rouse runs …`: what happened.
+
+use clap::Subcommand;
+use rouse_core::Clock as _;
+use rouse_core::schedule::format_duration;
+use rouse_gateway::wire::{Done, RunDetail, RunState, RunTrigger, RunView, RunsListResult, StartedRun, StepView};
+use serde_json::json;
+
+use crate::cron::resolve;
+use crate::exit::Failure;
+use crate::output::{instant, plain, print, short, table};
+use crate::session::Session;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List runs, newest first.
+    List {
+        /// Only this job's.
+        #[arg(long, value_name = "ID")]
+        job: Option<String>,
+        /// At most so many.
+        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=500))]
+        limit: u32,
+    },
+    /// Show one run: what it did, step by step.
+    Show {
+        /// The run's id.
+        id: String,
+    },
+    /// Stop a run.
+    Cancel {
+        /// The run's id.
+        id: String,
+    },
+    /// Run the same job again.
+    Retry {
+        /// The run's id.
+        id: String,
+    },
+}
+
+pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failure> {
+    match command {
+        Command::List { job, limit } => list(job, limit, session).await,
+        Command::Show { id } => {
+            session
+                .show("runs.get", json!({ "id": id }), |session, detail: RunDetail| {
+                    print_detail(session, &detail);
+                    Ok(())
+                })
+                .await
+        }
+        Command::Cancel { id } => {
+            session
+                .show("runs.cancel", json!({ "id": id }), |_, done: Done| {
+                    anstream::println!("{}", if done.changed { "Stopped." } else { "It was over already." });
+                    Ok(())
+                })
+                .await
+        }
+        Command::Retry { id } => {
+            session
+                .show("runs.retry", json!({ "id": id }), |_, started: StartedRun| {
+                    anstream::println!("Started run {}.", started.run_id.unwrap_or_default());
+                    Ok(())
+                })
+                .await
+        }
+    }
+}
+
+async fn list(job: Option<String>, limit: u32, session: &Session) -> Result<(), Failure> {
+    let job_id = match job {
+        Some(job) => Some(resolve(session, &job).await?),
+        None => None,
+    };
+    session
+        .show("runs.list", json!({ "jobId": job_id, "limit": limit }), |session, result: RunsListResult| {
+            print_table(session, &result.runs);
+            Ok(())
+        })
+        .await
+}
+
+/// Runs as a table.
+pub(crate) fn print_table(session: &Session, runs: &[RunView]) {
+    if runs.is_empty() {
+        anstream::println!("No runs yet.");
+        return;
+    }
+    let now = session.clock.now().0;
+    let mut table = table(&["WHEN", "JOB", "STATE", "WHY", "TOOK", "OUTCOME", "RUN"]);
+    for run in runs {
+        table.add_row([
+            instant(run.started_at_ms.or(run.slot_at_ms).unwrap_or(run.created_at_ms), now, session.clock.zone()),
+            short(&run.job_name, 28),
+            state(run.state).to_owned(),
+            trigger(run.trigger).to_owned(),
+            run.duration_ms.map(format_duration).unwrap_or_default(),
+            short(outcome(run), 48),
+            run.id.clone(),
+        ]);
+    }
+    print(&table);
+}
+
+fn print_detail(session: &Session, detail: &RunDetail) {
+    let run = &detail.run;
+    let now = session.clock.now().0;
+    let at = |ms: i64| instant(ms, now, session.clock.zone());
+    anstream::println!("{}  {}", plain(&run.job_name), state(run.state));
+    let fact = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            anstream::println!("  {name:<10}{value}");
+        }
+    };
+    fact("why", Some(trigger(run.trigger).to_owned()));
+    fact("scheduled", run.slot_at_ms.map(at));
+    fact("started", run.started_at_ms.map(at));
+    fact("late by", run.late_by_ms.filter(|late| *late >= 1_000).map(format_duration));
+    fact("stands for", (run.stands_for > 1).then(|| format!("{} slots", run.stands_for)));
+    fact("took", run.duration_ms.map(format_duration));
+    fact("model", run.model.clone());
+    let tokens = run.usage.input_tokens + run.usage.output_tokens;
+    fact("tokens", (tokens > 0).then(|| tokens.to_string()));
+    fact("reason", run.reason.as_deref().map(plain));
+    fact("error", run.error.as_deref().map(plain));
+    for step in &detail.steps {
+        print_step(step);
+    }
+    for delivery in &detail.deliveries {
+        let reason = delivery.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        anstream::println!("  {} {:?}{reason}", delivery.channel, delivery.state);
+    }
+    if let Some(summary) = &run.summary {
+        anstream::println!("\n{}", plain(summary));
+    }
+}
+
+fn print_step(step: &StepView) {
+    let took = step.duration_ms.map(format_duration).unwrap_or_else(|| "…".to_owned());
+    let mark = if step.is_error { "error" } else { "ok" };
+    let output = step.output.as_ref().map(|output| short(&plain(&output.to_string()), 80)).unwrap_or_default();
+    anstream::println!("  {:>3}. {:<14} {mark:<5} {took:<8} {output}", step.seq, step.name);
+}
+
+fn outcome(run: &RunView) -> &str {
+    run.error.as_deref().or(run.reason.as_deref()).or(run.summary.as_deref()).unwrap_or_default()
+}
+
+/// The state in words.
+pub(crate) const fn state(state: RunState) -> &'static str {
+    match state {
+        RunState::Queued => "queued",
+        RunState::Running => "running",
+        RunState::AwaitingApproval => "needs you",
+        RunState::Succeeded => "succeeded",
+        RunState::NothingToReport => "nothing to report",
+        RunState::Failed => "failed",
+        RunState::TimedOut => "timed out",
+        RunState::Cancelled => "cancelled",
+        RunState::Skipped => "skipped",
+        RunState::Missed => "missed",
+        RunState::Interrupted => "interrupted",
+    }
+}
+
+const fn trigger(trigger: RunTrigger) -> &'static str {
+    match trigger {
+        RunTrigger::Schedule => "schedule",
+        RunTrigger::CatchUp => "catch-up",
+        RunTrigger::Manual => "by hand",
+        RunTrigger::Heartbeat => "heartbeat",
+    }
+}

@@ -1,0 +1,102 @@
+//! `rouse serve`: the engine without a desktop, and the UI for a browser.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use rouse_gateway::wire::EngineMode;
+use rouse_gateway::{Client, UiFile, UiFiles};
+use rouse_host::{Home, HomeError, Host, HostError, HostOptions};
+
+use crate::exit::Failure;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Listen on this port of 127.0.0.1; 0 lets the system choose.
+    #[arg(long, value_name = "PORT")]
+    port: Option<u16>,
+    /// Print the address as one line of JSON when ready, and nothing else on standard output.
+    #[arg(long)]
+    ready_json: bool,
+}
+
+/// The UI that this command carries.
+#[derive(rust_embed::Embed)]
+#[folder = "../../../ui/dist"]
+#[allow_missing = true]
+struct EmbeddedUi;
+
+impl UiFiles for EmbeddedUi {
+    fn get(&self, path: &str) -> Option<UiFile> {
+        let file = <Self as rust_embed::Embed>::get(path)?;
+        let media_type = file.metadata.mimetype().to_owned();
+        Some(UiFile { bytes: Cow::Owned(file.data.into_owned()), media_type })
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let env = |name: &str| std::env::var(name).ok();
+    let home = Home::find(&env).map_err(anyhow::Error::from)?;
+    let _logging = rouse_host::start_logging(&home.logs(), env("ROUSE_LOG").as_deref(), !args.ready_json);
+    // Two threads: one can always answer while the other works; idle threads cost memory, not time.
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    runtime.block_on(serve(args, home))
+}
+
+async fn serve(args: &Args, home: Home) -> Result<(), Failure> {
+    let options = HostOptions::headless(home.clone(), EngineMode::Serve, args.port, Arc::new(EmbeddedUi));
+    let host = match Host::start(options).await {
+        Ok(host) => host,
+        Err(HostError::Home(HomeError::Owned(_))) => return attach(&home),
+        Err(error) => return Err(anyhow::Error::from(error).into()),
+    };
+    announce(args, &host);
+    wait_for_end().await?;
+    anstream::eprintln!("Stopping. Runs that are going get two seconds to end.");
+    host.stop().await;
+    Ok(())
+}
+
+fn announce(args: &Args, host: &Host) {
+    let address = host.address();
+    if args.ready_json {
+        anstream::println!("{}", serde_json::json!({ "address": address.to_string() }));
+        return;
+    }
+    anstream::println!("Rouse is ready at http://{address}");
+    anstream::println!("Sign a browser in:  rouse open");
+    anstream::println!("Stop:               Ctrl+C");
+}
+
+/// A second start is a client of the first, and says so.
+fn attach(home: &Home) -> Result<(), Failure> {
+    match Client::find(home.root()) {
+        Ok(client) => {
+            let endpoint = client.endpoint();
+            anstream::println!(
+                "Rouse already runs for {} (process {}, http://{}). This second start leaves the work to it.",
+                home.root().display(), endpoint.pid, endpoint.address
+            );
+            anstream::println!("Commands talk to it: rouse status, rouse cron list, rouse open");
+            Ok(())
+        }
+        Err(_) => Err(anyhow::anyhow!("another Rouse owns {} and is just starting or stopping; try again in a moment", home.root().display()).into()),
+    }
+}
+
+/// Ctrl+C, or the system's polite request to end.
+async fn wait_for_end() -> Result<(), Failure> {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut hangup = signal(SignalKind::hangup())?;
+        tokio::select! {
+            result = tokio::signal::ctrl_c() => result?,
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::signal::ctrl_c().await?;
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! One command's connection to the engine and its way of answering.
+
+use rouse_gateway::{Client, ClientError};
+use rouse_host::{Home, SystemClock};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::exit::Failure;
+
+/// The engine of this user's data directory.
+pub(crate) struct Session {
+    /// Where the data lives.
+    pub(crate) home: Home,
+    /// For relative times and the local zone.
+    pub(crate) clock: SystemClock,
+    /// Whether the answer is printed as JSON.
+    pub(crate) json: bool,
+    client: Result<Client, ClientError>,
+}
+
+impl Session {
+    /// Looks for the engine; that there is none is reported when it is first needed.
+    pub(crate) fn find(json: bool) -> Result<Self, Failure> {
+        let home = Home::find(&|name| std::env::var(name).ok()).map_err(anyhow::Error::from)?;
+        let client = Client::find(home.root());
+        Ok(Self { home, clock: SystemClock::default(), json, client })
+    }
+
+    /// The client.
+    pub(crate) fn client(&self) -> Result<&Client, Failure> {
+        self.client.as_ref().map_err(|error| match error {
+            ClientError::NotRunning => ClientError::NotRunning.into(),
+            other => anyhow::anyhow!("{other}").into(),
+        })
+    }
+
+    /// Calls a method.
+    pub(crate) async fn call(&self, method: &str, params: Value) -> Result<Value, Failure> {
+        Ok(self.client()?.call(method, params).await?)
+    }
+
+    /// Calls a method and prints its answer: as JSON when asked, else with `print`.
+    pub(crate) async fn show<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        params: Value,
+        print: impl FnOnce(&Self, T) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let answer = self.call(method, params).await?;
+        if self.json {
+            anstream::println!("{}", serde_json::to_string_pretty(&answer)?);
+            return Ok(());
+        }
+        print(self, serde_json::from_value(answer)?)
+    }
+}

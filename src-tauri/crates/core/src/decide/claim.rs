@@ -1,0 +1,426 @@
+//! What a due slot becomes: misfire, overlap, cooldown and the global switches.
+//!
+//! Order of questions: may anything fire at all? how many slots have come, and how late are they? is a run of this job
+//! still going? Every slot gets an answer, alone or in a row that stands for several; `plan_claim` never leaves
+//! `next_run_at` in the past. One could get it wrong by letting the runs that make up for missed slots skip each other:
+//! they come from one claim and wait for each other instead.
+
+use crate::job::{Job, MisfireMode, Overlap};
+use crate::schedule::format_duration;
+use crate::slots::{Passed, Slots};
+use crate::{RunState, RunTrigger, UnixMs};
+
+/// Up to this much lateness a slot counts as on time (Quartz's default misfire threshold): the machine was busy, not away.
+const ON_TIME_MS: i64 = 60_000;
+/// A run starts some milliseconds after its slot, so a cooldown as long as the interval must not swallow the next slot.
+const COOLDOWN_SLACK_MS: i64 = 1_000;
+/// Runs that may wait behind one that is going, with `overlap: queue`.
+const QUEUE_BOUND: u32 = 10;
+/// Slots made up for by `misfire: runAll` when the job does not say.
+const DEFAULT_LIMIT: u32 = 10;
+
+/// Whether anything may fire.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Firing {
+    /// Yes.
+    On,
+    /// No; slots are recorded as skipped with this reason.
+    Off(String),
+}
+
+/// A job whose stored next slot has come.
+#[derive(Debug, Clone, Copy)]
+pub struct Due<'a> {
+    /// The job.
+    pub job: &'a Job,
+    /// Its compiled trigger.
+    pub slots: &'a Slots,
+    /// The stored next slot, not after now.
+    pub slot: UnixMs,
+    /// Its runs that are queued.
+    pub queued: u32,
+    /// Its runs that are at work; one that waits for a person holds up nothing.
+    pub active: u32,
+}
+
+/// A run to be inserted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedRun {
+    /// Its slot.
+    pub slot_at: UnixMs,
+    /// Why it exists.
+    pub trigger: RunTrigger,
+    /// `Queued`, `Skipped` or `Missed`.
+    pub state: RunState,
+    /// Why it does not run.
+    pub reason: Option<String>,
+    /// How many slots it stands for: itself and those before it.
+    pub stands_for: u32,
+}
+
+/// Everything one claim changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimPlan {
+    /// The runs, oldest slot first; at least one.
+    pub runs: Vec<PlannedRun>,
+    /// The slot after the claimed ones.
+    pub next_run_at: Option<UnixMs>,
+    /// Whether the runs that are going or waiting must be cancelled first.
+    pub cancel_others: bool,
+}
+
+/// Decides what the due slot, and those that came after it up to `now`, become.
+#[must_use]
+pub fn plan_claim(due: Due<'_>, now: UnixMs, firing: &Firing) -> ClaimPlan {
+    let most = match due.job.policies.misfire.mode {
+        MisfireMode::RunAll => due.job.policies.misfire.limit.unwrap_or(DEFAULT_LIMIT) as usize,
+        MisfireMode::Skip | MisfireMode::RunOnce => 1,
+    };
+    // One more than can run, so that the row for the older ones carries a slot of its own.
+    let passed = due.slots.passed(due.slot, now, most + 1);
+    let (runs, cancel_others) = match firing {
+        Firing::Off(reason) => {
+            let newest = *passed.newest.last().expect("BUG: a due slot has passed");
+            (vec![quiet(RunState::Skipped, newest, passed.count, reason.clone())], false)
+        }
+        Firing::On => {
+            let mut runs = made_up_for(due.job, &passed, most, now);
+            let cancel_others = apply_overlap(due, now, &mut runs);
+            (runs, cancel_others)
+        }
+    };
+    ClaimPlan { runs, next_run_at: due.slots.next_after(now), cancel_others }
+}
+
+/// The runs that the misfire policy wants, before overlap: the newest slots that are not too late, and one row for all
+/// that came before them.
+fn made_up_for(job: &Job, passed: &Passed, most: usize, now: UnixMs) -> Vec<PlannedRun> {
+    let newest_first = passed.newest.iter().rev();
+    let in_time = newest_first.take(most).take_while(|slot| too_late(job, **slot, now).is_none());
+    let in_time = in_time.count();
+    let (older, fitting) = passed.newest.split_at(passed.newest.len() - in_time);
+    if let ([.., newest], MisfireMode::RunOnce) = (fitting, job.policies.misfire.mode) {
+        return vec![firing_run(*newest, passed.count, now)];
+    }
+    let missed = older.last().map(|slot| {
+        let fitting = u32::try_from(in_time).unwrap_or(u32::MAX);
+        missed_run(job, *slot, passed.count.saturating_sub(fitting), now)
+    });
+    let fires = fitting.iter().map(|slot| firing_run(*slot, 1, now));
+    missed.into_iter().chain(fires).collect()
+}
+
+fn missed_run(job: &Job, slot: UnixMs, stands_for: u32, now: UnixMs) -> PlannedRun {
+    let reason = too_late(job, slot, now).unwrap_or_else(|| match job.policies.misfire.mode {
+        MisfireMode::RunAll => "Older than the newest slots that are made up for".to_owned(),
+        MisfireMode::Skip | MisfireMode::RunOnce => "Passed while nothing could fire".to_owned(),
+    });
+    quiet(RunState::Missed, slot, stands_for, reason)
+}
+
+/// Why a slot must not run any more at `now`.
+pub(super) fn too_late(job: &Job, slot: UnixMs, now: UnixMs) -> Option<String> {
+    let misfire = &job.policies.misfire;
+    let late = now.since(slot);
+    if let Some(most) = misfire.max_lateness_seconds.map(|s| i64::from(s) * 1_000)
+        && late > most
+    {
+        return Some(format!("Later than the {} allowed", format_duration(most)));
+    }
+    (misfire.mode == MisfireMode::Skip && late > ON_TIME_MS)
+        .then(|| "Passed while nothing could fire".to_owned())
+}
+
+/// Which of the runs of one claim may wait in their lane.
+enum Admission {
+    All,
+    Newest { reason: String },
+    Nothing { reason: String },
+}
+
+/// Applies cooldown and overlap to the planned runs; answers whether the job's other runs must be cancelled.
+fn apply_overlap(due: Due<'_>, now: UnixMs, runs: &mut [PlannedRun]) -> bool {
+    let fires = runs.iter().any(|run| run.state == RunState::Queued);
+    let admission = admission(due, now);
+    let admits = !matches!(admission, Admission::Nothing { .. });
+    match admission {
+        Admission::All => {}
+        Admission::Newest { reason } => {
+            let older = runs.len().saturating_sub(1);
+            skip(&mut runs[..older], &reason);
+        }
+        Admission::Nothing { reason } => skip(runs, &reason),
+    }
+    let is_busy = due.active + due.queued > 0;
+    due.job.policies.overlap == Overlap::CancelOther && fires && admits && is_busy
+}
+
+fn admission(due: Due<'_>, now: UnixMs) -> Admission {
+    let policies = &due.job.policies;
+    let busy = due.active + due.queued;
+    let unless = |refused: bool, reason: &str| match refused {
+        true => Admission::Nothing { reason: reason.to_owned() },
+        false => Admission::All,
+    };
+    let by_overlap = match policies.overlap {
+        Overlap::CancelOther => {
+            Admission::Newest { reason: "A newer slot took its place".to_owned() }
+        }
+        Overlap::Skip => unless(busy > 0, "The previous run was still going"),
+        Overlap::Queue => unless(due.queued >= QUEUE_BOUND, "Too many runs were waiting already"),
+        Overlap::Parallel => {
+            let most = policies.max_concurrent.unwrap_or(2);
+            unless(busy >= most, "As many runs as allowed were going")
+        }
+    };
+    let Some(seconds) = policies.cooldown_seconds.filter(|seconds| *seconds > 0) else {
+        return by_overlap;
+    };
+    let cooldown_ms = i64::from(seconds) * 1_000;
+    let reason = format!("Less than {} after the run before", format_duration(cooldown_ms));
+    if due.queued > 0 || is_cooling_down(due.job, cooldown_ms, now) {
+        return Admission::Nothing { reason };
+    }
+    match by_overlap {
+        Admission::All => Admission::Newest { reason },
+        narrower => narrower,
+    }
+}
+
+/// A last run in the future means that the clock was set back since; it holds up nothing.
+fn is_cooling_down(job: &Job, cooldown_ms: i64, now: UnixMs) -> bool {
+    let Some(since) = job.state.last_run_at.map(|at| now.since(at)) else { return false };
+    (0..cooldown_ms - COOLDOWN_SLACK_MS).contains(&since)
+}
+
+fn skip(runs: &mut [PlannedRun], reason: &str) {
+    for run in runs.iter_mut().filter(|run| run.state == RunState::Queued) {
+        (run.state, run.reason) = (RunState::Skipped, Some(reason.to_owned()));
+    }
+}
+
+fn firing_run(slot_at: UnixMs, stands_for: u32, now: UnixMs) -> PlannedRun {
+    let late = now.since(slot_at) > ON_TIME_MS || stands_for > 1;
+    let trigger = if late { RunTrigger::CatchUp } else { RunTrigger::Schedule };
+    PlannedRun { slot_at, trigger, state: RunState::Queued, reason: None, stands_for }
+}
+
+fn quiet(state: RunState, slot_at: UnixMs, stands_for: u32, reason: String) -> PlannedRun {
+    PlannedRun { slot_at, trigger: RunTrigger::Schedule, state, reason: Some(reason), stands_for }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::{job, job_with};
+    use super::*;
+    use crate::job::{Misfire, Policies};
+    use RunState::{Missed, Queued, Skipped};
+    use RunTrigger::{CatchUp, Schedule};
+
+    const MINUTE: i64 = 60_000;
+
+    fn plan_with(job: &Job, slot: i64, now: i64, (queued, active): (u32, u32), firing: &Firing) -> ClaimPlan {
+        let slots = Slots::compile(&job.schedule, &job.id).expect("compiles");
+        plan_claim(Due { job, slots: &slots, slot: UnixMs(slot), queued, active }, UnixMs(now), firing)
+    }
+
+    /// The slots in minutes: (slot, state, trigger, stands for).
+    fn rows(plan: &ClaimPlan) -> Vec<(i64, RunState, RunTrigger, u32)> {
+        plan.runs.iter().map(|run| (run.slot_at.0 / MINUTE, run.state, run.trigger, run.stands_for)).collect()
+    }
+
+    fn claimed(job: &Job, slot: i64, now: i64) -> Vec<(i64, RunState, RunTrigger, u32)> {
+        rows(&plan_with(job, slot, now, (0, 0), &Firing::On))
+    }
+
+    fn misfiring(mode: MisfireMode, limit: Option<u32>, max_lateness_seconds: Option<u32>) -> Job {
+        job_with(|policies| policies.misfire = Misfire { mode, limit, max_lateness_seconds, ..Misfire::default() })
+    }
+
+    fn reason(plan: &ClaimPlan, index: usize) -> &str {
+        plan.runs[index].reason.as_deref().unwrap_or_default()
+    }
+
+    #[test]
+    fn a_slot_on_time_fires() {
+        let plan = plan_with(&job(), MINUTE, MINUTE + 1, (0, 0), &Firing::On);
+        assert_eq!(rows(&plan), [(1, Queued, Schedule, 1)]);
+        assert_eq!(plan.next_run_at, Some(UnixMs(2 * MINUTE)));
+        assert!(!plan.cancel_others);
+    }
+
+    #[test]
+    fn the_next_slot_is_never_in_the_past() {
+        for late in [0, 1, MINUTE - 1, MINUTE, 90 * MINUTE, 400 * 1440 * MINUTE] {
+            let now = MINUTE + late;
+            let next = plan_with(&job(), MINUTE, now, (0, 0), &Firing::On).next_run_at;
+            assert!(next.is_some_and(|next| next.0 > now), "{late}");
+        }
+    }
+
+    #[test]
+    fn run_once_stands_for_all_that_passed() {
+        let once = misfiring(MisfireMode::RunOnce, None, None);
+        assert_eq!(claimed(&once, MINUTE, MINUTE + 59_000), [(1, Queued, Schedule, 1)]);
+        assert_eq!(claimed(&once, MINUTE, 2 * MINUTE), [(2, Queued, CatchUp, 2)]);
+        assert_eq!(claimed(&once, MINUTE, 60 * MINUTE), [(60, Queued, CatchUp, 60)]);
+    }
+
+    #[test]
+    fn a_single_slot_that_comes_late_says_so() {
+        let mut daily = job();
+        let expr = "0 9 * * *".to_owned();
+        daily.schedule.spec = crate::job::ScheduleSpec::Cron { expr, tz: "UTC".to_owned() };
+        let nine = 9 * 60 * MINUTE;
+        assert_eq!(claimed(&daily, nine, nine + 60_000), [(540, Queued, Schedule, 1)]);
+        assert_eq!(claimed(&daily, nine, nine + 60_001), [(540, Queued, CatchUp, 1)]);
+    }
+
+    #[test]
+    fn skip_misses_what_passed_and_fires_what_is_on_time() {
+        let skip = misfiring(MisfireMode::Skip, None, None);
+        assert_eq!(claimed(&skip, MINUTE, MINUTE + 5), [(1, Queued, Schedule, 1)]);
+        assert_eq!(
+            claimed(&skip, MINUTE, 10 * MINUTE + 5),
+            [(9, Missed, Schedule, 9), (10, Queued, Schedule, 1)]
+        );
+        let mut hourly = skip;
+        hourly.schedule.spec = crate::job::ScheduleSpec::Every { every_ms: 60 * MINUTE, anchor: UnixMs(0) };
+        let plan = plan_with(&hourly, 60 * MINUTE, 150 * MINUTE, (0, 0), &Firing::On);
+        assert_eq!(rows(&plan), [(120, Missed, Schedule, 2)]);
+        assert_eq!(reason(&plan, 0), "Passed while nothing could fire");
+    }
+
+    #[test]
+    fn run_all_fires_the_newest_and_misses_the_rest() {
+        let all = misfiring(MisfireMode::RunAll, Some(3), None);
+        let plan = plan_with(&all, MINUTE, 6 * MINUTE, (0, 0), &Firing::On);
+        assert_eq!(
+            rows(&plan),
+            [(3, Missed, Schedule, 3), (4, Queued, CatchUp, 1), (5, Queued, Schedule, 1), (6, Queued, Schedule, 1)]
+        );
+        assert_eq!(reason(&plan, 0), "Older than the newest slots that are made up for");
+        assert_eq!(claimed(&all, MINUTE, 2 * MINUTE), [(1, Queued, Schedule, 1), (2, Queued, Schedule, 1)]);
+        let ten_by_default = misfiring(MisfireMode::RunAll, None, None);
+        assert_eq!(claimed(&ten_by_default, MINUTE, 60 * MINUTE).len(), 11);
+    }
+
+    #[test]
+    fn a_slot_later_than_allowed_is_missed_whatever_the_mode() {
+        let all = misfiring(MisfireMode::RunAll, Some(5), Some(90));
+        let plan = plan_with(&all, MINUTE, 6 * MINUTE, (0, 0), &Firing::On);
+        assert_eq!(rows(&plan), [(4, Missed, Schedule, 4), (5, Queued, Schedule, 1), (6, Queued, Schedule, 1)]);
+        assert_eq!(reason(&plan, 0), "Later than the 1 min 30 s allowed");
+
+        let once = misfiring(MisfireMode::RunOnce, None, Some(10));
+        let plan = plan_with(&once, MINUTE, 3 * MINUTE + 11_000, (0, 0), &Firing::On);
+        assert_eq!(rows(&plan), [(3, Missed, Schedule, 3)]);
+        assert_eq!(claimed(&once, MINUTE, 3 * MINUTE + 9_000), [(3, Queued, CatchUp, 3)]);
+    }
+
+    #[test]
+    fn every_passed_slot_is_stood_for_once() {
+        for mode in [MisfireMode::Skip, MisfireMode::RunOnce, MisfireMode::RunAll] {
+            for limit in [1, 2, 7, 100] {
+                for lateness in [None, Some(1), Some(200), Some(100_000)] {
+                    for passed in [1, 2, 3, 8, 500] {
+                        let job = misfiring(mode, Some(limit), lateness);
+                        let runs = claimed(&job, MINUTE, passed * MINUTE + 2_000);
+                        let sum: u32 = runs.iter().map(|run| run.3).sum();
+                        assert_eq!(i64::from(sum), passed, "{mode:?} {limit} {lateness:?}");
+                        assert!(runs.is_sorted_by(|a, b| a.0 < b.0), "slots are distinct: {runs:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn switched_off_it_skips_with_the_reason() {
+        let off = Firing::Off("Everything was paused".to_owned());
+        let plan = plan_with(&job(), MINUTE, 5 * MINUTE, (3, 1), &off);
+        assert_eq!(rows(&plan), [(5, Skipped, Schedule, 5)]);
+        assert_eq!(reason(&plan, 0), "Everything was paused");
+        assert_eq!(plan.next_run_at, Some(UnixMs(6 * MINUTE)));
+    }
+
+    #[test]
+    fn overlap_decides_while_another_run_is_going() {
+        let parallel = |most| move |policies: &mut Policies| {
+            (policies.overlap, policies.max_concurrent) = (Overlap::Parallel, most);
+        };
+        let with = |overlap| move |policies: &mut Policies| policies.overlap = overlap;
+        let state = |job: &Job, others| {
+            let plan = plan_with(job, MINUTE, MINUTE, others, &Firing::On);
+            (plan.runs[0].state, plan.cancel_others)
+        };
+        for (job, others, expected) in [
+            (job_with(with(Overlap::Skip)), (0, 0), (Queued, false)),
+            (job_with(with(Overlap::Skip)), (0, 1), (Skipped, false)),
+            (job_with(with(Overlap::Skip)), (1, 0), (Skipped, false)),
+            (job_with(with(Overlap::Queue)), (9, 1), (Queued, false)),
+            (job_with(with(Overlap::Queue)), (10, 1), (Skipped, false)),
+            (job_with(parallel(None)), (0, 1), (Queued, false)),
+            (job_with(parallel(None)), (1, 1), (Skipped, false)),
+            (job_with(parallel(Some(3))), (1, 1), (Queued, false)),
+            (job_with(with(Overlap::CancelOther)), (0, 0), (Queued, false)),
+            (job_with(with(Overlap::CancelOther)), (0, 1), (Queued, true)),
+            (job_with(with(Overlap::CancelOther)), (1, 0), (Queued, true)),
+        ] {
+            assert_eq!(state(&job, others), expected, "{:?} {others:?}", job.policies.overlap);
+        }
+    }
+
+    #[test]
+    fn runs_of_one_claim_wait_for_each_other() {
+        for overlap in [Overlap::Skip, Overlap::Queue, Overlap::Parallel] {
+            let mut all = misfiring(MisfireMode::RunAll, Some(20), None);
+            all.policies.overlap = overlap;
+            let runs = claimed(&all, MINUTE, 20 * MINUTE);
+            assert!(runs.iter().all(|run| run.1 == Queued), "{overlap:?}");
+        }
+        let mut all = misfiring(MisfireMode::RunAll, Some(3), None);
+        all.policies.overlap = Overlap::CancelOther;
+        let states: Vec<_> = claimed(&all, MINUTE, 3 * MINUTE).iter().map(|run| run.1).collect();
+        assert_eq!(states, [Skipped, Skipped, Queued]);
+    }
+
+    #[test]
+    fn a_missed_slot_cancels_nobody() {
+        let mut late = misfiring(MisfireMode::RunOnce, None, Some(1));
+        late.policies.overlap = Overlap::CancelOther;
+        let plan = plan_with(&late, MINUTE, MINUTE + 30_000, (0, 1), &Firing::On);
+        assert_eq!((plan.runs[0].state, plan.cancel_others), (Missed, false));
+    }
+
+    #[test]
+    fn a_cooldown_keeps_runs_apart() {
+        let cooling = |last: Option<i64>| {
+            let mut job = job_with(|policies| policies.cooldown_seconds = Some(300));
+            job.state.last_run_at = last.map(UnixMs);
+            job
+        };
+        let state = |job: &Job, queued| {
+            plan_with(job, 10 * MINUTE, 10 * MINUTE, (queued, 0), &Firing::On).runs[0].state
+        };
+        assert_eq!(state(&cooling(None), 0), Queued);
+        assert_eq!(state(&cooling(Some(6 * MINUTE)), 0), Skipped);
+        assert_eq!(state(&cooling(Some(5 * MINUTE)), 0), Queued);
+        assert_eq!(state(&cooling(Some(5 * MINUTE + 4)), 0), Queued, "started 4 ms after its slot");
+        assert_eq!(state(&cooling(Some(99 * MINUTE)), 0), Queued, "the clock was set back");
+
+        let mut queues = cooling(None);
+        queues.policies.overlap = Overlap::Queue;
+        assert_eq!(state(&queues, 1), Skipped, "the one that waits would start just before");
+        let plan = plan_with(&cooling(Some(6 * MINUTE)), 10 * MINUTE, 10 * MINUTE, (0, 0), &Firing::On);
+        assert_eq!(reason(&plan, 0), "Less than 5 min after the run before");
+    }
+
+    #[test]
+    fn a_cooldown_lets_one_run_of_a_claim_through() {
+        let mut all = misfiring(MisfireMode::RunAll, Some(3), None);
+        all.policies.cooldown_seconds = Some(30);
+        let states: Vec<_> = claimed(&all, MINUTE, 3 * MINUTE).iter().map(|run| run.1).collect();
+        assert_eq!(states, [Skipped, Skipped, Queued]);
+    }
+}

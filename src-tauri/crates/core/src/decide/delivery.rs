@@ -1,0 +1,320 @@
+//! Whom a finished run tells, and what.
+//!
+//! Execution and delivery are two facts: this decides only what is put into the outbox with the outcome. A
+//! notification never carries more than the first sentence, because it may be read on a lock screen. One could get it
+//! wrong by asking only `is_failure`: a run that was cut off did not fail, yet somebody who wants to hear of failures
+//! wants to hear of it, too.
+
+use super::fate::JobFate;
+use crate::delivery::{Channel, NewDelivery};
+use crate::job::{Job, Notify, NotifyWhen, Payload, SessionTarget};
+use crate::run::{Outcome, Run};
+use crate::{DeliveryId, RunState};
+
+/// Most characters of a notification's text.
+const MOST_CHARACTERS: usize = 180;
+
+/// What is committed together with the outcome of a run.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Announcement {
+    /// Rows for the outbox.
+    pub deliveries: Vec<NewDelivery>,
+    /// A line for the main session.
+    pub system_event: Option<String>,
+}
+
+/// Decides what `outcome` of `run` tells. `previous_result` is what the same `toolCall` answered the time before.
+#[must_use]
+pub fn announce(
+    job: Option<&Job>,
+    run: &Run,
+    outcome: &Outcome,
+    fate: &JobFate,
+    previous_result: Option<&serde_json::Value>,
+    key: DeliveryId,
+) -> Announcement {
+    let wanted = match (job, fate) {
+        // A job that stops firing says so, whatever it was told about its runs.
+        (_, JobFate::IsPaused(_)) => true,
+        (Some(job), _) => wants_notification(job, outcome, previous_result),
+        (None, _) => outcome.state == RunState::Succeeded || outcome.state.is_failure(),
+    };
+    let delivery = wanted.then(|| NewDelivery {
+        id: key,
+        channel: channel_of(job),
+        to: recipient_of(job),
+        title: run.job_name.clone(),
+        body: notification_body(outcome, fate),
+    });
+    Announcement {
+        deliveries: delivery.into_iter().collect(),
+        system_event: job.and_then(|job| line_for_main(job, outcome)),
+    }
+}
+
+/// What is queued for the main session: the event that the job is about, else the summary of what a model did. It is
+/// committed with the outcome, so that a crash neither loses the line nor queues it twice.
+fn line_for_main(job: &Job, outcome: &Outcome) -> Option<String> {
+    match &job.payload {
+        Payload::SystemEvent { text, .. } => (outcome.state == RunState::Succeeded).then(|| text.clone()),
+        Payload::AgentTurn(_) | Payload::ToolCall(_) => summary_line(job, outcome),
+    }
+}
+
+fn wants_notification(
+    job: &Job,
+    outcome: &Outcome,
+    previous_result: Option<&serde_json::Value>,
+) -> bool {
+    let went_wrong = went_wrong(outcome.state);
+    let by_payload = match &job.payload {
+        Payload::ToolCall(call) => match call.notify_when {
+            NotifyWhen::Always => true,
+            NotifyWhen::Failure => went_wrong,
+            NotifyWhen::Changed => went_wrong || outcome.result.as_ref() != previous_result,
+        },
+        Payload::AgentTurn(turn) => turn.deliver != Some(false) || went_wrong,
+        // The event itself is delivered (or not) by what the main session makes of it.
+        Payload::SystemEvent { .. } => outcome.result.is_some() || went_wrong,
+    };
+    by_payload && wants_by_policy(job.policies.notify.unwrap_or_default(), outcome.state)
+}
+
+const fn went_wrong(state: RunState) -> bool {
+    matches!(state, RunState::Failed | RunState::TimedOut | RunState::Interrupted | RunState::Missed)
+}
+
+const fn wants_by_policy(notify: Notify, state: RunState) -> bool {
+    match notify {
+        Notify::Always => !matches!(state, RunState::Skipped | RunState::Cancelled),
+        Notify::Findings => matches!(state, RunState::Succeeded) || went_wrong(state),
+        Notify::Failure => went_wrong(state),
+        Notify::Never => false,
+    }
+}
+
+fn channel_of(job: Option<&Job>) -> Channel {
+    match job.map(|job| &job.payload) {
+        Some(Payload::AgentTurn(turn)) if turn.deliver == Some(true) => {
+            turn.channel.as_deref().map_or(Channel::Notification, Channel::from_name)
+        }
+        _ => Channel::Notification,
+    }
+}
+
+fn recipient_of(job: Option<&Job>) -> Option<String> {
+    match job.map(|job| &job.payload) {
+        Some(Payload::AgentTurn(turn)) => turn.to.clone(),
+        _ => None,
+    }
+}
+
+fn notification_body(outcome: &Outcome, fate: &JobFate) -> String {
+    let of_outcome = match outcome.state {
+        RunState::Failed => outcome.error.as_deref().map(|error| format!("Failed: {error}")),
+        RunState::TimedOut => Some("Ran out of time.".to_owned()),
+        RunState::Interrupted => Some("Was cut off when Rouse stopped.".to_owned()),
+        RunState::NothingToReport => Some("Nothing to report.".to_owned()),
+        RunState::Missed => outcome.reason.as_deref().map(|reason| format!("Missed: {reason}")),
+        _ => outcome.summary.clone(),
+    };
+    let text = match fate {
+        JobFate::IsPaused(reason) => Some(match &outcome.error {
+            Some(error) => format!("{reason}: {error}"),
+            None => format!("{reason}."),
+        }),
+        JobFate::Stays | JobFate::IsDeleted => of_outcome,
+    };
+    let sentence = text.map(|text| first_sentence(&text, MOST_CHARACTERS)).unwrap_or_default();
+    if sentence.is_empty() { "Done.".to_owned() } else { sentence }
+}
+
+/// The first sentence or line of `text`, at most `most` characters.
+#[must_use]
+pub fn first_sentence(text: &str, most: usize) -> String {
+    let line = text.trim().lines().next().unwrap_or_default();
+    let sentence = line.match_indices(". ").find(|(dot, _)| ends_a_sentence(&line[..*dot]));
+    let sentence = sentence.map_or(line, |(dot, _)| &line[..=dot]);
+    if sentence.chars().count() <= most {
+        return sentence.to_owned();
+    }
+    let cut: String = sentence.chars().take(most.saturating_sub(1)).collect();
+    format!("{}…", cut.trim_end())
+}
+
+/// A dot after `1` or `e.g` numbers or shortens something; a sentence that runs on does less harm than one cut there.
+fn ends_a_sentence(before: &str) -> bool {
+    let word = before.rsplit(char::is_whitespace).next().unwrap_or_default();
+    let is_list_number = word == before && word.chars().all(|c| c.is_ascii_digit());
+    let is_abbreviation = word.chars().filter(|c| c.is_alphanumeric()).count() < 2 || word.contains('.');
+    !is_list_number && (!is_abbreviation || word.chars().all(|c| c.is_ascii_digit()))
+}
+
+/// What the main session is told of an isolated job that a model worked on. A `toolCall` is nothing to talk about.
+fn summary_line(job: &Job, outcome: &Outcome) -> Option<String> {
+    let is_isolated = job.session_target == SessionTarget::Isolated;
+    if !is_isolated || !matches!(job.payload, Payload::AgentTurn(_)) {
+        return None;
+    }
+    let text = match outcome.state {
+        RunState::Succeeded => outcome.summary.clone()?,
+        RunState::Failed => format!("failed: {}", outcome.error.as_deref().unwrap_or("no details")),
+        RunState::TimedOut => "ran out of time".to_owned(),
+        RunState::Interrupted => "was cut off when Rouse stopped".to_owned(),
+        RunState::Missed => format!("missed: {}", outcome.reason.as_deref().unwrap_or("no details")),
+        RunState::NothingToReport | RunState::Cancelled | RunState::Skipped => return None,
+        RunState::Queued | RunState::Running | RunState::AwaitingApproval => return None,
+    };
+    Some(format!("{} {}: {text}", job.main_prefix(), job.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::sample::{job, job_doing, run};
+    use super::*;
+    use RunState::{
+        Cancelled, Failed, Interrupted, Missed, NothingToReport, Skipped, Succeeded, TimedOut,
+    };
+
+    fn tell(job: Option<&Job>, outcome: &Outcome) -> Announcement {
+        announce(job, &run(), outcome, &JobFate::Stays, None, DeliveryId::new("d-1"))
+    }
+
+    fn is_told(job: &Job, state: RunState) -> bool {
+        !tell(Some(job), &Outcome::of(state)).deliveries.is_empty()
+    }
+
+    #[test]
+    fn the_notify_policy_decides() {
+        let states = [
+            Succeeded, NothingToReport, Failed, TimedOut, Interrupted, Missed, Cancelled, Skipped,
+        ];
+        for (notify, expected) in [
+            (Notify::Always, [true, true, true, true, true, true, false, false]),
+            (Notify::Findings, [true, false, true, true, true, true, false, false]),
+            (Notify::Failure, [false, false, true, true, true, true, false, false]),
+            (Notify::Never, [false; 8]),
+        ] {
+            let mut job = job();
+            job.policies.notify = Some(notify);
+            assert_eq!(states.map(|state| is_told(&job, state)), expected, "{notify:?}");
+        }
+    }
+
+    #[test]
+    fn a_tool_call_tells_what_it_was_asked_to() {
+        let only = |when| job_doing(json!({ "kind": "toolCall", "tool": "echo", "notifyWhen": when }));
+        assert!(is_told(&only("always"), Succeeded));
+        assert!(!is_told(&only("failure"), Succeeded));
+        assert!(is_told(&only("failure"), Failed));
+        assert!(is_told(&only("failure"), Interrupted));
+
+        let changed = only("changed");
+        let with_result = |result: Value| Outcome { result: Some(result), ..Outcome::of(Succeeded) };
+        let told = |previous: Option<&Value>, outcome: &Outcome| {
+            let fate = JobFate::Stays;
+            let said = announce(Some(&changed), &run(), outcome, &fate, previous, DeliveryId::new("d"));
+            !said.deliveries.is_empty()
+        };
+        assert!(told(None, &with_result(json!(1))));
+        assert!(!told(Some(&json!(1)), &with_result(json!(1))));
+        assert!(told(Some(&json!(1)), &with_result(json!(2))));
+        assert!(told(Some(&json!(1)), &Outcome::failed("no network")));
+    }
+
+    #[test]
+    fn a_turn_goes_to_its_channel() {
+        let turn = |extra: Value| {
+            let mut payload = json!({ "kind": "agentTurn", "message": "Look" });
+            payload.as_object_mut().expect("an object").extend(extra.as_object().cloned().expect("one"));
+            job_doing(payload)
+        };
+        let outcome = Outcome::succeeded("Two mails.");
+        let to = |job: &Job| tell(Some(job), &outcome).deliveries.pop().map(|d| (d.channel, d.to));
+        let named = turn(json!({ "deliver": true, "channel": "telegram", "to": "7" }));
+        assert_eq!(to(&named), Some((Channel::Named("telegram".into()), Some("7".into()))));
+        assert_eq!(to(&turn(json!({ "deliver": true, "channel": "last" }))), Some((Channel::Notification, None)));
+        assert_eq!(to(&turn(json!({}))), Some((Channel::Notification, None)));
+        let silent = turn(json!({ "deliver": false }));
+        assert_eq!(to(&silent), None);
+        assert!(is_told(&silent, Failed), "a failure is told even so");
+    }
+
+    #[test]
+    fn a_reminder_is_told_when_the_runner_hands_it_out() {
+        let job = job_doing(json!({ "kind": "systemEvent", "text": "Stretch" }));
+        assert!(!is_told(&job, Succeeded));
+        let reminder = Outcome { result: Some(json!("Stretch")), ..Outcome::succeeded("Stretch") };
+        assert_eq!(tell(Some(&job), &reminder).deliveries[0].body, "Stretch");
+    }
+
+    #[test]
+    fn the_heartbeat_tells_findings_and_failures() {
+        for (state, told) in [(Succeeded, true), (Failed, true), (NothingToReport, false), (Interrupted, false)] {
+            assert_eq!(!tell(None, &Outcome::of(state)).deliveries.is_empty(), told, "{state:?}");
+        }
+    }
+
+    #[test]
+    fn a_pause_is_always_told() {
+        let mut job = job();
+        job.policies.notify = Some(Notify::Never);
+        let fate = JobFate::IsPaused("Paused after 3 failures in a row".to_owned());
+        let outcome = Outcome::failed("no network. Try later.");
+        let said = announce(Some(&job), &run(), &outcome, &fate, None, DeliveryId::new("d-1"));
+        assert_eq!(said.deliveries[0].body, "Paused after 3 failures in a row: no network.");
+    }
+
+    #[test]
+    fn bodies_in_words() {
+        let body = |outcome: &Outcome| notification_body(outcome, &JobFate::Stays);
+        for (outcome, text) in [
+            (Outcome::succeeded("It rains. Take a coat."), "It rains."),
+            (Outcome::succeeded("  \n "), "Done."),
+            (Outcome::of(Succeeded), "Done."),
+            (Outcome::failed("no network"), "Failed: no network"),
+            (Outcome::of(TimedOut), "Ran out of time."),
+            (Outcome::of(Interrupted), "Was cut off when Rouse stopped."),
+        ] {
+            assert_eq!(body(&outcome), text);
+        }
+    }
+
+    #[test]
+    fn first_sentences() {
+        for (text, sentence) in [
+            ("One. Two.", "One."),
+            ("1. Buy milk. And bread.", "1. Buy milk."),
+            ("It is 21. Good.", "It is 21."),
+            ("Use e.g. a coat. It rains.", "Use e.g. a coat."),
+            ("Line one\nline two", "Line one"),
+            ("no end", "no end"),
+            ("äöü äöü äöü", "äöü äöü ä…"),
+        ] {
+            assert_eq!(first_sentence(text, 10.max(sentence.chars().count())), sentence);
+        }
+        assert_eq!(first_sentence("äöü äöü äöü", 10), "äöü äöü ä…");
+    }
+
+    #[test]
+    fn a_system_event_is_queued_with_the_outcome_of_its_run() {
+        let reminder = job_doing(json!({ "kind": "systemEvent", "text": "Stretch" }));
+        let line = |outcome: &Outcome| tell(Some(&reminder), outcome).system_event;
+        assert_eq!(line(&Outcome::succeeded("Stretch")).as_deref(), Some("Stretch"));
+        assert_eq!(line(&Outcome::of(Cancelled)), None);
+    }
+
+    #[test]
+    fn an_isolated_turn_posts_its_summary_to_main() {
+        let turn = job_doing(json!({ "kind": "agentTurn", "message": "Look" }));
+        let line = |outcome: &Outcome| tell(Some(&turn), outcome).system_event;
+        assert_eq!(line(&Outcome::succeeded("Two mails.")).as_deref(), Some("Cron Morning: Two mails."));
+        assert_eq!(line(&Outcome::failed("no key")).as_deref(), Some("Cron Morning: failed: no key"));
+        assert_eq!(line(&Outcome::of(TimedOut)).as_deref(), Some("Cron Morning: ran out of time"));
+        assert_eq!(line(&Outcome::of(NothingToReport)), None);
+        assert_eq!(line(&Outcome::of(Cancelled)), None);
+        assert_eq!(tell(Some(&job()), &Outcome::succeeded("x")).system_event, None, "a tool call");
+    }
+}

@@ -1,0 +1,92 @@
+//! What the end of a run does to its job.
+//!
+//! Owns `deleteAfterRun` and `pauseAfterFailures`. It refuses to delete on account of a run that did no work, and a run
+//! by hand never uses up the slot that a one-shot still waits for.
+
+use crate::job::Job;
+use crate::{RunState, RunTrigger};
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JobFate {
+    /// It stays as it is.
+    Stays,
+    /// It has done its only run.
+    IsDeleted,
+    /// It is switched off, for this reason.
+    IsPaused(String),
+}
+
+/// Decides from the job as it stood before its run ended in `state`.
+#[must_use]
+pub fn fate_of_job(job: &Job, trigger: RunTrigger, state: RunState) -> JobFate {
+    let has_worked = state.is_failure() || matches!(state, RunState::Succeeded | RunState::NothingToReport);
+    let waits_for_its_slot = trigger == RunTrigger::Manual && job.state.next_run_at.is_some();
+    if job.delete_after_run && has_worked && !waits_for_its_slot {
+        return JobFate::IsDeleted;
+    }
+    let failures = job.state.consecutive_failures.saturating_add(1);
+    match job.policies.pause_after_failures {
+        Some(most) if job.enabled && state.is_failure() && failures >= most => {
+            JobFate::IsPaused(paused_because(failures))
+        }
+        _ => JobFate::Stays,
+    }
+}
+
+fn paused_because(failures: u32) -> String {
+    match failures {
+        1 => "Paused after a failure".to_owned(),
+        failures => format!("Paused after {failures} failures in a row"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::{job, job_with};
+    use super::*;
+    use crate::UnixMs;
+    use RunState::{Cancelled, Failed, Interrupted, NothingToReport, Skipped, Succeeded, TimedOut};
+
+    #[test]
+    fn a_job_for_one_run_goes_when_it_has_worked() {
+        let mut job = job();
+        assert_eq!(fate_of_job(&job, RunTrigger::Schedule, Succeeded), JobFate::Stays);
+        job.delete_after_run = true;
+        for state in [Succeeded, NothingToReport, Failed, TimedOut] {
+            assert_eq!(fate_of_job(&job, RunTrigger::Schedule, state), JobFate::IsDeleted, "{state:?}");
+        }
+        for state in [Cancelled, Skipped, Interrupted] {
+            assert_eq!(fate_of_job(&job, RunTrigger::Schedule, state), JobFate::Stays, "{state:?}");
+        }
+    }
+
+    #[test]
+    fn a_run_by_hand_leaves_the_slot_that_is_to_come() {
+        let mut job = job();
+        job.delete_after_run = true;
+        job.state.next_run_at = Some(UnixMs(1));
+        assert_eq!(fate_of_job(&job, RunTrigger::Manual, Succeeded), JobFate::Stays);
+        job.state.next_run_at = None;
+        assert_eq!(fate_of_job(&job, RunTrigger::Manual, Succeeded), JobFate::IsDeleted);
+    }
+
+    #[test]
+    fn failures_in_a_row_pause() {
+        let mut job = job_with(|policies| policies.pause_after_failures = Some(3));
+        let reason = "Paused after 3 failures in a row".to_owned();
+        for (before, state, fate) in [
+            (1, Failed, JobFate::Stays),
+            (2, Failed, JobFate::IsPaused(reason.clone())),
+            (2, TimedOut, JobFate::IsPaused(reason)),
+            (2, Succeeded, JobFate::Stays),
+            (2, Interrupted, JobFate::Stays),
+            (2, Cancelled, JobFate::Stays),
+        ] {
+            job.state.consecutive_failures = before;
+            assert_eq!(fate_of_job(&job, RunTrigger::Schedule, state), fate, "{before} {state:?}");
+        }
+        job.enabled = false;
+        assert_eq!(fate_of_job(&job, RunTrigger::Schedule, Failed), JobFate::Stays);
+    }
+}

@@ -1,0 +1,19 @@
+//! Decisions as pure functions: what a due slot becomes, what a finished run tells whom and does to its job, whether to
+//! try again, what becomes of what the end of the process cut off.
+//!
+//! The scheduler carries these out in one transaction each; nothing here reads the store or the clock.
+
+mod claim;
+mod delivery;
+mod fate;
+mod recovery;
+mod retry;
+
+#[cfg(test)]
+mod sample;
+
+pub use claim::{ClaimPlan, Due, Firing, PlannedRun, plan_claim};
+pub use delivery::{Announcement, announce, first_sentence};
+pub use fate::{JobFate, fate_of_job};
+pub use recovery::{Recovery, recover, too_late_to_start};
+pub use retry::retry_after_ms;

@@ -1,0 +1,94 @@
+//! Identifiers as newtypes, so that a job's id can never be passed where a run's is meant.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Wraps an id that came from the store, the wire or a generator.
+            pub fn new(text: impl Into<String>) -> Self {
+                Self(text.into())
+            }
+
+            /// The id as text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+id!(
+    /// Identifies a job for ever; a UUID for jobs made by Rouse, anything for imported ones.
+    JobId
+);
+id!(
+    /// Identifies a run; a UUIDv7, so that ids sort by creation.
+    RunId
+);
+id!(
+    /// Identifies one delivery; also the key under which a notification's click finds its run.
+    DeliveryId
+);
+id!(
+    /// The key of a session: `main`, or `cron:<jobId>`.
+    SessionKey
+);
+
+impl RunId {
+    /// A new id made at `now`. The random part comes from the operating system, the time only from the argument.
+    #[must_use]
+    pub fn generate(now: crate::UnixMs) -> Self {
+        Self(uuid_v7(now))
+    }
+}
+
+impl DeliveryId {
+    /// A new id made at `now`.
+    #[must_use]
+    pub fn generate(now: crate::UnixMs) -> Self {
+        Self(uuid_v7(now))
+    }
+}
+
+impl JobId {
+    /// A new random id.
+    #[must_use]
+    pub fn generate() -> Self {
+        Self(uuid::Uuid::new_v4().to_string())
+    }
+}
+
+impl SessionKey {
+    /// The main session.
+    #[must_use]
+    pub fn main() -> Self {
+        Self("main".to_owned())
+    }
+
+    /// The session of an isolated job.
+    #[must_use]
+    pub fn of_job(job: &JobId) -> Self {
+        Self(format!("cron:{job}"))
+    }
+}
+
+fn uuid_v7(now: crate::UnixMs) -> String {
+    let ms = u64::try_from(now.0).unwrap_or(0);
+    let nanos = u32::try_from((ms % 1000) * 1_000_000).unwrap_or(0);
+    uuid::Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, ms / 1000, nanos)).to_string()
+}

@@ -1,0 +1,366 @@
+//! JSON → job.
+//!
+//! Everything wrong with the input is found in one go and named by its path. What must hold for a job to be saved is
+//! decided here and nowhere else: a pattern that never fires, an interval under a second or a main-session job with an
+//! isolated payload never reach the store. `now` and `zone` fill the defaults that are fixed at creation.
+
+use chrono_tz::Tz;
+use serde_json::{Map, Value};
+
+use super::{
+    AgentTurn, Budget, Isolation, Job, JobState, Misfire, MisfireMode, Notify, NotifyWhen, Overlap, Payload, Policies,
+    Runtime, Schedule, ScheduleSpec, SessionTarget, ToolCall, WakeMode,
+};
+use crate::json_fields::{FieldError, Fields};
+use crate::schedule::CronPattern;
+use crate::{JobId, RunState, UnixMs};
+
+/// The longest interval and the largest instant that are taken for real: the year 9999.
+const LATEST_MS: i64 = 253_402_300_799_000;
+const WEEK_SECONDS: i64 = 7 * 24 * 3600;
+
+/// The input is not a job; one complaint per field.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+pub struct JobError(pub Vec<FieldError>);
+
+/// Reads a job. Absent `id`, `createdAtMs`, `updatedAtMs`, `enabled`, `sessionTarget` and `wakeMode` get defaults, so
+/// the same function reads a new job from a client, a stored one and an imported one.
+///
+/// # Errors
+/// Every complaint, with the path of its field.
+pub fn job_from_json(input: Value, now: UnixMs, zone: Tz) -> Result<Job, JobError> {
+    let mut errors = Vec::new();
+    let job = read_job(Fields::new("", input, &mut errors), now, Origin::Written { zone });
+    if errors.is_empty() { Ok(job) } else { Err(JobError(errors)) }
+}
+
+/// Reads a job that was accepted and written before. Its pattern and zone are taken as they are: judging them again
+/// costs more than all the rest, and one that a later version would refuse must not make the job unreadable
+/// (`Slots::compile` says what is wrong with it).
+///
+/// # Errors
+/// Every complaint, with the path of its field.
+pub fn stored_job_from_json(input: Value) -> Result<Job, JobError> {
+    let mut errors = Vec::new();
+    let job = read_job(Fields::new("", input, &mut errors), UnixMs(0), Origin::Stored);
+    if errors.is_empty() { Ok(job) } else { Err(JobError(errors)) }
+}
+
+/// Reads a schedule alone, as a form has it before the job is whole; paths begin with `schedule.`.
+///
+/// # Errors
+/// Every complaint, with the path of its field.
+pub fn schedule_from_json(input: Value, now: UnixMs, zone: Tz) -> Result<Schedule, JobError> {
+    let mut errors = Vec::new();
+    let mut whole = Map::new();
+    whole.insert("schedule".to_owned(), input);
+    let schedule = read_schedule(&mut Fields::new("", Value::Object(whole), &mut errors), now, Origin::Written { zone });
+    if errors.is_empty() { Ok(schedule) } else { Err(JobError(errors)) }
+}
+
+/// Lays `patch` over `job` (RFC 7396 merge: `null` takes a key away) and reads the result again. `id`, `createdAtMs`
+/// and `state` are not the client's to change.
+///
+/// # Errors
+/// Every complaint about the patched job, with the path of its field.
+pub fn patch_job(job: &Job, patch: Value, now: UnixMs, zone: Tz) -> Result<Job, JobError> {
+    let mut document = super::job_to_json(job);
+    let Value::Object(mut patch) = patch else {
+        let message = format!("expected an object, found {}", crate::json_fields::kind_of(&patch));
+        return Err(JobError(vec![FieldError { path: "patch".to_owned(), message }]));
+    };
+    for key in ["id", "createdAtMs", "updatedAtMs", "state"] {
+        patch.remove(key);
+    }
+    replace_changed_kind(&mut document, &patch);
+    merge(&mut document, Value::Object(patch));
+    let mut patched = job_from_json(document, now, zone)?;
+    patched.updated_at = now;
+    patched.state = job.state.clone();
+    Ok(patched)
+}
+
+/// A patch that changes a kind starts that object afresh: the old kind's keys mean nothing in the new one.
+fn replace_changed_kind(document: &mut Value, patch: &Map<String, Value>) {
+    for key in ["schedule", "payload"] {
+        let Some(kind) = patch.get(key).and_then(|part| part.get("kind")) else { continue };
+        if document[key]["kind"] != *kind {
+            document[key] = Value::Object(Map::new());
+        }
+    }
+}
+
+fn merge(target: &mut Value, patch: Value) {
+    match (target, patch) {
+        (Value::Object(target), Value::Object(patch)) => {
+            for (key, value) in patch {
+                if value.is_null() {
+                    target.shift_remove(&key);
+                } else {
+                    merge(target.entry(key).or_insert(Value::Null), value);
+                }
+            }
+        }
+        (target, patch) => *target = patch,
+    }
+}
+
+/// Where a document comes from, and with it how far its times are judged.
+#[derive(Clone, Copy)]
+enum Origin {
+    /// Somebody wrote it; what it leaves out gets this zone.
+    Written { zone: Tz },
+    /// It was judged when it was saved, and has its zone.
+    Stored,
+}
+
+fn read_job(mut fields: Fields<'_>, now: UnixMs, origin: Origin) -> Job {
+    let id = fields.text("id").filter(|id| !id.trim().is_empty()).map_or_else(JobId::generate, JobId::new);
+    let name = fields.required_text("name");
+    if name.chars().count() > 200 {
+        fields.complain("name", "must be at most 200 characters");
+    }
+    let created_at = instant(&mut fields, "createdAtMs").unwrap_or(now);
+    let schedule = read_schedule(&mut fields, created_at, origin);
+    let payload = read_payload(&mut fields);
+    let targets = [("main", SessionTarget::Main), ("isolated", SessionTarget::Isolated)];
+    let session_target = fields.choice("sessionTarget", &targets).unwrap_or(match payload {
+        Payload::SystemEvent { .. } => SessionTarget::Main,
+        Payload::AgentTurn(_) | Payload::ToolCall(_) => SessionTarget::Isolated,
+    });
+    refuse_mixed_target(&mut fields, session_target, &payload);
+    Job {
+        id,
+        name,
+        description: fields.text("description"),
+        enabled: fields.boolean("enabled").unwrap_or(true),
+        created_at,
+        updated_at: instant(&mut fields, "updatedAtMs").unwrap_or(now),
+        schedule,
+        session_target,
+        wake_mode: fields
+            .choice("wakeMode", &[("now", WakeMode::Now), ("next-heartbeat", WakeMode::NextHeartbeat)])
+            .unwrap_or(WakeMode::Now),
+        payload,
+        isolation: fields.object("isolation", read_isolation),
+        runtime: fields.object("runtime", read_runtime),
+        policies: fields.object("policies", read_policies).unwrap_or_default(),
+        delete_after_run: fields.boolean("deleteAfterRun").unwrap_or(false),
+        state: fields.object("state", read_state).unwrap_or_default(),
+        extra: fields.rest(),
+    }
+}
+
+/// A main-session job never runs an agent or a tool itself (RFC "Execution semantics").
+fn refuse_mixed_target(fields: &mut Fields<'_>, target: SessionTarget, payload: &Payload) {
+    match (target, payload) {
+        (SessionTarget::Main, Payload::AgentTurn(_) | Payload::ToolCall(_)) => fields.complain(
+            "sessionTarget",
+            format!("`main` takes a systemEvent; use `isolated` for a payload of kind {}", payload.kind()),
+        ),
+        (SessionTarget::Isolated, Payload::SystemEvent { .. }) => {
+            fields.complain("sessionTarget", "`isolated` takes an agentTurn or a toolCall; use `main` for a systemEvent");
+        }
+        _ => {}
+    }
+}
+
+fn instant(fields: &mut Fields<'_>, key: &str) -> Option<UnixMs> {
+    fields.integer(key, 0..=LATEST_MS).map(UnixMs)
+}
+
+fn unsigned(fields: &mut Fields<'_>, key: &str, least: i64, most: i64) -> Option<u32> {
+    fields.integer(key, least..=most).and_then(|number| u32::try_from(number).ok())
+}
+
+fn read_schedule(fields: &mut Fields<'_>, created_at: UnixMs, origin: Origin) -> Schedule {
+    let read = fields.object("schedule", |mut fields| {
+        let spec = read_spec(&mut fields, created_at, origin);
+        let jitter_ms = unsigned(&mut fields, "jitterMs", 0, 3_600_000);
+        Schedule { spec, jitter_ms, extra: fields.rest() }
+    });
+    read.unwrap_or_else(|| {
+        fields.complain("schedule", "is required: expected an object with a kind");
+        Schedule { spec: ScheduleSpec::Manual, jitter_ms: None, extra: Map::new() }
+    })
+}
+
+fn read_spec(fields: &mut Fields<'_>, created_at: UnixMs, origin: Origin) -> ScheduleSpec {
+    let kinds = [("at", 0), ("every", 1), ("cron", 2), ("manual", 3)];
+    if fields.text_is_absent("kind") {
+        fields.complain("kind", "is required: expected one of at, every, cron, manual");
+    }
+    match fields.choice("kind", &kinds) {
+        Some(0) => read_at(fields, origin),
+        Some(1) => read_every(fields, created_at),
+        Some(2) => read_cron(fields, origin),
+        _ => ScheduleSpec::Manual,
+    }
+}
+
+fn read_at(fields: &mut Fields<'_>, origin: Origin) -> ScheduleSpec {
+    let at = instant(fields, "atMs");
+    if at.is_none() {
+        fields.complain_once("atMs", "is required: expected milliseconds since 1970");
+    }
+    ScheduleSpec::At { at: at.unwrap_or(UnixMs(0)), tz: zone_name(fields, origin) }
+}
+
+fn read_every(fields: &mut Fields<'_>, created_at: UnixMs) -> ScheduleSpec {
+    let every = fields.integer("everyMs", 1_000..=LATEST_MS);
+    if every.is_none() {
+        fields.complain_once("everyMs", "is required: expected milliseconds, at least 1000");
+    }
+    let anchor = instant(fields, "anchorMs").unwrap_or(created_at);
+    ScheduleSpec::Every { every_ms: every.unwrap_or(1_000), anchor }
+}
+
+fn read_cron(fields: &mut Fields<'_>, origin: Origin) -> ScheduleSpec {
+    let expr = fields.required_text("expr");
+    if let Origin::Written { .. } = origin
+        && !expr.trim().is_empty()
+        && let Err(error) = CronPattern::parse(&expr)
+    {
+        fields.complain("expr", error.to_string());
+    }
+    let tz = zone_name(fields, origin).unwrap_or_else(|| match origin {
+        Origin::Written { zone } => zone.name().to_owned(),
+        Origin::Stored => Tz::UTC.name().to_owned(),
+    });
+    ScheduleSpec::Cron { expr: expr.trim().to_owned(), tz }
+}
+
+fn zone_name(fields: &mut Fields<'_>, origin: Origin) -> Option<String> {
+    let name = fields.text("tz")?;
+    if let Origin::Stored = origin {
+        return Some(name);
+    }
+    match name.parse::<Tz>() {
+        Ok(zone) => Some(zone.name().to_owned()),
+        Err(_) => {
+            fields.complain("tz", format!("expected an IANA zone such as Europe/Berlin, found `{name}`"));
+            None
+        }
+    }
+}
+
+fn read_payload(fields: &mut Fields<'_>) -> Payload {
+    let absent = Payload::SystemEvent { text: String::new(), extra: Map::new() };
+    let read = fields.object("payload", |mut fields| {
+        if fields.text_is_absent("kind") {
+            fields.complain("kind", "is required: expected one of systemEvent, agentTurn, toolCall");
+        }
+        match fields.choice("kind", &[("systemEvent", 0), ("agentTurn", 1), ("toolCall", 2)]) {
+            Some(1) => read_agent_turn(fields),
+            Some(2) => read_tool_call(fields),
+            Some(_) => Payload::SystemEvent { text: fields.required_text("text"), extra: fields.rest() },
+            None => absent.clone(),
+        }
+    });
+    read.unwrap_or_else(|| {
+        fields.complain_once("payload", "is required: expected an object with a kind");
+        absent
+    })
+}
+
+fn read_agent_turn(mut fields: Fields<'_>) -> Payload {
+    Payload::AgentTurn(Box::new(AgentTurn {
+        message: fields.required_text("message"),
+        deliver: fields.boolean("deliver"),
+        channel: fields.text("channel"),
+        to: fields.text("to"),
+        timeout_seconds: unsigned(&mut fields, "timeoutSeconds", 1, WEEK_SECONDS),
+        model: fields.text("model"),
+        use_tools: fields.boolean("useTools"),
+        tools: fields.texts("tools"),
+        max_steps: unsigned(&mut fields, "maxSteps", 1, 50),
+        max_tokens: unsigned(&mut fields, "maxTokens", 1, 1_000_000),
+        context_paths: fields.texts("contextPaths").unwrap_or_default(),
+        extra: fields.rest(),
+    }))
+}
+
+fn read_tool_call(mut fields: Fields<'_>) -> Payload {
+    let tool = fields.required_text("tool");
+    let arguments = fields.take("arguments").unwrap_or_else(|| Value::Object(Map::new()));
+    if !arguments.is_object() {
+        fields.complain("arguments", format!("expected an object, found {}", crate::json_fields::kind_of(&arguments)));
+    }
+    let whens = [("always", 0), ("failure", 1), ("changed", 2)];
+    let notify_when = match fields.choice("notifyWhen", &whens) {
+        Some(1) => NotifyWhen::Failure,
+        Some(2) => NotifyWhen::Changed,
+        _ => NotifyWhen::Always,
+    };
+    Payload::ToolCall(ToolCall { tool, arguments, notify_when, extra: fields.rest() })
+}
+
+fn read_isolation(mut fields: Fields<'_>) -> Isolation {
+    Isolation { post_to_main_prefix: fields.text("postToMainPrefix"), extra: fields.rest() }
+}
+
+fn read_runtime(mut fields: Fields<'_>) -> Runtime {
+    Runtime {
+        max_attempts: unsigned(&mut fields, "maxAttempts", 1, 20),
+        retry_backoff_ms: unsigned(&mut fields, "retryBackoffMs", 0, 86_400_000).map(u64::from),
+        extra: fields.rest(),
+    }
+}
+
+fn read_policies(mut fields: Fields<'_>) -> Policies {
+    let overlaps = [
+        ("skip", Overlap::Skip),
+        ("queue", Overlap::Queue),
+        ("parallel", Overlap::Parallel),
+        ("cancelOther", Overlap::CancelOther),
+    ];
+    let notifies = [
+        ("always", Notify::Always),
+        ("findings", Notify::Findings),
+        ("failure", Notify::Failure),
+        ("never", Notify::Never),
+    ];
+    Policies {
+        misfire: fields.object("misfire", read_misfire).unwrap_or_default(),
+        overlap: fields.choice("overlap", &overlaps).unwrap_or_default(),
+        max_concurrent: unsigned(&mut fields, "maxConcurrent", 1, 100),
+        cooldown_seconds: unsigned(&mut fields, "cooldownSeconds", 0, WEEK_SECONDS),
+        timeout_seconds: unsigned(&mut fields, "timeoutSeconds", 1, WEEK_SECONDS),
+        pause_after_failures: unsigned(&mut fields, "pauseAfterFailures", 1, 1_000),
+        budget: fields.object("budget", read_budget),
+        notify: fields.choice("notify", &notifies),
+        extra: fields.rest(),
+    }
+}
+
+fn read_misfire(mut fields: Fields<'_>) -> Misfire {
+    let modes = [("skip", MisfireMode::Skip), ("runOnce", MisfireMode::RunOnce), ("runAll", MisfireMode::RunAll)];
+    Misfire {
+        mode: fields.choice("mode", &modes).unwrap_or_default(),
+        max_lateness_seconds: unsigned(&mut fields, "maxLatenessSeconds", 1, 366 * 24 * 3600),
+        limit: unsigned(&mut fields, "limit", 1, 100),
+        extra: fields.rest(),
+    }
+}
+
+fn read_budget(mut fields: Fields<'_>) -> Budget {
+    let tokens_per_run = fields.integer("tokensPerRun", 1..=1_000_000_000).and_then(|n| u64::try_from(n).ok());
+    Budget { tokens_per_run, extra: fields.rest() }
+}
+
+fn read_state(mut fields: Fields<'_>) -> JobState {
+    let next_run_at = instant(&mut fields, "nextRunAtMs");
+    let last_run_at = instant(&mut fields, "lastRunAtMs");
+    // `lastStatus` is derived from `lastState`; a foreign file has only the former, which is history and not needed.
+    fields.take("lastStatus");
+    JobState {
+        next_run_at,
+        last_run_at,
+        last_state: fields.text("lastState").and_then(|name| RunState::from_name(&name)),
+        last_error: fields.text("lastError"),
+        last_duration_ms: fields.integer("lastDurationMs", 0..=i64::MAX),
+        consecutive_failures: unsigned(&mut fields, "consecutiveFailures", 0, i64::from(u32::MAX)).unwrap_or(0),
+        revision: fields.integer("revision", 0..=i64::MAX).unwrap_or(0),
+    }
+}

@@ -1,0 +1,88 @@
+//! How a job behaves when things do not go as planned.
+
+use serde_json::{Map, Value};
+
+/// All policies of a job; every field has a default, so an empty object is a full answer.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Policies {
+    /// Slots that passed while nothing could fire.
+    pub misfire: Misfire,
+    /// A slot that comes while a run of the same job is still going.
+    pub overlap: Overlap,
+    /// Runs of this job at the same time, for `parallel`.
+    pub max_concurrent: Option<u32>,
+    /// Least seconds between the starts of two runs.
+    pub cooldown_seconds: Option<u32>,
+    /// Time limit of a run.
+    pub timeout_seconds: Option<u32>,
+    /// Pauses the job after so many failures in a row.
+    pub pause_after_failures: Option<u32>,
+    /// Spending limits.
+    pub budget: Option<Budget>,
+    /// Which outcomes are worth a notification.
+    pub notify: Option<Notify>,
+    /// Keys that this version does not know.
+    pub extra: Map<String, Value>,
+}
+
+/// Slots that passed while nothing could fire.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Misfire {
+    /// What happens with them.
+    pub mode: MisfireMode,
+    /// A slot later than this is missed, whatever the mode.
+    pub max_lateness_seconds: Option<u32>,
+    /// Most slots made up for by `runAll`.
+    pub limit: Option<u32>,
+    /// Keys that this version does not know.
+    pub extra: Map<String, Value>,
+}
+
+/// What happens with slots that passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MisfireMode {
+    /// They are recorded as missed.
+    Skip,
+    /// One late run stands for all of them.
+    #[default]
+    RunOnce,
+    /// Each gets its run, the newest `limit` of them.
+    RunAll,
+}
+
+/// A slot that comes while a run of the same job is still going.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Overlap {
+    /// It is recorded as skipped.
+    #[default]
+    Skip,
+    /// It waits for its turn.
+    Queue,
+    /// It runs beside, up to `maxConcurrent`.
+    Parallel,
+    /// It ends the run that is going and takes its place.
+    CancelOther,
+}
+
+/// Spending limits of one job.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Budget {
+    /// Tokens of one run.
+    pub tokens_per_run: Option<u64>,
+    /// Keys that this version does not know.
+    pub extra: Map<String, Value>,
+}
+
+/// Which outcomes are worth a notification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Notify {
+    /// Every finished run.
+    Always,
+    /// Results and failures, not "nothing to report".
+    #[default]
+    Findings,
+    /// Failures only.
+    Failure,
+    /// None.
+    Never,
+}

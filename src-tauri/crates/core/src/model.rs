@@ -1,0 +1,109 @@
+//! The model port: what the agent asks of a language model, and how that can fail.
+//!
+//! Owns the provider-independent request, the deltas of an answer on its way, and the closed list of failures. It
+//! refuses to know wire formats, keys and clocks: a provider behind this port either ends an answer completely or
+//! returns an error. A stream that breaks off is never a short answer, and an error never carries a credential, so
+//! whoever holds one may log it, store it and show it.
+
+use std::time::Duration;
+
+use crate::message::{Message, ModelAnswer};
+use crate::tool::{BoxFuture, ToolSpec};
+
+/// A source of answers.
+pub trait ModelProvider: Send + Sync {
+    /// What people call it: `anthropic`, `ollama`, a name from the configuration.
+    fn name(&self) -> &str;
+
+    /// Asks once and reports the answer as it comes. Dropping the future ends the exchange. It does not try again:
+    /// whoever asks knows whether anything was already shown.
+    fn stream<'a>(
+        &'a self,
+        request: ModelRequest,
+        on_delta: &'a (dyn Fn(Delta) + Send + Sync),
+    ) -> BoxFuture<'a, Result<ModelAnswer, ProviderError>>;
+}
+
+/// One question to a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelRequest {
+    /// The model's name at its provider.
+    pub model: String,
+    /// Standing instructions.
+    pub system: String,
+    /// The conversation so far; the last message is the one to answer.
+    pub messages: Vec<Message>,
+    /// The tools it may ask for.
+    pub tools: Vec<ToolSpec>,
+    /// Most tokens of the answer; the provider's own limit when absent.
+    pub max_tokens: Option<u32>,
+}
+
+/// A piece of an answer on its way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Delta {
+    /// More words.
+    Text(String),
+    /// More of the reasoning that the provider shows.
+    Reasoning(String),
+    /// It begins to ask for this tool.
+    ToolCall(String),
+}
+
+/// Why a model did not answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ProviderErrorKind {
+    /// The key is missing, wrong or not allowed to do this.
+    Auth,
+    /// Too many requests for now.
+    RateLimited,
+    /// The provider is too busy.
+    Overloaded,
+    /// The provider failed.
+    Server,
+    /// The provider could not be reached, or said nothing in time.
+    Network,
+    /// The answer broke off before its end.
+    Truncated,
+    /// The answer is larger than any honest one.
+    TooLarge,
+    /// The provider does not accept the question (an unknown model, no credit, a setting it refuses).
+    BadRequest,
+    /// The provider declines on grounds of content.
+    Refused,
+}
+
+/// A failed question. Its text never holds a credential.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ProviderError {
+    /// What kind of failure.
+    pub kind: ProviderErrorKind,
+    /// What happened, as a sentence for the person.
+    pub message: String,
+    /// How long the provider wants to be left alone.
+    pub retry_after: Option<Duration>,
+    /// The HTTP status, when there was one.
+    pub status: Option<u16>,
+}
+
+impl ProviderError {
+    /// A failure with nothing but its kind and its words.
+    #[must_use]
+    pub fn new(kind: ProviderErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), retry_after: None, status: None }
+    }
+
+    /// Whether the same question may succeed later.
+    #[must_use]
+    pub const fn may_pass(&self) -> bool {
+        matches!(
+            self.kind,
+            ProviderErrorKind::RateLimited
+                | ProviderErrorKind::Overloaded
+                | ProviderErrorKind::Server
+                | ProviderErrorKind::Network
+                | ProviderErrorKind::Truncated
+        )
+    }
+}

@@ -1,0 +1,259 @@
+//! One execution of a job or of the heartbeat: exactly one row, exactly one final state.
+
+use serde_json::Value;
+
+use crate::{JobId, RunId, SessionKey, UnixMs};
+
+/// Every state a run can be in. Waiting states move on; final states never change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RunState {
+    /// Claimed, waits in its lane.
+    Queued,
+    /// At work.
+    Running,
+    /// Parked until a person answers.
+    AwaitingApproval,
+    /// Did what it should and has something to show.
+    Succeeded,
+    /// Did what it should and found nothing worth telling.
+    NothingToReport,
+    /// Ended in an error.
+    Failed,
+    /// Ran out of time.
+    TimedOut,
+    /// Ended by a person or by an overlap policy.
+    Cancelled,
+    /// Decided not to run; the reason is on the row.
+    Skipped,
+    /// Its time passed while nothing could fire; the reason is on the row.
+    Missed,
+    /// Cut off by the end of the process.
+    Interrupted,
+}
+
+const NAMES: [(RunState, &str); 11] = [
+    (RunState::Queued, "queued"),
+    (RunState::Running, "running"),
+    (RunState::AwaitingApproval, "awaitingApproval"),
+    (RunState::Succeeded, "succeeded"),
+    (RunState::NothingToReport, "nothingToReport"),
+    (RunState::Failed, "failed"),
+    (RunState::TimedOut, "timedOut"),
+    (RunState::Cancelled, "cancelled"),
+    (RunState::Skipped, "skipped"),
+    (RunState::Missed, "missed"),
+    (RunState::Interrupted, "interrupted"),
+];
+
+impl RunState {
+    /// The name in JSON, SQL and the UI.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        NAMES.iter().find(|(state, _)| *state == self).map(|(_, name)| *name).expect("BUG: a run state has no name")
+    }
+
+    /// The state of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        NAMES.iter().find(|(_, known)| *known == name).map(|(state, _)| *state)
+    }
+
+    /// Whether the run is over.
+    #[must_use]
+    pub const fn is_final(self) -> bool {
+        !matches!(self, Self::Queued | Self::Running | Self::AwaitingApproval)
+    }
+
+    /// Whether a final state counts as a failure of the job.
+    #[must_use]
+    pub const fn is_failure(self) -> bool {
+        matches!(self, Self::Failed | Self::TimedOut)
+    }
+
+    /// The RFC's three words for a final state; none while the run goes on.
+    #[must_use]
+    pub const fn rfc_status(self) -> Option<&'static str> {
+        match self {
+            Self::Succeeded | Self::NothingToReport => Some("ok"),
+            Self::Failed | Self::TimedOut | Self::Interrupted => Some("error"),
+            Self::Skipped | Self::Missed | Self::Cancelled => Some("skipped"),
+            Self::Queued | Self::Running | Self::AwaitingApproval => None,
+        }
+    }
+}
+
+/// Why a run exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RunTrigger {
+    /// Its slot came.
+    Schedule,
+    /// Its slot had passed, or its first run was cut off.
+    CatchUp,
+    /// A person asked.
+    Manual,
+    /// The heartbeat or a wake.
+    Heartbeat,
+}
+
+impl RunTrigger {
+    /// The name in JSON, SQL and the UI.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Schedule => "schedule",
+            Self::CatchUp => "catchUp",
+            Self::Manual => "manual",
+            Self::Heartbeat => "heartbeat",
+        }
+    }
+
+    /// The trigger of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Schedule, Self::CatchUp, Self::Manual, Self::Heartbeat].into_iter().find(|t| t.name() == name)
+    }
+}
+
+/// A run as it stands in the store.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// Identity.
+    pub id: RunId,
+    /// Its job; none for the heartbeat.
+    pub job_id: Option<JobId>,
+    /// The job's name when the run was made (it outlives the job).
+    pub job_name: String,
+    /// The slot it stands for; none for manual and heartbeat runs.
+    pub slot_at: Option<UnixMs>,
+    /// Why it exists.
+    pub trigger: RunTrigger,
+    /// Where it is.
+    pub state: RunState,
+    /// Why it was skipped, missed, cancelled or interrupted.
+    pub reason: Option<String>,
+    /// How many slots it stands for (more than one after a pause).
+    pub stands_for: u32,
+    /// When it was claimed.
+    pub created_at: UnixMs,
+    /// When its work began.
+    pub started_at: Option<UnixMs>,
+    /// When it ended.
+    pub finished_at: Option<UnixMs>,
+    /// Attempts made, the running one included.
+    pub attempt: u32,
+    /// The run that this one makes up for.
+    pub retry_of: Option<RunId>,
+    /// The outcome in words.
+    pub summary: Option<String>,
+    /// What failed.
+    pub error: Option<String>,
+    /// The transcript it wrote.
+    pub session: Option<SessionKey>,
+    /// The model that worked.
+    pub model: Option<String>,
+    /// What it cost.
+    pub usage: Usage,
+    /// The job's payload when the run was claimed, in the job format.
+    pub payload: Value,
+}
+
+impl Run {
+    /// Milliseconds between the slot and the start of the work; none without both.
+    #[must_use]
+    pub fn late_by_ms(&self) -> Option<i64> {
+        Some(self.started_at?.since(self.slot_at?).max(0))
+    }
+}
+
+/// Tokens and money of a run or of one model turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Tokens sent, cached ones included.
+    pub input_tokens: u64,
+    /// Tokens sent that the provider had cached.
+    pub cached_input_tokens: u64,
+    /// Tokens received.
+    pub output_tokens: u64,
+    /// Millionths of a US dollar; none when unknown (never zero for unknown).
+    pub cost_micro_usd: Option<u64>,
+}
+
+impl Usage {
+    /// The sum; a cost stays known only while every part's is known.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        let untouched = self.input_tokens == 0 && self.output_tokens == 0;
+        Self {
+            input_tokens: self.input_tokens + other.input_tokens,
+            cached_input_tokens: self.cached_input_tokens + other.cached_input_tokens,
+            output_tokens: self.output_tokens + other.output_tokens,
+            cost_micro_usd: match (self.cost_micro_usd, other.cost_micro_usd) {
+                (Some(a), Some(b)) => Some(a + b),
+                (None, Some(b)) if untouched => Some(b),
+                _ => None,
+            },
+        }
+    }
+
+    /// All tokens.
+    #[must_use]
+    pub const fn tokens(self) -> u64 {
+        self.input_tokens + self.output_tokens
+    }
+}
+
+/// How a run ended, as its runner reports it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// A final state.
+    pub state: RunState,
+    /// The outcome in words, for the person.
+    pub summary: Option<String>,
+    /// What failed, for the person.
+    pub error: Option<String>,
+    /// Why it was skipped or cancelled.
+    pub reason: Option<String>,
+    /// Whether another attempt may succeed (a network failure, an overloaded provider).
+    pub may_pass: bool,
+    /// What it cost.
+    pub usage: Usage,
+    /// The model that worked.
+    pub model: Option<String>,
+    /// The result of a tool call, to compare the next one with.
+    pub result: Option<Value>,
+}
+
+impl Outcome {
+    /// An outcome of `state` and nothing else.
+    #[must_use]
+    pub const fn of(state: RunState) -> Self {
+        Self {
+            state,
+            summary: None,
+            error: None,
+            reason: None,
+            may_pass: false,
+            usage: Usage { input_tokens: 0, cached_input_tokens: 0, output_tokens: 0, cost_micro_usd: None },
+            model: None,
+            result: None,
+        }
+    }
+
+    /// Success with something to show.
+    #[must_use]
+    pub fn succeeded(summary: impl Into<String>) -> Self {
+        Self { summary: Some(summary.into()), ..Self::of(RunState::Succeeded) }
+    }
+
+    /// A failure that another attempt will not mend.
+    #[must_use]
+    pub fn failed(error: impl Into<String>) -> Self {
+        Self { error: Some(error.into()), ..Self::of(RunState::Failed) }
+    }
+
+    /// A decision not to run.
+    #[must_use]
+    pub fn skipped(reason: impl Into<String>) -> Self {
+        Self { reason: Some(reason.into()), ..Self::of(RunState::Skipped) }
+    }
+}

@@ -1,0 +1,163 @@
+//! Cron patterns: reading them and asking them for slots.
+//!
+//! Owns croner: `fields` reads the text, croner matches it on a wall clock without changes, `rule` turns matches into
+//! slots. A pattern that never fires is refused when it is read, by looking at the fourteen kinds of year instead of
+//! letting croner search until the year 5000. One could get it wrong by keeping a pattern per job without sharing it:
+//! croner spends a byte on every year.
+
+use std::fmt;
+use std::sync::Arc;
+
+use chrono::{Datelike as _, NaiveDate};
+use chrono_tz::Tz;
+use croner::parser::CronParser;
+use croner::{Cron, Weekday};
+
+use super::fields::{CronError, Fields};
+use super::zone::{FIRST_SECOND, LAST_SECOND, Wall};
+
+/// A cron pattern that fires. Cheap to clone; holds about 6 KB, shared by the clones.
+#[derive(Clone)]
+pub struct CronPattern(Arc<Parsed>);
+
+struct Parsed {
+    text: String,
+    fields: Fields,
+    cron: Cron,
+    is_interval: bool,
+}
+
+impl CronPattern {
+    /// Reads five fields (minute, hour, day of month, month, day of week), six with seconds first, or an alias such as
+    /// `@daily`.
+    ///
+    /// # Errors
+    /// What is wrong, with the field and what was expected there; also for a pattern that matches no date at all.
+    pub fn parse(text: &str) -> Result<Self, CronError> {
+        let fields = Fields::read(text)?;
+        let unreadable =
+            |error: croner::errors::CronError| CronError::Unreadable { reason: error.to_string() };
+        let cron = CronParser::new().parse(&fields.to_string()).map_err(unreadable)?;
+        if !matches_some_date(&cron) {
+            let [day, month, weekday] =
+                [&fields.day, &fields.month, &fields.weekday].map(ToString::to_string);
+            return Err(CronError::NeverFires { day, month, weekday });
+        }
+        let is_interval = fields.is_interval();
+        Ok(Self(Arc::new(Parsed { text: text.trim().to_owned(), fields, cron, is_interval })))
+    }
+
+    /// The pattern as it was written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0.text
+    }
+
+    /// Whether the pattern follows the clock (`*` or a step in its seconds, minute or hour field) rather than naming
+    /// fixed times. The two behave differently where the clock changes.
+    #[must_use]
+    pub fn is_interval(&self) -> bool {
+        self.0.is_interval
+    }
+
+    /// The first slot strictly after the instant `after`, both in unix milliseconds. `None` only near the year 5000.
+    #[must_use]
+    pub fn next_after(&self, tz: Tz, after: i64) -> Option<i64> {
+        // Slots are whole seconds, so a slot after a part of a second is a slot after the second it belongs to.
+        let after = after.div_euclid(1000).max(FIRST_SECOND);
+        if after > LAST_SECOND {
+            return None;
+        }
+        let next = if self.0.is_interval {
+            self.next_interval(tz, after)
+        } else {
+            self.next_fixed(tz, after)
+        };
+        next.map(|seconds| seconds * 1000)
+    }
+
+    /// The last slot up to and including the instant `until`. `None` only near the year 1.
+    #[must_use]
+    pub fn last_until(&self, tz: Tz, until: i64) -> Option<i64> {
+        let until = until.div_euclid(1000).min(LAST_SECOND);
+        if until < FIRST_SECOND {
+            return None;
+        }
+        let last = if self.0.is_interval {
+            self.last_interval(tz, until)
+        } else {
+            self.last_fixed(tz, until)
+        };
+        last.map(|seconds| seconds * 1000)
+    }
+
+    /// How many slots lie after `from` up to and including `to`, at most `cap`. Walks them, so `cap` bounds the cost.
+    #[must_use]
+    pub fn count_slots(&self, tz: Tz, from: i64, to: i64, cap: u32) -> u32 {
+        let slots = self.slots(tz, from).take_while(|slot| *slot <= to);
+        slots.zip(0..cap).map(|(_, index)| index + 1).last().unwrap_or(0)
+    }
+
+    /// The newest `keep` slots after `from` up to and including `to`, oldest first. Walks back from `to`, so `keep`
+    /// bounds the cost.
+    #[must_use]
+    pub fn newest_slots(&self, tz: Tz, from: i64, to: i64, keep: usize) -> Vec<i64> {
+        let before = |slot: i64| self.last_until(tz, slot.checked_sub(1)?);
+        let back = std::iter::successors(self.last_until(tz, to), |slot| before(*slot));
+        let mut newest: Vec<i64> = back.take_while(|slot| *slot > from).take(keep).collect();
+        newest.reverse();
+        newest
+    }
+
+    /// All slots strictly after `after`, in order.
+    pub fn slots(&self, tz: Tz, after: i64) -> impl Iterator<Item = i64> + '_ {
+        std::iter::successors(self.next_after(tz, after), move |slot| self.next_after(tz, *slot))
+    }
+
+    pub(super) fn fields(&self) -> &Fields {
+        &self.0.fields
+    }
+
+    /// The first time at or after `from` that matches, on a wall clock without changes.
+    pub(super) fn next_match(&self, from: Wall) -> Option<Wall> {
+        Wall::found(self.0.cron.find_next_occurrence(&from.naive(), true))
+    }
+
+    /// The last time at or before `until` that matches, on a wall clock without changes.
+    pub(super) fn last_match(&self, until: Wall) -> Option<Wall> {
+        Wall::found(self.0.cron.find_previous_occurrence(&until.naive(), true))
+    }
+}
+
+impl fmt::Debug for CronPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("CronPattern").field(&self.0.text).finish()
+    }
+}
+
+impl PartialEq for CronPattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.fields == other.0.fields
+    }
+}
+
+impl Eq for CronPattern {}
+
+/// Whether any date of the calendar matches. A year is leap or not and begins on one of seven weekdays; these fourteen
+/// kinds are all there are.
+fn matches_some_date(cron: &Cron) -> bool {
+    const YEARS: [i32; 14] =
+        [2001, 2002, 2003, 2005, 2006, 2009, 2010, 2000, 2004, 2008, 2012, 2016, 2020, 2024];
+    YEARS.into_iter().any(|year| {
+        let january =
+            NaiveDate::from_ymd_opt(year, 1, 1).expect("BUG: every year has a first of January");
+        january.iter_days().take_while(|date| date.year() == year).any(|date| {
+            let weekday = Weekday::from_days_from_sunday(date.weekday().num_days_from_sunday());
+            matches!(cron.pattern.month_match(date.month()), Ok(true))
+                && matches!(
+                    cron.pattern.day_match(year, date.month(), date.day(), weekday),
+                    Ok(true)
+                )
+        })
+    })
+}

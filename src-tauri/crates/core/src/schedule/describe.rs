@@ -1,0 +1,364 @@
+//! Schedules in plain English, for lists and the command line.
+//!
+//! Owns the sentence; zones are named by the caller, since they belong to the job and not to the pattern. Every sentence
+//! is made from the values of the fields and says exactly when the pattern fires. Where no short sentence does, the
+//! pattern stands for itself. croner's `describe` is not used: it calls `LW` the last day of the month, `0-30/10` and
+//! `*/15,7` an even interval. One could get this wrong by making nearly right sentences for rare patterns.
+
+use chrono::{DateTime, Timelike as _};
+use chrono_tz::Tz;
+
+use super::cron::CronPattern;
+use super::duration::format_duration;
+use super::fields::{Field, Fields, Item};
+use super::zone::{date_words, time_words};
+
+/// A sentence longer than this is harder to read than the pattern.
+const LONGEST: usize = 110;
+/// More times of day than this become a range or an interval.
+const MOST_TIMES: usize = 6;
+
+impl CronPattern {
+    /// When it fires, such as "Weekdays at 07:30"; the pattern itself where no short sentence is exact.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let words = words(self.fields()).filter(|words| words.len() <= LONGEST);
+        words.unwrap_or_else(|| format!("Cron {}", self.as_str()))
+    }
+}
+
+/// "Once on 14 Dec 2025 at 07:00", as the clock of `tz` shows the instant `at` in unix milliseconds.
+#[must_use]
+pub fn describe_at(at: i64, tz: Tz) -> String {
+    match DateTime::from_timestamp_millis(at) {
+        Some(at) => {
+            let shown = at.with_timezone(&tz).naive_local();
+            format!(
+                "Once on {} at {}",
+                date_words(shown),
+                time_words(shown.with_nanosecond(0).unwrap_or(shown))
+            )
+        }
+        None => "Once, at a time no calendar has".to_owned(),
+    }
+}
+
+/// "Every 15 minutes", "Every 1 h 30 min". Days stay hours up to 24, because an interval does not follow the clock.
+#[must_use]
+pub fn describe_every(every_ms: i64) -> String {
+    const UNITS: [(i64, i64, &str); 4] = [
+        (86_400_000, 2, "day"),
+        (3_600_000, 1, "hour"),
+        (60_000, 1, "minute"),
+        (1_000, 1, "second"),
+    ];
+    // Up to two of the next unit, a count reads better than a mixture: 90 minutes, 90 seconds.
+    let whole = UNITS.iter().zip([i64::MAX, i64::MAX, 120, 120]).find_map(
+        |((unit, least, name), below)| {
+            let count = every_ms / unit;
+            (every_ms % unit == 0 && count >= *least && count < below).then(|| every(count, name))
+        },
+    );
+    capitalised(&whole.unwrap_or_else(|| format!("every {}", format_duration(every_ms))))
+}
+
+/// The time of day, ready to be joined with the days.
+enum Times {
+    /// "07:30 and 12:00": follows "at".
+    At(String),
+    /// "every 15 minutes": stands first.
+    Every(String),
+}
+
+/// The days, as the start of a sentence and as its end.
+struct Days {
+    /// "Weekdays", "On day 1 of every month".
+    start: String,
+    /// " on weekdays", " on day 1 of every month", or nothing for every day.
+    end: String,
+}
+
+fn words(fields: &Fields) -> Option<String> {
+    let days = days(fields)?;
+    Some(match times(fields)? {
+        Times::At(times) => format!("{} at {times}", days.start),
+        Times::Every(times) => format!("{}{}", capitalised(&times), days.end),
+    })
+}
+
+fn times(fields: &Fields) -> Option<Times> {
+    let (minutes, hours) = (fields.minute.values(), fields.hour.values());
+    let seconds = fields.seconds.as_ref().map_or_else(|| vec![0], Field::values);
+    let times = minutes.len() * hours.len();
+    if seconds.len() == 1 && (times == 1 || (times <= MOST_TIMES && !fields.is_interval())) {
+        return Some(Times::At(times_of_day(&hours, &minutes, seconds[0])));
+    }
+    match seconds.as_slice() {
+        [0] => minutes_words(&minutes, fields).map(Times::Every),
+        [second] => minutes_words(&minutes, fields)
+            .map(|words| Times::Every(format!("{words}, at second {second}"))),
+        _ if minutes.len() == 60 && hours.len() == 24 => {
+            even(&seconds, 60).map(|n| Times::Every(every(n, "second")))
+        }
+        _ => None,
+    }
+}
+
+fn times_of_day(hours: &[u8], minutes: &[u8], second: u8) -> String {
+    let second = if second == 0 { String::new() } else { format!(":{second:02}") };
+    let times = hours.iter().flat_map(|hour| minutes.iter().map(move |minute| (hour, minute)));
+    list(&times.map(|(hour, minute)| format!("{hour:02}:{minute:02}{second}")).collect::<Vec<_>>())
+}
+
+fn minutes_words(minutes: &[u8], fields: &Fields) -> Option<String> {
+    let hours = fields.hour.values();
+    if let [minute] = minutes {
+        return Some(hours_words(*minute, &hours, &fields.hour));
+    }
+    let (last_minute, all_day) = (*minutes.last()?, hours.len() == 24);
+    let span = contiguous(&hours)
+        .map(|(first, last)| format!(" from {first:02}:00 to {last:02}:{last_minute:02}"));
+    let some_hours = || format!(" in hours {}", list(&hours));
+    match even(minutes, 60) {
+        Some(n) if all_day => Some(every(n, "minute")),
+        Some(n) => Some(format!("{}{}", every(n, "minute"), span.unwrap_or_else(some_hours))),
+        None if all_day => Some(format!("at minutes {} of every hour", list(minutes))),
+        None => Some(format!("at minutes {} past {}", list(minutes), hour_numbers(&hours))),
+    }
+}
+
+/// One minute of many hours.
+fn hours_words(minute: u8, hours: &[u8], field: &Field) -> String {
+    let at_minute = if minute == 0 { String::new() } else { format!(" at minute {minute}") };
+    match (even(hours, 24), contiguous(hours)) {
+        (Some(n), _) if n == 1 || matches!(field.items[..], [Item::AllStep { .. }]) => {
+            format!("{}{at_minute}", every(n, "hour"))
+        }
+        (_, Some((first, last))) if first < last => {
+            format!("every hour from {first:02}:{minute:02} to {last:02}:{minute:02}")
+        }
+        _ => format!("at minute {minute} past {}", hour_numbers(hours)),
+    }
+}
+
+fn hour_numbers(hours: &[u8]) -> String {
+    match (hours, contiguous(hours)) {
+        ([hour], _) => format!("hour {hour}"),
+        (_, Some((first, last))) if hours.len() > 2 => format!("hours {first} to {last}"),
+        _ => format!("hours {}", list(hours)),
+    }
+}
+
+fn days(fields: &Fields) -> Option<Days> {
+    let months = months_words(&fields.month.values())?;
+    let (day, weekday) = (&fields.day, &fields.weekday);
+    let (all_days, all_weekdays) = (day.values().len() == 31, weekday.values().len() == 7);
+    let either = !day.is_all() && !weekday.is_all() && !fields.both_days;
+    match (all_days, all_weekdays) {
+        (true, true) => Some(every_day(&months)),
+        (true, false) if !either => weekday_days(weekday, &months),
+        (false, true) if !either => Some(month_days(day, &months)),
+        (false, false) => both_kinds(fields, &months),
+        // Either field may match, and one of them always does.
+        _ => Some(every_day(&months)),
+    }
+}
+
+fn every_day(months: &Months) -> Days {
+    Days { start: format!("Every day{}", months.inside), end: months.inside.clone() }
+}
+
+fn weekday_days(field: &Field, months: &Months) -> Option<Days> {
+    if field.items.iter().all(|item| matches!(item, Item::Nth { .. } | Item::LastOfWeekday { .. }))
+    {
+        let which = nth_words(field);
+        return Some(sentence(&format!("on {which}{}", months.of)));
+    }
+    let names = format!("{}{}", weekday_names(field)?, months.inside);
+    Some(Days { start: capitalised(&names), end: format!(" on {names}") })
+}
+
+fn month_days(field: &Field, months: &Months) -> Days {
+    match (field.items.as_slice(), &months.single) {
+        ([Item::Range { first, last }], Some(month)) if first == last => {
+            let date = format!("on {first} {month}");
+            Days { start: format!("Every year {date}"), end: format!(" {date}") }
+        }
+        _ => sentence(&format!("on {}{}", month_day_words(field), months.of)),
+    }
+}
+
+/// Both day fields restrict: either may match, or with `+` both must.
+fn both_kinds(fields: &Fields, months: &Months) -> Option<Days> {
+    let of_month = format!("on {}{}", month_day_words(&fields.day), months.of);
+    if !fields.both_days {
+        let weekdays = weekday_names(&fields.weekday)?;
+        let inside = &months.inside;
+        return Some(sentence(&format!("{of_month} and on {weekdays}{inside}")));
+    }
+    if fields.weekday.items.iter().any(Item::is_nth) {
+        return None;
+    }
+    let weekdays = fields.weekday.values();
+    let names: Vec<&str> = weekdays.iter().copied().map(weekday_name).collect();
+    let names = if weekdays == [1, 2, 3, 4, 5] { "weekday".to_owned() } else { join(&names, "or") };
+    let words = format!("{of_month} if it is a {names}");
+    Some(Days { start: format!("{},", capitalised(&words)), end: format!(" {words}") })
+}
+
+fn sentence(words: &str) -> Days {
+    Days { start: capitalised(words), end: format!(" {words}") }
+}
+
+/// "weekdays", "weekends", "Mondays to Thursdays", "Mondays and Fridays"; plain weekdays only.
+fn weekday_names(field: &Field) -> Option<String> {
+    if field.items.iter().any(Item::is_nth) {
+        return None;
+    }
+    let values = field.values();
+    let plural = |value: u8| format!("{}s", weekday_name(value));
+    Some(match (values.as_slice(), contiguous(&values)) {
+        ([1, 2, 3, 4, 5], _) => "weekdays".to_owned(),
+        ([0, 6], _) => "weekends".to_owned(),
+        (_, Some((first, last))) if values.len() > 2 => {
+            format!("{} to {}", plural(first), plural(last))
+        }
+        _ => {
+            // A week that is read aloud ends on Sunday.
+            let mut names: Vec<u8> = values;
+            names.sort_by_key(|value| (value + 6) % 7);
+            list(&names.into_iter().map(plural).collect::<Vec<_>>())
+        }
+    })
+}
+
+/// "the first Monday and the last Friday".
+fn nth_words(field: &Field) -> String {
+    const ORDINALS: [&str; 5] = ["first", "second", "third", "fourth", "fifth"];
+    let names = |first: u8, last: u8| {
+        let days: Vec<&str> = (first..=last).map(|value| weekday_name(value % 7)).collect();
+        join(&days, "and")
+    };
+    let words = field.items.iter().filter_map(|item| match *item {
+        Item::Nth { first, last, nth } => {
+            Some(format!("the {} {}", ORDINALS[usize::from(nth) - 1], names(first, last)))
+        }
+        Item::LastOfWeekday { first, last } => Some(format!("the last {}", names(first, last))),
+        _ => None,
+    });
+    list(&words.collect::<Vec<_>>())
+}
+
+/// "days 1 and 15", "the last day", "the weekday nearest to day 15".
+fn month_day_words(field: &Field) -> String {
+    let values = field.values();
+    let numbers = match (values.as_slice(), contiguous(&values)) {
+        ([], _) => None,
+        ([day], _) => Some(format!("day {day}")),
+        (_, Some((first, last))) if values.len() > 2 => Some(format!("days {first} to {last}")),
+        _ => Some(format!("days {}", list(&values))),
+    };
+    let special = field.items.iter().filter_map(|item| match *item {
+        Item::LastDay => Some("the last day".to_owned()),
+        Item::LastWorkday => Some("the last weekday".to_owned()),
+        Item::NearestWorkday { day } => Some(format!("the weekday nearest to day {day}")),
+        _ => None,
+    });
+    list(&numbers.into_iter().chain(special).collect::<Vec<_>>())
+}
+
+/// The month field in the three forms a sentence needs.
+struct Months {
+    /// " of every month", " of June and July".
+    of: String,
+    /// "" or " in June and July".
+    inside: String,
+    /// The only month.
+    single: Option<&'static str>,
+}
+
+fn months_words(values: &[u8]) -> Option<Months> {
+    const NAMES: [&str; 12] = [
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
+        "December",
+    ];
+    let names: Vec<&'static str> =
+        values.iter().map(|value| NAMES[usize::from(*value) - 1]).collect();
+    let text = match (names.as_slice(), contiguous(values)) {
+        ([], _) => return None,
+        (_, Some((1, 12))) => {
+            return Some(Months {
+                of: " of every month".into(),
+                inside: String::new(),
+                single: None,
+            });
+        }
+        ([first, .., last], Some(_)) if names.len() > 2 => format!("{first} to {last}"),
+        _ => join(&names, "and"),
+    };
+    let single = if let [only] = names[..] { Some(only) } else { None };
+    Some(Months { of: format!(" of {text}"), inside: format!(" in {text}"), single })
+}
+
+impl Item {
+    const fn is_nth(&self) -> bool {
+        matches!(self, Self::Nth { .. } | Self::LastOfWeekday { .. })
+    }
+}
+
+fn weekday_name(value: u8) -> &'static str {
+    ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
+        [usize::from(value)]
+}
+
+/// The step, when `values` are 0, n, 2n, … and run on evenly into the next round of `round`.
+fn even(values: &[u8], round: u8) -> Option<i64> {
+    let step = u8::try_from(values.len())
+        .ok()
+        .filter(|len| round.is_multiple_of(*len))
+        .map(|len| round / len)?;
+    let is_even = values.iter().zip(0_u8..).all(|(value, index)| *value == index * step);
+    is_even.then_some(i64::from(step))
+}
+
+/// The ends of a run without holes.
+fn contiguous(values: &[u8]) -> Option<(u8, u8)> {
+    let (first, last) = (*values.first()?, *values.last()?);
+    (usize::from(last - first) + 1 == values.len()).then_some((first, last))
+}
+
+fn every(count: i64, unit: &str) -> String {
+    if count == 1 { format!("every {unit}") } else { format!("every {count} {unit}s") }
+}
+
+fn list<T: ToString>(items: &[T]) -> String {
+    let texts: Vec<String> = items.iter().map(ToString::to_string).collect();
+    join(&texts.iter().map(String::as_str).collect::<Vec<_>>(), "and")
+}
+
+/// "a", "a and b", "a, b and c".
+fn join(items: &[&str], last_word: &str) -> String {
+    match items {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [front @ .., last] => format!("{} {last_word} {last}", front.join(", ")),
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters
+        .next()
+        .map(|first| first.to_ascii_uppercase().to_string() + letters.as_str())
+        .unwrap_or_default()
+}

@@ -1,0 +1,429 @@
+//! The text of a cron pattern: five or six fields, read strictly.
+//!
+//! Owns the grammar, the complaints about it and the fields as data, from which `cron` builds the text for croner and
+//! `describe` the words. It is stricter than croner, whose reading replaces names anywhere (`MON` in the month field is
+//! January there) and passes over empty list items. It knows ranges, not calendars: whether a pattern ever fires is
+//! decided in `cron`. One could get it wrong by accepting a text here that croner refuses or reads in another way;
+//! hence croner only ever sees the numbers that are written back from the data.
+
+use std::fmt;
+
+/// Room for every value of every field written out.
+const MAX_LENGTH: usize = 1_000;
+
+/// Why a text is not a pattern.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CronError {
+    /// Too few or too many fields.
+    #[error(
+        "expected five fields (minute, hour, day of month, month, day of week), or six with seconds first; found {found}"
+    )]
+    FieldCount {
+        /// Fields in the text.
+        found: usize,
+    },
+    /// An `@` word that is not an alias.
+    #[error("expected one of @hourly, @daily, @weekly, @monthly or @yearly, found `{found}`")]
+    Alias {
+        /// The word.
+        found: String,
+    },
+    /// Longer than any sensible pattern.
+    #[error("expected at most {MAX_LENGTH} characters")]
+    TooLong,
+    /// One field is wrong.
+    #[error("{field}: expected {expected}, found `{found}`")]
+    Field {
+        /// Which one.
+        field: CronField,
+        /// What it may contain.
+        expected: String,
+        /// The part that is wrong.
+        found: String,
+    },
+    /// No date of the calendar matches.
+    #[error(
+        "this never fires: no date matches day of month `{day}`, month `{month}` and day of week `{weekday}`"
+    )]
+    NeverFires {
+        /// The day of month field.
+        day: String,
+        /// The month field.
+        month: String,
+        /// The day of week field.
+        weekday: String,
+    },
+    /// croner refused what was thought to be right.
+    #[error("this pattern could not be read: {reason}")]
+    Unreadable {
+        /// croner's words.
+        reason: String,
+    },
+}
+
+/// A field of a pattern, in the order of the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CronField {
+    /// 0 to 59; may be left out.
+    Seconds,
+    /// 0 to 59.
+    Minute,
+    /// 0 to 23.
+    Hour,
+    /// 1 to 31, `L`, `LW`, `15W`.
+    DayOfMonth,
+    /// 1 to 12 or names.
+    Month,
+    /// 0 to 7 (both Sunday) or names, `FRI#2`, `FRI#L`.
+    DayOfWeek,
+}
+
+/// One item of a field's list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Item {
+    /// `*` or `?`; always alone in its field.
+    All,
+    /// `*/step`.
+    AllStep { step: u8 },
+    /// `first-last/step`.
+    RangeStep { first: u8, last: u8, step: u8 },
+    /// `first-last`, or a single value as a range of one.
+    Range { first: u8, last: u8 },
+    /// `L`: the last day of the month.
+    LastDay,
+    /// `LW`: the last day from Monday to Friday.
+    LastWorkday,
+    /// `15W`: the day from Monday to Friday that is nearest.
+    NearestWorkday { day: u8 },
+    /// `FRI#2`: the second Friday of the month.
+    Nth { first: u8, last: u8, nth: u8 },
+    /// `FRI#L`: the last Friday of the month.
+    LastOfWeekday { first: u8, last: u8 },
+}
+
+/// A field as data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Field {
+    pub(super) kind: CronField,
+    pub(super) items: Vec<Item>,
+}
+
+/// A whole pattern as data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fields {
+    pub(super) seconds: Option<Field>,
+    pub(super) minute: Field,
+    pub(super) hour: Field,
+    pub(super) day: Field,
+    pub(super) month: Field,
+    pub(super) weekday: Field,
+    /// `+` before the day of week: both day fields must match, not either.
+    pub(super) both_days: bool,
+}
+
+impl Fields {
+    /// Reads the fields of `text`.
+    pub(super) fn read(text: &str) -> Result<Self, CronError> {
+        if text.len() > MAX_LENGTH {
+            return Err(CronError::TooLong);
+        }
+        let text = text.trim().to_ascii_uppercase();
+        let text = if text.starts_with('@') { alias(&text)? } else { text.as_str() };
+        let parts: Vec<&str> = text.split_whitespace().collect();
+        let (seconds, parts) = match parts.len() {
+            6 => (Some(Field::read(CronField::Seconds, parts[0])?), &parts[1..]),
+            5 => (None, &parts[..]),
+            found => return Err(CronError::FieldCount { found }),
+        };
+        let weekday = parts[4].strip_prefix('+');
+        Ok(Self {
+            seconds,
+            minute: Field::read(CronField::Minute, parts[0])?,
+            hour: Field::read(CronField::Hour, parts[1])?,
+            day: read_days(parts[2])?,
+            month: Field::read(CronField::Month, parts[3])?,
+            weekday: Field::read(CronField::DayOfWeek, weekday.unwrap_or(parts[4]))?,
+            both_days: weekday.is_some(),
+        })
+    }
+
+    /// The rule's question: does the seconds, minute or hour field contain `*` or a step?
+    pub(super) fn is_interval(&self) -> bool {
+        [self.seconds.as_ref(), Some(&self.minute), Some(&self.hour)]
+            .into_iter()
+            .flatten()
+            .any(Field::repeats)
+    }
+}
+
+/// The pattern in numbers, as croner reads it.
+impl fmt::Display for Fields {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(seconds) = &self.seconds {
+            write!(f, "{seconds} ")?;
+        }
+        let both = if self.both_days { "+" } else { "" };
+        write!(
+            f,
+            "{} {} {} {} {both}{}",
+            self.minute, self.hour, self.day, self.month, self.weekday
+        )
+    }
+}
+
+impl Field {
+    /// Reads one field.
+    pub(super) fn read(kind: CronField, text: &str) -> Result<Self, CronError> {
+        if text.split(',').any(str::is_empty) {
+            return kind.complain("a value on each side of a comma", text);
+        }
+        let all = text == "*" || (text == "?" && kind.is_day());
+        let items = if all {
+            Ok(vec![Item::All])
+        } else {
+            text.split(',').map(|item| kind.read_item(item)).collect()
+        };
+        Ok(Self { kind, items: items? })
+    }
+
+    /// Whether the field is `*` or `?`.
+    pub(super) fn is_all(&self) -> bool {
+        self.items == [Item::All]
+    }
+
+    /// The values that match every month alike, ascending; Sunday is 0.
+    pub(super) fn values(&self) -> Vec<u8> {
+        let (least, most) = self.kind.bounds();
+        let is_weekday = self.kind == CronField::DayOfWeek;
+        let has = |value: u8| self.items.iter().any(|item| item.covers(value, least, most));
+        (least..=most)
+            .filter(|value| {
+                if is_weekday {
+                    *value < 7 && (has(*value) || (*value == 0 && has(7)))
+                } else {
+                    has(*value)
+                }
+            })
+            .collect()
+    }
+
+    fn repeats(&self) -> bool {
+        self.items
+            .iter()
+            .any(|item| matches!(item, Item::All | Item::AllStep { .. } | Item::RangeStep { .. }))
+    }
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, item) in self.items.iter().enumerate() {
+            write!(f, "{}{item}", if index == 0 { "" } else { "," })?;
+        }
+        Ok(())
+    }
+}
+
+impl Item {
+    fn covers(self, value: u8, least: u8, most: u8) -> bool {
+        let (first, last, step) = match self {
+            Self::All => (least, most, 1),
+            Self::AllStep { step } => (least, most, step),
+            Self::RangeStep { first, last, step } => (first, last, step),
+            Self::Range { first, last } => (first, last, 1),
+            _ => return false,
+        };
+        (first..=last).contains(&value) && (value - first).is_multiple_of(step)
+    }
+}
+
+impl fmt::Display for Item {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::All => f.write_str("*"),
+            Self::AllStep { step } => write!(f, "*/{step}"),
+            Self::RangeStep { first, last, step } => write!(f, "{first}-{last}/{step}"),
+            Self::Range { first, last } => write_range(f, first, last),
+            Self::LastDay => f.write_str("L"),
+            Self::LastWorkday => f.write_str("LW"),
+            Self::NearestWorkday { day } => write!(f, "{day}W"),
+            Self::Nth { first, last, nth } => {
+                write_range(f, first, last).and_then(|()| write!(f, "#{nth}"))
+            }
+            Self::LastOfWeekday { first, last } => {
+                write_range(f, first, last).and_then(|()| f.write_str("#L"))
+            }
+        }
+    }
+}
+
+fn write_range(f: &mut fmt::Formatter<'_>, first: u8, last: u8) -> fmt::Result {
+    if first == last { write!(f, "{first}") } else { write!(f, "{first}-{last}") }
+}
+
+const MONTHS: [&str; 12] =
+    ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
+const WEEKDAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
+
+impl CronField {
+    /// The least and the greatest value.
+    pub(super) const fn bounds(self) -> (u8, u8) {
+        match self {
+            Self::Seconds | Self::Minute => (0, 59),
+            Self::Hour => (0, 23),
+            Self::DayOfMonth => (1, 31),
+            Self::Month => (1, 12),
+            Self::DayOfWeek => (0, 7),
+        }
+    }
+
+    const fn is_day(self) -> bool {
+        matches!(self, Self::DayOfMonth | Self::DayOfWeek)
+    }
+
+    fn expected(self) -> &'static str {
+        match self {
+            Self::Seconds | Self::Minute => "0 to 59",
+            Self::Hour => "0 to 23",
+            Self::DayOfMonth => "1 to 31, L, LW or a day such as 15W",
+            Self::Month => "1 to 12 or JAN to DEC",
+            Self::DayOfWeek => "0 to 7, SUN to SAT or a day such as FRI#2 or FRI#L",
+        }
+    }
+
+    fn complain<T>(self, expected: impl Into<String>, found: &str) -> Result<T, CronError> {
+        let found = found.chars().take(40).collect();
+        Err(CronError::Field { field: self, expected: expected.into(), found })
+    }
+
+    fn read_item(self, text: &str) -> Result<Item, CronError> {
+        match self {
+            _ if text == "*" => self.complain("`*` without anything beside it", text),
+            _ if text.contains('/') => self.read_step(text),
+            Self::DayOfMonth if text == "L" => Ok(Item::LastDay),
+            Self::DayOfMonth if text == "LW" => Ok(Item::LastWorkday),
+            Self::DayOfMonth if text.ends_with('W') => {
+                Ok(Item::NearestWorkday { day: self.read_value(&text[..text.len() - 1], text)? })
+            }
+            Self::DayOfWeek if text.contains('#') || text.ends_with('L') => self.read_nth(text),
+            _ => {
+                let (first, last) = self.read_range(text, text)?;
+                Ok(Item::Range { first, last })
+            }
+        }
+    }
+
+    fn read_step(self, text: &str) -> Result<Item, CronError> {
+        let (base, step) = text.split_once('/').expect("BUG: only texts with a slash come here");
+        let (least, most) = self.bounds();
+        let most_step = if self == Self::DayOfWeek { 7 } else { most - least + 1 };
+        let Some(step) = number(step).filter(|step| (1..=most_step).contains(step)) else {
+            return self.complain(format!("a step of 1 to {most_step} after the slash"), text);
+        };
+        if base == "*" {
+            return Ok(Item::AllStep { step });
+        }
+        if !base.contains('-') {
+            return self
+                .complain(format!("`*` or a range before the slash, such as `*/{step}`"), text);
+        }
+        let (first, last) = self.read_range(base, text)?;
+        Ok(Item::RangeStep { first, last, step })
+    }
+
+    fn read_nth(self, text: &str) -> Result<Item, CronError> {
+        let (base, which) = match text.split_once('#') {
+            Some(split) => split,
+            None => text.split_at(text.len() - 1),
+        };
+        if base.is_empty() {
+            return self.complain("a weekday before `L` or `#`, such as FRI#L", text);
+        }
+        let (first, last) = self.read_range(base, text)?;
+        match number(which) {
+            Some(nth @ 1..=5) => Ok(Item::Nth { first, last, nth }),
+            None if which == "L" => Ok(Item::LastOfWeekday { first, last }),
+            _ => self.complain("1 to 5 or L after `#`", text),
+        }
+    }
+
+    fn read_range(self, text: &str, whole: &str) -> Result<(u8, u8), CronError> {
+        let Some((first, last)) = text.split_once('-') else {
+            let value = self.read_value(text, whole)?;
+            return Ok((value, value));
+        };
+        let (first, last) = (self.read_value(first, whole)?, self.read_value(last, whole)?);
+        // Sunday is 0 at the start of a range and 7 at its end.
+        let (first, last) = match (self, first, last) {
+            (Self::DayOfWeek, 1..=6, 0) => (first, 7),
+            (Self::DayOfWeek, 7, 0..=6) => (0, last),
+            _ => (first, last),
+        };
+        if first > last {
+            let (least, most) = self.bounds();
+            let most = if self == Self::DayOfWeek { 6 } else { most };
+            let split = format!("a range that goes up, such as `{first}-{most},{least}-{last}`");
+            return self.complain(split, whole);
+        }
+        Ok((first, last))
+    }
+
+    fn read_value(self, text: &str, whole: &str) -> Result<u8, CronError> {
+        let (least, most) = self.bounds();
+        match number(text)
+            .or_else(|| self.named(text))
+            .filter(|value| (least..=most).contains(value))
+        {
+            Some(value) => Ok(value),
+            None => self.complain(self.expected(), whole),
+        }
+    }
+
+    fn named(self, text: &str) -> Option<u8> {
+        let (names, first): (&[&str], u8) = match self {
+            Self::Month => (&MONTHS, 1),
+            Self::DayOfWeek => (&WEEKDAYS, 0),
+            _ => return None,
+        };
+        (first..).zip(names).find(|(_, name)| **name == text).map(|(value, _)| value)
+    }
+}
+
+impl fmt::Display for CronField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Seconds => "seconds",
+            Self::Minute => "minute",
+            Self::Hour => "hour",
+            Self::DayOfMonth => "day of month",
+            Self::Month => "month",
+            Self::DayOfWeek => "day of week",
+        })
+    }
+}
+
+/// croner takes `L` and `LW` in one list for `LW` alone.
+fn read_days(text: &str) -> Result<Field, CronError> {
+    let field = Field::read(CronField::DayOfMonth, text)?;
+    if field.items.contains(&Item::LastDay) && field.items.contains(&Item::LastWorkday) {
+        return CronField::DayOfMonth.complain("either L or LW", text);
+    }
+    Ok(field)
+}
+
+fn number(text: &str) -> Option<u8> {
+    if !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    text.parse().ok()
+}
+
+fn alias(text: &str) -> Result<&'static str, CronError> {
+    match text {
+        "@YEARLY" | "@ANNUALLY" => Ok("0 0 1 1 *"),
+        "@MONTHLY" => Ok("0 0 1 * *"),
+        "@WEEKLY" => Ok("0 0 * * 0"),
+        "@DAILY" | "@MIDNIGHT" => Ok("0 0 * * *"),
+        "@HOURLY" => Ok("0 * * * *"),
+        _ => Err(CronError::Alias { found: text.to_ascii_lowercase().chars().take(40).collect() }),
+    }
+}

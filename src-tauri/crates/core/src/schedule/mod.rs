@@ -1,0 +1,42 @@
+//! Next-fire maths: when a cron pattern or an interval fires next, and what a schedule is called in words.
+//!
+//! Owns the one answer to "when" that preview and engine share. It refuses to read the clock, to know jobs or to decide
+//! what happens with a slot. Instants are unix milliseconds as plain `i64`; slots are whole seconds for cron patterns,
+//! and "after" always means strictly after, to the millisecond.
+//!
+//! **The rule for changes of the clock.** A pattern whose seconds, minute or hour field contains `*` or a step is an
+//! *interval* pattern, every other one is *fixed*: a time in a list or a range is a fixed time.
+//! - In a gap (the clock jumps forward) a fixed time runs at the first valid instant after the gap, whatever its date.
+//!   Several times inside one gap, and a regular time at its end, are one slot. Interval patterns do not fire there.
+//! - In an overlap (the clock goes back) a fixed time runs once, in the first pass. Interval patterns fire in both.
+//!
+//! **Where this differs from croner 4.0.3**, which reads and matches the patterns underneath. Its documentation promises
+//! the same rule but calls a pattern fixed only when seconds, minute and hour are single values, so that `0,30 2 * * *`
+//! loses its run in a gap and runs twice in an overlap; a time in a gap that ends on another date is lost as well, a gap
+//! longer than two hours ends the search with an error, and an inclusive search from 07:00:00.9 answers 07:00:00. Hence
+//! croner never sees a zone here: it searches the wall clock as if it had no changes (`NaiveDateTime`), and `rule` maps
+//! what it finds to instants by the rule. Text is checked by `fields` first, because croner reads `MON` in the month field as
+//! January and searches 5,000 years for a time that `,` in a field can never match.
+//!
+//! One could get this wrong by asking croner with a zoned time, by adding milliseconds to a slot to find the next one,
+//! or by testing only zones whose clock changes by an hour at two in the morning.
+
+mod cron;
+mod rule;
+
+mod fields;
+mod zone;
+
+mod every;
+mod note;
+
+mod describe;
+mod duration;
+
+pub use cron::CronPattern;
+pub use describe::{describe_at, describe_every};
+pub use duration::{DurationError, format_duration, parse_duration};
+pub use every::{every_count_slots, every_next_after};
+pub use fields::{CronError, CronField};
+pub use note::ClockNote;
+pub use zone::{Transition, TransitionKind, transitions_in};

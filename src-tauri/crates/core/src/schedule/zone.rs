@@ -1,0 +1,203 @@
+//! Instants, the wall clock of a zone, and the changes between them.
+//!
+//! Owns the mapping in both directions and the search for clock changes by bisection, because chrono-tz keeps its
+//! tables to itself. Everything rests on one fact about those tables: in no zone, at no time, do two changes lie less
+//! than 167 hours apart, while no change is larger than 24 hours. So a window of a few days around any instant holds at
+//! most one change, and different offsets at its ends mean exactly one. One could get it wrong by looking only at local
+//! dates (Apia had no 30 December 2011), at whole minutes (Monrovia was 44:30 behind until 1972), or an hour around.
+
+use std::fmt;
+
+use chrono::{DateTime, LocalResult, NaiveDateTime, Offset as _, TimeZone as _};
+use chrono_tz::Tz;
+
+/// croner searches from the year 1 up to the year 5000; a day less on each side leaves room for any offset.
+pub(super) const FIRST_SECOND: i64 = -62_135_596_800 + 86_400;
+pub(super) const LAST_SECOND: i64 = 95_617_584_000 - 86_400;
+
+/// Longer than any offset from UTC ever was, the local mean times before 1900 included.
+const WIDEST_OFFSET: i64 = 16 * 3600;
+/// Shorter than the shortest time between two changes of any zone.
+const PROBE_STEP: i64 = 6 * 24 * 3600;
+/// Before the first change of any zone: the year 1800.
+const FIRST_PROBE: i64 = -5_364_662_400;
+/// After the last change that the tables know: the year 2200.
+const LAST_PROBE: i64 = 7_258_118_400;
+
+/// A change of a zone's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transition {
+    /// The first instant with the new offset, in unix milliseconds.
+    pub at: i64,
+    /// Seconds east of UTC before.
+    pub offset_before: i32,
+    /// Seconds east of UTC from `at` on.
+    pub offset_after: i32,
+}
+
+/// What a change does to the wall clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TransitionKind {
+    /// The clock jumps forward; the times in between do not exist.
+    Gap,
+    /// The clock goes back; the times in between come twice.
+    Overlap,
+}
+
+impl Transition {
+    /// What it does to the wall clock.
+    #[must_use]
+    pub const fn kind(&self) -> TransitionKind {
+        if self.offset_after > self.offset_before {
+            TransitionKind::Gap
+        } else {
+            TransitionKind::Overlap
+        }
+    }
+
+    /// The size of the change in minutes, rounded down; always positive.
+    #[must_use]
+    pub const fn minutes(&self) -> u32 {
+        self.offset_after.abs_diff(self.offset_before) / 60
+    }
+}
+
+/// "On 29 Mar 2026 the clock goes forward from 02:00 to 03:00".
+impl fmt::Display for Transition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at = self.at.div_euclid(1000);
+        let before = Wall(at + i64::from(self.offset_before)).naive();
+        let after = Wall(at + i64::from(self.offset_after)).naive();
+        let way = match self.kind() {
+            TransitionKind::Gap => "forward",
+            TransitionKind::Overlap => "back",
+        };
+        write!(f, "On {} the clock goes {way} from {}", date_words(before), time_words(before))?;
+        write!(f, " to {}", time_words(after))?;
+        if after.date() == before.date() { Ok(()) } else { write!(f, " on {}", date_words(after)) }
+    }
+}
+
+/// The changes of the clock of `tz` after `from` up to and including `to`, oldest first. The tables reach to 2099.
+#[must_use]
+pub fn transitions_in(tz: Tz, from: i64, to: i64) -> Vec<Transition> {
+    let mut found = Vec::new();
+    let mut low = from.div_euclid(1000).clamp(FIRST_PROBE, LAST_PROBE);
+    let end = to.div_euclid(1000).clamp(FIRST_PROBE, LAST_PROBE);
+    while low < end {
+        let high = (low + PROBE_STEP).min(end);
+        found.extend(change_between(tz, low, high).map(|at| transition_at(tz, at)));
+        low = high;
+    }
+    found
+}
+
+/// A time of the wall clock, as the seconds that clock would have counted since 1970 had it never been changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Wall(pub(super) i64);
+
+impl Wall {
+    /// The same time as a chrono value.
+    pub(super) fn naive(self) -> NaiveDateTime {
+        naive(self.0)
+    }
+
+    pub(super) const fn plus_second(self) -> Self {
+        Self(self.0 + 1)
+    }
+
+    pub(super) const fn minus_second(self) -> Self {
+        Self(self.0 - 1)
+    }
+
+    /// croner's answer. For a pattern that matches some date its only error is the end of its calendar.
+    pub(super) fn found(answer: Result<NaiveDateTime, croner::errors::CronError>) -> Option<Self> {
+        answer.map_or(None, |found| Some(Self(found.and_utc().timestamp())))
+    }
+}
+
+/// The instants, in unix seconds, at which a wall clock shows one time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Instants {
+    /// As almost always.
+    Once(i64),
+    /// Inside an overlap.
+    Twice {
+        /// Before the clock went back.
+        first: i64,
+        /// After it went back.
+        second: i64,
+    },
+    /// Inside a gap.
+    Never {
+        /// The first instant after the gap.
+        gap_end: i64,
+    },
+}
+
+/// Seconds east of UTC at the unix second `at`.
+pub(super) fn offset_at(tz: Tz, at: i64) -> i64 {
+    i64::from(tz.offset_from_utc_datetime(&naive(at)).fix().local_minus_utc())
+}
+
+/// What the wall clock shows at the unix second `at`.
+pub(super) fn wall_at(tz: Tz, at: i64) -> Wall {
+    Wall(at + offset_at(tz, at))
+}
+
+/// When the wall clock shows `wall`.
+pub(super) fn instants_of(tz: Tz, wall: Wall) -> Instants {
+    let instant = |offset: chrono_tz::TzOffset| wall.0 - i64::from(offset.fix().local_minus_utc());
+    match tz.offset_from_local_datetime(&wall.naive()) {
+        LocalResult::Single(offset) => Instants::Once(instant(offset)),
+        LocalResult::Ambiguous(before, after) => {
+            Instants::Twice { first: instant(before), second: instant(after) }
+        }
+        LocalResult::None => {
+            let gap_end = change_between(tz, wall.0 - WIDEST_OFFSET, wall.0 + WIDEST_OFFSET);
+            Instants::Never {
+                gap_end: gap_end.expect("BUG: a time that does not exist lies at a clock change"),
+            }
+        }
+    }
+}
+
+/// The change at which the offset of the unix second `at` began.
+pub(super) fn transition_at(tz: Tz, at: i64) -> Transition {
+    let seconds = |at| naive(at).and_utc().with_timezone(&tz).offset().fix().local_minus_utc();
+    Transition { at: at * 1000, offset_before: seconds(at - 1), offset_after: seconds(at) }
+}
+
+/// The first unix second in `(low, high]` with another offset than `low`, for a window that holds at most one change.
+pub(super) fn change_between(tz: Tz, mut low: i64, mut high: i64) -> Option<i64> {
+    let before = offset_at(tz, low);
+    if offset_at(tz, high) == before {
+        return None;
+    }
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if offset_at(tz, middle) == before {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Some(high)
+}
+
+/// "29 Mar 2026".
+pub(super) fn date_words(at: NaiveDateTime) -> String {
+    at.format("%-d %b %Y").to_string()
+}
+
+/// "07:30", with seconds only where there are any.
+pub(super) fn time_words(at: NaiveDateTime) -> String {
+    let seconds = at.and_utc().timestamp() % 60 != 0;
+    at.format(if seconds { "%H:%M:%S" } else { "%H:%M" }).to_string()
+}
+
+fn naive(seconds: i64) -> NaiveDateTime {
+    DateTime::from_timestamp(seconds, 0)
+        .expect("BUG: callers stay within the years 1 to 5000")
+        .naive_utc()
+}

@@ -1,0 +1,221 @@
+//! The slots of one job: its compiled trigger and its stable jitter.
+//!
+//! Owns the answer to "when next" for preview and engine alike; there is no second function. Jitter moves the whole
+//! grid by an offset that depends on the job's id alone, so it never makes two slots of one. One could get it wrong by
+//! counting passed slots forwards up to a bound and taking the last one counted for the newest.
+
+use chrono_tz::Tz;
+
+use crate::job::{Schedule, ScheduleSpec};
+use crate::schedule::{CronPattern, every_count_slots, every_next_after};
+use crate::{JobId, UnixMs};
+
+/// Slots of a cron pattern that are counted at most: five weeks of minutes, some milliseconds of work.
+const MOST_COUNTED: u32 = 50_000;
+
+/// A job's trigger, ready to be asked. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Slots {
+    grid: Grid,
+    offset_ms: i64,
+}
+
+#[derive(Debug, Clone)]
+enum Grid {
+    Once(UnixMs),
+    Every { anchor: UnixMs, every_ms: i64 },
+    Cron { pattern: CronPattern, tz: Tz },
+    Never,
+}
+
+/// Slots that have come, the first one included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passed {
+    /// How many; exact for intervals, at most 50,000 for cron patterns.
+    pub count: u32,
+    /// The newest of them, oldest first; never empty.
+    pub newest: Vec<UnixMs>,
+}
+
+impl Slots {
+    /// Compiles `schedule` for the job `id`. A schedule that a job was saved with always compiles; one whose zone or
+    /// pattern this version does not know any more has no slots and says why.
+    ///
+    /// # Errors
+    /// The reason in words.
+    pub fn compile(schedule: &Schedule, id: &JobId) -> Result<Self, String> {
+        let grid = match &schedule.spec {
+            ScheduleSpec::At { at, .. } => Grid::Once(*at),
+            ScheduleSpec::Every { every_ms, anchor } => {
+                Grid::Every { anchor: *anchor, every_ms: *every_ms }
+            }
+            ScheduleSpec::Cron { expr, tz } => Grid::Cron {
+                pattern: CronPattern::parse(expr).map_err(|error| error.to_string())?,
+                tz: tz.parse().map_err(|_| format!("the zone {tz} is not known"))?,
+            },
+            ScheduleSpec::Manual => Grid::Never,
+        };
+        Ok(Self { grid, offset_ms: jitter_offset(id, schedule.jitter_ms.unwrap_or(0)) })
+    }
+
+    /// The first slot strictly after `after`.
+    #[must_use]
+    pub fn next_after(&self, after: UnixMs) -> Option<UnixMs> {
+        let after = self.on_grid(after);
+        let next = match &self.grid {
+            Grid::Once(at) => Some(at.0).filter(|at| *at > after),
+            Grid::Every { anchor, every_ms } => every_next_after(anchor.0, *every_ms, after),
+            Grid::Cron { pattern, tz } => pattern.next_after(*tz, after),
+            Grid::Never => None,
+        };
+        next.map(|at| self.off_grid(at))
+    }
+
+    /// What has come by `until` when `first` was the next slot: how many, and the newest `keep` of them. The cost does
+    /// not grow with the time that has passed, but for the bounded counting of a cron pattern.
+    #[must_use]
+    pub fn passed(&self, first: UnixMs, until: UnixMs, keep: usize) -> Passed {
+        let (from, to) = (self.on_grid(first), self.on_grid(until));
+        let (later, newest) = match &self.grid {
+            Grid::Once(_) | Grid::Never => (0, Vec::new()),
+            Grid::Every { anchor, every_ms } => newest_of_interval(anchor.0, *every_ms, from, to, keep),
+            Grid::Cron { pattern, tz } => (
+                pattern.count_slots(*tz, from, to, MOST_COUNTED - 1),
+                pattern.newest_slots(*tz, from, to, keep),
+            ),
+        };
+        // `first` is put in front rather than searched: it may lie off today's grid when the zone's rules have changed.
+        let room_for_first = newest.len() < keep.max(1);
+        let newest = newest.into_iter().map(|at| self.off_grid(at));
+        let newest = room_for_first.then_some(first).into_iter().chain(newest).collect();
+        Passed { count: later.saturating_add(1), newest }
+    }
+
+    const fn on_grid(&self, at: UnixMs) -> i64 {
+        at.plus_ms(-self.offset_ms).0
+    }
+
+    const fn off_grid(&self, at: i64) -> UnixMs {
+        UnixMs(at).plus_ms(self.offset_ms)
+    }
+}
+
+fn newest_of_interval(anchor: i64, every_ms: i64, from: i64, to: i64, keep: usize) -> (u32, Vec<i64>) {
+    let count = every_count_slots(anchor, every_ms, from, to, u32::MAX);
+    let first = every_next_after(anchor, every_ms, from).unwrap_or(from);
+    let kept = u32::try_from(keep).unwrap_or(u32::MAX).min(count);
+    let slot = |k: u32| first.saturating_add(i64::from(k).saturating_mul(every_ms));
+    (count, (count - kept..count).map(slot).collect())
+}
+
+/// FNV-1a over the id: stable over versions and machines, which the standard hasher does not promise.
+fn jitter_offset(id: &JobId, jitter_ms: u32) -> i64 {
+    if jitter_ms == 0 {
+        return 0;
+    }
+    let hash = id.as_str().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    i64::try_from(hash % u64::from(jitter_ms)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Map;
+
+    use super::*;
+
+    const DAY: i64 = 86_400_000;
+    /// 2026-01-01T00:00:00Z.
+    const NEW_YEAR: i64 = 1_767_225_600_000;
+
+    fn slots_of(spec: ScheduleSpec, jitter_ms: u32) -> Slots {
+        let schedule = Schedule { spec, jitter_ms: Some(jitter_ms), extra: Map::new() };
+        Slots::compile(&schedule, &JobId::new("job-1")).expect("compiles")
+    }
+
+    fn every(every_ms: i64, anchor: i64) -> Slots {
+        slots_of(ScheduleSpec::Every { every_ms, anchor: UnixMs(anchor) }, 0)
+    }
+
+    fn cron(expr: &str) -> Slots {
+        slots_of(ScheduleSpec::Cron { expr: expr.to_owned(), tz: "UTC".to_owned() }, 0)
+    }
+
+    fn instants(passed: &Passed) -> Vec<i64> {
+        passed.newest.iter().map(|at| at.0).collect()
+    }
+
+    #[test]
+    fn next_is_strictly_after() {
+        let at = slots_of(ScheduleSpec::At { at: UnixMs(5_000), tz: None }, 0);
+        assert_eq!(at.next_after(UnixMs(4_999)), Some(UnixMs(5_000)));
+        assert_eq!(at.next_after(UnixMs(5_000)), None);
+        assert_eq!(every(2_000, 1_000).next_after(UnixMs(3_000)), Some(UnixMs(5_000)));
+        assert_eq!(cron("* * * * *").next_after(UnixMs(NEW_YEAR)), Some(UnixMs(NEW_YEAR + 60_000)));
+        assert_eq!(slots_of(ScheduleSpec::Manual, 0).next_after(UnixMs(0)), None);
+    }
+
+    #[test]
+    fn passed_slots_of_an_interval() {
+        let slots = every(1_000, 0);
+        let table = [
+            // (first, until, keep) → (count, newest)
+            ((5_000, 5_000, 1), (1, vec![5_000])),
+            ((5_000, 5_999, 3), (1, vec![5_000])),
+            ((5_000, 7_000, 1), (3, vec![7_000])),
+            ((5_000, 7_000, 2), (3, vec![6_000, 7_000])),
+            ((5_000, 7_000, 9), (3, vec![5_000, 6_000, 7_000])),
+            ((5_000, 5_000 + 400 * DAY, 1), (34_560_001, vec![5_000 + 400 * DAY])),
+            // A first slot that is not on the grid counts, too.
+            ((5_500, 7_000, 9), (3, vec![5_500, 6_000, 7_000])),
+        ];
+        for ((first, until, keep), (count, newest)) in table {
+            let passed = slots.passed(UnixMs(first), UnixMs(until), keep);
+            assert_eq!((passed.count, instants(&passed)), (count, newest), "{first} {until} {keep}");
+        }
+    }
+
+    #[test]
+    fn the_newest_slots_of_a_pattern_are_the_newest_even_beyond_the_count() {
+        let slots = cron("* * * * *");
+        let first = NEW_YEAR;
+        let passed = slots.passed(UnixMs(first), UnixMs(first + 120_000), 2);
+        assert_eq!((passed.count, instants(&passed)), (3, vec![first + 60_000, first + 120_000]));
+
+        let year = first + 365 * DAY;
+        let passed = slots.passed(UnixMs(first), UnixMs(year), 1);
+        assert_eq!((passed.count, instants(&passed)), (MOST_COUNTED, vec![year]));
+    }
+
+    #[test]
+    fn passed_of_a_one_shot_is_its_slot() {
+        let slots = slots_of(ScheduleSpec::At { at: UnixMs(5_000), tz: None }, 0);
+        let passed = slots.passed(UnixMs(5_000), UnixMs(5_000 + DAY), 3);
+        assert_eq!((passed.count, instants(&passed)), (1, vec![5_000]));
+    }
+
+    #[test]
+    fn jitter_moves_the_whole_grid_by_one_stable_offset() {
+        let spec = || ScheduleSpec::Every { every_ms: 60_000, anchor: UnixMs(0) };
+        let slots = slots_of(spec(), 30_000);
+        // The offset is part of the stored grid of every job: a change of the hash would move all of them.
+        assert_eq!(slots.offset_ms, 3_606);
+        let first = slots.next_after(UnixMs(0)).expect("has a slot");
+        assert_eq!(first, UnixMs(3_606));
+        assert_eq!(slots.next_after(first), Some(UnixMs(63_606)));
+        let passed = slots.passed(first, UnixMs(123_606), 2);
+        assert_eq!((passed.count, instants(&passed)), (3, vec![63_606, 123_606]));
+        let cron_slots = slots_of(ScheduleSpec::Cron { expr: "* * * * *".into(), tz: "UTC".into() }, 30_000);
+        let passed = cron_slots.passed(UnixMs(3_606), UnixMs(63_606), 1);
+        assert_eq!((passed.count, instants(&passed)), (2, vec![63_606]));
+    }
+
+    #[test]
+    fn a_schedule_that_cannot_be_read_says_why() {
+        let spec = ScheduleSpec::Cron { expr: "* * * * *".into(), tz: "Mars/Base".into() };
+        let schedule = Schedule { spec, jitter_ms: None, extra: Map::new() };
+        let reason = Slots::compile(&schedule, &JobId::new("j")).expect_err("no such zone");
+        assert_eq!(reason, "the zone Mars/Base is not known");
+    }
+}

@@ -1,0 +1,188 @@
+//! The agent's turn logic: a pure state machine that returns what to do next.
+//!
+//! context → model → tool calls → results → … → `complete_run`. The driver in `agent` carries the steps out and comes
+//! back with what happened. Here live the rules about how a run may end: never "succeeded" after doing nothing, after
+//! an answer that was cut off, or with a question that nobody is there to answer.
+
+#[cfg(test)]
+mod tests;
+
+use crate::message::{Message, ModelAnswer, StopReason, ToolCallRequest};
+use crate::run::{Outcome, Usage};
+use crate::tool::{Completion, ToolEffect, ToolOutput};
+use crate::RunState;
+
+/// Limits of one run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TurnLimits {
+    /// Most model turns.
+    pub max_steps: u32,
+    /// Most tokens of the whole run.
+    pub max_tokens: Option<u64>,
+}
+
+/// What the driver does next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Next {
+    /// Send the messages to the model.
+    AskModel,
+    /// Call these tools, in order, and come back with every result.
+    CallTools(Vec<ToolCallRequest>),
+    /// The run is over.
+    Finish(Box<Outcome>),
+}
+
+/// One run's conversation in progress.
+#[derive(Debug, Clone)]
+pub struct Turn {
+    messages: Vec<Message>,
+    limits: TurnLimits,
+    steps: u32,
+    usage: Usage,
+    model: Option<String>,
+    reminded: bool,
+}
+
+/// Said once to a model that ends an unattended run without an outcome.
+const REMINDER: &str = include_str!("reminder.md");
+
+impl Turn {
+    /// Starts with the messages that are already there: transcript, context and task.
+    #[must_use]
+    pub const fn new(messages: Vec<Message>, limits: TurnLimits) -> Self {
+        let usage = Usage { input_tokens: 0, cached_input_tokens: 0, output_tokens: 0, cost_micro_usd: None };
+        Self { messages, limits, steps: 0, usage, model: None, reminded: false }
+    }
+
+    /// Everything said so far.
+    #[must_use]
+    pub fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    /// What the run has cost so far.
+    #[must_use]
+    pub const fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// The model that answered last.
+    #[must_use]
+    pub fn model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+
+    /// The model answered.
+    #[must_use]
+    pub fn answered(&mut self, answer: ModelAnswer) -> Next {
+        self.steps += 1;
+        self.usage = self.usage.plus(answer.usage);
+        self.model = Some(answer.model.clone());
+        let calls: Vec<ToolCallRequest> = answer.calls().cloned().collect();
+        let text = answer.text();
+        let stop = answer.stop;
+        self.messages.push(Message::Assistant { parts: answer.parts });
+        if stop == StopReason::Refusal {
+            return self.fail("The model's provider refused to answer.");
+        }
+        if !calls.is_empty() {
+            return Next::CallTools(calls);
+        }
+        if stop == StopReason::Length {
+            return self.fail("The model's answer was cut off at its token limit.");
+        }
+        self.ended_in_words(&text)
+    }
+
+    /// The tools answered, in the order of the calls.
+    #[must_use]
+    pub fn called(&mut self, results: Vec<(ToolCallRequest, ToolOutput)>) -> Next {
+        let mut completion = None;
+        for (call, output) in results {
+            if let Some(ToolEffect::Complete { outcome, summary }) = &output.effect {
+                completion.get_or_insert((*outcome, summary.clone()));
+            }
+            let text = output.text();
+            self.messages.push(Message::ToolResult {
+                call_id: call.id,
+                tool: call.tool,
+                text,
+                is_error: output.is_error,
+            });
+        }
+        match completion {
+            Some((outcome, summary)) => self.complete(outcome, summary),
+            None => self.ask_again(),
+        }
+    }
+
+    fn ended_in_words(&mut self, text: &str) -> Next {
+        if is_silence(text) {
+            return self.finish(RunState::NothingToReport, None, None);
+        }
+        self.report(text)
+    }
+
+    /// Words are a result, unless they are none or ask somebody: then the model is reminded once that nobody is there.
+    fn report(&mut self, text: &str) -> Next {
+        let text = text.trim();
+        if !text.is_empty() && !ends_in_question(text) {
+            return self.finish(RunState::Succeeded, Some(text.to_owned()), None);
+        }
+        if !self.reminded {
+            self.reminded = true;
+            self.messages.push(Message::User { text: REMINDER.trim().to_owned() });
+            return self.ask_again();
+        }
+        if text.is_empty() {
+            self.fail("The model ended without an answer.")
+        } else {
+            self.fail(&format!("The model ended with a question that nobody was there to answer: {text}"))
+        }
+    }
+
+    fn complete(&mut self, outcome: Completion, summary: String) -> Next {
+        match outcome {
+            Completion::Report => self.report(&summary),
+            Completion::NothingToReport => {
+                let summary = Some(summary).filter(|summary| !summary.trim().is_empty());
+                self.finish(RunState::NothingToReport, summary, None)
+            }
+            Completion::Failed => self.finish(RunState::Failed, None, Some(summary)),
+        }
+    }
+
+    fn ask_again(&mut self) -> Next {
+        if self.steps >= self.limits.max_steps {
+            let steps = self.limits.max_steps;
+            return self.fail(&format!("Stopped after {steps} model turns without an outcome (maxSteps)."));
+        }
+        if let Some(most) = self.limits.max_tokens.filter(|most| self.usage.tokens() >= *most) {
+            let used = self.usage.tokens();
+            return self.fail(&format!("Stopped after {used} tokens: the run's budget is {most}."));
+        }
+        Next::AskModel
+    }
+
+    fn fail(&self, error: &str) -> Next {
+        self.finish(RunState::Failed, None, Some(error.to_owned()))
+    }
+
+    fn finish(&self, state: RunState, summary: Option<String>, error: Option<String>) -> Next {
+        let usage = self.usage;
+        let model = self.model.clone();
+        Next::Finish(Box::new(Outcome { summary, error, usage, model, ..Outcome::of(state) }))
+    }
+}
+
+/// Whether a whole reply means "nothing to report". Models like to dress the word up as code or in bold.
+#[must_use]
+pub fn is_silence(text: &str) -> bool {
+    let bare = text.trim().trim_matches(['.', '!', '*', '_', '`', '"']);
+    matches!(bare, "ROUTINE_OK" | "HEARTBEAT_OK")
+}
+
+/// Whether the last thing said is a question, also in bold or quotes and in other scripts.
+fn ends_in_question(text: &str) -> bool {
+    text.trim_end_matches(['*', '_', '"', '”', '’', '\'', ')']).ends_with(['?', '？', '؟'])
+}

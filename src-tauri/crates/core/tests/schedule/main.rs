@@ -1,0 +1,11 @@
+//! The next-fire maths, seen from outside: named cases, words, and a brute-force oracle.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot make its values has failed")]
+
+mod cases;
+mod errors;
+mod expander;
+mod oracle;
+mod patterns;
+mod random;
+mod words;

@@ -1,0 +1,177 @@
+//! Who may call the gateway.
+//!
+//! Programs show the bearer token, kept in a file that only the user can read. A browser signs in with a one-time code
+//! (30 s, made by `rouse open`) that it trades for a session cookie; the token is never in a URL and never in a page.
+//! Comparisons take constant time. It refuses to know which methods exist: every caller may do everything the user may.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use rouse_core::UnixMs;
+
+/// How long a one-time code is good for.
+const CODE_FOR_MS: i64 = 30_000;
+/// How long a browser stays signed in without a visit.
+const SESSION_FOR_MS: i64 = 30 * 24 * 3_600_000;
+/// Codes and sessions kept at most; the oldest go first.
+const MOST_KEPT: usize = 64;
+
+/// The token file could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum AuthError {
+    /// Reading or writing failed.
+    #[error("cannot use the token file {path}")]
+    TokenFile {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Token, codes and sessions.
+pub struct Auth {
+    token: String,
+    codes: Mutex<HashMap<String, UnixMs>>,
+    sessions: Mutex<HashMap<String, UnixMs>>,
+}
+
+impl Auth {
+    /// Reads the token from `path`, or makes one there (mode 0600).
+    ///
+    /// # Errors
+    /// When the file can be neither read nor made.
+    pub fn open(path: &Path) -> Result<Self, AuthError> {
+        let failed = |source| AuthError::TokenFile { path: path.to_owned(), source };
+        let token = match fs::read_to_string(path) {
+            Ok(text) if text.trim().len() >= 32 => text.trim().to_owned(),
+            Ok(_) => write_token(path).map_err(failed)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => write_token(path).map_err(failed)?,
+            Err(error) => return Err(failed(error)),
+        };
+        Ok(Self { token, codes: Mutex::default(), sessions: Mutex::default() })
+    }
+
+    /// Whether `shown` is the bearer token.
+    #[must_use]
+    pub fn is_token(&self, shown: &str) -> bool {
+        same(shown.as_bytes(), self.token.as_bytes())
+    }
+
+    /// A new one-time code.
+    #[must_use]
+    pub fn new_code(&self, now: UnixMs) -> String {
+        let code = random_secret();
+        let mut codes = self.codes.lock().unwrap_or_else(PoisonError::into_inner);
+        keep_fresh(&mut codes, now);
+        codes.insert(code.clone(), now.plus_ms(CODE_FOR_MS));
+        code
+    }
+
+    /// Trades a code for a session; a code works once.
+    #[must_use]
+    pub fn exchange(&self, code: &str, now: UnixMs) -> Option<String> {
+        let until = self.codes.lock().unwrap_or_else(PoisonError::into_inner).remove(code)?;
+        if now >= until {
+            return None;
+        }
+        let session = random_secret();
+        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        keep_fresh(&mut sessions, now);
+        sessions.insert(session.clone(), now.plus_ms(SESSION_FOR_MS));
+        Some(session)
+    }
+
+    /// Whether `shown` is a live session; a visit makes it live longer.
+    #[must_use]
+    pub fn is_session(&self, shown: &str, now: UnixMs) -> bool {
+        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        match sessions.get_mut(shown) {
+            Some(until) if now < *until => {
+                *until = now.plus_ms(SESSION_FOR_MS);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+fn keep_fresh(kept: &mut HashMap<String, UnixMs>, now: UnixMs) {
+    kept.retain(|_, until| now < *until);
+    while kept.len() >= MOST_KEPT {
+        let Some(oldest) = kept.iter().min_by_key(|(_, until)| **until).map(|(key, _)| key.clone()) else { return };
+        kept.remove(&oldest);
+    }
+}
+
+fn write_token(path: &Path) -> io::Result<String> {
+    let token = random_secret();
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(token.as_bytes())?;
+    file.sync_all()?;
+    Ok(token)
+}
+
+/// 244 random bits from the operating system, as text.
+fn random_secret() -> String {
+    format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple())
+}
+
+/// Equality whose time depends on the lengths alone.
+fn same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0_u8, |seen, (x, y)| seen | (x ^ y)) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn auth() -> (tempfile::TempDir, Auth) {
+        let home = tempfile::tempdir().expect("a folder");
+        let auth = Auth::open(&home.path().join("token")).expect("a token");
+        (home, auth)
+    }
+
+    #[test]
+    fn the_token_survives_a_restart_and_is_private() {
+        let (home, first) = auth();
+        let path = home.path().join("token");
+        let second = Auth::open(&path).expect("the same token");
+        assert!(second.is_token(&first.token));
+        assert!(!second.is_token(&first.token[1..]));
+        assert!(!second.is_token(""));
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            assert_eq!(fs::metadata(&path).expect("a file").permissions().mode() & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn a_code_works_once_and_for_thirty_seconds() {
+        let (_home, auth) = auth();
+        let code = auth.new_code(UnixMs(0));
+        let session = auth.exchange(&code, UnixMs(29_999)).expect("a session");
+        assert!(auth.is_session(&session, UnixMs(30_000)));
+        assert_eq!(auth.exchange(&code, UnixMs(29_999)), None, "used twice");
+        let late = auth.new_code(UnixMs(0));
+        assert_eq!(auth.exchange(&late, UnixMs(30_000)), None, "too late");
+        assert!(!auth.is_session("guess", UnixMs(0)));
+    }
+
+    #[test]
+    fn a_session_ends_without_visits() {
+        let (_home, auth) = auth();
+        let session = auth.exchange(&auth.new_code(UnixMs(0)), UnixMs(1)).expect("a session");
+        assert!(auth.is_session(&session, UnixMs(SESSION_FOR_MS)));
+        assert!(!auth.is_session(&session, UnixMs(3 * SESSION_FOR_MS)));
+    }
+}

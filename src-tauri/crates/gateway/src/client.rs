@@ -1,0 +1,218 @@
+//! The client: how the CLI, and a second app, talk to the engine that owns the data directory.
+//!
+//! One plain HTTP/1.1 connection a call over loopback, made by hyper without TLS, pool or redirects, because a command
+//! must answer within tens of milliseconds. Events come over a WebSocket.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+
+use futures_util::StreamExt as _;
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Bytes;
+use hyper::{Method, Request, StatusCode, header};
+use hyper_util::rt::TokioIo;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite;
+
+use crate::error::RpcError;
+use crate::wire::EventView;
+
+/// Where an engine listens; written beside the data (mode 0600) while it runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Endpoint {
+    /// The address.
+    pub address: SocketAddr,
+    /// The engine's process.
+    pub pid: u32,
+    /// Its version.
+    pub version: String,
+}
+
+/// A call did not come back with a result.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// No engine runs for this data directory.
+    #[error("Rouse is not running. Start the app, or `rouse serve`.")]
+    NotRunning,
+    /// The files that say where it listens cannot be read.
+    #[error("cannot read {path}")]
+    Files {
+        /// The file.
+        path: std::path::PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The connection failed.
+    #[error("cannot talk to Rouse at {address}")]
+    Connection {
+        /// Where.
+        address: SocketAddr,
+        /// Why.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The engine said no.
+    #[error(transparent)]
+    Rpc(#[from] RpcError),
+    /// The engine refused the token.
+    #[error("Rouse does not accept the token in {0}. Restart Rouse, then try again.")]
+    Refused(std::path::PathBuf),
+}
+
+/// A client of one engine. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Client {
+    endpoint: Endpoint,
+    token: String,
+    token_path: std::path::PathBuf,
+}
+
+impl Client {
+    /// The file that says where the engine of `home` listens.
+    #[must_use]
+    pub fn endpoint_path(home: &Path) -> std::path::PathBuf {
+        home.join("gateway.json")
+    }
+
+    /// The file with the bearer token of `home`.
+    #[must_use]
+    pub fn token_path(home: &Path) -> std::path::PathBuf {
+        home.join("gateway.token")
+    }
+
+    /// Finds the engine that owns `home`. That it answers is known only after the first call.
+    ///
+    /// # Errors
+    /// `NotRunning` without the files of a running engine.
+    pub fn find(home: &Path) -> Result<Self, ClientError> {
+        let endpoint = read(&Self::endpoint_path(home))?;
+        let token_path = Self::token_path(home);
+        let token = read(&token_path)?.trim().to_owned();
+        // A half-written file belongs to an engine that is just starting or has just died.
+        let endpoint = serde_json::from_str(&endpoint).map_err(|_| ClientError::NotRunning)?;
+        Ok(Self { endpoint, token, token_path })
+    }
+
+    /// Where the engine listens.
+    #[must_use]
+    pub const fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Calls one method.
+    ///
+    /// # Errors
+    /// `NotRunning` when nobody listens, `Rpc` with the engine's own words.
+    pub async fn call(&self, method: &str, params: Value) -> Result<Value, ClientError> {
+        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        let response = self.post("/rpc", &request).await?;
+        if let Some(error) = response.get("error") {
+            let error: RpcError = serde_json::from_value(error.clone()).map_err(|error| self.broken(error))?;
+            return Err(error.into());
+        }
+        Ok(response.get("result").cloned().unwrap_or(Value::Null))
+    }
+
+    /// An address for a browser that signs it in; good once and for 30 seconds.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub async fn browser_address(&self, path: &str) -> Result<String, ClientError> {
+        let answer = self.post("/auth/code", &json!({})).await?;
+        let code = answer.get("code").and_then(Value::as_str).unwrap_or_default();
+        // Behind `#`, so that the code is sent to no server and lands in no log.
+        Ok(format!("http://{}{path}#code={code}", self.endpoint.address))
+    }
+
+    /// The events after `after`; without it only new ones.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub async fn events(&self, after: Option<i64>) -> Result<EventStream, ClientError> {
+        use tungstenite::client::IntoClientRequest as _;
+        let query = after.map(|after| format!("?after={after}")).unwrap_or_default();
+        let address = format!("ws://{}/ws{query}", self.endpoint.address);
+        let mut request = address.into_client_request().map_err(|error| self.broken(error))?;
+        let bearer = format!("Bearer {}", self.token).parse().map_err(|error| self.broken::<header::InvalidHeaderValue>(error))?;
+        request.headers_mut().insert(header::AUTHORIZATION, bearer);
+        let stream = self.connect().await?;
+        let (socket, _) = tokio_tungstenite::client_async(request, stream).await.map_err(|error| self.broken(error))?;
+        Ok(EventStream { socket })
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> Result<Value, ClientError> {
+        let stream = TokioIo::new(self.connect().await?);
+        let (mut sender, connection) =
+            hyper::client::conn::http1::handshake(stream).await.map_err(|error| self.broken(error))?;
+        let driver = tokio::spawn(connection);
+        let request = Request::builder()
+            .method(Method::POST)
+            .uri(path)
+            .header(header::HOST, self.endpoint.address.to_string())
+            .header(header::CONTENT_TYPE, "application/json")
+            .header(header::AUTHORIZATION, format!("Bearer {}", self.token))
+            .body(Full::new(Bytes::from(body.to_string())))
+            .map_err(|error| self.broken(error))?;
+        let response = sender.send_request(request).await.map_err(|error| self.broken(error))?;
+        let status = response.status();
+        let bytes = response.into_body().collect().await.map_err(|error| self.broken(error))?.to_bytes();
+        driver.abort();
+        match status {
+            StatusCode::OK => serde_json::from_slice(&bytes).map_err(|error| self.broken(error)),
+            StatusCode::UNAUTHORIZED => Err(ClientError::Refused(self.token_path.clone())),
+            other => Err(self.broken(io::Error::other(format!("{other}: {}", String::from_utf8_lossy(&bytes))))),
+        }
+    }
+
+    async fn connect(&self) -> Result<TcpStream, ClientError> {
+        match TcpStream::connect(self.endpoint.address).await {
+            Ok(stream) => {
+                stream.set_nodelay(true).map_err(|error| self.broken(error))?;
+                Ok(stream)
+            }
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Err(ClientError::NotRunning),
+            Err(error) => Err(self.broken(error)),
+        }
+    }
+
+    fn broken<E: std::error::Error + Send + Sync + 'static>(&self, error: E) -> ClientError {
+        ClientError::Connection { address: self.endpoint.address, source: Box::new(error) }
+    }
+}
+
+/// Events as they come.
+pub struct EventStream {
+    socket: tokio_tungstenite::WebSocketStream<TcpStream>,
+}
+
+impl EventStream {
+    /// The next event; none when the engine has gone.
+    pub async fn next(&mut self) -> Option<EventView> {
+        loop {
+            match self.socket.next().await? {
+                Ok(tungstenite::Message::Text(text)) => {
+                    let message: Value = serde_json::from_str(&text).unwrap_or_default();
+                    if message.get("method").and_then(Value::as_str) == Some("event")
+                        && let Ok(event) = serde_json::from_value(message["params"].clone())
+                    {
+                        return Some(event);
+                    }
+                }
+                Ok(tungstenite::Message::Close(_)) | Err(_) => return None,
+                Ok(_) => {}
+            }
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<String, ClientError> {
+    std::fs::read_to_string(path).map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => ClientError::NotRunning,
+        _ => ClientError::Files { path: path.to_owned(), source },
+    })
+}

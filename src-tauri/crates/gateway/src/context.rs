@@ -1,0 +1,69 @@
+//! What handlers may reach, handed over by the composition root.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rouse_core::tool::{BoxFuture, ToolSpec};
+use rouse_core::{Clock, UnixMs};
+use rouse_scheduler::SchedulerHandle;
+use rouse_store::Store;
+use serde_json::Value;
+use tokio::sync::Notify;
+
+use crate::error::RpcError;
+use crate::events::EventBus;
+use crate::live::LiveText;
+use crate::wire::{ConfigView, EngineMode, NotificationStatus, ProvidersListResult};
+
+/// The handles that handlers work with.
+pub struct Context {
+    /// Rows.
+    pub store: Store,
+    /// Jobs and runs in motion.
+    pub scheduler: SchedulerHandle,
+    /// Wall time and zone.
+    pub clock: Arc<dyn Clock>,
+    /// The settings file.
+    pub settings: Arc<dyn Settings>,
+    /// The models at hand.
+    pub models: Arc<dyn Models>,
+    /// The tools at hand.
+    pub tools: Vec<ToolSpec>,
+    /// The event stream.
+    pub events: EventBus,
+    /// Words of model turns that are going.
+    pub live: LiveText,
+    /// Wakes the outbox.
+    pub outbox: Arc<Notify>,
+    /// Facts about this process.
+    pub engine: Engine,
+}
+
+/// Facts about this process.
+#[derive(Debug, Clone)]
+pub struct Engine {
+    /// The app or `rouse serve`.
+    pub mode: EngineMode,
+    /// When it started.
+    pub started_at: UnixMs,
+    /// Where the data lives.
+    pub home: PathBuf,
+    /// Whether notifications can be shown.
+    pub notifications: NotificationStatus,
+}
+
+/// The settings file, kept by the composition root.
+pub trait Settings: Send + Sync {
+    /// The settings in force.
+    fn view(&self) -> ConfigView;
+    /// Changes the file and puts the change into force.
+    fn patch(&self, patch: Value, expected_revision: Option<String>) -> BoxFuture<'_, Result<ConfigView, RpcError>>;
+}
+
+/// The models at hand, kept by the composition root.
+pub trait Models: Send + Sync {
+    /// All of them; looked for again when `refresh`.
+    fn list(&self, refresh: bool) -> BoxFuture<'_, ProvidersListResult>;
+    /// The one in use, for people.
+    fn active_label(&self) -> Option<String>;
+}

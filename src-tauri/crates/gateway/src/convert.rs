@@ -1,0 +1,146 @@
+//! Core and store values → wire shapes, and the errors of other rooms → errors on the wire.
+
+use rouse_core::delivery::{Delivery, DeliveryState};
+use rouse_core::event::{Event, EventKind};
+use rouse_core::run::{Run, RunState, RunTrigger, Usage};
+use rouse_scheduler::SchedulerError;
+use rouse_store::{RunStep, StepKind, StepStatus, StoreError};
+
+use crate::error::{ErrorCode, RpcError};
+use crate::wire;
+
+pub(crate) fn event_view(event: &Event) -> wire::EventView {
+    let kind = match event.kind {
+        EventKind::Cron => wire::EventKind::Cron,
+        EventKind::Run => wire::EventKind::Run,
+        EventKind::Delivery => wire::EventKind::Delivery,
+        EventKind::Heartbeat => wire::EventKind::Heartbeat,
+        EventKind::Config => wire::EventKind::Config,
+    };
+    wire::EventView { seq: event.seq, at_ms: event.at.0, kind, data: event.data.clone() }
+}
+
+pub(crate) fn run_view(run: &Run) -> wire::RunView {
+    wire::RunView {
+        id: run.id.to_string(),
+        job_id: run.job_id.as_ref().map(ToString::to_string),
+        job_name: run.job_name.clone(),
+        slot_at_ms: run.slot_at.map(|at| at.0),
+        trigger: wire_trigger(run.trigger),
+        state: wire_state(run.state),
+        reason: run.reason.clone(),
+        stands_for: run.stands_for,
+        created_at_ms: run.created_at.0,
+        started_at_ms: run.started_at.map(|at| at.0),
+        finished_at_ms: run.finished_at.map(|at| at.0),
+        late_by_ms: run.late_by_ms(),
+        duration_ms: run.started_at.zip(run.finished_at).map(|(start, end)| end.since(start).max(0)),
+        attempt: run.attempt,
+        retry_of: run.retry_of.as_ref().map(ToString::to_string),
+        summary: run.summary.clone(),
+        error: run.error.clone(),
+        session: run.session.as_ref().map(ToString::to_string),
+        model: run.model.clone(),
+        usage: usage_view(run.usage),
+    }
+}
+
+pub(crate) fn step_view(step: &RunStep) -> wire::StepView {
+    wire::StepView {
+        seq: step.seq,
+        kind: match step.kind {
+            StepKind::ModelTurn => wire::StepKind::ModelTurn,
+            StepKind::ToolCall => wire::StepKind::ToolCall,
+            StepKind::Note => wire::StepKind::Note,
+        },
+        name: step.name.clone(),
+        status: match step.status {
+            StepStatus::Started => wire::StepStatus::Started,
+            StepStatus::Finished => wire::StepStatus::Finished,
+            StepStatus::Failed => wire::StepStatus::Failed,
+            StepStatus::Unknown => wire::StepStatus::Unknown,
+        },
+        input: step.input.clone(),
+        output: step.output.clone(),
+        is_error: step.is_error,
+        usage: usage_view(step.usage),
+        started_at_ms: step.started_at.0,
+        duration_ms: step.duration_ms,
+    }
+}
+
+pub(crate) fn delivery_view(delivery: &Delivery) -> wire::DeliveryView {
+    wire::DeliveryView {
+        id: delivery.id.to_string(),
+        run_id: delivery.run_id.as_ref().map(ToString::to_string),
+        channel: delivery.channel.name().to_owned(),
+        title: delivery.title.clone(),
+        body: delivery.body.clone(),
+        state: match delivery.state {
+            DeliveryState::Pending => wire::DeliveryState::Pending,
+            DeliveryState::Delivered => wire::DeliveryState::Delivered,
+            DeliveryState::Failed => wire::DeliveryState::Failed,
+            DeliveryState::Suppressed => wire::DeliveryState::Suppressed,
+        },
+        attempts: delivery.attempts,
+        reason: delivery.reason.clone(),
+        created_at_ms: delivery.created_at.0,
+        next_attempt_at_ms: delivery.next_attempt_at.map(|at| at.0),
+        settled_at_ms: delivery.settled_at.map(|at| at.0),
+    }
+}
+
+fn usage_view(usage: Usage) -> wire::UsageView {
+    wire::UsageView {
+        input_tokens: usage.input_tokens,
+        cached_input_tokens: usage.cached_input_tokens,
+        output_tokens: usage.output_tokens,
+        cost_micro_usd: usage.cost_micro_usd,
+    }
+}
+
+macro_rules! same_words {
+    ($to_wire:ident, $from_wire:ident, $core:ty, $wire:ty, [$($variant:ident),+]) => {
+        pub(crate) const fn $to_wire(value: $core) -> $wire {
+            match value { $(<$core>::$variant => <$wire>::$variant),+ }
+        }
+        pub(crate) const fn $from_wire(value: $wire) -> $core {
+            match value { $(<$wire>::$variant => <$core>::$variant),+ }
+        }
+    };
+}
+
+same_words!(wire_state, run_state, RunState, wire::RunState, [
+    Queued, Running, AwaitingApproval, Succeeded, NothingToReport, Failed, TimedOut, Cancelled, Skipped, Missed,
+    Interrupted
+]);
+same_words!(wire_trigger, run_trigger, RunTrigger, wire::RunTrigger, [Schedule, CatchUp, Manual, Heartbeat]);
+
+impl From<StoreError> for RpcError {
+    fn from(error: StoreError) -> Self {
+        match &error {
+            StoreError::Stale { found, .. } => Self {
+                code: ErrorCode::Stale.number(),
+                message: "This job was changed elsewhere since you opened it. Look at the new version first.".to_owned(),
+                data: serde_json::json!({ "revision": found }),
+            },
+            StoreError::NotFound { .. } => Self::new(ErrorCode::NotFound, error.to_string()),
+            StoreError::Exists { .. } => Self::new(ErrorCode::Exists, error.to_string()),
+            _ if error.is_full() => Self::new(
+                ErrorCode::Storage,
+                "The disk is full or cannot be written. Nothing was changed. Free some space and try again.",
+            ),
+            _ => Self::internal(&error),
+        }
+    }
+}
+
+impl From<SchedulerError> for RpcError {
+    fn from(error: SchedulerError) -> Self {
+        match error {
+            SchedulerError::Store(error) => error.into(),
+            SchedulerError::Job(error) => error.into(),
+            other => Self::new(ErrorCode::Conflict, other.to_string()),
+        }
+    }
+}

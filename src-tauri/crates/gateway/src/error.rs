@@ -1,0 +1,116 @@
+//! Errors on the wire: `{code, message, data}` with codes a client can branch on.
+
+use rouse_core::job::JobError;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// What a client can branch on. The numbers are JSON-RPC 2.0's where it defines one, else -320xx.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorCode {
+    /// The method does not exist.
+    MethodNotFound,
+    /// A field is wrong; `data.fields` names each.
+    InvalidParams,
+    /// Something went wrong inside; the log has more.
+    Internal,
+    /// The thing does not exist.
+    NotFound,
+    /// It has changed since the client read it; `data.revision` is the present one.
+    Stale,
+    /// It exists already.
+    Exists,
+    /// It cannot be done in the present state.
+    Conflict,
+    /// The disk is full or broken.
+    Storage,
+}
+
+impl ErrorCode {
+    /// The number on the wire.
+    #[must_use]
+    pub const fn number(self) -> i64 {
+        match self {
+            Self::MethodNotFound => -32601,
+            Self::InvalidParams => -32602,
+            Self::Internal => -32603,
+            Self::NotFound => -32004,
+            Self::Stale => -32009,
+            Self::Exists => -32010,
+            Self::Conflict => -32011,
+            Self::Storage => -32012,
+        }
+    }
+}
+
+/// An error as it crosses the wire.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct RpcError {
+    /// See [`ErrorCode`].
+    pub code: i64,
+    /// What happened and what to do, for the person.
+    pub message: String,
+    /// What a program can use.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub data: Value,
+}
+
+impl RpcError {
+    /// An error with nothing but words.
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code: code.number(), message: message.into(), data: Value::Null }
+    }
+
+    /// No such method.
+    #[must_use]
+    pub fn method_not_found(name: &str) -> Self {
+        Self::new(ErrorCode::MethodNotFound, format!("There is no method {name}."))
+    }
+
+    /// A parameter has the wrong shape.
+    #[must_use]
+    pub fn invalid_params(error: &serde_path_to_error::Error<serde_json::Error>) -> Self {
+        let path = error.path().to_string();
+        Self::field(&path, &error.inner().to_string())
+    }
+
+    /// One field is wrong.
+    #[must_use]
+    pub fn field(path: &str, message: &str) -> Self {
+        Self {
+            code: ErrorCode::InvalidParams.number(),
+            message: format!("{path}: {message}"),
+            data: json!({ "fields": [{ "path": path, "message": message }] }),
+        }
+    }
+
+    /// Something went wrong inside.
+    pub fn internal(error: &(dyn std::error::Error + 'static)) -> Self {
+        tracing::error!(error = %chain(error), "a request failed");
+        Self::new(ErrorCode::Internal, "Something went wrong inside Rouse. The log has the details.")
+    }
+}
+
+impl From<JobError> for RpcError {
+    fn from(error: JobError) -> Self {
+        let fields: Vec<Value> =
+            error.0.iter().map(|field| json!({ "path": field.path, "message": field.message })).collect();
+        Self {
+            code: ErrorCode::InvalidParams.number(),
+            message: error.to_string(),
+            data: json!({ "fields": fields }),
+        }
+    }
+}
+
+/// An error with all its sources, for the log.
+fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        text.push_str(": ");
+        text.push_str(&inner.to_string());
+        source = inner.source();
+    }
+    text
+}

@@ -1,0 +1,13 @@
+//! `config.*`.
+
+use crate::context::Context;
+use crate::error::RpcError;
+use crate::wire::{ConfigPatchParams, ConfigView, Empty};
+
+pub(crate) async fn get(context: &Context, _: Empty) -> Result<ConfigView, RpcError> {
+    Ok(context.settings.view())
+}
+
+pub(crate) async fn patch(context: &Context, params: ConfigPatchParams) -> Result<ConfigView, RpcError> {
+    context.settings.patch(params.patch, params.expected_revision).await
+}

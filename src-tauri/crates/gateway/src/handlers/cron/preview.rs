@@ -1,0 +1,67 @@
+//! `cron.preview`: the next slots by the engine's own function, and a change of clocks in words.
+
+use chrono::SecondsFormat;
+use chrono_tz::Tz;
+use rouse_core::job::ScheduleSpec;
+use rouse_core::schedule::{CronPattern, transitions_in};
+use rouse_core::slots::Slots;
+use rouse_core::{JobId, UnixMs};
+
+use crate::context::Context;
+use crate::error::RpcError;
+use crate::wire::{CronPreviewParams, CronPreviewResult, PreviewSlot};
+
+/// Changes of clocks that are put into words at most.
+const MOST_NOTES: usize = 3;
+
+pub(crate) async fn preview(context: &Context, params: CronPreviewParams) -> Result<CronPreviewResult, RpcError> {
+    let (now, local) = (context.clock.now(), context.clock.zone());
+    let schedule = rouse_core::job::schedule_from_json(params.schedule, now, local)?;
+    let slots = Slots::compile(&schedule, &JobId::new("preview")).map_err(|reason| RpcError::field("schedule", &reason))?;
+    let zone = zone_of(&schedule.spec).unwrap_or(local);
+    let count = params.count.unwrap_or(5).clamp(1, 50) as usize;
+    let next = following(&slots, now, count);
+    if next.is_empty() && matches!(schedule.spec, ScheduleSpec::At { .. }) {
+        return Err(RpcError::field("schedule.atMs", "must be in the future"));
+    }
+    let pattern = pattern_of(&schedule.spec);
+    Ok(CronPreviewResult {
+        text: schedule.spec.describe(local),
+        zone: zone.name().to_owned(),
+        local_zone: local.name().to_owned(),
+        notes: notes(pattern.as_ref(), zone, now, next.last().copied()),
+        next: next.into_iter().map(|at| slot(at, pattern.as_ref(), zone, local)).collect(),
+    })
+}
+
+fn following(slots: &Slots, now: UnixMs, count: usize) -> Vec<UnixMs> {
+    std::iter::successors(slots.next_after(now), |last| slots.next_after(*last)).take(count).collect()
+}
+
+fn slot(at: UnixMs, pattern: Option<&CronPattern>, zone: Tz, local: Tz) -> PreviewSlot {
+    let written = |zone: Tz| at.to_utc().with_timezone(&zone).to_rfc3339_opts(SecondsFormat::Secs, false);
+    let note = pattern.and_then(|pattern| pattern.clock_note(zone, at.0)).map(|note| note.to_string());
+    PreviewSlot { at_ms: at.0, job_time: written(zone), local_time: written(local), note }
+}
+
+fn zone_of(spec: &ScheduleSpec) -> Option<Tz> {
+    match spec {
+        ScheduleSpec::Cron { tz, .. } => tz.parse().ok(),
+        ScheduleSpec::At { tz, .. } => tz.as_ref().and_then(|tz| tz.parse().ok()),
+        ScheduleSpec::Every { .. } | ScheduleSpec::Manual => None,
+    }
+}
+
+/// Only a cron schedule follows local time, so only there a change of clocks means anything.
+fn pattern_of(spec: &ScheduleSpec) -> Option<CronPattern> {
+    match spec {
+        ScheduleSpec::Cron { expr, .. } => CronPattern::parse(expr).ok(),
+        ScheduleSpec::At { .. } | ScheduleSpec::Every { .. } | ScheduleSpec::Manual => None,
+    }
+}
+
+fn notes(pattern: Option<&CronPattern>, zone: Tz, now: UnixMs, last: Option<UnixMs>) -> Vec<String> {
+    let (Some(_), Some(last)) = (pattern, last) else { return Vec::new() };
+    let changes = transitions_in(zone, now.0, last.0.saturating_add(1));
+    changes.iter().take(MOST_NOTES).map(ToString::to_string).collect()
+}

@@ -1,0 +1,57 @@
+//! `wake`, `heartbeat.*`, `set-heartbeats`.
+
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::RpcError;
+use crate::wire::{Empty, HeartbeatStatus, SetHeartbeatsParams, WakeMode, WakeParams, WakeResult};
+
+/// Most characters of one line for the main session.
+const MOST_CHARACTERS: usize = 10_000;
+
+pub(crate) async fn wake(context: &Context, params: WakeParams) -> Result<WakeResult, RpcError> {
+    let text = params.text.trim();
+    if text.is_empty() {
+        return Err(RpcError::field("text", "must not be empty"));
+    }
+    if text.chars().count() > MOST_CHARACTERS {
+        return Err(RpcError::field("text", "must be at most 10,000 characters"));
+    }
+    context.store.queue_system_event(text, "wake", context.clock.now()).await?;
+    let now = params.mode.unwrap_or(WakeMode::Now) == WakeMode::Now;
+    if now {
+        context.scheduler.request_heartbeat("wake").await;
+    }
+    let queued = queued_events(context).await?;
+    Ok(WakeResult { queued, outcome: outcome_in_words(context, now).to_owned() })
+}
+
+fn outcome_in_words(context: &Context, now: bool) -> &'static str {
+    match (now, context.models.active_label().is_some()) {
+        (true, true) => "The main session gets its turn now.",
+        (true, false) => "No model is set up yet. The line waits and the main session gets its turn as soon as there is one.",
+        (false, _) => "The line waits for the next heartbeat.",
+    }
+}
+
+pub(crate) async fn status(context: &Context, _: Empty) -> Result<HeartbeatStatus, RpcError> {
+    let heartbeat = context.scheduler.status().await?.heartbeat;
+    Ok(HeartbeatStatus {
+        enabled: heartbeat.enabled,
+        every_ms: heartbeat.every_ms,
+        next_at_ms: heartbeat.next_at.map(|at| at.0),
+        last_skip_reason: heartbeat.last_skip_reason,
+        queued_events: queued_events(context).await?,
+        pending: heartbeat.pending,
+    })
+}
+
+pub(crate) async fn set(context: &Context, params: SetHeartbeatsParams) -> Result<HeartbeatStatus, RpcError> {
+    context.settings.patch(json!({ "heartbeat": { "enabled": params.enabled } }), None).await?;
+    status(context, Empty {}).await
+}
+
+async fn queued_events(context: &Context) -> Result<u32, RpcError> {
+    let pending = context.store.pending_system_events().await?;
+    Ok(u32::try_from(pending.len()).unwrap_or(u32::MAX))
+}

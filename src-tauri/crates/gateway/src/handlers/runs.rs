@@ -1,0 +1,67 @@
+//! `runs.*`.
+
+use rouse_core::{JobId, RunId, UnixMs};
+use rouse_store::RunQuery;
+
+use crate::context::Context;
+use crate::convert::{delivery_view, run_state, run_trigger, run_view, step_view};
+use crate::error::{ErrorCode, RpcError};
+use crate::wire::{Done, RunDetail, RunRef, RunsListParams, RunsListResult, StartedRun};
+
+pub(crate) async fn list(context: &Context, params: RunsListParams) -> Result<RunsListResult, RpcError> {
+    let query = RunQuery {
+        job_id: params.job_id.map(JobId::new),
+        states: params.states.unwrap_or_default().into_iter().map(run_state).collect(),
+        triggers: params.triggers.unwrap_or_default().into_iter().map(run_trigger).collect(),
+        from: params.from_ms.map(UnixMs),
+        to: params.to_ms.map(UnixMs),
+        text: params.search.filter(|text| !text.trim().is_empty()),
+        limit: params.limit.unwrap_or(50).clamp(1, 500),
+        before: params.cursor,
+    };
+    let page = context.store.runs(&query).await?;
+    Ok(RunsListResult { runs: page.runs.iter().map(run_view).collect(), next_cursor: page.next, total: page.total })
+}
+
+pub(crate) async fn get(context: &Context, params: RunRef) -> Result<RunDetail, RpcError> {
+    let id = RunId::new(params.id.as_str());
+    let run = context.store.run(&id).await?.ok_or_else(|| not_found(&params.id))?;
+    let steps = context.store.steps(&id).await?;
+    let deliveries = context.store.deliveries_of(&id).await?;
+    let job_exists = match &run.job_id {
+        Some(job_id) => context.store.job(job_id).await?.is_some(),
+        None => false,
+    };
+    Ok(RunDetail {
+        payload: run.payload.clone(),
+        steps: steps.iter().map(step_view).collect(),
+        deliveries: deliveries.iter().map(delivery_view).collect(),
+        job_exists,
+        live_text: context.live.of(&id),
+        run: run_view(&run),
+    })
+}
+
+pub(crate) async fn cancel(context: &Context, params: RunRef) -> Result<Done, RpcError> {
+    let id = RunId::new(params.id.as_str());
+    if context.store.run(&id).await?.is_none() {
+        return Err(not_found(&params.id));
+    }
+    let changed = context.scheduler.cancel(&id, "Cancelled by you").await?;
+    Ok(Done { changed })
+}
+
+/// A person looks at the run: whoever shows a notification about it takes that away.
+pub(crate) async fn seen(context: &Context, params: RunRef) -> Result<Done, RpcError> {
+    context.events.publish_seen(&params.id);
+    Ok(Done { changed: true })
+}
+
+pub(crate) async fn retry(context: &Context, params: RunRef) -> Result<StartedRun, RpcError> {
+    let run_id = context.scheduler.retry(&RunId::new(params.id.as_str())).await?;
+    Ok(StartedRun { run_id: Some(run_id.to_string()) })
+}
+
+fn not_found(id: &str) -> RpcError {
+    RpcError::new(ErrorCode::NotFound, format!("There is no run {id}."))
+}

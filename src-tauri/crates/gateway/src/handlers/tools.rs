@@ -1,0 +1,15 @@
+//! `tools.*`.
+
+use crate::context::Context;
+use crate::error::RpcError;
+use crate::wire::{Empty, ToolView, ToolsCatalogResult};
+
+pub(crate) async fn catalog(context: &Context, _: Empty) -> Result<ToolsCatalogResult, RpcError> {
+    let tools = context.tools.iter().map(|spec| ToolView {
+        name: spec.name.clone(),
+        description: spec.description.clone(),
+        parameters: spec.parameters.clone(),
+        calls_per_minute: spec.calls_per_minute,
+    });
+    Ok(ToolsCatalogResult { tools: tools.collect() })
+}

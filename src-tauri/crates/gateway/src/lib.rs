@@ -1,0 +1,65 @@
+//! The gateway: one method table for shell, loopback server, CLI and TypeScript.
+//!
+//! Owns the method table, the wire's shapes, the event stream, sign-in and the loopback server with its client. It
+//! refuses SQL (that is `store`'s), decisions (those are `core`'s) and knowledge of any screen.
+
+pub mod wire;
+mod table;
+mod handlers;
+mod convert;
+mod context;
+mod error;
+mod events;
+mod live;
+mod auth;
+mod server;
+mod client;
+mod typescript;
+
+pub use auth::{Auth, AuthError};
+pub use client::{Client, ClientError, Endpoint, EventStream};
+pub use context::{Context, Engine, Models, Settings};
+pub use error::{ErrorCode, RpcError};
+pub use events::{EventBus, Subscription};
+pub use live::LiveText;
+pub use server::{Server, ServerError, UiFile, UiFiles};
+pub use table::METHODS;
+pub use typescript::export_types;
+
+use serde_json::Value;
+
+/// The gateway in this process: what shell and server call. Cheap to clone.
+#[derive(Clone)]
+pub struct Gateway {
+    context: std::sync::Arc<Context>,
+}
+
+impl Gateway {
+    /// Puts the table in front of the engine.
+    #[must_use]
+    pub fn new(context: Context) -> Self {
+        Self { context: std::sync::Arc::new(context) }
+    }
+
+    /// Calls one method. A handler that panics becomes an internal error; it does not take the process down.
+    ///
+    /// # Errors
+    /// What the method's handler says.
+    pub async fn call(&self, method: &str, params: Value) -> Result<Value, RpcError> {
+        let context = std::sync::Arc::clone(&self.context);
+        let name = method.to_owned();
+        let work = tokio::spawn(async move { table::dispatch(&context, &name, params).await });
+        work.await.unwrap_or_else(|error| Err(RpcError::internal(&error)))
+    }
+
+    /// The number of the newest event; 0 when the store cannot be read.
+    pub async fn newest_event(&self) -> i64 {
+        self.context.store.last_seq().await.unwrap_or_default()
+    }
+
+    /// The events after `after`, stored ones first, then live ones.
+    #[must_use]
+    pub fn events(&self, after: i64) -> Subscription {
+        self.context.events.subscribe(self.context.store.clone(), after)
+    }
+}

@@ -1,0 +1,120 @@
+//! What is checked before a request is looked at: Host, Origin, fetch metadata; and who calls.
+//!
+//! A name that was rebound to 127.0.0.1 carries its own Host; a foreign page carries its Origin. Both end here with
+//! 403, whatever the method and the path, before any body is read and before a WebSocket is accepted.
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+
+use super::Shared;
+
+/// The name of the session cookie.
+pub(super) const COOKIE: &str = "rouse_session";
+
+const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
+                   font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+pub(super) async fn check(State(shared): State<Shared>, request: Request, next: Next) -> Response {
+    if let Err(reason) = from_here(request.headers(), shared.port) {
+        return (StatusCode::FORBIDDEN, reason).into_response();
+    }
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(CSP));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    response
+}
+
+/// Whether a request was made to this server by its own page or by a program.
+fn from_here(headers: &HeaderMap, port: u16) -> Result<(), &'static str> {
+    let hosts = [format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("[::1]:{port}")];
+    let mut named = headers.get_all(header::HOST).iter();
+    let host = named.next().and_then(|host| host.to_str().ok()).unwrap_or_default();
+    if named.next().is_some() || !hosts.iter().any(|known| known.eq_ignore_ascii_case(host)) {
+        return Err("This name does not lead to Rouse.");
+    }
+    for origin in headers.get_all(header::ORIGIN) {
+        let own = format!("http://{host}");
+        if !origin.to_str().is_ok_and(|origin| origin.eq_ignore_ascii_case(&own)) {
+            return Err("Another page asked for this.");
+        }
+    }
+    let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
+    match site {
+        None | Some(b"none" | b"same-origin") => Ok(()),
+        // A link from another page may open the UI, which then shows nothing but the sign-in.
+        Some(_) if headers.get("sec-fetch-mode").map(HeaderValue::as_bytes) == Some(b"navigate") => Ok(()),
+        Some(_) => Err("Another page asked for this."),
+    }
+}
+
+/// Whether the caller shows the token or a live session.
+pub(super) fn is_known(shared: &Shared, headers: &HeaderMap) -> bool {
+    if let Some(shown) = headers.get(header::AUTHORIZATION) {
+        let token = shown.to_str().ok().and_then(|shown| shown.strip_prefix("Bearer "));
+        return token.is_some_and(|token| shared.auth.is_token(token));
+    }
+    session(headers).is_some_and(|shown| shared.auth.is_session(shown, shared.clock.now()))
+}
+
+/// Whether the caller shows the token itself; a browser's session is not enough to make another one.
+pub(super) fn has_token(shared: &Shared, headers: &HeaderMap) -> bool {
+    headers.contains_key(header::AUTHORIZATION) && is_known(shared, headers)
+}
+
+fn session(headers: &HeaderMap) -> Option<&str> {
+    let cookies = headers.get_all(header::COOKIE).iter().filter_map(|cookies| cookies.to_str().ok());
+    cookies
+        .flat_map(|cookies| cookies.split(';'))
+        .filter_map(|cookie| cookie.trim().split_once('='))
+        .find(|(name, _)| *name == COOKIE)
+        .map(|(_, value)| value)
+}
+
+/// The body must say that it is JSON: a form of a foreign page cannot.
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.append(*name, value.parse().expect("a header"));
+        }
+        headers
+    }
+
+    #[test]
+    fn only_this_server_s_names_and_pages_pass() {
+        let passes = |pairs: &[(&'static str, &str)]| from_here(&headers(pairs), 7717).is_ok();
+        assert!(passes(&[("host", "127.0.0.1:7717")]));
+        assert!(passes(&[("host", "localhost:7717"), ("origin", "http://localhost:7717")]));
+        assert!(passes(&[("host", "[::1]:7717")]));
+        for bad in [
+            &[][..],
+            &[("host", "127.0.0.1")],
+            &[("host", "127.0.0.1:7718")],
+            &[("host", "evil.example:7717")],
+            &[("host", "127.0.0.1.evil.example:7717")],
+            &[("host", "127.0.0.1:7717"), ("host", "evil.example")],
+            &[("host", "127.0.0.1:7717"), ("origin", "http://evil.example")],
+            &[("host", "127.0.0.1:7717"), ("origin", "null")],
+            &[("host", "127.0.0.1:7717"), ("origin", "http://localhost:7717")],
+            &[("host", "127.0.0.1:7717"), ("origin", "https://127.0.0.1:7717")],
+            &[("host", "127.0.0.1:7717"), ("origin", "http://127.0.0.1:7717"), ("origin", "http://evil.example")],
+            &[("host", "127.0.0.1:7717"), ("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "no-cors")],
+            &[("host", "127.0.0.1:7717"), ("sec-fetch-site", "same-site"), ("sec-fetch-mode", "websocket")],
+        ] {
+            assert!(!passes(bad), "{bad:?}");
+        }
+    }
+}

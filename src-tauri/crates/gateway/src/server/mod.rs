@@ -1,0 +1,118 @@
+//! The loopback server: `/rpc`, `/ws`, `/healthz`, sign-in, and the UI's files.
+//!
+//! Host and Origin are checked before anything else, so that no web page and no rebound name can reach a handler;
+//! then who calls; only then is the body read. It binds loopback and nothing else, and refuses CORS altogether.
+
+mod files;
+mod guard;
+mod rpc;
+mod session;
+mod socket;
+
+pub use files::{UiFile, UiFiles};
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::{get, post};
+use rouse_core::Clock;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::Gateway;
+use crate::auth::Auth;
+
+/// The largest request body.
+const MOST_BODY_BYTES: usize = 4 * 1024 * 1024;
+
+/// The server could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// No port could be bound.
+    #[error("cannot listen on 127.0.0.1:{port}")]
+    Bind {
+        /// The port that was asked for.
+        port: u16,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+/// What every request may need.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    gateway: Gateway,
+    auth: Arc<Auth>,
+    clock: Arc<dyn Clock>,
+    ui: Arc<dyn UiFiles>,
+    port: u16,
+    closing: CancellationToken,
+}
+
+/// A listening server.
+pub struct Server {
+    address: SocketAddr,
+    closing: CancellationToken,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Server {
+    /// Binds 127.0.0.1 at `port`; when that is taken and `or_any`, at a port the system chooses.
+    ///
+    /// # Errors
+    /// When no port can be bound.
+    pub async fn start(
+        gateway: Gateway,
+        auth: Arc<Auth>,
+        clock: Arc<dyn Clock>,
+        ui: Arc<dyn UiFiles>,
+        port: u16,
+        or_any: bool,
+    ) -> Result<Self, ServerError> {
+        let failed = |source| ServerError::Bind { port, source };
+        let listener = match TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await {
+            Err(_) if or_any && port != 0 => TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await,
+            bound => bound,
+        };
+        let listener = listener.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let closing = CancellationToken::new();
+        let shared = Shared { gateway, auth, clock, ui, port: address.port(), closing: closing.clone() };
+        let served = axum::serve(listener, router(shared)).with_graceful_shutdown(closing.clone().cancelled_owned());
+        let task = tokio::spawn(async move {
+            if let Err(error) = served.await {
+                tracing::error!(%error, "the gateway's server stopped");
+            }
+        });
+        Ok(Self { address, closing, task })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Closes all sockets and waits until requests in progress are answered.
+    pub async fn stop(self) {
+        self.closing.cancel();
+        if let Err(error) = self.task.await {
+            tracing::error!(%error, "the gateway's server did not end cleanly");
+        }
+    }
+}
+
+fn router(shared: Shared) -> Router {
+    Router::new()
+        .route("/healthz", get(|| async { "ok" }))
+        .route("/rpc", post(rpc::call))
+        .route("/ws", get(socket::upgrade))
+        .route("/auth/code", post(session::new_code))
+        .route("/auth/exchange", post(session::exchange))
+        .fallback(get(files::serve))
+        .layer(axum::extract::DefaultBodyLimit::max(MOST_BODY_BYTES))
+        .layer(axum::middleware::from_fn_with_state(shared.clone(), guard::check))
+        .with_state(shared)
+}

@@ -1,0 +1,52 @@
+//! JSON-RPC 2.0: one request in, one response out; shared by `/rpc` and `/ws`.
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use serde_json::{Value, json};
+
+use super::{Shared, guard};
+use crate::Gateway;
+use crate::error::RpcError;
+
+/// `POST /rpc`.
+pub(super) async fn call(State(shared): State<Shared>, headers: HeaderMap, body: axum::body::Bytes) -> Response {
+    if !guard::is_known(&shared, &headers) {
+        return (StatusCode::UNAUTHORIZED, "Sign in with `rouse open`, or show the token.").into_response();
+    }
+    if !guard::is_json(&headers) {
+        return (StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send application/json.").into_response();
+    }
+    match answer(&shared.gateway, &body).await {
+        Some(response) => axum::Json(response).into_response(),
+        None => StatusCode::NO_CONTENT.into_response(),
+    }
+}
+
+/// Answers one request; a notification (a request without an id) gets none.
+pub(super) async fn answer(gateway: &Gateway, body: &[u8]) -> Option<Value> {
+    let request: Value = match serde_json::from_slice(body) {
+        Ok(request) => request,
+        Err(error) => return Some(failure(Value::Null, -32700, &format!("This is not JSON: {error}"))),
+    };
+    let id = request.get("id").cloned();
+    let is_version_2 = request.get("jsonrpc").and_then(Value::as_str) == Some("2.0");
+    let Some(method) = request.get("method").and_then(Value::as_str).filter(|_| is_version_2) else {
+        return Some(failure(id.unwrap_or(Value::Null), -32600, "Expected a JSON-RPC 2.0 request with a method."));
+    };
+    let params = request.get("params").cloned().unwrap_or(Value::Null);
+    let result = gateway.call(method, params).await;
+    let id = id?;
+    Some(match result {
+        Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+        Err(error) => response_of(id, &error),
+    })
+}
+
+fn failure(id: Value, code: i64, message: &str) -> Value {
+    response_of(id, &RpcError { code, message: message.to_owned(), data: Value::Null })
+}
+
+fn response_of(id: Value, error: &RpcError) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "error": error })
+}

@@ -1,0 +1,33 @@
+//! Sign-in of a browser: a program with the token asks for a code, the page trades it for a cookie.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use serde_json::{Value, json};
+
+use super::{Shared, guard};
+
+/// `POST /auth/code`: a one-time code for whoever shows the token.
+pub(super) async fn new_code(State(shared): State<Shared>, headers: HeaderMap) -> Response {
+    if !guard::has_token(&shared, &headers) {
+        return StatusCode::UNAUTHORIZED.into_response();
+    }
+    Json(json!({ "code": shared.auth.new_code(shared.clock.now()) })).into_response()
+}
+
+/// `POST /auth/exchange {code}`: a session cookie for a fresh code.
+pub(super) async fn exchange(State(shared): State<Shared>, headers: HeaderMap, body: axum::body::Bytes) -> Response {
+    if !guard::is_json(&headers) {
+        return StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response();
+    }
+    let request: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let code = request.get("code").and_then(Value::as_str).unwrap_or_default();
+    match shared.auth.exchange(code, shared.clock.now()) {
+        Some(session) => {
+            let cookie = format!("{}={session}; Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000", guard::COOKIE);
+            (StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response()
+        }
+        None => (StatusCode::UNAUTHORIZED, "This code was used or is too old. Run `rouse open` again.").into_response(),
+    }
+}

@@ -1,0 +1,92 @@
+//! The method table: every method once, with its parameters and its result.
+//!
+//! One list feeds the dispatcher, the TypeScript export and the CLI. A line without a handler of that very signature
+//! does not compile, so shell, server, CLI and UI cannot drift apart.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::context::Context;
+use crate::error::RpcError;
+use crate::handlers::{config, cron, deliveries, heartbeat, providers, runs, system, tools};
+use crate::wire::*;
+
+macro_rules! methods {
+    ($($name:literal => $($path:ident)::+ ($params:ty) -> $result:ty;)+) => {
+        /// The name of every method.
+        pub const METHODS: &[&str] = &[$($name),+];
+
+        /// Calls the method `name`.
+        ///
+        /// # Errors
+        /// `methodNotFound`, `invalidParams`, or what the handler says.
+        pub(crate) async fn dispatch(context: &Context, name: &str, params: Value) -> Result<Value, RpcError> {
+            match name {
+                $($name => {
+                    let result: $result = $($path)::+(context, read::<$params>(params)?).await?;
+                    write(&result)
+                })+
+                other => Err(RpcError::method_not_found(other)),
+            }
+        }
+
+        /// Calls `visit` with every method's name and the TypeScript types of its parameters and result.
+        pub(crate) fn visit_types(visit: &mut impl TypeVisit) {
+            $(visit.method::<$params, $result>($name);)+
+        }
+    };
+}
+
+/// Sees the types of every method; implemented by the TypeScript export.
+pub(crate) trait TypeVisit {
+    /// One line of the table.
+    fn method<P: ts_rs::TS + 'static, R: ts_rs::TS + 'static>(&mut self, name: &'static str);
+}
+
+methods! {
+    "wake" => heartbeat::wake(WakeParams) -> WakeResult;
+    "heartbeat.status" => heartbeat::status(Empty) -> HeartbeatStatus;
+    "set-heartbeats" => heartbeat::set(SetHeartbeatsParams) -> HeartbeatStatus;
+
+    "cron.list" => cron::list(CronListParams) -> CronListResult;
+    "cron.get" => cron::get(JobRef) -> JobView;
+    "cron.add" => cron::add(CronAddParams) -> JobView;
+    "cron.update" => cron::update(CronUpdateParams) -> JobView;
+    "cron.remove" => cron::remove(JobRef) -> CronRemoveResult;
+    "cron.run" => cron::run(CronRunParams) -> StartedRun;
+    "cron.runs" => cron::runs(CronRunsParams) -> CronRunsResult;
+    "cron.status" => cron::status(Empty) -> CronStatus;
+    "cron.preview" => cron::preview(CronPreviewParams) -> CronPreviewResult;
+    "cron.pause" => cron::pause(CronPauseParams) -> CronStatus;
+    "cron.resume" => cron::resume(Empty) -> CronStatus;
+    "cron.export" => cron::export(CronExportParams) -> CronExportResult;
+    "cron.import" => cron::import(CronImportParams) -> CronImportResult;
+
+    "runs.list" => runs::list(RunsListParams) -> RunsListResult;
+    "runs.get" => runs::get(RunRef) -> RunDetail;
+    "runs.cancel" => runs::cancel(RunRef) -> Done;
+    "runs.seen" => runs::seen(RunRef) -> Done;
+    "runs.retry" => runs::retry(RunRef) -> StartedRun;
+
+    "deliveries.get" => deliveries::get(DeliveryRef) -> DeliveryView;
+    "deliveries.test" => deliveries::test(Empty) -> DeliveryView;
+
+    "tools.catalog" => tools::catalog(Empty) -> ToolsCatalogResult;
+    "providers.list" => providers::list(ProvidersListParams) -> ProvidersListResult;
+
+    "config.get" => config::get(Empty) -> ConfigView;
+    "config.patch" => config::patch(ConfigPatchParams) -> ConfigView;
+
+    "system.status" => system::status(Empty) -> SystemStatus;
+    "system.dismissFirstStart" => system::dismiss_first_start(Empty) -> Done;
+}
+
+fn read<P: DeserializeOwned>(params: Value) -> Result<P, RpcError> {
+    let params = if params.is_null() { Value::Object(serde_json::Map::new()) } else { params };
+    serde_path_to_error::deserialize(&params).map_err(|error| RpcError::invalid_params(&error))
+}
+
+fn write<R: Serialize>(result: &R) -> Result<Value, RpcError> {
+    serde_json::to_value(result).map_err(|error| RpcError::internal(&error))
+}

@@ -1,0 +1,42 @@
+//! Numbered events on the stream.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use ts_rs::TS;
+
+/// One event. `seq` grows by one; a client that sees a gap asks again with `after`.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct EventView {
+    /// Its number; 0 for a live event that is not stored (`runText`).
+    pub seq: i64,
+    /// When it was committed.
+    pub at_ms: i64,
+    /// What it is about.
+    pub kind: EventKind,
+    /// The change.
+    #[ts(type = "Record<string, unknown>")]
+    pub data: Value,
+}
+
+/// What an event is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub enum EventKind {
+    /// A job changed, or one of its runs started or finished: `{jobId, action, status?, error?, nextRunAtMs?, runId?}`.
+    Cron,
+    /// A run changed: `{runId, jobId?, state?, step?}`.
+    Run,
+    /// A delivery changed: `{deliveryId, runId?, state}`.
+    Delivery,
+    /// The heartbeat or the queue of system events changed.
+    Heartbeat,
+    /// Settings or the pause changed.
+    Config,
+    /// Live words of a model turn, not stored: `{runId, text}` with all the words so far.
+    RunText,
+    /// A person looked at a run, not stored: `{runId}`; its notification is settled.
+    Seen,
+    /// The stream cannot continue from `after`: read everything again.
+    Reset,
+}

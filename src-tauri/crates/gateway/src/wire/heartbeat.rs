@@ -1,0 +1,53 @@
+//! The heartbeat and `wake`.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use super::WakeMode;
+
+/// `wake`.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct WakeParams {
+    /// The line for the main session.
+    pub text: String,
+    /// `now` when absent.
+    pub mode: Option<WakeMode>,
+}
+
+/// `wake`.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct WakeResult {
+    /// Lines that now wait for the main session.
+    pub queued: u32,
+    /// What happens next, in words.
+    pub outcome: String,
+}
+
+/// `heartbeat.status`.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct HeartbeatStatus {
+    /// Whether the periodic turn is on.
+    pub enabled: bool,
+    /// Milliseconds between beats.
+    pub every_ms: i64,
+    /// The next beat.
+    pub next_at_ms: Option<i64>,
+    /// Why the last beat did nothing.
+    pub last_skip_reason: Option<String>,
+    /// Lines that wait for the main session.
+    pub queued_events: u32,
+    /// Whether a turn was asked for and waits for a model.
+    pub pending: bool,
+}
+
+/// `set-heartbeats`.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct SetHeartbeatsParams {
+    /// On or off.
+    pub enabled: bool,
+}

@@ -1,0 +1,41 @@
+//! The wire: every shape that crosses the gateway, written once and exported to TypeScript.
+//!
+//! Owns names and JSON shapes, nothing else. Core's types do not serialise on purpose: the wire can stay as it is
+//! while the core moves. Results write absent values as `null`; the job format leaves them out.
+
+mod config;
+mod cron;
+mod delivery;
+mod event;
+mod heartbeat;
+mod job;
+mod provider;
+mod run;
+mod status;
+mod tool;
+
+pub use config::*;
+pub use cron::*;
+pub use delivery::*;
+pub use event::*;
+pub use heartbeat::*;
+pub use job::*;
+pub use provider::*;
+pub use run::*;
+pub use status::*;
+pub use tool::*;
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+/// No parameters.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, TS)]
+#[serde(default)]
+pub struct Empty {}
+
+/// It is done; there is nothing more to say.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, TS)]
+pub struct Done {
+    /// Whether anything changed.
+    pub changed: bool,
+}

@@ -1,0 +1,247 @@
+//! The settings: `config.toml`, with environment variables on top.
+//!
+//! Owns what each key means and its default. Every key that is read changes behaviour; every key that is not known is
+//! left alone in the file, and a wrong value is refused with the key, what was found and what was expected.
+
+mod file;
+mod patch;
+mod view;
+
+pub use file::{ConfigError, ConfigFile};
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rouse_core::json_fields::{FieldError, Fields};
+use rouse_core::schedule::parse_duration;
+use serde_json::Value;
+
+/// The settings in force.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// Scheduling.
+    pub cron: CronConfig,
+    /// The heartbeat.
+    pub heartbeat: HeartbeatConfig,
+    /// Which model.
+    pub model: ModelConfig,
+    /// Providers by name.
+    pub providers: BTreeMap<String, ProviderEntry>,
+    /// The folder that file tools may see.
+    pub workspace: PathBuf,
+    /// Tools.
+    pub tools: ToolLimits,
+    /// The port of the loopback server; the next free one when it is taken.
+    pub port: u16,
+    /// Dotted keys that an environment variable overrides, with its name.
+    pub overridden: Vec<(&'static str, &'static str)>,
+}
+
+/// Scheduling.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CronConfig {
+    /// The kill switch.
+    pub enabled: bool,
+    /// Most runs at work at the same time.
+    pub max_concurrent_runs: u32,
+}
+
+/// The heartbeat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeartbeatConfig {
+    /// On or off.
+    pub enabled: bool,
+    /// Milliseconds between beats.
+    pub every_ms: i64,
+}
+
+/// Which model.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ModelConfig {
+    /// The provider's name; none: the best one found.
+    pub provider: Option<String>,
+    /// The model's name; none: the provider's own choice.
+    pub name: Option<String>,
+}
+
+/// A provider as configured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderEntry {
+    /// Its wire format: `openai` or `anthropic`.
+    pub kind: String,
+    /// Where it is.
+    pub base_url: String,
+    /// Its model.
+    pub model: String,
+    /// The environment variable that holds its key.
+    pub key_env: Option<String>,
+}
+
+/// Limits of tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolLimits {
+    /// The largest file that `read_file` reads.
+    pub read_file_max_bytes: u64,
+    /// Model turns of a run that names no `maxSteps`.
+    pub max_steps: u32,
+    /// Private hosts that `http` may reach all the same.
+    pub allow_private_hosts: Vec<String>,
+}
+
+/// The port that is tried first.
+pub(crate) const DEFAULT_PORT: u16 = 7717;
+
+type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// Reads settings from their JSON form. `home` fills the default of the workspace.
+fn read(document: Value, default_workspace: &Path, env: Env<'_>) -> Result<Config, Vec<FieldError>> {
+    let mut errors = Vec::new();
+    let mut fields = Fields::new("", document, &mut errors);
+    let mut config = Config {
+        cron: fields.object("cron", read_cron).unwrap_or(CronConfig { enabled: true, max_concurrent_runs: 2 }),
+        heartbeat: fields.object("heartbeat", read_heartbeat).unwrap_or(HeartbeatConfig::DEFAULT),
+        model: fields.object("model", read_model).unwrap_or_default(),
+        providers: fields.object("providers", read_providers).unwrap_or_default(),
+        workspace: fields.text("workspace").map_or_else(|| default_workspace.to_owned(), |path| expand(&path, env)),
+        tools: fields.object("tools", read_tools).unwrap_or(ToolLimits::DEFAULT),
+        port: fields
+            .object("gateway", |mut gateway| gateway.integer("port", 0..=65_535))
+            .flatten()
+            .and_then(|port| u16::try_from(port).ok())
+            .unwrap_or(DEFAULT_PORT),
+        overridden: Vec::new(),
+    };
+    override_by_environment(&mut config, env, &mut errors);
+    if errors.is_empty() { Ok(config) } else { Err(errors) }
+}
+
+impl HeartbeatConfig {
+    const DEFAULT: Self = Self { enabled: true, every_ms: 30 * 60_000 };
+}
+
+impl ToolLimits {
+    const DEFAULT: Self = Self { read_file_max_bytes: 524_288, max_steps: 10, allow_private_hosts: Vec::new() };
+}
+
+fn read_cron(mut fields: Fields<'_>) -> CronConfig {
+    CronConfig {
+        enabled: fields.boolean("enabled").unwrap_or(true),
+        max_concurrent_runs: whole(&mut fields, "maxConcurrentRuns", 1, 1_000).unwrap_or(2),
+    }
+}
+
+fn read_heartbeat(mut fields: Fields<'_>) -> HeartbeatConfig {
+    let every_ms = fields.text("every").and_then(|text| match parse_duration(&text) {
+        Ok(every) if every >= 60_000 => Some(every),
+        Ok(_) => {
+            fields.complain("every", "must be at least one minute");
+            None
+        }
+        Err(error) => {
+            fields.complain("every", error.to_string());
+            None
+        }
+    });
+    HeartbeatConfig {
+        enabled: fields.boolean("enabled").unwrap_or(true),
+        every_ms: every_ms.unwrap_or(HeartbeatConfig::DEFAULT.every_ms),
+    }
+}
+
+fn read_model(mut fields: Fields<'_>) -> ModelConfig {
+    ModelConfig { provider: fields.text("provider"), name: fields.text("name") }
+}
+
+fn read_providers(mut fields: Fields<'_>) -> BTreeMap<String, ProviderEntry> {
+    let mut providers = BTreeMap::new();
+    for name in fields.keys() {
+        let entry = fields.object(&name, |mut entry| ProviderEntry {
+            kind: entry.choice("kind", &[("openai", "openai"), ("anthropic", "anthropic")]).unwrap_or("openai").to_owned(),
+            base_url: read_url(&mut entry),
+            model: entry.required_text("model"),
+            key_env: entry.text("keyEnv"),
+        });
+        if let Some(entry) = entry {
+            providers.insert(name, entry);
+        }
+    }
+    providers
+}
+
+fn read_url(fields: &mut Fields<'_>) -> String {
+    let url = fields.required_text("baseUrl");
+    if !url.is_empty() && !url.starts_with("http://") && !url.starts_with("https://") {
+        fields.complain("baseUrl", "expected an address that begins with http:// or https://");
+    }
+    url
+}
+
+fn read_tools(mut fields: Fields<'_>) -> ToolLimits {
+    let defaults = ToolLimits::DEFAULT;
+    ToolLimits {
+        read_file_max_bytes: fields
+            .integer("readFileMaxBytes", 1..=1_073_741_824)
+            .and_then(|bytes| u64::try_from(bytes).ok())
+            .unwrap_or(defaults.read_file_max_bytes),
+        max_steps: whole(&mut fields, "maxSteps", 1, 50).unwrap_or(defaults.max_steps),
+        allow_private_hosts: fields.texts("allowPrivateHosts").unwrap_or_default(),
+    }
+}
+
+fn whole(fields: &mut Fields<'_>, key: &str, least: i64, most: i64) -> Option<u32> {
+    fields.integer(key, least..=most).and_then(|number| u32::try_from(number).ok())
+}
+
+/// Lays the environment over the file. Each variable is named in the sources; a wrong value is refused like a wrong key.
+fn override_by_environment(config: &mut Config, env: Env<'_>, errors: &mut Vec<FieldError>) {
+    let set = |name: &str| env(name).filter(|value| !value.trim().is_empty());
+    let mut wrong = |name: &str, expected: &str| {
+        errors.push(FieldError { path: name.to_owned(), message: format!("expected {expected}") });
+    };
+    if set("ROUSE_SKIP_CRON").is_some_and(|value| is_yes(&value)) {
+        config.cron.enabled = false;
+        config.overridden.push(("cron.enabled", "ROUSE_SKIP_CRON"));
+    }
+    if let Some(value) = set("HEARTBEAT_ENABLED") {
+        config.heartbeat.enabled = is_yes(&value);
+        config.overridden.push(("heartbeat.enabled", "HEARTBEAT_ENABLED"));
+    }
+    if let Some(value) = set("HEARTBEAT_INTERVAL_MS") {
+        match value.parse() {
+            Ok(every_ms) if every_ms >= 60_000 => config.heartbeat.every_ms = every_ms,
+            _ => wrong("HEARTBEAT_INTERVAL_MS", "milliseconds, at least 60000"),
+        }
+        config.overridden.push(("heartbeat.everyMs", "HEARTBEAT_INTERVAL_MS"));
+    }
+    if let Some(value) = set("FILE_WORKSPACE_ROOT") {
+        config.workspace = expand(&value, env);
+        config.overridden.push(("workspace", "FILE_WORKSPACE_ROOT"));
+    }
+    if let Some(value) = set("READ_FILE_MAX_BYTES") {
+        match value.parse() {
+            Ok(bytes) if bytes > 0 => config.tools.read_file_max_bytes = bytes,
+            _ => wrong("READ_FILE_MAX_BYTES", "a number of bytes"),
+        }
+        config.overridden.push(("tools.readFileMaxBytes", "READ_FILE_MAX_BYTES"));
+    }
+    if let Some(value) = set("MAX_MULTI_ACT_STEPS") {
+        match value.parse::<u32>() {
+            Ok(steps) if steps > 0 => config.tools.max_steps = steps.min(50),
+            _ => wrong("MAX_MULTI_ACT_STEPS", "a number from 1 to 50"),
+        }
+        config.overridden.push(("tools.maxSteps", "MAX_MULTI_ACT_STEPS"));
+    }
+}
+
+fn is_yes(value: &str) -> bool {
+    matches!(value.trim().to_ascii_lowercase().as_str(), "1" | "true" | "yes" | "on")
+}
+
+/// `~/` means the user's home.
+fn expand(path: &str, env: Env<'_>) -> PathBuf {
+    let home = env("HOME").or_else(|| env("USERPROFILE"));
+    match (path.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => Path::new(&home).join(rest),
+        _ => PathBuf::from(path),
+    }
+}

@@ -1,0 +1,117 @@
+//! A change of settings laid over the text of the file, so that comments and unknown keys stay.
+
+use rouse_core::json_fields::{FieldError, kind_of};
+use serde_json::Value;
+use toml_edit::{DocumentMut, Item, Table, value};
+
+/// What a client may change; everything else is for the file's owner and an editor.
+const CHANGEABLE: &[&str] = &[
+    "cron.enabled",
+    "cron.maxConcurrentRuns",
+    "heartbeat.enabled",
+    "heartbeat.everyMs",
+    "model.provider",
+    "model.name",
+    "workspace",
+];
+const PROVIDER_KEYS: &[&str] = &["kind", "baseUrl", "model", "keyEnv"];
+
+/// Lays `change` over `text`.
+pub(super) fn apply(text: &str, change: &Value) -> Result<String, Vec<FieldError>> {
+    let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| vec![complaint("(file)", &error.to_string())])?;
+    let mut leaves = Vec::new();
+    let mut errors = Vec::new();
+    collect(change, String::new(), &mut leaves, &mut errors);
+    for (path, leaf) in leaves {
+        if !is_changeable(&path) {
+            errors.push(complaint(&path, "is not a setting that can be changed here"));
+            continue;
+        }
+        match in_file_form(&path, leaf) {
+            Ok((path, item)) => set(document.as_table_mut(), &path, item),
+            Err(error) => errors.push(error),
+        }
+    }
+    if errors.is_empty() { Ok(document.to_string()) } else { Err(errors) }
+}
+
+fn is_changeable(path: &str) -> bool {
+    if CHANGEABLE.contains(&path) {
+        return true;
+    }
+    let parts: Vec<&str> = path.split('.').collect();
+    match parts.as_slice() {
+        ["providers", name] => is_name(name),
+        ["providers", name, key] => is_name(name) && PROVIDER_KEYS.contains(key),
+        _ => false,
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+}
+
+/// The change as dotted paths; `null` stays a leaf and removes.
+fn collect<'v>(change: &'v Value, path: String, leaves: &mut Vec<(String, &'v Value)>, errors: &mut Vec<FieldError>) {
+    match change {
+        Value::Object(fields) => {
+            for (key, inner) in fields {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                collect(inner, path, leaves, errors);
+            }
+        }
+        _ if path.is_empty() => errors.push(complaint("patch", &format!("expected an object, found {}", kind_of(change)))),
+        leaf => leaves.push((path, leaf)),
+    }
+}
+
+/// The wire says `everyMs`, the file says `every = "30m"`.
+fn in_file_form(path: &str, leaf: &Value) -> Result<(String, Option<Item>), FieldError> {
+    if path == "heartbeat.everyMs" {
+        let every = match leaf {
+            Value::Null => None,
+            leaf => Some(leaf.as_i64().filter(|ms| *ms >= 60_000).ok_or_else(|| {
+                complaint(path, "expected milliseconds, at least 60000")
+            })?),
+        };
+        return Ok(("heartbeat.every".to_owned(), every.map(|ms| value(format!("{}s", ms / 1_000)))));
+    }
+    let item = match leaf {
+        Value::Null => None,
+        Value::Bool(yes) => Some(value(*yes)),
+        Value::String(text) => Some(value(text.as_str())),
+        Value::Number(number) => match number.as_i64() {
+            Some(whole) => Some(value(whole)),
+            None => return Err(complaint(path, "expected a whole number")),
+        },
+        other => return Err(complaint(path, &format!("expected a single value, found {}", kind_of(other)))),
+    };
+    Ok((path.to_owned(), item))
+}
+
+fn set(table: &mut Table, path: &str, item: Option<Item>) {
+    let Some((first, rest)) = path.split_once('.') else {
+        match item {
+            Some(item) => table[path] = item,
+            None => {
+                table.remove(path);
+            }
+        }
+        return;
+    };
+    if item.is_none() && !table.contains_key(first) {
+        return;
+    }
+    let inner = table.entry(first).or_insert_with(|| {
+        let mut inner = Table::new();
+        inner.set_implicit(true);
+        Item::Table(inner)
+    });
+    if let Some(inner) = inner.as_table_mut() {
+        set(inner, rest, item);
+    }
+}
+
+fn complaint(path: &str, message: &str) -> FieldError {
+    FieldError { path: path.to_owned(), message: message.to_owned() }
+}

@@ -1,0 +1,48 @@
+//! The settings as the wire shows them.
+
+use rouse_gateway::wire;
+
+use super::ConfigFile;
+
+impl ConfigFile {
+    /// The settings in force, for clients. Keys are named by their variable; no secret is ever here.
+    #[must_use]
+    pub fn view(&self) -> wire::ConfigView {
+        let config = self.config();
+        wire::ConfigView {
+            path: self.path().display().to_string(),
+            revision: self.revision(),
+            cron: wire::CronConfigView {
+                enabled: config.cron.enabled,
+                max_concurrent_runs: config.cron.max_concurrent_runs,
+            },
+            heartbeat: wire::HeartbeatConfigView {
+                enabled: config.heartbeat.enabled,
+                every_ms: config.heartbeat.every_ms,
+            },
+            model: self.model_view(),
+            workspace: config.workspace.display().to_string(),
+            overridden: config
+                .overridden
+                .iter()
+                .map(|(key, variable)| wire::OverriddenKey { key: (*key).to_owned(), variable: (*variable).to_owned() })
+                .collect(),
+        }
+    }
+
+    fn model_view(&self) -> wire::ModelConfigView {
+        let config = self.config();
+        let providers = config.providers.iter().map(|(name, entry)| wire::ProviderConfigView {
+            name: name.clone(),
+            kind: entry.kind.clone(),
+            base_url: entry.base_url.clone(),
+            model: entry.model.clone(),
+            key_env: entry.key_env.clone(),
+        });
+        wire::ModelConfigView {
+            provider: config.model.provider.clone(),
+            name: config.model.name.clone(),
+            providers: providers.collect(),
+        }
+    }
+}

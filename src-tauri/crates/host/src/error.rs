@@ -1,0 +1,46 @@
+//! What can keep the engine from starting.
+
+use rouse_gateway::{AuthError, ServerError};
+use rouse_scheduler::SchedulerError;
+use rouse_store::StoreError;
+
+use crate::config::ConfigError;
+use crate::home::HomeError;
+
+/// The engine could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// The data directory cannot be used, or has another owner.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    /// The settings are wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The database cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The scheduler could not start.
+    #[error(transparent)]
+    Scheduler(#[from] SchedulerError),
+    /// The tools are no registry.
+    #[error(transparent)]
+    Tools(#[from] rouse_agent::RegistryError),
+    /// The system gives no timer.
+    #[error("the system gives no timer")]
+    Timer(#[source] std::io::Error),
+    /// The token cannot be used.
+    #[error(transparent)]
+    Auth(#[from] AuthError),
+    /// No port could be bound.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    /// A file of the data directory cannot be written.
+    #[error("cannot write {path}")]
+    Write {
+        /// The file.
+        path: std::path::PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+}

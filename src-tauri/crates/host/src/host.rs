@@ -1,0 +1,296 @@
+//! Start and stop.
+//!
+//! Order of the start: own the directory → settings → store → tools and agent → scheduler (which first takes up what an
+//! earlier life left) → outbox → server → the file that tells clients where. Nothing can be asked before it can answer,
+//! and nothing fires before its outcome can be kept. The stop goes the other way. One could get this wrong by telling
+//! clients where the server is before the scheduler runs, or by closing the store while a run still wants to be recorded.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rouse_agent::{AgentDriver, AgentSettings, Gate, Observer, ToolRegistry};
+use rouse_core::event::{Event, EventKind};
+use rouse_core::model::Delta;
+use rouse_core::tool::ToolSpec;
+use rouse_core::{Clock, UnixMs};
+use rouse_gateway::{Auth, Client, Context, Endpoint, Engine, EventBus, Gateway, LiveText, Server};
+use rouse_scheduler::{HeartbeatConfig, Scheduler, SchedulerConfig, SchedulerHandle};
+use rouse_store::{EventListener, Store};
+use rouse_tools::{HttpConfig, OwnPorts, ToolsConfig, builtin};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::{Config, ConfigFile};
+use crate::error::HostError;
+use crate::first_start;
+use crate::home::{Home, Owner, make_private_dir, write_private};
+use crate::models::ModelShelf;
+use crate::options::HostOptions;
+use crate::outbox::Outbox;
+use crate::runner::{Main, PayloadRunner};
+use crate::settings::LiveSettings;
+
+/// How long one tool call may take.
+const TOOL_CALL_FOR: Duration = Duration::from_secs(120);
+
+/// A running engine.
+pub struct Host {
+    home: Home,
+    _owner: Owner,
+    store: Store,
+    scheduler: SchedulerHandle,
+    gateway: Gateway,
+    server: Server,
+    closing: CancellationToken,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+/// What several steps of the start need.
+struct Ground {
+    store: Store,
+    clock: Arc<dyn Clock>,
+    settings: Arc<LiveSettings>,
+    models: Arc<ModelShelf>,
+    outbox: Arc<Notify>,
+    events: EventBus,
+    live: LiveText,
+}
+
+impl Host {
+    /// Starts the engine.
+    ///
+    /// # Errors
+    /// `Home(Owned)` when another process owns the directory; then nothing was touched.
+    pub async fn start(options: HostOptions) -> Result<Self, HostError> {
+        let owner = options.home.own()?;
+        let ground = Ground::lay(&options).await?;
+        let started_at = ground.clock.now();
+        let own_ports = OwnPorts::default();
+        let (agent, tools) = ground.agent(own_ports.clone())?;
+        let scheduler = ground.scheduler(&options, agent).await?;
+        first_start::prepare(&ground.store, &scheduler, ground.clock.as_ref()).await?;
+        let gateway = ground.gateway(&options, &scheduler, tools, started_at);
+        let server = ground.server(&options, gateway.clone()).await?;
+        own_ports.add(server.address().port());
+        tell_clients(&options.home, server.address())?;
+        let closing = CancellationToken::new();
+        let tasks = ground.tasks(&options, &scheduler, &closing);
+        tracing::info!(address = %server.address(), home = %options.home.root().display(), "the engine is ready");
+        let Ground { store, .. } = ground;
+        Ok(Self { home: options.home, _owner: owner, store, scheduler, gateway, server, closing, tasks })
+    }
+
+    /// The gateway in this process.
+    #[must_use]
+    pub fn gateway(&self) -> Gateway {
+        self.gateway.clone()
+    }
+
+    /// The scheduler in this process.
+    #[must_use]
+    pub fn scheduler(&self) -> SchedulerHandle {
+        self.scheduler.clone()
+    }
+
+    /// Where the server listens.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.server.address()
+    }
+
+    /// Stops firing, gives runs two seconds, and closes everything in order.
+    pub async fn stop(self) {
+        if let Err(error) = std::fs::remove_file(Client::endpoint_path(self.home.root())) {
+            tracing::debug!(%error, "the file that tells clients where to go was not there");
+        }
+        self.scheduler.shutdown().await;
+        self.closing.cancel();
+        self.server.stop().await;
+        for task in self.tasks {
+            if let Err(error) = task.await {
+                tracing::error!(%error, "a part of the engine did not end cleanly");
+            }
+        }
+        self.store.close().await;
+        tracing::info!("the engine has stopped");
+    }
+}
+
+impl Ground {
+    async fn lay(options: &HostOptions) -> Result<Self, HostError> {
+        let home = &options.home;
+        let file = ConfigFile::open(&home.config(), &home.workspace(), &|name| (options.env)(name))?;
+        let (outbox, events) = (Arc::new(Notify::new()), EventBus::default());
+        let store = Store::open(&home.database(), listener(events.clone(), Arc::clone(&outbox))).await?;
+        let clock = Arc::clone(&options.clock);
+        let workspace = file.config().workspace.clone();
+        make_private_dir(&workspace).map_err(|source| HostError::Write { path: workspace, source })?;
+        let settings = LiveSettings::new(file, Arc::clone(&options.env), store.clone(), Arc::clone(&clock));
+        let models = ModelShelf::new(settings.watch(), Arc::clone(&options.env), options.model.clone());
+        let live = LiveText::new(events.clone(), Arc::clone(&clock));
+        Ok(Self { store, clock, settings, models, outbox, events, live })
+    }
+
+    fn agent(&self, own_ports: OwnPorts) -> Result<(AgentDriver, Vec<ToolSpec>), HostError> {
+        let config = self.settings.now();
+        let http = HttpConfig {
+            allow_private_hosts: config.tools.allow_private_hosts.clone(),
+            own_ports,
+            ..HttpConfig::default()
+        };
+        let tools = builtin(ToolsConfig { read_file_max_bytes: config.tools.read_file_max_bytes, http });
+        let specs = tools.iter().map(|tool| tool.spec().clone()).collect();
+        let registry = ToolRegistry::new(tools)?;
+        let gate = Arc::new(Gate::new(registry, self.store.clone(), Arc::clone(&self.clock), TOOL_CALL_FOR));
+        let settings = AgentSettings { workspace: config.workspace, max_steps: config.tools.max_steps };
+        let agent = AgentDriver::new(self.store.clone(), gate, Arc::clone(&self.clock), settings, self.observer());
+        Ok((agent, specs))
+    }
+
+    fn observer(&self) -> Observer {
+        let live = self.live.clone();
+        Arc::new(move |run, delta| {
+            if let Delta::Text(text) = delta {
+                live.push(run, text);
+            }
+        })
+    }
+
+    async fn scheduler(&self, options: &HostOptions, agent: AgentDriver) -> Result<SchedulerHandle, HostError> {
+        let main_session = Arc::new(Main { store: self.store.clone(), agent: agent.clone() });
+        let runner = Arc::new(PayloadRunner { agent, models: Arc::clone(&self.models), live: self.live.clone() });
+        let timer = match options.timer.as_ref() {
+            Some(make) => make(),
+            None => system_timer(&self.clock)?,
+        };
+        let scheduler = Scheduler {
+            store: self.store.clone(),
+            clock: Arc::clone(&self.clock),
+            timer,
+            runner,
+            main_session,
+            model: self.models.available(),
+            outbox: Arc::clone(&self.outbox),
+            config: scheduler_config(&self.settings.now()),
+        };
+        Ok(scheduler.start().await?)
+    }
+
+    fn gateway(
+        &self,
+        options: &HostOptions,
+        scheduler: &SchedulerHandle,
+        tools: Vec<ToolSpec>,
+        started_at: UnixMs,
+    ) -> Gateway {
+        let engine = Engine {
+            mode: options.mode,
+            started_at,
+            home: options.home.root().to_owned(),
+            notifications: options.notifications.clone(),
+        };
+        Gateway::new(Context {
+            store: self.store.clone(),
+            scheduler: scheduler.clone(),
+            clock: Arc::clone(&self.clock),
+            settings: Arc::clone(&self.settings) as _,
+            models: Arc::clone(&self.models) as _,
+            tools,
+            events: self.events.clone(),
+            live: self.live.clone(),
+            outbox: Arc::clone(&self.outbox),
+            engine,
+        })
+    }
+
+    async fn server(&self, options: &HostOptions, gateway: Gateway) -> Result<Server, HostError> {
+        let auth = Arc::new(Auth::open(&Client::token_path(options.home.root()))?);
+        // A port that somebody asked for by hand is that port or an error; the usual one may be taken.
+        let (port, or_any) = match options.port {
+            Some(port) => (port, false),
+            None => (self.settings.now().port, true),
+        };
+        let (clock, ui) = (Arc::clone(&self.clock), Arc::clone(&options.ui));
+        Ok(Server::start(gateway, auth, clock, ui, port, or_any).await?)
+    }
+
+    fn tasks(
+        &self,
+        options: &HostOptions,
+        scheduler: &SchedulerHandle,
+        closing: &CancellationToken,
+    ) -> Vec<JoinHandle<()>> {
+        let outbox = Outbox {
+            store: self.store.clone(),
+            clock: Arc::clone(&self.clock),
+            notifier: Arc::clone(&options.notifier),
+            signal: Arc::clone(&self.outbox),
+            closing: closing.clone(),
+        };
+        let settings = follow_settings(Arc::clone(&self.settings), Arc::clone(&self.models), scheduler.clone());
+        let closing = closing.clone();
+        vec![
+            tokio::spawn(outbox.run()),
+            tokio::spawn(async move { closing.run_until_cancelled(settings).await.unwrap_or(()) }),
+        ]
+    }
+}
+
+/// Looks for models once, then puts every change of the settings into force.
+async fn follow_settings(settings: Arc<LiveSettings>, models: Arc<ModelShelf>, scheduler: SchedulerHandle) {
+    let mut changes = settings.watch();
+    models.look().await;
+    while changes.changed().await.is_ok() {
+        let config = changes.borrow_and_update().clone();
+        if let Err(error) = scheduler.set_config(scheduler_config(&config)).await {
+            tracing::error!(%error, "a change of settings did not reach the scheduler");
+        }
+        models.look().await;
+    }
+}
+
+/// Events go to clients, and a new delivery wakes the outbox, whoever put it there.
+fn listener(events: EventBus, outbox: Arc<Notify>) -> EventListener {
+    Arc::new(move |committed: &[Event]| {
+        if committed.iter().any(|event| event.kind == EventKind::Delivery) {
+            outbox.notify_one();
+        }
+        events.publish(committed);
+    })
+}
+
+fn scheduler_config(config: &Config) -> SchedulerConfig {
+    let off_reason = if config.cron.enabled {
+        String::new()
+    } else {
+        match config.overridden.iter().find(|(key, _)| *key == "cron.enabled") {
+            Some((_, variable)) => format!("Firing is switched off by the environment variable {variable}."),
+            None => "Firing is switched off in the settings (cron.enabled).".to_owned(),
+        }
+    };
+    SchedulerConfig {
+        max_concurrent_runs: config.cron.max_concurrent_runs as usize,
+        firing: config.cron.enabled,
+        off_reason,
+        heartbeat: HeartbeatConfig { enabled: config.heartbeat.enabled, every_ms: config.heartbeat.every_ms },
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn system_timer(_: &Arc<dyn Clock>) -> Result<Box<dyn rouse_core::time::Timer>, HostError> {
+    Ok(Box::new(rouse_scheduler::timer::WallTimer::new().map_err(HostError::Timer)?))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn system_timer(clock: &Arc<dyn Clock>) -> Result<Box<dyn rouse_core::time::Timer>, HostError> {
+    Ok(Box::new(rouse_scheduler::timer::WallTimer::new(Arc::clone(clock))))
+}
+
+fn tell_clients(home: &Home, address: SocketAddr) -> Result<(), HostError> {
+    let endpoint = Endpoint { address, pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned() };
+    let path = Client::endpoint_path(home.root());
+    let text = serde_json::to_string(&endpoint).expect("BUG: an endpoint is JSON");
+    write_private(&path, &text).map_err(|source| HostError::Write { path, source })
+}

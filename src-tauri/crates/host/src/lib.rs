@@ -1,0 +1,28 @@
+//! The composition root without a screen: what is started in which order, and stopped in which.
+//!
+//! Owns the data directory with its one owner, the settings, the system's clock, the outbox, and the wiring of store,
+//! agent, scheduler and gateway. It refuses decisions (those are `core`'s), SQL, and every kind of screen: the shell and
+//! `rouse serve` both start a [`Host`] and add only what is theirs.
+
+mod host;
+mod options;
+mod runner;
+mod models;
+mod outbox;
+mod settings;
+mod config;
+mod home;
+mod clock;
+mod notifier;
+mod first_start;
+mod logging;
+mod error;
+
+pub use clock::SystemClock;
+pub use config::{Config, ConfigError, ConfigFile};
+pub use error::HostError;
+pub use home::{Home, HomeError};
+pub use host::Host;
+pub use logging::{Logging, start as start_logging};
+pub use notifier::{NoScreen, Notifier, NotifyError};
+pub use options::{Env, HostOptions};

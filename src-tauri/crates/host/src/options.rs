@@ -1,0 +1,67 @@
+//! What the composition root is told from outside.
+
+use std::sync::Arc;
+
+use rouse_agent::ChosenModel;
+use rouse_core::Clock;
+use rouse_core::time::Timer;
+use rouse_gateway::UiFiles;
+use rouse_gateway::wire::{EngineMode, NotificationStatus};
+
+use crate::clock::SystemClock;
+use crate::home::Home;
+use crate::notifier::{NoScreen, Notifier};
+
+/// Reads one environment variable.
+pub type Env = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
+/// Everything a host needs to know.
+pub struct HostOptions {
+    /// The data directory.
+    pub home: Home,
+    /// The app or `rouse serve`.
+    pub mode: EngineMode,
+    /// The port to listen on; the configured one when absent.
+    pub port: Option<u16>,
+    /// The UI's files.
+    pub ui: Arc<dyn UiFiles>,
+    /// Native notifications.
+    pub notifier: Arc<dyn Notifier>,
+    /// Whether notifications can be shown, for status.
+    pub notifications: NotificationStatus,
+    /// Wall time, monotonic time, zone.
+    pub clock: Arc<dyn Clock>,
+    /// What wakes the scheduler; the system's timer when absent.
+    pub timer: Option<Arc<dyn Fn() -> Box<dyn Timer> + Send + Sync>>,
+    /// Environment variables.
+    pub env: Env,
+    /// The one model there is, whatever the settings say; looked for when absent.
+    pub model: Option<ChosenModel>,
+}
+
+impl HostOptions {
+    /// A host without a screen.
+    #[must_use]
+    pub fn headless(home: Home, mode: EngineMode, port: Option<u16>, ui: Arc<dyn UiFiles>) -> Self {
+        let notifications = NotificationStatus { available: false, reason: Some(NoScreen::REASON.to_owned()) };
+        Self {
+            home,
+            mode,
+            port,
+            ui,
+            notifier: Arc::new(NoScreen),
+            notifications,
+            clock: Arc::new(SystemClock::default()),
+            timer: None,
+            env: Arc::new(|name| std::env::var(name).ok()),
+            model: None,
+        }
+    }
+
+    /// A host with native notifications.
+    #[must_use]
+    pub fn desktop(home: Home, ui: Arc<dyn UiFiles>, notifier: Arc<dyn Notifier>) -> Self {
+        let notifications = NotificationStatus { available: true, reason: None };
+        Self { notifier, notifications, ..Self::headless(home, EngineMode::App, None, ui) }
+    }
+}

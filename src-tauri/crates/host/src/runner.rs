@@ -1,0 +1,86 @@
+//! Which work a run is: the one place where a payload meets the room that carries it out.
+
+use std::sync::Arc;
+
+use rouse_agent::AgentDriver;
+use rouse_core::job::{Payload, WakeMode};
+use rouse_core::tool::BoxFuture;
+use rouse_core::{Job, Outcome, Run};
+use rouse_gateway::LiveText;
+use rouse_scheduler::{MainSession, Runner};
+use rouse_store::Store;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::models::ModelShelf;
+
+/// Hands runs to the agent, or to nobody: a system event needs only its commit.
+pub(crate) struct PayloadRunner {
+    pub(crate) agent: AgentDriver,
+    pub(crate) models: Arc<ModelShelf>,
+    pub(crate) live: LiveText,
+}
+
+impl Runner for PayloadRunner {
+    fn run(&self, run: Run, job: Option<Job>, cancel: CancellationToken) -> BoxFuture<'static, Outcome> {
+        let (agent, models, live) = (self.agent.clone(), Arc::clone(&self.models), self.live.clone());
+        Box::pin(async move {
+            let outcome = work(&agent, &models, &run, job.as_ref(), &cancel).await;
+            live.clear(&run.id);
+            outcome
+        })
+    }
+}
+
+async fn work(
+    agent: &AgentDriver,
+    models: &ModelShelf,
+    run: &Run,
+    job: Option<&Job>,
+    cancel: &CancellationToken,
+) -> Outcome {
+    let Some(job) = job else {
+        return main_turn(agent, models, run, cancel).await;
+    };
+    match &job.payload {
+        Payload::SystemEvent { text, .. } => system_event(job, text, models),
+        Payload::AgentTurn(turn) => {
+            let model = models.choose(turn.model.as_deref()).await;
+            agent.run_turn(run, job, turn, model, cancel).await
+        }
+        Payload::ToolCall(call) => agent.run_tool_call(run, job, call, cancel).await,
+    }
+}
+
+async fn main_turn(agent: &AgentDriver, models: &ModelShelf, run: &Run, cancel: &CancellationToken) -> Outcome {
+    if run.job_id.is_some() {
+        return Outcome::failed("The job was deleted before this run began.");
+    }
+    agent.run_main_turn(run, models.choose(None).await, cancel).await
+}
+
+/// The line itself is queued together with the outcome. Without a model nobody would say it, so a line that should be
+/// heard now is a reminder: its result makes it worth a notification.
+fn system_event(job: &Job, text: &str, models: &ModelShelf) -> Outcome {
+    let reminds = job.wake_mode == WakeMode::Now && !*models.available().borrow();
+    Outcome { result: reminds.then(|| Value::String(text.to_owned())), ..Outcome::succeeded(text) }
+}
+
+/// What the heartbeat asks before it beats.
+pub(crate) struct Main {
+    pub(crate) store: Store,
+    pub(crate) agent: AgentDriver,
+}
+
+impl MainSession for Main {
+    fn has_work(&self) -> BoxFuture<'_, bool> {
+        Box::pin(async move {
+            match self.store.pending_system_events().await {
+                Ok(events) if events.is_empty() => self.agent.heartbeat_says_something().await,
+                Ok(_) => true,
+                // The turn itself will say what is wrong with the store.
+                Err(_) => true,
+            }
+        })
+    }
+}

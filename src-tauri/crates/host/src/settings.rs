@@ -1,0 +1,78 @@
+//! Settings in force: the file behind a lock, and who is told when it changes.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rouse_core::event::EventKind;
+use rouse_core::tool::BoxFuture;
+use rouse_gateway::wire::ConfigView;
+use rouse_gateway::{ErrorCode, RpcError, Settings};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use crate::config::{Config, ConfigError, ConfigFile};
+use crate::options::Env;
+
+/// The settings, shared by whoever reads them. A change reaches the engine through the watch channel.
+pub(crate) struct LiveSettings {
+    file: Mutex<ConfigFile>,
+    env: Env,
+    changed: watch::Sender<Config>,
+    store: rouse_store::Store,
+    clock: Arc<dyn rouse_core::Clock>,
+}
+
+impl LiveSettings {
+    pub(crate) fn new(
+        file: ConfigFile,
+        env: Env,
+        store: rouse_store::Store,
+        clock: Arc<dyn rouse_core::Clock>,
+    ) -> Arc<Self> {
+        let changed = watch::Sender::new(file.config().clone());
+        Arc::new(Self { file: Mutex::new(file), env, changed, store, clock })
+    }
+
+    /// The settings in force, and every change from now on.
+    pub(crate) fn watch(&self) -> watch::Receiver<Config> {
+        self.changed.subscribe()
+    }
+
+    /// The settings in force.
+    pub(crate) fn now(&self) -> Config {
+        self.changed.borrow().clone()
+    }
+
+    fn change(&self, patch: &Value, expected: Option<&str>) -> Result<ConfigView, ConfigError> {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.patch(patch, expected, &|name| (self.env)(name))?;
+        self.changed.send_replace(file.config().clone());
+        Ok(file.view())
+    }
+}
+
+impl Settings for LiveSettings {
+    fn view(&self) -> ConfigView {
+        self.file.lock().unwrap_or_else(PoisonError::into_inner).view()
+    }
+
+    fn patch(&self, patch: Value, expected: Option<String>) -> BoxFuture<'_, Result<ConfigView, RpcError>> {
+        Box::pin(async move {
+            let view = self.change(&patch, expected.as_deref()).map_err(refusal)?;
+            let event = Some((EventKind::Config, json!({ "revision": view.revision })));
+            self.store.put_setting("config.revision", &json!(view.revision), event, self.clock.now()).await?;
+            Ok(view)
+        })
+    }
+}
+
+fn refusal(error: ConfigError) -> RpcError {
+    match error {
+        ConfigError::Values(fields) => rouse_core::job::JobError(fields).into(),
+        ConfigError::Stale => RpcError::new(ErrorCode::Stale, "The settings were changed elsewhere. Look at them again first."),
+        ConfigError::Syntax { .. } => RpcError::new(ErrorCode::Conflict, error.to_string()),
+        ConfigError::Io { .. } => {
+            tracing::error!(error = %error, "the settings could not be written");
+            RpcError::new(ErrorCode::Storage, format!("{error}. Nothing was changed."))
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! The engine: one task that owns everything that changes.
+//!
+//! It waits for the timer, a request, the end of a run's attempt or a change of the model, takes that into its memory,
+//! and then catches up: whatever memory and clock say must be written or started is written and started, in a fixed
+//! order. A step that the store refuses leaves memory as it was and is tried again later, so nothing needs a second way
+//! for failures. One could get it wrong by awaiting a run in here: then the engine would stand still as long as the run.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rouse_core::time::{Clock, Timer, Wake};
+use rouse_core::{Outcome, RunId, UnixMs};
+use rouse_store::{Store, StoreError};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::task::{self, JoinError, JoinSet};
+
+use crate::attempt::Running;
+use crate::execute::Waiting;
+use crate::finish::WaitEnded;
+use crate::handle::{Request, SchedulerHandle};
+use crate::heartbeat::Heartbeat;
+use crate::lanes::Lanes;
+use crate::slot_cache::SlotCache;
+use crate::trouble::Trouble;
+use crate::{MainSession, Pause, Runner, SchedulerConfig, SchedulerError};
+
+/// Everything that the scheduler works with, ready to be started.
+pub struct Scheduler {
+    /// Where jobs and runs are.
+    pub store: Store,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// What it waits with; must follow the same clock.
+    pub timer: Box<dyn Timer>,
+    /// What does the work.
+    pub runner: Arc<dyn Runner>,
+    /// What the heartbeat asks.
+    pub main_session: Arc<dyn MainSession>,
+    /// Whether there is a model for the main session.
+    pub model: watch::Receiver<bool>,
+    /// Told when there is something new in the outbox.
+    pub outbox: Arc<Notify>,
+    /// The settings.
+    pub config: SchedulerConfig,
+}
+
+impl Scheduler {
+    /// Takes up what an earlier life left behind, then arms the timer and begins to work.
+    ///
+    /// # Errors
+    /// When the store cannot be read or written.
+    pub async fn start(self) -> Result<SchedulerHandle, SchedulerError> {
+        let (requests, inbox) = mpsc::unbounded_channel();
+        let mut engine = Engine::new(self);
+        engine.warn_when_off();
+        engine.load_pause().await?;
+        engine.load_heartbeat().await?;
+        engine.recover().await?;
+        let problem = engine.trouble.sentence();
+        tokio::spawn(engine.work(inbox));
+        Ok(SchedulerHandle { requests, problem })
+    }
+}
+
+/// The scheduler at work.
+pub(crate) struct Engine {
+    pub(crate) store: Store,
+    pub(crate) clock: Arc<dyn Clock>,
+    timer: Box<dyn Timer>,
+    pub(crate) runner: Arc<dyn Runner>,
+    pub(crate) main_session: Arc<dyn MainSession>,
+    /// None once nobody can tell of a change any more.
+    model: Option<watch::Receiver<bool>>,
+    pub(crate) has_model: bool,
+    pub(crate) outbox: Arc<Notify>,
+    pub(crate) config: SchedulerConfig,
+    pub(crate) pause: Option<Pause>,
+    pub(crate) heartbeat: Heartbeat,
+    pub(crate) lanes: Lanes<Waiting>,
+    pub(crate) running: HashMap<RunId, Running>,
+    pub(crate) tasks: JoinSet<Outcome>,
+    pub(crate) runs_of_tasks: HashMap<task::Id, RunId>,
+    /// Runs taken out of their lanes whose end is still to be written.
+    pub(crate) wait_ended: VecDeque<WaitEnded>,
+    pub(crate) slots: SlotCache,
+    /// The earliest next slot of all jobs, as last read.
+    next_due: Option<UnixMs>,
+    /// Whether a job has changed since.
+    pub(crate) next_due_is_stale: bool,
+    /// Whether the wall clock was set and the next slots must be looked at again.
+    pub(crate) clock_was_set: bool,
+    pub(crate) trouble: Trouble,
+}
+
+/// Why the engine woke up.
+enum Cause {
+    Timer(Wake),
+    Model(bool),
+    Attempt(Result<(task::Id, Outcome), JoinError>),
+    Request(Option<Request>),
+}
+
+/// Who waits for the engine to have stopped.
+pub(crate) type Stop = oneshot::Sender<Result<(), SchedulerError>>;
+
+impl Engine {
+    fn new(parts: Scheduler) -> Self {
+        let Scheduler { store, clock, timer, runner, main_session, model, outbox, config } = parts;
+        let has_model = *model.borrow();
+        Self {
+            lanes: Lanes::new(config.max_concurrent_runs),
+            heartbeat: Heartbeat::default(),
+            has_model,
+            model: Some(model),
+            pause: None,
+            running: HashMap::new(),
+            tasks: JoinSet::new(),
+            runs_of_tasks: HashMap::new(),
+            wait_ended: VecDeque::new(),
+            slots: SlotCache::default(),
+            next_due: None,
+            next_due_is_stale: true,
+            clock_was_set: false,
+            trouble: Trouble::default(),
+            store,
+            clock,
+            timer,
+            runner,
+            main_session,
+            outbox,
+            config,
+        }
+    }
+
+    async fn work(mut self, mut inbox: mpsc::UnboundedReceiver<Request>) {
+        loop {
+            self.catch_up().await;
+            self.arm();
+            match self.next_cause(&mut inbox).await {
+                Cause::Timer(Wake::Due) => {}
+                Cause::Timer(Wake::ClockChanged) => self.clock_was_set = true,
+                Cause::Model(is_there) => self.has_model = is_there,
+                Cause::Attempt(result) => self.attempts_ended(result),
+                Cause::Request(Some(request)) => {
+                    if let Some(stop) = self.handle(request).await {
+                        self.shut_down().await;
+                        crate::requests::answer(stop, Ok(()));
+                        return;
+                    }
+                }
+                // Nobody holds a handle any more, so nobody could stop it in an orderly way.
+                Cause::Request(None) => return,
+            }
+        }
+    }
+
+    /// The timer goes first: a request that comes at a due instant finds its slots claimed.
+    async fn next_cause(&mut self, inbox: &mut mpsc::UnboundedReceiver<Request>) -> Cause {
+        let Self { timer, model, tasks, .. } = self;
+        tokio::select! {
+            biased;
+            wake = timer.wait() => Cause::Timer(wake),
+            is_there = model_changed(model) => Cause::Model(is_there),
+            cause = async {
+                // In any order, so that neither a flood of requests nor one of ends starves the other.
+                tokio::select! {
+                    request = inbox.recv() => Cause::Request(request),
+                    Some(result) = tasks.join_next_with_id() => Cause::Attempt(result),
+                }
+            } => cause,
+        }
+    }
+
+    /// Does what memory and clock ask for.
+    async fn catch_up(&mut self) {
+        let now = self.clock.monotonic();
+        self.expire(now);
+        if self.trouble.keeps_still_until(now).is_some() {
+            return;
+        }
+        match self.write_and_start().await {
+            Ok(()) => self.trouble.ends(self.clock.monotonic()),
+            Err(error) => self.trouble.begins(&error, self.clock.monotonic()),
+        }
+    }
+
+    async fn write_and_start(&mut self) -> Result<(), StoreError> {
+        self.record_ends().await?;
+        self.begin_next_attempts().await?;
+        self.tick_if_due().await?;
+        self.plan_anew_if_clock_was_set().await?;
+        self.beat_if_wanted().await?;
+        self.start_startable().await?;
+        self.next_due().await?;
+        Ok(())
+    }
+
+    async fn tick_if_due(&mut self) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        let pause_is_over = self.pause_end().is_some_and(|until| until <= now);
+        if !pause_is_over && self.next_due().await?.is_none_or(|due| due > now) {
+            return Ok(());
+        }
+        self.tick(now).await?;
+        if self.next_due().await?.is_some_and(|due| due <= now) {
+            // Cannot happen unless somebody else writes the file; it must not become a loop.
+            self.trouble.stalls(self.clock.monotonic());
+        }
+        Ok(())
+    }
+
+    /// The earliest next slot of all jobs.
+    pub(crate) async fn next_due(&mut self) -> Result<Option<UnixMs>, StoreError> {
+        if self.next_due_is_stale {
+            self.next_due = self.store.next_due_at().await?;
+            self.next_due_is_stale = false;
+        }
+        Ok(self.next_due)
+    }
+
+    /// Arms the one timer for whatever comes first.
+    fn arm(&mut self) {
+        let (now, monotonic) = (self.clock.now(), self.clock.monotonic());
+        let of_runs = self.running.values().filter_map(Running::wakes_at).min();
+        let of_runs = of_runs.map(|at| wall(now, monotonic, at));
+        let at = match self.trouble.keeps_still_until(monotonic) {
+            Some(until) => [Some(wall(now, monotonic, until)), of_runs, None, None],
+            None => [self.next_due, of_runs, self.pause_end(), self.heartbeat.next_at()],
+        };
+        self.timer.arm(at.into_iter().flatten().min());
+    }
+
+    pub(crate) fn pause_end(&self) -> Option<UnixMs> {
+        self.pause.and_then(|pause| pause.until)
+    }
+}
+
+/// The wall instant at which the monotonic clock will show `at`, unless somebody sets the wall clock; then the timer
+/// wakes and this is asked again. Rounded up, so that it is never too early.
+fn wall(now: UnixMs, monotonic: Duration, at: Duration) -> UnixMs {
+    let left = at.saturating_sub(monotonic).as_micros().div_ceil(1_000);
+    now.plus_ms(i64::try_from(left).unwrap_or(i64::MAX))
+}
+
+async fn model_changed(model: &mut Option<watch::Receiver<bool>>) -> bool {
+    if let Some(receiver) = model {
+        if receiver.changed().await.is_ok() {
+            return *receiver.borrow_and_update();
+        }
+        *model = None;
+    }
+    std::future::pending().await
+}

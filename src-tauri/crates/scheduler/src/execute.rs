@@ -1,0 +1,163 @@
+//! From the lane to the runner: starting runs, attempts and their ends.
+//!
+//! All runs that may start are moved to `running` in one transaction before the first of them begins. Each attempt is a
+//! task of its own; a panic in it ends the run as failed and nothing else.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rouse_core::job::{Job, Overlap};
+use rouse_core::{JobId, Outcome, Run, RunId, RunState, UnixMs};
+use rouse_store::StoreError;
+use tokio::task::{self, JoinError};
+
+use crate::attempt::{Running, Why, Work};
+use crate::engine::Engine;
+use crate::finish::WaitEnded;
+use crate::lanes::{LaneKey, Startable};
+
+/// A run in its lane.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    /// The row.
+    pub(crate) run: Run,
+    /// Its job as it is defined now.
+    pub(crate) job: Option<Arc<Job>>,
+}
+
+impl Engine {
+    /// Puts a queued run into its lane.
+    pub(crate) fn enqueue(&mut self, run: Run, job: Option<Arc<Job>>) {
+        let lane = run.job_id.clone().map_or(LaneKey::Main, LaneKey::Job);
+        let width = job.as_deref().map_or(1, lane_width);
+        self.lanes.enqueue(lane, width, run.id.clone(), Waiting { run, job });
+    }
+
+    /// Starts every run that its lane and the cap let start.
+    pub(crate) async fn start_startable(&mut self) -> Result<Vec<RunId>, StoreError> {
+        let mut started = Vec::new();
+        loop {
+            let startable = self.lanes.take_startable();
+            if startable.is_empty() {
+                return Ok(started);
+            }
+            let ids: Vec<RunId> = startable.iter().map(|run| run.id.clone()).collect();
+            let now = self.clock.now();
+            let moved = match self.store.start_runs(&ids, now).await {
+                Ok(moved) => moved,
+                Err(error) => {
+                    self.lanes.put_back(startable);
+                    return Err(error);
+                }
+            };
+            self.begin(startable, &moved, now);
+            started.extend(moved);
+        }
+    }
+
+    fn begin(&mut self, startable: Vec<Startable<Waiting>>, moved: &[RunId], now: UnixMs) {
+        let moved: HashSet<&RunId> = moved.iter().collect();
+        let monotonic = self.clock.monotonic();
+        for Startable { lane, id, load: Waiting { run, job }, .. } in startable {
+            if !moved.contains(&id) {
+                // It is not queued any more: its job was removed, or its cancelling was the faster.
+                self.lanes.finished(&lane);
+                continue;
+            }
+            let run = Run { state: RunState::Running, started_at: Some(now), attempt: 1, ..run };
+            tracing::info!(job_id = run.job_id.as_ref().map(JobId::as_str), run_id = %id, name = run.job_name, "a run begins");
+            let mut running = Running::new(run, lane, job, monotonic);
+            self.begin_attempt(&mut running);
+            self.running.insert(id, running);
+        }
+    }
+
+    fn begin_attempt(&mut self, running: &mut Running) {
+        let (run, cancel) = (running.run.clone(), running.cancel.clone());
+        let job = running.job.as_deref().cloned();
+        let id = run.id.clone();
+        let runner = Arc::clone(&self.runner);
+        // The call is inside the task, so that a runner that panics before its first await is caught as well.
+        let attempt = self.tasks.spawn(async move { runner.run(run, job, cancel).await });
+        self.runs_of_tasks.insert(attempt.id(), id);
+        running.work = Work::Attempt(attempt);
+    }
+
+    /// Begins the attempts whose backoff is over.
+    pub(crate) async fn begin_next_attempts(&mut self) -> Result<(), StoreError> {
+        let now = self.clock.monotonic();
+        let waits = |running: &Running| matches!(running.work, Work::Backoff { until } if until <= now);
+        let ids: Vec<RunId> =
+            self.running.iter().filter(|(_, r)| waits(r)).map(|(id, _)| id.clone()).collect();
+        for id in ids {
+            let Some(mut running) = self.running.remove(&id) else { continue };
+            let attempt = running.run.attempt + 1;
+            let written = self.store.set_attempt(&id, attempt, self.clock.now()).await;
+            if written.is_ok() {
+                running.run.attempt = attempt;
+                self.begin_attempt(&mut running);
+            }
+            self.running.insert(id, running);
+            written?;
+        }
+        Ok(())
+    }
+
+    /// Takes the ends of attempts into memory: the one that woke the engine and those that came with it.
+    pub(crate) fn attempts_ended(&mut self, first: Result<(task::Id, Outcome), JoinError>) {
+        self.attempt_ended(first);
+        while let Some(result) = self.tasks.try_join_next_with_id() {
+            self.attempt_ended(result);
+        }
+    }
+
+    pub(crate) fn attempt_ended(&mut self, result: Result<(task::Id, Outcome), JoinError>) {
+        let task = match &result {
+            Ok((task, _)) => *task,
+            Err(error) => error.id(),
+        };
+        // An attempt that was given up is nobody's any more; its run is over.
+        let Some(id) = self.runs_of_tasks.remove(&task) else { return };
+        let Some(running) = self.running.get_mut(&id) else { return };
+        let outcome = result.map_or_else(|error| crashed(&id, &error), |(_, outcome)| outcome);
+        running.attempt_ended(outcome, self.clock.monotonic());
+    }
+
+    /// Enforces time limits and graces.
+    pub(crate) fn expire(&mut self, now: Duration) {
+        for running in self.running.values_mut() {
+            if let Some(attempt) = running.expire(now) {
+                self.runs_of_tasks.remove(&attempt.id());
+                let run_id = running.run.id.as_str();
+                tracing::warn!(run_id, name = running.run.job_name, "a run did not end in time and was given up");
+            }
+        }
+    }
+
+    /// Ends all runs of a job, those that wait and those at work.
+    pub(crate) fn end_runs_of(&mut self, job_id: &JobId, reason: &str) {
+        for id in self.lanes.remove_lane(&LaneKey::Job(job_id.clone())) {
+            let outcome = Outcome { reason: Some(reason.to_owned()), ..Outcome::of(RunState::Cancelled) };
+            self.wait_ended.push_back(WaitEnded { id, outcome });
+        }
+        let now = self.clock.monotonic();
+        let of_job = |running: &&mut Running| running.run.job_id.as_ref() == Some(job_id);
+        for running in self.running.values_mut().filter(of_job) {
+            running.end(Why::Cancelled(reason.to_owned()), now);
+        }
+    }
+}
+
+/// How many runs of a job may be at work at once.
+pub(crate) fn lane_width(job: &Job) -> usize {
+    match job.policies.overlap {
+        Overlap::Parallel => job.policies.max_concurrent.unwrap_or(2) as usize,
+        Overlap::Skip | Overlap::Queue | Overlap::CancelOther => 1,
+    }
+}
+
+fn crashed(id: &RunId, error: &JoinError) -> Outcome {
+    tracing::error!(run_id = %id, %error, "a run crashed");
+    Outcome::failed("It stopped because of a fault in Rouse. The log has the details.")
+}

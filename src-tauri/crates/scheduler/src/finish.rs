@@ -1,0 +1,165 @@
+//! From an outcome to the record: what is committed with it, what it does to its job, who is woken.
+//!
+//! A place in a lane is given back only when the outcome is in the store, so that a job's next run never begins before
+//! its last one is on record. What the store does not take stays in memory and is tried again.
+
+use std::sync::Arc;
+
+use rouse_core::decide::{JobFate, announce, fate_of_job};
+use rouse_core::job::{Job, NotifyWhen, Payload, WakeMode};
+use rouse_core::{DeliveryId, JobId, Outcome, Run, RunId, RunState, RunTrigger, UnixMs};
+use rouse_store::{Finish, StoreError};
+use serde_json::Value;
+
+use crate::attempt::Work;
+use crate::engine::Engine;
+use crate::lanes::LaneKey;
+
+/// A run that left its lane without having started.
+#[derive(Debug)]
+pub(crate) struct WaitEnded {
+    /// The run.
+    pub(crate) id: RunId,
+    /// How it ended.
+    pub(crate) outcome: Outcome,
+}
+
+impl Engine {
+    /// Records every run that is over.
+    pub(crate) async fn record_ends(&mut self) -> Result<(), StoreError> {
+        while let Some(WaitEnded { id, outcome }) = self.wait_ended.front() {
+            let finish = quiet_finish(id.clone(), outcome.clone(), self.clock.now());
+            self.store.finish_run(&finish).await?;
+            self.wait_ended.pop_front();
+        }
+        let is_over = |work: &Work| matches!(work, Work::Over(_));
+        let over = self.running.iter().filter(|(_, running)| is_over(&running.work));
+        for id in over.map(|(id, _)| id.clone()).collect::<Vec<_>>() {
+            self.record_end(&id).await?;
+        }
+        Ok(())
+    }
+
+    async fn record_end(&mut self, id: &RunId) -> Result<(), StoreError> {
+        let Some(running) = self.running.get(id) else { return Ok(()) };
+        let (run, Work::Over(outcome)) = (&running.run, &running.work) else { return Ok(()) };
+        let job = self.job_of(run).await?;
+        let previous = self.previous_result(job.as_ref()).await?;
+        let fate = job.as_ref().map_or(JobFate::Stays, |job| fate_of_job(job, run.trigger, outcome.state));
+        let now = self.clock.now();
+        let key = DeliveryId::generate(now);
+        let said = announce(job.as_ref(), run, outcome, &fate, previous.as_ref(), key);
+        let finish = Finish {
+            deliveries: said.deliveries,
+            system_event: said.system_event,
+            delete_job: fate == JobFate::IsDeleted,
+            ..quiet_finish(id.clone(), outcome.clone(), now)
+        };
+        self.store.finish_run(&finish).await?;
+        log_end(run, outcome);
+        let wakes = wakes_main(job.as_ref(), outcome);
+        self.release(id);
+        if !finish.deliveries.is_empty() {
+            self.outbox.notify_one();
+        }
+        if wakes {
+            self.heartbeat.request(&format!("cron:{}", finish.run_id));
+        }
+        match job {
+            Some(job) => self.settle_job(&job, &fate).await,
+            None => Ok(()),
+        }
+    }
+
+    /// The job of a run as it is defined now; none when it is gone, or when this version cannot read it.
+    pub(crate) async fn job_of(&self, run: &Run) -> Result<Option<Job>, StoreError> {
+        let Some(id) = &run.job_id else { return Ok(None) };
+        match self.store.job(id).await {
+            Err(error @ StoreError::Unreadable { .. }) => {
+                // Its runs must come to an end all the same.
+                tracing::error!(%error, run_id = %run.id, "the job of a run cannot be read");
+                Ok(None)
+            }
+            job => job,
+        }
+    }
+
+    async fn previous_result(&self, job: Option<&Job>) -> Result<Option<Value>, StoreError> {
+        match job {
+            Some(Job { id, payload: Payload::ToolCall(call), .. })
+                if call.notify_when == NotifyWhen::Changed =>
+            {
+                self.store.last_result(id).await
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Gives the place of a recorded run back.
+    fn release(&mut self, id: &RunId) {
+        if let Some(running) = self.running.remove(id) {
+            self.lanes.finished(&running.lane);
+            if running.run.trigger == RunTrigger::Heartbeat {
+                self.heartbeat.beat_ended();
+            }
+        }
+    }
+
+    async fn settle_job(&mut self, job: &Job, fate: &JobFate) -> Result<(), StoreError> {
+        match fate {
+            JobFate::Stays => {}
+            JobFate::IsDeleted => {
+                self.next_due_is_stale = true;
+                self.slots.forget(&job.id);
+                self.end_runs_of(&job.id, "The job is done");
+            }
+            JobFate::IsPaused(reason) => {
+                tracing::warn!(job_id = %job.id, name = job.name, reason, "a job was switched off");
+                self.next_due_is_stale = true;
+                self.skip_waiting(Some(&job.id), reason);
+                self.store.record_pause(&job.id, reason, self.clock.now()).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes runs that slots asked for out of their lanes, as skipped: those of one job, or all.
+    pub(crate) fn skip_waiting(&mut self, job: Option<&JobId>, reason: &str) {
+        let goes = |run: &Run| {
+            matches!(run.trigger, RunTrigger::Schedule | RunTrigger::CatchUp)
+                && job.is_none_or(|job| run.job_id.as_ref() == Some(job))
+        };
+        for id in self.lanes.remove_where(|waiting| goes(&waiting.run)) {
+            self.wait_ended.push_back(WaitEnded { id, outcome: Outcome::skipped(reason) });
+        }
+    }
+
+    /// What came with the waiting runs of a job that was changed follows the change.
+    pub(crate) fn refresh_waiting(&mut self, job: &Job) {
+        let lane = LaneKey::Job(job.id.clone());
+        let fresh = Arc::new(job.clone());
+        for (_, load) in self.lanes.loads_of(&lane) {
+            load.job = Some(Arc::clone(&fresh));
+        }
+        self.lanes.set_width(&lane, crate::execute::lane_width(job));
+    }
+}
+
+/// The end of a run that nobody is told about.
+pub(crate) fn quiet_finish(run_id: RunId, outcome: Outcome, now: UnixMs) -> Finish {
+    Finish { run_id, outcome, deliveries: Vec::new(), system_event: None, delete_job: false, now }
+}
+
+/// A reminder that was queued for the main session and asked for a turn at once.
+fn wakes_main(job: Option<&Job>, outcome: &Outcome) -> bool {
+    let asks = |job: &Job| {
+        job.wake_mode == WakeMode::Now && matches!(job.payload, Payload::SystemEvent { .. })
+    };
+    outcome.state == RunState::Succeeded && job.is_some_and(asks)
+}
+
+fn log_end(run: &Run, outcome: &Outcome) {
+    let job_id = run.job_id.as_ref().map(JobId::as_str);
+    let (run_id, name) = (run.id.as_str(), run.job_name.as_str());
+    tracing::info!(job_id, run_id, name, state = outcome.state.name(), attempt = run.attempt, "a run ended");
+}

@@ -1,0 +1,183 @@
+//! The handle: what other rooms ask of the scheduler.
+//!
+//! Each method is one message to the engine and its answer. Requests are answered in the order in which they came, each
+//! after the slots that were due when it was looked at. A handle keeps nothing alive: when the engine has stopped,
+//! every method says so.
+
+use rouse_core::{Job, JobId, RunId, UnixMs};
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::trouble::Sentence;
+use crate::{SchedulerConfig, SchedulerError, Status, TickReport};
+
+/// Where an answer goes.
+pub(crate) type Reply<T> = oneshot::Sender<Result<T, SchedulerError>>;
+
+/// What can be asked of the engine.
+#[derive(Debug)]
+pub(crate) enum Request {
+    Add(Box<Job>, Reply<Job>),
+    Update(JobId, Value, Option<i64>, Reply<Job>),
+    Remove(JobId, Reply<Option<Job>>),
+    RunNow(JobId, RunMode, Reply<Option<RunId>>),
+    Retry(RunId, Reply<RunId>),
+    Cancel(RunId, String, Reply<bool>),
+    Pause(Option<UnixMs>, Reply<()>),
+    Resume(Reply<()>),
+    Status(Reply<Status>),
+    Heartbeat(String, Reply<()>),
+    SetConfig(Box<SchedulerConfig>, Reply<()>),
+    ClockChanged(Reply<()>),
+    Tick(UnixMs, Reply<TickReport>),
+    Shutdown(Reply<()>),
+}
+
+/// Which runs by hand are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunMode {
+    /// Only when its slot has come.
+    Due,
+    /// In any case.
+    Force,
+}
+
+/// A way to ask the scheduler. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct SchedulerHandle {
+    pub(crate) requests: mpsc::UnboundedSender<Request>,
+    pub(crate) problem: Sentence,
+}
+
+impl SchedulerHandle {
+    /// Saves a new job with its next slot, which is strictly in the future.
+    ///
+    /// # Errors
+    /// An instant in the past, an id that is taken, or the store's refusal.
+    pub async fn add_job(&self, job: Job) -> Result<Job, SchedulerError> {
+        self.ask(|reply| Request::Add(Box::new(job), reply)).await
+    }
+
+    /// Lays `patch` over a job. The next slot moves only if the schedule changes or the job is switched on, and never
+    /// into the past.
+    ///
+    /// # Errors
+    /// A job that would not be one any more, a stale revision, no such job, or the store's refusal.
+    pub async fn update_job(
+        &self,
+        id: &JobId,
+        patch: Value,
+        expected_revision: Option<i64>,
+    ) -> Result<Job, SchedulerError> {
+        self.ask(|reply| Request::Update(id.clone(), patch, expected_revision, reply)).await
+    }
+
+    /// Removes a job and ends what it is doing; answers it, or none when there was none.
+    ///
+    /// # Errors
+    /// The store's refusal.
+    pub async fn remove_job(&self, id: &JobId) -> Result<Option<Job>, SchedulerError> {
+        self.ask(|reply| Request::Remove(id.clone(), reply)).await
+    }
+
+    /// Runs a job by hand, on its lane; its schedule does not move. None when `Due` is asked and it is not.
+    ///
+    /// # Errors
+    /// No such job, or the store's refusal.
+    pub async fn run_now(&self, id: &JobId, mode: RunMode) -> Result<Option<RunId>, SchedulerError> {
+        self.ask(|reply| Request::RunNow(id.clone(), mode, reply)).await
+    }
+
+    /// Runs the job of a run that is over again, as it is defined now.
+    ///
+    /// # Errors
+    /// No such run, one that is not over, one whose job is gone, or the store's refusal.
+    pub async fn retry(&self, id: &RunId) -> Result<RunId, SchedulerError> {
+        self.ask(|reply| Request::Retry(id.clone(), reply)).await
+    }
+
+    /// Ends a run: at once when it waits, within two seconds when it is at work. False when there is nothing to end.
+    ///
+    /// # Errors
+    /// The store's refusal.
+    pub async fn cancel(&self, id: &RunId, reason: &str) -> Result<bool, SchedulerError> {
+        self.ask(|reply| Request::Cancel(id.clone(), reason.to_owned(), reply)).await
+    }
+
+    /// Pauses everything, until then or until `resume`. What waits is skipped; what is at work goes on.
+    ///
+    /// # Errors
+    /// The store's refusal.
+    pub async fn pause(&self, until: Option<UnixMs>) -> Result<(), SchedulerError> {
+        self.ask(|reply| Request::Pause(until, reply)).await
+    }
+
+    /// Ends the pause.
+    ///
+    /// # Errors
+    /// The store's refusal.
+    pub async fn resume(&self) -> Result<(), SchedulerError> {
+        self.ask(Request::Resume).await
+    }
+
+    /// How things stand.
+    ///
+    /// # Errors
+    /// The store's refusal.
+    pub async fn status(&self) -> Result<Status, SchedulerError> {
+        self.ask(Request::Status).await
+    }
+
+    /// Asks for a turn of the main session. Several requests become one turn; without a model it waits for one.
+    pub async fn request_heartbeat(&self, reason: &str) {
+        let asked = self.ask(|reply| Request::Heartbeat(reason.to_owned(), reply)).await;
+        if let Err(error) = asked {
+            tracing::debug!(%error, "nobody is left to take a request for a heartbeat");
+        }
+    }
+
+    /// Changes the settings.
+    ///
+    /// # Errors
+    /// The store's refusal.
+    pub async fn set_config(&self, config: SchedulerConfig) -> Result<(), SchedulerError> {
+        self.ask(|reply| Request::SetConfig(Box::new(config), reply)).await
+    }
+
+    /// Tells that the wall clock was set or the machine woke up, where the system says so by other ways than the timer.
+    ///
+    /// # Errors
+    /// Only when the scheduler has stopped.
+    pub async fn clock_changed(&self) -> Result<(), SchedulerError> {
+        self.ask(Request::ClockChanged).await
+    }
+
+    /// Claims every slot that is due at `now` and starts what may start. The timer does this by itself.
+    ///
+    /// # Errors
+    /// The store's refusal.
+    pub async fn tick(&self, now: UnixMs) -> Result<TickReport, SchedulerError> {
+        self.ask(|reply| Request::Tick(now, reply)).await
+    }
+
+    /// Stops claiming, asks the runs at work to end, and waits at most two seconds. What is still at work then is found
+    /// as interrupted by the next start.
+    pub async fn shutdown(&self) {
+        let asked = self.ask(Request::Shutdown).await;
+        if let Err(error) = asked {
+            tracing::debug!(%error, "the scheduler had stopped already");
+        }
+    }
+
+    /// What keeps runs from being recorded, as a sentence; none when all is well.
+    #[must_use]
+    pub fn problem(&self) -> Option<String> {
+        self.problem.get()
+    }
+
+    async fn ask<T>(&self, request: impl FnOnce(Reply<T>) -> Request) -> Result<T, SchedulerError> {
+        let (reply, answer) = oneshot::channel();
+        self.requests.send(request(reply)).map_err(|_| SchedulerError::Stopped)?;
+        answer.await.unwrap_or(Err(SchedulerError::Stopped))
+    }
+}

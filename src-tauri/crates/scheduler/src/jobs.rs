@@ -1,0 +1,96 @@
+//! Adding, changing and removing jobs.
+//!
+//! Owns the rule that neither enabling nor editing fires anything: a next slot is planned strictly after now, and only
+//! when the schedule changes or the job is switched on. Everything else leaves the grid and the next slot alone. One
+//! could get it wrong by planning anew on every edit, which pushes an interval job away as long as somebody types.
+
+use rouse_core::job::{Job, JobError, Schedule, ScheduleSpec, patch_job};
+use rouse_core::json_fields::FieldError;
+use rouse_core::slots::Slots;
+use rouse_core::{JobId, UnixMs};
+use rouse_store::StoreError;
+use serde_json::Value;
+
+use crate::SchedulerError;
+use crate::engine::Engine;
+
+impl Engine {
+    pub(crate) async fn add_job(&mut self, mut job: Job) -> Result<Job, SchedulerError> {
+        let now = self.clock.now();
+        // A job that was removed by mistake comes back with its history, and a one-shot that has fired stays as it is.
+        let has_fired = fired_at(&job.schedule).is_some_and(|at| job.state.last_run_at >= Some(at));
+        job.state.next_run_at = if has_fired { None } else { first_slot(&job, now)? };
+        let job = self.store.insert_job(&job, now).await?;
+        self.next_due_is_stale = true;
+        Ok(job)
+    }
+
+    pub(crate) async fn update_job(
+        &mut self,
+        id: &JobId,
+        patch: Value,
+        expected_revision: Option<i64>,
+    ) -> Result<Job, SchedulerError> {
+        let now = self.clock.now();
+        let old = self.found(id).await?;
+        let mut job = patch_job(&old, patch, now, self.clock.zone())?;
+        job.state.next_run_at = next_slot_after_edit(&old, &job, now)?;
+        let job = self.store.update_job(&job, expected_revision, now).await?;
+        self.next_due_is_stale = true;
+        self.refresh_waiting(&job);
+        if old.enabled && !job.enabled {
+            self.skip_waiting(Some(id), "The job was switched off");
+        }
+        Ok(job)
+    }
+
+    pub(crate) async fn remove_job(&mut self, id: &JobId) -> Result<Option<Job>, SchedulerError> {
+        let removed = self.store.remove_job(id, self.clock.now()).await?;
+        if removed.is_some() {
+            self.next_due_is_stale = true;
+            self.slots.forget(id);
+            self.end_runs_of(id, "The job was removed");
+        }
+        Ok(removed)
+    }
+
+    pub(crate) async fn found(&self, id: &JobId) -> Result<Job, SchedulerError> {
+        let job = self.store.job(id).await?;
+        Ok(job.ok_or_else(|| StoreError::NotFound { what: "job", id: id.to_string() })?)
+    }
+}
+
+fn next_slot_after_edit(old: &Job, job: &Job, now: UnixMs) -> Result<Option<UnixMs>, JobError> {
+    if job.enabled && old.enabled && fires_alike(&old.schedule, &job.schedule) {
+        return Ok(old.state.next_run_at);
+    }
+    first_slot(job, now)
+}
+
+fn fires_alike(a: &Schedule, b: &Schedule) -> bool {
+    a.spec == b.spec && a.jitter_ms == b.jitter_ms
+}
+
+/// The first slot of a job that is new, has a new schedule or was switched on.
+fn first_slot(job: &Job, now: UnixMs) -> Result<Option<UnixMs>, JobError> {
+    let slots = Slots::compile(&job.schedule, &job.id).map_err(|reason| refusal("schedule", reason))?;
+    if !job.enabled {
+        return Ok(None);
+    }
+    if fired_at(&job.schedule).is_some_and(|at| at <= now) {
+        return Err(refusal("schedule.atMs", "must be in the future".to_owned()));
+    }
+    Ok(slots.next_after(now))
+}
+
+/// The instant of a one-shot.
+const fn fired_at(schedule: &Schedule) -> Option<UnixMs> {
+    match schedule.spec {
+        ScheduleSpec::At { at, .. } => Some(at),
+        ScheduleSpec::Every { .. } | ScheduleSpec::Cron { .. } | ScheduleSpec::Manual => None,
+    }
+}
+
+fn refusal(path: &str, message: String) -> JobError {
+    JobError(vec![FieldError { path: path.to_owned(), message }])
+}

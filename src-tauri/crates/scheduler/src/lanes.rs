@@ -1,0 +1,381 @@
+//! Lanes: who runs next.
+//!
+//! Owns the order of waiting runs: first come, first served within a lane, and between lanes by who has waited longest,
+//! under one cap for all. A lane is as wide as the runs it may have at work at once: one, unless its job's overlap is
+//! `parallel`. It refuses to know the store or what a run does, and holds no lock while anything works, so no run can
+//! wait for a place that it holds itself. One could get it wrong by scanning all lanes for one that may start: with ten
+//! thousand waiting runs each end of a run would cost as much as all of them.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use rouse_core::{JobId, RunId};
+
+/// Names a lane.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum LaneKey {
+    /// The main session's turns.
+    Main,
+    /// One job's runs.
+    Job(JobId),
+}
+
+/// All lanes and the one cap. `T` is what comes with a waiting run.
+#[derive(Debug)]
+pub struct Lanes<T> {
+    cap: usize,
+    at_work: usize,
+    waiting: usize,
+    next_seq: u64,
+    lanes: HashMap<LaneKey, Lane<T>>,
+    /// The lanes that could start a run if the cap allowed it, by the arrival of their first waiting run.
+    ready: BTreeMap<u64, LaneKey>,
+}
+
+#[derive(Debug)]
+struct Lane<T> {
+    width: usize,
+    at_work: usize,
+    waiting: VecDeque<Waiting<T>>,
+}
+
+#[derive(Debug)]
+struct Waiting<T> {
+    seq: u64,
+    id: RunId,
+    load: T,
+}
+
+/// A run that may start; its place in the lane and under the cap is taken.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Startable<T> {
+    /// Its lane, which `finished` wants back.
+    pub lane: LaneKey,
+    /// The run.
+    pub id: RunId,
+    /// What came with it.
+    pub load: T,
+    seq: u64,
+}
+
+impl<T> Lanes<T> {
+    /// No lanes yet; at most `cap` runs at work, at least one.
+    #[must_use]
+    pub fn new(cap: usize) -> Self {
+        let cap = cap.max(1);
+        Self { cap, at_work: 0, waiting: 0, next_seq: 0, lanes: HashMap::new(), ready: BTreeMap::new() }
+    }
+
+    /// Puts a run at the end of its lane, which from now on is `width` wide.
+    pub fn enqueue(&mut self, key: LaneKey, width: usize, id: RunId, load: T) {
+        let seq = self.next_seq;
+        self.next_seq += 1;
+        self.waiting += 1;
+        self.change(key, |lane| {
+            lane.width = width.max(1);
+            lane.waiting.push_back(Waiting { seq, id, load });
+        });
+    }
+
+    /// Takes out every run that may start now, the longest waiting first.
+    pub fn take_startable(&mut self) -> Vec<Startable<T>> {
+        let mut startable = Vec::new();
+        while self.at_work < self.cap
+            && let Some((_, key)) = self.ready.pop_first()
+        {
+            let first = self.change(key.clone(), |lane| {
+                lane.at_work += 1;
+                lane.waiting.pop_front()
+            });
+            let first = first.expect("BUG: a ready lane has no waiting run");
+            self.at_work += 1;
+            self.waiting -= 1;
+            startable.push(Startable { lane: key, id: first.id, load: first.load, seq: first.seq });
+        }
+        startable
+    }
+
+    /// Gives runs back that could not be started; they wait where they waited before.
+    pub fn put_back(&mut self, startable: Vec<Startable<T>>) {
+        for Startable { lane, id, load, seq } in startable.into_iter().rev() {
+            self.at_work -= 1;
+            self.waiting += 1;
+            self.change(lane, |lane| {
+                lane.at_work -= 1;
+                lane.waiting.push_front(Waiting { seq, id, load });
+            });
+        }
+    }
+
+    /// Frees the place of a run that was startable.
+    pub fn finished(&mut self, key: &LaneKey) {
+        self.at_work -= 1;
+        self.change(key.clone(), |lane| lane.at_work -= 1);
+    }
+
+    /// Takes a waiting run out of its lane.
+    pub fn remove(&mut self, id: &RunId) -> Option<T> {
+        let key = self.lanes.iter().find(|(_, lane)| lane.waiting.iter().any(|run| run.id == *id));
+        let key = key.map(|(key, _)| key.clone())?;
+        self.take_out(key, |run| run.id == *id).pop().map(|run| run.load)
+    }
+
+    /// Takes the waiting runs out of a lane.
+    pub fn remove_lane(&mut self, key: &LaneKey) -> Vec<RunId> {
+        self.take_out(key.clone(), |_| true).into_iter().map(|run| run.id).collect()
+    }
+
+    /// Takes out the waiting runs that `goes` names, in all lanes.
+    pub fn remove_where(&mut self, goes: impl Fn(&T) -> bool) -> Vec<RunId> {
+        let keys: Vec<LaneKey> = self.lanes.keys().cloned().collect();
+        let out = keys.into_iter().flat_map(|key| self.take_out(key, |run| goes(&run.load)));
+        let mut out: Vec<_> = out.collect();
+        out.sort_by_key(|run| run.seq);
+        out.into_iter().map(|run| run.id).collect()
+    }
+
+    /// The waiting runs, lane by lane.
+    pub fn waiting(&self) -> impl Iterator<Item = (&RunId, &T)> {
+        self.lanes.values().flat_map(|lane| &lane.waiting).map(|run| (&run.id, &run.load))
+    }
+
+    /// What came with the waiting runs of one lane.
+    pub fn loads_of(&mut self, key: &LaneKey) -> impl Iterator<Item = (&RunId, &mut T)> {
+        let lane = self.lanes.get_mut(key).into_iter();
+        lane.flat_map(|lane| &mut lane.waiting).map(|run| (&run.id, &mut run.load))
+    }
+
+    /// Changes the width of a lane that is in use.
+    pub fn set_width(&mut self, key: &LaneKey, width: usize) {
+        if self.lanes.contains_key(key) {
+            self.change(key.clone(), |lane| lane.width = width.max(1));
+        }
+    }
+
+    /// Changes the cap; runs at work beyond it go on.
+    pub fn set_cap(&mut self, cap: usize) {
+        self.cap = cap.max(1);
+    }
+
+    /// How many runs are at work.
+    #[must_use]
+    pub const fn at_work(&self) -> usize {
+        self.at_work
+    }
+
+    /// How many runs wait.
+    #[must_use]
+    pub const fn waiting_count(&self) -> usize {
+        self.waiting
+    }
+
+    fn take_out(&mut self, key: LaneKey, goes: impl Fn(&Waiting<T>) -> bool) -> Vec<Waiting<T>> {
+        if !self.lanes.contains_key(&key) {
+            return Vec::new();
+        }
+        let out = self.change(key, |lane| {
+            let (out, rest): (VecDeque<_>, VecDeque<_>) =
+                std::mem::take(&mut lane.waiting).into_iter().partition(|run| goes(run));
+            lane.waiting = rest;
+            Vec::from(out)
+        });
+        self.waiting -= out.len();
+        out
+    }
+
+    /// The one way to change a lane: `ready` follows, and a lane without anything is forgotten.
+    fn change<R>(&mut self, key: LaneKey, change: impl FnOnce(&mut Lane<T>) -> R) -> R {
+        let lane = self.lanes.entry(key.clone()).or_insert_with(Lane::new);
+        if let Some(head) = lane.waiting.front() {
+            self.ready.remove(&head.seq);
+        }
+        let result = change(lane);
+        match lane.waiting.front() {
+            Some(head) if lane.at_work < lane.width => {
+                self.ready.insert(head.seq, key);
+            }
+            None if lane.at_work == 0 => {
+                self.lanes.remove(&key);
+            }
+            _ => {}
+        }
+        result
+    }
+}
+
+impl<T> Lane<T> {
+    const fn new() -> Self {
+        Self { width: 1, at_work: 0, waiting: VecDeque::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(name: &str) -> LaneKey {
+        LaneKey::Job(JobId::new(name))
+    }
+
+    fn lanes(cap: usize, arrivals: &[(&str, &str)]) -> Lanes<()> {
+        let mut lanes = Lanes::new(cap);
+        for (lane, run) in arrivals {
+            lanes.enqueue(job(lane), 1, RunId::new(*run), ());
+        }
+        lanes
+    }
+
+    fn take(lanes: &mut Lanes<()>) -> Vec<String> {
+        lanes.take_startable().into_iter().map(|run| run.id.to_string()).collect()
+    }
+
+    #[test]
+    fn one_run_of_a_lane_at_a_time_in_order() {
+        let mut lanes = lanes(9, &[("a", "a1"), ("a", "a2"), ("b", "b1"), ("a", "a3")]);
+        assert_eq!(take(&mut lanes), ["a1", "b1"]);
+        assert_eq!(take(&mut lanes), [""; 0]);
+        lanes.finished(&job("a"));
+        assert_eq!(take(&mut lanes), ["a2"]);
+        lanes.finished(&job("b"));
+        assert_eq!(take(&mut lanes), [""; 0]);
+        lanes.finished(&job("a"));
+        assert_eq!(take(&mut lanes), ["a3"]);
+        assert_eq!((lanes.at_work(), lanes.waiting_count()), (1, 0));
+    }
+
+    #[test]
+    fn the_cap_holds_for_all_lanes_and_serves_the_longest_waiting() {
+        let mut lanes = lanes(2, &[("a", "a1"), ("b", "b1"), ("c", "c1"), ("a", "a2"), ("d", "d1")]);
+        assert_eq!(take(&mut lanes), ["a1", "b1"]);
+        lanes.finished(&job("a"));
+        assert_eq!(take(&mut lanes), ["c1"]);
+        lanes.finished(&job("b"));
+        lanes.finished(&job("c"));
+        assert_eq!(take(&mut lanes), ["a2", "d1"]);
+    }
+
+    #[test]
+    fn a_wide_lane_runs_several_at_once() {
+        let mut lanes = Lanes::new(9);
+        for run in ["1", "2", "3", "4"] {
+            lanes.enqueue(job("p"), 3, RunId::new(run), ());
+        }
+        assert_eq!(take(&mut lanes), ["1", "2", "3"]);
+        lanes.finished(&job("p"));
+        assert_eq!(take(&mut lanes), ["4"]);
+        lanes.enqueue(job("p"), 3, RunId::new("5"), ());
+        lanes.enqueue(job("p"), 3, RunId::new("6"), ());
+        lanes.set_width(&job("p"), 4);
+        assert_eq!(take(&mut lanes), ["5"]);
+    }
+
+    #[test]
+    fn the_main_lane_is_one_of_them() {
+        let mut lanes = lanes(9, &[("a", "a1")]);
+        lanes.enqueue(LaneKey::Main, 1, RunId::new("beat 1"), ());
+        lanes.enqueue(LaneKey::Main, 1, RunId::new("beat 2"), ());
+        assert_eq!(take(&mut lanes), ["a1", "beat 1"]);
+    }
+
+    #[test]
+    fn what_could_not_start_waits_where_it_was() {
+        let mut lanes = lanes(2, &[("a", "a1"), ("b", "b1"), ("a", "a2")]);
+        let startable = lanes.take_startable();
+        lanes.put_back(startable);
+        assert_eq!((lanes.at_work(), lanes.waiting_count()), (0, 3));
+        assert_eq!(take(&mut lanes), ["a1", "b1"]);
+        lanes.finished(&job("a"));
+        assert_eq!(take(&mut lanes), ["a2"]);
+    }
+
+    #[test]
+    fn a_removed_run_never_starts_and_lets_the_next_one_by() {
+        let mut lanes = lanes(9, &[("a", "a1"), ("a", "a2"), ("a", "a3"), ("b", "b1")]);
+        assert_eq!(lanes.remove(&RunId::new("a1")), Some(()));
+        assert_eq!(lanes.remove(&RunId::new("a1")), None);
+        assert_eq!(take(&mut lanes), ["a2", "b1"]);
+        assert_eq!(lanes.remove_lane(&job("a")), [RunId::new("a3")]);
+        lanes.finished(&job("a"));
+        assert_eq!(take(&mut lanes), [""; 0]);
+        assert_eq!((lanes.at_work(), lanes.waiting_count()), (1, 0));
+    }
+
+    #[test]
+    fn runs_are_taken_out_of_all_lanes_in_order() {
+        let mut lanes = Lanes::new(1);
+        for (lane, run, load) in [("a", "a1", 1), ("b", "b1", 2), ("a", "a2", 2), ("c", "c1", 1)] {
+            lanes.enqueue(job(lane), 1, RunId::new(run), load);
+        }
+        let out: Vec<_> = lanes.remove_where(|load| *load == 2).iter().map(ToString::to_string).collect();
+        assert_eq!(out, ["b1", "a2"]);
+        let left: Vec<_> = lanes.take_startable().into_iter().map(|run| run.id.to_string()).collect();
+        assert_eq!((left, lanes.waiting_count()), (vec!["a1".to_owned()], 1));
+    }
+
+    #[test]
+    fn a_smaller_cap_starts_nothing_new_until_it_fits() {
+        let mut lanes = lanes(3, &[("a", "a1"), ("b", "b1"), ("c", "c1"), ("d", "d1")]);
+        assert_eq!(take(&mut lanes).len(), 3);
+        lanes.set_cap(0);
+        lanes.finished(&job("a"));
+        lanes.finished(&job("b"));
+        assert_eq!(take(&mut lanes), [""; 0]);
+        lanes.finished(&job("c"));
+        assert_eq!(take(&mut lanes), ["d1"], "a cap of nothing would never start anything");
+    }
+
+    #[test]
+    fn an_idle_lane_is_forgotten() {
+        let mut lanes = lanes(9, &[("a", "a1")]);
+        take(&mut lanes);
+        lanes.finished(&job("a"));
+        assert!(lanes.lanes.is_empty() && lanes.ready.is_empty());
+    }
+
+    #[test]
+    fn whatever_happens_everything_starts_once() {
+        // A long walk with a fixed seed: arrivals, ends, give-backs and removals in any order.
+        let mut seed = 7_u64;
+        let mut dice = |sides: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % sides
+        };
+        let mut lanes = Lanes::new(3);
+        let (mut arrived, mut ended, mut removed) = (0_u64, 0_u64, 0_u64);
+        let mut going: Vec<LaneKey> = Vec::new();
+        for _ in 0..20_000 {
+            match dice(6) {
+                0 | 1 => {
+                    let lane = dice(5);
+                    let id = RunId::new(arrived.to_string());
+                    lanes.enqueue(job(&lane.to_string()), 1 + usize::from(lane == 0), id, ());
+                    arrived += 1;
+                }
+                2 | 3 if !going.is_empty() => {
+                    let index = usize::try_from(dice(going.len() as u64)).expect("small");
+                    lanes.finished(&going.swap_remove(index));
+                    ended += 1;
+                }
+                4 => {
+                    let taken = lanes.take_startable();
+                    lanes.put_back(taken);
+                }
+                5 => removed += u64::from(lanes.remove(&RunId::new(dice(arrived + 1).to_string())).is_some()),
+                _ => {}
+            }
+            going.extend(lanes.take_startable().into_iter().map(|run| run.lane));
+            assert!(going.len() <= 3);
+            assert_eq!((lanes.at_work(), lanes.at_work() < 3), (going.len(), going.len() < 3));
+            for lane in 0..5 {
+                let at_once = going.iter().filter(|key| **key == job(&lane.to_string())).count();
+                assert!(at_once <= 1 + usize::from(lane == 0));
+            }
+        }
+        while let Some(key) = going.pop() {
+            lanes.finished(&key);
+            ended += 1;
+            going.extend(lanes.take_startable().into_iter().map(|run| run.lane));
+        }
+        assert_eq!(ended + removed, arrived);
+        assert!(lanes.lanes.is_empty() && lanes.ready.is_empty());
+    }
+}

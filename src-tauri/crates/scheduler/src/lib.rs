@@ -1,0 +1,41 @@
+//! The timer, `tick(now)`, claims, lanes, misfires, retries, heartbeat and recovery of Rouse.
+//!
+//! Owns the way of a run from its due instant to its recorded outcome: timer → `tick(now)` → claim (one transaction) →
+//! lane → [`Runner`] → outcome (one transaction) → outbox. Scheduled, manual and catch-up runs and beats of the
+//! heartbeat all take it. One task, the engine, owns everything that changes and works on one thing after the other;
+//! a [`SchedulerHandle`] asks it. The engine never waits for a run, and a run may ask the engine anything.
+//!
+//! It refuses to know what a run does, to read the clock other than through the port, and to decide: what a due slot
+//! becomes and whom an outcome tells are pure functions of `rouse_core::decide`. One could get it wrong by starting a
+//! run before its claim is committed, by measuring a time limit with the wall clock, or by planning from the time of
+//! the last run instead of from the grid of slots.
+
+mod handle;
+mod ports;
+mod config;
+mod status;
+mod error;
+
+pub mod timer;
+pub mod lanes;
+
+mod engine;
+mod tick;
+mod slot_cache;
+mod execute;
+mod attempt;
+mod finish;
+mod jobs;
+mod requests;
+mod pause;
+mod heartbeat;
+mod recovery;
+mod clock_change;
+mod trouble;
+
+pub use config::{HeartbeatConfig, SchedulerConfig};
+pub use engine::Scheduler;
+pub use error::SchedulerError;
+pub use handle::{RunMode, SchedulerHandle};
+pub use ports::{MainSession, Runner};
+pub use status::{HeartbeatStatus, NextSlot, Pause, Status, TickReport};

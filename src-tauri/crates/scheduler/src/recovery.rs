@@ -1,0 +1,120 @@
+//! What an earlier life left behind.
+//!
+//! Runs that were cut off become `interrupted`, and by policy another one makes up for them, in the same transaction.
+//! Runs that still waited go back into their lanes, unless their time is over or their job is gone. This happens before
+//! the first tick, so that a slot that has come meanwhile sees the runs that are there.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use rouse_core::decide::{
+    Firing, JobFate, Recovery, announce, recover, too_late_to_start,
+};
+use rouse_core::job::Job;
+use rouse_core::{DeliveryId, JobId, Outcome, Run, RunState, RunTrigger, UnixMs};
+use rouse_store::{Interruption, StoreError};
+
+use crate::engine::Engine;
+use crate::finish::{WaitEnded, quiet_finish};
+use crate::tick::{new_run, payload_of};
+
+const CUT_OFF: &str = "Rouse stopped while it was at work";
+
+impl Engine {
+    /// Takes up the runs of an earlier life.
+    pub(crate) async fn recover(&mut self) -> Result<(), StoreError> {
+        let mut jobs = KnownJobs::default();
+        for run in self.store.running_runs().await? {
+            let job = jobs.of(&run, self).await?;
+            self.recover_cut_off(run, job).await?;
+        }
+        for run in self.store.queued_runs().await? {
+            let job = jobs.of(&run, self).await?;
+            self.recover_waiting(run, job);
+        }
+        while let Some(WaitEnded { id, outcome }) = self.wait_ended.pop_front() {
+            self.store.finish_run(&quiet_finish(id, outcome, self.clock.now())).await?;
+        }
+        Ok(())
+    }
+
+    async fn recover_cut_off(&mut self, run: Run, job: Option<Arc<Job>>) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        let had_unrepeatable_call = self.store.has_unrepeatable_step(&run.id).await?;
+        let recovery = match self.firing() {
+            Firing::On => recover(job.as_deref(), &run, had_unrepeatable_call, now),
+            Firing::Off(_) => Recovery::Leave,
+        };
+        let run_again = match (recovery, &job) {
+            (Recovery::RunAgain, Some(job)) => Some(makes_up_for(&run, job, now)),
+            _ => None,
+        };
+        let outcome = Outcome { reason: Some(CUT_OFF.to_owned()), ..Outcome::of(RunState::Interrupted) };
+        let key = DeliveryId::generate(now);
+        // Whoever gets the outcome of the run that makes up for it need not hear of this one.
+        let deliveries = match run_again {
+            Some(_) => Vec::new(),
+            None => announce(job.as_deref(), &run, &outcome, &JobFate::Stays, None, key).deliveries,
+        };
+        tracing::warn!(run_id = %run.id, name = run.job_name, again = run_again.is_some(), "a run was cut off");
+        let (run_id, reason) = (run.id, CUT_OFF.to_owned());
+        if !deliveries.is_empty() {
+            self.outbox.notify_one();
+        }
+        self.store
+            .mark_interrupted(&Interruption { run_id, reason, deliveries, run_again, now })
+            .await?;
+        if run.trigger == RunTrigger::Heartbeat {
+            // The events that it had not got to are still queued; they get the turn that was asked for.
+            self.heartbeat.request_for_events("interrupted");
+        }
+        Ok(())
+    }
+
+    fn recover_waiting(&mut self, run: Run, job: Option<Arc<Job>>) {
+        let is_extra_beat = run.trigger == RunTrigger::Heartbeat && !self.heartbeat.takes_over();
+        let end = match (&job, &run.job_id) {
+            (None, Some(_)) => Some(Outcome { reason: Some("The job was removed".into()), ..Outcome::of(RunState::Cancelled) }),
+            _ if is_extra_beat => Some(Outcome::skipped("Another beat was waiting already")),
+            _ => self.reason_not_to_start(&run, job.as_deref()),
+        };
+        match end {
+            Some(outcome) => self.wait_ended.push_back(WaitEnded { id: run.id, outcome }),
+            None => self.enqueue(run, job),
+        }
+    }
+
+    /// A run that a slot asked for must still be wanted; one by hand is.
+    fn reason_not_to_start(&self, run: &Run, job: Option<&Job>) -> Option<Outcome> {
+        let job = job.filter(|_| run.trigger != RunTrigger::Manual)?;
+        if let Firing::Off(reason) = self.firing() {
+            return Some(Outcome::skipped(reason));
+        }
+        if !job.enabled {
+            return Some(Outcome::skipped("The job was switched off"));
+        }
+        let reason = too_late_to_start(job, run, self.clock.now())?;
+        Some(Outcome { reason: Some(reason), ..Outcome::of(RunState::Missed) })
+    }
+}
+
+fn makes_up_for(run: &Run, job: &Job, now: UnixMs) -> Run {
+    let retry_of = Some(run.id.clone());
+    Run { retry_of, ..new_run(Some(job), RunTrigger::CatchUp, payload_of(job), now) }
+}
+
+/// Jobs read while recovering, each once.
+#[derive(Default)]
+struct KnownJobs(HashMap<JobId, Option<Arc<Job>>>);
+
+impl KnownJobs {
+    async fn of(&mut self, run: &Run, engine: &Engine) -> Result<Option<Arc<Job>>, StoreError> {
+        let Some(id) = &run.job_id else { return Ok(None) };
+        if let Some(known) = self.0.get(id) {
+            return Ok(known.clone());
+        }
+        let job = engine.job_of(run).await?.map(Arc::new);
+        self.0.insert(id.clone(), job.clone());
+        Ok(job)
+    }
+}

@@ -1,0 +1,175 @@
+//! The engine's answers to requests.
+
+use std::sync::Arc;
+
+use rouse_core::decide::Firing;
+use rouse_core::job::Job;
+use rouse_core::{JobId, Run, RunId, RunTrigger, UnixMs};
+use rouse_store::StoreError;
+
+use crate::attempt::{GRACE, Why};
+use crate::engine::{Engine, Stop};
+use crate::handle::{Reply, Request};
+use crate::tick::{new_run, payload_of};
+use crate::{NextSlot, RunMode, SchedulerConfig, SchedulerError, Status};
+
+impl Engine {
+    /// Answers a request. A request to stop is handed back; it is answered when everything has stopped.
+    pub(crate) async fn handle(&mut self, request: Request) -> Option<Stop> {
+        match request {
+            Request::Add(job, reply) => answer(reply, self.add_job(*job).await),
+            Request::Update(id, patch, expected, reply) => {
+                answer(reply, self.update_job(&id, patch, expected).await);
+            }
+            Request::Remove(id, reply) => answer(reply, self.remove_job(&id).await),
+            Request::RunNow(id, mode, reply) => answer(reply, self.run_now(&id, mode).await),
+            Request::Retry(id, reply) => answer(reply, self.retry(&id).await),
+            Request::Cancel(id, reason, reply) => answer(reply, self.cancel(&id, &reason).await),
+            Request::Pause(until, reply) => answer(reply, self.pause(until).await),
+            Request::Resume(reply) => answer(reply, self.resume().await),
+            Request::Status(reply) => answer(reply, self.status().await),
+            Request::Heartbeat(reason, reply) => {
+                self.heartbeat.request(&reason);
+                answer(reply, self.beat_if_wanted().await.map_err(Into::into));
+            }
+            Request::SetConfig(config, reply) => answer(reply, self.set_config(*config).await),
+            Request::ClockChanged(reply) => {
+                self.clock_was_set = true;
+                answer(reply, Ok(()));
+            }
+            Request::Tick(now, reply) => answer(reply, self.tick(now).await.map_err(Into::into)),
+            Request::Shutdown(reply) => return Some(reply),
+        }
+        None
+    }
+
+    async fn run_now(&mut self, id: &JobId, mode: RunMode) -> Result<Option<RunId>, SchedulerError> {
+        let job = self.found(id).await?;
+        let now = self.clock.now();
+        match mode {
+            RunMode::Force => self.insert_manual(job, None, now).await.map(Some),
+            RunMode::Due if job.state.next_run_at.is_none_or(|next| next > now) => Ok(None),
+            RunMode::Due => {
+                let queued = self.tick(now).await?.queued;
+                Ok(queued.into_iter().find(|run| self.is_of(run, id)))
+            }
+        }
+    }
+
+    async fn retry(&mut self, id: &RunId) -> Result<RunId, SchedulerError> {
+        let run = self.store.run(id).await?;
+        let run = run.ok_or_else(|| StoreError::NotFound { what: "run", id: id.to_string() })?;
+        if !run.state.is_final() {
+            return Err(SchedulerError::NotOver);
+        }
+        let job_id = run.job_id.ok_or(SchedulerError::IsHeartbeat)?;
+        let job = self.store.job(&job_id).await?;
+        let job = job.ok_or(SchedulerError::JobIsGone { name: run.job_name })?;
+        self.insert_manual(job, Some(run.id), self.clock.now()).await
+    }
+
+    async fn insert_manual(
+        &mut self,
+        job: Job,
+        retry_of: Option<RunId>,
+        now: UnixMs,
+    ) -> Result<RunId, SchedulerError> {
+        let run = Run { retry_of, ..new_run(Some(&job), RunTrigger::Manual, payload_of(&job), now) };
+        self.store.insert_run(&run, now).await?;
+        let id = run.id.clone();
+        self.enqueue(run, Some(Arc::new(job)));
+        Ok(id)
+    }
+
+    async fn cancel(&mut self, id: &RunId, reason: &str) -> Result<bool, SchedulerError> {
+        if let Some(running) = self.running.get_mut(id) {
+            return Ok(running.end(Why::Cancelled(reason.to_owned()), self.clock.monotonic()));
+        }
+        let cancelled = self.store.cancel_queued(id, reason, self.clock.now()).await?;
+        if let Some(waiting) = self.lanes.remove(id)
+            && waiting.run.trigger == RunTrigger::Heartbeat
+        {
+            self.heartbeat.beat_ended();
+        }
+        Ok(cancelled)
+    }
+
+    async fn status(&mut self) -> Result<Status, SchedulerError> {
+        Ok(Status {
+            firing: self.config.firing,
+            off_reason: (!self.config.firing).then(|| self.config.off_reason.clone()),
+            pause: self.pause,
+            next: self.next_slot().await?,
+            running: count(self.running.len()),
+            queued: count(self.lanes.waiting_count()),
+            max_concurrent_runs: count(self.config.max_concurrent_runs.max(1)),
+            heartbeat: self.heartbeat_status(),
+        })
+    }
+
+    async fn next_slot(&mut self) -> Result<Option<NextSlot>, StoreError> {
+        let Some(at) = self.next_due().await? else { return Ok(None) };
+        let first = self.store.due_jobs(at, 1).await?.pop();
+        Ok(first.map(|due| NextSlot { job_id: due.job.id, name: due.job.name, at }))
+    }
+
+    async fn set_config(&mut self, config: SchedulerConfig) -> Result<(), SchedulerError> {
+        let was_firing = self.config.firing;
+        self.lanes.set_cap(config.max_concurrent_runs);
+        self.config = config;
+        self.load_heartbeat().await?;
+        if was_firing {
+            self.warn_when_off();
+        }
+        if let Firing::Off(reason) = self.firing() {
+            self.skip_waiting(None, &reason);
+        }
+        Ok(())
+    }
+
+    /// Says once that nothing will fire, so that nobody waits for it.
+    pub(crate) fn warn_when_off(&self) {
+        if !self.config.firing {
+            tracing::warn!(reason = self.config.off_reason, "jobs do not fire");
+        }
+    }
+
+    /// Tells the runs at work to end and waits for them. What has not ended by then stays `running` in the store, where
+    /// the next start finds it.
+    pub(crate) async fn shut_down(&mut self) {
+        let now = self.clock.monotonic();
+        for running in self.running.values_mut() {
+            running.end(Why::Shutdown, now);
+        }
+        let ends = async {
+            while let Some(result) = self.tasks.join_next_with_id().await {
+                self.attempt_ended(result);
+            }
+        };
+        if tokio::time::timeout(GRACE, ends).await.is_err() {
+            tracing::warn!(runs = self.tasks.len(), "runs did not end in time and are cut off");
+        }
+        self.running.retain(|_, running| !running.is_cut_off());
+        let now = self.clock.monotonic() + GRACE;
+        self.expire(now);
+        if let Err(error) = self.record_ends().await {
+            tracing::error!(%error, "ends of runs could not be recorded; the next start finds them cut off");
+        }
+        self.tasks.abort_all();
+    }
+
+    fn is_of(&self, run: &RunId, job: &JobId) -> bool {
+        let at_work = self.running.get(run).map(|running| &running.run);
+        let waits = || self.lanes.waiting().find(|(id, _)| *id == run).map(|(_, waiting)| &waiting.run);
+        at_work.or_else(waits).is_some_and(|run| run.job_id.as_ref() == Some(job))
+    }
+}
+
+/// Whoever asked may have given up meanwhile; then the answer is nobody's loss.
+pub(crate) fn answer<T>(reply: Reply<T>, result: Result<T, SchedulerError>) {
+    drop(reply.send(result));
+}
+
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

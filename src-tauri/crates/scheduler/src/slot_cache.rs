@@ -1,0 +1,48 @@
+//! Compiled cron patterns of jobs that fire often.
+//!
+//! Reading a pattern costs more than asking it, and a pattern is some kilobytes, so a bounded number of them is kept by
+//! job and revision. Intervals and instants compile for nothing and are not kept.
+
+use std::collections::HashMap;
+
+use rouse_core::job::{Job, ScheduleSpec};
+use rouse_core::slots::Slots;
+use rouse_core::JobId;
+
+/// About 1.5 MB of patterns.
+const MOST: usize = 256;
+
+/// Slots by job and revision.
+#[derive(Debug, Default)]
+pub(crate) struct SlotCache {
+    kept: HashMap<JobId, (i64, Slots)>,
+}
+
+impl SlotCache {
+    /// The slots of `job`.
+    ///
+    /// # Errors
+    /// Why its schedule cannot be read by this version.
+    pub(crate) fn of(&mut self, job: &Job) -> Result<Slots, String> {
+        if !matches!(job.schedule.spec, ScheduleSpec::Cron { .. }) {
+            return Slots::compile(&job.schedule, &job.id);
+        }
+        let revision = job.state.revision;
+        if let Some((kept, slots)) = self.kept.get(&job.id)
+            && *kept == revision
+        {
+            return Ok(slots.clone());
+        }
+        let slots = Slots::compile(&job.schedule, &job.id)?;
+        if self.kept.len() >= MOST {
+            self.kept.clear();
+        }
+        self.kept.insert(job.id.clone(), (revision, slots.clone()));
+        Ok(slots)
+    }
+
+    /// Forgets a job.
+    pub(crate) fn forget(&mut self, id: &JobId) {
+        self.kept.remove(id);
+    }
+}

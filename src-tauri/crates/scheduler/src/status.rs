@@ -1,0 +1,70 @@
+//! What the scheduler tells about itself.
+
+use rouse_core::{JobId, RunId, UnixMs};
+
+/// Everything a status line needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// Whether slots fire; a pause is told apart.
+    pub firing: bool,
+    /// Why not.
+    pub off_reason: Option<String>,
+    /// The pause of everything, if there is one.
+    pub pause: Option<Pause>,
+    /// The earliest slot to come.
+    pub next: Option<NextSlot>,
+    /// Runs at work.
+    pub running: u32,
+    /// Runs that wait in their lanes.
+    pub queued: u32,
+    /// The cap.
+    pub max_concurrent_runs: u32,
+    /// The heartbeat.
+    pub heartbeat: HeartbeatStatus,
+}
+
+/// A pause of everything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pause {
+    /// When it ends by itself; none when it waits for somebody.
+    pub until: Option<UnixMs>,
+}
+
+/// A slot to come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NextSlot {
+    /// The job.
+    pub job_id: JobId,
+    /// Its name.
+    pub name: String,
+    /// When.
+    pub at: UnixMs,
+}
+
+/// The heartbeat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeartbeatStatus {
+    /// Whether it beats by itself.
+    pub enabled: bool,
+    /// Milliseconds between beats.
+    pub every_ms: i64,
+    /// The next beat.
+    pub next_at: Option<UnixMs>,
+    /// Why the last beat was left out; none when it was not.
+    pub last_skip_reason: Option<String>,
+    /// Whether a turn was asked for and still waits: for a model, or for the turn that is going.
+    pub pending: bool,
+}
+
+/// What one tick did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TickReport {
+    /// Jobs whose slots were claimed.
+    pub claimed: usize,
+    /// Runs that went into their lanes.
+    pub queued: Vec<RunId>,
+    /// Rows of slots that did not fire: skipped or missed.
+    pub quiet: Vec<RunId>,
+    /// Runs whose work began.
+    pub started: Vec<RunId>,
+}

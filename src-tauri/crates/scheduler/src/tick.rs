@@ -1,0 +1,177 @@
+//! `tick(now)`: the one function that claims.
+//!
+//! Every slot that is due becomes rows and every job moves to its next slot, in one transaction; only then runs enter
+//! their lanes. A slot that has a row already is left alone, so neither a clock that was set back nor a second tick can
+//! fire it again. One could get it wrong by ending a job's other runs before the claim is on the disk: a crash in
+//! between would leave neither the old run nor the new one.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use rouse_core::decide::{ClaimPlan, Due, Firing, PlannedRun, plan_claim};
+use rouse_core::job::{Job, Payload, job_to_json};
+use rouse_core::run::Usage;
+use rouse_core::{Run, RunId, RunState, RunTrigger, SessionKey, UnixMs};
+use rouse_store::{Claim, DueJob, StoreError};
+use serde_json::Value;
+
+use crate::TickReport;
+use crate::engine::Engine;
+
+/// Most jobs of one transaction; more of them take several.
+const BATCH: u32 = 20_000;
+pub(crate) const PAUSED: &str = "Everything was paused";
+const REPLACED: &str = "A newer slot took its place";
+
+/// A job's claim and what else it asks for.
+struct Planned {
+    job: Arc<Job>,
+    claim: Claim,
+    cancel_others: bool,
+}
+
+impl Engine {
+    /// Claims every slot that is due at `now` and starts what may start.
+    pub(crate) async fn tick(&mut self, now: UnixMs) -> Result<TickReport, StoreError> {
+        let mut report = TickReport::default();
+        if let Some(until) = self.pause_end().filter(|until| *until <= now) {
+            // After a sleep over the end of a pause, only what was due before the end was paused.
+            self.claim_due(until, &mut report).await?;
+            self.end_pause(now).await?;
+        }
+        self.claim_due(now, &mut report).await?;
+        report.started = self.start_startable().await?;
+        Ok(report)
+    }
+
+    /// Whether anything may fire.
+    pub(crate) fn firing(&self) -> Firing {
+        match (self.config.firing, self.pause) {
+            (false, _) => Firing::Off(self.config.off_reason.clone()),
+            (true, Some(_)) => Firing::Off(PAUSED.to_owned()),
+            (true, None) => Firing::On,
+        }
+    }
+
+    async fn claim_due(&mut self, now: UnixMs, report: &mut TickReport) -> Result<(), StoreError> {
+        let firing = self.firing();
+        self.next_due_is_stale = true;
+        loop {
+            let due = self.store.due_jobs(now, BATCH).await?;
+            let is_last = due.len() < BATCH as usize;
+            let planned = due.into_iter().filter_map(|due| self.plan(due, now, &firing)).collect();
+            self.claim(planned, now, report).await?;
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    fn plan(&mut self, due: DueJob, now: UnixMs, firing: &Firing) -> Option<Planned> {
+        let DueJob { job, queued, active } = due;
+        let slot = job.state.next_run_at?;
+        let plan = match self.slots.of(&job) {
+            Ok(slots) => plan_claim(Due { job: &job, slots: &slots, slot, queued, active }, now, firing),
+            Err(reason) => unreadable(slot, &reason),
+        };
+        let payload = payload_of(&job);
+        let runs = plan.runs.into_iter().map(|run| claimed_run(&job, run, payload.clone(), now));
+        let claim = Claim {
+            job_id: job.id.clone(),
+            slot_at: slot,
+            next_run_at: plan.next_run_at,
+            runs: runs.collect(),
+        };
+        Some(Planned { job: Arc::new(job), claim, cancel_others: plan.cancel_others })
+    }
+
+    async fn claim(
+        &mut self,
+        planned: Vec<Planned>,
+        now: UnixMs,
+        report: &mut TickReport,
+    ) -> Result<(), StoreError> {
+        let (rest, claims): (Vec<_>, Vec<_>) = planned
+            .into_iter()
+            .map(|Planned { job, claim, cancel_others }| ((job, cancel_others), claim))
+            .unzip();
+        let inserted: HashSet<RunId> = self.store.claim(&claims, now).await?.into_iter().collect();
+        report.claimed += claims.len();
+        for ((job, cancel_others), claim) in rest.into_iter().zip(claims) {
+            let runs: Vec<_> =
+                claim.runs.into_iter().filter(|run| inserted.contains(&run.id)).collect();
+            if cancel_others && !runs.is_empty() {
+                self.end_runs_of(&job.id, REPLACED);
+            }
+            for run in runs {
+                let is_queued = run.state == RunState::Queued;
+                let ids = if is_queued { &mut report.queued } else { &mut report.quiet };
+                ids.push(run.id.clone());
+                if is_queued {
+                    self.enqueue(run, Some(Arc::clone(&job)));
+                }
+            }
+        }
+        tracing::debug!(jobs = report.claimed, queued = report.queued.len(), "slots were claimed");
+        Ok(())
+    }
+}
+
+/// The plan for a job whose schedule this version cannot read: its slot is on record, and it does not come again.
+fn unreadable(slot_at: UnixMs, reason: &str) -> ClaimPlan {
+    let run = PlannedRun {
+        slot_at,
+        trigger: RunTrigger::Schedule,
+        state: RunState::Skipped,
+        reason: Some(format!("Its schedule cannot be read: {reason}")),
+        stands_for: 1,
+    };
+    ClaimPlan { runs: vec![run], next_run_at: None, cancel_others: false }
+}
+
+fn claimed_run(job: &Job, planned: PlannedRun, payload: Value, now: UnixMs) -> Run {
+    let PlannedRun { slot_at, trigger, state, reason, stands_for } = planned;
+    let finished_at = state.is_final().then_some(now);
+    let slot_at = Some(slot_at);
+    Run { slot_at, state, reason, stands_for, finished_at, ..new_run(Some(job), trigger, payload, now) }
+}
+
+/// A run that waits in its lane.
+pub(crate) fn new_run(job: Option<&Job>, trigger: RunTrigger, payload: Value, now: UnixMs) -> Run {
+    Run {
+        id: RunId::generate(now),
+        job_id: job.map(|job| job.id.clone()),
+        job_name: job.map_or("Heartbeat", |job| &job.name).to_owned(),
+        slot_at: None,
+        trigger,
+        state: RunState::Queued,
+        reason: None,
+        stands_for: 1,
+        created_at: now,
+        started_at: None,
+        finished_at: None,
+        attempt: 0,
+        retry_of: None,
+        summary: None,
+        error: None,
+        session: session_of(job),
+        model: None,
+        usage: Usage::default(),
+        payload,
+    }
+}
+
+/// The payload in the job format, as it stays with a run.
+pub(crate) fn payload_of(job: &Job) -> Value {
+    job_to_json(job)["payload"].take()
+}
+
+/// The transcript that a run will write; a tool call and a reminder write none.
+fn session_of(job: Option<&Job>) -> Option<SessionKey> {
+    match job {
+        None => Some(SessionKey::main()),
+        Some(job) => {
+            matches!(job.payload, Payload::AgentTurn(_)).then(|| SessionKey::of_job(&job.id))
+        }
+    }
+}

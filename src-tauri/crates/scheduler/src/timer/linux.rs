@@ -1,0 +1,130 @@
+//! `timerfd` on `CLOCK_REALTIME`, absolute, cancelled when the clock is set.
+//!
+//! The kernel compares against the wall clock itself, in suspend as well, so there is nothing to recompute while
+//! waiting. When somebody sets the clock, or the machine resumes, a read answers `ECANCELED`; the timer stays armed, and
+//! the owner is told so that it can plan anew. The same answer can come from arming, when the clock was set just before
+//! it: then it is kept for the next wait.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use rouse_core::UnixMs;
+use rouse_core::time::{Timer, Wake};
+use rouse_core::tool::BoxFuture;
+use rustix::io::Errno;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+/// The kernel's timer on wall time.
+#[derive(Debug)]
+pub struct WallTimer {
+    fd: AsyncFd<OwnedFd>,
+    /// The clock was set around the last arming, and nobody has been told yet.
+    clock_changed: bool,
+}
+
+impl WallTimer {
+    /// Makes the timer; it waits for nothing yet. Needs a tokio runtime around it.
+    ///
+    /// # Errors
+    /// When the kernel has no timer or no file descriptor left.
+    pub fn new() -> io::Result<Self> {
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let fd = timerfd_create(TimerfdClockId::Realtime, flags)?;
+        // SAFETY: an `OwnedFd` names the same open file for as long as it lives, and it lives in the `AsyncFd`.
+        let fd = unsafe { AsyncFd::register_with_interest(fd, Interest::READABLE) }?;
+        Ok(Self { fd, clock_changed: false })
+    }
+
+    async fn wait_for_kernel(&mut self) -> Wake {
+        if std::mem::take(&mut self.clock_changed) {
+            return Wake::ClockChanged;
+        }
+        loop {
+            let mut ready =
+                self.fd.readable().await.expect("BUG: the timer outlived its runtime's driver");
+            match ready.try_io(|fd| read_expirations(fd.get_ref())) {
+                Ok(Ok(wake)) => return wake,
+                Ok(Err(error)) => panic!("BUG: a timerfd cannot be read: {error}"),
+                // Another arming has taken the expiration back since the descriptor became readable.
+                Err(_would_block) => {}
+            }
+        }
+    }
+}
+
+impl Timer for WallTimer {
+    fn arm(&mut self, at: Option<UnixMs>) {
+        let spec = Itimerspec { it_interval: NEVER, it_value: at.map_or(NEVER, timespec) };
+        let flags = TimerfdTimerFlags::ABSTIME | TimerfdTimerFlags::CANCEL_ON_SET;
+        match timerfd_settime(self.fd.get_ref(), flags, &spec) {
+            Ok(_previous) => {}
+            Err(Errno::CANCELED) => self.clock_changed = true,
+            Err(error) => panic!("BUG: a timerfd cannot be armed: {error}"),
+        }
+    }
+
+    fn wait(&mut self) -> BoxFuture<'_, Wake> {
+        Box::pin(self.wait_for_kernel())
+    }
+}
+
+/// A zero disarms the kernel's timer.
+const NEVER: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+
+/// An instant at or before 1970 has come long ago, but a zero would disarm.
+fn timespec(at: UnixMs) -> Timespec {
+    let ms = at.0.max(1);
+    Timespec { tv_sec: ms / 1_000, tv_nsec: (ms % 1_000) * 1_000_000 }
+}
+
+fn read_expirations(fd: &OwnedFd) -> io::Result<Wake> {
+    let mut count = [0_u8; 8];
+    match rustix::io::read(fd, &mut count) {
+        Ok(_) => Ok(Wake::Due),
+        Err(Errno::CANCELED) => Ok(Wake::ClockChanged),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instants_in_the_kernels_words() {
+        let words = |ms| {
+            let spec = timespec(UnixMs(ms));
+            (spec.tv_sec, spec.tv_nsec)
+        };
+        assert_eq!(words(1_767_225_600_123), (1_767_225_600, 123_000_000));
+        assert_eq!(words(0), (0, 1_000_000));
+        assert_eq!(words(-5), (0, 1_000_000));
+    }
+
+    #[tokio::test]
+    async fn an_instant_that_has_passed_is_due_at_once() {
+        let mut timer = WallTimer::new().expect("a timer");
+        timer.arm(Some(UnixMs(0)));
+        assert_eq!(timer.wait().await, Wake::Due);
+    }
+
+    #[tokio::test]
+    async fn arming_anew_takes_the_old_instant_back() {
+        let mut timer = WallTimer::new().expect("a timer");
+        timer.arm(Some(UnixMs(0)));
+        timer.arm(None);
+        let mut wait = timer.wait();
+        let pending = std::future::poll_fn(|context| {
+            std::task::Poll::Ready(wait.as_mut().poll(context).is_pending())
+        });
+        assert!(pending.await);
+        drop(wait);
+        timer.arm(Some(UnixMs(0)));
+        assert_eq!(timer.wait().await, Wake::Due);
+    }
+}

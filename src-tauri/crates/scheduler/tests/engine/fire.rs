@@ -1,0 +1,225 @@
+//! Slots fire: when they should, once, and as many at a time as may.
+
+use rouse_core::event::EventKind;
+use rouse_core::time::Clock as _;
+use rouse_core::{RunState, RunTrigger, SessionKey};
+use rouse_scheduler::{SchedulerConfig, TickReport};
+use serde_json::json;
+
+use crate::stage::{MINUTE, SECOND, START, Stage, config, every, once};
+
+#[tokio::test]
+async fn a_slot_fires_at_its_time_and_the_outcome_is_on_record() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    assert_eq!(job.state.next_run_at, Some(START.plus_ms(MINUTE)));
+    stage.pass(MINUTE - 1).await;
+    assert_eq!(stage.load().await, (0, 0), "not a millisecond early");
+
+    stage.clock.advance(1);
+    let begun = stage.begun.next().await;
+    let slot = START.plus_ms(MINUTE);
+    assert_eq!((begun.run.slot_at, begun.run.trigger), (Some(slot), RunTrigger::Schedule));
+    assert_eq!((begun.run.state, begun.run.attempt), (RunState::Running, 1));
+    assert_eq!(begun.run.payload, json!({ "kind": "toolCall", "tool": "echo", "arguments": {}, "notifyWhen": "always" }));
+    assert_eq!(begun.job.as_ref().map(|job| job.name.as_str()), Some("Look"));
+    let stored = stage.stored(&job).await;
+    assert_eq!(stored.state.next_run_at, Some(slot.plus_ms(MINUTE)));
+    assert_eq!(stored.state.last_run_at, Some(slot));
+
+    let id = begun.run.id.clone();
+    stage.clock.advance(250);
+    begun.succeed();
+    let run = stage.ended(&id).await;
+    assert_eq!((run.state, run.summary.as_deref()), (RunState::Succeeded, Some("Done.")));
+    assert_eq!((run.started_at, run.finished_at), (Some(slot), Some(slot.plus_ms(250))));
+    assert_eq!(run.late_by_ms(), Some(0));
+    let stored = stage.stored(&job).await;
+    assert_eq!((stored.state.last_state, stored.state.last_duration_ms), (Some(RunState::Succeeded), Some(250)));
+    stage.outbox.notified().await;
+    let deliveries = stage.store.deliveries_of(&id).await.expect("read");
+    assert_eq!((deliveries.len(), deliveries[0].body.as_str()), (1, "Done."));
+}
+
+#[tokio::test]
+async fn everything_is_told_in_events() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    stage.clock.advance(60_000);
+    let begun = stage.begun.next().await;
+    let id = begun.run.id.clone();
+    begun.succeed();
+    stage.ended(&id).await;
+    let events = stage.store.events_after(0, 100).await.expect("events");
+    let cron = events.iter().filter(|event| event.kind == EventKind::Cron);
+    let actions: Vec<_> = cron.map(|event| event.data["action"].clone()).collect();
+    assert_eq!(actions, ["added", "started", "finished"]);
+    let finished = events.iter().rfind(|event| event.kind == EventKind::Cron).expect("finished");
+    assert_eq!(finished.data["jobId"], job.id.as_str());
+    assert_eq!(finished.data["nextRunAtMs"], START.0 + 2 * MINUTE);
+}
+
+#[tokio::test]
+async fn slots_follow_each_other_without_drift() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    for minute in 1..=3 {
+        // The engine is 7 ms late each time, and each run takes half a minute.
+        stage.clock.advance_to(START.plus_ms(minute * MINUTE + 7));
+        let begun = stage.begun.next().await;
+        assert_eq!(begun.run.slot_at, Some(START.plus_ms(minute * MINUTE)));
+        let id = begun.run.id.clone();
+        stage.pass(30 * SECOND).await;
+        begun.succeed();
+        assert_eq!(stage.ended(&id).await.late_by_ms(), Some(7));
+    }
+    assert_eq!(stage.states_of(&job).await, [RunState::Succeeded; 3]);
+}
+
+#[tokio::test]
+async fn a_one_shot_fires_once() {
+    let stage = Stage::new().await;
+    let job = stage.add(once(START.plus_ms(5_000), json!({}))).await;
+    stage.clock.advance(5_000);
+    let begun = stage.begun.next().await;
+    let id = begun.run.id.clone();
+    begun.succeed();
+    stage.ended(&id).await;
+    assert_eq!(stage.stored(&job).await.state.next_run_at, None);
+    stage.pass(10 * MINUTE).await;
+    assert_eq!(stage.states_of(&job).await, [RunState::Succeeded]);
+}
+
+#[tokio::test]
+async fn a_job_for_one_run_is_gone_after_it_but_its_run_stays() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({ "deleteAfterRun": true }))).await;
+    stage.clock.advance(60_000);
+    let begun = stage.begun.next().await;
+    let id = begun.run.id.clone();
+    begun.succeed();
+    stage.ended(&id).await;
+    assert_eq!(stage.store.job(&job.id).await.expect("read"), None);
+    stage.pass(10 * MINUTE).await;
+    assert_eq!(stage.states_of(&job).await, [RunState::Succeeded]);
+    assert_eq!(stage.handle.status().await.expect("a status").next, None);
+}
+
+#[tokio::test]
+async fn an_isolated_turn_has_its_session_and_a_summary_for_main() {
+    let stage = Stage::new().await;
+    let payload = json!({ "kind": "agentTurn", "message": "Look" });
+    let job = stage.add(every(MINUTE, json!({ "payload": payload }))).await;
+    stage.clock.advance(60_000);
+    let begun = stage.begun.next().await;
+    assert_eq!(begun.run.session, Some(SessionKey::of_job(&job.id)));
+    let id = begun.run.id.clone();
+    begun.succeed();
+    stage.ended(&id).await;
+    let events = stage.store.pending_system_events().await.expect("read");
+    assert_eq!(events.iter().map(|event| event.text.as_str()).collect::<Vec<_>>(), ["Cron Look: Done."]);
+}
+
+#[tokio::test]
+async fn a_second_tick_finds_nothing_to_claim() {
+    let stage = Stage::new().await;
+    stage.add(every(MINUTE, json!({}))).await;
+    stage.pass(MINUTE).await;
+    let again = stage.handle.tick(stage.clock.now()).await.expect("a tick");
+    assert_eq!(again, TickReport::default());
+}
+
+#[tokio::test]
+async fn a_tick_reports_what_it_did() {
+    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 1, ..config() }, false).await;
+    for id in ["a", "b", "c"] {
+        let late = json!({ "misfire": { "mode": "skip" } });
+        let policies = if id == "c" { late } else { json!({}) };
+        stage.add(every(MINUTE, json!({ "id": id, "policies": policies }))).await;
+    }
+    let report = stage.handle.tick(START.plus_ms(2 * MINUTE)).await.expect("a tick");
+    assert_eq!((report.claimed, report.queued.len(), report.quiet.len()), (3, 3, 1));
+    assert_eq!(report.started, report.queued[..1]);
+}
+
+#[tokio::test]
+async fn the_cap_holds_over_all_jobs() {
+    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 2, ..config() }, false).await;
+    for id in 0..5 {
+        stage.add(every(MINUTE, json!({ "id": id.to_string() }))).await;
+    }
+    stage.pass(MINUTE).await;
+    let mut done = 0;
+    for left in [3, 2, 1, 0] {
+        assert_eq!(stage.load().await, (2, left));
+        let begun = stage.begun.next().await;
+        let id = begun.run.id.clone();
+        begun.succeed();
+        stage.ended(&id).await;
+        stage.settle().await;
+        done += 1;
+    }
+    assert_eq!((done, stage.load().await), (4, (1, 0)));
+    stage.begun.next().await.succeed();
+}
+
+#[tokio::test]
+async fn a_long_run_holds_up_no_other_job() {
+    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 2, ..config() }, false).await;
+    stage.add(every(MINUTE, json!({ "id": "long" }))).await;
+    stage.pass(MINUTE).await;
+    let long = stage.begun.next().await;
+    stage.add(every(MINUTE, json!({ "id": "short" }))).await;
+    stage.clock.advance(60_000);
+    let short = stage.begun.next_where(|begun| begun.run.job_id != long.run.job_id).await;
+    assert_eq!(short.run.job_id.as_ref().map(|id| id.as_str()), Some("short"));
+}
+
+#[tokio::test]
+async fn a_thousand_slots_of_one_second_all_start() {
+    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 1_000, ..config() }, false).await;
+    for id in 0..1_000 {
+        stage.add(every(MINUTE, json!({ "id": format!("job-{id}") }))).await;
+    }
+    let report = stage.handle.tick(START.plus_ms(MINUTE)).await.expect("a tick");
+    assert_eq!((report.claimed, report.queued.len(), report.started.len()), (1_000, 1_000, 1_000));
+    assert_eq!(stage.load().await, (1_000, 0));
+    let mut ids = std::collections::HashSet::new();
+    for _ in 0..1_000 {
+        let begun = stage.begun.next().await;
+        ids.insert(begun.run.job_id.clone());
+        begun.succeed();
+    }
+    assert_eq!(ids.len(), 1_000);
+    while stage.load().await != (0, 0) {
+        stage.events.next().await;
+    }
+    let counts = stage.store.run_counts(START).await.expect("counted");
+    assert_eq!(counts.get(&RunState::Succeeded), Some(&1_000));
+}
+
+#[tokio::test]
+async fn more_jobs_than_one_claim_takes_are_all_claimed() {
+    let stage = Stage::with(SchedulerConfig { firing: false, off_reason: "off".into(), ..config() }, false).await;
+    let total: usize = 20_001;
+    // Straight into the file: what is tested is the claim.
+    let template = stage.job(every(MINUTE, json!({})));
+    stage.store.insert_job(&template, START).await.expect("saved");
+    let mut file = sqlx::SqlitePool::connect(&format!("sqlite:{}", stage.database().display()))
+        .await
+        .expect("opened")
+        .acquire()
+        .await
+        .expect("a connection");
+    sqlx::query(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+         INSERT INTO jobs SELECT 'job-' || i, name, 1, 1, ?2, NULL, NULL, NULL, NULL, 0, definition FROM jobs, n",
+    )
+    .bind(i64::try_from(total).expect("small"))
+    .bind(START.0 + MINUTE)
+    .execute(&mut *file)
+    .await
+    .expect("filled");
+    let report = stage.handle.tick(START.plus_ms(MINUTE)).await.expect("a tick");
+    assert_eq!((report.claimed, report.quiet.len()), (total, total));
+}

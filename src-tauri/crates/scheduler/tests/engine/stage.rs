@@ -1,0 +1,251 @@
+//! One scheduler with everything around it, and short words for what tests do with it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rouse_core::event::Event;
+use rouse_core::job::{Job, job_from_json};
+use rouse_core::time::Clock as _;
+use rouse_core::tool::BoxFuture;
+use rouse_core::{JobId, Outcome, Run, RunId, RunState, UnixMs};
+use rouse_scheduler::{
+    HeartbeatConfig, MainSession, Runner, Scheduler, SchedulerConfig, SchedulerHandle,
+};
+use rouse_store::{RunQuery, Store};
+use rouse_testkit::{ManualClock, Recorder};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::sync::{Notify, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+
+/// Monday, 2026-01-05T00:00:00Z.
+pub const START: UnixMs = UnixMs(1_767_571_200_000);
+pub const SECOND: i64 = 1_000;
+pub const MINUTE: i64 = 60 * SECOND;
+pub const HOUR: i64 = 60 * MINUTE;
+
+/// A run whose work has begun and ends as the test says.
+pub struct Begun {
+    pub run: Run,
+    pub job: Option<Job>,
+    pub cancel: CancellationToken,
+    end: oneshot::Sender<Option<Outcome>>,
+}
+
+impl Begun {
+    pub fn end(self, outcome: Outcome) {
+        assert!(self.end.send(Some(outcome)).is_ok(), "the work was given up");
+    }
+
+    pub fn succeed(self) {
+        self.end(Outcome::succeeded("Done."));
+    }
+
+    pub fn panic(self) {
+        assert!(self.end.send(None).is_ok(), "the work was given up");
+    }
+
+    /// Whether nobody waits for the end any more.
+    pub async fn given_up(&mut self) {
+        self.end.closed().await;
+    }
+}
+
+#[derive(Clone)]
+struct Hands(Recorder<Begun>);
+
+impl Runner for Hands {
+    fn run(&self, run: Run, job: Option<Job>, cancel: CancellationToken) -> BoxFuture<'static, Outcome> {
+        let (end, told) = oneshot::channel();
+        self.0.record(Begun { run, job, cancel, end });
+        Box::pin(async move {
+            match told.await {
+                Ok(Some(outcome)) => outcome,
+                Ok(None) => panic!("a fault in the runner"),
+                Err(_) => std::future::pending().await,
+            }
+        })
+    }
+}
+
+#[derive(Default)]
+pub struct Main {
+    pub has_work: AtomicBool,
+}
+
+impl MainSession for Main {
+    fn has_work(&self) -> BoxFuture<'_, bool> {
+        let has_work = self.has_work.load(Ordering::SeqCst);
+        Box::pin(async move { has_work })
+    }
+}
+
+pub struct Stage {
+    folder: TempDir,
+    pub clock: ManualClock,
+    pub store: Store,
+    pub events: Recorder<Event>,
+    pub begun: Recorder<Begun>,
+    pub main: Arc<Main>,
+    pub model: watch::Sender<bool>,
+    pub outbox: Arc<Notify>,
+    pub config: SchedulerConfig,
+    pub handle: SchedulerHandle,
+}
+
+pub fn config() -> SchedulerConfig {
+    SchedulerConfig {
+        max_concurrent_runs: 4,
+        firing: true,
+        off_reason: String::new(),
+        heartbeat: HeartbeatConfig { enabled: false, every_ms: 30 * MINUTE },
+    }
+}
+
+impl Stage {
+    pub async fn new() -> Self {
+        Self::with(config(), false).await
+    }
+
+    pub async fn with(config: SchedulerConfig, has_model: bool) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let clock = ManualClock::new(START);
+        let events = Recorder::new();
+        let store = open(&folder, &events).await;
+        let (begun, main, outbox) = (Recorder::new(), Arc::default(), Arc::default());
+        let model = watch::Sender::new(has_model);
+        let handle = start(&store, &clock, &begun, &main, &model, &outbox, &config).await;
+        Self { folder, clock, store, events, begun, main, model, outbox, config, handle }
+    }
+
+    /// As if the process was killed and started again after `ms` milliseconds.
+    pub async fn killed_for(self, ms: i64) -> Self {
+        // What was at work is gone with the old handle; it gets no chance to say anything.
+        drop(self.begun.take_all());
+        let Self { folder, clock, store, main, model, outbox, config, handle, .. } = self;
+        drop(handle);
+        clock.advance(ms.unsigned_abs());
+        let (events, begun) = (Recorder::new(), Recorder::new());
+        store.close().await;
+        let store = open(&folder, &events).await;
+        let handle = start(&store, &clock, &begun, &main, &model, &outbox, &config).await;
+        Self { folder, clock, store, events, begun, main, model, outbox, config, handle }
+    }
+
+    pub fn database(&self) -> std::path::PathBuf {
+        self.folder.path().join("rouse.db")
+    }
+
+    /// Lets time pass, and the scheduler see it.
+    pub async fn pass(&self, ms: i64) {
+        self.clock.advance(ms.unsigned_abs());
+        self.settle().await;
+    }
+
+    /// Until the scheduler has caught up with clock and requests.
+    pub async fn settle(&self) {
+        self.handle.status().await.expect("a status");
+    }
+
+    pub async fn add(&self, document: Value) -> Job {
+        self.handle.add_job(self.job(document)).await.expect("saved")
+    }
+
+    pub fn job(&self, document: Value) -> Job {
+        job_from_json(document, self.clock.now(), self.clock.zone()).expect("a job")
+    }
+
+    pub async fn stored(&self, job: &Job) -> Job {
+        self.store.job(&job.id).await.expect("read").expect("there")
+    }
+
+    pub async fn run(&self, id: &RunId) -> Run {
+        self.store.run(id).await.expect("read").expect("there")
+    }
+
+    /// All runs of a job, the oldest first.
+    pub async fn runs_of(&self, job: &JobId) -> Vec<Run> {
+        let query = RunQuery { job_id: Some(job.clone()), limit: 500, ..RunQuery::default() };
+        let mut runs = self.store.runs(&query).await.expect("read").runs;
+        runs.reverse();
+        runs
+    }
+
+    pub async fn states_of(&self, job: &Job) -> Vec<RunState> {
+        self.runs_of(&job.id).await.iter().map(|run| run.state).collect()
+    }
+
+    /// Waits until the run is over, and answers it.
+    pub async fn ended(&self, id: &RunId) -> Run {
+        let is_end = |event: &Event| {
+            let state = event.data["state"].as_str().and_then(RunState::from_name);
+            event.data["runId"] == id.as_str() && state.is_some_and(RunState::is_final)
+        };
+        let run = self.run(id).await;
+        if run.state.is_final() {
+            return run;
+        }
+        self.events.next_where(is_end).await;
+        self.run(id).await
+    }
+
+    /// (at work, waiting).
+    pub async fn load(&self) -> (u32, u32) {
+        let status = self.handle.status().await.expect("a status");
+        (status.running, status.queued)
+    }
+}
+
+/// A tool call every `every_ms` from the start on, with more keys.
+pub fn every(every_ms: i64, more: Value) -> Value {
+    let mut document = json!({
+        "id": format!("every-{every_ms}"),
+        "name": "Look",
+        "schedule": { "kind": "every", "everyMs": every_ms, "anchorMs": START.0 },
+        "payload": { "kind": "toolCall", "tool": "echo" },
+    });
+    merge(&mut document, more);
+    document
+}
+
+/// A tool call once.
+pub fn once(at: UnixMs, more: Value) -> Value {
+    let schedule = json!({ "kind": "at", "atMs": at.0 });
+    let mut document = every(SECOND, json!({ "id": "once" }));
+    document["schedule"] = schedule;
+    merge(&mut document, more);
+    document
+}
+
+fn merge(document: &mut Value, more: Value) {
+    let Value::Object(more) = more else { return };
+    document.as_object_mut().expect("an object").extend(more);
+}
+
+async fn open(folder: &TempDir, events: &Recorder<Event>) -> Store {
+    let events = events.clone();
+    let listener = Arc::new(move |new: &[Event]| new.iter().for_each(|e| events.record(e.clone())));
+    Store::open(&folder.path().join("rouse.db"), listener).await.expect("a store")
+}
+
+async fn start(
+    store: &Store,
+    clock: &ManualClock,
+    begun: &Recorder<Begun>,
+    main: &Arc<Main>,
+    model: &watch::Sender<bool>,
+    outbox: &Arc<Notify>,
+    config: &SchedulerConfig,
+) -> SchedulerHandle {
+    let scheduler = Scheduler {
+        store: store.clone(),
+        clock: Arc::new(clock.clone()),
+        timer: Box::new(clock.timer()),
+        runner: Arc::new(Hands(begun.clone())),
+        main_session: Arc::clone(main) as Arc<dyn MainSession>,
+        model: model.subscribe(),
+        outbox: Arc::clone(outbox),
+        config: config.clone(),
+    };
+    scheduler.start().await.expect("started")
+}

@@ -1,0 +1,151 @@
+//! Due slots and their claims: the one transaction that makes runs out of slots.
+//!
+//! A claim moves a job to its next slot and inserts the runs for the slots that came, together and on the disk before
+//! anything has an effect. Two things keep a slot from firing twice: the claim counts only while the job still has the
+//! slot that it answers, and `(job, slot)` is unique in `runs` for ever. All claims of a tick share the same few
+//! statements, however many they are. What becomes of a slot is decided elsewhere and handed in.
+
+use std::collections::HashSet;
+
+use rouse_core::event::EventKind;
+use rouse_core::{Job, JobId, Run, RunId, UnixMs};
+use serde_json::{Value, json};
+
+use crate::jobs::{JobRow, job_columns};
+use crate::row::Columns;
+use crate::runs::{finished_event, insert_runs, run_event};
+use crate::write::{Durability, Write};
+use crate::{Store, StoreError};
+
+/// A job whose next slot has come.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DueJob {
+    /// The job.
+    pub job: Job,
+    /// Its runs that are queued.
+    pub queued: u32,
+    /// Its runs that are at work or parked.
+    pub active: u32,
+}
+
+/// One job's due slots and what becomes of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claim {
+    /// The job.
+    pub job_id: JobId,
+    /// The stored next slot that this answers. When the job has another one by now, the claim is dropped.
+    pub slot_at: UnixMs,
+    /// The next slot after it.
+    pub next_run_at: Option<UnixMs>,
+    /// `Queued`, `Skipped` or `Missed` runs, oldest slot first.
+    pub runs: Vec<Run>,
+}
+
+// Without `INDEXED BY` the second count walks through every run that the job ever had.
+pub(crate) const DUE: &str = concat!(
+    "SELECT ",
+    job_columns!(),
+    ", (SELECT count(*) FROM runs INDEXED BY runs_open
+            WHERE job_id = jobs.id AND finished_at IS NULL AND state = 'queued'),
+       (SELECT count(*) FROM runs INDEXED BY runs_open
+            WHERE job_id = jobs.id AND finished_at IS NULL AND state <> 'queued')
+     FROM jobs WHERE enabled = 1 AND next_run_at IS NOT NULL AND next_run_at <= ?1
+     ORDER BY next_run_at LIMIT ?2"
+);
+// The `+` keeps SQLite from looking jobs up by slot: with thousands of jobs in one slot that is quadratic.
+pub(crate) const MOVE: &str = "UPDATE jobs SET next_run_at = claim.value ->> 2
+    FROM json_each(?1) AS claim
+    WHERE jobs.id = claim.value ->> 0 AND +jobs.next_run_at = claim.value ->> 1 AND +jobs.enabled = 1
+    RETURNING id";
+pub(crate) const REMEMBER: &str = "UPDATE jobs
+    SET last_state = ended.value ->> 1, last_error = ended.value ->> 2, last_duration_ms = NULL
+    FROM json_each(?1) AS ended WHERE jobs.id = ended.value ->> 0";
+
+impl Store {
+    /// Enabled jobs whose next slot is not after `now`, the earliest first. One whose definition cannot be read is
+    /// paused on the spot: it would be due for ever.
+    ///
+    /// # Errors
+    /// `Read`, `Write`.
+    pub async fn due_jobs(&self, now: UnixMs, limit: u32) -> Result<Vec<DueJob>, StoreError> {
+        let query = sqlx::query(DUE).bind(now.0).bind(limit);
+        let rows = self.list("read the due jobs", query, |row| {
+            let mut columns = Columns::of(row);
+            Ok((JobRow::take(&mut columns)?, columns.count()?, columns.count()?))
+        });
+        let mut due = Vec::new();
+        for (row, queued, active) in rows.await? {
+            let id = row.id().clone();
+            match row.job() {
+                Ok(job) => due.push(DueJob { job, queued, active }),
+                Err(error) => {
+                    tracing::error!(%error, "a due job is paused");
+                    self.record_pause(&id, &error.to_string(), now).await?;
+                }
+            }
+        }
+        Ok(due)
+    }
+
+    /// Moves the jobs to their next slots and inserts the runs, all in one transaction; answers the runs inserted, in
+    /// the order given. A slot that has a run already is left alone. A run that is final at once is finished `now`.
+    /// Events `run`, and `cron` `finished` for the final ones.
+    ///
+    /// # Errors
+    /// `Write`: nothing was claimed.
+    pub async fn claim(&self, claims: &[Claim], now: UnixMs) -> Result<Vec<RunId>, StoreError> {
+        if claims.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut write = self.write("claim the due slots", Durability::Full, now).await?;
+        let moved = move_jobs(&mut write, claims).await?;
+        let accepted = claims.iter().filter(|claim| moved.contains(&claim.job_id));
+        let runs: Vec<Run> = accepted.clone().flat_map(|claim| &claim.runs).map(|run| settled(run, now)).collect();
+        let inserted = insert_runs(&mut write, &runs).await?;
+        let is_new = |run: &&Run| inserted.contains(&run.id);
+        let ended: Vec<&Run> = runs.iter().filter(is_new).filter(|run| run.state.is_final()).collect();
+        remember_ended(&mut write, &ended).await?;
+        let mut next = std::collections::HashMap::new();
+        next.extend(accepted.map(|claim| (&claim.job_id, claim.next_run_at)));
+        for run in runs.iter().filter(is_new) {
+            write.event(EventKind::Run, run_event(run));
+            if let Some(job_id) = run.job_id.as_ref().filter(|_| run.state.is_final()) {
+                let next_run_at = next.get(job_id).copied().flatten();
+                write.event(EventKind::Cron, finished_event(run, job_id, next_run_at));
+            }
+        }
+        write.commit().await?;
+        Ok(runs.into_iter().map(|run| run.id).filter(|id| inserted.contains(id)).collect())
+    }
+}
+
+/// Moves the jobs that still have the claimed slot; answers which.
+async fn move_jobs(write: &mut Write, claims: &[Claim]) -> Result<HashSet<JobId>, StoreError> {
+    let rows = claims.iter().map(|claim| {
+        json!([claim.job_id.as_str(), claim.slot_at.0, claim.next_run_at.map(|at| at.0)])
+    });
+    let query = sqlx::query(MOVE).bind(Value::Array(rows.collect()).to_string());
+    let moved = write.list(query, |row| Columns::of(row).id(JobId::new)).await?;
+    Ok(moved.into_iter().collect())
+}
+
+fn settled(run: &Run, now: UnixMs) -> Run {
+    let finished_at = run.state.is_final().then_some(now);
+    Run { finished_at, ..run.clone() }
+}
+
+/// Writes the newest final run of each job into its state.
+async fn remember_ended(write: &mut Write, ended: &[&Run]) -> Result<(), StoreError> {
+    if ended.is_empty() {
+        return Ok(());
+    }
+    let mut newest = serde_json::Map::new();
+    for run in ended {
+        if let Some(job_id) = &run.job_id {
+            newest.insert(job_id.to_string(), json!([job_id.as_str(), run.state.name(), run.reason]));
+        }
+    }
+    let rows = Value::Array(newest.into_iter().map(|(_, row)| row).collect());
+    write.run(sqlx::query(REMEMBER).bind(rows.to_string())).await?;
+    Ok(())
+}

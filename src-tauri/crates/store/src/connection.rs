@@ -1,0 +1,212 @@
+//! The file and its connections: opening, versions, modes.
+//!
+//! Owns what must hold before the first statement of any table runs: the file is ours and not newer than this binary,
+//! it and its siblings are for this user alone, and the linked SQLite is one that does not corrupt it. It refuses to
+//! repair: a foreign or newer file is left exactly as it was found. One could get this wrong by switching the journal
+//! mode before looking whose file it is, by trusting the umask, or by giving every connection a large page cache.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rouse_core::event::Event;
+use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions as _, Connection as _, Row as _, SqliteConnection};
+use tokio::sync::Mutex;
+
+use crate::StoreError;
+use crate::write::Writer;
+
+/// Told about events after their commit, in the order of their numbers. It runs while the writer is held, so it must
+/// be quick and must not call the store.
+pub type EventListener = Arc<dyn Fn(&[Event]) + Send + Sync>;
+
+/// The SQLite file of Rouse. Cheap to clone; all clones share one writer and its readers.
+#[derive(Clone)]
+pub struct Store {
+    pub(crate) writer: Arc<Mutex<Writer>>,
+    pub(crate) readers: SqlitePool,
+    pub(crate) listener: EventListener,
+}
+
+/// "rous", so that `file` and a second program can tell whose file it is.
+const APPLICATION_ID: i64 = 0x726f_7573;
+/// Forward only; the number of applied ones is the file's `user_version`.
+const MIGRATIONS: [&str; 1] = [include_str!("../schema/0001_initial.sql")];
+/// Before 3.51.3 a checkpoint beside a writer could corrupt the file (the WAL-reset bug).
+const OLDEST_SQLITE: &str = "3.51.3";
+/// Another program may hold the file for a moment, such as a backup.
+const BUSY_FOR: Duration = Duration::from_secs(5);
+const READERS: u32 = 2;
+
+impl Store {
+    /// Opens the file, makes it when it is not there, and brings it to this binary's schema.
+    ///
+    /// # Errors
+    /// `Create`, `Open`, `OldSqlite`, `Foreign`, `Newer` or `Migrate`.
+    pub async fn open(path: &Path, listener: EventListener) -> Result<Self, StoreError> {
+        prepare_file(path).map_err(|source| StoreError::Create { path: path.to_owned(), source })?;
+        let options = options(path);
+        let mut connection = options.connect().await.map_err(|source| open_error(path, source))?;
+        if let Err(refusal) = admit(&mut connection, path).await {
+            // The first reason is the one to tell; closing a file that nothing was written to adds none.
+            drop(connection);
+            return Err(refusal);
+        }
+        let reading = options.clone().read_only(true).pragma("cache_size", "-1024");
+        let readers = SqlitePoolOptions::new()
+            .max_connections(READERS)
+            .min_connections(0)
+            .idle_timeout(None)
+            .max_lifetime(None)
+            .test_before_acquire(false)
+            .connect_lazy_with(reading);
+        let writer = Arc::new(Mutex::new(Writer::new(connection, options)));
+        Ok(Self { writer, readers, listener })
+    }
+
+    /// Closes all connections; the last one moves everything from the write-ahead log into the file. Waits for the
+    /// write that is going; verbs called later fail.
+    pub async fn close(&self) {
+        self.readers.close().await;
+        self.writer.lock().await.close().await;
+    }
+}
+
+/// Makes the folder (0700) and the file (0600) before SQLite does, because SQLite asks the umask. The files beside it
+/// (`-wal`, `-shm`) take their mode from it.
+fn prepare_file(path: &Path) -> std::io::Result<()> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        make_folder(folder)?;
+    }
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+        let file = options.mode(0o600).open(path)?;
+        let mode = file.metadata()?.permissions().mode();
+        if mode & 0o077 != 0 {
+            file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
+        }
+    }
+    #[cfg(not(unix))]
+    options.open(path)?;
+    Ok(())
+}
+
+fn make_folder(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+fn options(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .foreign_keys(true)
+        .busy_timeout(BUSY_FOR)
+        .synchronous(SqliteSynchronous::Normal)
+        .pragma("cache_size", "-2048")
+        .pragma("temp_store", "MEMORY")
+        .pragma("trusted_schema", "OFF")
+        // A long reader can let the log grow; the next checkpoint gives the space back.
+        .pragma("journal_size_limit", "16777216")
+        .thread_name(|n| format!("store-{n}"))
+        // Statements hold no values, but their number would drown everything else in a log.
+        .disable_statement_logging()
+}
+
+/// Looks whose file it is, then switches it to write-ahead logging and brings it to the newest schema.
+async fn admit(connection: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
+    let header = Header::read(connection).await.map_err(|source| open_error(path, source))?;
+    require_sqlite(&header.sqlite)?;
+    let version = header.admitted(path)?;
+    sqlx::raw_sql("PRAGMA journal_mode = WAL")
+        .execute(&mut *connection)
+        .await
+        .map_err(|source| StoreError::Open { path: path.to_owned(), source })?;
+    migrate(connection, version).await
+}
+
+/// What a file says about itself.
+struct Header {
+    sqlite: String,
+    application_id: i64,
+    user_version: i64,
+    is_empty: bool,
+}
+
+impl Header {
+    async fn read(connection: &mut SqliteConnection) -> sqlx::Result<Self> {
+        let sql = "SELECT sqlite_version(), application_id, user_version,
+                          NOT EXISTS (SELECT 1 FROM sqlite_schema)
+                   FROM pragma_application_id, pragma_user_version";
+        let row = sqlx::query(sql).fetch_one(connection).await?;
+        Ok(Self {
+            sqlite: row.try_get(0)?,
+            application_id: row.try_get(1)?,
+            user_version: row.try_get(2)?,
+            is_empty: row.try_get(3)?,
+        })
+    }
+
+    /// The number of migrations that the file has seen, if it may be used.
+    fn admitted(&self, path: &Path) -> Result<usize, StoreError> {
+        let fresh = self.application_id == 0 && self.user_version == 0 && self.is_empty;
+        if !fresh && self.application_id != APPLICATION_ID {
+            return Err(StoreError::Foreign { path: path.to_owned() });
+        }
+        let known = MIGRATIONS.len();
+        match usize::try_from(self.user_version) {
+            Ok(version) if version <= known => Ok(version),
+            _ => Err(StoreError::Newer {
+                path: path.to_owned(),
+                found: self.user_version,
+                known: i64::try_from(known).expect("BUG: more migrations than fit"),
+            }),
+        }
+    }
+}
+
+/// Applies what the file has not seen, each in one transaction with its number.
+async fn migrate(connection: &mut SqliteConnection, version: usize) -> Result<(), StoreError> {
+    for (index, script) in MIGRATIONS.iter().enumerate().skip(version) {
+        let to = i64::try_from(index + 1).expect("BUG: more migrations than fit");
+        apply(connection, script, to).await.map_err(|source| StoreError::Migrate { to, source })?;
+    }
+    Ok(())
+}
+
+pub(crate) async fn apply(connection: &mut SqliteConnection, script: &'static str, to: i64) -> sqlx::Result<()> {
+    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+    sqlx::raw_sql(script).execute(&mut *transaction).await?;
+    let mark = format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {to};");
+    sqlx::raw_sql(sqlx::AssertSqlSafe(mark)).execute(&mut *transaction).await?;
+    transaction.commit().await
+}
+
+pub(crate) fn require_sqlite(found: &str) -> Result<(), StoreError> {
+    if parts(found) >= parts(OLDEST_SQLITE) {
+        return Ok(());
+    }
+    Err(StoreError::OldSqlite { found: found.to_owned(), needed: OLDEST_SQLITE })
+}
+
+fn parts(version: &str) -> Vec<u32> {
+    version.split('.').map(|part| u32::from_str(part).unwrap_or(0)).collect()
+}
+
+/// A file that is no SQLite file at all is foreign; everything else is an error of opening.
+fn open_error(path: &Path, source: sqlx::Error) -> StoreError {
+    const NOT_A_DATABASE: i64 = 26;
+    let path = PathBuf::from(path);
+    if crate::error::code_of(&source) == Some(NOT_A_DATABASE) {
+        StoreError::Foreign { path }
+    } else {
+        StoreError::Open { path, source }
+    }
+}

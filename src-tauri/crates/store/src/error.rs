@@ -1,0 +1,160 @@
+//! What can go wrong with the store. Every variant names the operation that failed; the cause stays a source.
+
+use std::path::PathBuf;
+
+use rouse_core::RunState;
+
+/// An operation of the store failed.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The file or its folder cannot be made or given its mode.
+    #[error("cannot create the database {path}")]
+    Create {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The file cannot be opened.
+    #[error("cannot open the database {path}")]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        #[source]
+        source: sqlx::Error,
+    },
+    /// The SQLite that was linked can corrupt a file.
+    #[error("SQLite {found} is too old: {needed} or newer is needed")]
+    OldSqlite {
+        /// The version that is linked.
+        found: String,
+        /// The oldest version that is good enough.
+        needed: &'static str,
+    },
+    /// A newer Rouse has changed the file.
+    #[error("{path} was made by a newer Rouse (schema {found}, this one knows {known}). Start that one, or move the file away")]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its schema.
+        found: i64,
+        /// The newest schema of this binary.
+        known: i64,
+    },
+    /// The file belongs to something else.
+    #[error("{path} is not a database of Rouse. Move it away, or use another data folder")]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file could not be brought to this binary's schema; it is as it was.
+    #[error("cannot bring the database to schema {to}")]
+    Migrate {
+        /// The schema it was on its way to.
+        to: i64,
+        /// What SQLite said.
+        #[source]
+        source: sqlx::Error,
+    },
+    /// A reading verb failed.
+    #[error("cannot {what}")]
+    Read {
+        /// The verb in words, such as "list the jobs".
+        what: &'static str,
+        /// What SQLite said.
+        #[source]
+        source: sqlx::Error,
+    },
+    /// A writing verb failed; nothing of it was written.
+    #[error("cannot {what}")]
+    Write {
+        /// The verb in words, such as "save the job".
+        what: &'static str,
+        /// What SQLite said.
+        #[source]
+        source: sqlx::Error,
+    },
+    /// A stored value is not what this binary writes.
+    #[error("cannot read the stored {what} {id}: {reason}")]
+    Unreadable {
+        /// What it is, such as "job".
+        what: &'static str,
+        /// Which one.
+        id: String,
+        /// Why not.
+        reason: String,
+    },
+    /// The id is taken.
+    #[error("There is already a {what} {id}.")]
+    Exists {
+        /// What it is.
+        what: &'static str,
+        /// The id.
+        id: String,
+    },
+    /// There is no such thing.
+    #[error("There is no {what} {id}.")]
+    NotFound {
+        /// What it is.
+        what: &'static str,
+        /// The id.
+        id: String,
+    },
+    /// The job was changed since the caller saw it.
+    #[error("the job was changed elsewhere (revision {found}, expected {expected})")]
+    Stale {
+        /// The revision that the caller saw.
+        expected: i64,
+        /// The revision that is stored.
+        found: i64,
+    },
+    /// A run cannot end in a waiting state.
+    #[error("a run cannot end as {}", .state.name())]
+    NotFinal {
+        /// The waiting state.
+        state: RunState,
+    },
+    /// The events after that number are gone, or it was never given out: read everything anew.
+    #[error("the events after {after} are not all stored (stored are {oldest} to {newest})")]
+    Gap {
+        /// The number that was asked for.
+        after: i64,
+        /// The oldest stored event; 1 when there is none.
+        oldest: i64,
+        /// The newest stored event; 0 when there is none.
+        newest: i64,
+    },
+    /// The runtime ended in the middle of a commit.
+    #[error("the store was closed while it was writing")]
+    Closed,
+}
+
+impl StoreError {
+    /// Whether the disk is full or cannot be written: nothing is wrong with the call, and it may work later.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        const FULL: i64 = 13;
+        const IO_ERROR: i64 = 10;
+        const READ_ONLY: i64 = 8;
+        const CANNOT_OPEN: i64 = 14;
+        let primary = self.sqlite_code().map(|code| code & 0xff);
+        matches!(primary, Some(FULL | IO_ERROR | READ_ONLY | CANNOT_OPEN))
+    }
+
+    fn sqlite_code(&self) -> Option<i64> {
+        match self {
+            Self::Open { source, .. }
+            | Self::Migrate { source, .. }
+            | Self::Read { source, .. }
+            | Self::Write { source, .. } => code_of(source),
+            _ => None,
+        }
+    }
+}
+
+/// SQLite's extended result code, if the error is one of SQLite's.
+pub(crate) fn code_of(error: &sqlx::Error) -> Option<i64> {
+    error.as_database_error()?.code()?.parse().ok()
+}

@@ -1,0 +1,92 @@
+//! The table `events`: what changed, numbered, for every client.
+//!
+//! Owns the numbers: they begin at 1, have no gaps and never repeat. Only the newest events are kept; a client that
+//! asks for older ones is told that there is a gap, never handed a silent half. Pruning rides along with writes in
+//! small steps, so that no write pays for a thousand before it.
+
+use rouse_core::UnixMs;
+use rouse_core::event::{Event, EventKind};
+use serde_json::{Value, json};
+
+use crate::row::Columns;
+use crate::write::Write;
+use crate::{Store, StoreError};
+
+/// How many events are kept at least.
+pub(crate) const KEPT: i64 = 10_000;
+/// Pruned whenever the numbers pass a multiple of this.
+const PRUNED_EVERY: i64 = 256;
+
+pub(crate) const AFTER: &str =
+    "SELECT seq, at, kind, data FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2";
+const ENDS: &str = "SELECT (SELECT min(seq) FROM events), (SELECT max(seq) FROM events)";
+const INSERT: &str = "INSERT INTO events (at, kind, data)
+    SELECT ?1, value ->> 0, value -> 1 FROM json_each(?2) ORDER BY key";
+const PRUNE: &str = "DELETE FROM events WHERE seq <= ?1";
+
+impl Store {
+    /// Events after number `after`, in order, at most `limit`.
+    ///
+    /// # Errors
+    /// `Gap` when some of them are pruned, or when `after` was never given out.
+    pub async fn events_after(&self, after: i64, limit: u32) -> Result<Vec<Event>, StoreError> {
+        let query = sqlx::query(AFTER).bind(after).bind(limit.max(1));
+        let events = self.list("read the events", query, |row| read(&mut Columns::of(row))).await?;
+        if events.first().is_some_and(|event| event.seq == after + 1) {
+            return Ok(events);
+        }
+        let (oldest, newest) = self.ends().await?;
+        // Nothing, because there is nothing newer; events committed in between are the next call's.
+        if events.is_empty() && (oldest - 1..=newest).contains(&after) {
+            return Ok(events);
+        }
+        Err(StoreError::Gap { after, oldest, newest })
+    }
+
+    /// The newest event's number; 0 when there is none.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn last_seq(&self) -> Result<i64, StoreError> {
+        Ok(self.ends().await?.1)
+    }
+
+    /// The numbers of the oldest and of the newest stored event; 1 and 0 when there is none.
+    async fn ends(&self) -> Result<(i64, i64), StoreError> {
+        let ends = self
+            .one("read the numbers of the events", sqlx::query(ENDS), |row| {
+                let mut columns = Columns::of(row);
+                Ok((columns.get::<Option<i64>>()?, columns.get::<Option<i64>>()?))
+            })
+            .await?;
+        let (oldest, newest) = ends.unwrap_or_default();
+        Ok((oldest.unwrap_or(1), newest.unwrap_or(0)))
+    }
+}
+
+/// Inserts the events of one write, in order, and prunes old ones now and then.
+pub(crate) async fn insert_events(
+    write: &mut Write,
+    events: Vec<(EventKind, Value)>,
+    now: UnixMs,
+) -> Result<Vec<Event>, StoreError> {
+    let rows: Vec<Value> = events.iter().map(|(kind, data)| json!([kind.name(), data])).collect();
+    let query = sqlx::query(INSERT).bind(now.0).bind(Value::Array(rows).to_string());
+    let last = write.run(query).await?.last_insert_rowid();
+    let count = i64::try_from(events.len()).expect("BUG: more events than fit");
+    let before = last - count;
+    if before / PRUNED_EVERY != last / PRUNED_EVERY {
+        write.run(sqlx::query(PRUNE).bind(last - KEPT)).await?;
+    }
+    let numbered = events.into_iter().zip(before + 1..);
+    Ok(numbered.map(|((kind, data), seq)| Event { seq, at: now, kind, data }).collect())
+}
+
+fn read(columns: &mut Columns<'_>) -> sqlx::Result<Event> {
+    Ok(Event {
+        seq: columns.get()?,
+        at: columns.instant()?,
+        kind: columns.word(EventKind::from_name)?,
+        data: columns.json()?,
+    })
+}

@@ -1,0 +1,196 @@
+//! How runs end: once, and with everything that is told about it in the same transaction.
+//!
+//! Owns the step into a final state. The statement names the states it may come from, so whoever comes second (a runner
+//! that answers after its run was cancelled) finds nothing to change, and nothing else of its call is written either.
+//! The job's memory of the run, the line for main, the outbox rows and the events are committed with the run's row: a
+//! crash leaves either all of them or none.
+
+use rouse_core::delivery::NewDelivery;
+use rouse_core::event::EventKind;
+use rouse_core::{JobId, Outcome, Run, RunId, RunState, SessionKey, UnixMs};
+
+use crate::jobs::delete;
+use crate::outbox::enqueue;
+use crate::row::{Columns, bind_usage};
+use crate::runs::{finished_event, insert_runs, read_run, run_columns, run_event};
+use crate::steps::lose_unfinished;
+use crate::system_events::queue;
+use crate::write::{Durability, Write};
+use crate::{Store, StoreError};
+
+/// The end of a run and everything that is committed with it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finish {
+    /// The run.
+    pub run_id: RunId,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Rows for the outbox.
+    pub deliveries: Vec<NewDelivery>,
+    /// A line for the main session.
+    pub system_event: Option<String>,
+    /// Whether its job disappears with it.
+    pub delete_job: bool,
+    /// When.
+    pub now: UnixMs,
+}
+
+/// The end of a run that the end of the process cut off, and what makes up for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Interruption {
+    /// The run.
+    pub run_id: RunId,
+    /// Why, in words.
+    pub reason: String,
+    /// Rows for the outbox.
+    pub deliveries: Vec<NewDelivery>,
+    /// A queued run that makes up for it. It is part of the same transaction, so that a crash in between can neither
+    /// lose it nor make a second one.
+    pub run_again: Option<Run>,
+    /// When.
+    pub now: UnixMs,
+}
+
+pub(crate) const END: &str = concat!(
+    "UPDATE runs SET state = ?3, reason = ?4, finished_at = ?5, summary = ?6, error = ?7,
+        model = coalesce(?8, model), result = ?9, input_tokens = ?10, cached_input_tokens = ?11, output_tokens = ?12,
+        cost_micro_usd = ?13
+     WHERE id = ?1 AND finished_at IS NULL AND (?2 IS NULL OR state = ?2) RETURNING ",
+    run_columns!()
+);
+const REMEMBER: &str = "UPDATE jobs SET last_state = ?2, last_error = ?3, last_duration_ms = ?4,
+        consecutive_failures = CASE ?5 WHEN 1 THEN consecutive_failures + 1 WHEN 0 THEN 0
+                                       ELSE consecutive_failures END
+    WHERE id = ?1 RETURNING next_run_at";
+
+impl Store {
+    /// Ends a run: run row, job state, system event, outbox and events in one transaction. None when it was final
+    /// already (or is not there): a final state never changes, and nothing is written.
+    ///
+    /// # Errors
+    /// `NotFinal` for a waiting state, `Write`.
+    pub async fn finish_run(&self, finish: &Finish) -> Result<Option<Run>, StoreError> {
+        let mut write = self.write("save the outcome", Durability::Full, finish.now).await?;
+        let Some(run) = end(&mut write, &finish.run_id, None, &finish.outcome).await? else {
+            write.undo().await?;
+            return Ok(None);
+        };
+        if let Some(text) = &finish.system_event {
+            queue(&mut write, text, &source_of(&run)).await?;
+        }
+        for delivery in &finish.deliveries {
+            enqueue(&mut write, Some(&run.id), delivery).await?;
+        }
+        if let Some(job_id) = run.job_id.as_ref().filter(|_| finish.delete_job) {
+            delete(&mut write, job_id).await?;
+        }
+        write.commit().await?;
+        Ok(Some(run))
+    }
+
+    /// Queued → cancelled; false when it is not queued any more. Events `run` and `cron` `finished`.
+    ///
+    /// # Errors
+    /// `Write`.
+    pub async fn cancel_queued(
+        &self,
+        id: &RunId,
+        reason: &str,
+        now: UnixMs,
+    ) -> Result<bool, StoreError> {
+        let mut write = self.write("cancel the run", Durability::Full, now).await?;
+        let outcome = Outcome { reason: Some(reason.to_owned()), ..Outcome::of(RunState::Cancelled) };
+        if end(&mut write, id, Some(RunState::Queued), &outcome).await?.is_none() {
+            write.undo().await?;
+            return Ok(false);
+        }
+        write.commit().await?;
+        Ok(true)
+    }
+
+    /// Running → interrupted, its unfinished steps → unknown, with what tells about it and what makes up for it. None
+    /// when it is not running any more.
+    ///
+    /// # Errors
+    /// `Write`.
+    pub async fn mark_interrupted(
+        &self,
+        interruption: &Interruption,
+    ) -> Result<Option<Run>, StoreError> {
+        let Interruption { run_id, reason, deliveries, run_again, now } = interruption;
+        let mut write = self.write("save the interruption", Durability::Full, *now).await?;
+        let outcome = Outcome { reason: Some(reason.clone()), ..Outcome::of(RunState::Interrupted) };
+        let Some(run) = end(&mut write, run_id, Some(RunState::Running), &outcome).await? else {
+            write.undo().await?;
+            return Ok(None);
+        };
+        lose_unfinished(&mut write, run_id).await?;
+        for delivery in deliveries {
+            enqueue(&mut write, Some(run_id), delivery).await?;
+        }
+        if let Some(again) = run_again {
+            insert_runs(&mut write, std::slice::from_ref(again)).await?;
+            write.event(EventKind::Run, run_event(again));
+        }
+        write.commit().await?;
+        Ok(Some(run))
+    }
+}
+
+/// Ends one run and writes its fate into its job; none when it is not in `from` (or in any waiting state) any more.
+async fn end(
+    write: &mut Write,
+    id: &RunId,
+    from: Option<RunState>,
+    outcome: &Outcome,
+) -> Result<Option<Run>, StoreError> {
+    if !outcome.state.is_final() {
+        return Err(StoreError::NotFinal { state: outcome.state });
+    }
+    let query = sqlx::query(END)
+        .bind(id.as_str())
+        .bind(from.map(RunState::name))
+        .bind(outcome.state.name())
+        .bind(outcome.reason.as_deref())
+        .bind(write.now().0)
+        .bind(outcome.summary.as_deref())
+        .bind(outcome.error.as_deref())
+        .bind(outcome.model.as_deref())
+        .bind(outcome.result.as_ref().map(ToString::to_string));
+    let Some(run) = write.one(bind_usage(query, outcome.usage), read_run).await? else {
+        return Ok(None);
+    };
+    write.event(EventKind::Run, run_event(&run));
+    if let Some(job_id) = &run.job_id {
+        remember(write, &run, job_id).await?;
+    }
+    Ok(Some(run))
+}
+
+/// Writes a run's fate into its job, if that still exists, and tells about it either way.
+async fn remember(write: &mut Write, run: &Run, job_id: &JobId) -> Result<(), StoreError> {
+    let duration = run.started_at.zip(run.finished_at).map(|(from, to)| to.since(from).max(0));
+    let query = sqlx::query(REMEMBER)
+        .bind(job_id.as_str())
+        .bind(run.state.name())
+        .bind(run.error.as_deref().or(run.reason.as_deref()))
+        .bind(duration)
+        .bind(failure(run.state));
+    let next_run_at = write.one(query, |row| Columns::of(row).some_instant()).await?.flatten();
+    write.event(EventKind::Cron, finished_event(run, job_id, next_run_at));
+    Ok(())
+}
+
+/// Whether a final state adds to the failures in a row, ends them, or says nothing about the job.
+const fn failure(state: RunState) -> Option<bool> {
+    match state {
+        RunState::Failed | RunState::TimedOut => Some(true),
+        RunState::Succeeded | RunState::NothingToReport => Some(false),
+        _ => None,
+    }
+}
+
+/// Where a run's line for main comes from.
+fn source_of(run: &Run) -> String {
+    run.job_id.as_ref().map_or_else(SessionKey::main, SessionKey::of_job).to_string()
+}

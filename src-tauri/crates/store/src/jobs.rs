@@ -1,0 +1,325 @@
+//! The table `jobs`: definitions and what the engine knows about them.
+//!
+//! A row holds the job in the job format, and beside it, in columns, what changes without the definition changing:
+//! whether it is enabled, its next slot, its revision and the fate of its newest run. The columns are the truth; the
+//! stored definition is without them. It refuses to compute a next slot. One could get this wrong by writing a state
+//! that was read a moment ago: an edit writes the definition and the next slot, a run's end writes the rest.
+
+use rouse_core::event::EventKind;
+use rouse_core::job::{JobState, Payload, job_to_json, stored_job_from_json};
+use rouse_core::{Job, JobId, RunState, UnixMs};
+use serde_json::{Value, json};
+use sqlx::sqlite::SqliteRow;
+
+use crate::row::Columns;
+use crate::runs::cancel_queued_of;
+use crate::write::{Durability, Write};
+use crate::{Store, StoreError};
+
+/// Which jobs.
+#[derive(Debug, Clone, Default)]
+pub struct JobQuery {
+    /// Disabled ones too.
+    pub include_disabled: bool,
+    /// Only jobs with these words in name, description or payload; upper and lower case are the same.
+    pub search: Option<String>,
+}
+
+/// How many jobs there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct JobCounts {
+    /// All.
+    pub all: u32,
+    /// Enabled ones.
+    pub enabled: u32,
+    /// Those whose newest finished runs failed, enabled or not.
+    pub failing: u32,
+}
+
+/// What `JobRow::read` reads, in its order.
+macro_rules! job_columns {
+    () => {
+        "id, enabled, revision, next_run_at, last_run_at, last_state, last_error, last_duration_ms,
+         consecutive_failures, definition"
+    };
+}
+pub(crate) use job_columns;
+
+pub(crate) const GET: &str = concat!("SELECT ", job_columns!(), " FROM jobs WHERE id = ?1");
+const LIST: &str = concat!(
+    "SELECT ",
+    job_columns!(),
+    " FROM jobs WHERE enabled >= ?1 ORDER BY next_run_at IS NULL, next_run_at, name COLLATE NOCASE, id"
+);
+const INSERT: &str = "INSERT INTO jobs (id, name, enabled, revision, next_run_at, last_run_at, last_state, last_error,
+        last_duration_ms, consecutive_failures, definition)
+    VALUES (?1, ?2, ?3, 1, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (id) DO NOTHING";
+const UPDATE: &str = concat!(
+    "UPDATE jobs SET name = ?2, revision = revision + 1, next_run_at = ?4, definition = ?5,
+        consecutive_failures = CASE WHEN enabled < ?3 THEN 0 ELSE consecutive_failures END, enabled = ?3
+     WHERE id = ?1 RETURNING ",
+    job_columns!()
+);
+const DELETE: &str = concat!("DELETE FROM jobs WHERE id = ?1 RETURNING ", job_columns!());
+pub(crate) const COUNT: &str = "SELECT count(*), sum(enabled), sum(consecutive_failures > 0) FROM jobs";
+pub(crate) const SET_NEXT: &str = "UPDATE jobs SET next_run_at = planned.value ->> 1
+    FROM json_each(?1) AS planned
+    WHERE jobs.id = planned.value ->> 0 AND jobs.next_run_at IS NOT planned.value ->> 1
+    RETURNING id, next_run_at";
+const PAUSE: &str = "UPDATE jobs SET enabled = 0, next_run_at = NULL, revision = revision + 1 WHERE id = ?1";
+pub(crate) const NEXT_DUE: &str = "SELECT next_run_at FROM jobs
+    WHERE enabled = 1 AND next_run_at IS NOT NULL ORDER BY next_run_at LIMIT 1";
+
+impl Store {
+    /// Saves a new job with revision 1. Event `cron` `added`.
+    ///
+    /// # Errors
+    /// `Exists` when the id is taken, `Write`.
+    pub async fn insert_job(&self, job: &Job, now: UnixMs) -> Result<Job, StoreError> {
+        let mut write = self.write("save the job", Durability::Full, now).await?;
+        let state = &job.state;
+        let query = sqlx::query(INSERT)
+            .bind(job.id.as_str())
+            .bind(job.name.as_str())
+            .bind(job.enabled)
+            .bind(state.next_run_at.map(|at| at.0))
+            .bind(state.last_run_at.map(|at| at.0))
+            .bind(state.last_state.map(RunState::name))
+            .bind(state.last_error.as_deref())
+            .bind(state.last_duration_ms)
+            .bind(state.consecutive_failures)
+            .bind(definition(job));
+        if write.run(query).await?.rows_affected() == 0 {
+            write.undo().await?;
+            return Err(StoreError::Exists { what: "job", id: job.id.to_string() });
+        }
+        write.event(EventKind::Cron, change(&job.id, "added", state.next_run_at));
+        write.commit().await?;
+        Ok(Job { state: JobState { revision: 1, ..state.clone() }, ..job.clone() })
+    }
+
+    /// Replaces a job's definition and next slot; what the engine knows about its runs stays. Enabling it forgets its
+    /// failures in a row, or the next one would pause it again. Event `cron` `updated`.
+    ///
+    /// # Errors
+    /// `NotFound`, `Stale` when the stored revision is not `expected_revision`, `Write`.
+    pub async fn update_job(
+        &self,
+        job: &Job,
+        expected_revision: Option<i64>,
+        now: UnixMs,
+    ) -> Result<Job, StoreError> {
+        let mut write = self.write("save the job", Durability::Full, now).await?;
+        let query = sqlx::query(UPDATE)
+            .bind(job.id.as_str())
+            .bind(job.name.as_str())
+            .bind(job.enabled)
+            .bind(job.state.next_run_at.map(|at| at.0))
+            .bind(definition(job));
+        let Some(updated) = write.one(query, JobRow::read).await? else {
+            write.undo().await?;
+            return Err(StoreError::NotFound { what: "job", id: job.id.to_string() });
+        };
+        let found = updated.state.revision - 1;
+        if let Some(expected) = expected_revision.filter(|expected| *expected != found) {
+            write.undo().await?;
+            return Err(StoreError::Stale { expected, found });
+        }
+        write.event(EventKind::Cron, change(&job.id, "updated", updated.state.next_run_at));
+        write.commit().await?;
+        updated.job()
+    }
+
+    /// Deletes a job. Its runs stay, with its name; the queued ones become cancelled. Event `cron` `removed`.
+    ///
+    /// # Errors
+    /// `Write`; `Unreadable` when the deleted definition could not be read.
+    pub async fn remove_job(&self, id: &JobId, now: UnixMs) -> Result<Option<Job>, StoreError> {
+        let mut write = self.write("delete the job", Durability::Full, now).await?;
+        let Some(removed) = delete(&mut write, id).await? else {
+            write.undo().await?;
+            return Ok(None);
+        };
+        write.commit().await?;
+        removed.job().map(Some)
+    }
+
+    /// One job.
+    ///
+    /// # Errors
+    /// `Read`, `Unreadable`.
+    pub async fn job(&self, id: &JobId) -> Result<Option<Job>, StoreError> {
+        let query = sqlx::query(GET).bind(id.as_str());
+        self.one("read the job", query, JobRow::read).await?.map(JobRow::job).transpose()
+    }
+
+    /// Jobs by next slot (those without one last), then by name. One whose definition cannot be read is logged and left
+    /// out: a single broken row must not take the whole list away.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn jobs(&self, query: &JobQuery) -> Result<Vec<Job>, StoreError> {
+        let least = i64::from(!query.include_disabled);
+        let rows = self.list("list the jobs", sqlx::query(LIST).bind(least), JobRow::read).await?;
+        let words = query.search.as_deref().map(|words| words.trim().to_lowercase());
+        let jobs = rows.into_iter().filter_map(|row| match row.job() {
+            Ok(job) => Some(job),
+            Err(error) => {
+                tracing::error!(%error, "a job is missing in the list");
+                None
+            }
+        });
+        Ok(jobs.filter(|job| words.as_deref().is_none_or(|words| mentions(job, words))).collect())
+    }
+
+    /// How many jobs there are.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn job_counts(&self) -> Result<JobCounts, StoreError> {
+        let counts = self.one("count the jobs", sqlx::query(COUNT), |row| {
+            let mut columns = Columns::of(row);
+            Ok(JobCounts {
+                all: columns.count()?,
+                enabled: columns.some_count()?,
+                failing: columns.some_count()?,
+            })
+        });
+        Ok(counts.await?.unwrap_or_default())
+    }
+
+    /// Writes re-planned next slots; no new revision. Event `cron` `updated` for those that changed.
+    ///
+    /// # Errors
+    /// `Write`.
+    pub async fn set_next_run(
+        &self,
+        next: &[(JobId, Option<UnixMs>)],
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        let planned = next.iter().map(|(id, at)| json!([id.as_str(), at.map(|at| at.0)]));
+        let planned = Value::Array(planned.collect()).to_string();
+        let mut write = self.write("plan the next runs", Durability::Normal, now).await?;
+        let changed = write
+            .list(sqlx::query(SET_NEXT).bind(planned), |row| {
+                let mut columns = Columns::of(row);
+                Ok((columns.id(JobId::new)?, columns.some_instant()?))
+            })
+            .await?;
+        for (id, at) in changed {
+            write.event(EventKind::Cron, change(&id, "updated", at));
+        }
+        write.commit().await
+    }
+
+    /// Disables a job that the engine gives up on for now; its last error stays. Event `cron` `updated` with the reason
+    /// as `error`.
+    ///
+    /// # Errors
+    /// `NotFound`, `Write`.
+    pub async fn record_pause(&self, id: &JobId, reason: &str, now: UnixMs) -> Result<(), StoreError> {
+        let mut write = self.write("pause the job", Durability::Full, now).await?;
+        if write.run(sqlx::query(PAUSE).bind(id.as_str())).await?.rows_affected() == 0 {
+            write.undo().await?;
+            return Err(StoreError::NotFound { what: "job", id: id.to_string() });
+        }
+        let mut data = change(id, "updated", None);
+        data["error"] = reason.into();
+        write.event(EventKind::Cron, data);
+        write.commit().await
+    }
+
+    /// The earliest next slot of an enabled job.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn next_due_at(&self) -> Result<Option<UnixMs>, StoreError> {
+        let query = sqlx::query(NEXT_DUE);
+        self.one("read the next slot", query, |row| Columns::of(row).instant()).await
+    }
+}
+
+/// A row as it is stored.
+pub(crate) struct JobRow {
+    id: JobId,
+    enabled: bool,
+    pub(crate) state: JobState,
+    definition: String,
+}
+
+impl JobRow {
+    pub(crate) fn read(row: &SqliteRow) -> sqlx::Result<Self> {
+        Self::take(&mut Columns::of(row))
+    }
+
+    pub(crate) fn take(columns: &mut Columns<'_>) -> sqlx::Result<Self> {
+        let (id, enabled, revision) = (columns.id(JobId::new)?, columns.get()?, columns.get()?);
+        let state = JobState {
+            next_run_at: columns.some_instant()?,
+            last_run_at: columns.some_instant()?,
+            last_state: columns.some_word(RunState::from_name)?,
+            last_error: columns.get()?,
+            last_duration_ms: columns.get()?,
+            consecutive_failures: columns.count()?,
+            revision,
+        };
+        Ok(Self { id, enabled, state, definition: columns.get()? })
+    }
+
+    pub(crate) const fn id(&self) -> &JobId {
+        &self.id
+    }
+
+    /// The whole job.
+    pub(crate) fn job(self) -> Result<Job, StoreError> {
+        let unreadable = |reason: String| StoreError::Unreadable {
+            what: "job",
+            id: self.id.to_string(),
+            reason,
+        };
+        let document = serde_json::from_str(&self.definition).map_err(|e| unreadable(e.to_string()))?;
+        let job = stored_job_from_json(document).map_err(|e| unreadable(e.to_string()))?;
+        Ok(Job { id: self.id, enabled: self.enabled, state: self.state, ..job })
+    }
+}
+
+/// Deletes the row and cancels what waits for it, as part of a write.
+pub(crate) async fn delete(write: &mut Write, id: &JobId) -> Result<Option<JobRow>, StoreError> {
+    let query = sqlx::query(DELETE).bind(id.as_str());
+    let Some(removed) = write.one(query, JobRow::read).await? else {
+        return Ok(None);
+    };
+    cancel_queued_of(write, id, "Its job was deleted").await?;
+    write.event(EventKind::Cron, change(id, "removed", None));
+    Ok(Some(removed))
+}
+
+/// The data of a `cron` event.
+pub(crate) fn change(id: &JobId, action: &str, next_run_at: Option<UnixMs>) -> Value {
+    let mut data = json!({ "jobId": id.as_str(), "action": action });
+    if let Some(at) = next_run_at {
+        data["nextRunAtMs"] = at.0.into();
+    }
+    data
+}
+
+/// The job in the job format, without what the columns hold.
+fn definition(job: &Job) -> String {
+    let mut document = job_to_json(job);
+    if let Some(fields) = document.as_object_mut() {
+        fields.shift_remove("enabled");
+        fields.shift_remove("state");
+    }
+    document.to_string()
+}
+
+/// SQLite compares only ASCII letters without case; names are in every language.
+fn mentions(job: &Job, words: &str) -> bool {
+    let holds = |text: &str| text.to_lowercase().contains(words);
+    let payload = match &job.payload {
+        Payload::SystemEvent { text, .. } => holds(text),
+        Payload::AgentTurn(turn) => holds(&turn.message),
+        Payload::ToolCall(call) => holds(&call.tool),
+    };
+    payload || holds(&job.name) || job.description.as_deref().is_some_and(holds)
+}

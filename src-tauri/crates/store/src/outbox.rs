@@ -1,0 +1,184 @@
+//! The table `outbox`: deliveries, from the moment something is to be told until its fate is known.
+//!
+//! A row is here before anything is tried and ends delivered, failed or suppressed, with the reason. A settled row never
+//! moves again, so a late answer of a channel changes nothing. Settling may be lost with the power: the delivery is
+//! tried again then, under the same id, which is better than never.
+
+use rouse_core::delivery::{Channel, Delivery, DeliveryState, NewDelivery};
+use rouse_core::event::EventKind;
+use rouse_core::{DeliveryId, RunId, UnixMs};
+use serde_json::{Value, json};
+use sqlx::sqlite::SqliteRow;
+
+use crate::row::Columns;
+use crate::write::{Durability, Query, Write};
+use crate::{Store, StoreError};
+
+macro_rules! delivery_columns {
+    () => {
+        "id, run_id, channel, recipient, title, body, state, attempts, reason, created_at, next_attempt_at, settled_at"
+    };
+}
+
+pub(crate) const DUE: &str = concat!(
+    "SELECT ",
+    delivery_columns!(),
+    " FROM outbox WHERE state = 'pending' AND next_attempt_at <= ?1 ORDER BY next_attempt_at LIMIT ?2"
+);
+pub(crate) const NEXT: &str = "SELECT next_attempt_at FROM outbox
+    WHERE state = 'pending' ORDER BY next_attempt_at LIMIT 1";
+const ENQUEUE: &str = "INSERT INTO outbox
+        (id, run_id, channel, recipient, title, body, state, attempts, created_at, next_attempt_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'pending', 0, ?7, ?7)";
+const SETTLE: &str = "UPDATE outbox SET state = ?2, reason = ?3, settled_at = ?4, next_attempt_at = NULL,
+        attempts = attempts + 1
+    WHERE id = ?1 AND state = 'pending' RETURNING run_id";
+const POSTPONE: &str = "UPDATE outbox SET reason = ?2, next_attempt_at = ?3, attempts = attempts + 1
+    WHERE id = ?1 AND state = 'pending' RETURNING run_id";
+const GET: &str = concat!("SELECT ", delivery_columns!(), " FROM outbox WHERE id = ?1");
+pub(crate) const OF_RUN: &str = concat!(
+    "SELECT ",
+    delivery_columns!(),
+    " FROM outbox WHERE run_id = ?1 ORDER BY created_at, rowid"
+);
+
+impl Store {
+    /// Pending deliveries whose next attempt is not after `now`, the earliest first.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn due_deliveries(&self, now: UnixMs, limit: u32) -> Result<Vec<Delivery>, StoreError> {
+        self.list("read the outbox", sqlx::query(DUE).bind(now.0).bind(limit), read).await
+    }
+
+    /// The earliest next attempt of a pending delivery.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn next_delivery_at(&self) -> Result<Option<UnixMs>, StoreError> {
+        self.one("read the outbox", sqlx::query(NEXT), |row| Columns::of(row).instant()).await
+    }
+
+    /// Puts a delivery into the outbox that no outcome brings along. Event `delivery`.
+    ///
+    /// # Errors
+    /// `Write`.
+    pub async fn enqueue_delivery(
+        &self,
+        run: Option<&RunId>,
+        delivery: &NewDelivery,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        let mut write = self.write("put a delivery into the outbox", Durability::Full, now).await?;
+        enqueue(&mut write, run, delivery).await?;
+        write.commit().await
+    }
+
+    /// Pending → `state`, one attempt more; a settled delivery stays as it is. Event `delivery`.
+    ///
+    /// # Errors
+    /// `Write`.
+    pub async fn settle_delivery(
+        &self,
+        id: &DeliveryId,
+        state: DeliveryState,
+        reason: Option<&str>,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        let query =
+            sqlx::query(SETTLE).bind(id.as_str()).bind(state.name()).bind(reason).bind(now.0);
+        self.attempted(id, state, query, now).await
+    }
+
+    /// Stays pending until `next_attempt_at`, one attempt more; a settled delivery stays as it is. Event `delivery`.
+    ///
+    /// # Errors
+    /// `Write`.
+    pub async fn postpone_delivery(
+        &self,
+        id: &DeliveryId,
+        reason: &str,
+        next_attempt_at: UnixMs,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        let query = sqlx::query(POSTPONE).bind(id.as_str()).bind(reason).bind(next_attempt_at.0);
+        self.attempted(id, DeliveryState::Pending, query, now).await
+    }
+
+    /// One delivery.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn delivery(&self, id: &DeliveryId) -> Result<Option<Delivery>, StoreError> {
+        self.one("read the delivery", sqlx::query(GET).bind(id.as_str()), read).await
+    }
+
+    /// A run's deliveries, the oldest first.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn deliveries_of(&self, run: &RunId) -> Result<Vec<Delivery>, StoreError> {
+        self.list("read the deliveries", sqlx::query(OF_RUN).bind(run.as_str()), read).await
+    }
+
+    async fn attempted(
+        &self,
+        id: &DeliveryId,
+        state: DeliveryState,
+        query: Query,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        let mut write = self.write("save what became of a delivery", Durability::Normal, now).await?;
+        let run = write.one(query, |row| Columns::of(row).some_id(RunId::new)).await?;
+        let Some(run) = run else {
+            return write.undo().await;
+        };
+        write.event(EventKind::Delivery, event(id, run.as_ref(), state));
+        write.commit().await
+    }
+}
+
+/// Puts a delivery into the outbox as part of a write.
+pub(crate) async fn enqueue(
+    write: &mut Write,
+    run: Option<&RunId>,
+    delivery: &NewDelivery,
+) -> Result<(), StoreError> {
+    let query = sqlx::query(ENQUEUE)
+        .bind(delivery.id.as_str())
+        .bind(run.map(RunId::as_str))
+        .bind(delivery.channel.name())
+        .bind(delivery.to.as_deref())
+        .bind(delivery.title.as_str())
+        .bind(delivery.body.as_str())
+        .bind(write.now().0);
+    write.run(query).await?;
+    write.event(EventKind::Delivery, event(&delivery.id, run, DeliveryState::Pending));
+    Ok(())
+}
+
+fn event(id: &DeliveryId, run: Option<&RunId>, state: DeliveryState) -> Value {
+    let mut data = json!({ "deliveryId": id.as_str(), "state": state.name() });
+    if let Some(run) = run {
+        data["runId"] = run.as_str().into();
+    }
+    data
+}
+
+fn read(row: &SqliteRow) -> sqlx::Result<Delivery> {
+    let mut columns = Columns::of(row);
+    Ok(Delivery {
+        id: columns.id(DeliveryId::new)?,
+        run_id: columns.some_id(RunId::new)?,
+        channel: columns.id(|name| Channel::from_name(&name))?,
+        to: columns.get()?,
+        title: columns.get()?,
+        body: columns.get()?,
+        state: columns.word(DeliveryState::from_name)?,
+        attempts: columns.count()?,
+        reason: columns.get()?,
+        created_at: columns.instant()?,
+        next_attempt_at: columns.some_instant()?,
+        settled_at: columns.some_instant()?,
+    })
+}

@@ -1,0 +1,141 @@
+//! Reading rows, column by column, and handing many rows to one statement.
+//!
+//! Owns the translation of single values. Columns are read in the order in which the statement names them: a name per
+//! value would cost a hash for each of a hundred thousand values. One could get this wrong by adding a column to a
+//! list of columns and not to the function that reads it; every such pair stands side by side in its table's file.
+
+use rouse_core::UnixMs;
+use rouse_core::run::Usage;
+use serde_json::Value;
+use sqlx::sqlite::{Sqlite, SqliteRow};
+use sqlx::{Decode, Row as _, Type};
+
+use crate::write::Query;
+use crate::{Store, StoreError};
+
+/// The columns of a row, one after the other.
+pub(crate) struct Columns<'r> {
+    row: &'r SqliteRow,
+    next: usize,
+}
+
+impl<'r> Columns<'r> {
+    pub(crate) const fn of(row: &'r SqliteRow) -> Self {
+        Self { row, next: 0 }
+    }
+
+    /// The next column as SQLite has it.
+    pub(crate) fn get<T: Decode<'r, Sqlite> + Type<Sqlite>>(&mut self) -> sqlx::Result<T> {
+        self.next += 1;
+        self.row.try_get(self.next - 1)
+    }
+
+    pub(crate) fn instant(&mut self) -> sqlx::Result<UnixMs> {
+        self.get().map(UnixMs)
+    }
+
+    pub(crate) fn some_instant(&mut self) -> sqlx::Result<Option<UnixMs>> {
+        Ok(self.get::<Option<i64>>()?.map(UnixMs))
+    }
+
+    /// A text wrapped into an id.
+    pub(crate) fn id<T>(&mut self, wrap: impl Fn(String) -> T) -> sqlx::Result<T> {
+        self.get().map(wrap)
+    }
+
+    pub(crate) fn some_id<T>(&mut self, wrap: impl Fn(String) -> T) -> sqlx::Result<Option<T>> {
+        Ok(self.get::<Option<String>>()?.map(wrap))
+    }
+
+    /// A count; a negative one can only come from outside and reads as none.
+    pub(crate) fn count(&mut self) -> sqlx::Result<u32> {
+        Ok(u32::try_from(self.get::<i64>()?.max(0)).unwrap_or(u32::MAX))
+    }
+
+    /// A count that is absent where nothing was counted.
+    pub(crate) fn some_count(&mut self) -> sqlx::Result<u32> {
+        let count = self.get::<Option<i64>>()?.unwrap_or(0);
+        Ok(u32::try_from(count.max(0)).unwrap_or(u32::MAX))
+    }
+
+    /// A word of a closed set.
+    pub(crate) fn word<T>(&mut self, read: impl Fn(&str) -> Option<T>) -> sqlx::Result<T> {
+        known(self.get()?, read)
+    }
+
+    pub(crate) fn some_word<T>(&mut self, read: impl Fn(&str) -> Option<T>) -> sqlx::Result<Option<T>> {
+        self.get::<Option<&str>>()?.map(|word| known(word, read)).transpose()
+    }
+
+    pub(crate) fn json(&mut self) -> sqlx::Result<Value> {
+        json(self.get()?)
+    }
+
+    pub(crate) fn some_json(&mut self) -> sqlx::Result<Option<Value>> {
+        self.get::<Option<&str>>()?.map(json).transpose()
+    }
+
+    /// Four columns: tokens in, cached, out, and cost.
+    pub(crate) fn usage(&mut self) -> sqlx::Result<Usage> {
+        let unsigned = |number: i64| u64::try_from(number).unwrap_or(0);
+        Ok(Usage {
+            input_tokens: unsigned(self.get()?),
+            cached_input_tokens: unsigned(self.get()?),
+            output_tokens: unsigned(self.get()?),
+            cost_micro_usd: self.get::<Option<i64>>()?.map(unsigned),
+        })
+    }
+}
+
+impl Store {
+    /// Reads all rows of a statement; `what` names it in errors.
+    pub(crate) async fn list<T>(
+        &self,
+        what: &'static str,
+        query: Query,
+        read: impl Fn(&SqliteRow) -> sqlx::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let rows = query.fetch_all(&self.readers).await;
+        rows.and_then(|rows| rows.iter().map(read).collect())
+            .map_err(|source| StoreError::Read { what, source })
+    }
+
+    /// Reads the first row of a statement.
+    pub(crate) async fn one<T>(
+        &self,
+        what: &'static str,
+        query: Query,
+        read: impl Fn(&SqliteRow) -> sqlx::Result<T>,
+    ) -> Result<Option<T>, StoreError> {
+        let row = query.fetch_optional(&self.readers).await;
+        row.and_then(|row| row.as_ref().map(read).transpose())
+            .map_err(|source| StoreError::Read { what, source })
+    }
+}
+
+/// Binds the four columns that `Columns::usage` reads.
+pub(crate) fn bind_usage(query: Query, usage: Usage) -> Query {
+    query
+        .bind(signed(usage.input_tokens))
+        .bind(signed(usage.cached_input_tokens))
+        .bind(signed(usage.output_tokens))
+        .bind(usage.cost_micro_usd.map(signed))
+}
+
+/// SQLite has signed numbers only; no count of tokens comes near their end.
+pub(crate) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// A list of texts for `json_each`: one statement for any number of them.
+pub(crate) fn json_list<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
+    Value::Array(texts.into_iter().map(Value::from).collect()).to_string()
+}
+
+fn known<T>(word: &str, read: impl Fn(&str) -> Option<T>) -> sqlx::Result<T> {
+    read(word).ok_or_else(|| sqlx::Error::Decode(format!("unknown word `{word}`").into()))
+}
+
+fn json(text: &str) -> sqlx::Result<Value> {
+    serde_json::from_str(text).map_err(|error| sqlx::Error::Decode(error.into()))
+}

@@ -1,0 +1,309 @@
+//! The table `runs`: rows, and the way from queued to running.
+//!
+//! Owns the row of a run and the data of its events. A run is inserted by a claim, or by `insert_run` when no slot asked
+//! for it; how it ends is in `finish`, lists are in `run_pages`. Every update names the state it comes from, so that a
+//! late or repeated call changes nothing.
+
+use std::collections::{HashMap, HashSet};
+
+use rouse_core::event::EventKind;
+use rouse_core::{JobId, Run, RunId, RunState, RunTrigger, SessionKey, UnixMs};
+use serde_json::{Value, json};
+use sqlx::sqlite::SqliteRow;
+
+use crate::jobs::change;
+use crate::row::{Columns, json_list, signed};
+use crate::write::{Durability, Write};
+use crate::{Store, StoreError};
+
+/// What `read_run` reads, in its order.
+macro_rules! run_columns {
+    () => {
+        "id, job_id, job_name, slot_at, trigger, state, reason, stands_for, created_at, started_at, finished_at,
+         attempt, retry_of, summary, error, session, model, input_tokens, cached_input_tokens, output_tokens,
+         cost_micro_usd, payload"
+    };
+}
+pub(crate) use run_columns;
+
+pub(crate) const GET: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = ?1");
+pub(crate) const IN_STATE: &str = concat!(
+    "SELECT ",
+    run_columns!(),
+    " FROM runs WHERE state = ?1 ORDER BY created_at, seq"
+);
+// In the order of `run_columns`; the payload stays JSON.
+const INSERT: &str = concat!(
+    "INSERT INTO runs (",
+    run_columns!(),
+    ") SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
+        value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13, value ->> 14, value ->> 15,
+        value ->> 16, value ->> 17, value ->> 18, value ->> 19, value ->> 20, value -> 21
+     FROM json_each(?1) WHERE true ORDER BY key
+     ON CONFLICT (job_id, slot_at) WHERE slot_at IS NOT NULL DO NOTHING RETURNING id"
+);
+// The `+` keeps SQLite from walking all queued runs instead of looking these up.
+pub(crate) const START: &str = "UPDATE runs SET state = 'running', started_at = ?1, attempt = 1
+    WHERE id IN (SELECT value FROM json_each(?2)) AND +state = 'queued' RETURNING id, job_id";
+pub(crate) const TOUCH_JOBS: &str =
+    "UPDATE jobs SET last_run_at = ?1 WHERE id IN (SELECT value FROM json_each(?2))";
+const SET_ATTEMPT: &str = concat!(
+    "UPDATE runs SET attempt = ?2 WHERE id = ?1 AND finished_at IS NULL RETURNING ",
+    run_columns!()
+);
+pub(crate) const CANCEL_QUEUED_OF: &str = concat!(
+    "UPDATE runs SET state = 'cancelled', reason = ?2, finished_at = ?3
+     WHERE job_id = ?1 AND finished_at IS NULL AND state = 'queued' RETURNING ",
+    run_columns!()
+);
+// The `+` keeps SQLite on the runs of this job, away from all runs in this state.
+pub(crate) const LAST_RESULT: &str = "SELECT result FROM runs
+    WHERE job_id = ?1 AND +state = 'succeeded' AND result IS NOT NULL
+    ORDER BY created_at DESC, seq DESC LIMIT 1";
+pub(crate) const COUNTS: &str = "SELECT state, count(*) FROM runs INDEXED BY runs_by_time
+    WHERE created_at >= ?1 GROUP BY state";
+// A short walk per job. A window function over all their runs would read every run they ever had.
+pub(crate) const RECENT: &str = "SELECT asked.value,
+        (SELECT json_group_array(state) FROM
+            (SELECT state FROM runs WHERE job_id = asked.value ORDER BY created_at DESC, seq DESC LIMIT ?1))
+    FROM json_each(?2) AS asked";
+
+impl Store {
+    /// Inserts a run that no slot asked for: manual or heartbeat. Event `run`.
+    ///
+    /// # Errors
+    /// `Write`, also when the id is taken.
+    pub async fn insert_run(&self, run: &Run, now: UnixMs) -> Result<(), StoreError> {
+        let mut write = self.write("save the run", Durability::Full, now).await?;
+        insert_runs(&mut write, std::slice::from_ref(run)).await?;
+        write.event(EventKind::Run, run_event(run));
+        write.commit().await
+    }
+
+    /// One run.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn run(&self, id: &RunId) -> Result<Option<Run>, StoreError> {
+        self.one("read the run", sqlx::query(GET).bind(id.as_str()), read_run).await
+    }
+
+    /// Queued runs, the oldest first.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn queued_runs(&self) -> Result<Vec<Run>, StoreError> {
+        self.runs_in(RunState::Queued).await
+    }
+
+    /// Running runs, the oldest first.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn running_runs(&self) -> Result<Vec<Run>, StoreError> {
+        self.runs_in(RunState::Running).await
+    }
+
+    async fn runs_in(&self, state: RunState) -> Result<Vec<Run>, StoreError> {
+        self.list("list the runs", sqlx::query(IN_STATE).bind(state.name()), read_run).await
+    }
+
+    /// Queued → running, attempt 1, all in one transaction; answers those that really moved, in the order given.
+    /// Events `run` and `cron` `started`.
+    ///
+    /// # Errors
+    /// `Write`: none was started.
+    pub async fn start_runs(&self, ids: &[RunId], now: UnixMs) -> Result<Vec<RunId>, StoreError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut write = self.write("start the runs", Durability::Normal, now).await?;
+        let list = json_list(ids.iter().map(RunId::as_str));
+        let started: HashMap<RunId, Option<JobId>> = write
+            .list(sqlx::query(START).bind(now.0).bind(list), |row| {
+                let mut columns = Columns::of(row);
+                Ok((columns.id(RunId::new)?, columns.some_id(JobId::new)?))
+            })
+            .await?
+            .into_iter()
+            .collect();
+        let jobs = json_list(started.values().flatten().map(JobId::as_str));
+        write.run(sqlx::query(TOUCH_JOBS).bind(now.0).bind(jobs)).await?;
+        let moved: Vec<RunId> = ids.iter().filter(|id| started.contains_key(id)).cloned().collect();
+        for id in &moved {
+            let job_id = started.get(id).and_then(Option::as_ref);
+            write.event(EventKind::Run, state_event(id, job_id, RunState::Running));
+            if let Some(job_id) = job_id {
+                write.event(EventKind::Cron, started_event(id, job_id));
+            }
+        }
+        write.commit().await?;
+        Ok(moved)
+    }
+
+    /// Writes the number of the attempt that begins; nothing when the run is over. Event `run`.
+    ///
+    /// # Errors
+    /// `Write`.
+    pub async fn set_attempt(&self, id: &RunId, attempt: u32, now: UnixMs) -> Result<(), StoreError> {
+        let mut write = self.write("begin another attempt", Durability::Normal, now).await?;
+        let query = sqlx::query(SET_ATTEMPT).bind(id.as_str()).bind(attempt);
+        let Some(run) = write.one(query, read_run).await? else {
+            return write.undo().await;
+        };
+        write.event(EventKind::Run, run_event(&run));
+        write.commit().await
+    }
+
+    /// The result of the job's newest succeeded run that has one.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn last_result(&self, job: &JobId) -> Result<Option<Value>, StoreError> {
+        let query = sqlx::query(LAST_RESULT).bind(job.as_str());
+        self.one("read the last result", query, |row| Columns::of(row).json()).await
+    }
+
+    /// How many runs created since then are in which state; states without runs are absent.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn run_counts(&self, since: UnixMs) -> Result<HashMap<RunState, u32>, StoreError> {
+        let query = sqlx::query(COUNTS).bind(since.0);
+        let counts = self.list("count the runs", query, |row| {
+            let mut columns = Columns::of(row);
+            Ok((columns.word(RunState::from_name)?, columns.count()?))
+        });
+        Ok(counts.await?.into_iter().collect())
+    }
+
+    /// The newest `n` states of each job, the newest last; jobs without runs are absent.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn recent_states(
+        &self,
+        jobs: &[JobId],
+        n: u32,
+    ) -> Result<HashMap<JobId, Vec<RunState>>, StoreError> {
+        let query = sqlx::query(RECENT).bind(n).bind(json_list(jobs.iter().map(JobId::as_str)));
+        let recent = self.list("read the recent runs", query, |row| {
+            let mut columns = Columns::of(row);
+            Ok((columns.id(JobId::new)?, states(&columns.json()?)))
+        });
+        Ok(recent.await?.into_iter().filter(|(_, states)| !states.is_empty()).collect())
+    }
+}
+
+/// Inserts runs as part of a write; answers those whose slot had none.
+pub(crate) async fn insert_runs(write: &mut Write, runs: &[Run]) -> Result<HashSet<RunId>, StoreError> {
+    let rows: Vec<Value> = runs.iter().map(row_of).collect();
+    let query = sqlx::query(INSERT).bind(Value::Array(rows).to_string());
+    let inserted = write.list(query, |row| Columns::of(row).id(RunId::new)).await?;
+    Ok(inserted.into_iter().collect())
+}
+
+/// Cancels what waits for a job, as part of a write.
+pub(crate) async fn cancel_queued_of(write: &mut Write, job: &JobId, reason: &str) -> Result<(), StoreError> {
+    let query = sqlx::query(CANCEL_QUEUED_OF).bind(job.as_str()).bind(reason).bind(write.now().0);
+    for run in write.list(query, read_run).await? {
+        write.event(EventKind::Run, run_event(&run));
+    }
+    Ok(())
+}
+
+pub(crate) fn read_run(row: &SqliteRow) -> sqlx::Result<Run> {
+    take_run(&mut Columns::of(row))
+}
+
+pub(crate) fn take_run(columns: &mut Columns<'_>) -> sqlx::Result<Run> {
+    Ok(Run {
+        id: columns.id(RunId::new)?,
+        job_id: columns.some_id(JobId::new)?,
+        job_name: columns.get()?,
+        slot_at: columns.some_instant()?,
+        trigger: columns.word(RunTrigger::from_name)?,
+        state: columns.word(RunState::from_name)?,
+        reason: columns.get()?,
+        stands_for: columns.count()?,
+        created_at: columns.instant()?,
+        started_at: columns.some_instant()?,
+        finished_at: columns.some_instant()?,
+        attempt: columns.count()?,
+        retry_of: columns.some_id(RunId::new)?,
+        summary: columns.get()?,
+        error: columns.get()?,
+        session: columns.some_id(SessionKey::new)?,
+        model: columns.get()?,
+        usage: columns.usage()?,
+        payload: columns.json()?,
+    })
+}
+
+/// The data of a `run` event.
+pub(crate) fn run_event(run: &Run) -> Value {
+    state_event(&run.id, run.job_id.as_ref(), run.state)
+}
+
+pub(crate) fn state_event(id: &RunId, job_id: Option<&JobId>, state: RunState) -> Value {
+    let mut data = json!({ "runId": id.as_str(), "state": state.name() });
+    if let Some(job_id) = job_id {
+        data["jobId"] = job_id.as_str().into();
+    }
+    data
+}
+
+/// The data of a `cron` event about a run that is over.
+pub(crate) fn finished_event(run: &Run, job_id: &JobId, next_run_at: Option<UnixMs>) -> Value {
+    let mut data = change(job_id, "finished", next_run_at);
+    data["runId"] = run.id.as_str().into();
+    data["state"] = run.state.name().into();
+    if let Some(status) = run.state.rfc_status() {
+        data["status"] = status.into();
+    }
+    if let Some(error) = run.error.as_deref().or(run.reason.as_deref()) {
+        data["error"] = error.into();
+    }
+    data
+}
+
+fn started_event(id: &RunId, job_id: &JobId) -> Value {
+    let mut data = change(job_id, "started", None);
+    data["runId"] = id.as_str().into();
+    data
+}
+
+/// A run as `INSERT` takes it.
+fn row_of(run: &Run) -> Value {
+    let usage = run.usage;
+    json!([
+        run.id.as_str(),
+        run.job_id.as_ref().map(JobId::as_str),
+        run.job_name,
+        run.slot_at.map(|at| at.0),
+        run.trigger.name(),
+        run.state.name(),
+        run.reason,
+        run.stands_for,
+        run.created_at.0,
+        run.started_at.map(|at| at.0),
+        run.finished_at.map(|at| at.0),
+        run.attempt,
+        run.retry_of.as_ref().map(RunId::as_str),
+        run.summary,
+        run.error,
+        run.session.as_ref().map(SessionKey::as_str),
+        run.model,
+        signed(usage.input_tokens),
+        signed(usage.cached_input_tokens),
+        signed(usage.output_tokens),
+        usage.cost_micro_usd.map(signed),
+        run.payload
+    ])
+}
+
+/// Newest first from SQL; a word that this binary does not know is left out.
+fn states(newest_first: &Value) -> Vec<RunState> {
+    let words = newest_first.as_array().into_iter().flatten().rev();
+    words.filter_map(|word| RunState::from_name(word.as_str()?)).collect()
+}

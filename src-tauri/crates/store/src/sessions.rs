@@ -1,0 +1,157 @@
+//! The tables `sessions` and `messages`: transcripts.
+//!
+//! A session is made with its first message and keeps the number of its messages, so that a list of sessions never
+//! counts. Messages are only ever added, and all of a turn's or none. A turn of the main session and the system events
+//! it saw belong together: taking the events out of the queue without the turn that answered them would lose them.
+
+use rouse_core::event::EventKind;
+use rouse_core::message::Message;
+use rouse_core::{RunId, SessionKey, UnixMs};
+use serde_json::Value;
+use sqlx::sqlite::SqliteRow;
+
+use crate::row::Columns;
+use crate::system_events::{drain, queued_event};
+use crate::write::{Durability, Write};
+use crate::{Store, StoreError};
+
+/// A message of a transcript.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredMessage {
+    /// Grows with every message.
+    pub id: i64,
+    /// The run that wrote it.
+    pub run_id: Option<RunId>,
+    /// The message.
+    pub message: Message,
+    /// When it was stored.
+    pub at: UnixMs,
+}
+
+/// A session without its messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionInfo {
+    /// Its key.
+    pub key: SessionKey,
+    /// When its first message was stored.
+    pub created_at: UnixMs,
+    /// When its newest message was stored.
+    pub updated_at: UnixMs,
+    /// How many messages it has.
+    pub messages: u32,
+}
+
+const TOUCH: &str = "INSERT INTO sessions (key, created_at, updated_at, message_count) VALUES (?1, ?2, ?2, ?3)
+    ON CONFLICT (key) DO UPDATE SET updated_at = excluded.updated_at,
+        message_count = message_count + excluded.message_count";
+const ADD: &str = "INSERT INTO messages (session, run_id, at, message)
+    SELECT ?1, ?2, ?3, value FROM json_each(?4) ORDER BY key";
+// The run's page leads to its transcript.
+const NAME_SESSION: &str = "UPDATE runs SET session = ?2 WHERE id = ?1 AND session IS NULL";
+pub(crate) const NEWEST: &str = "SELECT id, run_id, message, at FROM messages WHERE session = ?1
+    ORDER BY id DESC LIMIT ?2";
+const LIST: &str = "SELECT key, created_at, updated_at, message_count FROM sessions ORDER BY updated_at DESC, key";
+
+impl Store {
+    /// Adds messages to a transcript, all or none; the session is made with its first message.
+    ///
+    /// # Errors
+    /// `Write`.
+    pub async fn append_messages(
+        &self,
+        session: &SessionKey,
+        run: Option<&RunId>,
+        messages: &[Message],
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        let mut write = self.write("save the messages", Durability::Normal, now).await?;
+        append(&mut write, session, run, messages).await?;
+        write.commit().await
+    }
+
+    /// The newest `limit` messages of a transcript, the newest last.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn messages(
+        &self,
+        session: &SessionKey,
+        limit: u32,
+    ) -> Result<Vec<StoredMessage>, StoreError> {
+        let query = sqlx::query(NEWEST).bind(session.as_str()).bind(limit);
+        let mut messages = self.list("read the messages", query, read).await?;
+        messages.reverse();
+        Ok(messages)
+    }
+
+    /// All sessions, the one with the newest message first.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
+        self.list("list the sessions", sqlx::query(LIST), |row| {
+            let mut columns = Columns::of(row);
+            Ok(SessionInfo {
+                key: columns.id(SessionKey::new)?,
+                created_at: columns.instant()?,
+                updated_at: columns.instant()?,
+                messages: columns.count()?,
+            })
+        })
+        .await
+    }
+
+    /// Adds a turn's messages to the main session and takes the system events that it saw out of the queue, in one
+    /// transaction. Event `heartbeat` with `queued`, the number of those still waiting.
+    ///
+    /// # Errors
+    /// `Write`: nothing was added, nothing was taken.
+    pub async fn store_main_turn(
+        &self,
+        run: &RunId,
+        messages: &[Message],
+        drained: &[i64],
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        let mut write = self.write("save the turn", Durability::Normal, now).await?;
+        append(&mut write, &SessionKey::main(), Some(run), messages).await?;
+        if !drained.is_empty() {
+            drain(&mut write, run, drained).await?;
+            let event = queued_event(&mut write).await?;
+            write.event(EventKind::Heartbeat, event);
+        }
+        write.commit().await
+    }
+}
+
+async fn append(
+    write: &mut Write,
+    session: &SessionKey,
+    run: Option<&RunId>,
+    messages: &[Message],
+) -> Result<(), StoreError> {
+    if messages.is_empty() {
+        return Ok(());
+    }
+    let now = write.now().0;
+    let count = i64::try_from(messages.len()).expect("BUG: more messages than fit");
+    write.run(sqlx::query(TOUCH).bind(session.as_str()).bind(now).bind(count)).await?;
+    let texts = messages.iter().map(|message| {
+        Value::String(serde_json::to_string(message).expect("BUG: a message is not JSON"))
+    });
+    let texts = Value::Array(texts.collect()).to_string();
+    let run_id = run.map(RunId::as_str);
+    write.run(sqlx::query(ADD).bind(session.as_str()).bind(run_id).bind(now).bind(texts)).await?;
+    if let Some(run_id) = run_id {
+        write.run(sqlx::query(NAME_SESSION).bind(run_id).bind(session.as_str())).await?;
+    }
+    Ok(())
+}
+
+fn read(row: &SqliteRow) -> sqlx::Result<StoredMessage> {
+    let mut columns = Columns::of(row);
+    let (id, run_id) = (columns.get()?, columns.some_id(RunId::new)?);
+    let text: &str = columns.get()?;
+    let message = serde_json::from_str(text).map_err(|error| sqlx::Error::Decode(error.into()))?;
+    Ok(StoredMessage { id, run_id, message, at: columns.instant()? })
+}

@@ -1,0 +1,262 @@
+//! The table `run_steps`: a run's journal, written before and after each step.
+//!
+//! Owns the order "journal, then act": a step is here before it is done, and one that must not be repeated is on the
+//! disk, so that after a crash nobody has to guess. It refuses steps of runs that do not exist. It does not limit what
+//! a tool says; whoever journals cuts it to a sane length first.
+
+use rouse_core::event::EventKind;
+use rouse_core::run::Usage;
+use rouse_core::{JobId, RunId, RunState, UnixMs};
+use serde_json::Value;
+use sqlx::sqlite::SqliteRow;
+
+use crate::row::{Columns, bind_usage};
+use crate::runs::state_event;
+use crate::write::{Durability, Write};
+use crate::{Store, StoreError};
+
+/// What a step is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StepKind {
+    /// A request to the model and its answer.
+    ModelTurn,
+    /// A tool call.
+    ToolCall,
+    /// A line for the reader of the journal.
+    Note,
+}
+
+const KINDS: [(StepKind, &str); 3] =
+    [(StepKind::ModelTurn, "modelTurn"), (StepKind::ToolCall, "toolCall"), (StepKind::Note, "note")];
+
+/// Where a step stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StepStatus {
+    /// Begun.
+    Started,
+    /// Done.
+    Finished,
+    /// Ended in an error.
+    Failed,
+    /// The process ended before it did: nobody knows.
+    Unknown,
+}
+
+const STATUSES: [(StepStatus, &str); 4] = [
+    (StepStatus::Started, "started"),
+    (StepStatus::Finished, "finished"),
+    (StepStatus::Failed, "failed"),
+    (StepStatus::Unknown, "unknown"),
+];
+
+/// A step about to begin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewStep {
+    /// Its run.
+    pub run_id: RunId,
+    /// What it is.
+    pub kind: StepKind,
+    /// The tool's or the model's name.
+    pub name: String,
+    /// Whether repeating it after a crash is harmless. One that is not is on the disk before `begin_step` returns.
+    pub repeatable: bool,
+    /// What goes in.
+    pub input: Value,
+}
+
+/// How a step ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepEnd {
+    /// `Finished`, `Failed` or `Unknown`.
+    pub status: StepStatus,
+    /// What came out.
+    pub output: Option<Value>,
+    /// Whether the output is an error that the model may mend.
+    pub is_error: bool,
+    /// What it cost.
+    pub usage: Usage,
+    /// How long it took, on the monotonic clock.
+    pub duration_ms: Option<i64>,
+}
+
+/// A step as it stands in the journal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunStep {
+    /// Its run.
+    pub run_id: RunId,
+    /// Its number in the run, from 1.
+    pub seq: u32,
+    /// What it is.
+    pub kind: StepKind,
+    /// The tool's or the model's name.
+    pub name: String,
+    /// Where it stands.
+    pub status: StepStatus,
+    /// Whether repeating it is harmless.
+    pub repeatable: bool,
+    /// What went in.
+    pub input: Value,
+    /// What came out.
+    pub output: Option<Value>,
+    /// Whether the output is an error that the model may mend.
+    pub is_error: bool,
+    /// What it cost.
+    pub usage: Usage,
+    /// When it began.
+    pub started_at: UnixMs,
+    /// When it ended.
+    pub finished_at: Option<UnixMs>,
+    /// How long it took.
+    pub duration_ms: Option<i64>,
+}
+
+pub(crate) const BEGIN: &str = "INSERT INTO run_steps (run_id, seq, kind, name, status, repeatable, input, is_error,
+        input_tokens, cached_input_tokens, output_tokens, started_at)
+    VALUES (?1, (SELECT coalesce(max(seq), 0) + 1 FROM run_steps WHERE run_id = ?1), ?2, ?3, 'started', ?4, ?5, 0,
+        0, 0, 0, ?6)
+    RETURNING seq";
+const END: &str = "UPDATE run_steps SET status = ?3, output = ?4, is_error = ?5, finished_at = ?6, duration_ms = ?7,
+        input_tokens = ?8, cached_input_tokens = ?9, output_tokens = ?10, cost_micro_usd = ?11
+    WHERE run_id = ?1 AND seq = ?2";
+pub(crate) const LIST: &str = "SELECT run_id, seq, kind, name, status, repeatable, input, output, is_error, input_tokens,
+        cached_input_tokens, output_tokens, cost_micro_usd, started_at, finished_at, duration_ms
+    FROM run_steps WHERE run_id = ?1 ORDER BY seq";
+const LOSE: &str = "UPDATE run_steps SET status = 'unknown' WHERE run_id = ?1 AND status = 'started'";
+const UNREPEATABLE: &str = "SELECT EXISTS
+    (SELECT 1 FROM run_steps WHERE run_id = ?1 AND kind = 'toolCall' AND repeatable = 0)";
+const OF_RUN: &str = "SELECT job_id, state FROM runs WHERE id = ?1";
+
+impl Store {
+    /// Journals a step before it is done; answers its number. Event `run` with `step`.
+    ///
+    /// # Errors
+    /// `NotFound` without its run, `Write`.
+    pub async fn begin_step(&self, step: &NewStep, now: UnixMs) -> Result<u32, StoreError> {
+        let durability = if step.repeatable { Durability::Normal } else { Durability::Full };
+        let mut write = self.write("journal the step", durability, now).await?;
+        let Some(run) = RunOfStep::find(&mut write, &step.run_id).await? else {
+            write.undo().await?;
+            return Err(StoreError::NotFound { what: "run", id: step.run_id.to_string() });
+        };
+        let query = sqlx::query(BEGIN)
+            .bind(step.run_id.as_str())
+            .bind(name_of(&KINDS, step.kind))
+            .bind(step.name.as_str())
+            .bind(step.repeatable)
+            .bind(step.input.to_string())
+            .bind(now.0);
+        let seq = write.one(query, |row| Columns::of(row).count()).await?.unwrap_or_default();
+        write.event(EventKind::Run, run.event(&step.run_id, seq));
+        write.commit().await?;
+        Ok(seq)
+    }
+
+    /// Journals how a step ended. Event `run` with `step`.
+    ///
+    /// # Errors
+    /// `NotFound`, `Write`.
+    pub async fn end_step(
+        &self,
+        run: &RunId,
+        seq: u32,
+        end: &StepEnd,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        let mut write = self.write("journal the step", Durability::Normal, now).await?;
+        let query = sqlx::query(END)
+            .bind(run.as_str())
+            .bind(seq)
+            .bind(name_of(&STATUSES, end.status))
+            .bind(end.output.as_ref().map(ToString::to_string))
+            .bind(end.is_error)
+            .bind(now.0)
+            .bind(end.duration_ms);
+        let ended = write.run(bind_usage(query, end.usage)).await?.rows_affected() > 0;
+        let Some(of_run) = RunOfStep::find(&mut write, run).await?.filter(|_| ended) else {
+            write.undo().await?;
+            return Err(StoreError::NotFound { what: "step", id: format!("{run}/{seq}") });
+        };
+        write.event(EventKind::Run, of_run.event(run, seq));
+        write.commit().await
+    }
+
+    /// A run's journal, in order.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn steps(&self, run: &RunId) -> Result<Vec<RunStep>, StoreError> {
+        self.list("read the journal", sqlx::query(LIST).bind(run.as_str()), read).await
+    }
+
+    /// Whether the run has begun a tool call whose effect must not be repeated, whatever became of it: starting the run
+    /// over would repeat it.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn has_unrepeatable_step(&self, run: &RunId) -> Result<bool, StoreError> {
+        let query = sqlx::query(UNREPEATABLE).bind(run.as_str());
+        let found = self.one("read the journal", query, |row| Columns::of(row).get()).await?;
+        Ok(found.unwrap_or(false))
+    }
+}
+
+/// What an event about a step says of its run.
+struct RunOfStep {
+    job_id: Option<JobId>,
+    state: RunState,
+}
+
+impl RunOfStep {
+    async fn find(write: &mut Write, id: &RunId) -> Result<Option<Self>, StoreError> {
+        let query = sqlx::query(OF_RUN).bind(id.as_str());
+        write
+            .one(query, |row| {
+                let mut columns = Columns::of(row);
+                Ok(Self {
+                    job_id: columns.some_id(JobId::new)?,
+                    state: columns.word(RunState::from_name)?,
+                })
+            })
+            .await
+    }
+
+    fn event(&self, id: &RunId, seq: u32) -> Value {
+        let mut data = state_event(id, self.job_id.as_ref(), self.state);
+        data["step"] = seq.into();
+        data
+    }
+}
+
+/// The steps that were going when the process ended, as part of a write.
+pub(crate) async fn lose_unfinished(write: &mut Write, run: &RunId) -> Result<(), StoreError> {
+    write.run(sqlx::query(LOSE).bind(run.as_str())).await?;
+    Ok(())
+}
+
+fn read(row: &SqliteRow) -> sqlx::Result<RunStep> {
+    let mut columns = Columns::of(row);
+    Ok(RunStep {
+        run_id: columns.id(RunId::new)?,
+        seq: columns.count()?,
+        kind: columns.word(|word| of_name(&KINDS, word))?,
+        name: columns.get()?,
+        status: columns.word(|word| of_name(&STATUSES, word))?,
+        repeatable: columns.get()?,
+        input: columns.json()?,
+        output: columns.some_json()?,
+        is_error: columns.get()?,
+        usage: columns.usage()?,
+        started_at: columns.instant()?,
+        finished_at: columns.some_instant()?,
+        duration_ms: columns.get()?,
+    })
+}
+
+fn name_of<T: Copy + PartialEq>(names: &[(T, &'static str)], value: T) -> &'static str {
+    let found = names.iter().find(|(known, _)| *known == value);
+    found.map(|(_, name)| *name).expect("BUG: a kind or status of a step has no name")
+}
+
+fn of_name<T: Copy>(names: &[(T, &'static str)], name: &str) -> Option<T> {
+    names.iter().find(|(_, known)| *known == name).map(|(value, _)| *value)
+}

@@ -1,0 +1,91 @@
+//! The table `system_events`: lines that wait for the main session.
+//!
+//! A line waits until a main turn that has seen it is stored; only then it leaves the queue, with the run that took it.
+//! It never expires here, and a heartbeat that is off does not lose it.
+
+use rouse_core::event::EventKind;
+use rouse_core::{RunId, UnixMs};
+use serde_json::{Value, json};
+use sqlx::sqlite::SqliteRow;
+
+use crate::row::Columns;
+use crate::write::{Durability, Write};
+use crate::{Store, StoreError};
+
+/// A line queued for the main session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SystemEvent {
+    /// Its number.
+    pub id: i64,
+    /// The line.
+    pub text: String,
+    /// Where it came from, such as `cron:<jobId>` or `wake`.
+    pub source: String,
+    /// When it was queued.
+    pub queued_at: UnixMs,
+}
+
+const QUEUE: &str = "INSERT INTO system_events (text, source, queued_at) VALUES (?1, ?2, ?3)";
+pub(crate) const PENDING: &str = "SELECT id, text, source, queued_at FROM system_events
+    WHERE drained_at IS NULL ORDER BY id";
+pub(crate) const COUNT: &str = "SELECT count(*) FROM system_events WHERE drained_at IS NULL";
+const DRAIN: &str = "UPDATE system_events SET drained_at = ?1, drained_by = ?2
+    WHERE drained_at IS NULL AND id IN (SELECT value FROM json_each(?3))";
+
+impl Store {
+    /// Queues a line for the main session; answers its id. Event `heartbeat` with `queued`.
+    ///
+    /// # Errors
+    /// `Write`.
+    pub async fn queue_system_event(
+        &self,
+        text: &str,
+        source: &str,
+        now: UnixMs,
+    ) -> Result<i64, StoreError> {
+        let mut write = self.write("queue the system event", Durability::Full, now).await?;
+        let id = queue(&mut write, text, source).await?;
+        write.commit().await?;
+        Ok(id)
+    }
+
+    /// Lines that no main turn has seen, the oldest first.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn pending_system_events(&self) -> Result<Vec<SystemEvent>, StoreError> {
+        self.list("read the system events", sqlx::query(PENDING), read).await
+    }
+}
+
+/// Queues a line as part of a write.
+pub(crate) async fn queue(write: &mut Write, text: &str, source: &str) -> Result<i64, StoreError> {
+    let query = sqlx::query(QUEUE).bind(text).bind(source).bind(write.now().0);
+    let id = write.run(query).await?.last_insert_rowid();
+    let event = queued_event(write).await?;
+    write.event(EventKind::Heartbeat, event);
+    Ok(id)
+}
+
+/// Takes lines out of the queue as part of a write.
+pub(crate) async fn drain(write: &mut Write, run: &RunId, ids: &[i64]) -> Result<(), StoreError> {
+    let query = sqlx::query(DRAIN).bind(write.now().0).bind(run.as_str()).bind(json!(ids).to_string());
+    write.run(query).await?;
+    Ok(())
+}
+
+/// The data of a `heartbeat` event: how many lines wait.
+pub(crate) async fn queued_event(write: &mut Write) -> Result<Value, StoreError> {
+    let queued = write.one(sqlx::query(COUNT), |row| Columns::of(row).count()).await?;
+    Ok(json!({ "queued": queued.unwrap_or(0) }))
+}
+
+fn read(row: &SqliteRow) -> sqlx::Result<SystemEvent> {
+    let mut columns = Columns::of(row);
+    Ok(SystemEvent {
+        id: columns.get()?,
+        text: columns.get()?,
+        source: columns.get()?,
+        queued_at: columns.instant()?,
+    })
+}

@@ -1,0 +1,151 @@
+use super::*;
+
+fn ended(state: RunState, reason: &str, run: Run) -> Run {
+    Run { state, reason: Some(reason.to_owned()), ..run }
+}
+
+#[tokio::test]
+async fn due_jobs_come_earliest_first_with_their_open_runs() {
+    let fixture = Fixture::new().await;
+    fixture.insert_job("later", Some(NOW.plus_ms(1))).await;
+    fixture.insert_job("b", Some(NOW)).await;
+    fixture.insert_job("a", Some(NOW.plus_ms(-5))).await;
+    let mut going = slot_run("a", UnixMs(1));
+    going.state = RunState::Running;
+    let mut parked = slot_run("a", UnixMs(2));
+    parked.state = RunState::AwaitingApproval;
+    let waiting = slot_run("a", UnixMs(3));
+    let over = Run { finished_at: Some(NOW), state: RunState::Failed, ..slot_run("a", UnixMs(4)) };
+    for run in [going, parked, waiting, over] {
+        fixture.store.insert_run(&run, NOW).await.unwrap();
+    }
+    let due = fixture.store.due_jobs(NOW, 10).await.unwrap();
+    let found: Vec<_> = due.iter().map(|due| (due.job.id.as_str(), due.queued, due.active)).collect();
+    assert_eq!(found, [("a", 1, 2), ("b", 0, 0)]);
+    assert_eq!(due[0].job, fixture.job("a").await);
+    assert_eq!(fixture.store.due_jobs(NOW, 1).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_claim_moves_the_job_and_makes_the_runs() {
+    let fixture = Fixture::new().await;
+    fixture.insert_job("a", Some(NOW)).await;
+    fixture.told();
+    let missed = ended(RunState::Missed, "Too late", slot_run("a", NOW.plus_ms(-1)));
+    let run = slot_run("a", NOW);
+    let next = NOW.plus_ms(60_000);
+    let claims = [claim("a", NOW, Some(next), vec![missed.clone(), run.clone()])];
+    let now = NOW.plus_ms(3);
+    let claimed = fixture.store.claim(&claims, now).await.unwrap();
+    assert_eq!(claimed, [missed.id.clone(), run.id.clone()]);
+
+    assert_eq!(fixture.run(&run.id).await, run);
+    assert_eq!(fixture.run(&missed.id).await, Run { finished_at: Some(now), ..missed.clone() });
+    let state = fixture.job("a").await.state;
+    assert_eq!(state.next_run_at, Some(next));
+    assert_eq!(state.last_state, Some(RunState::Missed));
+    assert_eq!(state.last_error.as_deref(), Some("Too late"));
+    assert_eq!(
+        fixture.told(),
+        [
+            (EventKind::Run, json!({ "runId": missed.id.as_str(), "state": "missed", "jobId": "a" })),
+            (
+                EventKind::Cron,
+                json!({
+                    "jobId": "a", "action": "finished", "nextRunAtMs": next.0, "runId": missed.id.as_str(),
+                    "state": "missed", "status": "skipped", "error": "Too late"
+                })
+            ),
+            (EventKind::Run, json!({ "runId": run.id.as_str(), "state": "queued", "jobId": "a" })),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn the_same_slot_fires_once_however_it_is_claimed() {
+    let fixture = Fixture::new().await;
+    fixture.insert_job("a", Some(NOW)).await;
+    let attempts = (0..8).map(|_| {
+        let store = fixture.store.clone();
+        tokio::spawn(async move {
+            let run = slot_run("a", NOW);
+            store.claim(&[claim("a", NOW, Some(NOW.plus_ms(1)), vec![run])], NOW).await.unwrap()
+        })
+    });
+    let mut inserted = Vec::new();
+    for attempt in attempts.collect::<Vec<_>>() {
+        inserted.extend(attempt.await.unwrap());
+    }
+    assert_eq!(inserted.len(), 1);
+
+    // Even a claim that answers the stored slot cannot fire a slot that has its run.
+    let again = slot_run("a", NOW);
+    let claims = [claim("a", NOW.plus_ms(1), Some(NOW.plus_ms(2)), vec![again])];
+    assert_eq!(fixture.store.claim(&claims, NOW).await.unwrap(), []);
+    assert_eq!(fixture.job("a").await.state.next_run_at, Some(NOW.plus_ms(2)));
+    assert_eq!(fixture.store.queued_runs().await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_claim_of_a_job_that_moved_on_is_dropped() {
+    let fixture = Fixture::new().await;
+    fixture.insert_job("moved", Some(NOW.plus_ms(1))).await;
+    let mut off = Job { enabled: false, ..job("off") };
+    off.state.next_run_at = Some(NOW);
+    fixture.store.insert_job(&off, NOW).await.unwrap();
+    fixture.insert_job("good", Some(NOW)).await;
+    let good = slot_run("good", NOW);
+    let claims = [
+        claim("moved", NOW, None, vec![slot_run("moved", NOW)]),
+        claim("off", NOW, None, vec![slot_run("off", NOW)]),
+        claim("gone", NOW, None, vec![slot_run("gone", NOW)]),
+        claim("good", NOW, None, vec![good.clone()]),
+    ];
+    assert_eq!(fixture.store.claim(&claims, NOW).await.unwrap(), [good.id]);
+    assert_eq!(fixture.job("moved").await.state.next_run_at, Some(NOW.plus_ms(1)));
+    assert_eq!(fixture.store.queued_runs().await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn the_newest_final_run_of_a_claim_is_the_one_remembered() {
+    let fixture = Fixture::new().await;
+    fixture.insert_job("a", Some(NOW)).await;
+    let runs = vec![
+        ended(RunState::Missed, "Too late", slot_run("a", UnixMs(1))),
+        ended(RunState::Skipped, "Still going", slot_run("a", NOW)),
+    ];
+    fixture.store.claim(&[claim("a", NOW, None, runs)], NOW).await.unwrap();
+    let state = fixture.job("a").await.state;
+    assert_eq!(state.last_state, Some(RunState::Skipped));
+    assert_eq!(state.last_error.as_deref(), Some("Still going"));
+    assert_eq!(state.consecutive_failures, 0);
+}
+
+#[tokio::test]
+async fn thousands_are_claimed_and_started_in_order() {
+    let fixture = Fixture::new().await;
+    let ids: Vec<String> = (0..2_000).map(|n| format!("job-{n}")).collect();
+    let mut write = fixture.store.write("fill", crate::write::Durability::Normal, NOW).await.unwrap();
+    let rows = Value::Array(ids.iter().map(|id| json!(id)).collect()).to_string();
+    let insert = "INSERT INTO jobs (id, name, enabled, revision, next_run_at, consecutive_failures, definition)
+        SELECT value, value, 1, 1, ?1, 0, '{}' FROM json_each(?2)";
+    write.run(sqlx::query(insert).bind(NOW.0).bind(rows)).await.unwrap();
+    write.commit().await.unwrap();
+
+    let claims: Vec<Claim> = ids.iter().map(|id| claim(id, NOW, None, vec![slot_run(id, NOW)])).collect();
+    let wanted: Vec<RunId> = claims.iter().map(|claim| claim.runs[0].id.clone()).collect();
+    assert_eq!(fixture.store.claim(&claims, NOW).await.unwrap(), wanted);
+    let queued: Vec<RunId> =
+        fixture.store.queued_runs().await.unwrap().into_iter().map(|run| run.id).collect();
+    assert_eq!(queued, wanted);
+    assert_eq!(fixture.store.start_runs(&wanted, NOW).await.unwrap(), wanted);
+    assert_eq!(fixture.store.running_runs().await.unwrap().len(), 2_000);
+}
+
+#[tokio::test]
+async fn nothing_claimed_writes_nothing() {
+    let fixture = Fixture::new().await;
+    assert_eq!(fixture.store.claim(&[], NOW).await.unwrap(), []);
+    assert_eq!(fixture.store.start_runs(&[], NOW).await.unwrap(), []);
+    assert_eq!(fixture.store.last_seq().await.unwrap(), 0);
+}

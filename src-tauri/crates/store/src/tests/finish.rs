@@ -1,0 +1,240 @@
+use rouse_core::Outcome;
+use rouse_core::delivery::DeliveryState;
+
+use super::*;
+use crate::{Finish, Interruption, NewStep, StepEnd, StepKind, StepStatus, StoreError};
+
+fn finish(run_id: &RunId, outcome: Outcome) -> Finish {
+    Finish {
+        run_id: run_id.clone(),
+        outcome,
+        deliveries: Vec::new(),
+        system_event: None,
+        delete_job: false,
+        now: NOW.plus_ms(1_005),
+    }
+}
+
+#[tokio::test]
+async fn an_outcome_is_committed_with_everything_it_tells() {
+    let fixture = Fixture::new().await;
+    let id = fixture.running("a").await;
+    let usage = Usage { input_tokens: 10, cached_input_tokens: 2, output_tokens: 3, cost_micro_usd: None };
+    let outcome = Outcome {
+        usage,
+        model: Some("small".to_owned()),
+        result: Some(json!([1])),
+        ..Outcome::succeeded("All well.")
+    };
+    let end = Finish {
+        deliveries: vec![delivery("d1")],
+        system_event: Some("Cron Job a: All well.".to_owned()),
+        ..finish(&id, outcome)
+    };
+    let ended = fixture.store.finish_run(&end).await.unwrap().unwrap();
+    assert_eq!((ended.state, ended.finished_at), (RunState::Succeeded, Some(end.now)));
+    assert_eq!((ended.summary.as_deref(), ended.model.as_deref()), (Some("All well."), Some("small")));
+    assert_eq!(ended.usage, usage);
+    assert_eq!(fixture.run(&id).await, ended);
+
+    let state = fixture.job("a").await.state;
+    assert_eq!(state.last_state, Some(RunState::Succeeded));
+    assert_eq!((state.last_error, state.last_duration_ms), (None, Some(1_000)));
+    let pending = fixture.store.pending_system_events().await.unwrap();
+    assert_eq!((pending[0].text.as_str(), pending[0].source.as_str()), ("Cron Job a: All well.", "cron:a"));
+    let told = fixture.store.deliveries_of(&id).await.unwrap();
+    assert_eq!((told.len(), told[0].state), (1, DeliveryState::Pending));
+    assert_eq!(
+        fixture.told(),
+        [
+            (EventKind::Run, json!({ "runId": id.as_str(), "state": "succeeded", "jobId": "a" })),
+            (
+                EventKind::Cron,
+                json!({
+                    "jobId": "a", "action": "finished", "runId": id.as_str(), "state": "succeeded", "status": "ok"
+                })
+            ),
+            (EventKind::Heartbeat, json!({ "queued": 1 })),
+            (EventKind::Delivery, json!({ "deliveryId": "d1", "state": "pending", "runId": id.as_str() })),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_final_state_never_changes() {
+    let fixture = Fixture::new().await;
+    let finals = [
+        RunState::Succeeded,
+        RunState::NothingToReport,
+        RunState::Failed,
+        RunState::TimedOut,
+        RunState::Cancelled,
+        RunState::Skipped,
+        RunState::Missed,
+        RunState::Interrupted,
+    ];
+    for state in finals {
+        let id = fixture.running(state.name()).await;
+        fixture.store.finish_run(&finish(&id, Outcome::of(state))).await.unwrap().unwrap();
+        let (before, job) = (fixture.run(&id).await, fixture.job(state.name()).await);
+        fixture.told();
+
+        let late = Finish {
+            deliveries: vec![delivery("late")],
+            system_event: Some("late".to_owned()),
+            delete_job: true,
+            ..finish(&id, Outcome::succeeded("late"))
+        };
+        assert_eq!(fixture.store.finish_run(&late).await.unwrap(), None);
+        assert!(!fixture.store.cancel_queued(&id, "late", NOW).await.unwrap());
+        assert_eq!(fixture.store.start_runs(std::slice::from_ref(&id), NOW).await.unwrap(), []);
+        let interruption = Interruption {
+            run_id: id.clone(),
+            reason: "late".to_owned(),
+            deliveries: vec![delivery("late")],
+            run_again: Some(manual_run()),
+            now: NOW,
+        };
+        assert_eq!(fixture.store.mark_interrupted(&interruption).await.unwrap(), None);
+        assert_eq!(fixture.run(&id).await, before);
+        assert_eq!(fixture.job(state.name()).await, job);
+        assert_eq!(fixture.told(), []);
+    }
+    assert_eq!(fixture.store.pending_system_events().await.unwrap(), []);
+    assert_eq!(fixture.store.delivery(&DeliveryId::new("late")).await.unwrap(), None);
+    assert_eq!(fixture.store.queued_runs().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn two_ends_at_once_are_one_end() {
+    let fixture = Fixture::new().await;
+    let id = fixture.running("a").await;
+    let ends = [Outcome::succeeded("a"), Outcome::failed("b"), Outcome::of(RunState::Cancelled)];
+    let ends = ends.map(|outcome| {
+        let (store, end) = (fixture.store.clone(), finish(&id, outcome));
+        tokio::spawn(async move { store.finish_run(&end).await.unwrap() })
+    });
+    let mut ended = 0;
+    for end in ends {
+        ended += usize::from(end.await.unwrap().is_some());
+    }
+    assert_eq!(ended, 1);
+}
+
+#[tokio::test]
+async fn failures_in_a_row_are_counted() {
+    let fixture = Fixture::new().await;
+    fixture.insert_job("a", None).await;
+    let outcomes = [
+        (Outcome::failed("x"), 1),
+        (Outcome::of(RunState::TimedOut), 2),
+        (Outcome::skipped("busy"), 2),
+        (Outcome::of(RunState::Interrupted), 2),
+        (Outcome::of(RunState::NothingToReport), 0),
+        (Outcome::failed("y"), 1),
+    ];
+    for (n, (outcome, failures)) in (0..).zip(outcomes) {
+        let run = slot_run("a", NOW.plus_ms(n));
+        fixture.store.insert_run(&run, NOW).await.unwrap();
+        fixture.store.finish_run(&finish(&run.id, outcome)).await.unwrap();
+        assert_eq!(fixture.job("a").await.state.consecutive_failures, failures, "{n}");
+    }
+    assert_eq!(fixture.job("a").await.state.last_error.as_deref(), Some("y"));
+    assert_eq!(fixture.job("a").await.state.last_duration_ms, None, "it never started");
+}
+
+#[tokio::test]
+async fn a_waiting_state_is_no_end() {
+    let fixture = Fixture::new().await;
+    let id = fixture.running("a").await;
+    let refused = fixture.store.finish_run(&finish(&id, Outcome::of(RunState::Queued))).await;
+    assert!(matches!(refused, Err(StoreError::NotFinal { state: RunState::Queued })), "{refused:?}");
+    assert_eq!(fixture.run(&id).await.state, RunState::Running);
+    assert!(fixture.store.finish_run(&finish(&id, Outcome::succeeded("ok"))).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_job_can_disappear_with_its_run() {
+    let fixture = Fixture::new().await;
+    let id = fixture.running("a").await;
+    let waiting = slot_run("a", NOW.plus_ms(1));
+    fixture.store.insert_run(&waiting, NOW).await.unwrap();
+    fixture.told();
+    let end = Finish { delete_job: true, ..finish(&id, Outcome::succeeded("ok")) };
+    fixture.store.finish_run(&end).await.unwrap().unwrap();
+    assert_eq!(fixture.store.job(&JobId::new("a")).await.unwrap(), None);
+    assert_eq!(fixture.run(&waiting.id).await.state, RunState::Cancelled);
+    let actions: Vec<Value> = fixture.told().into_iter().map(|(_, data)| data["action"].clone()).collect();
+    assert_eq!(actions, [Value::Null, json!("finished"), Value::Null, json!("removed")]);
+}
+
+#[tokio::test]
+async fn a_run_can_end_after_its_job_is_gone() {
+    let fixture = Fixture::new().await;
+    let id = fixture.running("a").await;
+    fixture.store.remove_job(&JobId::new("a"), NOW).await.unwrap();
+    let ended = fixture.store.finish_run(&finish(&id, Outcome::succeeded("ok"))).await.unwrap();
+    assert_eq!(ended.map(|run| run.state), Some(RunState::Succeeded));
+}
+
+#[tokio::test]
+async fn only_queued_runs_are_cancelled_at_once() {
+    let fixture = Fixture::new().await;
+    let queued = fixture.queued("a").await;
+    let running = fixture.running("b").await;
+    assert!(fixture.store.cancel_queued(&queued, "Cancelled by you", NOW).await.unwrap());
+    assert!(!fixture.store.cancel_queued(&running, "Cancelled by you", NOW).await.unwrap());
+    let cancelled = fixture.run(&queued).await;
+    assert_eq!(cancelled.state, RunState::Cancelled);
+    assert_eq!(cancelled.reason.as_deref(), Some("Cancelled by you"));
+    assert_eq!(fixture.job("a").await.state.last_state, Some(RunState::Cancelled));
+    assert_eq!(fixture.run(&running).await.state, RunState::Running);
+    let event = json!({
+        "jobId": "a", "action": "finished", "runId": queued.as_str(), "state": "cancelled", "status": "skipped",
+        "error": "Cancelled by you"
+    });
+    assert_eq!(fixture.told()[1], (EventKind::Cron, event));
+}
+
+#[tokio::test]
+async fn an_interruption_tells_and_makes_up_in_one_go() {
+    let fixture = Fixture::new().await;
+    let id = fixture.running("a").await;
+    let step = |name: &str| NewStep {
+        run_id: id.clone(),
+        kind: StepKind::ToolCall,
+        name: name.to_owned(),
+        repeatable: true,
+        input: json!({}),
+    };
+    let done = fixture.store.begin_step(&step("done"), NOW).await.unwrap();
+    let end = StepEnd {
+        status: StepStatus::Finished,
+        output: None,
+        is_error: false,
+        usage: Usage::default(),
+        duration_ms: None,
+    };
+    fixture.store.end_step(&id, done, &end, NOW).await.unwrap();
+    fixture.store.begin_step(&step("cut off"), NOW).await.unwrap();
+    fixture.told();
+
+    let again = Run { retry_of: Some(id.clone()), slot_at: None, ..slot_run("a", NOW) };
+    let interruption = Interruption {
+        run_id: id.clone(),
+        reason: "Rouse stopped".to_owned(),
+        deliveries: vec![delivery("d1")],
+        run_again: Some(again.clone()),
+        now: NOW.plus_ms(50),
+    };
+    let ended = fixture.store.mark_interrupted(&interruption).await.unwrap().unwrap();
+    assert_eq!((ended.state, ended.finished_at), (RunState::Interrupted, Some(NOW.plus_ms(50))));
+    assert_eq!(ended.reason.as_deref(), Some("Rouse stopped"));
+    assert_eq!(fixture.run(&again.id).await, again);
+    let statuses: Vec<StepStatus> =
+        fixture.store.steps(&id).await.unwrap().into_iter().map(|step| step.status).collect();
+    assert_eq!(statuses, [StepStatus::Finished, StepStatus::Unknown]);
+    assert_eq!(fixture.store.deliveries_of(&id).await.unwrap().len(), 1);
+    let kinds: Vec<EventKind> = fixture.told().into_iter().map(|(kind, _)| kind).collect();
+    assert_eq!(kinds, [EventKind::Run, EventKind::Cron, EventKind::Delivery, EventKind::Run]);
+}

@@ -1,0 +1,233 @@
+use rouse_core::job::Payload;
+
+use super::*;
+use crate::{JobCounts, JobQuery, StoreError};
+
+fn cron(data: Value) -> (EventKind, Value) {
+    (EventKind::Cron, data)
+}
+
+async fn names(fixture: &Fixture, query: JobQuery) -> Vec<String> {
+    let jobs = fixture.store.jobs(&query).await.unwrap();
+    jobs.into_iter().map(|job| job.id.to_string()).collect()
+}
+
+#[tokio::test]
+async fn a_saved_job_is_read_back_whole() {
+    let fixture = Fixture::new().await;
+    let mut job = job("a");
+    job.state.next_run_at = Some(NOW);
+    job.state.consecutive_failures = 3;
+    job.state.last_state = Some(RunState::Failed);
+    job.state.last_error = Some("no network".to_owned());
+    let saved = fixture.store.insert_job(&job, NOW).await.unwrap();
+    job.state.revision = 1;
+    assert_eq!(saved, job);
+    assert_eq!(fixture.job("a").await, job);
+    let event = json!({ "jobId": "a", "action": "added", "nextRunAtMs": NOW.0 });
+    assert_eq!(fixture.told(), [cron(event)]);
+}
+
+#[tokio::test]
+async fn a_taken_id_is_refused() {
+    let fixture = Fixture::new().await;
+    let first = fixture.insert_job("a", None).await;
+    let refused = fixture.store.insert_job(&Job { name: "Other".to_owned(), ..job("a") }, NOW).await;
+    assert!(matches!(refused, Err(StoreError::Exists { what: "job", .. })), "{refused:?}");
+    assert_eq!(fixture.job("a").await, first);
+    assert_eq!(fixture.told().len(), 1);
+}
+
+#[tokio::test]
+async fn an_update_keeps_what_the_engine_knows() {
+    let fixture = Fixture::new().await;
+    let mut edited = job("a");
+    edited.state.consecutive_failures = 2;
+    edited.state.last_state = Some(RunState::Failed);
+    let mut edited = fixture.store.insert_job(&edited, NOW).await.unwrap();
+    fixture.told();
+
+    edited.name = "New name".to_owned();
+    edited.state.next_run_at = Some(UnixMs(5));
+    edited.state.consecutive_failures = 0;
+    edited.state.last_state = None;
+    let saved = fixture.store.update_job(&edited, Some(1), NOW).await.unwrap();
+    assert_eq!((saved.name.as_str(), saved.state.revision), ("New name", 2));
+    assert_eq!((saved.state.consecutive_failures, saved.state.last_state), (2, Some(RunState::Failed)));
+    assert_eq!(saved.state.next_run_at, Some(UnixMs(5)));
+    assert_eq!(fixture.job("a").await, saved);
+    let event = json!({ "jobId": "a", "action": "updated", "nextRunAtMs": 5 });
+    assert_eq!(fixture.told(), [cron(event)]);
+}
+
+#[tokio::test]
+async fn a_stale_or_lost_update_changes_nothing() {
+    let fixture = Fixture::new().await;
+    let job = fixture.insert_job("a", None).await;
+    fixture.store.update_job(&job, None, NOW).await.unwrap();
+    fixture.told();
+    let other = Job { name: "Other".to_owned(), ..job.clone() };
+    let refused = fixture.store.update_job(&other, Some(1), NOW).await;
+    assert!(matches!(refused, Err(StoreError::Stale { expected: 1, found: 2 })), "{refused:?}");
+    assert_eq!(fixture.job("a").await.name, job.name);
+    let refused = fixture.store.update_job(&super::job("b"), None, NOW).await;
+    assert!(matches!(refused, Err(StoreError::NotFound { .. })), "{refused:?}");
+    assert_eq!(fixture.told(), []);
+}
+
+#[tokio::test]
+async fn a_pause_keeps_the_error_and_enabling_forgets_the_failures() {
+    let fixture = Fixture::new().await;
+    let mut failing = job("a");
+    failing.state.consecutive_failures = 5;
+    failing.state.last_error = Some("no network".to_owned());
+    failing.state.next_run_at = Some(NOW);
+    fixture.store.insert_job(&failing, NOW).await.unwrap();
+    fixture.told();
+
+    fixture.store.record_pause(&failing.id, "Failed 5 times in a row", NOW).await.unwrap();
+    let mut paused = fixture.job("a").await;
+    assert_eq!((paused.enabled, paused.state.next_run_at, paused.state.revision), (false, None, 2));
+    assert_eq!(paused.state.last_error.as_deref(), Some("no network"));
+    assert_eq!(paused.state.consecutive_failures, 5);
+    let event = json!({ "jobId": "a", "action": "updated", "error": "Failed 5 times in a row" });
+    assert_eq!(fixture.told(), [cron(event)]);
+    assert_eq!(fixture.store.next_due_at().await.unwrap(), None);
+
+    paused.enabled = true;
+    let enabled = fixture.store.update_job(&paused, Some(2), NOW).await.unwrap();
+    assert_eq!(enabled.state.consecutive_failures, 0);
+
+    let lost = fixture.store.record_pause(&JobId::new("x"), "", NOW).await;
+    assert!(matches!(lost, Err(StoreError::NotFound { .. })), "{lost:?}");
+}
+
+#[tokio::test]
+async fn a_deleted_job_leaves_its_runs_and_cancels_the_waiting_ones() {
+    let fixture = Fixture::new().await;
+    let going = fixture.running("a").await;
+    let waiting = Run { slot_at: Some(NOW.plus_ms(1)), ..slot_run("a", NOW) };
+    fixture.store.insert_run(&waiting, NOW).await.unwrap();
+    let other = fixture.queued("b").await;
+
+    let removed = fixture.store.remove_job(&JobId::new("a"), NOW.plus_ms(9)).await.unwrap();
+    assert_eq!(removed.map(|job| job.id), Some(JobId::new("a")));
+    assert_eq!(fixture.store.job(&JobId::new("a")).await.unwrap(), None);
+    let cancelled = fixture.run(&waiting.id).await;
+    assert_eq!(cancelled.state, RunState::Cancelled);
+    assert_eq!(cancelled.reason.as_deref(), Some("Its job was deleted"));
+    assert_eq!(cancelled.finished_at, Some(NOW.plus_ms(9)));
+    assert_eq!((cancelled.job_id, cancelled.job_name.as_str()), (Some(JobId::new("a")), "Job a"));
+    assert_eq!(fixture.run(&going).await.state, RunState::Running);
+    assert_eq!(fixture.run(&other).await.state, RunState::Queued);
+    assert_eq!(
+        fixture.told(),
+        [
+            (EventKind::Run, json!({ "runId": waiting.id.as_str(), "state": "cancelled", "jobId": "a" })),
+            cron(json!({ "jobId": "a", "action": "removed" })),
+        ]
+    );
+    assert_eq!(fixture.store.remove_job(&JobId::new("a"), NOW).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn the_list_is_in_the_order_of_what_comes_next() {
+    let fixture = Fixture::new().await;
+    for (id, name, next) in [("1", "b", None), ("2", "A", None), ("3", "x", Some(9)), ("4", "y", Some(3))] {
+        let mut job = Job { name: name.to_owned(), ..job(id) };
+        job.state.next_run_at = next.map(UnixMs);
+        fixture.store.insert_job(&job, NOW).await.unwrap();
+    }
+    let off = Job { enabled: false, name: "off".to_owned(), ..job("5") };
+    fixture.store.insert_job(&off, NOW).await.unwrap();
+    assert_eq!(names(&fixture, JobQuery::default()).await, ["4", "3", "2", "1"]);
+    let all = JobQuery { include_disabled: true, search: None };
+    assert_eq!(names(&fixture, all).await, ["4", "3", "2", "1", "5"]);
+    assert_eq!(
+        fixture.store.job_counts().await.unwrap(),
+        JobCounts { all: 5, enabled: 4, failing: 0 }
+    );
+}
+
+#[tokio::test]
+async fn the_search_looks_into_name_description_and_payload_in_any_language() {
+    let fixture = Fixture::new().await;
+    let mut lamp = Job { name: "ÜBER die Lampe".to_owned(), ..job("1") };
+    lamp.session_target = rouse_core::job::SessionTarget::Main;
+    lamp.payload = Payload::SystemEvent { text: "switch it off".to_owned(), extra: Default::default() };
+    let tea = Job { description: Some("Green TEA".to_owned()), ..job("2") };
+    for job in [lamp, tea] {
+        fixture.store.insert_job(&job, NOW).await.unwrap();
+    }
+    for (words, found) in [("über", "1"), (" Switch ", "1"), ("green tea", "2"), ("the news", "2")] {
+        let query = JobQuery { include_disabled: false, search: Some(words.to_owned()) };
+        assert_eq!(names(&fixture, query).await, [found], "{words}");
+    }
+}
+
+#[tokio::test]
+async fn counts_are_zero_without_jobs_and_know_failing_ones() {
+    let fixture = Fixture::new().await;
+    assert_eq!(fixture.store.job_counts().await.unwrap(), JobCounts::default());
+    let mut failing = job("a");
+    failing.enabled = false;
+    failing.state.consecutive_failures = 2;
+    fixture.store.insert_job(&failing, NOW).await.unwrap();
+    fixture.insert_job("b", None).await;
+    let counts = fixture.store.job_counts().await.unwrap();
+    assert_eq!(counts, JobCounts { all: 2, enabled: 1, failing: 1 });
+}
+
+#[tokio::test]
+async fn re_planning_writes_and_tells_only_what_changed() {
+    let fixture = Fixture::new().await;
+    for id in ["a", "b", "c"] {
+        fixture.insert_job(id, Some(NOW)).await;
+    }
+    fixture.told();
+    let next =
+        [(JobId::new("a"), Some(NOW)), (JobId::new("b"), Some(UnixMs(7))), (JobId::new("c"), None)];
+    fixture.store.set_next_run(&next, NOW).await.unwrap();
+    assert_eq!(fixture.job("b").await.state.next_run_at, Some(UnixMs(7)));
+    assert_eq!(fixture.job("b").await.state.revision, 1);
+    assert_eq!(fixture.job("c").await.state.next_run_at, None);
+    let mut told = fixture.told();
+    told.sort_by_key(|(_, data)| data["jobId"].to_string());
+    assert_eq!(
+        told,
+        [
+            cron(json!({ "jobId": "b", "action": "updated", "nextRunAtMs": 7 })),
+            cron(json!({ "jobId": "c", "action": "updated" })),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn the_next_slot_is_the_earliest_of_enabled_jobs() {
+    let fixture = Fixture::new().await;
+    assert_eq!(fixture.store.next_due_at().await.unwrap(), None);
+    fixture.insert_job("a", Some(UnixMs(20))).await;
+    fixture.insert_job("b", Some(UnixMs(10))).await;
+    let mut off = Job { enabled: false, ..job("c") };
+    off.state.next_run_at = Some(UnixMs(1));
+    fixture.store.insert_job(&off, NOW).await.unwrap();
+    assert_eq!(fixture.store.next_due_at().await.unwrap(), Some(UnixMs(10)));
+}
+
+#[tokio::test]
+async fn a_broken_row_neither_hides_the_others_nor_stays_due() {
+    let fixture = Fixture::new().await;
+    fixture.insert_job("broken", Some(UnixMs(1))).await;
+    fixture.insert_job("good", Some(UnixMs(2))).await;
+    let mut write = fixture.store.write("break it", crate::write::Durability::Normal, NOW).await.unwrap();
+    let query = "UPDATE jobs SET definition = '{\"name\": 4}' WHERE id = 'broken'";
+    write.run(sqlx::query(query)).await.unwrap();
+    write.commit().await.unwrap();
+
+    assert_eq!(names(&fixture, JobQuery::default()).await, ["good"]);
+    let unreadable = fixture.store.job(&JobId::new("broken")).await;
+    assert!(matches!(unreadable, Err(StoreError::Unreadable { .. })), "{unreadable:?}");
+    let due = fixture.store.due_jobs(NOW, 10).await.unwrap();
+    assert_eq!(due.len(), 1);
+    assert_eq!(fixture.store.next_due_at().await.unwrap(), Some(UnixMs(2)));
+}

@@ -1,0 +1,159 @@
+//! Tests against real files. Each verb has one that would fail without it.
+
+mod claims;
+mod crash;
+mod events;
+mod finish;
+mod jobs;
+mod opening;
+mod outbox;
+mod pages;
+mod plans;
+mod runs;
+mod sessions;
+mod settings;
+mod steps;
+mod system_events;
+mod turns;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use rouse_core::delivery::{Channel, NewDelivery};
+use rouse_core::event::{Event, EventKind};
+use rouse_core::job::stored_job_from_json;
+use rouse_core::run::Usage;
+use rouse_core::{DeliveryId, Job, JobId, Run, RunId, RunState, RunTrigger, UnixMs};
+use serde_json::{Value, json};
+
+use crate::{Claim, EventListener, Store};
+
+/// The instant most tests begin at.
+const NOW: UnixMs = UnixMs(1_800_000_000_000);
+
+/// A store in a folder of its own, and everything its listener was told.
+struct Fixture {
+    folder: tempfile::TempDir,
+    store: Store,
+    told: Arc<Mutex<Vec<Event>>>,
+}
+
+impl Fixture {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let told = Arc::default();
+        let store = Store::open(&folder.path().join("rouse.db"), listener(&told)).await.unwrap();
+        Self { folder, store, told }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("rouse.db")
+    }
+
+    /// What was told since the last time, as `kind data`.
+    fn told(&self) -> Vec<(EventKind, Value)> {
+        let told = std::mem::take(&mut *self.told.lock().unwrap());
+        told.into_iter().map(|event| (event.kind, event.data)).collect()
+    }
+
+    async fn insert_job(&self, id: &str, next: Option<UnixMs>) -> Job {
+        let mut job = job(id);
+        job.state.next_run_at = next;
+        self.store.insert_job(&job, NOW).await.unwrap()
+    }
+
+    /// A job with one queued run that its slot asked for.
+    async fn queued(&self, job: &str) -> RunId {
+        self.insert_job(job, Some(NOW)).await;
+        let run = slot_run(job, NOW);
+        let id = run.id.clone();
+        let claimed = self.store.claim(&[claim(job, NOW, None, vec![run])], NOW).await.unwrap();
+        assert_eq!(claimed, std::slice::from_ref(&id));
+        self.told();
+        id
+    }
+
+    /// The same, at work.
+    async fn running(&self, job: &str) -> RunId {
+        let id = self.queued(job).await;
+        self.store.start_runs(std::slice::from_ref(&id), NOW.plus_ms(5)).await.unwrap();
+        self.told();
+        id
+    }
+
+    async fn run(&self, id: &RunId) -> Run {
+        self.store.run(id).await.unwrap().unwrap()
+    }
+
+    async fn job(&self, id: &str) -> Job {
+        self.store.job(&JobId::new(id)).await.unwrap().unwrap()
+    }
+}
+
+fn listener(told: &Arc<Mutex<Vec<Event>>>) -> EventListener {
+    let told = told.clone();
+    Arc::new(move |events| told.lock().unwrap().extend_from_slice(events))
+}
+
+fn job(id: &str) -> Job {
+    let document = json!({
+        "id": id,
+        "name": format!("Job {id}"),
+        "createdAtMs": NOW.0,
+        "updatedAtMs": NOW.0,
+        "schedule": { "kind": "cron", "expr": "0 9 * * 1-5", "tz": "Europe/Berlin" },
+        "payload": { "kind": "agentTurn", "message": "Look at the news", "futureKey": [1, 2] },
+        "colour": "blue"
+    });
+    stored_job_from_json(document).unwrap()
+}
+
+/// A queued run for a slot.
+fn slot_run(job: &str, slot: UnixMs) -> Run {
+    Run {
+        job_id: Some(JobId::new(job)),
+        job_name: format!("Job {job}"),
+        slot_at: Some(slot),
+        trigger: RunTrigger::Schedule,
+        ..manual_run()
+    }
+}
+
+/// A queued run without a job.
+fn manual_run() -> Run {
+    Run {
+        id: RunId::generate(NOW),
+        job_id: None,
+        job_name: "Heartbeat".to_owned(),
+        slot_at: None,
+        trigger: RunTrigger::Manual,
+        state: RunState::Queued,
+        reason: None,
+        stands_for: 1,
+        created_at: NOW,
+        started_at: None,
+        finished_at: None,
+        attempt: 0,
+        retry_of: None,
+        summary: None,
+        error: None,
+        session: None,
+        model: None,
+        usage: Usage::default(),
+        payload: json!({ "kind": "systemEvent", "text": "Hi" }),
+    }
+}
+
+fn claim(job: &str, slot_at: UnixMs, next_run_at: Option<UnixMs>, runs: Vec<Run>) -> Claim {
+    Claim { job_id: JobId::new(job), slot_at, next_run_at, runs }
+}
+
+fn delivery(id: &str) -> NewDelivery {
+    NewDelivery {
+        id: DeliveryId::new(id),
+        channel: Channel::Notification,
+        to: None,
+        title: "Job a".to_owned(),
+        body: "Done.".to_owned(),
+    }
+}

@@ -1,0 +1,136 @@
+use std::path::Path;
+
+use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
+
+use super::*;
+use crate::StoreError;
+
+async fn raw(path: &Path) -> SqliteConnection {
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path).create_if_missing(true);
+    options.connect().await.unwrap()
+}
+
+async fn try_open(path: &Path) -> Result<Store, StoreError> {
+    Store::open(path, listener(&Arc::default())).await
+}
+
+#[cfg(unix)]
+fn mode(path: &Path) -> u32 {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[tokio::test]
+async fn links_a_sqlite_that_does_not_corrupt() {
+    let fixture = Fixture::new().await;
+    let version: String =
+        sqlx::query_scalar("SELECT sqlite_version()").fetch_one(&fixture.store.readers).await.unwrap();
+    assert!(crate::connection::require_sqlite(&version).is_ok(), "{version}");
+}
+
+#[test]
+fn refuses_an_old_sqlite_by_name() {
+    let refused = crate::connection::require_sqlite("3.40.1").unwrap_err().to_string();
+    assert_eq!(refused, "SQLite 3.40.1 is too old: 3.51.3 or newer is needed");
+    for good in ["3.51.3", "3.52", "3.54.1", "4.0.0"] {
+        assert!(crate::connection::require_sqlite(good).is_ok(), "{good}");
+    }
+    for bad in ["3.51.2", "3.9.9", ""] {
+        assert!(crate::connection::require_sqlite(bad).is_err(), "{bad}");
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn its_files_are_for_this_user_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("deep/home");
+    let path = home.join("rouse.db");
+    let store = try_open(&path).await.unwrap();
+    store.insert_job(&job("a"), NOW).await.unwrap();
+    assert_eq!(mode(&home), 0o700);
+    for name in ["rouse.db", "rouse.db-wal", "rouse.db-shm"] {
+        assert_eq!(mode(&home.join(name)), 0o600, "{name}");
+    }
+    store.close().await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn takes_a_file_back_that_others_could_read() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rouse.db");
+    std::fs::write(&path, b"").unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    try_open(&path).await.unwrap();
+    assert_eq!(mode(&path), 0o600);
+}
+
+#[tokio::test]
+async fn an_older_binary_refuses_a_newer_file_and_leaves_it_alone() {
+    let fixture = Fixture::new().await;
+    fixture.store.close().await;
+    let mut connection = raw(&fixture.path()).await;
+    sqlx::raw_sql("PRAGMA user_version = 7").execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+    let before = std::fs::read(fixture.path()).unwrap();
+
+    let refused = try_open(&fixture.path()).await.err().unwrap();
+    assert!(matches!(refused, StoreError::Newer { found: 7, known: 1, .. }), "{refused:?}");
+    assert!(refused.to_string().contains("newer Rouse (schema 7, this one knows 1)"), "{refused}");
+    assert_eq!(std::fs::read(fixture.path()).unwrap(), before);
+}
+
+#[tokio::test]
+async fn refuses_the_files_of_others_and_leaves_them_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("other.db");
+    let mut connection = raw(&database).await;
+    sqlx::raw_sql("CREATE TABLE theirs (a)").execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+    let text = folder.path().join("letter.txt");
+    std::fs::write(&text, "Dear Sir or Madam, ".repeat(100)).unwrap();
+
+    for path in [database, text] {
+        let before = std::fs::read(&path).unwrap();
+        let refused = try_open(&path).await.err().unwrap();
+        assert!(matches!(refused, StoreError::Foreign { .. }), "{refused:?}");
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+    }
+}
+
+#[tokio::test]
+async fn a_failed_migration_leaves_the_file_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut connection = raw(&folder.path().join("half.db")).await;
+    let script = "CREATE TABLE first (a); CREATE TABLE first (a);";
+    assert!(crate::connection::apply(&mut connection, script, 1).await.is_err());
+    let tables: i64 =
+        sqlx::query_scalar("SELECT count(*) FROM sqlite_schema").fetch_one(&mut connection).await.unwrap();
+    let version: i64 =
+        sqlx::query_scalar("PRAGMA user_version").fetch_one(&mut connection).await.unwrap();
+    assert_eq!((tables, version), (0, 0));
+}
+
+#[tokio::test]
+async fn opens_what_it_closed() {
+    let fixture = Fixture::new().await;
+    let saved = fixture.insert_job("a", Some(NOW)).await;
+    fixture.store.close().await;
+    assert!(!fixture.folder.path().join("rouse.db-wal").exists(), "the log is in the file");
+    let error = fixture.store.insert_job(&job("b"), NOW).await.unwrap_err();
+    assert!(matches!(error, StoreError::Closed), "{error:?}");
+
+    let again = try_open(&fixture.path()).await.unwrap();
+    assert_eq!(again.job(&saved.id).await.unwrap(), Some(saved));
+}
+
+#[tokio::test]
+async fn says_which_folder_it_cannot_use() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let refused = try_open(&file.join("rouse.db")).await.err().unwrap();
+    assert!(matches!(refused, StoreError::Create { .. }), "{refused:?}");
+}

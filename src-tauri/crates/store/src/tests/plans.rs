@@ -1,0 +1,120 @@
+//! Every query that runs often, or over much, uses its index. A partial index is silently not used by a query that
+//! words its condition differently, and then a claim is a hundred times slower.
+
+use sqlx::{AssertSqlSafe, Row as _};
+
+use super::*;
+use crate::run_pages::Filter;
+use crate::{RunQuery, claims, events, finish, jobs, outbox, runs, sessions, steps, system_events};
+
+async fn plan(store: &Store, sql: &str) -> String {
+    let sql = format!("EXPLAIN QUERY PLAN {sql}");
+    let rows = sqlx::query(AssertSqlSafe(sql)).fetch_all(&store.readers).await.unwrap();
+    let lines: Vec<String> = rows.iter().map(|row| row.get("detail")).collect();
+    lines.join("\n")
+}
+
+/// The plan has all these lines, and scans no table.
+async fn check(store: &Store, sql: &str, lines: &[&str]) {
+    let plan = plan(store, sql).await;
+    for line in lines {
+        assert!(plan.contains(line), "no `{line}` in the plan of\n{sql}\n\n{plan}");
+    }
+    for table in ["jobs", "runs", "run_steps", "messages", "system_events", "outbox", "events"] {
+        let scan = format!("SCAN {table}");
+        let walked = plan.lines().filter(|line| *line == scan).count();
+        assert_eq!(walked, 0, "a whole table is read by\n{sql}\n\n{plan}");
+    }
+}
+
+/// The same, and nothing is sorted.
+async fn check_ordered(store: &Store, sql: &str, lines: &[&str]) {
+    check(store, sql, lines).await;
+    let plan = plan(store, sql).await;
+    assert!(!plan.contains("B-TREE"), "rows are sorted by\n{sql}\n\n{plan}");
+}
+
+#[tokio::test]
+async fn jobs_use_their_indexes() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    check_ordered(store, jobs::NEXT_DUE, &["USING COVERING INDEX jobs_due"]).await;
+    check_ordered(
+        store,
+        claims::DUE,
+        &[
+            "SEARCH jobs USING INDEX jobs_due (next_run_at>? AND next_run_at<?)",
+            "SEARCH runs USING INDEX runs_open (job_id=? AND state=?)",
+            "SEARCH runs USING INDEX runs_open (job_id=?)",
+        ],
+    )
+    .await;
+    let by_id = "INDEX sqlite_autoindex_jobs_1 (id=?)";
+    for sql in [jobs::GET, jobs::SET_NEXT, claims::MOVE, claims::REMEMBER, runs::TOUCH_JOBS] {
+        check(store, sql, &[by_id]).await;
+    }
+    check(store, jobs::COUNT, &["USING COVERING INDEX jobs_health"]).await;
+}
+
+#[tokio::test]
+async fn runs_use_their_indexes() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    check_ordered(store, runs::IN_STATE, &["USING INDEX runs_by_state (state=?)"]).await;
+    let by_id = "SEARCH runs USING INDEX sqlite_autoindex_runs_1 (id=?)";
+    for sql in [runs::GET, runs::START, finish::END] {
+        check(store, sql, &[by_id]).await;
+    }
+    check(store, runs::CANCEL_QUEUED_OF, &["USING INDEX runs_open (job_id=? AND state=?)"]).await;
+    check_ordered(store, runs::LAST_RESULT, &["USING INDEX runs_by_job (job_id=?)"]).await;
+    check_ordered(store, runs::RECENT, &["USING INDEX runs_by_job (job_id=?)"]).await;
+    check(store, runs::COUNTS, &["SEARCH runs USING INDEX runs_by_time (created_at>?)"]).await;
+}
+
+#[tokio::test]
+async fn pages_of_runs_use_their_indexes() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let all = RunQuery::default;
+    let job = || RunQuery { job_id: Some(JobId::new("a")), ..all() };
+    let failed = || RunQuery { states: vec![RunState::Failed], ..all() };
+    let both = vec![RunState::Failed, RunState::TimedOut];
+    let pages = [
+        (all(), "SCAN runs USING COVERING INDEX runs_by_time"),
+        (RunQuery { from: Some(NOW), ..all() }, "runs_by_time (created_at>?)"),
+        (RunQuery { from: Some(NOW), to: Some(NOW), ..all() }, "runs_by_time (created_at>? AND created_at<?)"),
+        (job(), "COVERING INDEX runs_by_job (job_id=?)"),
+        (RunQuery { from: Some(NOW), ..job() }, "runs_by_job (job_id=? AND created_at>?)"),
+        (failed(), "COVERING INDEX runs_by_state (state=?)"),
+        (RunQuery { to: Some(NOW), ..failed() }, "runs_by_state (state=? AND created_at<?)"),
+        (RunQuery { states: both, ..all() }, "COVERING INDEX runs_by_state (state=?)"),
+    ];
+    for (query, index) in pages {
+        let first = Filter::of(&query);
+        check(store, &first.count_sql(), &[index]).await;
+        check(store, &first.page_sql(), &[index, "SEARCH runs USING INTEGER PRIMARY KEY (rowid=?)"]).await;
+    }
+    let next = |query| Filter::of(&query).with_cursor(crate::run_pages::Place::parse("1.1"));
+    for (query, index) in [
+        (all(), "runs_by_time (created_at<?)"),
+        (job(), "runs_by_job (job_id=? AND created_at<?)"),
+        (failed(), "runs_by_state (state=? AND created_at<?)"),
+    ] {
+        check(store, &next(query).page_sql(), &[index]).await;
+    }
+}
+
+#[tokio::test]
+async fn the_queues_and_the_journal_use_their_indexes() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    check_ordered(store, outbox::DUE, &["USING INDEX outbox_pending (next_attempt_at<?)"]).await;
+    check_ordered(store, outbox::NEXT, &["USING COVERING INDEX outbox_pending"]).await;
+    check(store, outbox::OF_RUN, &["USING INDEX outbox_by_run (run_id=?)"]).await;
+    check_ordered(store, system_events::PENDING, &["USING INDEX system_events_pending"]).await;
+    check(store, system_events::COUNT, &["USING INDEX system_events_pending"]).await;
+    let after = "SEARCH events USING INTEGER PRIMARY KEY (rowid>?)";
+    check_ordered(store, events::AFTER, &[after]).await;
+    check_ordered(store, sessions::NEWEST, &["USING INDEX messages_by_session (session=?)"]).await;
+    check_ordered(store, steps::LIST, &["USING INDEX sqlite_autoindex_run_steps_1 (run_id=?)"]).await;
+}

@@ -1,0 +1,162 @@
+use std::collections::HashMap;
+
+use rouse_core::{Outcome, SessionKey};
+
+use super::*;
+use crate::Finish;
+
+fn finish(run_id: &RunId, outcome: Outcome) -> Finish {
+    Finish {
+        run_id: run_id.clone(),
+        outcome,
+        deliveries: Vec::new(),
+        system_event: None,
+        delete_job: false,
+        now: NOW.plus_ms(10),
+    }
+}
+
+#[tokio::test]
+async fn a_run_is_read_back_whole() {
+    let fixture = Fixture::new().await;
+    let run = Run {
+        state: RunState::Failed,
+        reason: Some("why".to_owned()),
+        stands_for: 3,
+        started_at: Some(UnixMs(1)),
+        finished_at: Some(UnixMs(2)),
+        attempt: 2,
+        retry_of: Some(RunId::new("other")),
+        summary: Some("done \"so far\"".to_owned()),
+        error: Some("it broke\nbadly".to_owned()),
+        session: Some(SessionKey::main()),
+        model: Some("m".to_owned()),
+        usage: Usage { input_tokens: 5, cached_input_tokens: 4, output_tokens: 3, cost_micro_usd: Some(2) },
+        payload: json!({ "text": "Größe ✓", "n": 1.5, "deep": [null, { "a": true }] }),
+        ..slot_run("a", NOW)
+    };
+    fixture.store.insert_run(&run, NOW).await.unwrap();
+    assert_eq!(fixture.run(&run.id).await, run);
+    let event = json!({ "runId": run.id.as_str(), "state": "failed", "jobId": "a" });
+    assert_eq!(fixture.told(), [(EventKind::Run, event)]);
+    assert_eq!(fixture.store.run(&RunId::new("x")).await.unwrap(), None);
+
+    let plain = manual_run();
+    fixture.store.insert_run(&plain, NOW).await.unwrap();
+    assert_eq!(fixture.run(&plain.id).await, plain);
+    assert!(fixture.store.insert_run(&plain, NOW).await.is_err(), "an id is taken once");
+}
+
+#[tokio::test]
+async fn waiting_runs_come_oldest_first() {
+    let fixture = Fixture::new().await;
+    let young = Run { created_at: NOW.plus_ms(5), ..manual_run() };
+    let old = Run { created_at: NOW, ..manual_run() };
+    let twin = Run { created_at: NOW, ..manual_run() };
+    for run in [&young, &old, &twin] {
+        fixture.store.insert_run(run, NOW).await.unwrap();
+    }
+    let ids = [old.id.clone(), twin.id, young.id];
+    let queued: Vec<RunId> =
+        fixture.store.queued_runs().await.unwrap().into_iter().map(|run| run.id).collect();
+    assert_eq!(queued, ids);
+    assert_eq!(fixture.store.running_runs().await.unwrap(), []);
+    fixture.store.start_runs(&ids[..1], NOW).await.unwrap();
+    assert_eq!(fixture.store.running_runs().await.unwrap()[0].id, old.id);
+}
+
+#[tokio::test]
+async fn only_queued_runs_start() {
+    let fixture = Fixture::new().await;
+    let queued = fixture.queued("a").await;
+    let running = fixture.running("b").await;
+    let cancelled = fixture.queued("c").await;
+    fixture.store.cancel_queued(&cancelled, "no", NOW).await.unwrap();
+    fixture.told();
+    let now = NOW.plus_ms(7);
+    let ids = [cancelled.clone(), RunId::new("x"), running.clone(), queued.clone()];
+    assert_eq!(fixture.store.start_runs(&ids, now).await.unwrap(), std::slice::from_ref(&queued));
+    let started = fixture.run(&queued).await;
+    assert_eq!(
+        (started.state, started.started_at, started.attempt),
+        (RunState::Running, Some(now), 1)
+    );
+    assert_eq!(fixture.job("a").await.state.last_run_at, Some(now));
+    assert_eq!(fixture.run(&running).await.started_at, Some(NOW.plus_ms(5)));
+    assert_eq!(fixture.job("b").await.state.last_run_at, Some(NOW.plus_ms(5)));
+    assert_eq!(
+        fixture.told(),
+        [
+            (EventKind::Run, json!({ "runId": queued.as_str(), "state": "running", "jobId": "a" })),
+            (EventKind::Cron, json!({ "jobId": "a", "action": "started", "runId": queued.as_str() })),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn an_attempt_is_counted_until_the_run_is_over() {
+    let fixture = Fixture::new().await;
+    let id = fixture.running("a").await;
+    fixture.store.set_attempt(&id, 2, NOW).await.unwrap();
+    assert_eq!(fixture.run(&id).await.attempt, 2);
+    assert_eq!(fixture.told().len(), 1);
+    fixture.store.finish_run(&finish(&id, Outcome::failed("x"))).await.unwrap();
+    fixture.told();
+    fixture.store.set_attempt(&id, 3, NOW).await.unwrap();
+    assert_eq!(fixture.run(&id).await.attempt, 2);
+    assert_eq!(fixture.told(), []);
+}
+
+#[tokio::test]
+async fn the_last_result_is_that_of_the_newest_success() {
+    let fixture = Fixture::new().await;
+    fixture.insert_job("a", None).await;
+    let job_id = JobId::new("a");
+    assert_eq!(fixture.store.last_result(&job_id).await.unwrap(), None);
+    let failed = Outcome { result: Some(json!("bad")), ..Outcome::failed("x") };
+    let outcomes = [
+        Outcome { result: Some(json!({ "n": 1 })), ..Outcome::succeeded("1") },
+        Outcome { result: Some(json!({ "n": 2 })), ..Outcome::succeeded("2") },
+        Outcome::succeeded("without"),
+        failed,
+    ];
+    for (n, outcome) in (0..).zip(outcomes) {
+        let run = Run { created_at: NOW.plus_ms(n), ..slot_run("a", NOW.plus_ms(n)) };
+        fixture.store.insert_run(&run, NOW).await.unwrap();
+        fixture.store.finish_run(&finish(&run.id, outcome)).await.unwrap();
+    }
+    assert_eq!(fixture.store.last_result(&job_id).await.unwrap(), Some(json!({ "n": 2 })));
+    assert_eq!(fixture.store.last_result(&JobId::new("b")).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn counts_by_state_begin_at_an_instant() {
+    let fixture = Fixture::new().await;
+    let states = [RunState::Queued, RunState::Queued, RunState::Running];
+    for (n, state) in (0..).zip(states) {
+        let run = Run { state, created_at: NOW.plus_ms(n), ..manual_run() };
+        fixture.store.insert_run(&run, NOW).await.unwrap();
+    }
+    let counts = fixture.store.run_counts(NOW.plus_ms(1)).await.unwrap();
+    assert_eq!(counts, HashMap::from([(RunState::Queued, 1), (RunState::Running, 1)]));
+}
+
+#[tokio::test]
+async fn recent_states_are_the_newest_of_each_job_the_newest_last() {
+    let fixture = Fixture::new().await;
+    let states = [RunState::Failed, RunState::Succeeded, RunState::Skipped, RunState::Running];
+    for (n, state) in (0..).zip(states) {
+        let run = Run { state, created_at: NOW.plus_ms(n), ..slot_run("a", NOW.plus_ms(n)) };
+        fixture.store.insert_run(&run, NOW).await.unwrap();
+    }
+    fixture.store.insert_run(&slot_run("b", NOW), NOW).await.unwrap();
+    let ids = ["a", "b", "none"].map(JobId::new);
+    let recent = fixture.store.recent_states(&ids, 3).await.unwrap();
+    assert_eq!(
+        recent,
+        HashMap::from([
+            (JobId::new("a"), vec![RunState::Succeeded, RunState::Skipped, RunState::Running]),
+            (JobId::new("b"), vec![RunState::Queued]),
+        ])
+    );
+}

@@ -1,0 +1,76 @@
+use rouse_core::SessionKey;
+use rouse_core::message::{Message, Part};
+
+use super::*;
+use crate::SessionInfo;
+
+fn said(text: &str) -> Message {
+    Message::User { text: text.to_owned() }
+}
+
+async fn texts(fixture: &Fixture, session: &SessionKey, limit: u32) -> Vec<Message> {
+    let messages = fixture.store.messages(session, limit).await.unwrap();
+    messages.into_iter().map(|stored| stored.message).collect()
+}
+
+#[tokio::test]
+async fn a_transcript_grows_in_order_and_names_its_run() {
+    let fixture = Fixture::new().await;
+    let id = fixture.running("a").await;
+    let session = SessionKey::of_job(&JobId::new("a"));
+    let answer = Message::Assistant {
+        parts: vec![Part::Opaque { provider: "p".to_owned(), block: json!({ "z": 1, "a": [2, null] }) }],
+    };
+    let result = Message::ToolResult {
+        call_id: "1".to_owned(),
+        tool: "echo".to_owned(),
+        text: "\"quoted\"\n✓".to_owned(),
+        is_error: true,
+    };
+    let messages = [said("one"), answer, result];
+    fixture.store.append_messages(&session, Some(&id), &messages, NOW).await.unwrap();
+    fixture.store.append_messages(&session, None, &[said("two")], NOW.plus_ms(1)).await.unwrap();
+    fixture.store.append_messages(&session, None, &[], NOW.plus_ms(9)).await.unwrap();
+
+    let stored = fixture.store.messages(&session, 10).await.unwrap();
+    let [one, answer, result] = messages;
+    let wanted = [one, answer, result.clone(), said("two")];
+    assert_eq!(texts(&fixture, &session, 10).await, wanted);
+    assert_eq!(texts(&fixture, &session, 2).await, [result, said("two")]);
+    assert_eq!((stored[0].run_id.clone(), stored[0].at), (Some(id.clone()), NOW));
+    assert_eq!((stored[3].run_id.clone(), stored[3].at), (None, NOW.plus_ms(1)));
+    assert_eq!(fixture.run(&id).await.session, Some(session.clone()));
+    assert_eq!(texts(&fixture, &SessionKey::main(), 10).await, []);
+
+    fixture.store.append_messages(&SessionKey::main(), None, &[said("x")], NOW.plus_ms(5)).await.unwrap();
+    let info = |key: SessionKey, created_at, updated_at, messages| SessionInfo {
+        key,
+        created_at,
+        updated_at,
+        messages,
+    };
+    assert_eq!(
+        fixture.store.sessions().await.unwrap(),
+        [
+            info(SessionKey::main(), NOW.plus_ms(5), NOW.plus_ms(5), 1),
+            info(session, NOW, NOW.plus_ms(1), 4),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_main_turn_takes_what_it_saw_and_nothing_else() {
+    let fixture = Fixture::new().await;
+    let run = manual_run();
+    fixture.store.insert_run(&run, NOW).await.unwrap();
+    let mut ids = Vec::new();
+    for text in ["first", "second", "came later"] {
+        ids.push(fixture.store.queue_system_event(text, "wake", NOW).await.unwrap());
+    }
+    fixture.told();
+    fixture.store.store_main_turn(&run.id, &[said("Hello")], &ids[..2], NOW).await.unwrap();
+    assert_eq!(texts(&fixture, &SessionKey::main(), 5).await, [said("Hello")]);
+    let pending = fixture.store.pending_system_events().await.unwrap();
+    assert_eq!(pending.iter().map(|event| event.text.as_str()).collect::<Vec<_>>(), ["came later"]);
+    assert_eq!(fixture.told(), [(EventKind::Heartbeat, json!({ "queued": 1 }))]);
+}

@@ -1,0 +1,92 @@
+use super::*;
+use crate::{NewStep, RunStep, StepEnd, StepKind, StepStatus, StoreError};
+
+fn step(run_id: &RunId, kind: StepKind, repeatable: bool) -> NewStep {
+    NewStep { run_id: run_id.clone(), kind, name: "http".to_owned(), repeatable, input: json!({ "url": "x" }) }
+}
+
+#[tokio::test]
+async fn a_step_is_journalled_before_and_after() {
+    let fixture = Fixture::new().await;
+    let id = fixture.running("a").await;
+    let first = fixture.store.begin_step(&step(&id, StepKind::ModelTurn, true), NOW).await.unwrap();
+    let second = fixture.store.begin_step(&step(&id, StepKind::ToolCall, true), NOW).await.unwrap();
+    assert_eq!((first, second), (1, 2));
+    let begun = fixture.store.steps(&id).await.unwrap();
+    let wanted = RunStep {
+        run_id: id.clone(),
+        seq: 2,
+        kind: StepKind::ToolCall,
+        name: "http".to_owned(),
+        status: StepStatus::Started,
+        repeatable: true,
+        input: json!({ "url": "x" }),
+        output: None,
+        is_error: false,
+        usage: Usage::default(),
+        started_at: NOW,
+        finished_at: None,
+        duration_ms: None,
+    };
+    assert_eq!(begun[1], wanted);
+    let usage = Usage { input_tokens: 1, cached_input_tokens: 2, output_tokens: 3, cost_micro_usd: Some(4) };
+    let end = StepEnd {
+        status: StepStatus::Failed,
+        output: Some(json!("no such host")),
+        is_error: true,
+        usage,
+        duration_ms: Some(12),
+    };
+    fixture.store.end_step(&id, 2, &end, NOW.plus_ms(20)).await.unwrap();
+    let ended = RunStep {
+        status: StepStatus::Failed,
+        output: end.output.clone(),
+        is_error: true,
+        usage,
+        finished_at: Some(NOW.plus_ms(20)),
+        duration_ms: Some(12),
+        ..wanted
+    };
+    assert_eq!(fixture.store.steps(&id).await.unwrap(), [begun[0].clone(), ended]);
+    let event = |step| {
+        (EventKind::Run, json!({ "runId": id.as_str(), "state": "running", "jobId": "a", "step": step }))
+    };
+    assert_eq!(fixture.told(), [event(1), event(2), event(2)]);
+}
+
+#[tokio::test]
+async fn there_is_no_step_without_its_run() {
+    let fixture = Fixture::new().await;
+    let lost = fixture.store.begin_step(&step(&RunId::new("x"), StepKind::Note, true), NOW).await;
+    assert!(matches!(lost, Err(StoreError::NotFound { what: "run", .. })), "{lost:?}");
+    let id = fixture.running("a").await;
+    let end = StepEnd {
+        status: StepStatus::Finished,
+        output: None,
+        is_error: false,
+        usage: Usage::default(),
+        duration_ms: None,
+    };
+    let lost = fixture.store.end_step(&id, 1, &end, NOW).await;
+    assert!(matches!(lost, Err(StoreError::NotFound { what: "step", .. })), "{lost:?}");
+}
+
+#[tokio::test]
+async fn an_unrepeatable_call_is_known_whatever_became_of_it() {
+    let fixture = Fixture::new().await;
+    let (a, b) = (fixture.running("a").await, fixture.running("b").await);
+    fixture.store.begin_step(&step(&a, StepKind::ToolCall, true), NOW).await.unwrap();
+    fixture.store.begin_step(&step(&a, StepKind::ModelTurn, false), NOW).await.unwrap();
+    assert!(!fixture.store.has_unrepeatable_step(&a).await.unwrap());
+    fixture.store.begin_step(&step(&b, StepKind::ToolCall, false), NOW).await.unwrap();
+    assert!(fixture.store.has_unrepeatable_step(&b).await.unwrap());
+    let end = StepEnd {
+        status: StepStatus::Finished,
+        output: None,
+        is_error: false,
+        usage: Usage::default(),
+        duration_ms: None,
+    };
+    fixture.store.end_step(&b, 1, &end, NOW).await.unwrap();
+    assert!(fixture.store.has_unrepeatable_step(&b).await.unwrap());
+}

@@ -1,0 +1,103 @@
+//! Writers taking turns, readers beside them, and turns that end badly.
+
+use super::*;
+use crate::JobQuery;
+use crate::write::Durability;
+
+#[tokio::test]
+async fn a_list_does_not_wait_for_a_write() {
+    let fixture = Fixture::new().await;
+    fixture.insert_job("a", None).await;
+    let mut write = fixture.store.write("hold", Durability::Full, NOW).await.unwrap();
+    write.run(sqlx::query("UPDATE jobs SET name = 'changed', enabled = 0")).await.unwrap();
+
+    let jobs = fixture.store.jobs(&JobQuery::default()).await.unwrap();
+    assert_eq!(jobs[0].name, "Job a");
+    let two = tokio::join!(fixture.store.job_counts(), fixture.store.next_due_at());
+    assert_eq!(two.0.unwrap().enabled, 1);
+    write.commit().await.unwrap();
+    assert_eq!(fixture.store.jobs(&JobQuery::default()).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_dropped_write_leaves_nothing_and_blocks_nobody() {
+    let fixture = Fixture::new().await;
+    let mut write = fixture.store.write("drop", Durability::Full, NOW).await.unwrap();
+    write.run(sqlx::query("INSERT INTO settings VALUES ('a', '1')")).await.unwrap();
+    write.event(EventKind::Config, json!({}));
+    drop(write);
+    fixture.store.put_setting("b", &json!(2), None, NOW).await.unwrap();
+    assert_eq!(fixture.store.setting("a").await.unwrap(), None);
+    assert_eq!(fixture.store.setting("b").await.unwrap(), Some(json!(2)));
+    assert_eq!(fixture.told(), []);
+}
+
+#[tokio::test]
+async fn a_caller_that_hangs_up_does_not_cut_the_telling_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let (sender, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let listener: EventListener = Arc::new(move |events| {
+        events.iter().for_each(|event| sender.send(event.clone()).unwrap());
+    });
+    let store = Store::open(&folder.path().join("rouse.db"), listener).await.unwrap();
+    let mut write = store.write("tell", Durability::Full, NOW).await.unwrap();
+    write.event(EventKind::Config, json!({ "n": 1 }));
+    tokio::select! {
+        biased;
+        done = write.commit() => panic!("nothing was left to cut off: {done:?}"),
+        () = std::future::ready(()) => {}
+    }
+    assert_eq!(told.recv().await.unwrap().seq, 1);
+    assert_eq!(store.last_seq().await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn a_full_disk_is_named_and_survived() {
+    let fixture = Fixture::new().await;
+    fixture.insert_job("a", None).await;
+    fixture.told();
+    pragma(&fixture.store, "PRAGMA max_page_count = 1").await;
+    let big = Value::String("x".repeat(1 << 20));
+    for _ in 0..3 {
+        let error = fixture.store.put_setting("big", &big, None, NOW).await.unwrap_err();
+        assert!(error.is_full(), "{error:?}");
+        assert_eq!(error.to_string(), "cannot save a setting");
+    }
+    assert_eq!(fixture.store.setting("big").await.unwrap(), None);
+    fixture.insert_job("still fits", None).await;
+
+    pragma(&fixture.store, "PRAGMA max_page_count = 1000000").await;
+    fixture.store.put_setting("big", &big, None, NOW).await.unwrap();
+    assert_eq!(fixture.store.setting("big").await.unwrap(), Some(big));
+    assert_eq!(fixture.store.last_seq().await.unwrap(), 2, "no number was lost");
+}
+
+#[tokio::test]
+async fn a_commit_survives_what_its_verb_promises() {
+    let fixture = Fixture::new().await;
+    for (durability, level) in [(Durability::Full, 2), (Durability::Normal, 1), (Durability::Full, 2)] {
+        let mut write = fixture.store.write("look", durability, NOW).await.unwrap();
+        let found = write
+            .one(sqlx::query("PRAGMA synchronous"), |row| crate::row::Columns::of(row).get::<i64>())
+            .await
+            .unwrap();
+        assert_eq!(found, Some(level), "{durability:?}");
+        write.undo().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn foreign_keys_are_held() {
+    let fixture = Fixture::new().await;
+    let mut write = fixture.store.write("try", Durability::Normal, NOW).await.unwrap();
+    let orphan = "INSERT INTO messages (session, at, message) VALUES ('nobody', 1, '{}')";
+    assert!(write.run(sqlx::query(orphan)).await.is_err());
+}
+
+/// Runs a pragma on the writing connection, outside of any transaction.
+async fn pragma(store: &Store, sql: &'static str) {
+    let write = store.write("reach the writer", Durability::Normal, NOW).await.unwrap();
+    write.undo().await.unwrap();
+    let mut writer = store.writer.lock().await;
+    sqlx::raw_sql(sql).execute(writer.connection()).await.unwrap();
+}

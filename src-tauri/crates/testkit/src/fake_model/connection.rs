@@ -1,0 +1,88 @@
+//! One connection of the fake server: one request, one reply, closed.
+//!
+//! The last byte of a request stays in the socket until the reply is chosen: closing a socket that holds unread bytes
+//! is how a standard-library server makes the kernel send a reset.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::TcpStream;
+
+use super::{Ending, Recorded, Reply, Shared, lock};
+
+/// Reads one request and writes its reply. A client that goes away early is part of what is tested, so a failing
+/// socket only ends the connection.
+pub(super) fn serve(mut stream: TcpStream, shared: &Shared) {
+    let Ok(Some((request, last_byte_waits))) = read_request(&mut stream) else { return };
+    let reply = (shared.handler)(&request);
+    lock(&shared.requests).push(request);
+    let mut last = [0_u8; 1];
+    if last_byte_waits && !matches!(reply.ending, Ending::Reset(_)) && stream.read_exact(&mut last).is_err() {
+        return;
+    }
+    if write_reply(&mut stream, &reply).is_ok() && matches!(reply.ending, Ending::Hold(_)) {
+        wait_for_close(&mut stream);
+        *lock(&shared.gone) += 1;
+        shared.changed.notify_all();
+    }
+}
+
+/// The request, and whether the last byte of its body is still in the socket; none for a client that says nothing.
+fn read_request(stream: &mut TcpStream) -> io::Result<Option<(Recorded, bool)>> {
+    let Some(head) = read_head(stream)? else { return Ok(None) };
+    let mut lines = head.split("\r\n");
+    let mut first = lines.next().unwrap_or_default().split(' ');
+    let (method, path) = (first.next().unwrap_or_default().to_owned(), first.next().unwrap_or_default().to_owned());
+    let headers: Vec<(String, String)> = lines
+        .filter_map(|line| line.split_once(": "))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
+        .collect();
+    let mut request = Recorded { method, path, headers, body: String::new() };
+    let length = request.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0_usize);
+    let mut body = vec![0_u8; length];
+    if let Some((last, all_others)) = body.split_last_mut() {
+        stream.read_exact(all_others)?;
+        stream.peek(std::slice::from_mut(last))?;
+    }
+    request.body = String::from_utf8_lossy(&body).into_owned();
+    Ok(Some((request, length > 0)))
+}
+
+fn read_head(stream: &mut TcpStream) -> io::Result<Option<String>> {
+    let mut head = Vec::new();
+    let mut byte = [0_u8; 1];
+    while !head.ends_with(b"\r\n\r\n") {
+        if stream.read(&mut byte)? == 0 {
+            return Ok(None);
+        }
+        head.push(byte[0]);
+    }
+    Ok(Some(String::from_utf8_lossy(&head).trim_end().to_owned()))
+}
+
+fn write_reply(stream: &mut TcpStream, reply: &Reply) -> io::Result<()> {
+    let mut head = format!("HTTP/1.1 {} Scripted\r\ntransfer-encoding: chunked\r\nconnection: close\r\n", reply.status);
+    for (name, value) in &reply.headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str("\r\n");
+    stream.write_all(head.as_bytes())?;
+    let body = match reply.ending {
+        Ending::Whole => reply.body.as_bytes(),
+        Ending::Cut(end) | Ending::Reset(end) | Ending::Hold(end) => &reply.body.as_bytes()[..end],
+    };
+    for piece in body.chunks(reply.piece) {
+        write!(stream, "{:x}\r\n", piece.len())?;
+        stream.write_all(piece)?;
+        stream.write_all(b"\r\n")?;
+        stream.flush()?;
+    }
+    if reply.ending == Ending::Whole {
+        stream.write_all(b"0\r\n\r\n")?;
+    }
+    Ok(())
+}
+
+/// Nothing is read from a client that waits for an answer, so the first result means that it went away.
+fn wait_for_close(stream: &mut TcpStream) {
+    let mut nothing = [0_u8; 1];
+    while matches!(stream.read(&mut nothing), Ok(read) if read > 0) {}
+}

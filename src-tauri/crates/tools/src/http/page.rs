@@ -1,0 +1,102 @@
+//! What was fetched: status, final URL, and the body as text up to a limit.
+//!
+//! The body is read piece by piece and given up at the limit, after unpacking, so that neither a long answer nor a
+//! small packed one that unpacks without end fills the memory.
+
+use encoding_rs::{Encoding, UTF_8};
+use reqwest::Response;
+use reqwest::header::CONTENT_TYPE;
+use serde_json::{Value, json};
+
+use crate::text::plain_text;
+
+/// A fetched page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Page {
+    pub(crate) status: u16,
+    pub(crate) url: String,
+    pub(crate) content_type: Option<String>,
+    pub(crate) body: String,
+    pub(crate) is_truncated: bool,
+}
+
+impl Page {
+    /// Reads at most `most` bytes of the body.
+    pub(crate) async fn read(mut response: Response, most: usize) -> reqwest::Result<Self> {
+        let content_type = content_type(&response);
+        let (bytes, is_truncated) = read_body(&mut response, most)
+            .await
+            .map_err(reqwest::Error::without_url)?;
+        let body = text_of(&bytes, content_type.as_deref(), is_truncated);
+        let (status, url) = (response.status().as_u16(), response.url().to_string());
+        Ok(Self {
+            status,
+            url,
+            content_type,
+            body,
+            is_truncated,
+        })
+    }
+
+    /// Whether the server says that this is not what was asked for.
+    pub(crate) const fn is_error(&self) -> bool {
+        self.status >= 400
+    }
+
+    pub(crate) fn into_value(self) -> Value {
+        json!({
+            "status": self.status,
+            "url": self.url,
+            "contentType": self.content_type,
+            "body": self.body,
+            "truncated": self.is_truncated,
+        })
+    }
+}
+
+fn content_type(response: &Response) -> Option<String> {
+    let value = response.headers().get(CONTENT_TYPE)?;
+    Some(crate::plain_line(&String::from_utf8_lossy(
+        value.as_bytes(),
+    )))
+}
+
+async fn read_body(response: &mut Response, most: usize) -> reqwest::Result<(Vec<u8>, bool)> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await? {
+        let room = most - body.len();
+        if chunk.len() > room {
+            body.extend_from_slice(&chunk[..room]);
+            return Ok((body, true));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok((body, false))
+}
+
+fn text_of(bytes: &[u8], content_type: Option<&str>, is_truncated: bool) -> String {
+    let (encoding, bytes) = match Encoding::for_bom(bytes) {
+        Some((encoding, mark)) => (encoding, &bytes[mark..]),
+        None => (content_type.and_then(named_charset).unwrap_or(UTF_8), bytes),
+    };
+    if encoding.is_ascii_compatible() && bytes.contains(&0) {
+        return "(The body is binary and is not shown.)".to_owned();
+    }
+    let (text, _) = encoding.decode_without_bom_handling(bytes);
+    // The limit may have cut the last character in two.
+    let text = if is_truncated {
+        text.trim_end_matches('\u{FFFD}')
+    } else {
+        &text
+    };
+    plain_text(text)
+}
+
+fn named_charset(content_type: &str) -> Option<&'static Encoding> {
+    let parameters = content_type
+        .split(';')
+        .skip(1)
+        .filter_map(|parameter| parameter.split_once('='));
+    let mut charsets = parameters.filter(|(name, _)| name.trim().eq_ignore_ascii_case("charset"));
+    Encoding::for_label(charsets.next()?.1.trim().trim_matches('"').as_bytes())
+}

@@ -1,0 +1,8 @@
+//! Tests of `http`: what may be named, where it may lead, and what really happens on real sockets.
+
+mod addresses;
+mod network;
+mod rebinding;
+mod redirects;
+mod server;
+mod urls;

@@ -1,0 +1,155 @@
+//! Redirects on real sockets: every hop is judged like the first.
+
+use reqwest::header::HeaderMap;
+use rouse_core::tool::ToolOutput;
+use serde_json::{Value, json};
+
+use super::server::{Server, Then, ok, redirect};
+use crate::http::fetch::{FetchError, Request};
+use crate::http::target::Target;
+use crate::http::{Http, HttpConfig};
+use crate::testing::call;
+
+async fn fetch(allowed: &[&Server], arguments: Value) -> ToolOutput {
+    let allow_private_hosts = allowed.iter().map(|server| server.entry()).collect();
+    call(
+        &Http::new(HttpConfig {
+            allow_private_hosts,
+            ..HttpConfig::default()
+        }),
+        arguments,
+    )
+    .await
+}
+
+#[tokio::test]
+async fn a_redirect_to_a_private_place_is_refused() {
+    let trap = Server::saying("secret").await;
+    let port = trap.port;
+    let places = [
+        trap.url("/"),
+        format!("//127.0.0.1:{port}/"),
+        format!("http://localhost:{port}/"),
+        format!("http://0.0.0.0:{port}/"),
+        format!("http://[::1]:{port}/"),
+        format!("http://[::ffff:127.0.0.1]:{port}/"),
+        format!("http://0x7f.1:{port}/"),
+        format!("http://2130706433:{port}/"),
+        format!("http://user@127.0.0.1:{port}/"),
+        format!("http://127.0.0.1.:{port}/"),
+        "http://127.0.0.1/".to_owned(),
+        "http://localhost:8080/".to_owned(),
+        "http://10.0.0.1/".to_owned(),
+        "http://192.168.1.1:8080/admin".to_owned(),
+        "http://169.254.169.254/latest/meta-data/".to_owned(),
+        "http://[fd00:ec2::254]/".to_owned(),
+        "http://100.64.0.1/".to_owned(),
+        "file:///etc/passwd".to_owned(),
+        "gopher://127.0.0.1/".to_owned(),
+    ];
+    for place in places {
+        let first = Server::redirecting_to(place.clone()).await;
+        let output = fetch(&[&first], json!({ "url": first.url("/") })).await;
+        assert!(output.is_error, "{place}: {}", output.text());
+        assert!(
+            output.text().contains("redirects to") && output.text().contains("refused"),
+            "{}",
+            output.text()
+        );
+        assert_eq!(first.requests().len(), 1, "{place}");
+    }
+    assert_eq!(trap.requests(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_redirect_to_an_allowed_place_is_followed() {
+    let second = Server::saying("arrived").await;
+    let first = Server::redirecting_to(second.url("/there")).await;
+    let output = fetch(&[&first, &second], json!({ "url": first.url("/") })).await;
+    assert_eq!(
+        (&output.value["body"], &output.value["url"]),
+        (&json!("arrived"), &json!(second.url("/there")))
+    );
+}
+
+#[tokio::test]
+async fn five_redirects_are_followed_and_six_are_not() {
+    let countdown = |path: &str| match path.trim_start_matches('/').parse::<u32>() {
+        Ok(0) | Err(_) => (ok("text/plain", b"done"), Then::Close),
+        Ok(left) => (redirect(&format!("/{}", left - 1)), Then::Close),
+    };
+    let server = Server::start(Box::new(countdown)).await;
+    let output = fetch(&[&server], json!({ "url": server.url("/5") })).await;
+    assert_eq!(output.value["body"], "done");
+    assert_eq!(server.requests().len(), 6);
+    let output = fetch(&[&server], json!({ "url": server.url("/6") })).await;
+    assert!(
+        output.is_error && output.text().contains("More than 5 redirects"),
+        "{}",
+        output.text()
+    );
+    assert_eq!(server.requests().len(), 12);
+}
+
+#[tokio::test]
+async fn headers_stay_with_their_origin() {
+    let second = Server::saying("arrived").await;
+    let elsewhere = second.url("/");
+    let first = Server::start(Box::new(move |path| match path {
+        "/start" => (redirect("/same"), Then::Close),
+        _ => (redirect(&elsewhere), Then::Close),
+    }))
+    .await;
+    let headers =
+        json!({ "Authorization": "Bearer canary", "Cookie": "canary=1", "X-Key": "canary" });
+    let output = fetch(
+        &[&first, &second],
+        json!({ "url": first.url("/start"), "headers": headers }),
+    )
+    .await;
+    assert_eq!(output.value["body"], "arrived", "{}", output.text());
+    let carried: Vec<usize> = first
+        .requests()
+        .iter()
+        .map(|request| request.matches("canary").count())
+        .collect();
+    assert_eq!(carried, [3, 3], "the same origin gets them on every hop");
+    let request = second.requests().remove(0);
+    assert!(!request.contains("canary"), "{request}");
+}
+
+#[tokio::test]
+async fn a_redirect_without_a_place_is_shown_as_it_is() {
+    let bare = b"HTTP/1.1 302 Found\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhm".to_vec();
+    let server = Server::start(Box::new(move |_| (bare.clone(), Then::Close))).await;
+    let output = fetch(&[&server], json!({ "url": server.url("/") })).await;
+    assert_eq!(
+        (&output.value["status"], &output.value["body"]),
+        (&json!(302), &json!("hm"))
+    );
+}
+
+#[test]
+fn an_encrypted_page_cannot_lead_to_one_that_is_not() {
+    let request = |url| Request {
+        target: Target::parse(url).expect("a URL"),
+        headers: HeaderMap::new(),
+        most: 1,
+    };
+    let moved = |url, location: &str| request(url).moved(location.as_bytes());
+    assert!(matches!(
+        moved("https://a.example/", "http://a.example/"),
+        Err(FetchError::Downgrade)
+    ));
+    assert!(matches!(
+        moved("https://a.example/", "http://b.example:8080/"),
+        Err(FetchError::Downgrade)
+    ));
+    assert!(moved("https://a.example/", "https://b.example/").is_ok());
+    assert!(moved("https://a.example/", "/x").is_ok());
+    assert!(moved("http://a.example/", "https://a.example/").is_ok());
+    assert!(matches!(
+        request("http://a.example/").moved(b"/\xff"),
+        Err(FetchError::Location)
+    ));
+}

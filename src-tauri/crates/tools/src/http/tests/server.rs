@@ -1,0 +1,110 @@
+//! A server with a real socket that answers what the test tells it, and remembers what it was asked.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::{Arc, Mutex};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+/// What the server answers to a path: the bytes of a response, and whether the connection is then left open.
+pub(super) type Answer = Box<dyn Fn(&str) -> (Vec<u8>, Then) + Send + Sync>;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Then {
+    Close,
+    /// Say nothing more and keep the connection.
+    Hang,
+    /// Repeat the body for as long as somebody reads.
+    Flood,
+}
+
+/// The running server; it ends with the test's runtime.
+pub(super) struct Server {
+    pub(super) port: u16,
+    requests: Arc<Mutex<Vec<String>>>,
+}
+
+impl Server {
+    pub(super) async fn start(answer: Answer) -> Self {
+        Self::start_on(IpAddr::V4(Ipv4Addr::LOCALHOST), answer).await
+    }
+
+    pub(super) async fn start_on(address: IpAddr, answer: Answer) -> Self {
+        let listener = TcpListener::bind((address, 0)).await.expect("a free port");
+        let port = listener.local_addr().expect("a bound socket").port();
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        tokio::spawn(serve(listener, Arc::new(answer), requests.clone()));
+        Self { port, requests }
+    }
+
+    /// Answers 200 with `body` to everything.
+    pub(super) async fn saying(body: &'static str) -> Self {
+        Self::start(Box::new(move |_| {
+            (ok("text/plain", body.as_bytes()), Then::Close)
+        }))
+        .await
+    }
+
+    /// Redirects `/` to `location` and answers everything else with its path.
+    pub(super) async fn redirecting_to(location: String) -> Self {
+        Self::start(Box::new(move |path| match path {
+            "/" => (redirect(&location), Then::Close),
+            other => (ok("text/plain", other.as_bytes()), Then::Close),
+        }))
+        .await
+    }
+
+    /// The heads of all requests so far.
+    pub(super) fn requests(&self) -> Vec<String> {
+        self.requests.lock().expect("nobody panicked").clone()
+    }
+
+    pub(super) fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
+    }
+
+    /// The entry that lets `http` reach this server.
+    pub(super) fn entry(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+}
+
+pub(super) fn ok(content_type: &str, body: &[u8]) -> Vec<u8> {
+    let head = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    [head.as_bytes(), body].concat()
+}
+
+pub(super) fn redirect(location: &str) -> Vec<u8> {
+    format!("HTTP/1.1 302 Found\r\nLocation: {location}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").into_bytes()
+}
+
+async fn serve(listener: TcpListener, answer: Arc<Answer>, requests: Arc<Mutex<Vec<String>>>) {
+    while let Ok((stream, _)) = listener.accept().await {
+        tokio::spawn(talk(stream, answer.clone(), requests.clone()));
+    }
+}
+
+async fn talk(mut stream: TcpStream, answer: Arc<Answer>, requests: Arc<Mutex<Vec<String>>>) {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        match stream.read_u8().await {
+            Ok(byte) => head.push(byte),
+            Err(_) => break,
+        }
+    }
+    let head = String::from_utf8_lossy(&head).into_owned();
+    let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+    requests.lock().expect("nobody panicked").push(head);
+    let (bytes, then) = answer(&path);
+    // A client that has seen enough hangs up, which is no failure of the test.
+    let mut is_read = stream.write_all(&bytes).await.is_ok();
+    while is_read && then == Then::Flood {
+        is_read = stream.write_all(&[b'x'; 4_096]).await.is_ok();
+    }
+    if then == Then::Hang {
+        std::future::pending::<()>().await;
+    }
+}

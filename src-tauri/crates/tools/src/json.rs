@@ -1,0 +1,332 @@
+//! `json`: the few things about JSON that models get wrong by hand, exactly.
+//!
+//! Parsing, looking up by JSON Pointer (RFC 6901), listing keys, counting, and merging by RFC 7396. No queries and no
+//! expressions: a language in here would be a second way to compute things, with limits of its own to hold.
+
+use std::future::ready;
+
+use rouse_core::policy::ApprovedCall;
+use rouse_core::tool::{BoxFuture, Tool, ToolContext, ToolOutput, ToolSpec};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::text::shortened;
+use crate::{arguments, spec};
+
+/// The tool.
+pub(crate) struct Json {
+    spec: ToolSpec,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    op: Operation,
+    text: Option<String>,
+    #[serde(default, deserialize_with = "present")]
+    value: Option<Value>,
+    #[serde(default)]
+    pointer: String,
+    #[serde(default, deserialize_with = "present")]
+    patch: Option<Value>,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+enum Operation {
+    Parse,
+    Get,
+    Keys,
+    Length,
+    Merge,
+}
+
+impl Json {
+    pub(crate) fn new() -> Self {
+        let description = "Works on JSON exactly. Give the JSON as `text` or as `value`. parse: checks the text and returns the value. \
+                           get: the value at `pointer`. keys, length: of the value at `pointer`. merge: applies `patch` by RFC 7396 \
+                           (null removes a key).";
+        let parameters = spec::object(
+            &["op"],
+            json!({
+                "op": { "type": "string", "enum": ["parse", "get", "keys", "length", "merge"] },
+                "text": { "type": "string", "description": "JSON as text.", "maxLength": 1_000_000 },
+                "value": { "description": "JSON as a value, instead of text." },
+                "pointer": { "type": "string", "description": "JSON Pointer, for example /items/0/name. Default: the whole value.", "maxLength": 1_000 },
+                "patch": { "description": "What to merge in." },
+            }),
+        );
+        Self {
+            spec: spec::harmless("json", description, parameters),
+        }
+    }
+}
+
+impl Tool for Json {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, call: ApprovedCall, _: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
+        let result = arguments::read(&call).and_then(work).map(ToolOutput::ok);
+        Box::pin(ready(result.unwrap_or_else(ToolOutput::error)))
+    }
+}
+
+fn work(arguments: Arguments) -> Result<Value, String> {
+    let value = input(arguments.text, arguments.value)?;
+    match arguments.op {
+        Operation::Parse => Ok(value),
+        Operation::Get => at(&value, &arguments.pointer).cloned(),
+        Operation::Keys => keys(at(&value, &arguments.pointer)?),
+        Operation::Length => length(at(&value, &arguments.pointer)?),
+        Operation::Merge => {
+            let patch = arguments.patch.ok_or("merge needs a patch.")?;
+            Ok(merged(value, patch))
+        }
+    }
+}
+
+fn input(text: Option<String>, value: Option<Value>) -> Result<Value, String> {
+    match (text, value) {
+        (Some(text), None) => {
+            serde_json::from_str(&text).map_err(|error| format!("The text is not JSON: {error}."))
+        }
+        (None, Some(value)) => Ok(value),
+        _ => Err("Give the JSON either as text or as value.".to_owned()),
+    }
+}
+
+/// The value at `pointer`; otherwise an error that names the last step that exists, so that the next try can hit.
+fn at<'a>(value: &'a Value, pointer: &str) -> Result<&'a Value, String> {
+    if !pointer.is_empty() && !pointer.starts_with('/') {
+        return Err(format!("A JSON Pointer starts with a slash: /{pointer}"));
+    }
+    value.pointer(pointer).ok_or_else(|| {
+        let (known, found) = deepest(value, pointer);
+        let place = if known.is_empty() { "the top" } else { known };
+        format!(
+            "There is nothing at {pointer}. At {place} there is {}.",
+            described(found)
+        )
+    })
+}
+
+fn deepest<'v, 'p>(value: &'v Value, pointer: &'p str) -> (&'p str, &'v Value) {
+    let ends = pointer.match_indices('/').map(|(end, _)| &pointer[..end]);
+    let mut existing = ends.filter_map(|known| value.pointer(known).map(|found| (known, found)));
+    existing.next_back().unwrap_or(("", value))
+}
+
+fn described(value: &Value) -> String {
+    match value {
+        Value::Object(map) if map.is_empty() => "an empty object".to_owned(),
+        Value::Object(map) => {
+            let names: Vec<&str> = map.keys().map(String::as_str).collect();
+            format!(
+                "an object with the keys {}",
+                shortened(&names.join(", "), 300)
+            )
+        }
+        Value::Array(items) => format!("an array of {} items", items.len()),
+        Value::String(_) => "a string".to_owned(),
+        Value::Number(_) => "a number".to_owned(),
+        Value::Bool(_) => "a boolean".to_owned(),
+        Value::Null => "null".to_owned(),
+    }
+}
+
+fn keys(value: &Value) -> Result<Value, String> {
+    match value {
+        Value::Object(map) => Ok(map.keys().cloned().collect()),
+        other => Err(format!(
+            "Only an object has keys; this is {}.",
+            described(other)
+        )),
+    }
+}
+
+fn length(value: &Value) -> Result<Value, String> {
+    match value {
+        Value::Array(items) => Ok(items.len().into()),
+        Value::Object(map) => Ok(map.len().into()),
+        Value::String(text) => Ok(text.chars().count().into()),
+        other => Err(format!("This has no length: it is {}.", described(other))),
+    }
+}
+
+/// RFC 7396. The depth is bounded by what the JSON parser accepts.
+fn merged(target: Value, patch: Value) -> Value {
+    let Value::Object(patch) = patch else {
+        return patch;
+    };
+    let mut result = match target {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    };
+    for (key, change) in patch {
+        if change.is_null() {
+            result.shift_remove(&key);
+        } else {
+            let before = result.get(&key).cloned().unwrap_or(Value::Null);
+            result.insert(key, merged(before, change));
+        }
+    }
+    Value::Object(result)
+}
+
+/// Tells an explicit null from an absent field, which serde would fold into one.
+fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::call;
+
+    async fn answer(arguments: Value) -> Result<Value, String> {
+        let output = call(&Json::new(), arguments).await;
+        if output.is_error {
+            Err(output.text())
+        } else {
+            Ok(output.value)
+        }
+    }
+
+    #[tokio::test]
+    async fn does_what_it_says() {
+        let data = json!({ "a": [{ "b/c": 1 }, "äö"], "n": null });
+        let cases = [
+            (
+                json!({ "op": "parse", "text": " {\"x\":[1,2.5,null]} " }),
+                json!({ "x": [1, 2.5, null] }),
+            ),
+            (
+                json!({ "op": "get", "value": data, "pointer": "/a/0/b~1c" }),
+                json!(1),
+            ),
+            (
+                json!({ "op": "get", "value": data, "pointer": "/n" }),
+                json!(null),
+            ),
+            (json!({ "op": "get", "value": null }), json!(null)),
+            (
+                json!({ "op": "keys", "value": { "z": 1, "a": 2 } }),
+                json!(["z", "a"]),
+            ),
+            (
+                json!({ "op": "length", "value": data, "pointer": "/a" }),
+                json!(2),
+            ),
+            (
+                json!({ "op": "length", "value": data, "pointer": "/a/1" }),
+                json!(2),
+            ),
+            (json!({ "op": "length", "text": "{\"a\":1}" }), json!(1)),
+        ];
+        for (arguments, expected) in cases {
+            assert_eq!(answer(arguments.clone()).await, Ok(expected), "{arguments}");
+        }
+    }
+
+    #[tokio::test]
+    async fn merges_as_the_rfc_says() {
+        // The table of RFC 7396, appendix A.
+        let table = [
+            (
+                json!({ "a": "b" }),
+                json!({ "a": "c" }),
+                json!({ "a": "c" }),
+            ),
+            (
+                json!({ "a": "b" }),
+                json!({ "b": "c" }),
+                json!({ "a": "b", "b": "c" }),
+            ),
+            (json!({ "a": "b" }), json!({ "a": null }), json!({})),
+            (
+                json!({ "a": "b", "b": "c" }),
+                json!({ "a": null }),
+                json!({ "b": "c" }),
+            ),
+            (
+                json!({ "a": ["b"] }),
+                json!({ "a": "c" }),
+                json!({ "a": "c" }),
+            ),
+            (
+                json!({ "a": "c" }),
+                json!({ "a": ["b"] }),
+                json!({ "a": ["b"] }),
+            ),
+            (
+                json!({ "a": { "b": "c" } }),
+                json!({ "a": { "b": "d", "c": null } }),
+                json!({ "a": { "b": "d" } }),
+            ),
+            (
+                json!({ "a": [{ "b": "c" }] }),
+                json!({ "a": [1] }),
+                json!({ "a": [1] }),
+            ),
+            (json!(["a", "b"]), json!(["c", "d"]), json!(["c", "d"])),
+            (json!({ "a": "b" }), json!(["c"]), json!(["c"])),
+            (json!({ "a": "foo" }), json!(null), json!(null)),
+            (json!({ "a": "foo" }), json!("bar"), json!("bar")),
+            (
+                json!({ "e": null }),
+                json!({ "a": 1 }),
+                json!({ "e": null, "a": 1 }),
+            ),
+            (
+                json!([1, 2]),
+                json!({ "a": "b", "c": null }),
+                json!({ "a": "b" }),
+            ),
+            (
+                json!({}),
+                json!({ "a": { "bb": { "ccc": null } } }),
+                json!({ "a": { "bb": {} } }),
+            ),
+        ];
+        for (value, patch, expected) in table {
+            let arguments = json!({ "op": "merge", "value": value, "patch": patch });
+            assert_eq!(answer(arguments.clone()).await, Ok(expected), "{arguments}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_error_says_how_to_mend_it() {
+        let cases = [
+            (json!({ "op": "parse", "text": "{'a':1}" }), "not JSON"),
+            (json!({ "op": "parse" }), "either as text or as value"),
+            (
+                json!({ "op": "parse", "text": "1", "value": 1 }),
+                "either as text or as value",
+            ),
+            (json!({ "op": "get", "value": {}, "pointer": "a" }), "/a"),
+            (
+                json!({ "op": "get", "value": { "a": { "x": 1, "y": 2 } }, "pointer": "/a/b/c" }),
+                "At /a there is an object with the keys x, y",
+            ),
+            (
+                json!({ "op": "get", "value": [1], "pointer": "/1" }),
+                "an array of 1 items",
+            ),
+            (
+                json!({ "op": "keys", "value": [1] }),
+                "Only an object has keys",
+            ),
+            (json!({ "op": "length", "value": 5 }), "a number"),
+            (json!({ "op": "merge", "value": {} }), "needs a patch"),
+            (json!({ "op": "query", "value": {} }), "unknown variant"),
+        ];
+        for (arguments, expected) in cases {
+            let error = answer(arguments.clone())
+                .await
+                .expect_err("it should be refused");
+            assert!(error.contains(expected), "{arguments}: {error}");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The built-in tools of Rouse: one file each, every one a `rouse_core::tool::Tool`.
+//!
+//! A tool does one small thing and says in its spec how it wants to be judged. It refuses to judge itself: whether a
+//! call may run, how often, and whether its output is to be trusted is decided by the gate, which is why every tool
+//! takes an `ApprovedCall`. Tools hold no handles of other rooms; what they want from the run (a notification, the end)
+//! they return as a `ToolEffect`. A failure that the caller can mend is an output marked as an error, never a panic.
+//!
+//! None of these tools changes anything outside the run. Two of them reach outside: `http` (see `http` for the address
+//! rules) and the file tools (see `workspace` for how they are confined). One could get this wrong by giving a tool an
+//! argument that loosens its own limits, or by letting a second path reach the network or the disk.
+
+mod arguments;
+mod spec;
+mod text;
+
+mod echo;
+mod json;
+mod time;
+
+mod http;
+
+mod workspace;
+
+mod list_dir;
+mod read_file;
+
+mod complete_run;
+mod notify;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use rouse_core::tool::Tool;
+
+pub use http::{HttpConfig, OwnPorts};
+pub use text::{plain_line, plain_text};
+
+/// The limits of the built-in tools, from the configuration.
+#[derive(Debug, Clone)]
+pub struct ToolsConfig {
+    /// The largest piece of a file that `read_file` returns at once (`READ_FILE_MAX_BYTES`).
+    pub read_file_max_bytes: u64,
+    /// Where `http` may go.
+    pub http: HttpConfig,
+}
+
+impl Default for ToolsConfig {
+    fn default() -> Self {
+        Self {
+            read_file_max_bytes: 524_288,
+            http: HttpConfig::default(),
+        }
+    }
+}
+
+/// All built-in tools, in the order of the catalogue.
+#[must_use]
+pub fn builtin(config: ToolsConfig) -> Vec<Arc<dyn Tool>> {
+    vec![
+        Arc::new(echo::Echo::new()),
+        Arc::new(time::Time::new()),
+        Arc::new(json::Json::new()),
+        Arc::new(http::Http::new(config.http)),
+        Arc::new(read_file::ReadFile::new(config.read_file_max_bytes)),
+        Arc::new(list_dir::ListDir::new()),
+        Arc::new(notify::Notify::new()),
+        Arc::new(complete_run::CompleteRun::new()),
+    ]
+}

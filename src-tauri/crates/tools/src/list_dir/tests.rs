@@ -1,0 +1,174 @@
+//! Tests of `list_dir`.
+
+use std::fs;
+
+use rouse_core::tool::ToolOutput;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::ListDir;
+use crate::testing::call_in;
+
+fn house() -> TempDir {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    fs::create_dir_all(dir.path().join("sub/deep")).expect("folders");
+    for (name, text) in [
+        ("b.txt", "bb"),
+        ("a.txt", "a"),
+        ("sub/c.txt", "ccc"),
+        ("sub/deep/d.txt", "dddd"),
+    ] {
+        fs::write(dir.path().join(name), text).expect("a file");
+    }
+    dir
+}
+
+async fn list(dir: &TempDir, arguments: Value) -> ToolOutput {
+    call_in(&ListDir::new(), dir.path(), arguments).await
+}
+
+fn names(output: &ToolOutput) -> Vec<&str> {
+    let entries = output.value["entries"]
+        .as_array()
+        .unwrap_or_else(|| panic!("{}", output.text()));
+    entries
+        .iter()
+        .map(|entry| entry["name"].as_str().expect("a name"))
+        .collect()
+}
+
+#[tokio::test]
+async fn a_folder_is_listed_by_name() {
+    let expected = json!({
+        "path": ".",
+        "entries": [
+            { "name": "a.txt", "isFile": true, "isDirectory": false, "size": 1 },
+            { "name": "b.txt", "isFile": true, "isDirectory": false, "size": 2 },
+            { "name": "sub", "isFile": false, "isDirectory": true, "size": null },
+        ],
+        "truncated": false,
+    });
+    assert_eq!(list(&house(), json!({})).await, ToolOutput::ok(expected));
+}
+
+#[tokio::test]
+async fn below_it_the_nearest_comes_first() {
+    let output = list(&house(), json!({ "recursive": true })).await;
+    let expected = [
+        "a.txt",
+        "b.txt",
+        "sub",
+        "sub/c.txt",
+        "sub/deep",
+        "sub/deep/d.txt",
+    ];
+    assert_eq!(names(&output), expected);
+    assert_eq!(output.value["truncated"], false);
+}
+
+#[tokio::test]
+async fn names_are_relative_to_the_folder_that_was_asked_for() {
+    let output = list(&house(), json!({ "path": "sub", "recursive": true })).await;
+    assert_eq!(output.value["path"], "sub");
+    assert_eq!(names(&output), ["c.txt", "deep", "deep/d.txt"]);
+}
+
+#[tokio::test]
+async fn the_cap_leaves_the_nearest_and_says_so() {
+    let dir = house();
+    for index in 0..999 {
+        fs::write(dir.path().join(format!("sub/deep/f{index:04}")), "").expect("a file");
+    }
+    let output = list(&dir, json!({ "recursive": true })).await;
+    assert_eq!(names(&output).len(), 1_000);
+    assert_eq!(
+        names(&output)[..5],
+        ["a.txt", "b.txt", "sub", "sub/c.txt", "sub/deep"]
+    );
+    assert_eq!(output.value["truncated"], true);
+}
+
+#[tokio::test]
+async fn a_thousand_entries_are_not_too_many() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    for index in 0..1_000 {
+        fs::write(dir.path().join(format!("f{index:04}")), "").expect("a file");
+    }
+    let output = list(&dir, json!({})).await;
+    assert_eq!(
+        (names(&output).len(), &output.value["truncated"]),
+        (1_000, &json!(false))
+    );
+    fs::write(dir.path().join("one-more"), "").expect("a file");
+    let output = list(&dir, json!({})).await;
+    assert_eq!(
+        (names(&output).len(), &output.value["truncated"]),
+        (1_000, &json!(true))
+    );
+}
+
+#[tokio::test]
+async fn the_depth_has_an_end_and_says_so() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    fs::create_dir_all(dir.path().join("1/2/3/4/5/6/7")).expect("folders");
+    let output = list(&dir, json!({ "recursive": true })).await;
+    assert_eq!(
+        (names(&output).len(), &output.value["truncated"]),
+        (7, &json!(false))
+    );
+    fs::create_dir_all(dir.path().join("1/2/3/4/5/6/7/8/9")).expect("folders");
+    let output = list(&dir, json!({ "recursive": true })).await;
+    assert_eq!(names(&output).last(), Some(&"1/2/3/4/5/6/7/8"));
+    assert_eq!(output.value["truncated"], true);
+}
+
+#[tokio::test]
+async fn what_is_no_folder_inside_is_an_error() {
+    let dir = house();
+    for (path, expected) in [
+        ("a.txt", "not a folder"),
+        ("none", "nothing at none"),
+        ("..", "outside"),
+        ("/", "outside"),
+    ] {
+        let output = list(&dir, json!({ "path": path })).await;
+        assert!(
+            output.is_error && output.text().contains(expected),
+            "{path}: {}",
+            output.text()
+        );
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn links_are_shown_and_not_entered() {
+    let dir = house();
+    let outside = tempfile::tempdir().expect("a temporary folder");
+    fs::write(outside.path().join("secret.txt"), "secret").expect("a file");
+    std::os::unix::fs::symlink(outside.path(), dir.path().join("link")).expect("a link");
+    std::os::unix::fs::symlink(".", dir.path().join("sub/around")).expect("a link");
+    let output = list(&dir, json!({ "recursive": true })).await;
+    let link = json!({ "name": "link", "isFile": false, "isDirectory": false, "size": null, "isLink": true });
+    assert!(
+        output.value["entries"]
+            .as_array()
+            .expect("entries")
+            .contains(&link),
+        "{}",
+        output.text()
+    );
+    assert!(
+        !output.text().contains("secret") && !output.text().contains("around/"),
+        "{}",
+        output.text()
+    );
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_name_cannot_break_out_of_its_line() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    fs::write(dir.path().join("evil\n\u{1b}[2J\u{202e}name"), "").expect("a file");
+    assert_eq!(names(&list(&dir, json!({})).await), ["evil [2Jname"]);
+}

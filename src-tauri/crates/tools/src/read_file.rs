@@ -1,0 +1,179 @@
+//! `read_file`: the text of one file of the workspace.
+//!
+//! How the file is reached is `workspace`'s matter; here is what is read of it: at most the configured number of bytes
+//! at once, and only text. A file that is too large, binary or in another encoding is an error that says what to ask
+//! for instead, because a cut or garbled text that looks whole would be believed.
+
+mod decode;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use rouse_core::policy::ApprovedCall;
+use rouse_core::tool::{BoxFuture, Tool, ToolContext, ToolOutput, ToolSpec};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use crate::text::plain_text;
+use crate::workspace::{RelativePath, Workspace, WorkspaceError, answered};
+use crate::{arguments, spec};
+use decode::{Piece, decoded};
+
+/// The tool.
+pub(crate) struct ReadFile {
+    spec: ToolSpec,
+    most: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    path: String,
+    encoding: Option<String>,
+    offset: Option<u64>,
+    limit: Option<u64>,
+}
+
+#[derive(Debug, Error)]
+enum ReadError {
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
+    #[error(
+        "{path} has {size} bytes; at most {most} are read at once. Ask for a part with offset and limit."
+    )]
+    TooLarge {
+        path: RelativePath,
+        size: u64,
+        most: u64,
+    },
+    #[error("{path} has {size} bytes; there is nothing at offset {offset}.")]
+    PastTheEnd {
+        path: RelativePath,
+        size: u64,
+        offset: u64,
+    },
+    #[error("{path} is binary ({size} bytes), not text.")]
+    Binary { path: RelativePath, size: u64 },
+    #[error(
+        "{path} is not {encoding} text. Say which encoding it is in, for example windows-1252."
+    )]
+    NotInEncoding {
+        path: RelativePath,
+        encoding: &'static str,
+    },
+    #[error(
+        "There is no encoding {0:?}. Known are utf-8, utf-16le, windows-1252, shift_jis and the others of the web."
+    )]
+    UnknownEncoding(String),
+}
+
+impl ReadFile {
+    pub(crate) fn new(most: u64) -> Self {
+        let description = format!(
+            "Reads a text file of the workspace, at most {most} bytes at once. A larger one is read in parts: offset and \
+             limit count bytes, and nextOffset tells where to go on."
+        );
+        let parameters = spec::object(
+            &["path"],
+            json!({
+                "path": { "type": "string", "description": "Path relative to the workspace.", "minLength": 1, "maxLength": 4_096 },
+                "encoding": { "type": "string", "description": "Default: utf-8.", "maxLength": 40 },
+                "offset": { "type": "integer", "minimum": 0, "description": "First byte to read. Default: 0." },
+                "limit": { "type": "integer", "minimum": 4, "description": "Most bytes to read." },
+            }),
+        );
+        let harmless = spec::harmless("read_file", &description, parameters);
+        Self {
+            spec: ToolSpec {
+                untrusted_output: true,
+                ..harmless
+            },
+            most,
+        }
+    }
+}
+
+impl Tool for ReadFile {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: ApprovedCall,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            let (workspace, most) = (context.workspace.clone(), self.most);
+            match arguments::read(&call) {
+                Ok(arguments) => answered(move || read(&workspace, &arguments, most)).await,
+                Err(error) => ToolOutput::error(error),
+            }
+        })
+    }
+}
+
+fn read(workspace: &Path, arguments: &Arguments, most: u64) -> Result<Value, ReadError> {
+    let encoding = decode::named(arguments.encoding.as_deref())?;
+    let workspace = Workspace::open(workspace)?;
+    let path = workspace.relative(&arguments.path)?;
+    let (mut file, size) = workspace.open_file(&path)?;
+    let offset = arguments.offset.unwrap_or(0);
+    if arguments.limit.is_none() && size.saturating_sub(offset) > most {
+        return Err(ReadError::TooLarge { path, size, most });
+    }
+    if offset > size {
+        return Err(ReadError::PastTheEnd { path, size, offset });
+    }
+    let limit = arguments.limit.map_or(most, part_length).min(most);
+    let failed = |source| WorkspaceError::Read {
+        path: path.to_string(),
+        source,
+    };
+    let bytes = read_part(&mut file, offset, limit).map_err(failed)?;
+    let is_last = offset + as_u64(bytes.len()) >= size;
+    let text = decoded(
+        &Piece {
+            bytes: &bytes,
+            is_first: offset == 0,
+            is_last,
+        },
+        encoding,
+    )
+    .map_err(|problem| problem.of(path, size))?;
+    Ok(answer(
+        &plain_text(&text.text),
+        size,
+        offset,
+        text.used,
+        is_last,
+    ))
+}
+
+/// A multiple of four: no part is shorter than a character, and no part of UTF-16 ends inside of a unit.
+fn part_length(limit: u64) -> u64 {
+    (limit / 4 * 4).max(4)
+}
+
+fn read_part(file: &mut std::fs::File, offset: u64, limit: u64) -> io::Result<Vec<u8>> {
+    file.seek(SeekFrom::Start(offset))?;
+    let mut bytes = Vec::new();
+    // The limit, and not the size told before, because the file may be growing.
+    file.take(limit).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn answer(content: &str, size: u64, offset: u64, used: usize, is_last: bool) -> Value {
+    let mut answer = json!({ "content": content, "size": size });
+    if !is_last {
+        answer["nextOffset"] = (offset + as_u64(used)).into();
+    }
+    answer
+}
+
+fn as_u64(length: usize) -> u64 {
+    u64::try_from(length).expect("BUG: a length does not fit 64 bits")
+}

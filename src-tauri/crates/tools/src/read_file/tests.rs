@@ -1,0 +1,176 @@
+//! Tests of `read_file`.
+
+use std::fs;
+
+use rouse_core::tool::ToolOutput;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::ReadFile;
+use crate::testing::call_in;
+
+const MOST: u64 = 64;
+
+fn house() -> TempDir {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let files: [(&str, &[u8]); 8] = [
+        ("plain.txt", b"one\r\ntwo\n\x1b[31mred"),
+        ("empty.txt", b""),
+        ("exact.txt", &[b'x'; 64]),
+        ("large.txt", &[b'x'; 65]),
+        ("latin.txt", b"Gr\xfc\xdfe"),
+        ("binary.bin", b"\x7fELF\0\0\x01"),
+        ("utf16.txt", b"\xff\xfeH\0i\0"),
+        ("marked.txt", "\u{feff}Grüße".as_bytes()),
+    ];
+    for (name, bytes) in files {
+        fs::write(dir.path().join(name), bytes).expect("a file");
+    }
+    dir
+}
+
+async fn read(dir: &TempDir, arguments: Value) -> ToolOutput {
+    call_in(&ReadFile::new(MOST), dir.path(), arguments).await
+}
+
+#[tokio::test]
+async fn a_text_comes_back_whole_and_plain() {
+    let dir = house();
+    let cases = [
+        ("plain.txt", "one\ntwo\n[31mred", 17),
+        ("empty.txt", "", 0),
+        ("marked.txt", "Grüße", 10),
+        ("utf16.txt", "Hi", 6),
+        ("exact.txt", &"x".repeat(64), 64),
+    ];
+    for (path, content, size) in cases {
+        let output = read(&dir, json!({ "path": path })).await;
+        assert_eq!(
+            output,
+            ToolOutput::ok(json!({ "content": content, "size": size })),
+            "{path}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn another_encoding_can_be_named() {
+    let dir = house();
+    let output = read(&dir, json!({ "path": "latin.txt", "encoding": "latin1" })).await;
+    assert_eq!(output.value["content"], "Grüße");
+}
+
+#[tokio::test]
+async fn what_cannot_be_shown_says_what_to_do() {
+    let dir = house();
+    let cases = [
+        (
+            json!({ "path": "large.txt" }),
+            "65 bytes; at most 64 are read at once. Ask for a part with offset and limit.",
+        ),
+        (
+            json!({ "path": "binary.bin" }),
+            "binary.bin is binary (7 bytes)",
+        ),
+        (
+            json!({ "path": "latin.txt" }),
+            "not UTF-8 text. Say which encoding",
+        ),
+        (
+            json!({ "path": "latin.txt", "encoding": "klingon" }),
+            "no encoding \"klingon\"",
+        ),
+        (
+            json!({ "path": "plain.txt", "offset": 18 }),
+            "nothing at offset 18",
+        ),
+        (
+            json!({ "path": "missing.txt" }),
+            "There is nothing at missing.txt.",
+        ),
+        (json!({ "path": "." }), "Use list_dir"),
+        (json!({ "path": "../x" }), "outside the workspace"),
+        (json!({ "path": "/etc/passwd" }), "outside the workspace"),
+    ];
+    for (arguments, expected) in cases {
+        let output = read(&dir, arguments.clone()).await;
+        assert!(
+            output.is_error && output.text().contains(expected),
+            "{arguments}: {}",
+            output.text()
+        );
+    }
+}
+
+#[tokio::test]
+async fn without_a_workspace_it_says_so() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let output = call_in(
+        &ReadFile::new(MOST),
+        &dir.path().join("none"),
+        json!({ "path": "a" }),
+    )
+    .await;
+    assert!(
+        output.is_error
+            && output
+                .text()
+                .contains("The workspace folder cannot be opened"),
+        "{}",
+        output.text()
+    );
+}
+
+#[tokio::test]
+async fn parts_put_together_are_the_file() {
+    let dir = house();
+    let texts = [
+        ("long.txt", "Größe 日本語 👋 and more, ".repeat(30)),
+        ("short.txt", "👋👋👋".to_owned()),
+    ];
+    for (name, text) in &texts {
+        fs::write(dir.path().join(name), text).expect("a file");
+        for limit in [4, 5, 6, 7, 16, 63, 64, 1_000] {
+            assert_eq!(
+                &read_in_parts(&dir, name, limit, None).await,
+                text,
+                "{name} by {limit}"
+            );
+        }
+    }
+    // Without surrogates in it, which a part may cut in two.
+    let plain = texts[0].1.replace('👋', "o");
+    let units: Vec<u8> = plain.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    fs::write(dir.path().join("units.txt"), units).expect("a file");
+    assert_eq!(
+        read_in_parts(&dir, "units.txt", 7, Some("utf-16le")).await,
+        plain
+    );
+}
+
+async fn read_in_parts(dir: &TempDir, path: &str, limit: u64, encoding: Option<&str>) -> String {
+    let mut text = String::new();
+    let mut next = Some(0);
+    while let Some(offset) = next {
+        let output = read(
+            dir,
+            json!({ "path": path, "offset": offset, "limit": limit, "encoding": encoding }),
+        )
+        .await;
+        assert!(!output.is_error, "{}", output.text());
+        text.push_str(output.value["content"].as_str().expect("a text"));
+        next = output.value.get("nextOffset").and_then(Value::as_u64);
+        assert!(
+            next.is_none_or(|next| next > offset),
+            "it goes on from {offset} to {next:?}"
+        );
+    }
+    text
+}
+
+#[tokio::test]
+async fn a_part_that_begins_inside_a_character_begins_with_the_next() {
+    let dir = house();
+    let output = read(&dir, json!({ "path": "marked.txt", "offset": 6 })).await;
+    assert_eq!(output.value["content"], "ße");
+}

@@ -1,0 +1,55 @@
+//! What the tests of every tool need: a context, and the way through the policy.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono_tz::Tz;
+use rouse_core::policy::{ToolPolicy, Verdict};
+use rouse_core::tool::{Tool, ToolContext, ToolOutput};
+use rouse_core::{Clock, JobId, RunId, UnixMs};
+use serde_json::Value;
+
+/// 2026-03-28T23:30:00Z: the night in which Berlin's clock goes forward.
+pub(crate) const NOW: UnixMs = UnixMs(1_774_740_600_000);
+
+struct StoppedClock;
+
+impl Clock for StoppedClock {
+    fn now(&self) -> UnixMs {
+        NOW
+    }
+
+    fn monotonic(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn zone(&self) -> Tz {
+        Tz::UTC
+    }
+}
+
+/// A context whose job lives in Berlin and whose workspace is `workspace`.
+pub(crate) fn context(workspace: &Path) -> ToolContext {
+    ToolContext {
+        run_id: RunId::new("run-1"),
+        job_id: Some(JobId::new("job-1")),
+        job_name: "Test".to_owned(),
+        workspace: workspace.to_owned(),
+        clock: Arc::new(StoppedClock),
+        zone: Tz::Europe__Berlin,
+    }
+}
+
+/// Calls a tool that needs no workspace.
+pub(crate) async fn call(tool: &dyn Tool, arguments: Value) -> ToolOutput {
+    call_in(tool, &PathBuf::from("/nonexistent-workspace"), arguments).await
+}
+
+/// Calls a tool in a workspace, the way the gate does: judged first.
+pub(crate) async fn call_in(tool: &dyn Tool, workspace: &Path, arguments: Value) -> ToolOutput {
+    match ToolPolicy::default().judge(tool.spec(), arguments) {
+        Verdict::Allowed(call) => tool.call(call, &context(workspace)).await,
+        Verdict::Denied(reason) => panic!("denied: {reason}"),
+    }
+}

@@ -1,0 +1,373 @@
+//! Ways out of the workspace, each of which must stay closed.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::{EntryKind, Workspace, WorkspaceError};
+
+/// `work/` with files in it, beside `outside/secret.txt`.
+struct House {
+    dir: TempDir,
+}
+
+impl House {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        for folder in ["work/sub/deep", "outside"] {
+            fs::create_dir_all(dir.path().join(folder)).expect("a folder");
+        }
+        for (file, text) in [
+            ("work/a.txt", "inside a"),
+            ("work/sub/b.txt", "inside b"),
+            ("outside/secret.txt", "secret"),
+        ] {
+            fs::write(dir.path().join(file), text).expect("a file");
+        }
+        Self { dir }
+    }
+
+    fn work(&self) -> PathBuf {
+        self.dir.path().join("work")
+    }
+
+    fn outside(&self) -> PathBuf {
+        self.dir.path().join("outside")
+    }
+
+    fn open(&self) -> Workspace {
+        Workspace::open(&self.work()).expect("the workspace opens")
+    }
+
+    fn read(&self, path: &str) -> Result<String, WorkspaceError> {
+        let workspace = self.open();
+        let (file, _) = workspace.open_file(&workspace.relative(path)?)?;
+        let mut text = String::new();
+        file.take(1_000)
+            .read_to_string(&mut text)
+            .expect("readable");
+        Ok(text)
+    }
+}
+
+#[test]
+fn what_is_inside_opens() {
+    let house = House::new();
+    let absolute = house.work().join("sub/b.txt");
+    let cases = [
+        ("a.txt", "inside a"),
+        ("./a.txt", "inside a"),
+        ("sub/b.txt", "inside b"),
+        ("sub//./b.txt", "inside b"),
+        (absolute.to_str().expect("plain"), "inside b"),
+    ];
+    for (path, expected) in cases {
+        assert_eq!(house.read(path).expect("it opens"), expected, "{path}");
+    }
+}
+
+#[test]
+fn what_is_written_as_outside_is_refused() {
+    let house = House::new();
+    let secret = house.outside().join("secret.txt");
+    let around = house.work().join("../outside/secret.txt");
+    let sibling = format!("{}-other/x", house.work().display());
+    let paths = [
+        "..",
+        "../outside/secret.txt",
+        "sub/../../outside/secret.txt",
+        "sub/..",
+        "./../a",
+        "sub/../a.txt",
+        "/etc/passwd",
+        "/",
+        secret.to_str().expect("plain"),
+        around.to_str().expect("plain"),
+        &sibling,
+    ];
+    for path in paths {
+        let error = house.read(path).expect_err(path);
+        assert!(
+            matches!(error, WorkspaceError::Outside { .. }),
+            "{path}: {error:?}"
+        );
+    }
+}
+
+#[test]
+fn what_is_not_there_or_not_a_file_says_so() {
+    let house = House::new();
+    assert!(matches!(
+        house.read("none.txt"),
+        Err(WorkspaceError::Missing { .. })
+    ));
+    assert!(matches!(
+        house.read("none/x.txt"),
+        Err(WorkspaceError::Missing { .. })
+    ));
+    assert!(matches!(
+        house.read("sub"),
+        Err(WorkspaceError::IsAFolder { .. })
+    ));
+    assert!(matches!(
+        house.read("."),
+        Err(WorkspaceError::IsAFolder { .. })
+    ));
+    assert!(matches!(
+        house.read("a\0.txt"),
+        Err(WorkspaceError::Unusable { .. })
+    ));
+    assert!(matches!(
+        house.read(&"x".repeat(300)),
+        Err(WorkspaceError::Unusable { .. })
+    ));
+    let workspace = house.open();
+    let file = workspace.relative("a.txt").expect("plain");
+    assert!(matches!(
+        workspace.entries(&file, 10),
+        Err(WorkspaceError::NotAFolder { .. })
+    ));
+    let nowhere = house.dir.path().join("nowhere");
+    assert!(matches!(
+        Workspace::open(&nowhere),
+        Err(WorkspaceError::Root { .. })
+    ));
+    assert!(matches!(
+        Workspace::open(&house.work().join("a.txt")),
+        Err(WorkspaceError::Root { .. })
+    ));
+}
+
+#[test]
+fn a_folder_lists_what_is_in_it() {
+    let house = House::new();
+    let workspace = house.open();
+    let root = workspace.relative(".").expect("plain");
+    let (mut entries, has_more) = workspace.entries(&root, 10).expect("it lists");
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    let seen: Vec<_> = entries
+        .iter()
+        .map(|entry| (entry.name.to_str(), entry.kind))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            (Some("a.txt"), EntryKind::File),
+            (Some("sub"), EntryKind::Folder)
+        ]
+    );
+    assert_eq!((entries[0].size, has_more), (8, false));
+    assert!(
+        workspace.entries(&root, 1).expect("it lists").1,
+        "there is more than one"
+    );
+    assert!(
+        !workspace.entries(&root, 2).expect("it lists").1,
+        "there are just two"
+    );
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::symlink;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use rustix::fs::{Mode, OFlags};
+
+    use super::*;
+    use crate::workspace::system;
+
+    /// The links of `work/`: name, what it points to.
+    fn with_links() -> House {
+        let house = House::new();
+        let outside = house.outside();
+        let secret = outside.join("secret.txt");
+        let links: [(&str, &Path); 9] = [
+            ("out-file", &secret),
+            ("out-dir", &outside),
+            ("out-relative", Path::new("../outside/secret.txt")),
+            ("sub/out-up", Path::new("../../outside")),
+            ("chain", Path::new("out-dir")),
+            ("root", Path::new("/")),
+            ("magic", Path::new("/proc/self/root")),
+            ("loop", Path::new("loop")),
+            ("self-up", Path::new("..")),
+        ];
+        for (name, to) in links {
+            symlink(to, house.work().join(name)).expect("a link");
+        }
+        house
+    }
+
+    #[test]
+    fn no_link_leads_outside() {
+        let house = with_links();
+        let secret = house.outside().join("secret.txt");
+        let through_root = format!("root{}", secret.display());
+        let through_magic = format!("magic{}", secret.display());
+        let paths = [
+            "out-file",
+            "out-dir/secret.txt",
+            "out-relative",
+            "sub/out-up/secret.txt",
+            "chain/secret.txt",
+            "self-up/outside/secret.txt",
+            "loop",
+            "loop/x",
+            &through_root,
+            &through_magic,
+            "root/etc/passwd",
+        ];
+        for path in paths {
+            let error = house.read(path).expect_err(path);
+            let is_refused = matches!(
+                error,
+                WorkspaceError::Outside { .. }
+                    | WorkspaceError::Link { .. }
+                    | WorkspaceError::NotAFolder { .. }
+            );
+            assert!(is_refused, "{path}: {error:?}");
+        }
+        let workspace = house.open();
+        for path in ["out-dir", "sub/out-up", "chain", "root", "self-up", "magic"] {
+            let folder = workspace.relative(path).expect("plain");
+            assert!(workspace.entries(&folder, 10).is_err(), "{path}");
+        }
+    }
+
+    #[test]
+    fn the_walk_without_openat2_follows_no_link_at_all() {
+        let house = with_links();
+        symlink("a.txt", house.work().join("in-file")).expect("a link");
+        symlink("sub", house.work().join("in-dir")).expect("a link");
+        let root = fs::File::open(house.work()).expect("the workspace");
+        let workspace = house.open();
+        let walk = |path: &str| {
+            let path = workspace.relative(path).expect("plain");
+            system::walk_beneath(root.as_fd(), &path, OFlags::RDONLY | OFlags::CLOEXEC)
+        };
+        for path in ["a.txt", "sub/b.txt", "sub", "."] {
+            assert!(walk(path).is_ok(), "{path}");
+        }
+        for path in [
+            "out-file",
+            "out-dir/secret.txt",
+            "out-relative",
+            "self-up/outside/secret.txt",
+            "in-file",
+            "in-dir/b.txt",
+            "root",
+        ] {
+            assert!(walk(path).is_err(), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_folder_swapped_for_a_link_leads_nowhere() {
+        let house = House::new();
+        let [swap, aside] = ["work/swap", "work/aside"].map(|name| house.dir.path().join(name));
+        fs::create_dir(&swap).expect("a folder");
+        fs::write(swap.join("secret.txt"), "inside").expect("a file");
+        symlink(house.outside(), &aside).expect("a link");
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    exchange(&swap, &aside);
+                }
+            });
+            let seen: Vec<bool> = (0..5_000).map(|_| sees_only_inside(&house)).collect();
+            is_over.store(true, Ordering::Relaxed);
+            assert!(seen.contains(&true), "the race was never open");
+        });
+    }
+
+    /// Whether it read the inner file; an error is fine, the outer file never is.
+    fn sees_only_inside(house: &House) -> bool {
+        match house.read("swap/secret.txt") {
+            Ok(text) => {
+                assert_eq!(text, "inside");
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn exchange(a: &Path, b: &Path) {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).expect("both exist");
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn exchange(a: &Path, b: &Path) {
+        let between = a.with_extension("between");
+        fs::rename(a, &between)
+            .and_then(|()| fs::rename(b, a))
+            .and_then(|()| fs::rename(between, b))
+            .expect("both exist");
+    }
+
+    #[test]
+    fn sockets_are_no_files() {
+        let house = House::new();
+        let _listener =
+            std::os::unix::net::UnixListener::bind(house.work().join("socket")).expect("a socket");
+        assert!(matches!(
+            house.read("socket"),
+            Err(WorkspaceError::NotAFile { .. })
+        ));
+    }
+
+    #[cfg(target_os = "linux")]
+    mod linux {
+        use rustix::fs::{CWD, FileType, mknodat};
+
+        use super::*;
+
+        #[test]
+        fn links_that_stay_inside_work() {
+            let house = House::new();
+            symlink("sub/../sub/b.txt", house.work().join("in-file")).expect("a link");
+            symlink("sub", house.work().join("in-dir")).expect("a link");
+            assert_eq!(house.read("in-file").expect("it opens"), "inside b");
+            assert_eq!(house.read("in-dir/b.txt").expect("it opens"), "inside b");
+        }
+
+        #[test]
+        fn a_pipe_is_refused_without_waiting_for_its_writer() {
+            let house = House::new();
+            let mode = Mode::from_raw_mode(0o600);
+            mknodat(CWD, house.work().join("pipe"), FileType::Fifo, mode, 0).expect("a pipe");
+            assert!(matches!(
+                house.read("pipe"),
+                Err(WorkspaceError::NotAFile { .. })
+            ));
+        }
+
+        #[test]
+        fn a_device_is_refused() {
+            let house = House::new();
+            let mode = Mode::from_raw_mode(0o600);
+            let zero = rustix::fs::makedev(1, 5);
+            // Making one needs rights that not everybody who runs the tests has.
+            if mknodat(
+                CWD,
+                house.work().join("zero"),
+                FileType::CharacterDevice,
+                mode,
+                zero,
+            )
+            .is_ok()
+            {
+                assert!(matches!(
+                    house.read("zero"),
+                    Err(WorkspaceError::NotAFile { .. })
+                ));
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Opening beneath a folder, on Windows. The rules are in the module above.
+//!
+//! Every folder on the way, and the file itself, is opened without `FILE_SHARE_DELETE` and kept open while the next
+//! one is opened by name: as long as it is open, nobody can rename or delete it, and so nobody can put a link in its
+//! place. Paths are verbatim (`\\?\`), so that `CON`, trailing dots and the like mean nothing special.
+
+use std::ffi::OsStr;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::windows::ffi::OsStrExt;
+use std::os::windows::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use super::{Entry, EntryKind, RelativePath};
+
+/// The folder's verbatim path, and the handle that keeps it in its place.
+pub(super) struct Root {
+    path: PathBuf,
+    _held: File,
+}
+
+const FILE_SHARE_READ: u32 = 0x1;
+const FILE_SHARE_WRITE: u32 = 0x2;
+const FILE_FLAG_BACKUP_SEMANTICS: u32 = 0x0200_0000;
+const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
+
+pub(super) fn open_root(path: &Path) -> io::Result<Root> {
+    let path = path.canonicalize()?;
+    let held = hold(&path)?;
+    if !held.metadata()?.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    Ok(Root { path, _held: held })
+}
+
+/// Whether a component can be opened as it is written: a colon would name a stream of the file.
+pub(super) fn is_plain(name: &OsStr) -> bool {
+    name.encode_wide()
+        .all(|unit| unit > 31 && !r#"<>:"|?*\/"#.encode_utf16().any(|special| special == unit))
+}
+
+pub(super) fn open_file(root: &Root, path: &RelativePath) -> io::Result<File> {
+    let way = walk(root, path)?;
+    if way.last.metadata()?.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    // A second handle, because the held one sees a cloud file as its placeholder.
+    File::open(&way.path)
+}
+
+pub(super) fn entries(
+    root: &Root,
+    path: &RelativePath,
+    most: usize,
+) -> io::Result<(Vec<Entry>, bool)> {
+    let way = walk(root, path)?;
+    if !way.last.metadata()?.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(&way.path)? {
+        if found.len() == most {
+            return Ok((found, true));
+        }
+        found.push(described(&entry?)?);
+    }
+    Ok((found, false))
+}
+
+fn described(entry: &std::fs::DirEntry) -> io::Result<Entry> {
+    // The metadata of an entry does not follow links.
+    let metadata = entry.metadata()?;
+    let kind = match metadata.file_type() {
+        kind if kind.is_symlink() => EntryKind::Link,
+        kind if kind.is_dir() => EntryKind::Folder,
+        kind if kind.is_file() => EntryKind::File,
+        _ => EntryKind::Other,
+    };
+    Ok(Entry {
+        name: entry.file_name(),
+        kind,
+        size: metadata.len(),
+    })
+}
+
+pub(super) fn is_link_refusal(error: &io::Error) -> bool {
+    error
+        .get_ref()
+        .is_some_and(|source| source.is::<LinkOnTheWay>())
+}
+
+/// Devices have no place in the file system here.
+pub(super) fn is_special_file(_: &io::Error) -> bool {
+    false
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("a link is on the way")]
+struct LinkOnTheWay;
+
+/// A path all of whose components are held in their places.
+struct Way {
+    path: PathBuf,
+    last: File,
+    before: Vec<File>,
+}
+
+fn walk(root: &Root, path: &RelativePath) -> io::Result<Way> {
+    let mut way = Way {
+        path: root.path.clone(),
+        last: hold(&root.path)?,
+        before: Vec::new(),
+    };
+    for name in path.as_path() {
+        way.path.push(name);
+        let next = hold(&way.path)?;
+        if next.metadata()?.file_type().is_symlink() {
+            return Err(io::Error::other(LinkOnTheWay));
+        }
+        way.before.push(std::mem::replace(&mut way.last, next));
+    }
+    Ok(way)
+}
+
+/// Opens what is at `path` itself, link or not, so that it can be neither renamed nor deleted until it is closed.
+fn hold(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .share_mode(FILE_SHARE_READ | FILE_SHARE_WRITE)
+        .custom_flags(FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT)
+        .open(path)
+}

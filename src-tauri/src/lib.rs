@@ -1,0 +1,219 @@
+//! The desktop shell of Rouse: tray, window, native notifications, autostart.
+//!
+//! Owns the order in which its parts start and end. It refuses SQL, decisions and timers of its own: the engine decides,
+//! the shell shows. The window can be closed and the tray can be missing; the engine goes on as long as the process does.
+//!
+//! Start: command line → log → Tauri (a second start ends here, after handing its wishes to the first) → tray and window
+//! → engine. The window does not wait for the engine; its calls do. End: `RunEvent::Exit` closes the engine, which
+//! records what was at work.
+
+mod args;
+mod place;
+mod backend;
+mod shell;
+mod rpc;
+mod pages;
+mod window;
+mod tray;
+mod notifier;
+mod autostart;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rouse_host::Home;
+use tauri::plugin::TauriPlugin;
+use tauri::{App, AppHandle, Builder, Manager as _, RunEvent, WindowEvent, Wry};
+use tokio::sync::mpsc;
+
+use crate::args::{CommandLine, Complaint, StartOptions};
+use crate::backend::{Engine, EngineDoor, Surroundings};
+use crate::notifier::{DesktopNotifier, Subject};
+use crate::shell::Shell;
+use crate::tray::Tray;
+
+/// Threads for everything that waits; the engine's work is mostly waiting.
+const WORKERS: usize = 2;
+
+/// Runs the app until it is quit.
+#[must_use]
+pub fn run() -> ExitCode {
+    let options = match CommandLine::parse(std::env::args().skip(1)) {
+        CommandLine::Start(options) => options,
+        CommandLine::Print(words, complaint) => return print(&words, complaint),
+    };
+    if let Some(complaint) = no_screen() {
+        return print(complaint, Complaint::Yes);
+    }
+    match start(options) {
+        Ok(code) => code,
+        Err(error) => print(&format!("rouse-desktop: {error}\n"), Complaint::Yes),
+    }
+}
+
+fn start(options: StartOptions) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let home = Home::find(&|name| std::env::var(name).ok())?;
+    let _logging = rouse_host::logging::start(&home.logs(), std::env::var("ROUSE_LOG").ok().as_deref(), true);
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).thread_name("rouse").enable_all().build()?;
+    tauri::async_runtime::set(runtime.handle().clone());
+    let app = Builder::default()
+        .plugin(single_instance(&home))
+        .plugin(tauri_plugin_window_state::Builder::new().with_state_flags(window::remembered()).build())
+        .plugin(autostart::plugin())
+        .invoke_handler(tauri::generate_handler![
+            rpc::rpc,
+            rpc::shell_info,
+            rpc::open_external,
+            autostart::autostart_get,
+            autostart::autostart_set,
+        ])
+        .setup(move |app| {
+            set_up(app, home, options);
+            Ok(())
+        })
+        .build(tauri::generate_context!())?;
+    let code = app.run_return(on_run_event);
+    Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
+}
+
+fn set_up(app: &mut App, home: Home, options: StartOptions) {
+    let app = app.handle();
+    let (clicks, clicked) = mpsc::unbounded_channel();
+    let (windows, wishes) = mpsc::unbounded_channel();
+    let (tell, engine) = EngineDoor::new();
+    let notifier = Arc::new(DesktopNotifier::new(clicks, engine.clone()));
+    app.manage(Shell {
+        app: app.clone(),
+        engine,
+        tray: Tray::new(),
+        notifier: Arc::clone(&notifier),
+        windows,
+        page_is_there: AtomicBool::new(false),
+        quitting: AtomicBool::new(false),
+        closing_explained: home.root().join("closing-explained"),
+    });
+    tray::start(app);
+    tauri::async_runtime::spawn(window::fulfil(app.clone(), wishes));
+    tauri::async_runtime::spawn(follow_clicks(app.clone(), clicked));
+    tauri::async_runtime::spawn(quit_on_signal(app.clone()));
+    tauri::async_runtime::spawn(backend::keep(surroundings(app, home, notifier), tell));
+    obey_start(app, options);
+}
+
+fn obey_start(app: &AppHandle, options: StartOptions) {
+    if !options.hidden || options.open.is_some() {
+        app.state::<Shell>().show(options.open);
+    }
+}
+
+fn surroundings(app: &AppHandle, home: Home, notifier: Arc<DesktopNotifier>) -> Surroundings {
+    let handle = app.clone();
+    Surroundings {
+        home,
+        notifier,
+        ui: Arc::new(pages::Pages::new(app)),
+        on_event: Box::new(move |event| handle.state::<Shell>().hand_on(&event)),
+    }
+}
+
+async fn follow_clicks(app: AppHandle, mut clicked: mpsc::UnboundedReceiver<Subject>) {
+    while let Some(subject) = clicked.recv().await {
+        app.state::<Shell>().follow(subject).await;
+    }
+}
+
+/// The first start gets the wishes of every further one.
+fn single_instance(home: &Home) -> TauriPlugin<Wry> {
+    let builder = tauri_plugin_single_instance::Builder::new().callback(|app, args, _| {
+        match CommandLine::parse(args.into_iter().skip(1)) {
+            CommandLine::Start(StartOptions { hidden: true, open: None }) => {}
+            CommandLine::Start(options) => app.state::<Shell>().show(options.open),
+            CommandLine::Print(..) => app.state::<Shell>().show(None),
+        }
+    });
+    named_after(builder, home).build()
+}
+
+/// On Linux a data directory of its own makes an instance of its own; elsewhere there is one instance a person.
+#[cfg(target_os = "linux")]
+fn named_after(builder: tauri_plugin_single_instance::Builder<Wry>, home: &Home) -> tauri_plugin_single_instance::Builder<Wry> {
+    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+    let mut hasher = DefaultHasher::new();
+    home.root().hash(&mut hasher);
+    builder.dbus_id(format!("app.rouse.desktop.home_{:016x}", hasher.finish()))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn named_after(builder: tauri_plugin_single_instance::Builder<Wry>, _: &Home) -> tauri_plugin_single_instance::Builder<Wry> {
+    builder
+}
+
+fn on_run_event(app: &AppHandle, event: RunEvent) {
+    match event {
+        // Without a code nobody asked for the end: the last window was closed, and the tray goes on.
+        RunEvent::ExitRequested { code: None, api, .. } => api.prevent_exit(),
+        RunEvent::ExitRequested { .. } => app.state::<Shell>().quitting.store(true, Ordering::Release),
+        RunEvent::WindowEvent { label, event: WindowEvent::Destroyed, .. } if label == window::MAIN => window::closed(app),
+        RunEvent::Exit => close_engine(app),
+        #[cfg(target_os = "macos")]
+        RunEvent::Reopen { .. } => app.state::<Shell>().show(None),
+        #[cfg(target_os = "macos")]
+        RunEvent::Opened { urls } => {
+            if let Some(place) = urls.iter().find_map(|url| place::Place::parse(url.as_str())) {
+                app.state::<Shell>().show(Some(place));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn close_engine(app: &AppHandle) {
+    if let Engine::Ready(backend) = app.state::<Shell>().engine.engine() {
+        tauri::async_runtime::block_on(backend.close());
+    }
+}
+
+/// The end of the session, or a person at a terminal, ends the app like Quit does.
+#[cfg(unix)]
+async fn quit_on_signal(app: AppHandle) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let signals = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal);
+    let [Ok(mut terminate), Ok(mut interrupt), Ok(mut hangup)] = signals else {
+        tracing::warn!("signals cannot be heard; the app ends without closing the engine when it is killed");
+        return;
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+        _ = hangup.recv() => {}
+    }
+    app.state::<Shell>().quit();
+}
+
+/// Windows ends the app through its window messages, which Tauri handles.
+#[cfg(not(unix))]
+async fn quit_on_signal(_: AppHandle) {}
+
+/// Why no window can ever come up here. The toolkit would abort instead of saying it.
+fn no_screen() -> Option<&'static str> {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let nowhere = cfg!(target_os = "linux") && !set("DISPLAY") && !set("WAYLAND_DISPLAY");
+    nowhere.then_some("rouse-desktop: there is no display here. `rouse serve` runs Rouse without one.\n")
+}
+
+fn print(words: &str, complaint: Complaint) -> ExitCode {
+    // A closed terminal is no reason to fail in another way.
+    match complaint {
+        Complaint::Yes => {
+            let _ = std::io::stderr().write_all(words.as_bytes());
+            ExitCode::from(2)
+        }
+        Complaint::No => {
+            let _ = std::io::stdout().write_all(words.as_bytes());
+            ExitCode::SUCCESS
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! What the parts of the shell share, and what they do on a person's word.
+//!
+//! Holds handles, never facts: everything that is shown comes from the engine each time, so window and tray can be thrown
+//! away at any moment.
+
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rouse_core::UnixMs;
+use rouse_gateway::RpcError;
+use rouse_gateway::wire::{
+    CronPauseParams, CronRunParams, CronStatus, DeliveryRef, DeliveryView, Empty, EventView, RunMode, StartedRun, SystemStatus,
+};
+use tauri::{AppHandle, Emitter as _};
+use tokio::sync::mpsc;
+
+use crate::backend::EngineDoor;
+use crate::notifier::{DesktopNotifier, Subject, Toast};
+use crate::place::Place;
+use crate::tray::{Command, PauseFor, Stale, Tray};
+use crate::window::{MAIN, PageIsThere, Wish};
+
+/// The event by which the page hears of the engine's events.
+const EVENT: &str = "rouse://event";
+
+/// The shell. Tauri hands it to everyone as its state.
+pub(crate) struct Shell {
+    pub(crate) app: AppHandle,
+    pub(crate) engine: EngineDoor,
+    pub(crate) tray: Tray,
+    pub(crate) notifier: Arc<DesktopNotifier>,
+    pub(crate) windows: mpsc::UnboundedSender<Wish>,
+    pub(crate) page_is_there: PageIsThere,
+    pub(crate) quitting: AtomicBool,
+    /// Exists once people were told what closing the window means.
+    pub(crate) closing_explained: PathBuf,
+}
+
+impl Shell {
+    /// Does what was chosen in the tray.
+    pub(crate) fn obey(&self, command: Command) {
+        match command {
+            Command::Show => self.show(None),
+            Command::Open(place) => self.show(Some(place)),
+            Command::Quit => self.quit(),
+            Command::Pause(length) => self.tell_engine("pause", move |engine| async move { pause(&engine, length).await }),
+            Command::Resume => self.tell_engine("resume", |engine| async move {
+                engine.ask::<CronStatus>("cron.resume", &Empty {}).await.map(drop)
+            }),
+            Command::Run(job) => self.tell_engine("run", move |engine| async move {
+                let now = CronRunParams { id: job.to_string(), mode: Some(RunMode::Force) };
+                engine.ask::<StartedRun>("cron.run", &now).await.map(drop)
+            }),
+        }
+    }
+
+    /// Shows the window, at `place` or as it was left.
+    pub(crate) fn show(&self, place: Option<Place>) {
+        if self.windows.send(place).is_err() {
+            tracing::debug!("a wish for the window came while the app was closing");
+        }
+    }
+
+    /// Ends the app; the engine is closed on the way out.
+    pub(crate) fn quit(&self) {
+        self.quitting.store(true, Ordering::Release);
+        self.app.exit(0);
+    }
+
+    /// Hands an event of the engine to the page and to the tray.
+    pub(crate) fn hand_on(&self, event: &EventView) {
+        if let Some(stale) = Stale::by(event) {
+            self.tray.refresh(stale);
+        }
+        if let Err(error) = self.app.emit_to(MAIN, EVENT, event) {
+            tracing::warn!(%error, "the page missed an event");
+        }
+    }
+
+    /// Shows what a clicked notification was about.
+    pub(crate) async fn follow(&self, subject: Subject) {
+        let place = match subject {
+            Subject::Place(place) => place,
+            Subject::Delivery(id) => {
+                match self.engine.ask::<DeliveryView>("deliveries.get", &DeliveryRef { id: id.to_string() }).await {
+                    Ok(delivery) => place_of(&delivery),
+                    Err(error) => {
+                        tracing::warn!(%error, delivery_id = %id, "the run behind a notification was not found");
+                        Place::home()
+                    }
+                }
+            }
+        };
+        tracing::info!(%place, "a notification was clicked");
+        self.show(Some(place));
+    }
+
+    /// Says, once for ever, that closing the window does not end Rouse.
+    pub(crate) fn explain_closing(&self) {
+        if self.quitting.load(Ordering::Acquire) || !self.is_first_closing() {
+            return;
+        }
+        let body = if self.tray.is_up() {
+            "Your jobs go on. Open or quit Rouse from its icon in the tray."
+        } else {
+            "Your jobs go on. Start Rouse again to see its window."
+        };
+        self.notice("Rouse keeps running", body.to_owned());
+    }
+
+    fn is_first_closing(&self) -> bool {
+        match OpenOptions::new().write(true).create_new(true).open(&self.closing_explained) {
+            Ok(_) => true,
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => false,
+            Err(error) => {
+                // Better silent than saying it after every closing.
+                tracing::warn!(%error, "cannot remember that closing was explained");
+                false
+            }
+        }
+    }
+
+    fn tell_engine<F, W>(&self, what: &'static str, work: W)
+    where
+        W: FnOnce(EngineDoor) -> F + Send + 'static,
+        F: Future<Output = Result<(), RpcError>> + Send + 'static,
+    {
+        let (app, engine) = (self.app.clone(), self.engine.clone());
+        tauri::async_runtime::spawn(async move {
+            if let Err(error) = work(engine).await {
+                tracing::warn!(%error, what, "a choice in the tray was not carried out");
+                tauri::Manager::state::<Self>(&app).notice("Rouse", error.message);
+            }
+        });
+    }
+
+    /// Shows a notification of the shell's own; its click opens the window.
+    fn notice(&self, title: &str, body: String) {
+        let toast = Toast { subject: Subject::Place(Place::home()), title: title.to_owned(), body, urgent: false };
+        let notifier = Arc::clone(&self.notifier);
+        tauri::async_runtime::spawn(async move {
+            if let Err(error) = notifier.toast(toast).await {
+                tracing::info!(%error, "a notice was not shown");
+            }
+        });
+    }
+}
+
+async fn pause(engine: &EngineDoor, length: PauseFor) -> Result<(), RpcError> {
+    let status: SystemStatus = engine.ask("system.status", &Empty {}).await?;
+    let zone = status.zone.parse().unwrap_or(chrono_tz::UTC);
+    let until_ms = length.until(UnixMs(status.now_ms), zone).map(|until| until.0);
+    engine.ask::<CronStatus>("cron.pause", &CronPauseParams { until_ms }).await.map(drop)
+}
+
+/// A test notification has no run; its click comes back to where it was sent from.
+fn place_of(delivery: &DeliveryView) -> Place {
+    delivery.run_id.as_deref().map_or_else(|| Place::fixed("/settings"), |run| Place::run(&rouse_core::RunId::new(run)))
+}

@@ -1,0 +1,198 @@
+//! The tray's words, order and picture, over readings of the engine.
+
+use super::*;
+
+const BERLIN: Tz = chrono_tz::Europe::Berlin;
+
+fn at(text: &str) -> UnixMs {
+    let naive = chrono::NaiveDateTime::parse_from_str(text, "%Y-%m-%d %H:%M").unwrap();
+    UnixMs::from(BERLIN.from_local_datetime(&naive).unwrap().to_utc())
+}
+
+fn facts() -> Facts {
+    Facts {
+        now: at("2026-11-20 12:00"),
+        zone: BERLIN,
+        firing: Firing::On,
+        problem: None,
+        has_model: true,
+        engine_is_ours: true,
+        running: 0,
+        queued: 0,
+        failing: 0,
+        next: Some(NextSlot { job: JobId::new("j1"), name: "Backup".to_owned(), at: at("2026-11-20 14:00") }),
+        jobs: vec![JobLine { id: JobId::new("j1"), name: "Backup".to_owned() }],
+        recent: vec![run("r1", RunState::Succeeded, "2026-11-20 08:00")],
+    }
+}
+
+fn run(id: &str, state: RunState, time: &str) -> RunLine {
+    RunLine { id: RunId::new(id), name: "Backup".to_owned(), state, at: at(time) }
+}
+
+fn tray(facts: Facts) -> TrayState {
+    TrayState::of(&Snapshot::Ready(Box::new(facts)))
+}
+
+/// The menu as indented text, with the command of each choice.
+fn drawn(menu: &[Entry]) -> String {
+    menu.iter()
+        .map(|entry| match entry {
+            Entry::Words(words) => format!("({words})\n"),
+            Entry::Choice(label, command) => format!("{label} -> {}\n", command.to_id()),
+            Entry::Separator => "--\n".to_owned(),
+            Entry::Submenu(label, inner) => {
+                let inner: String = drawn(inner).lines().map(|line| format!("  {line}\n")).collect();
+                format!("{label} >\n{inner}")
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn an_ordinary_day() {
+    let tray = tray(Facts { running: 2, ..facts() });
+    assert_eq!(tray.icon, IconKind::Running);
+    assert_eq!(tray.tooltip, "Next: Backup 14:00 · 2 running");
+    assert_eq!(
+        drawn(&tray.menu),
+        "\
+(2 running)
+Next: Backup 14:00 -> open:/jobs/j1
+--
+Pause all >
+  For 15 minutes -> pause:quarterHour
+  For 1 hour -> pause:hour
+  Until tomorrow -> pause:tomorrow
+  Until resumed -> pause:resumed
+Run now >
+  Backup -> run:j1
+Recent runs >
+  ✓ Backup · done 08:00 -> open:/runs/r1
+  --
+  All runs -> open:/runs
+New job… -> open:/jobs/new
+--
+Open Rouse -> show
+Settings -> open:/settings
+--
+Quit Rouse (jobs will not run) -> quit
+"
+    );
+}
+
+#[test]
+fn a_pause_says_until_when_and_can_be_ended() {
+    let tray = tray(Facts { firing: Firing::Paused(Some(at("2026-11-20 15:30"))), running: 1, ..facts() });
+    assert_eq!(tray.icon, IconKind::Paused);
+    assert_eq!(tray.tooltip, "Paused until 15:30 · 1 running");
+    let menu = drawn(&tray.menu);
+    assert!(menu.starts_with("(Paused until 15:30 · 1 running)\n--\nResume all jobs -> resume\nPause longer >\n"), "{menu}");
+}
+
+#[test]
+fn the_headline_says_what_matters_most() {
+    let idle = Facts { next: None, ..facts() };
+    let headline = |facts: &Facts| facts.headline();
+    assert_eq!(headline(&facts()), "Nothing running");
+    assert_eq!(headline(&idle), "Nothing scheduled");
+    assert_eq!(headline(&Facts { has_model: false, ..idle.clone() }), "No model yet");
+    assert_eq!(headline(&Facts { running: 1, queued: 3, failing: 2, ..idle.clone() }), "1 running · 3 waiting · 2 failing");
+    assert_eq!(headline(&Facts { firing: Firing::Off, ..facts() }), "Switched off");
+    assert_eq!(headline(&Facts { firing: Firing::Paused(None), ..facts() }), "Paused");
+    assert_eq!(headline(&Facts { problem: Some("The disk is full.".to_owned()), running: 1, ..facts() }), "The disk is full.");
+}
+
+#[test]
+fn trouble_outranks_pause_outranks_failures_outranks_work() {
+    let busy = Facts { running: 1, ..facts() };
+    let failing = Facts { failing: 1, ..busy.clone() };
+    let paused = Facts { firing: Firing::Paused(None), ..failing.clone() };
+    let broken = Facts { problem: Some("x".to_owned()), ..paused.clone() };
+    let icons = [facts(), busy, failing, paused, broken].map(|facts| facts.icon());
+    assert_eq!(icons, [IconKind::Idle, IconKind::Running, IconKind::Attention, IconKind::Paused, IconKind::Error]);
+}
+
+#[test]
+fn nothing_yet_is_said_and_cannot_be_chosen() {
+    let tray = tray(Facts { next: None, jobs: Vec::new(), recent: Vec::new(), ..facts() });
+    let menu = drawn(&tray.menu);
+    assert!(menu.contains("Run now >\n  (No jobs yet)\nRecent runs >\n  (No runs yet)\n"), "{menu}");
+    assert!(!menu.contains("Next:"), "{menu}");
+}
+
+#[test]
+fn many_jobs_end_in_a_way_to_all_of_them() {
+    let jobs = (1..=20).map(|n| JobLine { id: JobId::new(format!("j{n}")), name: format!("Job {n}") }).collect();
+    let menu = drawn(&tray(Facts { jobs, ..facts() }).menu);
+    assert!(menu.contains("  Job 15 -> run:j15\n  --\n  All jobs -> open:/jobs\n"), "{menu}");
+    assert!(!menu.contains("Job 16"), "{menu}");
+}
+
+#[test]
+fn a_guest_of_another_engine_does_not_threaten_the_jobs() {
+    let menu = drawn(&tray(Facts { engine_is_ours: false, ..facts() }).menu);
+    assert!(menu.ends_with("Quit Rouse (jobs keep running) -> quit\n"), "{menu}");
+}
+
+#[test]
+fn without_an_engine_the_reason_and_the_way_out_remain() {
+    let state = TrayState::of(&Snapshot::Failed("The database is newer than this Rouse.".to_owned()));
+    assert_eq!(state.icon, IconKind::Error);
+    assert_eq!(
+        drawn(&state.menu),
+        "(The database is newer than this Rouse.)\n--\nOpen Rouse -> show\n--\nQuit Rouse -> quit\n"
+    );
+}
+
+#[test]
+fn times_stay_true_without_a_clock() {
+    let facts = facts();
+    for (time, words) in [
+        ("2026-11-20 14:00", "14:00"),
+        ("2026-11-20 00:00", "00:00"),
+        ("2026-11-21 07:30", "tomorrow 07:30"),
+        ("2026-11-19 23:59", "yesterday 23:59"),
+        ("2026-11-26 09:00", "Thursday 09:00"),
+        ("2026-11-27 09:00", "27 Nov 09:00"),
+        ("2026-11-18 09:00", "18 Nov 09:00"),
+        ("2027-01-03 09:00", "3 Jan 2027 09:00"),
+    ] {
+        assert_eq!(facts.when(at(time)), words);
+    }
+}
+
+#[test]
+fn pauses_end_when_they_say() {
+    let now = at("2026-11-20 23:30");
+    assert_eq!(PauseFor::QuarterHour.until(now, BERLIN), Some(at("2026-11-20 23:45")));
+    assert_eq!(PauseFor::Hour.until(now, BERLIN), Some(at("2026-11-21 00:30")));
+    assert_eq!(PauseFor::UntilTomorrow.until(now, BERLIN), Some(at("2026-11-21 08:00")));
+    assert_eq!(PauseFor::UntilResumed.until(now, BERLIN), None);
+    let eve_of_summer_time = at("2027-03-27 12:00");
+    assert_eq!(PauseFor::UntilTomorrow.until(eve_of_summer_time, BERLIN), Some(at("2027-03-28 08:00")));
+}
+
+#[test]
+fn every_command_survives_being_a_menu_id() {
+    for command in [
+        Command::Show,
+        Command::Open(Place::run(&RunId::new("r/1"))),
+        Command::Pause(PauseFor::UntilTomorrow),
+        Command::Resume,
+        Command::Run(JobId::new("imported:with colon")),
+        Command::Quit,
+    ] {
+        assert_eq!(Command::from_id(&command.to_id()), Some(command));
+    }
+    assert_eq!(Command::from_id("pause:ever"), None);
+    assert_eq!(Command::from_id("open:https://evil.example"), None);
+}
+
+#[test]
+fn names_are_made_fit_for_one_line() {
+    assert_eq!(short(" a\nb\tc "), "a b c");
+    let long = short(&"x".repeat(60));
+    assert_eq!(long.chars().count(), LONGEST_NAME);
+    assert!(long.ends_with('…'));
+}

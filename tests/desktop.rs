@@ -1,0 +1,141 @@
+//! The whole app on a desktop of its own: a virtual screen, a private session bus, a notification server and a tray host.
+//!
+//! Everything here is real but the desktop's other side, which these tests play. They wait for what the desktop is told
+//! (a registered item, a notification, a window's title) and never for time to pass; a minute without the awaited is a
+//! failure. Xvfb and dbus-daemon have to be installed, and the app built (`ROUSE_DESKTOP_BIN`, or `target/debug`).
+
+#![cfg(target_os = "linux")]
+
+#[path = "desktop/desk.rs"]
+mod desk;
+#[path = "desktop/screen.rs"]
+mod screen;
+#[path = "desktop/session.rs"]
+mod session;
+#[path = "desktop/tray.rs"]
+mod tray;
+
+use desk::Desk;
+use session::{Session, soon};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_first_job_fires_and_its_notification_opens_its_run() {
+    let session = Session::start().await;
+    let mut desk = Desk::set_up(&session).await;
+    desk.host_trays().await;
+    let mut app = session.start_app(&["--hidden"]);
+
+    let tray = desk.next_tray_item().await;
+    assert_eq!(tray.text("Title").await, "Rouse");
+    assert!(!tray.icon().await.is_empty(), "the item has a picture");
+    let menu = tray.menu_once(|menu| menu.has("Nothing running") || menu.has("1 running")).await;
+    for label in ["Open Rouse", "Settings", "New job…", "Quit Rouse (jobs will not run)"] {
+        assert!(menu.has(label), "{label} is in the menu:\n{menu}");
+    }
+    assert!(menu.under("Pause all").contains(&"For 15 minutes".to_owned()), "{menu}");
+    assert_eq!(menu.under("Run now"), ["Hello from Rouse"], "{menu}");
+    assert!(
+        tray.text("ToolTip").await.starts_with("Next: Hello from Rouse"),
+        "the tooltip says what comes"
+    );
+    session.screen.assert_empty("a hidden start has no window");
+
+    let shown = desk.next_notification().await;
+    assert_eq!((shown.app_name.as_str(), shown.summary.as_str()), ("Rouse", "Hello from Rouse"));
+    assert_eq!(shown.actions, ["default", "Open"]);
+    assert_eq!(shown.desktop_entry.as_deref(), Some("rouse-desktop"));
+    assert!(!shown.urgent, "a success is not urgent");
+
+    desk.click(&shown).await;
+    session.screen.until_titled("Hello from Rouse · Rouse").await;
+    session.screen.save("run-after-click");
+
+    app.quit_by(&tray, "Quit Rouse (jobs will not run)").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_window_comes_and_goes_and_rouse_stays() {
+    let session = Session::start().await;
+    let mut desk = Desk::set_up(&session).await;
+    desk.host_trays().await;
+    let mut app = session.start_app(&[]);
+    let tray = desk.next_tray_item().await;
+    session.screen.until_titled("Rouse").await;
+    session.screen.save("first-start");
+    let hello = desk.next_notification().await;
+    assert_eq!(hello.summary, "Hello from Rouse");
+
+    session.screen.close_window().await;
+    let notice = desk.next_notification().await;
+    assert_eq!(notice.summary, "Rouse keeps running");
+
+    tray.activate().await;
+    session.screen.until_titled("Rouse").await;
+    session.screen.close_window().await;
+    tray.choose("Run now", "Hello from Rouse").await;
+    let next = desk.next_notification().await;
+    assert_eq!(next.summary, "Hello from Rouse", "closing is explained once");
+
+    session.second_start(&["--open", "/settings"]).await;
+    session.screen.until_titled("Settings · Rouse").await;
+    session.second_start(&["--open", "/jobs"]).await;
+    session.screen.until_titled("Jobs · Rouse").await;
+    assert_eq!(session.screen.count(), 1, "a second start makes no second window");
+
+    app.quit_by(&tray, "Quit Rouse (jobs will not run)").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pausing_in_the_tray_changes_its_words_and_its_picture() {
+    let session = Session::start().await;
+    let mut desk = Desk::set_up(&session).await;
+    desk.host_trays().await;
+    let mut app = session.start_app(&["--hidden"]);
+    let tray = desk.next_tray_item().await;
+    tray.menu_once(|menu| menu.has("Pause all")).await;
+    desk.next_notification().await;
+    let idle = tray.icon().await;
+
+    tray.choose("Pause all", "Until resumed").await;
+    let menu = tray.menu_once(|menu| menu.has("Paused")).await;
+    assert!(menu.has("Resume all jobs") && menu.has("Pause longer"), "{menu}");
+    assert_eq!(tray.text("ToolTip").await, "Paused");
+    assert_ne!(tray.icon().await, idle, "the picture tells as well");
+
+    tray.choose_top("Resume all jobs").await;
+    tray.menu_once(|menu| menu.has("Pause all")).await;
+    app.quit_by(&tray, "Quit Rouse (jobs will not run)").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tray_that_comes_later_is_used_and_none_at_all_is_no_trouble() {
+    let session = Session::start().await;
+    let mut desk = Desk::set_up(&session).await;
+    let mut app = session.start_app(&[]);
+    session.screen.until_titled("Rouse").await;
+
+    session.screen.close_window().await;
+    let body = loop {
+        let shown = desk.next_notification().await;
+        if shown.summary == "Rouse keeps running" {
+            break shown.body;
+        }
+    };
+    assert_eq!(body, "Your jobs go on. Start Rouse again to see its window.");
+
+    desk.host_trays().await;
+    let tray = desk.next_tray_item().await;
+    tray.menu_once(|menu| menu.has("Open Rouse")).await;
+    app.quit_by(&tray, "Quit Rouse (jobs will not run)").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_end_of_the_session_ends_the_app_in_order() {
+    let session = Session::start().await;
+    let mut desk = Desk::set_up(&session).await;
+    let mut app = session.start_app(&["--hidden"]);
+    desk.next_notification().await;
+    app.terminate();
+    let status = soon("the app's end", app.ended()).await;
+    assert!(status.success(), "{status}");
+}

@@ -1,0 +1,147 @@
+//! The other side of the desktop: the notification server, and the watcher that tray items register with.
+
+use std::collections::HashMap;
+
+use tokio::sync::mpsc;
+use zbus::{Connection, OwnedVariant, connection, interface};
+
+use crate::session::{Session, soon};
+use crate::tray::TrayItem;
+
+const NOTIFICATIONS: (&str, &str) =
+    ("org.freedesktop.Notifications", "/org/freedesktop/Notifications");
+const WATCHER: (&str, &str) = ("org.kde.StatusNotifierWatcher", "/StatusNotifierWatcher");
+
+/// The desktop, and what it was told.
+pub(crate) struct Desk {
+    bus: Connection,
+    notifications: mpsc::UnboundedReceiver<Shown>,
+    items: mpsc::UnboundedReceiver<String>,
+}
+
+/// A notification as the server got it.
+#[derive(Debug, Clone)]
+pub(crate) struct Shown {
+    pub(crate) id: u32,
+    pub(crate) app_name: String,
+    pub(crate) summary: String,
+    pub(crate) body: String,
+    pub(crate) actions: Vec<String>,
+    pub(crate) desktop_entry: Option<String>,
+    pub(crate) urgent: bool,
+}
+
+impl Desk {
+    /// A desktop that shows notifications and has no tray yet.
+    pub(crate) async fn set_up(session: &Session) -> Self {
+        let (shown, notifications) = mpsc::unbounded_channel();
+        let (registered, items) = mpsc::unbounded_channel();
+        let bus = connection::Builder::address(session.bus_address.as_str())
+            .serve_at(NOTIFICATIONS.1, NotificationServer { shown, last_id: 0 })
+            .serve_at(WATCHER.1, Watcher { registered })
+            .name(NOTIFICATIONS.0)
+            .build()
+            .await
+            .expect("the desktop is on the bus");
+        Self { bus, notifications, items }
+    }
+
+    /// A tray appears.
+    pub(crate) async fn host_trays(&self) {
+        self.bus.request_name(WATCHER.0).await.expect("the watcher's name");
+    }
+
+    pub(crate) async fn next_notification(&mut self) -> Shown {
+        soon("a notification", self.notifications.recv()).await.expect("the server lives")
+    }
+
+    pub(crate) async fn next_tray_item(&mut self) -> TrayItem {
+        let service = soon("a tray item", self.items.recv()).await.expect("the watcher lives");
+        TrayItem::at(&self.bus, service).await
+    }
+
+    /// The person clicks on the notification itself.
+    pub(crate) async fn click(&self, shown: &Shown) {
+        let action = (shown.id, "default");
+        let emit = self.bus.emit_signal(None::<&str>, NOTIFICATIONS.1, NOTIFICATIONS.0, "ActionInvoked", &action);
+        emit.await.expect("the click is on the bus");
+    }
+}
+
+struct NotificationServer {
+    shown: mpsc::UnboundedSender<Shown>,
+    last_id: u32,
+}
+
+#[interface(name = "org.freedesktop.Notifications")]
+impl NotificationServer {
+    fn get_capabilities(&self) -> Vec<String> {
+        ["actions", "body", "body-markup", "persistence"].map(str::to_owned).to_vec()
+    }
+
+    fn get_server_information(&self) -> (String, String, String, String) {
+        ("Test desktop".to_owned(), "Rouse".to_owned(), "1".to_owned(), "1.2".to_owned())
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the interface has them")]
+    fn notify(
+        &mut self,
+        app_name: String,
+        replaces_id: u32,
+        _app_icon: String,
+        summary: String,
+        body: String,
+        actions: Vec<String>,
+        hints: HashMap<String, OwnedVariant>,
+        _expire_timeout: i32,
+    ) -> u32 {
+        if replaces_id == 0 {
+            self.last_id += 1;
+        }
+        let id = if replaces_id == 0 { self.last_id } else { replaces_id };
+        let text =
+            |key: &str| hints.get(key).and_then(|value| String::try_from(value.clone()).ok());
+        let urgent = hints.get("urgency").and_then(|value| u8::try_from(value).ok()) == Some(2);
+        let shown = Shown {
+            id,
+            app_name,
+            summary,
+            body,
+            actions,
+            desktop_entry: text("desktop-entry"),
+            urgent,
+        };
+        self.shown.send(shown).expect("the test listens");
+        id
+    }
+
+    fn close_notification(&self, _id: u32) {}
+}
+
+struct Watcher {
+    registered: mpsc::UnboundedSender<String>,
+}
+
+#[interface(name = "org.kde.StatusNotifierWatcher")]
+impl Watcher {
+    fn register_status_notifier_item(&self, service: String) {
+        self.registered.send(service).expect("the test listens");
+    }
+
+    fn register_status_notifier_host(&self, _service: String) {}
+
+    #[zbus(property)]
+    fn registered_status_notifier_items(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    #[zbus(property)]
+    fn is_status_notifier_host_registered(&self) -> bool {
+        true
+    }
+
+    #[zbus(property)]
+    fn protocol_version(&self) -> i32 {
+        0
+    }
+}

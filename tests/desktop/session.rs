@@ -1,0 +1,172 @@
+//! A session of its own: screen, bus, folders, and the app in it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, Command};
+
+use crate::screen::Screen;
+use crate::tray::TrayItem;
+
+/// Long enough for a debug build on a busy machine; only a failure waits for it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A bus that starts no services: nobody is on it but the app and the test.
+const BUS_CONFIG: &str = r#"<busconfig>
+  <type>session</type>
+  <listen>unix:dir={folder}</listen>
+  <policy context="default">
+    <allow send_destination="*" eavesdrop="true"/>
+    <allow eavesdrop="true"/>
+    <allow own="*"/>
+  </policy>
+</busconfig>
+"#;
+
+/// Waits for `what`, which is to happen soon.
+pub(crate) async fn soon<T>(what: &str, happening: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(PATIENCE, happening).await {
+        Ok(happened) => happened,
+        Err(_) => panic!("waited in vain for {what}"),
+    }
+}
+
+/// A session with nobody in it yet. Everything ends with it.
+pub(crate) struct Session {
+    pub(crate) screen: Screen,
+    pub(crate) bus_address: String,
+    display: String,
+    folder: TempDir,
+    _xvfb: Child,
+    _bus: Child,
+}
+
+impl Session {
+    pub(crate) async fn start() -> Self {
+        let folder = tempfile::Builder::new().prefix("rouse-desktop-").tempdir().expect("a folder");
+        let config = folder.path().join("bus.conf");
+        fs::write(&config, BUS_CONFIG.replace("{folder}", &folder.path().display().to_string())).expect("a file");
+        let mut bus = spawn(
+            Command::new("dbus-daemon")
+                .args(["--nofork", "--nopidfile", "--print-address=1", "--config-file"])
+                .arg(config),
+            "dbus-daemon (package dbus)",
+        );
+        let bus_address = first_line(&mut bus).await;
+        let mut xvfb = spawn(
+            Command::new("Xvfb").args([
+                "-displayfd",
+                "1",
+                "-screen",
+                "0",
+                "1280x860x24",
+                "-nolisten",
+                "tcp",
+                "-noreset",
+            ]),
+            "Xvfb (package xvfb)",
+        );
+        let display = format!(":{}", first_line(&mut xvfb).await);
+        let screen = Screen::watch(&display);
+        Self { screen, bus_address, display, folder, _xvfb: xvfb, _bus: bus }
+    }
+
+    /// Starts the app.
+    pub(crate) fn start_app(&self, args: &[&str]) -> App {
+        App { child: spawn(&mut self.command(args), "the app") }
+    }
+
+    /// Starts the app a second time; it hands its wishes over and ends.
+    pub(crate) async fn second_start(&self, args: &[&str]) {
+        let mut second = self.start_app(args);
+        let status = soon("the second start to end", second.ended()).await;
+        assert!(status.success(), "{status}");
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let home = self.folder.path();
+        let run = home.join("run");
+        fs::create_dir_all(&run).expect("a runtime folder");
+        fs::set_permissions(&run, std::os::unix::fs::PermissionsExt::from_mode(0o700))
+            .expect("private");
+        let mut command = Command::new(app_path());
+        command
+            .args(args)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", home)
+            .env("XDG_CONFIG_HOME", home.join("config"))
+            .env("XDG_DATA_HOME", home.join("data"))
+            .env("XDG_CACHE_HOME", home.join("cache"))
+            .env("XDG_RUNTIME_DIR", run)
+            .env("ROUSE_HOME", home.join("rouse"))
+            .env("ROUSE_LOG", "debug")
+            .env("DISPLAY", &self.display)
+            .env("DBUS_SESSION_BUS_ADDRESS", &self.bus_address)
+            .env("GDK_BACKEND", "x11")
+            .env("GTK_USE_PORTAL", "0")
+            .env("NO_AT_BRIDGE", "1")
+            .env("LIBGL_ALWAYS_SOFTWARE", "1")
+            .env("WEBKIT_DISABLE_COMPOSITING_MODE", "1")
+            .env("LANG", "C.UTF-8")
+            .env("TZ", "Europe/Berlin");
+        command
+    }
+}
+
+/// The app, running.
+pub(crate) struct App {
+    child: Child,
+}
+
+impl App {
+    pub(crate) async fn ended(&mut self) -> std::process::ExitStatus {
+        self.child.wait().await.expect("the app can be waited for")
+    }
+
+    /// What the end of a session sends.
+    pub(crate) fn terminate(&self) {
+        let pid = self.child.id().expect("the app runs");
+        let sent = std::process::Command::new("kill").arg(pid.to_string()).status().expect("kill");
+        assert!(sent.success());
+    }
+
+    /// Quits through the tray and waits for an orderly end.
+    pub(crate) async fn quit_by(&mut self, tray: &TrayItem, label: &str) {
+        tray.choose_top(label).await;
+        let status = soon("the app's end", self.ended()).await;
+        assert!(status.success(), "{status}");
+    }
+}
+
+fn spawn(command: &mut Command, what: &str) -> Child {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap_or_else(|error| panic!("{what} does not start: {error}"))
+}
+
+async fn first_line(child: &mut Child) -> String {
+    let out = child.stdout.take().expect("a pipe");
+    let mut lines = BufReader::new(out).lines();
+    let line = soon("the first line", lines.next_line()).await.expect("readable").expect("a line");
+    // Kept open: a closed pipe would end the child at its next word.
+    tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+    line.trim().to_owned()
+}
+
+fn app_path() -> PathBuf {
+    let built = || {
+        let test = std::env::current_exe().expect("the test's own path");
+        test.parent().and_then(Path::parent).expect("target/debug").join("rouse-desktop")
+    };
+    let path = std::env::var_os("ROUSE_DESKTOP_BIN").map_or_else(built, PathBuf::from);
+    assert!(path.exists(), "{} is not built: cargo build -p rouse-desktop", path.display());
+    path
+}

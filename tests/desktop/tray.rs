@@ -1,0 +1,184 @@
+//! A tray item as a tray host sees it: its properties, and its menu over `com.canonical.dbusmenu`.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use futures_util::StreamExt as _;
+use zbus::message::Type;
+use zbus::{Connection, MatchRule, Message, MessageStream, OwnedObjectPath, OwnedVariant, Variant};
+
+use crate::session::soon;
+
+const ITEM: (&str, &str) = ("org.kde.StatusNotifierItem", "/StatusNotifierItem");
+const MENU: &str = "com.canonical.dbusmenu";
+const PROPERTIES: &str = "org.freedesktop.DBus.Properties";
+
+/// The app's item.
+pub(crate) struct TrayItem {
+    bus: Connection,
+    service: String,
+    menu_path: OwnedObjectPath,
+}
+
+/// One node of the menu: id, properties, children.
+type Node = (i32, HashMap<String, OwnedVariant>, Vec<OwnedVariant>);
+
+/// The menu as read: id, depth, label, enabled.
+#[derive(Debug, Clone)]
+pub(crate) struct Menu(Vec<Line>);
+
+#[derive(Debug, Clone)]
+struct Line {
+    id: i32,
+    depth: usize,
+    label: String,
+    enabled: bool,
+}
+
+impl TrayItem {
+    pub(crate) async fn at(bus: &Connection, service: String) -> Self {
+        let path = property(bus, &service, "Menu").await;
+        let menu_path = OwnedObjectPath::try_from(path).expect("the menu's path");
+        Self { bus: bus.clone(), service, menu_path }
+    }
+
+    /// A property in words; of the tooltip, its description.
+    pub(crate) async fn text(&self, name: &str) -> String {
+        let value = property(&self.bus, &self.service, name).await;
+        if name == "ToolTip" {
+            let (_, _, _, text): (String, Vec<(i32, i32, Vec<u8>)>, String, String) =
+                value.try_into().expect("a tooltip");
+            return text;
+        }
+        String::try_from(value).expect("text")
+    }
+
+    /// The picture's bytes.
+    pub(crate) async fn icon(&self) -> Vec<u8> {
+        let value = property(&self.bus, &self.service, "IconPixmap").await;
+        let pictures: Vec<(i32, i32, Vec<u8>)> = value.try_into().expect("pictures");
+        pictures.into_iter().next().map(|(_, _, bytes)| bytes).unwrap_or_default()
+    }
+
+    /// A left click.
+    pub(crate) async fn activate(&self) {
+        let call = self.bus.call_method(
+            Some(self.service.as_str()),
+            ITEM.1,
+            Some(ITEM.0),
+            "Activate",
+            &(0_i32, 0_i32),
+        );
+        call.await.expect("the item takes clicks");
+    }
+
+    /// The menu as soon as `wanted` says so; looked at again whenever the item says that it changed.
+    pub(crate) async fn menu_once(&self, wanted: impl Fn(&Menu) -> bool) -> Menu {
+        let rule =
+            MatchRule::builder().msg_type(Type::Signal).interface(MENU).build().expect("a rule");
+        let mut changes =
+            MessageStream::for_match_rule(rule, &self.bus, None).await.expect("signals");
+        let mut menu = self.menu().await;
+        let watching = async {
+            while !wanted(&menu) {
+                changes.next().await;
+                menu = self.menu().await;
+            }
+        };
+        if tokio::time::timeout(std::time::Duration::from_secs(60), watching).await.is_err() {
+            panic!("the menu never became what it should:\n{}", self.menu().await);
+        }
+        self.menu().await
+    }
+
+    /// Chooses `label` in the submenu `parent`.
+    pub(crate) async fn choose(&self, parent: &str, label: &str) {
+        let menu = self.menu_once(|menu| menu.under(parent).contains(&label.to_owned())).await;
+        self.press(menu.find_under(parent, label)).await;
+    }
+
+    /// Chooses `label` in the menu itself.
+    pub(crate) async fn choose_top(&self, label: &str) {
+        let menu = self.menu_once(|menu| menu.has(label)).await;
+        self.press(menu.0.iter().find(|line| line.label == label).map(|line| line.id)).await;
+    }
+
+    async fn press(&self, id: Option<i32>) {
+        let event = (id.expect("the choice is there"), "clicked", Variant::from(0_i32), 0_u32);
+        let path = self.menu_path.as_ref();
+        let call =
+            self.bus.call_method(Some(self.service.as_str()), path, Some(MENU), "Event", &event);
+        call.await.expect("the menu takes clicks");
+    }
+
+    async fn menu(&self) -> Menu {
+        let question = (0_i32, -1_i32, Vec::<String>::new());
+        let path = self.menu_path.as_ref();
+        let call = self.bus.call_method(
+            Some(self.service.as_str()),
+            path,
+            Some(MENU),
+            "GetLayout",
+            &question,
+        );
+        let answer: Message = soon("the menu", call).await.expect("a menu");
+        let (_, root): (u32, Node) = answer.body().deserialize().expect("a layout");
+        let mut lines = Vec::new();
+        collect(root, 0, &mut lines);
+        Menu(lines)
+    }
+}
+
+impl Menu {
+    pub(crate) fn has(&self, label: &str) -> bool {
+        self.0.iter().any(|line| line.label == label)
+    }
+
+    /// The labels in the submenu `parent`.
+    pub(crate) fn under(&self, parent: &str) -> Vec<String> {
+        self.lines_under(parent)
+            .map(|line| line.label.clone())
+            .filter(|label| !label.is_empty())
+            .collect()
+    }
+
+    fn find_under(&self, parent: &str, label: &str) -> Option<i32> {
+        self.lines_under(parent).find(|line| line.label == label).map(|line| line.id)
+    }
+
+    fn lines_under(&self, parent: &str) -> impl Iterator<Item = &Line> {
+        let at = self.0.iter().position(|line| line.label == parent);
+        let (rest, depth) = at.map_or((&[][..], 0), |at| (&self.0[at + 1..], self.0[at].depth));
+        rest.iter().take_while(move |line| line.depth > depth)
+    }
+}
+
+impl fmt::Display for Menu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for line in &self.0 {
+            let label = if line.label.is_empty() { "--" } else { &line.label };
+            let off = if line.enabled { "" } else { " (off)" };
+            writeln!(f, "{}{label}{off}", "  ".repeat(line.depth))?;
+        }
+        Ok(())
+    }
+}
+
+fn collect((_, _, children): Node, depth: usize, lines: &mut Vec<Line>) {
+    for child in children {
+        let child = Node::try_from(child).expect("a node");
+        let label = child.1.get("label").and_then(|label| String::try_from(label.clone()).ok());
+        let enabled = child.1.get("enabled").is_none_or(|enabled| bool::try_from(enabled).unwrap_or(true));
+        // `__` is an underscore, a single one marks the next letter's key.
+        let label = label.unwrap_or_default().replace("__", "\u{0}").replace('_', "").replace('\u{0}', "_");
+        lines.push(Line { id: child.0, depth, label, enabled });
+        collect(child, depth + 1, lines);
+    }
+}
+
+async fn property(bus: &Connection, service: &str, name: &str) -> OwnedVariant {
+    let question = (ITEM.0, name);
+    let call = bus.call_method(Some(service), ITEM.1, Some(PROPERTIES), "Get", &question);
+    let answer = soon("a property", call).await.unwrap_or_else(|error| panic!("{name}: {error}"));
+    answer.body().deserialize::<OwnedVariant>().expect("a value")
+}

@@ -1,0 +1,87 @@
+/* Every address of the UI. Features meet here and nowhere else; a route hands its page what the address says. */
+
+import { createBrowserHistory, createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet, type RouterHistory } from "@tanstack/react-router";
+
+import { JobEditorPage } from "@/features/jobs/JobEditorPage";
+import { readJobsSearch } from "@/features/jobs/search";
+import { readRunsSearch } from "@/features/runs/search";
+import { NotFoundPage } from "@/features/shell/NotFoundPage";
+import { RouteFailure } from "@/features/shell/RouteFailure";
+import { Shell } from "@/features/shell/Shell";
+
+const root = createRootRoute({
+  component: () => (
+    <Shell>
+      <Outlet />
+    </Shell>
+  ),
+  notFoundComponent: NotFoundPage,
+  errorComponent: RouteFailure,
+});
+
+const home = createRoute({
+  getParentRoute: () => root,
+  path: "/",
+  component: lazyRouteComponent(() => import("@/features/home/HomePage"), "HomePage"),
+});
+
+const jobs = createRoute({
+  getParentRoute: () => root,
+  path: "/jobs",
+  validateSearch: readJobsSearch,
+  component: lazyRouteComponent(() => import("@/features/jobs/JobsPage"), "JobsPage"),
+});
+
+const newJob = createRoute({
+  getParentRoute: () => root,
+  path: "/jobs/new",
+  validateSearch: (search: Record<string, unknown>): { from?: string } => (typeof search.from === "string" ? { from: search.from } : {}),
+  component: function NewJob() {
+    return <JobEditorPage from={newJob.useSearch().from} />;
+  },
+});
+
+const job = createRoute({
+  getParentRoute: () => root,
+  path: "/jobs/$jobId",
+  component: function Job() {
+    const { jobId } = job.useParams();
+    return <JobEditorPage key={jobId} jobId={jobId} />;
+  },
+});
+
+const runs = createRoute({
+  getParentRoute: () => root,
+  path: "/runs",
+  validateSearch: readRunsSearch,
+  component: lazyRouteComponent(() => import("@/features/runs/RunsPage"), "RunsPage"),
+});
+
+const run = createRoute({
+  getParentRoute: () => root,
+  path: "/runs/$runId",
+  component: lazyRouteComponent(() => import("@/features/runs/RunPage"), "RunPage"),
+});
+
+const settings = createRoute({
+  getParentRoute: () => root,
+  path: "/settings",
+  component: lazyRouteComponent(() => import("@/features/settings/SettingsPage"), "SettingsPage"),
+});
+
+export function createAppRouter(history: RouterHistory = createBrowserHistory()) {
+  return createRouter({
+    routeTree: root.addChildren([home, jobs, newJob, job, runs, run, settings]),
+    history,
+    scrollRestoration: true,
+    scrollToTopSelectors: ["#main"],
+    defaultPreload: "intent",
+    defaultPendingMs: 200,
+  });
+}
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: ReturnType<typeof createAppRouter>;
+  }
+}

@@ -1,0 +1,169 @@
+/* Fields of forms: label above, help or error below, in the same place so that nothing moves. All are controlled, so that
+   react-hook-form's Controller drives them: `<TextField {...field} label=… error={fieldState.error?.message} />`. */
+
+import { ChevronDown, Search, X } from "lucide-react";
+import type { ReactNode } from "react";
+import {
+  Button, ComboBox as AriaComboBox, type ComboBoxProps, FieldError, Input, Label, ListBox, ListBoxItem, type Key,
+  NumberField as AriaNumberField, type NumberFieldProps, Popover, SearchField as AriaSearchField, type SearchFieldProps,
+  Select as AriaSelect, type SelectProps, SelectValue, Text, TextArea as AriaTextArea, TextField as AriaTextField,
+  type TextFieldProps,
+} from "react-aria-components";
+
+import { cx } from "./cx";
+import styles from "./Field.module.css";
+
+export interface FieldProps {
+  label: string;
+  /** Keeps the label for screen readers only. */
+  labelHidden?: boolean;
+  help?: ReactNode;
+  /** What is wrong, in words; makes the field invalid. */
+  error?: string;
+  className?: string;
+}
+
+type Controlled<P> = FieldProps & Omit<P, "children" | "className" | "isInvalid">;
+
+function Head({ label, labelHidden }: Pick<FieldProps, "label" | "labelHidden">) {
+  return <Label className={labelHidden ? "visually-hidden" : styles.label}>{label}</Label>;
+}
+
+function Foot({ help, error }: Pick<FieldProps, "help" | "error">) {
+  return (
+    <>
+      {help !== undefined && error === undefined && <Text slot="description" className={styles.help}>{help}</Text>}
+      <FieldError className={styles.error}>{error}</FieldError>
+    </>
+  );
+}
+
+export function TextField({ label, labelHidden, help, error, className, mono, placeholder, ...props }: Controlled<TextFieldProps> & { mono?: boolean; placeholder?: string }) {
+  return (
+    <AriaTextField {...props} isInvalid={error !== undefined} className={cx(styles.field, className)}>
+      <Head label={label} labelHidden={labelHidden} />
+      <Input className={cx(styles.input, mono && styles.mono)} placeholder={placeholder} />
+      <Foot help={help} error={error} />
+    </AriaTextField>
+  );
+}
+
+export function TextArea({ label, labelHidden, help, error, className, mono, placeholder, rows = 4, ...props }: Controlled<TextFieldProps> & { mono?: boolean; placeholder?: string; rows?: number }) {
+  return (
+    <AriaTextField {...props} isInvalid={error !== undefined} className={cx(styles.field, className)}>
+      <Head label={label} labelHidden={labelHidden} />
+      <AriaTextArea className={cx(styles.input, styles.area, mono && styles.mono)} placeholder={placeholder} rows={rows} />
+      <Foot help={help} error={error} />
+    </AriaTextField>
+  );
+}
+
+export function NumberField({ label, labelHidden, help, error, className, placeholder, unit, ...props }: Controlled<NumberFieldProps> & { placeholder?: string; unit?: string }) {
+  return (
+    <AriaNumberField {...props} isInvalid={error !== undefined} className={cx(styles.field, className)}>
+      <Head label={label} labelHidden={labelHidden} />
+      <span className={styles.withUnit}>
+        <Input className={cx(styles.input, styles.number)} placeholder={placeholder} />
+        {unit !== undefined && <span className={styles.unit}>{unit}</span>}
+      </span>
+      <Foot help={help} error={error} />
+    </AriaNumberField>
+  );
+}
+
+export interface Choice {
+  id: string;
+  label: string;
+  /** A second, quiet line. */
+  about?: string;
+}
+
+type ChoiceProps<P> = Controlled<Omit<P, "items" | "defaultItems" | "value" | "onChange" | "selectedKey" | "onSelectionChange">> & {
+  choices: readonly Choice[];
+  value: string | null;
+  onChange: (id: string) => void;
+};
+
+export function Select({ label, labelHidden, help, error, className, choices, value, onChange, placeholder, ...props }: ChoiceProps<SelectProps> & { placeholder?: string }) {
+  return (
+    <AriaSelect
+      {...props}
+      value={value}
+      onChange={(key: Key | null) => {
+        if (key !== null) onChange(String(key));
+      }}
+      isInvalid={error !== undefined}
+      placeholder={placeholder}
+      className={cx(styles.field, className)}
+    >
+      <Head label={label} labelHidden={labelHidden} />
+      <Button className={cx(styles.input, styles.trigger)}>
+        <SelectValue className={styles.selected}>{({ selectedText, defaultChildren }) => selectedText || defaultChildren}</SelectValue>
+        <ChevronDown size={14} aria-hidden />
+      </Button>
+      <Foot help={help} error={error} />
+      <Choices choices={choices} />
+    </AriaSelect>
+  );
+}
+
+/** A select that is typed into; for long lists such as time zones. */
+export function ComboBox({ label, labelHidden, help, error, className, choices, value, onChange, placeholder, ...props }: ChoiceProps<ComboBoxProps<Choice>> & { placeholder?: string }) {
+  return (
+    <AriaComboBox
+      {...props}
+      value={value}
+      onChange={(key: Key | null) => {
+        if (key !== null) onChange(String(key));
+      }}
+      defaultItems={choices}
+      isInvalid={error !== undefined}
+      className={cx(styles.field, className)}
+      menuTrigger="focus"
+    >
+      <Head label={label} labelHidden={labelHidden} />
+      <span className={styles.combo}>
+        <Input className={styles.input} placeholder={placeholder} />
+        <Button className={styles.comboButton}>
+          <ChevronDown size={14} aria-hidden />
+        </Button>
+      </span>
+      <Foot help={help} error={error} />
+      <Popover className={styles.popover} offset={4}>
+        <ListBox className={styles.choices}>{(choice: Choice) => <ChoiceItem choice={choice} />}</ListBox>
+      </Popover>
+    </AriaComboBox>
+  );
+}
+
+function Choices({ choices }: { choices: readonly Choice[] }) {
+  return (
+    <Popover className={styles.popover} offset={4}>
+      <ListBox className={styles.choices} items={choices}>
+        {(choice) => <ChoiceItem choice={choice} />}
+      </ListBox>
+    </Popover>
+  );
+}
+
+function ChoiceItem({ choice }: { choice: Choice }) {
+  return (
+    <ListBoxItem id={choice.id} textValue={choice.label} className={styles.choice}>
+      <Text slot="label">{choice.label}</Text>
+      {choice.about !== undefined && <Text slot="description" className={styles.help}>{choice.about}</Text>}
+    </ListBoxItem>
+  );
+}
+
+/** A search box; Escape clears it. */
+export function SearchField({ label, placeholder, className, ...props }: Omit<SearchFieldProps, "children" | "className"> & { label: string; placeholder?: string; className?: string }) {
+  return (
+    <AriaSearchField {...props} aria-label={label} className={cx(styles.search, className)}>
+      <Search size={14} aria-hidden className={styles.searchIcon} />
+      <Input className={cx(styles.input, styles.searchInput)} placeholder={placeholder} data-search-field />
+      <Button className={styles.searchClear}>
+        <X size={13} aria-hidden />
+      </Button>
+    </AriaSearchField>
+  );
+}

@@ -1,0 +1,29 @@
+/* A part that is folded away, with its summary shown. */
+
+import { ChevronRight } from "lucide-react";
+import type { ReactNode } from "react";
+import { Button, Disclosure, DisclosurePanel, Heading } from "react-aria-components";
+
+import styles from "./Folded.module.css";
+
+interface Props {
+  title: string;
+  summary?: ReactNode;
+  children: ReactNode;
+  defaultExpanded?: boolean;
+}
+
+export function Folded({ title, summary, children, defaultExpanded }: Props) {
+  return (
+    <Disclosure className={styles.folded} defaultExpanded={defaultExpanded}>
+      <Heading className={styles.heading}>
+        <Button slot="trigger" className={styles.trigger}>
+          <ChevronRight size={15} aria-hidden className={styles.chevron} />
+          <span className={styles.title}>{title}</span>
+          {summary !== undefined && <span className={styles.summary}>{summary}</span>}
+        </Button>
+      </Heading>
+      <DisclosurePanel className={styles.panel}>{children}</DisclosurePanel>
+    </Disclosure>
+  );
+}

@@ -1,0 +1,11 @@
+/* A key. */
+
+import type { ReactNode } from "react";
+
+import styles from "./Kbd.module.css";
+
+export const modKey = /Mac|iP(hone|ad)/.test(navigator.platform) ? "⌘" : "Ctrl";
+
+export function Kbd({ children }: { children: ReactNode }) {
+  return <kbd className={styles.kbd}>{children}</kbd>;
+}

@@ -1,0 +1,74 @@
+/* What stands before the page: a dialog with a title, and a question with two answers. Escape and the scrim close both. */
+
+import { type ReactNode, useState } from "react";
+import { Dialog, Heading, Modal as AriaModal, ModalOverlay } from "react-aria-components";
+
+import { Button } from "./Button";
+import { cx } from "./cx";
+import styles from "./Modal.module.css";
+
+interface Props {
+  isOpen: boolean;
+  onClose: () => void;
+  title: string;
+  titleHidden?: boolean;
+  wide?: boolean;
+  children: ReactNode;
+  className?: string;
+}
+
+export function Modal({ isOpen, onClose, title, titleHidden, wide, children, className }: Props) {
+  return (
+    <ModalOverlay className={styles.scrim} isOpen={isOpen} onOpenChange={(open) => !open && onClose()} isDismissable>
+      <AriaModal className={cx(styles.modal, wide && styles.wide, className)}>
+        <Dialog className={styles.dialog}>
+          <Heading slot="title" className={titleHidden ? "visually-hidden" : styles.title}>
+            {title}
+          </Heading>
+          {children}
+        </Dialog>
+      </AriaModal>
+    </ModalOverlay>
+  );
+}
+
+interface QuestionProps {
+  isOpen: boolean;
+  onClose: () => void;
+  title: string;
+  children?: ReactNode;
+  /** The verb on the button. */
+  confirm: string;
+  danger?: boolean;
+  onConfirm: () => unknown;
+}
+
+/** Asks before something that cannot be undone. Stays open, with the button busy, until it is done; says so when it failed. */
+export function Question({ isOpen, onClose, title, children, confirm, danger, onConfirm }: QuestionProps) {
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<string>();
+  const answer = async () => {
+    setBusy(true);
+    setFailure(undefined);
+    try {
+      await onConfirm();
+      onClose();
+    } catch (error) {
+      setFailure(error instanceof Error ? error.message : String(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Modal isOpen={isOpen} onClose={onClose} title={title}>
+      <div className={styles.text}>{children}</div>
+      {failure !== undefined && <p role="alert" className={styles.failure}>{failure}</p>}
+      <div className={styles.answers}>
+        <Button onPress={onClose}>Cancel</Button>
+        <Button look={danger ? "danger" : "primary"} onPress={() => void answer()} isPending={busy} autoFocus>
+          {confirm}
+        </Button>
+      </div>
+    </Modal>
+  );
+}

@@ -1,0 +1,57 @@
+/* The frame of every page: title left, one primary action right, content below, at most 960 px wide. */
+
+import { type ReactNode, useEffect } from "react";
+
+import { cx } from "./cx";
+import styles from "./Page.module.css";
+
+interface Props {
+  title: string;
+  /** What is written instead of the title, which then only names the window. */
+  shownTitle?: string;
+  /** Stands before the title, such as a state glyph. */
+  lead?: ReactNode;
+  /** One quiet line below the title. */
+  about?: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+  className?: string;
+}
+
+export function Page({ title, shownTitle = title, lead, about, actions, children, className }: Props) {
+  useDocumentTitle(title);
+  return (
+    <div className={cx(styles.page, className)}>
+      <header className={styles.header}>
+        <div className={styles.heading}>
+          <h1 className={styles.title}>
+            {lead}
+            <span className={styles.name}>{shownTitle}</span>
+          </h1>
+          {about !== undefined && <div className={styles.about}>{about}</div>}
+        </div>
+        {actions !== undefined && <div className={styles.actions}>{actions}</div>}
+      </header>
+      {children}
+    </div>
+  );
+}
+
+function useDocumentTitle(title: string) {
+  useEffect(() => {
+    document.title = title === "Rouse" ? title : `${title} · Rouse`;
+  }, [title]);
+}
+
+/** A titled part of a page. */
+export function Section({ title, aside, children, className }: { title: string; aside?: ReactNode; children: ReactNode; className?: string }) {
+  return (
+    <section className={cx(styles.section, className)} aria-label={title}>
+      <div className={styles.sectionHead}>
+        <h2>{title}</h2>
+        {aside !== undefined && <div className={styles.aside}>{aside}</div>}
+      </div>
+      {children}
+    </section>
+  );
+}

@@ -1,0 +1,67 @@
+/* Single keys that do something on this page. Views register theirs while they are shown, the newest wins, and the help
+   dialog lists what is registered. Keys typed into a field, a menu or a dialog are never taken. */
+
+import { useEffect, useEffectEvent, useSyncExternalStore } from "react";
+
+export interface Shortcut {
+  /** As `KeyboardEvent.key` says it, letters in lower case. */
+  key: string;
+  label: string;
+  /** Where the help dialog lists it; without one it is not listed. */
+  group?: string;
+}
+
+interface Registered extends Shortcut {
+  run: () => boolean | undefined;
+}
+
+let registered: readonly Registered[] = [];
+const watchers = new Set<() => void>();
+
+function replace(next: readonly Registered[]) {
+  registered = next;
+  watchers.forEach((watcher) => watcher());
+}
+
+/** Registers a key while the component is shown. The handler may return false to leave the key to others. */
+export function useShortcut(key: string, label: string, run: () => unknown, options: { group?: string; when?: boolean } = {}) {
+  const { group, when = true } = options;
+  const current = useEffectEvent(() => run() !== false);
+  useEffect(() => {
+    if (!when) return;
+    const entry: Registered = { key, label, group, run: () => current() };
+    replace([...registered, entry]);
+    return () => replace(registered.filter((other) => other !== entry));
+  }, [key, label, group, when]);
+}
+
+/** Everything registered now, for the help dialog. */
+export function useShortcutList(): readonly Shortcut[] {
+  return useSyncExternalStore(
+    (watcher) => {
+      watchers.add(watcher);
+      return () => watchers.delete(watcher);
+    },
+    () => registered,
+  );
+}
+
+/** Whether a key belongs to what it was typed into. */
+function isTaken(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest("input, textarea, select, [contenteditable=true], [role=dialog], [role=alertdialog], [role=menu], [role=listbox], [role=combobox]") !== null;
+}
+
+/** Listens for the whole page; installed once by the shell. */
+export function useShortcutListener() {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+      if (isTaken(event.target)) return;
+      const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+      const handled = registered.filter((entry) => entry.key === key).reverse().some((entry) => entry.run() !== false);
+      if (handled) event.preventDefault();
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, []);
+}

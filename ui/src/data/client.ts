@@ -1,0 +1,31 @@
+/* The query cache. Answers stay fresh until an event says otherwise; the network is this machine, so a failed call is
+   retried by the person, not silently. */
+
+import { QueryClient } from "@tanstack/react-query";
+
+import { RpcError, errorCode } from "@/platform";
+
+export function createQueryClient(): QueryClient {
+  return new QueryClient({
+    defaultOptions: {
+      queries: {
+        staleTime: Infinity,
+        gcTime: 5 * 60_000,
+        refetchOnWindowFocus: false,
+        refetchOnReconnect: false,
+        networkMode: "always",
+        retry: (failures, error) => isUnreachable(error) && failures < 2,
+        retryDelay: 300,
+      },
+      mutations: { networkMode: "always" },
+    },
+  });
+}
+
+export function isUnreachable(error: unknown): boolean {
+  return error instanceof RpcError && error.code === errorCode.unreachable;
+}
+
+export function isUnauthenticated(error: unknown): boolean {
+  return error instanceof RpcError && error.code === errorCode.unauthenticated;
+}

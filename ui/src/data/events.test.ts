@@ -1,0 +1,135 @@
+import type { QueryClient } from "@tanstack/react-query";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+
+import type { RunDetail } from "@/platform";
+import { type FakeHost, fakeHost } from "@/test/fakeHost";
+import { aDetail } from "@/test/fixtures";
+
+import { createQueryClient } from "./client";
+import { EventFeed } from "./events";
+import { keys } from "./keys";
+
+let client: QueryClient;
+let host: FakeHost;
+let feed: EventFeed;
+let fetched: string[];
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  client = createQueryClient();
+  host = fakeHost();
+  feed = new EventFeed(client, host);
+  fetched = [];
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  client.clear();
+});
+
+/** A view that is on screen: it is fetched again as soon as it is stale. */
+function showing(queryKey: readonly unknown[], fetch: () => Promise<string> = () => Promise.resolve("answer")) {
+  client.setQueryData(queryKey, "first");
+  const query = client.getQueryCache().find({ queryKey });
+  if (!query) throw new Error("no such query");
+  const name = JSON.stringify(queryKey);
+  vi.spyOn(query, "isActive").mockReturnValue(true);
+  vi.spyOn(query, "isDisabled").mockReturnValue(false);
+  vi.spyOn(query, "fetch").mockImplementation(() => {
+    fetched.push(name);
+    return fetch();
+  });
+  return name;
+}
+
+/** Long enough for a flush, too short for unused answers to be thrown away. */
+const settled = () => vi.advanceTimersByTimeAsync(200);
+
+/** Starts the stream and forgets what the first opening fetched. */
+async function started() {
+  feed.start();
+  host.emit("config", {}, 10);
+  await settled();
+  fetched.length = 0;
+}
+
+test("an event makes the views stale that it names, and no others", async () => {
+  await started();
+  const run = showing(keys.run("r1"));
+  showing(keys.run("r2"));
+  const runs = showing(keys.runsHead({}));
+  host.emit("run", { runId: "r1", jobId: "j1", state: "succeeded" });
+  await settled();
+  expect(fetched.toSorted()).toEqual([run, runs].toSorted());
+});
+
+test("a gap in the numbers fetches everything again", async () => {
+  await started();
+  const names = [showing(keys.jobs), showing(keys.run("r2")), showing(keys.config)];
+  host.emit("delivery", { runId: "r1" }, 12);
+  await settled();
+  expect(fetched.toSorted()).toEqual(names.toSorted());
+});
+
+test("numbers that start over mean another engine: everything is fetched again", async () => {
+  await started();
+  const jobs = showing(keys.jobs);
+  host.emit("delivery", {}, 3);
+  await settled();
+  expect(fetched).toEqual([jobs]);
+});
+
+test("a stream that cannot continue fetches everything again, although its event has no data", async () => {
+  await started();
+  const jobs = showing(keys.jobs);
+  host.emit("reset", null as never, 11);
+  await settled();
+  expect(fetched).toEqual([jobs]);
+});
+
+test("consecutive numbers without data about a view leave it alone", async () => {
+  await started();
+  showing(keys.run("r9"));
+  host.emit("run", { runId: "r1" });
+  host.emit("run", { runId: "r2" });
+  await settled();
+  expect(fetched).toEqual([]);
+});
+
+test("a burst is one fetch, and what comes during a fetch is fetched after it", async () => {
+  await started();
+  let finish: () => void = () => undefined;
+  const jobs = showing(keys.jobs, () => new Promise<string>((resolve) => (finish = () => resolve("answer"))));
+  for (let i = 0; i < 1_000; i += 1) host.emit("cron", { jobId: `j${i}`, action: "started" });
+  await vi.advanceTimersByTimeAsync(100);
+  expect(fetched).toEqual([jobs]);
+  host.emit("cron", { jobId: "j1", action: "finished" });
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(fetched).toEqual([jobs]);
+  finish();
+  await vi.advanceTimersByTimeAsync(100);
+  expect(fetched).toEqual([jobs, jobs]);
+});
+
+test("words of a model that is speaking appear without a fetch and without counting as a number", async () => {
+  await started();
+  client.setQueryData(keys.run("r1"), aDetail({ id: "r1", state: "running" }));
+  host.emit("runText", { runId: "r1", text: "Looking at" }, 0);
+  expect(client.getQueryData<RunDetail>(keys.run("r1"))?.liveText).toBe("Looking at");
+  const jobs = showing(keys.jobs);
+  host.emit("delivery", {}, 11);
+  await settled();
+  expect(fetched, "11 follows 10, so nothing was missed").not.toContain(jobs);
+});
+
+test("coming back after a break fetches everything again", async () => {
+  await started();
+  const jobs = showing(keys.jobs);
+  host.connection("lost");
+  await settled();
+  expect(fetched).toEqual([]);
+  expect(feed.connection()).toBe("lost");
+  host.connection("open");
+  await settled();
+  expect(fetched).toEqual([jobs]);
+});

@@ -1,0 +1,117 @@
+/* One event stream feeds the query cache: every event names the views it made stale, and those are fetched again. It
+   refuses to hold state of its own, so the page can be thrown away at any moment. Two ways to get it wrong: to refetch on
+   every event (a burst of a thousand would never let a fetch finish, so stale keys are gathered and flushed one flush at
+   a time), and to trust a stream with a gap (then everything is fetched again). */
+
+import type { QueryClient, QueryKey } from "@tanstack/react-query";
+
+import type { Connection, HostEvent, Platform, RunDetail } from "@/platform";
+
+import { keys } from "./keys";
+
+/** Long enough to gather a burst, short enough to feel immediate. */
+const gatherMs = 40;
+
+/** The views that an event makes stale. */
+export function staleAfter(event: HostEvent): QueryKey[] {
+  if (event.kind === "reset") return [[]];
+  const { jobId, runId } = event.data as { jobId?: string; runId?: string };
+  const run = runId === undefined ? [] : [keys.run(runId)];
+  const job = jobId === undefined ? [] : [keys.job(jobId)];
+  switch (event.kind) {
+    case "cron":
+      return [keys.jobs, keys.status, ...job, ...run];
+    case "run":
+      return [keys.runs, keys.status, keys.jobs, ...job, ...run];
+    case "delivery":
+      return run;
+    case "heartbeat":
+      return [keys.status];
+    case "config":
+      return [keys.config, keys.providers, keys.status, keys.jobs];
+    case "runText":
+    case "seen":
+      return [];
+  }
+}
+
+/** Words of a model that is still speaking go straight into the run's page; they are not stored, so there is nothing to fetch. */
+function showWords(client: QueryClient, event: HostEvent) {
+  const { runId, text } = event.data as { runId: string; text: string };
+  client.setQueryData<RunDetail>(keys.run(runId), (detail) => detail && { ...detail, liveText: text });
+}
+
+export class EventFeed {
+  private lastSeq: number | undefined;
+  private stale = new Map<string, QueryKey>();
+  private flushing = false;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private state: Connection = "connecting";
+  private opened = false;
+  private watchers = new Set<() => void>();
+
+  constructor(
+    private readonly client: QueryClient,
+    private readonly platform: Platform,
+  ) {}
+
+  /** Starts listening; returns the way to stop. */
+  start(): () => void {
+    const stop = this.platform.subscribe(this.lastSeq, {
+      onEvent: (event) => this.take(event),
+      onConnection: (connection) => this.connected(connection),
+    });
+    return () => {
+      stop();
+      clearTimeout(this.timer);
+      this.timer = undefined;
+    };
+  }
+
+  readonly connection = (): Connection => this.state;
+
+  readonly watch = (watcher: () => void): (() => void) => {
+    this.watchers.add(watcher);
+    return () => this.watchers.delete(watcher);
+  };
+
+  private take(event: HostEvent) {
+    if (event.kind === "runText") showWords(this.client, event);
+    // Events that are not stored have no number and are no part of the sequence.
+    if (event.seq === 0) return;
+    const missed = this.lastSeq !== undefined && event.seq > this.lastSeq + 1;
+    const restarted = this.lastSeq !== undefined && event.seq <= this.lastSeq;
+    this.lastSeq = event.seq;
+    if (missed || restarted) this.markAll();
+    else this.mark(staleAfter(event));
+  }
+
+  /** A stream that was never read cannot tell what happened before it opened, nor can one that came back without a number. */
+  private connected(connection: Connection) {
+    if (connection === "open") {
+      if (this.lastSeq === undefined || this.opened) this.markAll();
+      this.opened = true;
+    }
+    this.state = connection;
+    this.watchers.forEach((watcher) => watcher());
+  }
+
+  private markAll() {
+    this.mark([[]]);
+  }
+
+  private mark(queryKeys: QueryKey[]) {
+    for (const key of queryKeys) this.stale.set(JSON.stringify(key), key);
+    if (this.stale.size > 0 && !this.flushing) this.timer ??= setTimeout(() => void this.flush(), gatherMs);
+  }
+
+  private async flush() {
+    this.timer = undefined;
+    this.flushing = true;
+    const queryKeys = [...this.stale.values()];
+    this.stale.clear();
+    await Promise.allSettled(queryKeys.map((queryKey) => this.client.invalidateQueries({ queryKey })));
+    this.flushing = false;
+    this.mark([]);
+  }
+}

@@ -1,0 +1,21 @@
+/* The names under which answers are kept. Events and mutations make them stale by these names. */
+
+import type { RunsListParams, Schedule } from "@/platform";
+
+export const keys = {
+  status: ["status"],
+  config: ["config"],
+  providers: ["providers"],
+  tools: ["tools"],
+  shell: ["shell"],
+  jobs: ["jobs"],
+  job: (id: string) => ["job", id],
+  preview: (schedule: Schedule | undefined, count: number) => ["preview", schedule, count],
+  runs: ["runs"],
+  runsHead: (filter: RunsListParams) => ["runs", "head", filter],
+  runsSince: (fromMs: number) => ["runs", "since", fromMs],
+  upcoming: (schedule: Schedule, nextRunAtMs: number | undefined) => ["upcoming", schedule, nextRunAtMs],
+  /** Not below `runs`: old pages do not change with every event. */
+  runPages: (filter: RunsListParams) => ["runPages", filter],
+  run: (id: string) => ["run", id],
+} as const;

@@ -1,0 +1,94 @@
+/* The answers the views ask for. Each is one method under one name; what makes them stale is in events.ts. */
+
+import { keepPreviousData, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect } from "react";
+
+import type { JobView, Schedule } from "@/platform";
+
+import { keys } from "./keys";
+import { usePlatform } from "./platform";
+
+export function useStatus() {
+  const platform = usePlatform();
+  return useQuery({ queryKey: keys.status, queryFn: () => platform.rpc("system.status", {}) });
+}
+
+export function useJobs() {
+  const platform = usePlatform();
+  return useQuery({ queryKey: keys.jobs, queryFn: async () => (await platform.rpc("cron.list", { includeDisabled: true })).jobs });
+}
+
+export function useJob(jobId: string) {
+  const platform = usePlatform();
+  return useQuery({ queryKey: keys.job(jobId), queryFn: () => platform.rpc("cron.get", { id: jobId }) });
+}
+
+export function useRun(runId: string) {
+  const platform = usePlatform();
+  return useQuery({ queryKey: keys.run(runId), queryFn: () => platform.rpc("runs.get", { id: runId }) });
+}
+
+export function useProviders() {
+  const platform = usePlatform();
+  return useQuery({ queryKey: keys.providers, queryFn: () => platform.rpc("providers.list", {}) });
+}
+
+export function useConfig() {
+  const platform = usePlatform();
+  return useQuery({ queryKey: keys.config, queryFn: () => platform.rpc("config.get", {}) });
+}
+
+export function useTools() {
+  const platform = usePlatform();
+  return useQuery({ queryKey: keys.tools, queryFn: async () => (await platform.rpc("tools.catalog", {})).tools });
+}
+
+/** What the engine would do with a schedule as it stands in a form; the previous answer stays until the next one. */
+export function usePreview(schedule: Schedule | undefined, count = 5) {
+  const platform = usePlatform();
+  return useQuery({
+    queryKey: keys.preview(schedule, count),
+    queryFn: () => platform.rpc("cron.preview", { schedule: schedule ?? { kind: "manual" }, count }),
+    enabled: schedule !== undefined,
+    placeholderData: keepPreviousData,
+    retry: false,
+    // "Next" moves with the time.
+    staleTime: 30_000,
+    gcTime: 60_000,
+  });
+}
+
+/** What the desktop around this page offers; nothing in a browser. */
+export function useShellInfo() {
+  const platform = usePlatform();
+  const client = useQueryClient();
+  useEffect(() => platform.onShellChanged(() => void client.invalidateQueries({ queryKey: keys.shell })), [platform, client]);
+  return useQuery({ queryKey: keys.shell, queryFn: () => platform.shellInfo() });
+}
+
+/** Jobs asked for their slots of a day; beyond these a job shows its next slot only. */
+const mostAsked = 20;
+/** Enough for a slot every half an hour, all day. */
+const slotsAsked = 50;
+
+export interface Upcoming {
+  job: JobView;
+  slots: readonly number[];
+}
+
+/** The slots until `untilMs` of every job that is due by then. Asked for again when a job's next slot has moved. */
+export function useUpcoming(jobs: readonly JobView[], untilMs: number): Upcoming[] {
+  const platform = usePlatform();
+  const due = jobs.filter(({ job }) => (job.state.nextRunAtMs ?? Infinity) < untilMs);
+  const answers = useQueries({
+    queries: due.slice(0, mostAsked).map(({ job: { schedule, state } }) => ({
+      queryKey: keys.upcoming(schedule, state.nextRunAtMs),
+      queryFn: () => platform.rpc("cron.preview", { schedule, count: slotsAsked }),
+      gcTime: 60_000,
+    })),
+  });
+  return due.map((job, i) => {
+    const asked = answers[i]?.data?.next.map((slot) => slot.atMs) ?? [job.job.state.nextRunAtMs ?? untilMs];
+    return { job, slots: asked.filter((at) => at < untilMs) };
+  });
+}

@@ -1,0 +1,37 @@
+/* Light, dark, or as the system says. */
+
+import { useState } from "react";
+
+import type { Platform } from "@/platform";
+
+import { usePlatform } from "./platform";
+
+export type Theme = "system" | "light" | "dark";
+
+function read(platform: Platform): Theme {
+  const wish = platform.preference.get("theme");
+  return wish === "light" || wish === "dark" ? wish : "system";
+}
+
+function apply(theme: Theme) {
+  if (theme === "system") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+}
+
+/** Puts the stored wish into effect; called once, before the first paint. */
+export function applyStoredTheme(platform: Platform) {
+  apply(read(platform));
+}
+
+export function useTheme(): [Theme, (theme: Theme) => void] {
+  const platform = usePlatform();
+  const [theme, setTheme] = useState(() => read(platform));
+  return [
+    theme,
+    (next) => {
+      platform.preference.set("theme", next === "system" ? null : next);
+      apply(next);
+      setTheme(next);
+    },
+  ];
+}

@@ -1,0 +1,45 @@
+/* One run in a list: state, job, what came of it, and when. Used wherever runs are listed. */
+
+import { Link } from "@tanstack/react-router";
+
+import { cx } from "@/components/cx";
+import row from "@/components/Row.module.css";
+import { Time } from "@/components/Time";
+import { duration, money } from "@/format/amount";
+import type { RunView } from "@/platform";
+
+import { isLive, StateGlyph, stateWord } from "./runState";
+import styles from "./RunRow.module.css";
+import { outcomeWords, triggerWord } from "./words";
+
+interface Props {
+  run: RunView;
+  tabIndex?: 0 | -1;
+  /** Leaves out what the surrounding page says already. */
+  without?: "job";
+}
+
+export function RunRow({ run, tabIndex, without }: Props) {
+  const outcome = outcomeWords(run) || stateWord(run.state);
+  return (
+    <div className={cx(row.row, styles.run)}>
+      <StateGlyph state={run.state} />
+      <Link data-row-link to="/runs/$runId" params={{ runId: run.id }} tabIndex={tabIndex} className={cx(row.link, without === "job" ? styles.sole : styles.name)}>
+        {without === "job" ? outcome : run.jobName}
+      </Link>
+      {without !== "job" && <span className={row.text}>{outcome}</span>}
+      {run.trigger !== "schedule" && <span className={cx(row.small, styles.trigger)}>{triggerWord(run.trigger)}</span>}
+      <span className={cx(row.small, row.end, styles.took)}>{run.durationMs !== null && duration(run.durationMs)}</span>
+      <span className={cx(row.small, row.end, styles.cost)}>{costOf(run)}</span>
+      <span className={cx(row.small, row.end, styles.when)}>
+        <Time at={run.startedAtMs ?? run.createdAtMs} as="log" />
+      </span>
+    </div>
+  );
+}
+
+/** Runs without a model cost nothing and say nothing; with one, an unknown cost says unknown. */
+function costOf(run: RunView): string | undefined {
+  if (run.usage.inputTokens + run.usage.outputTokens === 0 || isLive(run.state)) return undefined;
+  return run.usage.costMicroUsd === null ? "cost unknown" : money(run.usage.costMicroUsd);
+}

@@ -1,0 +1,67 @@
+/* A run's state as a glyph, a word and a tone; colour never alone. */
+
+import {
+  CircleCheck, CircleDashed, CircleMinus, CircleSlash2, CircleStop, CircleX, ClockAlert, Hand, type LucideIcon,
+} from "lucide-react";
+import { type ComponentType, createElement } from "react";
+
+import { cx } from "@/components/cx";
+import type { RunState } from "@/platform";
+
+import { BrokenRing, HollowRing, MovingArc } from "./rings";
+import styles from "./runState.module.css";
+
+export type Tone = "accent" | "good" | "bad" | "calm";
+
+interface Look {
+  word: string;
+  tone: Tone;
+  glyph: LucideIcon | ComponentType<{ size: number }>;
+}
+
+const looks: Record<RunState, Look> = {
+  queued: { word: "Queued", tone: "accent", glyph: HollowRing },
+  running: { word: "Running", tone: "accent", glyph: MovingArc },
+  awaitingApproval: { word: "Needs you", tone: "accent", glyph: Hand },
+  succeeded: { word: "Succeeded", tone: "good", glyph: CircleCheck },
+  nothingToReport: { word: "Nothing to report", tone: "calm", glyph: CircleMinus },
+  failed: { word: "Failed", tone: "bad", glyph: CircleX },
+  timedOut: { word: "Timed out", tone: "bad", glyph: ClockAlert },
+  cancelled: { word: "Cancelled", tone: "calm", glyph: CircleStop },
+  skipped: { word: "Skipped", tone: "calm", glyph: CircleSlash2 },
+  missed: { word: "Missed", tone: "calm", glyph: CircleDashed },
+  interrupted: { word: "Interrupted", tone: "calm", glyph: BrokenRing },
+};
+
+export const runStates = Object.keys(looks) as RunState[];
+
+export function stateWord(state: RunState): string {
+  return looks[state].word;
+}
+
+export function stateTone(state: RunState): Tone {
+  return looks[state].tone;
+}
+
+export function isLive(state: RunState): boolean {
+  return state === "queued" || state === "running" || state === "awaitingApproval";
+}
+
+interface Props {
+  state: RunState;
+  size?: number;
+  /** Shows the word beside the glyph; otherwise it is the glyph's name. */
+  word?: boolean;
+}
+
+export function StateGlyph({ state, size = 16, word }: Props) {
+  const look = looks[state];
+  return (
+    <span className={cx(styles.state, styles[look.tone], state === "awaitingApproval" && styles.pulse)} title={word ? undefined : look.word}>
+      <span aria-hidden className={styles.glyph}>
+        {createElement(look.glyph, { size })}
+      </span>
+      <span className={word ? undefined : "visually-hidden"}>{look.word}</span>
+    </span>
+  );
+}

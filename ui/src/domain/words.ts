@@ -1,0 +1,53 @@
+/* What jobs and runs are, in plain words. When a job fires is said by the engine (`scheduleText`), so that the words and
+   the firing cannot differ. */
+
+import { foreignZone } from "@/format/time";
+import { firstLine } from "@/format/text";
+import type { DeliveryState, JobView, Payload, RunTrigger, RunView } from "@/platform";
+
+const triggers: Record<RunTrigger, string> = {
+  schedule: "On schedule",
+  catchUp: "Catch-up",
+  manual: "By hand",
+  heartbeat: "Heartbeat",
+};
+
+export const runTriggers = Object.keys(triggers) as RunTrigger[];
+
+export function triggerWord(trigger: RunTrigger): string {
+  return triggers[trigger];
+}
+
+const deliveries: Record<DeliveryState, string> = {
+  pending: "Waiting to be delivered",
+  delivered: "Delivered",
+  failed: "Not delivered",
+  suppressed: "Held back",
+};
+
+export function deliveryWord(state: DeliveryState): string {
+  return deliveries[state];
+}
+
+/** What a run of this payload does, in one line. */
+export function payloadWords(payload: Payload): string {
+  switch (payload.kind) {
+    case "systemEvent":
+      return firstLine(payload.text);
+    case "agentTurn":
+      return firstLine(payload.message);
+    case "toolCall":
+      return `Calls ${payload.tool}`;
+  }
+}
+
+/** `Weekdays at 07:30 · Berlin`; the zone is named when it is not this computer's. */
+export function scheduleWords({ scheduleText, zone }: JobView): string {
+  const foreign = foreignZone(zone ?? undefined);
+  return foreign === undefined ? scheduleText : `${scheduleText} · ${foreign}`;
+}
+
+/** What came of a run, in one line: its summary, its error, or why it did not happen. */
+export function outcomeWords(run: RunView): string {
+  return firstLine(run.error ?? run.summary ?? run.reason ?? "");
+}

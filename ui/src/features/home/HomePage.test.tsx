@@ -1,0 +1,58 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import { expect, test } from "vitest";
+
+import { fakeHost } from "@/test/fakeHost";
+import { aJob, aRun, aStatus } from "@/test/fixtures";
+import { renderApp } from "@/test/renderApp";
+
+const soon = () => Date.now() + 7_200_000;
+
+test("five jobs are next, eight runs were lately", async () => {
+  const jobs = Array.from({ length: 7 }, (_, i) => aJob({ id: `j${i}`, name: `Job ${i}`, state: { nextRunAtMs: soon() + i } }));
+  const runs = Array.from({ length: 20 }, (_, i) => aRun({ id: `r${i}` }));
+  renderApp("/", fakeHost({ "cron.list": () => ({ jobs }), "runs.list": () => ({ runs, nextCursor: null, total: 20 }), "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }) }));
+  const next = await screen.findByRole("list", { name: "Next jobs" });
+  expect(within(next).getAllByRole("listitem")).toHaveLength(5);
+  expect(within(await screen.findByRole("list", { name: "Newest runs" })).getAllByRole("listitem")).toHaveLength(8);
+});
+
+test("jobs that never come next are not offered as next", async () => {
+  renderApp("/", fakeHost({ "cron.list": () => ({ jobs: [aJob({ enabled: false })] }) }));
+  expect(await screen.findByText(/Nothing is scheduled/)).toBeInTheDocument();
+});
+
+test("a job can be run now from its row", async () => {
+  const host = fakeHost({ "cron.list": () => ({ jobs: [aJob({ state: { nextRunAtMs: soon() } })] }), "cron.run": () => ({ runId: "r" }), "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }) });
+  const { user } = renderApp("/", host);
+  await user.click(await screen.findByRole("button", { name: "Run Backup now" }));
+  await waitFor(() => expect(host.called("cron.run")).toEqual([{ id: "job-1", mode: "force" }]));
+});
+
+test("a pause is said on the page and ended there", async () => {
+  const host = fakeHost({ "system.status": () => aStatus({ cron: { pause: { untilMs: null } } }), "cron.resume": () => aStatus().cron });
+  const { user } = renderApp("/", host);
+  await screen.findByText("Everything is paused until you resume it.");
+  await user.click(screen.getByRole("button", { name: "Resume" }));
+  await waitFor(() => expect(host.called("cron.resume")).toHaveLength(1));
+});
+
+test("the first start shows that a job has fired, tests notifications, looks for a model, and goes away", async () => {
+  const host = fakeHost({
+    "system.status": () => aStatus({ firstStart: { dismissed: false, exampleJobId: "ex", exampleRunId: "ex-run" } }),
+    "deliveries.test": () => ({ id: "d", runId: null, channel: "notification", title: "Rouse", body: "", state: "delivered", attempts: 1, reason: null, createdAtMs: 0, nextAttemptAtMs: null, settledAtMs: 0 }),
+    "providers.list": () => ({ active: null, providers: [] }),
+    "system.dismissFirstStart": () => ({ changed: true }),
+  });
+  const { user } = renderApp("/", host);
+  expect(await screen.findByRole("link", { name: "See its run" })).toHaveAttribute("href", "/runs/ex-run");
+  await user.click(screen.getByRole("button", { name: "Send a test" }));
+  expect(await screen.findByText(/^Sent\./)).toBeInTheDocument();
+  await user.click(screen.getByRole("button", { name: "Look again" }));
+  await waitFor(() => expect(host.called("providers.list")).toContainEqual({ refresh: true }));
+  expect(screen.queryByText("Start with the computer"), "a browser cannot do that").not.toBeInTheDocument();
+
+  host.answers["system.status"] = () => aStatus();
+  await user.click(screen.getByRole("button", { name: "Put this away" }));
+  await waitFor(() => expect(screen.queryByText("Welcome to Rouse")).not.toBeInTheDocument());
+  expect(host.called("system.dismissFirstStart")).toHaveLength(1);
+});

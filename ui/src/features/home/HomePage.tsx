@@ -1,0 +1,136 @@
+/* The twenty-second look: what happened, what comes next, and whether anything stands in the way. */
+
+import { CalendarClock, History, PanelTop, Pause, Plus, TriangleAlert } from "lucide-react";
+
+import { Button, ButtonLink } from "@/components/Button";
+import { Notice } from "@/components/Notice";
+import { Page, Section } from "@/components/Page";
+import { Failure, SkeletonRows } from "@/components/States";
+import { toast } from "@/components/Toasts";
+import { useNow } from "@/components/useNow";
+import { useResume } from "@/data/actions";
+import { useJobs, useShellInfo, useStatus } from "@/data/queries";
+import { useNewestRuns } from "@/data/runs";
+import { RunRow } from "@/domain/RunRow";
+import { when } from "@/format/time";
+import type { SystemStatus } from "@/platform";
+
+import { FirstStart } from "./FirstStart";
+import styles from "./HomePage.module.css";
+import { NextUp } from "./NextUp";
+import { Today } from "./Today";
+
+const lately = 8;
+const upNext = 5;
+
+export function HomePage() {
+  const now = useNow();
+  const { data: status } = useStatus();
+  return (
+    <Page
+      title="Home"
+      shownTitle={new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" }).format(now)}
+      about={<ModelLine status={status} />}
+      actions={
+        <ButtonLink to="/jobs/new" search={{}} look="primary" icon={Plus}>
+          New job
+        </ButtonLink>
+      }
+    >
+      {status && <Situations status={status} now={now} />}
+      {status && !status.firstStart.dismissed && <FirstStart status={status} />}
+      <Today />
+      <div className={styles.lists}>
+        <NextUpSection />
+        <Lately />
+      </div>
+    </Page>
+  );
+}
+
+/** Which model works, or that none does yet; what needs no model works either way. */
+function ModelLine({ status }: { status: SystemStatus | undefined }) {
+  if (!status) return <span>&nbsp;</span>;
+  return status.model === null ? "No model yet. Reminders and tool jobs work without one." : <span>{status.model}</span>;
+}
+
+/** What stands in the way of everything, one line each. */
+function Situations({ status, now }: { status: SystemStatus; now: number }) {
+  const resume = useResume();
+  const { cron, problem } = status;
+  const shell = useShellInfo();
+  const until = cron.pause?.untilMs;
+  return (
+    <div className={styles.situations}>
+      {problem !== null && <Notice icon={TriangleAlert} tone="bad">{problem}</Notice>}
+      {shell.data?.tray === false && (
+        <Notice icon={PanelTop}>
+          This desktop shows no tray icon. Rouse goes on when the window is closed; start it again, or click a notification, to get the window back.
+        </Notice>
+      )}
+      {!cron.enabled && (
+        <Notice icon={Pause} action={<ButtonLink to="/settings" small>Settings</ButtonLink>}>
+          {cron.offReason ?? "Scheduling is switched off. Nothing fires until it is switched on."}
+        </Notice>
+      )}
+      {cron.pause && (
+        <Notice
+          icon={Pause}
+          tone="accent"
+          action={
+            <Button small isPending={resume.isPending} onPress={() => resume.mutate({}, { onError: (error) => toast({ title: "It was not resumed", about: error.message }) })}>
+              Resume
+            </Button>
+          }
+        >
+          {typeof until === "number" ? `Everything is paused until ${when(until, now)}.` : "Everything is paused until you resume it."}
+        </Notice>
+      )}
+    </div>
+  );
+}
+
+function NextUpSection() {
+  const { data: jobs, error, refetch } = useJobs();
+  const next = jobs?.filter(({ job }) => job.state.nextRunAtMs !== undefined).slice(0, upNext);
+  return (
+    <Section title="Next up" aside={jobs && jobs.length > 0 && <ButtonLink to="/jobs" search={{}} look="ghost" small>All jobs</ButtonLink>}>
+      {error && !next && <Failure title="The jobs could not be read." error={error} onRetry={() => void refetch()} />}
+      {!next && !error && <SkeletonRows rows={upNext} />}
+      {next?.length === 0 && (
+        <p className={styles.none}>
+          <CalendarClock size={16} aria-hidden />
+          Nothing is scheduled. A job made with “New job” shows up here with its next time.
+        </p>
+      )}
+      {next && next.length > 0 && <NextUp jobs={next} />}
+    </Section>
+  );
+}
+
+function Lately() {
+  const { data, error, refetch } = useNewestRuns();
+  const runs = data?.runs.slice(0, lately);
+  return (
+    <Section title="Lately" aside={runs && runs.length > 0 && <ButtonLink to="/runs" search={{}} look="ghost" small>All runs</ButtonLink>}>
+      {error && !runs && <Failure title="The runs could not be read." error={error} onRetry={() => void refetch()} />}
+      {!runs && !error && <SkeletonRows rows={lately} />}
+      {runs?.length === 0 && (
+        <p className={styles.none}>
+          <History size={16} aria-hidden />
+          Nothing has run yet.
+        </p>
+      )}
+      {runs && runs.length > 0 && (
+        <ul className={styles.rows} aria-label="Newest runs">
+          {runs.map((run) => (
+            <li key={run.id}>
+              <RunRow run={run} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </Section>
+  );
+}
+

@@ -1,0 +1,22 @@
+/* What came of the run, in full and first: the answer, or what went wrong. */
+
+import { CircleX, Info } from "lucide-react";
+
+import { Notice } from "@/components/Notice";
+import { usePlatform } from "@/data/platform";
+import { ModelText } from "@/domain/ModelText";
+import type { RunView } from "@/platform";
+
+import styles from "./RunPage.module.css";
+
+export function Outcome({ run }: { run: RunView }) {
+  const platform = usePlatform();
+  if (run.error === null && run.reason === null && run.summary === null) return null;
+  return (
+    <div className={styles.outcome}>
+      {run.error !== null && <Notice icon={CircleX} tone="bad">{run.error}</Notice>}
+      {run.reason !== null && <Notice icon={Info}>{run.reason}</Notice>}
+      {run.summary !== null && <ModelText text={run.summary} onOpen={platform.openExternal} />}
+    </div>
+  );
+}

@@ -1,0 +1,85 @@
+/* The facts of a run, in the order they are asked for: why, when, how long, what it cost, who was told. */
+
+import { Link } from "@tanstack/react-router";
+
+import { type Fact, Facts } from "@/components/Facts";
+import { Time } from "@/components/Time";
+import { useNow } from "@/components/useNow";
+import { isLive } from "@/domain/runState";
+import { deliveryWord, triggerWord } from "@/domain/words";
+import { count, duration, money } from "@/format/amount";
+import type { DeliveryView, RunDetail, RunView } from "@/platform";
+
+import styles from "./RunPage.module.css";
+
+/** Being less late than this is being on time. */
+const onTimeMs = 1_000;
+
+export function RunFacts({ detail: { run, deliveries } }: { detail: RunDetail }) {
+  const tokens = run.usage.inputTokens + run.usage.outputTokens;
+  const worked = run.model !== null || tokens > 0;
+  return (
+    <div className={styles.facts}>
+      <Facts
+        facts={[
+          { name: "Why it fired", value: why(run) },
+          run.slotAtMs !== null && { name: "Scheduled", value: <Time at={run.slotAtMs} as="when" /> },
+          run.startedAtMs !== null && { name: "Started", value: started(run.startedAtMs, run.lateByMs) },
+          took(run),
+          run.attempt > 1 && { name: "Attempt", value: run.attempt },
+          run.model !== null && { name: "Model", value: run.model },
+          tokens > 0 && { name: "Tokens", value: tokenWords(run) },
+          worked && !isLive(run.state) && { name: "Cost", value: money(run.usage.costMicroUsd) },
+          deliveries.length > 0 && { name: "Delivery", value: deliveries.map((d) => <Delivery key={d.id} delivery={d} />) },
+        ]}
+      />
+    </div>
+  );
+}
+
+function why(run: RunView) {
+  const word = triggerWord(run.trigger);
+  const slots = run.standsFor > 1 ? ` for ${run.standsFor} slots` : "";
+  if (run.retryOf === null) return word + slots;
+  return (
+    <Link to="/runs/$runId" params={{ runId: run.retryOf }} className={styles.link} title="The run it makes up for">
+      {word + slots}
+    </Link>
+  );
+}
+
+function started(at: number, lateByMs: number | null) {
+  return (
+    <>
+      <Time at={at} as="when" />
+      {lateByMs !== null && <span className={styles.aside}>{lateByMs < onTimeMs ? " on time" : ` ${duration(lateByMs)} late`}</span>}
+    </>
+  );
+}
+
+function took(run: RunView): Fact | undefined {
+  if (run.durationMs !== null) return { name: "Took", value: duration(run.durationMs) };
+  if (run.startedAtMs !== null && isLive(run.state)) return { name: "Running for", value: <Elapsed since={run.startedAtMs} /> };
+  return undefined;
+}
+
+function Elapsed({ since }: { since: number }) {
+  const now = useNow(1_000);
+  return <span className="tabular">{duration(Math.max(0, Math.round((now - since) / 1_000) * 1_000))}</span>;
+}
+
+function tokenWords({ usage }: RunView) {
+  const cached = usage.cachedInputTokens > 0 ? `, ${count(usage.cachedInputTokens)} of them cached` : "";
+  return <span title={`${usage.inputTokens.toLocaleString()} in${cached}, ${usage.outputTokens.toLocaleString()} out`}>{`${count(usage.inputTokens)} in, ${count(usage.outputTokens)} out`}</span>;
+}
+
+function Delivery({ delivery }: { delivery: DeliveryView }) {
+  return (
+    <div title={delivery.body}>
+      {deliveryWord(delivery.state)}
+      <span className={styles.aside}>
+        {delivery.reason === null ? ` by ${delivery.channel}` : `: ${delivery.reason}`}
+      </span>
+    </div>
+  );
+}

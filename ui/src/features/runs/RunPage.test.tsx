@@ -1,0 +1,105 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import { expect, test } from "vitest";
+
+import { errorCode, RpcError } from "@/platform";
+import { fakeHost } from "@/test/fakeHost";
+import { aDetail, aStep, noon, noUsage } from "@/test/fixtures";
+import { renderApp } from "@/test/renderApp";
+
+test("the header tells what came of it, why it fired, how long it took and what it cost", async () => {
+  const detail = aDetail({ summary: "**All fine.**", model: "llama3.2", usage: { ...noUsage, inputTokens: 3_120, outputTokens: 80 }, lateByMs: 2_000, durationMs: 18_700 });
+  renderApp("/runs/run-1", fakeHost({ "runs.get": () => detail }));
+  expect(await screen.findByRole("heading", { name: /Backup/, level: 1 })).toBeInTheDocument();
+  for (const fact of ["On schedule", "2 s late", "19 s", "llama3.2", "3.1k in, 80 out", "unknown"]) expect(screen.getByText(fact, { exact: false })).toBeInTheDocument();
+});
+
+test("a tool's call is a line; its arguments and its result are behind it", async () => {
+  const step = aStep({ name: "read_file", input: { path: "notes.md" }, output: "There is no such file.", isError: true });
+  const { user } = renderApp("/runs/run-1", fakeHost({ "runs.get": () => aDetail({}, { steps: [step] }) }));
+  const line = await screen.findByRole("button", { name: /path: notes\.md/ });
+  expect(line).toHaveAttribute("aria-expanded", "false");
+  await user.click(line);
+  expect(await screen.findByRole("region", { name: "Result" })).toHaveTextContent("There is no such file.");
+  expect(screen.getByText("failed")).toBeInTheDocument();
+});
+
+test("the raw record is one press away", async () => {
+  const { user } = renderApp("/runs/run-1", fakeHost({ "runs.get": () => aDetail() }));
+  await user.click(await screen.findByRole("button", { name: "Raw JSON" }));
+  expect(screen.getByRole("region", { name: "Raw JSON" })).toHaveTextContent('"standsFor": 1');
+});
+
+test("a live run streams its words and its end in place", async () => {
+  const live = aDetail({ state: "running", finishedAtMs: null, durationMs: null }, { steps: [aStep({ kind: "modelTurn", name: "llama3.2", status: "started", durationMs: null })] });
+  const host = fakeHost({ "runs.get": () => live });
+  renderApp("/runs/run-1", host);
+  await screen.findByText("Running for");
+  host.emit("runText", { runId: "run-1", text: "Looking at the disks" }, 0);
+  expect(await screen.findByText("Looking at the disks")).toBeInTheDocument();
+  host.answers["runs.get"] = () => aDetail({ summary: "All fine." });
+  host.emit("run", { runId: "run-1", jobId: "job-1", state: "succeeded" });
+  expect(await screen.findByText("All fine.")).toBeInTheDocument();
+  expect(screen.getByRole("button", { name: "Run again" })).toBeInTheDocument();
+});
+
+test("a live run can be cancelled, a finished one run again", async () => {
+  const host = fakeHost({ "runs.get": () => aDetail({ state: "queued", startedAtMs: null }), "runs.cancel": () => ({ changed: true }), "runs.retry": () => ({ runId: "run-2" }) });
+  const { user, path } = renderApp("/runs/run-1", host);
+  await user.click(await screen.findByRole("button", { name: "Cancel" }));
+  await waitFor(() => expect(host.called("runs.cancel")).toEqual([{ id: "run-1" }]));
+  host.answers["runs.get"] = ({ id }) => aDetail({ id, state: "cancelled" });
+  host.emit("run", { runId: "run-1" });
+  await user.click(await screen.findByRole("button", { name: "Run again" }));
+  await waitFor(() => expect(path()).toBe("/runs/run-2"));
+});
+
+test("E goes to the job; a job that is gone is not offered", async () => {
+  const { user, path } = renderApp("/runs/run-1", fakeHost({ "runs.get": () => aDetail() }));
+  await screen.findByRole("link", { name: "Edit job" });
+  await user.keyboard("e");
+  await waitFor(() => expect(path()).toBe("/jobs/job-1"));
+});
+
+test("a run of a deleted job can be read, but not edited or run again", async () => {
+  renderApp("/runs/run-1", fakeHost({ "runs.get": () => aDetail({}, { jobExists: false }) }));
+  await screen.findByRole("heading", { name: /Backup/ });
+  expect(screen.queryByRole("link", { name: "Edit job" })).not.toBeInTheDocument();
+  expect(screen.queryByRole("button", { name: "Run again" })).not.toBeInTheDocument();
+});
+
+test("a run that does not exist any more says so", async () => {
+  renderApp("/runs/gone", fakeHost({ "runs.get": () => Promise.reject(new RpcError(errorCode.notFound, "no")) }));
+  expect(await screen.findByText("This run is not there any more")).toBeInTheDocument();
+});
+
+test("a model's text loads no image, runs no script, and a link leaves only after a question", async () => {
+  const text = 'Look ![pixel](https://evil.example/p.png) <img src="https://evil.example/q.png"> <script>alert(1)</script> at [the log](https://log.example/1) or [this](javascript:alert(2)).';
+  const host = fakeHost({ "runs.get": () => aDetail({ summary: text }) });
+  const { user } = renderApp("/runs/run-1", host);
+  const link = await screen.findByRole("link", { name: "the log" });
+  expect(document.querySelector("img, script, [href^=javascript]")).toBeNull();
+  expect(screen.queryByRole("link", { name: "this" })).not.toBeInTheDocument();
+  await user.click(link);
+  const question = await screen.findByRole("dialog", { name: "Open this address?" });
+  expect(question).toHaveTextContent("https://log.example/1");
+  expect(host.openExternal).not.toHaveBeenCalled();
+  await user.click(within(question).getByRole("button", { name: "Open" }));
+  expect(host.openExternal).toHaveBeenCalledExactlyOnceWith("https://log.example/1");
+});
+
+test("a missed run says why and when", async () => {
+  renderApp("/runs/run-1", fakeHost({ "runs.get": () => aDetail({ state: "missed", startedAtMs: null, durationMs: null, finishedAtMs: noon, reason: "The computer was asleep from 22:10 to 07:52." }) }));
+  expect(await screen.findByText("The computer was asleep from 22:10 to 07:52.")).toBeInTheDocument();
+  expect(screen.getByText("It never began, so there are no steps.")).toBeInTheDocument();
+});
+
+test("whoever shows a notification about the run is told that it was looked at, once per delivery", async () => {
+  const delivery = { id: "d", runId: "run-1", channel: "notification", title: "Backup", body: "", attempts: 1, reason: null, createdAtMs: noon, nextAttemptAtMs: null, settledAtMs: null };
+  const host = fakeHost({ "runs.get": () => aDetail({}, { deliveries: [{ ...delivery, state: "pending" }] }), "runs.seen": () => ({ changed: true }) });
+  renderApp("/runs/run-1", host);
+  await screen.findByText("Waiting to be delivered");
+  expect(host.called("runs.seen")).toEqual([]);
+  host.answers["runs.get"] = () => aDetail({}, { deliveries: [{ ...delivery, state: "delivered" }] });
+  host.emit("delivery", { deliveryId: "d", runId: "run-1", state: "delivered" });
+  await waitFor(() => expect(host.called("runs.seen")).toEqual([{ id: "run-1" }]));
+});

@@ -1,0 +1,89 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import { expect, test } from "vitest";
+
+import type { RunsListParams, RunView } from "@/platform";
+import { fakeHost } from "@/test/fakeHost";
+import { aJob, aRun } from "@/test/fixtures";
+import { renderApp } from "@/test/renderApp";
+
+/** Answers with pages over `runs`, as the gateway does: newest first, the cursor is the last id seen. */
+function pagesOf(runs: RunView[]) {
+  return ({ limit = 50, cursor, states }: RunsListParams) => {
+    const matching = runs.filter((run) => states?.includes(run.state) ?? true);
+    const from = cursor === undefined ? 0 : matching.findIndex((run) => run.id === cursor) + 1;
+    const page = matching.slice(from, from + limit);
+    return { runs: page, nextCursor: from + limit < matching.length ? (page.at(-1)?.id ?? null) : null, total: matching.length };
+  };
+}
+
+test("ten thousand runs are one list of which only the visible rows exist", async () => {
+  const runs = Array.from({ length: 10_000 }, (_, i) => aRun({ id: `r${i}`, jobName: `Job ${i}` }));
+  renderApp("/runs", fakeHost({ "runs.list": pagesOf(runs) }));
+  const list = await screen.findByRole("list", { name: "Runs" });
+  const rows = within(list).getAllByRole("listitem");
+  expect(rows.length).toBeLessThan(60);
+  expect(rows[0]).toHaveAttribute("aria-posinset", "1");
+  expect(rows[0]).toHaveAttribute("aria-setsize", "10000");
+  expect(screen.getByText("10,000 runs")).toBeInTheDocument();
+});
+
+test("J, K and the arrows move through the rows, Enter opens, and one row is in the Tab order", async () => {
+  const runs = Array.from({ length: 30 }, (_, i) => aRun({ id: `r${i}`, jobName: `Job ${i}` }));
+  const { user, path } = renderApp("/runs", fakeHost({ "runs.list": pagesOf(runs) }));
+  await screen.findByRole("link", { name: "Job 0" });
+  await user.keyboard("j");
+  await waitFor(() => expect(screen.getByRole("link", { name: "Job 0" })).toHaveFocus());
+  await user.keyboard("jj");
+  await waitFor(() => expect(screen.getByRole("link", { name: "Job 2" })).toHaveFocus());
+  await user.keyboard("k{ArrowDown}{ArrowDown}");
+  await waitFor(() => expect(screen.getByRole("link", { name: "Job 3" })).toHaveFocus());
+  const links = within(screen.getByRole("list", { name: "Runs" })).getAllByRole("link");
+  expect(links.filter((link) => link.tabIndex === 0).map((link) => link.textContent)).toEqual(["Job 3"]);
+  await user.keyboard("{Enter}");
+  await waitFor(() => expect(path()).toBe("/runs/r3"));
+});
+
+test("a filter is asked of the gateway, stands in the address, and can be cleared", async () => {
+  const host = fakeHost({ "runs.list": pagesOf([aRun({ id: "ok" }), aRun({ id: "bad", jobName: "Broken", state: "failed" })]) });
+  const { user, path } = renderApp("/runs", host);
+  await screen.findByRole("link", { name: "Backup" });
+  await user.click(screen.getByRole("button", { name: "State" }));
+  await user.click(await screen.findByRole("option", { name: /^Failed/ }));
+  await waitFor(() => expect(screen.queryByRole("link", { name: "Backup" })).not.toBeInTheDocument());
+  expect(path()).toContain("failed");
+  expect(host.called("runs.list")).toContainEqual(expect.objectContaining({ states: ["failed"] }));
+  await user.keyboard("{Escape}");
+  await user.click(screen.getByRole("button", { name: "Clear filter: State" }));
+  expect(await screen.findByRole("link", { name: "Backup" })).toBeInTheDocument();
+});
+
+test("a filter that nothing matches says so and offers the way back", async () => {
+  const { user } = renderApp('/runs?state=["missed"]', fakeHost({ "runs.list": pagesOf([aRun()]) }));
+  expect(await screen.findByText("No runs like that")).toBeInTheDocument();
+  await user.click(screen.getByRole("button", { name: "Clear filters" }));
+  expect(await screen.findByRole("link", { name: "Backup" })).toBeInTheDocument();
+});
+
+test("a run that ends changes its row in place", async () => {
+  const run = aRun({ state: "running", finishedAtMs: null, durationMs: null });
+  const host = fakeHost({ "runs.list": () => ({ runs: [run], nextCursor: null, total: 1 }) });
+  renderApp("/runs", host);
+  expect((await screen.findAllByText("Running")).length).toBeGreaterThan(0);
+  host.answers["runs.list"] = () => ({ runs: [aRun({ summary: "All 4 disks are fine." })], nextCursor: null, total: 1 });
+  host.emit("run", { runId: "run-1", jobId: "job-1", state: "succeeded" });
+  expect(await screen.findByText("All 4 disks are fine.")).toBeInTheDocument();
+});
+
+test("an empty history teaches what will be here", async () => {
+  renderApp("/runs", fakeHost());
+  expect(await screen.findByText("No runs yet")).toBeInTheDocument();
+});
+
+test("a history that cannot be read says why and can be tried again", async () => {
+  const host = fakeHost({ "runs.list": () => Promise.reject(new Error("The disk is full.")), "cron.list": () => ({ jobs: [aJob()] }) });
+  const { user } = renderApp("/runs", host);
+  expect(await screen.findByText("The disk is full.")).toBeInTheDocument();
+  host.answers["runs.list"] = pagesOf([aRun()]);
+  await user.click(screen.getByRole("button", { name: "Try again" }));
+  expect(await screen.findByRole("link", { name: "Backup" })).toBeInTheDocument();
+});

@@ -1,0 +1,67 @@
+/* Every run there ever was, newest first. The filter lives in the address, so that it can be linked to and survives a
+   look at one run. */
+
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { History, SearchX } from "lucide-react";
+import { useMemo } from "react";
+
+import { Button, ButtonLink } from "@/components/Button";
+import { Page } from "@/components/Page";
+import { Empty, Failure, SkeletonRows } from "@/components/States";
+import { useNow } from "@/components/useNow";
+import { VirtualList } from "@/components/VirtualList";
+import { useRuns } from "@/data/runs";
+import { RunRow } from "@/domain/RunRow";
+import { plural } from "@/format/amount";
+
+import { RunFilters } from "./RunFilters";
+import styles from "./RunsPage.module.css";
+import { type RunsSearch, toParams } from "./search";
+
+export function RunsPage() {
+  const search = useSearch({ from: "/runs" });
+  const navigate = useNavigate();
+  const now = useNow(60_000);
+  // Days begin at midnight, so the parameters change once a day although `now` changes every minute.
+  const written = JSON.stringify(toParams(search, now));
+  const params = useMemo(() => JSON.parse(written) as ReturnType<typeof toParams>, [written]);
+  const list = useRuns(params);
+  const setSearch = (next: RunsSearch) => void navigate({ to: "/runs", search: next, replace: true });
+  const filtered = Object.keys(search).length > 0;
+
+  return (
+    <Page title="Runs">
+      {(filtered || list.runs?.length !== 0) && (
+        <div className={styles.bar}>
+          <RunFilters search={search} onChange={setSearch} />
+          <span className={styles.total} role="status">{list.total !== undefined && plural(list.total, "run")}</span>
+        </div>
+      )}
+      <Content list={list} filtered={filtered} onClear={() => setSearch({})} />
+    </Page>
+  );
+}
+
+function Content({ list, filtered, onClear }: { list: ReturnType<typeof useRuns>; filtered: boolean; onClear: () => void }) {
+  if (list.error && !list.runs) return <Failure title="The runs could not be read." error={list.error} onRetry={list.refetch} />;
+  if (!list.runs) return <SkeletonRows rows={14} />;
+  if (list.runs.length === 0 && filtered) {
+    return (
+      <Empty icon={SearchX} title="No runs like that" action={<Button onPress={onClear}>Clear filters</Button>}>
+        No run matches these filters.
+      </Empty>
+    );
+  }
+  if (list.runs.length === 0) {
+    return (
+      <Empty icon={History} title="No runs yet" action={<ButtonLink to="/jobs/new" search={{}} look="primary">New job</ButtonLink>}>
+        Each time a job fires, what it did is kept here: the outcome, every step, and what it cost.
+      </Empty>
+    );
+  }
+  return (
+    <VirtualList label="Runs" items={list.runs} itemKey={(run) => run.id} more={list.more} total={list.total} onEnd={list.loadMore}>
+      {(run, place) => <RunRow run={run} tabIndex={place.tabIndex} />}
+    </VirtualList>
+  );
+}

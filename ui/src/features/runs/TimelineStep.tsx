@@ -1,0 +1,127 @@
+/* One step: a turn of the model, a call of a tool, or a note of the engine. */
+
+import { Bot, CircleX, MessageSquareText, Wrench } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { Button, Disclosure, DisclosurePanel } from "react-aria-components";
+
+import { Code, pretty } from "@/components/Code";
+import { cx } from "@/components/cx";
+import { usePlatform } from "@/data/platform";
+import { ModelText } from "@/domain/ModelText";
+import { MovingArc } from "@/domain/rings";
+import { duration } from "@/format/amount";
+import { firstLine } from "@/format/text";
+import { absolute } from "@/format/time";
+import type { StepView } from "@/platform";
+
+import { argumentsLine, modelText, tokensLine, wentWrong } from "./steps";
+import styles from "./Timeline.module.css";
+
+interface Props {
+  step: StepView;
+  /** When the run began, to say how far in the step is. */
+  begin: number;
+  liveText: string | null;
+}
+
+export function TimelineStep({ step, begin, liveText }: Props) {
+  const platform = usePlatform();
+  if (step.kind === "modelTurn") {
+    const text = modelText(step.output) || (step.status === "started" ? (liveText ?? "") : "");
+    return (
+      <Item step={step} begin={begin} name={step.name}>
+        {text.trim() !== "" && <ModelText text={text} onOpen={platform.openExternal} />}
+        {wentWrong(step) && <Result step={step} />}
+      </Item>
+    );
+  }
+  if (step.kind === "note") {
+    return (
+      <Item step={step} begin={begin} name={typeof step.output === "string" ? step.output : step.name}>
+        {null}
+      </Item>
+    );
+  }
+  return <ToolStep step={step} begin={begin} />;
+}
+
+/** A tool's call and what it answered, a line each; all of both behind them. */
+function ToolStep({ step, begin }: Omit<Props, "liveText">) {
+  const [open, setOpen] = useState(false);
+  const line = argumentsLine(step.input);
+  return (
+    <Item step={step} begin={begin} name={step.name} word={callWord(step)}>
+      <Disclosure isExpanded={open} onExpandedChange={setOpen}>
+        <Button slot="trigger" className={styles.summary}>
+          <span className={styles.arguments}>{line === "" ? "without arguments" : line}</span>
+          {step.output !== null && !open && <span className={cx(styles.result, wentWrong(step) && styles.wrong)}>{firstLine(resultLine(step.output), 160)}</span>}
+        </Button>
+        <DisclosurePanel className={styles.panel}>
+          <Labelled label="Arguments">
+            <Code label="Arguments" text={pretty(step.input ?? {})} onCopy={usePlatform().copyText} />
+          </Labelled>
+          <Result step={step} />
+        </DisclosurePanel>
+      </Disclosure>
+    </Item>
+  );
+}
+
+function Result({ step }: { step: StepView }) {
+  const platform = usePlatform();
+  if (step.output === null || step.output === undefined) return null;
+  const bad = wentWrong(step);
+  return (
+    <Labelled label={bad ? "Error, as the model was told" : "Result"}>
+      <Code label="Result" text={pretty(step.output)} tone={bad ? "bad" : undefined} onCopy={platform.copyText} />
+    </Labelled>
+  );
+}
+
+function Labelled({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    <div className={styles.labelled}>
+      <span className={styles.quiet}>{label}</span>
+      {children}
+    </div>
+  );
+}
+
+function Item({ step, begin, name, word, children }: { step: StepView; begin: number; name: string; word?: string; children: ReactNode }) {
+  const bad = wentWrong(step);
+  const facts = [tokensLine(step.usage), step.durationMs !== null && step.kind !== "note" && duration(step.durationMs)];
+  return (
+    <li className={cx(styles.step, bad && styles.bad, step.kind === "note" && styles.note)}>
+      <span className={styles.node}>
+        <StepIcon step={step} />
+      </span>
+      <div className={styles.head}>
+        <span className={step.kind === "toolCall" ? styles.tool : styles.name}>{name}</span>
+        {word !== undefined && <span className={styles.word}>{word}</span>}
+        <span className={styles.quiet}>{facts.filter(Boolean).join(" · ")}</span>
+        <time className={styles.offset} dateTime={new Date(step.startedAtMs).toISOString()} title={absolute(step.startedAtMs)}>
+          +{duration(Math.max(0, step.startedAtMs - begin))}
+        </time>
+      </div>
+      {children}
+    </li>
+  );
+}
+
+function StepIcon({ step }: { step: StepView }) {
+  if (step.status === "started") return <MovingArc size={15} />;
+  if (wentWrong(step)) return <CircleX size={15} aria-hidden />;
+  if (step.kind === "modelTurn") return <Bot size={15} aria-hidden />;
+  if (step.kind === "note") return <MessageSquareText size={13} aria-hidden />;
+  return <Wrench size={14} aria-hidden />;
+}
+
+function callWord(step: StepView): string | undefined {
+  if (step.status === "started") return "running";
+  if (step.status === "unknown") return "outcome unknown";
+  return wentWrong(step) ? "failed" : undefined;
+}
+
+function resultLine(output: unknown): string {
+  return typeof output === "string" ? output : JSON.stringify(output);
+}

@@ -1,0 +1,48 @@
+/* What the address of the list of runs can say: a job, states, a trigger, a time, words. */
+
+import { runStates } from "@/domain/runState";
+import { runTriggers } from "@/domain/words";
+import type { RunsListParams, RunState, RunTrigger } from "@/platform";
+
+export const times = ["today", "week", "month"] as const;
+export type Time = (typeof times)[number];
+
+export interface RunsSearch {
+  job?: string;
+  state?: RunState[];
+  trigger?: RunTrigger;
+  time?: Time;
+  q?: string;
+}
+
+export function readRunsSearch(search: Record<string, unknown>): RunsSearch {
+  const asked = Array.isArray(search.state) ? search.state : [search.state];
+  const state = runStates.filter((known) => asked.includes(known));
+  const trigger = runTriggers.find((known) => known === search.trigger);
+  const time = times.find((known) => known === search.time);
+  return {
+    ...(typeof search.job === "string" && search.job !== "" && { job: search.job }),
+    ...(state.length > 0 && { state }),
+    ...(trigger && { trigger }),
+    ...(time && { time }),
+    ...(typeof search.q === "string" && search.q.trim() !== "" && { q: search.q }),
+  };
+}
+
+/** The filter as the gateway wants it. Days begin at local midnight, so the filter holds still for a day. */
+export function toParams(search: RunsSearch, now: number): RunsListParams {
+  return {
+    ...(search.job !== undefined && { jobId: search.job }),
+    ...(search.state && { states: search.state }),
+    ...(search.trigger && { triggers: [search.trigger] }),
+    ...(search.time && { fromMs: beginOf(search.time, now) }),
+    ...(search.q !== undefined && { search: search.q.trim() }),
+  };
+}
+
+function beginOf(time: Time, now: number): number {
+  const midnight = new Date(now);
+  midnight.setHours(0, 0, 0, 0);
+  midnight.setDate(midnight.getDate() - { today: 0, week: 6, month: 29 }[time]);
+  return midnight.getTime();
+}

@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+
+import { aStep, noUsage } from "@/test/fixtures";
+
+import { argumentsLine, modelText, tokensLine, wentWrong } from "./steps";
+
+test.each([
+  ["just words", "just words"],
+  [{ text: "as text" }, "as text"],
+  [{ parts: [{ type: "text", text: "a" }, { type: "toolCall", tool: "x" }, { type: "text", text: "b" }] }, "ab"],
+  [[{ type: "text", text: "bare list" }], "bare list"],
+  [{ parts: [{ type: "text", text: 7 }, null] }, ""],
+  [null, ""],
+])("the words of %j are %j", (output, text) => {
+  expect(modelText(output)).toBe(text);
+});
+
+test("arguments fit on a line", () => {
+  expect(argumentsLine({ url: "https://x.example", depth: 2, deep: { a: 1 } })).toBe('url: https://x.example, depth: 2, deep: {"a":1}');
+  expect(argumentsLine("not json")).toBe("not json");
+  expect(argumentsLine(null)).toBe("");
+});
+
+test("a step without a model has no tokens", () => {
+  expect(tokensLine(noUsage)).toBeUndefined();
+  expect(tokensLine({ ...noUsage, inputTokens: 3_120, outputTokens: 212 })).toBe("3.1k in, 212 out");
+});
+
+test("an unknown outcome is not a good one", () => {
+  expect(wentWrong(aStep())).toBe(false);
+  expect(wentWrong(aStep({ isError: true }))).toBe(true);
+  expect(wentWrong(aStep({ status: "unknown" }))).toBe(true);
+});

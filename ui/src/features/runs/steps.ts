@@ -1,0 +1,40 @@
+/* What a step of the journal says, read out of its JSON. The journal keeps what a model or a tool wrote, so nothing about
+   its shape is certain: whatever cannot be read as words is shown as it is. */
+
+import { count } from "@/format/amount";
+import type { StepView, UsageView } from "@/platform";
+
+/** The words of a model's turn. */
+export function modelText(output: unknown): string {
+  if (typeof output === "string") return output;
+  if (typeof output !== "object" || output === null) return "";
+  const { parts, text } = output as { parts?: unknown; text?: unknown };
+  if (typeof text === "string") return text;
+  const list = Array.isArray(output) ? (output as unknown[]) : Array.isArray(parts) ? (parts as unknown[]) : [];
+  return list.map(partText).join("");
+}
+
+function partText(part: unknown): string {
+  const { type, text } = (part ?? {}) as { type?: unknown; text?: unknown };
+  return type === "text" && typeof text === "string" ? text : "";
+}
+
+/** Arguments on one line: `url: https://…, method: GET`. */
+export function argumentsLine(input: unknown): string {
+  if (typeof input === "string") return input;
+  if (typeof input !== "object" || input === null) return "";
+  return Object.entries(input)
+    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join(", ");
+}
+
+/** `3.1k in, 212 out`; nothing for a step that no model worked on. */
+export function tokensLine(usage: UsageView): string | undefined {
+  if (usage.inputTokens + usage.outputTokens === 0) return undefined;
+  return `${count(usage.inputTokens)} in, ${count(usage.outputTokens)} out`;
+}
+
+/** Whether a step ended badly, for its tone and for being opened from the start. */
+export function wentWrong(step: StepView): boolean {
+  return step.isError || step.status === "failed" || step.status === "unknown";
+}

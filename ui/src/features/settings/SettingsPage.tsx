@@ -1,0 +1,7 @@
+/* The settings. */
+
+import { Page } from "@/components/Page";
+
+export function SettingsPage() {
+  return <Page title="Settings">{null}</Page>;
+}

@@ -1,0 +1,75 @@
+/* The foot of the rail: the engine's state, and the pause menu behind it. */
+
+import { Pause, Play, Power, TriangleAlert } from "lucide-react";
+import { Button } from "react-aria-components";
+
+import { cx } from "@/components/cx";
+import { type MenuEntries, MenuButton } from "@/components/Menu";
+import { toast } from "@/components/Toasts";
+import { useNow } from "@/components/useNow";
+import { usePause, useResume } from "@/data/actions";
+import { useConnection } from "@/data/connection";
+import { useStatus } from "@/data/queries";
+import type { SystemStatus } from "@/platform";
+
+import { type EngineState, engineState, pauseChoices } from "./engine";
+import styles from "./EngineLine.module.css";
+
+export function EngineLine() {
+  const { data: status } = useStatus();
+  const connection = useConnection();
+  const now = useNow();
+  const entries = usePauseEntries(status);
+  const state = engineState(status, connection, now);
+  const full = [state.text, state.tail].filter(Boolean).join(" ");
+  return (
+    <>
+      <span className="visually-hidden" role="status">{state.tone === "trouble" ? full : ""}</span>
+      <MenuButton label="Pause" entries={entries} placement="top start" header={status && <About status={status} full={full} />}>
+        <Button className={styles.line} isDisabled={!status} aria-label={`Engine: ${full}`}>
+          <Sign tone={state.tone} />
+          <span className={styles.text} title={full}>
+            {state.text}
+          </span>
+          {state.tail !== undefined && <span className={styles.tail}>{state.tail}</span>}
+        </Button>
+      </MenuButton>
+    </>
+  );
+}
+
+function Sign({ tone }: { tone: EngineState["tone"] }) {
+  if (tone === "paused") return <Pause size={13} aria-hidden className={styles.sign} />;
+  if (tone === "trouble") return <TriangleAlert size={13} aria-hidden className={cx(styles.sign, styles.trouble)} />;
+  return <span className={cx(styles.dot, tone === "busy" && styles.busy)} />;
+}
+
+function About({ status, full }: { status: SystemStatus; full: string }) {
+  const { cron } = status;
+  return (
+    <div className={styles.about}>
+      <p>{full}</p>
+      <p className={styles.quiet}>
+        {cron.offReason ?? `${cron.running} running, ${cron.queued} waiting, at most ${cron.maxConcurrentRuns} at a time`}
+      </p>
+    </div>
+  );
+}
+
+/** Pausing is instant and undone with one press, so it is not confirmed. */
+function usePauseEntries(status: SystemStatus | undefined): MenuEntries {
+  const pause = usePause();
+  const resume = useResume();
+  const failed = (error: Error) => toast({ title: "That did not work", about: error.message });
+  if (status && !status.cron.enabled) {
+    return [{ id: "off", label: "Switch on in Settings", icon: Power, disabled: true, onAction: () => undefined }];
+  }
+  const choices = pauseChoices.map(({ id, words, until }) => ({
+    id,
+    label: `Pause ${words}`,
+    icon: Pause,
+    onAction: () => pause.mutate({ untilMs: until(Date.now()) }, { onError: failed }),
+  }));
+  if (!status?.cron.pause) return choices;
+  return [{ id: "resume", label: "Resume now", icon: Play, onAction: () => resume.mutate({}, { onError: failed }) }, null, ...choices];
+}

@@ -1,0 +1,46 @@
+/* The rail: where one can go, and at its foot how the engine is. */
+
+import { Link } from "@tanstack/react-router";
+import { CalendarClock, History, House, type LucideIcon, Search, Settings2 } from "lucide-react";
+import { Button } from "react-aria-components";
+
+import { Kbd, modKey } from "@/components/Kbd";
+
+import { EngineLine } from "./EngineLine";
+import { Mark } from "./Mark";
+import styles from "./Rail.module.css";
+
+const places: readonly { to: "/" | "/jobs" | "/runs" | "/settings"; label: string; icon: LucideIcon }[] = [
+  { to: "/", label: "Home", icon: House },
+  { to: "/jobs", label: "Jobs", icon: CalendarClock },
+  { to: "/runs", label: "Runs", icon: History },
+  { to: "/settings", label: "Settings", icon: Settings2 },
+];
+
+export function Rail({ onSearch }: { onSearch: () => void }) {
+  return (
+    <aside className={styles.rail}>
+      <div className={styles.brand}>
+        <Mark />
+        <span className={styles.word}>Rouse</span>
+      </div>
+      <Button className={styles.search} onPress={onSearch} aria-label="Search and commands">
+        <Search size={14} aria-hidden />
+        <span className={styles.label}>Search</span>
+        <span className={styles.keys} aria-hidden>
+          <Kbd>{modKey}</Kbd>
+          <Kbd>K</Kbd>
+        </span>
+      </Button>
+      <nav aria-label="Main" className={styles.nav}>
+        {places.map(({ to, label, icon: Icon }) => (
+          <Link key={to} to={to} title={label} className={styles.place} activeOptions={{ exact: to === "/", includeSearch: false }}>
+            <Icon size={16} aria-hidden />
+            <span className={styles.label}>{label}</span>
+          </Link>
+        ))}
+      </nav>
+      <EngineLine />
+    </aside>
+  );
+}

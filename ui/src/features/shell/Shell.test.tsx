@@ -1,0 +1,100 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import { expect, test } from "vitest";
+
+import { errorCode, RpcError } from "@/platform";
+import { fakeHost } from "@/test/fakeHost";
+import { aJob, aRun, aStatus } from "@/test/fixtures";
+import { renderApp } from "@/test/renderApp";
+
+const refuse = (code: number) => () => Promise.reject(new RpcError(code, "no"));
+
+test("a page that is not signed in says how to sign in, and nothing else", async () => {
+  renderApp("/", fakeHost({ "system.status": refuse(errorCode.unauthenticated) }));
+  expect(await screen.findByText("rouse open")).toBeInTheDocument();
+  expect(screen.queryByRole("navigation")).not.toBeInTheDocument();
+});
+
+test("an engine that does not answer is said so; once it answers, the page is there", async () => {
+  const host = fakeHost({ "system.status": refuse(errorCode.unreachable) });
+  const { user } = renderApp("/runs", host);
+  expect(await screen.findByRole("heading", { name: "Rouse is not running" }, { timeout: 3_000 })).toBeInTheDocument();
+  host.answers["system.status"] = () => aStatus();
+  await user.click(screen.getByRole("button", { name: "Try again" }));
+  expect(await screen.findByRole("heading", { name: "Runs" })).toBeInTheDocument();
+});
+
+test("a stream that breaks leaves the page and is said in the rail", async () => {
+  const host = fakeHost();
+  renderApp("/runs", host);
+  await screen.findByRole("heading", { name: "Runs" });
+  host.connection("lost");
+  expect(await screen.findByRole("button", { name: "Engine: Not connected, trying again" })).toBeInTheDocument();
+  expect(screen.getByRole("heading", { name: "Runs" })).toBeInTheDocument();
+});
+
+test("N makes a job, but not while typing", async () => {
+  const { user, path } = renderApp("/runs", fakeHost({ "runs.list": () => ({ runs: [aRun()], nextCursor: null, total: 1 }) }));
+  await screen.findByRole("heading", { name: "Runs" });
+  await user.keyboard("/");
+  expect(screen.getByRole("searchbox", { name: "Search runs" })).toHaveFocus();
+  await user.keyboard("n");
+  expect(path()).not.toContain("/jobs/new");
+  await user.click(document.body);
+  await user.keyboard("n");
+  await waitFor(() => expect(path()).toBe("/jobs/new"));
+});
+
+test("the help lists the keys of this page, Escape closes it", async () => {
+  const { user } = renderApp("/runs", fakeHost({ "runs.list": () => ({ runs: [aRun()], nextCursor: null, total: 1 }) }));
+  await screen.findByRole("link", { name: "Backup" });
+  await user.keyboard("?");
+  const help = await screen.findByRole("dialog", { name: "Keyboard" });
+  for (const line of ["New job", "Search and commands", "Next row", "Open the row"]) expect(within(help).getByText(line)).toBeInTheDocument();
+  await user.keyboard("{Escape}");
+  await waitFor(() => expect(screen.queryByRole("dialog")).not.toBeInTheDocument());
+});
+
+test("the command bar finds a job by a few letters and opens it", async () => {
+  const host = fakeHost({ "cron.list": () => ({ jobs: [aJob(), aJob({ id: "job-2", name: "Morning brief" })] }) });
+  const { user, path } = renderApp("/settings", host);
+  await screen.findByRole("heading", { name: "Settings" });
+  await user.keyboard("{Control>}k{/Control}");
+  await user.type(await screen.findByRole("searchbox", { name: "Search and commands" }), "brief open");
+  await user.keyboard("{Enter}");
+  await waitFor(() => expect(path()).toBe("/jobs/job-2"));
+});
+
+test("the command bar runs a job now and offers the run", async () => {
+  const host = fakeHost({ "cron.list": () => ({ jobs: [aJob()] }), "cron.run": () => ({ runId: "r-9" }) });
+  const { user, path } = renderApp("/settings", host);
+  await screen.findByRole("heading", { name: "Settings" });
+  await user.keyboard("{Control>}k{/Control}");
+  await user.type(await screen.findByRole("searchbox", { name: "Search and commands" }), "run backup");
+  await user.click(await screen.findByRole("menuitem", { name: "Run Backup" }));
+  await waitFor(() => expect(host.called("cron.run")).toEqual([{ id: "job-1", mode: "force" }]));
+  await user.click(await screen.findByRole("button", { name: "Open run" }));
+  await waitFor(() => expect(path()).toBe("/runs/r-9"));
+});
+
+test("the foot of the rail pauses and resumes everything", async () => {
+  const host = fakeHost({ "cron.pause": () => aStatus().cron, "cron.resume": () => aStatus().cron });
+  const { user } = renderApp("/settings", host);
+  await user.click(await screen.findByRole("button", { name: /^Engine: No model yet/ }));
+  await user.click(await screen.findByRole("menuitem", { name: "Pause for 1 hour" }));
+  const before = Date.now();
+  await waitFor(() => expect(host.called("cron.pause")).toHaveLength(1));
+  const { untilMs } = host.called("cron.pause")[0] as { untilMs: number };
+  expect(Math.abs(untilMs - before - 3_600_000)).toBeLessThan(60_000);
+
+  host.answers["system.status"] = () => aStatus({ cron: { pause: { untilMs: null } } });
+  host.emit("config", {});
+  await user.click(await screen.findByRole("button", { name: "Engine: Paused" }));
+  await user.click(await screen.findByRole("menuitem", { name: "Resume now" }));
+  await waitFor(() => expect(host.called("cron.resume")).toHaveLength(1));
+});
+
+test("an address that leads nowhere says so inside the frame", async () => {
+  renderApp("/nowhere", fakeHost());
+  expect(await screen.findByText("There is nothing at this address")).toBeInTheDocument();
+  expect(screen.getByRole("navigation", { name: "Main" })).toBeInTheDocument();
+});

@@ -1,0 +1,91 @@
+/* The frame: rail, content, and what floats above both. When the engine cannot be used at all, it says why instead of the
+   page; when it is only lost for a while, the page stays as it is and the rail says so. */
+
+import { useCanGoBack, useRouter, useRouterState } from "@tanstack/react-router";
+import { type ReactNode, useEffect, useState } from "react";
+
+import { useShortcut, useShortcutListener } from "@/components/shortcuts";
+import { Toasts } from "@/components/Toasts";
+import { ScrollerContext } from "@/components/VirtualList";
+import { isUnauthenticated, isUnreachable } from "@/data/client";
+import { useStatus } from "@/data/queries";
+
+import { CommandBar } from "./CommandBar";
+import { Broken, NotSignedIn, Unreachable } from "./Doors";
+import { Help } from "./Help";
+import { Rail } from "./Rail";
+import styles from "./Shell.module.css";
+
+export function Shell({ children }: { children: ReactNode }) {
+  const status = useStatus();
+  const [scroller, setScroller] = useState<HTMLElement | null>(null);
+  const [open, setOpen] = useState<"commands" | "help" | null>(null);
+  useShortcutListener();
+  usePageShortcuts(() => setOpen("commands"), () => setOpen("help"));
+  useCommandKey(() => setOpen((now) => (now === "commands" ? null : "commands")));
+  useFocusAfterNavigation(scroller);
+
+  if (isUnauthenticated(status.error)) return <NotSignedIn onRetry={() => void status.refetch()} />;
+  if (status.error && !status.data && !isUnreachable(status.error)) return <Broken error={status.error} onRetry={() => void status.refetch()} />;
+  if (status.error && !status.data) return <Unreachable onRetry={() => void status.refetch()} />;
+  return (
+    <div className={styles.frame}>
+      <a href="#main" className={styles.skip}>
+        Skip to content
+      </a>
+      <Rail onSearch={() => setOpen("commands")} />
+      <main id="main" ref={setScroller} tabIndex={-1} className={styles.content}>
+        <ScrollerContext value={scroller}>{children}</ScrollerContext>
+      </main>
+      <CommandBar isOpen={open === "commands"} onClose={() => setOpen(null)} onHelp={() => setOpen("help")} />
+      <Help isOpen={open === "help"} onClose={() => setOpen(null)} />
+      <Toasts />
+    </div>
+  );
+}
+
+function usePageShortcuts(openCommands: () => void, openHelp: () => void) {
+  const router = useRouter();
+  useShortcut("n", "New job", () => void router.navigate({ to: "/jobs/new", search: {} }), { group: "Anywhere" });
+  useShortcut("/", "Search", () => {
+    const field = document.querySelector<HTMLInputElement>("#main [data-search-field]");
+    field?.focus();
+    field?.select();
+    if (!field) openCommands();
+  }, { group: "Anywhere" });
+  useShortcut("?", "This list", openHelp, { group: "Anywhere" });
+  useBackKey();
+}
+
+/** From one thing to where one came from, or to the list it stands in; lists stay. */
+function useBackKey() {
+  const router = useRouter();
+  const canGoBack = useCanGoBack();
+  const parent = useRouterState({ select: (state) => /^\/(?:jobs|runs)(?=\/.)/.exec(state.location.pathname)?.[0] });
+  const back = () => {
+    if (canGoBack) window.history.back();
+    else void router.navigate({ href: parent });
+  };
+  useShortcut("Escape", "Back", back, { group: "Anywhere", when: parent !== undefined });
+}
+
+/** Ctrl or ⌘ with K works from everywhere, fields included. */
+function useCommandKey(toggle: () => void) {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
+      event.preventDefault();
+      toggle();
+    };
+    document.addEventListener("keydown", onKey, true);
+    return () => document.removeEventListener("keydown", onKey, true);
+  });
+}
+
+/** What had the focus is gone with its page; the new page takes it, so that keys and screen readers go on from there. */
+function useFocusAfterNavigation(main: HTMLElement | null) {
+  const path = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
+  useEffect(() => {
+    if (document.activeElement === document.body || document.activeElement === null) main?.focus({ preventScroll: true });
+  }, [path, main]);
+}

@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+
+import { when } from "@/format/time";
+import { aStatus, noon } from "@/test/fixtures";
+
+import { engineState, pauseChoices } from "./engine";
+
+const next = { jobId: "j", name: "Backup", atMs: noon + 4 * 3_600_000 };
+const at = when(next.atMs, noon);
+
+test.each([
+  ["the next job", aStatus({ cron: { next } }), "open", "ready", "Next: Backup", at],
+  ["work before what comes next", aStatus({ cron: { next, running: 2 } }), "open", "busy", "2 running", `· next ${at}`],
+  ["a pause with its end", aStatus({ cron: { next, pause: { untilMs: next.atMs } } }), "open", "paused", `Paused until ${at}`, undefined],
+  ["a pause without an end, and what still works", aStatus({ cron: { pause: { untilMs: null }, running: 1 } }), "open", "paused", "Paused", "· 1 running"],
+  ["the kill switch before everything else", aStatus({ cron: { enabled: false, next, pause: { untilMs: null } } }), "open", "paused", "Switched off", undefined],
+  ["no model when nothing is scheduled", aStatus(), "open", "ready", "No model yet", undefined],
+  ["an empty schedule", aStatus({ model: "llama3.2" }), "open", "ready", "Nothing scheduled", undefined],
+  ["trouble that concerns everything", aStatus({ problem: "The disk is full.", cron: { next } }), "open", "trouble", "The disk is full.", undefined],
+  ["a lost connection before what was last known", aStatus({ cron: { next } }), "lost", "trouble", "Not connected, trying again", undefined],
+  ["nothing while nothing is known", undefined, "open", "ready", "", undefined],
+] as const)("the line says %s", (_what, status, connection, tone, text, tail) => {
+  expect(engineState(status, connection, noon)).toEqual({ tone, text, ...(tail !== undefined && { tail }) });
+});
+
+test("pauses count from the press, and tomorrow means tomorrow morning", () => {
+  const [quarter, hour, tomorrow, open] = pauseChoices.map(({ until }) => until(noon));
+  expect(quarter).toBe(noon + 900_000);
+  expect(hour).toBe(noon + 3_600_000);
+  expect(new Date(tomorrow ?? 0).getHours()).toBe(8);
+  expect(new Date(tomorrow ?? 0).getDate()).toBe(new Date(noon).getDate() + 1);
+  expect(open).toBeUndefined();
+});

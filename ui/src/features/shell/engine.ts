@@ -1,0 +1,51 @@
+/* The engine's state in one line, from what it says about itself. */
+
+import { when } from "@/format/time";
+import type { Connection, SystemStatus } from "@/platform";
+
+export interface EngineState {
+  tone: "ready" | "busy" | "paused" | "trouble";
+  /** Gives way when there is no room. */
+  text: string;
+  /** Always seen. */
+  tail?: string;
+}
+
+export function engineState(status: SystemStatus | undefined, connection: Connection, now: number): EngineState {
+  if (connection === "lost") return { tone: "trouble", text: "Not connected, trying again" };
+  if (!status) return { tone: "ready", text: "" };
+  const { cron, problem, model } = status;
+  if (problem !== null) return { tone: "trouble", text: problem };
+  if (!cron.enabled) return { tone: "paused", text: "Switched off" };
+  const running = cron.running > 0 ? `${cron.running} running` : undefined;
+  if (cron.pause) {
+    const until = cron.pause.untilMs;
+    return { tone: "paused", text: until === null ? "Paused" : `Paused until ${when(until, now)}`, tail: running && `· ${running}` };
+  }
+  const next = cron.next ? when(cron.next.atMs, now) : undefined;
+  if (running !== undefined) return { tone: "busy", text: running, tail: next && `· next ${next}` };
+  if (cron.next) return { tone: "ready", text: `Next: ${cron.next.name}`, tail: next };
+  return { tone: "ready", text: model === null ? "No model yet" : "Nothing scheduled" };
+}
+
+export interface PauseChoice {
+  id: string;
+  /** Goes on after "Pause". */
+  words: string;
+  /** When it ends, counted from the press; undefined: not by itself. */
+  until: (now: number) => number | undefined;
+}
+
+/** How long everything can be paused for, as the tray offers it too. */
+export const pauseChoices: readonly PauseChoice[] = [
+  { id: "15m", words: "for 15 minutes", until: (now) => now + 15 * 60_000 },
+  { id: "1h", words: "for 1 hour", until: (now) => now + 60 * 60_000 },
+  { id: "tomorrow", words: "until tomorrow 08:00", until: nextMorning },
+  { id: "resumed", words: "until resumed", until: () => undefined },
+];
+
+function nextMorning(now: number): number {
+  const morning = new Date(now);
+  morning.setDate(morning.getDate() + 1);
+  return morning.setHours(8, 0, 0, 0);
+}

@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+
+import { firstLine } from "./text";
+
+test.each([
+  ["\n\n# Three things\nmore", "Three things"],
+  ["**Bold** and `code`, [a link](https://x.example)", "Bold and code, a link"],
+  ["- first\n- second", "first"],
+  ["---\nafter a rule", "after a rule"],
+  ["```sh\nls", "ls"],
+  ["![alt](https://evil.example/p.png) seen", "alt seen"],
+  ["", ""],
+])("%j begins with %j", (text, line) => {
+  expect(firstLine(text)).toBe(line);
+});
+
+test("long lines end in an ellipsis", () => {
+  expect(firstLine("word ".repeat(100), 20)).toBe("word word word word…");
+});

@@ -1,0 +1,12 @@
+/* Texts from outside, made fit for one line. */
+
+/** The first sentence or line of a text, without Markdown's marks, for rows and titles. */
+export function firstLine(text: string, most = 200): string {
+  const line = text.split(/\r?\n/).map((l) => l.trim()).find((l) => l !== "" && !/^([-*_=~`]{3,}|```.*)$/.test(l)) ?? "";
+  const plain = line
+    .replace(/^#{1,6}\s+/, "")
+    .replace(/^[-*+]\s+/, "")
+    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .replace(/(\*\*|__|`)/g, "");
+  return plain.length > most ? `${plain.slice(0, most).trimEnd()}…` : plain;
+}

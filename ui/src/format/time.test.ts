@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+
+import { absolute, clock, dayName, foreignZone, relative, tickFor, when, zoneName } from "./time";
+
+const at = (text: string) => Date.parse(text);
+const now = at("2026-11-21T10:00:00Z");
+
+test.each([
+  [0, "now"],
+  [4_000, "now"],
+  [-12_000, "12 s ago"],
+  [90_000, "in 2 min"],
+  [59 * 60_000, "in 59 min"],
+  [2 * 3_600_000, "in 2 h"],
+  [-26 * 3_600_000, "1 d ago"],
+])("%i ms from now is %s", (distance, words) => {
+  expect(relative(now + distance, now, "UTC")).toBe(words);
+});
+
+test("what is more than a week away is a date, with the year only when it is another", () => {
+  expect(relative(at("2026-12-24T18:00:00Z"), now, "UTC")).toMatch(/24/);
+  expect(relative(at("2026-12-24T18:00:00Z"), now, "UTC")).not.toMatch(/2026/);
+  expect(relative(at("2027-12-24T18:00:00Z"), now, "UTC")).toMatch(/2027/);
+});
+
+test("days are the zone's days, not this computer's", () => {
+  const late = at("2026-11-21T23:30:00Z");
+  expect(dayName(late, now, "UTC")).toBe("Today");
+  expect(dayName(late, now, "Asia/Tokyo")).toBe("Tomorrow");
+});
+
+test("today needs no day, other days have one", () => {
+  expect(when(at("2026-11-21T14:00:00Z"), now, "UTC")).toBe(clock(at("2026-11-21T14:00:00Z"), "UTC"));
+  expect(when(at("2026-11-22T14:00:00Z"), now, "UTC")).toMatch(/^Tomorrow/);
+  expect(when(at("2026-11-24T14:00:00Z"), now, "UTC")).toMatch(/^Tuesday/);
+  expect(when(at("2026-11-20T14:00:00Z"), now, "UTC")).toMatch(/^Yesterday/);
+});
+
+test("the absolute time has seconds and names its zone", () => {
+  expect(absolute(now, "UTC")).toMatch(/10:00:00.*UTC/);
+});
+
+test("only what is near ticks every second", () => {
+  expect(tickFor(30_000)).toBe(1_000);
+  expect(tickFor(-600_000)).toBe(30_000);
+});
+
+test("a zone is named by its city, and only when it is another one", () => {
+  expect(zoneName("America/New_York")).toBe("New York");
+  expect(foreignZone("Europe/Berlin", "Europe/Berlin")).toBeUndefined();
+  expect(foreignZone("Europe/Berlin", "UTC")).toBe("Berlin");
+  expect(foreignZone(undefined, "UTC")).toBeUndefined();
+});

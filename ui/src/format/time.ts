@@ -1,0 +1,91 @@
+/* Times as people say them. `now` and the zone are arguments, so that a page ticks in one place and tests hold still. */
+
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+/** The zone of this computer. */
+export function localZone(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+const formatters = new Map<string, Intl.DateTimeFormat>();
+
+/** Formatters are costly to make and lists ask for thousands of times, so each is made once. */
+function formatter(zone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = zone + JSON.stringify(options);
+  let made = formatters.get(key);
+  if (!made) {
+    made = new Intl.DateTimeFormat(undefined, { timeZone: zone, ...options });
+    formatters.set(key, made);
+  }
+  return made;
+}
+
+/** The time of day: `07:30` or `7:30 AM`, as the locale has it. */
+export function clock(atMs: number, zone = localZone()): string {
+  return formatter(zone, { hour: "2-digit", minute: "2-digit" }).format(atMs);
+}
+
+/** Days since 1970 in `zone`, to tell today from yesterday. */
+function dayNumber(atMs: number, zone: string): number {
+  const parts = formatter(zone, { year: "numeric", month: "numeric", day: "numeric", calendar: "gregory", numberingSystem: "latn" }).formatToParts(atMs);
+  const part = (type: string) => Number(parts.find((p) => p.type === type)?.value);
+  return Date.UTC(part("year"), part("month") - 1, part("day")) / day;
+}
+
+/** The day in words when it is near, a date otherwise. */
+export function dayName(atMs: number, now: number, zone = localZone()): string {
+  const distance = dayNumber(atMs, zone) - dayNumber(now, zone);
+  if (Math.abs(distance) <= 1) return capital(new Intl.RelativeTimeFormat(undefined, { numeric: "auto" }).format(distance, "day"));
+  if (distance > 1 && distance < 7) return formatter(zone, { weekday: "long" }).format(atMs);
+  const sameYear = formatter(zone, { year: "numeric" }).format(atMs) === formatter(zone, { year: "numeric" }).format(now);
+  return formatter(zone, sameYear ? { day: "numeric", month: "short" } : { day: "numeric", month: "short", year: "numeric" }).format(atMs);
+}
+
+/** Day and time, short: `Tomorrow 07:30`, `Thursday 09:00`, `3 Jan 09:00`; only the time when it is today. */
+export function when(atMs: number, now: number, zone = localZone()): string {
+  const near = dayNumber(atMs, zone) === dayNumber(now, zone);
+  return near ? clock(atMs, zone) : `${dayName(atMs, now, zone)} ${clock(atMs, zone)}`;
+}
+
+/** The whole truth, for the tooltip: date, seconds and the zone's name. */
+export function absolute(atMs: number, zone = localZone()): string {
+  return formatter(zone, {
+    weekday: "short", day: "numeric", month: "short", year: "numeric",
+    hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short",
+  }).format(atMs);
+}
+
+/** How far away: `in 2 h`, `5 min ago`, `now`. Beyond a week the date says more. */
+export function relative(atMs: number, now: number, zone = localZone()): string {
+  const distance = atMs - now;
+  const size = Math.abs(distance);
+  if (size < 5 * second) return "now";
+  if (size >= 7 * day) return dayName(atMs, now, zone);
+  const words = size < minute ? `${Math.round(size / second)} s`
+    : size < hour ? `${Math.round(size / minute)} min`
+    : size < day ? `${Math.round(size / hour)} h`
+    : `${Math.round(size / day)} d`;
+  return distance > 0 ? `in ${words}` : `${words} ago`;
+}
+
+/** How soon a relative text of this distance can change. */
+export function tickFor(distanceMs: number): number {
+  return Math.abs(distanceMs) < 2 * minute ? second : 30 * second;
+}
+
+/** A zone's city, the way people name it: `Europe/Berlin` → `Berlin`. */
+export function zoneName(zone: string): string {
+  return (zone.split("/").at(-1) ?? zone).replaceAll("_", " ");
+}
+
+/** The zone's name when it is not the one of this computer. */
+export function foreignZone(zone: string | undefined, local = localZone()): string | undefined {
+  return zone === undefined || zone === local ? undefined : zoneName(zone);
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toLocaleUpperCase() + text.slice(1);
+}

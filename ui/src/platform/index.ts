@@ -1,0 +1,11 @@
+/* Chooses the host at run time, so that one build serves the window and the browser. */
+
+import { tauri } from "./tauri";
+import type { Platform } from "./types";
+import { web } from "./web";
+
+export const platform: Platform = "__TAURI_INTERNALS__" in window ? tauri : web;
+
+export { errorCode, fieldErrors, RpcError } from "./types";
+export type { Capabilities, Connection, EventListener, HostEvent, Method, ParamsOf, Platform, ResultOf, ShellInfo } from "./types";
+export type * from "./wire";

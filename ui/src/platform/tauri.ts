@@ -1,0 +1,54 @@
+/* The gateway from the app's own window: one command `rpc`, one event `rouse://event`. The shell holds the session, so
+   there is nothing to sign in to, and events cannot be lost while the window lives; what happened before the window was
+   made, or while it was being reloaded, is fetched with the first queries. */
+
+import { invoke } from "@tauri-apps/api/core";
+import { listen } from "@tauri-apps/api/event";
+
+import { request, unwrap } from "./jsonrpc";
+import { preference } from "./preference";
+import type { EventListener, HostEvent, Method, ParamsOf, Platform, ResultOf, ShellInfo } from "./types";
+
+async function rpc<M extends Method>(method: M, params: ParamsOf<M>): Promise<ResultOf<M>> {
+  const { method: name, params: body } = request(method, params);
+  return unwrap(await invoke("rpc", { method: name, params: body })) as ResultOf<M>;
+}
+
+function listening(name: string, handle: (payload: unknown) => void, ready?: () => void): () => void {
+  let stopped = false;
+  let stop: (() => void) | undefined;
+  void listen(name, ({ payload }) => handle(payload)).then((unlisten) => {
+    if (stopped) unlisten();
+    else {
+      stop = unlisten;
+      ready?.();
+    }
+  });
+  return () => {
+    stopped = true;
+    stop?.();
+  };
+}
+
+function subscribe(_after: number | undefined, listener: EventListener): () => void {
+  listener.onConnection("connecting");
+  return listening("rouse://event", (event) => listener.onEvent(event as HostEvent), () => listener.onConnection("open"));
+}
+
+export const tauri: Platform = {
+  capabilities: { window: true, autostart: true },
+  rpc,
+  subscribe,
+  signIn: () => Promise.resolve(),
+  openExternal: (url) => invoke("open_external", { url }),
+  copyText: (text) => navigator.clipboard.writeText(text),
+  linkTo: (path) => `rouse:/${path}`,
+  onNavigate: (go) => listening("rouse://navigate", (path) => go(path as string)),
+  autostart: {
+    get: () => invoke<boolean>("autostart_get"),
+    set: (on) => invoke("autostart_set", { on }),
+  },
+  shellInfo: () => invoke<ShellInfo>("shell_info"),
+  onShellChanged: (changed) => listening("rouse://shell", changed),
+  preference,
+};

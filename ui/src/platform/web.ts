@@ -1,0 +1,105 @@
+/* The gateway from a browser: POST /rpc and a WebSocket on this page's own origin, with the cookie the sign-in set.
+   It never takes an address or a token from the page's URL; the one-time code in the hash is worth one exchange. */
+
+import { eventOf, request, unwrap } from "./jsonrpc";
+import { preference } from "./preference";
+import { type EventListener, type Method, type ParamsOf, type Platform, type ResultOf, RpcError, errorCode } from "./types";
+
+const retryAfterMs = [250, 500, 1000, 2000, 4000];
+
+async function post(path: string, body: unknown): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(path, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      credentials: "same-origin",
+      body: JSON.stringify(body),
+    });
+  } catch {
+    throw new RpcError(errorCode.unreachable, "Rouse is not running, or cannot be reached.");
+  }
+  if (response.status === 401 || response.status === 403) {
+    throw new RpcError(errorCode.unauthenticated, "This page is not signed in.");
+  }
+  return response;
+}
+
+async function rpc<M extends Method>(method: M, params: ParamsOf<M>): Promise<ResultOf<M>> {
+  const response = await post("/rpc", request(method, params));
+  let answer: unknown;
+  try {
+    answer = await response.json();
+  } catch {
+    throw new RpcError(errorCode.unreachable, `Rouse answered with status ${response.status}.`);
+  }
+  return unwrap(answer) as ResultOf<M>;
+}
+
+/** Keeps one socket alive. After a break it resumes behind the last event that was handed over. */
+function subscribe(after: number | undefined, listener: EventListener): () => void {
+  let last = after;
+  let attempt = 0;
+  let stopped = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let socket: WebSocket | undefined;
+
+  const connect = () => {
+    listener.onConnection(attempt === 0 ? "connecting" : "lost");
+    const query = last === undefined ? "" : `?after=${last}`;
+    const scheme = location.protocol === "https:" ? "wss" : "ws";
+    socket = new WebSocket(`${scheme}://${location.host}/ws${query}`);
+    socket.onopen = () => {
+      attempt = 0;
+      listener.onConnection("open");
+    };
+    socket.onmessage = (message: MessageEvent<string>) => {
+      const event = eventOf(JSON.parse(message.data));
+      if (!event) return;
+      if (event.seq > 0) last = event.seq;
+      listener.onEvent(event);
+    };
+    socket.onclose = () => {
+      if (stopped) return;
+      listener.onConnection("lost");
+      timer = setTimeout(connect, retryAfterMs[Math.min(attempt, retryAfterMs.length - 1)]);
+      attempt += 1;
+    };
+  };
+
+  connect();
+  return () => {
+    stopped = true;
+    clearTimeout(timer);
+    socket?.close();
+  };
+}
+
+/** The code leaves the address before anything else happens, so that it is in no history and no copied link. */
+async function signIn(): Promise<void> {
+  const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
+  if (code === undefined) return;
+  history.replaceState(history.state, "", location.pathname + location.search);
+  await post("/auth/exchange", { code });
+}
+
+export const web: Platform = {
+  capabilities: { window: false, autostart: false },
+  rpc,
+  subscribe,
+  signIn,
+  openExternal(url) {
+    window.open(url, "_blank", "noopener,noreferrer");
+    return Promise.resolve();
+  },
+  copyText: (text) => navigator.clipboard.writeText(text),
+  linkTo: (path) => new URL(path, location.origin).href,
+  onNavigate: () => () => undefined,
+  autostart: {
+    get: () => Promise.resolve(false),
+    set: () => Promise.reject(new RpcError(errorCode.unreachable, "Only the app can start with the computer.")),
+  },
+  shellInfo: () => Promise.resolve(null),
+  onShellChanged: () => () => undefined,
+  preference,
+};

@@ -1,0 +1,68 @@
+/* A host in memory: answers methods from a table, remembers what was called, and says events when told to. A method that
+   the test did not name fails the call, so that a page cannot lean on an answer nobody thought of. */
+
+import { vi } from "vitest";
+
+import { type Connection, errorCode, type EventListener, type HostEvent, type Method, type ParamsOf, type Platform, type ResultOf, RpcError } from "@/platform";
+
+import { aStatus } from "./fixtures";
+
+type Answers = { [M in Method]?: (params: ParamsOf<M>) => ResultOf<M> | Promise<ResultOf<M>> };
+
+export interface FakeHost extends Platform {
+  answers: Answers;
+  calls: { method: Method; params: unknown }[];
+  called: (method: Method) => unknown[];
+  emit: (kind: HostEvent["kind"], data: Record<string, unknown>, seq?: number) => void;
+  connection: (state: Connection) => void;
+}
+
+export function fakeHost(answers: Answers = {}): FakeHost {
+  const listeners = new Set<EventListener>();
+  const calls: FakeHost["calls"] = [];
+  const kept = new Map<string, string>();
+  let seq = 0;
+  const host: FakeHost = {
+    answers: {
+      "system.status": () => aStatus(),
+      "cron.list": () => ({ jobs: [] }),
+      "runs.list": () => ({ runs: [], nextCursor: null, total: 0 }),
+      ...answers,
+    },
+    calls,
+    called: (method) => calls.filter((call) => call.method === method).map((call) => call.params),
+    emit: (kind, data, at) => {
+      seq = at ?? seq + 1;
+      listeners.forEach((listener) => listener.onEvent({ seq, kind, atMs: 0, data }));
+    },
+    connection: (state) => listeners.forEach((listener) => listener.onConnection(state)),
+    capabilities: { window: false, autostart: false },
+    rpc: async <M extends Method>(method: M, params: ParamsOf<M>): Promise<ResultOf<M>> => {
+      calls.push({ method, params });
+      const answer = host.answers[method];
+      if (!answer) throw new RpcError(errorCode.notFound, `The test gave no answer for ${method}.`);
+      return answer(params);
+    },
+    subscribe: (_after, listener) => {
+      listeners.add(listener);
+      listener.onConnection("open");
+      return () => listeners.delete(listener);
+    },
+    signIn: () => Promise.resolve(),
+    openExternal: vi.fn(() => Promise.resolve()),
+    copyText: vi.fn(() => Promise.resolve()),
+    linkTo: (path) => `http://127.0.0.1:7420${path}`,
+    onNavigate: () => () => undefined,
+    shellInfo: () => Promise.resolve(null),
+    onShellChanged: () => () => undefined,
+    autostart: { get: () => Promise.resolve(false), set: () => Promise.resolve() },
+    preference: {
+      get: (name) => kept.get(name) ?? null,
+      set: (name, value) => {
+        if (value === null) kept.delete(name);
+        else kept.set(name, value);
+      },
+    },
+  };
+  return host;
+}

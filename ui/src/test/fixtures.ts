@@ -1,0 +1,55 @@
+/* Jobs, runs and a status as the gateway writes them; a test names only what it is about. */
+
+import type { Job, JobView, RunDetail, RunView, StepView, SystemStatus } from "@/platform";
+
+/** Saturday, 21 November 2026, 10:00 UTC. */
+export const noon = Date.UTC(2026, 10, 21, 10, 0, 0);
+
+type JobParts = Partial<Omit<Job, "state">> & { state?: Partial<Job["state"]> };
+
+export function aJob(parts: JobParts = {}, view: Partial<Omit<JobView, "job">> = {}): JobView {
+  const { state, ...rest } = parts;
+  return {
+    job: {
+      id: "job-1", name: "Backup", enabled: true, createdAtMs: noon, updatedAtMs: noon,
+      schedule: { kind: "cron", expr: "0 14 * * *", tz: "UTC" }, sessionTarget: "isolated", wakeMode: "now",
+      payload: { kind: "toolCall", tool: "http", arguments: {} },
+      ...rest,
+      state: { consecutiveFailures: 0, revision: 1, ...state },
+    },
+    scheduleText: "Daily at 14:00", zone: "UTC", recent: [], liveRunIds: [],
+    ...view,
+  };
+}
+
+export const noUsage = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, costMicroUsd: null };
+
+export function aRun(parts: Partial<RunView> = {}): RunView {
+  return {
+    id: "run-1", jobId: "job-1", jobName: "Backup", slotAtMs: noon, trigger: "schedule", state: "succeeded", reason: null,
+    standsFor: 1, createdAtMs: noon, startedAtMs: noon, finishedAtMs: noon + 1_000, lateByMs: 0, durationMs: 1_000, attempt: 1,
+    retryOf: null, summary: null, error: null, session: null, model: null, usage: noUsage,
+    ...parts,
+  };
+}
+
+export function aDetail(run: Partial<RunView> = {}, parts: Partial<Omit<RunDetail, "run">> = {}): RunDetail {
+  return { run: aRun(run), payload: {}, steps: [], deliveries: [], jobExists: true, liveText: null, ...parts };
+}
+
+export function aStep(parts: Partial<StepView> = {}): StepView {
+  return { seq: 1, kind: "toolCall", name: "http", status: "finished", input: {}, output: null, isError: false, usage: noUsage, startedAtMs: noon, durationMs: 5, ...parts };
+}
+
+type StatusParts = Partial<Omit<SystemStatus, "cron">> & { cron?: Partial<SystemStatus["cron"]> };
+
+export function aStatus({ cron, ...parts }: StatusParts = {}): SystemStatus {
+  return {
+    version: "0.1.0", mode: "serve", pid: 1, nowMs: noon, startedAtMs: noon, zone: "UTC", home: "/home/ada", seq: 1,
+    heartbeat: { enabled: true, everyMs: 1_800_000, nextAtMs: null, lastSkipReason: null, queuedEvents: 0, pending: false },
+    model: null, notifications: { available: true, reason: null },
+    firstStart: { dismissed: true, exampleJobId: null, exampleRunId: null }, problem: null,
+    ...parts,
+    cron: { enabled: true, offReason: null, pause: null, next: null, running: 0, queued: 0, maxConcurrentRuns: 2, jobs: 0, enabledJobs: 0, failingJobs: 0, ...cron },
+  };
+}

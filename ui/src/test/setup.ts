@@ -1,0 +1,23 @@
+/* What jsdom lacks: sizes, observers and matching of media. Everything is 800 pixels high, so virtual lists draw rows. */
+
+import "@testing-library/jest-dom/vitest";
+
+import { cleanup } from "@testing-library/react";
+import { afterEach } from "vitest";
+
+afterEach(cleanup);
+
+if (typeof window !== "undefined") {
+  class NoObserver {
+    observe() {}
+    unobserve() {}
+    disconnect() {}
+  }
+  Object.assign(globalThis, { ResizeObserver: NoObserver, IntersectionObserver: NoObserver });
+  Object.defineProperty(HTMLElement.prototype, "clientHeight", { configurable: true, get: () => 800 });
+  Object.defineProperty(HTMLElement.prototype, "clientWidth", { configurable: true, get: () => 800 });
+  window.scrollTo = () => undefined;
+  Element.prototype.scrollTo = () => undefined;
+  Element.prototype.scrollBy = () => undefined;
+  Object.assign(window, { matchMedia: (media: string) => ({ matches: false, media, addEventListener() {}, removeEventListener() {} }) });
+}
