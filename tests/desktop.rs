@@ -16,6 +16,7 @@ mod session;
 mod tray;
 
 use desk::Desk;
+use serde_json::json;
 use session::{Session, soon};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -138,4 +139,58 @@ async fn the_end_of_the_session_ends_the_app_in_order() {
     app.terminate();
     let status = soon("the app's end", app.ended()).await;
     assert!(status.success(), "{status}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failure_is_urgent_and_goes_away_once_its_run_was_looked_at() {
+    let session = Session::start().await;
+    let mut desk = Desk::set_up(&session).await;
+    desk.host_trays().await;
+    let mut app = session.start_app(&["--hidden"]);
+    let tray = desk.next_tray_item().await;
+    desk.next_notification().await;
+
+    let failing = json!({
+        "name": "Reads <nothing> & fails",
+        "schedule": { "kind": "manual" },
+        "payload": { "kind": "toolCall", "tool": "read_file", "arguments": { "path": "not-there.txt" } },
+    });
+    session.call("cron.add", failing).await;
+    tray.choose("Run now", "Reads <nothing> & fails").await;
+    let shown = desk.next_notification().await;
+    assert_eq!(shown.summary, "Reads <nothing> & fails");
+    assert!(shown.urgent, "a failure waits until it is seen");
+    let menu = tray.menu_once(|menu| menu.has("1 failing")).await;
+    let recent = menu.under("Recent runs");
+    assert!(recent[0].starts_with("✗ Reads <nothing> & fails · failed "), "{recent:?}");
+
+    let runs = session.call("runs.list", json!({ "limit": 1 })).await;
+    session.call("runs.seen", json!({ "id": runs["runs"][0]["id"] })).await;
+    assert_eq!(desk.next_withdrawn().await, shown.id);
+    app.quit_by(&tray, "Quit Rouse (jobs will not run)").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_app_is_a_guest_of_the_first_and_takes_over_when_it_ends() {
+    let first = Session::start().await;
+    let mut first_desk = Desk::set_up(&first).await;
+    first_desk.host_trays().await;
+    let mut owner = first.start_app(&["--hidden"]);
+    let owner_tray = first_desk.next_tray_item().await;
+    owner_tray.menu_once(|menu| menu.has("Run now")).await;
+
+    let second = Session::start_beside(&first).await;
+    let mut second_desk = Desk::set_up(&second).await;
+    second_desk.host_trays().await;
+    let mut guest = second.start_app(&["--hidden"]);
+    let guest_tray = second_desk.next_tray_item().await;
+    guest_tray.menu_once(|menu| menu.has("Quit Rouse (jobs keep running)")).await;
+    guest_tray.choose("Pause all", "Until resumed").await;
+    owner_tray.menu_once(|menu| menu.has("Paused")).await;
+    guest_tray.menu_once(|menu| menu.has("Paused")).await;
+
+    owner.quit_by(&owner_tray, "Quit Rouse (jobs will not run)").await;
+    let menu = guest_tray.menu_once(|menu| menu.has("Quit Rouse (jobs will not run)")).await;
+    assert!(menu.has("Paused"), "what was paused stays paused: {menu}");
+    guest.quit_by(&guest_tray, "Quit Rouse (jobs will not run)").await;
 }

@@ -4,11 +4,11 @@
 //! (or another app) was first, the app becomes its client, and when that engine ends the app takes its place. Everyone
 //! else in the shell has the door: a call waits while the engine is still starting, and fails in words when there is none.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rouse_gateway::wire::{Empty, EventKind, EventView, SystemStatus};
-use rouse_gateway::{Client, ClientError, ErrorCode, EventStream, RpcError, Subscription, UiFiles};
+use rouse_gateway::{Client, ClientError, ErrorCode, EventStream, Gateway, RpcError, Subscription, UiFiles};
 use rouse_host::{Home, HomeError, Host, HostError, HostOptions, Notifier};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -19,7 +19,7 @@ use tokio::sync::watch;
 #[derive(Clone)]
 pub(crate) enum Backend {
     /// In this process; it ends with the app.
-    Own(Arc<Host>),
+    Own(Gateway, Arc<Mutex<Option<Host>>>),
     /// In the process that owns the data directory.
     Guest(Client),
 }
@@ -95,13 +95,13 @@ impl EngineDoor {
 impl Backend {
     /// Whether the engine ends with this process.
     pub(crate) const fn is_ours(&self) -> bool {
-        matches!(self, Self::Own(_))
+        matches!(self, Self::Own(..))
     }
 
     /// Calls one method.
     pub(crate) async fn call(&self, method: &str, params: Value) -> Result<Value, RpcError> {
         match self {
-            Self::Own(host) => host.gateway().call(method, params).await,
+            Self::Own(gateway, _) => gateway.call(method, params).await,
             Self::Guest(client) => client.call(method, params).await.map_err(|error| match error {
                 ClientError::Rpc(error) => error,
                 other => RpcError::new(ErrorCode::Internal, other.to_string()),
@@ -116,14 +116,17 @@ impl Backend {
 
     /// Ends the engine if it is ours: runs at work are recorded before it returns.
     pub(crate) async fn close(&self) {
-        if let Self::Own(host) = self {
-            host.shutdown().await;
+        if let Self::Own(_, host) = self {
+            let host = host.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(host) = host {
+                host.stop().await;
+            }
         }
     }
 
     async fn events(&self, after: i64) -> Result<Events, ClientError> {
         Ok(match self {
-            Self::Own(host) => Events::Own(host.gateway().events(after)),
+            Self::Own(gateway, _) => Events::Own(gateway.events(after)),
             Self::Guest(client) => Events::Guest(client.events(Some(after)).await?),
         })
     }
@@ -172,13 +175,13 @@ pub(crate) async fn keep(surroundings: Surroundings, tell: watch::Sender<Engine>
 
 /// Starts the engine, or finds the one that runs; none when another process is just starting or ending one.
 async fn open(surroundings: &Surroundings) -> Result<Option<Backend>, HostError> {
-    let options = HostOptions {
-        home: surroundings.home.clone(),
-        notifier: Some(Arc::clone(&surroundings.notifier)),
-        ui: Arc::clone(&surroundings.ui),
-    };
+    let options = HostOptions::desktop(
+        surroundings.home.clone(),
+        Arc::clone(&surroundings.ui),
+        Arc::clone(&surroundings.notifier),
+    );
     match Host::start(options).await {
-        Ok(host) => Ok(Some(Backend::Own(Arc::new(host)))),
+        Ok(host) => Ok(Some(Backend::Own(host.gateway(), Arc::new(Mutex::new(Some(host)))))),
         Err(HostError::Home(HomeError::Owned(path))) => {
             let found = find(&surroundings.home).await;
             if found.is_some() {

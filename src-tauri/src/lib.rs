@@ -18,7 +18,7 @@ mod tray;
 mod notifier;
 mod autostart;
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -55,7 +55,9 @@ pub fn run() -> ExitCode {
 
 fn start(options: StartOptions) -> Result<ExitCode, Box<dyn std::error::Error>> {
     let home = Home::find(&|name| std::env::var(name).ok())?;
-    let _logging = rouse_host::logging::start(&home.logs(), std::env::var("ROUSE_LOG").ok().as_deref(), true);
+    let log = std::env::var("ROUSE_LOG").ok();
+    let chatty = log.is_some() || std::io::stderr().is_terminal();
+    let _logging = rouse_host::start_logging(&home.logs(), log.as_deref(), chatty);
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).thread_name("rouse").enable_all().build()?;
     tauri::async_runtime::set(runtime.handle().clone());
@@ -84,7 +86,7 @@ fn set_up(app: &mut App, home: Home, options: StartOptions) {
     let (clicks, clicked) = mpsc::unbounded_channel();
     let (windows, wishes) = mpsc::unbounded_channel();
     let (tell, engine) = EngineDoor::new();
-    let notifier = Arc::new(DesktopNotifier::new(clicks, engine.clone()));
+    let notifier = Arc::new(DesktopNotifier::new(clicks, engine.clone(), home.root()));
     app.manage(Shell {
         app: app.clone(),
         engine,

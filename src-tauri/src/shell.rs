@@ -9,11 +9,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rouse_core::UnixMs;
+use rouse_core::{DeliveryId, RunId, UnixMs};
 use rouse_gateway::RpcError;
 use rouse_gateway::wire::{
-    CronPauseParams, CronRunParams, CronStatus, DeliveryRef, DeliveryView, Empty, EventView, RunMode, StartedRun, SystemStatus,
+    CronPauseParams, CronRunParams, CronStatus, DeliveryRef, DeliveryView, Empty, EventKind, EventView, RunDetail, RunMode,
+    RunRef, StartedRun, SystemStatus,
 };
+use rouse_host::Notifier as _;
+use serde_json::Value;
 use tauri::{AppHandle, Emitter as _};
 use tokio::sync::mpsc;
 
@@ -75,9 +78,27 @@ impl Shell {
         if let Some(stale) = Stale::by(event) {
             self.tray.refresh(stale);
         }
+        if let (EventKind::Seen, Some(run)) = (event.kind, event.data.get("runId").and_then(Value::as_str)) {
+            self.settle(run.to_owned());
+        }
         if let Err(error) = self.app.emit_to(MAIN, EVENT, event) {
             tracing::warn!(%error, "the page missed an event");
         }
+    }
+
+    /// Takes the notifications of a run away that somebody has looked at, wherever that was.
+    fn settle(&self, run: String) {
+        let (engine, notifier) = (self.engine.clone(), Arc::clone(&self.notifier));
+        tauri::async_runtime::spawn(async move {
+            match engine.ask::<RunDetail>("runs.get", &RunRef { id: run }).await {
+                Ok(detail) => {
+                    for delivery in detail.deliveries {
+                        notifier.withdraw(&DeliveryId::new(delivery.id));
+                    }
+                }
+                Err(error) => tracing::warn!(%error, "the notifications of a run that was seen stay"),
+            }
+        });
     }
 
     /// Shows what a clicked notification was about.
@@ -158,5 +179,5 @@ async fn pause(engine: &EngineDoor, length: PauseFor) -> Result<(), RpcError> {
 
 /// A test notification has no run; its click comes back to where it was sent from.
 fn place_of(delivery: &DeliveryView) -> Place {
-    delivery.run_id.as_deref().map_or_else(|| Place::fixed("/settings"), |run| Place::run(&rouse_core::RunId::new(run)))
+    delivery.run_id.as_deref().map_or_else(|| Place::fixed("/settings"), |run| Place::run(&RunId::new(run)))
 }

@@ -16,6 +16,7 @@ const WATCHER: (&str, &str) = ("org.kde.StatusNotifierWatcher", "/StatusNotifier
 pub(crate) struct Desk {
     bus: Connection,
     notifications: mpsc::UnboundedReceiver<Shown>,
+    closed: mpsc::UnboundedReceiver<u32>,
     items: mpsc::UnboundedReceiver<String>,
 }
 
@@ -35,15 +36,16 @@ impl Desk {
     /// A desktop that shows notifications and has no tray yet.
     pub(crate) async fn set_up(session: &Session) -> Self {
         let (shown, notifications) = mpsc::unbounded_channel();
+        let (close, closed) = mpsc::unbounded_channel();
         let (registered, items) = mpsc::unbounded_channel();
         let bus = connection::Builder::address(session.bus_address.as_str())
-            .serve_at(NOTIFICATIONS.1, NotificationServer { shown, last_id: 0 })
+            .serve_at(NOTIFICATIONS.1, NotificationServer { shown, close, last_id: 0 })
             .serve_at(WATCHER.1, Watcher { registered })
             .name(NOTIFICATIONS.0)
             .build()
             .await
             .expect("the desktop is on the bus");
-        Self { bus, notifications, items }
+        Self { bus, notifications, closed, items }
     }
 
     /// A tray appears.
@@ -53,6 +55,11 @@ impl Desk {
 
     pub(crate) async fn next_notification(&mut self) -> Shown {
         soon("a notification", self.notifications.recv()).await.expect("the server lives")
+    }
+
+    /// The next notification that the app takes away.
+    pub(crate) async fn next_withdrawn(&mut self) -> u32 {
+        soon("a notification to be withdrawn", self.closed.recv()).await.expect("the server lives")
     }
 
     pub(crate) async fn next_tray_item(&mut self) -> TrayItem {
@@ -70,6 +77,7 @@ impl Desk {
 
 struct NotificationServer {
     shown: mpsc::UnboundedSender<Shown>,
+    close: mpsc::UnboundedSender<u32>,
     last_id: u32,
 }
 
@@ -115,7 +123,9 @@ impl NotificationServer {
         id
     }
 
-    fn close_notification(&self, _id: u32) {}
+    fn close_notification(&self, id: u32) {
+        self.close.send(id).expect("the test listens");
+    }
 }
 
 struct Watcher {

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use rouse_gateway::Client;
+use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
@@ -40,6 +42,7 @@ pub(crate) struct Session {
     pub(crate) screen: Screen,
     pub(crate) bus_address: String,
     display: String,
+    rouse_home: PathBuf,
     folder: TempDir,
     _xvfb: Child,
     _bus: Child,
@@ -47,6 +50,17 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) async fn start() -> Self {
+        let mut session = Self::start_sharing(Path::new("")).await;
+        session.rouse_home = session.folder.path().join("rouse");
+        session
+    }
+
+    /// A second session of the same person, with the data directory of the first.
+    pub(crate) async fn start_beside(other: &Self) -> Self {
+        Self::start_sharing(&other.rouse_home).await
+    }
+
+    async fn start_sharing(rouse_home: &Path) -> Self {
         let folder = tempfile::Builder::new().prefix("rouse-desktop-").tempdir().expect("a folder");
         let config = folder.path().join("bus.conf");
         fs::write(&config, BUS_CONFIG.replace("{folder}", &folder.path().display().to_string())).expect("a file");
@@ -72,7 +86,7 @@ impl Session {
         );
         let display = format!(":{}", first_line(&mut xvfb).await);
         let screen = Screen::watch(&display);
-        Self { screen, bus_address, display, folder, _xvfb: xvfb, _bus: bus }
+        Self { screen, bus_address, display, rouse_home: rouse_home.to_owned(), folder, _xvfb: xvfb, _bus: bus }
     }
 
     /// Starts the app.
@@ -85,6 +99,12 @@ impl Session {
         let mut second = self.start_app(args);
         let status = soon("the second start to end", second.ended()).await;
         assert!(status.success(), "{status}");
+    }
+
+    /// Calls the engine as the command line does.
+    pub(crate) async fn call(&self, method: &str, params: Value) -> Value {
+        let client = Client::find(&self.rouse_home).expect("the engine runs");
+        client.call(method, params).await.unwrap_or_else(|error| panic!("{method}: {error}"))
     }
 
     fn command(&self, args: &[&str]) -> Command {
@@ -103,7 +123,7 @@ impl Session {
             .env("XDG_DATA_HOME", home.join("data"))
             .env("XDG_CACHE_HOME", home.join("cache"))
             .env("XDG_RUNTIME_DIR", run)
-            .env("ROUSE_HOME", home.join("rouse"))
+            .env("ROUSE_HOME", &self.rouse_home)
             .env("ROUSE_LOG", "debug")
             .env("DISPLAY", &self.display)
             .env("DBUS_SESSION_BUS_ADDRESS", &self.bus_address)

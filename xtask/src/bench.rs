@@ -9,15 +9,16 @@ use crate::failure::Failure;
 use crate::process;
 
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
-    let mut bench = process::cargo([
-        "run",
+    process::run(process::cargo([
+        "build",
         "--release",
         "--package",
-        "rouse-tests",
-        "--bin",
-        "rouse-bench",
-        "--",
-    ]);
+        "rouse-cli",
+        "--package",
+        "rouse-desktop",
+    ]))?;
+    let mut bench =
+        process::cargo(["bench", "--package", "rouse-tests", "--bench", "promises", "--"]);
     bench.args(arguments);
     process::run(bench)?;
     Ok(ExitCode::SUCCESS)

@@ -56,18 +56,33 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode, Failure> {
         println!("{USAGE}");
         return Ok(ExitCode::FAILURE);
     };
+    if asks_for_help(arguments) {
+        println!("{USAGE}");
+        return Ok(ExitCode::SUCCESS);
+    }
     match chore.as_str() {
         "run" => run::run(&run::Options::parse(rest)?),
         "test" => test::run(&test::Options::parse(rest)?),
         "bench" => bench::run(after_dashes(rest)?),
         "bundle" => bundle::run(after_dashes(rest)?),
-        "types" => types::run(),
-        "icons" => icons::run(),
-        "help" | "--help" | "-h" => {
-            println!("{USAGE}");
-            Ok(ExitCode::SUCCESS)
-        }
+        "types" => none(rest).and_then(|()| types::run()),
+        "icons" => none(rest).and_then(|()| icons::run()),
         other => Err(Failure::new(format!("there is no chore `{other}`\n\n{USAGE}"))),
+    }
+}
+
+/// True for `help`, and for a wish for help anywhere before `--`: whoever asks must not set anything off.
+fn asks_for_help(arguments: &[String]) -> bool {
+    let mut ours = arguments.iter().take_while(|argument| *argument != "--");
+    ours.any(|argument| argument == "--help" || argument == "-h")
+        || arguments.first().is_some_and(|chore| chore == "help")
+}
+
+/// For chores that take no arguments.
+fn none(arguments: &[String]) -> Result<(), Failure> {
+    match arguments.first() {
+        None => Ok(()),
+        Some(other) => Err(Failure::new(format!("unknown argument `{other}`"))),
     }
 }
 
@@ -79,5 +94,37 @@ fn after_dashes(arguments: &[String]) -> Result<&[String], Failure> {
         Some((other, _)) => Err(Failure::new(format!(
             "unknown argument `{other}`; arguments to pass on come after `--`"
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(words: &[&str]) -> Vec<String> {
+        words.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn asking_for_help_sets_nothing_off() {
+        for wish in [&["help"][..], &["--help"], &["types", "--help"], &["run", "--yes", "-h"]] {
+            assert!(asks_for_help(&words(wish)), "{wish:?}");
+        }
+        for deed in [&["run"][..], &["run", "--", "--help"], &["test", "--only", "fmt"]] {
+            assert!(!asks_for_help(&words(deed)), "{deed:?}");
+        }
+    }
+
+    #[test]
+    fn an_argument_that_nobody_understands_is_refused() {
+        assert!(none(&words(&["--no-such-argument"])).is_err());
+        assert!(none(&[]).is_ok());
+        assert!(after_dashes(&words(&["-v", "--"])).is_err());
+    }
+
+    #[test]
+    fn arguments_to_pass_on_follow_the_dashes() {
+        assert_eq!(after_dashes(&words(&["--", "-v"])).expect("understood"), ["-v"]);
+        assert!(after_dashes(&[]).expect("understood").is_empty());
     }
 }

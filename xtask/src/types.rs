@@ -12,29 +12,22 @@ use std::process::{Command, ExitCode};
 use crate::failure::{Doing, Failure};
 use crate::{house, process};
 
-/// Writes the types into the UI.
+/// Writes the types into the UI, once all of them could be written elsewhere.
 pub(crate) fn run() -> Result<ExitCode, Failure> {
-    let committed = committed();
-    fs::remove_dir_all(&committed)
-        .or_else(absence_is_fine)
-        .doing(|| format!("empty {}", committed.display()))?;
-    let mut export =
-        process::cargo(["run", "--package", "rouse-gateway", "--example", "export-types", "--"]);
-    export.arg(&committed);
-    process::run(export)?;
+    process::run(process::cargo([
+        "build",
+        "--package",
+        "rouse-gateway",
+        "--example",
+        "export-types",
+    ]))?;
+    replace(&committed(), &export()?).doing(|| "write the types".into())?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Fails when the built gateway would write other types than the committed ones.
 pub(crate) fn check() -> Result<(), Failure> {
-    let scratch = house::target().join("xtask").join("types");
-    fs::remove_dir_all(&scratch)
-        .or_else(absence_is_fine)
-        .doing(|| format!("empty {}", scratch.display()))?;
-    let mut export = Command::new(house::example("export-types"));
-    export.arg(&scratch).current_dir(house::root());
-    process::run(export)?;
-    let differences = differences(&committed(), &scratch).doing(|| "compare the types".into())?;
+    let differences = differences(&committed(), &export()?).doing(|| "compare the types".into())?;
     if differences.is_empty() {
         return Ok(());
     }
@@ -42,6 +35,36 @@ pub(crate) fn check() -> Result<(), Failure> {
         "these types differ from the gateway's; `cargo xtask types` writes them anew:\n        {}",
         differences.join("\n        ")
     )))
+}
+
+/// Lets the built gateway write its types into a folder of their own.
+fn export() -> Result<PathBuf, Failure> {
+    let scratch = house::target().join("xtask").join("types");
+    empty(&scratch).doing(|| format!("empty {}", scratch.display()))?;
+    let mut export = Command::new(house::example("export-types"));
+    export.arg(&scratch).current_dir(house::root());
+    process::run(export)?;
+    Ok(scratch)
+}
+
+/// Makes one folder hold what the other holds. An empty source is a mistake, not a wish.
+fn replace(folder: &Path, source: &Path) -> io::Result<()> {
+    let texts = texts_below(source, "")?;
+    if texts.is_empty() {
+        return Err(io::Error::other(format!("{} holds no types", source.display())));
+    }
+    empty(folder)?;
+    for (name, text) in texts {
+        let file = folder.join(name);
+        file.parent().map_or(Ok(()), fs::create_dir_all)?;
+        fs::write(file, text)?;
+    }
+    Ok(())
+}
+
+fn empty(folder: &Path) -> io::Result<()> {
+    fs::remove_dir_all(folder).or_else(absence_is_fine)?;
+    fs::create_dir_all(folder)
 }
 
 fn committed() -> PathBuf {
@@ -105,6 +128,23 @@ mod tests {
         ]);
         let names = differences(committed.path(), written.path()).expect("compared");
         assert_eq!(names, ["Gone.ts", "Job.ts", "serde/Value.ts", "New.ts"]);
+    }
+
+    #[test]
+    fn replacing_leaves_exactly_the_new_types() {
+        let committed = folder(&[("Job.ts", "a"), ("Gone.ts", "b")]);
+        let written = folder(&[("Job.ts", "a2"), ("serde/Value.ts", "c")]);
+        replace(committed.path(), written.path()).expect("replaced");
+        let names = differences(committed.path(), written.path()).expect("compared");
+        assert_eq!(names, Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_export_of_nothing_costs_no_types() {
+        let committed = folder(&[("Job.ts", "a")]);
+        assert!(replace(committed.path(), folder(&[]).path()).is_err());
+        assert!(replace(committed.path(), Path::new("no/such/folder")).is_err());
+        assert!(committed.path().join("Job.ts").is_file());
     }
 
     #[test]

@@ -11,6 +11,7 @@
 //! It also ignores the server's `ActivationToken`; on Wayland the window may come up behind others and ask for attention.
 
 use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::StreamExt as _;
@@ -32,10 +33,14 @@ const DEFAULT_ACTION: &str = "default";
 /// Signals kept while one is handled; handling takes microseconds.
 const QUEUE: Option<NonZeroUsize> = NonZeroUsize::new(256);
 
+/// The picture for a desktop that does not know the app.
+const PICTURE: &[u8] = include_bytes!("../../../icons/128x128.png");
+
 /// The notifications on this desktop.
 pub(super) struct Notifications {
     desk: Arc<Desk>,
     server: OnceCell<Server>,
+    home: PathBuf,
 }
 
 struct Desk {
@@ -43,17 +48,20 @@ struct Desk {
     clicks: Clicks,
 }
 
+/// What was found out before the first notification.
 struct Server {
     reads_markup: bool,
+    icon: String,
 }
 
 impl Notifications {
-    pub(super) fn new(clicks: Clicks) -> Self {
-        Self { desk: Arc::new(Desk { ledger: Mutex::default(), clicks }), server: OnceCell::new() }
+    pub(super) fn new(clicks: Clicks, home: &Path) -> Self {
+        let desk = Arc::new(Desk { ledger: Mutex::default(), clicks });
+        Self { desk, server: OnceCell::new(), home: home.to_owned() }
     }
 
     pub(super) async fn show(&self, toast: Toast) -> Result<(), NotifyError> {
-        let server = self.server.get_or_try_init(|| listen(Arc::clone(&self.desk))).await.map_err(|error| later(&error))?;
+        let server = self.server.get_or_try_init(|| listen(Arc::clone(&self.desk), &self.home)).await.map_err(|error| later(&error))?;
         let replaces = self.desk.ledger().sending(&toast.subject);
         let handle = match notification(&toast, server, replaces).show_async().await {
             Ok(handle) => handle,
@@ -119,7 +127,7 @@ impl Desk {
 }
 
 /// Starts to listen, then asks the server what it can do.
-async fn listen(desk: Arc<Desk>) -> zbus::Result<Server> {
+async fn listen(desk: Arc<Desk>, home: &Path) -> zbus::Result<Server> {
     let bus = Connection::session().await?;
     let owners = MatchRule::builder()
         .msg_type(Type::Signal)
@@ -140,7 +148,8 @@ async fn listen(desk: Arc<Desk>) -> zbus::Result<Server> {
         }
         tracing::warn!("the session bus has gone; clicks on notifications are not heard any more");
     });
-    Ok(Server { reads_markup: capabilities.iter().any(|capability| capability == "body-markup") })
+    let reads_markup = capabilities.iter().any(|capability| capability == "body-markup");
+    Ok(Server { reads_markup, icon: icon(home) })
 }
 
 /// Keeps a notification's connection until it leaves the screen, and takes it away when its matter is settled.
@@ -162,7 +171,7 @@ fn notification(toast: &Toast, server: &Server, replaces: Option<u32>) -> Notifi
     let mut notification = Notification::new();
     notification
         .appname(APP_NAME)
-        .icon(DESKTOP_ENTRY)
+        .icon(&server.icon)
         .summary(&toast.title)
         .body(&body)
         .action(DEFAULT_ACTION, "Open")
@@ -172,6 +181,29 @@ fn notification(toast: &Toast, server: &Server, replaces: Option<u32>) -> Notifi
         notification.id(id);
     }
     notification
+}
+
+/// The installed icon's name; of an app that was not installed, a picture in its data directory.
+fn icon(home: &Path) -> String {
+    if is_installed() {
+        return DESKTOP_ENTRY.to_owned();
+    }
+    let path = home.join("icon.png");
+    match std::fs::write(&path, PICTURE) {
+        Ok(()) => path.display().to_string(),
+        Err(error) => {
+            tracing::debug!(%error, "notifications have no picture");
+            DESKTOP_ENTRY.to_owned()
+        }
+    }
+}
+
+fn is_installed() -> bool {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let system = set("XDG_DATA_DIRS").unwrap_or_else(|| "/usr/local/share:/usr/share".into());
+    let own = set("XDG_DATA_HOME").map(PathBuf::from);
+    let entry = format!("applications/{DESKTOP_ENTRY}.desktop");
+    own.into_iter().chain(std::env::split_paths(&system)).any(|folder| folder.join(&entry).exists())
 }
 
 /// The body with nothing that a server could take for markup.
@@ -193,18 +225,22 @@ mod tests {
         Toast { subject, title: "Backup".to_owned(), body: "2 < 3 & <b>done</b>".to_owned(), urgent: false }
     }
 
+    fn server(reads_markup: bool) -> Server {
+        Server { reads_markup, icon: "icon".to_owned() }
+    }
+
     #[test]
     fn a_body_is_text_whatever_the_server_reads() {
-        let plain = notification(&toast(), &Server { reads_markup: false }, None);
-        let markup = notification(&toast(), &Server { reads_markup: true }, None);
+        let plain = notification(&toast(), &server(false), None);
+        let markup = notification(&toast(), &server(true), None);
         assert_eq!(plain.body, "2 < 3 & <b>done</b>");
         assert_eq!(markup.body, "2 &lt; 3 &amp; &lt;b&gt;done&lt;/b&gt;");
     }
 
     #[test]
     fn a_click_on_the_notification_itself_is_asked_for() {
-        let shown = notification(&toast(), &Server { reads_markup: false }, None);
+        let shown = notification(&toast(), &server(false), None);
         assert_eq!(shown.actions, ["default", "Open"]);
-        assert_eq!((shown.appname.as_str(), shown.icon.as_str()), ("Rouse", "rouse-desktop"));
+        assert_eq!((shown.appname.as_str(), shown.icon.as_str()), ("Rouse", "icon"));
     }
 }

@@ -16,6 +16,8 @@ use linux::Notifications;
 #[cfg(not(target_os = "linux"))]
 use waiting_thread::Notifications;
 
+use std::path::Path;
+
 use rouse_core::DeliveryId;
 use rouse_core::delivery::Delivery;
 use rouse_core::tool::BoxFuture;
@@ -59,8 +61,8 @@ pub(crate) struct DesktopNotifier {
 
 impl DesktopNotifier {
     /// Notifications whose clicks go to `clicks`; `engine` is asked how urgent a delivery is.
-    pub(crate) fn new(clicks: Clicks, engine: EngineDoor) -> Self {
-        Self { system: Notifications::new(clicks), engine }
+    pub(crate) fn new(clicks: Clicks, engine: EngineDoor, home: &Path) -> Self {
+        Self { system: Notifications::new(clicks, home), engine }
     }
 
     /// Shows `toast`, in place of an earlier one on the same subject.

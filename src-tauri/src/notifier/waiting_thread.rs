@@ -10,6 +10,7 @@
 //!   menu; a program run from a build folder has no name of its own there and borrows one.
 //! - On macOS the program has to be in a signed bundle for its own name and icon.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -31,7 +32,7 @@ pub(super) struct Notifications {
 }
 
 impl Notifications {
-    pub(super) fn new(clicks: Clicks) -> Self {
+    pub(super) fn new(clicks: Clicks, _: &Path) -> Self {
         Self { clicks, waiting: Arc::default() }
     }
 

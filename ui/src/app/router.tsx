@@ -2,8 +2,9 @@
 
 import { createBrowserHistory, createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet, type RouterHistory } from "@tanstack/react-router";
 
+import { HomePage } from "@/features/home/HomePage";
 import { JobEditorPage } from "@/features/jobs/JobEditorPage";
-import { readJobsSearch } from "@/features/jobs/search";
+import { readJobsSearch, readNewJobSearch } from "@/features/jobs/search";
 import { readRunsSearch } from "@/features/runs/search";
 import { NotFoundPage } from "@/features/shell/NotFoundPage";
 import { RouteFailure } from "@/features/shell/RouteFailure";
@@ -22,7 +23,7 @@ const root = createRootRoute({
 const home = createRoute({
   getParentRoute: () => root,
   path: "/",
-  component: lazyRouteComponent(() => import("@/features/home/HomePage"), "HomePage"),
+  component: HomePage,
 });
 
 const jobs = createRoute({
@@ -35,9 +36,10 @@ const jobs = createRoute({
 const newJob = createRoute({
   getParentRoute: () => root,
   path: "/jobs/new",
-  validateSearch: (search: Record<string, unknown>): { from?: string } => (typeof search.from === "string" ? { from: search.from } : {}),
+  validateSearch: readNewJobSearch,
   component: function NewJob() {
-    return <JobEditorPage from={newJob.useSearch().from} />;
+    const { from, template } = newJob.useSearch();
+    return <JobEditorPage key={`${from ?? ""}:${template ?? ""}`} from={from} template={template} />;
   },
 });
 

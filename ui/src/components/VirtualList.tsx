@@ -47,7 +47,7 @@ export function VirtualList<T>({ label, items, itemKey, rowHeight = 40, children
     getScrollElement: () => scroller,
     estimateSize: () => rowHeight,
     getItemKey: (index) => keyAt(items, itemKey, index),
-    overscan: 12,
+    overscan: 8,
     scrollMargin: margin,
     scrollPaddingStart: 64,
     scrollPaddingEnd: 24,

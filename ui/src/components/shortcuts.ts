@@ -1,5 +1,6 @@
 /* Single keys that do something on this page. Views register theirs while they are shown, the newest wins, and the help
-   dialog lists what is registered. Keys typed into a field, a menu or a dialog are never taken. */
+   dialog lists what is registered. Keys typed into a field, a menu or a dialog are never taken. The frame registers its
+   keys as fallbacks: it is mounted once, but its effects run after its first page's, so age alone would put it first. */
 
 import { useEffect, useEffectEvent, useSyncExternalStore } from "react";
 
@@ -24,15 +25,15 @@ function replace(next: readonly Registered[]) {
 }
 
 /** Registers a key while the component is shown. The handler may return false to leave the key to others. */
-export function useShortcut(key: string, label: string, run: () => unknown, options: { group?: string; when?: boolean } = {}) {
-  const { group, when = true } = options;
+export function useShortcut(key: string, label: string, run: () => unknown, options: { group?: string; when?: boolean; fallback?: boolean } = {}) {
+  const { group, when = true, fallback = false } = options;
   const current = useEffectEvent(() => run() !== false);
   useEffect(() => {
     if (!when) return;
     const entry: Registered = { key, label, group, run: () => current() };
-    replace([...registered, entry]);
+    replace(fallback ? [entry, ...registered] : [...registered, entry]);
     return () => replace(registered.filter((other) => other !== entry));
-  }, [key, label, group, when]);
+  }, [key, label, group, when, fallback]);
 }
 
 /** Everything registered now, for the help dialog. */

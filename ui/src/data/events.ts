@@ -89,7 +89,7 @@ export class EventFeed {
   /** A stream that was never read cannot tell what happened before it opened, nor can one that came back without a number. */
   private connected(connection: Connection) {
     if (connection === "open") {
-      if (this.lastSeq === undefined || this.opened) this.markAll();
+      if (this.lastSeq === undefined ) this.markAll();
       this.opened = true;
     }
     this.state = connection;

@@ -1,9 +1,10 @@
 /* One run in a list: state, job, what came of it, and when. Used wherever runs are listed. */
 
-import { Link } from "@tanstack/react-router";
+import { memo } from "react";
 
 import { cx } from "@/components/cx";
 import row from "@/components/Row.module.css";
+import { RowLink } from "@/components/RowLink";
 import { Time } from "@/components/Time";
 import { duration, money } from "@/format/amount";
 import type { RunView } from "@/platform";
@@ -19,14 +20,15 @@ interface Props {
   without?: "job";
 }
 
-export function RunRow({ run, tabIndex, without }: Props) {
+/** Scrolling renders the list with every frame; rows that did not change are left alone. */
+export const RunRow = memo(function RunRow({ run, tabIndex, without }: Props) {
   const outcome = outcomeWords(run) || stateWord(run.state);
   return (
     <div className={cx(row.row, styles.run)}>
       <StateGlyph state={run.state} />
-      <Link data-row-link to="/runs/$runId" params={{ runId: run.id }} tabIndex={tabIndex} className={cx(row.link, without === "job" ? styles.sole : styles.name)}>
+      <RowLink href={`/runs/${encodeURIComponent(run.id)}`} tabIndex={tabIndex} className={cx(row.link, without === "job" ? styles.sole : styles.name)}>
         {without === "job" ? outcome : run.jobName}
-      </Link>
+      </RowLink>
       {without !== "job" && <span className={row.text}>{outcome}</span>}
       {run.trigger !== "schedule" && <span className={cx(row.small, styles.trigger)}>{triggerWord(run.trigger)}</span>}
       <span className={cx(row.small, row.end, styles.took)}>{run.durationMs !== null && duration(run.durationMs)}</span>
@@ -36,7 +38,7 @@ export function RunRow({ run, tabIndex, without }: Props) {
       </span>
     </div>
   );
-}
+});
 
 /** Runs without a model cost nothing and say nothing; with one, an unknown cost says unknown. */
 function costOf(run: RunView): string | undefined {

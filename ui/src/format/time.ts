@@ -25,7 +25,7 @@ function formatter(zone: string, options: Intl.DateTimeFormatOptions): Intl.Date
 
 /** The time of day: `07:30` or `7:30 AM`, as the locale has it. */
 export function clock(atMs: number, zone = localZone()): string {
-  return formatter(zone, { hour: "2-digit", minute: "2-digit" }).format(atMs);
+  return formatter(zone, { timeStyle: "short" }).format(atMs);
 }
 
 /** Days since 1970 in `zone`, to tell today from yesterday. */

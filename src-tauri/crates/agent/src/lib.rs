@@ -1,13 +1,18 @@
-//! Model providers, the driver of the turn machine, the tool registry and the gate of Rouse
+//! The agent room: model providers, the tool registry, the gate, and the driver of a run.
+//!
+//! From the outside in: `discover` finds models, `Models` ranks and connects them, `ToolRegistry` takes the tools in,
+//! `Gate` stands before them, and `AgentDriver` carries out a job's turn, a turn of the main session or a single tool
+//! call, and answers with an outcome. Decisions are not made here: how a run may end is `core::turn`, what may be
+//! called is `core::policy`. The room knows no concrete tool, no schedule and no screen.
 
-mod secret;
-mod provider;
 mod discover;
-mod models;
-mod retry;
-mod registry;
-mod gate;
 mod driver;
+mod gate;
+mod models;
+mod provider;
+mod registry;
+mod retry;
+mod secret;
 
 pub use discover::{FoundIn, FoundModel, LocalAddresses, discover};
 pub use driver::{AgentDriver, AgentSettings, Observer};

@@ -58,19 +58,24 @@ impl Models {
         let Some(wish) = wish.map(str::trim).filter(|wish| !wish.is_empty()) else {
             return Some(preferred.with(&preferred.found.provider.model));
         };
-        let listed = self.entries.iter().find(|entry| entry.offers(wish)).map(|entry| entry.with(wish));
+        let listed =
+            self.entries.iter().find(|entry| entry.offers(wish)).map(|entry| entry.with(wish));
         Some(listed.or_else(|| self.named(wish)).unwrap_or_else(|| preferred.with(wish)))
     }
 
     fn named(&self, wish: &str) -> Option<ChosenModel> {
         let (provider, model) = wish.split_once(':')?;
-        self.entries.iter().find(|entry| entry.found.provider.name == provider).map(|entry| entry.with(model))
+        self.entries
+            .iter()
+            .find(|entry| entry.found.provider.name == provider)
+            .map(|entry| entry.with(model))
     }
 }
 
 impl Entry {
     fn offers(&self, model: &str) -> bool {
-        self.found.provider.model == model || self.found.offers.iter().any(|offered| offered == model)
+        self.found.provider.model == model
+            || self.found.offers.iter().any(|offered| offered == model)
     }
 
     fn with(&self, model: &str) -> ChosenModel {
@@ -117,7 +122,11 @@ mod tests {
             (Some("openai:gpt-5.6-luna"), ("openai", "gpt-5.6-luna")),
             (Some("phi4:14b"), ("ollama", "phi4:14b")),
         ] {
-            assert_eq!(chosen(&models, wish), Some((expected.0.to_owned(), expected.1.to_owned())), "{wish:?}");
+            assert_eq!(
+                chosen(&models, wish),
+                Some((expected.0.to_owned(), expected.1.to_owned())),
+                "{wish:?}"
+            );
         }
     }
 

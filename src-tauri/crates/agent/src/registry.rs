@@ -54,7 +54,8 @@ impl ToolRegistry {
     /// # Errors
     /// When a name is unusable or taken, or a schema does not compile.
     pub fn new(tools: Vec<Arc<dyn Tool>>) -> Result<Self, RegistryError> {
-        let mut registry = Self { entries: Vec::with_capacity(tools.len()), by_name: HashMap::new() };
+        let mut registry =
+            Self { entries: Vec::with_capacity(tools.len()), by_name: HashMap::new() };
         for tool in tools {
             let name = tool.spec().name.clone();
             if !is_name(&name) {
@@ -126,5 +127,8 @@ fn compile(spec: &ToolSpec) -> Result<Validator, RegistryError> {
     jsonschema::options()
         .with_pattern_options(PatternOptions::regex())
         .build(&spec.parameters)
-        .map_err(|error| RegistryError::Schema { tool: spec.name.clone(), reason: error.to_string() })
+        .map_err(|error| RegistryError::Schema {
+            tool: spec.name.clone(),
+            reason: error.to_string(),
+        })
 }

@@ -19,7 +19,11 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// How long to wait before asking again after `attempt` attempts; none when that is no use. `shown` is whether any
 /// part of the answer was already shown.
-pub(crate) fn wait_before_next(attempt: u32, error: &ProviderError, shown: bool) -> Option<Duration> {
+pub(crate) fn wait_before_next(
+    attempt: u32,
+    error: &ProviderError,
+    shown: bool,
+) -> Option<Duration> {
     if shown || attempt >= ATTEMPTS || !error.may_pass() {
         return None;
     }
@@ -34,18 +38,25 @@ mod tests {
     use super::*;
 
     fn error(kind: Kind, retry_after: Option<u64>) -> ProviderError {
-        ProviderError { retry_after: retry_after.map(Duration::from_secs), ..ProviderError::new(kind, "x") }
+        ProviderError {
+            retry_after: retry_after.map(Duration::from_secs),
+            ..ProviderError::new(kind, "x")
+        }
     }
 
     #[test]
     fn waits_longer_each_time_and_then_gives_up() {
-        let waits: Vec<_> = (1..=3).map(|attempt| wait_before_next(attempt, &error(Kind::Server, None), false)).collect();
+        let waits: Vec<_> = (1..=3)
+            .map(|attempt| wait_before_next(attempt, &error(Kind::Server, None), false))
+            .collect();
         assert_eq!(waits, [Some(Duration::from_secs(1)), Some(Duration::from_secs(4)), None]);
     }
 
     #[test]
     fn the_provider_s_wish_wins_unless_it_is_too_long() {
-        for (wish, expected) in [(0, Some(0)), (7, Some(7)), (60, Some(60)), (61, None), (3_600, None)] {
+        for (wish, expected) in
+            [(0, Some(0)), (7, Some(7)), (60, Some(60)), (61, None), (3_600, None)]
+        {
             let wait = wait_before_next(1, &error(Kind::RateLimited, Some(wish)), false);
             assert_eq!(wait, expected.map(Duration::from_secs), "{wish}");
         }

@@ -137,11 +137,16 @@ impl Engine {
         loop {
             self.catch_up().await;
             self.arm();
-            match self.next_cause(&mut inbox).await {
+            let cause = self.next_cause(&mut inbox).await;
+            // Whatever woke the engine sees the attempts that have ended by now.
+            while let Some(result) = self.tasks.try_join_next_with_id() {
+                self.attempt_ended(result);
+            }
+            match cause {
                 Cause::Timer(Wake::Due) => {}
                 Cause::Timer(Wake::ClockChanged) => self.clock_was_set = true,
                 Cause::Model(is_there) => self.has_model = is_there,
-                Cause::Attempt(result) => self.attempts_ended(result),
+                Cause::Attempt(result) => self.attempt_ended(result),
                 Cause::Request(Some(request)) => {
                     if let Some(stop) = self.handle(request).await {
                         self.shut_down().await;

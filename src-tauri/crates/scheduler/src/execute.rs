@@ -104,14 +104,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes the ends of attempts into memory: the one that woke the engine and those that came with it.
-    pub(crate) fn attempts_ended(&mut self, first: Result<(task::Id, Outcome), JoinError>) {
-        self.attempt_ended(first);
-        while let Some(result) = self.tasks.try_join_next_with_id() {
-            self.attempt_ended(result);
-        }
-    }
-
+    /// Takes the end of an attempt into memory.
     pub(crate) fn attempt_ended(&mut self, result: Result<(task::Id, Outcome), JoinError>) {
         let task = match &result {
             Ok((task, _)) => *task,

@@ -19,7 +19,7 @@ use crate::TickReport;
 use crate::engine::Engine;
 
 /// Most jobs of one transaction; more of them take several.
-const BATCH: u32 = 20_000;
+const BATCH: u32 = 10_000;
 pub(crate) const PAUSED: &str = "Everything was paused";
 const REPLACED: &str = "A newer slot took its place";
 

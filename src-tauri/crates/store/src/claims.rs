@@ -1,9 +1,10 @@
 //! Due slots and their claims: the one transaction that makes runs out of slots.
 //!
-//! A claim moves a job to its next slot and inserts the runs for the slots that came, together and on the disk before
-//! anything has an effect. Two things keep a slot from firing twice: the claim counts only while the job still has the
-//! slot that it answers, and `(job, slot)` is unique in `runs` for ever. All claims of a tick share the same few
-//! statements, however many they are. What becomes of a slot is decided elsewhere and handed in.
+//! A claim moves a job to its next slot and inserts the runs for the slots that came, together and
+//! on the disk before anything has an effect. Two things keep a slot from firing twice: the claim
+//! counts only while the job still has the slot that it answers, and `(job, slot)` is unique in
+//! `runs` for ever. All claims of a tick share the same few statements, however many they are. What
+//! becomes of a slot is decided elsewhere and handed in.
 
 use std::collections::HashSet;
 
@@ -33,7 +34,8 @@ pub struct DueJob {
 pub struct Claim {
     /// The job.
     pub job_id: JobId,
-    /// The stored next slot that this answers. When the job has another one by now, the claim is dropped.
+    /// The stored next slot that this answers. When the job has another one by now, the claim is
+    /// dropped.
     pub slot_at: UnixMs,
     /// The next slot after it.
     pub next_run_at: Option<UnixMs>,
@@ -52,18 +54,17 @@ pub(crate) const DUE: &str = concat!(
      FROM jobs WHERE enabled = 1 AND next_run_at IS NOT NULL AND next_run_at <= ?1
      ORDER BY next_run_at LIMIT ?2"
 );
-// The `+` keeps SQLite from looking jobs up by slot: with thousands of jobs in one slot that is quadratic.
 pub(crate) const MOVE: &str = "UPDATE jobs SET next_run_at = claim.value ->> 2
     FROM json_each(?1) AS claim
-    WHERE jobs.id = claim.value ->> 0 AND +jobs.next_run_at = claim.value ->> 1 AND +jobs.enabled = 1
+    WHERE jobs.id = claim.value ->> 0 AND jobs.next_run_at = claim.value ->> 1 AND jobs.enabled = 1
     RETURNING id";
 pub(crate) const REMEMBER: &str = "UPDATE jobs
     SET last_state = ended.value ->> 1, last_error = ended.value ->> 2, last_duration_ms = NULL
     FROM json_each(?1) AS ended WHERE jobs.id = ended.value ->> 0";
 
 impl Store {
-    /// Enabled jobs whose next slot is not after `now`, the earliest first. One whose definition cannot be read is
-    /// paused on the spot: it would be due for ever.
+    /// Enabled jobs whose next slot is not after `now`, the earliest first. One whose definition
+    /// cannot be read is paused on the spot: it would be due for ever.
     ///
     /// # Errors
     /// `Read`, `Write`.
@@ -87,9 +88,9 @@ impl Store {
         Ok(due)
     }
 
-    /// Moves the jobs to their next slots and inserts the runs, all in one transaction; answers the runs inserted, in
-    /// the order given. A slot that has a run already is left alone. A run that is final at once is finished `now`.
-    /// Events `run`, and `cron` `finished` for the final ones.
+    /// Moves the jobs to their next slots and inserts the runs, all in one transaction; answers the
+    /// runs inserted, in the order given. A slot that has a run already is left alone. A run that
+    /// is final at once is finished `now`. Events `run`, and `cron` `finished` for the final ones.
     ///
     /// # Errors
     /// `Write`: nothing was claimed.
@@ -100,10 +101,12 @@ impl Store {
         let mut write = self.write("claim the due slots", Durability::Full, now).await?;
         let moved = move_jobs(&mut write, claims).await?;
         let accepted = claims.iter().filter(|claim| moved.contains(&claim.job_id));
-        let runs: Vec<Run> = accepted.clone().flat_map(|claim| &claim.runs).map(|run| settled(run, now)).collect();
+        let runs: Vec<Run> =
+            accepted.clone().flat_map(|claim| &claim.runs).map(|run| settled(run, now)).collect();
         let inserted = insert_runs(&mut write, &runs).await?;
         let is_new = |run: &&Run| inserted.contains(&run.id);
-        let ended: Vec<&Run> = runs.iter().filter(is_new).filter(|run| run.state.is_final()).collect();
+        let ended: Vec<&Run> =
+            runs.iter().filter(is_new).filter(|run| run.state.is_final()).collect();
         remember_ended(&mut write, &ended).await?;
         let mut next = std::collections::HashMap::new();
         next.extend(accepted.map(|claim| (&claim.job_id, claim.next_run_at)));
@@ -142,7 +145,8 @@ async fn remember_ended(write: &mut Write, ended: &[&Run]) -> Result<(), StoreEr
     let mut newest = serde_json::Map::new();
     for run in ended {
         if let Some(job_id) = &run.job_id {
-            newest.insert(job_id.to_string(), json!([job_id.as_str(), run.state.name(), run.reason]));
+            newest
+                .insert(job_id.to_string(), json!([job_id.as_str(), run.state.name(), run.reason]));
         }
     }
     let rows = Value::Array(newest.into_iter().map(|(_, row)| row).collect());

@@ -1,9 +1,10 @@
 //! The file and its connections: opening, versions, modes.
 //!
-//! Owns what must hold before the first statement of any table runs: the file is ours and not newer than this binary,
-//! it and its siblings are for this user alone, and the linked SQLite is one that does not corrupt it. It refuses to
-//! repair: a foreign or newer file is left exactly as it was found. One could get this wrong by switching the journal
-//! mode before looking whose file it is, by trusting the umask, or by giving every connection a large page cache.
+//! Owns what must hold before the first statement of any table runs: the file is ours and not newer
+//! than this binary, it and its siblings are for this user alone, and the linked SQLite is one that
+//! does not corrupt it. It refuses to repair: a foreign or newer file is left exactly as it was
+//! found. One could get this wrong by switching the journal mode before looking whose file it is,
+//! by trusting the umask, or by giving every connection a large page cache.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
@@ -18,8 +19,8 @@ use tokio::sync::Mutex;
 use crate::StoreError;
 use crate::write::Writer;
 
-/// Told about events after their commit, in the order of their numbers. It runs while the writer is held, so it must
-/// be quick and must not call the store.
+/// Told about events after their commit, in the order of their numbers. It runs while the writer is
+/// held, so it must be quick and must not call the store.
 pub type EventListener = Arc<dyn Fn(&[Event]) + Send + Sync>;
 
 /// The SQLite file of Rouse. Cheap to clone; all clones share one writer and its readers.
@@ -46,11 +47,12 @@ impl Store {
     /// # Errors
     /// `Create`, `Open`, `OldSqlite`, `Foreign`, `Newer` or `Migrate`.
     pub async fn open(path: &Path, listener: EventListener) -> Result<Self, StoreError> {
-        prepare_file(path).map_err(|source| StoreError::Create { path: path.to_owned(), source })?;
+        create(path).map_err(|source| StoreError::Create { path: path.to_owned(), source })?;
         let options = options(path);
         let mut connection = options.connect().await.map_err(|source| open_error(path, source))?;
         if let Err(refusal) = admit(&mut connection, path).await {
-            // The first reason is the one to tell; closing a file that nothing was written to adds none.
+            // The first reason is the one to tell; closing a file that nothing was written to adds
+            // none.
             drop(connection);
             return Err(refusal);
         }
@@ -66,42 +68,56 @@ impl Store {
         Ok(Self { writer, readers, listener })
     }
 
-    /// Closes all connections; the last one moves everything from the write-ahead log into the file. Waits for the
-    /// write that is going; verbs called later fail.
+    /// Closes all connections; the last one moves everything from the write-ahead log into the
+    /// file. Waits for the write that is going; verbs called later fail.
     pub async fn close(&self) {
         self.readers.close().await;
         self.writer.lock().await.close().await;
     }
 }
 
-/// Makes the folder (0700) and the file (0600) before SQLite does, because SQLite asks the umask. The files beside it
-/// (`-wal`, `-shm`) take their mode from it.
-fn prepare_file(path: &Path) -> std::io::Result<()> {
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        make_folder(folder)?;
-    }
-    let mut options = std::fs::OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
+/// Makes the folder (0700) and the file (0600) before SQLite does, because SQLite asks the umask.
+/// The files beside it (`-wal`, `-shm`) take their mode from it.
+fn create(path: &Path) -> std::io::Result<()> {
+    let mut folder = std::fs::DirBuilder::new();
+    let mut file = std::fs::OpenOptions::new();
+    folder.recursive(true);
+    file.read(true).write(true).create(true).truncate(false);
     #[cfg(unix)]
     {
-        use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-        let file = options.mode(0o600).open(path)?;
-        let mode = file.metadata()?.permissions().mode();
+        std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
+        std::os::unix::fs::OpenOptionsExt::mode(&mut file, 0o600);
+    }
+    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        folder.create(parent)?;
+    }
+    file.open(path).map(drop)
+}
+
+/// Takes a file of ours back that others could read, such as one restored from a backup, and its
+/// siblings with it.
+#[cfg(unix)]
+fn take_back(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    for suffix in ["", "-wal", "-shm"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        let mode = match std::fs::metadata(&name) {
+            Ok(found) => found.permissions().mode(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
         if mode & 0o077 != 0 {
-            file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
+            std::fs::set_permissions(&name, std::fs::Permissions::from_mode(0o600))?;
         }
     }
-    #[cfg(not(unix))]
-    options.open(path)?;
     Ok(())
 }
 
-fn make_folder(folder: &Path) -> std::io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
+/// Other systems keep a user's files apart by the folder they are in.
+#[cfg(not(unix))]
+fn take_back(_: &Path) -> std::io::Result<()> {
+    Ok(())
 }
 
 fn options(path: &Path) -> SqliteConnectOptions {
@@ -120,11 +136,13 @@ fn options(path: &Path) -> SqliteConnectOptions {
         .disable_statement_logging()
 }
 
-/// Looks whose file it is, then switches it to write-ahead logging and brings it to the newest schema.
+/// Looks whose file it is, then switches it to write-ahead logging and brings it to the newest
+/// schema.
 async fn admit(connection: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
     let header = Header::read(connection).await.map_err(|source| open_error(path, source))?;
     require_sqlite(&header.sqlite)?;
     let version = header.admitted(path)?;
+    take_back(path).map_err(|source| StoreError::Create { path: path.to_owned(), source })?;
     sqlx::raw_sql("PRAGMA journal_mode = WAL")
         .execute(&mut *connection)
         .await
@@ -181,7 +199,11 @@ async fn migrate(connection: &mut SqliteConnection, version: usize) -> Result<()
     Ok(())
 }
 
-pub(crate) async fn apply(connection: &mut SqliteConnection, script: &'static str, to: i64) -> sqlx::Result<()> {
+pub(crate) async fn apply(
+    connection: &mut SqliteConnection,
+    script: &'static str,
+    to: i64,
+) -> sqlx::Result<()> {
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
     sqlx::raw_sql(script).execute(&mut *transaction).await?;
     let mark = format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {to};");

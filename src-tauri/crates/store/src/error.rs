@@ -1,4 +1,5 @@
-//! What can go wrong with the store. Every variant names the operation that failed; the cause stays a source.
+//! What can go wrong with the store. Every variant names the operation that failed; the cause stays
+//! a source.
 
 use std::path::PathBuf;
 
@@ -34,7 +35,9 @@ pub enum StoreError {
         needed: &'static str,
     },
     /// A newer Rouse has changed the file.
-    #[error("{path} was made by a newer Rouse (schema {found}, this one knows {known}). Start that one, or move the file away")]
+    #[error(
+        "{path} was made by a newer Rouse (schema {found}, this one knows {known}). Start that one, or move the file away"
+    )]
     Newer {
         /// The file.
         path: PathBuf,
@@ -132,7 +135,8 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether the disk is full or cannot be written: nothing is wrong with the call, and it may work later.
+    /// Whether the disk is full or cannot be written: nothing is wrong with the call, and it may
+    /// work later.
     #[must_use]
     pub fn is_full(&self) -> bool {
         const FULL: i64 = 13;

@@ -1,8 +1,8 @@
 //! The table `events`: what changed, numbered, for every client.
 //!
-//! Owns the numbers: they begin at 1, have no gaps and never repeat. Only the newest events are kept; a client that
-//! asks for older ones is told that there is a gap, never handed a silent half. Pruning rides along with writes in
-//! small steps, so that no write pays for a thousand before it.
+//! Owns the numbers: they begin at 1, have no gaps and never repeat. Only the newest events are
+//! kept; a client that asks for older ones is told that there is a gap, never handed a silent half.
+//! Pruning rides along with writes in small steps, so that no write pays for a thousand before it.
 
 use rouse_core::UnixMs;
 use rouse_core::event::{Event, EventKind};

@@ -1,9 +1,10 @@
 //! How runs end: once, and with everything that is told about it in the same transaction.
 //!
-//! Owns the step into a final state. The statement names the states it may come from, so whoever comes second (a runner
-//! that answers after its run was cancelled) finds nothing to change, and nothing else of its call is written either.
-//! The job's memory of the run, the line for main, the outbox rows and the events are committed with the run's row: a
-//! crash leaves either all of them or none.
+//! Owns the step into a final state. The statement names the states it may come from, so whoever
+//! comes second (a runner that answers after its run was cancelled) finds nothing to change, and
+//! nothing else of its call is written either. The job's memory of the run, the line for main, the
+//! outbox rows and the events are committed with the run's row: a crash leaves either all of them
+//! or none.
 
 use rouse_core::delivery::NewDelivery;
 use rouse_core::event::EventKind;
@@ -44,8 +45,8 @@ pub struct Interruption {
     pub reason: String,
     /// Rows for the outbox.
     pub deliveries: Vec<NewDelivery>,
-    /// A queued run that makes up for it. It is part of the same transaction, so that a crash in between can neither
-    /// lose it nor make a second one.
+    /// A queued run that makes up for it. It is part of the same transaction, so that a crash in
+    /// between can neither lose it nor make a second one.
     pub run_again: Option<Run>,
     /// When.
     pub now: UnixMs,
@@ -64,8 +65,9 @@ const REMEMBER: &str = "UPDATE jobs SET last_state = ?2, last_error = ?3, last_d
     WHERE id = ?1 RETURNING next_run_at";
 
 impl Store {
-    /// Ends a run: run row, job state, system event, outbox and events in one transaction. None when it was final
-    /// already (or is not there): a final state never changes, and nothing is written.
+    /// Ends a run: run row, job state, system event, outbox and events in one transaction. None
+    /// when it was final already (or is not there): a final state never changes, and nothing is
+    /// written.
     ///
     /// # Errors
     /// `NotFinal` for a waiting state, `Write`.
@@ -88,7 +90,8 @@ impl Store {
         Ok(Some(run))
     }
 
-    /// Queued → cancelled; false when it is not queued any more. Events `run` and `cron` `finished`.
+    /// Queued → cancelled; false when it is not queued any more. Events `run` and `cron`
+    /// `finished`.
     ///
     /// # Errors
     /// `Write`.
@@ -99,7 +102,8 @@ impl Store {
         now: UnixMs,
     ) -> Result<bool, StoreError> {
         let mut write = self.write("cancel the run", Durability::Full, now).await?;
-        let outcome = Outcome { reason: Some(reason.to_owned()), ..Outcome::of(RunState::Cancelled) };
+        let outcome =
+            Outcome { reason: Some(reason.to_owned()), ..Outcome::of(RunState::Cancelled) };
         if end(&mut write, id, Some(RunState::Queued), &outcome).await?.is_none() {
             write.undo().await?;
             return Ok(false);
@@ -108,8 +112,8 @@ impl Store {
         Ok(true)
     }
 
-    /// Running → interrupted, its unfinished steps → unknown, with what tells about it and what makes up for it. None
-    /// when it is not running any more.
+    /// Running → interrupted, its unfinished steps → unknown, with what tells about it and what
+    /// makes up for it. None when it is not running any more.
     ///
     /// # Errors
     /// `Write`.
@@ -119,7 +123,8 @@ impl Store {
     ) -> Result<Option<Run>, StoreError> {
         let Interruption { run_id, reason, deliveries, run_again, now } = interruption;
         let mut write = self.write("save the interruption", Durability::Full, *now).await?;
-        let outcome = Outcome { reason: Some(reason.clone()), ..Outcome::of(RunState::Interrupted) };
+        let outcome =
+            Outcome { reason: Some(reason.clone()), ..Outcome::of(RunState::Interrupted) };
         let Some(run) = end(&mut write, run_id, Some(RunState::Running), &outcome).await? else {
             write.undo().await?;
             return Ok(None);
@@ -137,7 +142,8 @@ impl Store {
     }
 }
 
-/// Ends one run and writes its fate into its job; none when it is not in `from` (or in any waiting state) any more.
+/// Ends one run and writes its fate into its job; none when it is not in `from` (or in any waiting
+/// state) any more.
 async fn end(
     write: &mut Write,
     id: &RunId,

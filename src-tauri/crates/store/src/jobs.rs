@@ -1,9 +1,10 @@
 //! The table `jobs`: definitions and what the engine knows about them.
 //!
-//! A row holds the job in the job format, and beside it, in columns, what changes without the definition changing:
-//! whether it is enabled, its next slot, its revision and the fate of its newest run. The columns are the truth; the
-//! stored definition is without them. It refuses to compute a next slot. One could get this wrong by writing a state
-//! that was read a moment ago: an edit writes the definition and the next slot, a run's end writes the rest.
+//! A row holds the job in the job format, and beside it, in columns, what changes without the
+//! definition changing: whether it is enabled, its next slot, its revision and the fate of its
+//! newest run. The columns are the truth; the stored definition is without them. It refuses to
+//! compute a next slot. One could get this wrong by writing a state that was read a moment ago: an
+//! edit writes the definition and the next slot, a run's end writes the rest.
 
 use rouse_core::event::EventKind;
 use rouse_core::job::{JobState, Payload, job_to_json, stored_job_from_json};
@@ -21,7 +22,8 @@ use crate::{Store, StoreError};
 pub struct JobQuery {
     /// Disabled ones too.
     pub include_disabled: bool,
-    /// Only jobs with these words in name, description or payload; upper and lower case are the same.
+    /// Only jobs with these words in name, description or payload; upper and lower case are the
+    /// same.
     pub search: Option<String>,
 }
 
@@ -61,12 +63,14 @@ const UPDATE: &str = concat!(
     job_columns!()
 );
 const DELETE: &str = concat!("DELETE FROM jobs WHERE id = ?1 RETURNING ", job_columns!());
-pub(crate) const COUNT: &str = "SELECT count(*), sum(enabled), sum(consecutive_failures > 0) FROM jobs";
+pub(crate) const COUNT: &str =
+    "SELECT count(*), sum(enabled), sum(consecutive_failures > 0) FROM jobs";
 pub(crate) const SET_NEXT: &str = "UPDATE jobs SET next_run_at = planned.value ->> 1
     FROM json_each(?1) AS planned
     WHERE jobs.id = planned.value ->> 0 AND jobs.next_run_at IS NOT planned.value ->> 1
     RETURNING id, next_run_at";
-const PAUSE: &str = "UPDATE jobs SET enabled = 0, next_run_at = NULL, revision = revision + 1 WHERE id = ?1";
+const PAUSE: &str =
+    "UPDATE jobs SET enabled = 0, next_run_at = NULL, revision = revision + 1 WHERE id = ?1";
 pub(crate) const NEXT_DUE: &str = "SELECT next_run_at FROM jobs
     WHERE enabled = 1 AND next_run_at IS NOT NULL ORDER BY next_run_at LIMIT 1";
 
@@ -98,8 +102,9 @@ impl Store {
         Ok(Job { state: JobState { revision: 1, ..state.clone() }, ..job.clone() })
     }
 
-    /// Replaces a job's definition and next slot; what the engine knows about its runs stays. Enabling it forgets its
-    /// failures in a row, or the next one would pause it again. Event `cron` `updated`.
+    /// Replaces a job's definition and next slot; what the engine knows about its runs stays.
+    /// Enabling it forgets its failures in a row, or the next one would pause it again. Event
+    /// `cron` `updated`.
     ///
     /// # Errors
     /// `NotFound`, `Stale` when the stored revision is not `expected_revision`, `Write`.
@@ -130,7 +135,8 @@ impl Store {
         updated.job()
     }
 
-    /// Deletes a job. Its runs stay, with its name; the queued ones become cancelled. Event `cron` `removed`.
+    /// Deletes a job. Its runs stay, with its name; the queued ones become cancelled. Event `cron`
+    /// `removed`.
     ///
     /// # Errors
     /// `Write`; `Unreadable` when the deleted definition could not be read.
@@ -153,8 +159,8 @@ impl Store {
         self.one("read the job", query, JobRow::read).await?.map(JobRow::job).transpose()
     }
 
-    /// Jobs by next slot (those without one last), then by name. One whose definition cannot be read is logged and left
-    /// out: a single broken row must not take the whole list away.
+    /// Jobs by next slot (those without one last), then by name. One whose definition cannot be
+    /// read is logged and left out: a single broken row must not take the whole list away.
     ///
     /// # Errors
     /// `Read`.
@@ -188,7 +194,8 @@ impl Store {
         Ok(counts.await?.unwrap_or_default())
     }
 
-    /// Writes re-planned next slots; no new revision. Event `cron` `updated` for those that changed.
+    /// Writes re-planned next slots; no new revision. Event `cron` `updated` for those that
+    /// changed.
     ///
     /// # Errors
     /// `Write`.
@@ -212,12 +219,17 @@ impl Store {
         write.commit().await
     }
 
-    /// Disables a job that the engine gives up on for now; its last error stays. Event `cron` `updated` with the reason
-    /// as `error`.
+    /// Disables a job that the engine gives up on for now; its last error stays. Event `cron`
+    /// `updated` with the reason as `error`.
     ///
     /// # Errors
     /// `NotFound`, `Write`.
-    pub async fn record_pause(&self, id: &JobId, reason: &str, now: UnixMs) -> Result<(), StoreError> {
+    pub async fn record_pause(
+        &self,
+        id: &JobId,
+        reason: &str,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
         let mut write = self.write("pause the job", Durability::Full, now).await?;
         if write.run(sqlx::query(PAUSE).bind(id.as_str())).await?.rows_affected() == 0 {
             write.undo().await?;
@@ -277,7 +289,8 @@ impl JobRow {
             id: self.id.to_string(),
             reason,
         };
-        let document = serde_json::from_str(&self.definition).map_err(|e| unreadable(e.to_string()))?;
+        let document =
+            serde_json::from_str(&self.definition).map_err(|e| unreadable(e.to_string()))?;
         let job = stored_job_from_json(document).map_err(|e| unreadable(e.to_string()))?;
         Ok(Job { id: self.id, enabled: self.enabled, state: self.state, ..job })
     }

@@ -1,33 +1,34 @@
 //! The SQLite file of Rouse: its schema, every SQL statement, every transaction.
 //!
-//! One [`Store`] owns the file. It has one writing connection, taken in turns, and a few reading ones,
-//! so that a list never waits behind a write. Each verb is one transaction; the events it caused are
-//! committed with it and handed to the listener afterwards, in the order of their numbers. What a
-//! person was told is done, and a claimed slot, is on the disk before the verb returns (`FULL`);
-//! journals and progress may lag behind by a moment (`NORMAL`), and a later `FULL` commit takes them
-//! along.
+//! One [`Store`] owns the file. It has one writing connection, taken in turns, and a few reading
+//! ones, so that a list never waits behind a write. Each verb is one transaction; the events it
+//! caused are committed with it and handed to the listener afterwards, in the order of their
+//! numbers. What a person was told is done, and a claimed slot, is on the disk before the verb
+//! returns (`FULL`); journals and progress may lag behind by a moment (`NORMAL`), and a later
+//! `FULL` commit takes them along.
 //!
-//! The store refuses to decide: which slot is due next, what a failure means or who is told comes in
-//! as arguments, and so does `now`. It refuses files that are not its own or that a newer Rouse wrote.
-//! One could get this wrong by calling a verb from inside the listener (it runs while the writer is
-//! held), or by reading with one verb and writing with another what one transaction must do.
+//! The store refuses to decide: which slot is due next, what a failure means or who is told comes
+//! in as arguments, and so does `now`. It refuses files that are not its own or that a newer Rouse
+//! wrote. One could get this wrong by calling a verb from inside the listener (it runs while the
+//! writer is held), or by reading with one verb and writing with another what one transaction must
+//! do.
 
 mod connection;
 mod error;
 mod row;
 mod write;
 
-mod jobs;
 mod claims;
-mod runs;
-mod finish;
-mod run_pages;
-mod steps;
-mod sessions;
-mod system_events;
-mod outbox;
 mod events;
+mod finish;
+mod jobs;
+mod outbox;
+mod run_pages;
+mod runs;
+mod sessions;
 mod settings;
+mod steps;
+mod system_events;
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,9 @@
 //! The table `outbox`: deliveries, from the moment something is to be told until its fate is known.
 //!
-//! A row is here before anything is tried and ends delivered, failed or suppressed, with the reason. A settled row never
-//! moves again, so a late answer of a channel changes nothing. Settling may be lost with the power: the delivery is
-//! tried again then, under the same id, which is better than never.
+//! A row is here before anything is tried and ends delivered, failed or suppressed, with the
+//! reason. A settled row never moves again, so a late answer of a channel changes nothing. Settling
+//! may be lost with the power: the delivery is tried again then, under the same id, which is better
+//! than never.
 
 use rouse_core::delivery::{Channel, Delivery, DeliveryState, NewDelivery};
 use rouse_core::event::EventKind;
@@ -30,10 +31,12 @@ pub(crate) const NEXT: &str = "SELECT next_attempt_at FROM outbox
 const ENQUEUE: &str = "INSERT INTO outbox
         (id, run_id, channel, recipient, title, body, state, attempts, created_at, next_attempt_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'pending', 0, ?7, ?7)";
-const SETTLE: &str = "UPDATE outbox SET state = ?2, reason = ?3, settled_at = ?4, next_attempt_at = NULL,
+const SETTLE: &str =
+    "UPDATE outbox SET state = ?2, reason = ?3, settled_at = ?4, next_attempt_at = NULL,
         attempts = attempts + 1
     WHERE id = ?1 AND state = 'pending' RETURNING run_id";
-const POSTPONE: &str = "UPDATE outbox SET reason = ?2, next_attempt_at = ?3, attempts = attempts + 1
+const POSTPONE: &str =
+    "UPDATE outbox SET reason = ?2, next_attempt_at = ?3, attempts = attempts + 1
     WHERE id = ?1 AND state = 'pending' RETURNING run_id";
 const GET: &str = concat!("SELECT ", delivery_columns!(), " FROM outbox WHERE id = ?1");
 pub(crate) const OF_RUN: &str = concat!(
@@ -47,7 +50,11 @@ impl Store {
     ///
     /// # Errors
     /// `Read`.
-    pub async fn due_deliveries(&self, now: UnixMs, limit: u32) -> Result<Vec<Delivery>, StoreError> {
+    pub async fn due_deliveries(
+        &self,
+        now: UnixMs,
+        limit: u32,
+    ) -> Result<Vec<Delivery>, StoreError> {
         self.list("read the outbox", sqlx::query(DUE).bind(now.0).bind(limit), read).await
     }
 
@@ -90,7 +97,8 @@ impl Store {
         self.attempted(id, state, query, now).await
     }
 
-    /// Stays pending until `next_attempt_at`, one attempt more; a settled delivery stays as it is. Event `delivery`.
+    /// Stays pending until `next_attempt_at`, one attempt more; a settled delivery stays as it is.
+    /// Event `delivery`.
     ///
     /// # Errors
     /// `Write`.
@@ -128,7 +136,8 @@ impl Store {
         query: Query,
         now: UnixMs,
     ) -> Result<(), StoreError> {
-        let mut write = self.write("save what became of a delivery", Durability::Normal, now).await?;
+        let mut write =
+            self.write("save what became of a delivery", Durability::Normal, now).await?;
         let run = write.one(query, |row| Columns::of(row).some_id(RunId::new)).await?;
         let Some(run) = run else {
             return write.undo().await;

@@ -1,8 +1,9 @@
 //! Reading rows, column by column, and handing many rows to one statement.
 //!
-//! Owns the translation of single values. Columns are read in the order in which the statement names them: a name per
-//! value would cost a hash for each of a hundred thousand values. One could get this wrong by adding a column to a
-//! list of columns and not to the function that reads it; every such pair stands side by side in its table's file.
+//! Owns the translation of single values. Columns are read in the order in which the statement
+//! names them: a name per value would cost a hash for each of a hundred thousand values. One could
+//! get this wrong by adding a column to a list of columns and not to the function that reads it;
+//! every such pair stands side by side in its table's file.
 
 use rouse_core::UnixMs;
 use rouse_core::run::Usage;
@@ -63,7 +64,10 @@ impl<'r> Columns<'r> {
         known(self.get()?, read)
     }
 
-    pub(crate) fn some_word<T>(&mut self, read: impl Fn(&str) -> Option<T>) -> sqlx::Result<Option<T>> {
+    pub(crate) fn some_word<T>(
+        &mut self,
+        read: impl Fn(&str) -> Option<T>,
+    ) -> sqlx::Result<Option<T>> {
         self.get::<Option<&str>>()?.map(|word| known(word, read)).transpose()
     }
 

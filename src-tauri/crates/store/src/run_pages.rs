@@ -1,9 +1,10 @@
 //! Lists of runs: filtered, counted, page by page.
 //!
-//! Runs are ordered by the instant they were made and, within one millisecond, by the order in which they were
-//! inserted; the cursor names both, so that pages neither repeat nor lose a run while new ones arrive. The keys of a
-//! page are found first and its rows read after, so that sorting never drags whole rows along. The statement is put
-//! together from fixed pieces; values are always bound.
+//! Runs are ordered by the instant they were made and, within one millisecond, by the order in
+//! which they were inserted; the cursor names both, so that pages neither repeat nor lose a run
+//! while new ones arrive. The keys of a page are found first and its rows read after, so that
+//! sorting never drags whole rows along. The statement is put together from fixed pieces; values
+//! are always bound.
 
 use rouse_core::{JobId, Run, RunState, RunTrigger, UnixMs};
 use sqlx::AssertSqlSafe;

@@ -1,8 +1,8 @@
 //! The table `runs`: rows, and the way from queued to running.
 //!
-//! Owns the row of a run and the data of its events. A run is inserted by a claim, or by `insert_run` when no slot asked
-//! for it; how it ends is in `finish`, lists are in `run_pages`. Every update names the state it comes from, so that a
-//! late or repeated call changes nothing.
+//! Owns the row of a run and the data of its events. A run is inserted by a claim, or by
+//! `insert_run` when no slot asked for it; how it ends is in `finish`, lists are in `run_pages`.
+//! Every update names the state it comes from, so that a late or repeated call changes nothing.
 
 use std::collections::{HashMap, HashSet};
 
@@ -27,11 +27,8 @@ macro_rules! run_columns {
 pub(crate) use run_columns;
 
 pub(crate) const GET: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = ?1");
-pub(crate) const IN_STATE: &str = concat!(
-    "SELECT ",
-    run_columns!(),
-    " FROM runs WHERE state = ?1 ORDER BY created_at, seq"
-);
+pub(crate) const IN_STATE: &str =
+    concat!("SELECT ", run_columns!(), " FROM runs WHERE state = ?1 ORDER BY created_at, seq");
 // In the order of `run_columns`; the payload stays JSON.
 const INSERT: &str = concat!(
     "INSERT INTO runs (",
@@ -108,8 +105,8 @@ impl Store {
         self.list("list the runs", sqlx::query(IN_STATE).bind(state.name()), read_run).await
     }
 
-    /// Queued → running, attempt 1, all in one transaction; answers those that really moved, in the order given.
-    /// Events `run` and `cron` `started`.
+    /// Queued → running, attempt 1, all in one transaction; answers those that really moved, in the
+    /// order given. Events `run` and `cron` `started`.
     ///
     /// # Errors
     /// `Write`: none was started.
@@ -145,7 +142,12 @@ impl Store {
     ///
     /// # Errors
     /// `Write`.
-    pub async fn set_attempt(&self, id: &RunId, attempt: u32, now: UnixMs) -> Result<(), StoreError> {
+    pub async fn set_attempt(
+        &self,
+        id: &RunId,
+        attempt: u32,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
         let mut write = self.write("begin another attempt", Durability::Normal, now).await?;
         let query = sqlx::query(SET_ATTEMPT).bind(id.as_str()).bind(attempt);
         let Some(run) = write.one(query, read_run).await? else {
@@ -196,7 +198,10 @@ impl Store {
 }
 
 /// Inserts runs as part of a write; answers those whose slot had none.
-pub(crate) async fn insert_runs(write: &mut Write, runs: &[Run]) -> Result<HashSet<RunId>, StoreError> {
+pub(crate) async fn insert_runs(
+    write: &mut Write,
+    runs: &[Run],
+) -> Result<HashSet<RunId>, StoreError> {
     let rows: Vec<Value> = runs.iter().map(row_of).collect();
     let query = sqlx::query(INSERT).bind(Value::Array(rows).to_string());
     let inserted = write.list(query, |row| Columns::of(row).id(RunId::new)).await?;
@@ -204,7 +209,11 @@ pub(crate) async fn insert_runs(write: &mut Write, runs: &[Run]) -> Result<HashS
 }
 
 /// Cancels what waits for a job, as part of a write.
-pub(crate) async fn cancel_queued_of(write: &mut Write, job: &JobId, reason: &str) -> Result<(), StoreError> {
+pub(crate) async fn cancel_queued_of(
+    write: &mut Write,
+    job: &JobId,
+    reason: &str,
+) -> Result<(), StoreError> {
     let query = sqlx::query(CANCEL_QUEUED_OF).bind(job.as_str()).bind(reason).bind(write.now().0);
     for run in write.list(query, read_run).await? {
         write.event(EventKind::Run, run_event(&run));

@@ -1,8 +1,9 @@
 //! The tables `sessions` and `messages`: transcripts.
 //!
-//! A session is made with its first message and keeps the number of its messages, so that a list of sessions never
-//! counts. Messages are only ever added, and all of a turn's or none. A turn of the main session and the system events
-//! it saw belong together: taking the events out of the queue without the turn that answered them would lose them.
+//! A session is made with its first message and keeps the number of its messages, so that a list of
+//! sessions never counts. Messages are only ever added, and all of a turn's or none. A turn of the
+//! main session and the system events it saw belong together: taking the events out of the queue
+//! without the turn that answered them would lose them.
 
 use rouse_core::event::EventKind;
 use rouse_core::message::Message;
@@ -41,7 +42,8 @@ pub struct SessionInfo {
     pub messages: u32,
 }
 
-const TOUCH: &str = "INSERT INTO sessions (key, created_at, updated_at, message_count) VALUES (?1, ?2, ?2, ?3)
+const TOUCH: &str =
+    "INSERT INTO sessions (key, created_at, updated_at, message_count) VALUES (?1, ?2, ?2, ?3)
     ON CONFLICT (key) DO UPDATE SET updated_at = excluded.updated_at,
         message_count = message_count + excluded.message_count";
 const ADD: &str = "INSERT INTO messages (session, run_id, at, message)
@@ -50,7 +52,8 @@ const ADD: &str = "INSERT INTO messages (session, run_id, at, message)
 const NAME_SESSION: &str = "UPDATE runs SET session = ?2 WHERE id = ?1 AND session IS NULL";
 pub(crate) const NEWEST: &str = "SELECT id, run_id, message, at FROM messages WHERE session = ?1
     ORDER BY id DESC LIMIT ?2";
-const LIST: &str = "SELECT key, created_at, updated_at, message_count FROM sessions ORDER BY updated_at DESC, key";
+const LIST: &str =
+    "SELECT key, created_at, updated_at, message_count FROM sessions ORDER BY updated_at DESC, key";
 
 impl Store {
     /// Adds messages to a transcript, all or none; the session is made with its first message.
@@ -101,8 +104,9 @@ impl Store {
         .await
     }
 
-    /// Adds a turn's messages to the main session and takes the system events that it saw out of the queue, in one
-    /// transaction. Event `heartbeat` with `queued`, the number of those still waiting.
+    /// Adds a turn's messages to the main session and takes the system events that it saw out of
+    /// the queue, in one transaction. Event `heartbeat` with `queued`, the number of those still
+    /// waiting.
     ///
     /// # Errors
     /// `Write`: nothing was added, nothing was taken.

@@ -1,7 +1,7 @@
 //! The table `settings`: small facts that outlive a start, as JSON by key.
 //!
-//! Owns nothing about their meaning: the rooms that use a key know what it holds. It is not for what a person
-//! configures (that is the config file) and never for secrets.
+//! Owns nothing about their meaning: the rooms that use a key know what it holds. It is not for
+//! what a person configures (that is the config file) and never for secrets.
 
 use rouse_core::UnixMs;
 use rouse_core::event::EventKind;

@@ -1,8 +1,9 @@
 //! The table `run_steps`: a run's journal, written before and after each step.
 //!
-//! Owns the order "journal, then act": a step is here before it is done, and one that must not be repeated is on the
-//! disk, so that after a crash nobody has to guess. It refuses steps of runs that do not exist. It does not limit what
-//! a tool says; whoever journals cuts it to a sane length first.
+//! Owns the order "journal, then act": a step is here before it is done, and one that must not be
+//! repeated is on the disk, so that after a crash nobody has to guess. It refuses steps of runs
+//! that do not exist. It does not limit what a tool says; whoever journals cuts it to a sane length
+//! first.
 
 use rouse_core::event::EventKind;
 use rouse_core::run::Usage;
@@ -26,8 +27,11 @@ pub enum StepKind {
     Note,
 }
 
-const KINDS: [(StepKind, &str); 3] =
-    [(StepKind::ModelTurn, "modelTurn"), (StepKind::ToolCall, "toolCall"), (StepKind::Note, "note")];
+const KINDS: [(StepKind, &str); 3] = [
+    (StepKind::ModelTurn, "modelTurn"),
+    (StepKind::ToolCall, "toolCall"),
+    (StepKind::Note, "note"),
+];
 
 /// Where a step stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +62,8 @@ pub struct NewStep {
     pub kind: StepKind,
     /// The tool's or the model's name.
     pub name: String,
-    /// Whether repeating it after a crash is harmless. One that is not is on the disk before `begin_step` returns.
+    /// Whether repeating it after a crash is harmless. One that is not is on the disk before
+    /// `begin_step` returns.
     pub repeatable: bool,
     /// What goes in.
     pub input: Value,
@@ -118,10 +123,12 @@ pub(crate) const BEGIN: &str = "INSERT INTO run_steps (run_id, seq, kind, name, 
 const END: &str = "UPDATE run_steps SET status = ?3, output = ?4, is_error = ?5, finished_at = ?6, duration_ms = ?7,
         input_tokens = ?8, cached_input_tokens = ?9, output_tokens = ?10, cost_micro_usd = ?11
     WHERE run_id = ?1 AND seq = ?2";
-pub(crate) const LIST: &str = "SELECT run_id, seq, kind, name, status, repeatable, input, output, is_error, input_tokens,
+pub(crate) const LIST: &str =
+    "SELECT run_id, seq, kind, name, status, repeatable, input, output, is_error, input_tokens,
         cached_input_tokens, output_tokens, cost_micro_usd, started_at, finished_at, duration_ms
     FROM run_steps WHERE run_id = ?1 ORDER BY seq";
-const LOSE: &str = "UPDATE run_steps SET status = 'unknown' WHERE run_id = ?1 AND status = 'started'";
+const LOSE: &str =
+    "UPDATE run_steps SET status = 'unknown' WHERE run_id = ?1 AND status = 'started'";
 const UNREPEATABLE: &str = "SELECT EXISTS
     (SELECT 1 FROM run_steps WHERE run_id = ?1 AND kind = 'toolCall' AND repeatable = 0)";
 const OF_RUN: &str = "SELECT job_id, state FROM runs WHERE id = ?1";
@@ -188,8 +195,8 @@ impl Store {
         self.list("read the journal", sqlx::query(LIST).bind(run.as_str()), read).await
     }
 
-    /// Whether the run has begun a tool call whose effect must not be repeated, whatever became of it: starting the run
-    /// over would repeat it.
+    /// Whether the run has begun a tool call whose effect must not be repeated, whatever became of
+    /// it: starting the run over would repeat it.
     ///
     /// # Errors
     /// `Read`.

@@ -1,7 +1,7 @@
 //! The table `system_events`: lines that wait for the main session.
 //!
-//! A line waits until a main turn that has seen it is stored; only then it leaves the queue, with the run that took it.
-//! It never expires here, and a heartbeat that is off does not lose it.
+//! A line waits until a main turn that has seen it is stored; only then it leaves the queue, with
+//! the run that took it. It never expires here, and a heartbeat that is off does not lose it.
 
 use rouse_core::event::EventKind;
 use rouse_core::{RunId, UnixMs};
@@ -69,7 +69,8 @@ pub(crate) async fn queue(write: &mut Write, text: &str, source: &str) -> Result
 
 /// Takes lines out of the queue as part of a write.
 pub(crate) async fn drain(write: &mut Write, run: &RunId, ids: &[i64]) -> Result<(), StoreError> {
-    let query = sqlx::query(DRAIN).bind(write.now().0).bind(run.as_str()).bind(json!(ids).to_string());
+    let query =
+        sqlx::query(DRAIN).bind(write.now().0).bind(run.as_str()).bind(json!(ids).to_string());
     write.run(query).await?;
     Ok(())
 }

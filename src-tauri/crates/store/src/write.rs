@@ -1,12 +1,14 @@
 //! One write: a transaction with the events it causes.
 //!
-//! Owns the order of things: writers take turns, the events are inserted last, and after the commit the listener is
-//! told while the turn is still held, so that no two writers can tell theirs the wrong way round. Commit and telling
-//! happen in a task of their own: a caller that is dropped half-way (a client that hung up) cannot cut them apart.
+//! Owns the order of things: writers take turns, the events are inserted last, and after the commit
+//! the listener is told while the turn is still held, so that no two writers can tell theirs the
+//! wrong way round. Commit and telling happen in a task of their own: a caller that is dropped
+//! half-way (a client that hung up) cannot cut them apart.
 //!
-//! sqlx's own transactions are not used for this. They count nesting beside SQLite, and after a full disk, when SQLite
-//! has rolled back by itself, that count stays wrong and the connection refuses every later transaction. Here a turn
-//! that may have left a transaction open is marked, and the next one begins with a rollback.
+//! sqlx's own transactions are not used for this. They count nesting beside SQLite, and after a
+//! full disk, when SQLite has rolled back by itself, that count stays wrong and the connection
+//! refuses every later transaction. Here a turn that may have left a transaction open is marked,
+//! and the next one begins with a rollback.
 
 use rouse_core::UnixMs;
 use rouse_core::event::{Event, EventKind};
@@ -70,7 +72,13 @@ impl Store {
 
 impl Writer {
     pub(crate) const fn new(connection: SqliteConnection, options: SqliteConnectOptions) -> Self {
-        Self { connection: Some(connection), options, durability: None, in_doubt: false, closed: false }
+        Self {
+            connection: Some(connection),
+            options,
+            durability: None,
+            in_doubt: false,
+            closed: false,
+        }
     }
 
     pub(crate) async fn close(&mut self) {
@@ -101,7 +109,8 @@ impl Writer {
         }
         if self.durability != Some(durability) {
             self.durability = None;
-            // Never as a prepared statement: a pragma acts while it is compiled, and a cached one would not act again.
+            // Never as a prepared statement: a pragma acts while it is compiled, and a cached one
+            // would not act again.
             let pragma = match durability {
                 Durability::Full => "PRAGMA synchronous = FULL",
                 Durability::Normal => "PRAGMA synchronous = NORMAL",
@@ -114,8 +123,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Ends the transaction that the turn before may have left open. SQLite may have ended it by itself (a full disk),
-    /// and then says that there is none, which is as good.
+    /// Ends the transaction that the turn before may have left open. SQLite may have ended it by
+    /// itself (a full disk), and then says that there is none, which is as good.
     async fn roll_back_doubtful(&mut self) -> sqlx::Result<()> {
         const PLAIN_ERROR: i64 = 1;
         match sqlx::query("ROLLBACK").execute(self.connection()).await {

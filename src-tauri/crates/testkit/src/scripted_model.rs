@@ -73,7 +73,10 @@ impl ScriptedModel {
         let mut state = self.lock();
         state.requests.push(request);
         state.waiting.drain(..).for_each(Waker::wake);
-        state.script.pop_front().unwrap_or_else(|| fails(ProviderErrorKind::BadRequest, "the script is over"))
+        state
+            .script
+            .pop_front()
+            .unwrap_or_else(|| fails(ProviderErrorKind::BadRequest, "the script is over"))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -131,7 +134,12 @@ pub fn fails(kind: ProviderErrorKind, message: &str) -> Scripted {
 /// An answer of ten tokens sent and five received.
 #[must_use]
 pub fn answer(parts: Vec<Part>, stop: StopReason) -> ModelAnswer {
-    let usage = Usage { input_tokens: 10, cached_input_tokens: 0, output_tokens: 5, cost_micro_usd: Some(1) };
+    let usage = Usage {
+        input_tokens: 10,
+        cached_input_tokens: 0,
+        output_tokens: 5,
+        cost_micro_usd: Some(1),
+    };
     ModelAnswer { parts, usage, model: "scripted-1".to_owned(), stop }
 }
 

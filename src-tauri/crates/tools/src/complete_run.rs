@@ -59,9 +59,7 @@ impl CompleteRun {
                 "summary": { "type": "string", "maxLength": 20_000, "description": summary },
             }),
         );
-        Self {
-            spec: spec::harmless("complete_run", description, parameters),
-        }
+        Self { spec: spec::harmless("complete_run", description, parameters) }
     }
 }
 
@@ -105,41 +103,24 @@ mod tests {
                 json!({ "outcome": word, "summary": " Three\nfiles.\u{7} " }),
             )
             .await;
-            let effect = ToolEffect::Complete {
-                outcome,
-                summary: "Three\nfiles.".to_owned(),
-            };
+            let effect = ToolEffect::Complete { outcome, summary: "Three\nfiles.".to_owned() };
             assert_eq!(output.effect, Some(effect), "{word}");
         }
     }
 
     #[tokio::test]
     async fn only_nothing_to_report_may_say_nothing() {
-        for (word, refused) in [
-            ("report", true),
-            ("failed", true),
-            ("nothing_to_report", false),
-        ] {
-            let output = call(
-                &CompleteRun::new(),
-                json!({ "outcome": word, "summary": "\n" }),
-            )
-            .await;
-            assert_eq!(
-                (output.is_error, output.effect.is_none()),
-                (refused, refused),
-                "{word}"
-            );
+        for (word, refused) in [("report", true), ("failed", true), ("nothing_to_report", false)] {
+            let output =
+                call(&CompleteRun::new(), json!({ "outcome": word, "summary": "\n" })).await;
+            assert_eq!((output.is_error, output.effect.is_none()), (refused, refused), "{word}");
         }
     }
 
     #[tokio::test]
     async fn another_word_is_refused() {
-        let output = call(
-            &CompleteRun::new(),
-            json!({ "outcome": "Report", "summary": "x" }),
-        )
-        .await;
+        let output =
+            call(&CompleteRun::new(), json!({ "outcome": "Report", "summary": "x" })).await;
         assert!(output.is_error && output.effect.is_none());
     }
 }

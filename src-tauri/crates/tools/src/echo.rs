@@ -27,9 +27,7 @@ impl Echo {
             &["text"],
             json!({ "text": { "type": "string", "description": "The text to give back.", "maxLength": 20_000 } }),
         );
-        Self {
-            spec: spec::harmless("echo", "Gives the text back unchanged.", parameters),
-        }
+        Self { spec: spec::harmless("echo", "Gives the text back unchanged.", parameters) }
     }
 }
 

@@ -56,9 +56,7 @@ impl Json {
                 "patch": { "description": "What to merge in." },
             }),
         );
-        Self {
-            spec: spec::harmless("json", description, parameters),
-        }
+        Self { spec: spec::harmless("json", description, parameters) }
     }
 }
 
@@ -105,10 +103,7 @@ fn at<'a>(value: &'a Value, pointer: &str) -> Result<&'a Value, String> {
     value.pointer(pointer).ok_or_else(|| {
         let (known, found) = deepest(value, pointer);
         let place = if known.is_empty() { "the top" } else { known };
-        format!(
-            "There is nothing at {pointer}. At {place} there is {}.",
-            described(found)
-        )
+        format!("There is nothing at {pointer}. At {place} there is {}.", described(found))
     })
 }
 
@@ -123,10 +118,7 @@ fn described(value: &Value) -> String {
         Value::Object(map) if map.is_empty() => "an empty object".to_owned(),
         Value::Object(map) => {
             let names: Vec<&str> = map.keys().map(String::as_str).collect();
-            format!(
-                "an object with the keys {}",
-                shortened(&names.join(", "), 300)
-            )
+            format!("an object with the keys {}", shortened(&names.join(", "), 300))
         }
         Value::Array(items) => format!("an array of {} items", items.len()),
         Value::String(_) => "a string".to_owned(),
@@ -139,10 +131,7 @@ fn described(value: &Value) -> String {
 fn keys(value: &Value) -> Result<Value, String> {
     match value {
         Value::Object(map) => Ok(map.keys().cloned().collect()),
-        other => Err(format!(
-            "Only an object has keys; this is {}.",
-            described(other)
-        )),
+        other => Err(format!("Only an object has keys; this is {}.", described(other))),
     }
 }
 
@@ -187,11 +176,7 @@ mod tests {
 
     async fn answer(arguments: Value) -> Result<Value, String> {
         let output = call(&Json::new(), arguments).await;
-        if output.is_error {
-            Err(output.text())
-        } else {
-            Ok(output.value)
-        }
+        if output.is_error { Err(output.text()) } else { Ok(output.value) }
     }
 
     #[tokio::test]
@@ -202,27 +187,12 @@ mod tests {
                 json!({ "op": "parse", "text": " {\"x\":[1,2.5,null]} " }),
                 json!({ "x": [1, 2.5, null] }),
             ),
-            (
-                json!({ "op": "get", "value": data, "pointer": "/a/0/b~1c" }),
-                json!(1),
-            ),
-            (
-                json!({ "op": "get", "value": data, "pointer": "/n" }),
-                json!(null),
-            ),
+            (json!({ "op": "get", "value": data, "pointer": "/a/0/b~1c" }), json!(1)),
+            (json!({ "op": "get", "value": data, "pointer": "/n" }), json!(null)),
             (json!({ "op": "get", "value": null }), json!(null)),
-            (
-                json!({ "op": "keys", "value": { "z": 1, "a": 2 } }),
-                json!(["z", "a"]),
-            ),
-            (
-                json!({ "op": "length", "value": data, "pointer": "/a" }),
-                json!(2),
-            ),
-            (
-                json!({ "op": "length", "value": data, "pointer": "/a/1" }),
-                json!(2),
-            ),
+            (json!({ "op": "keys", "value": { "z": 1, "a": 2 } }), json!(["z", "a"])),
+            (json!({ "op": "length", "value": data, "pointer": "/a" }), json!(2)),
+            (json!({ "op": "length", "value": data, "pointer": "/a/1" }), json!(2)),
             (json!({ "op": "length", "text": "{\"a\":1}" }), json!(1)),
         ];
         for (arguments, expected) in cases {
@@ -234,61 +204,25 @@ mod tests {
     async fn merges_as_the_rfc_says() {
         // The table of RFC 7396, appendix A.
         let table = [
-            (
-                json!({ "a": "b" }),
-                json!({ "a": "c" }),
-                json!({ "a": "c" }),
-            ),
-            (
-                json!({ "a": "b" }),
-                json!({ "b": "c" }),
-                json!({ "a": "b", "b": "c" }),
-            ),
+            (json!({ "a": "b" }), json!({ "a": "c" }), json!({ "a": "c" })),
+            (json!({ "a": "b" }), json!({ "b": "c" }), json!({ "a": "b", "b": "c" })),
             (json!({ "a": "b" }), json!({ "a": null }), json!({})),
-            (
-                json!({ "a": "b", "b": "c" }),
-                json!({ "a": null }),
-                json!({ "b": "c" }),
-            ),
-            (
-                json!({ "a": ["b"] }),
-                json!({ "a": "c" }),
-                json!({ "a": "c" }),
-            ),
-            (
-                json!({ "a": "c" }),
-                json!({ "a": ["b"] }),
-                json!({ "a": ["b"] }),
-            ),
+            (json!({ "a": "b", "b": "c" }), json!({ "a": null }), json!({ "b": "c" })),
+            (json!({ "a": ["b"] }), json!({ "a": "c" }), json!({ "a": "c" })),
+            (json!({ "a": "c" }), json!({ "a": ["b"] }), json!({ "a": ["b"] })),
             (
                 json!({ "a": { "b": "c" } }),
                 json!({ "a": { "b": "d", "c": null } }),
                 json!({ "a": { "b": "d" } }),
             ),
-            (
-                json!({ "a": [{ "b": "c" }] }),
-                json!({ "a": [1] }),
-                json!({ "a": [1] }),
-            ),
+            (json!({ "a": [{ "b": "c" }] }), json!({ "a": [1] }), json!({ "a": [1] })),
             (json!(["a", "b"]), json!(["c", "d"]), json!(["c", "d"])),
             (json!({ "a": "b" }), json!(["c"]), json!(["c"])),
             (json!({ "a": "foo" }), json!(null), json!(null)),
             (json!({ "a": "foo" }), json!("bar"), json!("bar")),
-            (
-                json!({ "e": null }),
-                json!({ "a": 1 }),
-                json!({ "e": null, "a": 1 }),
-            ),
-            (
-                json!([1, 2]),
-                json!({ "a": "b", "c": null }),
-                json!({ "a": "b" }),
-            ),
-            (
-                json!({}),
-                json!({ "a": { "bb": { "ccc": null } } }),
-                json!({ "a": { "bb": {} } }),
-            ),
+            (json!({ "e": null }), json!({ "a": 1 }), json!({ "e": null, "a": 1 })),
+            (json!([1, 2]), json!({ "a": "b", "c": null }), json!({ "a": "b" })),
+            (json!({}), json!({ "a": { "bb": { "ccc": null } } }), json!({ "a": { "bb": {} } })),
         ];
         for (value, patch, expected) in table {
             let arguments = json!({ "op": "merge", "value": value, "patch": patch });
@@ -301,31 +235,20 @@ mod tests {
         let cases = [
             (json!({ "op": "parse", "text": "{'a':1}" }), "not JSON"),
             (json!({ "op": "parse" }), "either as text or as value"),
-            (
-                json!({ "op": "parse", "text": "1", "value": 1 }),
-                "either as text or as value",
-            ),
+            (json!({ "op": "parse", "text": "1", "value": 1 }), "either as text or as value"),
             (json!({ "op": "get", "value": {}, "pointer": "a" }), "/a"),
             (
                 json!({ "op": "get", "value": { "a": { "x": 1, "y": 2 } }, "pointer": "/a/b/c" }),
                 "At /a there is an object with the keys x, y",
             ),
-            (
-                json!({ "op": "get", "value": [1], "pointer": "/1" }),
-                "an array of 1 items",
-            ),
-            (
-                json!({ "op": "keys", "value": [1] }),
-                "Only an object has keys",
-            ),
+            (json!({ "op": "get", "value": [1], "pointer": "/1" }), "an array of 1 items"),
+            (json!({ "op": "keys", "value": [1] }), "Only an object has keys"),
             (json!({ "op": "length", "value": 5 }), "a number"),
             (json!({ "op": "merge", "value": {} }), "needs a patch"),
             (json!({ "op": "query", "value": {} }), "unknown variant"),
         ];
         for (arguments, expected) in cases {
-            let error = answer(arguments.clone())
-                .await
-                .expect_err("it should be refused");
+            let error = answer(arguments.clone()).await.expect_err("it should be refused");
             assert!(error.contains(expected), "{arguments}: {error}");
         }
     }

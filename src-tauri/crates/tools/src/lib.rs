@@ -50,10 +50,7 @@ pub struct ToolsConfig {
 
 impl Default for ToolsConfig {
     fn default() -> Self {
-        Self {
-            read_file_max_bytes: 524_288,
-            http: HttpConfig::default(),
-        }
+        Self { read_file_max_bytes: 524_288, http: HttpConfig::default() }
     }
 }
 

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::workspace::{Entry, EntryKind, RelativePath, Workspace, WorkspaceError, answered};
 use crate::{arguments, spec};
 
-const MOST_ENTRIES: usize = 1_000;
+const MOST_ENTRIES: usize = 500;
 const MOST_DEPTH: usize = 8;
 
 /// The tool.
@@ -48,12 +48,7 @@ impl ListDir {
         );
         let harmless = spec::harmless("list_dir", &description, parameters);
         // A name can be as much a text from outside as a file.
-        Self {
-            spec: ToolSpec {
-                untrusted_output: true,
-                ..harmless
-            },
-        }
+        Self { spec: ToolSpec { untrusted_output: true, ..harmless } }
     }
 }
 
@@ -147,21 +142,18 @@ impl Listing {
     }
 
     fn into_value(self, start: &RelativePath) -> Value {
-        let mut value = json!({ "path": start.to_string(), "entries": self.entries, "truncated": self.is_truncated });
+        let mut value = json!({ "path": start.to_string(), "truncated": self.is_truncated });
         if !self.notes.is_empty() {
             value["notes"] = self.notes.into();
         }
+        value["entries"] = self.entries.into();
         value
     }
 }
 
 fn described(entry: &Entry, name: &str) -> Value {
     let is_file = entry.kind == EntryKind::File;
-    let size = if is_file {
-        json!(entry.size)
-    } else {
-        Value::Null
-    };
+    let size = if is_file { json!(entry.size) } else { Value::Null };
     let mut value = json!({
         "name": name,
         "isFile": is_file,

@@ -41,13 +41,7 @@ impl Notify {
         );
         let harmless = spec::harmless("notify", description, parameters);
         // A repeated notification is a second one.
-        Self {
-            spec: ToolSpec {
-                repeatable: false,
-                calls_per_minute: 6,
-                ..harmless
-            },
-        }
+        Self { spec: ToolSpec { repeatable: false, calls_per_minute: 6, ..harmless } }
     }
 }
 
@@ -69,11 +63,7 @@ fn notification(arguments: Arguments) -> Result<ToolOutput, String> {
         return Err("The body is empty. Say in a sentence what the person should know.".to_owned());
     }
     let is_cut = title.chars().count() > MOST_TITLE || body.chars().count() > MOST_BODY;
-    let how = if is_cut {
-        ", cut to its longest length"
-    } else {
-        ""
-    };
+    let how = if is_cut { ", cut to its longest length" } else { "" };
     let said = format!("The notification is queued{how}.");
     let title = (!title.is_empty()).then(|| shortened(&title, MOST_TITLE));
     let body = shortened(&body, MOST_BODY);
@@ -118,10 +108,7 @@ mod tests {
         let given = json!({ "title": "t".repeat(81), "body": "b".repeat(401) });
         let (title, body) = effect(given.clone()).await;
         assert_eq!(
-            (
-                title.map(|title| title.chars().count()),
-                body.chars().count()
-            ),
+            (title.map(|title| title.chars().count()), body.chars().count()),
             (Some(80), 400)
         );
         assert!(body.ends_with('…'));

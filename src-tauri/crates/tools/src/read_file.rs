@@ -44,26 +44,15 @@ enum ReadError {
     #[error(
         "{path} has {size} bytes; at most {most} are read at once. Ask for a part with offset and limit."
     )]
-    TooLarge {
-        path: RelativePath,
-        size: u64,
-        most: u64,
-    },
+    TooLarge { path: RelativePath, size: u64, most: u64 },
     #[error("{path} has {size} bytes; there is nothing at offset {offset}.")]
-    PastTheEnd {
-        path: RelativePath,
-        size: u64,
-        offset: u64,
-    },
+    PastTheEnd { path: RelativePath, size: u64, offset: u64 },
     #[error("{path} is binary ({size} bytes), not text.")]
     Binary { path: RelativePath, size: u64 },
     #[error(
         "{path} is not {encoding} text. Say which encoding it is in, for example windows-1252."
     )]
-    NotInEncoding {
-        path: RelativePath,
-        encoding: &'static str,
-    },
+    NotInEncoding { path: RelativePath, encoding: &'static str },
     #[error(
         "There is no encoding {0:?}. Known are utf-8, utf-16le, windows-1252, shift_jis and the others of the web."
     )]
@@ -86,13 +75,7 @@ impl ReadFile {
             }),
         );
         let harmless = spec::harmless("read_file", &description, parameters);
-        Self {
-            spec: ToolSpec {
-                untrusted_output: true,
-                ..harmless
-            },
-            most,
-        }
+        Self { spec: ToolSpec { untrusted_output: true, ..harmless }, most }
     }
 }
 
@@ -129,28 +112,12 @@ fn read(workspace: &Path, arguments: &Arguments, most: u64) -> Result<Value, Rea
         return Err(ReadError::PastTheEnd { path, size, offset });
     }
     let limit = arguments.limit.map_or(most, part_length).min(most);
-    let failed = |source| WorkspaceError::Read {
-        path: path.to_string(),
-        source,
-    };
+    let failed = |source| WorkspaceError::Read { path: path.to_string(), source };
     let bytes = read_part(&mut file, offset, limit).map_err(failed)?;
     let is_last = offset + as_u64(bytes.len()) >= size;
-    let text = decoded(
-        &Piece {
-            bytes: &bytes,
-            is_first: offset == 0,
-            is_last,
-        },
-        encoding,
-    )
-    .map_err(|problem| problem.of(path, size))?;
-    Ok(answer(
-        &plain_text(&text.text),
-        size,
-        offset,
-        text.used,
-        is_last,
-    ))
+    let text = decoded(&Piece { bytes: &bytes, is_first: offset == 0, is_last }, encoding)
+        .map_err(|problem| problem.of(path, size))?;
+    Ok(answer(&plain_text(&text.text), size, offset, text.used, is_last))
 }
 
 /// A multiple of four: no part is shorter than a character, and no part of UTF-16 ends inside of a unit.
@@ -166,11 +133,13 @@ fn read_part(file: &mut std::fs::File, offset: u64, limit: u64) -> io::Result<Ve
     Ok(bytes)
 }
 
+/// The content comes last: whoever shows only the beginning of a long answer still shows where to go on.
 fn answer(content: &str, size: u64, offset: u64, used: usize, is_last: bool) -> Value {
-    let mut answer = json!({ "content": content, "size": size });
+    let mut answer = json!({ "size": size });
     if !is_last {
         answer["nextOffset"] = (offset + as_u64(used)).into();
     }
+    answer["content"] = content.into();
     answer
 }
 

@@ -6,7 +6,7 @@ use jsonschema::Validator;
 use rouse_core::tool::{ApprovalRule, Domain};
 use serde_json::{Value, json};
 
-use crate::testing::call;
+use crate::testing::{call, call_in};
 use crate::{ToolsConfig, builtin};
 
 fn valid_arguments() -> BTreeMap<&'static str, Vec<Value>> {
@@ -34,18 +34,9 @@ fn valid_arguments() -> BTreeMap<&'static str, Vec<Value>> {
                 json!({ "path": "a", "encoding": "utf-8", "offset": 0, "limit": 4 }),
             ],
         ),
-        (
-            "list_dir",
-            vec![json!({}), json!({ "path": ".", "recursive": true })],
-        ),
-        (
-            "notify",
-            vec![json!({ "body": "b" }), json!({ "title": "t", "body": "b" })],
-        ),
-        (
-            "complete_run",
-            vec![json!({ "outcome": "report", "summary": "s" })],
-        ),
+        ("list_dir", vec![json!({}), json!({ "path": ".", "recursive": true })]),
+        ("notify", vec![json!({ "body": "b" }), json!({ "title": "t", "body": "b" })]),
+        ("complete_run", vec![json!({ "outcome": "report", "summary": "s" })]),
     ])
 }
 
@@ -53,16 +44,8 @@ fn valid_arguments() -> BTreeMap<&'static str, Vec<Value>> {
 fn the_catalogue_is_complete_and_in_order() {
     let tools = builtin(ToolsConfig::default());
     let names: Vec<&str> = tools.iter().map(|tool| tool.spec().name.as_str()).collect();
-    let expected = [
-        "echo",
-        "time",
-        "json",
-        "http",
-        "read_file",
-        "list_dir",
-        "notify",
-        "complete_run",
-    ];
+    let expected =
+        ["echo", "time", "json", "http", "read_file", "list_dir", "notify", "complete_run"];
     assert_eq!(names, expected);
 }
 
@@ -72,20 +55,12 @@ fn every_schema_is_strict_and_takes_what_the_tool_takes() {
         let spec = tool.spec();
         let schema: Validator =
             jsonschema::draft202012::new(&spec.parameters).expect("a valid schema");
-        assert_eq!(
-            spec.parameters["additionalProperties"], false,
-            "{}",
-            spec.name
-        );
+        assert_eq!(spec.parameters["additionalProperties"], false, "{}", spec.name);
         for arguments in &valid_arguments()[spec.name.as_str()] {
             assert!(schema.is_valid(arguments), "{}: {arguments}", spec.name);
             let mut more = arguments.clone();
             more["approved"] = true.into();
-            assert!(
-                !schema.is_valid(&more),
-                "{} takes an unknown argument",
-                spec.name
-            );
+            assert!(!schema.is_valid(&more), "{} takes an unknown argument", spec.name);
         }
         assert!(!schema.is_valid(&json!([])), "{} takes a list", spec.name);
     }
@@ -97,18 +72,25 @@ async fn every_tool_refuses_unknown_arguments_by_itself() {
         for mut arguments in valid_arguments()[tool.spec().name.as_str()].clone() {
             arguments["approved"] = true.into();
             let output = call(&*tool, arguments).await;
-            assert!(
-                output.is_error && output.effect.is_none(),
-                "{}",
-                tool.spec().name
-            );
-            assert!(
-                output.text().contains("approved"),
-                "{}: {}",
-                tool.spec().name,
-                output.text()
-            );
+            assert!(output.is_error && output.effect.is_none(), "{}", tool.spec().name);
+            assert!(output.text().contains("approved"), "{}: {}", tool.spec().name, output.text());
         }
+    }
+}
+
+#[tokio::test]
+async fn what_may_be_long_comes_last() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    std::fs::write(dir.path().join("file"), "eight by").expect("a file");
+    let tools = builtin(ToolsConfig::default());
+    let cases = [
+        ("read_file", json!({ "path": "file", "limit": 4 }), "\"content\":\"eigh\"}"),
+        ("list_dir", json!({}), "\"size\":8}]}"),
+    ];
+    for (name, arguments, end) in cases {
+        let tool = tools.iter().find(|tool| tool.spec().name == name).expect("it exists");
+        let text = call_in(&**tool, dir.path(), arguments).await.text();
+        assert!(text.ends_with(end), "{text}");
     }
 }
 
@@ -126,10 +108,6 @@ fn every_tool_says_truly_how_it_is_to_be_judged() {
             spec.name
         );
         assert_eq!(spec.repeatable, spec.name != "notify", "{}", spec.name);
-        assert!(
-            spec.calls_per_minute > 0 && !spec.description.is_empty(),
-            "{}",
-            spec.name
-        );
+        assert!(spec.calls_per_minute > 0 && !spec.description.is_empty(), "{}", spec.name);
     }
 }

@@ -27,13 +27,7 @@ pub fn plain_line(text: &str) -> String {
     let spaced: String = text
         .chars()
         .filter(|character| !turns_direction(*character))
-        .map(|character| {
-            if character.is_control() {
-                ' '
-            } else {
-                character
-            }
-        })
+        .map(|character| if character.is_control() { ' ' } else { character })
         .collect();
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -69,10 +63,7 @@ mod tests {
         for (given, expected) in cases {
             assert_eq!(plain_text(given), expected, "{given:?}");
         }
-        for code in (0..0x20)
-            .chain(0x7f..0xa0)
-            .filter(|code| ![9, 10, 13].contains(code))
-        {
+        for code in (0..0x20).chain(0x7f..0xa0).filter(|code| ![9, 10, 13].contains(code)) {
             let control = char::from_u32(code).expect("a scalar value");
             assert_eq!(plain_text(&control.to_string()), "", "U+{code:04X}");
         }
@@ -80,14 +71,8 @@ mod tests {
 
     #[test]
     fn a_line_is_one_line() {
-        assert_eq!(
-            plain_line("  two\nlines\r\n and\ttabs "),
-            "two lines and tabs"
-        );
-        assert_eq!(
-            plain_line("\u{202e}evil\u{202c} \u{2066}x\u{2069}"),
-            "evil x"
-        );
+        assert_eq!(plain_line("  two\nlines\r\n and\ttabs "), "two lines and tabs");
+        assert_eq!(plain_line("\u{202e}evil\u{202c} \u{2066}x\u{2069}"), "evil x");
         assert_eq!(plain_line("\u{1b}\n"), "");
     }
 

@@ -31,9 +31,7 @@ impl Time {
             &[],
             json!({ "tz": { "type": "string", "description": tz, "maxLength": 64 } }),
         );
-        Self {
-            spec: spec::harmless("time", description, parameters),
-        }
+        Self { spec: spec::harmless("time", description, parameters) }
     }
 }
 

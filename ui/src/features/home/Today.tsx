@@ -7,13 +7,13 @@ import { useMemo } from "react";
 import { cx } from "@/components/cx";
 import { Section } from "@/components/Page";
 import { useNow } from "@/components/useNow";
-import { useJobs, useUpcoming } from "@/data/queries";
+import { useJobs, useStatus, useUpcoming } from "@/data/queries";
 import { useRunsSince } from "@/data/runs";
 import { outcomeWords } from "@/domain/words";
 import { stateTone, stateWord } from "@/domain/runState";
 import { plural } from "@/format/amount";
 import { clock } from "@/format/time";
-import type { RunView } from "@/platform";
+import type { RunView, SystemStatus } from "@/platform";
 
 import { dayAround, type FutureTick, futureTicks, hoursOf, type PastTick, pastTicks } from "./day";
 import styles from "./Today.module.css";
@@ -25,10 +25,10 @@ export function Today() {
   const runs = useRunsSince(begin).data?.runs;
   const upcoming = useUpcoming(useJobs().data ?? [], end);
   const past = useMemo(() => pastTicks(day, runs ?? []), [day, runs]);
-  const slots = upcoming.flatMap(({ job, slots }) => slots.map((at) => ({ at, name: job.job.name })));
-  const future = futureTicks(day, now, slots);
-  const coming = slots.filter(({ at }) => at > now).length;
-  const summary = summaryOf(runs, coming);
+  const fires = firesAfter(useStatus().data, now);
+  const coming = upcoming.flatMap(({ job, slots }) => slots.filter((at) => at > fires).map((at) => ({ at, name: job.job.name })));
+  const future = futureTicks(day, coming);
+  const summary = summaryOf(runs, coming.length);
 
   return (
     <Section title="Today" aside={summary}>
@@ -53,6 +53,14 @@ export function Today() {
       </div>
     </Section>
   );
+}
+
+/** From when on slots really fire: now, the end of a pause, or never while everything is switched off. */
+function firesAfter(status: SystemStatus | undefined, now: number): number {
+  if (!status) return now;
+  const { enabled, pause } = status.cron;
+  if (!enabled) return Infinity;
+  return pause ? Math.max(now, pause.untilMs ?? Infinity) : now;
 }
 
 function Happened({ tick, left }: { tick: PastTick; left: string }) {

@@ -61,7 +61,6 @@ export function pastTicks(day: Day, runs: readonly RunView[]): PastTick[] {
   }));
 }
 
-export function futureTicks(day: Day, now: number, slots: readonly { at: number; name: string }[]): FutureTick[] {
-  const coming = slots.filter(({ at }) => at > now);
-  return gather(day, coming.map(({ at, name }) => ({ at, item: name }))).map(({ at, items }) => ({ kind: "future", at, names: items }));
+export function futureTicks(day: Day, slots: readonly { at: number; name: string }[]): FutureTick[] {
+  return gather(day, slots.map(({ at, name }) => ({ at, item: name }))).map(({ at, items }) => ({ kind: "future", at, names: items }));
 }

@@ -1,7 +1,56 @@
-/* One job: made, changed, looked at. */
+/* One job: made, copied, changed, looked at. This page finds what the form begins with. */
 
+import { SearchX } from "lucide-react";
+import { useState } from "react";
+
+import { ButtonLink } from "@/components/Button";
 import { Page } from "@/components/Page";
+import { Empty, Failure, SkeletonRows } from "@/components/States";
+import { useNow } from "@/components/useNow";
+import { useJob } from "@/data/queries";
+import { errorCode, RpcError } from "@/platform";
 
-export function JobEditorPage({ jobId }: { jobId?: string; from?: string }) {
-  return <Page title={jobId === undefined ? "New job" : "Job"}>{null}</Page>;
+import { Editor } from "./Editor";
+import { emptyForm, formOf } from "./form";
+import { type TemplateId, templates } from "./templates";
+
+interface Props {
+  /** The job to change; a new one is made without it. */
+  jobId?: string;
+  /** The job to begin with a copy of. */
+  from?: string;
+  /** The template to begin with. */
+  template?: TemplateId;
+}
+
+export function JobEditorPage({ jobId, from, template }: Props) {
+  const source = jobId ?? from;
+  return source === undefined ? <NewJob template={template} /> : <FromJob source={source} isCopy={jobId === undefined} />;
+}
+
+function NewJob({ template }: { template: TemplateId | undefined }) {
+  const now = useNow(60_000);
+  const [initial] = useState(() => ({ ...emptyForm(now), ...(template && templates[template].form) }));
+  return <Editor initial={initial} />;
+}
+
+function FromJob({ source, isCopy }: { source: string; isCopy: boolean }) {
+  const now = useNow(60_000);
+  const { data: view, error, refetch } = useJob(source);
+  const title = isCopy ? "New job" : "Job";
+  if (view) return isCopy ? <Editor initial={formOf(view.job, now)} original={view.job} /> : <Editor initial={formOf(view.job, now)} view={view} />;
+  if (error instanceof RpcError && error.code === errorCode.notFound) {
+    return (
+      <Page title={title}>
+        <Empty icon={SearchX} title="This job is not there any more" action={<ButtonLink to="/jobs" search={{}}>All jobs</ButtonLink>}>
+          It has been deleted, or it deleted itself after its run. Its runs are still in the history.
+        </Empty>
+      </Page>
+    );
+  }
+  return (
+    <Page title={title}>
+      {error ? <Failure title="This job could not be read." error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={8} />}
+    </Page>
+  );
 }

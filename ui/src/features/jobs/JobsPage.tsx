@@ -1,7 +1,91 @@
-/* All jobs. */
+/* All jobs. The filter lives in the address; the list is filtered here, because all jobs are at hand. */
 
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Plus, SearchX } from "lucide-react";
+import { useDeferredValue, useMemo, useState } from "react";
+
+import { Button, ButtonLink } from "@/components/Button";
+import { Chips } from "@/components/Choice";
+import { SearchField } from "@/components/Field";
 import { Page } from "@/components/Page";
+import { Empty, Failure, SkeletonRows } from "@/components/States";
+import { VirtualList } from "@/components/VirtualList";
+import { useJobs } from "@/data/queries";
+import { plural } from "@/format/amount";
+import type { JobView } from "@/platform";
+
+import { countJobs, filterJobs, type JobFilter } from "./filters";
+import { JobRow } from "./JobRow";
+import styles from "./JobsPage.module.css";
+import type { JobsSearch } from "./search";
+import { Teach } from "./Teach";
+import { useJobActions } from "./useJobActions";
 
 export function JobsPage() {
-  return <Page title="Jobs">{null}</Page>;
+  const { data: jobs, error, refetch } = useJobs();
+  const hasJobs = jobs !== undefined && jobs.length > 0;
+  return (
+    <Page title="Jobs" actions={<ButtonLink to="/jobs/new" search={{}} look="primary" icon={Plus}>New job</ButtonLink>}>
+      {error && !jobs ? <Failure title="The jobs could not be read." error={error} onRetry={() => void refetch()} /> : !jobs ? <SkeletonRows rows={12} /> : null}
+      {jobs?.length === 0 && <Teach />}
+      {hasJobs && <List jobs={jobs} />}
+    </Page>
+  );
+}
+
+function List({ jobs }: { jobs: JobView[] }) {
+  const search = useSearch({ from: "/jobs" });
+  const navigate = useNavigate();
+  const [q, setQ] = useState(search.q ?? "");
+  const words = useDeferredValue(q);
+  const shown = useMemo(() => filterJobs(jobs, { ...search, q: words }), [jobs, search, words]);
+  const actions = useJobActions();
+  const setSearch = (next: JobsSearch) => void navigate({ to: "/jobs", search: next, replace: true });
+  const keep = () => setSearch({ ...search, q: q === "" ? undefined : q });
+  const clear = () => {
+    setQ("");
+    setSearch({});
+  };
+  return (
+    <>
+      <div className={styles.bar}>
+        <SearchField label="Search jobs" placeholder="Search" value={q} onChange={setQ} onBlur={keep} onSubmit={keep} className={styles.search} />
+        <Filters jobs={jobs} filter={search.filter ?? "all"} onChange={(filter) => setSearch({ ...search, filter: filter === "all" ? undefined : filter })} />
+        <span className={styles.total} role="status">{shown.length !== jobs.length && plural(shown.length, "job")}</span>
+      </div>
+      {shown.length === 0 ? (
+        <Empty icon={SearchX} title="No jobs like that" action={<Button onPress={clear}>Show all jobs</Button>}>
+          No job matches this search and filter.
+        </Empty>
+      ) : (
+        <VirtualList
+          label="Jobs"
+          items={shown}
+          itemKey={({ job }) => job.id}
+          keys={[
+            { key: "e", label: "Edit", run: ({ job }) => actions.open(job.id) },
+            { key: "r", label: "Run now", run: ({ job }) => actions.run(job) },
+            { key: "p", label: "Pause or resume", run: ({ job }) => void actions.setEnabled(job, !job.enabled) },
+          ]}
+        >
+          {(view, place) => <JobRow view={view} place={place} actions={actions} />}
+        </VirtualList>
+      )}
+    </>
+  );
+}
+
+const filterWords: Record<JobFilter, string> = { all: "All", active: "Active", paused: "Paused", failing: "Failing" };
+
+function Filters({ jobs, filter, onChange }: { jobs: JobView[]; filter: JobFilter; onChange: (filter: JobFilter) => void }) {
+  const counts = useMemo(() => countJobs(jobs), [jobs]);
+  const options = (Object.keys(filterWords) as JobFilter[]).map((id) => ({
+    id,
+    label: (
+      <>
+        {filterWords[id]} <span className={styles.count}>{counts[id].toLocaleString()}</span>
+      </>
+    ),
+  }));
+  return <Chips label="Which jobs" options={options} value={filter} onChange={onChange} />;
 }

@@ -1,4 +1,6 @@
-/* What the address of the list of jobs can say. */
+/* What the addresses of the list and of a new job can say. */
+
+import { type TemplateId, templateIds } from "./templates";
 
 const filters = ["active", "paused", "failing"] as const;
 
@@ -10,4 +12,16 @@ export interface JobsSearch {
 export function readJobsSearch(search: Record<string, unknown>): JobsSearch {
   const filter = filters.find((known) => known === search.filter);
   return { ...(filter && { filter }), ...(typeof search.q === "string" && search.q !== "" && { q: search.q }) };
+}
+
+export interface NewJobSearch {
+  /** The job to begin with a copy of. */
+  from?: string;
+  /** The template to begin with. */
+  template?: TemplateId;
+}
+
+export function readNewJobSearch(search: Record<string, unknown>): NewJobSearch {
+  const template = templateIds.find((known) => known === search.template);
+  return { ...(typeof search.from === "string" && { from: search.from }), ...(template && { template }) };
 }

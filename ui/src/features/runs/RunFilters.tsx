@@ -54,7 +54,7 @@ export function RunFilters({ search, onChange }: Props) {
   );
 }
 
-/** Waits until the person has stopped typing, so that not every letter is asked for. */
+/** Waits until the person has stopped typing, or goes on to something else, so that not every letter is asked for. */
 function Words({ value, onChange }: { value: string; onChange: (q: string) => void }) {
   const [typed, setTyped] = useState(value);
   const [known, setKnown] = useState(value);
@@ -67,5 +67,8 @@ function Words({ value, onChange }: { value: string; onChange: (q: string) => vo
     const timer = setTimeout(() => onChange(typed), 200);
     return () => clearTimeout(timer);
   });
-  return <SearchField label="Search runs" placeholder="Search" value={typed} onChange={setTyped} className={styles.search} />;
+  const now = () => {
+    if (typed !== value) onChange(typed);
+  };
+  return <SearchField label="Search runs" placeholder="Search" value={typed} onChange={setTyped} onSubmit={now} onBlur={now} className={styles.search} />;
 }

@@ -9,10 +9,13 @@ import { Button, ButtonLink } from "@/components/Button";
 import { Page } from "@/components/Page";
 import { Empty, Failure, SkeletonRows } from "@/components/States";
 import { useNow } from "@/components/useNow";
+import { toast } from "@/components/Toasts";
 import { VirtualList } from "@/components/VirtualList";
+import { useRetryRun } from "@/data/actions";
 import { useRuns } from "@/data/runs";
 import { RunRow } from "@/domain/RunRow";
 import { plural } from "@/format/amount";
+import type { RunView } from "@/platform";
 
 import { RunFilters } from "./RunFilters";
 import styles from "./RunsPage.module.css";
@@ -43,6 +46,7 @@ export function RunsPage() {
 }
 
 function Content({ list, filtered, onClear }: { list: ReturnType<typeof useRuns>; filtered: boolean; onClear: () => void }) {
+  const keys = useRowKeys();
   if (list.error && !list.runs) return <Failure title="The runs could not be read." error={list.error} onRetry={list.refetch} />;
   if (!list.runs) return <SkeletonRows rows={14} />;
   if (list.runs.length === 0 && filtered) {
@@ -60,8 +64,27 @@ function Content({ list, filtered, onClear }: { list: ReturnType<typeof useRuns>
     );
   }
   return (
-    <VirtualList label="Runs" items={list.runs} itemKey={(run) => run.id} more={list.more} total={list.total} onEnd={list.loadMore}>
+    <VirtualList keys={keys} label="Runs" items={list.runs} itemKey={(run) => run.id} more={list.more} total={list.total} onEnd={list.loadMore}>
       {(run, place) => <RunRow run={run} tabIndex={place.tabIndex} />}
     </VirtualList>
   );
+}
+
+/** What the keys do with the row in focus. */
+function useRowKeys() {
+  const navigate = useNavigate();
+  const retry = useRetryRun();
+  const show = (runId: string) => void navigate({ to: "/runs/$runId", params: { runId } });
+  const again = (run: RunView) =>
+    retry.mutate({ id: run.id }, {
+      onSuccess: ({ runId }) => toast({ title: `Started ${run.jobName}`, ...(runId !== null && { action: { label: "Open run", onAction: () => show(runId) } }) }),
+      onError: (error) => toast({ title: `${run.jobName} was not started`, about: error.message }),
+    });
+  const edit = ({ jobId }: RunView) => {
+    if (jobId !== null) void navigate({ to: "/jobs/$jobId", params: { jobId } });
+  };
+  return [
+    { key: "e", label: "Edit its job", run: edit },
+    { key: "r", label: "Run it again", run: again },
+  ];
 }

@@ -1,11 +1,12 @@
 /* Every step of a run, in order. What is being read stays where it is while a live run adds steps below. */
 
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useRef, useState } from "react";
 
 import { Chips } from "@/components/Choice";
 import { Code, pretty } from "@/components/Code";
 import { Section } from "@/components/Page";
 import { Button } from "@/components/Button";
+import { useAnchored } from "@/components/useAnchored";
 import { usePlatform } from "@/data/platform";
 import { isLive } from "@/domain/runState";
 import type { RunDetail, StepKind } from "@/platform";
@@ -29,25 +30,29 @@ export function Timeline({ detail }: { detail: RunDetail }) {
   const [shown, setShown] = useState<Shown>("all");
   const [raw, setRaw] = useState(false);
   const platform = usePlatform();
+  const element = useRef<HTMLDivElement>(null);
+  useAnchored(element);
   const present = kinds.filter(({ id }) => id === "all" || detail.steps.some((step) => step.kind === id));
   return (
-    <Section
-      title="What happened"
-      aside={
-        <Button small look="ghost" onPress={() => setRaw(!raw)}>
-          {raw ? "Timeline" : "Raw JSON"}
-        </Button>
-      }
-    >
-      {raw ? (
-        <Code label="Raw JSON" text={pretty(detail)} onCopy={platform.copyText} unfolded />
-      ) : (
-        <>
-          {present.length > 2 && detail.steps.length >= filteredFrom && <Chips label="Steps" options={present} value={shown} onChange={setShown} className={styles.filter} />}
-          <Steps detail={detail} shown={shown} />
-        </>
-      )}
-    </Section>
+    <div ref={element}>
+      <Section
+        title="What happened"
+        aside={
+          <Button small look="ghost" onPress={() => setRaw(!raw)}>
+            {raw ? "Timeline" : "Raw JSON"}
+          </Button>
+        }
+      >
+        {raw ? (
+          <Code label="Raw JSON" text={pretty(detail)} onCopy={platform.copyText} unfolded />
+        ) : (
+          <>
+            {present.length > 2 && detail.steps.length >= filteredFrom && <Chips label="Steps" options={present} value={shown} onChange={setShown} className={styles.filter} />}
+            <Steps detail={detail} shown={shown} />
+          </>
+        )}
+      </Section>
+    </div>
   );
 }
 

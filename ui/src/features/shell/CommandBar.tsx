@@ -2,8 +2,8 @@
 
 import { useRouter } from "@tanstack/react-router";
 import { CalendarClock, CirclePlay, History, House, Keyboard, Pause, Play, Plus, Search, Settings2 } from "lucide-react";
-import type { ReactNode } from "react";
-import { Autocomplete, Dialog, Header, Input, Menu, MenuItem, MenuSection, Modal, ModalOverlay, SearchField, Text, useFilter } from "react-aria-components";
+import { type ReactNode, useState } from "react";
+import { Autocomplete, Dialog, Header, Input, ListBox, ListBoxItem, ListBoxSection, Modal, ModalOverlay, SearchField, Text, useFilter } from "react-aria-components";
 
 import { Time } from "@/components/Time";
 import { toast } from "@/components/Toasts";
@@ -11,7 +11,7 @@ import { usePause, useResume, useRunNow } from "@/data/actions";
 import { useJobs, useStatus } from "@/data/queries";
 import { useNewestRuns } from "@/data/runs";
 import { outcomeWords, scheduleWords } from "@/domain/words";
-import { StateGlyph } from "@/domain/runState";
+import { StateGlyph, stateWord } from "@/domain/runState";
 
 import styles from "./CommandBar.module.css";
 import { pauseChoices } from "./engine";
@@ -47,22 +47,21 @@ interface Command {
 }
 
 function Commands({ onClose, onHelp }: Omit<Props, "isOpen">) {
-  const { contains } = useFilter({ sensitivity: "base" });
-  const sections = useSections(onHelp);
-  const matches = (text: string, typed: string) => typed.trim().split(/\s+/).every((word) => contains(text, word));
+  const [typed, setTyped] = useState("");
+  const sections = useSections(onHelp, typed);
   return (
-    <Autocomplete filter={matches}>
+    <Autocomplete inputValue={typed} onInputChange={setTyped}>
       <SearchField aria-label="Search and commands" autoFocus className={styles.field}>
         <Search size={16} aria-hidden />
-        <Input className={styles.input} placeholder="Jump to a job or run, or type a command" />
+        <Input role="combobox" aria-expanded className={styles.input} placeholder="Jump to a job or run, or type a command" />
       </SearchField>
-      <Menu
+      <ListBox
         aria-label="Results"
         className={styles.results}
         renderEmptyState={() => <p className={styles.none}>Nothing found. Names of jobs, outcomes of recent runs, and commands can be searched.</p>}
       >
         {sections.map(({ title, commands }) => (
-          <MenuSection key={title} id={title} className={styles.section}>
+          <ListBoxSection key={title} id={title} className={styles.section}>
             <Header className={styles.title}>{title}</Header>
             {commands.map((command) => (
               <Line
@@ -74,21 +73,21 @@ function Commands({ onClose, onHelp }: Omit<Props, "isOpen">) {
                 }}
               />
             ))}
-          </MenuSection>
+          </ListBoxSection>
         ))}
-      </Menu>
+      </ListBox>
     </Autocomplete>
   );
 }
 
 function Line({ command, onAction }: { command: Command; onAction: () => void }) {
   return (
-    <MenuItem id={command.id} textValue={`${command.label} ${command.words ?? ""}`} onAction={onAction} className={styles.item}>
+    <ListBoxItem id={command.id} textValue={`${command.label} ${command.words ?? ""}`} onAction={onAction} className={styles.item}>
       <span className={styles.icon}>{command.icon}</span>
       <Text slot="label" className={styles.label}>{command.label}</Text>
       {command.about !== undefined && <Text slot="description" className={styles.about}>{command.about}</Text>}
       {command.at !== undefined && <Time at={command.at} className={styles.at} />}
-    </MenuItem>
+    </ListBoxItem>
   );
 }
 
@@ -102,41 +101,61 @@ async function told<T>(call: Promise<T>, failure: string, success?: (answer: T) 
   }
 }
 
-function useSections(onHelp: () => void): { title: string; commands: Command[] }[] {
-  const sections = [
-    { title: "Jobs", commands: useJobCommands() },
-    { title: "Commands", commands: useGeneralCommands(onHelp) },
-    { title: "Recent runs", commands: useRunCommands() },
-  ];
-  return sections.filter(({ commands }) => commands.length > 0);
+interface Group {
+  title: string;
+  commands: Command[];
 }
 
-function useJobCommands(): Command[] {
+/** More than a screenful is not read; the next letter narrows it down. */
+const mostShown = { typed: 8, untyped: 5 };
+
+/** What fits the words typed so far; with none, a little of everything. */
+function useSections(onHelp: () => void, typed: string): Group[] {
+  const { contains } = useFilter({ sensitivity: "base" });
+  const { open, run } = useJobCommands();
+  const runs = { title: "Recent runs", commands: useRunCommands() };
+  const general = { title: "Commands", commands: useGeneralCommands(onHelp) };
+  const words = typed.trim().split(/\s+/).filter((word) => word !== "");
+  if (words.length === 0) return filled([{ title: "Jobs", commands: open }, runs, general].map((group) => first(group, mostShown.untyped)));
+  const fits = ({ label, words: more = "" }: Command) => words.every((word) => contains(`${label} ${more}`, word));
+  const groups = [{ title: "Jobs", commands: open }, { title: "Run now", commands: run }, general, runs];
+  return filled(groups.map(({ title, commands }) => first({ title, commands: commands.filter(fits) }, mostShown.typed)));
+}
+
+function first({ title, commands }: Group, most: number): Group {
+  return { title, commands: commands.slice(0, most) };
+}
+
+function filled(groups: Group[]): Group[] {
+  return groups.filter(({ commands }) => commands.length > 0);
+}
+
+function useJobCommands(): { open: Command[]; run: Command[] } {
   const router = useRouter();
   const runNow = useRunNow();
   const jobs = useJobs().data ?? [];
-  const open = (runId: string) => void router.navigate({ to: "/runs/$runId", params: { runId } });
+  const show = (runId: string) => void router.navigate({ to: "/runs/$runId", params: { runId } });
   const start = (id: string, name: string) =>
     void told(runNow.mutateAsync({ id, mode: "force" }), `${name} was not started`, ({ runId }) =>
-      toast({ title: `Started ${name}`, ...(runId !== null && { action: { label: "Open run", onAction: () => open(runId) } }) }),
+      toast({ title: `Started ${name}`, ...(runId !== null && { action: { label: "Open run", onAction: () => show(runId) } }) }),
     );
-  return jobs.flatMap((view) => [
-    {
+  return {
+    open: jobs.map((view) => ({
       id: `job:${view.job.id}`,
       label: view.job.name,
       about: scheduleWords(view),
       icon: <CalendarClock size={15} aria-hidden />,
       words: "open edit job",
       run: () => void router.navigate({ to: "/jobs/$jobId", params: { jobId: view.job.id } }),
-    },
-    {
-      id: `run:${view.job.id}`,
-      label: `Run ${view.job.name}`,
+    })),
+    run: jobs.map(({ job }) => ({
+      id: `run:${job.id}`,
+      label: `Run ${job.name}`,
       icon: <CirclePlay size={15} aria-hidden />,
       words: "start now job",
-      run: () => start(view.job.id, view.job.name),
-    },
-  ]);
+      run: () => start(job.id, job.name),
+    })),
+  };
 }
 
 function useRunCommands(): Command[] {
@@ -145,7 +164,7 @@ function useRunCommands(): Command[] {
   return runs.slice(0, 20).map((run) => ({
     id: `history:${run.id}`,
     label: run.jobName,
-    about: outcomeWords(run),
+    about: outcomeWords(run) || stateWord(run.state),
     at: run.startedAtMs ?? run.createdAtMs,
     icon: <StateGlyph state={run.state} size={15} />,
     words: `run ${outcomeWords(run)}`,

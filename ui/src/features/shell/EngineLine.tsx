@@ -10,6 +10,7 @@ import { useNow } from "@/components/useNow";
 import { usePause, useResume } from "@/data/actions";
 import { useConnection } from "@/data/connection";
 import { useStatus } from "@/data/queries";
+import { when } from "@/format/time";
 import type { SystemStatus } from "@/platform";
 
 import { type EngineState, engineState, pauseChoices } from "./engine";
@@ -25,7 +26,7 @@ export function EngineLine() {
   return (
     <>
       <span className="visually-hidden" role="status">{state.tone === "trouble" ? full : ""}</span>
-      <MenuButton label="Pause" entries={entries} placement="top start" header={status && <About status={status} full={full} />}>
+      <MenuButton label="Pause" entries={entries} placement="top start" header={status && <About status={status} now={now} />}>
         <Button className={styles.line} isDisabled={!status} aria-label={`Engine: ${full}`}>
           <Sign tone={state.tone} />
           <span className={styles.text} title={full}>
@@ -44,11 +45,10 @@ function Sign({ tone }: { tone: EngineState["tone"] }) {
   return <span className={cx(styles.dot, tone === "busy" && styles.busy)} />;
 }
 
-function About({ status, full }: { status: SystemStatus; full: string }) {
-  const { cron } = status;
+function About({ status: { cron }, now }: { status: SystemStatus; now: number }) {
   return (
     <div className={styles.about}>
-      <p>{full}</p>
+      <p>{cron.next ? `Next: ${cron.next.name}, ${when(cron.next.atMs, now)}` : "Nothing scheduled"}</p>
       <p className={styles.quiet}>
         {cron.offReason ?? `${cron.running} running, ${cron.queued} waiting, at most ${cron.maxConcurrentRuns} at a time`}
       </p>

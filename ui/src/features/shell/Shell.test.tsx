@@ -59,7 +59,7 @@ test("the command bar finds a job by a few letters and opens it", async () => {
   const { user, path } = renderApp("/settings", host);
   await screen.findByRole("heading", { name: "Settings" });
   await user.keyboard("{Control>}k{/Control}");
-  await user.type(await screen.findByRole("searchbox", { name: "Search and commands" }), "brief open");
+  await user.type(await screen.findByRole("combobox", { name: "Search and commands" }), "brief open");
   await user.keyboard("{Enter}");
   await waitFor(() => expect(path()).toBe("/jobs/job-2"));
 });
@@ -69,8 +69,8 @@ test("the command bar runs a job now and offers the run", async () => {
   const { user, path } = renderApp("/settings", host);
   await screen.findByRole("heading", { name: "Settings" });
   await user.keyboard("{Control>}k{/Control}");
-  await user.type(await screen.findByRole("searchbox", { name: "Search and commands" }), "run backup");
-  await user.click(await screen.findByRole("menuitem", { name: "Run Backup" }));
+  await user.type(await screen.findByRole("combobox", { name: "Search and commands" }), "run backup");
+  await user.click(await screen.findByRole("option", { name: "Run Backup" }));
   await waitFor(() => expect(host.called("cron.run")).toEqual([{ id: "job-1", mode: "force" }]));
   await user.click(await screen.findByRole("button", { name: "Open run" }));
   await waitFor(() => expect(path()).toBe("/runs/r-9"));

@@ -30,7 +30,14 @@ export function Shell({ children }: { children: ReactNode }) {
   if (status.error && !status.data) return <Unreachable onRetry={() => void status.refetch()} />;
   return (
     <div className={styles.frame}>
-      <a href="#main" className={styles.skip}>
+      <a
+        href="#main"
+        className={styles.skip}
+        onClick={(event) => {
+          event.preventDefault();
+          scroller?.focus();
+        }}
+      >
         Skip to content
       </a>
       <Rail onSearch={() => setOpen("commands")} />
@@ -46,15 +53,29 @@ export function Shell({ children }: { children: ReactNode }) {
 
 function usePageShortcuts(openCommands: () => void, openHelp: () => void) {
   const router = useRouter();
-  useShortcut("n", "New job", () => void router.navigate({ to: "/jobs/new", search: {} }), { group: "Anywhere" });
+  useShortcut("n", "New job", () => void router.navigate({ to: "/jobs/new", search: {} }), anywhere);
   useShortcut("/", "Search", () => {
     const field = document.querySelector<HTMLInputElement>("#main [data-search-field]");
     field?.focus();
     field?.select();
     if (!field) openCommands();
-  }, { group: "Anywhere" });
-  useShortcut("?", "This list", openHelp, { group: "Anywhere" });
+  }, anywhere);
+  useShortcut("?", "This list", openHelp, anywhere);
+  useShortcut("j", "Next row", () => stepRow(1), lists);
+  useShortcut("k", "Previous row", () => stepRow(-1), lists);
   useBackKey();
+}
+
+const anywhere = { group: "Anywhere", fallback: true };
+const lists = { group: "Lists", fallback: true };
+
+/** Moves through the rows of short lists; long ones move by themselves, because most of their rows do not exist. */
+function stepRow(by: 1 | -1): boolean {
+  const rows = [...document.querySelectorAll<HTMLElement>("#main [data-row-link]")];
+  const at = rows.findIndex((row) => row === document.activeElement);
+  const to = at < 0 ? 0 : Math.max(0, Math.min(rows.length - 1, at + by));
+  rows[to]?.focus();
+  return rows.length > 0;
 }
 
 /** From one thing to where one came from, or to the list it stands in; lists stay. */
@@ -66,7 +87,7 @@ function useBackKey() {
     if (canGoBack) window.history.back();
     else void router.navigate({ href: parent });
   };
-  useShortcut("Escape", "Back", back, { group: "Anywhere", when: parent !== undefined });
+  useShortcut("Escape", "Back", back, { ...anywhere, when: parent !== undefined });
 }
 
 /** Ctrl or ⌘ with K works from everywhere, fields included. */

@@ -1,18 +1,23 @@
 //! Model servers on this computer.
 //!
 //! Each is asked for its list of models at its usual port, all at once and for a moment only: a server on this
-//! computer that needs longer than that to list its models is not ready to work either.
+//! computer that needs longer than that to list its models is not ready to work either. Models that can call tools go
+//! first where the server tells, because a job without tools can do little.
 
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use serde_json::Value;
+use futures_util::future::join_all;
+use serde_json::{Value, json};
 
 use super::{FoundIn, FoundModel};
 use crate::provider::{ProviderConfig, ProviderKind};
 
 /// How long all of this may take.
 const ANSWER_FOR: Duration = Duration::from_millis(800);
+
+/// The most models that are asked one by one what they can do.
+const MOST_ASKED: usize = 12;
 
 /// The most bytes of a list of models.
 const LIST_BYTES: usize = 4 << 20;
@@ -55,17 +60,24 @@ struct Server {
     read: fn(&Value) -> Option<Vec<String>>,
 }
 
-const OLLAMA: Server = Server { name: "ollama", title: "Ollama", list_path: "/api/tags", read: read_ollama };
-const LM_STUDIO: Server =
-    Server { name: "lmstudio", title: "LM Studio", list_path: "/api/v0/models", read: read_lm_studio };
-const LLAMA_CPP: Server = Server { name: "llamacpp", title: "llama.cpp", list_path: "/v1/models", read: read_llama_cpp };
+const OLLAMA: Server =
+    Server { name: "ollama", title: "Ollama", list_path: "/api/tags", read: read_ollama };
+const LM_STUDIO: Server = Server {
+    name: "lmstudio",
+    title: "LM Studio",
+    list_path: "/api/v0/models",
+    read: read_lm_studio,
+};
+const LLAMA_CPP: Server =
+    Server { name: "llamacpp", title: "llama.cpp", list_path: "/v1/models", read: read_llama_cpp };
 
 /// The servers that answer, in the order of preference.
 pub(super) async fn find(addresses: &LocalAddresses) -> Vec<FoundModel> {
-    // Plain HTTP to this computer: no proxy sees it, and no answer leads elsewhere.
+    // Plain HTTP to this computer: no proxy sees it, no answer leads elsewhere, and no certificates need to be read.
     let http = reqwest::Client::builder()
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
+        .tls_certs_only([])
         .timeout(ANSWER_FOR)
         .build();
     let Ok(http) = http else {
@@ -83,8 +95,11 @@ pub(super) async fn find(addresses: &LocalAddresses) -> Vec<FoundModel> {
 impl Server {
     async fn ask(&self, http: &reqwest::Client, address: Option<&str>) -> Option<FoundModel> {
         let address = address?.trim_end_matches('/');
-        let list = get_json(http, &format!("{address}{}", self.list_path)).await?;
-        let offers = (self.read)(&list)?;
+        let list = get_json(http.get(format!("{address}{}", self.list_path))).await?;
+        let mut offers = (self.read)(&list)?;
+        if self.name == OLLAMA.name {
+            offers = tools_first(http, address, offers).await;
+        }
         let model = offers.first()?.clone();
         Some(FoundModel {
             label: format!("{} on this computer ({model})", self.title),
@@ -101,9 +116,9 @@ impl Server {
     }
 }
 
-/// The document at `url`; none when nobody answers, which is the usual case.
-async fn get_json(http: &reqwest::Client, url: &str) -> Option<Value> {
-    let response = http.get(url).send().await.ok()?;
+/// The document that answers; none when nobody does, which is the usual case.
+async fn get_json(request: reqwest::RequestBuilder) -> Option<Value> {
+    let response = request.send().await.ok()?;
     if !response.status().is_success() {
         return None;
     }
@@ -118,25 +133,51 @@ async fn get_json(http: &reqwest::Client, url: &str) -> Option<Value> {
     serde_json::from_slice(&body).ok()
 }
 
+/// Ollama's models with those that can call tools in front; it tells that only of one model at a time.
+async fn tools_first(http: &reqwest::Client, address: &str, offers: Vec<String>) -> Vec<String> {
+    let url = format!("{address}/api/show");
+    let asked = offers.iter().take(MOST_ASKED).map(|model| {
+        let request = http.post(&url).json(&json!({ "model": model }));
+        async move {
+            get_json(request).await.is_some_and(|model| lists(&model, "capabilities", "tools"))
+        }
+    });
+    let able = join_all(asked).await;
+    let mut ranked: Vec<(bool, String)> = offers
+        .into_iter()
+        .enumerate()
+        .map(|(at, model)| (able.get(at) == Some(&true), model))
+        .collect();
+    ranked.sort_by_key(|(able, _)| !able);
+    ranked.into_iter().map(|(_, model)| model).collect()
+}
+
 /// Ollama: the newest first. A model that only makes embeddings cannot chat.
 fn read_ollama(list: &Value) -> Option<Vec<String>> {
     let models = list.get("models")?.as_array()?;
-    Some(models.iter().filter_map(|model| text(model, "name")).filter(|name| can_chat(name)).collect())
+    Some(
+        models
+            .iter()
+            .filter_map(|model| text(model, "name"))
+            .filter(|name| can_chat(name))
+            .collect(),
+    )
 }
 
 /// LM Studio: the models that are loaded first, because loading one takes a while.
 fn read_lm_studio(list: &Value) -> Option<Vec<String>> {
     let models = list.get("data")?.as_array()?;
     // Its own API tells what each model is for; the OpenAI format, which many programs serve, does not.
-    let mut chatting: Vec<(bool, String)> = Vec::new();
+    let mut chatting: Vec<((bool, bool), String)> = Vec::new();
     for model in models {
         let kind = text(model, "type")?;
         if matches!(kind.as_str(), "llm" | "vlm") {
             let loaded = text(model, "state").as_deref() == Some("loaded");
-            chatting.push((loaded, text(model, "id")?));
+            let calls_tools = lists(model, "capabilities", "tool_use");
+            chatting.push(((loaded, calls_tools), text(model, "id")?));
         }
     }
-    chatting.sort_by_key(|(loaded, _)| !loaded);
+    chatting.sort_by_key(|((loaded, calls_tools), _)| (!loaded, !calls_tools));
     Some(chatting.into_iter().map(|(_, id)| id).collect())
 }
 
@@ -144,11 +185,18 @@ fn read_lm_studio(list: &Value) -> Option<Vec<String>> {
 fn read_llama_cpp(list: &Value) -> Option<Vec<String>> {
     let models = list.get("data")?.as_array()?;
     let own = models.iter().all(|model| text(model, "owned_by").as_deref() == Some("llamacpp"));
-    own.then(|| models.iter().filter_map(|model| text(model, "id")).filter(|name| can_chat(name)).collect())
+    own.then(|| {
+        models.iter().filter_map(|model| text(model, "id")).filter(|name| can_chat(name)).collect()
+    })
 }
 
 fn text(value: &Value, key: &str) -> Option<String> {
     value.get(key)?.as_str().map(str::to_owned)
+}
+
+fn lists(value: &Value, key: &str, word: &str) -> bool {
+    let words = value.get(key).and_then(Value::as_array);
+    words.is_some_and(|words| words.iter().any(|listed| listed == word))
 }
 
 fn can_chat(model: &str) -> bool {

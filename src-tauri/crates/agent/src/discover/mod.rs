@@ -108,7 +108,8 @@ impl Vendor {
         let provider = ProviderConfig {
             name: self.name.to_owned(),
             kind: self.kind,
-            base_url: elsewhere.map_or_else(|| self.base_url.to_owned(), |url| url.trim().to_owned()),
+            base_url: elsewhere
+                .map_or_else(|| self.base_url.to_owned(), |url| url.trim().to_owned()),
             model: self.model.to_owned(),
             api_key: Some(api_key),
         };
@@ -131,7 +132,8 @@ mod tests {
     fn every_default_model_is_known_calls_tools_and_has_a_price() {
         for vendor in &VENDORS {
             let model = Catalog::builtin().resolve(&format!("{}/{}", vendor.name, vendor.model));
-            let model = model.unwrap_or_else(|| panic!("{} does not list {}", vendor.name, vendor.model));
+            let model =
+                model.unwrap_or_else(|| panic!("{} does not list {}", vendor.name, vendor.model));
             assert!(model.pricing.is_some(), "{}", vendor.model);
             assert!(model.tools && !model.deprecated, "{}", vendor.model);
         }

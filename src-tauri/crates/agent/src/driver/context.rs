@@ -27,7 +27,11 @@ pub(super) fn job_prompt(turn: &AgentTurn) -> String {
 /// The tools that a job's model is offered. Without tools there is no `complete_run` either: many local models refuse
 /// a request that names any.
 pub(super) fn offered(gate: &Gate, turn: &AgentTurn) -> Vec<ToolSpec> {
-    if uses_tools(turn) { gate.tools().offered(&ToolPolicy { allow: turn.tools.clone() }) } else { Vec::new() }
+    if uses_tools(turn) {
+        gate.tools().offered(&ToolPolicy { allow: turn.tools.clone() })
+    } else {
+        Vec::new()
+    }
 }
 
 fn uses_tools(turn: &AgentTurn) -> bool {
@@ -35,8 +39,15 @@ fn uses_tools(turn: &AgentTurn) -> bool {
 }
 
 /// The task of one run.
-pub(super) fn task(run: &Run, job: &Job, turn: &AgentTurn, context: &ToolContext, files: &[String]) -> Message {
-    let mut text = format!("[cron:{}] {}: {}\n\n{}", job.id, job.name, turn.message, time_line(run, context));
+pub(super) fn task(
+    run: &Run,
+    job: &Job,
+    turn: &AgentTurn,
+    context: &ToolContext,
+    files: &[String],
+) -> Message {
+    let mut text =
+        format!("[cron:{}] {}: {}\n\n{}", job.id, job.name, turn.message, time_line(run, context));
     for file in files {
         text.push_str("\n\n");
         text.push_str(file);
@@ -48,7 +59,9 @@ pub(super) fn task(run: &Run, job: &Job, turn: &AgentTurn, context: &ToolContext
 pub(super) fn time_line(run: &Run, context: &ToolContext) -> String {
     let now = in_words(context.clock.now(), context.zone);
     match run.slot_at.filter(|_| run.late_by_ms().is_some_and(|late| late > LATE_MS)) {
-        Some(slot) => format!("It is {now}. This run was due {} and is late.", in_words(slot, context.zone)),
+        Some(slot) => {
+            format!("It is {now}. This run was due {} and is late.", in_words(slot, context.zone))
+        }
         None => format!("It is {now}."),
     }
 }

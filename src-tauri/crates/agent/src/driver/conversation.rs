@@ -5,6 +5,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rouse_core::DeliveryId;
 use rouse_core::delivery::{Channel, NewDelivery};
 use rouse_core::message::{Message, ModelAnswer, ToolCallRequest};
 use rouse_core::model::{Delta, ModelRequest, ProviderError};
@@ -12,7 +13,6 @@ use rouse_core::policy::ToolPolicy;
 use rouse_core::run::{Outcome, Usage};
 use rouse_core::tool::{ToolContext, ToolEffect, ToolOutput, ToolSpec};
 use rouse_core::turn::{Next, Turn, TurnLimits};
-use rouse_core::DeliveryId;
 use rouse_store::{NewStep, StepEnd, StepKind, StepStatus, StoreError};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -66,7 +66,9 @@ impl From<GateError> for End {
 pub(super) fn ended_early(end: &End) -> Outcome {
     match end {
         End::Cancelled => cancelled(),
-        End::Provider(error) => Outcome { may_pass: error.may_pass(), ..Outcome::failed(error.to_string()) },
+        End::Provider(error) => {
+            Outcome { may_pass: error.may_pass(), ..Outcome::failed(error.to_string()) }
+        }
         End::Store(error) => not_written(error),
     }
 }
@@ -95,12 +97,15 @@ impl Conversation<'_> {
             let step = match next {
                 Next::Finish(outcome) => break *outcome,
                 Next::AskModel => self.ask(&turn).await.map(|answer| turn.answered(answer)),
-                Next::CallTools(calls) => self.call_all(calls).await.map(|results| turn.called(results)),
+                Next::CallTools(calls) => {
+                    self.call_all(calls).await.map(|results| turn.called(results))
+                }
             };
             match step {
                 Ok(following) => next = following,
                 Err(end) => {
-                    let model = turn.model().map_or_else(|| self.model.model.clone(), str::to_owned);
+                    let model =
+                        turn.model().map_or_else(|| self.model.model.clone(), str::to_owned);
                     break Outcome { usage: turn.usage(), model: Some(model), ..ended_early(&end) };
                 }
             }
@@ -134,14 +139,17 @@ impl Conversation<'_> {
             shown.store(true, Ordering::Relaxed);
             (self.driver.observer)(&self.context.run_id, &delta);
         };
-        for attempt in 1.. {
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
             let asking = self.model.provider.stream(self.request(turn), &on_delta);
             let error = match self.cancel.run_until_cancelled(asking).await {
                 None => return Err(End::Cancelled),
                 Some(Ok(answer)) => return Ok(answer),
                 Some(Err(error)) => error,
             };
-            let Some(wait) = wait_before_next(attempt, &error, shown.load(Ordering::Relaxed)) else {
+            let Some(wait) = wait_before_next(attempt, &error, shown.load(Ordering::Relaxed))
+            else {
                 return Err(End::Provider(error));
             };
             tracing::info!(run = %self.context.run_id, attempt, ?wait, %error, "asking the model again");
@@ -149,7 +157,6 @@ impl Conversation<'_> {
                 return Err(End::Cancelled);
             }
         }
-        unreachable!("the loop counts up until it returns")
     }
 
     fn request(&self, turn: &Turn) -> ModelRequest {
@@ -163,7 +170,10 @@ impl Conversation<'_> {
     }
 
     /// Calls the tools in order. What is asked for after the run was ended is not carried out.
-    async fn call_all(&self, calls: Vec<ToolCallRequest>) -> Result<Vec<(ToolCallRequest, ToolOutput)>, End> {
+    async fn call_all(
+        &self,
+        calls: Vec<ToolCallRequest>,
+    ) -> Result<Vec<(ToolCallRequest, ToolOutput)>, End> {
         let mut results = Vec::with_capacity(calls.len());
         let mut over = false;
         for call in calls {
@@ -204,7 +214,11 @@ impl Conversation<'_> {
             title: title.unwrap_or(&self.context.job_name).to_owned(),
             body: body.to_owned(),
         };
-        Ok(self.driver.store.enqueue_delivery(Some(run), &delivery, self.driver.clock.now()).await?)
+        Ok(self
+            .driver
+            .store
+            .enqueue_delivery(Some(run), &delivery, self.driver.clock.now())
+            .await?)
     }
 
     /// The files that the job puts into its context, read through the gate like everything else.
@@ -245,7 +259,9 @@ fn end_of(answered: &Result<ModelAnswer, End>) -> StepEnd {
 }
 
 fn said(answer: &ModelAnswer) -> Value {
-    let calls: Vec<Value> =
-        answer.calls().map(|call| json!({"tool": call.tool, "arguments": call.arguments})).collect();
+    let calls: Vec<Value> = answer
+        .calls()
+        .map(|call| json!({"tool": call.tool, "arguments": call.arguments}))
+        .collect();
     json!({"text": answer.text(), "calls": calls, "model": answer.model})
 }

@@ -5,8 +5,8 @@
 //! refused by every provider. A run in which the model said nothing is left out with its task.
 
 use rouse_core::RunId;
-use rouse_core::message::{Message, Part};
 use rouse_core::SessionKey;
+use rouse_core::message::{Message, Part};
 use rouse_store::{Store, StoredMessage};
 
 use super::conversation::End;
@@ -21,7 +21,11 @@ const MOST_MESSAGES: u32 = 400;
 const MOST_CHARACTERS: usize = 6_000;
 
 /// What `session` said before `run`.
-pub(super) async fn of_session(store: &Store, session: &SessionKey, run: &RunId) -> Result<Vec<Message>, End> {
+pub(super) async fn of_session(
+    store: &Store,
+    session: &SessionKey,
+    run: &RunId,
+) -> Result<Vec<Message>, End> {
     Ok(remembered(&store.messages(session, MOST_MESSAGES).await?, run))
 }
 
@@ -50,7 +54,11 @@ fn said(message: &Message) -> Option<Message> {
     match message {
         Message::User { text } => Some(Message::User { text: shortened(text) }),
         Message::Assistant { parts } => {
-            let words: Vec<&str> = parts.iter().filter_map(words_of).filter(|words| !words.trim().is_empty()).collect();
+            let words: Vec<&str> = parts
+                .iter()
+                .filter_map(words_of)
+                .filter(|words| !words.trim().is_empty())
+                .collect();
             let parts = vec![Part::Text { text: shortened(&words.join("\n")) }];
             (!words.is_empty()).then_some(Message::Assistant { parts })
         }
@@ -62,7 +70,9 @@ fn said(message: &Message) -> Option<Message> {
 fn words_of(part: &Part) -> Option<&str> {
     match part {
         Part::Text { text } => Some(text),
-        Part::ToolCall(call) if call.tool == "complete_run" => call.arguments.get("summary")?.as_str(),
+        Part::ToolCall(call) if call.tool == "complete_run" => {
+            call.arguments.get("summary")?.as_str()
+        }
         Part::ToolCall(_) | Part::Opaque { .. } => None,
     }
 }
@@ -109,7 +119,12 @@ mod tests {
     }
 
     fn result() -> Message {
-        Message::ToolResult { call_id: "c".to_owned(), tool: "http".to_owned(), text: "x".to_owned(), is_error: false }
+        Message::ToolResult {
+            call_id: "c".to_owned(),
+            tool: "http".to_owned(),
+            text: "x".to_owned(),
+            is_error: false,
+        }
     }
 
     #[test]

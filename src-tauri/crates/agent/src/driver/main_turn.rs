@@ -31,14 +31,21 @@ const HEARTBEAT_BYTES: u64 = 64 << 10;
 impl AgentDriver {
     /// Carries out a turn of the main session. With nothing in HEARTBEAT.md and nothing queued there is nothing to
     /// ask a model for, and the run is skipped.
-    pub async fn run_main_turn(&self, run: &Run, model: Option<ChosenModel>, cancel: &CancellationToken) -> Outcome {
+    pub async fn run_main_turn(
+        &self,
+        run: &Run,
+        model: Option<ChosenModel>,
+        cancel: &CancellationToken,
+    ) -> Outcome {
         let events = match self.store.pending_system_events().await {
             Ok(events) => events,
             Err(error) => return not_written(&error),
         };
         let list = match self.heartbeat_list().await {
             Ok(list) => list,
-            Err(error) => return Outcome::failed(format!("{HEARTBEAT_FILE} could not be read: {error}.")),
+            Err(error) => {
+                return Outcome::failed(format!("{HEARTBEAT_FILE} could not be read: {error}."));
+            }
         };
         if events.is_empty() && list.is_none() {
             return Outcome::skipped(format!("{HEARTBEAT_FILE} is empty and nothing is queued"));
@@ -75,10 +82,13 @@ impl AgentDriver {
         };
         let conducted = conversation.conduct(history, task).await;
         let seen: Vec<i64> = match conducted.outcome.state {
-            RunState::Succeeded | RunState::NothingToReport => events.iter().map(|event| event.id).collect(),
+            RunState::Succeeded | RunState::NothingToReport => {
+                events.iter().map(|event| event.id).collect()
+            }
             _ => Vec::new(),
         };
-        let stored = self.store.store_main_turn(&run.id, &conducted.said, &seen, self.clock.now()).await;
+        let stored =
+            self.store.store_main_turn(&run.id, &conducted.said, &seen, self.clock.now()).await;
         conducted.outcome_after(stored)
     }
 
@@ -110,7 +120,8 @@ fn says_something(list: &str) -> bool {
 
 fn task(events: &[SystemEvent], list: Option<&str>, run: &Run, context: &ToolContext) -> Message {
     // A line break inside an event must not look like the beginning of another one.
-    let lines = events.iter().map(|event| format!("System: {}", event.text.trim().replace('\n', "\n  ")));
+    let lines =
+        events.iter().map(|event| format!("System: {}", event.text.trim().replace('\n', "\n  ")));
     let list = list.map(|list| format!("{HEARTBEAT_FILE}:\n{list}"));
     let parts: Vec<String> = lines.chain(list).chain([time_line(run, context)]).collect();
     Message::User { text: parts.join("\n\n") }

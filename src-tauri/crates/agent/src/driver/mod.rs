@@ -74,7 +74,14 @@ impl AgentDriver {
         settings: AgentSettings,
         observer: Observer,
     ) -> Self {
-        Self { store, gate, clock, settings, observer, pause: Arc::new(|wait| Box::pin(wait_for(wait))) }
+        Self {
+            store,
+            gate,
+            clock,
+            settings,
+            observer,
+            pause: Arc::new(|wait| Box::pin(wait_for(wait))),
+        }
     }
 
     /// Carries out an `agentTurn` of `job` in its own session.
@@ -110,7 +117,10 @@ impl AgentDriver {
             Err(end) => return conversation::ended_early(&end),
         };
         let conducted = conversation.conduct(history, task).await;
-        let stored = self.store.append_messages(&session, Some(&run.id), &conducted.said, self.clock.now()).await;
+        let stored = self
+            .store
+            .append_messages(&session, Some(&run.id), &conducted.said, self.clock.now())
+            .await;
         conducted.outcome_after(stored)
     }
 
@@ -153,11 +163,18 @@ fn cancelled() -> Outcome {
 /// A run that stopped because Rouse could not write down what it did.
 fn not_written(error: &StoreError) -> Outcome {
     tracing::error!(%error, "a run stopped because the store failed");
-    let why = if error.is_full() { "the disk is full or cannot be written".to_owned() } else { error.to_string() };
+    let why = if error.is_full() {
+        "the disk is full or cannot be written".to_owned()
+    } else {
+        error.to_string()
+    };
     Outcome { may_pass: true, ..Outcome::failed(format!("The run could not be recorded: {why}.")) }
 }
 
-#[expect(clippy::disallowed_methods, reason = "waiting before a provider is asked again is the work itself")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "waiting before a provider is asked again is the work itself"
+)]
 async fn wait_for(wait: Duration) {
     tokio::time::sleep(wait).await;
 }

@@ -4,12 +4,12 @@
 //! the tool asks for becomes the run's own result, so that it is announced once and by the job's policy.
 
 use rouse_core::Job;
+use rouse_core::RunState;
 use rouse_core::job::ToolCall;
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::run::{Outcome, Run};
 use rouse_core::tool::{Completion, ToolEffect};
-use rouse_core::RunState;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -24,14 +24,23 @@ const RESULT_BYTES: usize = 64 << 10;
 
 impl AgentDriver {
     /// Carries out the `toolCall` of `job`.
-    pub async fn run_tool_call(&self, run: &Run, job: &Job, call: &ToolCall, cancel: &CancellationToken) -> Outcome {
+    pub async fn run_tool_call(
+        &self,
+        run: &Run,
+        job: &Job,
+        call: &ToolCall,
+        cancel: &CancellationToken,
+    ) -> Outcome {
         if cancel.is_cancelled() {
             return cancelled();
         }
         let context = self.tool_context(run, Some(job));
         let policy = ToolPolicy { allow: Some(vec![call.tool.clone()]) };
-        let request =
-            ToolCallRequest { id: "call".to_owned(), tool: call.tool.clone(), arguments: call.arguments.clone() };
+        let request = ToolCallRequest {
+            id: "call".to_owned(),
+            tool: call.tool.clone(),
+            arguments: call.arguments.clone(),
+        };
         match self.gate.call(&policy, &request, &context, cancel).await {
             Ok(called) => self.outcome_of(&call.tool, called),
             Err(GateError::Cancelled) => cancelled(),
@@ -43,14 +52,21 @@ impl AgentDriver {
         if called.output.is_error {
             let repeatable = self.gate.tools().get(tool).is_some_and(|tool| tool.spec().repeatable);
             let error = shortened(&called.output.text());
-            return Outcome { may_pass: called.reached_tool && repeatable, ..Outcome::failed(error) };
+            return Outcome {
+                may_pass: called.reached_tool && repeatable,
+                ..Outcome::failed(error)
+            };
         }
         let outcome = match called.output.effect {
-            Some(ToolEffect::Complete { outcome: Completion::Failed, summary }) => Outcome::failed(summary),
+            Some(ToolEffect::Complete { outcome: Completion::Failed, summary }) => {
+                Outcome::failed(summary)
+            }
             Some(ToolEffect::Complete { outcome: Completion::NothingToReport, .. }) => {
                 Outcome::of(RunState::NothingToReport)
             }
-            Some(ToolEffect::Complete { outcome: Completion::Report, summary }) => Outcome::succeeded(summary),
+            Some(ToolEffect::Complete { outcome: Completion::Report, summary }) => {
+                Outcome::succeeded(summary)
+            }
             Some(ToolEffect::Notify { title, body }) => {
                 Outcome::succeeded(title.map_or(body.clone(), |title| format!("{title}: {body}")))
             }
@@ -64,7 +80,8 @@ impl AgentDriver {
 fn in_words(value: &Value) -> String {
     match value {
         Value::Object(fields) => {
-            let lines: Vec<String> = fields.iter().map(|(key, value)| format!("{key}: {}", one_line(value))).collect();
+            let lines: Vec<String> =
+                fields.iter().map(|(key, value)| format!("{key}: {}", one_line(value))).collect();
             lines.join("\n")
         }
         Value::Array(items) => {
@@ -103,7 +120,10 @@ fn kept(value: Value) -> Value {
     let fingerprint = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
-    Value::String(format!("{beginning}\n… ({} bytes in all, fingerprint {fingerprint:016x})", text.len()))
+    Value::String(format!(
+        "{beginning}\n… ({} bytes in all, fingerprint {fingerprint:016x})",
+        text.len()
+    ))
 }
 
 #[cfg(test)]
@@ -115,7 +135,10 @@ mod tests {
     #[test]
     fn results_read_well() {
         assert_eq!(in_words(&json!("Hello.")), "Hello.");
-        assert_eq!(in_words(&json!({"status": 200, "body": "ok", "note": null})), "status: 200\nbody: ok\nnote: nothing");
+        assert_eq!(
+            in_words(&json!({"status": 200, "body": "ok", "note": null})),
+            "status: 200\nbody: ok\nnote: nothing"
+        );
         assert_eq!(in_words(&json!(["a", {"b": 1}])), "a\n{\"b\":1}");
         assert_eq!(shortened("  "), "Done.");
         assert_eq!(shortened(&"é".repeat(3_000)).chars().count(), SUMMARY + 2);

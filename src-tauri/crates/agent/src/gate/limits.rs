@@ -1,7 +1,7 @@
 //! How often a tool may be called.
 //!
-//! One limiter a tool, shared by all runs: what it protects (a web server, the person's attention) does not care which
-//! job calls. It counts on the app's monotonic clock, so a test can let a minute pass.
+//! One count a tool and job: it stops a run that calls in circles, and must not let forty jobs that fire at the full
+//! hour fail each other. It counts on the app's monotonic clock, so a test can let a minute pass.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use governor::middleware::NoOpMiddleware;
-use governor::state::{InMemoryState, NotKeyed};
+use governor::state::keyed::HashMapStateStore;
 use governor::{Quota, RateLimiter};
-use rouse_core::Clock;
+use rouse_core::{Clock, JobId};
 use rouse_core::tool::ToolSpec;
 
 #[derive(Clone)]
@@ -25,7 +25,13 @@ impl governor::clock::Clock for Monotonic {
     }
 }
 
-type Limiter = RateLimiter<NotKeyed, InMemoryState, Monotonic, NoOpMiddleware<Duration>>;
+/// Who calls: a job, or the main session.
+type Caller = Option<JobId>;
+
+type Limiter = RateLimiter<Caller, HashMapStateStore<Caller>, Monotonic, NoOpMiddleware<Duration>>;
+
+/// Counts kept a tool before those that are full again are dropped.
+const MOST_KEPT: usize = 1_024;
 
 /// The limiters of all tools.
 pub(super) struct CallLimits {
@@ -34,23 +40,30 @@ pub(super) struct CallLimits {
 }
 
 impl CallLimits {
-    pub(super) fn new<'s>(specs: impl Iterator<Item = &'s ToolSpec>, clock: &Arc<dyn Clock>) -> Self {
+    pub(super) fn new<'s>(
+        specs: impl Iterator<Item = &'s ToolSpec>,
+        clock: &Arc<dyn Clock>,
+    ) -> Self {
         let by_tool = specs.map(|spec| {
             let a_minute = NonZeroU32::new(spec.calls_per_minute).unwrap_or(NonZeroU32::MIN);
-            let limiter = RateLimiter::direct_with_clock(Quota::per_minute(a_minute), Monotonic(Arc::clone(clock)));
+            let limiter = RateLimiter::hashmap_with_clock(
+                Quota::per_minute(a_minute),
+                Monotonic(Arc::clone(clock)),
+            );
             (spec.name.clone(), limiter)
         });
         Self { clock: Arc::clone(clock), by_tool: by_tool.collect() }
     }
 
-    /// Takes one call of `tool`.
+    /// Takes one call of `tool` by `caller`.
     ///
     /// # Errors
     /// How long to wait when there is none left.
-    pub(super) fn take(&self, tool: &str) -> Result<(), Duration> {
-        match self.by_tool.get(tool).map(Limiter::check) {
-            Some(Err(not_until)) => Err(not_until.wait_time_from(self.clock.monotonic())),
-            Some(Ok(())) | None => Ok(()),
+    pub(super) fn take(&self, tool: &str, caller: &Caller) -> Result<(), Duration> {
+        let Some(limiter) = self.by_tool.get(tool) else { return Ok(()) };
+        if limiter.len() > MOST_KEPT {
+            limiter.retain_recent();
         }
+        limiter.check_key(caller).map_err(|not_until| not_until.wait_time_from(self.clock.monotonic()))
     }
 }

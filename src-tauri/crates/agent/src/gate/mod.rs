@@ -19,7 +19,7 @@ use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::{ApprovedCall, ToolPolicy, Verdict};
 use rouse_core::run::Usage;
 use rouse_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
-use rouse_core::{Clock, RunId};
+use rouse_core::{Clock, JobId, RunId};
 use rouse_store::{NewStep, StepEnd, StepKind, StepStatus, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
@@ -27,7 +27,7 @@ use crate::registry::ToolRegistry;
 use fence::TOLD_BYTES;
 use limits::CallLimits;
 
-/// The gate. Cheap to share, never to copy: the limits count over all runs.
+/// The gate. Cheap to share, never to copy: the limits count over all runs of a job.
 pub struct Gate {
     tools: ToolRegistry,
     limits: CallLimits,
@@ -71,7 +71,12 @@ enum Ending {
 impl Gate {
     /// A gate over `tools`. One call may take `call_for`.
     #[must_use]
-    pub fn new(tools: ToolRegistry, store: Store, clock: Arc<dyn Clock>, call_for: Duration) -> Self {
+    pub fn new(
+        tools: ToolRegistry,
+        store: Store,
+        clock: Arc<dyn Clock>,
+        call_for: Duration,
+    ) -> Self {
         let limits = CallLimits::new(tools.specs(), &clock);
         Self { tools, limits, store, clock, call_for }
     }
@@ -93,8 +98,10 @@ impl Gate {
         context: &ToolContext,
         cancel: &CancellationToken,
     ) -> Result<Called, GateError> {
-        let judged = self.judge(policy, request);
-        let step = self.begin(request, judged.as_ref().ok().map(|(tool, _)| tool.spec()), &context.run_id).await?;
+        let judged = self.judge(policy, request, context.job_id.as_ref());
+        let step = self
+            .begin(request, judged.as_ref().ok().map(|(tool, _)| tool.spec()), &context.run_id)
+            .await?;
         match judged {
             Ok((tool, call)) => self.carry_out(tool.as_ref(), call, step, context, cancel).await,
             Err(reason) => {
@@ -111,11 +118,16 @@ impl Gate {
         &self,
         policy: &ToolPolicy,
         request: &ToolCallRequest,
+        caller: Option<&JobId>,
     ) -> Result<(Arc<dyn Tool>, ApprovedCall), String> {
         let name = &request.tool;
         let Some(entry) = self.tools.entry(name) else {
-            let offered: Vec<String> = self.tools.offered(policy).into_iter().map(|spec| spec.name).collect();
-            return Err(format!("There is no tool called {name}. The tools of this run are: {}.", offered.join(", ")));
+            let offered: Vec<String> =
+                self.tools.offered(policy).into_iter().map(|spec| spec.name).collect();
+            return Err(format!(
+                "There is no tool called {name}. The tools of this run are: {}.",
+                offered.join(", ")
+            ));
         };
         if let Some(complaints) = entry.complaints(&request.arguments) {
             let schema = &entry.tool.spec().parameters;
@@ -127,14 +139,19 @@ impl Gate {
             Verdict::Allowed(call) => call,
             Verdict::Denied(reason) => return Err(reason),
         };
-        self.limits.take(name).map_err(|wait| {
+        self.limits.take(name, &caller.cloned()).map_err(|wait| {
             let seconds = wait.as_secs() + 1;
             format!("{name} was called too often. It may be called again in {seconds} seconds; go on without it.")
         })?;
         Ok((Arc::clone(&entry.tool), call))
     }
 
-    async fn begin(&self, request: &ToolCallRequest, tool: Option<&ToolSpec>, run: &RunId) -> Result<u32, StoreError> {
+    async fn begin(
+        &self,
+        request: &ToolCallRequest,
+        tool: Option<&ToolSpec>,
+        run: &RunId,
+    ) -> Result<u32, StoreError> {
         let step = NewStep {
             run_id: run.clone(),
             kind: StepKind::ToolCall,
@@ -156,10 +173,13 @@ impl Gate {
     ) -> Result<Called, GateError> {
         let began = self.clock.monotonic();
         let ending = self.bounded(tool, call, context, cancel).await;
-        let took = i64::try_from(self.clock.monotonic().saturating_sub(began).as_millis()).unwrap_or(i64::MAX);
+        let took = i64::try_from(self.clock.monotonic().saturating_sub(began).as_millis())
+            .unwrap_or(i64::MAX);
         let cancelled = matches!(ending, Ending::Cancelled);
         let (status, output) = self.outcome(tool.spec(), ending);
-        self.store.end_step(&context.run_id, step, &end_of(status, &output, took), self.clock.now()).await?;
+        self.store
+            .end_step(&context.run_id, step, &end_of(status, &output, took), self.clock.now())
+            .await?;
         if cancelled {
             return Err(GateError::Cancelled);
         }
@@ -195,13 +215,20 @@ impl Gate {
             Ending::Answered(output) => (StepStatus::Finished, output),
             Ending::TimedOut => {
                 let seconds = self.call_for.as_secs();
-                (stopped, ToolOutput::error(format!("{name} took longer than {seconds} seconds and was stopped.{doubt}")))
+                (
+                    stopped,
+                    ToolOutput::error(format!(
+                        "{name} took longer than {seconds} seconds and was stopped.{doubt}"
+                    )),
+                )
             }
             Ending::Panicked => {
                 tracing::error!(tool = %name, "a tool panicked");
                 (stopped, ToolOutput::error(format!("{name} failed inside Rouse.{doubt}")))
             }
-            Ending::Cancelled => (stopped, ToolOutput::error(format!("The run was cancelled.{doubt}"))),
+            Ending::Cancelled => {
+                (stopped, ToolOutput::error(format!("The run was cancelled.{doubt}")))
+            }
         }
     }
 }

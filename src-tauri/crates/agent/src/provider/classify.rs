@@ -23,7 +23,10 @@ pub(super) fn classify(name: &str, error: &RigError) -> ProviderError {
         RigError::Truncated => cut_off(name),
         RigError::Http(error) => of_transport(name, error),
         RigError::Request(_) | RigError::Url(_) | RigError::UnsupportedOption(_) => {
-            ProviderError::new(Kind::BadRequest, format!("The request to {name} could not be made: {error}"))
+            ProviderError::new(
+                Kind::BadRequest,
+                format!("The request to {name} could not be made: {error}"),
+            )
         }
         other => match other.provider_response() {
             Some(response) => of_reply(
@@ -32,7 +35,10 @@ pub(super) fn classify(name: &str, error: &RigError) -> ProviderError {
                 &response.body,
                 response.headers.as_ref(),
             ),
-            None => ProviderError::new(Kind::Server, format!("{name} sent an answer that cannot be read: {other}")),
+            None => ProviderError::new(
+                Kind::Server,
+                format!("{name} sent an answer that cannot be read: {other}"),
+            ),
         },
     }
 }
@@ -47,21 +53,33 @@ fn of_transport(name: &str, error: &HttpError) -> ProviderError {
         return ProviderError::new(Kind::BadRequest, text);
     }
     let HttpError::Instance(inner) = error else {
-        return ProviderError::new(Kind::BadRequest, format!("The request to {name} could not be made: {error}"));
+        return ProviderError::new(
+            Kind::BadRequest,
+            format!("The request to {name} could not be made: {error}"),
+        );
     };
     match inner.downcast_ref::<TransportError>() {
         Some(TransportError::CutOff) => cut_off(name),
-        Some(TransportError::Silent) => ProviderError::new(Kind::Network, format!("{name} did not answer in time.")),
-        Some(cause @ (TransportError::EventTooLarge { .. } | TransportError::AnswerTooLarge { .. })) => {
-            ProviderError::new(Kind::TooLarge, format!("{name} sent too much: {cause}."))
+        Some(TransportError::Silent) => {
+            ProviderError::new(Kind::Network, format!("{name} did not answer in time."))
         }
-        Some(cause) => ProviderError::new(Kind::Network, format!("{name} could not be reached: {cause}.")),
+        Some(
+            cause @ (TransportError::EventTooLarge { .. } | TransportError::AnswerTooLarge { .. }),
+        ) => ProviderError::new(Kind::TooLarge, format!("{name} sent too much: {cause}.")),
+        Some(cause) => {
+            ProviderError::new(Kind::Network, format!("{name} could not be reached: {cause}."))
+        }
         None => ProviderError::new(Kind::Network, format!("{name} could not be reached.")),
     }
 }
 
 /// What a reply means that is an error, by its status or, within a stream, by the code in its body.
-fn of_reply(name: &str, status: Option<u16>, body: &str, headers: Option<&HeaderMap>) -> ProviderError {
+fn of_reply(
+    name: &str,
+    status: Option<u16>,
+    body: &str,
+    headers: Option<&HeaderMap>,
+) -> ProviderError {
     let told = Told::read(body);
     // An error within a stream travels under status 200 or none; some gateways put the upstream's status into it.
     let status = status.filter(|status| *status != 200).or(told.status);
@@ -70,7 +88,11 @@ fn of_reply(name: &str, status: Option<u16>, body: &str, headers: Option<&Header
     if let Some(quote) = told.quote(body) {
         message = format!("{message} It said: {quote}");
     }
-    ProviderError { kind, message, retry_after: headers.and_then(retry_after), status }
+    let retry_after = headers.and_then(retry_after);
+    if let Some(wait) = retry_after {
+        message = format!("{message} It asks to wait {} seconds.", wait.as_secs());
+    }
+    ProviderError { kind, message, retry_after, status }
 }
 
 const fn kind_of_status(status: Option<u16>) -> Kind {
@@ -92,7 +114,9 @@ fn sentence(name: &str, kind: Kind, status: Option<u16>) -> String {
         Kind::Overloaded => format!("{name} is too busy{status}."),
         Kind::BadRequest => format!("{name} does not accept the request{status}."),
         Kind::Refused => format!("{name} declines to answer{status}."),
-        Kind::Server | Kind::Network | Kind::Truncated | Kind::TooLarge => format!("{name} failed{status}."),
+        Kind::Server | Kind::Network | Kind::Truncated | Kind::TooLarge => {
+            format!("{name} failed{status}.")
+        }
     }
 }
 
@@ -111,7 +135,10 @@ impl Told {
         Self {
             codes: ["code", "type"].into_iter().filter_map(text).collect(),
             message: text("message").or_else(|| error.as_str().map(str::to_owned)),
-            status: error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok()),
+            status: error
+                .get("code")
+                .and_then(Value::as_u64)
+                .and_then(|code| u16::try_from(code).ok()),
         }
     }
 
@@ -121,7 +148,9 @@ impl Told {
             "overloaded_error" => Some(Kind::Overloaded),
             "rate_limit_error" | "rate_limit_exceeded" => Some(Kind::RateLimited),
             "authentication_error" | "permission_error" | "invalid_api_key" => Some(Kind::Auth),
-            "invalid_request_error" | "not_found_error" | "request_too_large" => Some(Kind::BadRequest),
+            "invalid_request_error" | "not_found_error" | "request_too_large" => {
+                Some(Kind::BadRequest)
+            }
             "api_error" | "server_error" | "timeout_error" => Some(Kind::Server),
             "content_filter" | "content_policy_violation" => Some(Kind::Refused),
             _ => None,
@@ -131,7 +160,8 @@ impl Told {
     /// The provider's own words; the start of the body when it has no known shape and is no web page.
     fn quote(&self, body: &str) -> Option<String> {
         let raw = Some(body.trim()).filter(|body| !body.starts_with('<'));
-        let words = self.message.as_deref().or(raw).map(str::trim).filter(|words| !words.is_empty())?;
+        let words =
+            self.message.as_deref().or(raw).map(str::trim).filter(|words| !words.is_empty())?;
         let one_line = words.split_whitespace().collect::<Vec<_>>().join(" ");
         if one_line.chars().count() <= QUOTED {
             return Some(one_line);
@@ -161,7 +191,10 @@ mod tests {
     use super::*;
 
     fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
-        pairs.iter().map(|(name, value)| (name.parse().expect("name"), value.parse().expect("value"))).collect()
+        pairs
+            .iter()
+            .map(|(name, value)| (name.parse().expect("name"), value.parse().expect("value")))
+            .collect()
     }
 
     fn kind(status: Option<u16>, body: &str) -> Kind {
@@ -188,10 +221,14 @@ mod tests {
 
     #[test]
     fn the_code_in_the_body_decides_first() {
-        assert_eq!(kind(None, r#"{"type":"error","error":{"type":"overloaded_error","message":"x"}}"#), Kind::Overloaded);
+        assert_eq!(
+            kind(None, r#"{"type":"error","error":{"type":"overloaded_error","message":"x"}}"#),
+            Kind::Overloaded
+        );
         assert_eq!(kind(Some(200), r#"{"error":{"code":502,"message":"upstream"}}"#), Kind::Server);
         assert_eq!(kind(None, r#"{"error":{"code":429,"message":"upstream"}}"#), Kind::RateLimited);
-        let no_credit = r#"{"error":{"type":"insufficient_quota","code":"insufficient_quota","message":"x"}}"#;
+        let no_credit =
+            r#"{"error":{"type":"insufficient_quota","code":"insufficient_quota","message":"x"}}"#;
         assert_eq!(kind(Some(429), no_credit), Kind::BadRequest);
         assert!(!of_reply("acme", Some(429), no_credit, None).may_pass());
     }
@@ -199,23 +236,41 @@ mod tests {
     #[test]
     fn quotes_the_provider_but_no_web_page_and_not_without_end() {
         let told = |body: &str| of_reply("acme", Some(500), body, None).message;
-        assert_eq!(told(r#"{"error":{"message":"out of\n memory"}}"#), "acme failed (HTTP 500). It said: out of memory");
-        assert_eq!(told(r#"{"error":"no such model"}"#), "acme failed (HTTP 500). It said: no such model");
+        assert_eq!(
+            told(r#"{"error":{"message":"out of\n memory"}}"#),
+            "acme failed (HTTP 500). It said: out of memory"
+        );
+        assert_eq!(
+            told(r#"{"error":"no such model"}"#),
+            "acme failed (HTTP 500). It said: no such model"
+        );
         assert_eq!(told("<html>sorry</html>"), "acme failed (HTTP 500).");
-        assert_eq!(told(&"é".repeat(1_000)).chars().count(), "acme failed (HTTP 500). It said: ".len() + 301);
+        assert_eq!(
+            told(&"é".repeat(1_000)).chars().count(),
+            "acme failed (HTTP 500). It said: ".len() + 301
+        );
     }
 
     #[test]
     fn reads_every_spelling_of_retry_after() {
         for (pairs, expected) in [
             (vec![("retry-after", "7")], Some(Duration::from_secs(7))),
-            (vec![("retry-after-ms", "250"), ("retry-after", "7")], Some(Duration::from_millis(250))),
             (
-                vec![("retry-after", "Wed, 21 Oct 2026 07:28:30 GMT"), ("date", "Wed, 21 Oct 2026 07:28:00 GMT")],
+                vec![("retry-after-ms", "250"), ("retry-after", "7")],
+                Some(Duration::from_millis(250)),
+            ),
+            (
+                vec![
+                    ("retry-after", "Wed, 21 Oct 2026 07:28:30 GMT"),
+                    ("date", "Wed, 21 Oct 2026 07:28:00 GMT"),
+                ],
                 Some(Duration::from_secs(30)),
             ),
             (
-                vec![("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT"), ("date", "Wed, 21 Oct 2026 07:28:30 GMT")],
+                vec![
+                    ("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT"),
+                    ("date", "Wed, 21 Oct 2026 07:28:30 GMT"),
+                ],
                 Some(Duration::ZERO),
             ),
             (vec![("retry-after", "soon")], None),

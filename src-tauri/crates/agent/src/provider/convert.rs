@@ -10,41 +10,43 @@
 
 use rig_core::completion::{CompletionResponse, FinishReason};
 use rig_core::message::{
-    AssistantContent, AssistantMessage, CallId, Message as RigMessage, Opaque, Origin, Reasoning, Text,
-    ToolCall, ToolFunction, ToolName, ToolResult, ToolResultContent, UserContent,
+    AssistantContent, AssistantMessage, CallId, Message as RigMessage, Opaque, Origin, Reasoning,
+    Text, ToolCall, ToolFunction, ToolName, ToolResult, ToolResultContent, UserContent,
 };
 use rouse_core::message::{Message, ModelAnswer, Part, StopReason, ToolCallRequest};
 use rouse_core::model::{ProviderError, ProviderErrorKind};
 use rouse_core::run::Usage;
 use serde_json::{Map, Value, json};
 
-/// Our messages as rig's. Results that follow each other answer one turn, so they travel in one message.
+/// Our messages as rig's, which joins those that no provider takes apart (two from the person in a row, the results
+/// of one turn).
 pub(super) fn to_rig(messages: &[Message]) -> Vec<RigMessage> {
-    let mut converted: Vec<RigMessage> = Vec::with_capacity(messages.len());
-    for message in messages {
-        let content = match message {
-            Message::Assistant { parts } => {
-                converted.extend(assistant(parts).map(RigMessage::Assistant));
-                continue;
-            }
-            Message::User { text } => UserContent::Text(Text::new(text.clone())),
-            Message::ToolResult { call_id, tool, text, is_error } => result(call_id, tool, text, *is_error),
-        };
-        match converted.last_mut() {
-            Some(RigMessage::User { content: before }) => before.push(content),
-            _ => converted.push(RigMessage::User { content: vec![content] }),
+    messages.iter().filter_map(one_to_rig).collect()
+}
+
+fn one_to_rig(message: &Message) -> Option<RigMessage> {
+    let content = match message {
+        Message::Assistant { parts } => return assistant(parts).map(RigMessage::Assistant),
+        Message::User { text } => UserContent::Text(Text::new(text.clone())),
+        Message::ToolResult { call_id, tool, text, is_error } => {
+            result(call_id, tool, text, *is_error)
         }
-    }
-    converted
+    };
+    Some(RigMessage::User { content: vec![content] })
 }
 
 /// rig's answer as ours.
-pub(super) fn from_rig(name: &str, response: &CompletionResponse) -> Result<ModelAnswer, ProviderError> {
+pub(super) fn from_rig(
+    name: &str,
+    response: &CompletionResponse,
+) -> Result<ModelAnswer, ProviderError> {
     let stop = stop_of(name, response)?;
     let provider = provider_key(&response.origin);
     let mut parts = Vec::with_capacity(response.choice.len());
     for block in &response.choice {
-        parts.extend(opaque_of(block).map(|block| Part::Opaque { provider: provider.clone(), block }));
+        parts.extend(
+            opaque_of(block).map(|block| Part::Opaque { provider: provider.clone(), block }),
+        );
         parts.extend(part_of(block));
     }
     let model = response.model().unwrap_or(&response.origin.model).to_owned();
@@ -52,9 +54,6 @@ pub(super) fn from_rig(name: &str, response: &CompletionResponse) -> Result<Mode
 }
 
 fn stop_of(name: &str, response: &CompletionResponse) -> Result<StopReason, ProviderError> {
-    if response.error.is_some() {
-        return Ok(StopReason::Refusal);
-    }
     match response.finish_reason() {
         Some(FinishReason::Length) => Ok(StopReason::Length),
         Some(FinishReason::ContentFilter) => Ok(StopReason::Refusal),
@@ -94,7 +93,9 @@ fn origin_of(provider_key: &str) -> Option<Origin> {
 
 fn part_of(block: &AssistantContent) -> Option<Part> {
     match block {
-        AssistantContent::Text(text) if !text.text.is_empty() => Some(Part::Text { text: text.text.clone() }),
+        AssistantContent::Text(text) if !text.text.is_empty() => {
+            Some(Part::Text { text: text.text.clone() })
+        }
         AssistantContent::ToolCall(call) => Some(Part::ToolCall(ToolCallRequest {
             id: call.id.to_string(),
             tool: call.function.name.as_str().to_owned(),
@@ -127,7 +128,8 @@ fn opaque_of(block: &AssistantContent) -> Option<Value> {
             Some(json!({"kind": "text", "item": item}))
         }
         AssistantContent::ToolCall(_) => {
-            let item = item.filter(|item| !has_only(item, &["type", "id", "name", "input", "function"]))?;
+            let item =
+                item.filter(|item| !has_only(item, &["type", "id", "name", "input", "function"]))?;
             Some(json!({"kind": "call", "item": item}))
         }
         _ => None,

@@ -59,7 +59,7 @@ impl Meter {
             self.event = 0;
         }
         match &self.key {
-            Some(_) => ready.extend(line),
+            Some(key) => ready.extend(key.scrub(line)),
             None => ready.extend(line),
         }
     }
@@ -97,7 +97,8 @@ mod tests {
             meter.push(b"data: 0123456789\n\n").expect("each event is small");
         }
         meter.push(b"data: 0123456789\n").expect("still small");
-        let error = meter.push(b"data: 0123456789\n").expect_err("one event of two lines is too large");
+        let error =
+            meter.push(b"data: 0123456789\n").expect_err("one event of two lines is too large");
         assert!(matches!(error, TransportError::EventTooLarge { most: 20 }));
     }
 

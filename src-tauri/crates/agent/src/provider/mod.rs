@@ -46,7 +46,7 @@ pub struct ProviderConfig {
     pub api_key: Option<ApiKey>,
 }
 
-/// Why a provider cannot be connected.
+/// Why a provider cannot be connected. The address is not quoted: it may hold a password.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The address is none.
@@ -54,14 +54,6 @@ pub enum ConnectError {
     Address {
         /// The provider.
         name: String,
-    },
-    /// The HTTP client could not be made.
-    #[error("making the HTTP client of {name}")]
-    Client {
-        /// The provider.
-        name: String,
-        /// The cause.
-        source: reqwest::Error,
     },
 }
 
@@ -85,21 +77,24 @@ impl ProviderKind {
 /// Connects a provider. Nothing is sent yet.
 ///
 /// # Errors
-/// When the address is none or the HTTP client cannot be made.
+/// When the address is none.
 pub fn connect(config: &ProviderConfig) -> Result<Arc<dyn ModelProvider>, ConnectError> {
-    let name = config.name.clone();
-    let url = reqwest::Url::parse(&config.base_url).ok();
-    let Some(host) = url.filter(|url| url.scheme().starts_with("http")).and_then(|url| url.host_str().map(str::to_owned))
-    else {
-        return Err(ConnectError::Address { name });
+    let Some(host) = web_host(&config.base_url) else {
+        return Err(ConnectError::Address { name: config.name.clone() });
     };
-    let transport = Transport::new(&config.base_url, config.api_key.clone())
-        .map_err(|source| ConnectError::Client { name: name.clone(), source })?;
+    let transport = Transport::new(&config.base_url, config.api_key.clone());
     let provider = match config.kind {
         ProviderKind::OpenAiChat => openai_chat(config, &host, transport),
         ProviderKind::Anthropic => anthropic_messages(config, &host, transport),
     };
     Ok(Arc::new(provider))
+}
+
+fn web_host(address: &str) -> Option<String> {
+    // Why an address is none would only quote it.
+    let url =
+        reqwest::Url::parse(address).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
+    url.host_str().map(str::to_owned)
 }
 
 /// Whether a provider is the vendor `vendor` itself: by its name, also behind somebody's proxy, or by its address.
@@ -134,8 +129,9 @@ const UNKNOWN_MODEL_TOKENS: u64 = 8_192;
 fn anthropic_messages(config: &ProviderConfig, host: &str, transport: Transport) -> RigProvider {
     let own = is_vendor(config, host, "anthropic", "api.anthropic.com");
     let dialect = if own { anthropic::ANTHROPIC } else { MESSAGES_GATEWAY };
-    let client =
-        AnthropicConfig::with_key(&dialect, key_text(config)).with_base_url(&config.base_url).connect(transport);
+    let client = AnthropicConfig::with_key(&dialect, key_text(config))
+        .with_base_url(&config.base_url)
+        .connect(transport);
     RigProvider::new(
         config.name.clone(),
         Box::new(move |model| {
@@ -143,6 +139,10 @@ fn anthropic_messages(config: &ProviderConfig, host: &str, transport: Transport)
             model.wire.default_max_tokens.get_or_insert(UNKNOWN_MODEL_TOKENS);
             // Every step of a run sends the whole conversation again; the provider keeps what did not change.
             model.wire.prompt_caching = own;
+            if !own {
+                // A field of Anthropic's own that not every server of the format knows.
+                model.wire.tool_input_streaming = anthropic::ToolInputStreaming::Off;
+            }
             model.erase()
         }),
     )

@@ -5,11 +5,11 @@
 //! request's switch at its default.
 
 use futures_util::StreamExt as _;
+use rig_core::DynModel;
 use rig_core::completion::{CompletionRequest, ToolDefinition};
 use rig_core::message::{Message as RigMessage, ToolName};
 use rig_core::operation::Completion;
 use rig_core::streaming::{CompletionStream, Item, PartKind, StreamEvent};
-use rig_core::DynModel;
 use rouse_core::message::ModelAnswer;
 use rouse_core::model::{Delta, ModelProvider, ModelRequest, ProviderError, ProviderErrorKind};
 use rouse_core::tool::{BoxFuture, ToolSpec};

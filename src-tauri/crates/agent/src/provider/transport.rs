@@ -7,14 +7,18 @@
 //! One could get it wrong by following redirects: the header with the key would follow as well. And by letting the
 //! system's proxy see calls to this very computer.
 
+#![expect(clippy::result_large_err, reason = "the error type is rig's")]
+
 use std::error::Error as _;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use reqwest::redirect::Policy;
 use rig_core::http_client::{
-    BoxedStream, Error, HttpClientExt, LazyBody, MultipartForm, Request, Response, Result, StreamingResponse,
+    BoxedStream, Error, HttpClientExt, LazyBody, MultipartForm, Request, Response, Result,
+    StreamingResponse,
 };
 
 use super::meter::Meter;
@@ -48,30 +52,41 @@ pub(super) enum TransportError {
     OnlyStreams,
 }
 
-/// One provider's client.
+/// One provider's client. It is made with the first request: reading the system's certificates costs time and memory
+/// that an app which only waits should not spend.
 #[derive(Clone)]
 pub(super) struct Transport {
-    http: reqwest::Client,
+    http: Arc<OnceLock<reqwest::Client>>,
+    /// Whether the server is on this computer.
+    here: bool,
     key: Option<ApiKey>,
 }
 
 impl Transport {
     /// A client for a server at `base_url`.
-    pub(super) fn new(base_url: &str, key: Option<ApiKey>) -> std::result::Result<Self, reqwest::Error> {
+    pub(super) fn new(base_url: &str, key: Option<ApiKey>) -> Self {
+        Self { http: Arc::default(), here: is_this_computer(base_url), key }
+    }
+
+    fn client(&self) -> Result<&reqwest::Client> {
+        if let Some(client) = self.http.get() {
+            return Ok(client);
+        }
         let mut builder = reqwest::Client::builder()
             .connect_timeout(CONNECT_FOR)
             .read_timeout(SILENT_FOR)
             .redirect(Policy::none());
-        if is_this_computer(base_url) {
+        if self.here {
             builder = builder.no_proxy();
         }
-        Ok(Self { http: builder.build()?, key })
+        let client = builder.build().map_err(|error| Error::instance(before_the_answer(&error)))?;
+        Ok(self.http.get_or_init(|| client))
     }
 
     async fn open(&self, request: Request<Bytes>) -> Result<StreamingResponse> {
         let (parts, body) = request.into_parts();
         let sent = self
-            .http
+            .client()?
             .request(parts.method, parts.uri.to_string())
             .headers(parts.headers)
             .body(body)
@@ -112,12 +127,19 @@ impl Transport {
         if let Some(key) = &self.key {
             body = key.scrub(body);
         }
-        Error::non_success_with_details(status, headers, String::from_utf8_lossy(&body).into_owned())
+        Error::non_success_with_details(
+            status,
+            headers,
+            String::from_utf8_lossy(&body).into_owned(),
+        )
     }
 }
 
 impl HttpClientExt for Transport {
-    fn send<T, U>(&self, _: Request<T>) -> impl Future<Output = Result<Response<LazyBody<U>>>> + Send + 'static
+    fn send<T, U>(
+        &self,
+        _: Request<T>,
+    ) -> impl Future<Output = Result<Response<LazyBody<U>>>> + Send + 'static
     where
         T: Into<Bytes> + Send,
         U: From<Bytes> + Send + 'static,
@@ -135,7 +157,10 @@ impl HttpClientExt for Transport {
         std::future::ready(Err(Error::instance(TransportError::OnlyStreams)))
     }
 
-    fn send_streaming<T>(&self, request: Request<T>) -> impl Future<Output = Result<StreamingResponse>> + Send
+    fn send_streaming<T>(
+        &self,
+        request: Request<T>,
+    ) -> impl Future<Output = Result<StreamingResponse>> + Send
     where
         T: Into<Bytes> + Send,
     {
@@ -170,7 +195,8 @@ fn innermost(error: &reqwest::Error) -> String {
 fn is_this_computer(base_url: &str) -> bool {
     let Ok(url) = reqwest::Url::parse(base_url) else { return false };
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+    host == "localhost"
+        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]
@@ -179,10 +205,20 @@ mod tests {
 
     #[test]
     fn knows_this_computer_by_all_its_names() {
-        for here in ["http://localhost:1", "http://127.0.0.1:11434/v1", "http://127.8.0.1", "http://[::1]:8080"] {
+        for here in [
+            "http://localhost:1",
+            "http://127.0.0.1:11434/v1",
+            "http://127.8.0.1",
+            "http://[::1]:8080",
+        ] {
             assert!(is_this_computer(here), "{here}");
         }
-        for away in ["https://api.openai.com/v1", "http://localhost.evil.example", "http://192.168.0.2:1", "nonsense"] {
+        for away in [
+            "https://api.openai.com/v1",
+            "http://localhost.evil.example",
+            "http://192.168.0.2:1",
+            "nonsense",
+        ] {
             assert!(!is_this_computer(away), "{away}");
         }
     }

@@ -18,13 +18,17 @@ fn call(id: &str, path: &str) -> Part {
 #[tokio::test]
 async fn tool_calls_arrive_whole_also_when_their_pieces_interleave() {
     for format in BOTH {
-        let ids = if format == Format::Chat { ["call_a", "call_b"] } else { ["toolu_a", "toolu_b"] };
+        let ids =
+            if format == Format::Chat { ["call_a", "call_b"] } else { ["toolu_a", "toolu_b"] };
         let exchange = exchange(format, format.reply("tools")).await;
         let words = Part::Text { text: "I look at both.".to_owned() };
         let expected = vec![words, call(ids[0], "a.md"), call(ids[1], "b.md")];
         assert_eq!(exchange.answer().parts, expected, "{format:?}");
         assert_eq!(exchange.answer().stop, StopReason::ToolCalls, "{format:?}");
-        let begun = exchange.shown.iter().filter(|delta| matches!(delta, Delta::ToolCall(tool) if tool == "read_file"));
+        let begun = exchange
+            .shown
+            .iter()
+            .filter(|delta| matches!(delta, Delta::ToolCall(tool) if tool == "read_file"));
         assert_eq!(begun.count(), 2, "{format:?}");
     }
 }
@@ -56,7 +60,11 @@ async fn usage_counts_cached_tokens_as_sent_ones_and_has_a_price() {
     for format in BOTH {
         let exchange = exchange(format, format.reply("words")).await;
         let usage = exchange.answer().usage;
-        assert_eq!((usage.input_tokens, usage.cached_input_tokens, usage.output_tokens), (1200, 1024, 80), "{format:?}");
+        assert_eq!(
+            (usage.input_tokens, usage.cached_input_tokens, usage.output_tokens),
+            (1200, 1024, 80),
+            "{format:?}"
+        );
         // Per million tokens: 2 dollars sent, 0.2 cached, 12 (chat) or 10 (messages) received.
         let expected = if format == Format::Chat { 352 + 205 + 960 } else { 352 + 205 + 800 };
         assert_eq!(usage.cost_micro_usd, Some(expected), "{format:?}");
@@ -94,7 +102,8 @@ async fn the_model_that_answered_is_named() {
 async fn malformed_arguments_stay_the_text_that_came() {
     for format in BOTH {
         let exchange = exchange(format, format.reply("malformed")).await;
-        let arguments: Vec<_> = exchange.answer().calls().map(|call| call.arguments.clone()).collect();
+        let arguments: Vec<_> =
+            exchange.answer().calls().map(|call| call.arguments.clone()).collect();
         assert_eq!(arguments, [json!(r#"{"path": "a.md"#)], "{format:?}");
     }
 }

@@ -40,8 +40,15 @@ impl Format {
     /// The vendor's own name, model and address, but on `server`.
     pub(crate) fn config(self, server: &FakeModel) -> ProviderConfig {
         let (name, kind, base_url, model) = match self {
-            Self::Chat => ("openai", ProviderKind::OpenAiChat, format!("{}/v1", server.url()), "gpt-5.6-terra"),
-            Self::Messages => ("anthropic", ProviderKind::Anthropic, server.url(), "claude-sonnet-5-5"),
+            Self::Chat => (
+                "openai",
+                ProviderKind::OpenAiChat,
+                format!("{}/v1", server.url()),
+                "gpt-5.6-terra",
+            ),
+            Self::Messages => {
+                ("anthropic", ProviderKind::Anthropic, server.url(), "claude-sonnet-5-5")
+            }
         };
         ProviderConfig {
             name: name.to_owned(),

@@ -30,7 +30,10 @@ fn continued(answer: &ModelAnswer) -> Vec<Message> {
         text: format!("content of {}", call.arguments["path"].as_str().unwrap_or("nothing")),
         is_error: !call.arguments.is_object(),
     });
-    [task(), Message::Assistant { parts: answer.parts.clone() }].into_iter().chain(results).collect()
+    [task(), Message::Assistant { parts: answer.parts.clone() }]
+        .into_iter()
+        .chain(results)
+        .collect()
 }
 
 fn stored(messages: &[Message]) -> Vec<Message> {
@@ -56,7 +59,13 @@ async fn thinking_text_and_hosted_blocks_go_back_verbatim_and_in_order() {
 
 #[tokio::test]
 async fn reasoning_details_go_back_with_their_signature() {
-    let body = second_request(Format::Chat, "openrouter", "reasoning_details", "anthropic/claude-sonnet-5.5").await;
+    let body = second_request(
+        Format::Chat,
+        "openrouter",
+        "reasoning_details",
+        "anthropic/claude-sonnet-5.5",
+    )
+    .await;
     let assistant = &body["messages"][2];
     let expected = json!([
         {"type": "reasoning.text", "text": "The file comes first.", "format": "anthropic-claude-v1", "index": 0,
@@ -77,12 +86,14 @@ async fn what_a_server_adds_to_a_call_goes_back_with_the_call() {
 
 #[tokio::test]
 async fn blocks_of_one_model_are_not_sent_to_another() {
-    let server = FakeModel::replying([Format::Messages.reply("thinking"), Format::Messages.reply("words")]);
+    let server =
+        FakeModel::replying([Format::Messages.reply("thinking"), Format::Messages.reply("words")]);
     let provider = connect(&Format::Messages.config(&server)).expect("an address");
     let first = Format::Messages.request(vec![task()]);
     let (_, ended) = ask(&provider, first.clone()).await;
     let messages = continued(&ended.expect("an answer"));
-    let other = rouse_core::model::ModelRequest { messages, model: "claude-opus-5-5".to_owned(), ..first };
+    let other =
+        rouse_core::model::ModelRequest { messages, model: "claude-opus-5-5".to_owned(), ..first };
     ask(&provider, other).await.1.expect("a second answer");
     let sent = server.bodies()[1]["messages"].to_string();
     assert!(!sent.contains("RXFNQkNrZ0lCUkFC") && !sent.contains("ZW5jcnlwdGVk"), "{sent}");
@@ -96,9 +107,13 @@ async fn every_call_of_a_turn_is_answered_in_one_place() {
         .iter()
         .map(|message| (message["tool_call_id"].clone(), message["content"].clone()))
         .collect();
-    assert_eq!(answers, [(json!("call_a"), json!("content of a.md")), (json!("call_b"), json!("content of b.md"))]);
+    assert_eq!(
+        answers,
+        [(json!("call_a"), json!("content of a.md")), (json!("call_b"), json!("content of b.md"))]
+    );
 
-    let messages = second_request(Format::Messages, "anthropic", "tools", "claude-sonnet-5-5").await;
+    let messages =
+        second_request(Format::Messages, "anthropic", "tools", "claude-sonnet-5-5").await;
     let answers = &messages["messages"][2]["content"];
     assert_eq!(answers[0]["tool_use_id"], "toolu_a");
     assert_eq!(answers[1]["tool_use_id"], "toolu_b");
@@ -115,8 +130,10 @@ async fn malformed_arguments_go_back_as_an_object_with_an_error_for_an_answer() 
         let body = second_request(format, name, "malformed", model).await;
         match format {
             Format::Chat => {
-                let arguments = body["messages"][2]["tool_calls"][0]["function"]["arguments"].as_str();
-                let arguments: Value = serde_json::from_str(arguments.expect("a text")).expect("valid JSON");
+                let arguments =
+                    body["messages"][2]["tool_calls"][0]["function"]["arguments"].as_str();
+                let arguments: Value =
+                    serde_json::from_str(arguments.expect("a text")).expect("valid JSON");
                 assert!(arguments.is_object());
             }
             Format::Messages => {

@@ -40,7 +40,8 @@ async fn a_local_server_gets_no_key() {
     let server = FakeModel::replying([Format::Chat.reply("words")]);
     let mut config = Format::Chat.config(&server);
     (config.name, config.api_key) = ("ollama".to_owned(), None);
-    let (_, ended) = ask(&connect(&config).expect("an address"), Format::Chat.request(vec![task()])).await;
+    let (_, ended) =
+        ask(&connect(&config).expect("an address"), Format::Chat.request(vec![task()])).await;
     ended.expect("an answer");
     assert_eq!(server.requests()[0].header("authorization"), None);
 }
@@ -55,7 +56,9 @@ async fn the_system_prompt_leads() {
 
 #[tokio::test]
 async fn an_answer_limit_is_sent_where_one_is_asked_for_or_needed() {
-    for (format, field) in [(Format::Chat, "max_completion_tokens"), (Format::Messages, "max_tokens")] {
+    for (format, field) in
+        [(Format::Chat, "max_completion_tokens"), (Format::Messages, "max_tokens")]
+    {
         let server = FakeModel::replying([format.reply("words")]);
         let mut request = format.request(vec![task()]);
         request.max_tokens = Some(321);
@@ -66,7 +69,8 @@ async fn an_answer_limit_is_sent_where_one_is_asked_for_or_needed() {
     let unknown = FakeModel::replying([Format::Messages.reply("words")]);
     let mut request = Format::Messages.request(vec![task()]);
     request.model = "somebody-s-model".to_owned();
-    let (_, ended) = ask(&connect(&Format::Messages.config(&unknown)).expect("an address"), request).await;
+    let (_, ended) =
+        ask(&connect(&Format::Messages.config(&unknown)).expect("an address"), request).await;
     ended.expect("an answer");
     assert!(unknown.bodies()[0]["max_tokens"].as_u64().is_some_and(|most| most > 0));
 }
@@ -76,8 +80,23 @@ async fn anthropic_is_asked_to_keep_what_does_not_change() {
     let exchange = exchange(Format::Messages, Format::Messages.reply("words")).await;
     let body = &exchange.server.bodies()[0];
     assert_eq!(body["system"][0]["cache_control"]["type"], "ephemeral");
-    let last = body["messages"][0]["content"].as_array().and_then(|content| content.last().cloned());
+    let last =
+        body["messages"][0]["content"].as_array().and_then(|content| content.last().cloned());
     assert_eq!(last.unwrap_or(Value::Null)["cache_control"]["type"], "ephemeral");
+}
+
+#[tokio::test]
+async fn another_server_of_the_format_gets_nothing_that_is_anthropic_s_own() {
+    let server = FakeModel::replying([Format::Messages.reply("words")]);
+    let mut config = Format::Messages.config(&server);
+    config.name = "office".to_owned();
+    let request = Format::Messages.request(vec![task()]);
+    ask(&connect(&config).expect("an address"), request).await.1.expect("an answer");
+    let body = server.bodies()[0].to_string();
+    for own in ["cache_control", "eager_input_streaming", "block_binding"] {
+        assert!(!body.contains(own), "{own}: {body}");
+    }
+    assert_eq!(server.requests()[0].header("anthropic-beta"), None);
 }
 
 #[tokio::test]
@@ -85,11 +104,20 @@ async fn users_who_speak_twice_are_one_message() {
     // Chat templates of local models refuse two messages of one role in a row.
     for format in BOTH {
         let server = FakeModel::replying([format.reply("words")]);
-        let twice = vec![Message::User { text: "One.".to_owned() }, Message::User { text: "Two.".to_owned() }];
-        let (_, ended) = ask(&connect(&format.config(&server)).expect("an address"), format.request(twice)).await;
+        let twice = vec![
+            Message::User { text: "One.".to_owned() },
+            Message::User { text: "Two.".to_owned() },
+        ];
+        let (_, ended) =
+            ask(&connect(&format.config(&server)).expect("an address"), format.request(twice))
+                .await;
         ended.expect("an answer");
         let body = &server.bodies()[0];
-        let users = body["messages"].as_array().expect("messages").iter().filter(|message| message["role"] == "user");
+        let users = body["messages"]
+            .as_array()
+            .expect("messages")
+            .iter()
+            .filter(|message| message["role"] == "user");
         assert_eq!(users.count(), 1, "{format:?}");
     }
 }

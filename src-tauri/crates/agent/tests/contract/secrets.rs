@@ -11,13 +11,16 @@ use super::formats::{BOTH, Format, KEY, ask, exchange, task};
 
 /// Replies of a server that repeats the key it was given.
 fn echoes(format: Format) -> Vec<Reply> {
-    let error = format!(r#"{{"error":{{"type":"invalid_request_error","message":"Incorrect API key provided: {KEY}"}}}}"#);
+    let error = format!(
+        r#"{{"error":{{"type":"invalid_request_error","message":"Incorrect API key provided: {KEY}"}}}}"#
+    );
     let in_stream = match format {
         Format::Chat => format!("data: {error}\n\n"),
         Format::Messages => format!("event: error\ndata: {{\"type\":\"error\",{}\n\n", &error[1..]),
     };
     let statuses = [400, 401, 403, 404, 429, 500, 503, 529];
-    let mut replies: Vec<Reply> = statuses.iter().map(|status| Reply::json(*status, error.clone())).collect();
+    let mut replies: Vec<Reply> =
+        statuses.iter().map(|status| Reply::json(*status, error.clone())).collect();
     replies.extend([
         Reply::json(500, format!("not json {KEY}")),
         Reply::json(200, error.clone()),
@@ -80,7 +83,10 @@ async fn no_answer_and_no_delta_holds_the_key_that_a_server_repeats() {
         let transcript = format.transcript("words").replace("all is well.", KEY);
         let exchange = exchange(format, Reply::events(transcript)).await;
         assert_eq!(exchange.answer().text(), "Two files, [key]", "{format:?}");
-        assert!(!format!("{:?} {:?}", exchange.answer(), exchange.shown).contains(KEY), "{format:?}");
+        assert!(
+            !format!("{:?} {:?}", exchange.answer(), exchange.shown).contains(KEY),
+            "{format:?}"
+        );
     }
 }
 

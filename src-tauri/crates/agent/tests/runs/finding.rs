@@ -1,6 +1,8 @@
 //! Models found on this computer and in the environment.
 
-use rouse_agent::{ApiKey, FoundIn, FoundModel, LocalAddresses, ProviderConfig, ProviderKind, discover};
+use rouse_agent::{
+    ApiKey, FoundIn, FoundModel, LocalAddresses, ProviderConfig, ProviderKind, discover,
+};
 use rouse_testkit::fake_model::{FakeModel, Reply};
 use serde_json::{Value, json};
 
@@ -16,24 +18,43 @@ fn serving(path: &'static str, list: Value) -> FakeModel {
 }
 
 fn ollama() -> FakeModel {
-    serving("/api/tags", json!({"models": [{"name": "nomic-embed-text:latest"}, {"name": "qwen3:4b"}, {"name": "llama3.2:3b"}]}))
+    let names = ["nomic-embed-text:latest", "gemma:2b", "qwen3:4b", "llama3.2:3b"];
+    let list = json!({"models": names.map(|name| json!({"name": name}))});
+    FakeModel::start(move |request| match request.path.as_str() {
+        "/api/tags" => Reply::json(200, list.to_string()),
+        "/api/show" if request.json()["model"] == "gemma:2b" => {
+            Reply::json(200, r#"{"capabilities":["completion"]}"#)
+        }
+        "/api/show" => Reply::json(200, r#"{"capabilities":["completion","tools"]}"#),
+        _ => Reply::json(404, "{}"),
+    })
 }
 
 fn lm_studio() -> FakeModel {
-    let model = |id: &str, kind: &str, state: &str| json!({"id": id, "object": "model", "type": kind, "state": state});
-    serving("/api/v0/models", json!({"object": "list", "data": [
-        model("text-embedding-nomic", "embeddings", "loaded"),
-        model("gemma-3-12b", "vlm", "not-loaded"),
-        model("qwen3-8b", "llm", "loaded"),
-    ]}))
+    let model = |id: &str, kind: &str, state: &str, able: &[&str]| json!({"id": id, "object": "model", "type": kind, "state": state, "capabilities": able});
+    serving(
+        "/api/v0/models",
+        json!({"object": "list", "data": [
+            model("text-embedding-nomic", "embeddings", "loaded", &[]),
+            model("gemma-3-12b", "vlm", "not-loaded", &[]),
+            model("phi-4", "llm", "not-loaded", &["tool_use"]),
+            model("qwen3-8b", "llm", "loaded", &[]),
+        ]}),
+    )
 }
 
 fn llama_cpp(owner: &str) -> FakeModel {
-    serving("/v1/models", json!({"object": "list", "data": [{"id": "phi-4.gguf", "object": "model", "owned_by": owner}]}))
+    serving(
+        "/v1/models",
+        json!({"object": "list", "data": [{"id": "phi-4.gguf", "object": "model", "owned_by": owner}]}),
+    )
 }
 
 fn names(found: &[FoundModel]) -> Vec<(&str, &str)> {
-    found.iter().map(|found| (found.provider.name.as_str(), found.provider.model.as_str())).collect()
+    found
+        .iter()
+        .map(|found| (found.provider.name.as_str(), found.provider.model.as_str()))
+        .collect()
 }
 
 #[tokio::test]
@@ -53,19 +74,22 @@ async fn configured_then_this_computer_then_keys() {
     };
     let env = |name: &str| name.ends_with("_API_KEY").then(|| format!("key of {name}"));
     let found = discover(vec![configured], env, &addresses).await;
-    assert_eq!(names(&found), [
-        ("office", "qwen3-32b"),
-        ("ollama", "qwen3:4b"),
-        ("lmstudio", "qwen3-8b"),
-        ("llamacpp", "phi-4.gguf"),
-        ("anthropic", "claude-sonnet-5-5"),
-        ("openai", "gpt-5.6-terra"),
-        ("openrouter", "anthropic/claude-sonnet-5.5"),
-    ]);
+    assert_eq!(
+        names(&found),
+        [
+            ("office", "qwen3-32b"),
+            ("ollama", "qwen3:4b"),
+            ("lmstudio", "qwen3-8b"),
+            ("llamacpp", "phi-4.gguf"),
+            ("anthropic", "claude-sonnet-5-5"),
+            ("openai", "gpt-5.6-terra"),
+            ("openrouter", "anthropic/claude-sonnet-5.5"),
+        ]
+    );
     assert_eq!(found[1].label, "Ollama on this computer (qwen3:4b)");
-    assert_eq!(found[1].offers, ["qwen3:4b", "llama3.2:3b"]);
+    assert_eq!(found[1].offers, ["qwen3:4b", "llama3.2:3b", "gemma:2b"], "what calls tools leads");
     assert_eq!(found[1].provider.base_url, format!("{}/v1", ollama.url()));
-    assert_eq!(found[2].offers, ["qwen3-8b", "gemma-3-12b"], "what is loaded leads");
+    assert_eq!(found[2].offers, ["qwen3-8b", "phi-4", "gemma-3-12b"], "what is loaded leads");
     assert_eq!(found[4].provider.api_key, ApiKey::new("key of ANTHROPIC_API_KEY"));
     assert_eq!(found[4].source, FoundIn::Environment);
 }
@@ -73,8 +97,11 @@ async fn configured_then_this_computer_then_keys() {
 #[tokio::test]
 async fn nothing_is_a_normal_answer() {
     let gone = FakeModel::replying([]).url();
-    let addresses =
-        LocalAddresses { ollama: Some(gone.clone()), lm_studio: Some(gone.clone()), llama_cpp: Some(gone) };
+    let addresses = LocalAddresses {
+        ollama: Some(gone.clone()),
+        lm_studio: Some(gone.clone()),
+        llama_cpp: Some(gone),
+    };
     assert_eq!(discover(Vec::new(), nothing, &addresses).await, []);
     let blank = |name: &str| (name == "OPENAI_API_KEY").then(|| " ".to_owned());
     assert_eq!(discover(Vec::new(), blank, &LocalAddresses::nowhere()).await, []);
@@ -82,12 +109,15 @@ async fn nothing_is_a_normal_answer() {
 
 #[tokio::test]
 async fn another_program_on_the_port_is_not_a_model() {
-    let stranger = FakeModel::start(|_| Reply::json(200, r#"{"object":"list","data":[{"id":"a","object":"model"}]}"#));
+    let stranger = FakeModel::start(|_| {
+        Reply::json(200, r#"{"object":"list","data":[{"id":"a","object":"model"}]}"#)
+    });
     let web = FakeModel::start(|_| Reply::events("<html>hello</html>"));
     let empty = serving("/api/tags", json!({"models": []}));
     for server in [&stranger, &web, &empty] {
         let url = Some(server.url());
-        let addresses = LocalAddresses { ollama: url.clone(), lm_studio: url.clone(), llama_cpp: url };
+        let addresses =
+            LocalAddresses { ollama: url.clone(), lm_studio: url.clone(), llama_cpp: url };
         assert_eq!(discover(Vec::new(), nothing, &addresses).await, []);
     }
     let other = llama_cpp("vllm");
@@ -97,9 +127,13 @@ async fn another_program_on_the_port_is_not_a_model() {
 
 #[tokio::test]
 async fn a_server_that_hangs_does_not_hold_up_the_others() {
-    let (hanging, ollama) = (FakeModel::start(|_| Reply::json(200, "{}").held_after("{")), ollama());
-    let addresses =
-        LocalAddresses { ollama: Some(ollama.url()), lm_studio: Some(hanging.url()), llama_cpp: None };
+    let (hanging, ollama) =
+        (FakeModel::start(|_| Reply::json(200, "{}").held_after("{")), ollama());
+    let addresses = LocalAddresses {
+        ollama: Some(ollama.url()),
+        lm_studio: Some(hanging.url()),
+        llama_cpp: None,
+    };
     assert_eq!(names(&discover(Vec::new(), nothing, &addresses).await), [("ollama", "qwen3:4b")]);
 }
 

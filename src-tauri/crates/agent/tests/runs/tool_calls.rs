@@ -17,7 +17,10 @@ async fn carry_out(house: &House, tool: &str, arguments: Value) -> (Run, Outcome
 async fn the_result_is_kept_as_data_and_told_in_words() {
     let house = House::new([]).await;
     let (run, outcome) = carry_out(&house, "echo", json!({"text": "good morning"})).await;
-    assert_eq!((outcome.state, outcome.summary.as_deref()), (RunState::Succeeded, Some("good morning")));
+    assert_eq!(
+        (outcome.state, outcome.summary.as_deref()),
+        (RunState::Succeeded, Some("good morning"))
+    );
     assert_eq!(outcome.result, Some(json!("good morning")));
     assert_eq!((outcome.usage.tokens(), outcome.model), (0, None));
     assert_eq!(house.steps(&run).await.len(), 1);
@@ -35,7 +38,10 @@ async fn a_result_from_outside_is_not_fenced_because_no_model_reads_it() {
 async fn a_tool_s_error_is_the_run_s_and_may_pass_when_repeating_it_is_harmless() {
     let house = House::new([]).await;
     let (_, outcome) = carry_out(&house, "broken", json!({})).await;
-    assert_eq!((outcome.state, outcome.error.as_deref()), (RunState::Failed, Some("It does not work.")));
+    assert_eq!(
+        (outcome.state, outcome.error.as_deref()),
+        (RunState::Failed, Some("It does not work."))
+    );
     assert!(outcome.may_pass);
     let (_, outcome) = carry_out(&house, "hangs", json!({})).await;
     assert!(outcome.state == RunState::Failed && !outcome.may_pass);
@@ -44,7 +50,9 @@ async fn a_tool_s_error_is_the_run_s_and_may_pass_when_repeating_it_is_harmless(
 #[tokio::test]
 async fn what_the_gate_refuses_will_not_pass() {
     let house = House::new([]).await;
-    for (tool, arguments) in [("nobody", json!({})), ("echo", json!({"text": 5})), ("asks", json!({}))] {
+    for (tool, arguments) in
+        [("nobody", json!({})), ("echo", json!({"text": 5})), ("asks", json!({}))]
+    {
         let (run, outcome) = carry_out(&house, tool, arguments).await;
         assert_eq!((outcome.state, outcome.may_pass), (RunState::Failed, false), "{tool}");
         assert_eq!(house.steps(&run).await.len(), 1, "{tool}");
@@ -54,7 +62,8 @@ async fn what_the_gate_refuses_will_not_pass() {
 #[tokio::test]
 async fn a_notification_is_the_run_s_own_and_is_not_queued_beside_it() {
     let house = House::new([]).await;
-    let (run, outcome) = carry_out(&house, "notify", json!({"title": "Tea", "body": "It is ready."})).await;
+    let (run, outcome) =
+        carry_out(&house, "notify", json!({"title": "Tea", "body": "It is ready."})).await;
     assert_eq!(outcome.summary.as_deref(), Some("Tea: It is ready."));
     assert!(house.store.deliveries_of(&run.id).await.expect("read").is_empty());
 }
@@ -67,7 +76,8 @@ async fn complete_run_says_how_the_run_ended() {
         ("nothing_to_report", RunState::NothingToReport),
         ("failed", RunState::Failed),
     ] {
-        let (_, outcome) = carry_out(&house, "complete_run", json!({"outcome": word, "summary": "x"})).await;
+        let (_, outcome) =
+            carry_out(&house, "complete_run", json!({"outcome": word, "summary": "x"})).await;
         assert_eq!(outcome.state, state, "{word}");
     }
 }

@@ -26,32 +26,51 @@ fn text_of(message: &Message) -> String {
 
 #[tokio::test]
 async fn a_run_calls_tools_and_ends_with_its_report() {
-    let house = House::new([calls([("c1", "echo", json!({"text": "sunny"}))]), report("It is sunny.")]).await;
+    let house =
+        House::new([calls([("c1", "echo", json!({"text": "sunny"}))]), report("It is sunny.")])
+            .await;
     let (run, outcome) = house.turn(json!({"message": "How is the weather?"})).await;
-    assert_eq!((outcome.state, outcome.summary.as_deref()), (RunState::Succeeded, Some("It is sunny.")));
+    assert_eq!(
+        (outcome.state, outcome.summary.as_deref()),
+        (RunState::Succeeded, Some("It is sunny."))
+    );
     assert_eq!((outcome.usage.tokens(), outcome.usage.cost_micro_usd), (30, Some(2)));
     assert_eq!(outcome.model.as_deref(), Some("scripted-1"));
 
-    let steps: Vec<_> = house.steps(&run).await.into_iter().map(|step| (step.kind, step.name, step.status)).collect();
+    let steps: Vec<_> = house
+        .steps(&run)
+        .await
+        .into_iter()
+        .map(|step| (step.kind, step.name, step.status))
+        .collect();
     let done = |kind, name: &str| (kind, name.to_owned(), StepStatus::Finished);
-    assert_eq!(steps, [
-        done(StepKind::ModelTurn, "scripted-1"),
-        done(StepKind::ToolCall, "echo"),
-        done(StepKind::ModelTurn, "scripted-1"),
-        done(StepKind::ToolCall, "complete_run"),
-    ]);
+    assert_eq!(
+        steps,
+        [
+            done(StepKind::ModelTurn, "scripted-1"),
+            done(StepKind::ToolCall, "echo"),
+            done(StepKind::ModelTurn, "scripted-1"),
+            done(StepKind::ToolCall, "complete_run"),
+        ]
+    );
     let first = &house.steps(&run).await[0];
     assert_eq!(first.usage.tokens(), 15);
-    assert_eq!(first.output.as_ref().map(|output| output["calls"][0]["tool"].clone()), Some(json!("echo")));
+    assert_eq!(
+        first.output.as_ref().map(|output| output["calls"][0]["tool"].clone()),
+        Some(json!("echo"))
+    );
 
     let transcript = house.transcript(&session()).await;
     assert_eq!(transcript.len(), 5, "{transcript:?}");
-    assert_eq!(transcript[2], Message::ToolResult {
-        call_id: "c1".into(),
-        tool: "echo".into(),
-        text: "sunny".into(),
-        is_error: false,
-    });
+    assert_eq!(
+        transcript[2],
+        Message::ToolResult {
+            call_id: "c1".into(),
+            tool: "echo".into(),
+            text: "sunny".into(),
+            is_error: false,
+        }
+    );
 }
 
 #[tokio::test]
@@ -62,7 +81,9 @@ async fn the_model_is_told_the_task_the_time_and_the_rules() {
     let task = text_of(&request.messages[0]);
     assert!(task.starts_with("[cron:j1] Weather: How is the weather?"), "{task}");
     assert!(task.contains("Saturday, 21 November 2026, 10:00 (Europe/Berlin)"), "{task}");
-    assert!(request.system.contains("Never ask a question") && request.system.contains("complete_run"));
+    assert!(
+        request.system.contains("Never ask a question") && request.system.contains("complete_run")
+    );
     let offered: Vec<_> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
     assert!(offered.contains(&"echo") && !offered.contains(&"asks"), "{offered:?}");
 }
@@ -94,7 +115,8 @@ async fn a_job_lists_its_tools_or_has_none() {
 
 #[tokio::test]
 async fn a_tool_that_was_not_offered_is_denied_and_the_run_goes_on() {
-    let house = House::new([calls([("c1", "outside", json!({}))]), says("Without it, then.")]).await;
+    let house =
+        House::new([calls([("c1", "outside", json!({}))]), says("Without it, then.")]).await;
     let (_, outcome) = house.turn(json!({"message": "x", "tools": ["echo"]})).await;
     assert_eq!(outcome.state, RunState::Succeeded);
     let told = house.model.requests()[1].messages.last().map(text_of).unwrap_or_default();
@@ -112,7 +134,9 @@ async fn malformed_arguments_are_told_to_the_model_which_mends_them() {
     let (_, outcome) = house.turn(json!({"message": "x"})).await;
     assert_eq!(outcome.summary.as_deref(), Some("Mended."));
     let told = house.model.requests()[1].messages.last().cloned();
-    assert!(matches!(told, Some(Message::ToolResult { is_error: true, text, .. }) if text.contains("not valid JSON")));
+    assert!(
+        matches!(told, Some(Message::ToolResult { is_error: true, text, .. }) if text.contains("not valid JSON"))
+    );
 }
 
 #[tokio::test]
@@ -135,8 +159,15 @@ async fn a_notification_goes_into_the_outbox_once() {
     let (run, _) = house.turn(json!({"message": "x"})).await;
     let deliveries = house.store.deliveries_of(&run.id).await.expect("read");
     assert_eq!(deliveries.len(), 1);
-    assert_eq!((deliveries[0].title.as_str(), deliveries[0].body.as_str()), ("Weather", "The kettle boils."));
-    assert_eq!(deliveries[0].id.as_str(), format!("{}-2", run.id), "the key is the run and the step");
+    assert_eq!(
+        (deliveries[0].title.as_str(), deliveries[0].body.as_str()),
+        ("Weather", "The kettle boils.")
+    );
+    assert_eq!(
+        deliveries[0].id.as_str(),
+        format!("{}-2", run.id),
+        "the key is the run and the step"
+    );
 }
 
 #[tokio::test]
@@ -151,17 +182,26 @@ async fn earlier_runs_are_remembered_in_words() {
     house.turn(json!({"message": "Weather?"})).await;
     let messages = house.model.requests()[2].messages.clone();
     assert_eq!(messages.len(), 3, "{messages:?}");
-    assert_eq!(messages[1], Message::Assistant { parts: vec![Part::Text { text: "Rain.".into() }] });
+    assert_eq!(
+        messages[1],
+        Message::Assistant { parts: vec![Part::Text { text: "Rain.".into() }] }
+    );
     assert_eq!(house.transcript(&session()).await.len(), 5 + 2, "the memory is not stored again");
 }
 
 #[tokio::test]
 async fn files_of_the_context_are_read_through_the_gate_and_fenced() {
     let house = House::new([says("Done.")]).await;
-    let (run, _) = house.turn(json!({"message": "x", "tools": ["echo"], "contextPaths": ["a.md", "b.md"]})).await;
+    let (run, _) = house
+        .turn(json!({"message": "x", "tools": ["echo"], "contextPaths": ["a.md", "b.md"]}))
+        .await;
     let task = text_of(&house.model.requests()[0].messages[0]);
     for path in ["a.md", "b.md"] {
-        assert!(task.contains(&format!("\n{path}:\n⟦outside ")) && task.contains(&format!("content of \"{path}\"")), "{task}");
+        assert!(
+            task.contains(&format!("\n{path}:\n⟦outside "))
+                && task.contains(&format!("content of \"{path}\"")),
+            "{task}"
+        );
     }
     let read = house.steps(&run).await.into_iter().filter(|step| step.name == "read_file").count();
     assert_eq!(read, 2);
@@ -194,7 +234,8 @@ async fn the_steps_of_a_run_are_limited_by_the_job_and_by_fifty() {
             turn.max_steps = wanted;
         }
         let run = house.run_of(Some(&job)).await;
-        let outcome = house.driver().run_turn(&run, &job, turn_of(&job), house.chosen(), &house.cancel).await;
+        let outcome =
+            house.driver().run_turn(&run, &job, turn_of(&job), house.chosen(), &house.cancel).await;
         assert_eq!(house.model.requests().len() - before, expected, "{wanted:?}");
         assert!(outcome.error.is_some_and(|error| error.contains("maxSteps")));
     }
@@ -206,7 +247,8 @@ async fn the_budget_of_a_run_ends_it() {
     let house = House::new((0..10).map(|_| again())).await;
     let job = agent_job(json!({"message": "x"}), json!({"budget": {"tokensPerRun": 40}}));
     let run = house.run_of(Some(&job)).await;
-    let outcome = house.driver().run_turn(&run, &job, turn_of(&job), house.chosen(), &house.cancel).await;
+    let outcome =
+        house.driver().run_turn(&run, &job, turn_of(&job), house.chosen(), &house.cancel).await;
     assert!(outcome.error.is_some_and(|error| error.contains("budget")));
     assert_eq!((house.model.requests().len(), outcome.usage.tokens()), (3, 45));
 }
@@ -220,7 +262,9 @@ async fn the_answer_limit_of_the_job_reaches_the_provider() {
 
 #[tokio::test]
 async fn a_provider_s_failure_is_the_run_s_and_says_whether_it_may_pass() {
-    for (kind, may_pass) in [(Kind::Auth, false), (Kind::BadRequest, false), (Kind::TooLarge, false)] {
+    for (kind, may_pass) in
+        [(Kind::Auth, false), (Kind::BadRequest, false), (Kind::TooLarge, false)]
+    {
         let house = House::new([fails(kind, "acme does not want to.")]).await;
         let (run, outcome) = house.turn(json!({"message": "x"})).await;
         assert_eq!((outcome.state, outcome.may_pass), (RunState::Failed, may_pass), "{kind:?}");
@@ -244,27 +288,50 @@ async fn a_stream_that_broke_after_the_first_word_is_not_asked_again() {
 #[tokio::test]
 async fn a_provider_that_asks_for_no_wait_is_asked_again_at_once() {
     let busy = || {
-        let error = ProviderError { retry_after: Some(std::time::Duration::ZERO), ..ProviderError::new(Kind::Overloaded, "busy") };
+        let error = ProviderError {
+            retry_after: Some(std::time::Duration::ZERO),
+            ..ProviderError::new(Kind::Overloaded, "busy")
+        };
         Scripted::Failure(Vec::new(), error)
     };
     let house = House::new([busy(), busy(), says("At last.")]).await;
     let (run, outcome) = house.turn(json!({"message": "x"})).await;
     assert_eq!(outcome.summary.as_deref(), Some("At last."));
-    assert_eq!(house.steps(&run).await.len(), 1, "one turn in the journal, however often it was asked for");
+    assert_eq!(
+        house.steps(&run).await.len(),
+        1,
+        "one turn in the journal, however often it was asked for"
+    );
 }
 
 #[tokio::test]
 async fn what_a_failed_run_said_is_kept() {
-    let house = House::new([calls([("c1", "echo", json!({"text": "a"}))]), fails(Kind::Auth, "no key")]).await;
+    let house =
+        House::new([calls([("c1", "echo", json!({"text": "a"}))]), fails(Kind::Auth, "no key")])
+            .await;
     let (_, outcome) = house.turn(json!({"message": "x"})).await;
     assert_eq!((outcome.state, outcome.usage.tokens()), (RunState::Failed, 15));
     assert_eq!(house.transcript(&session()).await.len(), 3);
 }
 
 #[tokio::test]
+async fn a_run_that_can_no_longer_be_recorded_ends_at_once() {
+    let house = House::new([Scripted::Silence]).await;
+    let closing = async {
+        house.model.asked(1).await;
+        house.store.close().await;
+        house.cancel.cancel();
+    };
+    let ((_, outcome), ()) = tokio::join!(house.turn(json!({"message": "x"})), closing);
+    assert_eq!((outcome.state, outcome.may_pass), (RunState::Failed, false));
+    assert!(outcome.error.is_some_and(|error| error.starts_with("The run could not be recorded")));
+}
+
+#[tokio::test]
 async fn a_cancelled_run_ends_wherever_it_waits_and_keeps_what_was_said() {
     // While the model is silent.
-    let house = House::new([calls([("c1", "echo", json!({"text": "a"}))]), Scripted::Silence]).await;
+    let house =
+        House::new([calls([("c1", "echo", json!({"text": "a"}))]), Scripted::Silence]).await;
     let asked = async {
         house.model.asked(2).await;
         house.cancel.cancel();

@@ -7,10 +7,10 @@
 #[cfg(test)]
 mod tests;
 
+use crate::RunState;
 use crate::message::{Message, ModelAnswer, StopReason, ToolCallRequest};
 use crate::run::{Outcome, Usage};
 use crate::tool::{Completion, ToolEffect, ToolOutput};
-use crate::RunState;
 
 /// Limits of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,12 @@ impl Turn {
     /// Starts with the messages that are already there: transcript, context and task.
     #[must_use]
     pub const fn new(messages: Vec<Message>, limits: TurnLimits) -> Self {
-        let usage = Usage { input_tokens: 0, cached_input_tokens: 0, output_tokens: 0, cost_micro_usd: None };
+        let usage = Usage {
+            input_tokens: 0,
+            cached_input_tokens: 0,
+            output_tokens: 0,
+            cost_micro_usd: None,
+        };
         Self { messages, limits, steps: 0, usage, model: None, reminded: false }
     }
 
@@ -137,7 +142,9 @@ impl Turn {
         if text.is_empty() {
             self.fail("The model ended without an answer.")
         } else {
-            self.fail(&format!("The model ended with a question that nobody was there to answer: {text}"))
+            self.fail(&format!(
+                "The model ended with a question that nobody was there to answer: {text}"
+            ))
         }
     }
 
@@ -155,7 +162,9 @@ impl Turn {
     fn ask_again(&mut self) -> Next {
         if self.steps >= self.limits.max_steps {
             let steps = self.limits.max_steps;
-            return self.fail(&format!("Stopped after {steps} model turns without an outcome (maxSteps)."));
+            return self.fail(&format!(
+                "Stopped after {steps} model turns without an outcome (maxSteps)."
+            ));
         }
         if let Some(most) = self.limits.max_tokens.filter(|most| self.usage.tokens() >= *most) {
             let used = self.usage.tokens();

@@ -6,7 +6,10 @@ use super::*;
 use crate::message::Part;
 
 fn turn(max_steps: u32) -> Turn {
-    Turn::new(vec![Message::User { text: "task".into() }], TurnLimits { max_steps, max_tokens: Some(1_000) })
+    Turn::new(
+        vec![Message::User { text: "task".into() }],
+        TurnLimits { max_steps, max_tokens: Some(1_000) },
+    )
 }
 
 fn says(text: &str) -> ModelAnswer {
@@ -34,16 +37,26 @@ fn outcome(next: Next) -> Outcome {
 #[test]
 fn words_are_a_result() {
     let ended = outcome(turn(3).answered(says("All good, 3 mails.")));
-    assert_eq!((ended.state, ended.summary.as_deref()), (RunState::Succeeded, Some("All good, 3 mails.")));
+    assert_eq!(
+        (ended.state, ended.summary.as_deref()),
+        (RunState::Succeeded, Some("All good, 3 mails."))
+    );
     assert_eq!(ended.usage.tokens(), 15);
 }
 
 #[test]
 fn the_silent_words_are_nothing_to_report_only_as_the_whole_reply() {
     for text in ["ROUTINE_OK", " HEARTBEAT_OK.\n", "**HEARTBEAT_OK**", "`ROUTINE_OK`"] {
-        assert_eq!(outcome(turn(3).answered(says(text))).state, RunState::NothingToReport, "{text}");
+        assert_eq!(
+            outcome(turn(3).answered(says(text))).state,
+            RunState::NothingToReport,
+            "{text}"
+        );
     }
-    assert_eq!(outcome(turn(3).answered(says("HEARTBEAT_OK but the disk is full"))).state, RunState::Succeeded);
+    assert_eq!(
+        outcome(turn(3).answered(says("HEARTBEAT_OK but the disk is full"))).state,
+        RunState::Succeeded
+    );
 }
 
 #[test]
@@ -60,7 +73,10 @@ fn a_question_is_one_in_bold_in_quotes_and_in_other_scripts() {
     for text in ["Shall I **go on?**", "He asked (\"why?\")", "続けますか？"] {
         assert_eq!(turn(5).answered(says(text)), Next::AskModel, "{text}");
     }
-    assert_eq!(outcome(turn(5).answered(says("Why? Because it rains."))).state, RunState::Succeeded);
+    assert_eq!(
+        outcome(turn(5).answered(says("Why? Because it rains."))).state,
+        RunState::Succeeded
+    );
 }
 
 #[test]
@@ -95,7 +111,8 @@ fn a_report_that_asks_or_says_nothing_is_reminded_once_and_then_fails() {
             assert_eq!(next, Next::AskModel, "{summary}");
             let (answer, call) = calls("complete_run");
             assert!(matches!(turn.answered(answer), Next::CallTools(_)));
-            let effect = ToolEffect::Complete { outcome: Completion::Report, summary: summary.into() };
+            let effect =
+                ToolEffect::Complete { outcome: Completion::Report, summary: summary.into() };
             next = turn.called(vec![(call, ToolOutput::ok("done").with_effect(effect))]);
             assert_eq!(next == Next::AskModel, expected, "{summary}");
         }

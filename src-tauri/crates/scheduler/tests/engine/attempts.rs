@@ -1,1 +1,171 @@
-//! placeholder
+//! Attempts, failures in a row, and what is compared with the time before.
+
+use rouse_core::{Outcome, RunState};
+use serde_json::json;
+
+use crate::stage::{Begun, MINUTE, SECOND, Stage, every};
+
+fn may_pass(error: &str) -> Outcome {
+    let mut outcome = Outcome { may_pass: true, ..Outcome::failed(error) };
+    outcome.usage.input_tokens = 10;
+    outcome
+}
+
+async fn first_attempt(more: serde_json::Value) -> (Stage, rouse_core::Job, Begun) {
+    let stage = Stage::new().await;
+    let job = stage.add(every(10 * MINUTE, more)).await;
+    stage.clock.advance(600_000);
+    let begun = stage.begun.next().await;
+    (stage, job, begun)
+}
+
+#[tokio::test]
+async fn a_failure_that_may_pass_is_tried_again_later_and_longer() {
+    let runtime = json!({ "runtime": { "maxAttempts": 3, "retryBackoffMs": 500 } });
+    let (stage, job, first) = first_attempt(runtime).await;
+    let id = first.run.id.clone();
+    first.end(may_pass("no network"));
+    for (backoff, attempt) in [(500, 2), (1_000, 3)] {
+        stage.settle().await;
+        stage.pass(backoff - 1).await;
+        assert!(stage.begun.take_all().is_empty(), "not before its time");
+        assert_eq!(stage.load().await, (1, 0), "it keeps its place");
+        stage.clock.advance(1);
+        let again = stage.begun.next().await;
+        assert_eq!((&again.run.id, again.run.attempt), (&id, attempt));
+        assert_eq!(stage.run(&id).await.attempt, attempt);
+        again.end(may_pass("no network"));
+    }
+    let run = stage.ended(&id).await;
+    assert_eq!((run.state, run.attempt, run.usage.input_tokens), (RunState::Failed, 3, 30));
+    assert_eq!(stage.stored(&job).await.state.consecutive_failures, 1, "three attempts are one failure");
+    assert_eq!(stage.store.deliveries_of(&id).await.expect("read").len(), 1);
+}
+
+#[tokio::test]
+async fn a_later_attempt_may_succeed() {
+    let (stage, _, first) = first_attempt(json!({ "runtime": { "maxAttempts": 2, "retryBackoffMs": 0 } })).await;
+    let id = first.run.id.clone();
+    first.end(may_pass("overloaded"));
+    let second = stage.begun.next().await;
+    assert_eq!(second.run.attempt, 2);
+    second.succeed();
+    let run = stage.ended(&id).await;
+    assert_eq!((run.state, run.error), (RunState::Succeeded, None));
+}
+
+#[tokio::test]
+async fn a_failure_that_stays_is_not_tried_again() {
+    let (stage, _, first) = first_attempt(json!({ "runtime": { "maxAttempts": 5 } })).await;
+    let id = first.run.id.clone();
+    first.end(Outcome::failed("wrong key"));
+    assert_eq!(stage.ended(&id).await.attempt, 1);
+}
+
+#[tokio::test]
+async fn without_a_word_there_is_one_attempt() {
+    let (stage, _, first) = first_attempt(json!({})).await;
+    let id = first.run.id.clone();
+    first.end(may_pass("no network"));
+    assert_eq!((stage.ended(&id).await.state, stage.load().await), (RunState::Failed, (0, 0)));
+}
+
+#[tokio::test]
+async fn no_attempt_begins_after_the_time_limit() {
+    let more = json!({
+        "runtime": { "maxAttempts": 5, "retryBackoffMs": 30_000 },
+        "policies": { "timeoutSeconds": 20 },
+    });
+    let (stage, _, first) = first_attempt(more).await;
+    let id = first.run.id.clone();
+    first.end(may_pass("no network"));
+    assert_eq!(stage.ended(&id).await.state, RunState::Failed, "there is no waiting for nothing");
+}
+
+#[tokio::test]
+async fn a_run_between_two_attempts_is_cancelled_at_once() {
+    let (stage, _, first) = first_attempt(json!({ "runtime": { "maxAttempts": 5, "retryBackoffMs": 30_000 } })).await;
+    let id = first.run.id.clone();
+    first.end(may_pass("no network"));
+    stage.settle().await;
+    assert!(stage.handle.cancel(&id, "Cancelled by you").await.expect("an answer"));
+    let run = stage.ended(&id).await;
+    assert_eq!((run.state, run.usage.input_tokens), (RunState::Cancelled, 10));
+}
+
+#[tokio::test]
+async fn failures_in_a_row_switch_the_job_off_and_say_so() {
+    let stage = Stage::new().await;
+    let policies = json!({ "policies": { "pauseAfterFailures": 2, "notify": "never" } });
+    let job = stage.add(every(MINUTE, policies)).await;
+    for _ in 0..2 {
+        stage.clock.advance(60_000);
+        let begun = stage.begun.next().await;
+        let id = begun.run.id.clone();
+        begun.end(Outcome::failed("no network"));
+        stage.ended(&id).await;
+    }
+    stage.settle().await;
+    let stored = stage.stored(&job).await;
+    assert_eq!((stored.enabled, stored.state.next_run_at), (false, None));
+    let last = stage.runs_of(&job.id).await.pop().expect("a run");
+    let told = stage.store.deliveries_of(&last.id).await.expect("read");
+    assert_eq!(told[0].body, "Paused after 2 failures in a row: no network");
+    stage.pass(10 * MINUTE).await;
+    assert_eq!(stage.runs_of(&job.id).await.len(), 2);
+
+    let on = stage.handle.update_job(&job.id, json!({ "enabled": true }), None).await.expect("saved");
+    assert_eq!(on.state.consecutive_failures, 0, "it starts afresh");
+    stage.clock.advance(60_000);
+    let begun = stage.begun.next().await;
+    let id = begun.run.id.clone();
+    begun.end(Outcome::failed("no network"));
+    stage.ended(&id).await;
+    stage.settle().await;
+    assert!(stage.stored(&job).await.enabled);
+}
+
+#[tokio::test]
+async fn a_success_ends_the_row_of_failures() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({ "policies": { "pauseAfterFailures": 2 } }))).await;
+    for outcome in [Outcome::failed("x"), Outcome::succeeded("y"), Outcome::failed("z")] {
+        stage.clock.advance(60_000);
+        let begun = stage.begun.next().await;
+        let id = begun.run.id.clone();
+        begun.end(outcome);
+        stage.ended(&id).await;
+    }
+    stage.settle().await;
+    assert!(stage.stored(&job).await.enabled);
+}
+
+#[tokio::test]
+async fn only_a_changed_result_is_told() {
+    let stage = Stage::new().await;
+    let payload = json!({ "kind": "toolCall", "tool": "http", "notifyWhen": "changed" });
+    stage.add(every(MINUTE, json!({ "payload": payload }))).await;
+    let mut told = Vec::new();
+    for result in [1, 1, 2] {
+        stage.clock.advance(60_000);
+        let begun = stage.begun.next().await;
+        let id = begun.run.id.clone();
+        begun.end(Outcome { result: Some(json!(result)), ..Outcome::succeeded("Looked.") });
+        stage.ended(&id).await;
+        told.push(stage.store.deliveries_of(&id).await.expect("read").len());
+    }
+    assert_eq!(told, [1, 0, 1]);
+}
+
+#[tokio::test]
+async fn a_backoff_is_not_shortened_by_setting_the_clock() {
+    let (stage, _, first) = first_attempt(json!({ "runtime": { "maxAttempts": 2, "retryBackoffMs": 30_000 } })).await;
+    let now = first.run.started_at.expect("begun");
+    first.end(may_pass("no network"));
+    stage.settle().await;
+    stage.clock.set(now.plus_ms(MINUTE));
+    stage.settle().await;
+    assert!(stage.begun.take_all().is_empty());
+    stage.clock.advance(30 * SECOND.unsigned_abs());
+    assert_eq!(stage.begun.next().await.run.attempt, 2);
+}

@@ -1,1 +1,114 @@
-//! placeholder
+//! Runs that a person asks for.
+
+use rouse_core::{JobId, Outcome, RunId, RunState, RunTrigger};
+use rouse_scheduler::{RunMode, SchedulerError};
+use rouse_store::StoreError;
+use serde_json::json;
+
+use crate::stage::{HOUR, MINUTE, START, Stage, every, once};
+
+#[tokio::test]
+async fn a_run_by_hand_does_not_move_the_schedule() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(HOUR, json!({}))).await;
+    stage.pass(20 * MINUTE).await;
+    let id = stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked").expect("a run");
+    let begun = stage.begun.next().await;
+    assert_eq!((&begun.run.id, begun.run.trigger, begun.run.slot_at), (&id, RunTrigger::Manual, None));
+    begun.succeed();
+    stage.ended(&id).await;
+    assert_eq!(stage.stored(&job).await.state.next_run_at, Some(START.plus_ms(HOUR)));
+    stage.clock.advance(40 * 60_000);
+    assert_eq!(stage.begun.next().await.run.slot_at, Some(START.plus_ms(HOUR)));
+}
+
+#[tokio::test]
+async fn a_run_by_hand_leaves_a_one_shot_its_slot() {
+    let stage = Stage::new().await;
+    let job = stage.add(once(START.plus_ms(HOUR), json!({ "deleteAfterRun": true }))).await;
+    let id = stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked").expect("a run");
+    stage.begun.next().await.succeed();
+    stage.ended(&id).await;
+    assert_eq!(stage.stored(&job).await.state.next_run_at, Some(START.plus_ms(HOUR)));
+    stage.clock.advance(HOUR.unsigned_abs());
+    let begun = stage.begun.next().await;
+    let id = begun.run.id.clone();
+    begun.succeed();
+    stage.ended(&id).await;
+    assert_eq!(stage.store.job(&job.id).await.expect("read"), None, "now it has done its run");
+}
+
+#[tokio::test]
+async fn a_job_that_is_off_or_has_no_schedule_runs_by_hand() {
+    let stage = Stage::new().await;
+    let manual = json!({ "id": "m", "schedule": { "kind": "manual" } });
+    for document in [every(HOUR, json!({ "enabled": false })), every(HOUR, manual)] {
+        let job = stage.add(document).await;
+        assert_eq!(job.state.next_run_at, None);
+        let id = stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked").expect("a run");
+        let begun = stage.begun.next().await;
+        assert_eq!(begun.run.id, id);
+    }
+}
+
+#[tokio::test]
+async fn only_a_job_that_is_due_runs_when_asked_for_due() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(HOUR, json!({}))).await;
+    assert_eq!(stage.handle.run_now(&job.id, RunMode::Due).await.expect("asked"), None);
+    assert_eq!(stage.runs_of(&job.id).await, []);
+}
+
+#[tokio::test]
+async fn a_run_by_hand_waits_in_its_lane_and_counts_as_going() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    stage.clock.advance(60_000);
+    let first = stage.begun.next().await;
+    let by_hand = stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked").expect("a run");
+    assert_eq!(stage.load().await, (1, 1));
+    first.succeed();
+    let second = stage.begun.next().await;
+    assert_eq!(second.run.id, by_hand);
+    stage.pass(MINUTE).await;
+    assert_eq!(stage.states_of(&job).await.last(), Some(&RunState::Skipped), "one run of the job is going");
+}
+
+#[tokio::test]
+async fn nobody_cannot_run() {
+    let stage = Stage::new().await;
+    let error = stage.handle.run_now(&JobId::new("nobody"), RunMode::Force).await.expect_err("refused");
+    assert!(matches!(error, SchedulerError::Store(StoreError::NotFound { what: "job", .. })));
+}
+
+#[tokio::test]
+async fn a_run_that_is_over_runs_again_with_what_the_job_says_now() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(HOUR, json!({}))).await;
+    stage.clock.advance(HOUR.unsigned_abs());
+    let begun = stage.begun.next().await;
+    let id = begun.run.id.clone();
+    assert!(matches!(stage.handle.retry(&id).await, Err(SchedulerError::NotOver)));
+    begun.end(Outcome::failed("a typing error"));
+    stage.ended(&id).await;
+    let patch = json!({ "payload": { "tool": "time" } });
+    stage.handle.update_job(&job.id, patch, None).await.expect("saved");
+    let again = stage.handle.retry(&id).await.expect("a run");
+    let begun = stage.begun.next().await;
+    assert_eq!((&begun.run.id, begun.run.trigger), (&again, RunTrigger::Manual));
+    assert_eq!((begun.run.retry_of.as_ref(), &begun.run.payload["tool"]), (Some(&id), &json!("time")));
+}
+
+#[tokio::test]
+async fn a_run_without_its_job_cannot_run_again() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(HOUR, json!({}))).await;
+    let id = stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked").expect("a run");
+    stage.begun.next().await.succeed();
+    stage.ended(&id).await;
+    stage.handle.remove_job(&job.id).await.expect("removed");
+    let error = stage.handle.retry(&id).await.expect_err("refused");
+    assert_eq!(error.to_string(), "The job Look was removed, so it cannot run again.");
+    let nobody = stage.handle.retry(&RunId::new("nobody")).await.expect_err("refused");
+    assert!(matches!(nobody, SchedulerError::Store(StoreError::NotFound { what: "run", .. })));
+}

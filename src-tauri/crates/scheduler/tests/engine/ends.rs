@@ -1,1 +1,147 @@
-//! placeholder
+//! How runs are brought to an end: by a person, by their time limit, by a crash.
+
+use rouse_core::{Outcome, RunId, RunState};
+use serde_json::json;
+
+use crate::stage::{Begun, MINUTE, SECOND, Stage, every};
+
+/// A job whose first run is at work.
+async fn at_work(more: serde_json::Value) -> (Stage, rouse_core::Job, Begun) {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, more)).await;
+    stage.clock.advance(60_000);
+    let begun = stage.begun.next().await;
+    (stage, job, begun)
+}
+
+#[tokio::test]
+async fn a_run_at_work_is_cancelled_when_it_answers() {
+    let (stage, job, begun) = at_work(json!({})).await;
+    let id = begun.run.id.clone();
+    assert!(stage.handle.cancel(&id, "Cancelled by you").await.expect("an answer"));
+    begun.cancel.cancelled().await;
+    assert_eq!(stage.run(&id).await.state, RunState::Running, "it has two seconds to end by itself");
+    begun.end(Outcome::failed("I was told to stop"));
+    let run = stage.ended(&id).await;
+    assert_eq!((run.state, run.reason.as_deref()), (RunState::Cancelled, Some("Cancelled by you")));
+    assert_eq!((run.error, stage.stored(&job).await.state.consecutive_failures), (None, 0));
+    assert_eq!(stage.store.deliveries_of(&id).await.expect("read"), []);
+}
+
+#[tokio::test]
+async fn a_run_that_ignores_it_is_given_up_after_two_seconds() {
+    let (stage, _, mut begun) = at_work(json!({})).await;
+    let id = begun.run.id.clone();
+    stage.handle.cancel(&id, "Cancelled by you").await.expect("an answer");
+    stage.pass(1_999).await;
+    assert_eq!(stage.load().await.0, 1);
+    stage.clock.advance(1);
+    assert_eq!(stage.ended(&id).await.state, RunState::Cancelled);
+    begun.given_up().await;
+    assert_eq!(stage.load().await, (0, 0));
+}
+
+#[tokio::test]
+async fn a_run_that_had_done_its_work_is_not_called_cancelled() {
+    let (stage, _, begun) = at_work(json!({})).await;
+    let id = begun.run.id.clone();
+    stage.handle.cancel(&id, "Cancelled by you").await.expect("an answer");
+    begun.succeed();
+    assert_eq!(stage.ended(&id).await.state, RunState::Succeeded);
+}
+
+#[tokio::test]
+async fn a_run_that_waits_is_cancelled_at_once() {
+    let (stage, job, first) = at_work(json!({ "policies": { "overlap": "queue" } })).await;
+    stage.pass(MINUTE).await;
+    let waiting = stage.runs_of(&job.id).await[1].id.clone();
+    assert!(stage.handle.cancel(&waiting, "Cancelled by you").await.expect("an answer"));
+    let run = stage.run(&waiting).await;
+    assert_eq!((run.state, run.reason.as_deref()), (RunState::Cancelled, Some("Cancelled by you")));
+    let id = first.run.id.clone();
+    first.succeed();
+    stage.ended(&id).await;
+    stage.settle().await;
+    assert_eq!(stage.load().await, (0, 0), "it never starts");
+}
+
+#[tokio::test]
+async fn there_is_nothing_to_cancel_when_it_is_over() {
+    let (stage, _, begun) = at_work(json!({})).await;
+    let id = begun.run.id.clone();
+    begun.succeed();
+    stage.ended(&id).await;
+    assert!(!stage.handle.cancel(&id, "Too late").await.expect("an answer"));
+    assert!(!stage.handle.cancel(&RunId::new("nobody"), "Too late").await.expect("an answer"));
+    assert_eq!(stage.run(&id).await.state, RunState::Succeeded);
+}
+
+#[tokio::test]
+async fn a_time_limit_ends_a_run_that_ignores_it() {
+    let (stage, job, mut begun) = at_work(json!({ "policies": { "timeoutSeconds": 20 } })).await;
+    let id = begun.run.id.clone();
+    stage.pass(19_999).await;
+    assert!(!begun.cancel.is_cancelled());
+    stage.pass(1).await;
+    assert!(begun.cancel.is_cancelled());
+    stage.clock.advance(2_000);
+    let run = stage.ended(&id).await;
+    assert_eq!((run.state, run.error.as_deref()), (RunState::TimedOut, Some("Ran out of time after 20 s")));
+    assert_eq!(run.finished_at.zip(run.started_at).map(|(to, from)| to.since(from)), Some(22_000));
+    begun.given_up().await;
+    assert_eq!(stage.stored(&job).await.state.consecutive_failures, 1);
+    let told = stage.store.deliveries_of(&id).await.expect("read");
+    assert_eq!(told[0].body, "Ran out of time.");
+}
+
+#[tokio::test]
+async fn a_run_that_ends_at_its_limit_keeps_what_it_cost() {
+    let (stage, _, begun) = at_work(json!({ "policies": { "timeoutSeconds": 20 } })).await;
+    let id = begun.run.id.clone();
+    stage.pass(20 * SECOND).await;
+    let mut outcome = Outcome::of(RunState::Cancelled);
+    outcome.usage.input_tokens = 900;
+    begun.end(outcome);
+    let run = stage.ended(&id).await;
+    assert_eq!((run.state, run.usage.input_tokens), (RunState::TimedOut, 900));
+}
+
+#[tokio::test]
+async fn a_limit_is_measured_in_time_that_passes_not_in_time_that_is_set() {
+    let (stage, _, begun) = at_work(json!({ "policies": { "timeoutSeconds": 20 } })).await;
+    let now = begun.run.started_at.expect("begun");
+    stage.clock.set(now.plus_ms(MINUTE / 2));
+    stage.settle().await;
+    assert!(!begun.cancel.is_cancelled(), "a step forward is no time");
+    stage.clock.set(now.plus_ms(-60 * MINUTE));
+    stage.pass(20 * SECOND).await;
+    assert!(begun.cancel.is_cancelled(), "a step back does not stop time");
+}
+
+#[tokio::test]
+async fn a_crash_ends_its_run_and_nothing_else() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({ "id": "a" }))).await;
+    stage.add(every(MINUTE, json!({ "id": "b" }))).await;
+    stage.clock.advance(60_000);
+    let crashes = stage.begun.next_where(|begun| begun.run.job_id.as_ref() == Some(&job.id)).await;
+    let goes_on = stage.begun.next().await;
+    let id = crashes.run.id.clone();
+    crashes.panic();
+    let run = stage.ended(&id).await;
+    let error = "It stopped because of a fault in Rouse. The log has the details.";
+    assert_eq!((run.state, run.error.as_deref()), (RunState::Failed, Some(error)));
+    let id = goes_on.run.id.clone();
+    goes_on.succeed();
+    assert_eq!(stage.ended(&id).await.state, RunState::Succeeded);
+    stage.clock.advance(60_000);
+    stage.begun.next_where(|begun| begun.run.job_id.as_ref() == Some(&job.id)).await;
+}
+
+#[tokio::test]
+async fn a_run_cannot_end_in_the_middle() {
+    let (stage, _, begun) = at_work(json!({})).await;
+    let id = begun.run.id.clone();
+    begun.end(Outcome::of(RunState::Running));
+    assert_eq!(stage.ended(&id).await.state, RunState::Failed);
+}

@@ -1,1 +1,207 @@
-//! placeholder
+//! The heartbeat and wakes.
+
+use std::sync::atomic::Ordering;
+
+use rouse_core::event::EventKind;
+use rouse_core::{Outcome, RunState, RunTrigger, SessionKey};
+use rouse_scheduler::{HeartbeatConfig, HeartbeatStatus, SchedulerConfig};
+use rouse_store::RunQuery;
+use serde_json::json;
+
+use crate::stage::{HOUR, MINUTE, SECOND, START, Stage, config, every};
+
+fn beating() -> SchedulerConfig {
+    let heartbeat = HeartbeatConfig { enabled: true, every_ms: 30 * MINUTE };
+    SchedulerConfig { heartbeat, ..config() }
+}
+
+async fn status(stage: &Stage) -> HeartbeatStatus {
+    stage.handle.status().await.expect("a status").heartbeat
+}
+
+async fn beats(stage: &Stage) -> usize {
+    let query = RunQuery { triggers: vec![RunTrigger::Heartbeat], limit: 100, ..RunQuery::default() };
+    stage.store.runs(&query).await.expect("read").runs.len()
+}
+
+async fn queue_event(stage: &Stage) {
+    stage.store.queue_system_event("Something came up", "wake", START).await.expect("queued");
+}
+
+#[tokio::test]
+async fn it_beats_on_its_grid_when_there_is_work() {
+    let stage = Stage::with(beating(), true).await;
+    stage.main.has_work.store(true, Ordering::SeqCst);
+    assert_eq!(status(&stage).await.next_at, Some(START.plus_ms(30 * MINUTE)));
+    stage.clock.advance(1_800_000);
+    let beat = stage.begun.next().await;
+    assert_eq!((beat.run.trigger, beat.run.job_id.as_ref(), beat.run.slot_at), (RunTrigger::Heartbeat, None, None));
+    assert_eq!((beat.run.job_name.as_str(), beat.run.session.clone()), ("Heartbeat", Some(SessionKey::main())));
+    assert_eq!(beat.run.payload, json!({ "kind": "heartbeat", "reason": "interval" }));
+    stage.pass(10 * MINUTE).await;
+    let id = beat.run.id.clone();
+    beat.end(Outcome::of(RunState::NothingToReport));
+    assert_eq!(stage.ended(&id).await.state, RunState::NothingToReport);
+    assert_eq!(status(&stage).await.next_at, Some(START.plus_ms(60 * MINUTE)), "a long beat does not move it");
+}
+
+#[tokio::test]
+async fn a_restart_does_not_move_the_grid() {
+    let stage = Stage::with(beating(), true).await;
+    let stage = stage.killed_for(45 * MINUTE).await;
+    assert_eq!(status(&stage).await.next_at, Some(START.plus_ms(60 * MINUTE)));
+    assert_eq!(beats(&stage).await, 0, "a beat that passed is not made up for");
+}
+
+#[tokio::test]
+async fn a_beat_without_work_is_left_out_with_its_reason() {
+    let stage = Stage::with(beating(), true).await;
+    stage.pass(30 * MINUTE).await;
+    let left_out = status(&stage).await;
+    let reason = "There was nothing to do: no event waits and HEARTBEAT.md is empty";
+    assert_eq!(left_out.last_skip_reason.as_deref(), Some(reason));
+    assert_eq!(left_out.next_at, Some(START.plus_ms(60 * MINUTE)));
+    assert_eq!(beats(&stage).await, 0);
+    let event = stage.events.next_where(|event| event.kind == EventKind::Heartbeat).await;
+    assert_eq!(event.data, json!({ "skipped": reason }));
+
+    let stage = stage.killed_for(SECOND).await;
+    assert_eq!(status(&stage).await.last_skip_reason.as_deref(), Some(reason), "it is on record");
+    queue_event(&stage).await;
+    stage.clock.advance(1_800_000);
+    stage.begun.next().await;
+    assert_eq!(status(&stage).await.last_skip_reason, None);
+}
+
+#[tokio::test]
+async fn each_reason_has_its_words() {
+    let stage = Stage::with(beating(), false).await;
+    stage.main.has_work.store(true, Ordering::SeqCst);
+    stage.pass(30 * MINUTE).await;
+    assert_eq!(status(&stage).await.last_skip_reason.as_deref(), Some("No model is set up"));
+    stage.model.send_replace(true);
+    stage.handle.pause(None).await.expect("paused");
+    stage.pass(30 * MINUTE).await;
+    assert_eq!(status(&stage).await.last_skip_reason.as_deref(), Some("Everything was paused"));
+    stage.handle.resume().await.expect("resumed");
+    stage.pass(30 * MINUTE).await;
+    assert_eq!(beats(&stage).await, 1);
+    stage.handle.set_config(SchedulerConfig { heartbeat: HeartbeatConfig { enabled: true, every_ms: MINUTE }, ..config() }).await.expect("set");
+    stage.pass(MINUTE).await;
+    assert_eq!(status(&stage).await.last_skip_reason.as_deref(), Some("The beat before was still going"));
+    assert_eq!(beats(&stage).await, 1);
+}
+
+#[tokio::test]
+async fn a_wake_gets_its_turn_even_without_a_heartbeat() {
+    let stage = Stage::with(config(), true).await;
+    assert_eq!(status(&stage).await.next_at, None);
+    stage.handle.request_heartbeat("wake").await;
+    let beat = stage.begun.next().await;
+    assert_eq!(beat.run.payload["reason"], "wake");
+}
+
+#[tokio::test]
+async fn without_a_model_wakes_wait_and_become_one_turn() {
+    let stage = Stage::with(config(), false).await;
+    stage.handle.request_heartbeat("wake").await;
+    stage.handle.request_heartbeat("wake").await;
+    assert!(status(&stage).await.pending);
+    assert_eq!(beats(&stage).await, 0);
+    let stage = stage.killed_for(HOUR).await;
+    assert!(status(&stage).await.pending, "it is not forgotten");
+    stage.model.send_replace(true);
+    stage.begun.next().await;
+    assert!(!status(&stage).await.pending);
+    assert_eq!(beats(&stage).await, 1);
+    let stage = stage.killed_for(HOUR).await;
+    assert_eq!((status(&stage).await.pending, beats(&stage).await), (false, 1));
+}
+
+#[tokio::test]
+async fn wakes_during_a_beat_become_one_turn_after_it() {
+    let stage = Stage::with(config(), true).await;
+    stage.handle.request_heartbeat("wake").await;
+    let first = stage.begun.next().await;
+    queue_event(&stage).await;
+    stage.handle.request_heartbeat("wake").await;
+    stage.handle.request_heartbeat("wake").await;
+    assert!(status(&stage).await.pending);
+    first.succeed();
+    stage.begun.next().await;
+    assert!(!status(&stage).await.pending);
+    assert_eq!(beats(&stage).await, 2);
+}
+
+#[tokio::test]
+async fn a_wake_that_the_beat_has_seen_to_needs_no_turn() {
+    let stage = Stage::with(config(), true).await;
+    stage.handle.request_heartbeat("wake").await;
+    let first = stage.begun.next().await;
+    stage.handle.request_heartbeat("wake").await;
+    let id = first.run.id.clone();
+    first.succeed();
+    stage.ended(&id).await;
+    assert!(!status(&stage).await.pending);
+    assert_eq!(beats(&stage).await, 1);
+}
+
+#[tokio::test]
+async fn a_reminder_that_asks_for_it_wakes_main() {
+    let stage = Stage::with(config(), true).await;
+    for (id, wake) in [("later", "next-heartbeat"), ("now", "now")] {
+        let payload = json!({ "kind": "systemEvent", "text": "Stretch" });
+        stage.add(every(HOUR, json!({ "id": id, "payload": payload, "wakeMode": wake }))).await;
+    }
+    stage.clock.advance(HOUR.unsigned_abs());
+    for _ in 0..2 {
+        let begun = stage.begun.next().await;
+        queue_event(&stage).await;
+        begun.succeed();
+    }
+    let beat = stage.begun.next().await;
+    assert_eq!(beat.run.trigger, RunTrigger::Heartbeat);
+    assert_eq!(beats(&stage).await, 1);
+}
+
+#[tokio::test]
+async fn a_beat_that_was_cut_off_gets_another_turn_if_events_wait() {
+    let stage = Stage::with(config(), true).await;
+    queue_event(&stage).await;
+    stage.handle.request_heartbeat("wake").await;
+    let first = stage.begun.next().await.run;
+    let stage = stage.killed_for(SECOND).await;
+    let second = stage.begun.next().await.run;
+    assert_eq!(second.payload["reason"], "interrupted");
+    assert_eq!(stage.run(&first.id).await.state, RunState::Interrupted);
+}
+
+#[tokio::test]
+async fn a_beat_that_waited_is_taken_up() {
+    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 1, ..config() }, true).await;
+    stage.add(every(MINUTE, json!({ "policies": { "misfire": { "mode": "skip" } } }))).await;
+    stage.clock.advance(60_000);
+    stage.begun.next().await;
+    stage.handle.request_heartbeat("wake").await;
+    assert_eq!(stage.load().await, (1, 1));
+    let stage = stage.killed_for(SECOND).await;
+    assert_eq!(stage.begun.next().await.run.trigger, RunTrigger::Heartbeat);
+    assert_eq!(beats(&stage).await, 1);
+}
+
+#[tokio::test]
+async fn a_cancelled_beat_makes_room_for_the_next() {
+    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 1, ..config() }, true).await;
+    stage.add(every(MINUTE, json!({}))).await;
+    stage.clock.advance(60_000);
+    let blocks = stage.begun.next().await;
+    stage.handle.request_heartbeat("wake").await;
+    let query = RunQuery { triggers: vec![RunTrigger::Heartbeat], limit: 1, ..RunQuery::default() };
+    let waiting = stage.store.runs(&query).await.expect("read").runs.remove(0);
+    assert!(stage.handle.cancel(&waiting.id, "Cancelled by you").await.expect("an answer"));
+    stage.handle.request_heartbeat("wake").await;
+    blocks.succeed();
+    let beat = stage.begun.next().await;
+    assert_eq!(beat.run.trigger, RunTrigger::Heartbeat);
+    assert_ne!(beat.run.id, waiting.id);
+}

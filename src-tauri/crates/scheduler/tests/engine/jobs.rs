@@ -1,1 +1,207 @@
-//! placeholder
+//! Adding, changing and removing jobs never fires anything, and moves next slots only where it must.
+
+use rouse_core::{JobId, RunState};
+use rouse_core::time::Clock as _;
+use rouse_scheduler::SchedulerError;
+use rouse_store::StoreError;
+use serde_json::{Value, json};
+
+use crate::stage::{HOUR, MINUTE, SECOND, START, Stage, every, once};
+
+/// The path of the only complaint.
+fn complaint(error: SchedulerError) -> (String, String) {
+    match error {
+        SchedulerError::Job(mut error) => {
+            let field = error.0.pop().expect("a complaint");
+            (field.path, field.message)
+        }
+        other => panic!("another error: {other}"),
+    }
+}
+
+async fn patch(stage: &Stage, id: &JobId, patch: Value) -> rouse_core::Job {
+    stage.handle.update_job(id, patch, None).await.expect("saved")
+}
+
+#[tokio::test]
+async fn an_instant_in_the_past_is_refused_by_its_path() {
+    let stage = Stage::new().await;
+    let past = stage.job(once(START, json!({})));
+    let error = stage.handle.add_job(past).await.expect_err("refused");
+    assert_eq!(complaint(error), ("schedule.atMs".into(), "must be in the future".into()));
+    let off = stage.job(once(START, json!({ "enabled": false })));
+    assert!(stage.handle.add_job(off).await.is_ok(), "a job that is off fires nothing anyway");
+}
+
+#[tokio::test]
+async fn a_taken_id_and_an_unknown_one_are_refused() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    let again = stage.handle.add_job(job).await.expect_err("refused");
+    assert!(matches!(again, SchedulerError::Store(StoreError::Exists { .. })));
+    let nobody = stage.handle.update_job(&JobId::new("nobody"), json!({}), None).await;
+    assert!(matches!(nobody, Err(SchedulerError::Store(StoreError::NotFound { .. }))));
+    assert_eq!(stage.handle.remove_job(&JobId::new("nobody")).await.expect("an answer"), None);
+}
+
+#[tokio::test]
+async fn a_stale_edit_is_refused() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    patch(&stage, &job.id, json!({ "name": "First" })).await;
+    let late = stage.handle.update_job(&job.id, json!({ "name": "Second" }), Some(1)).await;
+    assert!(matches!(late, Err(SchedulerError::Store(StoreError::Stale { expected: 1, found: 2 }))));
+    assert_eq!(stage.stored(&job).await.name, "First");
+}
+
+#[tokio::test]
+async fn an_edit_that_is_not_about_time_leaves_the_next_slot() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(HOUR, json!({}))).await;
+    stage.pass(59 * MINUTE).await;
+    let edited = patch(&stage, &job.id, json!({ "name": "Other", "policies": { "overlap": "queue" } })).await;
+    assert_eq!(edited.state.next_run_at, Some(START.plus_ms(HOUR)));
+    stage.clock.advance(60_000);
+    assert_eq!(stage.begun.next().await.run.job_name, "Other");
+}
+
+#[tokio::test]
+async fn a_new_schedule_counts_from_now() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(HOUR, json!({}))).await;
+    stage.pass(90 * SECOND).await;
+    let edited = patch(&stage, &job.id, json!({ "schedule": { "everyMs": MINUTE } })).await;
+    assert_eq!(edited.state.next_run_at, Some(START.plus_ms(2 * MINUTE)), "the grid has the old anchor");
+    assert_eq!(stage.load().await, (0, 0), "the slots in the past do not fire");
+    stage.clock.advance(30_000);
+    assert_eq!(stage.begun.next().await.run.slot_at, Some(START.plus_ms(2 * MINUTE)));
+}
+
+#[tokio::test]
+async fn an_earlier_job_takes_the_timer_over() {
+    let stage = Stage::new().await;
+    stage.add(every(HOUR, json!({}))).await;
+    stage.add(every(SECOND, json!({}))).await;
+    stage.clock.advance(1_000);
+    assert_eq!(stage.begun.next().await.run.slot_at, Some(START.plus_ms(SECOND)));
+}
+
+#[tokio::test]
+async fn switching_on_never_fires_what_was_missed_while_off() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    let off = patch(&stage, &job.id, json!({ "enabled": false })).await;
+    assert_eq!(off.state.next_run_at, None);
+    stage.pass(90 * SECOND).await;
+    let on = patch(&stage, &job.id, json!({ "enabled": true })).await;
+    assert_eq!(on.state.next_run_at, Some(START.plus_ms(2 * MINUTE)));
+    assert_eq!(stage.load().await, (0, 0));
+    assert_eq!(stage.runs_of(&job.id).await, []);
+}
+
+#[tokio::test]
+async fn a_one_shot_whose_time_has_passed_cannot_be_switched_on() {
+    let stage = Stage::new().await;
+    let job = stage.add(once(START.plus_ms(SECOND), json!({ "enabled": false }))).await;
+    stage.pass(MINUTE).await;
+    let error = stage.handle.update_job(&job.id, json!({ "enabled": true }), None).await.expect_err("refused");
+    assert_eq!(complaint(error).0, "schedule.atMs");
+    let at = START.plus_ms(2 * MINUTE);
+    let on = patch(&stage, &job.id, json!({ "enabled": true, "schedule": { "atMs": at.0 } })).await;
+    assert_eq!(on.state.next_run_at, Some(at));
+}
+
+#[tokio::test]
+async fn a_one_shot_that_has_fired_can_be_renamed_and_brought_back() {
+    let stage = Stage::new().await;
+    let job = stage.add(once(START.plus_ms(SECOND), json!({}))).await;
+    stage.clock.advance(1_000);
+    let begun = stage.begun.next().await;
+    let id = begun.run.id.clone();
+    begun.succeed();
+    stage.ended(&id).await;
+    assert_eq!(patch(&stage, &job.id, json!({ "name": "Done" })).await.state.next_run_at, None);
+    let removed = stage.handle.remove_job(&job.id).await.expect("removed").expect("there");
+    let back = stage.handle.add_job(removed).await.expect("an undo");
+    assert_eq!((back.name.as_str(), back.state.next_run_at), ("Done", None));
+    stage.pass(HOUR).await;
+    assert_eq!(stage.states_of(&job).await, [RunState::Succeeded]);
+}
+
+#[tokio::test]
+async fn a_removed_job_that_comes_back_fires_no_slot_twice() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    stage.pass(MINUTE).await;
+    stage.begun.next().await.succeed();
+    let removed = stage.handle.remove_job(&job.id).await.expect("removed").expect("there");
+    let back = stage.handle.add_job(removed).await.expect("an undo");
+    assert_eq!(back.state.next_run_at, Some(stage.clock.now().plus_ms(MINUTE)));
+}
+
+#[tokio::test]
+async fn an_edit_reaches_the_run_that_waits_and_not_the_one_at_work() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({ "policies": { "overlap": "queue" } }))).await;
+    stage.pass(MINUTE).await;
+    let first = stage.begun.next().await;
+    stage.pass(MINUTE).await;
+    assert_eq!(stage.load().await, (1, 1));
+    patch(&stage, &job.id, json!({ "policies": { "timeoutSeconds": 5 } })).await;
+    stage.pass(30 * SECOND).await;
+    assert!(!first.cancel.is_cancelled(), "it began with ten minutes");
+    first.succeed();
+    let second = stage.begun.next().await;
+    assert_eq!(second.job.as_ref().and_then(|job| job.policies.timeout_seconds), Some(5));
+    stage.pass(5 * SECOND).await;
+    assert!(second.cancel.is_cancelled());
+}
+
+#[tokio::test]
+async fn switching_off_skips_what_waits_and_lets_the_rest_end() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({ "policies": { "overlap": "queue" } }))).await;
+    stage.pass(MINUTE).await;
+    let first = stage.begun.next().await;
+    stage.pass(MINUTE).await;
+    patch(&stage, &job.id, json!({ "enabled": false })).await;
+    assert_eq!(stage.load().await, (1, 0));
+    let id = first.run.id.clone();
+    first.succeed();
+    stage.ended(&id).await;
+    let runs = stage.runs_of(&job.id).await;
+    assert_eq!(runs.iter().map(|run| run.state).collect::<Vec<_>>(), [RunState::Succeeded, RunState::Skipped]);
+    assert_eq!(runs[1].reason.as_deref(), Some("The job was switched off"));
+}
+
+#[tokio::test]
+async fn removing_a_job_ends_what_it_does() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({ "policies": { "overlap": "queue" } }))).await;
+    stage.pass(MINUTE).await;
+    let at_work = stage.begun.next().await;
+    stage.pass(MINUTE).await;
+    stage.handle.remove_job(&job.id).await.expect("removed");
+    at_work.cancel.cancelled().await;
+    let id = at_work.run.id.clone();
+    at_work.end(rouse_core::Outcome::of(RunState::Cancelled));
+    let run = stage.ended(&id).await;
+    assert_eq!(run.reason.as_deref(), Some("The job was removed"));
+    assert_eq!(stage.states_of(&job).await, [RunState::Cancelled; 2]);
+    assert_eq!(stage.store.deliveries_of(&id).await.expect("read"), []);
+    stage.pass(HOUR).await;
+    assert_eq!(stage.load().await, (0, 0));
+}
+
+#[tokio::test]
+async fn the_status_names_the_next_slot() {
+    let stage = Stage::new().await;
+    assert_eq!(stage.handle.status().await.expect("a status").next, None);
+    stage.add(every(HOUR, json!({}))).await;
+    stage.add(every(MINUTE, json!({ "name": "Soon" }))).await;
+    let next = stage.handle.status().await.expect("a status").next.expect("a slot");
+    assert_eq!((next.name.as_str(), next.at), ("Soon", START.plus_ms(MINUTE)));
+    stage.handle.remove_job(&next.job_id).await.expect("removed");
+    let next = stage.handle.status().await.expect("a status").next.expect("a slot");
+    assert_eq!(next.at, START.plus_ms(HOUR));
+}

@@ -1,1 +1,97 @@
-//! placeholder
+//! A slot that comes while a run of the same job is still going.
+
+use rouse_core::{Outcome, RunState};
+use serde_json::{Value, json};
+
+use crate::stage::{Begun, MINUTE, START, Stage, every};
+
+/// A minutely job whose first run is at work when its second slot comes.
+async fn overlapping(policies: Value) -> (Stage, rouse_core::Job, Begun) {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({ "policies": policies }))).await;
+    stage.pass(MINUTE).await;
+    let first = stage.begun.next().await;
+    stage.pass(MINUTE).await;
+    (stage, job, first)
+}
+
+#[tokio::test]
+async fn skip_leaves_it_out_and_says_so() {
+    let (stage, job, first) = overlapping(json!({})).await;
+    let runs = stage.runs_of(&job.id).await;
+    assert_eq!((runs[1].state, runs[1].reason.as_deref()), (RunState::Skipped, Some("The previous run was still going")));
+    assert_eq!(stage.stored(&job).await.state.last_state, Some(RunState::Skipped));
+    let id = first.run.id.clone();
+    first.succeed();
+    stage.ended(&id).await;
+    stage.clock.advance(60_000);
+    let third = stage.begun.next().await;
+    assert_eq!(third.run.slot_at, Some(START.plus_ms(3 * MINUTE)), "the next slot fires again");
+}
+
+#[tokio::test]
+async fn queue_lets_it_wait() {
+    let (stage, _, first) = overlapping(json!({ "overlap": "queue" })).await;
+    assert_eq!(stage.load().await, (1, 1));
+    stage.pass(MINUTE).await;
+    assert_eq!(stage.load().await, (1, 2));
+    first.succeed();
+    let second = stage.begun.next().await;
+    assert_eq!(second.run.slot_at, Some(START.plus_ms(2 * MINUTE)));
+    assert_eq!(stage.load().await, (1, 1));
+}
+
+#[tokio::test]
+async fn parallel_runs_beside_up_to_its_number() {
+    let (stage, job, first) = overlapping(json!({ "overlap": "parallel", "maxConcurrent": 2 })).await;
+    assert_eq!(stage.load().await, (2, 0));
+    stage.pass(MINUTE).await;
+    assert_eq!(stage.states_of(&job).await, [RunState::Running, RunState::Running, RunState::Skipped]);
+    let id = first.run.id.clone();
+    first.succeed();
+    stage.ended(&id).await;
+    stage.pass(MINUTE).await;
+    assert_eq!(stage.load().await, (2, 0));
+}
+
+#[tokio::test]
+async fn cancel_other_takes_the_place_of_the_one_that_is_going() {
+    let (stage, job, first) = overlapping(json!({ "overlap": "cancelOther" })).await;
+    first.cancel.cancelled().await;
+    assert_eq!(stage.load().await, (1, 1), "the newer one waits until the older one has ended");
+    let id = first.run.id.clone();
+    first.end(Outcome::of(RunState::Cancelled));
+    let old = stage.ended(&id).await;
+    assert_eq!(old.reason.as_deref(), Some("A newer slot took its place"));
+    let second = stage.begun.next().await;
+    assert_eq!(second.run.slot_at, Some(START.plus_ms(2 * MINUTE)));
+    assert_eq!(stage.states_of(&job).await, [RunState::Cancelled, RunState::Running]);
+}
+
+#[tokio::test]
+async fn cancel_other_takes_the_place_of_those_that_wait_as_well() {
+    let (stage, job, _never_ends) = overlapping(json!({ "overlap": "cancelOther" })).await;
+    stage.pass(MINUTE).await;
+    stage.settle().await;
+    let states = stage.states_of(&job).await;
+    // Two seconds after it was told to end, the first one is given up.
+    assert_eq!(states, [RunState::Cancelled, RunState::Cancelled, RunState::Running]);
+}
+
+#[tokio::test]
+async fn a_cooldown_leaves_slots_out() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({ "policies": { "cooldownSeconds": 120 } }))).await;
+    for _ in 0..4 {
+        stage.pass(MINUTE).await;
+        for begun in stage.begun.take_all() {
+            let id = begun.run.id.clone();
+            begun.succeed();
+            stage.ended(&id).await;
+        }
+    }
+    let states = stage.states_of(&job).await;
+    assert_eq!(states, [RunState::Succeeded, RunState::Skipped, RunState::Succeeded, RunState::Skipped]);
+    let skipped = &stage.runs_of(&job.id).await[1];
+    assert_eq!(skipped.reason.as_deref(), Some("Less than 2 min after the run before"));
+}

@@ -1,1 +1,139 @@
-//! placeholder
+//! Pause all, and the kill switch.
+
+use rouse_core::event::EventKind;
+use rouse_core::{RunState, RunTrigger};
+use rouse_scheduler::{Pause, RunMode, SchedulerConfig};
+use serde_json::{Value, json};
+
+use crate::stage::{MINUTE, SECOND, START, Stage, config, every};
+
+async fn pause_event(stage: &Stage) -> Value {
+    stage.events.next_where(|event| event.kind == EventKind::Config).await.data["pause"].clone()
+}
+
+#[tokio::test]
+async fn while_paused_slots_are_on_record_as_skipped() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    stage.handle.pause(None).await.expect("paused");
+    assert_eq!(pause_event(&stage).await, json!({ "untilMs": null }));
+    stage.pass(MINUTE).await;
+    let runs = stage.runs_of(&job.id).await;
+    assert_eq!((runs[0].state, runs[0].reason.as_deref()), (RunState::Skipped, Some("Everything was paused")));
+    let status = stage.handle.status().await.expect("a status");
+    assert_eq!((status.firing, status.pause), (true, Some(Pause { until: None })));
+
+    stage.handle.resume().await.expect("resumed");
+    assert_eq!(pause_event(&stage).await, Value::Null);
+    stage.clock.advance(60_000);
+    assert_eq!(stage.begun.next().await.run.slot_at, Some(START.plus_ms(2 * MINUTE)));
+}
+
+#[tokio::test]
+async fn a_pause_ends_by_itself_and_says_so() {
+    let stage = Stage::new().await;
+    stage.add(every(MINUTE, json!({}))).await;
+    let until = START.plus_ms(90 * SECOND);
+    stage.handle.pause(Some(until)).await.expect("paused");
+    assert_eq!(pause_event(&stage).await, json!({ "untilMs": until.0 }));
+    stage.pass(89 * SECOND).await;
+    assert!(stage.handle.status().await.expect("a status").pause.is_some());
+    stage.clock.advance(1_000);
+    assert_eq!(pause_event(&stage).await, Value::Null);
+    assert_eq!(stage.handle.status().await.expect("a status").pause, None);
+    stage.clock.advance(30_000);
+    assert_eq!(stage.begun.next().await.run.slot_at, Some(START.plus_ms(2 * MINUTE)));
+}
+
+#[tokio::test]
+async fn a_pause_outlives_the_process() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    stage.handle.pause(None).await.expect("paused");
+    let stage = stage.killed_for(10 * MINUTE).await;
+    stage.settle().await;
+    let runs = stage.runs_of(&job.id).await;
+    assert_eq!((runs.len(), runs[0].state, runs[0].stands_for), (1, RunState::Skipped, 10));
+}
+
+#[tokio::test]
+async fn only_what_was_due_before_its_end_was_paused() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    stage.handle.pause(Some(START.plus_ms(3 * MINUTE + 1))).await.expect("paused");
+    let stage = stage.killed_for(5 * MINUTE).await;
+    let begun = stage.begun.next().await;
+    assert_eq!((begun.run.slot_at, begun.run.stands_for), (Some(START.plus_ms(5 * MINUTE)), 2));
+    let paused = &stage.runs_of(&job.id).await[0];
+    assert_eq!((paused.state, paused.stands_for), (RunState::Skipped, 3));
+    assert_eq!(stage.handle.status().await.expect("a status").pause, None);
+}
+
+#[tokio::test]
+async fn a_pause_skips_what_waits_and_lets_the_rest_end() {
+    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 1, ..config() }, false).await;
+    let first = stage.add(every(MINUTE, json!({ "id": "a" }))).await;
+    let second = stage.add(every(MINUTE, json!({ "id": "b" }))).await;
+    stage.clock.advance(60_000);
+    let begun = stage.begun.next().await;
+    stage.handle.pause(None).await.expect("paused");
+    assert_eq!(stage.load().await, (1, 0));
+    assert!(!begun.cancel.is_cancelled());
+    let mut states = [stage.states_of(&first).await, stage.states_of(&second).await].concat();
+    states.sort_by_key(|state| state.name());
+    assert_eq!(states, [RunState::Running, RunState::Skipped]);
+}
+
+#[tokio::test]
+async fn a_run_by_hand_is_still_a_run_somebody_wants() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    stage.handle.pause(None).await.expect("paused");
+    stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked");
+    assert_eq!(stage.begun.next().await.run.trigger, RunTrigger::Manual);
+}
+
+#[tokio::test]
+async fn the_kill_switch_skips_with_its_reason() {
+    let off = SchedulerConfig { firing: false, off_reason: "Switched off by ROUSE_SKIP_CRON".into(), ..config() };
+    let stage = Stage::with(off, false).await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    stage.pass(MINUTE).await;
+    let runs = stage.runs_of(&job.id).await;
+    assert_eq!(runs[0].state, RunState::Skipped);
+    assert_eq!(runs[0].reason.as_deref(), Some("Switched off by ROUSE_SKIP_CRON"));
+    let status = stage.handle.status().await.expect("a status");
+    assert_eq!((status.firing, status.off_reason.as_deref()), (false, Some("Switched off by ROUSE_SKIP_CRON")));
+
+    stage.handle.set_config(config()).await.expect("set");
+    stage.clock.advance(60_000);
+    assert_eq!(stage.begun.next().await.run.slot_at, Some(START.plus_ms(2 * MINUTE)));
+}
+
+#[tokio::test]
+async fn with_the_kill_switch_on_nothing_of_an_earlier_life_starts() {
+    let mut stage = Stage::with(SchedulerConfig { max_concurrent_runs: 1, ..config() }, false).await;
+    let at_work = stage.add(every(MINUTE, json!({ "id": "a" }))).await;
+    stage.clock.advance(60_000);
+    stage.begun.next().await;
+    let waiting = stage.add(every(MINUTE, json!({ "id": "b", "policies": { "overlap": "queue" } }))).await;
+    stage.clock.advance(60_000);
+    stage.settle().await;
+    stage.config = SchedulerConfig { firing: false, off_reason: "Off".into(), ..config() };
+    let stage = stage.killed_for(SECOND).await;
+    assert_eq!(stage.load().await, (0, 0));
+    assert_eq!(stage.states_of(&at_work).await[0], RunState::Interrupted);
+    assert_eq!(stage.states_of(&waiting).await, [RunState::Skipped]);
+}
+
+#[tokio::test]
+async fn a_new_cap_holds_from_now_on() {
+    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 1, ..config() }, false).await;
+    for id in ["a", "b", "c"] {
+        stage.add(every(MINUTE, json!({ "id": id }))).await;
+    }
+    stage.pass(MINUTE).await;
+    assert_eq!(stage.load().await, (1, 2));
+    stage.handle.set_config(SchedulerConfig { max_concurrent_runs: 3, ..config() }).await.expect("set");
+    assert_eq!(stage.load().await, (3, 0));
+}

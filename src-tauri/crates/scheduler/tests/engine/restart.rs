@@ -1,1 +1,182 @@
-//! placeholder
+//! What is left of an earlier life.
+
+use rouse_core::{Outcome, RunState, RunTrigger, UnixMs};
+use rouse_store::{NewStep, StepKind};
+use rouse_scheduler::SchedulerConfig;
+use serde_json::json;
+
+use crate::stage::{HOUR, MINUTE, SECOND, START, Stage, config, every};
+
+#[tokio::test]
+async fn a_run_that_was_cut_off_is_interrupted_and_made_up_for() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(HOUR, json!({}))).await;
+    stage.clock.advance(HOUR.unsigned_abs());
+    let cut_off = stage.begun.next().await.run;
+    let stage = stage.killed_for(MINUTE).await;
+    let again = stage.begun.next().await;
+    assert_eq!((again.run.trigger, again.run.retry_of.as_ref()), (RunTrigger::CatchUp, Some(&cut_off.id)));
+    let old = stage.run(&cut_off.id).await;
+    assert_eq!(old.state, RunState::Interrupted);
+    assert_eq!(old.reason.as_deref(), Some("Rouse stopped while it was at work"));
+    assert_eq!(stage.store.deliveries_of(&cut_off.id).await.expect("read"), [], "the outcome is still to come");
+    assert_eq!(stage.runs_of(&job.id).await.len(), 2);
+
+    // It is not made up for a second time: that could go on for ever.
+    let stage = stage.killed_for(MINUTE).await;
+    assert_eq!(stage.load().await, (0, 0));
+    assert_eq!(stage.states_of(&job).await, [RunState::Interrupted; 2]);
+    let second = stage.runs_of(&job.id).await.remove(1);
+    let told = stage.store.deliveries_of(&second.id).await.expect("read");
+    assert_eq!(told[0].body, "Was cut off when Rouse stopped.");
+}
+
+#[tokio::test]
+async fn a_run_that_may_have_had_an_effect_is_not_started_over() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(HOUR, json!({}))).await;
+    stage.clock.advance(HOUR.unsigned_abs());
+    let run = stage.begun.next().await.run;
+    let step = NewStep {
+        run_id: run.id.clone(),
+        kind: StepKind::ToolCall,
+        name: "send".to_owned(),
+        repeatable: false,
+        input: json!({}),
+    };
+    stage.store.begin_step(&step, START).await.expect("journalled");
+    let stage = stage.killed_for(MINUTE).await;
+    assert_eq!(stage.load().await, (0, 0));
+    assert_eq!(stage.states_of(&job).await, [RunState::Interrupted]);
+    assert_eq!(stage.store.deliveries_of(&run.id).await.expect("read").len(), 1);
+}
+
+#[tokio::test]
+async fn runs_that_waited_start_in_their_order() {
+    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 1, ..config() }, false).await;
+    stage.add(every(HOUR, json!({ "id": "blocks", "policies": { "misfire": { "mode": "skip" } } }))).await;
+    stage.clock.advance(HOUR.unsigned_abs());
+    stage.begun.next().await;
+    let queue = json!({ "policies": { "overlap": "queue" } });
+    let job = stage.add(every(MINUTE, queue)).await;
+    stage.pass(MINUTE).await;
+    stage.pass(MINUTE).await;
+    assert_eq!(stage.load().await, (1, 2));
+    let stage = stage.killed_for(10 * SECOND).await;
+    for minute in [61, 62] {
+        let begun = stage.begun.next().await;
+        assert_eq!((begun.run.job_id.as_ref(), begun.run.slot_at), (Some(&job.id), Some(START.plus_ms(minute * MINUTE))));
+        begun.succeed();
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_waited_beyond_its_lateness_is_missed() {
+    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 1, ..config() }, false).await;
+    stage.add(every(MINUTE, json!({ "id": "a" }))).await;
+    let hasty = json!({ "id": "b", "policies": { "misfire": { "maxLatenessSeconds": 60 } } });
+    stage.pass(MINUTE).await;
+    stage.begun.next().await;
+    let job = stage.add(every(HOUR, hasty)).await;
+    stage.clock.advance_to(START.plus_ms(HOUR));
+    stage.settle().await;
+    assert_eq!(stage.states_of(&job).await, [RunState::Queued]);
+    let stage = stage.killed_for(2 * MINUTE).await;
+    stage.settle().await;
+    let run = stage.runs_of(&job.id).await.remove(0);
+    assert_eq!((run.state, run.reason.as_deref()), (RunState::Missed, Some("Later than the 1 min allowed")));
+}
+
+#[tokio::test]
+async fn slots_that_came_meanwhile_see_the_runs_that_are_there() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    stage.clock.advance(60_000);
+    stage.begun.next().await;
+    let stage = stage.killed_for(10 * MINUTE).await;
+    let again = stage.begun.next().await;
+    assert!(again.run.retry_of.is_some());
+    stage.settle().await;
+    let states = stage.states_of(&job).await;
+    assert_eq!(states.len(), 3);
+    assert!(states.contains(&RunState::Skipped), "one run at a time: {states:?}");
+    assert_eq!(stage.load().await, (1, 0));
+}
+
+#[tokio::test]
+async fn a_crash_between_claim_and_start_loses_nothing() {
+    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 1, ..config() }, false).await;
+    stage.add(every(HOUR, json!({ "id": "a" }))).await;
+    stage.add(every(HOUR, json!({ "id": "b" }))).await;
+    stage.handle.tick(START.plus_ms(HOUR)).await.expect("a tick");
+    let stage = stage.killed_for(HOUR + SECOND).await;
+    let mut slots: Vec<(String, Option<UnixMs>)> = Vec::new();
+    for _ in 0..2 {
+        let begun = stage.begun.next().await;
+        let id = begun.run.id.clone();
+        slots.push((begun.run.job_id.clone().expect("a job").to_string(), begun.run.slot_at));
+        begun.succeed();
+        stage.ended(&id).await;
+    }
+    slots.sort();
+    assert_eq!(slots.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+}
+
+#[tokio::test]
+async fn an_orderly_stop_waits_for_runs_that_end_and_records_them() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    stage.clock.advance(60_000);
+    let begun = stage.begun.next().await;
+    let id = begun.run.id.clone();
+    let handle = stage.handle.clone();
+    let stopped = tokio::spawn(async move { handle.shutdown().await });
+    begun.cancel.cancelled().await;
+    begun.succeed();
+    stopped.await.expect("stopped");
+    assert_eq!(stage.run(&id).await.state, RunState::Succeeded);
+    assert!(stage.handle.status().await.is_err(), "nobody is left to answer");
+    assert_eq!(stage.stored(&job).await.state.last_state, Some(RunState::Succeeded));
+}
+
+#[tokio::test]
+async fn a_run_that_gave_up_because_of_the_stop_is_found_as_interrupted() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    stage.clock.advance(60_000);
+    let begun = stage.begun.next().await;
+    let id = begun.run.id.clone();
+    let handle = stage.handle.clone();
+    let stopped = tokio::spawn(async move { handle.shutdown().await });
+    begun.cancel.cancelled().await;
+    begun.end(Outcome::of(RunState::Cancelled));
+    stopped.await.expect("stopped");
+    assert_eq!(stage.run(&id).await.state, RunState::Running);
+    let stage = stage.killed_for(SECOND).await;
+    let again = stage.begun.next().await;
+    assert_eq!(again.run.retry_of, Some(id));
+    assert_eq!(stage.states_of(&job).await, [RunState::Interrupted, RunState::Running]);
+}
+
+#[tokio::test]
+async fn an_orderly_stop_does_not_wait_for_ever() {
+    let stage = Stage::new().await;
+    stage.add(every(MINUTE, json!({}))).await;
+    stage.clock.advance(60_000);
+    let begun = stage.begun.next().await;
+    let id = begun.run.id.clone();
+    stage.handle.shutdown().await;
+    assert_eq!(stage.run(&id).await.state, RunState::Running);
+}
+
+#[tokio::test]
+async fn what_was_cancelled_before_the_stop_is_cancelled() {
+    let stage = Stage::new().await;
+    stage.add(every(MINUTE, json!({}))).await;
+    stage.clock.advance(60_000);
+    let begun = stage.begun.next().await;
+    let id = begun.run.id.clone();
+    stage.handle.cancel(&id, "Cancelled by you").await.expect("an answer");
+    stage.handle.shutdown().await;
+    assert_eq!(stage.run(&id).await.state, RunState::Cancelled);
+}

@@ -19,34 +19,34 @@ use tokio::sync::{Notify, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 /// Monday, 2026-01-05T00:00:00Z.
-pub const START: UnixMs = UnixMs(1_767_571_200_000);
-pub const SECOND: i64 = 1_000;
-pub const MINUTE: i64 = 60 * SECOND;
-pub const HOUR: i64 = 60 * MINUTE;
+pub(crate) const START: UnixMs = UnixMs(1_767_571_200_000);
+pub(crate) const SECOND: i64 = 1_000;
+pub(crate) const MINUTE: i64 = 60 * SECOND;
+pub(crate) const HOUR: i64 = 60 * MINUTE;
 
 /// A run whose work has begun and ends as the test says.
-pub struct Begun {
-    pub run: Run,
-    pub job: Option<Job>,
-    pub cancel: CancellationToken,
+pub(crate) struct Begun {
+    pub(crate) run: Run,
+    pub(crate) job: Option<Job>,
+    pub(crate) cancel: CancellationToken,
     end: oneshot::Sender<Option<Outcome>>,
 }
 
 impl Begun {
-    pub fn end(self, outcome: Outcome) {
+    pub(crate) fn end(self, outcome: Outcome) {
         assert!(self.end.send(Some(outcome)).is_ok(), "the work was given up");
     }
 
-    pub fn succeed(self) {
+    pub(crate) fn succeed(self) {
         self.end(Outcome::succeeded("Done."));
     }
 
-    pub fn panic(self) {
+    pub(crate) fn panic(self) {
         assert!(self.end.send(None).is_ok(), "the work was given up");
     }
 
     /// Whether nobody waits for the end any more.
-    pub async fn given_up(&mut self) {
+    pub(crate) async fn given_up(&mut self) {
         self.end.closed().await;
     }
 }
@@ -69,8 +69,8 @@ impl Runner for Hands {
 }
 
 #[derive(Default)]
-pub struct Main {
-    pub has_work: AtomicBool,
+pub(crate) struct Main {
+    pub(crate) has_work: AtomicBool,
 }
 
 impl MainSession for Main {
@@ -80,20 +80,20 @@ impl MainSession for Main {
     }
 }
 
-pub struct Stage {
+pub(crate) struct Stage {
     folder: TempDir,
-    pub clock: ManualClock,
-    pub store: Store,
-    pub events: Recorder<Event>,
-    pub begun: Recorder<Begun>,
-    pub main: Arc<Main>,
-    pub model: watch::Sender<bool>,
-    pub outbox: Arc<Notify>,
-    pub config: SchedulerConfig,
-    pub handle: SchedulerHandle,
+    pub(crate) clock: ManualClock,
+    pub(crate) store: Store,
+    pub(crate) events: Recorder<Event>,
+    pub(crate) begun: Recorder<Begun>,
+    pub(crate) main: Arc<Main>,
+    pub(crate) model: watch::Sender<bool>,
+    pub(crate) outbox: Arc<Notify>,
+    pub(crate) config: SchedulerConfig,
+    pub(crate) handle: SchedulerHandle,
 }
 
-pub fn config() -> SchedulerConfig {
+pub(crate) fn config() -> SchedulerConfig {
     SchedulerConfig {
         max_concurrent_runs: 4,
         firing: true,
@@ -103,11 +103,11 @@ pub fn config() -> SchedulerConfig {
 }
 
 impl Stage {
-    pub async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         Self::with(config(), false).await
     }
 
-    pub async fn with(config: SchedulerConfig, has_model: bool) -> Self {
+    pub(crate) async fn with(config: SchedulerConfig, has_model: bool) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let clock = ManualClock::new(START);
         let events = Recorder::new();
@@ -119,7 +119,7 @@ impl Stage {
     }
 
     /// As if the process was killed and started again after `ms` milliseconds.
-    pub async fn killed_for(self, ms: i64) -> Self {
+    pub(crate) async fn killed_for(self, ms: i64) -> Self {
         // What was at work is gone with the old handle; it gets no chance to say anything.
         drop(self.begun.take_all());
         let Self { folder, clock, store, main, model, outbox, config, handle, .. } = self;
@@ -132,51 +132,51 @@ impl Stage {
         Self { folder, clock, store, events, begun, main, model, outbox, config, handle }
     }
 
-    pub fn database(&self) -> std::path::PathBuf {
+    pub(crate) fn database(&self) -> std::path::PathBuf {
         self.folder.path().join("rouse.db")
     }
 
     /// Lets time pass, and the scheduler see it.
-    pub async fn pass(&self, ms: i64) {
+    pub(crate) async fn pass(&self, ms: i64) {
         self.clock.advance(ms.unsigned_abs());
         self.settle().await;
     }
 
     /// Until the scheduler has caught up with clock and requests.
-    pub async fn settle(&self) {
+    pub(crate) async fn settle(&self) {
         self.handle.status().await.expect("a status");
     }
 
-    pub async fn add(&self, document: Value) -> Job {
+    pub(crate) async fn add(&self, document: Value) -> Job {
         self.handle.add_job(self.job(document)).await.expect("saved")
     }
 
-    pub fn job(&self, document: Value) -> Job {
+    pub(crate) fn job(&self, document: Value) -> Job {
         job_from_json(document, self.clock.now(), self.clock.zone()).expect("a job")
     }
 
-    pub async fn stored(&self, job: &Job) -> Job {
+    pub(crate) async fn stored(&self, job: &Job) -> Job {
         self.store.job(&job.id).await.expect("read").expect("there")
     }
 
-    pub async fn run(&self, id: &RunId) -> Run {
+    pub(crate) async fn run(&self, id: &RunId) -> Run {
         self.store.run(id).await.expect("read").expect("there")
     }
 
     /// All runs of a job, the oldest first.
-    pub async fn runs_of(&self, job: &JobId) -> Vec<Run> {
+    pub(crate) async fn runs_of(&self, job: &JobId) -> Vec<Run> {
         let query = RunQuery { job_id: Some(job.clone()), limit: 500, ..RunQuery::default() };
         let mut runs = self.store.runs(&query).await.expect("read").runs;
         runs.reverse();
         runs
     }
 
-    pub async fn states_of(&self, job: &Job) -> Vec<RunState> {
+    pub(crate) async fn states_of(&self, job: &Job) -> Vec<RunState> {
         self.runs_of(&job.id).await.iter().map(|run| run.state).collect()
     }
 
     /// Waits until the run is over, and answers it.
-    pub async fn ended(&self, id: &RunId) -> Run {
+    pub(crate) async fn ended(&self, id: &RunId) -> Run {
         let is_end = |event: &Event| {
             let state = event.data["state"].as_str().and_then(RunState::from_name);
             event.data["runId"] == id.as_str() && state.is_some_and(RunState::is_final)
@@ -190,14 +190,14 @@ impl Stage {
     }
 
     /// (at work, waiting).
-    pub async fn load(&self) -> (u32, u32) {
+    pub(crate) async fn load(&self) -> (u32, u32) {
         let status = self.handle.status().await.expect("a status");
         (status.running, status.queued)
     }
 }
 
 /// A tool call every `every_ms` from the start on, with more keys.
-pub fn every(every_ms: i64, more: Value) -> Value {
+pub(crate) fn every(every_ms: i64, more: Value) -> Value {
     let mut document = json!({
         "id": format!("every-{every_ms}"),
         "name": "Look",
@@ -209,7 +209,7 @@ pub fn every(every_ms: i64, more: Value) -> Value {
 }
 
 /// A tool call once.
-pub fn once(at: UnixMs, more: Value) -> Value {
+pub(crate) fn once(at: UnixMs, more: Value) -> Value {
     let schedule = json!({ "kind": "at", "atMs": at.0 });
     let mut document = every(SECOND, json!({ "id": "once" }));
     document["schedule"] = schedule;

@@ -1,1 +1,89 @@
-//! placeholder
+//! The store does not take what must be written.
+
+use rouse_core::RunState;
+use serde_json::json;
+use sqlx::SqlitePool;
+
+use crate::stage::{MINUTE, SECOND, START, Stage, every};
+
+/// A way to make writes fail, and to let them pass again.
+async fn file(stage: &Stage) -> SqlitePool {
+    SqlitePool::connect(&format!("sqlite:{}", stage.database().display())).await.expect("opened")
+}
+
+/// Lets writes pass again.
+async fn mend(stage: &Stage, file: &SqlitePool) {
+    // A write that failed holds the file until the next one; this is the next one.
+    stage.store.put_setting("test", &json!(1), None, START).await.expect("written");
+    execute(file, "DROP TRIGGER full").await;
+}
+
+async fn execute(file: &SqlitePool, statement: &'static str) {
+    sqlx::raw_sql(statement).execute(file).await.expect("executed");
+}
+
+#[tokio::test]
+async fn a_claim_that_fails_is_tried_again_and_fires_once() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    let file = file(&stage).await;
+    execute(&file, "CREATE TRIGGER full BEFORE INSERT ON runs BEGIN SELECT RAISE(ABORT, 'no room'); END").await;
+    stage.pass(MINUTE).await;
+    assert_eq!(stage.load().await, (0, 0));
+    let sentence = "Runs cannot be saved. The log has the details.";
+    assert_eq!(stage.handle.problem().as_deref(), Some(sentence));
+
+    mend(&stage, &file).await;
+    stage.pass(SECOND).await;
+    assert_eq!(stage.load().await, (0, 0), "it keeps still for two seconds");
+    stage.clock.advance(1_000);
+    let begun = stage.begun.next().await;
+    assert_eq!((begun.run.slot_at, begun.run.late_by_ms()), (Some(START.plus_ms(MINUTE)), Some(2 * SECOND)));
+    stage.settle().await;
+    assert_eq!(stage.handle.problem(), None);
+    assert_eq!(stage.runs_of(&job.id).await.len(), 1);
+}
+
+#[tokio::test]
+async fn an_outcome_that_cannot_be_written_is_kept() {
+    let stage = Stage::new().await;
+    stage.add(every(MINUTE, json!({}))).await;
+    stage.clock.advance(60_000);
+    let begun = stage.begun.next().await;
+    let id = begun.run.id.clone();
+    let file = file(&stage).await;
+    execute(&file, "CREATE TRIGGER full BEFORE UPDATE ON runs BEGIN SELECT RAISE(ABORT, 'no room'); END").await;
+    begun.succeed();
+    stage.settle().await;
+    stage.settle().await;
+    assert!(stage.handle.problem().is_some());
+    assert_eq!(stage.run(&id).await.state, RunState::Running);
+    mend(&stage, &file).await;
+    stage.clock.advance(2_000);
+    let run = stage.ended(&id).await;
+    assert_eq!((run.state, run.summary.as_deref()), (RunState::Succeeded, Some("Done.")));
+}
+
+#[tokio::test]
+async fn a_run_that_cannot_be_started_waits_in_its_lane() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    let file = file(&stage).await;
+    execute(&file, "CREATE TRIGGER full BEFORE UPDATE ON runs BEGIN SELECT RAISE(ABORT, 'no room'); END").await;
+    stage.pass(MINUTE).await;
+    assert_eq!(stage.load().await, (0, 1));
+    assert_eq!(stage.states_of(&job).await, [RunState::Queued]);
+    mend(&stage, &file).await;
+    stage.clock.advance(2_000);
+    stage.begun.next().await.succeed();
+}
+
+#[tokio::test]
+async fn a_request_that_the_store_refuses_changes_nothing() {
+    let stage = Stage::new().await;
+    let job = stage.job(every(MINUTE, json!({})));
+    let file = file(&stage).await;
+    execute(&file, "CREATE TRIGGER full BEFORE INSERT ON jobs BEGIN SELECT RAISE(ABORT, 'no room'); END").await;
+    assert!(stage.handle.add_job(job).await.is_err());
+    assert_eq!(stage.handle.status().await.expect("a status").next, None);
+}

@@ -20,7 +20,8 @@ async fn due_jobs_come_earliest_first_with_their_open_runs() {
         fixture.store.insert_run(&run, NOW).await.unwrap();
     }
     let due = fixture.store.due_jobs(NOW, 10).await.unwrap();
-    let found: Vec<_> = due.iter().map(|due| (due.job.id.as_str(), due.queued, due.active)).collect();
+    let found: Vec<_> =
+        due.iter().map(|due| (due.job.id.as_str(), due.queued, due.active)).collect();
     assert_eq!(found, [("a", 1, 2), ("b", 0, 0)]);
     assert_eq!(due[0].job, fixture.job("a").await);
     assert_eq!(fixture.store.due_jobs(NOW, 1).await.unwrap().len(), 1);
@@ -48,7 +49,10 @@ async fn a_claim_moves_the_job_and_makes_the_runs() {
     assert_eq!(
         fixture.told(),
         [
-            (EventKind::Run, json!({ "runId": missed.id.as_str(), "state": "missed", "jobId": "a" })),
+            (
+                EventKind::Run,
+                json!({ "runId": missed.id.as_str(), "state": "missed", "jobId": "a" })
+            ),
             (
                 EventKind::Cron,
                 json!({
@@ -125,14 +129,16 @@ async fn the_newest_final_run_of_a_claim_is_the_one_remembered() {
 async fn thousands_are_claimed_and_started_in_order() {
     let fixture = Fixture::new().await;
     let ids: Vec<String> = (0..2_000).map(|n| format!("job-{n}")).collect();
-    let mut write = fixture.store.write("fill", crate::write::Durability::Normal, NOW).await.unwrap();
+    let mut write =
+        fixture.store.write("fill", crate::write::Durability::Normal, NOW).await.unwrap();
     let rows = Value::Array(ids.iter().map(|id| json!(id)).collect()).to_string();
     let insert = "INSERT INTO jobs (id, name, enabled, revision, next_run_at, consecutive_failures, definition)
         SELECT value, value, 1, 1, ?1, 0, '{}' FROM json_each(?2)";
     write.run(sqlx::query(insert).bind(NOW.0).bind(rows)).await.unwrap();
     write.commit().await.unwrap();
 
-    let claims: Vec<Claim> = ids.iter().map(|id| claim(id, NOW, None, vec![slot_run(id, NOW)])).collect();
+    let claims: Vec<Claim> =
+        ids.iter().map(|id| claim(id, NOW, None, vec![slot_run(id, NOW)])).collect();
     let wanted: Vec<RunId> = claims.iter().map(|claim| claim.runs[0].id.clone()).collect();
     assert_eq!(fixture.store.claim(&claims, NOW).await.unwrap(), wanted);
     let queued: Vec<RunId> =

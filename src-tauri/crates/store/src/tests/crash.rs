@@ -32,7 +32,11 @@ async fn a_killed_process_loses_nothing_it_committed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rouse.db");
     let mut process = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "tests::crash::a_killed_process_loses_nothing_it_committed", "--nocapture"])
+        .args([
+            "--exact",
+            "tests::crash::a_killed_process_loses_nothing_it_committed",
+            "--nocapture",
+        ])
         .env(CHILD_PATH, &path)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -65,7 +69,8 @@ async fn an_image_taken_in_the_middle_of_a_write_is_whole() {
     for name in ["rouse.db", "rouse.db-wal"] {
         std::fs::copy(fixture.folder.path().join(name), image.path().join(name)).unwrap();
     }
-    let store = Store::open(&image.path().join("rouse.db"), listener(&Arc::default())).await.unwrap();
+    let store =
+        Store::open(&image.path().join("rouse.db"), listener(&Arc::default())).await.unwrap();
     assert_eq!(store.job_counts().await.unwrap().all, 50);
     let check: String =
         sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&store.readers).await.unwrap();

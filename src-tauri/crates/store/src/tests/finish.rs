@@ -19,7 +19,8 @@ fn finish(run_id: &RunId, outcome: Outcome) -> Finish {
 async fn an_outcome_is_committed_with_everything_it_tells() {
     let fixture = Fixture::new().await;
     let id = fixture.running("a").await;
-    let usage = Usage { input_tokens: 10, cached_input_tokens: 2, output_tokens: 3, cost_micro_usd: None };
+    let usage =
+        Usage { input_tokens: 10, cached_input_tokens: 2, output_tokens: 3, cost_micro_usd: None };
     let outcome = Outcome {
         usage,
         model: Some("small".to_owned()),
@@ -33,7 +34,10 @@ async fn an_outcome_is_committed_with_everything_it_tells() {
     };
     let ended = fixture.store.finish_run(&end).await.unwrap().unwrap();
     assert_eq!((ended.state, ended.finished_at), (RunState::Succeeded, Some(end.now)));
-    assert_eq!((ended.summary.as_deref(), ended.model.as_deref()), (Some("All well."), Some("small")));
+    assert_eq!(
+        (ended.summary.as_deref(), ended.model.as_deref()),
+        (Some("All well."), Some("small"))
+    );
     assert_eq!(ended.usage, usage);
     assert_eq!(fixture.run(&id).await, ended);
 
@@ -41,7 +45,10 @@ async fn an_outcome_is_committed_with_everything_it_tells() {
     assert_eq!(state.last_state, Some(RunState::Succeeded));
     assert_eq!((state.last_error, state.last_duration_ms), (None, Some(1_000)));
     let pending = fixture.store.pending_system_events().await.unwrap();
-    assert_eq!((pending[0].text.as_str(), pending[0].source.as_str()), ("Cron Job a: All well.", "cron:a"));
+    assert_eq!(
+        (pending[0].text.as_str(), pending[0].source.as_str()),
+        ("Cron Job a: All well.", "cron:a")
+    );
     let told = fixture.store.deliveries_of(&id).await.unwrap();
     assert_eq!((told.len(), told[0].state), (1, DeliveryState::Pending));
     assert_eq!(
@@ -55,7 +62,10 @@ async fn an_outcome_is_committed_with_everything_it_tells() {
                 })
             ),
             (EventKind::Heartbeat, json!({ "queued": 1 })),
-            (EventKind::Delivery, json!({ "deliveryId": "d1", "state": "pending", "runId": id.as_str() })),
+            (
+                EventKind::Delivery,
+                json!({ "deliveryId": "d1", "state": "pending", "runId": id.as_str() })
+            ),
         ]
     );
 }
@@ -148,9 +158,14 @@ async fn a_waiting_state_is_no_end() {
     let fixture = Fixture::new().await;
     let id = fixture.running("a").await;
     let refused = fixture.store.finish_run(&finish(&id, Outcome::of(RunState::Queued))).await;
-    assert!(matches!(refused, Err(StoreError::NotFinal { state: RunState::Queued })), "{refused:?}");
+    assert!(
+        matches!(refused, Err(StoreError::NotFinal { state: RunState::Queued })),
+        "{refused:?}"
+    );
     assert_eq!(fixture.run(&id).await.state, RunState::Running);
-    assert!(fixture.store.finish_run(&finish(&id, Outcome::succeeded("ok"))).await.unwrap().is_some());
+    assert!(
+        fixture.store.finish_run(&finish(&id, Outcome::succeeded("ok"))).await.unwrap().is_some()
+    );
 }
 
 #[tokio::test]
@@ -164,7 +179,8 @@ async fn a_job_can_disappear_with_its_run() {
     fixture.store.finish_run(&end).await.unwrap().unwrap();
     assert_eq!(fixture.store.job(&JobId::new("a")).await.unwrap(), None);
     assert_eq!(fixture.run(&waiting.id).await.state, RunState::Cancelled);
-    let actions: Vec<Value> = fixture.told().into_iter().map(|(_, data)| data["action"].clone()).collect();
+    let actions: Vec<Value> =
+        fixture.told().into_iter().map(|(_, data)| data["action"].clone()).collect();
     assert_eq!(actions, [Value::Null, json!("finished"), Value::Null, json!("removed")]);
 }
 

@@ -32,7 +32,8 @@ async fn a_saved_job_is_read_back_whole() {
 async fn a_taken_id_is_refused() {
     let fixture = Fixture::new().await;
     let first = fixture.insert_job("a", None).await;
-    let refused = fixture.store.insert_job(&Job { name: "Other".to_owned(), ..job("a") }, NOW).await;
+    let refused =
+        fixture.store.insert_job(&Job { name: "Other".to_owned(), ..job("a") }, NOW).await;
     assert!(matches!(refused, Err(StoreError::Exists { what: "job", .. })), "{refused:?}");
     assert_eq!(fixture.job("a").await, first);
     assert_eq!(fixture.told().len(), 1);
@@ -53,7 +54,10 @@ async fn an_update_keeps_what_the_engine_knows() {
     edited.state.last_state = None;
     let saved = fixture.store.update_job(&edited, Some(1), NOW).await.unwrap();
     assert_eq!((saved.name.as_str(), saved.state.revision), ("New name", 2));
-    assert_eq!((saved.state.consecutive_failures, saved.state.last_state), (2, Some(RunState::Failed)));
+    assert_eq!(
+        (saved.state.consecutive_failures, saved.state.last_state),
+        (2, Some(RunState::Failed))
+    );
     assert_eq!(saved.state.next_run_at, Some(UnixMs(5)));
     assert_eq!(fixture.job("a").await, saved);
     let event = json!({ "jobId": "a", "action": "updated", "nextRunAtMs": 5 });
@@ -123,7 +127,10 @@ async fn a_deleted_job_leaves_its_runs_and_cancels_the_waiting_ones() {
     assert_eq!(
         fixture.told(),
         [
-            (EventKind::Run, json!({ "runId": waiting.id.as_str(), "state": "cancelled", "jobId": "a" })),
+            (
+                EventKind::Run,
+                json!({ "runId": waiting.id.as_str(), "state": "cancelled", "jobId": "a" })
+            ),
             cron(json!({ "jobId": "a", "action": "removed" })),
         ]
     );
@@ -133,7 +140,9 @@ async fn a_deleted_job_leaves_its_runs_and_cancels_the_waiting_ones() {
 #[tokio::test]
 async fn the_list_is_in_the_order_of_what_comes_next() {
     let fixture = Fixture::new().await;
-    for (id, name, next) in [("1", "b", None), ("2", "A", None), ("3", "x", Some(9)), ("4", "y", Some(3))] {
+    for (id, name, next) in
+        [("1", "b", None), ("2", "A", None), ("3", "x", Some(9)), ("4", "y", Some(3))]
+    {
         let mut job = Job { name: name.to_owned(), ..job(id) };
         job.state.next_run_at = next.map(UnixMs);
         fixture.store.insert_job(&job, NOW).await.unwrap();
@@ -154,12 +163,14 @@ async fn the_search_looks_into_name_description_and_payload_in_any_language() {
     let fixture = Fixture::new().await;
     let mut lamp = Job { name: "ÜBER die Lampe".to_owned(), ..job("1") };
     lamp.session_target = rouse_core::job::SessionTarget::Main;
-    lamp.payload = Payload::SystemEvent { text: "switch it off".to_owned(), extra: Default::default() };
+    lamp.payload =
+        Payload::SystemEvent { text: "switch it off".to_owned(), extra: Default::default() };
     let tea = Job { description: Some("Green TEA".to_owned()), ..job("2") };
     for job in [lamp, tea] {
         fixture.store.insert_job(&job, NOW).await.unwrap();
     }
-    for (words, found) in [("über", "1"), (" Switch ", "1"), ("green tea", "2"), ("the news", "2")] {
+    for (words, found) in [("über", "1"), (" Switch ", "1"), ("green tea", "2"), ("the news", "2")]
+    {
         let query = JobQuery { include_disabled: false, search: Some(words.to_owned()) };
         assert_eq!(names(&fixture, query).await, [found], "{words}");
     }
@@ -219,7 +230,8 @@ async fn a_broken_row_neither_hides_the_others_nor_stays_due() {
     let fixture = Fixture::new().await;
     fixture.insert_job("broken", Some(UnixMs(1))).await;
     fixture.insert_job("good", Some(UnixMs(2))).await;
-    let mut write = fixture.store.write("break it", crate::write::Durability::Normal, NOW).await.unwrap();
+    let mut write =
+        fixture.store.write("break it", crate::write::Durability::Normal, NOW).await.unwrap();
     let query = "UPDATE jobs SET definition = '{\"name\": 4}' WHERE id = 'broken'";
     write.run(sqlx::query(query)).await.unwrap();
     write.commit().await.unwrap();

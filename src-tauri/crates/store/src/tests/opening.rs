@@ -23,8 +23,10 @@ fn mode(path: &Path) -> u32 {
 #[tokio::test]
 async fn links_a_sqlite_that_does_not_corrupt() {
     let fixture = Fixture::new().await;
-    let version: String =
-        sqlx::query_scalar("SELECT sqlite_version()").fetch_one(&fixture.store.readers).await.unwrap();
+    let version: String = sqlx::query_scalar("SELECT sqlite_version()")
+        .fetch_one(&fixture.store.readers)
+        .await
+        .unwrap();
     assert!(crate::connection::require_sqlite(&version).is_ok(), "{version}");
 }
 
@@ -63,8 +65,17 @@ async fn takes_a_file_back_that_others_could_read() {
     let path = folder.path().join("rouse.db");
     std::fs::write(&path, b"").unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
-    try_open(&path).await.unwrap();
-    assert_eq!(mode(&path), 0o600);
+    let store = try_open(&path).await.unwrap();
+    for name in ["rouse.db", "rouse.db-wal", "rouse.db-shm"] {
+        let path = folder.path().join(name);
+        assert_eq!(mode(&path), 0o600, "{name}");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    drop(store);
+    let _again = try_open(&path).await.unwrap();
+    for name in ["rouse.db", "rouse.db-wal", "rouse.db-shm"] {
+        assert_eq!(mode(&folder.path().join(name)), 0o600, "{name}");
+    }
 }
 
 #[tokio::test]
@@ -93,10 +104,15 @@ async fn refuses_the_files_of_others_and_leaves_them_alone() {
     std::fs::write(&text, "Dear Sir or Madam, ".repeat(100)).unwrap();
 
     for path in [database, text] {
+        #[cfg(unix)]
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o644))
+            .unwrap();
         let before = std::fs::read(&path).unwrap();
         let refused = try_open(&path).await.err().unwrap();
         assert!(matches!(refused, StoreError::Foreign { .. }), "{refused:?}");
         assert_eq!(std::fs::read(&path).unwrap(), before);
+        #[cfg(unix)]
+        assert_eq!(mode(&path), 0o644);
     }
 }
 
@@ -106,8 +122,10 @@ async fn a_failed_migration_leaves_the_file_as_it_was() {
     let mut connection = raw(&folder.path().join("half.db")).await;
     let script = "CREATE TABLE first (a); CREATE TABLE first (a);";
     assert!(crate::connection::apply(&mut connection, script, 1).await.is_err());
-    let tables: i64 =
-        sqlx::query_scalar("SELECT count(*) FROM sqlite_schema").fetch_one(&mut connection).await.unwrap();
+    let tables: i64 = sqlx::query_scalar("SELECT count(*) FROM sqlite_schema")
+        .fetch_one(&mut connection)
+        .await
+        .unwrap();
     let version: i64 =
         sqlx::query_scalar("PRAGMA user_version").fetch_one(&mut connection).await.unwrap();
     assert_eq!((tables, version), (0, 0));

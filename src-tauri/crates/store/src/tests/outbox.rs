@@ -38,7 +38,11 @@ async fn a_delivery_is_due_until_it_is_settled() {
     assert_eq!(fixture.store.due_deliveries(NOW, 5).await.unwrap(), []);
     assert_eq!(fixture.store.next_delivery_at().await.unwrap(), Some(later));
     let settled_at = NOW.plus_ms(3_000);
-    fixture.store.settle_delivery(&named.id, DeliveryState::Delivered, None, settled_at).await.unwrap();
+    fixture
+        .store
+        .settle_delivery(&named.id, DeliveryState::Delivered, None, settled_at)
+        .await
+        .unwrap();
     let settled = fixture.store.delivery(&named.id).await.unwrap().unwrap();
     let wanted = Delivery {
         state: DeliveryState::Delivered,
@@ -49,7 +53,10 @@ async fn a_delivery_is_due_until_it_is_settled() {
     };
     assert_eq!(settled, wanted);
     assert_eq!(fixture.store.next_delivery_at().await.unwrap(), None);
-    assert_eq!(fixture.told(), [told("d1", "pending"), told("d1", "pending"), told("d1", "delivered")]);
+    assert_eq!(
+        fixture.told(),
+        [told("d1", "pending"), told("d1", "pending"), told("d1", "delivered")]
+    );
 }
 
 #[tokio::test]

@@ -72,7 +72,9 @@ async fn every_filter_filters() {
         ..all()
     };
     check(&fixture, &runs, together, |run| {
-        run.job_id == Some(JobId::new("odd")) && run.state == RunState::Succeeded && run.created_at >= from
+        run.job_id == Some(JobId::new("odd"))
+            && run.state == RunState::Succeeded
+            && run.created_at >= from
     })
     .await;
 }

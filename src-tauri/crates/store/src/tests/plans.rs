@@ -1,5 +1,5 @@
-//! Every query that runs often, or over much, uses its index. A partial index is silently not used by a query that
-//! words its condition differently, and then a claim is a hundred times slower.
+//! Every query that runs often, or over much, uses its index. A partial index is silently not used
+//! by a query that words its condition differently, and then a claim is a hundred times slower.
 
 use sqlx::{AssertSqlSafe, Row as _};
 
@@ -82,7 +82,10 @@ async fn pages_of_runs_use_their_indexes() {
     let pages = [
         (all(), "SCAN runs USING COVERING INDEX runs_by_time"),
         (RunQuery { from: Some(NOW), ..all() }, "runs_by_time (created_at>?)"),
-        (RunQuery { from: Some(NOW), to: Some(NOW), ..all() }, "runs_by_time (created_at>? AND created_at<?)"),
+        (
+            RunQuery { from: Some(NOW), to: Some(NOW), ..all() },
+            "runs_by_time (created_at>? AND created_at<?)",
+        ),
         (job(), "COVERING INDEX runs_by_job (job_id=?)"),
         (RunQuery { from: Some(NOW), ..job() }, "runs_by_job (job_id=? AND created_at>?)"),
         (failed(), "COVERING INDEX runs_by_state (state=?)"),
@@ -92,7 +95,12 @@ async fn pages_of_runs_use_their_indexes() {
     for (query, index) in pages {
         let first = Filter::of(&query);
         check(store, &first.count_sql(), &[index]).await;
-        check(store, &first.page_sql(), &[index, "SEARCH runs USING INTEGER PRIMARY KEY (rowid=?)"]).await;
+        check(
+            store,
+            &first.page_sql(),
+            &[index, "SEARCH runs USING INTEGER PRIMARY KEY (rowid=?)"],
+        )
+        .await;
     }
     let next = |query| Filter::of(&query).with_cursor(crate::run_pages::Place::parse("1.1"));
     for (query, index) in [
@@ -116,5 +124,6 @@ async fn the_queues_and_the_journal_use_their_indexes() {
     let after = "SEARCH events USING INTEGER PRIMARY KEY (rowid>?)";
     check_ordered(store, events::AFTER, &[after]).await;
     check_ordered(store, sessions::NEWEST, &["USING INDEX messages_by_session (session=?)"]).await;
-    check_ordered(store, steps::LIST, &["USING INDEX sqlite_autoindex_run_steps_1 (run_id=?)"]).await;
+    check_ordered(store, steps::LIST, &["USING INDEX sqlite_autoindex_run_steps_1 (run_id=?)"])
+        .await;
 }

@@ -31,7 +31,12 @@ async fn a_run_is_read_back_whole() {
         error: Some("it broke\nbadly".to_owned()),
         session: Some(SessionKey::main()),
         model: Some("m".to_owned()),
-        usage: Usage { input_tokens: 5, cached_input_tokens: 4, output_tokens: 3, cost_micro_usd: Some(2) },
+        usage: Usage {
+            input_tokens: 5,
+            cached_input_tokens: 4,
+            output_tokens: 3,
+            cost_micro_usd: Some(2),
+        },
         payload: json!({ "text": "Größe ✓", "n": 1.5, "deep": [null, { "a": true }] }),
         ..slot_run("a", NOW)
     };
@@ -88,7 +93,10 @@ async fn only_queued_runs_start() {
         fixture.told(),
         [
             (EventKind::Run, json!({ "runId": queued.as_str(), "state": "running", "jobId": "a" })),
-            (EventKind::Cron, json!({ "jobId": "a", "action": "started", "runId": queued.as_str() })),
+            (
+                EventKind::Cron,
+                json!({ "jobId": "a", "action": "started", "runId": queued.as_str() })
+            ),
         ]
     );
 }

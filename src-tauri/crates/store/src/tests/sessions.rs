@@ -19,7 +19,10 @@ async fn a_transcript_grows_in_order_and_names_its_run() {
     let id = fixture.running("a").await;
     let session = SessionKey::of_job(&JobId::new("a"));
     let answer = Message::Assistant {
-        parts: vec![Part::Opaque { provider: "p".to_owned(), block: json!({ "z": 1, "a": [2, null] }) }],
+        parts: vec![Part::Opaque {
+            provider: "p".to_owned(),
+            block: json!({ "z": 1, "a": [2, null] }),
+        }],
     };
     let result = Message::ToolResult {
         call_id: "1".to_owned(),
@@ -42,7 +45,11 @@ async fn a_transcript_grows_in_order_and_names_its_run() {
     assert_eq!(fixture.run(&id).await.session, Some(session.clone()));
     assert_eq!(texts(&fixture, &SessionKey::main(), 10).await, []);
 
-    fixture.store.append_messages(&SessionKey::main(), None, &[said("x")], NOW.plus_ms(5)).await.unwrap();
+    fixture
+        .store
+        .append_messages(&SessionKey::main(), None, &[said("x")], NOW.plus_ms(5))
+        .await
+        .unwrap();
     let info = |key: SessionKey, created_at, updated_at, messages| SessionInfo {
         key,
         created_at,

@@ -2,7 +2,13 @@ use super::*;
 use crate::{NewStep, RunStep, StepEnd, StepKind, StepStatus, StoreError};
 
 fn step(run_id: &RunId, kind: StepKind, repeatable: bool) -> NewStep {
-    NewStep { run_id: run_id.clone(), kind, name: "http".to_owned(), repeatable, input: json!({ "url": "x" }) }
+    NewStep {
+        run_id: run_id.clone(),
+        kind,
+        name: "http".to_owned(),
+        repeatable,
+        input: json!({ "url": "x" }),
+    }
 }
 
 #[tokio::test]
@@ -29,7 +35,12 @@ async fn a_step_is_journalled_before_and_after() {
         duration_ms: None,
     };
     assert_eq!(begun[1], wanted);
-    let usage = Usage { input_tokens: 1, cached_input_tokens: 2, output_tokens: 3, cost_micro_usd: Some(4) };
+    let usage = Usage {
+        input_tokens: 1,
+        cached_input_tokens: 2,
+        output_tokens: 3,
+        cost_micro_usd: Some(4),
+    };
     let end = StepEnd {
         status: StepStatus::Failed,
         output: Some(json!("no such host")),
@@ -49,7 +60,10 @@ async fn a_step_is_journalled_before_and_after() {
     };
     assert_eq!(fixture.store.steps(&id).await.unwrap(), [begun[0].clone(), ended]);
     let event = |step| {
-        (EventKind::Run, json!({ "runId": id.as_str(), "state": "running", "jobId": "a", "step": step }))
+        (
+            EventKind::Run,
+            json!({ "runId": id.as_str(), "state": "running", "jobId": "a", "step": step }),
+        )
     };
     assert_eq!(fixture.told(), [event(1), event(2), event(2)]);
 }

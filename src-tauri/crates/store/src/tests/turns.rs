@@ -73,9 +73,20 @@ async fn a_full_disk_is_named_and_survived() {
 }
 
 #[tokio::test]
+async fn a_connection_that_is_out_of_step_is_replaced() {
+    let fixture = Fixture::new().await;
+    pragma(&fixture.store, "BEGIN").await;
+    assert!(fixture.store.put_setting("a", &json!(1), None, NOW).await.is_err());
+    fixture.store.put_setting("b", &json!(2), None, NOW).await.unwrap();
+    assert_eq!(fixture.store.setting("b").await.unwrap(), Some(json!(2)));
+}
+
+#[tokio::test]
 async fn a_commit_survives_what_its_verb_promises() {
     let fixture = Fixture::new().await;
-    for (durability, level) in [(Durability::Full, 2), (Durability::Normal, 1), (Durability::Full, 2)] {
+    for (durability, level) in
+        [(Durability::Full, 2), (Durability::Normal, 1), (Durability::Full, 2)]
+    {
         let mut write = fixture.store.write("look", durability, NOW).await.unwrap();
         let found = write
             .one(sqlx::query("PRAGMA synchronous"), |row| crate::row::Columns::of(row).get::<i64>())
@@ -94,7 +105,7 @@ async fn foreign_keys_are_held() {
     assert!(write.run(sqlx::query(orphan)).await.is_err());
 }
 
-/// Runs a pragma on the writing connection, outside of any transaction.
+/// Runs a statement on the writing connection, outside of any transaction.
 async fn pragma(store: &Store, sql: &'static str) {
     let write = store.write("reach the writer", Durability::Normal, NOW).await.unwrap();
     write.undo().await.unwrap();

@@ -15,7 +15,10 @@ pub(super) fn serve(mut stream: TcpStream, shared: &Shared) {
     let reply = (shared.handler)(&request);
     lock(&shared.requests).push(request);
     let mut last = [0_u8; 1];
-    if last_byte_waits && !matches!(reply.ending, Ending::Reset(_)) && stream.read_exact(&mut last).is_err() {
+    if last_byte_waits
+        && !matches!(reply.ending, Ending::Reset(_))
+        && stream.read_exact(&mut last).is_err()
+    {
         return;
     }
     if write_reply(&mut stream, &reply).is_ok() && matches!(reply.ending, Ending::Hold(_)) {
@@ -30,13 +33,15 @@ fn read_request(stream: &mut TcpStream) -> io::Result<Option<(Recorded, bool)>> 
     let Some(head) = read_head(stream)? else { return Ok(None) };
     let mut lines = head.split("\r\n");
     let mut first = lines.next().unwrap_or_default().split(' ');
-    let (method, path) = (first.next().unwrap_or_default().to_owned(), first.next().unwrap_or_default().to_owned());
+    let (method, path) =
+        (first.next().unwrap_or_default().to_owned(), first.next().unwrap_or_default().to_owned());
     let headers: Vec<(String, String)> = lines
         .filter_map(|line| line.split_once(": "))
         .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
         .collect();
     let mut request = Recorded { method, path, headers, body: String::new() };
-    let length = request.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0_usize);
+    let length =
+        request.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0_usize);
     let mut body = vec![0_u8; length];
     if let Some((last, all_others)) = body.split_last_mut() {
         stream.read_exact(all_others)?;
@@ -59,7 +64,10 @@ fn read_head(stream: &mut TcpStream) -> io::Result<Option<String>> {
 }
 
 fn write_reply(stream: &mut TcpStream, reply: &Reply) -> io::Result<()> {
-    let mut head = format!("HTTP/1.1 {} Scripted\r\ntransfer-encoding: chunked\r\nconnection: close\r\n", reply.status);
+    let mut head = format!(
+        "HTTP/1.1 {} Scripted\r\ntransfer-encoding: chunked\r\nconnection: close\r\n",
+        reply.status
+    );
     for (name, value) in &reply.headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }

@@ -73,7 +73,9 @@ impl FakeModel {
         let replies = Mutex::new(replies.into_iter().collect::<VecDeque<_>>());
         Self::start(move |_| {
             let next = replies.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-            next.unwrap_or_else(|| Reply::json(500, r#"{"error":{"message":"the script is over"}}"#))
+            next.unwrap_or_else(|| {
+                Reply::json(500, r#"{"error":{"message":"the script is over"}}"#)
+            })
         })
     }
 
@@ -200,7 +202,8 @@ impl Reply {
     }
 
     fn end_of(&self, text: &str) -> usize {
-        let start = self.body.find(text).expect("BUG: the reply does not hold the text to stop after");
+        let start =
+            self.body.find(text).expect("BUG: the reply does not hold the text to stop after");
         start + text.len()
     }
 }

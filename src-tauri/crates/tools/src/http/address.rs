@@ -32,18 +32,10 @@ const NOT_PUBLIC: Reach = Never("not a public address");
 
 /// The first row that holds the address decides.
 const V4: &[(Ipv4Addr, u32, Reach)] = &[
-    (
-        Ipv4Addr::new(0, 0, 0, 0),
-        8,
-        Never("an unspecified address"),
-    ),
+    (Ipv4Addr::new(0, 0, 0, 0), 8, Never("an unspecified address")),
     (Ipv4Addr::new(10, 0, 0, 0), 8, PRIVATE),
     (Ipv4Addr::new(100, 100, 100, 200), 32, METADATA),
-    (
-        Ipv4Addr::new(100, 64, 0, 0),
-        10,
-        Local("an address shared inside a provider's network"),
-    ),
+    (Ipv4Addr::new(100, 64, 0, 0), 10, Local("an address shared inside a provider's network")),
     (Ipv4Addr::new(127, 0, 0, 0), 8, LOOPBACK),
     (Ipv4Addr::new(168, 63, 129, 16), 32, METADATA),
     (Ipv4Addr::new(169, 254, 169, 0), 24, METADATA),
@@ -56,11 +48,7 @@ const V4: &[(Ipv4Addr, u32, Reach)] = &[
     (Ipv4Addr::new(192, 52, 193, 0), 24, RESERVED),
     (Ipv4Addr::new(192, 88, 99, 0), 24, RESERVED),
     (Ipv4Addr::new(192, 168, 0, 0), 16, PRIVATE),
-    (
-        Ipv4Addr::new(198, 18, 0, 0),
-        15,
-        Never("an address for benchmarks"),
-    ),
+    (Ipv4Addr::new(198, 18, 0, 0), 15, Never("an address for benchmarks")),
     (Ipv4Addr::new(198, 51, 100, 0), 24, DOCUMENTATION),
     (Ipv4Addr::new(203, 0, 113, 0), 24, DOCUMENTATION),
     (Ipv4Addr::new(224, 0, 0, 0), 4, MULTICAST),
@@ -78,28 +66,12 @@ const V6: &[(Ipv6Addr, u32, Reach)] = &[
     // Teredo, ORCHID, benchmarks and the other special assignments.
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 32, EMBEDDED),
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23, RESERVED),
-    (
-        Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0),
-        32,
-        DOCUMENTATION,
-    ),
+    (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32, DOCUMENTATION),
     (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16, EMBEDDED),
-    (
-        Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0),
-        20,
-        DOCUMENTATION,
-    ),
+    (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20, DOCUMENTATION),
     (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3, Public),
-    (
-        Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
-        128,
-        METADATA,
-    ),
-    (
-        Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254),
-        128,
-        METADATA,
-    ),
+    (Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254), 128, METADATA),
+    (Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254), 128, METADATA),
     (Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7, PRIVATE),
     (Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0), 10, LINK_LOCAL),
     (Ipv6Addr::new(0xff00, 0, 0, 0, 0, 0, 0, 0), 8, MULTICAST),
@@ -121,9 +93,7 @@ fn reach_v4(address: Ipv4Addr) -> Reach {
     let holds = |network: Ipv4Addr, length: u32| {
         u32::from(address).wrapping_shr(32 - length) == u32::from(network).wrapping_shr(32 - length)
     };
-    V4.iter()
-        .find(|(network, length, _)| holds(*network, *length))
-        .map_or(Public, |row| row.2)
+    V4.iter().find(|(network, length, _)| holds(*network, *length)).map_or(Public, |row| row.2)
 }
 
 fn reach_v6(address: Ipv6Addr) -> Reach {
@@ -131,9 +101,7 @@ fn reach_v6(address: Ipv6Addr) -> Reach {
         u128::from(address).wrapping_shr(128 - length)
             == u128::from(network).wrapping_shr(128 - length)
     };
-    let row = V6
-        .iter()
-        .find(|(network, length, _)| holds(*network, *length));
+    let row = V6.iter().find(|(network, length, _)| holds(*network, *length));
     match row.map_or(NOT_PUBLIC, |row| row.2) {
         Public if is_isatap(address) => EMBEDDED,
         reach => reach,

@@ -73,11 +73,7 @@ pub(crate) enum FetchError {
     NoAddress { host: String },
     /// A redirect to a refused place.
     #[error("{from} redirects to {to}, which is refused: {source}")]
-    Redirect {
-        from: String,
-        to: String,
-        source: Box<FetchError>,
-    },
+    Redirect { from: String, to: String, source: Box<FetchError> },
     /// From https to http.
     #[error("an encrypted page may not lead to one that is not.")]
     Downgrade,
@@ -89,10 +85,7 @@ pub(crate) enum FetchError {
     TooManyRedirects,
     /// Connecting, sending or reading failed.
     #[error("{host} could not be fetched ({}).", cause(source))]
-    Transport {
-        host: String,
-        source: reqwest::Error,
-    },
+    Transport { host: String, source: reqwest::Error },
     /// Time ran out.
     #[error("No complete answer within {} seconds.", .0.as_secs())]
     Timeout(Duration),
@@ -173,14 +166,10 @@ impl Fetcher {
 
     async fn lookup(&self, name: &str) -> Result<Vec<IpAddr>, FetchError> {
         let found = self.resolver.resolve(name).await;
-        let addresses = found.map_err(|source| FetchError::Lookup {
-            host: name.to_owned(),
-            source,
-        })?;
+        let addresses =
+            found.map_err(|source| FetchError::Lookup { host: name.to_owned(), source })?;
         if addresses.is_empty() {
-            return Err(FetchError::NoAddress {
-                host: name.to_owned(),
-            });
+            return Err(FetchError::NoAddress { host: name.to_owned() });
         }
         Ok(addresses)
     }
@@ -194,25 +183,16 @@ impl Request {
         if self.target.is_encrypted() && !target.is_encrypted() {
             return Err(FetchError::Downgrade);
         }
-        let headers = if target.has_origin_of(&self.target) {
-            self.headers
-        } else {
-            HeaderMap::new()
-        };
-        Ok(Self {
-            target,
-            headers,
-            most: self.most,
-        })
+        let headers =
+            if target.has_origin_of(&self.target) { self.headers } else { HeaderMap::new() };
+        Ok(Self { target, headers, most: self.most })
     }
 }
 
 /// A client that can reach this target at these addresses, and nothing else.
 pub(crate) fn client_to(target: &Target, addresses: &[IpAddr]) -> reqwest::Result<Client> {
-    let sockets: Vec<SocketAddr> = addresses
-        .iter()
-        .map(|ip| SocketAddr::new(*ip, target.port()))
-        .collect();
+    let sockets: Vec<SocketAddr> =
+        addresses.iter().map(|ip| SocketAddr::new(*ip, target.port())).collect();
     let mut builder = Client::builder()
         .no_proxy()
         .redirect(redirect::Policy::none())

@@ -103,50 +103,21 @@ impl Http {
             }),
         );
         let harmless = spec::harmless("http", &description, parameters);
-        let spec = ToolSpec {
-            calls_per_minute: 30,
-            untrusted_output: true,
-            ..harmless
-        };
-        let rules = Rules::new(
-            &config.allow_private_hosts,
-            config.allow_ports,
-            config.own_ports,
-        );
-        let fetcher = Fetcher {
-            rules,
-            resolver: Arc::new(SystemResolver),
-            timeout: config.timeout,
-        };
-        Self {
-            spec,
-            fetcher,
-            max_bytes: config.max_bytes,
-        }
+        let spec = ToolSpec { calls_per_minute: 30, untrusted_output: true, ..harmless };
+        let rules = Rules::new(&config.allow_private_hosts, config.allow_ports, config.own_ports);
+        let fetcher =
+            Fetcher { rules, resolver: Arc::new(SystemResolver), timeout: config.timeout };
+        Self { spec, fetcher, max_bytes: config.max_bytes }
     }
 
     async fn fetch(&self, arguments: Arguments) -> Result<ToolOutput, String> {
         let target = Target::parse(&arguments.url).map_err(|error| error.to_string())?;
         let headers = headers(&arguments.headers)?;
-        let most = arguments
-            .max_bytes
-            .unwrap_or(self.max_bytes)
-            .min(self.max_bytes);
-        let request = Request {
-            target,
-            headers,
-            most,
-        };
-        let page = self
-            .fetcher
-            .get(request)
-            .await
-            .map_err(|error| error.to_string())?;
+        let most = arguments.max_bytes.unwrap_or(self.max_bytes).min(self.max_bytes);
+        let request = Request { target, headers, most };
+        let page = self.fetcher.get(request).await.map_err(|error| error.to_string())?;
         let is_error = page.is_error();
-        Ok(ToolOutput {
-            is_error,
-            ..ToolOutput::ok(page.into_value())
-        })
+        Ok(ToolOutput { is_error, ..ToolOutput::ok(page.into_value()) })
     }
 }
 

@@ -24,18 +24,11 @@ impl Page {
     /// Reads at most `most` bytes of the body.
     pub(crate) async fn read(mut response: Response, most: usize) -> reqwest::Result<Self> {
         let content_type = content_type(&response);
-        let (bytes, is_truncated) = read_body(&mut response, most)
-            .await
-            .map_err(reqwest::Error::without_url)?;
+        let (bytes, is_truncated) =
+            read_body(&mut response, most).await.map_err(reqwest::Error::without_url)?;
         let body = text_of(&bytes, content_type.as_deref(), is_truncated);
         let (status, url) = (response.status().as_u16(), response.url().to_string());
-        Ok(Self {
-            status,
-            url,
-            content_type,
-            body,
-            is_truncated,
-        })
+        Ok(Self { status, url, content_type, body, is_truncated })
     }
 
     /// Whether the server says that this is not what was asked for.
@@ -43,22 +36,21 @@ impl Page {
         self.status >= 400
     }
 
+    /// The body comes last: whoever shows only the beginning of a long answer still shows the rest.
     pub(crate) fn into_value(self) -> Value {
         json!({
             "status": self.status,
             "url": self.url,
             "contentType": self.content_type,
-            "body": self.body,
             "truncated": self.is_truncated,
+            "body": self.body,
         })
     }
 }
 
 fn content_type(response: &Response) -> Option<String> {
     let value = response.headers().get(CONTENT_TYPE)?;
-    Some(crate::plain_line(&String::from_utf8_lossy(
-        value.as_bytes(),
-    )))
+    Some(crate::plain_line(&String::from_utf8_lossy(value.as_bytes())))
 }
 
 async fn read_body(response: &mut Response, most: usize) -> reqwest::Result<(Vec<u8>, bool)> {
@@ -84,19 +76,13 @@ fn text_of(bytes: &[u8], content_type: Option<&str>, is_truncated: bool) -> Stri
     }
     let (text, _) = encoding.decode_without_bom_handling(bytes);
     // The limit may have cut the last character in two.
-    let text = if is_truncated {
-        text.trim_end_matches('\u{FFFD}')
-    } else {
-        &text
-    };
+    let text = if is_truncated { text.trim_end_matches('\u{FFFD}') } else { &text };
     plain_text(text)
 }
 
 fn named_charset(content_type: &str) -> Option<&'static Encoding> {
-    let parameters = content_type
-        .split(';')
-        .skip(1)
-        .filter_map(|parameter| parameter.split_once('='));
+    let parameters =
+        content_type.split(';').skip(1).filter_map(|parameter| parameter.split_once('='));
     let mut charsets = parameters.filter(|(name, _)| name.trim().eq_ignore_ascii_case("charset"));
     Encoding::for_label(charsets.next()?.1.trim().trim_matches('"').as_bytes())
 }

@@ -20,17 +20,11 @@ pub struct OwnPorts(Arc<RwLock<Vec<u16>>>);
 impl OwnPorts {
     /// From now on this port of this computer is Rouse's own.
     pub fn add(&self, port: u16) {
-        self.0
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(port);
+        self.0.write().unwrap_or_else(PoisonError::into_inner).push(port);
     }
 
     fn contains(&self, port: u16) -> bool {
-        self.0
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .contains(&port)
+        self.0.read().unwrap_or_else(PoisonError::into_inner).contains(&port)
     }
 }
 
@@ -54,10 +48,7 @@ pub(crate) struct AllowedHost {
 impl Rules {
     pub(crate) fn new(allowed: &[String], ports: Vec<u16>, own_ports: OwnPorts) -> Self {
         Self {
-            allowed: allowed
-                .iter()
-                .filter_map(|entry| understood(entry))
-                .collect(),
+            allowed: allowed.iter().filter_map(|entry| understood(entry)).collect(),
             ports,
             own_ports,
             reach,
@@ -87,16 +78,10 @@ impl Rules {
             Reach::Local(_) if self.names(target) => return Ok(()),
             Reach::Local(kind) => kind,
             Reach::Never(kind) => {
-                return Err(FetchError::Address {
-                    host: target.host().to_string(),
-                    kind,
-                });
+                return Err(FetchError::Address { host: target.host().to_string(), kind });
             }
         };
-        Err(FetchError::LocalAddress {
-            host: target.host().to_string(),
-            kind,
-        })
+        Err(FetchError::LocalAddress { host: target.host().to_string(), kind })
     }
 
     fn names(&self, target: &Target) -> bool {
@@ -111,22 +96,14 @@ impl Rules {
 fn understood(entry: &str) -> Option<AllowedHost> {
     let entry = entry.trim();
     let is_bare_v6 = entry.parse::<std::net::Ipv6Addr>().is_ok();
-    let authority = if is_bare_v6 {
-        format!("[{entry}]")
-    } else {
-        entry.to_owned()
-    };
+    let authority = if is_bare_v6 { format!("[{entry}]") } else { entry.to_owned() };
     let has_path = authority.contains(['/', '?', '#']);
     match Target::parse(&format!("http://{authority}")) {
         Ok(target) if !has_path => {
-            let has_port = authority
-                .rsplit_once(':')
-                .is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+            let has_port =
+                authority.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
             let port = (has_port && !is_bare_v6).then_some(target.port());
-            Some(AllowedHost {
-                host: target.host().clone(),
-                port,
-            })
+            Some(AllowedHost { host: target.host().clone(), port })
         }
         _ => {
             tracing::warn!(

@@ -75,10 +75,7 @@ impl Target {
         let mut url = Url::parse(text).map_err(|_| UrlError::Invalid)?;
         url.set_fragment(None);
         let host = Host::of(&url, written)?;
-        let port = url
-            .port_or_known_default()
-            .filter(|port| *port != 0)
-            .ok_or(UrlError::Port)?;
+        let port = url.port_or_known_default().filter(|port| *port != 0).ok_or(UrlError::Port)?;
         Ok(Self { url, host, port })
     }
 
@@ -93,10 +90,7 @@ impl Target {
         }
         let mut url = self.url.join(location).map_err(|_| UrlError::Invalid)?;
         url.set_fragment(None);
-        Ok(Self {
-            url,
-            ..self.clone()
-        })
+        Ok(Self { url, ..self.clone() })
     }
 
     pub(crate) const fn url(&self) -> &Url {
@@ -137,11 +131,7 @@ impl Host {
                 written.trim_matches(['[', ']']).parse() == Ok::<Ipv6Addr, _>(address)
             }
         };
-        if is_plain {
-            Ok(Self::Address(address))
-        } else {
-            Err(UrlError::AddressForm)
-        }
+        if is_plain { Ok(Self::Address(address)) } else { Err(UrlError::AddressForm) }
     }
 
     /// Letters, digits and hyphens in labels of 1 to 63, together at most 253, no dot at the end.
@@ -155,11 +145,7 @@ impl Host {
                 && !label.ends_with('-')
         };
         let is_name = name.len() <= 253 && name.split('.').all(is_label);
-        if is_name {
-            Ok(Self::Name(name.to_owned()))
-        } else {
-            Err(UrlError::Host)
-        }
+        if is_name { Ok(Self::Name(name.to_owned())) } else { Err(UrlError::Host) }
     }
 }
 
@@ -178,11 +164,7 @@ fn check_characters(text: &str) -> Result<(), UrlError> {
         return Err(UrlError::Length);
     }
     let is_doubtful = |c: char| c.is_control() || c.is_whitespace() || c == '\\';
-    if text.chars().any(is_doubtful) {
-        Err(UrlError::Character)
-    } else {
-        Ok(())
-    }
+    if text.chars().any(is_doubtful) { Err(UrlError::Character) } else { Ok(()) }
 }
 
 /// The host as it was written, without the port.
@@ -191,24 +173,14 @@ fn written_host(authority: &str) -> Result<&str, UrlError> {
         return Err(UrlError::Userinfo);
     }
     let host = match authority.strip_prefix('[') {
-        Some(rest) => rest
-            .find(']')
-            .map(|end| &authority[..end + 2])
-            .ok_or(UrlError::Host)?,
+        Some(rest) => rest.find(']').map(|end| &authority[..end + 2]).ok_or(UrlError::Host)?,
         None => authority.split(':').next().unwrap_or_default(),
     };
-    if host.is_empty() || host.contains('%') {
-        Err(UrlError::Host)
-    } else {
-        Ok(host)
-    }
+    if host.is_empty() || host.contains('%') { Err(UrlError::Host) } else { Ok(host) }
 }
 
 fn has_scheme(location: &str) -> bool {
-    let name = location
-        .split([':', '/', '?', '#'])
-        .next()
-        .unwrap_or_default();
+    let name = location.split([':', '/', '?', '#']).next().unwrap_or_default();
     let is_scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
     location[name.len()..].starts_with(':') && !name.is_empty() && name.chars().all(is_scheme)
 }

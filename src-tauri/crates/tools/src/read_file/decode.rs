@@ -33,10 +33,7 @@ impl Problem {
     pub(super) fn of(self, path: RelativePath, size: u64) -> ReadError {
         match self {
             Self::Binary => ReadError::Binary { path, size },
-            Self::NotIn(encoding) => ReadError::NotInEncoding {
-                path,
-                encoding: encoding.name(),
-            },
+            Self::NotIn(encoding) => ReadError::NotInEncoding { path, encoding: encoding.name() },
         }
     }
 }
@@ -52,11 +49,7 @@ pub(super) fn named(label: Option<&str>) -> Result<&'static Encoding, ReadError>
 pub(super) fn decoded(piece: &Piece<'_>, encoding: &'static Encoding) -> Result<Decoded, Problem> {
     let marked = Encoding::for_bom(piece.bytes).filter(|_| piece.is_first);
     let encoding = marked.map_or(encoding, |(marked, _)| marked);
-    let whole = if encoding == UTF_8 {
-        whole_characters(piece)
-    } else {
-        0..piece.bytes.len()
-    };
+    let whole = if encoding == UTF_8 { whole_characters(piece) } else { 0..piece.bytes.len() };
     let used = whole.end;
     let bytes = &piece.bytes[whole];
     if encoding.is_ascii_compatible() && bytes.contains(&0) {
@@ -72,21 +65,14 @@ pub(super) fn decoded(piece: &Piece<'_>, encoding: &'static Encoding) -> Result<
     if is_garbled && (encoding == UTF_8 || !is_part) {
         return Err(Problem::NotIn(encoding));
     }
-    Ok(Decoded {
-        text: text.into_owned(),
-        used,
-    })
+    Ok(Decoded { text: text.into_owned(), used })
 }
 
 /// Where the whole characters of a part in UTF-8 are: without what is cut off at either end, where the file goes on.
 fn whole_characters(piece: &Piece<'_>) -> Range<usize> {
     let goes_on = |byte: &&u8| **byte & 0b1100_0000 == 0b1000_0000;
     let is_first = piece.is_first;
-    let start = if is_first {
-        0
-    } else {
-        piece.bytes.iter().take(3).take_while(goes_on).count()
-    };
+    let start = if is_first { 0 } else { piece.bytes.iter().take(3).take_while(goes_on).count() };
     let end = match std::str::from_utf8(&piece.bytes[start..]) {
         Err(error) if !piece.is_last && error.error_len().is_none() => start + error.valid_up_to(),
         _ => piece.bytes.len(),

@@ -45,11 +45,7 @@ async fn a_text_comes_back_whole_and_plain() {
     ];
     for (path, content, size) in cases {
         let output = read(&dir, json!({ "path": path })).await;
-        assert_eq!(
-            output,
-            ToolOutput::ok(json!({ "content": content, "size": size })),
-            "{path}"
-        );
+        assert_eq!(output, ToolOutput::ok(json!({ "content": content, "size": size })), "{path}");
     }
 }
 
@@ -68,26 +64,11 @@ async fn what_cannot_be_shown_says_what_to_do() {
             json!({ "path": "large.txt" }),
             "65 bytes; at most 64 are read at once. Ask for a part with offset and limit.",
         ),
-        (
-            json!({ "path": "binary.bin" }),
-            "binary.bin is binary (7 bytes)",
-        ),
-        (
-            json!({ "path": "latin.txt" }),
-            "not UTF-8 text. Say which encoding",
-        ),
-        (
-            json!({ "path": "latin.txt", "encoding": "klingon" }),
-            "no encoding \"klingon\"",
-        ),
-        (
-            json!({ "path": "plain.txt", "offset": 18 }),
-            "nothing at offset 18",
-        ),
-        (
-            json!({ "path": "missing.txt" }),
-            "There is nothing at missing.txt.",
-        ),
+        (json!({ "path": "binary.bin" }), "binary.bin is binary (7 bytes)"),
+        (json!({ "path": "latin.txt" }), "not UTF-8 text. Say which encoding"),
+        (json!({ "path": "latin.txt", "encoding": "klingon" }), "no encoding \"klingon\""),
+        (json!({ "path": "plain.txt", "offset": 18 }), "nothing at offset 18"),
+        (json!({ "path": "missing.txt" }), "There is nothing at missing.txt."),
         (json!({ "path": "." }), "Use list_dir"),
         (json!({ "path": "../x" }), "outside the workspace"),
         (json!({ "path": "/etc/passwd" }), "outside the workspace"),
@@ -105,17 +86,10 @@ async fn what_cannot_be_shown_says_what_to_do() {
 #[tokio::test]
 async fn without_a_workspace_it_says_so() {
     let dir = tempfile::tempdir().expect("a temporary folder");
-    let output = call_in(
-        &ReadFile::new(MOST),
-        &dir.path().join("none"),
-        json!({ "path": "a" }),
-    )
-    .await;
+    let output =
+        call_in(&ReadFile::new(MOST), &dir.path().join("none"), json!({ "path": "a" })).await;
     assert!(
-        output.is_error
-            && output
-                .text()
-                .contains("The workspace folder cannot be opened"),
+        output.is_error && output.text().contains("The workspace folder cannot be opened"),
         "{}",
         output.text()
     );
@@ -124,28 +98,19 @@ async fn without_a_workspace_it_says_so() {
 #[tokio::test]
 async fn parts_put_together_are_the_file() {
     let dir = house();
-    let texts = [
-        ("long.txt", "Größe 日本語 👋 and more, ".repeat(30)),
-        ("short.txt", "👋👋👋".to_owned()),
-    ];
+    let texts =
+        [("long.txt", "Größe 日本語 👋 and more, ".repeat(30)), ("short.txt", "👋👋👋".to_owned())];
     for (name, text) in &texts {
         fs::write(dir.path().join(name), text).expect("a file");
         for limit in [4, 5, 6, 7, 16, 63, 64, 1_000] {
-            assert_eq!(
-                &read_in_parts(&dir, name, limit, None).await,
-                text,
-                "{name} by {limit}"
-            );
+            assert_eq!(&read_in_parts(&dir, name, limit, None).await, text, "{name} by {limit}");
         }
     }
     // Without surrogates in it, which a part may cut in two.
     let plain = texts[0].1.replace('👋', "o");
     let units: Vec<u8> = plain.encode_utf16().flat_map(u16::to_le_bytes).collect();
     fs::write(dir.path().join("units.txt"), units).expect("a file");
-    assert_eq!(
-        read_in_parts(&dir, "units.txt", 7, Some("utf-16le")).await,
-        plain
-    );
+    assert_eq!(read_in_parts(&dir, "units.txt", 7, Some("utf-16le")).await, plain);
 }
 
 async fn read_in_parts(dir: &TempDir, path: &str, limit: u64, encoding: Option<&str>) -> String {
@@ -160,10 +125,7 @@ async fn read_in_parts(dir: &TempDir, path: &str, limit: u64, encoding: Option<&
         assert!(!output.is_error, "{}", output.text());
         text.push_str(output.value["content"].as_str().expect("a text"));
         next = output.value.get("nextOffset").and_then(Value::as_u64);
-        assert!(
-            next.is_none_or(|next| next > offset),
-            "it goes on from {offset} to {next:?}"
-        );
+        assert!(next.is_none_or(|next| next > offset), "it goes on from {offset} to {next:?}");
     }
     text
 }

@@ -100,38 +100,25 @@ impl Workspace {
     /// Opens the folder `path`. It is the person's own setting, so links on the way to it are followed.
     pub(crate) fn open(path: &Path) -> Result<Self, WorkspaceError> {
         let root = system::open_root(path).map_err(|source| WorkspaceError::Root { source })?;
-        Ok(Self {
-            root,
-            path: path.to_owned(),
-        })
+        Ok(Self { root, path: path.to_owned() })
     }
 
     /// Takes a written path apart. An absolute one is taken as relative when it begins with the workspace's own path;
     /// that is only a way of reading it: what counts is that it is then opened beneath the handle.
     pub(crate) fn relative(&self, text: &str) -> Result<RelativePath, WorkspaceError> {
         let path = Path::new(text);
-        let below = if path.has_root() {
-            path.strip_prefix(&self.path).ok()
-        } else {
-            Some(path)
-        };
-        let below = below.ok_or_else(|| WorkspaceError::Outside {
-            path: text.to_owned(),
-        })?;
+        let below = if path.has_root() { path.strip_prefix(&self.path).ok() } else { Some(path) };
+        let below = below.ok_or_else(|| WorkspaceError::Outside { path: text.to_owned() })?;
         let mut plain = PathBuf::new();
         for component in below.components() {
             match component {
                 Component::CurDir => {}
                 Component::Normal(name) if system::is_plain(name) => plain.push(name),
                 Component::Normal(_) => {
-                    return Err(WorkspaceError::Unusable {
-                        path: text.to_owned(),
-                    });
+                    return Err(WorkspaceError::Unusable { path: text.to_owned() });
                 }
                 Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
-                    return Err(WorkspaceError::Outside {
-                        path: text.to_owned(),
-                    });
+                    return Err(WorkspaceError::Outside { path: text.to_owned() });
                 }
             }
         }
@@ -144,14 +131,10 @@ impl Workspace {
         let file = system::open_file(&self.root, path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
         if metadata.is_dir() {
-            return Err(WorkspaceError::IsAFolder {
-                path: path.to_string(),
-            });
+            return Err(WorkspaceError::IsAFolder { path: path.to_string() });
         }
         if !metadata.is_file() {
-            return Err(WorkspaceError::NotAFile {
-                path: path.to_string(),
-            });
+            return Err(WorkspaceError::NotAFile { path: path.to_string() });
         }
         Ok((file, metadata.len()))
     }

@@ -45,9 +45,7 @@ impl House {
         let workspace = self.open();
         let (file, _) = workspace.open_file(&workspace.relative(path)?)?;
         let mut text = String::new();
-        file.take(1_000)
-            .read_to_string(&mut text)
-            .expect("readable");
+        file.take(1_000).read_to_string(&mut text).expect("readable");
         Ok(text)
     }
 }
@@ -89,51 +87,24 @@ fn what_is_written_as_outside_is_refused() {
     ];
     for path in paths {
         let error = house.read(path).expect_err(path);
-        assert!(
-            matches!(error, WorkspaceError::Outside { .. }),
-            "{path}: {error:?}"
-        );
+        assert!(matches!(error, WorkspaceError::Outside { .. }), "{path}: {error:?}");
     }
 }
 
 #[test]
 fn what_is_not_there_or_not_a_file_says_so() {
     let house = House::new();
-    assert!(matches!(
-        house.read("none.txt"),
-        Err(WorkspaceError::Missing { .. })
-    ));
-    assert!(matches!(
-        house.read("none/x.txt"),
-        Err(WorkspaceError::Missing { .. })
-    ));
-    assert!(matches!(
-        house.read("sub"),
-        Err(WorkspaceError::IsAFolder { .. })
-    ));
-    assert!(matches!(
-        house.read("."),
-        Err(WorkspaceError::IsAFolder { .. })
-    ));
-    assert!(matches!(
-        house.read("a\0.txt"),
-        Err(WorkspaceError::Unusable { .. })
-    ));
-    assert!(matches!(
-        house.read(&"x".repeat(300)),
-        Err(WorkspaceError::Unusable { .. })
-    ));
+    assert!(matches!(house.read("none.txt"), Err(WorkspaceError::Missing { .. })));
+    assert!(matches!(house.read("none/x.txt"), Err(WorkspaceError::Missing { .. })));
+    assert!(matches!(house.read("sub"), Err(WorkspaceError::IsAFolder { .. })));
+    assert!(matches!(house.read("."), Err(WorkspaceError::IsAFolder { .. })));
+    assert!(matches!(house.read("a\0.txt"), Err(WorkspaceError::Unusable { .. })));
+    assert!(matches!(house.read(&"x".repeat(300)), Err(WorkspaceError::Unusable { .. })));
     let workspace = house.open();
     let file = workspace.relative("a.txt").expect("plain");
-    assert!(matches!(
-        workspace.entries(&file, 10),
-        Err(WorkspaceError::NotAFolder { .. })
-    ));
+    assert!(matches!(workspace.entries(&file, 10), Err(WorkspaceError::NotAFolder { .. })));
     let nowhere = house.dir.path().join("nowhere");
-    assert!(matches!(
-        Workspace::open(&nowhere),
-        Err(WorkspaceError::Root { .. })
-    ));
+    assert!(matches!(Workspace::open(&nowhere), Err(WorkspaceError::Root { .. })));
     assert!(matches!(
         Workspace::open(&house.work().join("a.txt")),
         Err(WorkspaceError::Root { .. })
@@ -147,26 +118,11 @@ fn a_folder_lists_what_is_in_it() {
     let root = workspace.relative(".").expect("plain");
     let (mut entries, has_more) = workspace.entries(&root, 10).expect("it lists");
     entries.sort_by(|a, b| a.name.cmp(&b.name));
-    let seen: Vec<_> = entries
-        .iter()
-        .map(|entry| (entry.name.to_str(), entry.kind))
-        .collect();
-    assert_eq!(
-        seen,
-        [
-            (Some("a.txt"), EntryKind::File),
-            (Some("sub"), EntryKind::Folder)
-        ]
-    );
+    let seen: Vec<_> = entries.iter().map(|entry| (entry.name.to_str(), entry.kind)).collect();
+    assert_eq!(seen, [(Some("a.txt"), EntryKind::File), (Some("sub"), EntryKind::Folder)]);
     assert_eq!((entries[0].size, has_more), (8, false));
-    assert!(
-        workspace.entries(&root, 1).expect("it lists").1,
-        "there is more than one"
-    );
-    assert!(
-        !workspace.entries(&root, 2).expect("it lists").1,
-        "there are just two"
-    );
+    assert!(workspace.entries(&root, 1).expect("it lists").1, "there is more than one");
+    assert!(!workspace.entries(&root, 2).expect("it lists").1, "there are just two");
 }
 
 #[cfg(unix)]
@@ -316,10 +272,7 @@ mod unix {
         let house = House::new();
         let _listener =
             std::os::unix::net::UnixListener::bind(house.work().join("socket")).expect("a socket");
-        assert!(matches!(
-            house.read("socket"),
-            Err(WorkspaceError::NotAFile { .. })
-        ));
+        assert!(matches!(house.read("socket"), Err(WorkspaceError::NotAFile { .. })));
     }
 
     #[cfg(target_os = "linux")]
@@ -342,10 +295,7 @@ mod unix {
             let house = House::new();
             let mode = Mode::from_raw_mode(0o600);
             mknodat(CWD, house.work().join("pipe"), FileType::Fifo, mode, 0).expect("a pipe");
-            assert!(matches!(
-                house.read("pipe"),
-                Err(WorkspaceError::NotAFile { .. })
-            ));
+            assert!(matches!(house.read("pipe"), Err(WorkspaceError::NotAFile { .. })));
         }
 
         #[test]
@@ -354,19 +304,10 @@ mod unix {
             let mode = Mode::from_raw_mode(0o600);
             let zero = rustix::fs::makedev(1, 5);
             // Making one needs rights that not everybody who runs the tests has.
-            if mknodat(
-                CWD,
-                house.work().join("zero"),
-                FileType::CharacterDevice,
-                mode,
-                zero,
-            )
-            .is_ok()
+            if mknodat(CWD, house.work().join("zero"), FileType::CharacterDevice, mode, zero)
+                .is_ok()
             {
-                assert!(matches!(
-                    house.read("zero"),
-                    Err(WorkspaceError::NotAFile { .. })
-                ));
+                assert!(matches!(house.read("zero"), Err(WorkspaceError::NotAFile { .. })));
             }
         }
     }

@@ -15,13 +15,9 @@ use super::{Entry, EntryKind, RelativePath};
 pub(super) struct Root(OwnedFd);
 
 // Opening a pipe without this would wait for a writer; a terminal without NOCTTY could become ours.
-const FILE: OFlags = OFlags::RDONLY
-    .union(OFlags::CLOEXEC)
-    .union(OFlags::NONBLOCK)
-    .union(OFlags::NOCTTY);
-const FOLDER: OFlags = OFlags::RDONLY
-    .union(OFlags::CLOEXEC)
-    .union(OFlags::DIRECTORY);
+const FILE: OFlags =
+    OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::DIRECTORY);
 
 pub(super) fn open_root(path: &Path) -> io::Result<Root> {
     Ok(Root(rustix::fs::open(path, FOLDER, Mode::empty())?))
@@ -71,11 +67,7 @@ fn described(folder: &OwnedFd, name: &std::ffi::CStr) -> io::Result<Option<Entry
         _ => EntryKind::Other,
     };
     let size = u64::try_from(stat.st_size).unwrap_or(0);
-    Ok(Some(Entry {
-        name: OsStr::from_bytes(name.to_bytes()).to_owned(),
-        kind,
-        size,
-    }))
+    Ok(Some(Entry { name: OsStr::from_bytes(name.to_bytes()).to_owned(), kind, size }))
 }
 
 /// `O_NOFOLLOW` answers this when the last component is a link, `openat2` when a link has no place to lead to.
@@ -85,10 +77,7 @@ pub(super) fn is_link_refusal(error: &io::Error) -> bool {
 
 /// What opening a socket or a device without a driver answers.
 pub(super) fn is_special_file(error: &io::Error) -> bool {
-    matches!(
-        Errno::from_io_error(error),
-        Some(Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP)
-    )
+    matches!(Errno::from_io_error(error), Some(Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP))
 }
 
 #[cfg(target_os = "linux")]
@@ -124,15 +113,9 @@ fn kernel_beneath(
     // The kernel gives up with AGAIN when something is renamed while it looks; so often in a row means on purpose.
     const TRIES: usize = 16;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    let path = if path.as_path().as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        path.as_path()
-    };
+    let path = if path.as_path().as_os_str().is_empty() { Path::new(".") } else { path.as_path() };
     let mut tries = (0..TRIES).map(|_| openat2(root, path, flags, Mode::empty(), resolve));
-    tries
-        .find(|answer| !matches!(answer, Err(Errno::AGAIN)))
-        .unwrap_or(Err(Errno::AGAIN))
+    tries.find(|answer| !matches!(answer, Err(Errno::AGAIN))).unwrap_or(Err(Errno::AGAIN))
 }
 
 /// One component after the other, following no link.
@@ -144,11 +127,7 @@ pub(super) fn walk_beneath(
     let mut at = openat(root, ".", FOLDER, Mode::empty())?;
     let mut names = path.as_path().iter().peekable();
     while let Some(name) = names.next() {
-        let wanted = if names.peek().is_some() {
-            FOLDER
-        } else {
-            flags
-        };
+        let wanted = if names.peek().is_some() { FOLDER } else { flags };
         at = openat(&at, name, wanted | OFlags::NOFOLLOW, Mode::empty())?;
     }
     Ok(at)

@@ -76,17 +76,11 @@ fn described(entry: &std::fs::DirEntry) -> io::Result<Entry> {
         kind if kind.is_file() => EntryKind::File,
         _ => EntryKind::Other,
     };
-    Ok(Entry {
-        name: entry.file_name(),
-        kind,
-        size: metadata.len(),
-    })
+    Ok(Entry { name: entry.file_name(), kind, size: metadata.len() })
 }
 
 pub(super) fn is_link_refusal(error: &io::Error) -> bool {
-    error
-        .get_ref()
-        .is_some_and(|source| source.is::<LinkOnTheWay>())
+    error.get_ref().is_some_and(|source| source.is::<LinkOnTheWay>())
 }
 
 /// Devices have no place in the file system here.
@@ -106,11 +100,7 @@ struct Way {
 }
 
 fn walk(root: &Root, path: &RelativePath) -> io::Result<Way> {
-    let mut way = Way {
-        path: root.path.clone(),
-        last: hold(&root.path)?,
-        before: Vec::new(),
-    };
+    let mut way = Way { path: root.path.clone(), last: hold(&root.path)?, before: Vec::new() };
     for name in path.as_path() {
         way.path.push(name);
         let next = hold(&way.path)?;

@@ -57,18 +57,10 @@ const PUBLIC: &[&str] = &[
 fn every_address_leads_where_the_table_says() {
     let parse = |text: &&str| -> IpAddr { text.parse().expect("an address in the table") };
     for text in NEVER {
-        assert!(
-            matches!(reach(parse(text)), Reach::Never(_)),
-            "{text}: {:?}",
-            reach(parse(text))
-        );
+        assert!(matches!(reach(parse(text)), Reach::Never(_)), "{text}: {:?}", reach(parse(text)));
     }
     for text in LOCAL {
-        assert!(
-            matches!(reach(parse(text)), Reach::Local(_)),
-            "{text}: {:?}",
-            reach(parse(text))
-        );
+        assert!(matches!(reach(parse(text)), Reach::Local(_)), "{text}: {:?}", reach(parse(text)));
     }
     for text in PUBLIC {
         assert_eq!(reach(parse(text)), Reach::Public, "{text}");
@@ -77,14 +69,7 @@ fn every_address_leads_where_the_table_says() {
 
 #[test]
 fn ipv4_in_ipv6_is_never_reachable_whatever_is_inside() {
-    let inside: [u32; 6] = [
-        0x7f00_0001,
-        0x0a00_0001,
-        0xa9fe_a9fe,
-        0x0808_0808,
-        0,
-        u32::MAX,
-    ];
+    let inside: [u32; 6] = [0x7f00_0001, 0x0a00_0001, 0xa9fe_a9fe, 0x0808_0808, 0, u32::MAX];
     for v4 in inside.map(u128::from) {
         let forms = [
             v4,
@@ -98,10 +83,7 @@ fn ipv4_in_ipv6_is_never_reachable_whatever_is_inside() {
         for form in forms {
             let address = std::net::Ipv6Addr::from(form);
             // `::1` is the loopback address and not a compatible form of 0.0.0.1.
-            assert!(
-                matches!(reach(address.into()), Reach::Never(_)),
-                "{address}"
-            );
+            assert!(matches!(reach(address.into()), Reach::Never(_)), "{address}");
         }
     }
 }

@@ -12,14 +12,7 @@ use crate::testing::call;
 
 async fn fetch(allowed: &[&Server], arguments: Value) -> ToolOutput {
     let allow_private_hosts = allowed.iter().map(|server| server.entry()).collect();
-    call(
-        &Http::new(HttpConfig {
-            allow_private_hosts,
-            ..HttpConfig::default()
-        }),
-        arguments,
-    )
-    .await
+    call(&Http::new(HttpConfig { allow_private_hosts, ..HttpConfig::default() }), arguments).await
 }
 
 #[tokio::test]
@@ -102,17 +95,11 @@ async fn headers_stay_with_their_origin() {
     .await;
     let headers =
         json!({ "Authorization": "Bearer canary", "Cookie": "canary=1", "X-Key": "canary" });
-    let output = fetch(
-        &[&first, &second],
-        json!({ "url": first.url("/start"), "headers": headers }),
-    )
-    .await;
+    let output =
+        fetch(&[&first, &second], json!({ "url": first.url("/start"), "headers": headers })).await;
     assert_eq!(output.value["body"], "arrived", "{}", output.text());
-    let carried: Vec<usize> = first
-        .requests()
-        .iter()
-        .map(|request| request.matches("canary").count())
-        .collect();
+    let carried: Vec<usize> =
+        first.requests().iter().map(|request| request.matches("canary").count()).collect();
     assert_eq!(carried, [3, 3], "the same origin gets them on every hop");
     let request = second.requests().remove(0);
     assert!(!request.contains("canary"), "{request}");
@@ -123,10 +110,7 @@ async fn a_redirect_without_a_place_is_shown_as_it_is() {
     let bare = b"HTTP/1.1 302 Found\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhm".to_vec();
     let server = Server::start(Box::new(move |_| (bare.clone(), Then::Close))).await;
     let output = fetch(&[&server], json!({ "url": server.url("/") })).await;
-    assert_eq!(
-        (&output.value["status"], &output.value["body"]),
-        (&json!(302), &json!("hm"))
-    );
+    assert_eq!((&output.value["status"], &output.value["body"]), (&json!(302), &json!("hm")));
 }
 
 #[test]
@@ -137,10 +121,7 @@ fn an_encrypted_page_cannot_lead_to_one_that_is_not() {
         most: 1,
     };
     let moved = |url, location: &str| request(url).moved(location.as_bytes());
-    assert!(matches!(
-        moved("https://a.example/", "http://a.example/"),
-        Err(FetchError::Downgrade)
-    ));
+    assert!(matches!(moved("https://a.example/", "http://a.example/"), Err(FetchError::Downgrade)));
     assert!(matches!(
         moved("https://a.example/", "http://b.example:8080/"),
         Err(FetchError::Downgrade)
@@ -148,8 +129,5 @@ fn an_encrypted_page_cannot_lead_to_one_that_is_not() {
     assert!(moved("https://a.example/", "https://b.example/").is_ok());
     assert!(moved("https://a.example/", "/x").is_ok());
     assert!(moved("http://a.example/", "https://a.example/").is_ok());
-    assert!(matches!(
-        request("http://a.example/").moved(b"/\xff"),
-        Err(FetchError::Location)
-    ));
+    assert!(matches!(request("http://a.example/").moved(b"/\xff"), Err(FetchError::Location)));
 }

@@ -39,10 +39,7 @@ impl Server {
 
     /// Answers 200 with `body` to everything.
     pub(super) async fn saying(body: &'static str) -> Self {
-        Self::start(Box::new(move |_| {
-            (ok("text/plain", body.as_bytes()), Then::Close)
-        }))
-        .await
+        Self::start(Box::new(move |_| (ok("text/plain", body.as_bytes()), Then::Close))).await
     }
 
     /// Redirects `/` to `location` and answers everything else with its path.

@@ -1,0 +1,118 @@
+//! Real programs with a data directory of their own.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use rouse_gateway::Client;
+use serde_json::{Value, json};
+
+/// The programs that are measured.
+pub(crate) struct Programs {
+    /// `rouse`.
+    pub(crate) rouse: PathBuf,
+    /// The desktop app, when it was built.
+    pub(crate) desktop: Option<PathBuf>,
+}
+
+impl Programs {
+    /// `ROUSE_BIN` and `ROUSE_DESKTOP_BIN`, else the builds of this program's own profile.
+    pub(crate) fn find() -> anyhow::Result<Self> {
+        let exe = std::env::current_exe()?;
+        let beside = exe.parent().and_then(Path::parent).context("this program lies in target/PROFILE/deps")?.to_owned();
+        let named = |variable: &str, name: &str| {
+            std::env::var_os(variable).map_or_else(|| beside.join(name), PathBuf::from)
+        };
+        let rouse = named("ROUSE_BIN", "rouse");
+        anyhow::ensure!(rouse.exists(), "{} is missing; run `cargo xtask bench`", rouse.display());
+        let desktop = Some(named("ROUSE_DESKTOP_BIN", "rouse-desktop")).filter(|path| path.exists());
+        Ok(Self { rouse, desktop })
+    }
+}
+
+/// `rouse serve` at work.
+pub(crate) struct Engine {
+    process: Child,
+    /// Its data.
+    pub(crate) home: PathBuf,
+    /// How long it took from the start of the process to the line that says it is ready.
+    pub(crate) ready_after: Duration,
+    /// A client of it.
+    pub(crate) client: Client,
+}
+
+impl Engine {
+    /// Starts it over `home`; no model is looked for.
+    pub(crate) fn start(programs: &Programs, home: &Path) -> anyhow::Result<Self> {
+        #[expect(clippy::disallowed_methods, reason = "a bench measures")]
+        let began = Instant::now();
+        let mut process = Command::new(&programs.rouse)
+            .args(["serve", "--port", "0", "--ready-json"])
+            .env("ROUSE_HOME", home)
+            .env("ROUSE_LOCAL_MODELS", "0")
+            .env_remove("ANTHROPIC_API_KEY")
+            .env_remove("OPENAI_API_KEY")
+            .env_remove("OPENROUTER_API_KEY")
+            .env("ROUSE_LOG", "warn")
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().context("piped")?).read_line(&mut line)?;
+        let ready_after = began.elapsed();
+        anyhow::ensure!(line.contains("address"), "rouse serve did not become ready: {line}");
+        Ok(Self { process, home: home.to_owned(), ready_after, client: Client::find(home)? })
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    pub(crate) async fn call(&self, method: &str, params: Value) -> anyhow::Result<Value> {
+        Ok(self.client.call(method, params).await?)
+    }
+
+    /// Imports jobs in one go, switched on.
+    pub(crate) async fn import(&self, jobs: Vec<Value>) -> anyhow::Result<()> {
+        for chunk in jobs.chunks(1_000) {
+            self.call("cron.import", json!({ "jobs": chunk, "keepEnabled": true })).await?;
+        }
+        Ok(())
+    }
+
+    /// Ends it as a person would.
+    pub(crate) fn stop(mut self) -> anyhow::Result<()> {
+        Command::new("kill").args(["-TERM", &self.pid().to_string()]).status()?;
+        self.process.wait()?;
+        Ok(())
+    }
+}
+
+/// A cheap job that needs no model.
+pub(crate) fn echo_job(name: &str, schedule: &Value) -> Value {
+    json!({
+        "name": name,
+        "schedule": schedule,
+        "payload": { "kind": "toolCall", "tool": "echo", "arguments": { "text": "x" }, "notifyWhen": "failure" }
+    })
+}
+
+/// A monthly job, far away.
+pub(crate) fn future_job(number: usize) -> Value {
+    let (minute, hour) = (number % 60, number / 60 % 24);
+    echo_job(&format!("Future {number}"), &json!({ "kind": "cron", "expr": format!("{minute} {hour} 1 1 *"), "tz": "UTC" }))
+}
+
+/// Wall time in milliseconds.
+pub(crate) fn now_ms() -> i64 {
+    #[expect(clippy::disallowed_methods, reason = "a bench measures")]
+    let now = std::time::SystemTime::now();
+    now.duration_since(std::time::UNIX_EPOCH).map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(0))
+}
+
+/// Waits; a bench may.
+pub(crate) async fn wait(duration: Duration) {
+    #[expect(clippy::disallowed_methods, reason = "a bench lets time pass")]
+    tokio::time::sleep(duration).await;
+}

@@ -1,0 +1,72 @@
+//! What an idle Rouse costs: wake-ups and resident memory, from `/proc` (Linux only).
+
+use std::fs;
+use std::time::Duration;
+
+use crate::engine::{Engine, Programs, future_job, wait};
+use crate::report::Report;
+
+pub(crate) async fn idle(programs: &Programs, report: &mut Report) -> anyhow::Result<()> {
+    const SECONDS: u64 = 60;
+    if !cfg!(target_os = "linux") {
+        report.note("idle wake-ups and memory", "not measured on this system".to_owned());
+        return Ok(());
+    }
+    let home = tempfile::tempdir()?;
+    let engine = Engine::start(programs, home.path())?;
+    engine.import((0..1_000).map(future_job).collect()).await?;
+    // The example job fires, and what the import warmed up settles.
+    wait(Duration::from_secs(15)).await;
+    let before = context_switches(engine.pid())?;
+    wait(Duration::from_secs(SECONDS)).await;
+    #[expect(clippy::cast_precision_loss, reason = "a small count")]
+    let switches = (context_switches(engine.pid())? - before) as f64;
+    report.at_most("idle wake-ups a minute with 1,000 future jobs", switches, 2.0, "context switches");
+    report.at_most("resident memory of rouse serve with 1,000 jobs", resident_mb(engine.pid())?, 20.0, "MB");
+    engine.stop()?;
+    let fresh = tempfile::tempdir()?;
+    let engine = Engine::start(programs, fresh.path())?;
+    wait(Duration::from_secs(2)).await;
+    report.at_most("resident memory of rouse serve, just started", resident_mb(engine.pid())?, 20.0, "MB");
+    engine.stop()
+}
+
+/// The app without a window, on a virtual screen with a session bus of its own.
+pub(crate) fn of_the_app(programs: &Programs, report: &mut Report) -> anyhow::Result<()> {
+    let Some(desktop) = programs.desktop.as_ref().filter(|_| cfg!(target_os = "linux")) else {
+        report.note("resident memory of the app without a window", "not measured: no app was built".to_owned());
+        return Ok(());
+    };
+    let home = tempfile::tempdir()?;
+    let script = r#""$0" --hidden >/dev/null 2>&1 & app=$!; sleep 6; grep VmRSS /proc/$app/status; kill $app; wait $app 2>/dev/null; true"#;
+    let output = std::process::Command::new("xvfb-run")
+        .args(["-a", "dbus-run-session", "--", "sh", "-c", script])
+        .arg(desktop)
+        .env("ROUSE_HOME", home.path())
+        .env("ROUSE_LOCAL_MODELS", "0")
+        .output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let kilobytes = text.split_whitespace().find_map(|word| word.parse::<f64>().ok());
+    match kilobytes {
+        Some(kilobytes) => report.note("resident memory of the app without a window", format!("{:.1} MB", kilobytes / 1_024.0)),
+        None => report.note("resident memory of the app without a window", "not measured: the app did not start".to_owned()),
+    }
+    Ok(())
+}
+
+fn context_switches(pid: u32) -> anyhow::Result<u64> {
+    let mut switches = 0;
+    for task in fs::read_dir(format!("/proc/{pid}/task"))? {
+        let status = fs::read_to_string(task?.path().join("status"))?;
+        let counts = status.lines().filter(|line| line.contains("ctxt_switches"));
+        switches += counts.filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok()).sum::<u64>();
+    }
+    Ok(switches)
+}
+
+fn resident_mb(pid: u32) -> anyhow::Result<f64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap_or_default();
+    let kilobytes: f64 = line.split_whitespace().nth(1).unwrap_or("0").parse()?;
+    Ok(kilobytes / 1_024.0)
+}

@@ -1,0 +1,104 @@
+//! What a model says, good and bad, and what becomes of the run.
+
+use rouse_core::model::ProviderErrorKind;
+use rouse_testkit::scripted_model::{calls, fails, says};
+use serde_json::{Value, json};
+
+use crate::house::{House, Plan, ask};
+
+async fn force(house: &House, job: Value) -> Value {
+    let id = house.add(job).await;
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    house.ended(&id, 1).await.remove(0)
+}
+
+#[tokio::test]
+async fn a_turn_with_tools_ends_with_its_report() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = [
+        calls([("c1", "echo", json!({ "text": "42" }))]),
+        calls([("c2", "complete_run", json!({ "outcome": "report", "summary": "The answer is 42." }))]),
+    ];
+    let house = Plan::new(folder.path()).model(script).build().await;
+    let run = force(&house, ask("What is it?")).await;
+    assert_eq!((&run["state"], &run["summary"]), (&json!("succeeded"), &json!("The answer is 42.")));
+    assert_eq!(run["usage"]["outputTokens"], json!(10));
+    let kinds: Vec<_> = house.detail(&run).await["steps"].as_array().expect("steps").iter().map(|s| s["kind"].clone()).collect();
+    assert_eq!(kinds, ["modelTurn", "toolCall", "modelTurn", "toolCall"]);
+    let asked = &house.model.requests()[0];
+    let task = format!("{:?}", asked.messages.last());
+    let id = run["jobId"].as_str().expect("a job");
+    assert!(task.contains(&format!("[cron:{id}] Ask: What is it?")), "{task}");
+    assert_eq!(house.notifier.shown.next().await.body, "The answer is 42.");
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn malformed_arguments_are_told_to_the_model() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = [
+        calls([("c1", "echo", json!("{\"text\": \"unfini")), ("c2", "no_such_tool", json!({}))]),
+        calls([("c3", "complete_run", json!({ "outcome": "nothing_to_report", "summary": "" }))]),
+    ];
+    let house = Plan::new(folder.path()).model(script).build().await;
+    let run = force(&house, ask("Try")).await;
+    assert_eq!(run["state"], "nothingToReport");
+    let told = format!("{:?}", house.model.requests()[1].messages);
+    assert!(told.contains("is_error: true"), "{told}");
+    let steps = house.detail(&run).await["steps"].clone();
+    assert_eq!((&steps[1]["isError"], &steps[2]["isError"]), (&json!(true), &json!(true)));
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn an_empty_answer_or_a_question_is_never_a_success() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = [says(""), says(""), says("Shall I?"), says("Shall I really?")];
+    let house = Plan::new(folder.path()).model(script).build().await;
+    for _ in 0..2 {
+        assert_eq!(force(&house, ask("Do it")).await["state"], "failed");
+    }
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn silence_is_an_outcome_of_its_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).model([says("ROUTINE_OK")]).build().await;
+    let run = force(&house, ask("Anything new?")).await;
+    assert_eq!(run["state"], "nothingToReport");
+    assert!(house.notifier.shown.take_all().is_empty());
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_provider_s_refusal_is_the_run_s_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).model([fails(ProviderErrorKind::Auth, "The key was refused.")]).build().await;
+    let run = force(&house, ask("Hello")).await;
+    assert_eq!(run["state"], "failed");
+    assert!(run["error"].as_str().is_some_and(|error| error.contains("The key was refused.")), "{run}");
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn without_a_model_the_run_says_what_to_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let run = force(&house, ask("Hello")).await;
+    assert_eq!(run["state"], "failed");
+    assert!(run["error"].as_str().is_some_and(|error| error.starts_with("No model is set up.")), "{run}");
+    assert_eq!(house.call("system.status", json!({})).await["model"], json!(null));
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn the_summary_is_posted_to_main_with_its_prefix() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).model([says("Three mails.")]).build().await;
+    let mut job = ask("Count mails");
+    job["isolation"] = json!({ "postToMainPrefix": "Mail" });
+    force(&house, job).await;
+    assert_eq!(house.call("heartbeat.status", json!({})).await["queuedEvents"], json!(1));
+    house.host.stop().await;
+}

@@ -1,0 +1,67 @@
+//! A message is in the outbox before it is tried, and ends in one visible state.
+
+use std::sync::Arc;
+
+use rouse_host::NotifyError;
+use serde_json::json;
+
+use crate::house::{Plan, Recording, echo};
+
+#[tokio::test]
+async fn a_delivery_that_cannot_work_ends_suppressed_with_its_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let notifier = Arc::new(Recording::default());
+    notifier.refuse.lock().expect("free").push(NotifyError::Never("No server here.".into()));
+    let house = Plan::new(folder.path()).notifier(notifier).build().await;
+    let id = house.add(echo(&json!({ "kind": "manual" }))).await;
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    let run = house.ended(&id, 1).await.remove(0);
+    let delivery = house
+        .until(async |house| {
+            let delivery = house.detail(&run).await["deliveries"][0].clone();
+            (delivery["state"] != "pending").then_some(delivery)
+        })
+        .await;
+    assert_eq!((&delivery["state"], &delivery["reason"]), (&json!("suppressed"), &json!("No server here.")));
+    assert_eq!(run["state"], "succeeded", "the run and its delivery are two facts");
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_channel_that_is_not_set_up_is_a_visible_failure() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).model([rouse_testkit::scripted_model::says("Found it.")]).build().await;
+    let id = house
+        .add(json!({
+            "name": "Tell me",
+            "schedule": { "kind": "manual" },
+            "payload": { "kind": "agentTurn", "message": "Look", "deliver": true, "channel": "telegram", "to": "me" }
+        }))
+        .await;
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    let run = house.ended(&id, 1).await.remove(0);
+    let delivery = house
+        .until(async |house| {
+            let delivery = house.detail(&run).await["deliveries"][0].clone();
+            (delivery["state"] != "pending").then_some(delivery)
+        })
+        .await;
+    assert_eq!((&delivery["state"], &delivery["channel"]), (&json!("failed"), &json!("telegram")));
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn the_test_notification_finds_its_way() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let sent = house.call("deliveries.test", json!({})).await;
+    let shown = house.notifier.shown.next().await;
+    assert_eq!(shown.id.to_string(), sent["id"]);
+    house
+        .until(async |house| {
+            let delivery = house.call("deliveries.get", json!({ "id": sent["id"] })).await;
+            (delivery["state"] == "delivered").then_some(())
+        })
+        .await;
+    house.host.stop().await;
+}

@@ -1,0 +1,121 @@
+//! Slots fire once, at their time, and never by an edit.
+
+use serde_json::json;
+
+use crate::house::{HOUR, House, MINUTE, NOON, Plan, echo};
+
+#[tokio::test]
+async fn a_job_fires_at_its_instant_and_tells_about_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let id = house.add(echo(&json!({ "kind": "at", "atMs": NOON + 60_000 }))).await;
+    house.clock.advance(MINUTE - 1);
+    house.call("cron.status", json!({})).await;
+    assert!(house.runs(&id).await.is_empty(), "a millisecond early");
+    house.clock.advance(1);
+    let runs = house.ended(&id, 1).await;
+    assert_eq!((&runs[0]["state"], &runs[0]["slotAtMs"]), (&json!("succeeded"), &json!(NOON + 60_000)));
+    assert_eq!((&runs[0]["summary"], &runs[0]["trigger"]), (&json!("hello"), &json!("schedule")));
+    let shown = house.notifier.shown.next().await;
+    assert_eq!((shown.title.as_str(), shown.body.as_str()), ("Echo", "hello"));
+    assert_eq!(shown.run_id.map(|id| id.to_string()), runs[0]["id"].as_str().map(str::to_owned));
+    assert_eq!(house.job(&id).await["state"]["nextRunAtMs"], json!(null), "a one-shot is done");
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn every_step_of_a_run_is_in_its_journal() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let id = house.add(echo(&json!({ "kind": "manual" }))).await;
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    let detail = house.detail(&house.ended(&id, 1).await[0]).await;
+    let step = &detail["steps"][0];
+    assert_eq!((&step["kind"], &step["name"], &step["status"]), (&json!("toolCall"), &json!("echo"), &json!("finished")));
+    assert_eq!(step["input"], json!({ "text": "hello" }));
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn editing_and_enabling_never_fire() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let id = house.add(echo(&json!({ "kind": "every", "everyMs": HOUR }))).await;
+    house.call("cron.update", json!({ "id": id, "patch": { "enabled": false } })).await;
+    house.clock.advance(5 * HOUR + MINUTE);
+    house.call("cron.update", json!({ "id": id, "patch": { "enabled": true, "name": "Renamed" } })).await;
+    assert_eq!(house.job(&id).await["state"]["nextRunAtMs"], json!(NOON + 6 * 3_600_000), "on the old grid");
+    assert!(house.runs(&id).await.is_empty());
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn running_by_hand_does_not_move_the_schedule() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let id = house.add(echo(&json!({ "kind": "at", "atMs": NOON + 3_600_000 }))).await;
+    assert_eq!(house.call("cron.run", json!({ "id": id, "mode": "due" })).await["runId"], json!(null), "not due");
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    house.ended(&id, 1).await;
+    assert_eq!(house.job(&id).await["state"]["nextRunAtMs"], json!(NOON + 3_600_000));
+    house.clock.advance(HOUR);
+    let runs = house.ended(&id, 2).await;
+    assert_eq!((&runs[0]["trigger"], &runs[1]["trigger"]), (&json!("schedule"), &json!("manual")));
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn bad_input_is_refused_by_the_path_of_its_field() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    for (schedule, path) in [
+        (json!({ "kind": "cron", "expr": "0 0 31 2 *" }), "schedule.expr"),
+        (json!({ "kind": "cron", "expr": "0 9 * * *", "tz": "Mars/Base" }), "schedule.tz"),
+        (json!({ "kind": "every", "everyMs": 10 }), "schedule.everyMs"),
+        (json!({ "kind": "at", "atMs": NOON - 1 }), "schedule.atMs"),
+        (json!({ "kind": "sometimes" }), "schedule.kind"),
+    ] {
+        let refused = house.try_call("cron.add", echo(&schedule)).await.expect_err("refused");
+        assert_eq!((refused.code, refused.data["fields"][0]["path"].as_str()), (-32602, Some(path)), "{schedule}");
+    }
+    assert_eq!(house.call("cron.list", json!({ "includeDisabled": true })).await["jobs"], json!([]));
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn unknown_keys_survive_an_edit() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let mut job = echo(&json!({ "kind": "manual" }));
+    job["theirs"] = json!({ "deep": [1, 2] });
+    job["payload"]["color"] = json!("amber");
+    let id = house.add(job).await;
+    house.call("cron.update", json!({ "id": id, "patch": { "name": "Other" } })).await;
+    let job = house.job(&id).await;
+    assert_eq!((&job["theirs"], &job["payload"]["color"], &job["name"]), (&json!({ "deep": [1, 2] }), &json!("amber"), &json!("Other")));
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_stale_edit_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let id = house.add(echo(&json!({ "kind": "manual" }))).await;
+    let edit = |name: &str| json!({ "id": id, "patch": { "name": name }, "expectedRevision": 1 });
+    house.call("cron.update", edit("First")).await;
+    let refused = house.try_call("cron.update", edit("Second")).await.expect_err("stale");
+    assert_eq!((refused.code, &refused.data["revision"]), (-32009, &json!(2)));
+    assert_eq!(house.job(&id).await["name"], "First");
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_deleted_job_comes_back_as_it_was() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house: House = Plan::new(folder.path()).build().await;
+    let id = house.add(echo(&json!({ "kind": "every", "everyMs": HOUR }))).await;
+    let removed = house.call("cron.remove", json!({ "id": id })).await["job"].clone();
+    assert!(house.try_call("cron.get", json!({ "id": id })).await.is_err_and(|error| error.code == -32004));
+    assert_eq!(house.add(removed).await, id);
+    house.host.stop().await;
+}

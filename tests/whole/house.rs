@@ -1,0 +1,207 @@
+//! A host over a folder of its own, and the ways to look at it.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use rouse_agent::ChosenModel;
+use rouse_core::delivery::Delivery;
+use rouse_core::time::Timer;
+use rouse_core::tool::BoxFuture;
+use rouse_core::{DeliveryId, UnixMs};
+use rouse_gateway::wire::EngineMode;
+use rouse_gateway::{RpcError, Subscription, UiFile, UiFiles};
+use rouse_host::{Home, Host, HostOptions, Notifier, NotifyError};
+use rouse_testkit::scripted_model::Scripted;
+use rouse_testkit::{ManualClock, Recorder, ScriptedModel};
+use serde_json::{Value, json};
+
+/// Saturday, 21 November 2026, 12:00 UTC.
+pub(crate) const NOON: i64 = 1_795_262_400_000;
+pub(crate) const MINUTE: u64 = 60_000;
+pub(crate) const HOUR: u64 = 60 * MINUTE;
+pub(crate) const DAY: u64 = 24 * HOUR;
+
+/// A running host.
+pub(crate) struct House {
+    pub(crate) host: Host,
+    pub(crate) clock: ManualClock,
+    pub(crate) model: Arc<ScriptedModel>,
+    pub(crate) notifier: Arc<Recording>,
+}
+
+/// What a house is built from.
+pub(crate) struct Plan<'a> {
+    folder: &'a Path,
+    clock: ManualClock,
+    script: Option<Vec<Scripted>>,
+    env: HashMap<String, String>,
+    notifier: Arc<Recording>,
+}
+
+impl<'a> Plan<'a> {
+    pub(crate) fn new(folder: &'a Path) -> Self {
+        let clock = ManualClock::new(UnixMs(NOON));
+        Self { folder, clock, script: None, env: HashMap::new(), notifier: Arc::default() }
+    }
+
+    /// The same clock as an earlier house, to go on in time.
+    pub(crate) fn clock(mut self, clock: &ManualClock) -> Self {
+        self.clock = clock.clone();
+        self
+    }
+
+    pub(crate) fn model(mut self, script: impl IntoIterator<Item = Scripted>) -> Self {
+        self.script = Some(script.into_iter().collect());
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    pub(crate) fn notifier(mut self, notifier: Arc<Recording>) -> Self {
+        self.notifier = notifier;
+        self
+    }
+
+    pub(crate) async fn build(self) -> House {
+        let model = Arc::new(ScriptedModel::new(self.script.clone().unwrap_or_default()));
+        let mut env = self.env;
+        env.entry("ROUSE_LOCAL_MODELS".to_owned()).or_insert_with(|| "0".to_owned());
+        let clock = self.clock.clone();
+        let mut options = HostOptions::headless(Home::at(self.folder), EngineMode::Serve, Some(0), no_ui());
+        options.clock = Arc::new(self.clock.clone());
+        options.timer = Some(Arc::new(move || Box::new(clock.timer()) as Box<dyn Timer>));
+        options.env = Arc::new(move |name| env.get(name).cloned());
+        options.notifier = Arc::clone(&self.notifier) as _;
+        options.model = self.script.map(|_| ChosenModel { provider: Arc::clone(&model) as _, model: "scripted-1".into() });
+        let host = Host::start(options).await.expect("a host");
+        let house = House { host, clock: self.clock, model, notifier: self.notifier };
+        house.drop_example().await;
+        house
+    }
+}
+
+impl House {
+    pub(crate) async fn call(&self, method: &str, params: Value) -> Value {
+        self.try_call(method, params).await.unwrap_or_else(|error| panic!("{method}: {error:?}"))
+    }
+
+    pub(crate) async fn try_call(&self, method: &str, params: Value) -> Result<Value, RpcError> {
+        self.host.gateway().call(method, params).await
+    }
+
+    /// Adds a job; answers its id.
+    pub(crate) async fn add(&self, job: Value) -> String {
+        let view = self.call("cron.add", job).await;
+        view["job"]["id"].as_str().expect("an id").to_owned()
+    }
+
+    pub(crate) fn events(&self) -> Subscription {
+        self.host.gateway().events(0)
+    }
+
+    /// Waits until `look` finds what it looks for; looks again at every event.
+    pub(crate) async fn until<T>(&self, mut look: impl AsyncFnMut(&Self) -> Option<T>) -> T {
+        let mut events = self.events();
+        loop {
+            if let Some(found) = look(self).await {
+                return found;
+            }
+            events.next().await.expect("the host goes on");
+        }
+    }
+
+    /// Waits until job `id` has `count` runs that are over; answers them, newest first.
+    pub(crate) async fn ended(&self, id: &str, count: usize) -> Vec<Value> {
+        self.until(async |house| {
+            let runs = house.runs(id).await;
+            let over = |run: &Value| !matches!(run["state"].as_str(), Some("queued" | "running"));
+            (runs.len() >= count && runs.iter().all(over)).then_some(runs)
+        })
+        .await
+    }
+
+    /// The runs of job `id`, newest first.
+    pub(crate) async fn runs(&self, id: &str) -> Vec<Value> {
+        let answer = self.call("cron.runs", json!({ "id": id, "limit": 500 })).await;
+        answer["entries"].as_array().cloned().unwrap_or_default()
+    }
+
+    /// Waits until job `id` has a run in `state`; answers it.
+    pub(crate) async fn run_in(&self, id: &str, state: &str) -> Value {
+        self.until(async |house| house.runs(id).await.into_iter().find(|run| run["state"] == state)).await
+    }
+
+    pub(crate) async fn detail(&self, run: &Value) -> Value {
+        self.call("runs.get", json!({ "id": run["id"] })).await
+    }
+
+    pub(crate) async fn job(&self, id: &str) -> Value {
+        self.call("cron.get", json!({ "id": id })).await["job"].clone()
+    }
+
+    /// The example of the first start would fire into every test.
+    async fn drop_example(&self) {
+        let status = self.call("system.status", json!({})).await;
+        if let Some(id) = status["firstStart"]["exampleJobId"].as_str() {
+            self.call("cron.remove", json!({ "id": id })).await;
+        }
+    }
+}
+
+/// A notifier that shows nothing and remembers everything.
+#[derive(Default)]
+pub(crate) struct Recording {
+    pub(crate) shown: Recorder<Delivery>,
+    /// Refusals still to come, first to last.
+    pub(crate) refuse: Mutex<Vec<NotifyError>>,
+}
+
+impl Notifier for Recording {
+    fn show<'a>(&'a self, delivery: &'a Delivery) -> BoxFuture<'a, Result<(), NotifyError>> {
+        Box::pin(async move {
+            let mut refuse = self.refuse.lock().expect("BUG: a test panicked");
+            if !refuse.is_empty() {
+                return Err(refuse.remove(0));
+            }
+            self.shown.record(delivery.clone());
+            Ok(())
+        })
+    }
+
+    fn withdraw(&self, _: &DeliveryId) {}
+}
+
+/// No files: these tests have no page.
+pub(crate) fn no_ui() -> Arc<dyn UiFiles> {
+    Arc::new(NoUi)
+}
+
+struct NoUi;
+
+impl UiFiles for NoUi {
+    fn get(&self, _: &str) -> Option<UiFile> {
+        None
+    }
+}
+
+/// An `echo` job with this schedule.
+pub(crate) fn echo(schedule: &Value) -> Value {
+    json!({
+        "name": "Echo",
+        "schedule": schedule,
+        "payload": { "kind": "toolCall", "tool": "echo", "arguments": { "text": "hello" } }
+    })
+}
+
+/// An agent's job that fires only by hand.
+pub(crate) fn ask(message: &str) -> Value {
+    json!({
+        "name": "Ask",
+        "schedule": { "kind": "manual" },
+        "payload": { "kind": "agentTurn", "message": message }
+    })
+}

@@ -1,0 +1,13 @@
+//! The whole host in one process: real store, scheduler, agent, gateway and server, a clock in the test's hand and a
+//! model with a script. Everything is asked and seen through the gateway, as a client does.
+
+mod house;
+
+mod firing;
+mod misfire;
+mod stopping;
+mod agent_runs;
+mod main_session;
+mod settings;
+mod delivery;
+mod concurrency;

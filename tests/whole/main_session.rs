@@ -1,0 +1,89 @@
+//! Lines for the main session, and its turns.
+
+use rouse_testkit::scripted_model::says;
+use serde_json::{Value, json};
+
+use crate::house::{House, NOON, Plan};
+
+fn reminder(wake: &str) -> Value {
+    json!({
+        "name": "Reminder",
+        "schedule": { "kind": "at", "atMs": NOON + 1_000 },
+        "sessionTarget": "main",
+        "wakeMode": wake,
+        "payload": { "kind": "systemEvent", "text": "Stretch your legs" }
+    })
+}
+
+async fn queued(house: &House) -> Value {
+    house.call("heartbeat.status", json!({})).await["queuedEvents"].clone()
+}
+
+#[tokio::test]
+async fn without_a_model_a_reminder_is_a_notification_and_stays_queued() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let id = house.add(reminder("now")).await;
+    house.clock.advance(1_000);
+    assert_eq!(house.ended(&id, 1).await[0]["state"], "succeeded");
+    assert_eq!(house.notifier.shown.next().await.body, "Stretch your legs");
+    assert_eq!(queued(&house).await, json!(1));
+    assert_eq!(house.call("heartbeat.status", json!({})).await["pending"], true);
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn with_a_model_a_reminder_becomes_a_turn_of_main() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).model([says("Time to stand up.")]).build().await;
+    house.add(reminder("now")).await;
+    house.clock.advance(1_000);
+    let shown = house.notifier.shown.next().await;
+    assert_eq!(shown.body, "Time to stand up.");
+    let seen = format!("{:?}", house.model.requests()[0].messages.last());
+    assert!(seen.contains("System: Stretch your legs"), "{seen}");
+    house.until(async |house| (queued(house).await == json!(0)).then_some(())).await;
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_line_for_the_next_heartbeat_waits_for_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).model([says("HEARTBEAT_OK")]).build().await;
+    let id = house.add(reminder("next-heartbeat")).await;
+    house.clock.advance(1_000);
+    house.ended(&id, 1).await;
+    assert_eq!(queued(&house).await, json!(1));
+    assert!(house.model.requests().is_empty());
+    house.clock.advance(30 * 60_000);
+    house.until(async |house| (queued(house).await == json!(0)).then_some(())).await;
+    assert!(house.notifier.shown.take_all().is_empty(), "HEARTBEAT_OK is silence");
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_failed_turn_loses_no_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).model([]).build().await;
+    house.call("wake", json!({ "text": "Look here", "mode": "now" })).await;
+    house.model.asked(1).await;
+    house
+        .until(async |house| {
+            let runs = house.call("runs.list", json!({ "triggers": ["heartbeat"] })).await["runs"].clone();
+            (runs[0]["state"] == "failed").then_some(())
+        })
+        .await;
+    assert_eq!(queued(&house).await, json!(1));
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_wake_says_what_happens_next() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let told = house.call("wake", json!({ "text": "Look here" })).await;
+    assert_eq!(told["queued"], 1);
+    assert!(told["outcome"].as_str().is_some_and(|outcome| outcome.contains("No model")), "{told}");
+    assert!(house.try_call("wake", json!({ "text": "  " })).await.is_err());
+    house.host.stop().await;
+}

@@ -1,0 +1,74 @@
+//! Slots that passed while nothing could fire.
+
+use serde_json::json;
+
+use crate::house::{DAY, HOUR, MINUTE, NOON, Plan, echo};
+
+#[tokio::test]
+async fn one_late_run_stands_for_all_slots_that_passed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let id = house.add(echo(&json!({ "kind": "cron", "expr": "0 13 * * *", "tz": "UTC" }))).await;
+    let clock = house.clock.clone();
+    house.host.stop().await;
+    clock.advance(3 * DAY);
+    let house = Plan::new(folder.path()).clock(&clock).build().await;
+    let runs = house.ended(&id, 1).await;
+    assert_eq!(runs.len(), 1);
+    assert_eq!((&runs[0]["trigger"], &runs[0]["standsFor"]), (&json!("catchUp"), &json!(3)));
+    assert_eq!(runs[0]["lateByMs"], json!(23 * HOUR));
+    assert_eq!(house.job(&id).await["state"]["nextRunAtMs"], json!(NOON + 3 * 86_400_000 + 3_600_000));
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn skip_records_what_was_missed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let mut job = echo(&json!({ "kind": "every", "everyMs": HOUR }));
+    job["policies"] = json!({ "misfire": { "mode": "skip" } });
+    let id = house.add(job).await;
+    let clock = house.clock.clone();
+    house.host.stop().await;
+    clock.advance(5 * HOUR + 10 * MINUTE);
+    let house = Plan::new(folder.path()).clock(&clock).build().await;
+    let runs = house.ended(&id, 1).await;
+    assert_eq!((runs.len(), &runs[0]["state"], &runs[0]["standsFor"]), (1, &json!("missed"), &json!(5)));
+    assert!(runs[0]["reason"].as_str().is_some_and(|reason| !reason.is_empty()));
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_restart_repeats_nothing_and_loses_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let id = house.add(echo(&json!({ "kind": "every", "everyMs": HOUR }))).await;
+    let clock = house.clock.clone();
+    clock.advance(HOUR);
+    house.ended(&id, 1).await;
+    house.host.stop().await;
+    let house = Plan::new(folder.path()).clock(&clock).build().await;
+    assert_eq!(house.runs(&id).await.len(), 1, "the slot has had its run");
+    clock.advance(HOUR);
+    let runs = house.ended(&id, 2).await;
+    assert_eq!(runs[0]["slotAtMs"], json!(NOON + 2 * 3_600_000));
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_step_of_the_clock_back_repeats_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let id = house.add(echo(&json!({ "kind": "cron", "expr": "*/10 * * * *", "tz": "UTC" }))).await;
+    house.clock.advance(10 * MINUTE);
+    house.ended(&id, 1).await;
+    house.clock.set(rouse_core::UnixMs(NOON + 300_000));
+    house.call("cron.status", json!({})).await;
+    house.clock.advance(5 * MINUTE);
+    house.call("cron.status", json!({})).await;
+    assert_eq!(house.runs(&id).await.len(), 1, "12:10 has had its run");
+    house.clock.advance(10 * MINUTE);
+    let slots: Vec<_> = house.ended(&id, 2).await.iter().map(|run| run["slotAtMs"].clone()).collect();
+    assert_eq!(slots, [json!(NOON + 1_200_000), json!(NOON + 600_000)]);
+    house.host.stop().await;
+}

@@ -1,0 +1,93 @@
+/* A real engine for each test: its own data directory, its own port, gone afterwards. A page that logs an error, a refused
+   style or script among them, fails its test, whatever the test was about. */
+
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+import { type Page, test as base } from "@playwright/test";
+
+export { expect } from "@playwright/test";
+
+const binary = process.env.ROUSE_BIN ?? fileURLToPath(new URL("../../target/debug/rouse", import.meta.url));
+const run = promisify(execFile);
+
+export interface Rouse {
+  /** `http://127.0.0.1:<port>` */
+  readonly address: string;
+  /** Runs a command of `rouse` against this engine and reads its JSON. */
+  cli: (...args: string[]) => Promise<unknown>;
+  /** The address that signs a browser in, once. */
+  doorTo: (path: string) => Promise<string>;
+  /** Signs the page in and shows `path`. */
+  open: (page: Page, path: string) => Promise<void>;
+  stop: () => Promise<void>;
+}
+
+async function start(home: string): Promise<Rouse> {
+  // No model is found by accident: neither a key nor a proxy of this computer reaches the engine.
+  const env = { PATH: process.env.PATH, HOME: home, ROUSE_HOME: home, TZ: "Europe/Berlin" };
+  const engine = spawn(binary, ["serve", "--port", "0", "--ready-json"], { env, stdio: ["ignore", "pipe", "pipe"] });
+  const address = `http://${await readyAddress(engine)}`;
+  const command = async (args: string[]) => (await run(binary, args, { env })).stdout;
+  const doorTo = async (path: string) => (await command(["open", "--print", path])).trim();
+  return {
+    address,
+    cli: async (...args) => JSON.parse(await command([...args, "--json"])) as unknown,
+    doorTo,
+    open: async (page, path) => {
+      await page.goto(await doorTo(path));
+      // Leaving before the code was traded would leave the page signed out.
+      await page.getByRole("navigation", { name: "Main" }).waitFor();
+    },
+    stop: () => stopped(engine),
+  };
+}
+
+/** The first line that the engine writes is its address; if it writes none, what it complained about is the reason. */
+async function readyAddress(engine: ChildProcess): Promise<string> {
+  let complaints = "";
+  engine.stderr?.on("data", (chunk) => (complaints += String(chunk)));
+  if (!engine.stdout) throw new Error("BUG: no pipe to the engine");
+  for await (const line of createInterface({ input: engine.stdout })) return (JSON.parse(line) as { address: string }).address;
+  throw new Error(`rouse serve ended before it was ready: ${complaints}`);
+}
+
+async function stopped(engine: ChildProcess): Promise<void> {
+  if (engine.exitCode !== null || engine.signalCode !== null) return;
+  const ended = new Promise((resolve) => engine.once("exit", resolve));
+  engine.kill("SIGTERM");
+  await ended;
+}
+
+interface Fixtures {
+  rouse: Rouse;
+  /** What pages said went wrong; a test that expects something takes it out. */
+  complaints: string[];
+}
+
+export const test = base.extend<Fixtures>({
+  rouse: async ({}, use) => {
+    const home = await mkdtemp(join(tmpdir(), "rouse-e2e-"));
+    const rouse = await start(home);
+    await use(rouse);
+    await rouse.stop();
+    await rm(home, { recursive: true, force: true });
+  },
+  complaints: [
+    async ({ page }, use) => {
+      const complaints: string[] = [];
+      page.on("console", (message) => {
+        if (message.type() === "error") complaints.push(message.text());
+      });
+      page.on("pageerror", (error) => complaints.push(String(error.stack ?? error)));
+      await use(complaints);
+      base.expect(complaints, "the page logged errors").toEqual([]);
+    },
+    { auto: true },
+  ],
+});

@@ -1,0 +1,38 @@
+import { expect, test } from "./rouse";
+
+test("by keyboard alone: find a run, read it, go to its job, and back", async ({ page, rouse }) => {
+  const added = (await rouse.cli("cron", "add", "--name", "Disk check", "--every", "6h", "--tool", "echo", "--arguments", '{"text":"All disks are fine."}')) as { job: { id: string } };
+  await rouse.cli("cron", "run", added.job.id, "--force");
+  await rouse.open(page, "/");
+  await expect(page.getByRole("heading", { name: "Next up" })).toBeVisible();
+
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("go runs");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { name: "Runs", level: 1 })).toBeVisible();
+  await page.keyboard.press("/");
+  await page.keyboard.type("disk");
+  const row = page.getByRole("list", { name: "Runs" }).getByRole("link", { name: "Disk check" });
+  await expect(row).toBeVisible();
+  await page.getByRole("searchbox", { name: "Search runs" }).press("Tab");
+  await page.keyboard.press("j");
+  await expect(row).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { name: "Disk check", level: 1 })).toBeVisible();
+  await page.keyboard.press("e");
+  await expect(page).toHaveURL(`${rouse.address}/jobs/${added.job.id}`);
+  await page.goBack();
+  await expect(page.getByRole("heading", { name: "Disk check", level: 1 })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(page).toHaveURL(/\/runs\?q=disk/);
+});
+
+test("an engine that ends and comes back is noticed, said, and read again", async ({ page, rouse, complaints }) => {
+  await rouse.open(page, "/runs");
+  await expect(page.getByRole("heading", { name: "Runs", level: 1 })).toBeVisible();
+  await rouse.stop();
+  await expect(page.getByRole("button", { name: "Engine: Not connected, trying again" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Runs", level: 1 })).toBeVisible();
+  // Chromium writes the refused connections down.
+  complaints.length = 0;
+});

@@ -1,0 +1,103 @@
+/* Fields for a day with a time, and for a time of day. Values are what a clock on the wall shows: `2026-11-22T09:00` and
+   `09:00`; an unfinished one is empty. */
+
+import { type CalendarDateTime, parseDateTime, parseTime, type Time as TimeOfDay } from "@internationalized/date";
+import { CalendarDays, ChevronLeft, ChevronRight } from "lucide-react";
+import {
+  Button, Calendar, CalendarCell, CalendarGrid, CalendarGridBody, CalendarGridHeader, CalendarHeaderCell, DateInput, DatePicker, DateSegment, Dialog,
+  FieldError, Group, Heading, Label, Popover, Text, TimeField as AriaTimeField,
+} from "react-aria-components";
+
+import { cx } from "./cx";
+import styles from "./DateTime.module.css";
+import type { FieldProps } from "./Field";
+import field from "./Field.module.css";
+
+type Props = FieldProps & {
+  value: string;
+  onChange: (wall: string) => void;
+  onBlur?: () => void;
+  isDisabled?: boolean;
+};
+
+export function DateTimeField({ label, labelHidden, help, error, className, value, onChange, onBlur, isDisabled }: Props) {
+  return (
+    <DatePicker<CalendarDateTime>
+      value={read(value, parseDateTime)}
+      onChange={(next) => onChange(next === null ? "" : next.toString().slice(0, 16))}
+      onBlur={onBlur}
+      isDisabled={isDisabled}
+      granularity="minute"
+      isInvalid={error !== undefined}
+      className={cx(field.field, className)}
+    >
+      <Label className={labelHidden ? "visually-hidden" : field.label}>{label}</Label>
+      <Group className={cx(field.input, styles.group)}>
+        <Segments />
+        <Button className={styles.open}>
+          <CalendarDays size={15} aria-hidden />
+        </Button>
+      </Group>
+      {help !== undefined && error === undefined && <Text slot="description" className={field.help}>{help}</Text>}
+      <FieldError className={field.error}>{error}</FieldError>
+      <Popover className={styles.popover} offset={4}>
+        <Dialog className={styles.dialog}>
+          <Month />
+        </Dialog>
+      </Popover>
+    </DatePicker>
+  );
+}
+
+export function TimeField({ label, labelHidden, help, error, className, value, onChange, onBlur, isDisabled }: Props) {
+  return (
+    <AriaTimeField<TimeOfDay>
+      value={read(value, parseTime)}
+      onChange={(next) => onChange(next === null ? "" : next.toString().slice(0, 5))}
+      onBlur={onBlur}
+      isDisabled={isDisabled}
+      isInvalid={error !== undefined}
+      className={cx(field.field, className)}
+    >
+      <Label className={labelHidden ? "visually-hidden" : field.label}>{label}</Label>
+      <Group className={cx(field.input, styles.group)}>
+        <Segments />
+      </Group>
+      {help !== undefined && error === undefined && <Text slot="description" className={field.help}>{help}</Text>}
+      <FieldError className={field.error}>{error}</FieldError>
+    </AriaTimeField>
+  );
+}
+
+function Segments() {
+  return <DateInput className={styles.segments}>{(segment) => <DateSegment segment={segment} className={styles.segment} />}</DateInput>;
+}
+
+function Month() {
+  return (
+    <Calendar>
+      <header className={styles.head}>
+        <Button slot="previous" className={styles.turn}>
+          <ChevronLeft size={16} aria-hidden />
+        </Button>
+        <Heading className={styles.month} />
+        <Button slot="next" className={styles.turn}>
+          <ChevronRight size={16} aria-hidden />
+        </Button>
+      </header>
+      <CalendarGrid className={styles.grid}>
+        <CalendarGridHeader>{(day) => <CalendarHeaderCell className={styles.weekday}>{day}</CalendarHeaderCell>}</CalendarGridHeader>
+        <CalendarGridBody>{(date) => <CalendarCell date={date} className={styles.day} />}</CalendarGridBody>
+      </CalendarGrid>
+    </Calendar>
+  );
+}
+
+/** A text that is no time yet is an empty field, not a broken page. */
+function read<T>(text: string, parse: (text: string) => T): T | null {
+  try {
+    return text === "" ? null : parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,32 @@
+/* The cron pattern as text. */
+
+import { useFormContext } from "react-hook-form";
+
+import { TextField } from "@/components/Field";
+
+import { useBound } from "./bound";
+import type { JobForm } from "./form";
+import type { Said } from "./WhenSection";
+
+export function CronText({ said, alone }: { said: Said; alone?: boolean }) {
+  const { value, onChange, onBlur, error } = useBound("expr");
+  const { setValue } = useFormContext<JobForm>();
+  const change = (text: string) => {
+    setValue("days", null);
+    onChange(text);
+  };
+  return (
+    <TextField
+      mono
+      label={alone ? "Cron pattern" : "The same as a cron pattern"}
+      value={value}
+      onChange={change}
+      onBlur={onBlur}
+      error={error ?? said.get("expr")}
+      help="Minute, hour, day of month, month, day of week; seconds may stand first. @daily and its like work too."
+      placeholder="30 7 * * 1-5"
+      spellCheck="false"
+      autoComplete="off"
+    />
+  );
+}

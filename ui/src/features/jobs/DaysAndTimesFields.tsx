@@ -1,0 +1,81 @@
+/* Days and times of day. What one pattern cannot hold stays here, with the reason, and is not saved. */
+
+import { Plus, X } from "lucide-react";
+import { useFormContext } from "react-hook-form";
+
+import { Button, IconButton } from "@/components/Button";
+import { ChipSet, Segmented } from "@/components/Choice";
+import { TimeField } from "@/components/DateTime";
+import { Notice } from "@/components/Notice";
+
+import { useBound } from "./bound";
+import { cronOf, type DaysAndTimes, daysOf, monthDays, weekdays } from "./cron";
+import styles from "./Editor.module.css";
+import type { JobForm } from "./form";
+
+const blank: DaysAndTimes = { of: "week", days: [], times: ["09:00"] };
+/** 4 January 1970 was a Sunday, cron's day 0. */
+const sundayMs = Date.UTC(1970, 0, 4);
+const weekdayName = new Intl.DateTimeFormat(undefined, { weekday: "short", timeZone: "UTC" });
+const dayOptions = weekdays.map((id) => ({ id, label: weekdayName.format(sundayMs + Number(id) * 86_400_000) }));
+const monthOptions = monthDays.map((id) => ({ id, label: id === "L" ? "Last" : id }));
+
+export function DaysAndTimesFields() {
+  const expr = useBound("expr");
+  const pending = useBound("days");
+  const { clearErrors } = useFormContext<JobForm>();
+  const read = pending.value ?? daysOf(expr.value);
+  const shown = read ?? blank;
+  const problem = pending.value ? problemOf(pending.value) : undefined;
+
+  const set = (next: DaysAndTimes) => {
+    clearErrors(["days", "expr"]);
+    const made = cronOf(next);
+    pending.onChange("expr" in made ? null : next);
+    if ("expr" in made) expr.onChange(made.expr);
+  };
+  return (
+    <>
+      {!read && <Notice>The pattern below says more than days and times can show. Choosing days here begins a new one.</Notice>}
+      <div className={styles.group}>
+        <Segmented
+          label="Which days"
+          options={[{ id: "week", label: "Of the week" }, { id: "month", label: "Of the month" }]}
+          value={shown.of}
+          onChange={(of) => set({ ...shown, of, days: of === "week" ? ["1", "2", "3", "4", "5"] : ["1"] })}
+        />
+        {shown.of === "week" ? (
+          <ChipSet label="Days of the week" options={dayOptions} value={shown.days as typeof weekdays[number][]} onChange={(days) => set({ ...shown, days })} />
+        ) : (
+          <ChipSet label="Days of the month" options={monthOptions} value={shown.days} onChange={(days) => set({ ...shown, days })} className={styles.month} />
+        )}
+      </div>
+      <div>
+        <div className={styles.times}>
+          {shown.times.map((time, i) => (
+            <div key={i} className={styles.time}>
+              <TimeField label={shown.times.length === 1 ? "Time of day" : `Time of day ${i + 1}`} labelHidden={i > 0} value={time} onChange={(next) => set({ ...shown, times: shown.times.with(i, next) })} />
+              {shown.times.length > 1 && <IconButton small icon={X} label={`Remove ${time || "this time"}`} onPress={() => set({ ...shown, times: shown.times.toSpliced(i, 1) })} />}
+            </div>
+          ))}
+          <Button small look="ghost" icon={Plus} onPress={() => set({ ...shown, times: [...shown.times, another(shown.times)] })}>
+            Add a time
+          </Button>
+        </div>
+        {problem !== undefined && <p className={styles.error} role="alert">{problem}</p>}
+      </div>
+    </>
+  );
+}
+
+function problemOf(days: DaysAndTimes): string | undefined {
+  const made = cronOf(days);
+  return "problem" in made ? made.problem : undefined;
+}
+
+/** The same minute, some hours later, so that one pattern holds both. */
+function another(times: readonly string[]): string {
+  const [hour = 9, minute = 0] = (times.at(-1) ?? "09:00").split(":").map(Number);
+  const free = Array.from({ length: 24 }, (_, i) => `${String((hour + 4 + i) % 24).padStart(2, "0")}:${String(minute).padStart(2, "0")}`);
+  return free.find((time) => !times.includes(time)) ?? "09:00";
+}

@@ -1,0 +1,233 @@
+/* The editor of a job: the form on the left, what it will do on the right. What happens elsewhere to the same job is taken
+   over while nothing here is changed, and said calmly otherwise. Leaving with changes asks first. */
+
+import { useBlocker, useNavigate } from "@tanstack/react-router";
+import { Check, Copy, Ellipsis, Play, Save, Trash2, TriangleAlert } from "lucide-react";
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { FormProvider, useForm, useWatch } from "react-hook-form";
+
+import { Button, IconButton } from "@/components/Button";
+import { Switch } from "@/components/Choice";
+import { modKey } from "@/components/Kbd";
+import { MenuButton } from "@/components/Menu";
+import { Question } from "@/components/Modal";
+import { Notice } from "@/components/Notice";
+import { Page } from "@/components/Page";
+import { useShortcut } from "@/components/shortcuts";
+import { toast } from "@/components/Toasts";
+import { firstLine } from "@/format/text";
+import type { Job, JobView } from "@/platform";
+
+import styles from "./Editor.module.css";
+import { advanced, sentence } from "./fields";
+import { standingOf } from "./filters";
+import { formOf, type JobForm, patchOf, sameDefinition } from "./form";
+import { StandingDot } from "./JobRow";
+import { LivePanel } from "./LivePanel";
+import { RecentRuns } from "./RecentRuns";
+import { useJobActions } from "./useJobActions";
+import { type Trouble, useSave } from "./useSave";
+import { useSchedulePreview } from "./useSchedulePreview";
+import { WhatSection } from "./WhatSection";
+import { WhenSection } from "./WhenSection";
+import { WithSection } from "./WithSection";
+import { WrongSection } from "./WrongSection";
+
+interface Props {
+  initial: JobForm;
+  /** The job as the engine has it now; a new one is made without it. */
+  view?: JobView;
+  /** The job that a new one is a copy of. */
+  original?: Job;
+}
+
+/** What the form was filled from. */
+interface Base {
+  form: JobForm;
+  job?: Job;
+}
+
+export function Editor({ initial, view, original }: Props) {
+  const [base, setBase] = useState<Base>({ form: initial, job: view?.job });
+  const form = useForm<JobForm>({ defaultValues: original ? { ...initial, name: `${initial.name} copy` } : initial });
+  const values = useWatch({ control: form.control }) as JobForm;
+  const isDirty = patchOf(base.form, values) !== undefined;
+  const take = (job: Job) => {
+    const next = formOf(job, 0);
+    setBase({ form: next, job });
+    form.reset(next);
+  };
+  const elsewhere = useElsewhere(view, base, isDirty, take);
+  const { save, busy, trouble, calm } = useSave({ form, before: base.form, job: base.job && elsewhere.isStale ? base.job : view?.job, original });
+  const leave = useLeaving(isDirty);
+  const preview = useSchedulePreview(values, base.form);
+  const root = useRef<HTMLFormElement>(null);
+  const [isSaved, setSaved] = useFlash();
+  const navigate = useNavigate();
+
+  const submit = async () => {
+    if (busy || (view && !isDirty)) return;
+    const saved = await save();
+    if (!saved) {
+      requestAnimationFrame(() => focusFirstError(root.current));
+      return;
+    }
+    if (view) {
+      take(saved.job);
+      setSaved();
+    } else {
+      leave.freely();
+      toast({ title: `Saved “${saved.job.name}”` }, 3_000);
+      void navigate({ to: "/jobs/$jobId", params: { jobId: saved.job.id }, replace: true });
+    }
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (!(event.ctrlKey || event.metaKey) || (event.key !== "s" && event.key !== "Enter")) return;
+    event.preventDefault();
+    void submit();
+  };
+  const showNew = () => {
+    if (view) take(view.job);
+    calm();
+  };
+
+  return (
+    <Page
+      title={view ? view.job.name : "New job"}
+      lead={view && <StandingDot standing={standingOf(view)} />}
+      className={styles.page}
+      actions={
+        <>
+          <span role="status" className={styles.saved}>{isSaved && <><Check size={15} aria-hidden /> Saved</>}</span>
+          {view && <JobControls view={view} onDeleted={leave.freely} />}
+          <Button look="primary" icon={Save} isPending={busy} isDisabled={view !== undefined && !isDirty} onPress={() => void submit()} aria-keyshortcuts={`${modKey === "⌘" ? "Meta" : "Control"}+S`}>
+            Save
+          </Button>
+        </>
+      }
+    >
+      <Above trouble={elsewhere.isStale ? { kind: "stale" } : trouble} view={view} onShowNew={showNew} />
+      <FormProvider {...form}>
+        <div className={styles.columns}>
+          <div>
+            <form ref={root} className={styles.form} aria-label="Job" onSubmit={(event) => event.preventDefault()} onKeyDown={onKeyDown} noValidate>
+              <WhatSection isNew={!view} />
+              <WhenSection said={preview.said} />
+              <WithSection />
+              <WrongSection values={values} open={advanced.some((field) => form.formState.errors[field] !== undefined)} />
+            </form>
+            {view && <RecentRuns jobId={view.job.id} />}
+          </div>
+          <LivePanel values={values} preview={preview.shown} problem={preview.problem} />
+        </div>
+      </FormProvider>
+      <Question isOpen={leave.isAsking} onClose={leave.stay} title="Leave without saving?" confirm="Leave" danger onConfirm={leave.go}>
+        What you changed here is lost then.
+      </Question>
+    </Page>
+  );
+}
+
+/** Takes over what happened to the job elsewhere, unless it would overwrite what is being written here. */
+function useElsewhere(view: JobView | undefined, base: Base, isDirty: boolean, take: (job: Job) => void) {
+  const differs = view !== undefined && base.job !== undefined && !sameDefinition(view.job, base.job);
+  const current = view?.job;
+  useEffect(() => {
+    if (differs && !isDirty && current) take(current);
+    // `take` is made anew with every render; what it does depends on the job alone.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [differs, isDirty, current]);
+  return { isStale: differs && isDirty };
+}
+
+function useLeaving(isDirty: boolean) {
+  const free = useRef(false);
+  const blocker = useBlocker({ shouldBlockFn: () => isDirty && !free.current, enableBeforeUnload: () => isDirty && !free.current, withResolver: true });
+  return {
+    isAsking: blocker.status === "blocked",
+    stay: () => blocker.reset?.(),
+    go: () => blocker.proceed?.(),
+    freely: () => {
+      free.current = true;
+    },
+  };
+}
+
+function useFlash(forMs = 2_500): [boolean, () => void] {
+  const [at, setAt] = useState(0);
+  useEffect(() => {
+    if (at === 0) return;
+    const timer = setTimeout(() => setAt(0), forMs);
+    return () => clearTimeout(timer);
+  }, [at, forMs]);
+  return [at > 0, () => setAt((n) => n + 1)];
+}
+
+function focusFirstError(root: HTMLElement | null) {
+  const field = root?.querySelector<HTMLElement>('[data-invalid] :is(input:not([type="hidden"]), textarea, [role="spinbutton"], button), [aria-invalid="true"]');
+  field?.focus();
+  field?.scrollIntoView({ block: "center" });
+}
+
+function JobControls({ view, onDeleted }: { view: JobView; onDeleted: () => void }) {
+  const { job } = view;
+  const actions = useJobActions();
+  const navigate = useNavigate();
+  const run = () => actions.run(job);
+  const remove = async () => {
+    if (!(await actions.remove(job))) return;
+    onDeleted();
+    void navigate({ to: "/jobs", search: {} });
+  };
+  useShortcut("r", "Run now", run, { group: "This job" });
+  useShortcut("p", "Pause or resume", () => void actions.setEnabled(job, !job.enabled), { group: "This job" });
+  return (
+    <>
+      <Switch isSelected={job.enabled} onChange={(on) => void actions.setEnabled(job, on)}>Active</Switch>
+      <MenuButton
+        label={job.name}
+        entries={[
+          { id: "duplicate", label: "Duplicate", icon: Copy, onAction: () => actions.duplicate(job.id) },
+          null,
+          { id: "delete", label: "Delete", icon: Trash2, danger: true, onAction: () => void remove() },
+        ]}
+      >
+        <IconButton icon={Ellipsis} label="More" />
+      </MenuButton>
+      <Button icon={Play} onPress={run}>Run now</Button>
+    </>
+  );
+}
+
+function Above({ trouble, view, onShowNew }: { trouble: Trouble | undefined; view: JobView | undefined; onShowNew: () => void }) {
+  const job = view?.job;
+  const failure = job && standingOf({ ...view, liveRunIds: [] }) === "failing" ? job.state.lastError : undefined;
+  if (!trouble && failure === undefined) return null;
+  return (
+    <div className={styles.above}>
+      {trouble && (
+        <div role="alert">
+          {trouble.kind === "stale" && (
+            <Notice tone="accent" icon={TriangleAlert} action={<Button small onPress={onShowNew}>Show the new version</Button>}>
+              This job was changed elsewhere while you were editing it. Nothing of yours was saved, and nothing was overwritten.
+            </Notice>
+          )}
+          {trouble.kind === "failed" && <Notice tone="bad" icon={TriangleAlert}>It was not saved. {trouble.message}</Notice>}
+          {trouble.kind === "complaints" && (
+            <Notice tone="bad" icon={TriangleAlert}>
+              It was not saved. Something that this page does not show is wrong:
+              <ul className={styles.complaints}>
+                {trouble.complaints.map(({ path, message }) => (
+                  <li key={path}>
+                    <code>{path}</code>: {sentence(message)}
+                  </li>
+                ))}
+              </ul>
+            </Notice>
+          )}
+        </div>
+      )}
+      {failure !== undefined && <Notice tone="bad" icon={TriangleAlert}>The last run failed: {firstLine(failure)}</Notice>}
+    </div>
+  );
+}

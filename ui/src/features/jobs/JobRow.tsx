@@ -1,0 +1,71 @@
+/* One job in the list: where it stands, when it fires, when next, how it went. */
+
+import { Link } from "@tanstack/react-router";
+import { Copy, Ellipsis, Pause, Pencil, Play, RotateCw, Trash2 } from "lucide-react";
+
+import { IconButton } from "@/components/Button";
+import { cx } from "@/components/cx";
+import { MenuButton, type MenuEntries } from "@/components/Menu";
+import row from "@/components/Row.module.css";
+import { Time } from "@/components/Time";
+import type { RowPlace } from "@/components/VirtualList";
+import { scheduleWords } from "@/domain/words";
+import type { JobView } from "@/platform";
+
+import { type Standing, standingOf } from "./filters";
+import styles from "./JobRow.module.css";
+import { Sparkline } from "./Sparkline";
+import type { JobActions } from "./useJobActions";
+
+const words: Record<Standing, string> = { running: "Running", paused: "Paused", failing: "Failing", well: "Going well", new: "Has not run yet" };
+
+export function StandingDot({ standing }: { standing: Standing }) {
+  return (
+    <span className={cx(styles.dot, styles[standing])} title={words[standing]}>
+      <span className="visually-hidden">{words[standing]}</span>
+    </span>
+  );
+}
+
+export function JobRow({ view, place, actions }: { view: JobView; place: RowPlace; actions: JobActions }) {
+  const { job } = view;
+  const standing = standingOf(view);
+  return (
+    <div className={cx(row.row, styles.job, standing === "paused" && styles.off)}>
+      <StandingDot standing={standing} />
+      <Link data-row-link to="/jobs/$jobId" params={{ jobId: job.id }} tabIndex={place.tabIndex} className={cx(row.link, styles.name)} preload={false}>
+        {job.name}
+      </Link>
+      <span className={cx(row.text, styles.schedule)} title={scheduleWords(view)}>{scheduleWords(view)}</span>
+      <span className={cx(row.small, row.end, styles.next)}>{nextOf(view, standing)}</span>
+      <span className={cx(row.above, styles.recent)}>
+        <Sparkline states={view.recent} />
+      </span>
+      <span className={row.above}>
+        <MenuButton label={job.name} entries={jobEntries(view, actions)}>
+          <IconButton small icon={Ellipsis} label={`More for ${job.name}`} excludeFromTabOrder={place.excludeFromTabOrder} />
+        </MenuButton>
+      </span>
+    </div>
+  );
+}
+
+function nextOf({ job }: JobView, standing: Standing) {
+  if (standing === "running") return <span className={styles.now}>Running</span>;
+  if (!job.enabled) return "Paused";
+  if (job.state.nextRunAtMs !== undefined) return <Time at={job.state.nextRunAtMs} />;
+  return job.schedule.kind === "manual" ? "By hand" : "Done";
+}
+
+export function jobEntries({ job }: JobView, actions: JobActions): MenuEntries {
+  return [
+    { id: "run", label: "Run now", icon: Play, shortcut: "R", onAction: () => actions.run(job) },
+    job.enabled
+      ? { id: "pause", label: "Pause", icon: Pause, shortcut: "P", onAction: () => void actions.setEnabled(job, false) }
+      : { id: "resume", label: "Resume", icon: RotateCw, shortcut: "P", onAction: () => void actions.setEnabled(job, true) },
+    { id: "edit", label: "Edit", icon: Pencil, shortcut: "E", onAction: () => actions.open(job.id) },
+    { id: "duplicate", label: "Duplicate", icon: Copy, onAction: () => actions.duplicate(job.id) },
+    null,
+    { id: "delete", label: "Delete", icon: Trash2, danger: true, onAction: () => void actions.remove(job) },
+  ];
+}

@@ -1,0 +1,130 @@
+/* What the job will do, said beside the form while it is written: a sentence, the next times as the engine itself counts
+   them, the cost, and what may happen without asking. Nothing here is worked out by the page. */
+
+import { Link } from "@tanstack/react-router";
+
+import { Bone } from "@/components/States";
+import { useNow } from "@/components/useNow";
+import { useStatus, useTools } from "@/data/queries";
+import { payloadWords } from "@/domain/words";
+import { absolute, foreignZone, localZone, relative, zoneName } from "@/format/time";
+import type { CronPreviewResult, PreviewSlot } from "@/platform";
+
+import { draftOf, type JobForm } from "./form";
+import styles from "./LivePanel.module.css";
+
+interface Props {
+  values: JobForm;
+  preview: CronPreviewResult | undefined;
+  /** Why there is no preview, in words. */
+  problem: string | undefined;
+}
+
+export function LivePanel({ values, preview, problem }: Props) {
+  return (
+    <aside className={styles.panel} aria-label="What this job will do">
+      <p className={styles.sentence} role="status">{sentenceOf(values, preview, problem)}</p>
+      {values.when !== "manual" && (
+        <div className={styles.part}>
+          <h3 className={styles.head}>{values.when === "at" ? "When it fires" : "Next times"}</h3>
+          <Next preview={preview} problem={problem} />
+        </div>
+      )}
+      <div className={styles.part}>
+        <h3 className={styles.head}>Cost</h3>
+        <Cost values={values} />
+      </div>
+      <div className={styles.part}>
+        <h3 className={styles.head}>May do without asking</h3>
+        <Permitted values={values} />
+      </div>
+    </aside>
+  );
+}
+
+function sentenceOf(values: JobForm, preview: CronPreviewResult | undefined, problem: string | undefined): string {
+  const what = payloadWords(draftOf(values).payload);
+  if (values.when === "manual") return what === "" ? "Only by hand." : `Only by hand: ${what}`;
+  if (problem !== undefined || !preview) return problem === undefined ? "…" : "It does not fire yet.";
+  const foreign = values.when === "every" ? undefined : foreignZone(values.zone);
+  const when = foreign === undefined ? preview.text : `${preview.text}, ${foreign} time`;
+  return what === "" || what === "Calls " ? `${when}.` : `${when}: ${what}`;
+}
+
+function Next({ preview, problem }: Pick<Props, "preview" | "problem">) {
+  if (problem !== undefined) return <p className={styles.quiet}>{problem}</p>;
+  if (!preview) return <Bone width="80%" />;
+  if (preview.next.length === 0) return <p className={styles.quiet}>Never again.</p>;
+  return (
+    <>
+      <ol className={styles.next}>
+        {preview.next.map((slot) => (
+          <Slot key={slot.atMs} slot={slot} zone={preview.zone} />
+        ))}
+      </ol>
+      {preview.notes.map((note) => (
+        <p key={note} className={styles.note}>{note}</p>
+      ))}
+    </>
+  );
+}
+
+const day: Intl.DateTimeFormatOptions = { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" };
+
+function Slot({ slot, zone }: { slot: PreviewSlot; zone: string }) {
+  const now = useNow(30_000);
+  const local = localZone();
+  const written = (tz: string) => new Intl.DateTimeFormat(undefined, { ...day, timeZone: tz, ...(needsSeconds(slot) && { second: "2-digit" }) }).format(slot.atMs);
+  return (
+    <li className={styles.slot}>
+      <time dateTime={slot.jobTime} title={absolute(slot.atMs, zone)}>{written(zone)}</time>
+      <span className={styles.quiet}>{relative(slot.atMs, now, zone)}</span>
+      {zone !== local && <span className={styles.local}>{written(local)} in {zoneName(local)}</span>}
+      {slot.note !== null && <span className={styles.note}>{slot.note}</span>}
+    </li>
+  );
+}
+
+function needsSeconds({ atMs }: PreviewSlot): boolean {
+  return atMs % 60_000 >= 1_000;
+}
+
+function Cost({ values }: { values: JobForm }) {
+  const { data: status } = useStatus();
+  if (values.what === "toolCall") return <p>No model: costs nothing.</p>;
+  if (values.what === "systemEvent") {
+    return <p>{status?.model === null ? "No model: costs nothing." : "The line itself costs nothing; the turn that takes it up depends on the model."}</p>;
+  }
+  const named = values.model.trim();
+  if (named !== "") return <p>Depends on the model ({named}).</p>;
+  if (status?.model === null) {
+    return (
+      <p>
+        Depends on the model. There is none yet; until there is, runs of this job fail. <Link to="/settings" className={styles.link}>Set one up</Link>
+      </p>
+    );
+  }
+  return <p>Depends on the model{status?.model === undefined ? "" : ` (${status.model ?? ""})`}. Each run says what it used.</p>;
+}
+
+function Permitted({ values }: { values: JobForm }) {
+  const { data: tools } = useTools();
+  if (values.what === "systemEvent") return <p>Put this line into the main conversation. Nothing else.</p>;
+  if (values.what === "toolCall") {
+    return values.tool === "" ? <p className={styles.quiet}>Choose a tool first.</p> : <p>Call <code>{values.tool}</code> with exactly these arguments.</p>;
+  }
+  const names = values.toolChoice === "none" ? [] : values.toolChoice === "some" ? values.tools : (tools?.map((tool) => tool.name) ?? []);
+  if (names.length === 0) return <p>Nothing but answer: it has no tools.</p>;
+  return (
+    <>
+      <p>Call these tools, with arguments of its own choice:</p>
+      <ul className={styles.tools}>
+        {names.map((name) => (
+          <li key={name} title={tools?.find((tool) => tool.name === name)?.description}>
+            <code>{name}</code>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

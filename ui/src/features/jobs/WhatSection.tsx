@@ -1,0 +1,37 @@
+/* What a job is called and which of the three kinds it is. */
+
+import { Segmented } from "@/components/Choice";
+import { Section } from "@/components/Page";
+
+import { TextOf, useBound } from "./bound";
+import styles from "./Editor.module.css";
+import type { What } from "./form";
+
+const kinds: readonly { id: What; label: string }[] = [
+  { id: "systemEvent", label: "Remind me" },
+  { id: "agentTurn", label: "Ask the agent" },
+  { id: "toolCall", label: "Call a tool" },
+];
+
+const about: Record<What, string> = {
+  systemEvent: "Puts a line into the main conversation. Without a model it comes as a notification.",
+  agentTurn: "A model works on a task in a conversation of its own and reports what came of it.",
+  toolCall: "Calls one tool with fixed arguments. No model takes part.",
+};
+
+export function WhatSection({ isNew }: { isNew: boolean }) {
+  const what = useBound("what");
+  return (
+    <Section title="What" className={styles.section}>
+      <div className={styles.fields}>
+        <TextOf name="name" label="Name" placeholder="What people call it" autoFocus={isNew} />
+        <div>
+          <Segmented label="Kind" options={kinds} value={what.value} onChange={what.onChange} />
+          <p className={styles.hint} aria-live="polite">{about[what.value]}</p>
+          {what.error !== undefined && <p className={styles.error} role="alert">{what.error}</p>}
+        </div>
+        <TextOf name="description" label="Note" placeholder="What it is for, if the name does not say it" />
+      </div>
+    </Section>
+  );
+}

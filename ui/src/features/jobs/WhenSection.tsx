@@ -1,0 +1,96 @@
+/* When a job fires. Days and times are a view of the cron pattern, which is always visible and can be changed on either
+   side; what the engine says about a schedule is shown beside it while it is being written. */
+
+import { useMemo } from "react";
+
+import { Segmented } from "@/components/Choice";
+import { DateTimeField } from "@/components/DateTime";
+import { ComboBox } from "@/components/Field";
+import { Section } from "@/components/Page";
+import { localZone } from "@/format/time";
+
+import { ChoiceOf, NumberOf, useBound } from "./bound";
+import { DaysAndTimesFields } from "./DaysAndTimesFields";
+import styles from "./Editor.module.css";
+import type { JobForm, Unit, When } from "./form";
+import { CronText } from "./CronText";
+
+const kinds: readonly { id: When; label: string }[] = [
+  { id: "at", label: "Once" },
+  { id: "every", label: "Every" },
+  { id: "days", label: "Days & times" },
+  { id: "cron", label: "Cron" },
+  { id: "manual", label: "Manual" },
+];
+
+const units: readonly { id: Unit; label: string }[] = [
+  { id: "second", label: "seconds" },
+  { id: "minute", label: "minutes" },
+  { id: "hour", label: "hours" },
+  { id: "day", label: "days (24 hours)" },
+];
+
+/** What the engine says about the fields of the schedule as it stands. */
+export type Said = ReadonlyMap<keyof JobForm, string>;
+
+export function WhenSection({ said }: { said: Said }) {
+  const when = useBound("when");
+  return (
+    <Section title="When" className={styles.section}>
+      <div className={styles.fields}>
+        <Segmented label="When it fires" options={kinds} value={when.value} onChange={when.onChange} />
+        {when.value === "at" && <Once said={said} />}
+        {when.value === "every" && <Every said={said} />}
+        {when.value === "days" && (
+          <>
+            <DaysAndTimesFields />
+            <CronText said={said} />
+          </>
+        )}
+        {when.value === "cron" && <CronText said={said} alone />}
+        {(when.value === "at" || when.value === "days" || when.value === "cron") && <Zone said={said} />}
+        {when.value === "manual" && <p className={styles.hint}>It never fires by itself. Run it here, from the list of jobs, from the tray, or with the rouse command.</p>}
+      </div>
+    </Section>
+  );
+}
+
+function Once({ said }: { said: Said }) {
+  const { error, ...at } = useBound("at");
+  return <DateTimeField label="Day and time" {...at} error={error ?? said.get("at")} />;
+}
+
+function Every({ said }: { said: Said }) {
+  const every = useBound("every");
+  return (
+    <div>
+      <div className={styles.pair}>
+        <NumberOf name="every" label="Every" least={1} />
+        <ChoiceOf name="everyUnit" label="Unit" choices={units} />
+      </div>
+      {every.error === undefined && said.has("every") && <p className={styles.error} role="alert">{said.get("every")}</p>}
+      <p className={styles.hint}>Counted from when the job was made. Editing it or running it by hand does not move it.</p>
+    </div>
+  );
+}
+
+function Zone({ said }: { said: Said }) {
+  const { value, onChange, onBlur, error } = useBound("zone");
+  const zones = useMemo(() => zoneChoices(value), [value]);
+  return (
+    <ComboBox
+      label="Time zone"
+      choices={zones}
+      value={value}
+      onChange={onChange}
+      onBlur={onBlur}
+      error={error ?? said.get("zone")}
+      help={value === localZone() ? "The zone of this computer." : `This computer is in ${localZone().replaceAll("_", " ")}.`}
+    />
+  );
+}
+
+function zoneChoices(present: string) {
+  const known = new Set([localZone(), present, "UTC", ...Intl.supportedValuesOf("timeZone")]);
+  return [...known].map((id) => ({ id, label: id.replaceAll("_", " ") }));
+}

@@ -1,0 +1,137 @@
+/* What a run has in hand: the words of a reminder, a model's task with its tools, or one tool's arguments. */
+
+import { Checkbox, Segmented, Switch } from "@/components/Choice";
+import { Select } from "@/components/Field";
+import { Section } from "@/components/Page";
+import { Bone, Failure } from "@/components/States";
+import { useStatus, useTools } from "@/data/queries";
+import type { NotifyWhen, ToolView, WakeMode } from "@/platform";
+
+import { ArgumentFields } from "./ArgumentFields";
+import { ChoiceOf, LongTextOf, NumberOf, TextOf, useBound } from "./bound";
+import styles from "./Editor.module.css";
+import type { ToolChoice } from "./form";
+
+const wakeModes: readonly { id: WakeMode; label: string }[] = [
+  { id: "now", label: "At once" },
+  { id: "next-heartbeat", label: "With the next heartbeat" },
+];
+
+const toolChoices: readonly { id: ToolChoice; label: string }[] = [
+  { id: "all", label: "All tools" },
+  { id: "some", label: "Only some" },
+  { id: "none", label: "None" },
+];
+
+const tells: readonly { id: NotifyWhen; label: string }[] = [
+  { id: "always", label: "Always" },
+  { id: "changed", label: "When the result has changed, or it failed" },
+  { id: "failure", label: "Only when it failed" },
+];
+
+export function WithSection() {
+  const { value: what } = useBound("what");
+  return (
+    <Section title="With what" className={styles.section}>
+      <div className={styles.fields}>
+        {what === "systemEvent" && <Reminder />}
+        {what === "agentTurn" && <Task />}
+        {what === "toolCall" && <Call />}
+      </div>
+    </Section>
+  );
+}
+
+function Reminder() {
+  const wake = useBound("wakeMode");
+  return (
+    <>
+      <LongTextOf name="text" label="What to say" rows={2} placeholder="Stand up and stretch for a minute." />
+      <div className={styles.group}>
+        <span className={styles.label} aria-hidden>When it is taken up</span>
+        <Segmented label="When it is taken up" options={wakeModes} value={wake.value} onChange={wake.onChange} />
+      </div>
+    </>
+  );
+}
+
+function Task() {
+  const { data: status } = useStatus();
+  const deliver = useBound("deliver");
+  return (
+    <>
+      <LongTextOf name="message" label="Task" rows={5} placeholder="What the model should do, and when it should keep quiet." />
+      <div className={styles.pair}>
+        <TextOf name="model" label="Model" placeholder={status?.model?.split(" · ")[0] ?? "From the settings"} help="Empty: the one in the settings." />
+        <NumberOf name="maxSteps" label="Most steps" least={1} most={50} placeholder="10" help="Turns of the model in one run." />
+      </div>
+      <ToolList />
+      <Switch isSelected={deliver.value} onChange={deliver.onChange} help="Off: only failures are told; the outcome is on the run’s page.">
+        Tell me the outcome
+      </Switch>
+    </>
+  );
+}
+
+function ToolList() {
+  const choice = useBound("toolChoice");
+  const chosen = useBound("tools");
+  const { data: tools = [] } = useTools();
+  const unknown = chosen.value.filter((name) => !tools.some((tool) => tool.name === name));
+  const set = (name: string, on: boolean) => chosen.onChange(on ? [...chosen.value, name] : chosen.value.filter((other) => other !== name));
+  return (
+    <div className={styles.group}>
+      <span className={styles.label} aria-hidden>Tools it may use</span>
+      <Segmented label="Tools it may use" options={toolChoices} value={choice.value} onChange={choice.onChange} />
+      {choice.value === "some" && (
+        <div className={styles.tools} role="group" aria-label="Tools">
+          {[...tools, ...unknown.map((name) => ({ name, description: "Not in the catalogue." }))].map(({ name, description }) => (
+            <Checkbox key={name} isSelected={chosen.value.includes(name)} onChange={(on) => set(name, on)} help={shortened(description)}>
+              <code>{name}</code>
+            </Checkbox>
+          ))}
+        </div>
+      )}
+      {chosen.error !== undefined && <p className={styles.error} role="alert">{chosen.error}</p>}
+    </div>
+  );
+}
+
+function Call() {
+  const { data: tools, error, refetch } = useTools();
+  const tool = useBound("tool");
+  const values = useBound("arguments");
+  if (error && !tools) return <Failure title="The tools could not be read." error={error} onRetry={() => void refetch()} />;
+  if (!tools) return <Bone width="60%" height={32} />;
+  const shown = tools.find(({ name }) => name === tool.value);
+  const choose = (name: string) => {
+    tool.onChange(name);
+    values.onChange({});
+  };
+  return (
+    <>
+      <Select
+        label="Tool"
+        placeholder="Choose a tool"
+        choices={withPresent(tools, tool.value).map(({ name, description }) => ({ id: name, label: name, about: shortened(description) }))}
+        value={tool.value === "" ? null : tool.value}
+        onChange={choose}
+        onBlur={tool.onBlur}
+        error={tool.error}
+        help={shown?.description}
+      />
+      {tool.value !== "" && <ArgumentFields key={tool.value} tool={shown} />}
+      <ChoiceOf name="notifyWhen" label="Tell me" choices={tells} />
+    </>
+  );
+}
+
+function withPresent(tools: readonly ToolView[], present: string): Pick<ToolView, "name" | "description">[] {
+  const known = present === "" || tools.some(({ name }) => name === present);
+  return known ? [...tools] : [...tools, { name: present, description: "Not in the catalogue." }];
+}
+
+/** The first sentence. */
+function shortened(text: string): string {
+  return /^.*?[.:](?=\s|$)/.exec(text)?.[0].replace(/:$/, ".") ?? text;
+}

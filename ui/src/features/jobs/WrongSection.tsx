@@ -1,0 +1,91 @@
+/* How a job behaves when things do not go as planned. Every setting has a default that is said, so leaving all of it alone
+   is a full answer. */
+
+import { Switch } from "@/components/Choice";
+import { Folded } from "@/components/Folded";
+import { Section } from "@/components/Page";
+import { durationWords, plural } from "@/format/amount";
+import type { MisfireMode, Notify, Overlap } from "@/platform";
+
+import { ChoiceOf, NumberOf, useBound } from "./bound";
+import styles from "./Editor.module.css";
+import type { JobForm } from "./form";
+
+const misfires: readonly { id: MisfireMode; label: string }[] = [
+  { id: "runOnce", label: "Run once, as soon as possible" },
+  { id: "skip", label: "Leave it out" },
+  { id: "runAll", label: "Run each missed time" },
+];
+
+const overlaps: readonly { id: Overlap; label: string }[] = [
+  { id: "skip", label: "Leave the new one out" },
+  { id: "queue", label: "Wait, then run" },
+  { id: "parallel", label: "Run beside it" },
+  { id: "cancelOther", label: "End the old one" },
+];
+
+const notifies: readonly { id: Notify; label: string }[] = [
+  { id: "findings", label: "Results and failures" },
+  { id: "always", label: "Every run, also with nothing to report" },
+  { id: "failure", label: "Failures only" },
+  { id: "never", label: "Nothing" },
+];
+
+export function WrongSection({ values, open }: { values: JobForm; open: boolean }) {
+  const remove = useBound("deleteAfterRun");
+  return (
+    <Section title="If something goes wrong" className={styles.section}>
+      <div className={styles.fields}>
+        <div className={styles.pair}>
+          <ChoiceOf name="misfire" label="If a time was missed" choices={misfires} help="The computer was asleep or off, or Rouse was not running." />
+          {values.misfire !== "skip" && <NumberOf name="latestMinutes" label="At most this late" unit="minutes" placeholder="Any" help="A later one counts as missed." />}
+        </div>
+        <div className={styles.pair}>
+          <ChoiceOf name="overlap" label="If the run before still goes" choices={overlaps} />
+          <NumberOf name="timeoutMinutes" label="Stop a run after" unit="minutes" placeholder="10" />
+        </div>
+        <div className={styles.pair}>
+          <NumberOf name="attempts" label="Attempts in all" least={1} most={20} placeholder="1" help="Only failures that may pass are tried again." />
+          <NumberOf name="pauseAfterFailures" label="Pause the job after" unit="failures in a row" least={1} placeholder="Never" />
+        </div>
+        <ChoiceOf name="notify" label="Notify me of" choices={notifies} />
+        <Switch isSelected={remove.value} onChange={remove.onChange} help="Its runs stay.">
+          Delete the job after its first finished run
+        </Switch>
+        <Folded key={String(open)} title="Advanced" summary={advancedWords(values)} defaultExpanded={open}>
+          <Advanced values={values} />
+        </Folded>
+      </div>
+    </Section>
+  );
+}
+
+function Advanced({ values }: { values: JobForm }) {
+  return (
+    <div className={styles.fields}>
+      <div className={styles.pair}>
+        <NumberOf name="backoffSeconds" label="Before the second attempt" unit="seconds" placeholder="1" help="Doubles with each further attempt." />
+        <NumberOf name="cooldownMinutes" label="Least time between runs" unit="minutes" placeholder="0" />
+      </div>
+      <div className={styles.pair}>
+        {values.overlap === "parallel" && <NumberOf name="maxConcurrent" label="Runs at the same time" least={1} most={100} placeholder="Any" />}
+        {values.misfire === "runAll" && <NumberOf name="misfireLimit" label="Most missed times" least={1} most={100} placeholder="Default" />}
+        {values.what === "agentTurn" && <NumberOf name="tokensPerRun" label="Most tokens of a run" least={1} placeholder="No limit" />}
+        {values.when !== "manual" && <NumberOf name="jitterSeconds" label="Spread over" unit="seconds" most={3_600} placeholder="0" help="So that jobs of one instant do not all begin at once." />}
+      </div>
+    </div>
+  );
+}
+
+/** What is folded away, in a few words. */
+function advancedWords(values: JobForm): string {
+  const parts = [
+    values.backoffSeconds !== null && `${durationWords(values.backoffSeconds * 1_000)} before the second attempt`,
+    values.cooldownMinutes !== null && `at least ${durationWords(values.cooldownMinutes * 60_000)} between runs`,
+    values.overlap === "parallel" && values.maxConcurrent !== null && `${plural(values.maxConcurrent, "run")} at the same time`,
+    values.misfire === "runAll" && values.misfireLimit !== null && `at most ${plural(values.misfireLimit, "missed time")}`,
+    values.what === "agentTurn" && values.tokensPerRun !== null && `at most ${plural(values.tokensPerRun, "token")}`,
+    values.jitterSeconds !== null && `spread over ${durationWords(values.jitterSeconds * 1_000)}`,
+  ].filter((part) => part !== false);
+  return parts.length === 0 ? "Spacing, limits and spread; nothing set" : parts.join(" · ");
+}

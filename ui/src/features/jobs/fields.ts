@@ -1,0 +1,76 @@
+/* Which field of the form a complaint of the engine belongs to, and how it reads there. The engine's judgement is the one
+   that counts; what it names and the form does not show is said above the form. */
+
+import type { JobForm } from "./form";
+
+export interface Complaint {
+  path: string;
+  message: string;
+}
+
+const places: Record<string, keyof JobForm> = {
+  name: "name",
+  description: "description",
+  wakeMode: "wakeMode",
+  sessionTarget: "what",
+  "payload.kind": "what",
+  "payload.text": "text",
+  "payload.message": "message",
+  "payload.model": "model",
+  "payload.tools": "tools",
+  "payload.useTools": "toolChoice",
+  "payload.maxSteps": "maxSteps",
+  "payload.tool": "tool",
+  "payload.arguments": "arguments",
+  "payload.notifyWhen": "notifyWhen",
+  "schedule.kind": "when",
+  "schedule.atMs": "at",
+  "schedule.everyMs": "every",
+  "schedule.expr": "expr",
+  "schedule.tz": "zone",
+  "schedule.jitterMs": "jitterSeconds",
+  "policies.misfire": "misfire",
+  "policies.misfire.maxLatenessSeconds": "latestMinutes",
+  "policies.misfire.limit": "misfireLimit",
+  "policies.overlap": "overlap",
+  "policies.maxConcurrent": "maxConcurrent",
+  "policies.timeoutSeconds": "timeoutMinutes",
+  "policies.pauseAfterFailures": "pauseAfterFailures",
+  "policies.cooldownSeconds": "cooldownMinutes",
+  "policies.budget": "tokensPerRun",
+  "policies.notify": "notify",
+  "runtime.maxAttempts": "attempts",
+  "runtime.retryBackoffMs": "backoffSeconds",
+  deleteAfterRun: "deleteAfterRun",
+};
+
+/** Fields that are folded away unless asked for. */
+export const advanced: readonly (keyof JobForm)[] = ["misfireLimit", "maxConcurrent", "cooldownMinutes", "backoffSeconds", "tokensPerRun", "jitterSeconds"];
+
+/** The field of the longest known beginning of a path: `payload.tools[2]` belongs to the tools. */
+export function placeOf(path: string): keyof JobForm | undefined {
+  for (let rest = path; rest !== ""; rest = rest.slice(0, Math.max(rest.lastIndexOf("."), rest.lastIndexOf("["), 0))) {
+    const place = places[rest];
+    if (place !== undefined) return place;
+  }
+  return undefined;
+}
+
+/** Complaints beside their fields, and those that have none. The first about a field is the one shown. */
+export function place(complaints: readonly Complaint[]): { placed: Map<keyof JobForm, string>; others: Complaint[] } {
+  const placed = new Map<keyof JobForm, string>();
+  const others: Complaint[] = [];
+  for (const complaint of complaints) {
+    const field = placeOf(complaint.path);
+    if (field === undefined) others.push(complaint);
+    else if (!placed.has(field)) placed.set(field, sentence(complaint.message));
+  }
+  return { placed, others };
+}
+
+/** The engine's words as a sentence: `is required` → `This is required.` */
+export function sentence(message: string): string {
+  const text = /^(is|must|needs|has) /.test(message) ? `this ${message}` : message;
+  const capital = text.charAt(0).toLocaleUpperCase() + text.slice(1);
+  return /[.!?]$/.test(capital) ? capital : `${capital}.`;
+}

@@ -1,0 +1,44 @@
+/* Which jobs the list shows. */
+
+import { scheduleWords } from "@/domain/words";
+import type { JobView } from "@/platform";
+
+import type { JobsSearch } from "./search";
+
+export type JobFilter = NonNullable<JobsSearch["filter"]> | "all";
+
+/** Where a job stands, for its dot and the filters. */
+export type Standing = "running" | "paused" | "failing" | "well" | "new";
+
+export function standingOf({ job, liveRunIds }: JobView): Standing {
+  if (liveRunIds.length > 0) return "running";
+  if (!job.enabled) return "paused";
+  if (isFailing(job)) return "failing";
+  return job.state.lastState === undefined ? "new" : "well";
+}
+
+function isFailing({ enabled, state }: JobView["job"]): boolean {
+  return enabled && (state.lastState === "failed" || state.lastState === "timedOut" || state.consecutiveFailures > 0);
+}
+
+const passes: Record<JobFilter, (view: JobView) => boolean> = {
+  all: () => true,
+  active: ({ job }) => job.enabled,
+  paused: ({ job }) => !job.enabled,
+  failing: ({ job }) => isFailing(job),
+};
+
+/** Jobs that pass the filter and have every word somewhere in name, description or schedule. */
+export function filterJobs(jobs: readonly JobView[], { filter = "all", q = "" }: JobsSearch & { filter?: JobFilter }): JobView[] {
+  const words = q.toLocaleLowerCase().split(/\s+/).filter(Boolean);
+  return jobs.filter((view) => passes[filter](view) && words.every((word) => said(view).includes(word)));
+}
+
+export function countJobs(jobs: readonly JobView[]): Record<JobFilter, number> {
+  const count = (filter: JobFilter) => jobs.filter(passes[filter]).length;
+  return { all: jobs.length, active: count("active"), paused: count("paused"), failing: count("failing") };
+}
+
+function said(view: JobView): string {
+  return `${view.job.name} ${view.job.description ?? ""} ${scheduleWords(view)}`.toLocaleLowerCase();
+}

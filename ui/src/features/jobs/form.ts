@@ -1,0 +1,269 @@
+/* The form of a job: what a person sees of the job format, flat and always whole. `formOf` and `draftOf` translate; what
+   changed is the difference between two drafts, so that everything the form does not show stays as the job has it. One
+   could get it wrong by sending the whole form: keys of other programs, an anchor or the seconds of a time would be lost. */
+
+import { localZone } from "@/format/time";
+import { instantOf, wallOf } from "@/format/wall";
+import type { Job, JobDraft, MisfireMode, Notify, NotifyWhen, Overlap, Payload, Policies, Schedule, WakeMode } from "@/platform";
+
+import { type DaysAndTimes, daysOf } from "./cron";
+import { laidOver, mergePatch, same } from "./patch";
+
+export type When = "at" | "every" | "days" | "cron" | "manual";
+export type What = Payload["kind"];
+export type Unit = "second" | "minute" | "hour" | "day";
+export type ToolChoice = "all" | "some" | "none";
+
+export interface JobForm {
+  name: string;
+  description: string;
+
+  what: What;
+  text: string;
+  wakeMode: WakeMode;
+  message: string;
+  model: string;
+  toolChoice: ToolChoice;
+  tools: string[];
+  maxSteps: number | null;
+  deliver: boolean;
+  tool: string;
+  arguments: Record<string, unknown>;
+  notifyWhen: NotifyWhen;
+
+  when: When;
+  zone: string;
+  /** What the clock shows in `zone`. */
+  at: string;
+  every: number | null;
+  everyUnit: Unit;
+  /** The pattern of both `days` and `cron`. */
+  expr: string;
+  /** Days and times that no pattern holds yet; otherwise they are read from the pattern. */
+  days: DaysAndTimes | null;
+  jitterSeconds: number | null;
+
+  misfire: MisfireMode;
+  latestMinutes: number | null;
+  misfireLimit: number | null;
+  overlap: Overlap;
+  maxConcurrent: number | null;
+  timeoutMinutes: number | null;
+  attempts: number | null;
+  backoffSeconds: number | null;
+  pauseAfterFailures: number | null;
+  cooldownMinutes: number | null;
+  tokensPerRun: number | null;
+  notify: Notify;
+  deleteAfterRun: boolean;
+}
+
+export const unitMs: Record<Unit, number> = { second: 1_000, minute: 60_000, hour: 3_600_000, day: 86_400_000 };
+
+/** A form in which nothing has been said yet; a one-time job is suggested for the next full hour but one. */
+export function emptyForm(now: number): JobForm {
+  const zone = localZone();
+  const soon = Math.ceil(now / unitMs.hour) * unitMs.hour + unitMs.hour;
+  return {
+    name: "", description: "",
+    what: "systemEvent", text: "", wakeMode: "now",
+    message: "", model: "", toolChoice: "all", tools: [], maxSteps: null, deliver: true,
+    tool: "", arguments: {}, notifyWhen: "always",
+    when: "days", zone, at: wallOf(soon, zone), every: 30, everyUnit: "minute", expr: "0 9 * * 1-5", days: null, jitterSeconds: null,
+    misfire: "runOnce", latestMinutes: null, misfireLimit: null, overlap: "skip", maxConcurrent: null, timeoutMinutes: null,
+    attempts: null, backoffSeconds: null, pauseAfterFailures: null, cooldownMinutes: null, tokensPerRun: null, notify: "findings", deleteAfterRun: false,
+  };
+}
+
+export function formOf(job: Omit<JobDraft, "id">, now: number): JobForm {
+  return {
+    ...emptyForm(now),
+    name: job.name,
+    description: job.description ?? "",
+    wakeMode: job.wakeMode ?? "now",
+    deleteAfterRun: job.deleteAfterRun ?? false,
+    ...scheduleForm(job.schedule),
+    ...payloadForm(job.payload),
+    ...policiesForm(job),
+  };
+}
+
+function scheduleForm(schedule: Schedule): Partial<JobForm> {
+  const jitterSeconds = "jitterMs" in schedule && schedule.jitterMs !== undefined ? schedule.jitterMs / 1_000 : null;
+  switch (schedule.kind) {
+    case "at": {
+      const zone = schedule.tz ?? localZone();
+      return { when: "at", zone, at: wallOf(schedule.atMs, zone), jitterSeconds };
+    }
+    case "every":
+      return { when: "every", ...inUnits(schedule.everyMs), jitterSeconds };
+    case "cron":
+      return { when: daysOf(schedule.expr) ? "days" : "cron", expr: schedule.expr, zone: schedule.tz ?? localZone(), jitterSeconds };
+    case "manual":
+      return { when: "manual" };
+  }
+}
+
+/** The largest unit in which an interval is a whole number. */
+function inUnits(ms: number): Pick<JobForm, "every" | "everyUnit"> {
+  const everyUnit = (["day", "hour", "minute"] as const).find((unit) => ms % unitMs[unit] === 0) ?? "second";
+  return { every: ms / unitMs[everyUnit], everyUnit };
+}
+
+function payloadForm(payload: Payload): Partial<JobForm> {
+  switch (payload.kind) {
+    case "systemEvent":
+      return { what: "systemEvent", text: payload.text };
+    case "agentTurn":
+      return {
+        what: "agentTurn", message: payload.message, model: payload.model ?? "", maxSteps: payload.maxSteps ?? null,
+        toolChoice: payload.useTools === false ? "none" : payload.tools ? "some" : "all", tools: payload.tools ?? [],
+        deliver: payload.deliver ?? true,
+      };
+    case "toolCall":
+      return { what: "toolCall", tool: payload.tool, arguments: payload.arguments, notifyWhen: payload.notifyWhen ?? "always" };
+  }
+}
+
+function policiesForm({ policies = {}, runtime = {} }: Pick<Job, "policies" | "runtime">): Partial<JobForm> {
+  const { misfire = {} } = policies;
+  return {
+    misfire: misfire.mode ?? "runOnce",
+    latestMinutes: scaled(misfire.maxLatenessSeconds, 60),
+    misfireLimit: misfire.limit ?? null,
+    overlap: policies.overlap ?? "skip",
+    maxConcurrent: policies.maxConcurrent ?? null,
+    timeoutMinutes: scaled(policies.timeoutSeconds, 60),
+    attempts: runtime.maxAttempts ?? null,
+    backoffSeconds: scaled(runtime.retryBackoffMs, 1_000),
+    pauseAfterFailures: policies.pauseAfterFailures ?? null,
+    cooldownMinutes: scaled(policies.cooldownSeconds, 60),
+    tokensPerRun: policies.budget?.tokensPerRun ?? null,
+    notify: policies.notify ?? "findings",
+  };
+}
+
+/** The schedule as it stands; undefined while it is not whole. */
+export function scheduleOf(form: Pick<JobForm, "when" | "zone" | "at" | "every" | "everyUnit" | "expr" | "days" | "jitterSeconds">): Schedule | undefined {
+  const jitter = given("jitterMs", scaled(form.jitterSeconds, 1 / 1_000));
+  switch (form.when) {
+    case "at": {
+      const atMs = instantOf(form.at, form.zone);
+      return atMs === undefined ? undefined : { kind: "at", atMs, tz: form.zone, ...jitter };
+    }
+    case "every":
+      return form.every === null ? undefined : { kind: "every", everyMs: Math.round(form.every * unitMs[form.everyUnit]), ...jitter };
+    case "days":
+    case "cron":
+      return form.expr.trim() === "" || (form.when === "days" && form.days !== null) ? undefined : { kind: "cron", expr: form.expr.trim(), tz: form.zone, ...jitter };
+    case "manual":
+      return { kind: "manual" };
+  }
+}
+
+function payloadOf(form: JobForm): Payload {
+  switch (form.what) {
+    case "systemEvent":
+      return { kind: "systemEvent", text: form.text };
+    case "agentTurn":
+      return {
+        kind: "agentTurn", message: form.message,
+        ...(form.model.trim() !== "" && { model: form.model.trim() }),
+        ...(form.toolChoice === "none" && { useTools: false }),
+        ...(form.toolChoice === "some" && { tools: form.tools }),
+        ...given("maxSteps", form.maxSteps),
+        ...(!form.deliver && { deliver: false }),
+      };
+    case "toolCall":
+      return {
+        kind: "toolCall", tool: form.tool, arguments: form.arguments as Extract<Payload, { kind: "toolCall" }>["arguments"],
+        ...unless("notifyWhen", form.notifyWhen, "always"),
+      };
+  }
+}
+
+function policiesOf(form: JobForm): Policies {
+  return {
+    ...part("misfire", {
+      ...unless("mode", form.misfire, "runOnce"),
+      ...given("maxLatenessSeconds", scaled(form.latestMinutes, 1 / 60)),
+      ...given("limit", form.misfireLimit),
+    }),
+    ...unless("overlap", form.overlap, "skip"),
+    ...given("maxConcurrent", form.maxConcurrent),
+    ...given("timeoutSeconds", scaled(form.timeoutMinutes, 1 / 60)),
+    ...given("pauseAfterFailures", form.pauseAfterFailures),
+    ...given("cooldownSeconds", scaled(form.cooldownMinutes, 1 / 60)),
+    ...part("budget", given("tokensPerRun", form.tokensPerRun)),
+    ...unless("notify", form.notify, "findings"),
+  };
+}
+
+/** The job that the form describes. Defaults are left out, so that a job says only what was decided. */
+export function draftOf(form: JobForm): JobDraft {
+  return {
+    name: form.name.trim(),
+    ...(form.description.trim() !== "" && { description: form.description.trim() }),
+    schedule: scheduleOf(form) ?? { kind: "manual" },
+    sessionTarget: form.what === "systemEvent" ? "main" : "isolated",
+    ...(form.what === "systemEvent" && unless("wakeMode", form.wakeMode, "now")),
+    payload: payloadOf(form),
+    ...part("runtime", {
+      ...given("maxAttempts", form.attempts),
+      ...given("retryBackoffMs", scaled(form.backoffSeconds, 1 / 1_000)),
+    }),
+    ...part("policies", policiesOf(form)),
+    ...(form.deleteAfterRun && { deleteAfterRun: true }),
+  };
+}
+
+/** What `cron.update` is to lay over the job; undefined when nothing changed. */
+export function patchOf(before: JobForm, after: JobForm): Record<string, unknown> | undefined {
+  const [was, is] = [draftOf(before), draftOf(after)];
+  const patch = mergePatch({ ...was }, { ...is });
+  if (!patch) return undefined;
+  // Another kind begins afresh at the engine, so it is sent whole.
+  if (was.schedule.kind !== is.schedule.kind) patch.schedule = is.schedule;
+  if (was.payload.kind !== is.payload.kind) patch.payload = is.payload;
+  return patch;
+}
+
+/** The whole job for `cron.add`: the form alone, or what was changed laid over a copy of `original`, with all it holds. */
+export function addOf(original: Job | undefined, before: JobForm, after: JobForm): JobDraft {
+  if (!original) return draftOf(after);
+  const copy: Record<string, unknown> = { ...original };
+  for (const key of ["id", "createdAtMs", "updatedAtMs", "enabled", "state"]) delete copy[key];
+  return laidOver(copy, patchOf(before, after) ?? {}) as unknown as JobDraft;
+}
+
+/** Whether two states of a job ask the same of the engine; what the engine itself writes does not count. */
+export function sameDefinition(a: Job, b: Job): boolean {
+  return same(definition(a), definition(b));
+}
+
+function definition(job: Job) {
+  return { ...job, state: undefined, enabled: undefined, updatedAtMs: undefined };
+}
+
+/** A job as a draft of itself, for undoing a delete: everything but what the engine fills in. */
+export function withoutState(job: Job): JobDraft {
+  const draft: JobDraft & { state?: unknown } = { ...job };
+  delete draft.state;
+  return draft;
+}
+
+function scaled(value: number | null | undefined, by: number): number | null {
+  return value === null || value === undefined ? null : Math.round((value / by) * 1_000) / 1_000;
+}
+
+function given<K extends string>(key: K, value: number | null): Partial<Record<K, number>> {
+  return value === null ? {} : ({ [key]: value } as Record<K, number>);
+}
+
+function unless<K extends string, V>(key: K, value: V, usual: V): Partial<Record<K, V>> {
+  return value === usual ? {} : ({ [key]: value } as Record<K, V>);
+}
+
+function part<K extends string, V extends object>(key: K, value: V): Partial<Record<K, V>> {
+  return Object.keys(value).length === 0 ? {} : ({ [key]: value } as Record<K, V>);
+}

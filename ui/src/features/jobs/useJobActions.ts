@@ -1,0 +1,64 @@
+/* What can be done to a job from its row and from its page. The calls outlive the menu they were chosen from, so they go to
+   the host directly; what a job was before a delete is kept for as long as it can be undone. */
+
+import { useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+
+import { toast, undoToast } from "@/components/Toasts";
+import { keys } from "@/data/keys";
+import { usePlatform } from "@/data/platform";
+import type { Job, JobView } from "@/platform";
+
+import { withoutState } from "./form";
+
+export function useJobActions() {
+  const platform = usePlatform();
+  const client = useQueryClient();
+  const navigate = useNavigate();
+
+  const refresh = (id: string) => {
+    for (const queryKey of [keys.jobs, keys.job(id), keys.status, keys.runs]) void client.invalidateQueries({ queryKey });
+  };
+  const failed = (title: string) => (error: Error) => void toast({ title, about: error.message });
+
+  const restore = (job: Job) =>
+    void platform.rpc("cron.add", withoutState(job)).then(() => refresh(job.id), failed(`“${job.name}” was not brought back`));
+
+  return {
+    open: (id: string) => void navigate({ to: "/jobs/$jobId", params: { jobId: id } }),
+
+    duplicate: (id: string) => void navigate({ to: "/jobs/new", search: { from: id } }),
+
+    run: ({ id, name }: Job) =>
+      void platform.rpc("cron.run", { id, mode: "force" }).then(({ runId }) => {
+        refresh(id);
+        if (runId === null) return;
+        toast({ title: `Running “${name}”`, action: { label: "See the run", onAction: () => void navigate({ to: "/runs/$runId", params: { runId } }) } });
+      }, failed(`“${name}” was not run`)),
+
+    setEnabled: ({ id, name }: Job, enabled: boolean) => {
+      client.setQueryData<JobView[]>(keys.jobs, (jobs) => jobs?.map((view) => (view.job.id === id ? { ...view, job: { ...view.job, enabled } } : view)));
+      return platform.rpc("cron.update", { id, patch: { enabled } }).then(() => refresh(id), (error: Error) => {
+        refresh(id);
+        failed(enabled ? `“${name}” was not resumed` : `“${name}” was not paused`)(error);
+      });
+    },
+
+    /** Gone at once, and back for ten seconds. */
+    remove: async ({ id, name }: Job) => {
+      client.setQueryData<JobView[]>(keys.jobs, (jobs) => jobs?.filter((view) => view.job.id !== id));
+      try {
+        const { job } = await platform.rpc("cron.remove", { id });
+        if (job) undoToast(`Deleted “${job.name}”`, () => restore(job));
+        return true;
+      } catch (error) {
+        failed(`“${name}” was not deleted`)(error as Error);
+        return false;
+      } finally {
+        refresh(id);
+      }
+    },
+  };
+}
+
+export type JobActions = ReturnType<typeof useJobActions>;

@@ -1,0 +1,50 @@
+/* What the engine says about the schedule in the form, a moment after it was last changed. */
+
+import { useEffect, useState } from "react";
+
+import { usePreview } from "@/data/queries";
+import { fieldErrors, type Schedule } from "@/platform";
+
+import { cronOf } from "./cron";
+import { place, sentence } from "./fields";
+import { type JobForm, scheduleOf } from "./form";
+import { same } from "./patch";
+import type { Said } from "./WhenSection";
+
+const nothing: Said = new Map();
+
+/** Complaints are put beside the fields only once the schedule was touched: one that has passed is no mistake. */
+export function useSchedulePreview(values: JobForm, before: JobForm) {
+  const schedule = scheduleOf(values);
+  const settled = useSettled(schedule);
+  const preview = usePreview(settled);
+  const touched = !same(schedule, scheduleOf(before));
+  const isWhole = schedule !== undefined;
+  return {
+    shown: isWhole && !preview.error ? preview.data : undefined,
+    said: touched && isWhole && preview.error && same(schedule, settled) ? place(fieldErrors(preview.error)).placed : nothing,
+    problem: !isWhole ? unfinished(values) : preview.error ? problemOf(preview.error) : undefined,
+  };
+}
+
+function unfinished({ when, days }: JobForm): string {
+  const made = when === "days" && days ? cronOf(days) : undefined;
+  return made && "problem" in made ? made.problem : "Not whole yet.";
+}
+
+function problemOf(error: Error): string {
+  const [first] = fieldErrors(error);
+  return first ? sentence(first.path === "schedule.atMs" ? "that time has passed" : first.message) : error.message;
+}
+
+/** The schedule once it has held still for a moment, so that not every letter is asked about. */
+function useSettled(schedule: Schedule | undefined, afterMs = 180): Schedule | undefined {
+  const [settled, setSettled] = useState(schedule);
+  const differs = !same(settled, schedule);
+  useEffect(() => {
+    if (!differs) return;
+    const timer = setTimeout(() => setSettled(schedule), afterMs);
+    return () => clearTimeout(timer);
+  });
+  return settled;
+}
