@@ -19,7 +19,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     tauri_build::try_build(
         tauri_build::Attributes::new()
             .capabilities_path_pattern("src-tauri/capabilities/*.json")
-            .app_manifest(tauri_build::AppManifest::new().permissions_path_pattern("src-tauri/permissions/*.toml")),
+            .app_manifest(
+                tauri_build::AppManifest::new()
+                    .permissions_path_pattern("src-tauri/permissions/*.toml"),
+            ),
     )?;
     Ok(())
 }

@@ -61,7 +61,7 @@ async fn the_window_comes_and_goes_and_rouse_stays() {
     desk.host_trays().await;
     let mut app = session.start_app(&[]);
     let tray = desk.next_tray_item().await;
-    session.screen.until_titled("Rouse").await;
+    session.screen.until_shown().await;
     session.screen.save("first-start");
     let hello = desk.next_notification().await;
     assert_eq!(hello.summary, "Hello from Rouse");
@@ -71,7 +71,7 @@ async fn the_window_comes_and_goes_and_rouse_stays() {
     assert_eq!(notice.summary, "Rouse keeps running");
 
     tray.activate().await;
-    session.screen.until_titled("Rouse").await;
+    session.screen.until_shown().await;
     session.screen.close_window().await;
     tray.choose("Run now", "Hello from Rouse").await;
     let next = desk.next_notification().await;
@@ -113,7 +113,7 @@ async fn a_tray_that_comes_later_is_used_and_none_at_all_is_no_trouble() {
     let session = Session::start().await;
     let mut desk = Desk::set_up(&session).await;
     let mut app = session.start_app(&[]);
-    session.screen.until_titled("Rouse").await;
+    session.screen.until_shown().await;
 
     session.screen.close_window().await;
     let body = loop {
@@ -160,7 +160,7 @@ async fn a_failure_is_urgent_and_goes_away_once_its_run_was_looked_at() {
     let shown = desk.next_notification().await;
     assert_eq!(shown.summary, "Reads <nothing> & fails");
     assert!(shown.urgent, "a failure waits until it is seen");
-    let menu = tray.menu_once(|menu| menu.has("1 failing")).await;
+    let menu = tray.menu_once(|menu| menu.headline().ends_with("1 job failing")).await;
     let recent = menu.under("Recent runs");
     assert!(recent[0].starts_with("✗ Reads <nothing> & fails · failed "), "{recent:?}");
 
@@ -193,4 +193,23 @@ async fn a_second_app_is_a_guest_of_the_first_and_takes_over_when_it_ends() {
     let menu = guest_tray.menu_once(|menu| menu.has("Quit Rouse (jobs will not run)")).await;
     assert!(menu.has("Paused"), "what was paused stays paused: {menu}");
     guest.quit_by(&guest_tray, "Quit Rouse (jobs will not run)").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_click_is_heard_however_and_whenever_the_server_tells_it() {
+    let session = Session::start().await;
+    let mut desk = Desk::set_up(&session).await;
+    let mut app = session.start_app(&["--hidden"]);
+
+    let first = desk.next_notification().await;
+    desk.click_told_to_sender(&first).await;
+    session.screen.until_titled("Hello from Rouse · Rouse").await;
+
+    desk.click_everything_at_once();
+    session.call("deliveries.test", json!({})).await;
+    desk.next_notification().await;
+    session.screen.until_titled("Settings · Rouse").await;
+
+    app.terminate();
+    assert!(soon("the app's end", app.ended()).await.success());
 }

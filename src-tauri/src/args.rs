@@ -51,7 +51,10 @@ impl CommandLine {
             match arg.as_str() {
                 "-h" | "--help" => return Self::Print(HELP.to_owned(), Complaint::No),
                 "-V" | "--version" => {
-                    return Self::Print(format!("rouse-desktop {}\n", env!("CARGO_PKG_VERSION")), Complaint::No);
+                    return Self::Print(
+                        format!("rouse-desktop {}\n", env!("CARGO_PKG_VERSION")),
+                        Complaint::No,
+                    );
                 }
                 "--hidden" => options.hidden = true,
                 "--open" => match args.next().as_deref().and_then(Place::parse) {
@@ -95,7 +98,9 @@ mod tests {
 
     #[test]
     fn complaints() {
-        for line in ["--open", "--open https://evil.example", "rouse://a\u{7}b", "--nonsense", "file.txt"] {
+        for line in
+            ["--open", "--open https://evil.example", "rouse://a\u{7}b", "--nonsense", "file.txt"]
+        {
             assert!(matches!(parse(line), CommandLine::Print(_, Complaint::Yes)), "{line}");
         }
         assert!(matches!(parse("--version"), CommandLine::Print(_, Complaint::No)));

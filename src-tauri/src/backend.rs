@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rouse_gateway::wire::{Empty, EventKind, EventView, SystemStatus};
-use rouse_gateway::{Client, ClientError, ErrorCode, EventStream, Gateway, RpcError, Subscription, UiFiles};
+use rouse_gateway::{
+    Client, ClientError, ErrorCode, EventStream, Gateway, RpcError, Subscription, UiFiles,
+};
 use rouse_host::{Home, HomeError, Host, HostError, HostOptions, Notifier};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -74,7 +76,9 @@ impl EngineDoor {
         match self.there().await {
             Some(Engine::Ready(backend)) => backend.call(method, params).await,
             Some(Engine::Failed(reason)) => Err(RpcError::new(ErrorCode::Internal, reason)),
-            Some(Engine::Starting) | None => Err(RpcError::new(ErrorCode::Internal, "Rouse is closing.")),
+            Some(Engine::Starting) | None => {
+                Err(RpcError::new(ErrorCode::Internal, "Rouse is closing."))
+            }
         }
     }
 
@@ -87,7 +91,11 @@ impl EngineDoor {
     }
 
     /// Calls one method with typed parameters and result.
-    pub(crate) async fn ask<R: DeserializeOwned>(&self, method: &str, params: &impl Serialize) -> Result<R, RpcError> {
+    pub(crate) async fn ask<R: DeserializeOwned>(
+        &self,
+        method: &str,
+        params: &impl Serialize,
+    ) -> Result<R, RpcError> {
         typed(self.call(method, to_value(params)?).await?)
     }
 }
@@ -110,7 +118,11 @@ impl Backend {
     }
 
     /// Calls one method with typed parameters and result.
-    pub(crate) async fn ask<R: DeserializeOwned>(&self, method: &str, params: &impl Serialize) -> Result<R, RpcError> {
+    pub(crate) async fn ask<R: DeserializeOwned>(
+        &self,
+        method: &str,
+        params: &impl Serialize,
+    ) -> Result<R, RpcError> {
         typed(self.call(method, to_value(params)?).await?)
     }
 
@@ -153,7 +165,12 @@ pub(crate) async fn keep(surroundings: Surroundings, tell: watch::Sender<Engine>
             Ok(Some(backend)) => {
                 tell.send_replace(Engine::Ready(backend.clone()));
                 // Whatever was read before may have changed while nobody listened.
-                (surroundings.on_event)(EventView { seq: 0, at_ms: 0, kind: EventKind::Reset, data: Value::Null });
+                (surroundings.on_event)(EventView {
+                    seq: 0,
+                    at_ms: 0,
+                    kind: EventKind::Reset,
+                    data: Value::Null,
+                });
                 hand_on_events(&backend, &surroundings).await;
                 if backend.is_ours() {
                     return;
@@ -168,7 +185,10 @@ pub(crate) async fn keep(surroundings: Surroundings, tell: watch::Sender<Engine>
                 return;
             }
         }
-        #[expect(clippy::disallowed_methods, reason = "no event tells when another process lets go of its lock")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "no event tells when another process lets go of its lock"
+        )]
         tokio::time::sleep(LOOK_AGAIN).await;
     }
 }
@@ -194,7 +214,9 @@ async fn open(surroundings: &Surroundings) -> Result<Option<Backend>, HostError>
 }
 
 async fn find(home: &Home) -> Option<Backend> {
-    let client = Client::find(home.root()).inspect_err(|error| tracing::debug!(%error, "no engine to be found yet")).ok()?;
+    let client = Client::find(home.root())
+        .inspect_err(|error| tracing::debug!(%error, "no engine to be found yet"))
+        .ok()?;
     let answers = client.call("system.status", Value::Null).await;
     answers.inspect_err(|error| tracing::debug!(%error, "the engine does not answer yet")).ok()?;
     Some(Backend::Guest(client))
@@ -203,7 +225,8 @@ async fn find(home: &Home) -> Option<Backend> {
 /// Hands events on until the engine ends.
 async fn hand_on_events(backend: &Backend, surroundings: &Surroundings) {
     let events = async {
-        let status: SystemStatus = backend.ask("system.status", &Empty {}).await.map_err(|error| error.to_string())?;
+        let status: SystemStatus =
+            backend.ask("system.status", &Empty {}).await.map_err(|error| error.to_string())?;
         backend.events(status.seq).await.map_err(|error| error.to_string())
     };
     match events.await {

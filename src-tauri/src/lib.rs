@@ -8,15 +8,15 @@
 //! records what was at work.
 
 mod args;
-mod place;
-mod backend;
-mod shell;
-mod rpc;
-mod pages;
-mod window;
-mod tray;
-mod notifier;
 mod autostart;
+mod backend;
+mod notifier;
+mod pages;
+mod place;
+mod rpc;
+mod shell;
+mod tray;
+mod window;
 
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -58,12 +58,19 @@ fn start(options: StartOptions) -> Result<ExitCode, Box<dyn std::error::Error>> 
     let log = std::env::var("ROUSE_LOG").ok();
     let chatty = log.is_some() || std::io::stderr().is_terminal();
     let _logging = rouse_host::start_logging(&home.logs(), log.as_deref(), chatty);
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).thread_name("rouse").enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(WORKERS)
+        .thread_name("rouse")
+        .enable_all()
+        .build()?;
     tauri::async_runtime::set(runtime.handle().clone());
     let app = Builder::default()
         .plugin(single_instance(&home))
-        .plugin(tauri_plugin_window_state::Builder::new().with_state_flags(window::remembered()).build())
+        .plugin(
+            tauri_plugin_window_state::Builder::new()
+                .with_state_flags(window::remembered())
+                .build(),
+        )
         .plugin(autostart::plugin())
         .invoke_handler(tauri::generate_handler![
             rpc::rpc,
@@ -141,7 +148,10 @@ fn single_instance(home: &Home) -> TauriPlugin<Wry> {
 
 /// On Linux a data directory of its own makes an instance of its own; elsewhere there is one instance a person.
 #[cfg(target_os = "linux")]
-fn named_after(builder: tauri_plugin_single_instance::Builder<Wry>, home: &Home) -> tauri_plugin_single_instance::Builder<Wry> {
+fn named_after(
+    builder: tauri_plugin_single_instance::Builder<Wry>,
+    home: &Home,
+) -> tauri_plugin_single_instance::Builder<Wry> {
     use std::hash::{DefaultHasher, Hash as _, Hasher as _};
     let mut hasher = DefaultHasher::new();
     home.root().hash(&mut hasher);
@@ -149,7 +159,10 @@ fn named_after(builder: tauri_plugin_single_instance::Builder<Wry>, home: &Home)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn named_after(builder: tauri_plugin_single_instance::Builder<Wry>, _: &Home) -> tauri_plugin_single_instance::Builder<Wry> {
+fn named_after(
+    builder: tauri_plugin_single_instance::Builder<Wry>,
+    _: &Home,
+) -> tauri_plugin_single_instance::Builder<Wry> {
     builder
 }
 
@@ -157,8 +170,14 @@ fn on_run_event(app: &AppHandle, event: RunEvent) {
     match event {
         // Without a code nobody asked for the end: the last window was closed, and the tray goes on.
         RunEvent::ExitRequested { code: None, api, .. } => api.prevent_exit(),
-        RunEvent::ExitRequested { .. } => app.state::<Shell>().quitting.store(true, Ordering::Release),
-        RunEvent::WindowEvent { label, event: WindowEvent::Destroyed, .. } if label == window::MAIN => window::closed(app),
+        RunEvent::ExitRequested { .. } => {
+            app.state::<Shell>().quitting.store(true, Ordering::Release)
+        }
+        RunEvent::WindowEvent { label, event: WindowEvent::Destroyed, .. }
+            if label == window::MAIN =>
+        {
+            window::closed(app)
+        }
         RunEvent::Exit => close_engine(app),
         #[cfg(target_os = "macos")]
         RunEvent::Reopen { .. } => app.state::<Shell>().show(None),
@@ -182,9 +201,12 @@ fn close_engine(app: &AppHandle) {
 #[cfg(unix)]
 async fn quit_on_signal(app: AppHandle) {
     use tokio::signal::unix::{SignalKind, signal};
-    let signals = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal);
+    let signals =
+        [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal);
     let [Ok(mut terminate), Ok(mut interrupt), Ok(mut hangup)] = signals else {
-        tracing::warn!("signals cannot be heard; the app ends without closing the engine when it is killed");
+        tracing::warn!(
+            "signals cannot be heard; the app ends without closing the engine when it is killed"
+        );
         return;
     };
     tokio::select! {
@@ -203,7 +225,9 @@ async fn quit_on_signal(_: AppHandle) {}
 fn no_screen() -> Option<&'static str> {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let nowhere = cfg!(target_os = "linux") && !set("DISPLAY") && !set("WAYLAND_DISPLAY");
-    nowhere.then_some("rouse-desktop: there is no display here. `rouse serve` runs Rouse without one.\n")
+    nowhere.then_some(
+        "rouse-desktop: there is no display here. `rouse serve` runs Rouse without one.\n",
+    )
 }
 
 fn print(words: &str, complaint: Complaint) -> ExitCode {

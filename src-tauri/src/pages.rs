@@ -15,7 +15,11 @@ pub(crate) struct Pages {
 impl Pages {
     /// The pages of `app`.
     pub(crate) fn new(app: &AppHandle) -> Self {
-        let names = app.asset_resolver().iter().map(|(name, _)| name.trim_start_matches('/').to_owned()).collect();
+        let names = app
+            .asset_resolver()
+            .iter()
+            .map(|(name, _)| name.trim_start_matches('/').to_owned())
+            .collect();
         Self { app: app.clone(), names }
     }
 }

@@ -62,14 +62,17 @@ impl fmt::Display for Place {
 }
 
 const fn is_plain(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '/' | '-' | '_' | '.' | '~' | '?' | '=' | '&' | '%' | ',')
+    c.is_ascii_alphanumeric()
+        || matches!(c, '/' | '-' | '_' | '.' | '~' | '?' | '=' | '&' | '%' | ',')
 }
 
 /// Percent-encodes what is not plain; ids of imported jobs can be any text.
 fn encode(id: &str) -> String {
     id.bytes().fold(String::with_capacity(id.len()), |mut text, byte| {
         match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => text.push(char::from(byte)),
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                text.push(char::from(byte))
+            }
             _ => text.push_str(&format!("%{byte:02X}")),
         }
         text
@@ -90,19 +93,37 @@ mod tests {
         assert_eq!(parsed("rouse://runs/0197-a").as_deref(), Some("/runs/0197-a"));
         assert_eq!(parsed("rouse:/runs/0197-a").as_deref(), Some("/runs/0197-a"));
         assert_eq!(parsed("rouse://").as_deref(), Some("/"));
-        assert_eq!(parsed("/runs?states=failed&jobId=a").as_deref(), Some("/runs?states=failed&jobId=a"));
+        assert_eq!(
+            parsed("/runs?states=failed&jobId=a").as_deref(),
+            Some("/runs?states=failed&jobId=a")
+        );
     }
 
     #[test]
     fn anything_that_is_not_a_plain_path_is_refused() {
         let long = format!("/{}", "a".repeat(LONGEST));
         for bad in [
-            "", "runs", "//evil.example", "https://evil.example", "javascript:alert(1)", "/a b", "/a\nb", "/<script>",
-            "/jobs/../..", "/a#b", "/a\\b", "/jobs/“x”", &long,
+            "",
+            "runs",
+            "//evil.example",
+            "https://evil.example",
+            "javascript:alert(1)",
+            "/a b",
+            "/a\nb",
+            "/<script>",
+            "/jobs/../..",
+            "/a#b",
+            "/a\\b",
+            "/jobs/“x”",
+            &long,
         ] {
             assert_eq!(parsed(bad), None, "{bad}");
         }
-        assert_eq!(parsed("rouse:////evil.example").as_deref(), Some("/evil.example"), "stays inside the UI");
+        assert_eq!(
+            parsed("rouse:////evil.example").as_deref(),
+            Some("/evil.example"),
+            "stays inside the UI"
+        );
     }
 
     #[test]

@@ -13,7 +13,11 @@ use crate::backend::Engine;
 
 /// Calls one method of the gateway. The answer has the shape of a JSON-RPC response, so the page reads both hosts alike.
 #[tauri::command]
-pub(crate) async fn rpc(method: String, params: Value, shell: State<'_, Shell>) -> Result<Value, String> {
+pub(crate) async fn rpc(
+    method: String,
+    params: Value,
+    shell: State<'_, Shell>,
+) -> Result<Value, String> {
     Ok(match shell.engine.call(&method, params).await {
         Ok(result) => json!({ "result": result }),
         Err(error) => json!({ "error": error }),
@@ -65,7 +69,10 @@ pub(crate) async fn open_external(url: String) -> Result<(), String> {
 /// The address, if it is a plain web page.
 fn web_page(text: &str) -> Option<Url> {
     let url = Url::parse(text).ok()?;
-    let plain = url.scheme() == "https" && url.host_str().is_some() && url.username().is_empty() && url.password().is_none();
+    let plain = url.scheme() == "https"
+        && url.host_str().is_some()
+        && url.username().is_empty()
+        && url.password().is_none();
     plain.then_some(url)
 }
 
@@ -77,8 +84,15 @@ mod tests {
     fn only_web_pages_are_opened() {
         assert!(web_page("https://ollama.com/download").is_some());
         for other in [
-            "http://example.org", "file:///etc/passwd", "rouse://runs/1", "mailto:a@example.org", "https://user@example.org",
-            "javascript:alert(1)", "example.org", "--help", "",
+            "http://example.org",
+            "file:///etc/passwd",
+            "rouse://runs/1",
+            "mailto:a@example.org",
+            "https://user@example.org",
+            "javascript:alert(1)",
+            "example.org",
+            "--help",
+            "",
         ] {
             assert!(web_page(other).is_none(), "{other}");
         }

@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rouse_core::{DeliveryId, RunId, UnixMs};
 use rouse_gateway::RpcError;
 use rouse_gateway::wire::{
-    CronPauseParams, CronRunParams, CronStatus, DeliveryRef, DeliveryView, Empty, EventKind, EventView, RunDetail, RunMode,
-    RunRef, StartedRun, SystemStatus,
+    CronPauseParams, CronRunParams, CronStatus, DeliveryRef, DeliveryView, Empty, EventKind,
+    EventView, RunDetail, RunMode, RunRef, StartedRun, SystemStatus,
 };
 use rouse_host::Notifier as _;
 use serde_json::Value;
@@ -28,6 +28,8 @@ use crate::window::{MAIN, PageIsThere, Wish};
 
 /// The event by which the page hears of the engine's events.
 const EVENT: &str = "rouse://event";
+/// The event by which the page hears that `shell_info` has changed.
+const SHELL_CHANGED: &str = "rouse://shell";
 
 /// The shell. Tauri hands it to everyone as its state.
 pub(crate) struct Shell {
@@ -49,7 +51,9 @@ impl Shell {
             Command::Show => self.show(None),
             Command::Open(place) => self.show(Some(place)),
             Command::Quit => self.quit(),
-            Command::Pause(length) => self.tell_engine("pause", move |engine| async move { pause(&engine, length).await }),
+            Command::Pause(length) => {
+                self.tell_engine("pause", move |engine| async move { pause(&engine, length).await })
+            }
             Command::Resume => self.tell_engine("resume", |engine| async move {
                 engine.ask::<CronStatus>("cron.resume", &Empty {}).await.map(drop)
             }),
@@ -78,11 +82,20 @@ impl Shell {
         if let Some(stale) = Stale::by(event) {
             self.tray.refresh(stale);
         }
-        if let (EventKind::Seen, Some(run)) = (event.kind, event.data.get("runId").and_then(Value::as_str)) {
+        if let (EventKind::Seen, Some(run)) =
+            (event.kind, event.data.get("runId").and_then(Value::as_str))
+        {
             self.settle(run.to_owned());
         }
         if let Err(error) = self.app.emit_to(MAIN, EVENT, event) {
             tracing::warn!(%error, "the page missed an event");
+        }
+    }
+
+    /// Tells the page that a tray or an engine came or went.
+    pub(crate) fn shell_changed(&self) {
+        if let Err(error) = self.app.emit_to(MAIN, SHELL_CHANGED, ()) {
+            tracing::warn!(%error, "the page does not know how the shell is");
         }
     }
 
@@ -96,7 +109,9 @@ impl Shell {
                         notifier.withdraw(&DeliveryId::new(delivery.id));
                     }
                 }
-                Err(error) => tracing::warn!(%error, "the notifications of a run that was seen stay"),
+                Err(error) => {
+                    tracing::warn!(%error, "the notifications of a run that was seen stay")
+                }
             }
         });
     }
@@ -106,7 +121,11 @@ impl Shell {
         let place = match subject {
             Subject::Place(place) => place,
             Subject::Delivery(id) => {
-                match self.engine.ask::<DeliveryView>("deliveries.get", &DeliveryRef { id: id.to_string() }).await {
+                match self
+                    .engine
+                    .ask::<DeliveryView>("deliveries.get", &DeliveryRef { id: id.to_string() })
+                    .await
+                {
                     Ok(delivery) => place_of(&delivery),
                     Err(error) => {
                         tracing::warn!(%error, delivery_id = %id, "the run behind a notification was not found");
@@ -160,7 +179,12 @@ impl Shell {
 
     /// Shows a notification of the shell's own; its click opens the window.
     fn notice(&self, title: &str, body: String) {
-        let toast = Toast { subject: Subject::Place(Place::home()), title: title.to_owned(), body, urgent: false };
+        let toast = Toast {
+            subject: Subject::Place(Place::home()),
+            title: title.to_owned(),
+            body,
+            urgent: false,
+        };
         let notifier = Arc::clone(&self.notifier);
         tauri::async_runtime::spawn(async move {
             if let Err(error) = notifier.toast(toast).await {
@@ -179,5 +203,8 @@ async fn pause(engine: &EngineDoor, length: PauseFor) -> Result<(), RpcError> {
 
 /// A test notification has no run; its click comes back to where it was sent from.
 fn place_of(delivery: &DeliveryView) -> Place {
-    delivery.run_id.as_deref().map_or_else(|| Place::fixed("/settings"), |run| Place::run(&RunId::new(run)))
+    delivery
+        .run_id
+        .as_deref()
+        .map_or_else(|| Place::fixed("/settings"), |run| Place::run(&RunId::new(run)))
 }

@@ -11,7 +11,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tauri::webview::{NewWindowResponse, PageLoadEvent};
-use tauri::{AppHandle, Emitter as _, Manager as _, Url, UserAttentionType, WebviewUrl, WebviewWindow, WebviewWindowBuilder};
+use tauri::{
+    AppHandle, Emitter as _, Manager as _, Url, UserAttentionType, WebviewUrl, WebviewWindow,
+    WebviewWindowBuilder,
+};
 use tauri_plugin_window_state::{AppHandleExt as _, StateFlags};
 use tokio::sync::mpsc;
 
@@ -56,7 +59,10 @@ fn lead(app: &AppHandle, window: &WebviewWindow, place: &Place) -> tauri::Result
         return app.emit_to(MAIN, NAVIGATE, place.as_str());
     }
     let mut url = window.url()?;
-    let (path, query) = place.as_str().split_once('?').map_or((place.as_str(), None), |(path, query)| (path, Some(query)));
+    let (path, query) = place
+        .as_str()
+        .split_once('?')
+        .map_or((place.as_str(), None), |(path, query)| (path, Some(query)));
     url.set_path(path);
     url.set_query(query);
     window.navigate(url)
@@ -129,7 +135,9 @@ pub(crate) type PageIsThere = AtomicBool;
 fn is_ours(url: &Url) -> bool {
     match url.scheme() {
         "tauri" => url.host_str() == Some("localhost"),
-        "http" | "https" => cfg!(windows) && url.host_str() == Some("tauri.localhost") && url.port().is_none(),
+        "http" | "https" => {
+            cfg!(windows) && url.host_str() == Some("tauri.localhost") && url.port().is_none()
+        }
         _ => false,
     }
 }

@@ -21,13 +21,18 @@ impl Programs {
     /// `ROUSE_BIN` and `ROUSE_DESKTOP_BIN`, else the builds of this program's own profile.
     pub(crate) fn find() -> anyhow::Result<Self> {
         let exe = std::env::current_exe()?;
-        let beside = exe.parent().and_then(Path::parent).context("this program lies in target/PROFILE/deps")?.to_owned();
+        let beside = exe
+            .parent()
+            .and_then(Path::parent)
+            .context("this program lies in target/PROFILE/deps")?
+            .to_owned();
         let named = |variable: &str, name: &str| {
             std::env::var_os(variable).map_or_else(|| beside.join(name), PathBuf::from)
         };
         let rouse = named("ROUSE_BIN", "rouse");
         anyhow::ensure!(rouse.exists(), "{} is missing; run `cargo xtask bench`", rouse.display());
-        let desktop = Some(named("ROUSE_DESKTOP_BIN", "rouse-desktop")).filter(|path| path.exists());
+        let desktop =
+            Some(named("ROUSE_DESKTOP_BIN", "rouse-desktop")).filter(|path| path.exists());
         Ok(Self { rouse, desktop })
     }
 }
@@ -101,14 +106,18 @@ pub(crate) fn echo_job(name: &str, schedule: &Value) -> Value {
 /// A monthly job, far away.
 pub(crate) fn future_job(number: usize) -> Value {
     let (minute, hour) = (number % 60, number / 60 % 24);
-    echo_job(&format!("Future {number}"), &json!({ "kind": "cron", "expr": format!("{minute} {hour} 1 1 *"), "tz": "UTC" }))
+    echo_job(
+        &format!("Future {number}"),
+        &json!({ "kind": "cron", "expr": format!("{minute} {hour} 1 1 *"), "tz": "UTC" }),
+    )
 }
 
 /// Wall time in milliseconds.
 pub(crate) fn now_ms() -> i64 {
     #[expect(clippy::disallowed_methods, reason = "a bench measures")]
     let now = std::time::SystemTime::now();
-    now.duration_since(std::time::UNIX_EPOCH).map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(0))
+    now.duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(0))
 }
 
 /// Waits; a bench may.

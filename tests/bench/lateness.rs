@@ -11,7 +11,9 @@ pub(crate) async fn one_a_second(programs: &Programs, report: &mut Report) -> an
     const SECONDS: u64 = 30;
     let home = tempfile::tempdir()?;
     let engine = Engine::start(programs, home.path())?;
-    engine.call("cron.add", echo_job("Ticker", &json!({ "kind": "every", "everyMs": 1_000 }))).await?;
+    engine
+        .call("cron.add", echo_job("Ticker", &json!({ "kind": "every", "everyMs": 1_000 })))
+        .await?;
     wait(Duration::from_secs(SECONDS + 1)).await;
     let mut late = late_by(&engine, "Ticker").await?;
     anyhow::ensure!(late.len() >= 29, "only {} runs in {SECONDS} seconds", late.len());
@@ -20,19 +22,30 @@ pub(crate) async fn one_a_second(programs: &Programs, report: &mut Report) -> an
     engine.stop()
 }
 
-pub(crate) async fn a_thousand_at_once(programs: &Programs, report: &mut Report) -> anyhow::Result<()> {
+pub(crate) async fn a_thousand_at_once(
+    programs: &Programs,
+    report: &mut Report,
+) -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
     // The cap is what keeps a machine quiet; here it would only measure itself.
     std::fs::write(home.path().join("config.toml"), "[cron]\nmaxConcurrentRuns = 1000\n")?;
     let engine = Engine::start(programs, home.path())?;
     let at = now_ms() + 4_000;
-    let jobs = (0..1_000).map(|n| echo_job(&format!("Burst {n}"), &json!({ "kind": "at", "atMs": at }))).collect();
+    let jobs = (0..1_000)
+        .map(|n| echo_job(&format!("Burst {n}"), &json!({ "kind": "at", "atMs": at })))
+        .collect();
     engine.import(jobs).await?;
     wait(Duration::from_millis(u64::try_from(at - now_ms()).unwrap_or(0) + 3_000)).await;
     let mut late = late_by(&engine, "Burst").await?;
     anyhow::ensure!(late.len() == 1_000, "{} of 1000 runs started", late.len());
-    report.note("1,000 jobs at one instant, p50 of the start", format!("{:.0} ms", quantile(&mut late, 0.5)));
-    report.note("1,000 jobs at one instant, p99 of the start", format!("{:.0} ms", quantile(&mut late, 0.99)));
+    report.note(
+        "1,000 jobs at one instant, p50 of the start",
+        format!("{:.0} ms", quantile(&mut late, 0.5)),
+    );
+    report.note(
+        "1,000 jobs at one instant, p99 of the start",
+        format!("{:.0} ms", quantile(&mut late, 0.99)),
+    );
     report.millis("1,000 jobs at one instant, last one started", quantile(&mut late, 1.0), 150.0);
     engine.stop()
 }
@@ -44,7 +57,9 @@ async fn late_by(engine: &Engine, name: &str) -> anyhow::Result<Vec<f64>> {
     loop {
         let page = engine.call("runs.list", json!({ "limit": 500, "cursor": cursor })).await?;
         let runs = page["runs"].as_array().cloned().unwrap_or_default();
-        let named = runs.iter().filter(|run| run["jobName"].as_str().is_some_and(|job| job.starts_with(name)));
+        let named = runs
+            .iter()
+            .filter(|run| run["jobName"].as_str().is_some_and(|job| job.starts_with(name)));
         late.extend(named.filter_map(|run| run["lateByMs"].as_f64()));
         cursor = page["nextCursor"].clone();
         if cursor.is_null() {

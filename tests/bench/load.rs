@@ -18,12 +18,14 @@ pub(crate) async fn with_many_jobs(programs: &Programs, report: &mut Report) -> 
         adds.push(timed(&engine, "cron.add", future_job(JOBS + number)).await?);
     }
     report.millis("RPC cron.add with 10,000 jobs, p50", quantile(&mut adds, 0.5), 2.0);
-    report.note("RPC cron.add with 10,000 jobs, p99", format!("{:.2} ms", quantile(&mut adds, 0.99)));
+    report
+        .note("RPC cron.add with 10,000 jobs, p99", format!("{:.2} ms", quantile(&mut adds, 0.99)));
     let mut lists = Vec::new();
     for _ in 0..5 {
         lists.push(timed(&engine, "cron.list", json!({})).await?);
     }
-    report.note("RPC cron.list of 10,000 jobs, p50", format!("{:.0} ms", quantile(&mut lists, 0.5)));
+    report
+        .note("RPC cron.list of 10,000 jobs, p50", format!("{:.0} ms", quantile(&mut lists, 0.5)));
     engine.stop()?;
 
     let mut starts = Vec::new();
@@ -32,7 +34,11 @@ pub(crate) async fn with_many_jobs(programs: &Programs, report: &mut Report) -> 
         starts.push(millis_of(engine.ready_after));
         engine.stop()?;
     }
-    report.millis("start of the process to armed with 10,000 jobs, p50", quantile(&mut starts, 0.5), 60.0);
+    report.millis(
+        "start of the process to armed with 10,000 jobs, p50",
+        quantile(&mut starts, 0.5),
+        60.0,
+    );
     Ok(())
 }
 

@@ -21,20 +21,38 @@ pub(crate) async fn idle(programs: &Programs, report: &mut Report) -> anyhow::Re
     wait(Duration::from_secs(SECONDS)).await;
     #[expect(clippy::cast_precision_loss, reason = "a small count")]
     let switches = (context_switches(engine.pid())? - before) as f64;
-    report.at_most("idle wake-ups a minute with 1,000 future jobs", switches, 2.0, "context switches");
-    report.at_most("resident memory of rouse serve with 1,000 jobs", resident_mb(engine.pid())?, 20.0, "MB");
+    report.at_most(
+        "idle wake-ups a minute with 1,000 future jobs",
+        switches,
+        2.0,
+        "context switches",
+    );
+    report.at_most(
+        "resident memory of rouse serve with 1,000 jobs",
+        resident_mb(engine.pid())?,
+        20.0,
+        "MB",
+    );
     engine.stop()?;
     let fresh = tempfile::tempdir()?;
     let engine = Engine::start(programs, fresh.path())?;
     wait(Duration::from_secs(2)).await;
-    report.at_most("resident memory of rouse serve, just started", resident_mb(engine.pid())?, 20.0, "MB");
+    report.at_most(
+        "resident memory of rouse serve, just started",
+        resident_mb(engine.pid())?,
+        20.0,
+        "MB",
+    );
     engine.stop()
 }
 
 /// The app without a window, on a virtual screen with a session bus of its own.
 pub(crate) fn of_the_app(programs: &Programs, report: &mut Report) -> anyhow::Result<()> {
     let Some(desktop) = programs.desktop.as_ref().filter(|_| cfg!(target_os = "linux")) else {
-        report.note("resident memory of the app without a window", "not measured: no app was built".to_owned());
+        report.note(
+            "resident memory of the app without a window",
+            "not measured: no app was built".to_owned(),
+        );
         return Ok(());
     };
     let home = tempfile::tempdir()?;
@@ -48,8 +66,14 @@ pub(crate) fn of_the_app(programs: &Programs, report: &mut Report) -> anyhow::Re
     let text = String::from_utf8_lossy(&output.stdout);
     let kilobytes = text.split_whitespace().find_map(|word| word.parse::<f64>().ok());
     match kilobytes {
-        Some(kilobytes) => report.note("resident memory of the app without a window", format!("{:.1} MB", kilobytes / 1_024.0)),
-        None => report.note("resident memory of the app without a window", "not measured: the app did not start".to_owned()),
+        Some(kilobytes) => report.note(
+            "resident memory of the app without a window",
+            format!("{:.1} MB", kilobytes / 1_024.0),
+        ),
+        None => report.note(
+            "resident memory of the app without a window",
+            "not measured: the app did not start".to_owned(),
+        ),
     }
     Ok(())
 }
@@ -59,7 +83,9 @@ fn context_switches(pid: u32) -> anyhow::Result<u64> {
     for task in fs::read_dir(format!("/proc/{pid}/task"))? {
         let status = fs::read_to_string(task?.path().join("status"))?;
         let counts = status.lines().filter(|line| line.contains("ctxt_switches"));
-        switches += counts.filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok()).sum::<u64>();
+        switches += counts
+            .filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok())
+            .sum::<u64>();
     }
     Ok(switches)
 }

@@ -27,7 +27,12 @@ impl Report {
 
     /// A figure in any unit that must not exceed `hold`.
     pub(crate) fn at_most(&mut self, what: &str, figure: f64, hold: f64, unit: &str) {
-        self.add(what, format!("{figure:.1} {unit}"), format!("≤ {hold} {unit}"), Some(figure <= hold));
+        self.add(
+            what,
+            format!("{figure:.1} {unit}"),
+            format!("≤ {hold} {unit}"),
+            Some(figure <= hold),
+        );
     }
 
     /// A figure to know, such as a floor.
@@ -56,7 +61,12 @@ impl Report {
 /// The `share` quantile (0 to 1) of `samples`, which get sorted.
 pub(crate) fn quantile(samples: &mut [f64], share: f64) -> f64 {
     samples.sort_by(f64::total_cmp);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "an index")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "an index"
+    )]
     let index = ((samples.len() as f64 - 1.0) * share).round() as usize;
     samples.get(index).copied().unwrap_or(f64::NAN)
 }

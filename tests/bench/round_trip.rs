@@ -12,13 +12,19 @@ pub(crate) async fn of_the_command(programs: &Programs, report: &mut Report) -> 
     let version = &["--version"][..];
     let floor = run(programs, &engine, version, 20)?;
     report.note("rouse --version (a process and nothing else), p50", format!("{floor:.2} ms"));
-    let add = &["cron", "add", "--every", "1h", "--tool", "echo", "--arguments", r#"{"text":"x"}"#][..];
+    let add =
+        &["cron", "add", "--every", "1h", "--tool", "echo", "--arguments", r#"{"text":"x"}"#][..];
     report.millis("rouse cron add, p50", run(programs, &engine, add, 20)?, 25.0);
     report.millis("rouse cron list, p50", run(programs, &engine, &["cron", "list"], 20)?, 25.0);
     engine.stop()
 }
 
-fn run(programs: &Programs, engine: &Engine, arguments: &[&str], times: usize) -> anyhow::Result<f64> {
+fn run(
+    programs: &Programs,
+    engine: &Engine,
+    arguments: &[&str],
+    times: usize,
+) -> anyhow::Result<f64> {
     let mut took = Vec::new();
     for _ in 0..times {
         #[expect(clippy::disallowed_methods, reason = "a bench measures")]

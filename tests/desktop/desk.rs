@@ -1,8 +1,12 @@
 //! The other side of the desktop: the notification server, and the watcher that tray items register with.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::mpsc;
+use zbus::message::Header;
+use zbus::object_server::SignalEmitter;
 use zbus::{Connection, OwnedVariant, connection, interface};
 
 use crate::session::{Session, soon};
@@ -17,6 +21,7 @@ pub(crate) struct Desk {
     bus: Connection,
     notifications: mpsc::UnboundedReceiver<Shown>,
     closed: mpsc::UnboundedReceiver<u32>,
+    click_at_once: Arc<AtomicBool>,
     items: mpsc::UnboundedReceiver<String>,
 }
 
@@ -30,6 +35,7 @@ pub(crate) struct Shown {
     pub(crate) actions: Vec<String>,
     pub(crate) desktop_entry: Option<String>,
     pub(crate) urgent: bool,
+    sender: String,
 }
 
 impl Desk {
@@ -38,14 +44,21 @@ impl Desk {
         let (shown, notifications) = mpsc::unbounded_channel();
         let (close, closed) = mpsc::unbounded_channel();
         let (registered, items) = mpsc::unbounded_channel();
+        let click_at_once = Arc::new(AtomicBool::new(false));
+        let server = NotificationServer {
+            shown,
+            close,
+            click_at_once: Arc::clone(&click_at_once),
+            last_id: 0,
+        };
         let bus = connection::Builder::address(session.bus_address.as_str())
-            .serve_at(NOTIFICATIONS.1, NotificationServer { shown, close, last_id: 0 })
+            .serve_at(NOTIFICATIONS.1, server)
             .serve_at(WATCHER.1, Watcher { registered })
             .name(NOTIFICATIONS.0)
             .build()
             .await
             .expect("the desktop is on the bus");
-        Self { bus, notifications, closed, items }
+        Self { bus, notifications, closed, click_at_once, items }
     }
 
     /// A tray appears.
@@ -69,8 +82,23 @@ impl Desk {
 
     /// The person clicks on the notification itself.
     pub(crate) async fn click(&self, shown: &Shown) {
+        self.tell_click(shown, None).await;
+    }
+
+    /// The same on a server that tells only the app that sent the notification, as some do.
+    pub(crate) async fn click_told_to_sender(&self, shown: &Shown) {
+        self.tell_click(shown, Some(shown.sender.as_str())).await;
+    }
+
+    /// From now on every notification is clicked before the server has even answered.
+    pub(crate) fn click_everything_at_once(&self) {
+        self.click_at_once.store(true, Ordering::SeqCst);
+    }
+
+    async fn tell_click(&self, shown: &Shown, to: Option<&str>) {
         let action = (shown.id, "default");
-        let emit = self.bus.emit_signal(None::<&str>, NOTIFICATIONS.1, NOTIFICATIONS.0, "ActionInvoked", &action);
+        let emit =
+            self.bus.emit_signal(to, NOTIFICATIONS.1, NOTIFICATIONS.0, "ActionInvoked", &action);
         emit.await.expect("the click is on the bus");
     }
 }
@@ -78,6 +106,7 @@ impl Desk {
 struct NotificationServer {
     shown: mpsc::UnboundedSender<Shown>,
     close: mpsc::UnboundedSender<u32>,
+    click_at_once: Arc<AtomicBool>,
     last_id: u32,
 }
 
@@ -92,7 +121,7 @@ impl NotificationServer {
     }
 
     #[expect(clippy::too_many_arguments, reason = "the interface has them")]
-    fn notify(
+    async fn notify(
         &mut self,
         app_name: String,
         replaces_id: u32,
@@ -102,6 +131,8 @@ impl NotificationServer {
         actions: Vec<String>,
         hints: HashMap<String, OwnedVariant>,
         _expire_timeout: i32,
+        #[zbus(header)] header: Header<'_>,
+        #[zbus(signal_emitter)] emitter: SignalEmitter<'_>,
     ) -> u32 {
         if replaces_id == 0 {
             self.last_id += 1;
@@ -110,18 +141,19 @@ impl NotificationServer {
         let text =
             |key: &str| hints.get(key).and_then(|value| String::try_from(value.clone()).ok());
         let urgent = hints.get("urgency").and_then(|value| u8::try_from(value).ok()) == Some(2);
-        let shown = Shown {
-            id,
-            app_name,
-            summary,
-            body,
-            actions,
-            desktop_entry: text("desktop-entry"),
-            urgent,
-        };
+        let sender = header.sender().expect("a sender").to_string();
+        let desktop_entry = text("desktop-entry");
+        if self.click_at_once.load(Ordering::SeqCst) {
+            Self::action_invoked(&emitter, id, "default").await.expect("the click is on the bus");
+        }
+        let shown = Shown { id, app_name, summary, body, actions, desktop_entry, urgent, sender };
         self.shown.send(shown).expect("the test listens");
         id
     }
+
+    #[zbus(signal)]
+    async fn action_invoked(emitter: &SignalEmitter<'_>, id: u32, action: &str)
+    -> zbus::Result<()>;
 
     fn close_notification(&self, id: u32) {
         self.close.send(id).expect("the test listens");

@@ -72,6 +72,16 @@ impl Screen {
         }
     }
 
+    /// Waits until there is a window at all.
+    pub(crate) async fn until_shown(&self) {
+        let mut windows = self.windows.clone();
+        drop(
+            soon("a window", windows.wait_for(|windows| !windows.is_empty()))
+                .await
+                .expect("the screen lives"),
+        );
+    }
+
     pub(crate) fn assert_empty(&self, why: &str) {
         assert_eq!(*self.windows.borrow(), [], "{why}");
     }

@@ -63,7 +63,8 @@ impl Session {
     async fn start_sharing(rouse_home: &Path) -> Self {
         let folder = tempfile::Builder::new().prefix("rouse-desktop-").tempdir().expect("a folder");
         let config = folder.path().join("bus.conf");
-        fs::write(&config, BUS_CONFIG.replace("{folder}", &folder.path().display().to_string())).expect("a file");
+        fs::write(&config, BUS_CONFIG.replace("{folder}", &folder.path().display().to_string()))
+            .expect("a file");
         let mut bus = spawn(
             Command::new("dbus-daemon")
                 .args(["--nofork", "--nopidfile", "--print-address=1", "--config-file"])
@@ -86,7 +87,15 @@ impl Session {
         );
         let display = format!(":{}", first_line(&mut xvfb).await);
         let screen = Screen::watch(&display);
-        Self { screen, bus_address, display, rouse_home: rouse_home.to_owned(), folder, _xvfb: xvfb, _bus: bus }
+        Self {
+            screen,
+            bus_address,
+            display,
+            rouse_home: rouse_home.to_owned(),
+            folder,
+            _xvfb: xvfb,
+            _bus: bus,
+        }
     }
 
     /// Starts the app.

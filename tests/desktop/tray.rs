@@ -134,6 +134,11 @@ impl Menu {
         self.0.iter().any(|line| line.label == label)
     }
 
+    /// The first line: how things stand.
+    pub(crate) fn headline(&self) -> &str {
+        self.0.first().map_or("", |line| line.label.as_str())
+    }
+
     /// The labels in the submenu `parent`.
     pub(crate) fn under(&self, parent: &str) -> Vec<String> {
         self.lines_under(parent)
@@ -168,9 +173,11 @@ fn collect((_, _, children): Node, depth: usize, lines: &mut Vec<Line>) {
     for child in children {
         let child = Node::try_from(child).expect("a node");
         let label = child.1.get("label").and_then(|label| String::try_from(label.clone()).ok());
-        let enabled = child.1.get("enabled").is_none_or(|enabled| bool::try_from(enabled).unwrap_or(true));
+        let enabled =
+            child.1.get("enabled").is_none_or(|enabled| bool::try_from(enabled).unwrap_or(true));
         // `__` is an underscore, a single one marks the next letter's key.
-        let label = label.unwrap_or_default().replace("__", "\u{0}").replace('_', "").replace('\u{0}', "_");
+        let label =
+            label.unwrap_or_default().replace("__", "\u{0}").replace('_', "").replace('\u{0}', "_");
         lines.push(Line { id: child.0, depth, label, enabled });
         collect(child, depth + 1, lines);
     }

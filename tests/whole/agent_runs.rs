@@ -17,13 +17,25 @@ async fn a_turn_with_tools_ends_with_its_report() {
     let folder = tempfile::tempdir().expect("a folder");
     let script = [
         calls([("c1", "echo", json!({ "text": "42" }))]),
-        calls([("c2", "complete_run", json!({ "outcome": "report", "summary": "The answer is 42." }))]),
+        calls([(
+            "c2",
+            "complete_run",
+            json!({ "outcome": "report", "summary": "The answer is 42." }),
+        )]),
     ];
     let house = Plan::new(folder.path()).model(script).build().await;
     let run = force(&house, ask("What is it?")).await;
-    assert_eq!((&run["state"], &run["summary"]), (&json!("succeeded"), &json!("The answer is 42.")));
+    assert_eq!(
+        (&run["state"], &run["summary"]),
+        (&json!("succeeded"), &json!("The answer is 42."))
+    );
     assert_eq!(run["usage"]["outputTokens"], json!(10));
-    let kinds: Vec<_> = house.detail(&run).await["steps"].as_array().expect("steps").iter().map(|s| s["kind"].clone()).collect();
+    let kinds: Vec<_> = house.detail(&run).await["steps"]
+        .as_array()
+        .expect("steps")
+        .iter()
+        .map(|s| s["kind"].clone())
+        .collect();
     assert_eq!(kinds, ["modelTurn", "toolCall", "modelTurn", "toolCall"]);
     let asked = &house.model.requests()[0];
     let task = format!("{:?}", asked.messages.last());
@@ -74,10 +86,16 @@ async fn silence_is_an_outcome_of_its_own() {
 #[tokio::test]
 async fn a_provider_s_refusal_is_the_run_s_error() {
     let folder = tempfile::tempdir().expect("a folder");
-    let house = Plan::new(folder.path()).model([fails(ProviderErrorKind::Auth, "The key was refused.")]).build().await;
+    let house = Plan::new(folder.path())
+        .model([fails(ProviderErrorKind::Auth, "The key was refused.")])
+        .build()
+        .await;
     let run = force(&house, ask("Hello")).await;
     assert_eq!(run["state"], "failed");
-    assert!(run["error"].as_str().is_some_and(|error| error.contains("The key was refused.")), "{run}");
+    assert!(
+        run["error"].as_str().is_some_and(|error| error.contains("The key was refused.")),
+        "{run}"
+    );
     house.host.stop().await;
 }
 
@@ -87,7 +105,10 @@ async fn without_a_model_the_run_says_what_to_do() {
     let house = Plan::new(folder.path()).build().await;
     let run = force(&house, ask("Hello")).await;
     assert_eq!(run["state"], "failed");
-    assert!(run["error"].as_str().is_some_and(|error| error.starts_with("No model is set up.")), "{run}");
+    assert!(
+        run["error"].as_str().is_some_and(|error| error.starts_with("No model is set up.")),
+        "{run}"
+    );
     assert_eq!(house.call("system.status", json!({})).await["model"], json!(null));
     house.host.stop().await;
 }

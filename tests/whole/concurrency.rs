@@ -8,7 +8,8 @@ use crate::house::{HOUR, NOON, Plan, ask, echo};
 #[tokio::test]
 async fn the_cap_is_shared_by_all_lanes() {
     let folder = tempfile::tempdir().expect("a folder");
-    let house = Plan::new(folder.path()).model([Scripted::Silence, Scripted::Silence]).build().await;
+    let house =
+        Plan::new(folder.path()).model([Scripted::Silence, Scripted::Silence]).build().await;
     for _ in 0..3 {
         let id = house.add(ask("Think for ever")).await;
         house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
@@ -23,12 +24,14 @@ async fn the_cap_is_shared_by_all_lanes() {
 async fn a_thousand_jobs_of_one_instant_all_run() {
     let folder = tempfile::tempdir().expect("a folder");
     let house = Plan::new(folder.path()).build().await;
-    let jobs: Vec<Value> = (0..1_000).map(|n| {
-        let mut job = echo(&json!({ "kind": "at", "atMs": NOON + 3_600_000 }));
-        job["name"] = json!(format!("Burst {n}"));
-        job["payload"]["notifyWhen"] = json!("failure");
-        job
-    }).collect();
+    let jobs: Vec<Value> = (0..1_000)
+        .map(|n| {
+            let mut job = echo(&json!({ "kind": "at", "atMs": NOON + 3_600_000 }));
+            job["name"] = json!(format!("Burst {n}"));
+            job["payload"]["notifyWhen"] = json!("failure");
+            job
+        })
+        .collect();
     house.call("cron.import", json!({ "jobs": jobs, "keepEnabled": true })).await;
     let mut events = house.events();
     house.clock.advance(HOUR);
@@ -37,7 +40,9 @@ async fn a_thousand_jobs_of_one_instant_all_run() {
         let event = events.next().await.expect("the host goes on");
         finished += usize::from(event.data["action"] == "finished");
     }
-    let done = house.call("runs.list", json!({ "states": ["succeeded"], "limit": 1 })).await["total"].clone();
+    let done =
+        house.call("runs.list", json!({ "states": ["succeeded"], "limit": 1 })).await["total"]
+            .clone();
     assert_eq!(done, json!(1_000));
     house.host.stop().await;
 }
@@ -68,8 +73,16 @@ async fn one_owner_at_a_time() {
     let house = Plan::new(folder.path()).build().await;
     let ui = crate::house::no_ui();
     let home = rouse_host::Home::at(folder.path());
-    let second = rouse_host::HostOptions::headless(home, rouse_gateway::wire::EngineMode::Serve, Some(0), ui);
+    let second = rouse_host::HostOptions::headless(
+        home,
+        rouse_gateway::wire::EngineMode::Serve,
+        Some(0),
+        ui,
+    );
     let refused = rouse_host::Host::start(second).await.err().expect("refused");
-    assert!(matches!(refused, rouse_host::HostError::Home(rouse_host::HomeError::Owned(_))), "{refused}");
+    assert!(
+        matches!(refused, rouse_host::HostError::Home(rouse_host::HomeError::Owned(_))),
+        "{refused}"
+    );
     house.host.stop().await;
 }

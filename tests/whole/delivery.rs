@@ -22,7 +22,10 @@ async fn a_delivery_that_cannot_work_ends_suppressed_with_its_reason() {
             (delivery["state"] != "pending").then_some(delivery)
         })
         .await;
-    assert_eq!((&delivery["state"], &delivery["reason"]), (&json!("suppressed"), &json!("No server here.")));
+    assert_eq!(
+        (&delivery["state"], &delivery["reason"]),
+        (&json!("suppressed"), &json!("No server here."))
+    );
     assert_eq!(run["state"], "succeeded", "the run and its delivery are two facts");
     house.host.stop().await;
 }
@@ -30,7 +33,10 @@ async fn a_delivery_that_cannot_work_ends_suppressed_with_its_reason() {
 #[tokio::test]
 async fn a_channel_that_is_not_set_up_is_a_visible_failure() {
     let folder = tempfile::tempdir().expect("a folder");
-    let house = Plan::new(folder.path()).model([rouse_testkit::scripted_model::says("Found it.")]).build().await;
+    let house = Plan::new(folder.path())
+        .model([rouse_testkit::scripted_model::says("Found it.")])
+        .build()
+        .await;
     let id = house
         .add(json!({
             "name": "Tell me",

@@ -14,7 +14,10 @@ async fn a_job_fires_at_its_instant_and_tells_about_it() {
     assert!(house.runs(&id).await.is_empty(), "a millisecond early");
     house.clock.advance(1);
     let runs = house.ended(&id, 1).await;
-    assert_eq!((&runs[0]["state"], &runs[0]["slotAtMs"]), (&json!("succeeded"), &json!(NOON + 60_000)));
+    assert_eq!(
+        (&runs[0]["state"], &runs[0]["slotAtMs"]),
+        (&json!("succeeded"), &json!(NOON + 60_000))
+    );
     assert_eq!((&runs[0]["summary"], &runs[0]["trigger"]), (&json!("hello"), &json!("schedule")));
     let shown = house.notifier.shown.next().await;
     assert_eq!((shown.title.as_str(), shown.body.as_str()), ("Echo", "hello"));
@@ -31,7 +34,10 @@ async fn every_step_of_a_run_is_in_its_journal() {
     house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
     let detail = house.detail(&house.ended(&id, 1).await[0]).await;
     let step = &detail["steps"][0];
-    assert_eq!((&step["kind"], &step["name"], &step["status"]), (&json!("toolCall"), &json!("echo"), &json!("finished")));
+    assert_eq!(
+        (&step["kind"], &step["name"], &step["status"]),
+        (&json!("toolCall"), &json!("echo"), &json!("finished"))
+    );
     assert_eq!(step["input"], json!({ "text": "hello" }));
     house.host.stop().await;
 }
@@ -43,8 +49,14 @@ async fn editing_and_enabling_never_fire() {
     let id = house.add(echo(&json!({ "kind": "every", "everyMs": HOUR }))).await;
     house.call("cron.update", json!({ "id": id, "patch": { "enabled": false } })).await;
     house.clock.advance(5 * HOUR + MINUTE);
-    house.call("cron.update", json!({ "id": id, "patch": { "enabled": true, "name": "Renamed" } })).await;
-    assert_eq!(house.job(&id).await["state"]["nextRunAtMs"], json!(NOON + 6 * 3_600_000), "on the old grid");
+    house
+        .call("cron.update", json!({ "id": id, "patch": { "enabled": true, "name": "Renamed" } }))
+        .await;
+    assert_eq!(
+        house.job(&id).await["state"]["nextRunAtMs"],
+        json!(NOON + 6 * 3_600_000),
+        "on the old grid"
+    );
     assert!(house.runs(&id).await.is_empty());
     house.host.stop().await;
 }
@@ -54,7 +66,11 @@ async fn running_by_hand_does_not_move_the_schedule() {
     let folder = tempfile::tempdir().expect("a folder");
     let house = Plan::new(folder.path()).build().await;
     let id = house.add(echo(&json!({ "kind": "at", "atMs": NOON + 3_600_000 }))).await;
-    assert_eq!(house.call("cron.run", json!({ "id": id, "mode": "due" })).await["runId"], json!(null), "not due");
+    assert_eq!(
+        house.call("cron.run", json!({ "id": id, "mode": "due" })).await["runId"],
+        json!(null),
+        "not due"
+    );
     house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
     house.ended(&id, 1).await;
     assert_eq!(house.job(&id).await["state"]["nextRunAtMs"], json!(NOON + 3_600_000));
@@ -76,9 +92,16 @@ async fn bad_input_is_refused_by_the_path_of_its_field() {
         (json!({ "kind": "sometimes" }), "schedule.kind"),
     ] {
         let refused = house.try_call("cron.add", echo(&schedule)).await.expect_err("refused");
-        assert_eq!((refused.code, refused.data["fields"][0]["path"].as_str()), (-32602, Some(path)), "{schedule}");
+        assert_eq!(
+            (refused.code, refused.data["fields"][0]["path"].as_str()),
+            (-32602, Some(path)),
+            "{schedule}"
+        );
     }
-    assert_eq!(house.call("cron.list", json!({ "includeDisabled": true })).await["jobs"], json!([]));
+    assert_eq!(
+        house.call("cron.list", json!({ "includeDisabled": true })).await["jobs"],
+        json!([])
+    );
     house.host.stop().await;
 }
 
@@ -92,7 +115,10 @@ async fn unknown_keys_survive_an_edit() {
     let id = house.add(job).await;
     house.call("cron.update", json!({ "id": id, "patch": { "name": "Other" } })).await;
     let job = house.job(&id).await;
-    assert_eq!((&job["theirs"], &job["payload"]["color"], &job["name"]), (&json!({ "deep": [1, 2] }), &json!("amber"), &json!("Other")));
+    assert_eq!(
+        (&job["theirs"], &job["payload"]["color"], &job["name"]),
+        (&json!({ "deep": [1, 2] }), &json!("amber"), &json!("Other"))
+    );
     house.host.stop().await;
 }
 
@@ -115,7 +141,12 @@ async fn a_deleted_job_comes_back_as_it_was() {
     let house: House = Plan::new(folder.path()).build().await;
     let id = house.add(echo(&json!({ "kind": "every", "everyMs": HOUR }))).await;
     let removed = house.call("cron.remove", json!({ "id": id })).await["job"].clone();
-    assert!(house.try_call("cron.get", json!({ "id": id })).await.is_err_and(|error| error.code == -32004));
+    assert!(
+        house
+            .try_call("cron.get", json!({ "id": id }))
+            .await
+            .is_err_and(|error| error.code == -32004)
+    );
     assert_eq!(house.add(removed).await, id);
     house.host.stop().await;
 }

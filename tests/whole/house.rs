@@ -71,12 +71,15 @@ impl<'a> Plan<'a> {
         let mut env = self.env;
         env.entry("ROUSE_LOCAL_MODELS".to_owned()).or_insert_with(|| "0".to_owned());
         let clock = self.clock.clone();
-        let mut options = HostOptions::headless(Home::at(self.folder), EngineMode::Serve, Some(0), no_ui());
+        let mut options =
+            HostOptions::headless(Home::at(self.folder), EngineMode::Serve, Some(0), no_ui());
         options.clock = Arc::new(self.clock.clone());
         options.timer = Some(Arc::new(move || Box::new(clock.timer()) as Box<dyn Timer>));
         options.env = Arc::new(move |name| env.get(name).cloned());
         options.notifier = Arc::clone(&self.notifier) as _;
-        options.model = self.script.map(|_| ChosenModel { provider: Arc::clone(&model) as _, model: "scripted-1".into() });
+        options.model = self
+            .script
+            .map(|_| ChosenModel { provider: Arc::clone(&model) as _, model: "scripted-1".into() });
         let host = Host::start(options).await.expect("a host");
         let house = House { host, clock: self.clock, model, notifier: self.notifier };
         house.drop_example().await;
@@ -132,7 +135,8 @@ impl House {
 
     /// Waits until job `id` has a run in `state`; answers it.
     pub(crate) async fn run_in(&self, id: &str, state: &str) -> Value {
-        self.until(async |house| house.runs(id).await.into_iter().find(|run| run["state"] == state)).await
+        self.until(async |house| house.runs(id).await.into_iter().find(|run| run["state"] == state))
+            .await
     }
 
     pub(crate) async fn detail(&self, run: &Value) -> Value {

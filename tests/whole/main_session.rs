@@ -69,7 +69,8 @@ async fn a_failed_turn_loses_no_line() {
     house.model.asked(1).await;
     house
         .until(async |house| {
-            let runs = house.call("runs.list", json!({ "triggers": ["heartbeat"] })).await["runs"].clone();
+            let runs =
+                house.call("runs.list", json!({ "triggers": ["heartbeat"] })).await["runs"].clone();
             (runs[0]["state"] == "failed").then_some(())
         })
         .await;

@@ -17,7 +17,10 @@ async fn one_late_run_stands_for_all_slots_that_passed() {
     assert_eq!(runs.len(), 1);
     assert_eq!((&runs[0]["trigger"], &runs[0]["standsFor"]), (&json!("catchUp"), &json!(3)));
     assert_eq!(runs[0]["lateByMs"], json!(23 * HOUR));
-    assert_eq!(house.job(&id).await["state"]["nextRunAtMs"], json!(NOON + 3 * 86_400_000 + 3_600_000));
+    assert_eq!(
+        house.job(&id).await["state"]["nextRunAtMs"],
+        json!(NOON + 3 * 86_400_000 + 3_600_000)
+    );
     house.host.stop().await;
 }
 
@@ -33,7 +36,10 @@ async fn skip_records_what_was_missed() {
     clock.advance(5 * HOUR + 10 * MINUTE);
     let house = Plan::new(folder.path()).clock(&clock).build().await;
     let runs = house.ended(&id, 1).await;
-    assert_eq!((runs.len(), &runs[0]["state"], &runs[0]["standsFor"]), (1, &json!("missed"), &json!(5)));
+    assert_eq!(
+        (runs.len(), &runs[0]["state"], &runs[0]["standsFor"]),
+        (1, &json!("missed"), &json!(5))
+    );
     assert!(runs[0]["reason"].as_str().is_some_and(|reason| !reason.is_empty()));
     house.host.stop().await;
 }
@@ -68,7 +74,8 @@ async fn a_step_of_the_clock_back_repeats_nothing() {
     house.call("cron.status", json!({})).await;
     assert_eq!(house.runs(&id).await.len(), 1, "12:10 has had its run");
     house.clock.advance(10 * MINUTE);
-    let slots: Vec<_> = house.ended(&id, 2).await.iter().map(|run| run["slotAtMs"].clone()).collect();
+    let slots: Vec<_> =
+        house.ended(&id, 2).await.iter().map(|run| run["slotAtMs"].clone()).collect();
     assert_eq!(slots, [json!(NOON + 1_200_000), json!(NOON + 600_000)]);
     house.host.stop().await;
 }

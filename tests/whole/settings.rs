@@ -11,11 +11,19 @@ async fn the_kill_switch_in_the_settings_works_at_once() {
     let house = Plan::new(folder.path()).build().await;
     let id = house.add(echo(&json!({ "kind": "every", "everyMs": HOUR }))).await;
     house.call("config.patch", json!({ "patch": { "cron": { "enabled": false } } })).await;
-    house.until(async |house| (house.call("cron.status", json!({})).await["enabled"] == false).then_some(())).await;
+    house
+        .until(async |house| {
+            (house.call("cron.status", json!({})).await["enabled"] == false).then_some(())
+        })
+        .await;
     house.clock.advance(HOUR);
     assert_eq!(house.ended(&id, 1).await[0]["state"], "skipped");
     house.call("config.patch", json!({ "patch": { "cron": { "enabled": true } } })).await;
-    house.until(async |house| (house.call("cron.status", json!({})).await["enabled"] == true).then_some(())).await;
+    house
+        .until(async |house| {
+            (house.call("cron.status", json!({})).await["enabled"] == true).then_some(())
+        })
+        .await;
     house.clock.advance(HOUR);
     assert_eq!(house.ended(&id, 2).await[0]["state"], "succeeded");
     house.host.stop().await;
@@ -25,19 +33,29 @@ async fn the_kill_switch_in_the_settings_works_at_once() {
 async fn a_wrong_value_changes_nothing_and_comments_stay() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("config.toml");
-    std::fs::write(&path, "# mine\n[cron]\nmaxConcurrentRuns = 3 # three\n[theirs]\nx = 1\n").expect("a file");
+    std::fs::write(&path, "# mine\n[cron]\nmaxConcurrentRuns = 3 # three\n[theirs]\nx = 1\n")
+        .expect("a file");
     let house = Plan::new(folder.path()).build().await;
     assert_eq!(house.call("cron.status", json!({})).await["maxConcurrentRuns"], 3);
-    let refused = house.try_call("config.patch", json!({ "patch": { "cron": { "maxConcurrentRuns": 0 } } })).await;
+    let refused = house
+        .try_call("config.patch", json!({ "patch": { "cron": { "maxConcurrentRuns": 0 } } }))
+        .await;
     assert_eq!(refused.expect_err("refused").data["fields"][0]["path"], "cron.maxConcurrentRuns");
-    let refused = house.try_call("config.patch", json!({ "patch": { "gateway": { "port": 1 } } })).await;
+    let refused =
+        house.try_call("config.patch", json!({ "patch": { "gateway": { "port": 1 } } })).await;
     assert!(refused.is_err(), "not for clients");
     house.call("config.patch", json!({ "patch": { "heartbeat": { "everyMs": 3_600_000 } } })).await;
     let text = std::fs::read_to_string(&path).expect("the file");
-    for kept in ["# mine", "maxConcurrentRuns = 3 # three", "[theirs]", "x = 1", "every = \"3600s\""] {
+    for kept in
+        ["# mine", "maxConcurrentRuns = 3 # three", "[theirs]", "x = 1", "every = \"3600s\""]
+    {
         assert!(text.contains(kept), "{kept} in {text}");
     }
-    house.until(async |house| (house.call("heartbeat.status", json!({})).await["everyMs"] == 3_600_000).then_some(())).await;
+    house
+        .until(async |house| {
+            (house.call("heartbeat.status", json!({})).await["everyMs"] == 3_600_000).then_some(())
+        })
+        .await;
     house.host.stop().await;
 }
 
@@ -46,13 +64,21 @@ async fn a_provider_in_the_settings_answers() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = FakeModel::replying([Reply::events(sse::chat_says("Hello from the wire."))]);
     let house = Plan::new(folder.path()).build().await;
-    let provider = json!({ "kind": "openai", "baseUrl": format!("{}/v1", server.url()), "model": "tiny" });
+    let provider =
+        json!({ "kind": "openai", "baseUrl": format!("{}/v1", server.url()), "model": "tiny" });
     house.call("config.patch", json!({ "patch": { "providers": { "mine": provider } } })).await;
-    house.until(async |house| (!house.call("system.status", json!({})).await["model"].is_null()).then_some(())).await;
+    house
+        .until(async |house| {
+            (!house.call("system.status", json!({})).await["model"].is_null()).then_some(())
+        })
+        .await;
     let id = house.add(ask("Hello?")).await;
     house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
     let runs = house.ended(&id, 1).await;
-    assert_eq!((&runs[0]["state"], &runs[0]["summary"]), (&json!("succeeded"), &json!("Hello from the wire.")));
+    assert_eq!(
+        (&runs[0]["state"], &runs[0]["summary"]),
+        (&json!("succeeded"), &json!("Hello from the wire."))
+    );
     assert_eq!(server.bodies()[0]["model"], "tiny");
     house.host.stop().await;
 }

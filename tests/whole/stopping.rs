@@ -13,10 +13,17 @@ async fn a_run_at_work_is_cancelled() {
     house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
     house.model.asked(1).await;
     let run = house.run_in(&id, "running").await;
-    assert_eq!(house.call("runs.cancel", json!({ "id": run["id"] })).await, json!({ "changed": true }));
+    assert_eq!(
+        house.call("runs.cancel", json!({ "id": run["id"] })).await,
+        json!({ "changed": true })
+    );
     let runs = house.ended(&id, 1).await;
     assert_eq!(runs[0]["state"], "cancelled");
-    assert_eq!(house.call("runs.cancel", json!({ "id": run["id"] })).await, json!({ "changed": false }), "once");
+    assert_eq!(
+        house.call("runs.cancel", json!({ "id": run["id"] })).await,
+        json!({ "changed": false }),
+        "once"
+    );
     house.host.stop().await;
 }
 
@@ -57,7 +64,10 @@ async fn a_pause_skips_and_ends_by_itself() {
     let house = Plan::new(folder.path()).build().await;
     let id = house.add(echo(&json!({ "kind": "every", "everyMs": HOUR }))).await;
     let until = NOON + 90 * 60_000;
-    assert_eq!(house.call("cron.pause", json!({ "untilMs": until })).await["pause"]["untilMs"], json!(until));
+    assert_eq!(
+        house.call("cron.pause", json!({ "untilMs": until })).await["pause"]["untilMs"],
+        json!(until)
+    );
     house.clock.advance(HOUR);
     assert_eq!(house.ended(&id, 1).await[0]["state"], "skipped");
     house.clock.advance(HOUR);

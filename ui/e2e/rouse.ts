@@ -26,12 +26,15 @@ export interface Rouse {
   /** Signs the page in and shows `path`. */
   open: (page: Page, path: string) => Promise<void>;
   stop: () => Promise<void>;
+  /** Starts it again after a stop, at the same address. */
+  startAgain: () => Promise<void>;
 }
 
 async function start(home: string): Promise<Rouse> {
   // No model is found by accident: neither a key nor a proxy of this computer reaches the engine.
   const env = { PATH: process.env.PATH, HOME: home, ROUSE_HOME: home, TZ: "Europe/Berlin" };
-  const engine = spawn(binary, ["serve", "--port", "0", "--ready-json"], { env, stdio: ["ignore", "pipe", "pipe"] });
+  const serve = (port: string) => spawn(binary, ["serve", "--port", port, "--ready-json"], { env, stdio: ["ignore", "pipe", "pipe"] });
+  let engine = serve("0");
   const address = `http://${await readyAddress(engine)}`;
   const command = async (args: string[]) => (await run(binary, args, { env })).stdout;
   const doorTo = async (path: string) => (await command(["open", "--print", path])).trim();
@@ -45,6 +48,10 @@ async function start(home: string): Promise<Rouse> {
       await page.getByRole("navigation", { name: "Main" }).waitFor();
     },
     stop: () => stopped(engine),
+    startAgain: async () => {
+      engine = serve(new URL(address).port);
+      await readyAddress(engine);
+    },
   };
 }
 
@@ -66,8 +73,8 @@ async function stopped(engine: ChildProcess): Promise<void> {
 
 interface Fixtures {
   rouse: Rouse;
-  /** What pages said went wrong; a test that expects something takes it out. */
-  complaints: string[];
+  /** Lets the page log errors like this; for tests in which something is refused or breaks. */
+  allow: (pattern: RegExp) => void;
 }
 
 export const test = base.extend<Fixtures>({
@@ -78,15 +85,18 @@ export const test = base.extend<Fixtures>({
     await rouse.stop();
     await rm(home, { recursive: true, force: true });
   },
-  complaints: [
-    async ({ page }, use) => {
+  allow: [
+    // It needs the engine so that it is done before the engine is stopped, which every page would complain about.
+    async ({ page, rouse }, use) => {
       const complaints: string[] = [];
+      const allowed: RegExp[] = [];
       page.on("console", (message) => {
         if (message.type() === "error") complaints.push(message.text());
       });
       page.on("pageerror", (error) => complaints.push(String(error.stack ?? error)));
-      await use(complaints);
-      base.expect(complaints, "the page logged errors").toEqual([]);
+      await use((pattern) => allowed.push(pattern));
+      const unexpected = complaints.filter((text) => !allowed.some((pattern) => pattern.test(text)));
+      base.expect(unexpected, `the page at ${rouse.address} logged errors`).toEqual([]);
     },
     { auto: true },
   ],

@@ -52,7 +52,12 @@ impl Ledger {
     }
 
     /// It is on the screen as `id`; true when it was clicked before the server had even answered.
-    pub(super) fn sent(&mut self, id: u32, subject: Subject, withdraw: oneshot::Sender<()>) -> bool {
+    pub(super) fn sent(
+        &mut self,
+        id: u32,
+        subject: Subject,
+        withdraw: oneshot::Sender<()>,
+    ) -> bool {
         self.sending -= 1;
         let clicked = self.early.contains(&id);
         self.early.retain(|early| *early != id);
@@ -153,11 +158,11 @@ mod tests {
     fn a_foreign_click_is_not_kept_for_later() {
         let mut ledger = Ledger::default();
         ledger.clicked(7, Heard::ByAll);
-        ledger.sending(&about("a"));
+        assert!(!show(&mut ledger, 7, "a").0, "heard while nothing was being sent");
+        ledger.sending(&about("b"));
         ledger.clicked(8, Heard::ByAll);
         ledger.not_sent();
-        assert!(!show(&mut ledger, 7, "a").0);
-        assert!(!show(&mut ledger, 8, "b").0);
+        assert!(!show(&mut ledger, 8, "b").0, "heard while another was being sent");
     }
 
     #[test]

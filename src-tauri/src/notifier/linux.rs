@@ -61,7 +61,11 @@ impl Notifications {
     }
 
     pub(super) async fn show(&self, toast: Toast) -> Result<(), NotifyError> {
-        let server = self.server.get_or_try_init(|| listen(Arc::clone(&self.desk), &self.home)).await.map_err(|error| later(&error))?;
+        let server = self
+            .server
+            .get_or_try_init(|| listen(Arc::clone(&self.desk), &self.home))
+            .await
+            .map_err(|error| later(&error))?;
         let replaces = self.desk.ledger().sending(&toast.subject);
         let handle = match notification(&toast, server, replaces).show_async().await {
             Ok(handle) => handle,
@@ -116,7 +120,10 @@ impl Desk {
                 }
             }
             Some("NameOwnerChanged") => {
-                let had_owner = signal.body().deserialize::<(String, String, String)>().is_ok_and(|(_, old, _)| !old.is_empty());
+                let had_owner = signal
+                    .body()
+                    .deserialize::<(String, String, String)>()
+                    .is_ok_and(|(_, old, _)| !old.is_empty());
                 if had_owner {
                     self.ledger().server_gone();
                 }
@@ -135,11 +142,16 @@ async fn listen(desk: Arc<Desk>, home: &Path) -> zbus::Result<Server> {
         .member("NameOwnerChanged")
         .arg(0, SERVER)
         .build()?;
-    let clicks =
-        MatchRule::builder().msg_type(Type::Signal).interface(SERVER).member("ActionInvoked").path(SERVER_PATH).build()?;
+    let clicks = MatchRule::builder()
+        .msg_type(Type::Signal)
+        .interface(SERVER)
+        .member("ActionInvoked")
+        .path(SERVER_PATH)
+        .build()?;
     let owners = MessageStream::for_match_rule(owners, &bus, QUEUE).await?;
     let clicks = MessageStream::for_match_rule(clicks, &bus, QUEUE).await?;
-    let answer = bus.call_method(Some(SERVER), SERVER_PATH, Some(SERVER), "GetCapabilities", &()).await?;
+    let answer =
+        bus.call_method(Some(SERVER), SERVER_PATH, Some(SERVER), "GetCapabilities", &()).await?;
     let capabilities: Vec<String> = answer.body().deserialize()?;
     tokio::spawn(async move {
         let mut signals = futures_util::stream::select(clicks, owners);
@@ -222,7 +234,12 @@ mod tests {
 
     fn toast() -> Toast {
         let subject = Subject::Delivery(rouse_core::DeliveryId::new("d1"));
-        Toast { subject, title: "Backup".to_owned(), body: "2 < 3 & <b>done</b>".to_owned(), urgent: false }
+        Toast {
+            subject,
+            title: "Backup".to_owned(),
+            body: "2 < 3 & <b>done</b>".to_owned(),
+            urgent: false,
+        }
     }
 
     fn server(reads_markup: bool) -> Server {

@@ -5,9 +5,9 @@
 //! its run whatever happened in between. Nothing here may block a thread of the runtime.
 
 #[cfg(target_os = "linux")]
-mod linux;
-#[cfg(target_os = "linux")]
 mod ledger;
+#[cfg(target_os = "linux")]
+mod linux;
 #[cfg(not(target_os = "linux"))]
 mod waiting_thread;
 

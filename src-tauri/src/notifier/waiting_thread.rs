@@ -42,9 +42,13 @@ impl Notifications {
         std::thread::Builder::new()
             .name("notification".to_owned())
             .spawn(move || show_and_wait(&toast, &clicks, &waiting, shown))
-            .map_err(|error| NotifyError::Later(format!("No thread for the notification: {error}")))?;
+            .map_err(|error| {
+                NotifyError::Later(format!("No thread for the notification: {error}"))
+            })?;
         // A thread that ended without an answer has shown nothing.
-        answer.await.unwrap_or_else(|_| Err(NotifyError::Later("The notification was not shown.".to_owned())))
+        answer.await.unwrap_or_else(|_| {
+            Err(NotifyError::Later("The notification was not shown.".to_owned()))
+        })
     }
 
     pub(super) fn withdraw(&self, subject: &Subject) {
@@ -52,7 +56,12 @@ impl Notifications {
     }
 }
 
-fn show_and_wait(toast: &Toast, clicks: &Clicks, waiting: &AtomicUsize, shown: oneshot::Sender<Result<(), NotifyError>>) {
+fn show_and_wait(
+    toast: &Toast,
+    clicks: &Clicks,
+    waiting: &AtomicUsize,
+    shown: oneshot::Sender<Result<(), NotifyError>>,
+) {
     let handle = notification(toast).show().map_err(|error| NotifyError::Later(error.to_string()));
     let (outcome, handle) = match handle {
         Ok(handle) => (Ok(()), Some(handle)),
@@ -63,7 +72,9 @@ fn show_and_wait(toast: &Toast, clicks: &Clicks, waiting: &AtomicUsize, shown: o
     let Some(handle) = handle else { return };
     if waiting.fetch_add(1, Ordering::Relaxed) < MOST_WAITING {
         let answered = handle.wait_for_response(|response: &NotificationResponse| {
-            if matches!(response, NotificationResponse::Default) && clicks.send(toast.subject.clone()).is_err() {
+            if matches!(response, NotificationResponse::Default)
+                && clicks.send(toast.subject.clone()).is_err()
+            {
                 tracing::debug!("a click came while the app was closing");
             }
         });
@@ -92,5 +103,6 @@ fn notification(toast: &Toast) -> Notification {
 /// Whether an installer has given the app its name; a name that Windows does not know shows nothing at all.
 #[cfg(windows)]
 fn is_installed() -> bool {
-    std::env::current_exe().is_ok_and(|program| !program.components().any(|part| part.as_os_str() == "target"))
+    std::env::current_exe()
+        .is_ok_and(|program| !program.components().any(|part| part.as_os_str() == "target"))
 }

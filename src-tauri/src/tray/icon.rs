@@ -41,7 +41,13 @@ mod tests {
 
     #[test]
     fn every_state_has_a_picture_of_its_own_that_is_no_blank() {
-        let kinds = [IconKind::Idle, IconKind::Running, IconKind::Attention, IconKind::Paused, IconKind::Error];
+        let kinds = [
+            IconKind::Idle,
+            IconKind::Running,
+            IconKind::Attention,
+            IconKind::Paused,
+            IconKind::Error,
+        ];
         let pictures = kinds.map(|kind| picture(kind).rgba().to_vec());
         for (n, pixels) in pictures.iter().enumerate() {
             let opaque = pixels.chunks_exact(4).filter(|pixel| pixel[3] > 128).count();

@@ -23,7 +23,9 @@ fn items(app: &AppHandle, entries: &[Entry]) -> tauri::Result<Vec<Item>> {
 fn item(app: &AppHandle, entry: &Entry) -> tauri::Result<Item> {
     Ok(match entry {
         Entry::Words(words) => Box::new(MenuItem::new(app, plain(words), false, None::<&str>)?),
-        Entry::Choice(label, command) => Box::new(MenuItem::with_id(app, command.to_id(), plain(label), true, None::<&str>)?),
+        Entry::Choice(label, command) => {
+            Box::new(MenuItem::with_id(app, command.to_id(), plain(label), true, None::<&str>)?)
+        }
         Entry::Submenu(label, inner) => {
             let inner = items(app, inner)?;
             Box::new(Submenu::with_items(app, plain(label), true, &refs(&inner))?)

@@ -6,10 +6,10 @@
 //!
 //! One could get it wrong by calling the toolkit outside the main thread, or by waiting for the main thread there.
 
-mod state;
-mod menu;
 mod icon;
+mod menu;
 mod snapshot;
+mod state;
 #[cfg(target_os = "linux")]
 mod watcher;
 
@@ -18,8 +18,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tauri::tray::{MouseButton, MouseButtonState, TrayIcon, TrayIconBuilder, TrayIconEvent};
-#[cfg(target_os = "linux")]
-use tauri::Emitter as _;
 use tauri::{AppHandle, Manager as _};
 use tokio::sync::Notify;
 
@@ -30,9 +28,6 @@ use crate::Shell;
 use snapshot::Reader;
 use state::{Snapshot, TrayState};
 
-/// Tells the page that `shell_info` has changed.
-#[cfg(target_os = "linux")]
-const SHELL_CHANGED: &str = "rouse://shell";
 /// The least time between two readings, so that a burst of events costs a few readings and not hundreds.
 const BREATH: Duration = Duration::from_millis(150);
 
@@ -52,7 +47,11 @@ impl Tray {
     /// A tray that was not put up yet.
     pub(crate) fn new() -> Self {
         let state = TrayState::of(&Snapshot::Starting);
-        Self { drawn: Mutex::new(Drawn { icon: None, state }), stale: Notify::new(), jobs_are_stale: AtomicBool::new(true) }
+        Self {
+            drawn: Mutex::new(Drawn { icon: None, state }),
+            stale: Notify::new(),
+            jobs_are_stale: AtomicBool::new(true),
+        }
     }
 
     /// Something changed that the tray shows.
@@ -124,7 +123,7 @@ async fn try_again(app: &AppHandle) -> tauri::Result<bool> {
     })?;
     let is_up = outcome.await.unwrap_or(false);
     if is_up {
-        app.emit(SHELL_CHANGED, ())?;
+        app.state::<Shell>().shell_changed();
     }
     Ok(is_up)
 }
@@ -136,17 +135,26 @@ async fn keep_true(app: AppHandle) {
         let shell = app.state::<Shell>();
         tokio::select! {
             () = shell.tray.stale.notified() => {}
-            () = engine.changed() => reader.forget_jobs(),
+            () = engine.changed() => {
+                reader.forget_jobs();
+                shell.shell_changed();
+            }
         }
         if shell.tray.jobs_are_stale.swap(false, Ordering::Relaxed) {
             reader.forget_jobs();
         }
         let state = TrayState::of(&reader.read(&shell.engine).await);
         let handle = app.clone();
-        if app.run_on_main_thread(move || handle.state::<Shell>().tray.show(&handle, state)).is_err() {
+        if app
+            .run_on_main_thread(move || handle.state::<Shell>().tray.show(&handle, state))
+            .is_err()
+        {
             return;
         }
-        #[expect(clippy::disallowed_methods, reason = "a bound on how often it is drawn, not a wait for something")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a bound on how often it is drawn, not a wait for something"
+        )]
         tokio::time::sleep(BREATH).await;
     }
 }

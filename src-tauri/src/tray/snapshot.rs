@@ -6,8 +6,8 @@
 use rouse_core::{JobId, RunId, UnixMs};
 use rouse_gateway::RpcError;
 use rouse_gateway::wire::{
-    CronListParams, CronListResult, CronStatus, Empty, EventKind, EventView, RunView, RunsListParams, RunsListResult,
-    SystemStatus,
+    CronListParams, CronListResult, CronStatus, Empty, EventKind, EventView, RunView,
+    RunsListParams, RunsListResult, SystemStatus,
 };
 use serde_json::Value;
 
@@ -26,13 +26,17 @@ pub(crate) enum Stale {
 impl Stale {
     /// What `event` makes stale of the tray; none when it shows nothing of it.
     pub(crate) fn by(event: &EventView) -> Option<Self> {
-        let is = |key: &str, words: &[&str]| event.data.get(key).and_then(Value::as_str).is_some_and(|word| words.contains(&word));
+        let is = |key: &str, words: &[&str]| {
+            event.data.get(key).and_then(Value::as_str).is_some_and(|word| words.contains(&word))
+        };
         match event.kind {
             EventKind::Reset => Some(Self::Jobs),
             EventKind::Cron if is("action", &["added", "updated", "removed"]) => Some(Self::Jobs),
             EventKind::Run if event.data.get("step").is_some() => None,
             EventKind::Cron | EventKind::Run | EventKind::Config => Some(Self::Facts),
-            EventKind::Delivery | EventKind::Heartbeat | EventKind::RunText | EventKind::Seen => None,
+            EventKind::Delivery | EventKind::Heartbeat | EventKind::RunText | EventKind::Seen => {
+                None
+            }
         }
     }
 }
@@ -64,7 +68,8 @@ impl Reader {
 
     async fn facts(&mut self, backend: &Backend) -> Result<Facts, RpcError> {
         let status: SystemStatus = backend.ask("system.status", &Empty {}).await?;
-        let newest = RunsListParams { limit: u32::try_from(MOST_RUNS).ok(), ..RunsListParams::default() };
+        let newest =
+            RunsListParams { limit: u32::try_from(MOST_RUNS).ok(), ..RunsListParams::default() };
         let recent: RunsListResult = backend.ask("runs.list", &newest).await?;
         let jobs = match &self.jobs {
             Some(jobs) => jobs.clone(),
@@ -80,7 +85,11 @@ impl Reader {
             running: status.cron.running,
             queued: status.cron.queued,
             failing: status.cron.failing_jobs,
-            next: status.cron.next.map(|next| NextSlot { job: JobId::new(next.job_id), name: next.name, at: UnixMs(next.at_ms) }),
+            next: status.cron.next.map(|next| NextSlot {
+                job: JobId::new(next.job_id),
+                name: next.name,
+                at: UnixMs(next.at_ms),
+            }),
             jobs,
             recent: recent.runs.into_iter().map(run_line).collect(),
         })
@@ -90,8 +99,17 @@ impl Reader {
 async fn read_jobs(backend: &Backend) -> Result<Vec<JobLine>, RpcError> {
     let everything = CronListParams { include_disabled: Some(true), ..CronListParams::default() };
     let list: CronListResult = backend.ask("cron.list", &everything).await?;
-    let text = |job: &Value, key: &str| job.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-    Ok(list.jobs.iter().map(|view| JobLine { id: JobId::new(text(&view.job, "id")), name: text(&view.job, "name") }).collect())
+    let text = |job: &Value, key: &str| {
+        job.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    Ok(list
+        .jobs
+        .iter()
+        .map(|view| JobLine {
+            id: JobId::new(text(&view.job, "id")),
+            name: text(&view.job, "name"),
+        })
+        .collect())
 }
 
 fn firing(cron: &CronStatus) -> Firing {
@@ -119,9 +137,18 @@ mod tests {
 
     #[test]
     fn events_make_stale_what_they_change() {
-        assert_eq!(by(EventKind::Cron, json!({ "jobId": "j", "action": "added" })), Some(Stale::Jobs));
-        assert_eq!(by(EventKind::Cron, json!({ "jobId": "j", "action": "finished" })), Some(Stale::Facts));
-        assert_eq!(by(EventKind::Run, json!({ "runId": "r", "state": "running" })), Some(Stale::Facts));
+        assert_eq!(
+            by(EventKind::Cron, json!({ "jobId": "j", "action": "added" })),
+            Some(Stale::Jobs)
+        );
+        assert_eq!(
+            by(EventKind::Cron, json!({ "jobId": "j", "action": "finished" })),
+            Some(Stale::Facts)
+        );
+        assert_eq!(
+            by(EventKind::Run, json!({ "runId": "r", "state": "running" })),
+            Some(Stale::Facts)
+        );
         assert_eq!(by(EventKind::Config, json!({ "pause": {} })), Some(Stale::Facts));
         assert_eq!(by(EventKind::Reset, Value::Null), Some(Stale::Jobs));
     }

@@ -168,7 +168,12 @@ impl TrayState {
         let next = facts.next_line();
         Self {
             icon: facts.icon(),
-            tooltip: next.clone().into_iter().chain([headline.clone()]).collect::<Vec<_>>().join(" · "),
+            tooltip: next
+                .clone()
+                .into_iter()
+                .chain([headline.clone()])
+                .collect::<Vec<_>>()
+                .join(" · "),
             menu: facts.menu(headline, next),
         }
     }
@@ -217,7 +222,11 @@ impl Facts {
             parts.push(format!("{} waiting", self.queued));
         }
         if self.failing > 0 {
-            parts.push(format!("{} failing", self.failing));
+            parts.push(format!(
+                "{} {} failing",
+                self.failing,
+                if self.failing == 1 { "job" } else { "jobs" }
+            ));
         }
         parts.join(" · ")
     }
@@ -241,14 +250,24 @@ impl Facts {
         menu.push(Entry::choice("Open Rouse", Command::Show));
         menu.push(Entry::open("Settings", "/settings"));
         menu.push(Entry::Separator);
-        let quit = if self.engine_is_ours { "Quit Rouse (jobs will not run)" } else { "Quit Rouse (jobs keep running)" };
+        let quit = if self.engine_is_ours {
+            "Quit Rouse (jobs will not run)"
+        } else {
+            "Quit Rouse (jobs keep running)"
+        };
         menu.push(Entry::choice(quit, Command::Quit));
         menu
     }
 
     fn pause_entries(&self) -> Vec<Entry> {
-        let lengths = [PauseFor::QuarterHour, PauseFor::Hour, PauseFor::UntilTomorrow, PauseFor::UntilResumed];
-        let lengths = lengths.map(|length| Entry::choice(length.label(), Command::Pause(length))).to_vec();
+        let lengths = [
+            PauseFor::QuarterHour,
+            PauseFor::Hour,
+            PauseFor::UntilTomorrow,
+            PauseFor::UntilResumed,
+        ];
+        let lengths =
+            lengths.map(|length| Entry::choice(length.label(), Command::Pause(length))).to_vec();
         match self.firing {
             Firing::Off => Vec::new(),
             Firing::On => vec![Entry::Submenu("Pause all".to_owned(), lengths)],
@@ -351,7 +370,9 @@ impl PauseFor {
     }
 
     fn from_name(name: &str) -> Option<Self> {
-        [Self::QuarterHour, Self::Hour, Self::UntilTomorrow, Self::UntilResumed].into_iter().find(|p| p.name() == name)
+        [Self::QuarterHour, Self::Hour, Self::UntilTomorrow, Self::UntilResumed]
+            .into_iter()
+            .find(|p| p.name() == name)
     }
 
     const fn label(self) -> &'static str {

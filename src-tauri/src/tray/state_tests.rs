@@ -20,7 +20,11 @@ fn facts() -> Facts {
         running: 0,
         queued: 0,
         failing: 0,
-        next: Some(NextSlot { job: JobId::new("j1"), name: "Backup".to_owned(), at: at("2026-11-20 14:00") }),
+        next: Some(NextSlot {
+            job: JobId::new("j1"),
+            name: "Backup".to_owned(),
+            at: at("2026-11-20 14:00"),
+        }),
         jobs: vec![JobLine { id: JobId::new("j1"), name: "Backup".to_owned() }],
         recent: vec![run("r1", RunState::Succeeded, "2026-11-20 08:00")],
     }
@@ -42,7 +46,8 @@ fn drawn(menu: &[Entry]) -> String {
             Entry::Choice(label, command) => format!("{label} -> {}\n", command.to_id()),
             Entry::Separator => "--\n".to_owned(),
             Entry::Submenu(label, inner) => {
-                let inner: String = drawn(inner).lines().map(|line| format!("  {line}\n")).collect();
+                let inner: String =
+                    drawn(inner).lines().map(|line| format!("  {line}\n")).collect();
                 format!("{label} >\n{inner}")
             }
         })
@@ -83,11 +88,17 @@ Quit Rouse (jobs will not run) -> quit
 
 #[test]
 fn a_pause_says_until_when_and_can_be_ended() {
-    let tray = tray(Facts { firing: Firing::Paused(Some(at("2026-11-20 15:30"))), running: 1, ..facts() });
+    let tray =
+        tray(Facts { firing: Firing::Paused(Some(at("2026-11-20 15:30"))), running: 1, ..facts() });
     assert_eq!(tray.icon, IconKind::Paused);
     assert_eq!(tray.tooltip, "Paused until 15:30 · 1 running");
     let menu = drawn(&tray.menu);
-    assert!(menu.starts_with("(Paused until 15:30 · 1 running)\n--\nResume all jobs -> resume\nPause longer >\n"), "{menu}");
+    assert!(
+        menu.starts_with(
+            "(Paused until 15:30 · 1 running)\n--\nResume all jobs -> resume\nPause longer >\n"
+        ),
+        "{menu}"
+    );
 }
 
 #[test]
@@ -97,10 +108,16 @@ fn the_headline_says_what_matters_most() {
     assert_eq!(headline(&facts()), "Nothing running");
     assert_eq!(headline(&idle), "Nothing scheduled");
     assert_eq!(headline(&Facts { has_model: false, ..idle.clone() }), "No model yet");
-    assert_eq!(headline(&Facts { running: 1, queued: 3, failing: 2, ..idle.clone() }), "1 running · 3 waiting · 2 failing");
+    assert_eq!(
+        headline(&Facts { running: 1, queued: 3, failing: 2, ..idle.clone() }),
+        "1 running · 3 waiting · 2 jobs failing"
+    );
     assert_eq!(headline(&Facts { firing: Firing::Off, ..facts() }), "Switched off");
     assert_eq!(headline(&Facts { firing: Firing::Paused(None), ..facts() }), "Paused");
-    assert_eq!(headline(&Facts { problem: Some("The disk is full.".to_owned()), running: 1, ..facts() }), "The disk is full.");
+    assert_eq!(
+        headline(&Facts { problem: Some("The disk is full.".to_owned()), running: 1, ..facts() }),
+        "The disk is full."
+    );
 }
 
 #[test]
@@ -110,20 +127,28 @@ fn trouble_outranks_pause_outranks_failures_outranks_work() {
     let paused = Facts { firing: Firing::Paused(None), ..failing.clone() };
     let broken = Facts { problem: Some("x".to_owned()), ..paused.clone() };
     let icons = [facts(), busy, failing, paused, broken].map(|facts| facts.icon());
-    assert_eq!(icons, [IconKind::Idle, IconKind::Running, IconKind::Attention, IconKind::Paused, IconKind::Error]);
+    assert_eq!(
+        icons,
+        [IconKind::Idle, IconKind::Running, IconKind::Attention, IconKind::Paused, IconKind::Error]
+    );
 }
 
 #[test]
 fn nothing_yet_is_said_and_cannot_be_chosen() {
     let tray = tray(Facts { next: None, jobs: Vec::new(), recent: Vec::new(), ..facts() });
     let menu = drawn(&tray.menu);
-    assert!(menu.contains("Run now >\n  (No jobs yet)\nRecent runs >\n  (No runs yet)\n"), "{menu}");
+    assert!(
+        menu.contains("Run now >\n  (No jobs yet)\nRecent runs >\n  (No runs yet)\n"),
+        "{menu}"
+    );
     assert!(!menu.contains("Next:"), "{menu}");
 }
 
 #[test]
 fn many_jobs_end_in_a_way_to_all_of_them() {
-    let jobs = (1..=20).map(|n| JobLine { id: JobId::new(format!("j{n}")), name: format!("Job {n}") }).collect();
+    let jobs = (1..=20)
+        .map(|n| JobLine { id: JobId::new(format!("j{n}")), name: format!("Job {n}") })
+        .collect();
     let menu = drawn(&tray(Facts { jobs, ..facts() }).menu);
     assert!(menu.contains("  Job 15 -> run:j15\n  --\n  All jobs -> open:/jobs\n"), "{menu}");
     assert!(!menu.contains("Job 16"), "{menu}");
@@ -137,7 +162,8 @@ fn a_guest_of_another_engine_does_not_threaten_the_jobs() {
 
 #[test]
 fn without_an_engine_the_reason_and_the_way_out_remain() {
-    let state = TrayState::of(&Snapshot::Failed("The database is newer than this Rouse.".to_owned()));
+    let state =
+        TrayState::of(&Snapshot::Failed("The database is newer than this Rouse.".to_owned()));
     assert_eq!(state.icon, IconKind::Error);
     assert_eq!(
         drawn(&state.menu),
@@ -170,7 +196,10 @@ fn pauses_end_when_they_say() {
     assert_eq!(PauseFor::UntilTomorrow.until(now, BERLIN), Some(at("2026-11-21 08:00")));
     assert_eq!(PauseFor::UntilResumed.until(now, BERLIN), None);
     let eve_of_summer_time = at("2027-03-27 12:00");
-    assert_eq!(PauseFor::UntilTomorrow.until(eve_of_summer_time, BERLIN), Some(at("2027-03-28 08:00")));
+    assert_eq!(
+        PauseFor::UntilTomorrow.until(eve_of_summer_time, BERLIN),
+        Some(at("2027-03-28 08:00"))
+    );
 }
 
 #[test]

@@ -50,7 +50,11 @@ fn owner_rule() -> zbus::Result<MatchRule<'static>> {
 }
 
 fn host_rule() -> zbus::Result<MatchRule<'static>> {
-    MatchRule::builder().msg_type(Type::Signal).interface(WATCHER).member("StatusNotifierHostRegistered").build()
+    MatchRule::builder()
+        .msg_type(Type::Signal)
+        .interface(WATCHER)
+        .member("StatusNotifierHostRegistered")
+        .build()
 }
 
 #[derive(Debug, thiserror::Error)]

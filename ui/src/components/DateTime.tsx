@@ -28,6 +28,7 @@ export function DateTimeField({ label, labelHidden, help, error, className, valu
       onBlur={onBlur}
       isDisabled={isDisabled}
       granularity="minute"
+      shouldForceLeadingZeros
       isInvalid={error !== undefined}
       className={cx(field.field, className)}
     >
@@ -52,6 +53,7 @@ export function DateTimeField({ label, labelHidden, help, error, className, valu
 export function TimeField({ label, labelHidden, help, error, className, value, onChange, onBlur, isDisabled }: Props) {
   return (
     <AriaTimeField<TimeOfDay>
+      shouldForceLeadingZeros
       value={read(value, parseTime)}
       onChange={(next) => onChange(next === null ? "" : next.toString().slice(0, 5))}
       onBlur={onBlur}

@@ -127,9 +127,18 @@ test("coming back after a break fetches everything again", async () => {
   const jobs = showing(keys.jobs);
   host.connection("lost");
   await settled();
-  expect(fetched).toEqual([]);
+  expect(fetched, "nothing but the status can be known now").toEqual([]);
   expect(feed.connection()).toBe("lost");
   host.connection("open");
   await settled();
   expect(fetched).toEqual([jobs]);
+});
+
+test("a break asks for the status, which can say that this page is not signed in any more", async () => {
+  await started();
+  showing(keys.jobs);
+  const status = showing(keys.status);
+  host.connection("lost");
+  await settled();
+  expect(fetched).toEqual([status]);
 });

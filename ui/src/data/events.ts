@@ -86,12 +86,14 @@ export class EventFeed {
     else this.mark(staleAfter(event));
   }
 
-  /** A stream that was never read cannot tell what happened before it opened, nor can one that came back without a number. */
+  /** A stream that was never read cannot tell what happened before it opened, nor can one that came back without a number.
+      One that cannot be opened cannot say why; the status can: nobody is there, or this page is not signed in any more. */
   private connected(connection: Connection) {
     if (connection === "open") {
-      if (this.lastSeq === undefined ) this.markAll();
+      if (this.lastSeq === undefined || this.opened) this.markAll();
       this.opened = true;
     }
+    if (connection === "lost") this.mark([keys.status]);
     this.state = connection;
     this.watchers.forEach((watcher) => watcher());
   }

@@ -4,7 +4,7 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, type Mock, test, vi } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 
 import { errorCode, type HostEvent, RpcError } from "./types";
@@ -21,6 +21,8 @@ let requests: Request[];
 let joined: { url: string; socket: WebSocket }[];
 let answer: (request: Request) => { status?: number; body?: string };
 let stops: (() => void)[];
+let listeners: { name: string; listener: () => void }[];
+let reloads: Mock<() => void>;
 
 async function bodyOf(request: IncomingMessage): Promise<Request["body"]> {
   let text = "";
@@ -36,6 +38,7 @@ beforeEach(async () => {
   requests = [];
   joined = [];
   stops = [];
+  listeners = [];
   answer = () => result({});
   server = createServer((request, response) => {
     void bodyOf(request).then((body) => {
@@ -64,7 +67,9 @@ afterEach(async () => {
 function pageAt(path: string) {
   const url = new URL(path, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   const toAbsolute = globalThis.fetch;
-  vi.stubGlobal("location", url);
+  reloads = vi.fn();
+  vi.stubGlobal("location", Object.assign(url, { reload: reloads }));
+  vi.stubGlobal("addEventListener", (name: string, listener: () => void) => listeners.push({ name, listener }));
   vi.stubGlobal("WebSocket", WebSocket);
   vi.stubGlobal("history", { state: null, replaceState: (_state: unknown, _title: string, to: string) => (url.href = new URL(to, url).href) });
   vi.stubGlobal("fetch", (to: string, init: RequestInit) => toAbsolute(new URL(to, url), init));
@@ -113,6 +118,18 @@ test("the one-time code is traded once and leaves the address", async () => {
   await web.signIn();
   expect(requests).toEqual([{ path: "/auth/exchange", body: { code: "abc-123_X" } }]);
   expect(page.href).toMatch(/\/runs\/r1\?x=1$/);
+});
+
+test("a code that is pasted into this page's address starts the page over", async () => {
+  const page = pageAt("/runs");
+  await web.signIn();
+  const hashChanges = () => listeners.filter(({ name }) => name === "hashchange").forEach(({ listener }) => listener());
+  page.hash = "#main";
+  hashChanges();
+  expect(reloads).not.toHaveBeenCalled();
+  page.hash = "#code=abc";
+  hashChanges();
+  expect(reloads).toHaveBeenCalledOnce();
 });
 
 test("an address without a code, or with a strange one, signs nothing in", async () => {

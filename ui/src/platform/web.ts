@@ -75,9 +75,17 @@ function subscribe(after: number | undefined, listener: EventListener): () => vo
   };
 }
 
-/** The code leaves the address before anything else happens, so that it is in no history and no copied link. */
+function codeInAddress(): string | undefined {
+  return /^#code=([\w-]+)$/.exec(location.hash)?.[1];
+}
+
+/** The code leaves the address before anything else happens, so that it is in no history and no copied link. A code that
+    is pasted into the address of this very page changes only the hash, so the page starts over for it. */
 async function signIn(): Promise<void> {
-  const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
+  addEventListener("hashchange", () => {
+    if (codeInAddress() !== undefined) location.reload();
+  });
+  const code = codeInAddress();
   if (code === undefined) return;
   history.replaceState(history.state, "", location.pathname + location.search);
   await post("/auth/exchange", { code });

@@ -1,6 +1,6 @@
 //! When a model is asked again within the same run.
 //!
-//! Owns the decision as a pure function; the driver waits. It never asks again once anything was shown, because the
+//! Owns the decision as a pure function, and the waiting. It never asks again once anything was shown, because the
 //! second answer would not continue the first, and never waits longer than a minute: a longer wait belongs to the
 //! job's own retries, which survive a restart.
 
@@ -29,6 +29,15 @@ pub(crate) fn wait_before_next(
     }
     let wait = error.retry_after.unwrap_or(FIRST_WAIT * 4_u32.pow(attempt - 1));
     (wait <= LONGEST_WAIT).then_some(wait)
+}
+
+/// Waits.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "waiting before a provider is asked again is the work itself"
+)]
+pub(crate) async fn pause(wait: Duration) {
+    tokio::time::sleep(wait).await;
 }
 
 #[cfg(test)]

@@ -14,7 +14,11 @@ struct Finding {
 }
 
 pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
-    let mut findings = vec![Finding { ok: true, what: format!("Data lives in {}", session.home.root().display()), mend: None }];
+    let mut findings = vec![Finding {
+        ok: true,
+        what: format!("Data lives in {}", session.home.root().display()),
+        mend: None,
+    }];
     match session.call("system.status", json!({})).await {
         Ok(answer) => findings.extend(of_engine(&serde_json::from_value(answer)?)),
         Err(Failure::Client(error @ ClientError::NotRunning)) => findings.push(Finding {
@@ -25,13 +29,18 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
         Err(other) => return Err(other),
     }
     report(session, &findings);
-    if findings.iter().all(|finding| finding.ok) { Ok(()) } else { Err(Failure::Other(anyhow::anyhow!("Something needs mending."))) }
+    if findings.iter().all(|finding| finding.ok) {
+        Ok(())
+    } else {
+        Err(Failure::Other(anyhow::anyhow!("Something needs mending.")))
+    }
 }
 
 fn of_engine(status: &SystemStatus) -> Vec<Finding> {
     let fine = |what: String| Finding { ok: true, what, mend: None };
     let own = env!("CARGO_PKG_VERSION");
-    let mut findings = vec![fine(format!("Rouse {} runs as process {}", status.version, status.pid))];
+    let mut findings =
+        vec![fine(format!("Rouse {} runs as process {}", status.version, status.pid))];
     if status.version != own {
         findings.push(Finding {
             ok: false,
@@ -40,8 +49,14 @@ fn of_engine(status: &SystemStatus) -> Vec<Finding> {
         });
     }
     findings.push(match (&status.cron.off_reason, &status.cron.pause) {
-        (Some(reason), _) => Finding { ok: false, what: "Jobs do not fire".to_owned(), mend: Some(reason.clone()) },
-        (None, Some(_)) => Finding { ok: false, what: "Everything is paused".to_owned(), mend: Some("rouse cron resume".to_owned()) },
+        (Some(reason), _) => {
+            Finding { ok: false, what: "Jobs do not fire".to_owned(), mend: Some(reason.clone()) }
+        }
+        (None, Some(_)) => Finding {
+            ok: false,
+            what: "Everything is paused".to_owned(),
+            mend: Some("rouse cron resume".to_owned()),
+        },
         (None, None) => fine("Jobs fire".to_owned()),
     });
     findings.push(match &status.model {
@@ -63,8 +78,10 @@ fn of_engine(status: &SystemStatus) -> Vec<Finding> {
 
 fn report(session: &Session, findings: &[Finding]) {
     if session.json {
-        let lines: Vec<_> =
-            findings.iter().map(|f| json!({ "ok": f.ok, "what": f.what, "mend": f.mend })).collect();
+        let lines: Vec<_> = findings
+            .iter()
+            .map(|f| json!({ "ok": f.ok, "what": f.what, "mend": f.mend }))
+            .collect();
         anstream::println!("{}", json!({ "findings": lines }));
         return;
     }

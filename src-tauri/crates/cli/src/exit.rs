@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 use rouse_gateway::{ClientError, ErrorCode};
 
+use crate::output::plain;
+
 /// Why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -25,7 +27,8 @@ impl Failure {
     pub(crate) fn report(&self) -> ExitCode {
         let code = self.code();
         for line in self.lines() {
-            anstream::eprintln!("{}", line);
+            // What was refused may be named in the words, and it may come from somebody else's file.
+            anstream::eprintln!("{}", plain(&line));
         }
         ExitCode::from(code)
     }
@@ -67,7 +70,9 @@ impl Failure {
 }
 
 fn field_line(field: &serde_json::Value) -> String {
-    let text = |key: &str| field.get(key).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
+    let text = |key: &str| {
+        field.get(key).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned()
+    };
     format!("{}: {}", text("path"), text("message"))
 }
 
@@ -101,6 +106,8 @@ impl From<std::io::Error> for Failure {
 
 impl From<serde_json::Error> for Failure {
     fn from(error: serde_json::Error) -> Self {
-        Self::Other(anyhow::Error::from(error).context("cannot read Rouse's answer; the command and the engine may have different versions"))
+        Self::Other(anyhow::Error::from(error).context(
+            "cannot read Rouse's answer; the command and the engine may have different versions",
+        ))
     }
 }

@@ -34,7 +34,11 @@ fn print(session: &Session, status: HeartbeatStatus) -> Result<(), Failure> {
     let every = format_duration(status.every_ms);
     anstream::println!("Heartbeat {} · every {every}", if status.enabled { "on" } else { "off" });
     if let Some(at) = status.next_at_ms {
-        anstream::println!("Next beat {} ({})", instant(at, now, session.clock.zone()), relative(at, now));
+        anstream::println!(
+            "Next beat {} ({})",
+            instant(at, now, session.clock.zone()),
+            relative(at, now)
+        );
     }
     if let Some(reason) = status.last_skip_reason {
         anstream::println!("Last beat did nothing: {reason}");

@@ -100,6 +100,8 @@ async fn call(command: Command, session: Session) -> Result<(), Failure> {
         Command::Status => status::run(&session).await,
         Command::Open(args) => open::run(&args, &session).await,
         Command::Doctor => doctor::run(&session).await,
-        Command::Serve(_) | Command::Completions { .. } => unreachable!("BUG: handled without a client"),
+        Command::Serve(_) | Command::Completions { .. } => {
+            unreachable!("BUG: handled without a client")
+        }
     }
 }

@@ -19,7 +19,10 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: &Args, session: &Session) -> Result<(), Failure> {
     if !args.page.starts_with('/') || args.page.contains(['#', '?']) {
-        return Err(Failure::input(format!("`{}` is not a page; pages begin with /, such as /runs", args.page)));
+        return Err(Failure::input(format!(
+            "`{}` is not a page; pages begin with /, such as /runs",
+            args.page
+        )));
     }
     let address = session.client()?.browser_address(&args.page).await?;
     if session.json {
@@ -40,12 +43,18 @@ fn open_in_browser(address: &str) -> bool {
     } else if cfg!(windows) {
         ("rundll32", &["url.dll,FileProtocolHandler"])
     } else {
-        let screen = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some());
+        let screen =
+            ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some());
         if !screen {
             return false;
         }
         ("xdg-open", &[])
     };
-    let quiet = Command::new(program).args(arguments).arg(address).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let quiet = Command::new(program)
+        .args(arguments)
+        .arg(address)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
     quiet.is_ok_and(|status| status.success())
 }

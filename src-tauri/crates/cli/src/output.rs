@@ -8,7 +8,10 @@ use rouse_core::schedule::format_duration;
 /// A borderless table with `columns` as its head.
 pub(crate) fn table(columns: &[&str]) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_header(columns);
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_header(columns);
     table
 }
 
@@ -42,7 +45,8 @@ pub(crate) fn relative(at_ms: i64, now_ms: i64) -> String {
 
 /// At most `most` characters of the first line.
 pub(crate) fn short(text: &str, most: usize) -> String {
-    let line: String = text.lines().next().unwrap_or_default().chars().filter(|c| !c.is_control()).collect();
+    let line: String =
+        text.lines().next().unwrap_or_default().chars().filter(|c| !c.is_control()).collect();
     if line.chars().count() <= most {
         return line;
     }

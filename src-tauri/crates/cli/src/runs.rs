@@ -3,7 +3,9 @@
 use clap::Subcommand;
 use rouse_core::Clock as _;
 use rouse_core::schedule::format_duration;
-use rouse_gateway::wire::{Done, RunDetail, RunState, RunTrigger, RunView, RunsListResult, StartedRun, StepView};
+use rouse_gateway::wire::{
+    Done, RunDetail, RunState, RunTrigger, RunView, RunsListResult, StartedRun, StepView,
+};
 use serde_json::json;
 
 use crate::cron::resolve;
@@ -53,7 +55,10 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
         Command::Cancel { id } => {
             session
                 .show("runs.cancel", json!({ "id": id }), |_, done: Done| {
-                    anstream::println!("{}", if done.changed { "Stopped." } else { "It was over already." });
+                    anstream::println!(
+                        "{}",
+                        if done.changed { "Stopped." } else { "It was over already." }
+                    );
                     Ok(())
                 })
                 .await
@@ -75,10 +80,14 @@ async fn list(job: Option<String>, limit: u32, session: &Session) -> Result<(), 
         None => None,
     };
     session
-        .show("runs.list", json!({ "jobId": job_id, "limit": limit }), |session, result: RunsListResult| {
-            print_table(session, &result.runs);
-            Ok(())
-        })
+        .show(
+            "runs.list",
+            json!({ "jobId": job_id, "limit": limit }),
+            |session, result: RunsListResult| {
+                print_table(session, &result.runs);
+                Ok(())
+            },
+        )
         .await
 }
 
@@ -92,7 +101,11 @@ pub(crate) fn print_table(session: &Session, runs: &[RunView]) {
     let mut table = table(&["WHEN", "JOB", "STATE", "WHY", "TOOK", "OUTCOME", "RUN"]);
     for run in runs {
         table.add_row([
-            instant(run.started_at_ms.or(run.slot_at_ms).unwrap_or(run.created_at_ms), now, session.clock.zone()),
+            instant(
+                run.started_at_ms.or(run.slot_at_ms).unwrap_or(run.created_at_ms),
+                now,
+                session.clock.zone(),
+            ),
             short(&run.job_name, 28),
             state(run.state).to_owned(),
             trigger(run.trigger).to_owned(),
@@ -120,7 +133,7 @@ fn print_detail(session: &Session, detail: &RunDetail) {
     fact("late by", run.late_by_ms.filter(|late| *late >= 1_000).map(format_duration));
     fact("stands for", (run.stands_for > 1).then(|| format!("{} slots", run.stands_for)));
     fact("took", run.duration_ms.map(format_duration));
-    fact("model", run.model.clone());
+    fact("model", run.model.as_deref().map(plain));
     let tokens = run.usage.input_tokens + run.usage.output_tokens;
     fact("tokens", (tokens > 0).then(|| tokens.to_string()));
     fact("reason", run.reason.as_deref().map(plain));
@@ -129,8 +142,12 @@ fn print_detail(session: &Session, detail: &RunDetail) {
         print_step(step);
     }
     for delivery in &detail.deliveries {
-        let reason = delivery.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-        anstream::println!("  {} {:?}{reason}", delivery.channel, delivery.state);
+        let reason =
+            delivery.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        anstream::println!(
+            "  {}",
+            plain(&format!("{} {:?}{reason}", delivery.channel, delivery.state))
+        );
     }
     if let Some(summary) = &run.summary {
         anstream::println!("\n{}", plain(summary));
@@ -140,8 +157,12 @@ fn print_detail(session: &Session, detail: &RunDetail) {
 fn print_step(step: &StepView) {
     let took = step.duration_ms.map(format_duration).unwrap_or_else(|| "…".to_owned());
     let mark = if step.is_error { "error" } else { "ok" };
-    let output = step.output.as_ref().map(|output| short(&plain(&output.to_string()), 80)).unwrap_or_default();
-    anstream::println!("  {:>3}. {:<14} {mark:<5} {took:<8} {output}", step.seq, step.name);
+    let output = step
+        .output
+        .as_ref()
+        .map(|output| short(&plain(&output.to_string()), 80))
+        .unwrap_or_default();
+    anstream::println!("  {:>3}. {:<14} {mark:<5} {took:<8} {output}", step.seq, plain(&step.name));
 }
 
 fn outcome(run: &RunView) -> &str {

@@ -14,7 +14,8 @@ pub(crate) struct Args {
     /// Listen on this port of 127.0.0.1; 0 lets the system choose.
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
-    /// Print the address as one line of JSON when ready, and nothing else on standard output.
+    /// Print the address as one line of JSON when ready, and nothing else on standard output. A second start names the
+    /// process that does the work as `attachedTo`.
     #[arg(long)]
     ready_json: bool,
 }
@@ -36,17 +37,20 @@ impl UiFiles for EmbeddedUi {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let env = |name: &str| std::env::var(name).ok();
     let home = Home::find(&env).map_err(anyhow::Error::from)?;
-    let _logging = rouse_host::start_logging(&home.logs(), env("ROUSE_LOG").as_deref(), !args.ready_json);
+    let _logging =
+        rouse_host::start_logging(&home.logs(), env("ROUSE_LOG").as_deref(), !args.ready_json);
     // Two threads: one can always answer while the other works; idle threads cost memory, not time.
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(serve(args, home))
 }
 
 async fn serve(args: &Args, home: Home) -> Result<(), Failure> {
-    let options = HostOptions::headless(home.clone(), EngineMode::Serve, args.port, Arc::new(EmbeddedUi));
+    let options =
+        HostOptions::headless(home.clone(), EngineMode::Serve, args.port, Arc::new(EmbeddedUi));
     let host = match Host::start(options).await {
         Ok(host) => host,
-        Err(HostError::Home(HomeError::Owned(_))) => return attach(&home),
+        Err(HostError::Home(HomeError::Owned(_))) => return attach(args, &home),
         Err(error) => return Err(anyhow::Error::from(error).into()),
     };
     announce(args, &host);
@@ -68,18 +72,29 @@ fn announce(args: &Args, host: &Host) {
 }
 
 /// A second start is a client of the first, and says so.
-fn attach(home: &Home) -> Result<(), Failure> {
+fn attach(args: &Args, home: &Home) -> Result<(), Failure> {
     match Client::find(home.root()) {
         Ok(client) => {
             let endpoint = client.endpoint();
+            if args.ready_json {
+                let line = serde_json::json!({ "address": endpoint.address.to_string(), "attachedTo": endpoint.pid });
+                anstream::println!("{line}");
+                return Ok(());
+            }
             anstream::println!(
                 "Rouse already runs for {} (process {}, http://{}). This second start leaves the work to it.",
-                home.root().display(), endpoint.pid, endpoint.address
+                home.root().display(),
+                endpoint.pid,
+                endpoint.address
             );
             anstream::println!("Commands talk to it: rouse status, rouse cron list, rouse open");
             Ok(())
         }
-        Err(_) => Err(anyhow::anyhow!("another Rouse owns {} and is just starting or stopping; try again in a moment", home.root().display()).into()),
+        Err(_) => Err(anyhow::anyhow!(
+            "another Rouse owns {} and is just starting or stopping; try again in a moment",
+            home.root().display()
+        )
+        .into()),
     }
 }
 

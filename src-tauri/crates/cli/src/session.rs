@@ -46,7 +46,15 @@ impl Session {
         params: Value,
         print: impl FnOnce(&Self, T) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let answer = self.call(method, params).await?;
+        self.tell(self.call(method, params).await?, print)
+    }
+
+    /// Prints an answer: as JSON when asked, else with `print`.
+    pub(crate) fn tell<T: DeserializeOwned>(
+        &self,
+        answer: Value,
+        print: impl FnOnce(&Self, T) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         if self.json {
             anstream::println!("{}", serde_json::to_string_pretty(&answer)?);
             return Ok(());

@@ -5,7 +5,7 @@ use rouse_gateway::wire::{CronStatus, EngineMode, SystemStatus};
 use serde_json::json;
 
 use crate::exit::Failure;
-use crate::output::{instant, relative};
+use crate::output::{instant, plain, relative};
 use crate::session::Session;
 
 pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
@@ -15,9 +15,19 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
                 EngineMode::App => "desktop app",
                 EngineMode::Serve => "rouse serve",
             };
-            anstream::println!("Rouse {} · {mode} · process {} · {}", status.version, status.pid, status.zone);
+            anstream::println!(
+                "Rouse {} · {mode} · process {} · {}",
+                status.version,
+                status.pid,
+                status.zone
+            );
             print_cron(session, &status.cron);
-            anstream::println!("{}", status.model.map_or_else(|| "No model yet".to_owned(), |model| format!("Model: {model}")));
+            anstream::println!(
+                "{}",
+                status
+                    .model
+                    .map_or_else(|| "No model yet".to_owned(), |model| format!("Model: {model}"))
+            );
             if let Some(reason) = status.notifications.reason {
                 anstream::println!("Notifications: {reason}");
             }
@@ -35,19 +45,35 @@ pub(crate) fn print_cron(session: &Session, status: &CronStatus) {
     let now = session.clock.now().0;
     let zone = session.clock.zone();
     if !status.enabled {
-        anstream::println!("Jobs do not fire. {}", status.off_reason.as_deref().unwrap_or_default());
+        anstream::println!(
+            "Jobs do not fire. {}",
+            status.off_reason.as_deref().unwrap_or_default()
+        );
     } else if let Some(pause) = &status.pause {
         match pause.until_ms {
-            Some(at) => anstream::println!("Paused until {} ({})", instant(at, now, zone), relative(at, now)),
+            Some(at) => anstream::println!(
+                "Paused until {} ({})",
+                instant(at, now, zone),
+                relative(at, now)
+            ),
             None => anstream::println!("Paused until `rouse cron resume`"),
         }
     }
     match &status.next {
-        Some(next) => anstream::println!("Next: {} {} ({})", next.name, instant(next.at_ms, now, zone), relative(next.at_ms, now)),
+        Some(next) => anstream::println!(
+            "Next: {} {} ({})",
+            plain(&next.name),
+            instant(next.at_ms, now, zone),
+            relative(next.at_ms, now)
+        ),
         None => anstream::println!("Next: nothing is scheduled"),
     }
     anstream::println!(
         "{} running · {} waiting · {} jobs, {} on, {} failing",
-        status.running, status.queued, status.jobs, status.enabled_jobs, status.failing_jobs
+        status.running,
+        status.queued,
+        status.jobs,
+        status.enabled_jobs,
+        status.failing_jobs
     );
 }

@@ -2,8 +2,8 @@
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, TimeZone as _};
 use chrono_tz::Tz;
-use rouse_core::schedule::parse_duration;
 use rouse_core::UnixMs;
+use rouse_core::schedule::parse_duration;
 
 /// Reads `text`. A time without an offset is local to `zone`; one that the clocks skip is refused, one that comes twice
 /// means the first.
@@ -16,9 +16,13 @@ pub(crate) fn instant(text: &str, now: UnixMs, zone: Tz) -> Result<UnixMs, Strin
         return Ok(UnixMs(at.timestamp_millis()));
     }
     if let Some(local) = local_time(text) {
-        return zone.from_local_datetime(&local).earliest().map(|at| UnixMs(at.timestamp_millis())).ok_or_else(|| {
-            format!("{text} does not exist in {}: the clocks skip it", zone.name())
-        });
+        return zone
+            .from_local_datetime(&local)
+            .earliest()
+            .map(|at| UnixMs(at.timestamp_millis()))
+            .ok_or_else(|| {
+                format!("{text} does not exist in {}: the clocks skip it", zone.name())
+            });
     }
     let from_now = text.strip_prefix("in ").or_else(|| text.strip_prefix('+')).unwrap_or(text);
     match parse_duration(from_now) {
@@ -31,7 +35,8 @@ pub(crate) fn instant(text: &str, now: UnixMs, zone: Tz) -> Result<UnixMs, Strin
 
 fn local_time(text: &str) -> Option<NaiveDateTime> {
     let formats = ["%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M"];
-    let with_time = formats.iter().find_map(|format| NaiveDateTime::parse_from_str(text, format).ok());
+    let with_time =
+        formats.iter().find_map(|format| NaiveDateTime::parse_from_str(text, format).ok());
     with_time.or_else(|| {
         let date = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?;
         Some(date.and_time(NaiveTime::MIN))
@@ -50,13 +55,19 @@ mod tests {
         assert_eq!(instant("20m", now, BERLIN), Ok(now.plus_ms(1_200_000)));
         assert_eq!(instant("in 2h", now, BERLIN), Ok(now.plus_ms(7_200_000)));
         assert_eq!(instant("1766595600000", now, BERLIN), Ok(UnixMs(1_766_595_600_000)));
-        assert_eq!(instant("2025-12-24T18:00:00+01:00", now, BERLIN), Ok(UnixMs(1_766_595_600_000)));
+        assert_eq!(
+            instant("2025-12-24T18:00:00+01:00", now, BERLIN),
+            Ok(UnixMs(1_766_595_600_000))
+        );
         assert_eq!(instant("2025-12-24 18:00", now, BERLIN), Ok(UnixMs(1_766_595_600_000)));
     }
 
     #[test]
     fn a_time_that_the_clocks_skip_is_refused() {
-        assert!(instant("2026-03-29T02:30", UnixMs(0), BERLIN).is_err_and(|error| error.contains("skip")));
+        assert!(
+            instant("2026-03-29T02:30", UnixMs(0), BERLIN)
+                .is_err_and(|error| error.contains("skip"))
+        );
         assert!(instant("tomorrow", UnixMs(0), BERLIN).is_err());
     }
 }

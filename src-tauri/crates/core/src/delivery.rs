@@ -74,7 +74,9 @@ impl DeliveryState {
     /// The state of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Pending, Self::Delivered, Self::Failed, Self::Suppressed].into_iter().find(|s| s.name() == name)
+        [Self::Pending, Self::Delivered, Self::Failed, Self::Suppressed]
+            .into_iter()
+            .find(|s| s.name() == name)
     }
 }
 

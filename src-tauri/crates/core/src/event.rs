@@ -35,7 +35,9 @@ impl EventKind {
     /// The kind of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Cron, Self::Run, Self::Delivery, Self::Heartbeat, Self::Config].into_iter().find(|k| k.name() == name)
+        [Self::Cron, Self::Run, Self::Delivery, Self::Heartbeat, Self::Config]
+            .into_iter()
+            .find(|k| k.name() == name)
     }
 }
 

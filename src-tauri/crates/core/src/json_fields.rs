@@ -35,7 +35,11 @@ impl<'e> Fields<'e> {
             Value::Object(map) => map,
             other => {
                 errors.push(FieldError {
-                    path: if path.is_empty() { "(whole input)".to_owned() } else { path.to_owned() },
+                    path: if path.is_empty() {
+                        "(whole input)".to_owned()
+                    } else {
+                        path.to_owned()
+                    },
                     message: format!("expected an object, found {}", kind_of(&other)),
                 });
                 Map::new()
@@ -183,7 +187,10 @@ impl<'e> Fields<'e> {
 /// JSON written by JavaScript may carry `60000.0`.
 fn whole_float(value: &Value) -> Option<i64> {
     let number = value.as_f64()?;
-    #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and in the exact range")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "checked to be whole and in the exact range"
+    )]
     (number.fract() == 0.0 && number.abs() < 9.0e15).then_some(number as i64)
 }
 

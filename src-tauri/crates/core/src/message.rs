@@ -97,13 +97,17 @@ impl ModelAnswer {
         let texts: Vec<&str> = self
             .parts
             .iter()
-            .filter_map(|part| if let Part::Text { text } = part { Some(text.as_str()) } else { None })
+            .filter_map(
+                |part| if let Part::Text { text } = part { Some(text.as_str()) } else { None },
+            )
             .collect();
         texts.join("")
     }
 
     /// The calls it asks for, in order.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCallRequest> {
-        self.parts.iter().filter_map(|part| if let Part::ToolCall(call) = part { Some(call) } else { None })
+        self.parts
+            .iter()
+            .filter_map(|part| if let Part::ToolCall(call) = part { Some(call) } else { None })
     }
 }

@@ -45,7 +45,8 @@ impl ToolPolicy {
     /// Whether the tool is offered at all.
     #[must_use]
     pub fn offers(&self, tool: &ToolSpec) -> bool {
-        let listed = self.allow.as_ref().is_none_or(|names| names.iter().any(|name| *name == tool.name));
+        let listed =
+            self.allow.as_ref().is_none_or(|names| names.iter().any(|name| *name == tool.name));
         // `complete_run` is the run's own way out and cannot be listed away.
         (listed || tool.name == "complete_run") && tool.approval == ApprovalRule::Never
     }

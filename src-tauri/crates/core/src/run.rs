@@ -49,7 +49,11 @@ impl RunState {
     /// The name in JSON, SQL and the UI.
     #[must_use]
     pub fn name(self) -> &'static str {
-        NAMES.iter().find(|(state, _)| *state == self).map(|(_, name)| *name).expect("BUG: a run state has no name")
+        NAMES
+            .iter()
+            .find(|(state, _)| *state == self)
+            .map(|(_, name)| *name)
+            .expect("BUG: a run state has no name")
     }
 
     /// The state of that name.
@@ -110,7 +114,9 @@ impl RunTrigger {
     /// The trigger of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Schedule, Self::CatchUp, Self::Manual, Self::Heartbeat].into_iter().find(|t| t.name() == name)
+        [Self::Schedule, Self::CatchUp, Self::Manual, Self::Heartbeat]
+            .into_iter()
+            .find(|t| t.name() == name)
     }
 }
 
@@ -233,7 +239,12 @@ impl Outcome {
             error: None,
             reason: None,
             may_pass: false,
-            usage: Usage { input_tokens: 0, cached_input_tokens: 0, output_tokens: 0, cost_micro_usd: None },
+            usage: Usage {
+                input_tokens: 0,
+                cached_input_tokens: 0,
+                output_tokens: 0,
+                cost_micro_usd: None,
+            },
             model: None,
             result: None,
         }

@@ -78,7 +78,9 @@ impl Slots {
         let (from, to) = (self.on_grid(first), self.on_grid(until));
         let (later, newest) = match &self.grid {
             Grid::Once(_) | Grid::Never => (0, Vec::new()),
-            Grid::Every { anchor, every_ms } => newest_of_interval(anchor.0, *every_ms, from, to, keep),
+            Grid::Every { anchor, every_ms } => {
+                newest_of_interval(anchor.0, *every_ms, from, to, keep)
+            }
             Grid::Cron { pattern, tz } => (
                 pattern.count_slots(*tz, from, to, MOST_COUNTED - 1),
                 pattern.newest_slots(*tz, from, to, keep),
@@ -100,7 +102,13 @@ impl Slots {
     }
 }
 
-fn newest_of_interval(anchor: i64, every_ms: i64, from: i64, to: i64, keep: usize) -> (u32, Vec<i64>) {
+fn newest_of_interval(
+    anchor: i64,
+    every_ms: i64,
+    from: i64,
+    to: i64,
+    keep: usize,
+) -> (u32, Vec<i64>) {
     let count = every_count_slots(anchor, every_ms, from, to, u32::MAX);
     let first = every_next_after(anchor, every_ms, from).unwrap_or(from);
     let kept = u32::try_from(keep).unwrap_or(u32::MAX).min(count);
@@ -172,7 +180,11 @@ mod tests {
         ];
         for ((first, until, keep), (count, newest)) in table {
             let passed = slots.passed(UnixMs(first), UnixMs(until), keep);
-            assert_eq!((passed.count, instants(&passed)), (count, newest), "{first} {until} {keep}");
+            assert_eq!(
+                (passed.count, instants(&passed)),
+                (count, newest),
+                "{first} {until} {keep}"
+            );
         }
     }
 
@@ -206,7 +218,8 @@ mod tests {
         assert_eq!(slots.next_after(first), Some(UnixMs(63_606)));
         let passed = slots.passed(first, UnixMs(123_606), 2);
         assert_eq!((passed.count, instants(&passed)), (3, vec![63_606, 123_606]));
-        let cron_slots = slots_of(ScheduleSpec::Cron { expr: "* * * * *".into(), tz: "UTC".into() }, 30_000);
+        let cron_slots =
+            slots_of(ScheduleSpec::Cron { expr: "* * * * *".into(), tz: "UTC".into() }, 30_000);
         let passed = cron_slots.passed(UnixMs(3_606), UnixMs(63_606), 1);
         assert_eq!((passed.count, instants(&passed)), (2, vec![63_606]));
     }

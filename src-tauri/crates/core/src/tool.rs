@@ -150,5 +150,9 @@ pub trait Tool: Send + Sync {
     /// What it is.
     fn spec(&self) -> &ToolSpec;
     /// Does it. The future is dropped when the run is cancelled or runs out of time.
-    fn call<'a>(&'a self, call: ApprovedCall, context: &'a ToolContext) -> BoxFuture<'a, ToolOutput>;
+    fn call<'a>(
+        &'a self,
+        call: ApprovedCall,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, ToolOutput>;
 }

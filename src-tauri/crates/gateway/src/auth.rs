@@ -50,7 +50,9 @@ impl Auth {
         let token = match fs::read_to_string(path) {
             Ok(text) if text.trim().len() >= 32 => text.trim().to_owned(),
             Ok(_) => write_token(path).map_err(failed)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => write_token(path).map_err(failed)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                write_token(path).map_err(failed)?
+            }
             Err(error) => return Err(failed(error)),
         };
         Ok(Self { token, codes: Mutex::default(), sessions: Mutex::default() })
@@ -103,7 +105,10 @@ impl Auth {
 fn keep_fresh(kept: &mut HashMap<String, UnixMs>, now: UnixMs) {
     kept.retain(|_, until| now < *until);
     while kept.len() >= MOST_KEPT {
-        let Some(oldest) = kept.iter().min_by_key(|(_, until)| **until).map(|(key, _)| key.clone()) else { return };
+        let Some(oldest) = kept.iter().min_by_key(|(_, until)| **until).map(|(key, _)| key.clone())
+        else {
+            return;
+        };
         kept.remove(&oldest);
     }
 }

@@ -112,7 +112,8 @@ impl Client {
         let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         let response = self.post("/rpc", &request).await?;
         if let Some(error) = response.get("error") {
-            let error: RpcError = serde_json::from_value(error.clone()).map_err(|error| self.broken(error))?;
+            let error: RpcError =
+                serde_json::from_value(error.clone()).map_err(|error| self.broken(error))?;
             return Err(error.into());
         }
         Ok(response.get("result").cloned().unwrap_or(Value::Null))
@@ -138,17 +139,22 @@ impl Client {
         let query = after.map(|after| format!("?after={after}")).unwrap_or_default();
         let address = format!("ws://{}/ws{query}", self.endpoint.address);
         let mut request = address.into_client_request().map_err(|error| self.broken(error))?;
-        let bearer = format!("Bearer {}", self.token).parse().map_err(|error| self.broken::<header::InvalidHeaderValue>(error))?;
+        let bearer = format!("Bearer {}", self.token)
+            .parse()
+            .map_err(|error| self.broken::<header::InvalidHeaderValue>(error))?;
         request.headers_mut().insert(header::AUTHORIZATION, bearer);
         let stream = self.connect().await?;
-        let (socket, _) = tokio_tungstenite::client_async(request, stream).await.map_err(|error| self.broken(error))?;
+        let (socket, _) = tokio_tungstenite::client_async(request, stream)
+            .await
+            .map_err(|error| self.broken(error))?;
         Ok(EventStream { socket })
     }
 
     async fn post(&self, path: &str, body: &Value) -> Result<Value, ClientError> {
         let stream = TokioIo::new(self.connect().await?);
-        let (mut sender, connection) =
-            hyper::client::conn::http1::handshake(stream).await.map_err(|error| self.broken(error))?;
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(stream)
+            .await
+            .map_err(|error| self.broken(error))?;
         let driver = tokio::spawn(connection);
         let request = Request::builder()
             .method(Method::POST)
@@ -160,12 +166,14 @@ impl Client {
             .map_err(|error| self.broken(error))?;
         let response = sender.send_request(request).await.map_err(|error| self.broken(error))?;
         let status = response.status();
-        let bytes = response.into_body().collect().await.map_err(|error| self.broken(error))?.to_bytes();
+        let bytes =
+            response.into_body().collect().await.map_err(|error| self.broken(error))?.to_bytes();
         driver.abort();
         match status {
             StatusCode::OK => serde_json::from_slice(&bytes).map_err(|error| self.broken(error)),
             StatusCode::UNAUTHORIZED => Err(ClientError::Refused(self.token_path.clone())),
-            other => Err(self.broken(io::Error::other(format!("{other}: {}", String::from_utf8_lossy(&bytes))))),
+            other => Err(self
+                .broken(io::Error::other(format!("{other}: {}", String::from_utf8_lossy(&bytes))))),
         }
     }
 
@@ -175,7 +183,9 @@ impl Client {
                 stream.set_nodelay(true).map_err(|error| self.broken(error))?;
                 Ok(stream)
             }
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Err(ClientError::NotRunning),
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                Err(ClientError::NotRunning)
+            }
             Err(error) => Err(self.broken(error)),
         }
     }

@@ -57,7 +57,11 @@ pub trait Settings: Send + Sync {
     /// The settings in force.
     fn view(&self) -> ConfigView;
     /// Changes the file and puts the change into force.
-    fn patch(&self, patch: Value, expected_revision: Option<String>) -> BoxFuture<'_, Result<ConfigView, RpcError>>;
+    fn patch(
+        &self,
+        patch: Value,
+        expected_revision: Option<String>,
+    ) -> BoxFuture<'_, Result<ConfigView, RpcError>>;
 }
 
 /// The models at hand, kept by the composition root.

@@ -34,7 +34,10 @@ pub(crate) fn run_view(run: &Run) -> wire::RunView {
         started_at_ms: run.started_at.map(|at| at.0),
         finished_at_ms: run.finished_at.map(|at| at.0),
         late_by_ms: run.late_by_ms(),
-        duration_ms: run.started_at.zip(run.finished_at).map(|(start, end)| end.since(start).max(0)),
+        duration_ms: run
+            .started_at
+            .zip(run.finished_at)
+            .map(|(start, end)| end.since(start).max(0)),
         attempt: run.attempt,
         retry_of: run.retry_of.as_ref().map(ToString::to_string),
         summary: run.summary.clone(),
@@ -110,11 +113,32 @@ macro_rules! same_words {
     };
 }
 
-same_words!(wire_state, run_state, RunState, wire::RunState, [
-    Queued, Running, AwaitingApproval, Succeeded, NothingToReport, Failed, TimedOut, Cancelled, Skipped, Missed,
-    Interrupted
-]);
-same_words!(wire_trigger, run_trigger, RunTrigger, wire::RunTrigger, [Schedule, CatchUp, Manual, Heartbeat]);
+same_words!(
+    wire_state,
+    run_state,
+    RunState,
+    wire::RunState,
+    [
+        Queued,
+        Running,
+        AwaitingApproval,
+        Succeeded,
+        NothingToReport,
+        Failed,
+        TimedOut,
+        Cancelled,
+        Skipped,
+        Missed,
+        Interrupted
+    ]
+);
+same_words!(
+    wire_trigger,
+    run_trigger,
+    RunTrigger,
+    wire::RunTrigger,
+    [Schedule, CatchUp, Manual, Heartbeat]
+);
 
 impl From<StoreError> for RpcError {
     fn from(error: StoreError) -> Self {

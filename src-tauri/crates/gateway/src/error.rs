@@ -87,14 +87,20 @@ impl RpcError {
     /// Something went wrong inside.
     pub fn internal(error: &(dyn std::error::Error + 'static)) -> Self {
         tracing::error!(error = %chain(error), "a request failed");
-        Self::new(ErrorCode::Internal, "Something went wrong inside Rouse. The log has the details.")
+        Self::new(
+            ErrorCode::Internal,
+            "Something went wrong inside Rouse. The log has the details.",
+        )
     }
 }
 
 impl From<JobError> for RpcError {
     fn from(error: JobError) -> Self {
-        let fields: Vec<Value> =
-            error.0.iter().map(|field| json!({ "path": field.path, "message": field.message })).collect();
+        let fields: Vec<Value> = error
+            .0
+            .iter()
+            .map(|field| json!({ "path": field.path, "message": field.message }))
+            .collect();
         Self {
             code: ErrorCode::InvalidParams.number(),
             message: error.to_string(),

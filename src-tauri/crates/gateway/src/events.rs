@@ -47,7 +47,12 @@ impl EventBus {
 
     /// Hands on that a person looked at a run, which is not stored.
     pub(crate) fn publish_seen(&self, run_id: &str) {
-        self.send(EventView { seq: 0, at_ms: 0, kind: EventKind::Seen, data: json!({ "runId": run_id }) });
+        self.send(EventView {
+            seq: 0,
+            at_ms: 0,
+            kind: EventKind::Seen,
+            data: json!({ "runId": run_id }),
+        });
     }
 
     fn send(&self, event: EventView) {
@@ -56,7 +61,13 @@ impl EventBus {
     }
 
     pub(crate) fn subscribe(&self, store: Store, after: i64) -> Subscription {
-        Subscription { live: self.live.subscribe(), store, last: after, backlog: Vec::new(), caught_up: false }
+        Subscription {
+            live: self.live.subscribe(),
+            store,
+            last: after,
+            backlog: Vec::new(),
+            caught_up: false,
+        }
     }
 }
 
@@ -109,7 +120,12 @@ impl Subscription {
                 tracing::debug!(%error, after = self.last, "the event stream starts over");
                 self.last = self.store.last_seq().await.unwrap_or(self.last);
                 self.caught_up = true;
-                Some(EventView { seq: self.last, at_ms: 0, kind: EventKind::Reset, data: Value::Null })
+                Some(EventView {
+                    seq: self.last,
+                    at_ms: 0,
+                    kind: EventKind::Reset,
+                    data: Value::Null,
+                })
             }
         }
     }

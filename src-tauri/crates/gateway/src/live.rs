@@ -58,6 +58,10 @@ impl LiveText {
     /// The words of `run` so far.
     #[must_use]
     pub fn of(&self, run: &RunId) -> Option<String> {
-        self.runs.lock().unwrap_or_else(PoisonError::into_inner).get(run).map(|words| words.text.clone())
+        self.runs
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(run)
+            .map(|words| words.text.clone())
     }
 }

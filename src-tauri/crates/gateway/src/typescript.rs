@@ -49,7 +49,9 @@ impl TypeVisit for Export {
 
 impl Export {
     fn methods_file(&self) -> String {
-        let mut text = String::from("// Written by `cargo xtask types` from the gateway's method table. Do not edit.\n");
+        let mut text = String::from(
+            "// Written by `cargo xtask types` from the gateway's method table. Do not edit.\n",
+        );
         for name in &self.imports {
             text.push_str(&format!("import type {{ {name} }} from \"./{name}\";\n"));
         }

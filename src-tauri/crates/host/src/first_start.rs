@@ -14,7 +14,11 @@ const EXAMPLE_JOB: &str = "firstStart.exampleJobId";
 const FIRES_AFTER_MS: i64 = 6_000;
 
 /// Makes the example job in an empty, new data directory; does nothing ever after.
-pub(crate) async fn prepare(store: &Store, scheduler: &SchedulerHandle, clock: &dyn Clock) -> Result<(), HostError> {
+pub(crate) async fn prepare(
+    store: &Store,
+    scheduler: &SchedulerHandle,
+    clock: &dyn Clock,
+) -> Result<(), HostError> {
     if store.setting(EXAMPLE_JOB).await?.is_some() || store.job_counts().await?.all > 0 {
         return Ok(());
     }

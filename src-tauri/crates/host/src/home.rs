@@ -40,7 +40,8 @@ impl Home {
     /// # Errors
     /// `Unknown` without any of them.
     pub fn find(env: &dyn Fn(&str) -> Option<String>) -> Result<Self, HomeError> {
-        let set = |name: &str| env(name).filter(|value| !value.trim().is_empty()).map(PathBuf::from);
+        let set =
+            |name: &str| env(name).filter(|value| !value.trim().is_empty()).map(PathBuf::from);
         if let Some(root) = set("ROUSE_HOME") {
             return Ok(Self { root: std::path::absolute(&root).unwrap_or(root) });
         }
@@ -101,7 +102,12 @@ impl Home {
         let unusable = |source| HomeError::Unusable { path: self.root.clone(), source };
         make_private_dir(&self.root).map_err(unusable)?;
         let path = self.root.join("owner.lock");
-        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(unusable)?;
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .map_err(unusable)?;
         match file.try_lock() {
             Ok(()) => Ok(Owner { _lock: file }),
             Err(TryLockError::WouldBlock) => Err(HomeError::Owned(self.root.clone())),
@@ -155,7 +161,9 @@ mod tests {
 
     #[test]
     fn the_environment_names_the_place() {
-        let only = |name: &'static str, value: &'static str| move |asked: &str| (asked == name).then(|| value.to_owned());
+        let only = |name: &'static str, value: &'static str| {
+            move |asked: &str| (asked == name).then(|| value.to_owned())
+        };
         let home = Home::find(&only("ROUSE_HOME", "/data/rouse")).expect("a home");
         assert_eq!(home.root(), Path::new("/data/rouse"));
         assert!(matches!(Home::find(&|_| None), Err(HomeError::Unknown)));

@@ -79,7 +79,16 @@ impl Host {
         let tasks = ground.tasks(&options, &scheduler, &closing);
         tracing::info!(address = %server.address(), home = %options.home.root().display(), "the engine is ready");
         let Ground { store, .. } = ground;
-        Ok(Self { home: options.home, _owner: owner, store, scheduler, gateway, server, closing, tasks })
+        Ok(Self {
+            home: options.home,
+            _owner: owner,
+            store,
+            scheduler,
+            gateway,
+            server,
+            closing,
+            tasks,
+        })
     }
 
     /// The gateway in this process.
@@ -121,14 +130,19 @@ impl Host {
 impl Ground {
     async fn lay(options: &HostOptions) -> Result<Self, HostError> {
         let home = &options.home;
-        let file = ConfigFile::open(&home.config(), &home.workspace(), &|name| (options.env)(name))?;
+        let file =
+            ConfigFile::open(&home.config(), &home.workspace(), &|name| (options.env)(name))?;
         let (outbox, events) = (Arc::new(Notify::new()), EventBus::default());
-        let store = Store::open(&home.database(), listener(events.clone(), Arc::clone(&outbox))).await?;
+        let store =
+            Store::open(&home.database(), listener(events.clone(), Arc::clone(&outbox))).await?;
         let clock = Arc::clone(&options.clock);
         let workspace = file.config().workspace.clone();
-        make_private_dir(&workspace).map_err(|source| HostError::Write { path: workspace, source })?;
-        let settings = LiveSettings::new(file, Arc::clone(&options.env), store.clone(), Arc::clone(&clock));
-        let models = ModelShelf::new(settings.watch(), Arc::clone(&options.env), options.model.clone());
+        make_private_dir(&workspace)
+            .map_err(|source| HostError::Write { path: workspace, source })?;
+        let settings =
+            LiveSettings::new(file, Arc::clone(&options.env), store.clone(), Arc::clone(&clock));
+        let models =
+            ModelShelf::new(settings.watch(), Arc::clone(&options.env), options.model.clone());
         let live = LiveText::new(events.clone(), Arc::clone(&clock));
         Ok(Self { store, clock, settings, models, outbox, events, live })
     }
@@ -140,12 +154,25 @@ impl Ground {
             own_ports,
             ..HttpConfig::default()
         };
-        let tools = builtin(ToolsConfig { read_file_max_bytes: config.tools.read_file_max_bytes, http });
+        let tools =
+            builtin(ToolsConfig { read_file_max_bytes: config.tools.read_file_max_bytes, http });
         let specs = tools.iter().map(|tool| tool.spec().clone()).collect();
         let registry = ToolRegistry::new(tools)?;
-        let gate = Arc::new(Gate::new(registry, self.store.clone(), Arc::clone(&self.clock), TOOL_CALL_FOR));
-        let settings = AgentSettings { workspace: config.workspace, max_steps: config.tools.max_steps };
-        let agent = AgentDriver::new(self.store.clone(), gate, Arc::clone(&self.clock), settings, self.observer());
+        let gate = Arc::new(Gate::new(
+            registry,
+            self.store.clone(),
+            Arc::clone(&self.clock),
+            TOOL_CALL_FOR,
+        ));
+        let settings =
+            AgentSettings { workspace: config.workspace, max_steps: config.tools.max_steps };
+        let agent = AgentDriver::new(
+            self.store.clone(),
+            gate,
+            Arc::clone(&self.clock),
+            settings,
+            self.observer(),
+        );
         Ok((agent, specs))
     }
 
@@ -158,9 +185,17 @@ impl Ground {
         })
     }
 
-    async fn scheduler(&self, options: &HostOptions, agent: AgentDriver) -> Result<SchedulerHandle, HostError> {
+    async fn scheduler(
+        &self,
+        options: &HostOptions,
+        agent: AgentDriver,
+    ) -> Result<SchedulerHandle, HostError> {
         let main_session = Arc::new(Main { store: self.store.clone(), agent: agent.clone() });
-        let runner = Arc::new(PayloadRunner { agent, models: Arc::clone(&self.models), live: self.live.clone() });
+        let runner = Arc::new(PayloadRunner {
+            agent,
+            models: Arc::clone(&self.models),
+            live: self.live.clone(),
+        });
         let timer = match options.timer.as_ref() {
             Some(make) => make(),
             None => system_timer(&self.clock)?,
@@ -229,7 +264,11 @@ impl Ground {
             signal: Arc::clone(&self.outbox),
             closing: closing.clone(),
         };
-        let settings = follow_settings(Arc::clone(&self.settings), Arc::clone(&self.models), scheduler.clone());
+        let settings = follow_settings(
+            Arc::clone(&self.settings),
+            Arc::clone(&self.models),
+            scheduler.clone(),
+        );
         let closing = closing.clone();
         vec![
             tokio::spawn(outbox.run()),
@@ -239,7 +278,11 @@ impl Ground {
 }
 
 /// Looks for models once, then puts every change of the settings into force.
-async fn follow_settings(settings: Arc<LiveSettings>, models: Arc<ModelShelf>, scheduler: SchedulerHandle) {
+async fn follow_settings(
+    settings: Arc<LiveSettings>,
+    models: Arc<ModelShelf>,
+    scheduler: SchedulerHandle,
+) {
     let mut changes = settings.watch();
     models.look().await;
     while changes.changed().await.is_ok() {
@@ -266,7 +309,9 @@ fn scheduler_config(config: &Config) -> SchedulerConfig {
         String::new()
     } else {
         match config.overridden.iter().find(|(key, _)| *key == "cron.enabled") {
-            Some((_, variable)) => format!("Firing is switched off by the environment variable {variable}."),
+            Some((_, variable)) => {
+                format!("Firing is switched off by the environment variable {variable}.")
+            }
             None => "Firing is switched off in the settings (cron.enabled).".to_owned(),
         }
     };
@@ -274,7 +319,10 @@ fn scheduler_config(config: &Config) -> SchedulerConfig {
         max_concurrent_runs: config.cron.max_concurrent_runs as usize,
         firing: config.cron.enabled,
         off_reason,
-        heartbeat: HeartbeatConfig { enabled: config.heartbeat.enabled, every_ms: config.heartbeat.every_ms },
+        heartbeat: HeartbeatConfig {
+            enabled: config.heartbeat.enabled,
+            every_ms: config.heartbeat.every_ms,
+        },
     }
 }
 
@@ -289,7 +337,11 @@ fn system_timer(clock: &Arc<dyn Clock>) -> Result<Box<dyn rouse_core::time::Time
 }
 
 fn tell_clients(home: &Home, address: SocketAddr) -> Result<(), HostError> {
-    let endpoint = Endpoint { address, pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned() };
+    let endpoint = Endpoint {
+        address,
+        pid: std::process::id(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
     let path = Client::endpoint_path(home.root());
     let text = serde_json::to_string(&endpoint).expect("BUG: an endpoint is JSON");
     write_private(&path, &text).map_err(|source| HostError::Write { path, source })

@@ -11,7 +11,8 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer as _};
 
-const QUIET: &str = "hyper=warn,reqwest=warn,rig=warn,h2=warn,rustls=warn,sqlx=warn,zbus=warn,tao=warn,wry=warn";
+const QUIET: &str =
+    "hyper=warn,reqwest=warn,rig=warn,h2=warn,rustls=warn,sqlx=warn,zbus=warn,tao=warn,wry=warn";
 const FILES_KEPT: usize = 7;
 
 /// Keeps the log file's writer alive; dropping it flushes.
@@ -23,17 +24,25 @@ pub struct Logging {
 #[must_use]
 pub fn start(folder: &Path, wanted: Option<&str>, verbose: bool) -> Logging {
     let level = wanted.unwrap_or("info");
-    let filter = || EnvFilter::try_new(format!("{level},{QUIET}")).unwrap_or_else(|_| EnvFilter::new(format!("info,{QUIET}")));
-    let terminal = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false).compact();
+    let filter = || {
+        EnvFilter::try_new(format!("{level},{QUIET}"))
+            .unwrap_or_else(|_| EnvFilter::new(format!("info,{QUIET}")))
+    };
+    let terminal =
+        tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false).compact();
     let terminal_filter = if verbose { filter() } else { EnvFilter::new("warn") };
     let (file, guard) = match file_writer(folder) {
         Some((writer, guard)) => {
-            let layer = tracing_subscriber::fmt::layer().json().flatten_event(true).with_writer(writer);
+            let layer =
+                tracing_subscriber::fmt::layer().json().flatten_event(true).with_writer(writer);
             (Some(layer.with_filter(filter())), Some(guard))
         }
         None => (None, None),
     };
-    let started = tracing_subscriber::registry().with(terminal.with_filter(terminal_filter)).with(file).try_init();
+    let started = tracing_subscriber::registry()
+        .with(terminal.with_filter(terminal_filter))
+        .with(file)
+        .try_init();
     if let Err(error) = started {
         // Only in tests that start several engines in one process.
         tracing::debug!(%error, "logging was started before");
@@ -42,7 +51,9 @@ pub fn start(folder: &Path, wanted: Option<&str>, verbose: bool) -> Logging {
 }
 
 /// A data directory that cannot take a log file must not keep the engine from starting.
-fn file_writer(folder: &Path) -> Option<(tracing_appender::non_blocking::NonBlocking, WorkerGuard)> {
+fn file_writer(
+    folder: &Path,
+) -> Option<(tracing_appender::non_blocking::NonBlocking, WorkerGuard)> {
     crate::home::make_private_dir(folder).ok()?;
     let appender = RollingFileAppender::builder()
         .rotation(Rotation::DAILY)

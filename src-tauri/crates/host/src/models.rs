@@ -6,7 +6,10 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use rouse_agent::{ApiKey, ChosenModel, FoundIn, FoundModel, LocalAddresses, ProviderConfig, ProviderKind, discover};
+use rouse_agent::{
+    ApiKey, ChosenModel, FoundIn, FoundModel, LocalAddresses, ProviderConfig, ProviderKind,
+    discover,
+};
 use rouse_core::tool::BoxFuture;
 use rouse_gateway::Models;
 use rouse_gateway::wire::{ProviderSource, ProviderView, ProvidersListResult};
@@ -33,7 +36,11 @@ struct Known {
 
 impl ModelShelf {
     /// Nothing is known yet, but for a `fixed` model that no looking changes.
-    pub(crate) fn new(settings: watch::Receiver<Config>, env: Env, fixed: Option<ChosenModel>) -> Arc<Self> {
+    pub(crate) fn new(
+        settings: watch::Receiver<Config>,
+        env: Env,
+        fixed: Option<ChosenModel>,
+    ) -> Arc<Self> {
         let available = watch::Sender::new(fixed.is_some());
         Arc::new(Self { settings, env, fixed, known: RwLock::default(), available })
     }
@@ -61,14 +68,16 @@ impl ModelShelf {
             return;
         }
         let config = self.settings.borrow().clone();
-        let configured = config.providers.iter().map(|(name, entry)| self.of_entry(name, entry)).collect();
+        let configured =
+            config.providers.iter().map(|(name, entry)| self.of_entry(name, entry)).collect();
         let found = discover(configured, |name| (self.env)(name), &self.local_addresses()).await;
         let usable = preferred_first(&config, found.clone());
         let models = Arc::new(rouse_agent::Models::connect(usable));
         let has_model = models.choose(None).is_some();
         let views = found.iter().map(|model| view(&config, model)).collect();
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = Known { models, views };
-        self.available.send_if_modified(|present| std::mem::replace(present, has_model) != has_model);
+        self.available
+            .send_if_modified(|present| std::mem::replace(present, has_model) != has_model);
     }
 
     fn models(&self) -> Arc<rouse_agent::Models> {
@@ -87,7 +96,11 @@ impl ModelShelf {
         let key = entry.key_env.as_ref().and_then(|variable| (self.env)(variable));
         ProviderConfig {
             name: name.to_owned(),
-            kind: if entry.kind == "anthropic" { ProviderKind::Anthropic } else { ProviderKind::OpenAiChat },
+            kind: if entry.kind == "anthropic" {
+                ProviderKind::Anthropic
+            } else {
+                ProviderKind::OpenAiChat
+            },
             base_url: entry.base_url.clone(),
             model: entry.model.clone(),
             api_key: key.as_deref().and_then(ApiKey::new),
@@ -137,11 +150,14 @@ fn preferred_first(config: &Config, mut found: Vec<FoundModel>) -> Vec<FoundMode
 fn view(config: &Config, found: &FoundModel) -> ProviderView {
     let provider = &found.provider;
     let key_env = config.providers.get(&provider.name).and_then(|entry| entry.key_env.clone());
-    let missing = key_env.as_ref().filter(|_| found.source == FoundIn::Configuration && provider.api_key.is_none());
+    let missing = key_env
+        .as_ref()
+        .filter(|_| found.source == FoundIn::Configuration && provider.api_key.is_none());
     ProviderView {
         name: provider.name.clone(),
         label: found.label.clone(),
-        kind: if provider.kind == ProviderKind::Anthropic { "anthropic" } else { "openai" }.to_owned(),
+        kind: if provider.kind == ProviderKind::Anthropic { "anthropic" } else { "openai" }
+            .to_owned(),
         base_url: provider.base_url.clone(),
         model: provider.model.clone(),
         source: match found.source {

@@ -43,7 +43,8 @@ impl HostOptions {
     /// A host without a screen.
     #[must_use]
     pub fn headless(home: Home, mode: EngineMode, port: Option<u16>, ui: Arc<dyn UiFiles>) -> Self {
-        let notifications = NotificationStatus { available: false, reason: Some(NoScreen::REASON.to_owned()) };
+        let notifications =
+            NotificationStatus { available: false, reason: Some(NoScreen::REASON.to_owned()) };
         Self {
             home,
             mode,

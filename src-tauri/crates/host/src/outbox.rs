@@ -73,7 +73,9 @@ impl Outbox {
         };
         let now = self.clock.now();
         match shown {
-            Ok(()) => self.store.settle_delivery(&delivery.id, DeliveryState::Delivered, None, now).await,
+            Ok(()) => {
+                self.store.settle_delivery(&delivery.id, DeliveryState::Delivered, None, now).await
+            }
             Err(NotifyError::Never(reason)) => {
                 let state = match delivery.channel {
                     Channel::Notification => DeliveryState::Suppressed,
@@ -89,15 +91,24 @@ impl Outbox {
         let now = self.clock.now();
         tracing::warn!(delivery_id = %delivery.id, reason, "a delivery did not get through");
         match redelivery_after_ms(delivery.attempts + 1) {
-            Some(pause) => self.store.postpone_delivery(&delivery.id, reason, now.plus_ms(pause), now).await,
-            None => self.store.settle_delivery(&delivery.id, DeliveryState::Failed, Some(reason), now).await,
+            Some(pause) => {
+                self.store.postpone_delivery(&delivery.id, reason, now.plus_ms(pause), now).await
+            }
+            None => {
+                self.store
+                    .settle_delivery(&delivery.id, DeliveryState::Failed, Some(reason), now)
+                    .await
+            }
         }
     }
 
     async fn wait(&self, pause: Option<Duration>) {
         let sleep = async {
             match pause {
-                #[expect(clippy::disallowed_methods, reason = "a delivery's backoff is a duration, not an instant")]
+                #[expect(
+                    clippy::disallowed_methods,
+                    reason = "a delivery's backoff is a duration, not an instant"
+                )]
                 Some(pause) => tokio::time::sleep(pause).await,
                 None => std::future::pending().await,
             }

@@ -22,8 +22,14 @@ pub(crate) struct PayloadRunner {
 }
 
 impl Runner for PayloadRunner {
-    fn run(&self, run: Run, job: Option<Job>, cancel: CancellationToken) -> BoxFuture<'static, Outcome> {
-        let (agent, models, live) = (self.agent.clone(), Arc::clone(&self.models), self.live.clone());
+    fn run(
+        &self,
+        run: Run,
+        job: Option<Job>,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, Outcome> {
+        let (agent, models, live) =
+            (self.agent.clone(), Arc::clone(&self.models), self.live.clone());
         Box::pin(async move {
             let outcome = work(&agent, &models, &run, job.as_ref(), &cancel).await;
             live.clear(&run.id);
@@ -52,7 +58,12 @@ async fn work(
     }
 }
 
-async fn main_turn(agent: &AgentDriver, models: &ModelShelf, run: &Run, cancel: &CancellationToken) -> Outcome {
+async fn main_turn(
+    agent: &AgentDriver,
+    models: &ModelShelf,
+    run: &Run,
+    cancel: &CancellationToken,
+) -> Outcome {
     if run.job_id.is_some() {
         return Outcome::failed("The job was deleted before this run began.");
     }

@@ -55,11 +55,17 @@ impl Settings for LiveSettings {
         self.file.lock().unwrap_or_else(PoisonError::into_inner).view()
     }
 
-    fn patch(&self, patch: Value, expected: Option<String>) -> BoxFuture<'_, Result<ConfigView, RpcError>> {
+    fn patch(
+        &self,
+        patch: Value,
+        expected: Option<String>,
+    ) -> BoxFuture<'_, Result<ConfigView, RpcError>> {
         Box::pin(async move {
             let view = self.change(&patch, expected.as_deref()).map_err(refusal)?;
             let event = Some((EventKind::Config, json!({ "revision": view.revision })));
-            self.store.put_setting("config.revision", &json!(view.revision), event, self.clock.now()).await?;
+            self.store
+                .put_setting("config.revision", &json!(view.revision), event, self.clock.now())
+                .await?;
             Ok(view)
         })
     }
@@ -68,7 +74,10 @@ impl Settings for LiveSettings {
 fn refusal(error: ConfigError) -> RpcError {
     match error {
         ConfigError::Values(fields) => rouse_core::job::JobError(fields).into(),
-        ConfigError::Stale => RpcError::new(ErrorCode::Stale, "The settings were changed elsewhere. Look at them again first."),
+        ConfigError::Stale => RpcError::new(
+            ErrorCode::Stale,
+            "The settings were changed elsewhere. Look at them again first.",
+        ),
         ConfigError::Syntax { .. } => RpcError::new(ErrorCode::Conflict, error.to_string()),
         ConfigError::Io { .. } => {
             tracing::error!(error = %error, "the settings could not be written");

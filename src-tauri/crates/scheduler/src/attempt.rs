@@ -81,13 +81,20 @@ impl Running {
         Self { run, lane, job, cancel, work, deadline, ending: None, spent }
     }
 
-    /// When it must be looked at again.
-    pub(crate) fn wakes_at(&self) -> Option<Duration> {
+    /// When its time limit or its grace ends.
+    pub(crate) fn expires_at(&self) -> Option<Duration> {
         match (&self.work, &self.ending) {
             (Work::Attempt(_), None) => Some(self.deadline),
             (Work::Attempt(_), Some(ending)) => Some(ending.abort_at),
-            (Work::Backoff { until }, _) => Some(*until),
-            (Work::Over(_), _) => None,
+            (Work::Backoff { .. } | Work::Over(_), _) => None,
+        }
+    }
+
+    /// When its next attempt begins.
+    pub(crate) const fn goes_on_at(&self) -> Option<Duration> {
+        match self.work {
+            Work::Backoff { until } => Some(until),
+            Work::Attempt(_) | Work::Over(_) => None,
         }
     }
 
@@ -138,7 +145,8 @@ impl Running {
     /// Whether it ended only because Rouse stops, so that the next start finds it as cut off.
     pub(crate) fn is_cut_off(&self) -> bool {
         let by_shutdown = matches!(&self.ending, Some(ending) if ending.why == Why::Shutdown);
-        by_shutdown && !matches!(&self.work, Work::Over(outcome) if outcome.state != RunState::Cancelled)
+        by_shutdown
+            && !matches!(&self.work, Work::Over(outcome) if outcome.state != RunState::Cancelled)
     }
 
     fn backoff(&self, outcome: &Outcome) -> Option<Duration> {

@@ -46,17 +46,21 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// Takes up what an earlier life left behind, then arms the timer and begins to work.
+    /// Takes up what an earlier life left behind, then arms the timer and begins to work. When the store cannot be
+    /// written (a full disk), it begins all the same and takes up the rest as soon as there is room.
     ///
     /// # Errors
-    /// When the store cannot be read or written.
+    /// When the store cannot be read.
     pub async fn start(self) -> Result<SchedulerHandle, SchedulerError> {
         let (requests, inbox) = mpsc::unbounded_channel();
         let mut engine = Engine::new(self);
         engine.warn_when_off();
-        engine.load_pause().await?;
-        engine.load_heartbeat().await?;
-        engine.recover().await?;
+        match engine.take_up_once().await {
+            Err(error @ StoreError::Write { .. }) => {
+                engine.trouble.begins(&error, engine.clock.monotonic());
+            }
+            taken_up => taken_up?,
+        }
         let problem = engine.trouble.sentence();
         tokio::spawn(engine.work(inbox));
         Ok(SchedulerHandle { requests, problem })
@@ -88,6 +92,8 @@ pub(crate) struct Engine {
     next_due: Option<UnixMs>,
     /// Whether a job has changed since.
     pub(crate) next_due_is_stale: bool,
+    /// Whether the runs of an earlier life are where they belong; nothing is claimed before.
+    has_taken_up: bool,
     /// Whether the wall clock was set and the next slots must be looked at again.
     pub(crate) clock_was_set: bool,
     pub(crate) trouble: Trouble,
@@ -121,6 +127,7 @@ impl Engine {
             slots: SlotCache::default(),
             next_due: None,
             next_due_is_stale: true,
+            has_taken_up: false,
             clock_was_set: false,
             trouble: Trouble::default(),
             store,
@@ -191,6 +198,7 @@ impl Engine {
     }
 
     async fn write_and_start(&mut self) -> Result<(), StoreError> {
+        self.take_up_once().await?;
         self.record_ends().await?;
         self.begin_next_attempts().await?;
         self.tick_if_due().await?;
@@ -198,6 +206,18 @@ impl Engine {
         self.beat_if_wanted().await?;
         self.start_startable().await?;
         self.next_due().await?;
+        Ok(())
+    }
+
+    /// Settings and runs of an earlier life. May fail half-way and begin again.
+    pub(crate) async fn take_up_once(&mut self) -> Result<(), StoreError> {
+        if !self.has_taken_up {
+            self.load_pause().await?;
+            self.load_heartbeat().await?;
+            self.recover().await?;
+            self.has_taken_up = true;
+            self.record_ends().await?;
+        }
         Ok(())
     }
 
@@ -227,11 +247,17 @@ impl Engine {
     /// Arms the one timer for whatever comes first.
     fn arm(&mut self) {
         let (now, monotonic) = (self.clock.now(), self.clock.monotonic());
-        let of_runs = self.running.values().filter_map(Running::wakes_at).min();
-        let of_runs = of_runs.map(|at| wall(now, monotonic, at));
+        let on_the_wall = |at: Option<Duration>| at.map(|at| wall(now, monotonic, at));
+        let expires = on_the_wall(self.running.values().filter_map(Running::expires_at).min());
+        // What needs the store waits while the store is in trouble, or a timer that is due already would not let the
+        // engine rest.
         let at = match self.trouble.keeps_still_until(monotonic) {
-            Some(until) => [Some(wall(now, monotonic, until)), of_runs, None, None],
-            None => [self.next_due, of_runs, self.pause_end(), self.heartbeat.next_at()],
+            Some(until) => [expires, on_the_wall(Some(until)), None, None, None],
+            None => {
+                let goes_on = self.running.values().filter_map(Running::goes_on_at).min();
+                let (pause_end, beat) = (self.pause_end(), self.heartbeat.next_at());
+                [expires, on_the_wall(goes_on), self.next_due, pause_end, beat]
+            }
         };
         self.timer.arm(at.into_iter().flatten().min());
     }

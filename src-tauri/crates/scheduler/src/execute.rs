@@ -87,7 +87,8 @@ impl Engine {
     /// Begins the attempts whose backoff is over.
     pub(crate) async fn begin_next_attempts(&mut self) -> Result<(), StoreError> {
         let now = self.clock.monotonic();
-        let waits = |running: &Running| matches!(running.work, Work::Backoff { until } if until <= now);
+        let waits =
+            |running: &Running| matches!(running.work, Work::Backoff { until } if until <= now);
         let ids: Vec<RunId> =
             self.running.iter().filter(|(_, r)| waits(r)).map(|(id, _)| id.clone()).collect();
         for id in ids {
@@ -123,7 +124,11 @@ impl Engine {
             if let Some(attempt) = running.expire(now) {
                 self.runs_of_tasks.remove(&attempt.id());
                 let run_id = running.run.id.as_str();
-                tracing::warn!(run_id, name = running.run.job_name, "a run did not end in time and was given up");
+                tracing::warn!(
+                    run_id,
+                    name = running.run.job_name,
+                    "a run did not end in time and was given up"
+                );
             }
         }
     }
@@ -131,7 +136,8 @@ impl Engine {
     /// Ends all runs of a job, those that wait and those at work.
     pub(crate) fn end_runs_of(&mut self, job_id: &JobId, reason: &str) {
         for id in self.lanes.remove_lane(&LaneKey::Job(job_id.clone())) {
-            let outcome = Outcome { reason: Some(reason.to_owned()), ..Outcome::of(RunState::Cancelled) };
+            let outcome =
+                Outcome { reason: Some(reason.to_owned()), ..Outcome::of(RunState::Cancelled) };
             self.wait_ended.push_back(WaitEnded { id, outcome });
         }
         let now = self.clock.monotonic();

@@ -45,7 +45,8 @@ impl Engine {
         let (run, Work::Over(outcome)) = (&running.run, &running.work) else { return Ok(()) };
         let job = self.job_of(run).await?;
         let previous = self.previous_result(job.as_ref()).await?;
-        let fate = job.as_ref().map_or(JobFate::Stays, |job| fate_of_job(job, run.trigger, outcome.state));
+        let fate =
+            job.as_ref().map_or(JobFate::Stays, |job| fate_of_job(job, run.trigger, outcome.state));
         let now = self.clock.now();
         let key = DeliveryId::generate(now);
         let said = announce(job.as_ref(), run, outcome, &fate, previous.as_ref(), key);
@@ -146,7 +147,7 @@ impl Engine {
 }
 
 /// The end of a run that nobody is told about.
-pub(crate) fn quiet_finish(run_id: RunId, outcome: Outcome, now: UnixMs) -> Finish {
+fn quiet_finish(run_id: RunId, outcome: Outcome, now: UnixMs) -> Finish {
     Finish { run_id, outcome, deliveries: Vec::new(), system_event: None, delete_job: false, now }
 }
 
@@ -161,5 +162,12 @@ fn wakes_main(job: Option<&Job>, outcome: &Outcome) -> bool {
 fn log_end(run: &Run, outcome: &Outcome) {
     let job_id = run.job_id.as_ref().map(JobId::as_str);
     let (run_id, name) = (run.id.as_str(), run.job_name.as_str());
-    tracing::info!(job_id, run_id, name, state = outcome.state.name(), attempt = run.attempt, "a run ended");
+    tracing::info!(
+        job_id,
+        run_id,
+        name,
+        state = outcome.state.name(),
+        attempt = run.attempt,
+        "a run ended"
+    );
 }

@@ -84,7 +84,11 @@ impl SchedulerHandle {
     ///
     /// # Errors
     /// No such job, or the store's refusal.
-    pub async fn run_now(&self, id: &JobId, mode: RunMode) -> Result<Option<RunId>, SchedulerError> {
+    pub async fn run_now(
+        &self,
+        id: &JobId,
+        mode: RunMode,
+    ) -> Result<Option<RunId>, SchedulerError> {
         self.ask(|reply| Request::RunNow(id.clone(), mode, reply)).await
     }
 

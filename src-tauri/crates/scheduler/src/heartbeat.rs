@@ -98,7 +98,9 @@ impl Engine {
             return Ok(());
         }
         let now = self.clock.now();
-        let anchor = match self.store.setting(ANCHOR).await?.as_ref().and_then(Value::as_i64) {
+        let stored = self.store.setting(ANCHOR).await?.as_ref().and_then(Value::as_i64);
+        // An anchor in the future was made by a clock that was ahead, and would silence the heartbeat until then.
+        let anchor = match stored.filter(|anchor| *anchor <= now.0) {
             Some(anchor) => anchor,
             None => {
                 self.store.put_setting(ANCHOR, &json!(now.0), None, now).await?;
@@ -130,7 +132,8 @@ impl Engine {
             return self.store_request().await;
         }
         let reason = asked.reason.clone();
-        let is_wanted = !asked.only_for_events || !self.store.pending_system_events().await?.is_empty();
+        let is_wanted =
+            !asked.only_for_events || !self.store.pending_system_events().await?.is_empty();
         if is_wanted {
             self.insert_beat(&reason, self.clock.now()).await?;
         }
@@ -159,7 +162,7 @@ impl Engine {
     }
 
     async fn reason_to_skip(&self) -> Result<Option<String>, StoreError> {
-        if let Firing::Off(reason) = self.firing() {
+        if let Firing::Off(reason) = self.firing_at(self.clock.now()) {
             return Ok(Some(reason));
         }
         if self.heartbeat.has_run {

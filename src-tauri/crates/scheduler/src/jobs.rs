@@ -73,7 +73,8 @@ fn fires_alike(a: &Schedule, b: &Schedule) -> bool {
 
 /// The first slot of a job that is new, has a new schedule or was switched on.
 fn first_slot(job: &Job, now: UnixMs) -> Result<Option<UnixMs>, JobError> {
-    let slots = Slots::compile(&job.schedule, &job.id).map_err(|reason| refusal("schedule", reason))?;
+    let slots =
+        Slots::compile(&job.schedule, &job.id).map_err(|reason| refusal("schedule", reason))?;
     if !job.enabled {
         return Ok(None);
     }

@@ -62,7 +62,14 @@ impl<T> Lanes<T> {
     #[must_use]
     pub fn new(cap: usize) -> Self {
         let cap = cap.max(1);
-        Self { cap, at_work: 0, waiting: 0, next_seq: 0, lanes: HashMap::new(), ready: BTreeMap::new() }
+        Self {
+            cap,
+            at_work: 0,
+            waiting: 0,
+            next_seq: 0,
+            lanes: HashMap::new(),
+            ready: BTreeMap::new(),
+        }
     }
 
     /// Puts a run at the end of its lane, which from now on is `width` wide.
@@ -244,7 +251,8 @@ mod tests {
 
     #[test]
     fn the_cap_holds_for_all_lanes_and_serves_the_longest_waiting() {
-        let mut lanes = lanes(2, &[("a", "a1"), ("b", "b1"), ("c", "c1"), ("a", "a2"), ("d", "d1")]);
+        let mut lanes =
+            lanes(2, &[("a", "a1"), ("b", "b1"), ("c", "c1"), ("a", "a2"), ("d", "d1")]);
         assert_eq!(take(&mut lanes), ["a1", "b1"]);
         lanes.finished(&job("a"));
         assert_eq!(take(&mut lanes), ["c1"]);
@@ -305,9 +313,11 @@ mod tests {
         for (lane, run, load) in [("a", "a1", 1), ("b", "b1", 2), ("a", "a2", 2), ("c", "c1", 1)] {
             lanes.enqueue(job(lane), 1, RunId::new(run), load);
         }
-        let out: Vec<_> = lanes.remove_where(|load| *load == 2).iter().map(ToString::to_string).collect();
+        let out: Vec<_> =
+            lanes.remove_where(|load| *load == 2).iter().map(ToString::to_string).collect();
         assert_eq!(out, ["b1", "a2"]);
-        let left: Vec<_> = lanes.take_startable().into_iter().map(|run| run.id.to_string()).collect();
+        let left: Vec<_> =
+            lanes.take_startable().into_iter().map(|run| run.id.to_string()).collect();
         assert_eq!((left, lanes.waiting_count()), (vec!["a1".to_owned()], 1));
     }
 
@@ -336,7 +346,9 @@ mod tests {
         // A long walk with a fixed seed: arrivals, ends, give-backs and removals in any order.
         let mut seed = 7_u64;
         let mut dice = |sides: u64| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (seed >> 33) % sides
         };
         let mut lanes = Lanes::new(3);
@@ -359,7 +371,11 @@ mod tests {
                     let taken = lanes.take_startable();
                     lanes.put_back(taken);
                 }
-                5 => removed += u64::from(lanes.remove(&RunId::new(dice(arrived + 1).to_string())).is_some()),
+                5 => {
+                    removed += u64::from(
+                        lanes.remove(&RunId::new(dice(arrived + 1).to_string())).is_some(),
+                    )
+                }
                 _ => {}
             }
             going.extend(lanes.take_startable().into_iter().map(|run| run.lane));

@@ -10,27 +10,27 @@
 //! run before its claim is committed, by measuring a time limit with the wall clock, or by planning from the time of
 //! the last run instead of from the grid of slots.
 
+mod config;
+mod error;
 mod handle;
 mod ports;
-mod config;
 mod status;
-mod error;
 
-pub mod timer;
 pub mod lanes;
+pub mod timer;
 
-mod engine;
-mod tick;
-mod slot_cache;
-mod execute;
 mod attempt;
-mod finish;
-mod jobs;
-mod requests;
-mod pause;
-mod heartbeat;
-mod recovery;
 mod clock_change;
+mod engine;
+mod execute;
+mod finish;
+mod heartbeat;
+mod jobs;
+mod pause;
+mod recovery;
+mod requests;
+mod slot_cache;
+mod tick;
 mod trouble;
 
 pub use config::{HeartbeatConfig, SchedulerConfig};

@@ -44,7 +44,8 @@ impl Engine {
     }
 
     async fn write_pause(&mut self, pause: Option<Pause>, now: UnixMs) -> Result<(), StoreError> {
-        let value = pause.map_or(Value::Null, |pause| json!({ "untilMs": pause.until.map(|at| at.0) }));
+        let value =
+            pause.map_or(Value::Null, |pause| json!({ "untilMs": pause.until.map(|at| at.0) }));
         let event = (EventKind::Config, json!({ "pause": value }));
         self.store.put_setting(SETTING, &value, Some(event), now).await?;
         self.pause = pause;

@@ -9,7 +9,12 @@ use tokio_util::sync::CancellationToken;
 pub trait Runner: Send + Sync + 'static {
     /// Works on `run`. `job` is its job as it stands at the start, none for a beat of the heartbeat; the payload to work
     /// on is the run's own. When `cancel` is cancelled there are two seconds left before the future is dropped.
-    fn run(&self, run: Run, job: Option<Job>, cancel: CancellationToken) -> BoxFuture<'static, Outcome>;
+    fn run(
+        &self,
+        run: Run,
+        job: Option<Job>,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, Outcome>;
 }
 
 /// What the heartbeat must know of the main session.

@@ -7,33 +7,33 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use rouse_core::decide::{
-    Firing, JobFate, Recovery, announce, recover, too_late_to_start,
-};
+use rouse_core::decide::{Firing, JobFate, Recovery, announce, recover, too_late_to_start};
 use rouse_core::job::Job;
 use rouse_core::{DeliveryId, JobId, Outcome, Run, RunState, RunTrigger, UnixMs};
 use rouse_store::{Interruption, StoreError};
 
 use crate::engine::Engine;
-use crate::finish::{WaitEnded, quiet_finish};
+use crate::finish::WaitEnded;
 use crate::tick::{new_run, payload_of};
 
 const CUT_OFF: &str = "Rouse stopped while it was at work";
 
 impl Engine {
-    /// Takes up the runs of an earlier life.
+    /// Takes up the runs of an earlier life. What it has done before it fails needs no doing again, and lanes are filled
+    /// when nothing can fail any more.
     pub(crate) async fn recover(&mut self) -> Result<(), StoreError> {
         let mut jobs = KnownJobs::default();
         for run in self.store.running_runs().await? {
             let job = jobs.of(&run, self).await?;
             self.recover_cut_off(run, job).await?;
         }
+        let mut waiting = Vec::new();
         for run in self.store.queued_runs().await? {
             let job = jobs.of(&run, self).await?;
-            self.recover_waiting(run, job);
+            waiting.push((run, job));
         }
-        while let Some(WaitEnded { id, outcome }) = self.wait_ended.pop_front() {
-            self.store.finish_run(&quiet_finish(id, outcome, self.clock.now())).await?;
+        for (run, job) in waiting {
+            self.recover_waiting(run, job);
         }
         Ok(())
     }
@@ -41,7 +41,7 @@ impl Engine {
     async fn recover_cut_off(&mut self, run: Run, job: Option<Arc<Job>>) -> Result<(), StoreError> {
         let now = self.clock.now();
         let had_unrepeatable_call = self.store.has_unrepeatable_step(&run.id).await?;
-        let recovery = match self.firing() {
+        let recovery = match self.firing_at(now) {
             Firing::On => recover(job.as_deref(), &run, had_unrepeatable_call, now),
             Firing::Off(_) => Recovery::Leave,
         };
@@ -49,7 +49,8 @@ impl Engine {
             (Recovery::RunAgain, Some(job)) => Some(makes_up_for(&run, job, now)),
             _ => None,
         };
-        let outcome = Outcome { reason: Some(CUT_OFF.to_owned()), ..Outcome::of(RunState::Interrupted) };
+        let outcome =
+            Outcome { reason: Some(CUT_OFF.to_owned()), ..Outcome::of(RunState::Interrupted) };
         let key = DeliveryId::generate(now);
         // Whoever gets the outcome of the run that makes up for it need not hear of this one.
         let deliveries = match run_again {
@@ -74,7 +75,10 @@ impl Engine {
     fn recover_waiting(&mut self, run: Run, job: Option<Arc<Job>>) {
         let is_extra_beat = run.trigger == RunTrigger::Heartbeat && !self.heartbeat.takes_over();
         let end = match (&job, &run.job_id) {
-            (None, Some(_)) => Some(Outcome { reason: Some("The job was removed".into()), ..Outcome::of(RunState::Cancelled) }),
+            (None, Some(_)) => Some(Outcome {
+                reason: Some("The job was removed".into()),
+                ..Outcome::of(RunState::Cancelled)
+            }),
             _ if is_extra_beat => Some(Outcome::skipped("Another beat was waiting already")),
             _ => self.reason_not_to_start(&run, job.as_deref()),
         };
@@ -87,7 +91,7 @@ impl Engine {
     /// A run that a slot asked for must still be wanted; one by hand is.
     fn reason_not_to_start(&self, run: &Run, job: Option<&Job>) -> Option<Outcome> {
         let job = job.filter(|_| run.trigger != RunTrigger::Manual)?;
-        if let Firing::Off(reason) = self.firing() {
+        if let Firing::Off(reason) = self.firing_at(self.clock.now()) {
             return Some(Outcome::skipped(reason));
         }
         if !job.enabled {

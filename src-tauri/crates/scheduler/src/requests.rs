@@ -43,7 +43,11 @@ impl Engine {
         None
     }
 
-    async fn run_now(&mut self, id: &JobId, mode: RunMode) -> Result<Option<RunId>, SchedulerError> {
+    async fn run_now(
+        &mut self,
+        id: &JobId,
+        mode: RunMode,
+    ) -> Result<Option<RunId>, SchedulerError> {
         let job = self.found(id).await?;
         let now = self.clock.now();
         match mode {
@@ -74,7 +78,8 @@ impl Engine {
         retry_of: Option<RunId>,
         now: UnixMs,
     ) -> Result<RunId, SchedulerError> {
-        let run = Run { retry_of, ..new_run(Some(&job), RunTrigger::Manual, payload_of(&job), now) };
+        let run =
+            Run { retry_of, ..new_run(Some(&job), RunTrigger::Manual, payload_of(&job), now) };
         self.store.insert_run(&run, now).await?;
         let id = run.id.clone();
         self.enqueue(run, Some(Arc::new(job)));
@@ -121,7 +126,7 @@ impl Engine {
         if was_firing {
             self.warn_when_off();
         }
-        if let Firing::Off(reason) = self.firing() {
+        if let Firing::Off(reason) = self.firing_at(self.clock.now()) {
             self.skip_waiting(None, &reason);
         }
         Ok(())
@@ -160,7 +165,8 @@ impl Engine {
 
     fn is_of(&self, run: &RunId, job: &JobId) -> bool {
         let at_work = self.running.get(run).map(|running| &running.run);
-        let waits = || self.lanes.waiting().find(|(id, _)| *id == run).map(|(_, waiting)| &waiting.run);
+        let waits =
+            || self.lanes.waiting().find(|(id, _)| *id == run).map(|(_, waiting)| &waiting.run);
         at_work.or_else(waits).is_some_and(|run| run.job_id.as_ref() == Some(job))
     }
 }

@@ -5,9 +5,9 @@
 
 use std::collections::HashMap;
 
+use rouse_core::JobId;
 use rouse_core::job::{Job, ScheduleSpec};
 use rouse_core::slots::Slots;
-use rouse_core::JobId;
 
 /// About 1.5 MB of patterns.
 const MOST: usize = 256;

@@ -15,8 +15,8 @@ use rouse_core::{Run, RunId, RunState, RunTrigger, SessionKey, UnixMs};
 use rouse_store::{Claim, DueJob, StoreError};
 use serde_json::Value;
 
-use crate::TickReport;
 use crate::engine::Engine;
+use crate::{Pause, TickReport};
 
 /// Most jobs of one transaction; more of them take several.
 const BATCH: u32 = 10_000;
@@ -34,32 +34,43 @@ impl Engine {
     /// Claims every slot that is due at `now` and starts what may start.
     pub(crate) async fn tick(&mut self, now: UnixMs) -> Result<TickReport, StoreError> {
         let mut report = TickReport::default();
+        self.take_up_once().await?;
         if let Some(until) = self.pause_end().filter(|until| *until <= now) {
             // After a sleep over the end of a pause, only what was due before the end was paused.
-            self.claim_due(until, &mut report).await?;
+            let firing = self.firing_unless(Some(PAUSED));
+            self.claim_due(until, &firing, &mut report).await?;
             self.end_pause(now).await?;
         }
-        self.claim_due(now, &mut report).await?;
+        self.claim_due(now, &self.firing_at(now), &mut report).await?;
         report.started = self.start_startable().await?;
         Ok(report)
     }
 
-    /// Whether anything may fire.
-    pub(crate) fn firing(&self) -> Firing {
-        match (self.config.firing, self.pause) {
+    /// Whether anything may fire at `now`. A pause that is over by then holds up nothing, even if nobody has ended it.
+    pub(crate) fn firing_at(&self, now: UnixMs) -> Firing {
+        let is_on = |pause: &Pause| pause.until.is_none_or(|until| until > now);
+        self.firing_unless(self.pause.filter(is_on).map(|_| PAUSED))
+    }
+
+    fn firing_unless(&self, paused: Option<&str>) -> Firing {
+        match (self.config.firing, paused) {
             (false, _) => Firing::Off(self.config.off_reason.clone()),
-            (true, Some(_)) => Firing::Off(PAUSED.to_owned()),
+            (true, Some(reason)) => Firing::Off(reason.to_owned()),
             (true, None) => Firing::On,
         }
     }
 
-    async fn claim_due(&mut self, now: UnixMs, report: &mut TickReport) -> Result<(), StoreError> {
-        let firing = self.firing();
+    async fn claim_due(
+        &mut self,
+        now: UnixMs,
+        firing: &Firing,
+        report: &mut TickReport,
+    ) -> Result<(), StoreError> {
         self.next_due_is_stale = true;
         loop {
             let due = self.store.due_jobs(now, BATCH).await?;
             let is_last = due.len() < BATCH as usize;
-            let planned = due.into_iter().filter_map(|due| self.plan(due, now, &firing)).collect();
+            let planned = due.into_iter().filter_map(|due| self.plan(due, now, firing)).collect();
             self.claim(planned, now, report).await?;
             if is_last {
                 return Ok(());
@@ -71,7 +82,9 @@ impl Engine {
         let DueJob { job, queued, active } = due;
         let slot = job.state.next_run_at?;
         let plan = match self.slots.of(&job) {
-            Ok(slots) => plan_claim(Due { job: &job, slots: &slots, slot, queued, active }, now, firing),
+            Ok(slots) => {
+                plan_claim(Due { job: &job, slots: &slots, slot, queued, active }, now, firing)
+            }
             Err(reason) => unreadable(slot, &reason),
         };
         let payload = payload_of(&job);
@@ -133,7 +146,14 @@ fn claimed_run(job: &Job, planned: PlannedRun, payload: Value, now: UnixMs) -> R
     let PlannedRun { slot_at, trigger, state, reason, stands_for } = planned;
     let finished_at = state.is_final().then_some(now);
     let slot_at = Some(slot_at);
-    Run { slot_at, state, reason, stands_for, finished_at, ..new_run(Some(job), trigger, payload, now) }
+    Run {
+        slot_at,
+        state,
+        reason,
+        stands_for,
+        finished_at,
+        ..new_run(Some(job), trigger, payload, now)
+    }
 }
 
 /// A run that waits in its lane.

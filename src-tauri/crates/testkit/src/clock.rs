@@ -35,7 +35,15 @@ impl ManualClock {
     #[must_use]
     pub fn new(now: UnixMs) -> Self {
         let (monotonic, zone) = (Duration::from_secs(1_000), chrono_tz::UTC);
-        Self { shared: Arc::new(Mutex::new(Time { now, monotonic, zone, steps: 0, waiting: Vec::new() })) }
+        Self {
+            shared: Arc::new(Mutex::new(Time {
+                now,
+                monotonic,
+                zone,
+                steps: 0,
+                waiting: Vec::new(),
+            })),
+        }
     }
 
     /// Lets `ms` milliseconds pass.
@@ -148,11 +156,20 @@ mod tests {
         let clock = ManualClock::new(UnixMs(5_000));
         let before = clock.monotonic();
         clock.advance(250);
-        assert_eq!((clock.now(), clock.monotonic() - before), (UnixMs(5_250), Duration::from_millis(250)));
+        assert_eq!(
+            (clock.now(), clock.monotonic() - before),
+            (UnixMs(5_250), Duration::from_millis(250))
+        );
         clock.set(UnixMs(1_000));
-        assert_eq!((clock.now(), clock.monotonic() - before), (UnixMs(1_000), Duration::from_millis(250)));
+        assert_eq!(
+            (clock.now(), clock.monotonic() - before),
+            (UnixMs(1_000), Duration::from_millis(250))
+        );
         clock.advance_to(UnixMs(1_100));
-        assert_eq!((clock.now(), clock.monotonic() - before), (UnixMs(1_100), Duration::from_millis(350)));
+        assert_eq!(
+            (clock.now(), clock.monotonic() - before),
+            (UnixMs(1_100), Duration::from_millis(350))
+        );
     }
 
     #[test]

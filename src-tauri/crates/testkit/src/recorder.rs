@@ -22,7 +22,9 @@ impl<T> Recorder<T> {
     /// Nothing recorded yet.
     #[must_use]
     pub fn new() -> Self {
-        Self { shared: Arc::new(Mutex::new(Entries { unread: VecDeque::new(), waiting: Vec::new() })) }
+        Self {
+            shared: Arc::new(Mutex::new(Entries { unread: VecDeque::new(), waiting: Vec::new() })),
+        }
     }
 
     /// Adds an entry and wakes who waits for one.

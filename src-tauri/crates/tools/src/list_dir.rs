@@ -14,6 +14,7 @@ use rouse_core::tool::{BoxFuture, Tool, ToolContext, ToolOutput, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::text::shortened;
 use crate::workspace::{Entry, EntryKind, RelativePath, Workspace, WorkspaceError, answered};
 use crate::{arguments, spec};
 
@@ -83,7 +84,7 @@ fn list(workspace: &Path, arguments: &Arguments) -> Result<Value, WorkspaceError
         if let Err(error) =
             listing.add_folder(&workspace, &folder.path, &folder.names, folder.depth)
         {
-            listing.notes.push(error.to_string());
+            listing.notes.push(shortened(&error.to_string(), 300));
         }
     }
     Ok(listing.into_value(&start))

@@ -50,11 +50,12 @@ export function DaysAndTimesFields() {
           <ChipSet label="Days of the month" options={monthOptions} value={shown.days} onChange={(days) => set({ ...shown, days })} className={styles.month} />
         )}
       </div>
-      <div>
+      <div role="group" aria-label="Times of day">
+        <span className={styles.label} aria-hidden>{shown.times.length === 1 ? "Time of day" : "Times of day"}</span>
         <div className={styles.times}>
           {shown.times.map((time, i) => (
             <div key={i} className={styles.time}>
-              <TimeField label={shown.times.length === 1 ? "Time of day" : `Time of day ${i + 1}`} labelHidden={i > 0} value={time} onChange={(next) => set({ ...shown, times: shown.times.with(i, next) })} />
+              <TimeField label={shown.times.length === 1 ? "Time of day" : `Time of day ${i + 1}`} labelHidden value={time} onChange={(next) => set({ ...shown, times: shown.times.with(i, next) })} />
               {shown.times.length > 1 && <IconButton small icon={X} label={`Remove ${time || "this time"}`} onPress={() => set({ ...shown, times: shown.times.toSpliced(i, 1) })} />}
             </div>
           ))}

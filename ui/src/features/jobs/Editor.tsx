@@ -23,7 +23,7 @@ import { advanced, sentence } from "./fields";
 import { standingOf } from "./filters";
 import { formOf, type JobForm, patchOf, sameDefinition } from "./form";
 import { StandingDot } from "./JobRow";
-import { LivePanel } from "./LivePanel";
+import { LivePanel, sentenceOf } from "./LivePanel";
 import { RecentRuns } from "./RecentRuns";
 import { useJobActions } from "./useJobActions";
 import { type Trouble, useSave } from "./useSave";
@@ -49,9 +49,10 @@ interface Base {
 
 export function Editor({ initial, view, original }: Props) {
   const [base, setBase] = useState<Base>({ form: initial, job: view?.job });
-  const form = useForm<JobForm>({ defaultValues: original ? { ...initial, name: `${initial.name} copy` } : initial });
+  const [start] = useState(() => (original ? { ...initial, name: `${initial.name} copy` } : initial));
+  const form = useForm<JobForm>({ defaultValues: start });
   const values = useWatch({ control: form.control }) as JobForm;
-  const isDirty = patchOf(base.form, values) !== undefined;
+  const isDirty = patchOf(view ? base.form : start, values) !== undefined;
   const take = (job: Job) => {
     const next = formOf(job, 0);
     setBase({ form: next, job });
@@ -95,6 +96,7 @@ export function Editor({ initial, view, original }: Props) {
     <Page
       title={view ? view.job.name : "New job"}
       lead={view && <StandingDot standing={standingOf(view)} />}
+      about={<span className={styles.brief} aria-hidden>{sentenceOf(values, preview.shown, preview.problem)}</span>}
       className={styles.page}
       actions={
         <>

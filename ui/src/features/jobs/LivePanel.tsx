@@ -27,7 +27,7 @@ export function LivePanel({ values, preview, problem }: Props) {
       {values.when !== "manual" && (
         <div className={styles.part}>
           <h3 className={styles.head}>{values.when === "at" ? "When it fires" : "Next times"}</h3>
-          <Next preview={preview} problem={problem} />
+          <Next preview={preview} problem={problem} zone={values.when === "every" ? localZone() : preview?.zone} />
         </div>
       )}
       <div className={styles.part}>
@@ -42,7 +42,7 @@ export function LivePanel({ values, preview, problem }: Props) {
   );
 }
 
-function sentenceOf(values: JobForm, preview: CronPreviewResult | undefined, problem: string | undefined): string {
+export function sentenceOf(values: JobForm, preview: CronPreviewResult | undefined, problem: string | undefined): string {
   const what = payloadWords(draftOf(values).payload);
   if (values.when === "manual") return what === "" ? "Only by hand." : `Only by hand: ${what}`;
   if (problem !== undefined || !preview) return problem === undefined ? "…" : "It does not fire yet.";
@@ -51,7 +51,7 @@ function sentenceOf(values: JobForm, preview: CronPreviewResult | undefined, pro
   return what === "" || what === "Calls " ? `${when}.` : `${when}: ${what}`;
 }
 
-function Next({ preview, problem }: Pick<Props, "preview" | "problem">) {
+function Next({ preview, problem, zone = localZone() }: Pick<Props, "preview" | "problem"> & { zone?: string }) {
   if (problem !== undefined) return <p className={styles.quiet}>{problem}</p>;
   if (!preview) return <Bone width="80%" />;
   if (preview.next.length === 0) return <p className={styles.quiet}>Never again.</p>;
@@ -59,7 +59,7 @@ function Next({ preview, problem }: Pick<Props, "preview" | "problem">) {
     <>
       <ol className={styles.next}>
         {preview.next.map((slot) => (
-          <Slot key={slot.atMs} slot={slot} zone={preview.zone} />
+          <Slot key={slot.atMs} slot={slot} zone={zone} />
         ))}
       </ol>
       {preview.notes.map((note) => (
@@ -73,13 +73,12 @@ const day: Intl.DateTimeFormatOptions = { weekday: "short", day: "numeric", mont
 
 function Slot({ slot, zone }: { slot: PreviewSlot; zone: string }) {
   const now = useNow(30_000);
-  const local = localZone();
   const written = (tz: string) => new Intl.DateTimeFormat(undefined, { ...day, timeZone: tz, ...(needsSeconds(slot) && { second: "2-digit" }) }).format(slot.atMs);
   return (
     <li className={styles.slot}>
       <time dateTime={slot.jobTime} title={absolute(slot.atMs, zone)}>{written(zone)}</time>
       <span className={styles.quiet}>{relative(slot.atMs, now, zone)}</span>
-      {zone !== local && <span className={styles.local}>{written(local)} in {zoneName(local)}</span>}
+      {written(localZone()) !== written(zone) && <span className={styles.local}>{written(localZone())} in {zoneName(localZone())}</span>}
       {slot.note !== null && <span className={styles.note}>{slot.note}</span>}
     </li>
   );
@@ -104,7 +103,7 @@ function Cost({ values }: { values: JobForm }) {
       </p>
     );
   }
-  return <p>Depends on the model{status?.model === undefined ? "" : ` (${status.model ?? ""})`}. Each run says what it used.</p>;
+  return <p>Depends on the model{status ? ` (${status.model})` : ""}. Each run says what it used.</p>;
 }
 
 function Permitted({ values }: { values: JobForm }) {

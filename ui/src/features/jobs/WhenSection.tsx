@@ -38,7 +38,7 @@ export function WhenSection({ said }: { said: Said }) {
   return (
     <Section title="When" className={styles.section}>
       <div className={styles.fields}>
-        <Segmented label="When it fires" options={kinds} value={when.value} onChange={when.onChange} />
+        <Segmented label="When it fires" options={kinds} value={when.value} onChange={when.onChange} className={styles.fit} />
         {when.value === "at" && <Once said={said} />}
         {when.value === "every" && <Every said={said} />}
         {when.value === "days" && (

@@ -12,9 +12,9 @@ import styles from "./Editor.module.css";
 import type { JobForm } from "./form";
 
 const misfires: readonly { id: MisfireMode; label: string }[] = [
-  { id: "runOnce", label: "Run once, as soon as possible" },
+  { id: "runOnce", label: "Run once afterwards" },
   { id: "skip", label: "Leave it out" },
-  { id: "runAll", label: "Run each missed time" },
+  { id: "runAll", label: "Run each one afterwards" },
 ];
 
 const overlaps: readonly { id: Overlap; label: string }[] = [

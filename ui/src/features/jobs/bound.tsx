@@ -17,7 +17,7 @@ export function useBound<K extends keyof JobForm>(name: K): Bound<JobForm[K]> {
   const { control, clearErrors, setValue } = useFormContext<JobForm>();
   const { field, fieldState } = useController({ control, name });
   return {
-    value: field.value as JobForm[K],
+    value: field.value,
     // The form's own `onChange` takes an object with a `target` for an event, which a tool's arguments may well be.
     onChange: (value) => {
       setValue(name, value as never);

@@ -29,9 +29,9 @@ const passes: Record<JobFilter, (view: JobView) => boolean> = {
 };
 
 /** Jobs that pass the filter and have every word somewhere in name, description or schedule. */
-export function filterJobs(jobs: readonly JobView[], { filter = "all", q = "" }: JobsSearch & { filter?: JobFilter }): JobView[] {
+export function filterJobs(jobs: readonly JobView[], { filter, q = "" }: JobsSearch): JobView[] {
   const words = q.toLocaleLowerCase().split(/\s+/).filter(Boolean);
-  return jobs.filter((view) => passes[filter](view) && words.every((word) => said(view).includes(word)));
+  return jobs.filter((view) => passes[filter ?? "all"](view) && words.every((word) => said(view).includes(word)));
 }
 
 export function countJobs(jobs: readonly JobView[]): Record<JobFilter, number> {

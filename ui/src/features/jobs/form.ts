@@ -231,8 +231,8 @@ export function patchOf(before: JobForm, after: JobForm): Record<string, unknown
 /** The whole job for `cron.add`: the form alone, or what was changed laid over a copy of `original`, with all it holds. */
 export function addOf(original: Job | undefined, before: JobForm, after: JobForm): JobDraft {
   if (!original) return draftOf(after);
-  const copy: Record<string, unknown> = { ...original };
-  for (const key of ["id", "createdAtMs", "updatedAtMs", "enabled", "state"]) delete copy[key];
+  const own = ["id", "createdAtMs", "updatedAtMs", "enabled", "state"];
+  const copy = Object.fromEntries(Object.entries(original).filter(([key]) => !own.includes(key)));
   return laidOver(copy, patchOf(before, after) ?? {}) as unknown as JobDraft;
 }
 
@@ -260,7 +260,7 @@ function given<K extends string>(key: K, value: number | null): Partial<Record<K
   return value === null ? {} : ({ [key]: value } as Record<K, number>);
 }
 
-function unless<K extends string, V>(key: K, value: V, usual: V): Partial<Record<K, V>> {
+function unless<K extends string, V extends string>(key: K, value: V, usual: NoInfer<V>): Partial<Record<K, V>> {
   return value === usual ? {} : ({ [key]: value } as Record<K, V>);
 }
 

@@ -31,12 +31,10 @@ export function same(a: unknown, b: unknown): boolean {
 export function laidOver(base: Plain, patch: Plain): Plain {
   const result: Plain = { ...base };
   for (const [key, value] of Object.entries(patch)) {
-    const was = result[key];
-    if (value === null) delete result[key];
-    else if (!isPlain(value)) result[key] = value;
-    else result[key] = laidOver(isPlain(was) && !isOtherKind(was, value) ? was : {}, value);
+    const was = base[key];
+    result[key] = isPlain(value) ? laidOver(isPlain(was) && !isOtherKind(was, value) ? was : {}, value) : value;
   }
-  return result;
+  return Object.fromEntries(Object.entries(result).filter(([key]) => patch[key] !== null));
 }
 
 function isOtherKind(was: Plain, is: Plain): boolean {

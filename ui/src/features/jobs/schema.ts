@@ -74,8 +74,6 @@ export function readJson(text: string): unknown {
 
 /** Without what was emptied: an absent argument and an empty one are not the same to a tool. */
 export function withArgument(values: Record<string, unknown>, name: string, value: unknown): Record<string, unknown> {
-  const next = { ...values };
-  if (value === undefined || value === "") delete next[name];
-  else next[name] = value;
-  return next;
+  if (value !== undefined && value !== "") return { ...values, [name]: value };
+  return Object.fromEntries(Object.entries(values).filter(([other]) => other !== name));
 }

@@ -19,7 +19,7 @@ export function useJobActions() {
   const refresh = (id: string) => {
     for (const queryKey of [keys.jobs, keys.job(id), keys.status, keys.runs]) void client.invalidateQueries({ queryKey });
   };
-  const failed = (title: string) => (error: Error) => void toast({ title, about: error.message });
+  const failed = (title: string) => (error: unknown) => void toast({ title, about: error instanceof Error ? error.message : String(error) });
 
   const restore = (job: Job) =>
     void platform.rpc("cron.add", withoutState(job)).then(() => refresh(job.id), failed(`“${job.name}” was not brought back`));
@@ -38,7 +38,7 @@ export function useJobActions() {
 
     setEnabled: ({ id, name }: Job, enabled: boolean) => {
       client.setQueryData<JobView[]>(keys.jobs, (jobs) => jobs?.map((view) => (view.job.id === id ? { ...view, job: { ...view.job, enabled } } : view)));
-      return platform.rpc("cron.update", { id, patch: { enabled } }).then(() => refresh(id), (error: Error) => {
+      return platform.rpc("cron.update", { id, patch: { enabled } }).then(() => refresh(id), (error: unknown) => {
         refresh(id);
         failed(enabled ? `“${name}” was not resumed` : `“${name}” was not paused`)(error);
       });
@@ -52,7 +52,7 @@ export function useJobActions() {
         if (job) undoToast(`Deleted “${job.name}”`, () => restore(job));
         return true;
       } catch (error) {
-        failed(`“${name}” was not deleted`)(error as Error);
+        failed(`“${name}” was not deleted`)(error);
         return false;
       } finally {
         refresh(id);

@@ -1,7 +1,37 @@
-/* The settings. */
+/* The settings. Each is saved at once and says so beside itself; an error stands where it belongs. */
 
 import { Page } from "@/components/Page";
+import { Failure, SkeletonRows } from "@/components/States";
+import { useConfig, useStatus } from "@/data/queries";
+
+import { AboutSection } from "./AboutSection";
+import { AppearanceSection } from "./AppearanceSection";
+import { DataSection } from "./DataSection";
+import { HeartbeatSection, SchedulingSection } from "./EngineSections";
+import { ModelSection } from "./ModelSection";
+import { NotificationSection } from "./NotificationSection";
+import styles from "./Settings.module.css";
+import { StartUpSection } from "./StartUpSection";
 
 export function SettingsPage() {
-  return <Page title="Settings">{null}</Page>;
+  const config = useConfig();
+  const status = useStatus();
+  return (
+    <Page title="Settings">
+      {config.error && !config.data ? <Failure title="The settings could not be read." error={config.error} onRetry={() => void config.refetch()} /> : null}
+      {config.isPending && <SkeletonRows rows={8} />}
+      {config.data && (
+        <div className={styles.section}>
+          <ModelSection config={config.data} />
+          <HeartbeatSection config={config.data} status={status.data} />
+          <SchedulingSection config={config.data} status={status.data} />
+          <NotificationSection status={status.data} />
+          <StartUpSection />
+          <DataSection config={config.data} status={status.data} />
+          <AppearanceSection />
+          <AboutSection status={status.data} />
+        </div>
+      )}
+    </Page>
+  );
 }

@@ -32,6 +32,15 @@ test("a stream that breaks leaves the page and is said in the rail", async () =>
   expect(screen.getByRole("heading", { name: "Runs" })).toBeInTheDocument();
 });
 
+test("a page whose session has ended with the engine says how to sign in again", async () => {
+  const host = fakeHost();
+  renderApp("/runs", host);
+  await screen.findByRole("heading", { name: "Runs" });
+  host.answers["system.status"] = refuse(errorCode.unauthenticated);
+  host.connection("lost");
+  expect(await screen.findByText("rouse open")).toBeInTheDocument();
+});
+
 test("N makes a job, but not while typing", async () => {
   const { user, path } = renderApp("/runs", fakeHost({ "runs.list": () => ({ runs: [aRun()], nextCursor: null, total: 1 }) }));
   await screen.findByRole("heading", { name: "Runs" });

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::{AgentDriver, cancelled, not_written};
 use crate::gate::{Called, GateError};
 use crate::models::ChosenModel;
-use crate::retry::wait_before_next;
+use crate::retry::{pause, wait_before_next};
 
 /// Everything that stays the same while a run talks.
 pub(super) struct Conversation<'r> {
@@ -153,7 +153,7 @@ impl Conversation<'_> {
                 return Err(End::Provider(error));
             };
             tracing::info!(run = %self.context.run_id, attempt, ?wait, %error, "asking the model again");
-            if self.cancel.run_until_cancelled((self.driver.pause)(wait)).await.is_none() {
+            if self.cancel.run_until_cancelled(pause(wait)).await.is_none() {
                 return Err(End::Cancelled);
             }
         }

@@ -14,8 +14,8 @@ use super::conversation::End;
 /// The tokens that remembering may cost.
 const MOST_TOKENS: usize = 8_000;
 
-/// The most messages that are looked at; a run rarely has more than thirty.
-const MOST_MESSAGES: u32 = 400;
+/// The most messages that are looked at: the last dozen runs or so, whose tool results are read along with them.
+const MOST_MESSAGES: u32 = 120;
 
 /// The most characters kept of one message.
 const MOST_CHARACTERS: usize = 6_000;

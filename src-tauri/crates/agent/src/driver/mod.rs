@@ -16,13 +16,12 @@ mod tool_call;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use rouse_core::job::{AgentTurn, ScheduleSpec};
 use rouse_core::model::Delta;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::run::{Outcome, Run};
-use rouse_core::tool::{BoxFuture, ToolContext};
+use rouse_core::tool::ToolContext;
 use rouse_core::turn::TurnLimits;
 use rouse_core::{Clock, Job, RunId, RunState, SessionKey};
 use rouse_store::{Store, StoreError};
@@ -34,9 +33,6 @@ use conversation::Conversation;
 
 /// Told about every piece of an answer on its way.
 pub type Observer = Arc<dyn Fn(&RunId, &Delta) + Send + Sync>;
-
-/// Waits for a while; a test replaces it with one that remembers.
-type Pause = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// The most model turns that a setting can ask for.
 const MOST_STEPS: u32 = 50;
@@ -58,7 +54,6 @@ pub struct AgentDriver {
     clock: Arc<dyn Clock>,
     settings: AgentSettings,
     observer: Observer,
-    pause: Pause,
 }
 
 /// Said when there is nobody to ask.
@@ -74,14 +69,7 @@ impl AgentDriver {
         settings: AgentSettings,
         observer: Observer,
     ) -> Self {
-        Self {
-            store,
-            gate,
-            clock,
-            settings,
-            observer,
-            pause: Arc::new(|wait| Box::pin(wait_for(wait))),
-        }
+        Self { store, gate, clock, settings, observer }
     }
 
     /// Carries out an `agentTurn` of `job` in its own session.
@@ -169,12 +157,4 @@ fn not_written(error: &StoreError) -> Outcome {
         error.to_string()
     };
     Outcome { may_pass: true, ..Outcome::failed(format!("The run could not be recorded: {why}.")) }
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "waiting before a provider is asked again is the work itself"
-)]
-async fn wait_for(wait: Duration) {
-    tokio::time::sleep(wait).await;
 }

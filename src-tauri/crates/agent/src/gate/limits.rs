@@ -11,8 +11,8 @@ use std::time::Duration;
 use governor::middleware::NoOpMiddleware;
 use governor::state::keyed::HashMapStateStore;
 use governor::{Quota, RateLimiter};
-use rouse_core::{Clock, JobId};
 use rouse_core::tool::ToolSpec;
+use rouse_core::{Clock, JobId};
 
 #[derive(Clone)]
 struct Monotonic(Arc<dyn Clock>);
@@ -64,6 +64,8 @@ impl CallLimits {
         if limiter.len() > MOST_KEPT {
             limiter.retain_recent();
         }
-        limiter.check_key(caller).map_err(|not_until| not_until.wait_time_from(self.clock.monotonic()))
+        limiter
+            .check_key(caller)
+            .map_err(|not_until| not_until.wait_time_from(self.clock.monotonic()))
     }
 }

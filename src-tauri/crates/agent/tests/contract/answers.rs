@@ -2,7 +2,7 @@
 
 use rouse_core::message::{Part, StopReason, ToolCallRequest};
 use rouse_core::model::Delta;
-use rouse_testkit::fake_model::Reply;
+use rouse_testkit::fake_model::{Reply, sse};
 use serde_json::json;
 
 use super::formats::{BOTH, Format, exchange};
@@ -131,4 +131,29 @@ async fn the_token_limit_and_a_refusal_are_told_apart_from_an_end() {
 async fn a_stream_that_states_its_end_needs_no_done_mark() {
     let exchange = exchange(Format::Chat, Format::Chat.reply("no_done")).await;
     assert_eq!(exchange.answer().text(), "Two files, all is well.");
+}
+
+#[tokio::test]
+async fn the_streams_that_the_test_kit_writes_are_answers() {
+    let path = json!({"path": "a.md"});
+    let words = [
+        (Format::Chat, sse::chat_says("Hello.")),
+        (Format::Messages, sse::messages_says("Hello.")),
+    ];
+    for (format, stream) in words {
+        let exchange = exchange(format, Reply::events(stream)).await;
+        assert_eq!(
+            (exchange.answer().text().as_str(), exchange.answer().stop),
+            ("Hello.", StopReason::End)
+        );
+        assert_eq!(exchange.answer().usage.tokens(), 120, "{format:?}");
+    }
+    let calls = [
+        (Format::Chat, sse::chat_calls("c1", "read_file", &path)),
+        (Format::Messages, sse::messages_calls("c1", "read_file", &path)),
+    ];
+    for (format, stream) in calls {
+        let exchange = exchange(format, Reply::events(stream)).await;
+        assert_eq!(exchange.answer().parts, [call("c1", "a.md")], "{format:?}");
+    }
 }

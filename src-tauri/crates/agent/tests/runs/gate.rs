@@ -123,6 +123,21 @@ async fn a_tool_is_called_so_often_a_minute_and_again_later() {
 }
 
 #[tokio::test]
+async fn one_job_that_calls_in_circles_does_not_stop_another() {
+    let rare =
+        TestTool::answering("rare", ToolOutput::ok("yes")).with(|spec| spec.calls_per_minute = 1);
+    let house = House::with_tools([], vec![Arc::new(rare)]).await;
+    let run = house.run_of(None).await;
+    let request = ToolCallRequest { id: "c".into(), tool: "rare".into(), arguments: json!({}) };
+    for (job, reached) in [("one", true), ("one", false), ("two", true)] {
+        let mut context = house.context(&run);
+        context.job_id = Some(rouse_core::JobId::new(job));
+        let called = house.gate.call(&all(), &request, &context, &house.cancel).await;
+        assert_eq!(called.expect("the journal works").reached_tool, reached, "{job}");
+    }
+}
+
+#[tokio::test]
 async fn a_refused_call_does_not_count() {
     let rare =
         TestTool::answering("rare", ToolOutput::ok("yes")).with(|spec| spec.calls_per_minute = 1);
@@ -181,7 +196,8 @@ async fn a_tool_that_takes_too_long_is_stopped_and_its_doubt_is_told() {
         "{}",
         called.told.text()
     );
-    assert_eq!(house.steps(&run).await[0].status, StepStatus::Unknown);
+    let step = &house.steps(&run).await[0];
+    assert_eq!((step.status, step.repeatable), (StepStatus::Unknown, false));
 }
 
 #[tokio::test]

@@ -341,6 +341,19 @@ async fn a_cancelled_run_ends_wherever_it_waits_and_keeps_what_was_said() {
     assert_eq!(house.transcript(&session()).await.len(), 3);
     assert_eq!(house.steps(&run).await[2].status, StepStatus::Failed);
 
+    // While it waits before asking again.
+    let busy = ProviderError {
+        retry_after: Some(std::time::Duration::from_secs(50)),
+        ..ProviderError::new(Kind::RateLimited, "busy")
+    };
+    let house = House::new([Scripted::Failure(Vec::new(), busy), says("never")]).await;
+    let asked = async {
+        house.model.asked(1).await;
+        house.cancel.cancel();
+    };
+    let ((_, outcome), ()) = tokio::join!(house.turn(json!({"message": "x"})), asked);
+    assert_eq!((outcome.state, house.model.requests().len()), (RunState::Cancelled, 1));
+
     // Before anything was asked.
     let house = House::new([says("never")]).await;
     house.cancel.cancel();

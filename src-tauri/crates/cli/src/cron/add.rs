@@ -39,9 +39,11 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
 
 fn draft(args: &Args, session: &Session) -> Result<Value, Failure> {
     let schedule = args.schedule.to_json(session)?;
-    let schedule = schedule.ok_or_else(|| Failure::input("say when: one of --at, --every, --cron, --manual"))?;
+    let schedule = schedule
+        .ok_or_else(|| Failure::input("say when: one of --at, --every, --cron, --manual"))?;
     let payload = args.payload.to_json()?.filter(|payload| payload.get("kind").is_some());
-    let payload = payload.ok_or_else(|| Failure::input("say what: one of --system-event, --message, --tool"))?;
+    let payload = payload
+        .ok_or_else(|| Failure::input("say what: one of --system-event, --message, --tool"))?;
     let mut job = Map::new();
     let name = args.name.clone().unwrap_or_else(|| name_from(&payload));
     job.insert("name".to_owned(), json!(name));
@@ -54,6 +56,7 @@ fn draft(args: &Args, session: &Session) -> Result<Value, Failure> {
 
 /// The first words of what it does.
 fn name_from(payload: &Value) -> String {
-    let words = ["text", "message", "tool"].iter().find_map(|key| payload.get(key).and_then(Value::as_str));
+    let words =
+        ["text", "message", "tool"].iter().find_map(|key| payload.get(key).and_then(Value::as_str));
     short(words.unwrap_or("Job"), 60)
 }

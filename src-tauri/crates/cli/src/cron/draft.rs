@@ -161,7 +161,8 @@ impl Wake {
 
 /// The job format's word for a choice: clap's `run-once` is the format's `runOnce`.
 fn word(choice: impl ValueEnum) -> Value {
-    let dashed = choice.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+    let dashed =
+        choice.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
     let mut parts = dashed.split('-');
     let mut word = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -184,6 +185,20 @@ fn seconds(text: &str, flag: &str) -> Result<Value, Failure> {
     Ok(json!((ms + 999) / 1_000))
 }
 
+/// What RFC 7396 has to lay over `old` to make it `new`: keys that only `old` has go away.
+fn replacing(old: &Value, new: Value) -> Value {
+    match (old, new) {
+        (Value::Object(old), Value::Object(mut new)) => {
+            for (key, value) in old {
+                let patched = new.remove(key).map_or(Value::Null, |new| replacing(value, new));
+                new.insert(key.clone(), patched);
+            }
+            Value::Object(new)
+        }
+        (_, new) => new,
+    }
+}
+
 impl ScheduleArgs {
     /// The schedule; none when no flag names one.
     pub(crate) fn to_json(&self, session: &Session) -> Result<Option<Value>, Failure> {
@@ -193,20 +208,53 @@ impl ScheduleArgs {
             }
             return Ok(None);
         };
+        self.apply_jitter(&mut schedule)?;
+        Ok(Some(schedule))
+    }
+
+    /// The change of a job's `present` schedule; zone and jitter may stand alone.
+    pub(crate) fn to_patch(
+        &self,
+        present: &Value,
+        session: &Session,
+    ) -> Result<Option<Value>, Failure> {
+        if self.spec(session)?.is_some() || (self.tz.is_none() && self.jitter.is_none()) {
+            return self.to_json(session);
+        }
+        let mut patch = json!({});
+        if let Some(tz) = &self.tz {
+            if present["kind"] != "cron" {
+                return Err(Failure::input(
+                    "--tz alone changes a job with a cron pattern; this one has none",
+                ));
+            }
+            patch["tz"] = json!(tz);
+        }
+        self.apply_jitter(&mut patch)?;
+        Ok(Some(patch))
+    }
+
+    fn apply_jitter(&self, schedule: &mut Value) -> Result<(), Failure> {
         if let Some(jitter) = &self.jitter {
-            let ms = parse_duration(jitter).map_err(|error| Failure::input(format!("--jitter: {error}")))?;
+            let ms = parse_duration(jitter)
+                .map_err(|error| Failure::input(format!("--jitter: {error}")))?;
             schedule["jitterMs"] = json!(ms);
         }
-        Ok(Some(schedule))
+        Ok(())
     }
 
     fn spec(&self, session: &Session) -> Result<Option<Value>, Failure> {
         if let Some(at) = &self.at {
             let zone = match &self.tz {
-                Some(tz) => tz.parse().map_err(|_| Failure::input(format!("--tz: `{tz}` is not an IANA zone such as Europe/Berlin")))?,
+                Some(tz) => tz.parse().map_err(|_| {
+                    Failure::input(format!(
+                        "--tz: `{tz}` is not an IANA zone such as Europe/Berlin"
+                    ))
+                })?,
                 None => session.clock.zone(),
             };
-            let at = when::instant(at, session.clock.now(), zone).map_err(|error| Failure::input(format!("--at: {error}")))?;
+            let at = when::instant(at, session.clock.now(), zone)
+                .map_err(|error| Failure::input(format!("--at: {error}")))?;
             let mut schedule = json!({ "kind": "at", "atMs": at.0 });
             if let Some(tz) = &self.tz {
                 schedule["tz"] = json!(tz);
@@ -214,7 +262,8 @@ impl ScheduleArgs {
             return Ok(Some(schedule));
         }
         if let Some(every) = &self.every {
-            let ms = parse_duration(every).map_err(|error| Failure::input(format!("--every: {error}")))?;
+            let ms = parse_duration(every)
+                .map_err(|error| Failure::input(format!("--every: {error}")))?;
             return Ok(Some(json!({ "kind": "every", "everyMs": ms })));
         }
         if let Some(expr) = &self.cron {
@@ -255,9 +304,24 @@ impl PayloadArgs {
         Ok((!payload.is_empty()).then_some(Value::Object(payload)))
     }
 
+    /// The change of a job's `present` payload. Arguments are named as a whole: those of before do not mix with them,
+    /// and another tool begins without any.
+    pub(crate) fn to_patch(&self, present: &Value) -> Result<Option<Value>, Failure> {
+        let Some(mut patch) = self.to_json()? else { return Ok(None) };
+        if let Some(tool) = &self.tool {
+            if self.arguments.is_none() && present["tool"] == tool.as_str() {
+                patch.as_object_mut().map(|patch| patch.remove("arguments"));
+            } else {
+                patch["arguments"] = replacing(&present["arguments"], self.tool_arguments()?);
+            }
+        }
+        Ok(Some(patch))
+    }
+
     fn tool_arguments(&self) -> Result<Value, Failure> {
         let Some(text) = &self.arguments else { return Ok(json!({})) };
-        serde_json::from_str(text).map_err(|error| Failure::input(format!("--arguments: this is not JSON: {error}")))
+        serde_json::from_str(text)
+            .map_err(|error| Failure::input(format!("--arguments: this is not JSON: {error}")))
     }
 }
 
@@ -267,7 +331,11 @@ impl BehaviourArgs {
         set(job, "description", self.description.clone());
         set(job, "sessionTarget", self.session.map(word));
         set(job, "wakeMode", self.wake.map(Wake::name));
-        set(job, "isolation", self.post_prefix.as_ref().map(|prefix| json!({ "postToMainPrefix": prefix })));
+        set(
+            job,
+            "isolation",
+            self.post_prefix.as_ref().map(|prefix| json!({ "postToMainPrefix": prefix })),
+        );
         set(job, "deleteAfterRun", self.delete_after_run.then_some(true));
         set(job, "runtime", self.max_attempts.map(|attempts| json!({ "maxAttempts": attempts })));
         let mut policies = Map::new();
@@ -285,6 +353,16 @@ impl BehaviourArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_replaces_takes_away_what_was_there() {
+        let old = json!({ "a": 1, "b": { "c": 2, "d": 3 }, "e": [1] });
+        assert_eq!(
+            replacing(&old, json!({ "b": { "c": 4 }, "e": {} })),
+            json!({ "a": null, "b": { "c": 4, "d": null }, "e": {} })
+        );
+        assert_eq!(replacing(&Value::Null, json!({ "a": 1 })), json!({ "a": 1 }));
+    }
 
     #[test]
     fn choices_are_spelled_as_in_the_job_format() {

@@ -24,32 +24,42 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
+    let id = resolve(session, &args.id).await?;
+    let present: JobView =
+        serde_json::from_value(session.call("cron.get", json!({ "id": id })).await?)?;
+    let mut params = json!({ "id": id, "patch": patch(&args, &present.job, session)? });
+    // The patch was made for the job as it was read.
+    params["expectedRevision"] = present.job["state"]["revision"].clone();
+    update(params, session).await?;
+    warn_when_off(session).await
+}
+
+fn patch(args: &Args, present: &Value, session: &Session) -> Result<Value, Failure> {
     let mut patch = Map::new();
     if let Some(name) = &args.name {
         patch.insert("name".to_owned(), json!(name));
     }
-    if let Some(schedule) = args.schedule.to_json(session)? {
+    if let Some(schedule) = args.schedule.to_patch(&present["schedule"], session)? {
         patch.insert("schedule".to_owned(), schedule);
     }
-    if let Some(payload) = args.payload.to_json()? {
+    if let Some(payload) = args.payload.to_patch(&present["payload"])? {
         patch.insert("payload".to_owned(), payload);
     }
     args.behaviour.apply(&mut patch)?;
     if patch.is_empty() {
         return Err(Failure::input("say what to change, for example --name or --cron"));
     }
-    update(&args.id, Value::Object(patch), session).await?;
-    warn_when_off(session).await
+    Ok(Value::Object(patch))
 }
 
 pub(crate) async fn set_enabled(id: &str, enabled: bool, session: &Session) -> Result<(), Failure> {
-    update(id, json!({ "enabled": enabled }), session).await
+    let id = resolve(session, id).await?;
+    update(json!({ "id": id, "patch": { "enabled": enabled } }), session).await
 }
 
-async fn update(id: &str, patch: Value, session: &Session) -> Result<(), Failure> {
-    let id = resolve(session, id).await?;
+async fn update(params: Value, session: &Session) -> Result<(), Failure> {
     session
-        .show("cron.update", json!({ "id": id, "patch": patch }), |session, view: JobView| {
+        .show("cron.update", params, |session, view: JobView| {
             list::print_one(session, &view);
             Ok(())
         })

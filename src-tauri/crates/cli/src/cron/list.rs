@@ -19,11 +19,18 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
+    let nothing = match (&args.search, args.all) {
+        (Some(_), _) => "No job matches.",
+        (None, true) => {
+            "No jobs yet. Make one: rouse cron add --at 20m --system-event \"Stretch your legs\""
+        }
+        (None, false) => "No job is switched on. See all of them: rouse cron list --all",
+    };
     let params = json!({ "includeDisabled": args.all, "search": args.search });
     session
         .show("cron.list", params, |session, list: CronListResult| {
             if list.jobs.is_empty() {
-                anstream::println!("No jobs yet. Make one: rouse cron add --at 20m --system-event \"Stretch your legs\"");
+                anstream::println!("{nothing}");
                 return Ok(());
             }
             print_table(session, &list.jobs);
@@ -38,7 +45,7 @@ fn print_table(session: &Session, jobs: &[JobView]) {
     for view in jobs {
         let job = &view.job;
         table.add_row([
-            text(job, "id").chars().take(8).collect(),
+            plain(text(job, "id")).chars().take(8).collect(),
             short(text(job, "name"), 32),
             format!("{}{}", view.schedule_text, foreign_zone(session, view)),
             next(session, job, now),
@@ -52,7 +59,7 @@ fn print_table(session: &Session, jobs: &[JobView]) {
 pub(crate) fn print_one(session: &Session, view: &JobView) {
     let job = &view.job;
     let now = session.clock.now().0;
-    anstream::println!("{}  {}", text(job, "id"), plain(text(job, "name")));
+    anstream::println!("{}  {}", plain(text(job, "id")), plain(text(job, "name")));
     if let Some(description) = job["description"].as_str() {
         anstream::println!("  {}", plain(description));
     }
@@ -60,7 +67,10 @@ pub(crate) fn print_one(session: &Session, view: &JobView) {
     anstream::println!("  next   {}", next(session, job, now));
     anstream::println!("  does   {}", payload(job));
     if let Some(state) = job["state"]["lastState"].as_str() {
-        let error = job["state"]["lastError"].as_str().map(|error| format!(": {}", plain(error))).unwrap_or_default();
+        let error = job["state"]["lastError"]
+            .as_str()
+            .map(|error| format!(": {}", plain(error)))
+            .unwrap_or_default();
         anstream::println!("  last   {state}{error}");
     }
 }

@@ -8,7 +8,10 @@ mod list;
 mod transfer;
 
 use clap::{Args, Subcommand};
-use rouse_gateway::wire::{CronRemoveResult, CronStatus, CronPreviewResult, CronRunsResult, JobView, StartedRun};
+use rouse_gateway::wire::{
+    CronPreviewResult, CronRemoveResult, CronRunsResult, CronStatus, JobView, StartedRun,
+};
+use rouse_gateway::{ErrorCode, RpcError};
 use serde_json::json;
 
 use crate::exit::Failure;
@@ -112,7 +115,13 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
 
 /// A full id, the beginning of one, or an exact name → the id.
 pub(crate) async fn resolve(session: &Session, wanted: &str) -> Result<String, Failure> {
-    if wanted.len() >= 36 {
+    // Every id begins with nothing at all: an unset variable in a script must not name the only job there is.
+    if wanted.trim().is_empty() {
+        return Err(Failure::input(
+            "name the job by its id, the beginning of its id, or its exact name",
+        ));
+    }
+    if is_whole_id(wanted) {
         return Ok(wanted.to_owned());
     }
     let answer = session.call("cron.list", json!({ "includeDisabled": true })).await?;
@@ -122,31 +131,40 @@ pub(crate) async fn resolve(session: &Session, wanted: &str) -> Result<String, F
         jobs.filter_map(|job| job["id"].as_str().map(str::to_owned)).collect()
     };
     let exact = ids(&|job| job["id"] == wanted || job["name"] == wanted);
-    let found = if exact.is_empty() { ids(&|job| job["id"].as_str().is_some_and(|id| id.starts_with(wanted))) } else { exact };
+    let found = if exact.is_empty() {
+        ids(&|job| job["id"].as_str().is_some_and(|id| id.starts_with(wanted)))
+    } else {
+        exact
+    };
     match found.as_slice() {
         [one] => Ok(one.clone()),
         // The gateway's own "there is no job" keeps one wording and one exit code.
         [] => Ok(wanted.to_owned()),
-        several => Err(Failure::input(format!("`{wanted}` could be any of {}; give the whole id", several.join(", ")))),
+        several => Err(Failure::input(format!(
+            "`{wanted}` could be any of {}; give the whole id",
+            several.join(", ")
+        ))),
     }
+}
+
+/// Whether this is an id as Rouse makes them, which needs no looking up.
+fn is_whole_id(wanted: &str) -> bool {
+    wanted.len() == 36 && wanted.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
 }
 
 async fn remove(job: JobArg, session: &Session) -> Result<(), Failure> {
     let id = resolve(session, &job.id).await?;
-    session
-        .show("cron.remove", json!({ "id": id }), |_, result: CronRemoveResult| match result.job {
-            Some(job) => {
-                anstream::println!("Deleted {}. Its runs stay in the history.", job["name"].as_str().unwrap_or(&id));
-                Ok(())
-            }
-            None => Err(not_found(&id)),
-        })
-        .await
-}
-
-fn not_found(id: &str) -> Failure {
-    let error = rouse_gateway::RpcError::new(rouse_gateway::ErrorCode::NotFound, format!("There is no job {id}."));
-    Failure::Client(error.into())
+    let answer = session.call("cron.remove", json!({ "id": id })).await?;
+    // To the gateway a job that is gone already is a success; a script wants to know.
+    if answer["job"].is_null() {
+        let error = RpcError::new(ErrorCode::NotFound, format!("There is no job {id}."));
+        return Err(Failure::Client(error.into()));
+    }
+    session.tell(answer, |_, result: CronRemoveResult| {
+        let name = result.job.as_ref().and_then(|job| job["name"].as_str()).unwrap_or(&id);
+        anstream::println!("Deleted {}. Its runs stay in the history.", output::plain(name));
+        Ok(())
+    })
 }
 
 async fn show(job: JobArg, session: &Session) -> Result<(), Failure> {
@@ -165,7 +183,9 @@ async fn start(args: RunArgs, session: &Session) -> Result<(), Failure> {
     session
         .show("cron.run", json!({ "id": id, "mode": mode }), |_, started: StartedRun| {
             match started.run_id {
-                Some(run_id) => anstream::println!("Started run {run_id}. Follow it with `rouse runs show {run_id}`."),
+                Some(run_id) => anstream::println!(
+                    "Started run {run_id}. Follow it with `rouse runs show {run_id}`."
+                ),
                 None => anstream::println!("Not due. Use --force to run it all the same."),
             }
             Ok(())
@@ -176,28 +196,40 @@ async fn start(args: RunArgs, session: &Session) -> Result<(), Failure> {
 async fn history(args: RunsArgs, session: &Session) -> Result<(), Failure> {
     let id = resolve(session, &args.id).await?;
     session
-        .show("cron.runs", json!({ "id": id, "limit": args.limit }), |session, result: CronRunsResult| {
-            runs::print_table(session, &result.entries);
-            Ok(())
-        })
+        .show(
+            "cron.runs",
+            json!({ "id": id, "limit": args.limit }),
+            |session, result: CronRunsResult| {
+                runs::print_table(session, &result.entries);
+                Ok(())
+            },
+        )
         .await
 }
 
 async fn preview(args: PreviewArgs, session: &Session) -> Result<(), Failure> {
-    let schedule = args.schedule.to_json(session)?.ok_or_else(|| Failure::input("give one of --at, --every, --cron"))?;
+    let schedule = args
+        .schedule
+        .to_json(session)?
+        .ok_or_else(|| Failure::input("give one of --at, --every, --cron"))?;
     session
-        .show("cron.preview", json!({ "schedule": schedule, "count": args.count }), |_, preview: CronPreviewResult| {
-            anstream::println!("{} ({})", preview.text, preview.zone);
-            for slot in &preview.next {
-                let same = preview.zone == preview.local_zone;
-                let local = if same { String::new() } else { format!("   {} local", slot.local_time) };
-                anstream::println!("  {}{local}", slot.job_time);
-            }
-            for note in &preview.notes {
-                anstream::println!("{note}");
-            }
-            Ok(())
-        })
+        .show(
+            "cron.preview",
+            json!({ "schedule": schedule, "count": args.count }),
+            |_, preview: CronPreviewResult| {
+                anstream::println!("{} ({})", preview.text, preview.zone);
+                for slot in &preview.next {
+                    let same = preview.zone == preview.local_zone;
+                    let local =
+                        if same { String::new() } else { format!("   {} local", slot.local_time) };
+                    anstream::println!("  {}{local}", slot.job_time);
+                }
+                for note in &preview.notes {
+                    anstream::println!("{note}");
+                }
+                Ok(())
+            },
+        )
         .await
 }
 
@@ -228,7 +260,12 @@ async fn warn_when_off(session: &Session) -> Result<(), Failure> {
         use rouse_core::Clock as _;
         let until = pause.until_ms.map_or_else(
             || "until `rouse cron resume`".to_owned(),
-            |at| format!("until {}", output::instant(at, session.clock.now().0, session.clock.zone())),
+            |at| {
+                format!(
+                    "until {}",
+                    output::instant(at, session.clock.now().0, session.clock.zone())
+                )
+            },
         );
         anstream::eprintln!("Warning: everything is paused {until}.");
     }

@@ -219,14 +219,27 @@ mod tests {
 
     const MINUTE: i64 = 60_000;
 
-    fn plan_with(job: &Job, slot: i64, now: i64, (queued, active): (u32, u32), firing: &Firing) -> ClaimPlan {
+    fn plan_with(
+        job: &Job,
+        slot: i64,
+        now: i64,
+        (queued, active): (u32, u32),
+        firing: &Firing,
+    ) -> ClaimPlan {
         let slots = Slots::compile(&job.schedule, &job.id).expect("compiles");
-        plan_claim(Due { job, slots: &slots, slot: UnixMs(slot), queued, active }, UnixMs(now), firing)
+        plan_claim(
+            Due { job, slots: &slots, slot: UnixMs(slot), queued, active },
+            UnixMs(now),
+            firing,
+        )
     }
 
     /// The slots in minutes: (slot, state, trigger, stands for).
     fn rows(plan: &ClaimPlan) -> Vec<(i64, RunState, RunTrigger, u32)> {
-        plan.runs.iter().map(|run| (run.slot_at.0 / MINUTE, run.state, run.trigger, run.stands_for)).collect()
+        plan.runs
+            .iter()
+            .map(|run| (run.slot_at.0 / MINUTE, run.state, run.trigger, run.stands_for))
+            .collect()
     }
 
     fn claimed(job: &Job, slot: i64, now: i64) -> Vec<(i64, RunState, RunTrigger, u32)> {
@@ -234,7 +247,9 @@ mod tests {
     }
 
     fn misfiring(mode: MisfireMode, limit: Option<u32>, max_lateness_seconds: Option<u32>) -> Job {
-        job_with(|policies| policies.misfire = Misfire { mode, limit, max_lateness_seconds, ..Misfire::default() })
+        job_with(|policies| {
+            policies.misfire = Misfire { mode, limit, max_lateness_seconds, ..Misfire::default() }
+        })
     }
 
     fn reason(plan: &ClaimPlan, index: usize) -> &str {
@@ -285,7 +300,8 @@ mod tests {
             [(9, Missed, Schedule, 9), (10, Queued, Schedule, 1)]
         );
         let mut hourly = skip;
-        hourly.schedule.spec = crate::job::ScheduleSpec::Every { every_ms: 60 * MINUTE, anchor: UnixMs(0) };
+        hourly.schedule.spec =
+            crate::job::ScheduleSpec::Every { every_ms: 60 * MINUTE, anchor: UnixMs(0) };
         let plan = plan_with(&hourly, 60 * MINUTE, 150 * MINUTE, (0, 0), &Firing::On);
         assert_eq!(rows(&plan), [(120, Missed, Schedule, 2)]);
         assert_eq!(reason(&plan, 0), "Passed while nothing could fire");
@@ -297,10 +313,18 @@ mod tests {
         let plan = plan_with(&all, MINUTE, 6 * MINUTE, (0, 0), &Firing::On);
         assert_eq!(
             rows(&plan),
-            [(3, Missed, Schedule, 3), (4, Queued, CatchUp, 1), (5, Queued, Schedule, 1), (6, Queued, Schedule, 1)]
+            [
+                (3, Missed, Schedule, 3),
+                (4, Queued, CatchUp, 1),
+                (5, Queued, Schedule, 1),
+                (6, Queued, Schedule, 1)
+            ]
         );
         assert_eq!(reason(&plan, 0), "Older than the newest slots that are made up for");
-        assert_eq!(claimed(&all, MINUTE, 2 * MINUTE), [(1, Queued, Schedule, 1), (2, Queued, Schedule, 1)]);
+        assert_eq!(
+            claimed(&all, MINUTE, 2 * MINUTE),
+            [(1, Queued, Schedule, 1), (2, Queued, Schedule, 1)]
+        );
         let ten_by_default = misfiring(MisfireMode::RunAll, None, None);
         assert_eq!(claimed(&ten_by_default, MINUTE, 60 * MINUTE).len(), 11);
     }
@@ -309,7 +333,10 @@ mod tests {
     fn a_slot_later_than_allowed_is_missed_whatever_the_mode() {
         let all = misfiring(MisfireMode::RunAll, Some(5), Some(90));
         let plan = plan_with(&all, MINUTE, 6 * MINUTE, (0, 0), &Firing::On);
-        assert_eq!(rows(&plan), [(4, Missed, Schedule, 4), (5, Queued, Schedule, 1), (6, Queued, Schedule, 1)]);
+        assert_eq!(
+            rows(&plan),
+            [(4, Missed, Schedule, 4), (5, Queued, Schedule, 1), (6, Queued, Schedule, 1)]
+        );
         assert_eq!(reason(&plan, 0), "Later than the 1 min 30 s allowed");
 
         let once = misfiring(MisfireMode::RunOnce, None, Some(10));
@@ -328,7 +355,10 @@ mod tests {
                         let runs = claimed(&job, MINUTE, passed * MINUTE + 2_000);
                         let sum: u32 = runs.iter().map(|run| run.3).sum();
                         assert_eq!(i64::from(sum), passed, "{mode:?} {limit} {lateness:?}");
-                        assert!(runs.is_sorted_by(|a, b| a.0 < b.0), "slots are distinct: {runs:?}");
+                        assert!(
+                            runs.is_sorted_by(|a, b| a.0 < b.0),
+                            "slots are distinct: {runs:?}"
+                        );
                     }
                 }
             }
@@ -346,8 +376,10 @@ mod tests {
 
     #[test]
     fn overlap_decides_while_another_run_is_going() {
-        let parallel = |most| move |policies: &mut Policies| {
-            (policies.overlap, policies.max_concurrent) = (Overlap::Parallel, most);
+        let parallel = |most| {
+            move |policies: &mut Policies| {
+                (policies.overlap, policies.max_concurrent) = (Overlap::Parallel, most);
+            }
         };
         let with = |overlap| move |policies: &mut Policies| policies.overlap = overlap;
         let state = |job: &Job, others| {
@@ -412,7 +444,8 @@ mod tests {
         let mut queues = cooling(None);
         queues.policies.overlap = Overlap::Queue;
         assert_eq!(state(&queues, 1), Skipped, "the one that waits would start just before");
-        let plan = plan_with(&cooling(Some(6 * MINUTE)), 10 * MINUTE, 10 * MINUTE, (0, 0), &Firing::On);
+        let plan =
+            plan_with(&cooling(Some(6 * MINUTE)), 10 * MINUTE, 10 * MINUTE, (0, 0), &Firing::On);
         assert_eq!(reason(&plan, 0), "Less than 5 min after the run before");
     }
 

@@ -7,7 +7,7 @@
 
 use super::fate::JobFate;
 use crate::delivery::{Channel, NewDelivery};
-use crate::job::{Job, Notify, NotifyWhen, Payload, SessionTarget};
+use crate::job::{Job, Notify, NotifyWhen, Payload};
 use crate::run::{Outcome, Run};
 use crate::{DeliveryId, RunState};
 
@@ -56,7 +56,9 @@ pub fn announce(
 /// committed with the outcome, so that a crash neither loses the line nor queues it twice.
 fn line_for_main(job: &Job, outcome: &Outcome) -> Option<String> {
     match &job.payload {
-        Payload::SystemEvent { text, .. } => (outcome.state == RunState::Succeeded).then(|| text.clone()),
+        Payload::SystemEvent { text, .. } => {
+            (outcome.state == RunState::Succeeded).then(|| text.clone())
+        }
         Payload::AgentTurn(_) | Payload::ToolCall(_) => summary_line(job, outcome),
     }
 }
@@ -81,7 +83,10 @@ fn wants_notification(
 }
 
 const fn went_wrong(state: RunState) -> bool {
-    matches!(state, RunState::Failed | RunState::TimedOut | RunState::Interrupted | RunState::Missed)
+    matches!(
+        state,
+        RunState::Failed | RunState::TimedOut | RunState::Interrupted | RunState::Missed
+    )
 }
 
 const fn wants_by_policy(notify: Notify, state: RunState) -> bool {
@@ -146,14 +151,14 @@ pub fn first_sentence(text: &str, most: usize) -> String {
 fn ends_a_sentence(before: &str) -> bool {
     let word = before.rsplit(char::is_whitespace).next().unwrap_or_default();
     let is_list_number = word == before && word.chars().all(|c| c.is_ascii_digit());
-    let is_abbreviation = word.chars().filter(|c| c.is_alphanumeric()).count() < 2 || word.contains('.');
+    let is_abbreviation =
+        word.chars().filter(|c| c.is_alphanumeric()).count() < 2 || word.contains('.');
     !is_list_number && (!is_abbreviation || word.chars().all(|c| c.is_ascii_digit()))
 }
 
-/// What the main session is told of an isolated job that a model worked on. A `toolCall` is nothing to talk about.
+/// What the main session is told of an isolated turn, which every `agentTurn` is. A `toolCall` is nothing to talk about.
 fn summary_line(job: &Job, outcome: &Outcome) -> Option<String> {
-    let is_isolated = job.session_target == SessionTarget::Isolated;
-    if !is_isolated || !matches!(job.payload, Payload::AgentTurn(_)) {
+    if !matches!(job.payload, Payload::AgentTurn(_)) {
         return None;
     }
     let text = match outcome.state {
@@ -161,7 +166,9 @@ fn summary_line(job: &Job, outcome: &Outcome) -> Option<String> {
         RunState::Failed => format!("failed: {}", outcome.error.as_deref().unwrap_or("no details")),
         RunState::TimedOut => "ran out of time".to_owned(),
         RunState::Interrupted => "was cut off when Rouse stopped".to_owned(),
-        RunState::Missed => format!("missed: {}", outcome.reason.as_deref().unwrap_or("no details")),
+        RunState::Missed => {
+            format!("missed: {}", outcome.reason.as_deref().unwrap_or("no details"))
+        }
         RunState::NothingToReport | RunState::Cancelled | RunState::Skipped => return None,
         RunState::Queued | RunState::Running | RunState::AwaitingApproval => return None,
     };
@@ -188,9 +195,8 @@ mod tests {
 
     #[test]
     fn the_notify_policy_decides() {
-        let states = [
-            Succeeded, NothingToReport, Failed, TimedOut, Interrupted, Missed, Cancelled, Skipped,
-        ];
+        let states =
+            [Succeeded, NothingToReport, Failed, TimedOut, Interrupted, Missed, Cancelled, Skipped];
         for (notify, expected) in [
             (Notify::Always, [true, true, true, true, true, true, false, false]),
             (Notify::Findings, [true, false, true, true, true, true, false, false]),
@@ -205,22 +211,26 @@ mod tests {
 
     #[test]
     fn a_tool_call_tells_what_it_was_asked_to() {
-        let only = |when| job_doing(json!({ "kind": "toolCall", "tool": "echo", "notifyWhen": when }));
+        let only =
+            |when| job_doing(json!({ "kind": "toolCall", "tool": "echo", "notifyWhen": when }));
         assert!(is_told(&only("always"), Succeeded));
         assert!(!is_told(&only("failure"), Succeeded));
         assert!(is_told(&only("failure"), Failed));
         assert!(is_told(&only("failure"), Interrupted));
 
         let changed = only("changed");
-        let with_result = |result: Value| Outcome { result: Some(result), ..Outcome::of(Succeeded) };
+        let with_result =
+            |result: Value| Outcome { result: Some(result), ..Outcome::of(Succeeded) };
         let told = |previous: Option<&Value>, outcome: &Outcome| {
             let fate = JobFate::Stays;
-            let said = announce(Some(&changed), &run(), outcome, &fate, previous, DeliveryId::new("d"));
+            let said =
+                announce(Some(&changed), &run(), outcome, &fate, previous, DeliveryId::new("d"));
             !said.deliveries.is_empty()
         };
         assert!(told(None, &with_result(json!(1))));
         assert!(!told(Some(&json!(1)), &with_result(json!(1))));
         assert!(told(Some(&json!(1)), &with_result(json!(2))));
+        assert!(told(None, &Outcome::failed("no network")));
         assert!(told(Some(&json!(1)), &Outcome::failed("no network")));
     }
 
@@ -228,15 +238,23 @@ mod tests {
     fn a_turn_goes_to_its_channel() {
         let turn = |extra: Value| {
             let mut payload = json!({ "kind": "agentTurn", "message": "Look" });
-            payload.as_object_mut().expect("an object").extend(extra.as_object().cloned().expect("one"));
+            payload
+                .as_object_mut()
+                .expect("an object")
+                .extend(extra.as_object().cloned().expect("one"));
             job_doing(payload)
         };
         let outcome = Outcome::succeeded("Two mails.");
         let to = |job: &Job| tell(Some(job), &outcome).deliveries.pop().map(|d| (d.channel, d.to));
         let named = turn(json!({ "deliver": true, "channel": "telegram", "to": "7" }));
         assert_eq!(to(&named), Some((Channel::Named("telegram".into()), Some("7".into()))));
-        assert_eq!(to(&turn(json!({ "deliver": true, "channel": "last" }))), Some((Channel::Notification, None)));
+        assert_eq!(
+            to(&turn(json!({ "deliver": true, "channel": "last" }))),
+            Some((Channel::Notification, None))
+        );
         assert_eq!(to(&turn(json!({}))), Some((Channel::Notification, None)));
+        let unasked = turn(json!({ "channel": "telegram", "to": "7" }));
+        assert_eq!(to(&unasked).map(|(channel, _)| channel), Some(Channel::Notification));
         let silent = turn(json!({ "deliver": false }));
         assert_eq!(to(&silent), None);
         assert!(is_told(&silent, Failed), "a failure is told even so");
@@ -252,7 +270,9 @@ mod tests {
 
     #[test]
     fn the_heartbeat_tells_findings_and_failures() {
-        for (state, told) in [(Succeeded, true), (Failed, true), (NothingToReport, false), (Interrupted, false)] {
+        for (state, told) in
+            [(Succeeded, true), (Failed, true), (NothingToReport, false), (Interrupted, false)]
+        {
             assert_eq!(!tell(None, &Outcome::of(state)).deliveries.is_empty(), told, "{state:?}");
         }
     }
@@ -310,8 +330,14 @@ mod tests {
     fn an_isolated_turn_posts_its_summary_to_main() {
         let turn = job_doing(json!({ "kind": "agentTurn", "message": "Look" }));
         let line = |outcome: &Outcome| tell(Some(&turn), outcome).system_event;
-        assert_eq!(line(&Outcome::succeeded("Two mails.")).as_deref(), Some("Cron Morning: Two mails."));
-        assert_eq!(line(&Outcome::failed("no key")).as_deref(), Some("Cron Morning: failed: no key"));
+        assert_eq!(
+            line(&Outcome::succeeded("Two mails.")).as_deref(),
+            Some("Cron Morning: Two mails.")
+        );
+        assert_eq!(
+            line(&Outcome::failed("no key")).as_deref(),
+            Some("Cron Morning: failed: no key")
+        );
         assert_eq!(line(&Outcome::of(TimedOut)).as_deref(), Some("Cron Morning: ran out of time"));
         assert_eq!(line(&Outcome::of(NothingToReport)), None);
         assert_eq!(line(&Outcome::of(Cancelled)), None);

@@ -20,7 +20,8 @@ pub enum JobFate {
 /// Decides from the job as it stood before its run ended in `state`.
 #[must_use]
 pub fn fate_of_job(job: &Job, trigger: RunTrigger, state: RunState) -> JobFate {
-    let has_worked = state.is_failure() || matches!(state, RunState::Succeeded | RunState::NothingToReport);
+    let has_worked =
+        state.is_failure() || matches!(state, RunState::Succeeded | RunState::NothingToReport);
     let waits_for_its_slot = trigger == RunTrigger::Manual && job.state.next_run_at.is_some();
     if job.delete_after_run && has_worked && !waits_for_its_slot {
         return JobFate::IsDeleted;
@@ -54,7 +55,11 @@ mod tests {
         assert_eq!(fate_of_job(&job, RunTrigger::Schedule, Succeeded), JobFate::Stays);
         job.delete_after_run = true;
         for state in [Succeeded, NothingToReport, Failed, TimedOut] {
-            assert_eq!(fate_of_job(&job, RunTrigger::Schedule, state), JobFate::IsDeleted, "{state:?}");
+            assert_eq!(
+                fate_of_job(&job, RunTrigger::Schedule, state),
+                JobFate::IsDeleted,
+                "{state:?}"
+            );
         }
         for state in [Cancelled, Skipped, Interrupted] {
             assert_eq!(fate_of_job(&job, RunTrigger::Schedule, state), JobFate::Stays, "{state:?}");

@@ -24,8 +24,10 @@ mod tests {
 
     #[test]
     fn doubles_until_no_attempt_is_left() {
-        let runtime = Runtime { max_attempts: Some(4), retry_backoff_ms: Some(500), ..Runtime::default() };
-        let pauses: Vec<_> = (1..=4).map(|attempt| retry_after_ms(Some(&runtime), attempt)).collect();
+        let runtime =
+            Runtime { max_attempts: Some(4), retry_backoff_ms: Some(500), ..Runtime::default() };
+        let pauses: Vec<_> =
+            (1..=4).map(|attempt| retry_after_ms(Some(&runtime), attempt)).collect();
         assert_eq!(pauses, [Some(500), Some(1_000), Some(2_000), None]);
     }
 

@@ -8,8 +8,8 @@ use chrono_tz::Tz;
 use serde_json::{Map, Value};
 
 use super::{
-    AgentTurn, Budget, Isolation, Job, JobState, Misfire, MisfireMode, Notify, NotifyWhen, Overlap, Payload, Policies,
-    Runtime, Schedule, ScheduleSpec, SessionTarget, ToolCall, WakeMode,
+    AgentTurn, Budget, Isolation, Job, JobState, Misfire, MisfireMode, Notify, NotifyWhen, Overlap,
+    Payload, Policies, Runtime, Schedule, ScheduleSpec, SessionTarget, ToolCall, WakeMode,
 };
 use crate::json_fields::{FieldError, Fields};
 use crate::schedule::CronPattern;
@@ -55,7 +55,11 @@ pub fn schedule_from_json(input: Value, now: UnixMs, zone: Tz) -> Result<Schedul
     let mut errors = Vec::new();
     let mut whole = Map::new();
     whole.insert("schedule".to_owned(), input);
-    let schedule = read_schedule(&mut Fields::new("", Value::Object(whole), &mut errors), now, Origin::Written { zone });
+    let schedule = read_schedule(
+        &mut Fields::new("", Value::Object(whole), &mut errors),
+        now,
+        Origin::Written { zone },
+    );
     if errors.is_empty() { Ok(schedule) } else { Err(JobError(errors)) }
 }
 
@@ -116,7 +120,10 @@ enum Origin {
 }
 
 fn read_job(mut fields: Fields<'_>, now: UnixMs, origin: Origin) -> Job {
-    let id = fields.text("id").filter(|id| !id.trim().is_empty()).map_or_else(JobId::generate, JobId::new);
+    let id = fields
+        .text("id")
+        .filter(|id| !id.trim().is_empty())
+        .map_or_else(JobId::generate, JobId::new);
     let name = fields.required_text("name");
     if name.chars().count() > 200 {
         fields.complain("name", "must be at most 200 characters");
@@ -140,7 +147,10 @@ fn read_job(mut fields: Fields<'_>, now: UnixMs, origin: Origin) -> Job {
         schedule,
         session_target,
         wake_mode: fields
-            .choice("wakeMode", &[("now", WakeMode::Now), ("next-heartbeat", WakeMode::NextHeartbeat)])
+            .choice(
+                "wakeMode",
+                &[("now", WakeMode::Now), ("next-heartbeat", WakeMode::NextHeartbeat)],
+            )
             .unwrap_or(WakeMode::Now),
         payload,
         isolation: fields.object("isolation", read_isolation),
@@ -157,10 +167,16 @@ fn refuse_mixed_target(fields: &mut Fields<'_>, target: SessionTarget, payload: 
     match (target, payload) {
         (SessionTarget::Main, Payload::AgentTurn(_) | Payload::ToolCall(_)) => fields.complain(
             "sessionTarget",
-            format!("`main` takes a systemEvent; use `isolated` for a payload of kind {}", payload.kind()),
+            format!(
+                "`main` takes a systemEvent; use `isolated` for a payload of kind {}",
+                payload.kind()
+            ),
         ),
         (SessionTarget::Isolated, Payload::SystemEvent { .. }) => {
-            fields.complain("sessionTarget", "`isolated` takes an agentTurn or a toolCall; use `main` for a systemEvent");
+            fields.complain(
+                "sessionTarget",
+                "`isolated` takes an agentTurn or a toolCall; use `main` for a systemEvent",
+            );
         }
         _ => {}
     }
@@ -239,7 +255,10 @@ fn zone_name(fields: &mut Fields<'_>, origin: Origin) -> Option<String> {
     match name.parse::<Tz>() {
         Ok(zone) => Some(zone.name().to_owned()),
         Err(_) => {
-            fields.complain("tz", format!("expected an IANA zone such as Europe/Berlin, found `{name}`"));
+            fields.complain(
+                "tz",
+                format!("expected an IANA zone such as Europe/Berlin, found `{name}`"),
+            );
             None
         }
     }
@@ -249,12 +268,15 @@ fn read_payload(fields: &mut Fields<'_>) -> Payload {
     let absent = Payload::SystemEvent { text: String::new(), extra: Map::new() };
     let read = fields.object("payload", |mut fields| {
         if fields.text_is_absent("kind") {
-            fields.complain("kind", "is required: expected one of systemEvent, agentTurn, toolCall");
+            fields
+                .complain("kind", "is required: expected one of systemEvent, agentTurn, toolCall");
         }
         match fields.choice("kind", &[("systemEvent", 0), ("agentTurn", 1), ("toolCall", 2)]) {
             Some(1) => read_agent_turn(fields),
             Some(2) => read_tool_call(fields),
-            Some(_) => Payload::SystemEvent { text: fields.required_text("text"), extra: fields.rest() },
+            Some(_) => {
+                Payload::SystemEvent { text: fields.required_text("text"), extra: fields.rest() }
+            }
             None => absent.clone(),
         }
     });
@@ -285,7 +307,10 @@ fn read_tool_call(mut fields: Fields<'_>) -> Payload {
     let tool = fields.required_text("tool");
     let arguments = fields.take("arguments").unwrap_or_else(|| Value::Object(Map::new()));
     if !arguments.is_object() {
-        fields.complain("arguments", format!("expected an object, found {}", crate::json_fields::kind_of(&arguments)));
+        fields.complain(
+            "arguments",
+            format!("expected an object, found {}", crate::json_fields::kind_of(&arguments)),
+        );
     }
     let whens = [("always", 0), ("failure", 1), ("changed", 2)];
     let notify_when = match fields.choice("notifyWhen", &whens) {
@@ -335,7 +360,11 @@ fn read_policies(mut fields: Fields<'_>) -> Policies {
 }
 
 fn read_misfire(mut fields: Fields<'_>) -> Misfire {
-    let modes = [("skip", MisfireMode::Skip), ("runOnce", MisfireMode::RunOnce), ("runAll", MisfireMode::RunAll)];
+    let modes = [
+        ("skip", MisfireMode::Skip),
+        ("runOnce", MisfireMode::RunOnce),
+        ("runAll", MisfireMode::RunAll),
+    ];
     Misfire {
         mode: fields.choice("mode", &modes).unwrap_or_default(),
         max_lateness_seconds: unsigned(&mut fields, "maxLatenessSeconds", 1, 366 * 24 * 3600),
@@ -345,7 +374,8 @@ fn read_misfire(mut fields: Fields<'_>) -> Misfire {
 }
 
 fn read_budget(mut fields: Fields<'_>) -> Budget {
-    let tokens_per_run = fields.integer("tokensPerRun", 1..=1_000_000_000).and_then(|n| u64::try_from(n).ok());
+    let tokens_per_run =
+        fields.integer("tokensPerRun", 1..=1_000_000_000).and_then(|n| u64::try_from(n).ok());
     Budget { tokens_per_run, extra: fields.rest() }
 }
 
@@ -360,7 +390,8 @@ fn read_state(mut fields: Fields<'_>) -> JobState {
         last_state: fields.text("lastState").and_then(|name| RunState::from_name(&name)),
         last_error: fields.text("lastError"),
         last_duration_ms: fields.integer("lastDurationMs", 0..=i64::MAX),
-        consecutive_failures: unsigned(&mut fields, "consecutiveFailures", 0, i64::from(u32::MAX)).unwrap_or(0),
+        consecutive_failures: unsigned(&mut fields, "consecutiveFailures", 0, i64::from(u32::MAX))
+            .unwrap_or(0),
         revision: fields.integer("revision", 0..=i64::MAX).unwrap_or(0),
     }
 }

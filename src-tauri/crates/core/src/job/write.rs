@@ -4,8 +4,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    AgentTurn, Isolation, Job, JobState, Misfire, MisfireMode, Notify, NotifyWhen, Overlap, Payload, Policies, Runtime,
-    Schedule, ScheduleSpec, SessionTarget, ToolCall, WakeMode,
+    AgentTurn, Isolation, Job, JobState, Misfire, MisfireMode, Notify, NotifyWhen, Overlap,
+    Payload, Policies, Runtime, Schedule, ScheduleSpec, SessionTarget, ToolCall, WakeMode,
 };
 
 /// An object under construction: sets keys, skips absent values.
@@ -134,7 +134,9 @@ fn tool_call(call: &ToolCall) -> Value {
 }
 
 fn isolation(isolation: &Isolation) -> Value {
-    Document::new().set_some("postToMainPrefix", isolation.post_to_main_prefix.as_deref()).end(&isolation.extra)
+    Document::new()
+        .set_some("postToMainPrefix", isolation.post_to_main_prefix.as_deref())
+        .end(&isolation.extra)
 }
 
 fn runtime(runtime: &Runtime) -> Value {

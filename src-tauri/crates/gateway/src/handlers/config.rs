@@ -8,6 +8,9 @@ pub(crate) async fn get(context: &Context, _: Empty) -> Result<ConfigView, RpcEr
     Ok(context.settings.view())
 }
 
-pub(crate) async fn patch(context: &Context, params: ConfigPatchParams) -> Result<ConfigView, RpcError> {
+pub(crate) async fn patch(
+    context: &Context,
+    params: ConfigPatchParams,
+) -> Result<ConfigView, RpcError> {
     context.settings.patch(params.patch, params.expected_revision).await
 }

@@ -17,14 +17,18 @@ use crate::context::Context;
 use crate::convert::{run_view, wire_state};
 use crate::error::{ErrorCode, RpcError};
 use crate::wire::{
-    CronAddParams, CronListParams, CronListResult, CronPauseParams, CronRemoveResult, CronRunParams, CronRunsParams,
-    CronRunsResult, CronStatus, CronUpdateParams, Empty, JobRef, JobView, NextSlot, Pause, RunMode, StartedRun,
+    CronAddParams, CronListParams, CronListResult, CronPauseParams, CronRemoveResult,
+    CronRunParams, CronRunsParams, CronRunsResult, CronStatus, CronUpdateParams, Empty, JobRef,
+    JobView, NextSlot, Pause, RunMode, StartedRun,
 };
 
 /// States shown beside a job.
 const RECENT: u32 = 14;
 
-pub(crate) async fn list(context: &Context, params: CronListParams) -> Result<CronListResult, RpcError> {
+pub(crate) async fn list(
+    context: &Context,
+    params: CronListParams,
+) -> Result<CronListResult, RpcError> {
     let include_disabled = params.include_disabled.unwrap_or(false);
     let search = params.search.filter(|words| !words.trim().is_empty());
     let jobs = context.store.jobs(&JobQuery { include_disabled, search }).await?;
@@ -42,13 +46,19 @@ pub(crate) async fn add(context: &Context, params: CronAddParams) -> Result<JobV
     view(context, &job).await
 }
 
-pub(crate) async fn update(context: &Context, params: CronUpdateParams) -> Result<JobView, RpcError> {
+pub(crate) async fn update(
+    context: &Context,
+    params: CronUpdateParams,
+) -> Result<JobView, RpcError> {
     let id = JobId::new(params.id.as_str());
     let job = context.scheduler.update_job(&id, params.patch, params.expected_revision).await?;
     view(context, &job).await
 }
 
-pub(crate) async fn remove(context: &Context, params: JobRef) -> Result<CronRemoveResult, RpcError> {
+pub(crate) async fn remove(
+    context: &Context,
+    params: JobRef,
+) -> Result<CronRemoveResult, RpcError> {
     let removed = context.scheduler.remove_job(&JobId::new(params.id)).await?;
     Ok(CronRemoveResult { job: removed.as_ref().map(job_to_json) })
 }
@@ -63,7 +73,10 @@ pub(crate) async fn run(context: &Context, params: CronRunParams) -> Result<Star
     Ok(StartedRun { run_id: run_id.map(|id| id.to_string()) })
 }
 
-pub(crate) async fn runs(context: &Context, params: CronRunsParams) -> Result<CronRunsResult, RpcError> {
+pub(crate) async fn runs(
+    context: &Context,
+    params: CronRunsParams,
+) -> Result<CronRunsResult, RpcError> {
     let limit = params.limit.unwrap_or(20).clamp(1, 500);
     let query = RunQuery { job_id: Some(JobId::new(params.id)), limit, ..RunQuery::default() };
     let page = context.store.runs(&query).await?;
@@ -91,7 +104,10 @@ pub(crate) async fn status(context: &Context, _: Empty) -> Result<CronStatus, Rp
     })
 }
 
-pub(crate) async fn pause(context: &Context, params: CronPauseParams) -> Result<CronStatus, RpcError> {
+pub(crate) async fn pause(
+    context: &Context,
+    params: CronPauseParams,
+) -> Result<CronStatus, RpcError> {
     let until = params.until_ms.map(UnixMs);
     if until.is_some_and(|until| until <= context.clock.now()) {
         return Err(RpcError::field("untilMs", "must be in the future"));

@@ -29,7 +29,9 @@ pub(crate) async fn wake(context: &Context, params: WakeParams) -> Result<WakeRe
 fn outcome_in_words(context: &Context, now: bool) -> &'static str {
     match (now, context.models.active_label().is_some()) {
         (true, true) => "The main session gets its turn now.",
-        (true, false) => "No model is set up yet. The line waits and the main session gets its turn as soon as there is one.",
+        (true, false) => {
+            "No model is set up yet. The line waits and the main session gets its turn as soon as there is one."
+        }
         (false, _) => "The line waits for the next heartbeat.",
     }
 }
@@ -46,7 +48,10 @@ pub(crate) async fn status(context: &Context, _: Empty) -> Result<HeartbeatStatu
     })
 }
 
-pub(crate) async fn set(context: &Context, params: SetHeartbeatsParams) -> Result<HeartbeatStatus, RpcError> {
+pub(crate) async fn set(
+    context: &Context,
+    params: SetHeartbeatsParams,
+) -> Result<HeartbeatStatus, RpcError> {
     context.settings.patch(json!({ "heartbeat": { "enabled": params.enabled } }), None).await?;
     status(context, Empty {}).await
 }

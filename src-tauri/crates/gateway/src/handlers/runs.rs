@@ -8,7 +8,10 @@ use crate::convert::{delivery_view, run_state, run_trigger, run_view, step_view}
 use crate::error::{ErrorCode, RpcError};
 use crate::wire::{Done, RunDetail, RunRef, RunsListParams, RunsListResult, StartedRun};
 
-pub(crate) async fn list(context: &Context, params: RunsListParams) -> Result<RunsListResult, RpcError> {
+pub(crate) async fn list(
+    context: &Context,
+    params: RunsListParams,
+) -> Result<RunsListResult, RpcError> {
     let query = RunQuery {
         job_id: params.job_id.map(JobId::new),
         states: params.states.unwrap_or_default().into_iter().map(run_state).collect(),
@@ -20,7 +23,11 @@ pub(crate) async fn list(context: &Context, params: RunsListParams) -> Result<Ru
         before: params.cursor,
     };
     let page = context.store.runs(&query).await?;
-    Ok(RunsListResult { runs: page.runs.iter().map(run_view).collect(), next_cursor: page.next, total: page.total })
+    Ok(RunsListResult {
+        runs: page.runs.iter().map(run_view).collect(),
+        next_cursor: page.next,
+        total: page.total,
+    })
 }
 
 pub(crate) async fn get(context: &Context, params: RunRef) -> Result<RunDetail, RpcError> {

@@ -34,7 +34,8 @@ pub(crate) async fn status(context: &Context, _: Empty) -> Result<SystemStatus, 
 
 async fn first_start(context: &Context) -> Result<FirstStart, RpcError> {
     let dismissed = context.store.setting(DISMISSED).await? == Some(Value::Bool(true));
-    let example = context.store.setting(EXAMPLE_JOB).await?.and_then(|id| id.as_str().map(str::to_owned));
+    let example =
+        context.store.setting(EXAMPLE_JOB).await?.and_then(|id| id.as_str().map(str::to_owned));
     let Some(id) = example else {
         return Ok(FirstStart { dismissed, example_job_id: None, example_run_id: None });
     };

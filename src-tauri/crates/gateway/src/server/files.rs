@@ -31,10 +31,17 @@ pub(super) async fn serve(State(shared): State<Shared>, uri: Uri) -> Response {
     let cache = if is_asset { "public, max-age=31536000, immutable" } else { "no-cache" };
     match file.or_else(|| if is_asset { None } else { shared.ui.get("index.html") }) {
         Some(file) => {
-            let headers = [(header::CONTENT_TYPE, file.media_type), (header::CACHE_CONTROL, cache.to_owned())];
+            let headers = [
+                (header::CONTENT_TYPE, file.media_type),
+                (header::CACHE_CONTROL, cache.to_owned()),
+            ];
             (headers, file.bytes.into_owned()).into_response()
         }
         None if is_asset => StatusCode::NOT_FOUND.into_response(),
-        None => (StatusCode::NOT_FOUND, "This build of Rouse has no UI. Build it with `cargo xtask run`.").into_response(),
+        None => (
+            StatusCode::NOT_FOUND,
+            "This build of Rouse has no UI. Build it with `cargo xtask run`.",
+        )
+            .into_response(),
     }
 }

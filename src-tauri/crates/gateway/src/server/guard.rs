@@ -3,7 +3,8 @@
 //! A name that was rebound to 127.0.0.1 carries its own Host; a foreign page carries its Origin. Both end here with
 //! 403, whatever the method and the path, before any body is read and before a WebSocket is accepted.
 
-use axum::extract::{Request, State};
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
@@ -47,13 +48,58 @@ fn from_here(headers: &HeaderMap, port: u16) -> Result<(), &'static str> {
     match site {
         None | Some(b"none" | b"same-origin") => Ok(()),
         // A link from another page may open the UI, which then shows nothing but the sign-in.
-        Some(_) if headers.get("sec-fetch-mode").map(HeaderValue::as_bytes) == Some(b"navigate") => Ok(()),
+        Some(_)
+            if headers.get("sec-fetch-mode").map(HeaderValue::as_bytes) == Some(b"navigate") =>
+        {
+            Ok(())
+        }
         Some(_) => Err("Another page asked for this."),
     }
 }
 
+/// A caller that shows the token or a live session. It stands before the body among a handler's arguments: the body of
+/// a stranger is not read.
+pub(super) struct Known;
+
+impl FromRequestParts<Shared> for Known {
+    type Rejection = (StatusCode, &'static str);
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        shared: &Shared,
+    ) -> Result<Self, Self::Rejection> {
+        if is_known(shared, &parts.headers) {
+            return Ok(Self);
+        }
+        Err((StatusCode::UNAUTHORIZED, "Sign in with `rouse open`, or show the token."))
+    }
+}
+
+/// A body that says it is JSON: a form of a foreign page cannot.
+pub(super) struct SaysJson;
+
+impl FromRequestParts<Shared> for SaysJson {
+    type Rejection = (StatusCode, &'static str);
+
+    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Self::Rejection> {
+        let kind = parts
+            .headers
+            .get(header::CONTENT_TYPE)
+            .and_then(|kind| kind.to_str().ok())
+            .unwrap_or_default();
+        if kind
+            .split(';')
+            .next()
+            .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+        {
+            return Ok(Self);
+        }
+        Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send application/json."))
+    }
+}
+
 /// Whether the caller shows the token or a live session.
-pub(super) fn is_known(shared: &Shared, headers: &HeaderMap) -> bool {
+fn is_known(shared: &Shared, headers: &HeaderMap) -> bool {
     if let Some(shown) = headers.get(header::AUTHORIZATION) {
         let token = shown.to_str().ok().and_then(|shown| shown.strip_prefix("Bearer "));
         return token.is_some_and(|token| shared.auth.is_token(token));
@@ -67,18 +113,13 @@ pub(super) fn has_token(shared: &Shared, headers: &HeaderMap) -> bool {
 }
 
 fn session(headers: &HeaderMap) -> Option<&str> {
-    let cookies = headers.get_all(header::COOKIE).iter().filter_map(|cookies| cookies.to_str().ok());
+    let cookies =
+        headers.get_all(header::COOKIE).iter().filter_map(|cookies| cookies.to_str().ok());
     cookies
         .flat_map(|cookies| cookies.split(';'))
         .filter_map(|cookie| cookie.trim().split_once('='))
         .find(|(name, _)| *name == COOKIE)
         .map(|(_, value)| value)
-}
-
-/// The body must say that it is JSON: a form of a foreign page cannot.
-pub(super) fn is_json(headers: &HeaderMap) -> bool {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
 }
 
 #[cfg(test)]
@@ -110,9 +151,21 @@ mod tests {
             &[("host", "127.0.0.1:7717"), ("origin", "null")],
             &[("host", "127.0.0.1:7717"), ("origin", "http://localhost:7717")],
             &[("host", "127.0.0.1:7717"), ("origin", "https://127.0.0.1:7717")],
-            &[("host", "127.0.0.1:7717"), ("origin", "http://127.0.0.1:7717"), ("origin", "http://evil.example")],
-            &[("host", "127.0.0.1:7717"), ("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "no-cors")],
-            &[("host", "127.0.0.1:7717"), ("sec-fetch-site", "same-site"), ("sec-fetch-mode", "websocket")],
+            &[
+                ("host", "127.0.0.1:7717"),
+                ("origin", "http://127.0.0.1:7717"),
+                ("origin", "http://evil.example"),
+            ],
+            &[
+                ("host", "127.0.0.1:7717"),
+                ("sec-fetch-site", "cross-site"),
+                ("sec-fetch-mode", "no-cors"),
+            ],
+            &[
+                ("host", "127.0.0.1:7717"),
+                ("sec-fetch-site", "same-site"),
+                ("sec-fetch-mode", "websocket"),
+            ],
         ] {
             assert!(!passes(bad), "{bad:?}");
         }

@@ -13,8 +13,10 @@ pub use files::{UiFile, UiFiles};
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
+use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
 use rouse_core::Clock;
 use tokio::net::TcpListener;
@@ -25,6 +27,10 @@ use crate::auth::Auth;
 
 /// The largest request body.
 const MOST_BODY_BYTES: usize = 4 * 1024 * 1024;
+/// The largest body of somebody who has not signed in yet.
+const MOST_CODE_BYTES: usize = 1024;
+/// How long the stop waits for requests in progress. One that was begun and never ended must not keep the engine alive.
+const STOP_FOR: Duration = Duration::from_secs(1);
 
 /// The server could not start.
 #[derive(Debug, thiserror::Error)]
@@ -79,8 +85,10 @@ impl Server {
         let listener = listener.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let closing = CancellationToken::new();
-        let shared = Shared { gateway, auth, clock, ui, port: address.port(), closing: closing.clone() };
-        let served = axum::serve(listener, router(shared)).with_graceful_shutdown(closing.clone().cancelled_owned());
+        let shared =
+            Shared { gateway, auth, clock, ui, port: address.port(), closing: closing.clone() };
+        let served = axum::serve(listener, router(shared))
+            .with_graceful_shutdown(closing.clone().cancelled_owned());
         let task = tokio::spawn(async move {
             if let Err(error) = served.await {
                 tracing::error!(%error, "the gateway's server stopped");
@@ -95,11 +103,16 @@ impl Server {
         self.address
     }
 
-    /// Closes all sockets and waits until requests in progress are answered.
-    pub async fn stop(self) {
+    /// Takes no more requests and waits a moment for those in progress.
+    pub async fn stop(mut self) {
         self.closing.cancel();
-        if let Err(error) = self.task.await {
-            tracing::error!(%error, "the gateway's server did not end cleanly");
+        match tokio::time::timeout(STOP_FOR, &mut self.task).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::error!(%error, "the gateway's server did not end cleanly"),
+            Err(_) => {
+                tracing::debug!("a request in progress was left behind");
+                self.task.abort();
+            }
         }
     }
 }
@@ -110,9 +123,12 @@ fn router(shared: Shared) -> Router {
         .route("/rpc", post(rpc::call))
         .route("/ws", get(socket::upgrade))
         .route("/auth/code", post(session::new_code))
-        .route("/auth/exchange", post(session::exchange))
+        .route(
+            "/auth/exchange",
+            post(session::exchange).layer(DefaultBodyLimit::max(MOST_CODE_BYTES)),
+        )
         .fallback(get(files::serve))
-        .layer(axum::extract::DefaultBodyLimit::max(MOST_BODY_BYTES))
+        .layer(DefaultBodyLimit::max(MOST_BODY_BYTES))
         .layer(axum::middleware::from_fn_with_state(shared.clone(), guard::check))
         .with_state(shared)
 }

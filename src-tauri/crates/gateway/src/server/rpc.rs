@@ -1,22 +1,26 @@
 //! JSON-RPC 2.0: one request in, one response out; shared by `/rpc` and `/ws`.
 
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
 
-use super::{Shared, guard};
+use super::Shared;
+use super::guard::{Known, SaysJson};
 use crate::Gateway;
 use crate::error::RpcError;
 
+/// How deep a request may be nested. What a client stores comes back inside an answer, which is deeper: without a limit
+/// below the parser's own, one job could make every list that holds it unreadable.
+const MOST_LEVELS: usize = 64;
+
 /// `POST /rpc`.
-pub(super) async fn call(State(shared): State<Shared>, headers: HeaderMap, body: axum::body::Bytes) -> Response {
-    if !guard::is_known(&shared, &headers) {
-        return (StatusCode::UNAUTHORIZED, "Sign in with `rouse open`, or show the token.").into_response();
-    }
-    if !guard::is_json(&headers) {
-        return (StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send application/json.").into_response();
-    }
+pub(super) async fn call(
+    _: Known,
+    _: SaysJson,
+    State(shared): State<Shared>,
+    body: axum::body::Bytes,
+) -> Response {
     match answer(&shared.gateway, &body).await {
         Some(response) => axum::Json(response).into_response(),
         None => StatusCode::NO_CONTENT.into_response(),
@@ -27,12 +31,26 @@ pub(super) async fn call(State(shared): State<Shared>, headers: HeaderMap, body:
 pub(super) async fn answer(gateway: &Gateway, body: &[u8]) -> Option<Value> {
     let request: Value = match serde_json::from_slice(body) {
         Ok(request) => request,
-        Err(error) => return Some(failure(Value::Null, -32700, &format!("This is not JSON: {error}"))),
+        Err(error) => {
+            return Some(failure(Value::Null, -32700, &format!("This is not JSON: {error}")));
+        }
     };
     let id = request.get("id").cloned();
+    if !fits(&request, MOST_LEVELS) {
+        return Some(failure(
+            id.unwrap_or(Value::Null),
+            -32600,
+            "This request is nested too deeply.",
+        ));
+    }
     let is_version_2 = request.get("jsonrpc").and_then(Value::as_str) == Some("2.0");
-    let Some(method) = request.get("method").and_then(Value::as_str).filter(|_| is_version_2) else {
-        return Some(failure(id.unwrap_or(Value::Null), -32600, "Expected a JSON-RPC 2.0 request with a method."));
+    let Some(method) = request.get("method").and_then(Value::as_str).filter(|_| is_version_2)
+    else {
+        return Some(failure(
+            id.unwrap_or(Value::Null),
+            -32600,
+            "Expected a JSON-RPC 2.0 request with a method.",
+        ));
     };
     let params = request.get("params").cloned().unwrap_or(Value::Null);
     let result = gateway.call(method, params).await;
@@ -41,6 +59,15 @@ pub(super) async fn answer(gateway: &Gateway, body: &[u8]) -> Option<Value> {
         Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
         Err(error) => response_of(id, &error),
     })
+}
+
+/// Whether `value` has at most `levels` levels.
+fn fits(value: &Value, levels: usize) -> bool {
+    match value {
+        Value::Array(items) => levels > 0 && items.iter().all(|item| fits(item, levels - 1)),
+        Value::Object(fields) => levels > 0 && fields.values().all(|field| fits(field, levels - 1)),
+        _ => true,
+    }
 }
 
 fn failure(id: Value, code: i64, message: &str) -> Value {

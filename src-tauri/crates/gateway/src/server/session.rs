@@ -6,6 +6,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
 
+use super::guard::SaysJson;
 use super::{Shared, guard};
 
 /// `POST /auth/code`: a one-time code for whoever shows the token.
@@ -17,17 +18,24 @@ pub(super) async fn new_code(State(shared): State<Shared>, headers: HeaderMap) -
 }
 
 /// `POST /auth/exchange {code}`: a session cookie for a fresh code.
-pub(super) async fn exchange(State(shared): State<Shared>, headers: HeaderMap, body: axum::body::Bytes) -> Response {
-    if !guard::is_json(&headers) {
-        return StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response();
-    }
+pub(super) async fn exchange(
+    _: SaysJson,
+    State(shared): State<Shared>,
+    body: axum::body::Bytes,
+) -> Response {
     let request: Value = serde_json::from_slice(&body).unwrap_or_default();
     let code = request.get("code").and_then(Value::as_str).unwrap_or_default();
     match shared.auth.exchange(code, shared.clock.now()) {
         Some(session) => {
-            let cookie = format!("{}={session}; Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000", guard::COOKIE);
+            let cookie = format!(
+                "{}={session}; Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000",
+                guard::COOKIE
+            );
             (StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response()
         }
-        None => (StatusCode::UNAUTHORIZED, "This code was used or is too old. Run `rouse open` again.").into_response(),
+        None => {
+            (StatusCode::UNAUTHORIZED, "This code was used or is too old. Run `rouse open` again.")
+                .into_response()
+        }
     }
 }

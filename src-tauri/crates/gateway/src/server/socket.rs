@@ -1,22 +1,24 @@
 //! `/ws`: requests and their answers, and the event stream as JSON-RPC notifications.
 //!
 //! `?after=seq` resumes the stream; without it only new events come. A slow reader never holds others up: its own
-//! subscription goes back to the store.
+//! subscription goes back to the store, and while it leaves its answers unread no more requests are read from it.
+
+use std::sync::Arc;
 
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{Query, State};
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::{IntoResponse as _, Response};
-use futures_util::stream::{SplitSink, StreamExt as _};
+use axum::response::Response;
 use futures_util::SinkExt as _;
+use futures_util::stream::{SplitSink, StreamExt as _};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 
-use super::{MOST_BODY_BYTES, Shared, guard, rpc};
+use super::guard::Known;
+use super::{MOST_BODY_BYTES, Shared, rpc};
 
-/// Answers waiting to be written before a client that does not read is let go.
-const MOST_WAITING: usize = 64;
+/// Requests of one client that are worked on, or whose answers wait to be read, at the same time.
+const MOST_AT_ONCE: usize = 64;
 
 #[derive(Deserialize)]
 pub(super) struct Resume {
@@ -24,20 +26,21 @@ pub(super) struct Resume {
 }
 
 pub(super) async fn upgrade(
+    _: Known,
     State(shared): State<Shared>,
-    headers: HeaderMap,
     Query(resume): Query<Resume>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    if !guard::is_known(&shared, &headers) {
-        return (StatusCode::UNAUTHORIZED, "Sign in with `rouse open`, or show the token.").into_response();
-    }
-    upgrade.max_message_size(MOST_BODY_BYTES).on_upgrade(move |socket| serve(socket, shared, resume.after))
+    upgrade
+        .max_message_size(MOST_BODY_BYTES)
+        .on_upgrade(move |socket| serve(socket, shared, resume.after))
 }
 
 async fn serve(socket: WebSocket, shared: Shared, after: Option<i64>) {
     let (sink, mut requests) = socket.split();
-    let (answers, waiting) = mpsc::channel(MOST_WAITING);
+    // One place: an answer leaves its request's permit only when the one before it was taken.
+    let (answers, waiting) = mpsc::channel(1);
+    let at_once = Arc::new(Semaphore::new(MOST_AT_ONCE));
     let after = match after {
         Some(after) => after,
         None => newest(&shared).await,
@@ -49,9 +52,11 @@ async fn serve(socket: WebSocket, shared: Shared, after: Option<i64>) {
             Message::Close(_) => break,
             Message::Binary(_) | Message::Ping(_) | Message::Pong(_) => continue,
         };
+        let Ok(permit) = Arc::clone(&at_once).acquire_owned().await else { break };
         let (gateway, answers) = (shared.gateway.clone(), answers.clone());
         // Each request on its own: a slow one must not hold up the next.
         tokio::spawn(async move {
+            let _permit = permit;
             if let Some(answer) = rpc::answer(&gateway, text.as_bytes()).await {
                 // silent-ok: the client has gone, nobody waits for the answer.
                 let _ = answers.send(answer).await;

@@ -23,7 +23,9 @@ pub enum ConfigError {
         source: io::Error,
     },
     /// The file is not TOML.
-    #[error("{path} is not valid TOML: {message}. Mend the file, or move it away to start with the defaults.")]
+    #[error(
+        "{path} is not valid TOML: {message}. Mend the file, or move it away to start with the defaults."
+    )]
     Syntax {
         /// The file.
         path: PathBuf,
@@ -58,7 +60,12 @@ impl ConfigFile {
             Err(source) => return Err(ConfigError::Io { path: path.to_owned(), source }),
         };
         let config = parse(path, &text, default_workspace, env)?;
-        Ok(Self { path: path.to_owned(), default_workspace: default_workspace.to_owned(), text, config })
+        Ok(Self {
+            path: path.to_owned(),
+            default_workspace: default_workspace.to_owned(),
+            text,
+            config,
+        })
     }
 
     /// The settings in force.
@@ -86,22 +93,37 @@ impl ConfigFile {
     ///
     /// # Errors
     /// `Stale`, or what is wrong with the change.
-    pub fn patch(&mut self, change: &Value, expected: Option<&str>, env: Env<'_>) -> Result<(), ConfigError> {
+    pub fn patch(
+        &mut self,
+        change: &Value,
+        expected: Option<&str>,
+        env: Env<'_>,
+    ) -> Result<(), ConfigError> {
         if expected.is_some_and(|expected| expected != self.revision()) {
             return Err(ConfigError::Stale);
         }
         let text = patch::apply(&self.text, change).map_err(ConfigError::Values)?;
         let config = parse(&self.path, &text, &self.default_workspace, env)?;
-        write_private(&self.path, &text).map_err(|source| ConfigError::Io { path: self.path.clone(), source })?;
+        write_private(&self.path, &text)
+            .map_err(|source| ConfigError::Io { path: self.path.clone(), source })?;
         (self.text, self.config) = (text, config);
         Ok(())
     }
 }
 
-fn parse(path: &Path, text: &str, default_workspace: &Path, env: Env<'_>) -> Result<Config, ConfigError> {
-    let table: toml::Table = toml::from_str(text)
-        .map_err(|error| ConfigError::Syntax { path: path.to_owned(), message: error.to_string() })?;
-    let document = serde_json::to_value(table)
-        .map_err(|error| ConfigError::Syntax { path: path.to_owned(), message: error.to_string() })?;
+fn parse(
+    path: &Path,
+    text: &str,
+    default_workspace: &Path,
+    env: Env<'_>,
+) -> Result<Config, ConfigError> {
+    let table: toml::Table = toml::from_str(text).map_err(|error| ConfigError::Syntax {
+        path: path.to_owned(),
+        message: error.to_string(),
+    })?;
+    let document = serde_json::to_value(table).map_err(|error| ConfigError::Syntax {
+        path: path.to_owned(),
+        message: error.to_string(),
+    })?;
     read(document, default_workspace, env).map_err(ConfigError::Values)
 }

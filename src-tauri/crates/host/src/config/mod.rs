@@ -94,15 +94,23 @@ pub(crate) const DEFAULT_PORT: u16 = 7717;
 type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Reads settings from their JSON form. `home` fills the default of the workspace.
-fn read(document: Value, default_workspace: &Path, env: Env<'_>) -> Result<Config, Vec<FieldError>> {
+fn read(
+    document: Value,
+    default_workspace: &Path,
+    env: Env<'_>,
+) -> Result<Config, Vec<FieldError>> {
     let mut errors = Vec::new();
     let mut fields = Fields::new("", document, &mut errors);
     let mut config = Config {
-        cron: fields.object("cron", read_cron).unwrap_or(CronConfig { enabled: true, max_concurrent_runs: 2 }),
+        cron: fields
+            .object("cron", read_cron)
+            .unwrap_or(CronConfig { enabled: true, max_concurrent_runs: 2 }),
         heartbeat: fields.object("heartbeat", read_heartbeat).unwrap_or(HeartbeatConfig::DEFAULT),
         model: fields.object("model", read_model).unwrap_or_default(),
         providers: fields.object("providers", read_providers).unwrap_or_default(),
-        workspace: fields.text("workspace").map_or_else(|| default_workspace.to_owned(), |path| expand(&path, env)),
+        workspace: fields
+            .text("workspace")
+            .map_or_else(|| default_workspace.to_owned(), |path| expand(&path, env)),
         tools: fields.object("tools", read_tools).unwrap_or(ToolLimits::DEFAULT),
         port: fields
             .object("gateway", |mut gateway| gateway.integer("port", 0..=65_535))
@@ -120,7 +128,8 @@ impl HeartbeatConfig {
 }
 
 impl ToolLimits {
-    const DEFAULT: Self = Self { read_file_max_bytes: 524_288, max_steps: 10, allow_private_hosts: Vec::new() };
+    const DEFAULT: Self =
+        Self { read_file_max_bytes: 524_288, max_steps: 10, allow_private_hosts: Vec::new() };
 }
 
 fn read_cron(mut fields: Fields<'_>) -> CronConfig {
@@ -156,7 +165,10 @@ fn read_providers(mut fields: Fields<'_>) -> BTreeMap<String, ProviderEntry> {
     let mut providers = BTreeMap::new();
     for name in fields.keys() {
         let entry = fields.object(&name, |mut entry| ProviderEntry {
-            kind: entry.choice("kind", &[("openai", "openai"), ("anthropic", "anthropic")]).unwrap_or("openai").to_owned(),
+            kind: entry
+                .choice("kind", &[("openai", "openai"), ("anthropic", "anthropic")])
+                .unwrap_or("openai")
+                .to_owned(),
             base_url: read_url(&mut entry),
             model: entry.required_text("model"),
             key_env: entry.text("keyEnv"),

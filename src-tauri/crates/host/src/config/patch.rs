@@ -18,7 +18,9 @@ const PROVIDER_KEYS: &[&str] = &["kind", "baseUrl", "model", "keyEnv"];
 
 /// Lays `change` over `text`.
 pub(super) fn apply(text: &str, change: &Value) -> Result<String, Vec<FieldError>> {
-    let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| vec![complaint("(file)", &error.to_string())])?;
+    let mut document: DocumentMut = text
+        .parse()
+        .map_err(|error: toml_edit::TomlError| vec![complaint("(file)", &error.to_string())])?;
     let mut leaves = Vec::new();
     let mut errors = Vec::new();
     collect(change, String::new(), &mut leaves, &mut errors);
@@ -52,7 +54,12 @@ fn is_name(name: &str) -> bool {
 }
 
 /// The change as dotted paths; `null` stays a leaf and removes.
-fn collect<'v>(change: &'v Value, path: String, leaves: &mut Vec<(String, &'v Value)>, errors: &mut Vec<FieldError>) {
+fn collect<'v>(
+    change: &'v Value,
+    path: String,
+    leaves: &mut Vec<(String, &'v Value)>,
+    errors: &mut Vec<FieldError>,
+) {
     match change {
         Value::Object(fields) => {
             for (key, inner) in fields {
@@ -60,7 +67,8 @@ fn collect<'v>(change: &'v Value, path: String, leaves: &mut Vec<(String, &'v Va
                 collect(inner, path, leaves, errors);
             }
         }
-        _ if path.is_empty() => errors.push(complaint("patch", &format!("expected an object, found {}", kind_of(change)))),
+        _ if path.is_empty() => errors
+            .push(complaint("patch", &format!("expected an object, found {}", kind_of(change)))),
         leaf => leaves.push((path, leaf)),
     }
 }
@@ -70,11 +78,16 @@ fn in_file_form(path: &str, leaf: &Value) -> Result<(String, Option<Item>), Fiel
     if path == "heartbeat.everyMs" {
         let every = match leaf {
             Value::Null => None,
-            leaf => Some(leaf.as_i64().filter(|ms| *ms >= 60_000).ok_or_else(|| {
-                complaint(path, "expected milliseconds, at least 60000")
-            })?),
+            leaf => Some(
+                leaf.as_i64()
+                    .filter(|ms| *ms >= 60_000)
+                    .ok_or_else(|| complaint(path, "expected milliseconds, at least 60000"))?,
+            ),
         };
-        return Ok(("heartbeat.every".to_owned(), every.map(|ms| value(format!("{}s", ms / 1_000)))));
+        return Ok((
+            "heartbeat.every".to_owned(),
+            every.map(|ms| value(format!("{}s", ms / 1_000))),
+        ));
     }
     let item = match leaf {
         Value::Null => None,
@@ -84,7 +97,12 @@ fn in_file_form(path: &str, leaf: &Value) -> Result<(String, Option<Item>), Fiel
             Some(whole) => Some(value(whole)),
             None => return Err(complaint(path, "expected a whole number")),
         },
-        other => return Err(complaint(path, &format!("expected a single value, found {}", kind_of(other)))),
+        other => {
+            return Err(complaint(
+                path,
+                &format!("expected a single value, found {}", kind_of(other)),
+            ));
+        }
     };
     Ok((path.to_owned(), item))
 }

@@ -25,7 +25,10 @@ impl ConfigFile {
             overridden: config
                 .overridden
                 .iter()
-                .map(|(key, variable)| wire::OverriddenKey { key: (*key).to_owned(), variable: (*variable).to_owned() })
+                .map(|(key, variable)| wire::OverriddenKey {
+                    key: (*key).to_owned(),
+                    variable: (*variable).to_owned(),
+                })
                 .collect(),
         }
     }

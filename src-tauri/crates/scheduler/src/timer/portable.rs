@@ -86,7 +86,10 @@ impl Timer for CappedSleep {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the scheduler's timer where the system has no better one")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the scheduler's timer where the system has no better one"
+)]
 async fn sleep(slice: Duration) {
     tokio::time::sleep(slice).await;
 }

@@ -38,13 +38,18 @@ async fn a_failure_that_may_pass_is_tried_again_later_and_longer() {
     }
     let run = stage.ended(&id).await;
     assert_eq!((run.state, run.attempt, run.usage.input_tokens), (RunState::Failed, 3, 30));
-    assert_eq!(stage.stored(&job).await.state.consecutive_failures, 1, "three attempts are one failure");
+    assert_eq!(
+        stage.stored(&job).await.state.consecutive_failures,
+        1,
+        "three attempts are one failure"
+    );
     assert_eq!(stage.store.deliveries_of(&id).await.expect("read").len(), 1);
 }
 
 #[tokio::test]
 async fn a_later_attempt_may_succeed() {
-    let (stage, _, first) = first_attempt(json!({ "runtime": { "maxAttempts": 2, "retryBackoffMs": 0 } })).await;
+    let (stage, _, first) =
+        first_attempt(json!({ "runtime": { "maxAttempts": 2, "retryBackoffMs": 0 } })).await;
     let id = first.run.id.clone();
     first.end(may_pass("overloaded"));
     let second = stage.begun.next().await;
@@ -84,7 +89,8 @@ async fn no_attempt_begins_after_the_time_limit() {
 
 #[tokio::test]
 async fn a_run_between_two_attempts_is_cancelled_at_once() {
-    let (stage, _, first) = first_attempt(json!({ "runtime": { "maxAttempts": 5, "retryBackoffMs": 30_000 } })).await;
+    let (stage, _, first) =
+        first_attempt(json!({ "runtime": { "maxAttempts": 5, "retryBackoffMs": 30_000 } })).await;
     let id = first.run.id.clone();
     first.end(may_pass("no network"));
     stage.settle().await;
@@ -114,7 +120,8 @@ async fn failures_in_a_row_switch_the_job_off_and_say_so() {
     stage.pass(10 * MINUTE).await;
     assert_eq!(stage.runs_of(&job.id).await.len(), 2);
 
-    let on = stage.handle.update_job(&job.id, json!({ "enabled": true }), None).await.expect("saved");
+    let on =
+        stage.handle.update_job(&job.id, json!({ "enabled": true }), None).await.expect("saved");
     assert_eq!(on.state.consecutive_failures, 0, "it starts afresh");
     stage.clock.advance(60_000);
     let begun = stage.begun.next().await;
@@ -159,7 +166,8 @@ async fn only_a_changed_result_is_told() {
 
 #[tokio::test]
 async fn a_backoff_is_not_shortened_by_setting_the_clock() {
-    let (stage, _, first) = first_attempt(json!({ "runtime": { "maxAttempts": 2, "retryBackoffMs": 30_000 } })).await;
+    let (stage, _, first) =
+        first_attempt(json!({ "runtime": { "maxAttempts": 2, "retryBackoffMs": 30_000 } })).await;
     let now = first.run.started_at.expect("begun");
     first.end(may_pass("no network"));
     stage.settle().await;

@@ -14,7 +14,10 @@ async fn a_run_by_hand_does_not_move_the_schedule() {
     stage.pass(20 * MINUTE).await;
     let id = stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked").expect("a run");
     let begun = stage.begun.next().await;
-    assert_eq!((&begun.run.id, begun.run.trigger, begun.run.slot_at), (&id, RunTrigger::Manual, None));
+    assert_eq!(
+        (&begun.run.id, begun.run.trigger, begun.run.slot_at),
+        (&id, RunTrigger::Manual, None)
+    );
     begun.succeed();
     stage.ended(&id).await;
     assert_eq!(stage.stored(&job).await.state.next_run_at, Some(START.plus_ms(HOUR)));
@@ -45,7 +48,8 @@ async fn a_job_that_is_off_or_has_no_schedule_runs_by_hand() {
     for document in [every(HOUR, json!({ "enabled": false })), every(HOUR, manual)] {
         let job = stage.add(document).await;
         assert_eq!(job.state.next_run_at, None);
-        let id = stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked").expect("a run");
+        let id =
+            stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked").expect("a run");
         let begun = stage.begun.next().await;
         assert_eq!(begun.run.id, id);
     }
@@ -65,19 +69,25 @@ async fn a_run_by_hand_waits_in_its_lane_and_counts_as_going() {
     let job = stage.add(every(MINUTE, json!({}))).await;
     stage.clock.advance(60_000);
     let first = stage.begun.next().await;
-    let by_hand = stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked").expect("a run");
+    let by_hand =
+        stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked").expect("a run");
     assert_eq!(stage.load().await, (1, 1));
     first.succeed();
     let second = stage.begun.next().await;
     assert_eq!(second.run.id, by_hand);
     stage.pass(MINUTE).await;
-    assert_eq!(stage.states_of(&job).await.last(), Some(&RunState::Skipped), "one run of the job is going");
+    assert_eq!(
+        stage.states_of(&job).await.last(),
+        Some(&RunState::Skipped),
+        "one run of the job is going"
+    );
 }
 
 #[tokio::test]
 async fn nobody_cannot_run() {
     let stage = Stage::new().await;
-    let error = stage.handle.run_now(&JobId::new("nobody"), RunMode::Force).await.expect_err("refused");
+    let error =
+        stage.handle.run_now(&JobId::new("nobody"), RunMode::Force).await.expect_err("refused");
     assert!(matches!(error, SchedulerError::Store(StoreError::NotFound { what: "job", .. })));
 }
 
@@ -96,7 +106,10 @@ async fn a_run_that_is_over_runs_again_with_what_the_job_says_now() {
     let again = stage.handle.retry(&id).await.expect("a run");
     let begun = stage.begun.next().await;
     assert_eq!((&begun.run.id, begun.run.trigger), (&again, RunTrigger::Manual));
-    assert_eq!((begun.run.retry_of.as_ref(), &begun.run.payload["tool"]), (Some(&id), &json!("time")));
+    assert_eq!(
+        (begun.run.retry_of.as_ref(), &begun.run.payload["tool"]),
+        (Some(&id), &json!("time"))
+    );
 }
 
 #[tokio::test]

@@ -35,7 +35,12 @@ async fn a_clock_that_was_years_ahead_does_not_silence_a_job() {
     let stage = Stage::new().await;
     let years = 4 * 365 * 24 * HOUR;
     stage.clock.set(START.plus_ms(years));
-    let job = stage.add(every(HOUR, json!({ "schedule": { "kind": "every", "everyMs": HOUR, "anchorMs": START.0 } }))).await;
+    let job = stage
+        .add(every(
+            HOUR,
+            json!({ "schedule": { "kind": "every", "everyMs": HOUR, "anchorMs": START.0 } }),
+        ))
+        .await;
     assert!(job.state.next_run_at > Some(START.plus_ms(years)));
     stage.clock.set(START.plus_ms(MINUTE));
     stage.settle().await;
@@ -52,7 +57,10 @@ async fn a_step_forward_is_a_matter_of_the_misfire_policy() {
     let skips = stage.add(every(HOUR, skip)).await;
     stage.clock.set(START.plus_ms(3 * HOUR + 30 * MINUTE));
     let begun = stage.begun.next().await;
-    assert_eq!((begun.run.job_id.as_ref(), begun.run.trigger), (Some(&once.id), RunTrigger::CatchUp));
+    assert_eq!(
+        (begun.run.job_id.as_ref(), begun.run.trigger),
+        (Some(&once.id), RunTrigger::CatchUp)
+    );
     assert_eq!(begun.run.stands_for, 3);
     assert_eq!(stage.states_of(&skips).await, [RunState::Missed]);
     assert_eq!(stage.stored(&skips).await.state.next_run_at, Some(START.plus_ms(4 * HOUR)));
@@ -64,5 +72,9 @@ async fn a_word_from_the_system_has_the_same_effect() {
     let job = stage.add(every(MINUTE, json!({}))).await;
     stage.handle.clock_changed().await.expect("told");
     stage.settle().await;
-    assert_eq!(stage.stored(&job).await.state.next_run_at, Some(START.plus_ms(MINUTE)), "nothing to do");
+    assert_eq!(
+        stage.stored(&job).await.state.next_run_at,
+        Some(START.plus_ms(MINUTE)),
+        "nothing to do"
+    );
 }

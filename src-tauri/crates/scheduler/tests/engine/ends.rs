@@ -20,7 +20,11 @@ async fn a_run_at_work_is_cancelled_when_it_answers() {
     let id = begun.run.id.clone();
     assert!(stage.handle.cancel(&id, "Cancelled by you").await.expect("an answer"));
     begun.cancel.cancelled().await;
-    assert_eq!(stage.run(&id).await.state, RunState::Running, "it has two seconds to end by itself");
+    assert_eq!(
+        stage.run(&id).await.state,
+        RunState::Running,
+        "it has two seconds to end by itself"
+    );
     begun.end(Outcome::failed("I was told to stop"));
     let run = stage.ended(&id).await;
     assert_eq!((run.state, run.reason.as_deref()), (RunState::Cancelled, Some("Cancelled by you")));
@@ -86,7 +90,10 @@ async fn a_time_limit_ends_a_run_that_ignores_it() {
     assert!(begun.cancel.is_cancelled());
     stage.clock.advance(2_000);
     let run = stage.ended(&id).await;
-    assert_eq!((run.state, run.error.as_deref()), (RunState::TimedOut, Some("Ran out of time after 20 s")));
+    assert_eq!(
+        (run.state, run.error.as_deref()),
+        (RunState::TimedOut, Some("Ran out of time after 20 s"))
+    );
     assert_eq!(run.finished_at.zip(run.started_at).map(|(to, from)| to.since(from)), Some(22_000));
     begun.given_up().await;
     assert_eq!(stage.stored(&job).await.state.consecutive_failures, 1);

@@ -21,7 +21,10 @@ async fn a_slot_fires_at_its_time_and_the_outcome_is_on_record() {
     let slot = START.plus_ms(MINUTE);
     assert_eq!((begun.run.slot_at, begun.run.trigger), (Some(slot), RunTrigger::Schedule));
     assert_eq!((begun.run.state, begun.run.attempt), (RunState::Running, 1));
-    assert_eq!(begun.run.payload, json!({ "kind": "toolCall", "tool": "echo", "arguments": {}, "notifyWhen": "always" }));
+    assert_eq!(
+        begun.run.payload,
+        json!({ "kind": "toolCall", "tool": "echo", "arguments": {}, "notifyWhen": "always" })
+    );
     assert_eq!(begun.job.as_ref().map(|job| job.name.as_str()), Some("Look"));
     let stored = stage.stored(&job).await;
     assert_eq!(stored.state.next_run_at, Some(slot.plus_ms(MINUTE)));
@@ -35,7 +38,10 @@ async fn a_slot_fires_at_its_time_and_the_outcome_is_on_record() {
     assert_eq!((run.started_at, run.finished_at), (Some(slot), Some(slot.plus_ms(250))));
     assert_eq!(run.late_by_ms(), Some(0));
     let stored = stage.stored(&job).await;
-    assert_eq!((stored.state.last_state, stored.state.last_duration_ms), (Some(RunState::Succeeded), Some(250)));
+    assert_eq!(
+        (stored.state.last_state, stored.state.last_duration_ms),
+        (Some(RunState::Succeeded), Some(250))
+    );
     stage.outbox.notified().await;
     let deliveries = stage.store.deliveries_of(&id).await.expect("read");
     assert_eq!((deliveries.len(), deliveries[0].body.as_str()), (1, "Done."));
@@ -117,7 +123,10 @@ async fn an_isolated_turn_has_its_session_and_a_summary_for_main() {
     begun.succeed();
     stage.ended(&id).await;
     let events = stage.store.pending_system_events().await.expect("read");
-    assert_eq!(events.iter().map(|event| event.text.as_str()).collect::<Vec<_>>(), ["Cron Look: Done."]);
+    assert_eq!(
+        events.iter().map(|event| event.text.as_str()).collect::<Vec<_>>(),
+        ["Cron Look: Done."]
+    );
 }
 
 #[tokio::test]
@@ -177,7 +186,8 @@ async fn a_long_run_holds_up_no_other_job() {
 
 #[tokio::test]
 async fn a_thousand_slots_of_one_second_all_start() {
-    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 1_000, ..config() }, false).await;
+    let stage =
+        Stage::with(SchedulerConfig { max_concurrent_runs: 1_000, ..config() }, false).await;
     for id in 0..1_000 {
         stage.add(every(MINUTE, json!({ "id": format!("job-{id}") }))).await;
     }
@@ -201,7 +211,9 @@ async fn a_thousand_slots_of_one_second_all_start() {
 
 #[tokio::test]
 async fn more_jobs_than_one_claim_takes_are_all_claimed() {
-    let stage = Stage::with(SchedulerConfig { firing: false, off_reason: "off".into(), ..config() }, false).await;
+    let stage =
+        Stage::with(SchedulerConfig { firing: false, off_reason: "off".into(), ..config() }, false)
+            .await;
     let total: usize = 10_001;
     // Straight into the file: what is tested is the claim.
     let template = stage.job(every(MINUTE, json!({})));

@@ -20,7 +20,8 @@ async fn status(stage: &Stage) -> HeartbeatStatus {
 }
 
 async fn beats(stage: &Stage) -> usize {
-    let query = RunQuery { triggers: vec![RunTrigger::Heartbeat], limit: 100, ..RunQuery::default() };
+    let query =
+        RunQuery { triggers: vec![RunTrigger::Heartbeat], limit: 100, ..RunQuery::default() };
     stage.store.runs(&query).await.expect("read").runs.len()
 }
 
@@ -35,14 +36,24 @@ async fn it_beats_on_its_grid_when_there_is_work() {
     assert_eq!(status(&stage).await.next_at, Some(START.plus_ms(30 * MINUTE)));
     stage.clock.advance(1_800_000);
     let beat = stage.begun.next().await;
-    assert_eq!((beat.run.trigger, beat.run.job_id.as_ref(), beat.run.slot_at), (RunTrigger::Heartbeat, None, None));
-    assert_eq!((beat.run.job_name.as_str(), beat.run.session.clone()), ("Heartbeat", Some(SessionKey::main())));
+    assert_eq!(
+        (beat.run.trigger, beat.run.job_id.as_ref(), beat.run.slot_at),
+        (RunTrigger::Heartbeat, None, None)
+    );
+    assert_eq!(
+        (beat.run.job_name.as_str(), beat.run.session.clone()),
+        ("Heartbeat", Some(SessionKey::main()))
+    );
     assert_eq!(beat.run.payload, json!({ "kind": "heartbeat", "reason": "interval" }));
     stage.pass(10 * MINUTE).await;
     let id = beat.run.id.clone();
     beat.end(Outcome::of(RunState::NothingToReport));
     assert_eq!(stage.ended(&id).await.state, RunState::NothingToReport);
-    assert_eq!(status(&stage).await.next_at, Some(START.plus_ms(60 * MINUTE)), "a long beat does not move it");
+    assert_eq!(
+        status(&stage).await.next_at,
+        Some(START.plus_ms(60 * MINUTE)),
+        "a long beat does not move it"
+    );
 }
 
 #[tokio::test]
@@ -51,6 +62,15 @@ async fn a_restart_does_not_move_the_grid() {
     let stage = stage.killed_for(45 * MINUTE).await;
     assert_eq!(status(&stage).await.next_at, Some(START.plus_ms(60 * MINUTE)));
     assert_eq!(beats(&stage).await, 0, "a beat that passed is not made up for");
+}
+
+#[tokio::test]
+async fn a_clock_that_was_years_ahead_does_not_silence_it() {
+    let stage = Stage::with(config(), true).await;
+    stage.clock.set(START.plus_ms(4 * 365 * 24 * HOUR));
+    stage.handle.set_config(beating()).await.expect("set");
+    stage.clock.set(START);
+    assert_eq!(status(&stage).await.next_at, Some(START.plus_ms(30 * MINUTE)));
 }
 
 #[tokio::test]
@@ -86,9 +106,19 @@ async fn each_reason_has_its_words() {
     stage.handle.resume().await.expect("resumed");
     stage.pass(30 * MINUTE).await;
     assert_eq!(beats(&stage).await, 1);
-    stage.handle.set_config(SchedulerConfig { heartbeat: HeartbeatConfig { enabled: true, every_ms: MINUTE }, ..config() }).await.expect("set");
+    stage
+        .handle
+        .set_config(SchedulerConfig {
+            heartbeat: HeartbeatConfig { enabled: true, every_ms: MINUTE },
+            ..config()
+        })
+        .await
+        .expect("set");
     stage.pass(MINUTE).await;
-    assert_eq!(status(&stage).await.last_skip_reason.as_deref(), Some("The beat before was still going"));
+    assert_eq!(
+        status(&stage).await.last_skip_reason.as_deref(),
+        Some("The beat before was still going")
+    );
     assert_eq!(beats(&stage).await, 1);
 }
 

@@ -1,7 +1,7 @@
 //! Adding, changing and removing jobs never fires anything, and moves next slots only where it must.
 
-use rouse_core::{JobId, RunState};
 use rouse_core::time::Clock as _;
+use rouse_core::{JobId, RunState};
 use rouse_scheduler::SchedulerError;
 use rouse_store::StoreError;
 use serde_json::{Value, json};
@@ -50,7 +50,10 @@ async fn a_stale_edit_is_refused() {
     let job = stage.add(every(MINUTE, json!({}))).await;
     patch(&stage, &job.id, json!({ "name": "First" })).await;
     let late = stage.handle.update_job(&job.id, json!({ "name": "Second" }), Some(1)).await;
-    assert!(matches!(late, Err(SchedulerError::Store(StoreError::Stale { expected: 1, found: 2 }))));
+    assert!(matches!(
+        late,
+        Err(SchedulerError::Store(StoreError::Stale { expected: 1, found: 2 }))
+    ));
     assert_eq!(stage.stored(&job).await.name, "First");
 }
 
@@ -59,7 +62,9 @@ async fn an_edit_that_is_not_about_time_leaves_the_next_slot() {
     let stage = Stage::new().await;
     let job = stage.add(every(HOUR, json!({}))).await;
     stage.pass(59 * MINUTE).await;
-    let edited = patch(&stage, &job.id, json!({ "name": "Other", "policies": { "overlap": "queue" } })).await;
+    let edited =
+        patch(&stage, &job.id, json!({ "name": "Other", "policies": { "overlap": "queue" } }))
+            .await;
     assert_eq!(edited.state.next_run_at, Some(START.plus_ms(HOUR)));
     stage.clock.advance(60_000);
     assert_eq!(stage.begun.next().await.run.job_name, "Other");
@@ -71,7 +76,11 @@ async fn a_new_schedule_counts_from_now() {
     let job = stage.add(every(HOUR, json!({}))).await;
     stage.pass(90 * SECOND).await;
     let edited = patch(&stage, &job.id, json!({ "schedule": { "everyMs": MINUTE } })).await;
-    assert_eq!(edited.state.next_run_at, Some(START.plus_ms(2 * MINUTE)), "the grid has the old anchor");
+    assert_eq!(
+        edited.state.next_run_at,
+        Some(START.plus_ms(2 * MINUTE)),
+        "the grid has the old anchor"
+    );
     assert_eq!(stage.load().await, (0, 0), "the slots in the past do not fire");
     stage.clock.advance(30_000);
     assert_eq!(stage.begun.next().await.run.slot_at, Some(START.plus_ms(2 * MINUTE)));
@@ -104,7 +113,11 @@ async fn a_one_shot_whose_time_has_passed_cannot_be_switched_on() {
     let stage = Stage::new().await;
     let job = stage.add(once(START.plus_ms(SECOND), json!({ "enabled": false }))).await;
     stage.pass(MINUTE).await;
-    let error = stage.handle.update_job(&job.id, json!({ "enabled": true }), None).await.expect_err("refused");
+    let error = stage
+        .handle
+        .update_job(&job.id, json!({ "enabled": true }), None)
+        .await
+        .expect_err("refused");
     assert_eq!(complaint(error).0, "schedule.atMs");
     let at = START.plus_ms(2 * MINUTE);
     let on = patch(&stage, &job.id, json!({ "enabled": true, "schedule": { "atMs": at.0 } })).await;
@@ -170,7 +183,10 @@ async fn switching_off_skips_what_waits_and_lets_the_rest_end() {
     first.succeed();
     stage.ended(&id).await;
     let runs = stage.runs_of(&job.id).await;
-    assert_eq!(runs.iter().map(|run| run.state).collect::<Vec<_>>(), [RunState::Succeeded, RunState::Skipped]);
+    assert_eq!(
+        runs.iter().map(|run| run.state).collect::<Vec<_>>(),
+        [RunState::Succeeded, RunState::Skipped]
+    );
     assert_eq!(runs[1].reason.as_deref(), Some("The job was switched off"));
 }
 

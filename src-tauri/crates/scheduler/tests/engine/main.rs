@@ -2,15 +2,15 @@
 
 mod stage;
 
+mod attempts;
+mod by_hand;
+mod clock;
+mod ends;
 mod fire;
+mod heartbeat;
 mod jobs;
 mod misfire;
 mod overlap;
-mod ends;
-mod attempts;
-mod by_hand;
 mod pause;
-mod clock;
 mod restart;
-mod heartbeat;
 mod trouble;

@@ -24,7 +24,10 @@ async fn a_one_shot_that_passed_is_made_up_for() {
     let job = stage.add(once(START.plus_ms(MINUTE), json!({}))).await;
     let stage = stage.killed_for(HOUR).await;
     let begun = stage.begun.next().await;
-    assert_eq!((begun.run.trigger, begun.run.slot_at), (RunTrigger::CatchUp, Some(START.plus_ms(MINUTE))));
+    assert_eq!(
+        (begun.run.trigger, begun.run.slot_at),
+        (RunTrigger::CatchUp, Some(START.plus_ms(MINUTE)))
+    );
     assert_eq!(stage.stored(&job).await.state.next_run_at, None);
 }
 
@@ -59,7 +62,10 @@ async fn with_run_all_each_gets_its_run_one_after_the_other() {
         stage.ended(&id).await;
     }
     let states = stage.states_of(&job).await;
-    assert_eq!(states, [RunState::Missed, RunState::Succeeded, RunState::Succeeded, RunState::Succeeded]);
+    assert_eq!(
+        states,
+        [RunState::Missed, RunState::Succeeded, RunState::Succeeded, RunState::Succeeded]
+    );
 }
 
 #[tokio::test]
@@ -70,7 +76,10 @@ async fn later_than_allowed_is_missed() {
     let stage = stage.killed_for(HOUR + 11 * MINUTE).await;
     stage.settle().await;
     let runs = stage.runs_of(&job.id).await;
-    assert_eq!((runs[0].state, runs[0].reason.as_deref()), (RunState::Missed, Some("Later than the 10 min allowed")));
+    assert_eq!(
+        (runs[0].state, runs[0].reason.as_deref()),
+        (RunState::Missed, Some("Later than the 10 min allowed"))
+    );
 }
 
 #[tokio::test]
@@ -95,9 +104,12 @@ async fn a_machine_that_slept_over_slots_makes_up_for_them_once() {
 #[tokio::test]
 async fn a_schedule_that_cannot_be_read_is_on_record_and_stops() {
     let stage = Stage::new().await;
-    let cron = json!({ "schedule": { "kind": "cron", "expr": "* * * * *", "tz": "Europe/Berlin" } });
+    let cron =
+        json!({ "schedule": { "kind": "cron", "expr": "* * * * *", "tz": "Europe/Berlin" } });
     let job = stage.add(every(MINUTE, cron)).await;
-    let file = sqlx::SqlitePool::connect(&format!("sqlite:{}", stage.database().display())).await.expect("opened");
+    let file = sqlx::SqlitePool::connect(&format!("sqlite:{}", stage.database().display()))
+        .await
+        .expect("opened");
     sqlx::query("UPDATE jobs SET definition = replace(definition, 'Europe/Berlin', 'Mars/Base')")
         .execute(&file)
         .await

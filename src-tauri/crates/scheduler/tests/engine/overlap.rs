@@ -19,7 +19,10 @@ async fn overlapping(policies: Value) -> (Stage, rouse_core::Job, Begun) {
 async fn skip_leaves_it_out_and_says_so() {
     let (stage, job, first) = overlapping(json!({})).await;
     let runs = stage.runs_of(&job.id).await;
-    assert_eq!((runs[1].state, runs[1].reason.as_deref()), (RunState::Skipped, Some("The previous run was still going")));
+    assert_eq!(
+        (runs[1].state, runs[1].reason.as_deref()),
+        (RunState::Skipped, Some("The previous run was still going"))
+    );
     assert_eq!(stage.stored(&job).await.state.last_state, Some(RunState::Skipped));
     let id = first.run.id.clone();
     first.succeed();
@@ -43,10 +46,14 @@ async fn queue_lets_it_wait() {
 
 #[tokio::test]
 async fn parallel_runs_beside_up_to_its_number() {
-    let (stage, job, first) = overlapping(json!({ "overlap": "parallel", "maxConcurrent": 2 })).await;
+    let (stage, job, first) =
+        overlapping(json!({ "overlap": "parallel", "maxConcurrent": 2 })).await;
     assert_eq!(stage.load().await, (2, 0));
     stage.pass(MINUTE).await;
-    assert_eq!(stage.states_of(&job).await, [RunState::Running, RunState::Running, RunState::Skipped]);
+    assert_eq!(
+        stage.states_of(&job).await,
+        [RunState::Running, RunState::Running, RunState::Skipped]
+    );
     let id = first.run.id.clone();
     first.succeed();
     stage.ended(&id).await;
@@ -91,7 +98,10 @@ async fn a_cooldown_leaves_slots_out() {
         }
     }
     let states = stage.states_of(&job).await;
-    assert_eq!(states, [RunState::Succeeded, RunState::Skipped, RunState::Succeeded, RunState::Skipped]);
+    assert_eq!(
+        states,
+        [RunState::Succeeded, RunState::Skipped, RunState::Succeeded, RunState::Skipped]
+    );
     let skipped = &stage.runs_of(&job.id).await[1];
     assert_eq!(skipped.reason.as_deref(), Some("Less than 2 min after the run before"));
 }

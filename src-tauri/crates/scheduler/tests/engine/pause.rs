@@ -19,7 +19,10 @@ async fn while_paused_slots_are_on_record_as_skipped() {
     assert_eq!(pause_event(&stage).await, json!({ "untilMs": null }));
     stage.pass(MINUTE).await;
     let runs = stage.runs_of(&job.id).await;
-    assert_eq!((runs[0].state, runs[0].reason.as_deref()), (RunState::Skipped, Some("Everything was paused")));
+    assert_eq!(
+        (runs[0].state, runs[0].reason.as_deref()),
+        (RunState::Skipped, Some("Everything was paused"))
+    );
     let status = stage.handle.status().await.expect("a status");
     assert_eq!((status.firing, status.pause), (true, Some(Pause { until: None })));
 
@@ -95,7 +98,11 @@ async fn a_run_by_hand_is_still_a_run_somebody_wants() {
 
 #[tokio::test]
 async fn the_kill_switch_skips_with_its_reason() {
-    let off = SchedulerConfig { firing: false, off_reason: "Switched off by ROUSE_SKIP_CRON".into(), ..config() };
+    let off = SchedulerConfig {
+        firing: false,
+        off_reason: "Switched off by ROUSE_SKIP_CRON".into(),
+        ..config()
+    };
     let stage = Stage::with(off, false).await;
     let job = stage.add(every(MINUTE, json!({}))).await;
     stage.pass(MINUTE).await;
@@ -103,7 +110,10 @@ async fn the_kill_switch_skips_with_its_reason() {
     assert_eq!(runs[0].state, RunState::Skipped);
     assert_eq!(runs[0].reason.as_deref(), Some("Switched off by ROUSE_SKIP_CRON"));
     let status = stage.handle.status().await.expect("a status");
-    assert_eq!((status.firing, status.off_reason.as_deref()), (false, Some("Switched off by ROUSE_SKIP_CRON")));
+    assert_eq!(
+        (status.firing, status.off_reason.as_deref()),
+        (false, Some("Switched off by ROUSE_SKIP_CRON"))
+    );
 
     stage.handle.set_config(config()).await.expect("set");
     stage.clock.advance(60_000);
@@ -112,11 +122,13 @@ async fn the_kill_switch_skips_with_its_reason() {
 
 #[tokio::test]
 async fn with_the_kill_switch_on_nothing_of_an_earlier_life_starts() {
-    let mut stage = Stage::with(SchedulerConfig { max_concurrent_runs: 1, ..config() }, false).await;
+    let mut stage =
+        Stage::with(SchedulerConfig { max_concurrent_runs: 1, ..config() }, false).await;
     let at_work = stage.add(every(MINUTE, json!({ "id": "a" }))).await;
     stage.clock.advance(60_000);
     stage.begun.next().await;
-    let waiting = stage.add(every(MINUTE, json!({ "id": "b", "policies": { "overlap": "queue" } }))).await;
+    let waiting =
+        stage.add(every(MINUTE, json!({ "id": "b", "policies": { "overlap": "queue" } }))).await;
     stage.clock.advance(60_000);
     stage.settle().await;
     stage.config = SchedulerConfig { firing: false, off_reason: "Off".into(), ..config() };
@@ -134,6 +146,10 @@ async fn a_new_cap_holds_from_now_on() {
     }
     stage.pass(MINUTE).await;
     assert_eq!(stage.load().await, (1, 2));
-    stage.handle.set_config(SchedulerConfig { max_concurrent_runs: 3, ..config() }).await.expect("set");
+    stage
+        .handle
+        .set_config(SchedulerConfig { max_concurrent_runs: 3, ..config() })
+        .await
+        .expect("set");
     assert_eq!(stage.load().await, (3, 0));
 }

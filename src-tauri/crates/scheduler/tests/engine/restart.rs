@@ -1,8 +1,8 @@
 //! What is left of an earlier life.
 
 use rouse_core::{Outcome, RunState, RunTrigger, UnixMs};
-use rouse_store::{NewStep, StepKind};
 use rouse_scheduler::SchedulerConfig;
+use rouse_store::{NewStep, StepKind};
 use serde_json::json;
 
 use crate::stage::{HOUR, MINUTE, SECOND, START, Stage, config, every};
@@ -15,11 +15,18 @@ async fn a_run_that_was_cut_off_is_interrupted_and_made_up_for() {
     let cut_off = stage.begun.next().await.run;
     let stage = stage.killed_for(MINUTE).await;
     let again = stage.begun.next().await;
-    assert_eq!((again.run.trigger, again.run.retry_of.as_ref()), (RunTrigger::CatchUp, Some(&cut_off.id)));
+    assert_eq!(
+        (again.run.trigger, again.run.retry_of.as_ref()),
+        (RunTrigger::CatchUp, Some(&cut_off.id))
+    );
     let old = stage.run(&cut_off.id).await;
     assert_eq!(old.state, RunState::Interrupted);
     assert_eq!(old.reason.as_deref(), Some("Rouse stopped while it was at work"));
-    assert_eq!(stage.store.deliveries_of(&cut_off.id).await.expect("read"), [], "the outcome is still to come");
+    assert_eq!(
+        stage.store.deliveries_of(&cut_off.id).await.expect("read"),
+        [],
+        "the outcome is still to come"
+    );
     assert_eq!(stage.runs_of(&job.id).await.len(), 2);
 
     // It is not made up for a second time: that could go on for ever.
@@ -52,9 +59,35 @@ async fn a_run_that_may_have_had_an_effect_is_not_started_over() {
 }
 
 #[tokio::test]
+async fn a_pause_that_is_over_by_now_does_not_count() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(HOUR, json!({}))).await;
+    stage.clock.advance(HOUR.unsigned_abs());
+    let cut_off = stage.begun.next().await.run;
+    stage.handle.pause(Some(START.plus_ms(HOUR + MINUTE))).await.expect("paused");
+    let stage = stage.killed_for(2 * MINUTE).await;
+    assert_eq!(stage.begun.next().await.run.retry_of, Some(cut_off.id));
+    assert_eq!(stage.runs_of(&job.id).await.len(), 2);
+}
+
+#[tokio::test]
+async fn a_pause_that_lasts_starts_nothing_over() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(HOUR, json!({}))).await;
+    stage.clock.advance(HOUR.unsigned_abs());
+    stage.begun.next().await;
+    stage.handle.pause(None).await.expect("paused");
+    let stage = stage.killed_for(2 * MINUTE).await;
+    assert_eq!(stage.load().await, (0, 0));
+    assert_eq!(stage.states_of(&job).await, [RunState::Interrupted]);
+}
+
+#[tokio::test]
 async fn runs_that_waited_start_in_their_order() {
     let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 1, ..config() }, false).await;
-    stage.add(every(HOUR, json!({ "id": "blocks", "policies": { "misfire": { "mode": "skip" } } }))).await;
+    stage
+        .add(every(HOUR, json!({ "id": "blocks", "policies": { "misfire": { "mode": "skip" } } })))
+        .await;
     stage.clock.advance(HOUR.unsigned_abs());
     stage.begun.next().await;
     let queue = json!({ "policies": { "overlap": "queue" } });
@@ -65,7 +98,10 @@ async fn runs_that_waited_start_in_their_order() {
     let stage = stage.killed_for(10 * SECOND).await;
     for minute in [61, 62] {
         let begun = stage.begun.next().await;
-        assert_eq!((begun.run.job_id.as_ref(), begun.run.slot_at), (Some(&job.id), Some(START.plus_ms(minute * MINUTE))));
+        assert_eq!(
+            (begun.run.job_id.as_ref(), begun.run.slot_at),
+            (Some(&job.id), Some(START.plus_ms(minute * MINUTE)))
+        );
         begun.succeed();
     }
 }
@@ -84,7 +120,10 @@ async fn a_run_that_waited_beyond_its_lateness_is_missed() {
     let stage = stage.killed_for(2 * MINUTE).await;
     stage.settle().await;
     let run = stage.runs_of(&job.id).await.remove(0);
-    assert_eq!((run.state, run.reason.as_deref()), (RunState::Missed, Some("Later than the 1 min allowed")));
+    assert_eq!(
+        (run.state, run.reason.as_deref()),
+        (RunState::Missed, Some("Later than the 1 min allowed"))
+    );
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! One scheduler with everything around it, and short words for what tests do with it.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -55,7 +56,12 @@ impl Begun {
 struct Hands(Recorder<Begun>);
 
 impl Runner for Hands {
-    fn run(&self, run: Run, job: Option<Job>, cancel: CancellationToken) -> BoxFuture<'static, Outcome> {
+    fn run(
+        &self,
+        run: Run,
+        job: Option<Job>,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, Outcome> {
         let (end, told) = oneshot::channel();
         self.0.record(Begun { run, job, cancel, end });
         Box::pin(async move {
@@ -120,6 +126,11 @@ impl Stage {
 
     /// As if the process was killed and started again after `ms` milliseconds.
     pub(crate) async fn killed_for(self, ms: i64) -> Self {
+        self.killed_and(ms, async |_| {}).await
+    }
+
+    /// The same, with something happening to the file in between.
+    pub(crate) async fn killed_and(self, ms: i64, meanwhile: impl AsyncFnOnce(&Path)) -> Self {
         // What was at work is gone with the old handle; it gets no chance to say anything.
         drop(self.begun.take_all());
         let Self { folder, clock, store, main, model, outbox, config, handle, .. } = self;
@@ -127,6 +138,7 @@ impl Stage {
         clock.advance(ms.unsigned_abs());
         let (events, begun) = (Recorder::new(), Recorder::new());
         store.close().await;
+        meanwhile(&folder.path().join("rouse.db")).await;
         let store = open(&folder, &events).await;
         let handle = start(&store, &clock, &begun, &main, &model, &outbox, &config).await;
         Self { folder, clock, store, events, begun, main, model, outbox, config, handle }

@@ -45,9 +45,13 @@ async fn a_folder_is_listed_by_name() {
 
 #[tokio::test]
 async fn below_it_the_nearest_comes_first() {
-    let output = list(&house(), json!({ "recursive": true })).await;
-    let expected = ["a.txt", "b.txt", "sub", "sub/c.txt", "sub/deep", "sub/deep/d.txt"];
-    assert_eq!(names(&output), expected);
+    let dir = house();
+    fs::create_dir(dir.path().join("zoo")).expect("a folder");
+    fs::write(dir.path().join("zoo/z.txt"), "").expect("a file");
+    let output = list(&dir, json!({ "recursive": true })).await;
+    let top = ["a.txt", "b.txt", "sub", "zoo"];
+    let below = ["sub/c.txt", "sub/deep", "zoo/z.txt", "sub/deep/d.txt"];
+    assert_eq!(names(&output), [top, below].concat());
     assert_eq!(output.value["truncated"], false);
 }
 
@@ -107,6 +111,25 @@ async fn what_is_no_folder_inside_is_an_error() {
         let output = list(&dir, json!({ "path": path })).await;
         assert!(output.is_error && output.text().contains(expected), "{path}: {}", output.text());
     }
+}
+
+/// Folders in folders, so deep that the path to the last one is longer than the system takes.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_folder_that_cannot_be_opened_is_told_and_hides_nothing() {
+    use rustix::fs::{Mode, OFlags, mkdirat, open, openat};
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let name = "d".repeat(250);
+    let mut at = open(dir.path(), OFlags::DIRECTORY, Mode::empty()).expect("it opens");
+    for _ in 0..17 {
+        mkdirat(&at, &name, Mode::RWXU).expect("a folder");
+        at = openat(&at, &name, OFlags::DIRECTORY, Mode::empty()).expect("it opens");
+    }
+    let start = [name.as_str(); 15].join("/");
+    let output = list(&dir, json!({ "path": start, "recursive": true })).await;
+    assert_eq!(names(&output), [name.clone(), format!("{name}/{name}")]);
+    let notes = output.value["notes"].as_array().expect("notes");
+    assert_eq!(notes.len(), 1, "{notes:?}");
 }
 
 #[cfg(unix)]

@@ -131,6 +131,16 @@ async fn read_in_parts(dir: &TempDir, path: &str, limit: u64, encoding: Option<&
 }
 
 #[tokio::test]
+async fn no_part_is_larger_than_the_limit() {
+    let dir = house();
+    let output = read(&dir, json!({ "path": "large.txt", "limit": 1_000_000 })).await;
+    let expected = json!({ "size": 65, "nextOffset": 64, "content": "x".repeat(64) });
+    assert_eq!(output, ToolOutput::ok(expected));
+    let output = read(&dir, json!({ "path": "large.txt", "offset": 1 })).await;
+    assert_eq!(output.value["content"], "x".repeat(64));
+}
+
+#[tokio::test]
 async fn a_part_that_begins_inside_a_character_begins_with_the_next() {
     let dir = house();
     let output = read(&dir, json!({ "path": "marked.txt", "offset": 6 })).await;

@@ -14,10 +14,14 @@ use crate::wire::{CronPreviewParams, CronPreviewResult, PreviewSlot};
 /// Changes of clocks that are put into words at most.
 const MOST_NOTES: usize = 3;
 
-pub(crate) async fn preview(context: &Context, params: CronPreviewParams) -> Result<CronPreviewResult, RpcError> {
+pub(crate) async fn preview(
+    context: &Context,
+    params: CronPreviewParams,
+) -> Result<CronPreviewResult, RpcError> {
     let (now, local) = (context.clock.now(), context.clock.zone());
     let schedule = rouse_core::job::schedule_from_json(params.schedule, now, local)?;
-    let slots = Slots::compile(&schedule, &JobId::new("preview")).map_err(|reason| RpcError::field("schedule", &reason))?;
+    let slots = Slots::compile(&schedule, &JobId::new("preview"))
+        .map_err(|reason| RpcError::field("schedule", &reason))?;
     let zone = zone_of(&schedule.spec).unwrap_or(local);
     let count = params.count.unwrap_or(5).clamp(1, 50) as usize;
     let next = following(&slots, now, count);
@@ -35,12 +39,16 @@ pub(crate) async fn preview(context: &Context, params: CronPreviewParams) -> Res
 }
 
 fn following(slots: &Slots, now: UnixMs, count: usize) -> Vec<UnixMs> {
-    std::iter::successors(slots.next_after(now), |last| slots.next_after(*last)).take(count).collect()
+    std::iter::successors(slots.next_after(now), |last| slots.next_after(*last))
+        .take(count)
+        .collect()
 }
 
 fn slot(at: UnixMs, pattern: Option<&CronPattern>, zone: Tz, local: Tz) -> PreviewSlot {
-    let written = |zone: Tz| at.to_utc().with_timezone(&zone).to_rfc3339_opts(SecondsFormat::Secs, false);
-    let note = pattern.and_then(|pattern| pattern.clock_note(zone, at.0)).map(|note| note.to_string());
+    let written =
+        |zone: Tz| at.to_utc().with_timezone(&zone).to_rfc3339_opts(SecondsFormat::Secs, false);
+    let note =
+        pattern.and_then(|pattern| pattern.clock_note(zone, at.0)).map(|note| note.to_string());
     PreviewSlot { at_ms: at.0, job_time: written(zone), local_time: written(local), note }
 }
 
@@ -60,7 +68,12 @@ fn pattern_of(spec: &ScheduleSpec) -> Option<CronPattern> {
     }
 }
 
-fn notes(pattern: Option<&CronPattern>, zone: Tz, now: UnixMs, last: Option<UnixMs>) -> Vec<String> {
+fn notes(
+    pattern: Option<&CronPattern>,
+    zone: Tz,
+    now: UnixMs,
+    last: Option<UnixMs>,
+) -> Vec<String> {
     let (Some(_), Some(last)) = (pattern, last) else { return Vec::new() };
     let changes = transitions_in(zone, now.0, last.0.saturating_add(1));
     changes.iter().take(MOST_NOTES).map(ToString::to_string).collect()

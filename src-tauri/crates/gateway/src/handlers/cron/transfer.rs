@@ -6,12 +6,17 @@ use serde_json::Value;
 use super::found;
 use crate::context::Context;
 use crate::error::RpcError;
-use crate::wire::{CronExportParams, CronExportResult, CronImportParams, CronImportResult, ImportLine};
+use crate::wire::{
+    CronExportParams, CronExportResult, CronImportParams, CronImportResult, ImportLine,
+};
 
 /// The version of the export's shape.
 const VERSION: u32 = 1;
 
-pub(crate) async fn export(context: &Context, params: CronExportParams) -> Result<CronExportResult, RpcError> {
+pub(crate) async fn export(
+    context: &Context,
+    params: CronExportParams,
+) -> Result<CronExportResult, RpcError> {
     let jobs = match params.id {
         Some(id) => vec![found(context, &id).await?],
         None => {
@@ -22,12 +27,16 @@ pub(crate) async fn export(context: &Context, params: CronExportParams) -> Resul
     Ok(CronExportResult { version: VERSION, jobs: jobs.iter().map(job_to_json).collect() })
 }
 
-pub(crate) async fn import(context: &Context, params: CronImportParams) -> Result<CronImportResult, RpcError> {
+pub(crate) async fn import(
+    context: &Context,
+    params: CronImportParams,
+) -> Result<CronImportResult, RpcError> {
     let dry_run = params.dry_run.unwrap_or(false);
     let keep_enabled = params.keep_enabled.unwrap_or(false);
     let mut lines = Vec::with_capacity(params.jobs.len());
     for (index, document) in params.jobs.into_iter().enumerate() {
-        let name = document["name"].as_str().map_or_else(|| format!("job {}", index + 1), str::to_owned);
+        let name =
+            document["name"].as_str().map_or_else(|| format!("job {}", index + 1), str::to_owned);
         let line = match import_one(context, document, dry_run, keep_enabled).await {
             Ok(id) => ImportLine { name, id: Some(id), ok: true, message: None },
             Err(error) => ImportLine { name, id: None, ok: false, message: Some(error.message) },
@@ -38,7 +47,12 @@ pub(crate) async fn import(context: &Context, params: CronImportParams) -> Resul
 }
 
 /// History stays behind: an imported job starts with an empty state, and switched off unless asked otherwise.
-async fn import_one(context: &Context, mut document: Value, dry_run: bool, keep_enabled: bool) -> Result<String, RpcError> {
+async fn import_one(
+    context: &Context,
+    mut document: Value,
+    dry_run: bool,
+    keep_enabled: bool,
+) -> Result<String, RpcError> {
     if let Some(fields) = document.as_object_mut() {
         fields.remove("state");
         if !keep_enabled {
@@ -49,7 +63,10 @@ async fn import_one(context: &Context, mut document: Value, dry_run: bool, keep_
     let id = job.id.to_string();
     if dry_run {
         if context.store.job(&job.id).await?.is_some() {
-            return Err(RpcError::new(crate::error::ErrorCode::Exists, format!("There is a job {id} already.")));
+            return Err(RpcError::new(
+                crate::error::ErrorCode::Exists,
+                format!("There is a job {id} already."),
+            ));
         }
         return Ok(id);
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rouse_core::tool::ToolOutput;
 use serde_json::{Value, json};
+use tokio::io::AsyncReadExt;
 
 use super::server::{Server, Then, ok};
 use crate::http::{Http, HttpConfig};
@@ -224,6 +225,23 @@ async fn a_connection_that_breaks_is_an_error_and_not_a_short_page() {
     let server = Server::start(Box::new(move |_| (bytes.clone(), Then::Close))).await;
     let said = refusal(allowing(&server), &server.url("/")).await;
     assert!(said.contains("could not be fetched") && !said.contains("half"), "{said}");
+}
+
+#[tokio::test]
+async fn an_https_address_is_spoken_to_in_tls_and_nothing_else() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let port = listener.local_addr().expect("a bound socket").port();
+    let heard = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.expect("a caller");
+        stream.read_u8().await.expect("a byte")
+    });
+    let config = HttpConfig {
+        allow_private_hosts: vec![format!("127.0.0.1:{port}")],
+        ..HttpConfig::default()
+    };
+    let said = refusal(config, &format!("https://127.0.0.1:{port}/")).await;
+    assert!(said.contains("127.0.0.1 could not be fetched"), "{said}");
+    assert_eq!(heard.await.expect("it listened"), 0x16, "a TLS handshake begins with this byte");
 }
 
 #[tokio::test]

@@ -1,0 +1,84 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import { expect, test } from "vitest";
+
+import type { JobView } from "@/platform";
+import { fakeHost } from "@/test/fakeHost";
+import { aJob } from "@/test/fixtures";
+import { renderApp } from "@/test/renderApp";
+
+const backup = aJob({ id: "a", state: { lastState: "succeeded", nextRunAtMs: Date.now() + 7_200_000 } }, { recent: ["succeeded", "failed"] });
+const paused = aJob({ id: "b", name: "Invoices", enabled: false });
+
+function hostWith(jobs: JobView[]) {
+  const rows = [...jobs];
+  return fakeHost({
+    "cron.list": () => ({ jobs: [...rows] }),
+    "cron.remove": ({ id }) => ({ job: rows.splice(rows.findIndex(({ job }) => job.id === id), 1)[0]?.job ?? null }),
+    "cron.add": (draft) => {
+      const view = aJob({ ...draft, id: draft.id ?? "new" });
+      rows.push(view);
+      return view;
+    },
+    "cron.update": ({ id }) => rows.find(({ job }) => job.id === id)!,
+    "cron.run": () => ({ runId: "r1" }),
+  });
+}
+
+test("rows say when, what next and how it went", async () => {
+  renderApp("/jobs", hostWith([backup, paused]));
+  const row = (await screen.findByRole("link", { name: "Backup" })).closest("li")!;
+  expect(within(row).getByText("in 2 h")).toBeInTheDocument();
+  expect(within(row).getByRole("img", { name: "Last 2 runs: 1 succeeded, 1 failed" })).toBeInTheDocument();
+});
+
+test("ten thousand jobs are one list of which only the visible rows exist, and are searched at once", async () => {
+  const many = Array.from({ length: 10_000 }, (_, i) => aJob({ id: `j${i}`, name: `Job ${i}` }));
+  const { user } = renderApp("/jobs", hostWith(many));
+  const list = await screen.findByRole("list", { name: "Jobs" });
+  expect(within(list).getAllByRole("listitem").length).toBeLessThan(60);
+  await user.type(screen.getByRole("searchbox", { name: "Search jobs" }), "job 9999");
+  expect(await screen.findByText("1 job")).toBeInTheDocument();
+});
+
+test("a filter stands in the address", async () => {
+  const { user, path } = renderApp("/jobs", hostWith([backup, paused]));
+  await user.click(await screen.findByRole("radio", { name: /Paused/ }));
+  await waitFor(() => expect(screen.queryByRole("link", { name: "Backup" })).not.toBeInTheDocument());
+  expect(path()).toBe("/jobs?filter=paused");
+});
+
+test("keys act on the row in focus: R runs, P pauses, E edits", async () => {
+  const host = hostWith([backup, paused]);
+  const { user, path } = renderApp("/jobs", host);
+  await screen.findByRole("link", { name: "Backup" });
+  await user.keyboard("j");
+  await user.keyboard("rp");
+  await waitFor(() => expect(host.called("cron.update")).toEqual([{ id: "a", patch: { enabled: false } }]));
+  expect(host.called("cron.run")).toEqual([{ id: "a", mode: "force" }]);
+  await user.keyboard("e");
+  await waitFor(() => expect(path()).toBe("/jobs/a"));
+});
+
+test("a deleted job is gone at once and comes back whole, under its own id", async () => {
+  const host = hostWith([backup, paused]);
+  const { user } = renderApp("/jobs", host);
+  await user.click(await screen.findByRole("button", { name: "More for Backup" }));
+  await user.click(await screen.findByRole("menuitem", { name: /Delete/ }));
+  await waitFor(() => expect(screen.queryByRole("link", { name: "Backup" })).not.toBeInTheDocument());
+  await user.click(await screen.findByRole("button", { name: "Undo" }));
+  expect(await screen.findByRole("link", { name: "Backup" })).toBeInTheDocument();
+  const { state, ...rest } = backup.job;
+  expect(state.revision).toBe(1);
+  expect(host.called("cron.add")).toEqual([rest]);
+});
+
+test("no jobs teach by templates, and a template fills the form", async () => {
+  const { user } = renderApp("/jobs", hostWith([]));
+  await user.click(await screen.findByRole("link", { name: /A reminder/ }));
+  expect(await screen.findByRole("textbox", { name: "What to say" })).toHaveValue("Stand up and stretch for a minute.");
+});
+
+test("jobs that cannot be read say why", async () => {
+  renderApp("/jobs", fakeHost({ "cron.list": () => Promise.reject(new Error("The disk is full.")) }));
+  expect(await screen.findByText("The disk is full.")).toBeInTheDocument();
+});

@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+
+import { place, placeOf, sentence } from "./fields";
+
+test.each([
+  ["schedule.expr", "expr"],
+  ["schedule.atMs", "at"],
+  ["schedule.tz", "zone"],
+  ["payload.message", "message"],
+  ["payload.tools[2]", "tools"],
+  ["payload.arguments.headers.Accept", "arguments"],
+  ["policies.misfire.maxLatenessSeconds", "latestMinutes"],
+  ["policies.misfire.mode", "misfire"],
+  ["policies.budget.tokensPerRun", "tokensPerRun"],
+  ["runtime.maxAttempts", "attempts"],
+  ["name", "name"],
+])("%s is shown at %s", (path, field) => {
+  expect(placeOf(path)).toBe(field);
+});
+
+test.each(["payload.contextPaths[0]", "isolation.postToMainPrefix", "schedule", "", "names"])("%j has no field", (path) => {
+  expect(placeOf(path)).toBeUndefined();
+});
+
+test("complaints without a field are kept for the summary, and the first about a field is shown", () => {
+  const { placed, others } = place([
+    { path: "name", message: "is required" },
+    { path: "name", message: "must be at most 200 characters" },
+    { path: "payload.maxTokens", message: "must be between 1 and 1000000, found 0" },
+  ]);
+  expect([...placed]).toEqual([["name", "This is required."]]);
+  expect(others.map(({ path }) => path)).toEqual(["payload.maxTokens"]);
+});
+
+test("complaints read as sentences", () => {
+  expect(sentence("must be in the future")).toBe("This must be in the future.");
+  expect(sentence("minute: expected 0 to 59, found `99`")).toBe("Minute: expected 0 to 59, found `99`.");
+});

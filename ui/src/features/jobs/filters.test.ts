@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+
+import { aJob } from "@/test/fixtures";
+
+import { countJobs, filterJobs, standingOf } from "./filters";
+import { readJobsSearch, readNewJobSearch } from "./search";
+
+const jobs = [
+  aJob({ id: "well", name: "Backup of photos", description: "To the NAS", state: { lastState: "succeeded" } }, { scheduleText: "Weekdays at 07:30" }),
+  aJob({ id: "bad", name: "Release notes", state: { lastState: "timedOut", consecutiveFailures: 2 } }),
+  aJob({ id: "off", name: "Invoices", enabled: false, state: { lastState: "failed", consecutiveFailures: 1 } }),
+  aJob({ id: "new", name: "Stretch" }),
+];
+const ids = (search: Parameters<typeof filterJobs>[1]) => filterJobs(jobs, search).map(({ job }) => job.id);
+
+test("filters let through what they say, and a paused job is not failing any more", () => {
+  expect(ids({})).toEqual(["well", "bad", "off", "new"]);
+  expect(ids({ filter: "active" })).toEqual(["well", "bad", "new"]);
+  expect(ids({ filter: "paused" })).toEqual(["off"]);
+  expect(ids({ filter: "failing" })).toEqual(["bad"]);
+  expect(countJobs(jobs)).toEqual({ all: 4, active: 3, paused: 1, failing: 1 });
+});
+
+test("every word is looked for in name, note and schedule", () => {
+  expect(ids({ q: "nas backup" })).toEqual(["well"]);
+  expect(ids({ q: "WEEKDAYS" })).toEqual(["well"]);
+  expect(ids({ q: "backup invoices" })).toEqual([]);
+  expect(ids({ q: " ", filter: "paused" })).toEqual(["off"]);
+});
+
+test("a dot tells the most urgent thing", () => {
+  expect(jobs.map(standingOf)).toEqual(["well", "failing", "paused", "new"]);
+  expect(standingOf(aJob({ enabled: false }, { liveRunIds: ["r"] }))).toBe("running");
+});
+
+test("addresses with something unknown are read without it", () => {
+  expect(readJobsSearch({ filter: "failing", q: "x" })).toEqual({ filter: "failing", q: "x" });
+  expect(readJobsSearch({ filter: "odd", q: "" })).toEqual({});
+  expect(readNewJobSearch({ from: "j1", template: "brief" })).toEqual({ from: "j1", template: "brief" });
+  expect(readNewJobSearch({ from: 1, template: "odd" })).toEqual({});
+});

@@ -1,0 +1,92 @@
+import { expect, test } from "vitest";
+
+import type { Job } from "@/platform";
+import { aJob, noon } from "@/test/fixtures";
+
+import { addOf, draftOf, emptyForm, formOf, type JobForm, patchOf, sameDefinition, scheduleOf, withoutState } from "./form";
+
+const changed = (job: Job, change: Partial<JobForm>) => {
+  const before = formOf(job, noon);
+  return patchOf(before, { ...before, ...change });
+};
+
+const full: Job = aJob({
+  description: "Why", schedule: { kind: "cron", expr: "30 7 * * 1-5", tz: "Europe/Berlin", jitterMs: 5_000 },
+  payload: { kind: "agentTurn", message: "Look", model: "m", tools: ["http"], maxSteps: 4, deliver: false, contextPaths: ["a.md"], maxTokens: 9 },
+  policies: {
+    misfire: { mode: "runAll", maxLatenessSeconds: 90, limit: 3 }, overlap: "parallel", maxConcurrent: 2, timeoutSeconds: 300,
+    pauseAfterFailures: 5, cooldownSeconds: 60, budget: { tokensPerRun: 1_000 }, notify: "always",
+  },
+  runtime: { maxAttempts: 3, retryBackoffMs: 2_500 }, deleteAfterRun: true,
+}).job;
+
+test("a form that was not touched changes nothing, whatever the job holds", () => {
+  const others = { ...full, "x-mine": { a: 1 }, policies: { ...full.policies, "x-more": true } } as Job;
+  const oddSeconds = aJob({ schedule: { kind: "at", atMs: noon + 12_345, tz: "UTC" } }).job;
+  const anchored = aJob({ schedule: { kind: "every", everyMs: 90_000, anchorMs: 7 }, payload: { kind: "systemEvent", text: "x" }, sessionTarget: "main" }).job;
+  for (const job of [full, others, oddSeconds, anchored, aJob({ schedule: { kind: "manual" } }).job]) expect(changed(job, {})).toBeUndefined();
+});
+
+test("a form says everything that a job decides, and says it again", () => {
+  const draft = draftOf(formOf(full, noon));
+  expect(draft).toMatchObject({ description: "Why", schedule: full.schedule, policies: full.policies, runtime: full.runtime, deleteAfterRun: true });
+  expect(draft.payload).toEqual({ kind: "agentTurn", message: "Look", model: "m", tools: ["http"], maxSteps: 4, deliver: false });
+});
+
+test("only what changed is sent, so that keys the form does not know stay", () => {
+  expect(changed(full, { name: "New" })).toEqual({ name: "New" });
+  expect(changed(full, { message: "Look again" })).toEqual({ payload: { message: "Look again" } });
+  expect(changed(full, { timeoutMinutes: 1 })).toEqual({ policies: { timeoutSeconds: 60 } });
+  expect(changed(full, { expr: "0 8 * * *" })).toEqual({ schedule: { expr: "0 8 * * *" } });
+});
+
+test("what is emptied or set back to its default is taken out", () => {
+  expect(changed(full, { description: "", latestMinutes: null, misfire: "runOnce", toolChoice: "all" })).toEqual({
+    description: null, policies: { misfire: { mode: null, maxLatenessSeconds: null } }, payload: { tools: null },
+  });
+  expect(changed(full, { tokensPerRun: null })).toEqual({ policies: { budget: null } });
+});
+
+test("another kind is sent whole, because the engine begins it afresh", () => {
+  expect(changed(full, { when: "every", every: 2, everyUnit: "hour" })?.schedule).toEqual({ kind: "every", everyMs: 7_200_000, jitterMs: 5_000 });
+  expect(changed(full, { what: "systemEvent", text: "Hi" })).toEqual({ payload: { kind: "systemEvent", text: "Hi" }, sessionTarget: "main" });
+  expect(changed(full, { what: "toolCall", tool: "http", arguments: { url: "u" } })).toEqual({ payload: { kind: "toolCall", tool: "http", arguments: { url: "u" } } });
+});
+
+test("an argument that is gone is taken out of the job, too", () => {
+  const job = aJob({ payload: { kind: "toolCall", tool: "http", arguments: { url: "u", headers: { A: "1", B: "2" } } } }).job;
+  expect(changed(job, { arguments: { url: "u", headers: { B: "2" } } })).toEqual({ payload: { arguments: { headers: { A: null } } } });
+});
+
+test("a copy keeps what the form does not know, but neither identity nor history", () => {
+  const original = { ...full, "x-mine": 1 } as Job;
+  const before = formOf(original, noon);
+  const draft = addOf(original, before, { ...before, name: "Backup copy", notify: "never" });
+  expect(draft).toMatchObject({ name: "Backup copy", "x-mine": 1, payload: full.payload, policies: { ...full.policies, notify: "never" } });
+  expect(Object.keys(draft)).not.toEqual(expect.arrayContaining(["id"]));
+  expect(draft).not.toHaveProperty("state");
+  expect(draft).not.toHaveProperty("createdAtMs");
+});
+
+test("an undone delete brings everything back but what the engine fills in", () => {
+  const { state, ...rest } = full;
+  expect(state.revision).toBe(1);
+  expect(withoutState(full)).toEqual(rest);
+});
+
+test("a time on the wall is an instant of its zone, also where the clock changes", () => {
+  const at = (wall: string, zone: string) => scheduleOf({ ...emptyForm(noon), when: "at", at: wall, zone });
+  expect(at("2026-11-22T09:00", "Europe/Berlin")).toEqual({ kind: "at", atMs: Date.UTC(2026, 10, 22, 8), tz: "Europe/Berlin" });
+  expect(at("2026-03-29T02:30", "Europe/Berlin")).toMatchObject({ atMs: Date.UTC(2026, 2, 29, 1, 30) });
+  expect(at("2026-10-25T02:30", "Europe/Berlin")).toMatchObject({ atMs: Date.UTC(2026, 9, 25, 0, 30) });
+  expect(at("", "Europe/Berlin")).toBeUndefined();
+});
+
+test("days and times that no pattern holds are no schedule yet", () => {
+  expect(scheduleOf({ ...emptyForm(noon), days: { of: "week", days: [], times: ["09:00"] } })).toBeUndefined();
+});
+
+test("what the engine writes by itself is no new version of a job; a changed word is", () => {
+  expect(sameDefinition(full, { ...full, enabled: false, updatedAtMs: 1, state: { ...full.state, revision: 9, lastState: "failed" } })).toBe(true);
+  expect(sameDefinition(full, { ...full, name: "Other" })).toBe(false);
+});

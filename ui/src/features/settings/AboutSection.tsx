@@ -1,0 +1,25 @@
+/* Which Rouse this is and how it runs, for a question or a report. */
+
+import { Facts } from "@/components/Facts";
+import { Section } from "@/components/Page";
+import { Time } from "@/components/Time";
+import { localZone } from "@/format/time";
+import type { SystemStatus } from "@/platform";
+
+export function AboutSection({ status }: { status: SystemStatus | undefined }) {
+  if (!status) return null;
+  return (
+    <Section title="About">
+      <Facts
+        facts={[
+          { name: "Version", value: status.version },
+          { name: "Runs as", value: status.mode === "app" ? "the app" : "rouse serve, without a screen" },
+          { name: "Process", value: status.pid },
+          { name: "Running since", value: <Time at={status.startedAtMs} as="when" /> },
+          { name: "Time zone", value: status.zone.replaceAll("_", " ") },
+          status.zone !== localZone() && { name: "This screen’s zone", value: localZone().replaceAll("_", " ") },
+        ]}
+      />
+    </Section>
+  );
+}

@@ -1,0 +1,98 @@
+/* Where the data lives, and taking jobs out and in as a file. */
+
+import { Download, Upload } from "lucide-react";
+import { useState } from "react";
+import { FileTrigger } from "react-aria-components";
+
+import { Button } from "@/components/Button";
+import { Section } from "@/components/Page";
+import { toast } from "@/components/Toasts";
+import { usePlatform } from "@/data/platform";
+import type { ConfigView, SystemStatus } from "@/platform";
+
+import { ImportReport, type ImportedFile } from "./ImportReport";
+import { readExport } from "./importFile";
+import { complaintAbout } from "./patch";
+import { Setting } from "./Setting";
+import styles from "./Settings.module.css";
+import { useFate } from "./useSetting";
+
+export function DataSection({ config, status }: { config: ConfigView; status: SystemStatus | undefined }) {
+  return (
+    <Section title="Data">
+      <div className={styles.list}>
+        {status && <PathSetting title="Everything Rouse keeps" path={status.home} />}
+        <PathSetting title="Settings file" path={config.path} />
+        <PathSetting title="Workspace, the folder that file tools may see" path={config.workspace} />
+        <Export />
+        <Import />
+      </div>
+    </Section>
+  );
+}
+
+function PathSetting({ title, path }: { title: string; path: string }) {
+  const { copyText } = usePlatform();
+  const copy = () => void copyText(path).then(() => toast({ title: "Path copied" }, 3_000), (error: unknown) => toast({ title: "It was not copied", about: String(error) }));
+  return (
+    <Setting title={title} help={<code>{path}</code>}>
+      <Button small look="ghost" onPress={copy} aria-label={`Copy path: ${title}`}>
+        Copy
+      </Button>
+    </Setting>
+  );
+}
+
+function Export() {
+  const platform = usePlatform();
+  const [fate, follow] = useFate();
+  const text = async () => JSON.stringify(await platform.rpc("cron.export", {}), null, 2);
+  return (
+    <Setting title="Export all jobs" help="As a file in the job format, without their runs." fate={fate}>
+      <Button small look="ghost" onPress={() => void follow(async () => platform.copyText(await text()))}>
+        Copy
+      </Button>
+      <Button small icon={Download} isPending={fate.kind === "saving"} onPress={() => void follow(async () => download("rouse-jobs.json", await text()))}>
+        Export
+      </Button>
+    </Setting>
+  );
+}
+
+function download(name: string, text: string) {
+  const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  // The download has its own hold on the file by the time this runs.
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+function Import() {
+  const platform = usePlatform();
+  const [file, setFile] = useState<ImportedFile>();
+  const [problem, setProblem] = useState<string>();
+  const open = async (files: FileList | null) => {
+    const [chosen] = files ?? [];
+    if (!chosen) return;
+    setProblem(undefined);
+    try {
+      const jobs = readExport(await chosen.text());
+      const { lines } = await platform.rpc("cron.import", { jobs, dryRun: true });
+      setFile({ name: chosen.name, jobs, lines });
+    } catch (error) {
+      setProblem(complaintAbout("", error));
+    }
+  };
+  return (
+    <Setting title="Import jobs" help="From such a file. What would happen is shown first." fate={problem === undefined ? undefined : { kind: "failed", message: problem }}>
+      <FileTrigger acceptedFileTypes={["application/json", ".json"]} onSelect={(files) => void open(files)}>
+        <Button small icon={Upload}>
+          Choose a file
+        </Button>
+      </FileTrigger>
+      {file && <ImportReport file={file} onClose={() => setFile(undefined)} />}
+    </Setting>
+  );
+}

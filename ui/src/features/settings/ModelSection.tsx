@@ -1,0 +1,137 @@
+/* Which model works: what was found, what is in use, and how to point Rouse at one. Keys are never entered here; the file
+   holds the name of the environment variable that has one. */
+
+import { Check, RefreshCw } from "lucide-react";
+import { useState } from "react";
+
+import { Button } from "@/components/Button";
+import { TextField } from "@/components/Field";
+import { Folded } from "@/components/Folded";
+import { Section } from "@/components/Page";
+import { Failure } from "@/components/States";
+import { useCall } from "@/data/actions";
+import { keys } from "@/data/keys";
+import { useProviders } from "@/data/queries";
+import type { ConfigView, ProviderSource, ProviderView } from "@/platform";
+
+import { ProviderForm } from "./ProviderForm";
+import { Setting } from "./Setting";
+import styles from "./Settings.module.css";
+import { usePatch, useFate, useSetting } from "./useSetting";
+
+const sources: Record<ProviderSource, string> = {
+  config: "from the settings file",
+  local: "found on this computer",
+  environment: "found by its key in the environment",
+};
+
+export function ModelSection({ config }: { config: ConfigView }) {
+  const { data, error, refetch } = useProviders();
+  const look = useCall("providers.list", [keys.providers, keys.status]);
+  return (
+    <Section
+      title="Model"
+      aside={
+        <Button small look="ghost" icon={RefreshCw} isPending={look.isPending} onPress={() => look.mutate({ refresh: true })}>
+          Look again
+        </Button>
+      }
+    >
+      {(look.error ?? error) && <Failure title="The models could not be listed." error={look.error ?? error ?? new Error()} onRetry={() => void refetch()} />}
+      <div className={styles.list}>
+        {data?.providers.length === 0 && <Setting title="No model yet" help="Jobs without a model work as they are. For the others, point Rouse at one as described below." />}
+        {data?.providers.map((provider) => (
+          <Provider key={provider.name} provider={provider} isActive={data.active === provider.name} isChosen={config.model.provider === provider.name} />
+        ))}
+        {config.model.provider !== null && <Automatic provider={config.model.provider} isKnown={data?.providers.some(({ name }) => name === config.model.provider) ?? true} />}
+        {data !== undefined && data.providers.length > 0 && <ModelName key={config.model.name} config={config} providers={data.providers} active={data.active} />}
+      </div>
+      <Folded title="How to point Rouse at a model" summary="A local server, a key in the environment, or an address">
+        <div className={styles.how}>
+          <ul>
+            <li>Start Ollama, LM Studio or llama.cpp on this computer; it is found by itself. “Look again” looks at once.</li>
+            <li>
+              Or set a provider’s key in the environment that Rouse starts in, such as <code>ANTHROPIC_API_KEY</code> or <code>OPENAI_API_KEY</code>, and start
+              Rouse again.
+            </li>
+            <li>Or add any server that speaks the OpenAI or the Anthropic format here. Its key stays in the environment; Rouse is told only the variable’s name.</li>
+          </ul>
+        </div>
+      </Folded>
+      <Folded title="Add a server" summary="By its address">
+        <ProviderForm taken={config.model.providers.map(({ name }) => name)} />
+      </Folded>
+    </Section>
+  );
+}
+
+function Provider({ provider, isActive, isChosen }: { provider: ProviderView; isActive: boolean; isChosen: boolean }) {
+  const { fate, set } = useSetting("model.provider");
+  const patch = usePatch();
+  const [removal, follow] = useFate();
+  const { name, label, model, baseUrl, source, keyEnv, problem } = provider;
+  const help = (
+    <>
+      {model} · {baseUrl} · {sources[source]}
+      {keyEnv !== null && <> · key in <code>{keyEnv}</code></>}
+      {problem !== null && <p className={styles.problem}>{problem}</p>}
+    </>
+  );
+  const remove = () => void follow(() => patch({ providers: { [name]: null }, ...(isChosen && { model: { provider: null } }) }), `providers.${name}`);
+  return (
+    <Setting title={label} help={help} fate={removal.kind === "failed" ? removal : fate}>
+      {isActive && (
+        <span className={styles.using}>
+          <Check size={14} aria-hidden /> In use
+        </span>
+      )}
+      {source === "config" && (
+        <Button small look="ghost" isPending={removal.kind === "saving"} onPress={remove} aria-label={`Remove ${label}`}>
+          Remove
+        </Button>
+      )}
+      {!isChosen && (
+        <Button small isPending={fate.kind === "saving"} onPress={() => void set(name)} aria-label={isActive ? `Always use ${label}` : `Use ${label}`}>
+          {isActive ? "Always use" : "Use"}
+        </Button>
+      )}
+    </Setting>
+  );
+}
+
+function Automatic({ provider, isKnown }: { provider: string; isKnown: boolean }) {
+  const { fate, set } = useSetting("model.provider");
+  return (
+    <Setting title={isKnown ? "Chosen by you" : `“${provider}” is chosen but not there`} help="Otherwise Rouse uses the best one it finds." fate={fate}>
+      <Button small isPending={fate.kind === "saving"} onPress={() => void set(null)}>
+        Choose for me
+      </Button>
+    </Setting>
+  );
+}
+
+/** Saved when the field is left; emptied, the provider's own choice counts again. */
+function ModelName({ config, providers, active }: { config: ConfigView; providers: ProviderView[]; active: string | null }) {
+  const { fate, set } = useSetting("model.name");
+  const present = config.model.name ?? "";
+  const [typed, setTyped] = useState(present);
+  const keep = () => {
+    if (typed.trim() !== present) void set(typed.trim() === "" ? null : typed.trim());
+  };
+  return (
+    <Setting title="Model name" help="Empty: the one the provider offers first." fate={fate}>
+      <TextField
+        label="Model name"
+        labelHidden
+        value={typed}
+        onChange={setTyped}
+        onBlur={keep}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") keep();
+        }}
+        placeholder={providers.find(({ name }) => name === active)?.model}
+        className={styles.select}
+      />
+    </Setting>
+  );
+}

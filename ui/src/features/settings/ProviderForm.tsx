@@ -1,0 +1,100 @@
+/* A server that speaks a known format, by its address. */
+
+import { useState } from "react";
+import { Controller, useForm } from "react-hook-form";
+
+import { Button } from "@/components/Button";
+import { Select, TextField } from "@/components/Field";
+import { fieldErrors } from "@/platform";
+
+import { providerName, sentence } from "./patch";
+import { SavedMark } from "./Setting";
+import styles from "./Settings.module.css";
+import { useFate, usePatch } from "./useSetting";
+
+interface Provider {
+  name: string;
+  kind: string;
+  baseUrl: string;
+  model: string;
+  keyEnv: string;
+}
+
+const empty: Provider = { name: "", kind: "openai", baseUrl: "", model: "", keyEnv: "" };
+const kinds = [{ id: "openai", label: "OpenAI" }, { id: "anthropic", label: "Anthropic" }];
+
+/** What goes into the file; a key's variable only when there is one. */
+export function providerPatch({ name, keyEnv, ...rest }: Provider): Record<string, unknown> {
+  const own = { kind: rest.kind, baseUrl: rest.baseUrl.trim(), model: rest.model.trim(), ...(keyEnv.trim() !== "" && { keyEnv: keyEnv.trim() }) };
+  return { providers: { [providerName(name)]: own } };
+}
+
+export function ProviderForm({ taken }: { taken: readonly string[] }) {
+  const patch = usePatch();
+  const { control, getValues, setError, clearErrors, reset } = useForm<Provider>({ defaultValues: empty });
+  const [fate, follow] = useFate();
+  const [failure, setFailure] = useState<string>();
+
+  const check = (values: Provider): boolean => {
+    const name = providerName(values.name);
+    const wrong: [keyof Provider, string | false][] = [
+      ["name", name === "" ? "Give it a name." : taken.includes(name) && "There is one with this name already."],
+      ["baseUrl", values.baseUrl.trim() === "" && "Give its address."],
+      ["model", values.model.trim() === "" && "Name the model."],
+      ["keyEnv", /^(sk-|key-)|\s/.test(values.keyEnv.trim()) && "This looks like a key. Put the key into an environment variable and give that variable’s name here."],
+    ];
+    const found = wrong.filter((one): one is [keyof Provider, string] => one[1] !== false);
+    for (const [field, message] of found) setError(field, { message });
+    return found.length === 0;
+  };
+  const add = async () => {
+    const values = getValues();
+    clearErrors();
+    setFailure(undefined);
+    if (!check(values)) return;
+    const saved = await follow(async () => {
+      try {
+        await patch(providerPatch(values));
+      } catch (error) {
+        for (const { path, message } of fieldErrors(error)) place(path, message);
+        throw error;
+      }
+    }, "providers");
+    if (saved) reset(empty);
+  };
+  const place = (path: string, message: string) => {
+    const field = (Object.keys(empty) as (keyof Provider)[]).find((key) => path.endsWith(`.${key}`));
+    if (field) setError(field, { message: sentence(message) });
+    else setFailure(sentence(message));
+  };
+  const text = (name: Exclude<keyof Provider, "kind">, label: string, rest: { help?: string; placeholder?: string } = {}) => (
+    <Controller
+      control={control}
+      name={name}
+      render={({ field: { value, onChange, onBlur }, fieldState }) => (
+        <TextField label={label} {...rest} value={value} onChange={(next) => { onChange(next); clearErrors(name); }} onBlur={onBlur} error={fieldState.error?.message} spellCheck="false" autoComplete="off" />
+      )}
+    />
+  );
+  return (
+    <form className={styles.form} onSubmit={(event) => { event.preventDefault(); void add(); }} noValidate aria-label="Add a server">
+      <div className={styles.pair}>
+        {text("name", "Name", { placeholder: "workstation" })}
+        <Controller control={control} name="kind" render={({ field: { value, onChange } }) => <Select label="Format it speaks" choices={kinds} value={value} onChange={onChange} />} />
+      </div>
+      {text("baseUrl", "Address", { placeholder: "http://192.168.1.20:8080/v1" })}
+      <div className={styles.pair}>
+        {text("model", "Model", { placeholder: "qwen3:14b" })}
+        {text("keyEnv", "Variable that holds its key", { placeholder: "WORKSTATION_KEY", help: "The name only, never the key. Empty: it needs none." })}
+      </div>
+      {failure !== undefined && <p className={styles.error} role="alert">{failure}</p>}
+      {failure === undefined && fate.kind === "failed" && <p className={styles.error} role="alert">It was not added. {fate.message}</p>}
+      <div className={styles.actions}>
+        <Button type="submit" isPending={fate.kind === "saving"}>
+          Add server
+        </Button>
+        <SavedMark fate={fate} />
+      </div>
+    </form>
+  );
+}
