@@ -138,15 +138,15 @@ impl Backend {
 
     async fn events(&self, after: i64) -> Result<Events, ClientError> {
         Ok(match self {
-            Self::Own(gateway, _) => Events::Own(gateway.events(after)),
-            Self::Guest(client) => Events::Guest(client.events(Some(after)).await?),
+            Self::Own(gateway, _) => Events::Own(Box::new(gateway.events(after))),
+            Self::Guest(client) => Events::Guest(Box::new(client.events(Some(after)).await?)),
         })
     }
 }
 
 enum Events {
-    Own(Subscription),
-    Guest(EventStream),
+    Own(Box<Subscription>),
+    Guest(Box<EventStream>),
 }
 
 impl Events {

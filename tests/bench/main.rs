@@ -4,6 +4,8 @@
 //! figure beside what it has to hold and, where the machine sets a floor, beside that floor. It refuses to be a test:
 //! timings depend on the machine, so nothing here fails a build.
 
+#![expect(clippy::print_stdout, reason = "printing is what a bench is for")]
+
 mod engine;
 mod lateness;
 mod load;

@@ -20,6 +20,11 @@ pub(crate) struct TrayItem {
     menu_path: OwnedObjectPath,
 }
 
+/// A picture: width, height, pixels.
+type Picture = (i32, i32, Vec<u8>);
+/// Icon name, pictures, title, description.
+type ToolTip = (String, Vec<Picture>, String, String);
+
 /// One node of the menu: id, properties, children.
 type Node = (i32, HashMap<String, OwnedVariant>, Vec<OwnedVariant>);
 
@@ -46,8 +51,7 @@ impl TrayItem {
     pub(crate) async fn text(&self, name: &str) -> String {
         let value = property(&self.bus, &self.service, name).await;
         if name == "ToolTip" {
-            let (_, _, _, text): (String, Vec<(i32, i32, Vec<u8>)>, String, String) =
-                value.try_into().expect("a tooltip");
+            let (_, _, _, text) = ToolTip::try_from(value).expect("a tooltip");
             return text;
         }
         String::try_from(value).expect("text")
@@ -56,7 +60,7 @@ impl TrayItem {
     /// The picture's bytes.
     pub(crate) async fn icon(&self) -> Vec<u8> {
         let value = property(&self.bus, &self.service, "IconPixmap").await;
-        let pictures: Vec<(i32, i32, Vec<u8>)> = value.try_into().expect("pictures");
+        let pictures: Vec<Picture> = value.try_into().expect("pictures");
         pictures.into_iter().next().map(|(_, _, bytes)| bytes).unwrap_or_default()
     }
 

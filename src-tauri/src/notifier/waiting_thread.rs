@@ -22,7 +22,7 @@ use super::{APP_NAME, Clicks, Subject, Toast};
 
 /// Threads that wait at the same time. Beyond it a notification is shown without waiting for its click.
 const MOST_WAITING: usize = 64;
-#[cfg(windows)]
+/// The app's identifier, as in `tauri.conf.json`.
 const APP_ID: &str = "app.rouse.desktop";
 
 /// The notifications on this desktop.
@@ -33,6 +33,8 @@ pub(super) struct Notifications {
 
 impl Notifications {
     pub(super) fn new(clicks: Clicks, _: &Path) -> Self {
+        #[cfg(target_os = "macos")]
+        name_the_sender();
         Self { clicks, waiting: Arc::default() }
     }
 
@@ -89,15 +91,26 @@ fn notification(toast: &Toast) -> Notification {
     let mut notification = Notification::new();
     notification.appname(APP_NAME).summary(&toast.title).body(&toast.body);
     #[cfg(windows)]
-    {
-        if is_installed() {
-            notification.app_id(APP_ID);
-        }
-        if toast.urgent {
-            notification.urgency(notify_rust::Urgency::Critical);
-        }
+    if is_installed() {
+        notification.app_id(APP_ID);
+    }
+    if toast.urgent {
+        #[cfg(windows)]
+        notification.urgency(notify_rust::Urgency::Critical);
+        #[cfg(target_os = "macos")]
+        notification.sound_name("Basso");
     }
     notification
+}
+
+/// Without it notifications come from the Finder. A program outside a bundle has no name that the system knows.
+#[cfg(target_os = "macos")]
+fn name_the_sender() {
+    let bundled = std::env::current_exe()
+        .is_ok_and(|program| program.ends_with("Contents/MacOS/rouse-desktop"));
+    if bundled && let Err(error) = notify_rust::set_application(APP_ID) {
+        tracing::warn!(%error, "notifications come under another name");
+    }
 }
 
 /// Whether an installer has given the app its name; a name that Windows does not know shows nothing at all.

@@ -44,8 +44,14 @@ impl LiveSettings {
 
     fn change(&self, patch: &Value, expected: Option<&str>) -> Result<ConfigView, ConfigError> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        file.patch(patch, expected, &|name| (self.env)(name))?;
-        self.changed.send_replace(file.config().clone());
+        let patched = file.patch(patch, expected, &|name| (self.env)(name));
+        // What was changed by hand in between comes into force too, whatever became of this change.
+        self.changed.send_if_modified(|present| {
+            let differs = present != file.config();
+            present.clone_from(file.config());
+            differs
+        });
+        patched?;
         Ok(file.view())
     }
 }
@@ -78,7 +84,9 @@ fn refusal(error: ConfigError) -> RpcError {
             ErrorCode::Stale,
             "The settings were changed elsewhere. Look at them again first.",
         ),
-        ConfigError::Syntax { .. } => RpcError::new(ErrorCode::Conflict, error.to_string()),
+        ConfigError::Syntax { .. } | ConfigError::File { .. } => {
+            RpcError::new(ErrorCode::Conflict, error.to_string())
+        }
         ConfigError::Io { .. } => {
             tracing::error!(error = %error, "the settings could not be written");
             RpcError::new(ErrorCode::Storage, format!("{error}. Nothing was changed."))

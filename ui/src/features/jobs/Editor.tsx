@@ -166,9 +166,7 @@ function useFlash(forMs = 2_500): [boolean, () => void] {
 }
 
 function focusFirstError(root: HTMLElement | null) {
-  const field = root?.querySelector<HTMLElement>('[data-invalid] :is(input:not([type="hidden"]), textarea, [role="spinbutton"], button), [aria-invalid="true"]');
-  field?.focus();
-  field?.scrollIntoView({ block: "center" });
+  root?.querySelector<HTMLElement>('[data-invalid] :is(input:not([type="hidden"]), textarea, [role="spinbutton"], button), [aria-invalid="true"]')?.focus();
 }
 
 function JobControls({ view, onDeleted }: { view: JobView; onDeleted: () => void }) {

@@ -39,6 +39,14 @@ export function countJobs(jobs: readonly JobView[]): Record<JobFilter, number> {
   return { all: jobs.length, active: count("active"), paused: count("paused"), failing: count("failing") };
 }
 
+/** Made once a job: the words of ten thousand schedules take longer than a keystroke may. */
+const texts = new WeakMap<JobView, string>();
+
 function said(view: JobView): string {
-  return `${view.job.name} ${view.job.description ?? ""} ${scheduleWords(view)}`.toLocaleLowerCase();
+  let text = texts.get(view);
+  if (text === undefined) {
+    text = `${view.job.name} ${view.job.description ?? ""} ${scheduleWords(view)}`.toLocaleLowerCase();
+    texts.set(view, text);
+  }
+  return text;
 }

@@ -13,6 +13,7 @@ import { errorCode, fieldErrors, type Job, type JobView, RpcError } from "@/plat
 import { cronOf } from "./cron";
 import { type Complaint, place } from "./fields";
 import { addOf, type JobForm, patchOf } from "./form";
+import { same } from "./patch";
 import { argumentProblems } from "./schema";
 
 /** What stands above the form after an attempt to save. */
@@ -45,7 +46,8 @@ export function useSave({ form, before, job, original }: Asked) {
     const values = form.getValues();
     form.clearErrors();
     setTrouble(undefined);
-    const missing = missingIn(values, tools?.find(({ name }) => name === values.tool)?.parameters);
+    const isCallAsBefore = job !== undefined && values.tool === before.tool && same(values.arguments, before.arguments);
+    const missing = missingIn(values, isCallAsBefore ? undefined : tools?.find(({ name }) => name === values.tool)?.parameters);
     if (missing.length > 0) {
       complain(form, missing);
       return undefined;

@@ -14,7 +14,7 @@ import { firstLine } from "@/format/text";
 import { absolute } from "@/format/time";
 import type { StepView } from "@/platform";
 
-import { argumentsLine, modelText, tokensLine, wentWrong } from "./steps";
+import { argumentsLine, callsOf, failureOf, modelText, tokensLine, wentWrong } from "./steps";
 import styles from "./Timeline.module.css";
 
 interface Props {
@@ -28,8 +28,10 @@ export function TimelineStep({ step, begin, liveText }: Props) {
   const platform = usePlatform();
   if (step.kind === "modelTurn") {
     const text = modelText(step.output) || (step.status === "started" ? (liveText ?? "") : "");
+    const calls = callsOf(step.output);
     return (
       <Item step={step} begin={begin} name={step.name}>
+        {text.trim() === "" && calls.length > 0 && <p className={styles.word}>Asks for {calls.join(", ")}</p>}
         {text.trim() !== "" && <ModelText text={text} onOpen={platform.openExternal} />}
         {wentWrong(step) && <Result step={step} />}
       </Item>
@@ -72,8 +74,8 @@ function Result({ step }: { step: StepView }) {
   if (step.output === null || step.output === undefined) return null;
   const bad = wentWrong(step);
   return (
-    <Labelled label={bad ? "Error, as the model was told" : "Result"}>
-      <Code label="Result" text={pretty(step.output)} tone={bad ? "bad" : undefined} onCopy={platform.copyText} />
+    <Labelled label={!bad ? "Result" : step.kind === "toolCall" ? "Error, as the model was told" : "What went wrong"}>
+      <Code label="Result" text={pretty(bad ? failureOf(step.output) : step.output)} tone={bad ? "bad" : undefined} onCopy={platform.copyText} />
     </Labelled>
   );
 }

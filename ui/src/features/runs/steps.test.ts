@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { aStep, noUsage } from "@/test/fixtures";
 
-import { argumentsLine, modelText, tokensLine, wentWrong } from "./steps";
+import { argumentsLine, callsOf, failureOf, modelText, tokensLine, wentWrong } from "./steps";
 
 test.each([
   ["just words", "just words"],
@@ -13,6 +13,17 @@ test.each([
   [null, ""],
 ])("the words of %j are %j", (output, text) => {
   expect(modelText(output)).toBe(text);
+});
+
+test("a turn that only asks for tools names them", () => {
+  expect(callsOf({ text: "", calls: [{ tool: "http", arguments: {} }, { tool: "read_file" }, {}], model: "m" })).toEqual(["http", "read_file"]);
+  expect(callsOf(null)).toEqual([]);
+});
+
+test("a failed turn says its error in words", () => {
+  expect(failureOf({ error: "The provider is overloaded." })).toBe("The provider is overloaded.");
+  expect(failureOf("as it is")).toBe("as it is");
+  expect(failureOf(null)).toBe(null);
 });
 
 test("arguments fit on a line", () => {

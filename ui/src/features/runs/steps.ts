@@ -19,6 +19,19 @@ function partText(part: unknown): string {
   return type === "text" && typeof text === "string" ? text : "";
 }
 
+/** The tools that a model's turn asked for, by name. */
+export function callsOf(output: unknown): string[] {
+  const { calls } = (output ?? {}) as { calls?: unknown };
+  if (!Array.isArray(calls)) return [];
+  return (calls as { tool?: unknown }[]).map(({ tool }) => tool).filter((tool) => typeof tool === "string");
+}
+
+/** What a failed step says of itself: its error in words where it has one, otherwise what it left. */
+export function failureOf(output: unknown): unknown {
+  const { error } = (output ?? {}) as { error?: unknown };
+  return typeof error === "string" ? error : output;
+}
+
 /** Arguments on one line: `url: https://…, method: GET`. */
 export function argumentsLine(input: unknown): string {
   if (typeof input === "string") return input;

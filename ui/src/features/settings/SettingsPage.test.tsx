@@ -110,7 +110,9 @@ test("an import shows what would happen first, and brings in only what can be", 
   const { user } = renderApp("/settings", host);
   await screen.findByText("Import jobs");
   const input = document.querySelector<HTMLInputElement>("input[type=file]")!;
-  await user.upload(input, new File(['{"jobs":[{"name":"a"},{"name":"b"}]}'], "jobs.json", { type: "application/json" }));
+  const text = '{"jobs":[{"name":"a"},{"name":"b"}]}';
+  // jsdom's files cannot be read as text.
+  await user.upload(input, Object.assign(new File([text], "jobs.json", { type: "application/json" }), { text: () => Promise.resolve(text) }));
   const report = await screen.findByRole("dialog", { name: "Import from jobs.json" });
   expect(within(report).getByText(/There is a job b already/)).toBeInTheDocument();
   await user.click(within(report).getByRole("button", { name: "Import 1 job" }));

@@ -1,4 +1,7 @@
-//! The file itself: read once, changed only through `patch`, written whole.
+//! The file itself: read at the start and before every change, written whole.
+//!
+//! The file belongs to the person. What was changed by hand while the engine ran is never overwritten: a change from a
+//! client is laid over the file as it is now, and a client that saw an older one is told so.
 
 use std::fs;
 use std::io;
@@ -32,8 +35,16 @@ pub enum ConfigError {
         /// Where and what.
         message: String,
     },
-    /// A value is wrong.
-    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    /// A value that stands in the file, or in a variable that overrides it, is wrong.
+    #[error("the settings in {path}, or the variables over them, are wrong: {}", joined(.complaints))]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, by key or variable.
+        complaints: Vec<FieldError>,
+    },
+    /// A value of a change is wrong.
+    #[error("{}", joined(.0))]
     Values(Vec<FieldError>),
     /// The file was changed since the client read it.
     #[error("the settings were changed elsewhere since you opened them")]
@@ -54,12 +65,9 @@ impl ConfigFile {
     /// # Errors
     /// Unreadable, not TOML, or a wrong value; the file is left as it is.
     pub fn open(path: &Path, default_workspace: &Path, env: Env<'_>) -> Result<Self, ConfigError> {
-        let text = match fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            Err(source) => return Err(ConfigError::Io { path: path.to_owned(), source }),
-        };
-        let config = parse(path, &text, default_workspace, env)?;
+        let text = on_disk(path)?;
+        let config =
+            parse(path, &text, default_workspace, env).map_err(|error| error.of_file(path))?;
         Ok(Self {
             path: path.to_owned(),
             default_workspace: default_workspace.to_owned(),
@@ -89,16 +97,18 @@ impl ConfigFile {
         format!("{hash:016x}")
     }
 
-    /// Lays `change` over the file. Comments and unknown keys stay; a wrong value changes nothing.
+    /// Lays `change` over the file. Comments and unknown keys stay; a wrong value changes nothing. What was changed by
+    /// hand since the file was last read comes into force first, and stays when the change itself is refused.
     ///
     /// # Errors
-    /// `Stale`, or what is wrong with the change.
+    /// `Stale`, or what is wrong with the file or the change.
     pub fn patch(
         &mut self,
         change: &Value,
         expected: Option<&str>,
         env: Env<'_>,
     ) -> Result<(), ConfigError> {
+        self.read_again(env)?;
         if expected.is_some_and(|expected| expected != self.revision()) {
             return Err(ConfigError::Stale);
         }
@@ -108,6 +118,39 @@ impl ConfigFile {
             .map_err(|source| ConfigError::Io { path: self.path.clone(), source })?;
         (self.text, self.config) = (text, config);
         Ok(())
+    }
+
+    fn read_again(&mut self, env: Env<'_>) -> Result<(), ConfigError> {
+        let text = on_disk(&self.path)?;
+        if text != self.text {
+            let config = parse(&self.path, &text, &self.default_workspace, env);
+            let config = config.map_err(|error| error.of_file(&self.path))?;
+            (self.text, self.config) = (text, config);
+        }
+        Ok(())
+    }
+}
+
+impl ConfigError {
+    /// Complaints about values that stand in the file at `path`, and not in a change.
+    fn of_file(self, path: &Path) -> Self {
+        match self {
+            Self::Values(complaints) => Self::File { path: path.to_owned(), complaints },
+            other => other,
+        }
+    }
+}
+
+fn joined(complaints: &[FieldError]) -> String {
+    complaints.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// The text of the file; a missing one is empty.
+fn on_disk(path: &Path) -> Result<String, ConfigError> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(source) => Err(ConfigError::Io { path: path.to_owned(), source }),
     }
 }
 
@@ -126,4 +169,54 @@ fn parse(
         message: error.to_string(),
     })?;
     read(document, default_workspace, env).map_err(ConfigError::Values)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn open(path: &Path) -> Result<ConfigFile, ConfigError> {
+        ConfigFile::open(path, Path::new("/workspace"), &|_| None)
+    }
+
+    #[test]
+    fn what_was_changed_by_hand_is_kept_and_comes_into_force() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("config.toml");
+        let mut file = open(&path).expect("the defaults");
+        let seen = file.revision();
+        fs::write(&path, "# by hand\n[cron]\nmaxConcurrentRuns = 7\n").expect("a file");
+        let change = json!({ "cron": { "enabled": false } });
+        let refused = file.patch(&change, Some(&seen), &|_| None);
+        assert!(matches!(refused, Err(ConfigError::Stale)), "{refused:?}");
+        assert_eq!(file.config().cron.max_concurrent_runs, 7, "it is in force all the same");
+        let seen = file.revision();
+        file.patch(&change, Some(&seen), &|_| None).expect("a good change");
+        let text = fs::read_to_string(&path).expect("the file");
+        assert_eq!(text, "# by hand\n[cron]\nmaxConcurrentRuns = 7\nenabled = false\n");
+    }
+
+    #[test]
+    fn a_file_that_was_broken_by_hand_is_left_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("config.toml");
+        let mut file = open(&path).expect("the defaults");
+        fs::write(&path, "[cron\n").expect("a file");
+        let refused = file.patch(&json!({ "cron": { "enabled": false } }), None, &|_| None);
+        assert!(matches!(refused, Err(ConfigError::Syntax { .. })), "{refused:?}");
+        assert_eq!(fs::read_to_string(&path).expect("the file"), "[cron\n");
+        assert!(file.config().cron.enabled, "what was in force stays in force");
+    }
+
+    #[test]
+    fn a_wrong_value_is_named_with_its_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("config.toml");
+        fs::write(&path, "[cron]\nmaxConcurrentRuns = 0\n").expect("a file");
+        let error = open(&path).err().expect("refused").to_string();
+        let named = ["config.toml", "cron.maxConcurrentRuns"];
+        assert!(named.iter().all(|name| error.contains(name)), "{error}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use rouse_core::json_fields::{FieldError, kind_of};
 use serde_json::Value;
-use toml_edit::{DocumentMut, Item, Table, value};
+use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, value};
 
 /// What a client may change; everything else is for the file's owner and an editor.
 const CHANGEABLE: &[&str] = &[
@@ -30,7 +30,7 @@ pub(super) fn apply(text: &str, change: &Value) -> Result<String, Vec<FieldError
             continue;
         }
         match in_file_form(&path, leaf) {
-            Ok((path, item)) => set(document.as_table_mut(), &path, item),
+            Ok((path, item)) => set(document.as_table_mut(), &path, item, false),
             Err(error) => errors.push(error),
         }
     }
@@ -107,29 +107,81 @@ fn in_file_form(path: &str, leaf: &Value) -> Result<(String, Option<Item>), Fiel
     Ok((path.to_owned(), item))
 }
 
-fn set(table: &mut Table, path: &str, item: Option<Item>) {
+/// A table may be written with a head of its own, with dots or in braces; all three are the same to a reader.
+fn set(table: &mut dyn TableLike, path: &str, item: Option<Item>, in_braces: bool) {
     let Some((first, rest)) = path.split_once('.') else {
         match item {
-            Some(item) => table[path] = item,
-            None => {
-                table.remove(path);
-            }
-        }
+            Some(item) => table.insert(path, item),
+            None => table.remove(path),
+        };
         return;
     };
     if item.is_none() && !table.contains_key(first) {
         return;
     }
-    let inner = table.entry(first).or_insert_with(|| {
-        let mut inner = Table::new();
-        inner.set_implicit(true);
-        Item::Table(inner)
-    });
-    if let Some(inner) = inner.as_table_mut() {
-        set(inner, rest, item);
+    let inner = table.entry(first).or_insert_with(|| empty_table(in_braces));
+    let in_braces = inner.is_inline_table();
+    if let Some(inner) = inner.as_table_like_mut() {
+        set(inner, rest, item, in_braces);
     }
+}
+
+/// Inside braces there can be nothing but braces.
+fn empty_table(in_braces: bool) -> Item {
+    if in_braces {
+        return value(InlineTable::new());
+    }
+    let mut table = Table::new();
+    table.set_implicit(true);
+    Item::Table(table)
 }
 
 fn complaint(path: &str, message: &str) -> FieldError {
     FieldError { path: path.to_owned(), message: message.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// What the patched text means.
+    fn patched(text: &str, change: &Value) -> Value {
+        let text = apply(text, change).expect("a good change");
+        serde_json::to_value(toml::from_str::<toml::Table>(&text).expect("TOML")).expect("JSON")
+    }
+
+    #[test]
+    fn a_change_lands_however_the_table_is_written() {
+        let change = json!({ "model": { "name": "new" }, "providers": { "b": { "kind": "openai", "model": "m" } } });
+        for text in [
+            "",
+            "[model]\nname = \"old\"\n[providers.a]\nkind = \"openai\"\n",
+            "model.name = \"old\"\nproviders.a.kind = \"openai\"\n",
+            "model = { name = \"old\" }\nproviders = { a = { kind = \"openai\" } }\n",
+        ] {
+            let document = patched(text, &change);
+            assert_eq!(document["model"]["name"], "new", "{text}");
+            let added = json!({ "kind": "openai", "model": "m" });
+            assert_eq!(document["providers"]["b"], added, "{text}");
+            assert_eq!(document["providers"]["a"].is_null(), text.is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn null_takes_a_key_away_and_comments_stay() {
+        let text = "# mine\n[model] # theirs\nname = \"old\"\nprovider = \"a\"\n";
+        let change = json!({ "model": { "name": null }, "cron": { "enabled": null } });
+        let text = apply(text, &change).expect("a good change");
+        assert_eq!(text, "# mine\n[model] # theirs\nprovider = \"a\"\n");
+    }
+
+    #[test]
+    fn what_is_not_for_clients_is_refused_by_name() {
+        let change = json!({ "gateway": { "port": 1 }, "cron": { "maxConcurrentRuns": 1.5 } });
+        let refused = apply("", &change).expect_err("refused");
+        let paths: Vec<&str> = refused.iter().map(|error| error.path.as_str()).collect();
+        assert_eq!(paths, ["gateway.port", "cron.maxConcurrentRuns"]);
+    }
 }
