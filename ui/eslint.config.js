@@ -1,3 +1,5 @@
+import { readdirSync } from "node:fs";
+
 import globals from "globals";
 import reactHooks from "eslint-plugin-react-hooks";
 import tseslint from "typescript-eslint";
@@ -47,7 +49,7 @@ export default tseslint.config(
   { files: ["src/format/**"], rules: walls(noFeatures, noApp, noDomain) },
   { files: ["src/domain/**"], rules: walls(noFeatures, noApp, noData) },
   { files: ["src/app/**", "src/main.tsx"], rules: walls() },
-  ...["home", "jobs", "runs", "settings", "shell"].map((feature) => ({
+  ...readdirSync(new URL("src/features", import.meta.url)).map((feature) => ({
     files: [`src/features/${feature}/**`],
     rules: walls(noApp, {
       group: ["@/features/*", "@/features/**", `!@/features/${feature}`, `!@/features/${feature}/**`],

@@ -85,9 +85,17 @@ impl Desk {
         self.tell_click(shown, None).await;
     }
 
-    /// The same on a server that tells only the app that sent the notification, as some do.
+    /// Clicks on a server that tells only the app that sent the notification, as some do. Such an app listens a moment
+    /// later than the notification is there, so the person goes on clicking until its connection lets go.
     pub(crate) async fn click_told_to_sender(&self, shown: &Shown) {
-        self.tell_click(shown, Some(shown.sender.as_str())).await;
+        let daemon = zbus::fdo::DBusProxy::new(&self.bus).await.expect("the bus itself");
+        let sender = zbus::names::BusName::try_from(shown.sender.as_str()).expect("a name");
+        let heard = async {
+            while daemon.name_has_owner(sender.clone()).await.expect("an answer") {
+                self.tell_click(shown, Some(shown.sender.as_str())).await;
+            }
+        };
+        soon("the click to be heard", heard).await;
     }
 
     /// From now on every notification is clicked before the server has even answered.

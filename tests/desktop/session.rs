@@ -100,7 +100,9 @@ impl Session {
 
     /// Starts the app.
     pub(crate) fn start_app(&self, args: &[&str]) -> App {
-        App { child: spawn(&mut self.command(args), "the app") }
+        let mut child = spawn(self.command(args).stderr(Stdio::piped()), "the app");
+        pass_on_words(&mut child);
+        App { child }
     }
 
     /// Starts the app a second time; it hands its wishes over and ends.
@@ -188,6 +190,17 @@ async fn first_line(child: &mut Child) -> String {
     // Kept open: a closed pipe would end the child at its next word.
     tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
     line.trim().to_owned()
+}
+
+/// What the app says, for a failed test. Not simply inherited: its web processes outlive it by a moment and would keep
+/// the test's own output open.
+fn pass_on_words(child: &mut Child) {
+    let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    tokio::spawn(async move {
+        while let Ok(Some(line)) = lines.next_line().await {
+            eprintln!("{line}");
+        }
+    });
 }
 
 fn app_path() -> PathBuf {

@@ -42,3 +42,20 @@ test("an engine that ends is said, and one that comes back asks to sign in again
   await rouse.open(page, "/runs");
   await expect(page.getByRole("link", { name: "Disk check" })).toBeVisible();
 });
+
+test("runs that come in above do not move what is being read", async ({ page, rouse }) => {
+  const { job } = (await rouse.cli("cron", "add", "--name", "Disk check", "--every", "6h", "--tool", "echo", "--arguments", '{"text":"All disks are fine."}')) as { job: { id: string } };
+  for (let i = 0; i < 40; i += 1) await rouse.cli("cron", "run", job.id, "--force");
+  await rouse.open(page, "/runs");
+  const list = page.getByRole("list", { name: "Runs" });
+  await expect(list.getByRole("listitem").first()).toBeVisible();
+  const count = Number(await list.getByRole("listitem").first().getAttribute("aria-setsize"));
+  await page.locator("#main").evaluate((main) => main.scrollTo({ top: 600 }));
+  const row = list.getByRole("listitem").filter({ has: page.locator("a") }).nth(20);
+  const link = await row.getByRole("link").getAttribute("href");
+  const read = page.locator(`#main a[href="${link}"]`);
+  const before = await read.boundingBox();
+  await rouse.cli("cron", "run", job.id, "--force");
+  await expect(list.getByRole("listitem").first()).toHaveAttribute("aria-setsize", String(count + 1));
+  expect((await read.boundingBox())?.y).toBe(before?.y);
+});

@@ -3,8 +3,9 @@
 //! What notify-rust 4.19 cannot do, and what is done about it here:
 //! - It asks the bus for click signals only after the notification is on the screen, and listens anew after each signal
 //!   of any app; a click in between is lost. So one connection of our own listens before the first notification is sent.
-//! - Some servers (dunst) tell only the connection that sent the notification, so notify-rust's handle is waited on
-//!   as well. It also keeps that connection open: some desktops (GNOME) take a notification away with its sender.
+//! - Some servers (dunst) tell only the connection that sent the notification, so notify-rust's handle is waited on as
+//!   well, from a few milliseconds after the notification is there. Waiting also keeps that connection open: some
+//!   desktops (GNOME) take a notification away with its sender.
 //! - It does not say whether the server reads markup in the body, so the server is asked here.
 //! - Waiting panics when the bus breaks. It happens on a task of its own, where a panic ends only the waiting.
 //!

@@ -3,7 +3,6 @@
 import { createBrowserHistory, createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet, type RouterHistory } from "@tanstack/react-router";
 
 import { HomePage } from "@/features/home/HomePage";
-import { JobEditorPage } from "@/features/jobs/JobEditorPage";
 import { readJobsSearch, readNewJobSearch } from "@/features/jobs/search";
 import { readRunsSearch } from "@/features/runs/search";
 import { NotFoundPage } from "@/features/shell/NotFoundPage";
@@ -37,19 +36,13 @@ const newJob = createRoute({
   getParentRoute: () => root,
   path: "/jobs/new",
   validateSearch: readNewJobSearch,
-  component: function NewJob() {
-    const { from, template } = newJob.useSearch();
-    return <JobEditorPage key={`${from ?? ""}:${template ?? ""}`} from={from} template={template} />;
-  },
+  component: lazyRouteComponent(() => import("@/features/jobs/JobEditorPage"), "NewJobPage"),
 });
 
 const job = createRoute({
   getParentRoute: () => root,
   path: "/jobs/$jobId",
-  component: function Job() {
-    const { jobId } = job.useParams();
-    return <JobEditorPage key={jobId} jobId={jobId} />;
-  },
+  component: lazyRouteComponent(() => import("@/features/jobs/JobEditorPage"), "JobPage"),
 });
 
 const runs = createRoute({

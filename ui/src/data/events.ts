@@ -8,6 +8,7 @@ import type { QueryClient, QueryKey } from "@tanstack/react-query";
 import type { Connection, HostEvent, Platform, RunDetail } from "@/platform";
 
 import { keys } from "./keys";
+import { refreshOldRuns } from "./oldRuns";
 
 /** Long enough to gather a burst, short enough to feel immediate. */
 const gatherMs = 40;
@@ -44,6 +45,7 @@ function showWords(client: QueryClient, event: HostEvent) {
 export class EventFeed {
   private lastSeq: number | undefined;
   private stale = new Map<string, QueryKey>();
+  private changedRuns = new Set<string>();
   private flushing = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private state: Connection = "connecting";
@@ -82,6 +84,7 @@ export class EventFeed {
     const missed = this.lastSeq !== undefined && event.seq > this.lastSeq + 1;
     const restarted = this.lastSeq !== undefined && event.seq <= this.lastSeq;
     this.lastSeq = event.seq;
+    if (event.kind === "run" && typeof event.data.runId === "string") this.changedRuns.add(event.data.runId);
     if (missed || restarted) this.markAll();
     else this.mark(staleAfter(event));
   }
@@ -111,8 +114,12 @@ export class EventFeed {
     this.timer = undefined;
     this.flushing = true;
     const queryKeys = [...this.stale.values()];
+    const runs = this.changedRuns;
     this.stale.clear();
+    this.changedRuns = new Set();
     await Promise.allSettled(queryKeys.map((queryKey) => this.client.invalidateQueries({ queryKey })));
+    // What fails here is tried again with the next event, and told by the view that asks for it.
+    await Promise.allSettled([refreshOldRuns(this.client, this.platform, runs)]);
     this.flushing = false;
     this.mark([]);
   }

@@ -12,10 +12,12 @@ export const keys = {
   job: (id: string) => ["job", id],
   preview: (schedule: Schedule | undefined, count: number) => ["preview", schedule, count],
   runs: ["runs"],
+  runsHeads: ["runs", "head"],
   runsHead: (filter: RunsListParams) => ["runs", "head", filter],
   runsSince: (fromMs: number) => ["runs", "since", fromMs],
   upcoming: (schedule: Schedule, nextRunAtMs: number | undefined) => ["upcoming", schedule, nextRunAtMs],
   /** Not below `runs`: old pages do not change with every event. */
+  allRunPages: ["runPages"],
   runPages: (filter: RunsListParams) => ["runPages", filter],
   run: (id: string) => ["run", id],
 } as const;

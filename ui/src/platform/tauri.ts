@@ -5,6 +5,7 @@
 import { invoke } from "@tauri-apps/api/core";
 import { listen } from "@tauri-apps/api/event";
 
+import { copyText } from "./clipboard";
 import { request, unwrap } from "./jsonrpc";
 import { preference } from "./preference";
 import type { EventListener, HostEvent, Method, ParamsOf, Platform, ResultOf, ShellInfo } from "./types";
@@ -41,7 +42,7 @@ export const tauri: Platform = {
   subscribe,
   signIn: () => Promise.resolve(),
   openExternal: (url) => invoke("open_external", { url }),
-  copyText: (text) => navigator.clipboard.writeText(text),
+  copyText,
   linkTo: (path) => `rouse:/${path}`,
   onNavigate: (go) => listening("rouse://navigate", (path) => go(path as string)),
   autostart: {

@@ -1,6 +1,7 @@
 /* The gateway from a browser: POST /rpc and a WebSocket on this page's own origin, with the cookie the sign-in set.
    It never takes an address or a token from the page's URL; the one-time code in the hash is worth one exchange. */
 
+import { copyText } from "./clipboard";
 import { eventOf, request, unwrap } from "./jsonrpc";
 import { preference } from "./preference";
 import { type EventListener, type Method, type ParamsOf, type Platform, type ResultOf, RpcError, errorCode } from "./types";
@@ -100,7 +101,7 @@ export const web: Platform = {
     window.open(url, "_blank", "noopener,noreferrer");
     return Promise.resolve();
   },
-  copyText: (text) => navigator.clipboard.writeText(text),
+  copyText,
   linkTo: (path) => new URL(path, location.origin).href,
   onNavigate: () => () => undefined,
   autostart: {

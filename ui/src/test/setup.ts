@@ -2,10 +2,13 @@
 
 import "@testing-library/jest-dom/vitest";
 
-import { cleanup } from "@testing-library/react";
+import { cleanup, configure } from "@testing-library/react";
 import { afterEach } from "vitest";
 
 afterEach(cleanup);
+
+// A wait ends as soon as its condition holds; a busy machine must not make it fail.
+configure({ asyncUtilTimeout: 10_000 });
 
 if (typeof window !== "undefined") {
   class NoObserver {

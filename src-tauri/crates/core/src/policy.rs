@@ -45,8 +45,7 @@ impl ToolPolicy {
     /// Whether the tool is offered at all.
     #[must_use]
     pub fn offers(&self, tool: &ToolSpec) -> bool {
-        let listed =
-            self.allow.as_ref().is_none_or(|names| names.contains(&tool.name));
+        let listed = self.allow.as_ref().is_none_or(|names| names.contains(&tool.name));
         // `complete_run` is the run's own way out and cannot be listed away.
         (listed || tool.name == "complete_run") && tool.approval == ApprovalRule::Never
     }

@@ -41,14 +41,17 @@ pub struct Auth {
 }
 
 impl Auth {
-    /// Reads the token from `path`, or makes one there (mode 0600).
+    /// Reads the token from `path`, or makes one there (mode 0600). A token that others could read is no secret any more
+    /// and gets a successor.
     ///
     /// # Errors
     /// When the file can be neither read nor made.
     pub fn open(path: &Path) -> Result<Self, AuthError> {
         let failed = |source| AuthError::TokenFile { path: path.to_owned(), source };
         let token = match fs::read_to_string(path) {
-            Ok(text) if text.trim().len() >= 32 => text.trim().to_owned(),
+            Ok(text) if text.trim().len() >= 32 && is_private(path).map_err(failed)? => {
+                text.trim().to_owned()
+            }
             Ok(_) => write_token(path).map_err(failed)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 write_token(path).map_err(failed)?
@@ -113,10 +116,24 @@ fn keep_fresh(kept: &mut HashMap<String, UnixMs>, now: UnixMs) {
     }
 }
 
+/// Whether the file is the user's alone.
+fn is_private(path: &Path) -> io::Result<bool> {
+    let metadata = fs::metadata(path)?;
+    #[cfg(unix)]
+    return Ok(std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o077 == 0);
+    #[cfg(not(unix))]
+    Ok(metadata.is_file())
+}
+
 fn write_token(path: &Path) -> io::Result<String> {
     let token = random_secret();
+    // A new file, because the mode counts only for a file that is made.
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
     let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(path)?;
@@ -158,6 +175,18 @@ mod tests {
             use std::os::unix::fs::PermissionsExt as _;
             assert_eq!(fs::metadata(&path).expect("a file").permissions().mode() & 0o777, 0o600);
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_token_that_others_could_read_is_replaced() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (home, first) = auth();
+        let path = home.path().join("token");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("our own file");
+        let second = Auth::open(&path).expect("a token");
+        assert!(!second.is_token(&first.token));
+        assert_eq!(fs::metadata(&path).expect("a file").permissions().mode() & 0o777, 0o600);
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub use context::{Context, Engine, Models, Settings};
 pub use error::{ErrorCode, RpcError};
 pub use events::{EventBus, Subscription};
 pub use live::LiveText;
-pub use server::{Server, ServerError, UiFile, UiFiles};
+pub use server::{BoundPort, Server, ServerError, UiFile, UiFiles};
 pub use table::METHODS;
 pub use typescript::export_types;
 

@@ -1,8 +1,9 @@
 //! Start and stop.
 //!
-//! Order of the start: own the directory → settings → store → tools and agent → scheduler (which first takes up what an
-//! earlier life left) → outbox → server → the file that tells clients where. Nothing can be asked before it can answer,
-//! and nothing fires before its outcome can be kept. The stop goes the other way. One could get this wrong by telling
+//! Order of the start: own the directory → settings → store → port and token → tools and agent → scheduler (which first
+//! takes up what an earlier life left) → outbox → server → the file that tells clients where. Nothing can be asked before
+//! it can answer, nothing fires before its outcome can be kept, and a start that must fail (a taken port, say) fails
+//! before it has touched a job. The stop goes the other way. One could get this wrong by telling
 //! clients where the server is before the scheduler runs, or by closing the store while a run still wants to be recorded.
 
 use std::net::SocketAddr;
@@ -14,7 +15,9 @@ use rouse_core::event::{Event, EventKind};
 use rouse_core::model::Delta;
 use rouse_core::tool::ToolSpec;
 use rouse_core::{Clock, UnixMs};
-use rouse_gateway::{Auth, Client, Context, Endpoint, Engine, EventBus, Gateway, LiveText, Server};
+use rouse_gateway::{
+    Auth, BoundPort, Client, Context, Endpoint, Engine, EventBus, Gateway, LiveText, Server,
+};
 use rouse_scheduler::{HeartbeatConfig, Scheduler, SchedulerConfig, SchedulerHandle};
 use rouse_store::{EventListener, Store};
 use rouse_tools::{HttpConfig, OwnPorts, ToolsConfig, builtin};
@@ -67,13 +70,15 @@ impl Host {
         let owner = options.home.own()?;
         let ground = Ground::lay(&options).await?;
         let started_at = ground.clock.now();
+        let (port, auth) = ground.port(&options).await?;
         let own_ports = OwnPorts::default();
-        let (agent, tools) = ground.agent(own_ports.clone())?;
+        own_ports.add(port.number());
+        let (agent, tools) = ground.agent(own_ports)?;
         let scheduler = ground.scheduler(&options, agent).await?;
         first_start::prepare(&ground.store, &scheduler, ground.clock.as_ref()).await?;
         let gateway = ground.gateway(&options, &scheduler, tools, started_at);
-        let server = ground.server(&options, gateway.clone()).await?;
-        own_ports.add(server.address().port());
+        let (clock, ui) = (Arc::clone(&ground.clock), Arc::clone(&options.ui));
+        let server = Server::start(port, gateway.clone(), auth, clock, ui);
         tell_clients(&options.home, server.address())?;
         let closing = CancellationToken::new();
         let tasks = ground.tasks(&options, &scheduler, &closing);
@@ -240,15 +245,14 @@ impl Ground {
         })
     }
 
-    async fn server(&self, options: &HostOptions, gateway: Gateway) -> Result<Server, HostError> {
+    async fn port(&self, options: &HostOptions) -> Result<(BoundPort, Arc<Auth>), HostError> {
         let auth = Arc::new(Auth::open(&Client::token_path(options.home.root()))?);
         // A port that somebody asked for by hand is that port or an error; the usual one may be taken.
         let (port, or_any) = match options.port {
             Some(port) => (port, false),
             None => (self.settings.now().port, true),
         };
-        let (clock, ui) = (Arc::clone(&self.clock), Arc::clone(&options.ui));
-        Ok(Server::start(gateway, auth, clock, ui, port, or_any).await?)
+        Ok((BoundPort::bind(port, or_any).await?, auth))
     }
 
     fn tasks(

@@ -78,7 +78,7 @@ impl Store {
 
 /// Makes the folder (0700) and the file (0600) before SQLite does, because SQLite asks the umask.
 /// The files beside it (`-wal`, `-shm`) take their mode from it.
-fn create(path: &Path) -> std::io::Result<()> {
+pub(crate) fn create(path: &Path) -> std::io::Result<()> {
     let mut folder = std::fs::DirBuilder::new();
     let mut file = std::fs::OpenOptions::new();
     folder.recursive(true);

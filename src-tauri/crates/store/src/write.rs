@@ -109,13 +109,11 @@ impl Writer {
         }
         if self.durability != Some(durability) {
             self.durability = None;
-            // Never as a prepared statement: a pragma acts while it is compiled, and a cached one
-            // would not act again.
             let pragma = match durability {
                 Durability::Full => "PRAGMA synchronous = FULL",
                 Durability::Normal => "PRAGMA synchronous = NORMAL",
             };
-            sqlx::raw_sql(pragma).execute(self.connection()).await?;
+            sqlx::query(pragma).execute(self.connection()).await?;
             self.durability = Some(durability);
         }
         self.in_doubt = true;

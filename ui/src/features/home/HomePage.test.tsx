@@ -1,5 +1,5 @@
 import { screen, waitFor, within } from "@testing-library/react";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 
 import { fakeHost } from "@/test/fakeHost";
 import { aJob, aRun, aStatus } from "@/test/fixtures";
@@ -55,4 +55,20 @@ test("the first start shows that a job has fired, tests notifications, looks for
   await user.click(screen.getByRole("button", { name: "Put this away" }));
   await waitFor(() => expect(screen.queryByText("Welcome to Rouse")).not.toBeInTheDocument());
   expect(host.called("system.dismissFirstStart")).toHaveLength(1);
+});
+
+test("what does not fire while everything is off is not announced as coming", async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: new Date(2026, 10, 21, 12, 0, 0) });
+  onTestFinished(() => void vi.useRealTimers());
+  const at = Date.now() + 3_600_000;
+  const host = fakeHost({
+    "cron.list": () => ({ jobs: [aJob({ state: { nextRunAtMs: at } })] }),
+    "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [{ atMs: at, jobTime: "", localTime: "" }], notes: [] }),
+  });
+  renderApp("/", host);
+  expect(await screen.findByRole("img", { name: /1 to come/ })).toBeInTheDocument();
+  host.answers["system.status"] = () => aStatus({ cron: { enabled: false } });
+  host.emit("config", {});
+  await screen.findByText(/^Scheduling is switched off/);
+  expect(screen.queryByRole("img", { name: /to come/ })).not.toBeInTheDocument();
 });

@@ -1,16 +1,13 @@
 /* The cron pattern as text. */
 
-import { useFormContext } from "react-hook-form";
-
 import { TextField } from "@/components/Field";
 
-import { useBound } from "./bound";
-import type { JobForm } from "./form";
+import { useBound, useJobForm } from "./bound";
 import type { Said } from "./WhenSection";
 
 export function CronText({ said, alone }: { said: Said; alone?: boolean }) {
   const { value, onChange, onBlur, error } = useBound("expr");
-  const { setValue } = useFormContext<JobForm>();
+  const { setValue } = useJobForm();
   const change = (text: string) => {
     setValue("days", null);
     onChange(text);

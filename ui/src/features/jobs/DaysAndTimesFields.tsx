@@ -1,17 +1,15 @@
 /* Days and times of day. What one pattern cannot hold stays here, with the reason, and is not saved. */
 
 import { Plus, X } from "lucide-react";
-import { useFormContext } from "react-hook-form";
 
 import { Button, IconButton } from "@/components/Button";
 import { ChipSet, Segmented } from "@/components/Choice";
 import { TimeField } from "@/components/DateTime";
 import { Notice } from "@/components/Notice";
 
-import { useBound } from "./bound";
+import { useBound, useJobForm } from "./bound";
 import { cronOf, type DaysAndTimes, daysOf, monthDays, weekdays } from "./cron";
 import styles from "./Editor.module.css";
-import type { JobForm } from "./form";
 
 const blank: DaysAndTimes = { of: "week", days: [], times: ["09:00"] };
 /** 4 January 1970 was a Sunday, cron's day 0. */
@@ -23,7 +21,7 @@ const monthOptions = monthDays.map((id) => ({ id, label: id === "L" ? "Last" : i
 export function DaysAndTimesFields() {
   const expr = useBound("expr");
   const pending = useBound("days");
-  const { clearErrors } = useFormContext<JobForm>();
+  const { clearErrors } = useJobForm();
   const read = pending.value ?? daysOf(expr.value);
   const shown = read ?? blank;
   const problem = pending.value ? problemOf(pending.value) : undefined;

@@ -4,7 +4,7 @@
 import { useBlocker, useNavigate } from "@tanstack/react-router";
 import { Check, Copy, Ellipsis, Play, Save, Trash2, TriangleAlert } from "lucide-react";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
-import { FormProvider, useForm, useWatch } from "react-hook-form";
+import { useForm, useWatch } from "react-hook-form";
 
 import { Button, IconButton } from "@/components/Button";
 import { Switch } from "@/components/Choice";
@@ -18,6 +18,7 @@ import { toast } from "@/components/Toasts";
 import { firstLine } from "@/format/text";
 import type { Job, JobView } from "@/platform";
 
+import { FormContext } from "./bound";
 import styles from "./Editor.module.css";
 import { advanced, sentence } from "./fields";
 import { standingOf } from "./filters";
@@ -109,20 +110,20 @@ export function Editor({ initial, view, original }: Props) {
       }
     >
       <Above trouble={elsewhere.isStale ? { kind: "stale" } : trouble} view={view} onShowNew={showNew} />
-      <FormProvider {...form}>
+      <FormContext value={form}>
         <div className={styles.columns}>
           <div>
             <form ref={root} className={styles.form} aria-label="Job" onSubmit={(event) => event.preventDefault()} onKeyDown={onKeyDown} noValidate>
               <WhatSection isNew={!view} />
               <WhenSection said={preview.said} />
               <WithSection />
-              <WrongSection values={values} open={advanced.some((field) => form.formState.errors[field] !== undefined)} />
+              <WrongSection open={advanced.some((field) => form.formState.errors[field] !== undefined)} />
             </form>
             {view && <RecentRuns jobId={view.job.id} />}
           </div>
           <LivePanel values={values} preview={preview.shown} problem={preview.problem} />
         </div>
-      </FormProvider>
+      </FormContext>
       <Question isOpen={leave.isAsking} onClose={leave.stay} title="Leave without saving?" confirm="Leave" danger onConfirm={leave.go}>
         What you changed here is lost then.
       </Question>

@@ -1,5 +1,6 @@
 /* One job: made, copied, changed, looked at. This page finds what the form begins with. */
 
+import { useParams, useSearch } from "@tanstack/react-router";
 import { SearchX } from "lucide-react";
 import { useState } from "react";
 
@@ -23,7 +24,19 @@ interface Props {
   template?: TemplateId;
 }
 
-export function JobEditorPage({ jobId, from, template }: Props) {
+/** The page of `/jobs/new`. */
+export function NewJobPage() {
+  const { from, template } = useSearch({ from: "/jobs/new" });
+  return <JobEditorPage key={`${from ?? ""}:${template ?? ""}`} from={from} template={template} />;
+}
+
+/** The page of `/jobs/<id>`. */
+export function JobPage() {
+  const { jobId } = useParams({ from: "/jobs/$jobId" });
+  return <JobEditorPage key={jobId} jobId={jobId} />;
+}
+
+function JobEditorPage({ jobId, from, template }: Props) {
   const source = jobId ?? from;
   return source === undefined ? <NewJob template={template} /> : <FromJob source={source} isCopy={jobId === undefined} />;
 }

@@ -1,5 +1,7 @@
 /* What a job is called and which of the three kinds it is. */
 
+import { memo } from "react";
+
 import { Segmented } from "@/components/Choice";
 import { Section } from "@/components/Page";
 
@@ -19,7 +21,7 @@ const about: Record<What, string> = {
   toolCall: "Calls one tool with fixed arguments. No model takes part.",
 };
 
-export function WhatSection({ isNew }: { isNew: boolean }) {
+export const WhatSection = memo(function WhatSection({ isNew }: { isNew: boolean }) {
   const what = useBound("what");
   return (
     <Section title="What" className={styles.section}>
@@ -34,4 +36,4 @@ export function WhatSection({ isNew }: { isNew: boolean }) {
       </div>
     </Section>
   );
-}
+});

@@ -1,7 +1,7 @@
 /* When a job fires. Days and times are a view of the cron pattern, which is always visible and can be changed on either
    side; what the engine says about a schedule is shown beside it while it is being written. */
 
-import { useMemo } from "react";
+import { memo, useMemo } from "react";
 
 import { Segmented } from "@/components/Choice";
 import { DateTimeField } from "@/components/DateTime";
@@ -33,7 +33,7 @@ const units: readonly { id: Unit; label: string }[] = [
 /** What the engine says about the fields of the schedule as it stands. */
 export type Said = ReadonlyMap<keyof JobForm, string>;
 
-export function WhenSection({ said }: { said: Said }) {
+export const WhenSection = memo(function WhenSection({ said }: { said: Said }) {
   const when = useBound("when");
   return (
     <Section title="When" className={styles.section}>
@@ -53,7 +53,7 @@ export function WhenSection({ said }: { said: Said }) {
       </div>
     </Section>
   );
-}
+});
 
 function Once({ said }: { said: Said }) {
   const { error, ...at } = useBound("at");

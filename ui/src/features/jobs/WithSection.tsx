@@ -1,5 +1,7 @@
 /* What a run has in hand: the words of a reminder, a model's task with its tools, or one tool's arguments. */
 
+import { memo } from "react";
+
 import { Checkbox, Segmented, Switch } from "@/components/Choice";
 import { Select } from "@/components/Field";
 import { Section } from "@/components/Page";
@@ -29,7 +31,7 @@ const tells: readonly { id: NotifyWhen; label: string }[] = [
   { id: "failure", label: "Only when it failed" },
 ];
 
-export function WithSection() {
+export const WithSection = memo(function WithSection() {
   const { value: what } = useBound("what");
   return (
     <Section title="With what" className={styles.section}>
@@ -40,7 +42,7 @@ export function WithSection() {
       </div>
     </Section>
   );
-}
+});
 
 function Reminder() {
   const wake = useBound("wakeMode");

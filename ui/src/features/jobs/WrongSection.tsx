@@ -1,13 +1,16 @@
 /* How a job behaves when things do not go as planned. Every setting has a default that is said, so leaving all of it alone
    is a full answer. */
 
+import { memo } from "react";
+import { useWatch } from "react-hook-form";
+
 import { Switch } from "@/components/Choice";
 import { Folded } from "@/components/Folded";
 import { Section } from "@/components/Page";
 import { durationWords, plural } from "@/format/amount";
 import type { MisfireMode, Notify, Overlap } from "@/platform";
 
-import { ChoiceOf, NumberOf, useBound } from "./bound";
+import { ChoiceOf, NumberOf, useBound, useJobForm } from "./bound";
 import styles from "./Editor.module.css";
 import type { JobForm } from "./form";
 
@@ -31,7 +34,20 @@ const notifies: readonly { id: Notify; label: string }[] = [
   { id: "never", label: "Nothing" },
 ];
 
-export function WrongSection({ values, open }: { values: JobForm; open: boolean }) {
+const read = [
+  "misfire", "overlap", "what", "when", "backoffSeconds", "cooldownMinutes", "maxConcurrent", "misfireLimit", "tokensPerRun", "jitterSeconds",
+] as const;
+
+type Read = Pick<JobForm, (typeof read)[number]>;
+
+/** Only what this section depends on, so that other fields do not draw it again. */
+function useRead(): Read {
+  const list = useWatch({ control: useJobForm().control, name: read });
+  return Object.fromEntries(read.map((name, i) => [name, list[i]])) as Read;
+}
+
+export const WrongSection = memo(function WrongSection({ open }: { open: boolean }) {
+  const values = useRead();
   const remove = useBound("deleteAfterRun");
   return (
     <Section title="If something goes wrong" className={styles.section}>
@@ -58,9 +74,9 @@ export function WrongSection({ values, open }: { values: JobForm; open: boolean 
       </div>
     </Section>
   );
-}
+});
 
-function Advanced({ values }: { values: JobForm }) {
+function Advanced({ values }: { values: Read }) {
   return (
     <div className={styles.fields}>
       <div className={styles.pair}>
@@ -78,7 +94,7 @@ function Advanced({ values }: { values: JobForm }) {
 }
 
 /** What is folded away, in a few words. */
-function advancedWords(values: JobForm): string {
+function advancedWords(values: Read): string {
   const parts = [
     values.backoffSeconds !== null && `${durationWords(values.backoffSeconds * 1_000)} before the second attempt`,
     values.cooldownMinutes !== null && `at least ${durationWords(values.cooldownMinutes * 60_000)} between runs`,

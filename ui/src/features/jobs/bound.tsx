@@ -1,10 +1,21 @@
 /* The form's fields, tied to the shared components. A field that is changed is no longer complained about. */
 
-import { useController, useFormContext } from "react-hook-form";
+import { createContext, use } from "react";
+import { useController, type UseFormReturn } from "react-hook-form";
 
 import { type Choice, NumberField, Select, TextArea, TextField } from "@/components/Field";
 
 import type { JobForm } from "./form";
+
+/** The form around the fields. Unlike the library's own context it holds still, so that a keystroke in one field does not
+    draw all the others again: the list of time zones alone takes longer than that may. */
+export const FormContext = createContext<UseFormReturn<JobForm> | null>(null);
+
+export function useJobForm(): UseFormReturn<JobForm> {
+  const form = use(FormContext);
+  if (!form) throw new Error("BUG: no job form around this field");
+  return form;
+}
 
 export interface Bound<V> {
   value: V;
@@ -14,7 +25,7 @@ export interface Bound<V> {
 }
 
 export function useBound<K extends keyof JobForm>(name: K): Bound<JobForm[K]> {
-  const { control, clearErrors, setValue } = useFormContext<JobForm>();
+  const { control, clearErrors, setValue } = useJobForm();
   const { field, fieldState } = useController({ control, name });
   return {
     value: field.value,

@@ -103,3 +103,12 @@ test("whoever shows a notification about the run is told that it was looked at, 
   host.emit("delivery", { deliveryId: "d", runId: "run-1", state: "delivered" });
   await waitFor(() => expect(host.called("runs.seen")).toEqual([{ id: "run-1" }]));
 });
+
+test("an address that could not be opened is said in the question, which stays", async () => {
+  const host = fakeHost({ "runs.get": () => aDetail({ summary: "[the log](https://log.example/1)" }) });
+  host.openExternal = () => Promise.reject(new Error("The browser could not be opened."));
+  const { user } = renderApp("/runs/run-1", host);
+  await user.click(await screen.findByRole("link", { name: "the log" }));
+  await user.click(await screen.findByRole("button", { name: "Open" }));
+  expect(await screen.findByRole("alert")).toHaveTextContent("The browser could not be opened.");
+});

@@ -3,7 +3,6 @@ import { expect, test, vi } from "vitest";
 
 import { type ConfigView, errorCode, type ProviderView, RpcError } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
-import { aStatus } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 import { readExport } from "./importFile";
@@ -119,15 +118,16 @@ test("an import shows what would happen first, and brings in only what can be", 
   await waitFor(() => expect(host.called("cron.import").at(-1)).toEqual({ jobs: [{ name: "a" }], keepEnabled: false }));
 });
 
-test("starting with the computer is offered only where the platform can", async () => {
-  const host = hostWith();
-  const set = vi.fn(() => Promise.resolve());
-  renderApp("/settings", host);
+test("starting with the computer is not offered in a browser", async () => {
+  renderApp("/settings", hostWith());
   await screen.findByText("Theme");
   expect(screen.queryByText("Start-up")).not.toBeInTheDocument();
+});
+
+test("starting with the computer is switched through the platform", async () => {
+  const set = vi.fn(() => Promise.resolve());
   const inApp = { ...hostWith(), capabilities: { window: true, autostart: true }, autostart: { get: () => Promise.resolve(false), set } };
   const { user } = renderApp("/settings", inApp);
   await user.click(await screen.findByRole("switch", { name: "Start with the computer" }));
   expect(set).toHaveBeenCalledWith(true);
-  expect(aStatus().mode).toBe("serve");
 });

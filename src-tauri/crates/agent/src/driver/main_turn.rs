@@ -120,7 +120,8 @@ fn says_something(list: &str) -> bool {
 
 fn task(events: &[SystemEvent], list: Option<&str>, run: &Run, context: &ToolContext) -> Message {
     // A line break inside an event must not look like the beginning of another one.
-    let lines = events.iter().map(|event| format!("System: {}", event.text.trim()));
+    let lines =
+        events.iter().map(|event| format!("System: {}", event.text.trim().replace('\n', "\n  ")));
     let list = list.map(|list| format!("{HEARTBEAT_FILE}:\n{list}"));
     let parts: Vec<String> = lines.chain(list).chain([time_line(run, context)]).collect();
     Message::User { text: parts.join("\n\n") }

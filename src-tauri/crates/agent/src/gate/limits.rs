@@ -65,7 +65,7 @@ impl CallLimits {
             limiter.retain_recent();
         }
         limiter
-            .check_key(&{ let _ = caller; None })
+            .check_key(caller)
             .map_err(|not_until| not_until.wait_time_from(self.clock.monotonic()))
     }
 }

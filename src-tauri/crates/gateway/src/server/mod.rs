@@ -57,6 +57,35 @@ pub(crate) struct Shared {
     closing: CancellationToken,
 }
 
+/// A port of 127.0.0.1 that is ours. Who knocks waits until a [`Server`] answers.
+pub struct BoundPort {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl BoundPort {
+    /// Binds 127.0.0.1 at `port`; when that is taken and `or_any`, at a port the system chooses.
+    ///
+    /// # Errors
+    /// When no port can be bound.
+    pub async fn bind(port: u16, or_any: bool) -> Result<Self, ServerError> {
+        let failed = |source| ServerError::Bind { port, source };
+        let listener = match TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await {
+            Err(_) if or_any && port != 0 => TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await,
+            bound => bound,
+        };
+        let listener = listener.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        Ok(Self { listener, address })
+    }
+
+    /// The port.
+    #[must_use]
+    pub const fn number(&self) -> u16 {
+        self.address.port()
+    }
+}
+
 /// A listening server.
 pub struct Server {
     address: SocketAddr,
@@ -65,25 +94,16 @@ pub struct Server {
 }
 
 impl Server {
-    /// Binds 127.0.0.1 at `port`; when that is taken and `or_any`, at a port the system chooses.
-    ///
-    /// # Errors
-    /// When no port can be bound.
-    pub async fn start(
+    /// Answers at `port` from now on.
+    #[must_use]
+    pub fn start(
+        port: BoundPort,
         gateway: Gateway,
         auth: Arc<Auth>,
         clock: Arc<dyn Clock>,
         ui: Arc<dyn UiFiles>,
-        port: u16,
-        or_any: bool,
-    ) -> Result<Self, ServerError> {
-        let failed = |source| ServerError::Bind { port, source };
-        let listener = match TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await {
-            Err(_) if or_any && port != 0 => TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await,
-            bound => bound,
-        };
-        let listener = listener.map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
+    ) -> Self {
+        let BoundPort { listener, address } = port;
         let closing = CancellationToken::new();
         let shared =
             Shared { gateway, auth, clock, ui, port: address.port(), closing: closing.clone() };
@@ -94,7 +114,7 @@ impl Server {
                 tracing::error!(%error, "the gateway's server stopped");
             }
         });
-        Ok(Self { address, closing, task })
+        Self { address, closing, task }
     }
 
     /// Where it listens.

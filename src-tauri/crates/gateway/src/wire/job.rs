@@ -241,3 +241,201 @@ pub struct JobState {
 
 words!(/// The RFC's three words.
     RfcStatus { Ok, Error, Skipped });
+
+#[cfg(test)]
+mod tests {
+    use rouse_core::job::{self as core_job, job_from_json, job_to_json, stored_job_from_json};
+    use rouse_core::{JobId, RunState, UnixMs};
+    use serde_json::json;
+
+    use super::*;
+
+    const NOW: UnixMs = UnixMs(1_795_262_400_000);
+
+    /// What TypeScript is told about a job must be all that a job can say.
+    fn assert_told_whole<T: serde::de::DeserializeOwned + Serialize>(original: &Value) {
+        let told: T = serde_json::from_value(original.clone())
+            .unwrap_or_else(|error| panic!("{error} in {original:#}"));
+        assert_eq!(&serde_json::to_value(&told).expect("JSON"), original);
+    }
+
+    /// A job in which everything is set. Without `..`: a field that is new in the core has to be met here.
+    fn full(spec: core_job::ScheduleSpec, payload: core_job::Payload) -> core_job::Job {
+        let jitter_ms = (spec != core_job::ScheduleSpec::Manual).then_some(5_000);
+        core_job::Job {
+            id: JobId::new("9f1c2d3e-0000-4000-8000-000000000001"),
+            name: "Full".to_owned(),
+            description: Some("Everything is set.".to_owned()),
+            enabled: true,
+            created_at: NOW,
+            updated_at: NOW.plus_ms(1),
+            schedule: core_job::Schedule { spec, jitter_ms, extra: Map::new() },
+            session_target: match payload {
+                core_job::Payload::SystemEvent { .. } => core_job::SessionTarget::Main,
+                _ => core_job::SessionTarget::Isolated,
+            },
+            wake_mode: core_job::WakeMode::NextHeartbeat,
+            payload,
+            isolation: Some(core_job::Isolation {
+                post_to_main_prefix: Some("News".to_owned()),
+                extra: Map::new(),
+            }),
+            runtime: Some(core_job::Runtime {
+                max_attempts: Some(3),
+                retry_backoff_ms: Some(60_000),
+                extra: Map::new(),
+            }),
+            policies: policies(),
+            delete_after_run: true,
+            state: state(),
+            extra: Map::new(),
+        }
+    }
+
+    fn policies() -> core_job::Policies {
+        core_job::Policies {
+            misfire: core_job::Misfire {
+                mode: core_job::MisfireMode::RunAll,
+                max_lateness_seconds: Some(3_600),
+                limit: Some(5),
+                extra: Map::new(),
+            },
+            overlap: core_job::Overlap::CancelOther,
+            max_concurrent: Some(2),
+            cooldown_seconds: Some(10),
+            timeout_seconds: Some(120),
+            pause_after_failures: Some(4),
+            budget: Some(core_job::Budget { tokens_per_run: Some(10_000), extra: Map::new() }),
+            notify: Some(core_job::Notify::Failure),
+            extra: Map::new(),
+        }
+    }
+
+    fn state() -> core_job::JobState {
+        core_job::JobState {
+            next_run_at: Some(NOW.plus_ms(60_000)),
+            last_run_at: Some(NOW),
+            last_state: Some(RunState::TimedOut),
+            last_error: Some("It took too long.".to_owned()),
+            last_duration_ms: Some(120_000),
+            consecutive_failures: 1,
+            revision: 7,
+        }
+    }
+
+    fn specs() -> [core_job::ScheduleSpec; 4] {
+        let tz = "Europe/Berlin".to_owned();
+        [
+            core_job::ScheduleSpec::At { at: NOW, tz: Some(tz.clone()) },
+            core_job::ScheduleSpec::Every { every_ms: 600_000, anchor: NOW },
+            core_job::ScheduleSpec::Cron { expr: "30 7 * * 1-5".to_owned(), tz },
+            core_job::ScheduleSpec::Manual,
+        ]
+    }
+
+    fn payloads() -> [core_job::Payload; 3] {
+        let turn = core_job::AgentTurn {
+            message: "Look around.".to_owned(),
+            deliver: Some(true),
+            channel: Some("last".to_owned()),
+            to: Some("somebody".to_owned()),
+            timeout_seconds: Some(60),
+            model: Some("tiny".to_owned()),
+            use_tools: Some(true),
+            tools: Some(vec!["echo".to_owned()]),
+            max_steps: Some(4),
+            max_tokens: Some(1_000),
+            context_paths: vec!["notes.md".to_owned()],
+            extra: Map::new(),
+        };
+        let call = core_job::ToolCall {
+            tool: "echo".to_owned(),
+            arguments: json!({ "text": "hello", "deep": [{ "er": 1.5 }] }),
+            notify_when: core_job::NotifyWhen::Changed,
+            extra: Map::new(),
+        };
+        [
+            core_job::Payload::SystemEvent { text: "Tea.".to_owned(), extra: Map::new() },
+            core_job::Payload::AgentTurn(Box::new(turn)),
+            core_job::Payload::ToolCall(call),
+        ]
+    }
+
+    #[test]
+    fn a_job_with_everything_set_is_told_whole() {
+        for spec in specs() {
+            for payload in payloads() {
+                let job = full(spec.clone(), payload);
+                let written = job_to_json(&job);
+                assert_told_whole::<Job>(&written);
+                assert_eq!(stored_job_from_json(written).expect("its own writing"), job);
+            }
+        }
+    }
+
+    #[test]
+    fn a_job_with_nothing_but_the_necessary_is_told_whole() {
+        let schedules = [
+            json!({ "kind": "at", "atMs": NOW.0 + 1 }),
+            json!({ "kind": "every", "everyMs": 1_000 }),
+            json!({ "kind": "cron", "expr": "@daily" }),
+            json!({ "kind": "manual" }),
+        ];
+        let payloads = [
+            json!({ "kind": "systemEvent", "text": "Tea." }),
+            json!({ "kind": "agentTurn", "message": "Look around." }),
+            json!({ "kind": "toolCall", "tool": "time" }),
+        ];
+        for schedule in &schedules {
+            for payload in &payloads {
+                let draft = json!({ "name": "Bare", "schedule": schedule, "payload": payload });
+                let job = job_from_json(draft.clone(), NOW, chrono_tz::UTC).expect("a job");
+                assert_told_whole::<Job>(&job_to_json(&job));
+                serde_json::from_value::<JobDraft>(draft).expect("a draft");
+            }
+        }
+    }
+
+    #[test]
+    fn every_word_of_the_job_format_is_a_word_of_the_wire() {
+        let drafts = [
+            ("wakeMode", json!(["now", "next-heartbeat"])),
+            ("notify", json!(["always", "findings", "failure", "never"])),
+            ("overlap", json!(["queue", "parallel", "cancelOther"])),
+            ("mode", json!(["skip", "runAll"])),
+            ("notifyWhen", json!(["always", "failure", "changed"])),
+        ];
+        for (key, words) in drafts {
+            for word in words.as_array().expect("a list") {
+                let mut draft = json!({
+                    "name": "Words",
+                    "schedule": { "kind": "manual" },
+                    "payload": { "kind": "toolCall", "tool": "time" },
+                    "policies": { "misfire": { "limit": 1 } },
+                });
+                match key {
+                    "wakeMode" => draft[key] = word.clone(),
+                    "notifyWhen" => draft["payload"][key] = word.clone(),
+                    "mode" => draft["policies"]["misfire"][key] = word.clone(),
+                    _ => draft["policies"][key] = word.clone(),
+                }
+                let job = job_from_json(draft, NOW, chrono_tz::UTC).expect("a job");
+                let written = job_to_json(&job);
+                assert!(written.to_string().contains(&format!("\"{key}\":{word}")), "{written}");
+                assert_told_whole::<Job>(&written);
+            }
+        }
+    }
+
+    #[test]
+    fn every_final_state_is_told() {
+        use RunState::*;
+        let states =
+            [Succeeded, NothingToReport, Failed, TimedOut, Cancelled, Skipped, Missed, Interrupted];
+        for last_state in states {
+            let mut job = full(specs()[3].clone(), payloads()[0].clone());
+            job.state.last_state = Some(last_state);
+            assert_told_whole::<Job>(&job_to_json(&job));
+        }
+    }
+}

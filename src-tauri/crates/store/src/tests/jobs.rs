@@ -26,6 +26,13 @@ async fn a_saved_job_is_read_back_whole() {
     assert_eq!(fixture.job("a").await, job);
     let event = json!({ "jobId": "a", "action": "added", "nextRunAtMs": NOW.0 });
     assert_eq!(fixture.told(), [cron(event)]);
+
+    let stored: String = sqlx::query_scalar("SELECT definition FROM jobs")
+        .fetch_one(&fixture.store.readers)
+        .await
+        .unwrap();
+    let stored: Value = serde_json::from_str(&stored).unwrap();
+    assert_eq!(stored.get("enabled").or(stored.get("state")), None, "the columns are the truth");
 }
 
 #[tokio::test]

@@ -58,6 +58,15 @@ async fn its_files_are_for_this_user_alone() {
 }
 
 #[cfg(unix)]
+#[test]
+fn a_new_file_is_never_open_to_others_not_even_for_a_moment() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rouse.db");
+    crate::connection::create(&path).unwrap();
+    assert_eq!(mode(&path), 0o600);
+}
+
+#[cfg(unix)]
 #[tokio::test]
 async fn takes_a_file_back_that_others_could_read() {
     use std::os::unix::fs::PermissionsExt as _;

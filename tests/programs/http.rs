@@ -1,0 +1,143 @@
+//! HTTP by hand, so that a test can send what no client library would.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::TcpStream;
+
+use serde_json::Value;
+
+/// One request, as it goes over the wire.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    address: String,
+    first_line: String,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+impl Request {
+    /// To `address`, with the Host that belongs to it.
+    pub(crate) fn new(address: &str, method: &str, path: &str) -> Self {
+        Self {
+            address: address.to_owned(),
+            first_line: format!("{method} {path} HTTP/1.1"),
+            headers: vec![("Host".to_owned(), address.to_owned())],
+            body: Vec::new(),
+        }
+    }
+
+    /// JSON, as a program sends it.
+    pub(crate) fn post(address: &str, path: &str, body: &Value) -> Self {
+        Self::new(address, "POST", path).with("Content-Type", "application/json").body(body.to_string())
+    }
+
+    /// The request that becomes a WebSocket.
+    pub(crate) fn upgrade(address: &str, path: &str) -> Self {
+        Self::new(address, "GET", path)
+            .with("Connection", "Upgrade")
+            .with("Upgrade", "websocket")
+            .with("Sec-WebSocket-Version", "13")
+            .with("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==")
+    }
+
+    /// With this header instead of any of that name.
+    pub(crate) fn with(self, name: &str, value: &str) -> Self {
+        self.without(name).and(name, value)
+    }
+
+    /// With one more header.
+    pub(crate) fn and(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub(crate) fn without(mut self, name: &str) -> Self {
+        self.headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+        self
+    }
+
+    pub(crate) fn token(self, token: &str) -> Self {
+        self.with("Authorization", &format!("Bearer {token}"))
+    }
+
+    pub(crate) fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    /// Sends it; answers what came back.
+    pub(crate) fn send(&self) -> Reply {
+        let mut stream = TcpStream::connect(&self.address).expect("the engine listens");
+        // A server that refuses early closes while we still write; what it said counts.
+        let written = stream.write_all(self.head().as_bytes()).and_then(|()| stream.write_all(&self.body));
+        Reply::read(&mut stream).unwrap_or_else(|error| panic!("{error} ({written:?}) for {}", self.head()))
+    }
+
+    /// Sends only the first `count` bytes and keeps the line open.
+    pub(crate) fn send_part(&self, count: usize) -> TcpStream {
+        let mut stream = TcpStream::connect(&self.address).expect("the engine listens");
+        let whole = [self.head().as_bytes(), &self.body].concat();
+        stream.write_all(&whole[..count.min(whole.len())]).expect("it reads");
+        stream
+    }
+
+    /// How long its head is.
+    pub(crate) fn head_length(&self) -> usize {
+        self.head().len()
+    }
+
+    fn head(&self) -> String {
+        let mut head = format!("{}\r\n", self.first_line);
+        for (name, value) in &self.headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        let has_length = self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+        if !self.body.is_empty() && !has_length {
+            head.push_str(&format!("Content-Length: {}\r\n", self.body.len()));
+        }
+        head + "\r\n"
+    }
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    headers: Vec<(String, String)>,
+    pub(crate) body: String,
+}
+
+impl Reply {
+    fn read(stream: &mut TcpStream) -> io::Result<Self> {
+        let mut head = Vec::new();
+        let mut byte = [0_u8; 1];
+        while !head.ends_with(b"\r\n\r\n") {
+            stream.read_exact(&mut byte)?;
+            head.push(byte[0]);
+        }
+        let head = String::from_utf8_lossy(&head).into_owned();
+        let mut lines = head.trim_end().split("\r\n");
+        let status = lines.next().and_then(|line| line.split(' ').nth(1)).and_then(|status| status.parse().ok());
+        let headers = lines.filter_map(|line| line.split_once(": "));
+        let headers: Vec<_> =
+            headers.map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned())).collect();
+        let mut reply = Self { status: status.unwrap_or(0), headers, body: String::new() };
+        let length = reply.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+        let mut body = vec![0_u8; length];
+        stream.read_exact(&mut body)?;
+        reply.body = String::from_utf8_lossy(&body).into_owned();
+        Ok(reply)
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    pub(crate) fn headers(&self) -> impl Iterator<Item = &str> {
+        self.headers.iter().map(|(name, _)| name.as_str())
+    }
+
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+    }
+}

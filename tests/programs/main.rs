@@ -1,0 +1,24 @@
+//! The real programs: `rouse serve` in a process of its own, the `rouse` command, real sockets, real kills, and model
+//! servers that speak the providers' formats.
+//!
+//! Owns what only a process can show: exit codes, files, signals, and that nothing gets past the door. How the engine
+//! decides is asked in the tests of its rooms. Needs `rouse` to be built (`ROUSE_BIN`, else beside this program). Nothing
+//! waits for a while: tests wait for output, for events, or for the end of a process.
+
+mod engine;
+mod http;
+mod probes;
+
+mod cron_add;
+mod cron_change;
+mod cron_words;
+mod transfer;
+mod other_commands;
+mod starting;
+mod dying;
+mod models;
+mod secrets;
+mod door;
+mod sign_in;
+mod garbage;
+mod stream;

@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+
+import { fakeHost } from "@/test/fakeHost";
+import { aDetail, aRun } from "@/test/fixtures";
+
+import { createQueryClient } from "./client";
+import { keys } from "./keys";
+import { refreshOldRuns } from "./oldRuns";
+
+const queued = (from: number, count: number) => Array.from({ length: count }, (_, i) => aRun({ id: `r${from + i}`, state: "queued" }));
+
+/** A newest page r0…r49 and older pages r0…r199. */
+function loaded() {
+  const client = createQueryClient();
+  client.setQueryData(keys.runsHead({}), { runs: queued(0, 50), nextCursor: "r49", total: 200 });
+  client.setQueryData(keys.runPages({}), { pages: [{ runs: queued(0, 200), nextCursor: null, total: 200 }], pageParams: [undefined] });
+  const host = fakeHost({ "runs.get": ({ id }) => aDetail({ id, state: "succeeded" }) });
+  const states = () => {
+    const data = client.getQueryData<{ pages: { runs: { id: string; state: string }[] }[] }>(keys.runPages({}));
+    return data?.pages[0]?.runs.filter((run) => run.state === "succeeded").map((run) => run.id);
+  };
+  return { client, host, states };
+}
+
+test("a run far down that has ended is fetched by itself and changes in place", async () => {
+  const { client, host, states } = loaded();
+  await refreshOldRuns(client, host, new Set(["r199", "r120", "unknown"]));
+  expect(states()).toEqual(["r120", "r199"]);
+  expect(host.called("runs.get")).toHaveLength(2);
+});
+
+test("what stands in the newest page is not fetched twice", async () => {
+  const { client, host } = loaded();
+  await refreshOldRuns(client, host, new Set(["r0", "r49"]));
+  expect(host.calls).toEqual([]);
+});
+
+test("when a great many have changed, the pages are read again instead", async () => {
+  const { client, host } = loaded();
+  await refreshOldRuns(client, host, new Set(queued(100, 60).map((run) => run.id)));
+  expect(host.calls).toEqual([]);
+  expect(client.getQueryState(keys.runPages({}))?.isInvalidated).toBe(true);
+});
