@@ -82,3 +82,15 @@ async fn a_provider_in_the_settings_answers() {
     assert_eq!(server.bodies()[0]["model"], "tiny");
     house.host.stop().await;
 }
+
+#[tokio::test]
+async fn the_workspace_never_holds_the_database() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    for path in [folder.path(), folder.path().parent().expect("a parent")] {
+        let change = json!({ "patch": { "workspace": path } });
+        let refused = house.try_call("config.patch", change).await.expect_err("refused");
+        assert_eq!(refused.data["fields"][0]["path"], "workspace");
+    }
+    house.host.stop().await;
+}

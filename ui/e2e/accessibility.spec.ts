@@ -6,6 +6,7 @@ const pages = ["/", "/jobs", "/jobs/new", "/runs", "/settings", "/nowhere"];
 
 for (const colorScheme of ["light", "dark"] as const) {
   test(`axe finds nothing on any page, ${colorScheme}`, async ({ page, rouse }) => {
+    test.slow();
     await page.emulateMedia({ colorScheme });
     const added = (await rouse.cli("cron", "add", "--name", "Disk check", "--every", "6h", "--tool", "echo", "--arguments", '{"text":"All disks are fine."}')) as { job: { id: string } };
     const { runId } = (await rouse.cli("cron", "run", added.job.id, "--force")) as { runId: string };

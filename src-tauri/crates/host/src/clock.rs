@@ -30,6 +30,13 @@ impl Clock for SystemClock {
 
     fn zone(&self) -> Tz {
         // A zone that chrono-tz does not know (a newer one, or none set) reads as UTC, which status shows.
-        iana_time_zone::get_timezone().ok().and_then(|name| name.parse().ok()).unwrap_or(Tz::UTC)
+        of_environment()
+            .or_else(|| iana_time_zone::get_timezone().ok()?.parse().ok())
+            .unwrap_or(Tz::UTC)
     }
+}
+
+/// `TZ`, where it names a zone of the IANA database (POSIX lets it be a rule or a file as well).
+fn of_environment() -> Option<Tz> {
+    std::env::var("TZ").ok()?.trim_start_matches(':').parse().ok()
 }

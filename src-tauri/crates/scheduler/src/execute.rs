@@ -11,6 +11,7 @@ use rouse_core::job::{Job, Overlap};
 use rouse_core::{JobId, Outcome, Run, RunId, RunState, UnixMs};
 use rouse_store::StoreError;
 use tokio::task::{self, JoinError};
+use tracing::field::display;
 
 use crate::attempt::{Running, Why, Work};
 use crate::engine::Engine;
@@ -66,7 +67,8 @@ impl Engine {
                 continue;
             }
             let run = Run { state: RunState::Running, started_at: Some(now), attempt: 1, ..run };
-            tracing::info!(job_id = run.job_id.as_ref().map(JobId::as_str), run_id = %id, name = run.job_name, "a run begins");
+            let job_id = run.job_id.as_ref().map(display);
+            tracing::info!(job_id, run_id = %id, name = run.job_name, "a run begins");
             let mut running = Running::new(run, lane, job, monotonic);
             self.begin_attempt(&mut running);
             self.running.insert(id, running);
@@ -123,7 +125,7 @@ impl Engine {
         for running in self.running.values_mut() {
             if let Some(attempt) = running.expire(now) {
                 self.runs_of_tasks.remove(&attempt.id());
-                let run_id = running.run.id.as_str();
+                let run_id = display(&running.run.id);
                 tracing::warn!(
                     run_id,
                     name = running.run.job_name,

@@ -10,6 +10,7 @@ use rouse_core::job::{Job, NotifyWhen, Payload, WakeMode};
 use rouse_core::{DeliveryId, JobId, Outcome, Run, RunId, RunState, RunTrigger, UnixMs};
 use rouse_store::{Finish, StoreError};
 use serde_json::Value;
+use tracing::field::display;
 
 use crate::attempt::Work;
 use crate::engine::Engine;
@@ -58,13 +59,13 @@ impl Engine {
         };
         self.store.finish_run(&finish).await?;
         log_end(run, outcome);
-        let wakes = wakes_main(job.as_ref(), outcome);
+        let reminder = job.as_ref().filter(|job| wakes_main(job, outcome));
         self.release(id);
         if !finish.deliveries.is_empty() {
             self.outbox.notify_one();
         }
-        if wakes {
-            self.heartbeat.request(&format!("cron:{}", finish.run_id));
+        if let Some(job) = reminder {
+            self.heartbeat.request(&format!("cron:{}", job.id));
         }
         match job {
             Some(job) => self.settle_job(&job, &fate).await,
@@ -152,16 +153,15 @@ fn quiet_finish(run_id: RunId, outcome: Outcome, now: UnixMs) -> Finish {
 }
 
 /// A reminder that was queued for the main session and asked for a turn at once.
-fn wakes_main(job: Option<&Job>, outcome: &Outcome) -> bool {
-    let asks = |job: &Job| {
-        job.wake_mode == WakeMode::Now && matches!(job.payload, Payload::SystemEvent { .. })
-    };
-    outcome.state == RunState::Succeeded && job.is_some_and(asks)
+fn wakes_main(job: &Job, outcome: &Outcome) -> bool {
+    job.wake_mode == WakeMode::Now
+        && matches!(job.payload, Payload::SystemEvent { .. })
+        && outcome.state == RunState::Succeeded
 }
 
 fn log_end(run: &Run, outcome: &Outcome) {
-    let job_id = run.job_id.as_ref().map(JobId::as_str);
-    let (run_id, name) = (run.id.as_str(), run.job_name.as_str());
+    let (job_id, run_id) = (run.job_id.as_ref().map(display), display(&run.id));
+    let name = run.job_name.as_str();
     tracing::info!(
         job_id,
         run_id,

@@ -63,7 +63,7 @@ test("what does not fire while everything is off is not announced as coming", as
   const at = Date.now() + 3_600_000;
   const host = fakeHost({
     "cron.list": () => ({ jobs: [aJob({ state: { nextRunAtMs: at } })] }),
-    "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [{ atMs: at, jobTime: "", localTime: "" }], notes: [] }),
+    "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [{ atMs: at, jobTime: "", localTime: "", note: null }], notes: [] }),
   });
   renderApp("/", host);
   expect(await screen.findByRole("img", { name: /1 to come/ })).toBeInTheDocument();

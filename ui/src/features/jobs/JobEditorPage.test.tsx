@@ -23,14 +23,22 @@ function hostWith(job: Job = aJob().job) {
   });
 }
 
+type User = ReturnType<typeof renderApp>["user"];
+
+/** All at once, as a person pastes; the keys themselves are the fields' business. */
+async function write(user: User, field: HTMLElement, text: string) {
+  await user.click(field);
+  await user.paste(text);
+}
+
 const save = () => screen.getByRole("button", { name: "Save" });
 const name = () => screen.findByRole("textbox", { name: "Name" });
 
 test("a reminder is made from three answers, and leads to its page", async () => {
   const host = hostWith();
   const { user, path } = renderApp("/jobs/new", host);
-  await user.type(await name(), "Stretch");
-  await user.type(screen.getByRole("textbox", { name: "What to say" }), "Stand up.");
+  await write(user, await name(), "Stretch");
+  await write(user, screen.getByRole("textbox", { name: "What to say" }), "Stand up.");
   await user.click(save());
   await waitFor(() => expect(path()).toBe("/jobs/job-new"));
   expect(host.called("cron.add")[0]).toMatchObject({
@@ -53,10 +61,10 @@ test("days write the pattern, and the pattern sets the days", async () => {
   await user.click(days.getByRole("button", { name: "Sat" }));
   expect(pattern).toHaveValue("0 9 * * 1-6");
   await user.clear(pattern);
-  await user.type(pattern, "15 8 * * 0");
+  await write(user, pattern, "15 8 * * 0");
   expect(days.getAllByRole("button", { pressed: true }).map((day) => day.textContent)).toEqual(["Sun"]);
   await user.clear(pattern);
-  await user.type(pattern, "*/5 * * * *");
+  await write(user, pattern, "*/5 * * * *");
   expect(screen.getByText(/says more than days and times can show/)).toBeInTheDocument();
 });
 
@@ -66,7 +74,7 @@ test("the engine's complaints stand at their fields, others above the form", asy
     fields: [{ path: "payload.text", message: "is required" }, { path: "isolation.postToMainPrefix", message: "expected a text" }],
   }));
   const { user } = renderApp("/jobs/new", host);
-  await user.type(await name(), "Stretch");
+  await write(user, await name(), "Stretch");
   await user.click(save());
   const text = screen.getByRole("textbox", { name: "What to say" });
   await waitFor(() => expect(text).toBeInvalid());
@@ -83,7 +91,7 @@ test("a tool's arguments are a form, and what is missing is said before anything
   await user.click(save());
   expect(await screen.findByText("This is required.")).toBeInTheDocument();
   expect(host.called("cron.update")).toEqual([]);
-  await user.type(url, "https://b.example");
+  await write(user, url, "https://b.example");
   await user.click(save());
   await waitFor(() => expect(host.called("cron.update")).toEqual([{ id: "job-1", patch: { payload: { arguments: { url: "https://b.example" } } }, expectedRevision: 1 }]));
   expect(await screen.findByText("Saved")).toBeInTheDocument();
@@ -93,7 +101,7 @@ test("a tool's arguments are a form, and what is missing is said before anything
 test("a job that changed elsewhere meanwhile is not overwritten; the new version can be shown", async () => {
   const host = hostWith();
   const { user } = renderApp("/jobs/job-1", host);
-  await user.type(await name(), "!");
+  await write(user, await name(), "!");
   host.answers["cron.update"] = () => Promise.reject(new RpcError(errorCode.stale, "stale"));
   host.answers["cron.get"] = () => aJob({ name: "Renamed", state: { revision: 2 } });
   host.emit("cron", { jobId: "job-1", action: "updated" });
@@ -109,7 +117,7 @@ test("a change elsewhere is taken over while nothing here was changed; a run is 
   host.answers["cron.get"] = () => aJob({ name: "Renamed", state: { revision: 2 } });
   host.emit("cron", { jobId: "job-1", action: "updated" });
   await waitFor(async () => expect(await name()).toHaveValue("Renamed"));
-  await user.type(await name(), "!");
+  await write(user, await name(), "!");
   host.answers["cron.get"] = () => aJob({ name: "Renamed", enabled: false, state: { revision: 3, lastState: "failed" } });
   host.emit("cron", { jobId: "job-1", action: "finished" });
   await waitFor(() => expect(screen.getByRole("switch", { name: "Active" })).not.toBeChecked());
@@ -120,13 +128,13 @@ test("a change elsewhere is taken over while nothing here was changed; a run is 
 
 test("leaving with changes asks first, leaving without does not", async () => {
   const { user, path } = renderApp("/jobs/job-1", hostWith());
-  await user.type(await name(), "!");
+  await write(user, await name(), "!");
   await user.click(screen.getByRole("link", { name: "Runs" }));
   const question = await screen.findByRole("dialog", { name: "Leave without saving?" });
   await user.click(within(question).getByRole("button", { name: "Cancel" }));
   expect(path()).toBe("/jobs/job-1");
   await user.clear(await name());
-  await user.type(await name(), "Backup");
+  await write(user, await name(), "Backup");
   await user.click(screen.getByRole("link", { name: "Runs" }));
   await waitFor(() => expect(path()).toBe("/runs"));
 });
@@ -137,7 +145,7 @@ test("a copy begins with everything the job has", async () => {
   expect(await name()).toHaveValue("Backup copy");
   host.answers["tools.catalog"] = () => ({ tools: [] });
   await user.click(await screen.findByRole("radio", { name: "Remind me" }));
-  await user.type(screen.getByRole("textbox", { name: "What to say" }), "x");
+  await write(user, screen.getByRole("textbox", { name: "What to say" }), "x");
   await user.click(save());
   await waitFor(() => expect(host.called("cron.add")[0]).toMatchObject({ name: "Backup copy", "x-mine": 1, payload: { kind: "systemEvent", text: "x" }, sessionTarget: "main" }));
   expect(host.called("cron.add")[0]).not.toHaveProperty("id");

@@ -120,7 +120,19 @@ fn read(
         overridden: Vec::new(),
     };
     override_by_environment(&mut config, env, &mut errors);
+    refuse_own_data(&config.workspace, default_workspace, &mut errors);
     if errors.is_empty() { Ok(config) } else { Err(errors) }
+}
+
+/// File tools see the whole workspace, so it must not hold the database and the token. The default lies inside the data
+/// folder, beside them.
+fn refuse_own_data(workspace: &Path, default_workspace: &Path, errors: &mut Vec<FieldError>) {
+    let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let Some(data) = default_workspace.parent() else { return };
+    if real(data).starts_with(real(workspace)) {
+        let message = format!("must not be or contain Rouse's own data folder {}", data.display());
+        errors.push(FieldError { path: "workspace".to_owned(), message });
+    }
 }
 
 impl HeartbeatConfig {

@@ -191,6 +191,7 @@ async fn a_reminder_that_asks_for_it_wakes_main() {
     }
     let beat = stage.begun.next().await;
     assert_eq!(beat.run.trigger, RunTrigger::Heartbeat);
+    assert_eq!(beat.run.payload["reason"], "cron:now");
     assert_eq!(beats(&stage).await, 1);
 }
 

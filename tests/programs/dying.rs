@@ -1,0 +1,170 @@
+//! `kill -9` in the middle of work: nothing is lost, nothing comes twice, and it is told what happened.
+
+use rouse_testkit::fake_model::{FakeModel, Reply, sse};
+use serde_json::{Value, json};
+
+use crate::engine::{Engine, Home};
+use crate::probes::{ask, echo};
+
+/// A home whose model is `server`.
+fn home_with(server: &FakeModel) -> Home {
+    Home::new().config(&format!(
+        "[providers.fake]\nkind = \"openai\"\nbaseUrl = \"{}/v1\"\nmodel = \"fake-1\"\n[cron]\nmaxConcurrentRuns = 1\n",
+        server.url()
+    ))
+}
+
+/// Says `words` and then nothing, until nobody listens any more.
+fn held(words: &str) -> Reply {
+    Reply::events(sse::chat_says(words)).held_after("\n\n")
+}
+
+/// Waits until the model of run `run` is in the middle of saying `words`.
+async fn mid_stream(engine: &Engine<'_>, run: &str, words: &str) {
+    engine
+        .until(async |engine| {
+            let detail = engine.call("runs.get", json!({ "id": run })).await;
+            detail["liveText"].as_str().is_some_and(|text| text.contains(words)).then_some(())
+        })
+        .await;
+}
+
+fn fact<'r>(run: &'r Value, name: &str) -> &'r str {
+    run[name].as_str().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_run_that_was_cut_off_is_interrupted_and_made_up_for_once() {
+    let server = FakeModel::replying([held("Half a sen"), Reply::events(sse::chat_says("A whole sentence."))]);
+    let home = home_with(&server);
+    let engine = home.serve().await;
+    let id = engine.add(ask("Say a sentence.")).await;
+    let first = engine.run_now(&id).await;
+    mid_stream(&engine, &first, "Half a sen").await;
+    engine.kill();
+
+    let engine = home.serve_as_it_is();
+    let runs = engine.ended(&id, 2).await;
+    let (second, first_now) = (&runs[0], &runs[1]);
+    assert_eq!(fact(first_now, "id"), first);
+    assert_eq!((fact(first_now, "state"), fact(first_now, "trigger")), ("interrupted", "manual"));
+    assert!(fact(first_now, "reason").contains("stopped while it was at work"), "{first_now:#}");
+    assert_eq!((fact(second, "state"), fact(second, "trigger")), ("succeeded", "catchUp"));
+    assert_eq!((fact(second, "retryOf"), fact(second, "summary")), (first.as_str(), "A whole sentence."));
+    let detail = engine.call("runs.get", json!({ "id": first })).await;
+    assert_eq!(detail["steps"][0]["status"], "unknown", "{detail:#}");
+    assert!(engine.stop().success());
+
+    let engine = home.serve_as_it_is();
+    assert_eq!(engine.ended(&id, 2).await.len(), 2, "once is once");
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn with_misfire_skip_it_is_only_told() {
+    let server = FakeModel::replying([held("Half a sen")]);
+    let home = home_with(&server);
+    let engine = home.serve().await;
+    let mut job = ask("Say a sentence.");
+    job["policies"] = json!({ "misfire": { "mode": "skip" } });
+    let id = engine.add(job).await;
+    let first = engine.run_now(&id).await;
+    mid_stream(&engine, &first, "Half a sen").await;
+    engine.kill();
+
+    let engine = home.serve_as_it_is();
+    let runs = engine.ended(&id, 1).await;
+    assert_eq!((fact(&runs[0], "id"), fact(&runs[0], "state")), (first.as_str(), "interrupted"));
+    let shown = home.rouse(["runs", "show", &first]);
+    assert!(shown.ok().contains("interrupted") && shown.ok().contains("stopped while it was at work"), "{shown:#?}");
+    let detail = engine.call("runs.get", json!({ "id": first })).await;
+    assert_eq!(detail["deliveries"].as_array().map(Vec::len), Some(1), "the person is told: {detail:#}");
+    let job = engine.call("cron.get", json!({ "id": id })).await;
+    assert_eq!((&job["job"]["state"]["lastState"], &job["job"]["state"]["lastStatus"]), (&json!("interrupted"), &json!("error")));
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_job_that_always_dies_is_not_tried_for_ever() {
+    let server = FakeModel::replying([held("Once"), held("Twice"), held("Thrice")]);
+    let home = home_with(&server);
+    let engine = home.serve().await;
+    let id = engine.add(ask("Take the process down.")).await;
+    let first = engine.run_now(&id).await;
+    mid_stream(&engine, &first, "Once").await;
+    engine.kill();
+
+    let engine = home.serve_as_it_is();
+    let second = engine
+        .until(async |engine| {
+            let runs = engine.runs(&id).await;
+            runs.into_iter().find(|run| run["state"] == "running")
+        })
+        .await;
+    mid_stream(&engine, fact(&second, "id"), "Twice").await;
+    engine.kill();
+
+    let engine = home.serve_as_it_is();
+    let runs = engine.ended(&id, 2).await;
+    assert!(runs.iter().all(|run| run["state"] == "interrupted"), "{runs:#?}");
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn runs_that_waited_still_run() {
+    let server = FakeModel::replying([held("Busy"), Reply::events(sse::chat_says("Done."))]);
+    let home = home_with(&server);
+    let engine = home.serve().await;
+    let busy = engine.add(ask("Be busy.")).await;
+    let patient = engine.add(echo("Patient")).await;
+    let first = engine.run_now(&busy).await;
+    mid_stream(&engine, &first, "Busy").await;
+    let waiting = [engine.run_now(&patient).await, engine.run_now(&patient).await];
+    let states: Vec<Value> = engine.runs(&patient).await.iter().map(|run| run["state"].clone()).collect();
+    assert_eq!(states, ["queued", "queued"], "there is one place, and it is taken");
+    engine.kill();
+
+    let engine = home.serve_as_it_is();
+    let mut runs = engine.ended(&patient, 2).await;
+    runs.reverse();
+    let ended: Vec<(&str, &str)> = runs.iter().map(|run| (fact(run, "id"), fact(run, "state"))).collect();
+    assert_eq!(ended, [(waiting[0].as_str(), "succeeded"), (waiting[1].as_str(), "succeeded")]);
+    assert_eq!(fact(&engine.ended(&busy, 2).await[0], "state"), "succeeded");
+}
+
+#[tokio::test]
+async fn a_tool_that_was_at_work_is_of_unknown_outcome() {
+    let server = FakeModel::start(|_| Reply::json(200, r#"{"half": "#.to_owned() + "1}").held_after("half"));
+    let home = Home::new().config("[tools]\nallowPrivateHosts = [\"127.0.0.1\"]\n");
+    let engine = home.serve().await;
+    let mut job = echo("Fetch");
+    job["payload"] = json!({ "kind": "toolCall", "tool": "http", "arguments": { "url": server.url() } });
+    job["policies"] = json!({ "misfire": { "mode": "skip" } });
+    let id = engine.add(job).await;
+    let run = engine.run_now(&id).await;
+    engine
+        .until(async |engine| {
+            let detail = engine.call("runs.get", json!({ "id": run })).await;
+            (detail["steps"][0]["status"] == "started").then_some(())
+        })
+        .await;
+    engine.kill();
+    let engine = home.serve_as_it_is();
+    assert_eq!(fact(&engine.ended(&id, 1).await[0], "state"), "interrupted");
+    let detail = engine.call("runs.get", json!({ "id": run })).await;
+    assert_eq!(detail["steps"][0]["status"], "unknown", "{detail:#}");
+}
+
+#[tokio::test]
+async fn asking_it_to_end_cuts_runs_off_in_the_same_way() {
+    let server = FakeModel::replying([held("Half a sen"), Reply::events(sse::chat_says("A whole sentence."))]);
+    let home = home_with(&server);
+    let engine = home.serve().await;
+    let id = engine.add(ask("Say a sentence.")).await;
+    let first = engine.run_now(&id).await;
+    mid_stream(&engine, &first, "Half a sen").await;
+    assert!(engine.stop().success());
+    let engine = home.serve_as_it_is();
+    let runs = engine.ended(&id, 2).await;
+    assert_eq!((fact(&runs[1], "state"), fact(&runs[0], "state")), ("interrupted", "succeeded"));
+}

@@ -1,0 +1,161 @@
+//! An agent's job from the command to the provider's wire and back, in both formats and however the provider is named.
+
+use rouse_testkit::fake_model::{FakeModel, Recorded, Reply, sse};
+use serde_json::{Value, json};
+
+use crate::engine::{Engine, Home};
+use crate::probes::ask;
+
+const KEY: &str = "sk-test-0123456789abcdefghijklmnop";
+
+/// The two wire formats, as far as a test has to know them.
+struct Format {
+    kind: &'static str,
+    /// The name and the variables of the vendor in the environment.
+    vendor: &'static str,
+    key_variable: &'static str,
+    base_variable: &'static str,
+    /// What the base address ends in.
+    base: &'static str,
+    path: &'static str,
+    says: fn(&str) -> String,
+    calls: fn(&str, &str, &Value) -> String,
+    key_shown: fn(&Recorded) -> Option<String>,
+}
+
+const FORMATS: [Format; 2] = [
+    Format {
+        kind: "openai",
+        vendor: "openai",
+        key_variable: "OPENAI_API_KEY",
+        base_variable: "OPENAI_BASE_URL",
+        base: "/v1",
+        path: "/v1/chat/completions",
+        says: sse::chat_says,
+        calls: sse::chat_calls,
+        key_shown: |request| request.header("authorization")?.strip_prefix("Bearer ").map(str::to_owned),
+    },
+    Format {
+        kind: "anthropic",
+        vendor: "anthropic",
+        key_variable: "ANTHROPIC_API_KEY",
+        base_variable: "ANTHROPIC_BASE_URL",
+        base: "",
+        path: "/v1/messages",
+        says: sse::messages_says,
+        calls: sse::messages_calls,
+        key_shown: |request| request.header("x-api-key").map(str::to_owned),
+    },
+];
+
+impl Format {
+    /// Calls a tool, reads its result and ends the run.
+    fn server(&self) -> FakeModel {
+        FakeModel::replying([
+            Reply::events((self.calls)("call_1", "echo", &json!({ "text": "the weather" }))),
+            Reply::events((self.says)("It is fine.")),
+        ])
+    }
+
+    fn in_settings(&self, server: &FakeModel) -> Home {
+        Home::new().env("MY_KEY", KEY).config(&format!(
+            "[providers.mine]\nkind = \"{}\"\nbaseUrl = \"{}{}\"\nmodel = \"fake-1\"\nkeyEnv = \"MY_KEY\"\n",
+            self.kind,
+            server.url(),
+            self.base
+        ))
+    }
+
+    fn in_environment(&self, server: &FakeModel) -> Home {
+        Home::new()
+            .env(self.key_variable, KEY)
+            .env(self.base_variable, &format!("{}{}", server.url(), self.base))
+    }
+}
+
+/// Waits until the engine has found its model; its name for people.
+async fn model(engine: &Engine<'_>) -> String {
+    // The first run looks for a model by itself when there is none yet; status has to be told by looking.
+    engine.call("providers.list", json!({ "refresh": true })).await;
+    engine.call("system.status", json!({})).await["model"].as_str().expect("a model").to_owned()
+}
+
+async fn works(format: &Format, home: &Home, server: &FakeModel, name: &str) {
+    let engine = home.serve().await;
+    assert!(model(&engine).await.contains(name), "{}", model(&engine).await);
+    let added = home.rouse(["cron", "add", "--json", "--name", "Weather", "--manual", "--message", "How is it?"]).json();
+    let id = added["job"]["id"].as_str().expect("an id");
+    home.rouse(["cron", "run", "Weather", "--force"]).ok();
+    let run = &engine.ended(id, 1).await[0];
+    assert_eq!((&run["state"], &run["summary"]), (&json!("succeeded"), &json!("It is fine.")), "{run:#}");
+    assert_eq!(run["usage"]["outputTokens"], 40, "{run:#}");
+
+    let detail = home.rouse(["runs", "show", run["id"].as_str().expect("an id"), "--json"]).json();
+    let steps: Vec<(&str, &str)> = detail["steps"].as_array().expect("steps").iter().map(|step| (step["kind"].as_str().unwrap_or(""), step["status"].as_str().unwrap_or(""))).collect();
+    assert_eq!(steps, [("modelTurn", "finished"), ("toolCall", "finished"), ("modelTurn", "finished")], "{detail:#}");
+    assert_eq!(detail["steps"][1]["name"], "echo");
+
+    let requests = server.requests();
+    assert_eq!(requests.len(), 2);
+    for request in &requests {
+        assert_eq!((request.method.as_str(), request.path.as_str()), ("POST", format.path));
+        assert_eq!((format.key_shown)(request).as_deref(), Some(KEY));
+    }
+    assert!(requests[0].body.contains(&format!("[cron:{id}] Weather: How is it?")), "{}", requests[0].body);
+    assert!(requests[1].body.contains("the weather"), "the tool's result is told: {}", requests[1].body);
+}
+
+#[tokio::test]
+async fn a_provider_in_the_settings_works() {
+    for format in &FORMATS {
+        let server = format.server();
+        works(format, &format.in_settings(&server), &server, "fake-1 · mine").await;
+    }
+}
+
+#[tokio::test]
+async fn a_key_in_the_environment_works() {
+    for format in &FORMATS {
+        let server = format.server();
+        works(format, &format.in_environment(&server), &server, format.vendor).await;
+    }
+}
+
+#[tokio::test]
+async fn a_provider_whose_key_is_missing_is_named_and_asked_nothing() {
+    let format = &FORMATS[0];
+    let server = format.server();
+    let home = format.in_settings(&server).without_env("MY_KEY");
+    let engine = home.serve().await;
+    let list = engine.call("providers.list", json!({ "refresh": true })).await;
+    assert!(list["providers"][0]["problem"].as_str().is_some_and(|problem| problem.contains("MY_KEY")), "{list:#}");
+}
+
+#[tokio::test]
+async fn without_a_model_the_run_says_so_and_nothing_breaks() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let id = engine.add(ask("Anybody there?")).await;
+    engine.run_now(&id).await;
+    let run = &engine.ended(&id, 1).await[0];
+    assert_eq!(run["state"], "failed");
+    assert!(run["error"].as_str().is_some_and(|error| error.contains("model")), "{run:#}");
+    assert!(home.rouse(["status"]).ok().contains("No model yet"));
+    let doctor = home.rouse(["doctor"]);
+    assert!(doctor.ok().contains("No model yet"), "{doctor:#?}");
+}
+
+#[tokio::test]
+async fn a_job_by_its_own_schedule_runs_to_its_end() {
+    let format = &FORMATS[1];
+    let server = format.server();
+    let home = format.in_settings(&server);
+    let engine = home.serve().await;
+    let args = ["cron", "add", "--json", "--at", "1s", "--message", "How is it?", "--deliver", "--channel", "last"];
+    let id = home.rouse(args).json()["job"]["id"].as_str().expect("an id").to_owned();
+    let run = &engine.ended(&id, 1).await[0];
+    assert_eq!((&run["state"], &run["trigger"]), (&json!("succeeded"), &json!("schedule")), "{run:#}");
+    let job = home.rouse(["cron", "show", &id, "--json"]).json();
+    assert_eq!(job["job"]["state"]["lastStatus"], "ok", "{job:#}");
+    assert_eq!(job["job"]["state"]["nextRunAtMs"], Value::Null, "once is once");
+}

@@ -1,0 +1,97 @@
+//! An engine with something to lose, and every method with parameters that would work.
+
+use rouse_gateway::METHODS;
+use serde_json::{Value, json};
+
+use crate::engine::{Engine, Home};
+
+/// An engine that has jobs, a run, a delivery and settings.
+pub(crate) struct Stage<'h> {
+    pub(crate) engine: Engine<'h>,
+    job: String,
+    spare_job: String,
+    run: String,
+    delivery: String,
+}
+
+impl<'h> Stage<'h> {
+    pub(crate) async fn set(home: &'h Home) -> Self {
+        let engine = home.serve().await;
+        let job = engine.add(echo("Kept")).await;
+        let spare_job = engine.add(echo("Spare")).await;
+        let run = engine.run_now(&job).await;
+        let delivery = engine.until(async |engine| settled_delivery(engine, &run).await).await;
+        Self { engine, job, spare_job, run, delivery }
+    }
+
+    /// Every method, as a request that does its work when it is let in.
+    pub(crate) fn requests(&self) -> Vec<(&'static str, Value)> {
+        METHODS.iter().map(|method| (*method, rpc(method, &self.params(method)))).collect()
+    }
+
+    fn params(&self, method: &str) -> Value {
+        match method {
+            "wake" => json!({ "text": "let me in", "mode": "next-heartbeat" }),
+            "set-heartbeats" => json!({ "enabled": false }),
+            "cron.add" => echo("Added"),
+            "cron.update" => json!({ "id": self.job, "patch": { "name": "Renamed" } }),
+            "cron.remove" => json!({ "id": self.spare_job }),
+            "cron.run" => json!({ "id": self.job, "mode": "force" }),
+            "cron.get" | "cron.runs" => json!({ "id": self.job }),
+            "cron.preview" => json!({ "schedule": { "kind": "every", "everyMs": 60_000 } }),
+            "cron.import" => json!({ "jobs": [echo("Imported")] }),
+            "runs.get" | "runs.cancel" | "runs.seen" | "runs.retry" => json!({ "id": self.run }),
+            "deliveries.get" => json!({ "id": self.delivery }),
+            "config.patch" => json!({ "patch": { "cron": { "maxConcurrentRuns": 3 } } }),
+            "heartbeat.status" | "cron.list" | "cron.status" | "cron.pause" | "cron.resume"
+            | "cron.export" | "runs.list" | "deliveries.test" | "tools.catalog"
+            | "providers.list" | "config.get" | "system.status" | "system.dismissFirstStart" => {
+                json!({})
+            }
+            new => panic!("{new} is new: say here what a stranger would ask of it"),
+        }
+    }
+
+    /// Everything that a request could have changed. The number of the newest event is in it: nothing is stored without one.
+    pub(crate) async fn state(&self) -> Value {
+        let engine = &self.engine;
+        json!({
+            "seq": engine.call("system.status", json!({})).await["seq"],
+            "jobs": engine.call("cron.export", json!({})).await["jobs"],
+            "runs": engine.call("runs.list", json!({})).await["total"],
+            "settings": engine.call("config.get", json!({})).await,
+            "cron": engine.call("cron.status", json!({})).await["pause"],
+            "lines": engine.call("heartbeat.status", json!({})).await["queuedEvents"],
+        })
+    }
+}
+
+/// A JSON-RPC request.
+pub(crate) fn rpc(method: &str, params: &Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })
+}
+
+/// A job that needs no model and fires only by hand.
+pub(crate) fn echo(name: &str) -> Value {
+    json!({
+        "name": name,
+        "schedule": { "kind": "manual" },
+        "payload": { "kind": "toolCall", "tool": "echo", "arguments": { "text": "hello" } }
+    })
+}
+
+/// An agent's job that fires only by hand.
+pub(crate) fn ask(message: &str) -> Value {
+    json!({
+        "name": "Ask",
+        "schedule": { "kind": "manual" },
+        "payload": { "kind": "agentTurn", "message": message }
+    })
+}
+
+/// Every event that belongs to the delivery of `run` has been written when it is settled.
+async fn settled_delivery(engine: &Engine<'_>, run: &str) -> Option<String> {
+    let detail = engine.call("runs.get", json!({ "id": run })).await;
+    let delivery = detail["deliveries"].as_array()?.first()?;
+    (delivery["state"] != "pending").then(|| delivery["id"].as_str().map(str::to_owned)).flatten()
+}

@@ -1,0 +1,126 @@
+//! A browser signs in with a code that works once, and stays signed in by a cookie that no script can read.
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio_tungstenite::tungstenite::http::HeaderName;
+
+use crate::engine::{Engine, Home};
+use crate::http::{Reply, Request};
+use crate::probes::rpc;
+
+/// A socket of who shows this header.
+pub(crate) async fn socket_with(
+    engine: &Engine<'_>,
+    query: &str,
+    (name, value): (&'static str, &str),
+) -> WebSocketStream<TcpStream> {
+    let mut request = format!("ws://{}/ws{query}", engine.address).into_client_request().expect("a request");
+    request.headers_mut().insert(HeaderName::from_static(name), value.parse().expect("a header"));
+    let stream = TcpStream::connect(&engine.address).await.expect("the engine listens");
+    tokio_tungstenite::client_async(request, stream).await.expect("a socket").0
+}
+
+fn trade(engine: &Engine<'_>, code: &str) -> Reply {
+    Request::post(&engine.address, "/auth/exchange", &json!({ "code": code }))
+        .with("Origin", &format!("http://{}", engine.address))
+        .send()
+}
+
+/// The code in the address that `rouse open --print` gives.
+fn code_of(address: &str) -> String {
+    address.trim().split_once("#code=").expect("a code behind the #").1.to_owned()
+}
+
+/// The cookie as a browser sends it back.
+fn cookie_of(reply: &Reply) -> String {
+    let set = reply.header("set-cookie").expect("a cookie");
+    set.split(';').next().expect("a pair").to_owned()
+}
+
+#[tokio::test]
+async fn a_code_works_once_and_its_cookie_is_for_this_page_alone() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let address = home.rouse(["open", "--print", "/runs"]).ok().to_owned();
+    assert!(address.starts_with(&format!("http://{}/runs#code=", engine.address)), "{address}");
+    assert!(!address.contains(&engine.token()), "the token is never in an address");
+    let code = code_of(&address);
+    let signed_in = trade(&engine, &code);
+    assert_eq!((signed_in.status, signed_in.body.as_str()), (204, ""));
+    let cookie = signed_in.header("set-cookie").expect("a cookie").to_owned();
+    let attributes: Vec<&str> = cookie.split("; ").skip(1).collect();
+    for attribute in ["HttpOnly", "SameSite=Strict", "Path=/"] {
+        assert!(attributes.contains(&attribute), "{cookie}");
+    }
+    assert!(!attributes.iter().any(|attribute| attribute.starts_with("Domain")), "{cookie}");
+    assert!(!cookie.contains(&engine.token()) && !cookie.contains(&code), "{cookie}");
+    let again = trade(&engine, &code);
+    assert_eq!(again.status, 401, "{again:#?}");
+    assert_eq!(again.header("set-cookie"), None);
+}
+
+#[tokio::test]
+async fn a_wrong_code_gets_nothing() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let good = code_of(home.rouse(["open", "--print"]).ok());
+    let half = &good[..32];
+    for code in ["", "0", half, &engine.token(), &"0".repeat(64), &good.to_uppercase(), &format!("{good} ")] {
+        let reply = trade(&engine, code);
+        assert_eq!((reply.status, reply.header("set-cookie")), (401, None), "{code}");
+    }
+    for body in [json!(null), json!([good]), json!({ "code": [good] }), json!({ "Code": good }), json!(good)] {
+        let reply = Request::post(&engine.address, "/auth/exchange", &body).send();
+        assert_eq!((reply.status, reply.header("set-cookie")), (401, None), "{body}");
+    }
+    let form = Request::new(&engine.address, "POST", "/auth/exchange")
+        .with("Content-Type", "application/x-www-form-urlencoded")
+        .body(format!("code={good}"));
+    assert_eq!(form.send().status, 415);
+    assert_eq!(trade(&engine, &good).status, 204, "none of that used it up");
+}
+
+#[tokio::test]
+async fn the_cookie_opens_both_doors_and_makes_no_other() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let cookie = cookie_of(&trade(&engine, &code_of(home.rouse(["open", "--print"]).ok())));
+    let own = format!("http://{}", engine.address);
+    let status = rpc("system.status", &json!({}));
+    let call = Request::post(&engine.address, "/rpc", &status).with("Cookie", &cookie).with("Origin", &own);
+    assert!(call.send().json()["result"]["pid"].is_number());
+    let beside_others = call.clone().with("Cookie", &format!("theme=dark; {cookie}; x=y"));
+    assert_eq!(beside_others.send().status, 200);
+
+    let mut socket = socket_with(&engine, "", ("cookie", &cookie)).await;
+    socket.send(Message::text(status.to_string())).await.expect("it reads");
+    let answer = socket.next().await.expect("an answer").expect("a message");
+    let answer: Value = serde_json::from_str(answer.to_text().expect("text")).expect("JSON");
+    assert_eq!(answer["result"]["pid"], engine.pid());
+
+    let foreign = call.clone().with("Origin", "https://evil.example").send();
+    assert_eq!(foreign.status, 403, "another page with this browser's cookie");
+    let upgrade = Request::upgrade(&engine.address, "/ws").with("Cookie", &cookie);
+    assert_eq!(upgrade.with("Origin", "https://evil.example").send().status, 403);
+    let another = Request::post(&engine.address, "/auth/code", &json!({})).with("Cookie", &cookie);
+    assert_eq!(another.send().status, 401, "a session makes no more sessions");
+    let wrong_token = call.token("wrong").send();
+    assert_eq!(wrong_token.status, 401, "who shows a token is judged by it");
+}
+
+#[tokio::test]
+async fn a_session_ends_with_its_engine() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let cookie = cookie_of(&trade(&engine, &code_of(home.rouse(["open", "--print"]).ok())));
+    let unused = code_of(home.rouse(["open", "--print"]).ok());
+    assert!(engine.stop().success());
+    let engine = home.serve().await;
+    let call = Request::post(&engine.address, "/rpc", &rpc("cron.list", &json!({}))).with("Cookie", &cookie);
+    assert_eq!(call.send().status, 401);
+    assert_eq!(trade(&engine, &unused).status, 401);
+}

@@ -1,0 +1,168 @@
+//! Starting, attaching, refusing to start, and ending when asked.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::engine::Home;
+use crate::http::Request;
+use crate::probes::{echo, rpc};
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())).permissions().mode() & 0o777
+}
+
+#[tokio::test]
+async fn a_second_start_leaves_the_work_to_the_first_and_says_so() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let second = home.rouse(["serve"]);
+    let words = second.ok();
+    assert!(words.contains(&format!("process {}", engine.pid())), "{words}");
+    assert!(words.contains(&engine.address), "{words}");
+    let ready: Value = home.rouse(["serve", "--port", "0", "--ready-json"]).json();
+    assert_eq!(ready, json!({ "address": engine.address, "attachedTo": engine.pid() }));
+    assert_eq!(engine.call("system.status", json!({})).await["pid"], engine.pid(), "the first goes on");
+    assert_eq!(engine.stop_and_read(), "", "nothing but the address on standard output");
+}
+
+#[tokio::test]
+async fn what_is_private_can_be_read_by_nobody_else() {
+    let home = Home::new().config("");
+    fs::set_permissions(home.data(), fs::Permissions::from_mode(0o700)).expect("our own folder");
+    let engine = home.serve().await;
+    engine.call("config.patch", json!({ "patch": { "cron": { "maxConcurrentRuns": 3 } } })).await;
+    for name in ["gateway.token", "gateway.json", "config.toml", "rouse.db", "rouse.db-wal", "rouse.db-shm"] {
+        assert_eq!(mode(&home.data().join(name)), 0o600, "{name}");
+    }
+    for name in ["logs", "workspace"] {
+        assert_eq!(mode(&home.data().join(name)), 0o700, "{name}");
+    }
+    let elsewhere = Home::new();
+    fs::remove_dir(elsewhere.data()).expect("an empty folder");
+    elsewhere.serve().await;
+    assert_eq!(mode(&elsewhere.data()), 0o700, "a folder that Rouse makes");
+}
+
+#[tokio::test]
+async fn the_token_stays_and_the_address_goes_with_the_engine() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let token = engine.token();
+    assert!(engine.stop().success());
+    assert!(!home.data().join("gateway.json").exists());
+    home.rouse(["status"]).refused(3, "Rouse is not running");
+    let engine = home.serve().await;
+    assert_eq!(engine.token(), token);
+    engine.kill();
+    assert!(home.data().join("gateway.json").exists(), "nobody was left to take it away");
+    for args in [&["status"][..], &["cron", "list", "--json"], &["wake", "--text", "x"], &["open", "--print"]] {
+        home.rouse(args).refused(3, "Rouse is not running");
+    }
+    let doctor = home.rouse(["doctor"]);
+    assert_eq!(doctor.code, 1);
+    assert!(doctor.out.contains("Rouse is not running"), "{doctor:#?}");
+    let engine = home.serve().await;
+    assert_eq!(engine.token(), token);
+    home.rouse(["status"]).ok();
+}
+
+#[tokio::test]
+async fn an_older_rouse_refuses_a_newer_file_and_leaves_it_alone() {
+    let home = Home::new();
+    assert!(home.serve().await.stop().success());
+    let path = home.data().join("rouse.db");
+    let mut bytes = fs::read(&path).expect("the database");
+    // SQLite keeps the version of a schema here, in big-endian.
+    bytes[60..64].copy_from_slice(&99_u32.to_be_bytes());
+    fs::write(&path, &bytes).expect("our own file");
+    let refused = home.rouse(["serve", "--port", "0", "--ready-json"]);
+    refused.refused(1, "was made by a newer Rouse");
+    assert!(refused.err.contains(&path.display().to_string()), "{refused:#?}");
+    assert_eq!(fs::read(&path).expect("the database"), bytes);
+    home.rouse(["status"]).refused(3, "not running");
+}
+
+#[tokio::test]
+async fn what_cannot_be_used_is_named_and_left_alone() {
+    let cases = [
+        ("rouse.db", "this is no database, but long enough to look like one to a careless eye", "is not a database"),
+        ("config.toml", "[cron\n", "is not valid TOML"),
+        ("config.toml", "[cron]\nmaxConcurrentRuns = 0\n", "cron.maxConcurrentRuns"),
+        ("config.toml", "[providers.x]\nkind = \"gopher\"\nbaseUrl = \"ftp://x\"\n", "providers.x.kind"),
+    ];
+    for (name, text, words) in cases {
+        let home = Home::new();
+        let path = home.data().join(name);
+        fs::write(&path, text).expect("a file");
+        let refused = home.rouse(["serve", "--port", "0", "--ready-json"]);
+        refused.refused(1, words);
+        assert!(refused.err.contains(&path.display().to_string()), "{refused:#?}");
+        assert_eq!(fs::read_to_string(&path).expect("the file"), text);
+    }
+    let home = Home::new().env("HEARTBEAT_INTERVAL_MS", "soon");
+    home.rouse(["serve", "--port", "0", "--ready-json"]).refused(1, "HEARTBEAT_INTERVAL_MS");
+}
+
+#[tokio::test]
+async fn a_taken_port_is_said_before_a_job_is_touched() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let soon = json!({ "kind": "every", "everyMs": 1_000 });
+    let mut job = echo("Often");
+    job["schedule"] = soon;
+    job["enabled"] = json!(false);
+    let id = engine.add(job).await;
+    engine.call("cron.update", json!({ "id": id, "patch": { "enabled": true } })).await;
+    engine.kill();
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = taken.local_addr().expect("an address").port().to_string();
+    let before = fs::read(home.data().join("rouse.db-wal")).expect("the log");
+    home.rouse(["serve", "--port", &port, "--ready-json"]).refused(1, &format!("cannot listen on 127.0.0.1:{port}"));
+    drop(before);
+    let fresh = Home::new();
+    fresh.rouse(["serve", "--port", &port, "--ready-json"]).refused(1, "cannot listen");
+    let engine = fresh.serve_as_it_is();
+    let made = engine.call("system.status", json!({})).await["firstStart"]["exampleJobId"].clone();
+    assert!(made.is_string(), "the first start is the first that succeeds");
+}
+
+#[tokio::test]
+async fn it_ends_when_asked_whatever_hangs_on_it() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let call = Request::post(&engine.address, "/rpc", &rpc("cron.list", &json!({}))).token(&engine.token());
+    let stream = engine.client.events(Some(0)).await.expect("a stream");
+    let _open = [
+        call.send_part(0),
+        call.send_part(5),
+        call.send_part(call.head_length() - 1),
+        call.send_part(call.head_length() + 5),
+        call.clone().without("Authorization").send_part(call.head_length()),
+        Request::upgrade(&engine.address, "/ws").token(&engine.token()).send_part(usize::MAX),
+    ];
+    // Everybody above has been heard when a later request is answered.
+    engine.call("cron.list", json!({})).await;
+    assert!(engine.stop().success());
+    drop(stream);
+}
+
+#[tokio::test]
+async fn the_page_comes_with_the_command() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let page = Request::new(&engine.address, "GET", "/").send();
+    assert_eq!(page.status, 200, "build the page first: cd ui && npm run build");
+    assert!(page.header("content-type").is_some_and(|kind| kind.starts_with("text/html")), "{page:#?}");
+    assert_eq!(page.header("cache-control"), Some("no-cache"));
+    let script = page.body.split("src=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a script");
+    let script = Request::new(&engine.address, "GET", script).send();
+    assert_eq!(script.status, 200);
+    assert!(script.header("cache-control").is_some_and(|cache| cache.contains("immutable")), "{:?}", script.header("cache-control"));
+    assert_eq!(Request::new(&engine.address, "GET", "/assets/none.js").send().status, 404);
+    let route = Request::new(&engine.address, "GET", "/jobs/some-id").send();
+    assert_eq!(route.body, page.body, "a route of the page is the page");
+}
