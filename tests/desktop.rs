@@ -49,6 +49,8 @@ async fn the_first_job_fires_and_its_notification_opens_its_run() {
 
     desk.click(&shown).await;
     session.screen.until_titled("Hello from Rouse · Rouse").await;
+    session.second_start(&[]).await;
+    assert_eq!(session.screen.titles(), ["Hello from Rouse · Rouse"], "shown as it was left");
     session.screen.save("run-after-click");
 
     app.quit_by(&tray, "Quit Rouse (jobs will not run)").await;
@@ -81,7 +83,7 @@ async fn the_window_comes_and_goes_and_rouse_stays() {
     session.screen.until_titled("Settings · Rouse").await;
     session.second_start(&["--open", "/jobs"]).await;
     session.screen.until_titled("Jobs · Rouse").await;
-    assert_eq!(session.screen.count(), 1, "a second start makes no second window");
+    assert_eq!(session.screen.titles(), ["Jobs · Rouse"], "a second start makes no second window");
 
     app.quit_by(&tray, "Quit Rouse (jobs will not run)").await;
 }

@@ -86,8 +86,9 @@ impl Screen {
         assert_eq!(*self.windows.borrow(), [], "{why}");
     }
 
-    pub(crate) fn count(&self) -> usize {
-        self.windows.borrow().len()
+    /// The titles of all windows.
+    pub(crate) fn titles(&self) -> Vec<String> {
+        self.windows.borrow().iter().map(|window| window.title.clone()).collect()
     }
 
     /// Closes the window as its frame's button would, and waits until it has gone.

@@ -33,8 +33,12 @@ fn without_the_token(token: &str) -> Vec<Disguise> {
         Disguise::new("the beginning of the token", 401, move |request| request.token(&shorter)),
         Disguise::new("more than the token", 401, move |request| request.token(&longer)),
         Disguise::new("an empty token", 401, |request| request.token("")),
-        Disguise::new("the token as a password", 401, move |request| request.with("Authorization", &basic)),
-        Disguise::new("the token without its scheme", 401, move |request| request.with("Authorization", &bare)),
+        Disguise::new("the token as a password", 401, move |request| {
+            request.with("Authorization", &basic)
+        }),
+        Disguise::new("the token without its scheme", 401, move |request| {
+            request.with("Authorization", &bare)
+        }),
         Disguise::new("the token as a session", 401, move |request| {
             request.without("Authorization").with("Cookie", &format!("rouse_session={in_query}"))
         }),
@@ -50,24 +54,37 @@ fn without_the_token(token: &str) -> Vec<Disguise> {
 /// Those who come through a browser of somebody who may.
 fn from_elsewhere(address: &str) -> Vec<Disguise> {
     let port = address.rsplit(':').next().expect("a port").to_owned();
-    let rebound = ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "[::1].evil.example"];
+    let rebound =
+        ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "[::1].evil.example"];
     let mut disguises: Vec<Disguise> = rebound
         .iter()
         .map(|name| {
             let host = format!("{name}:{port}");
-            Disguise::new("a name that was rebound", 403, move |request| request.with("Host", &host))
+            Disguise::new("a name that was rebound", 403, move |request| {
+                request.with("Host", &host)
+            })
         })
         .collect();
     let own = address.to_owned();
-    let other_names = [format!("http://localhost:{port}"), format!("https://{address}"), "http://127.0.0.1:1".to_owned()];
+    let other_names = [
+        format!("http://localhost:{port}"),
+        format!("https://{address}"),
+        "http://127.0.0.1:1".to_owned(),
+    ];
     disguises.extend(other_names.map(|origin| {
-        Disguise::new("a page of another server here", 403, move |request| request.with("Origin", &origin))
+        Disguise::new("a page of another server here", 403, move |request| {
+            request.with("Origin", &origin)
+        })
     }));
     disguises.extend([
         Disguise::new("a host without its port", 403, |request| request.with("Host", "127.0.0.1")),
-        Disguise::new("a host with another port", 403, |request| request.with("Host", "127.0.0.1:1")),
+        Disguise::new("a host with another port", 403, |request| {
+            request.with("Host", "127.0.0.1:1")
+        }),
         Disguise::new("no host", 403, |request| request.with("Host", "")),
-        Disguise::new("a foreign page", 403, |request| request.with("Origin", "https://evil.example")),
+        Disguise::new("a foreign page", 403, |request| {
+            request.with("Origin", "https://evil.example")
+        }),
         Disguise::new("a page in a sandbox", 403, |request| request.with("Origin", "null")),
         Disguise::new("an empty origin", 403, |request| request.with("Origin", "")),
         Disguise::new("our origin and theirs", 403, move |request| {
@@ -85,11 +102,17 @@ fn from_elsewhere(address: &str) -> Vec<Disguise> {
 
 /// Those who send what a form of a foreign page can send.
 fn as_a_form() -> Vec<Disguise> {
-    ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain", "text/plain; application/json", ""]
-        .map(|kind| Disguise::new("a form", 415, move |request| request.with("Content-Type", kind)))
-        .into_iter()
-        .chain([Disguise::new("no kind of content", 415, |request| request.without("Content-Type"))])
-        .collect()
+    [
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "text/plain",
+        "text/plain; application/json",
+        "",
+    ]
+    .map(|kind| Disguise::new("a form", 415, move |request| request.with("Content-Type", kind)))
+    .into_iter()
+    .chain([Disguise::new("no kind of content", 415, |request| request.without("Content-Type"))])
+    .collect()
 }
 
 #[track_caller]
@@ -111,7 +134,10 @@ async fn no_method_lets_a_stranger_in() {
     let stage = Stage::set(&home).await;
     let (address, token) = (stage.engine.address.clone(), stage.engine.token());
     let disguises: Vec<Disguise> =
-        [without_the_token(&token), from_elsewhere(&address), as_a_form()].into_iter().flatten().collect();
+        [without_the_token(&token), from_elsewhere(&address), as_a_form()]
+            .into_iter()
+            .flatten()
+            .collect();
     let before = stage.state().await;
     for (method, request) in stage.requests() {
         let call = Request::post(&address, "/rpc", &request).token(&token);
@@ -144,7 +170,8 @@ async fn no_method_can_be_called_by_an_address() {
         ];
         for path in paths {
             let reply = Request::new(&address, "GET", &path).token(&token).send();
-            let is_page = reply.header("content-type").is_some_and(|kind| kind.starts_with("text/html"));
+            let is_page =
+                reply.header("content-type").is_some_and(|kind| kind.starts_with("text/html"));
             assert!(reply.status == 405 || reply.status == 404 || is_page, "{path}: {reply:#?}");
             assert!(!reply.body.contains("jsonrpc"), "{path}: {reply:#?}");
         }
@@ -205,13 +232,23 @@ async fn the_page_is_for_everybody_and_says_nothing() {
     let home = Home::new();
     let engine = home.serve().await;
     engine.add(crate::probes::echo("Secret plan")).await;
-    for path in ["/", "/jobs", "/../../etc/passwd", "/assets/..%2f..%2fgateway.token", "/gateway.token", "/rouse.db"] {
+    for path in [
+        "/",
+        "/jobs",
+        "/../../etc/passwd",
+        "/assets/..%2f..%2fgateway.token",
+        "/gateway.token",
+        "/rouse.db",
+    ] {
         let reply = Request::new(&engine.address, "GET", path).send();
         for secret in [engine.token().as_str(), "Secret plan", "root:", "SQLite"] {
             assert!(!reply.body.contains(secret), "{path}: {reply:#?}");
         }
         let policy = reply.header("content-security-policy").unwrap_or_default();
-        assert!(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"), "{path}: {reply:#?}");
+        assert!(
+            policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"),
+            "{path}: {reply:#?}"
+        );
         assert!(!policy.contains("script-src 'self' 'unsafe"), "{path}: {reply:#?}");
         assert_eq!(reply.header("x-content-type-options"), Some("nosniff"), "{path}");
         assert_eq!(reply.header("referrer-policy"), Some("no-referrer"), "{path}");
@@ -233,7 +270,8 @@ async fn a_body_that_is_too_large_is_refused_and_that_of_a_stranger_is_not_read(
     let exchange = Request::post(address, "/auth/exchange", &json!({})).body(vec![b' '; 2_000]);
     assert_eq!(exchange.send().status, 413, "nobody has signed in yet");
     // Only announced, never sent: the refusal has to come without it.
-    let announced = Request::post(address, "/rpc", &json!({})).body("").with("Content-Length", "1000000");
+    let announced =
+        Request::post(address, "/rpc", &json!({})).body("").with("Content-Length", "1000000");
     assert_eq!(announced.send().status, 401);
     let form = announced.token(&stage.engine.token()).with("Content-Type", "text/plain");
     assert_eq!(form.send().status, 415);
@@ -254,9 +292,16 @@ async fn half_a_request_holds_nobody_up() {
         open.push(unknown.send_part(unknown.head_length() - 2));
         open.push(known.send_part(known.head_length() + 20));
     }
-    assert_eq!(stage.state().await, before, "others are answered, and no half request did anything");
+    assert_eq!(
+        stage.state().await,
+        before,
+        "others are answered, and no half request did anything"
+    );
     assert_eq!(known.send().status, 200);
     home.rouse(["cron", "list"]).ok();
     drop(open);
-    assert_eq!(stage.engine.call("cron.list", json!({})).await["jobs"].as_array().map(Vec::len), Some(3));
+    assert_eq!(
+        stage.engine.call("cron.list", json!({})).await["jobs"].as_array().map(Vec::len),
+        Some(3)
+    );
 }

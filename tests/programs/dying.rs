@@ -35,7 +35,10 @@ fn fact<'r>(run: &'r Value, name: &str) -> &'r str {
 
 #[tokio::test]
 async fn a_run_that_was_cut_off_is_interrupted_and_made_up_for_once() {
-    let server = FakeModel::replying([held("Half a sen"), Reply::events(sse::chat_says("A whole sentence."))]);
+    let server = FakeModel::replying([
+        held("Half a sen"),
+        Reply::events(sse::chat_says("A whole sentence.")),
+    ]);
     let home = home_with(&server);
     let engine = home.serve().await;
     let id = engine.add(ask("Say a sentence.")).await;
@@ -50,7 +53,10 @@ async fn a_run_that_was_cut_off_is_interrupted_and_made_up_for_once() {
     assert_eq!((fact(first_now, "state"), fact(first_now, "trigger")), ("interrupted", "manual"));
     assert!(fact(first_now, "reason").contains("stopped while it was at work"), "{first_now:#}");
     assert_eq!((fact(second, "state"), fact(second, "trigger")), ("succeeded", "catchUp"));
-    assert_eq!((fact(second, "retryOf"), fact(second, "summary")), (first.as_str(), "A whole sentence."));
+    assert_eq!(
+        (fact(second, "retryOf"), fact(second, "summary")),
+        (first.as_str(), "A whole sentence.")
+    );
     let detail = engine.call("runs.get", json!({ "id": first })).await;
     assert_eq!(detail["steps"][0]["status"], "unknown", "{detail:#}");
     assert!(engine.stop().success());
@@ -76,11 +82,21 @@ async fn with_misfire_skip_it_is_only_told() {
     let runs = engine.ended(&id, 1).await;
     assert_eq!((fact(&runs[0], "id"), fact(&runs[0], "state")), (first.as_str(), "interrupted"));
     let shown = home.rouse(["runs", "show", &first]);
-    assert!(shown.ok().contains("interrupted") && shown.ok().contains("stopped while it was at work"), "{shown:#?}");
+    assert!(
+        shown.ok().contains("interrupted") && shown.ok().contains("stopped while it was at work"),
+        "{shown:#?}"
+    );
     let detail = engine.call("runs.get", json!({ "id": first })).await;
-    assert_eq!(detail["deliveries"].as_array().map(Vec::len), Some(1), "the person is told: {detail:#}");
+    assert_eq!(
+        detail["deliveries"].as_array().map(Vec::len),
+        Some(1),
+        "the person is told: {detail:#}"
+    );
     let job = engine.call("cron.get", json!({ "id": id })).await;
-    assert_eq!((&job["job"]["state"]["lastState"], &job["job"]["state"]["lastStatus"]), (&json!("interrupted"), &json!("error")));
+    assert_eq!(
+        (&job["job"]["state"]["lastState"], &job["job"]["state"]["lastStatus"]),
+        (&json!("interrupted"), &json!("error"))
+    );
     assert_eq!(server.requests().len(), 1);
 }
 
@@ -120,25 +136,29 @@ async fn runs_that_waited_still_run() {
     let first = engine.run_now(&busy).await;
     mid_stream(&engine, &first, "Busy").await;
     let waiting = [engine.run_now(&patient).await, engine.run_now(&patient).await];
-    let states: Vec<Value> = engine.runs(&patient).await.iter().map(|run| run["state"].clone()).collect();
+    let states: Vec<Value> =
+        engine.runs(&patient).await.iter().map(|run| run["state"].clone()).collect();
     assert_eq!(states, ["queued", "queued"], "there is one place, and it is taken");
     engine.kill();
 
     let engine = home.serve_as_it_is();
     let mut runs = engine.ended(&patient, 2).await;
     runs.reverse();
-    let ended: Vec<(&str, &str)> = runs.iter().map(|run| (fact(run, "id"), fact(run, "state"))).collect();
+    let ended: Vec<(&str, &str)> =
+        runs.iter().map(|run| (fact(run, "id"), fact(run, "state"))).collect();
     assert_eq!(ended, [(waiting[0].as_str(), "succeeded"), (waiting[1].as_str(), "succeeded")]);
     assert_eq!(fact(&engine.ended(&busy, 2).await[0], "state"), "succeeded");
 }
 
 #[tokio::test]
 async fn a_tool_that_was_at_work_is_of_unknown_outcome() {
-    let server = FakeModel::start(|_| Reply::json(200, r#"{"half": "#.to_owned() + "1}").held_after("half"));
+    let server =
+        FakeModel::start(|_| Reply::json(200, r#"{"half": "#.to_owned() + "1}").held_after("half"));
     let home = Home::new().config("[tools]\nallowPrivateHosts = [\"127.0.0.1\"]\n");
     let engine = home.serve().await;
     let mut job = echo("Fetch");
-    job["payload"] = json!({ "kind": "toolCall", "tool": "http", "arguments": { "url": server.url() } });
+    job["payload"] =
+        json!({ "kind": "toolCall", "tool": "http", "arguments": { "url": server.url() } });
     job["policies"] = json!({ "misfire": { "mode": "skip" } });
     let id = engine.add(job).await;
     let run = engine.run_now(&id).await;
@@ -157,7 +177,10 @@ async fn a_tool_that_was_at_work_is_of_unknown_outcome() {
 
 #[tokio::test]
 async fn asking_it_to_end_cuts_runs_off_in_the_same_way() {
-    let server = FakeModel::replying([held("Half a sen"), Reply::events(sse::chat_says("A whole sentence."))]);
+    let server = FakeModel::replying([
+        held("Half a sen"),
+        Reply::events(sse::chat_says("A whole sentence.")),
+    ]);
     let home = home_with(&server);
     let engine = home.serve().await;
     let id = engine.add(ask("Say a sentence.")).await;

@@ -17,7 +17,8 @@ pub(crate) struct Home {
 
 impl Home {
     pub(crate) fn new() -> Self {
-        let folder = tempfile::Builder::new().prefix("rouse-programs-").tempdir().expect("a folder");
+        let folder =
+            tempfile::Builder::new().prefix("rouse-programs-").tempdir().expect("a folder");
         fs::create_dir(folder.path().join("data")).expect("a folder");
         Self { folder, env: Vec::new() }
     }
@@ -50,7 +51,10 @@ impl Home {
     }
 
     /// `rouse` in this environment and no other: no key, no proxy and no zone of the machine gets in by accident.
-    pub(crate) fn command<S: AsRef<std::ffi::OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
+    pub(crate) fn command<S: AsRef<std::ffi::OsStr>>(
+        &self,
+        args: impl IntoIterator<Item = S>,
+    ) -> Command {
         let mut command = Command::new(binary());
         command
             .args(args)
@@ -64,7 +68,10 @@ impl Home {
     }
 
     /// Runs `rouse` to its end.
-    pub(crate) fn rouse<S: AsRef<std::ffi::OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Said {
+    pub(crate) fn rouse<S: AsRef<std::ffi::OsStr>>(
+        &self,
+        args: impl IntoIterator<Item = S>,
+    ) -> Said {
         Said::from(self.command(args).stdin(Stdio::null()).output().expect("rouse starts"))
     }
 
@@ -137,7 +144,11 @@ fn binary() -> PathBuf {
         exe.parent().and_then(Path::parent).expect("target/PROFILE/deps").join("rouse")
     };
     let path = std::env::var_os("ROUSE_BIN").map_or_else(beside, PathBuf::from);
-    assert!(path.exists(), "{} is missing; build it with `cargo build -p rouse-cli`", path.display());
+    assert!(
+        path.exists(),
+        "{} is missing; build it with `cargo build -p rouse-cli`",
+        path.display()
+    );
     path
 }
 

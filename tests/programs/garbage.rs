@@ -29,7 +29,11 @@ fn garbage() -> Vec<(&'static str, Vec<u8>, i64)> {
         ("half of it", cut, -32700),
         ("something behind it", [add.to_string().as_bytes(), b"{}"].concat(), -32700),
         ("no text", b"\xff\xfe{}".to_vec(), -32700),
-        ("half a letter", br#"{"jsonrpc":"2.0","id":1,"method":"cron.add","params":{"name":"\ud800"}}"#.to_vec(), -32700),
+        (
+            "half a letter",
+            br#"{"jsonrpc":"2.0","id":1,"method":"cron.add","params":{"name":"\ud800"}}"#.to_vec(),
+            -32700,
+        ),
         ("a hundred thousand brackets", vec![b'['; 100_000], -32700),
         ("too many levels to parse", nested(200), -32700),
         ("too many levels to keep", nested(100), -32600),
@@ -56,9 +60,15 @@ async fn garbage_is_refused_over_http() {
     let stage = Stage::set(&home).await;
     let before = stage.state().await;
     for (name, body, code) in garbage() {
-        let call = Request::post(&stage.engine.address, "/rpc", &json!({})).token(&stage.engine.token()).body(body);
+        let call = Request::post(&stage.engine.address, "/rpc", &json!({}))
+            .token(&stage.engine.token())
+            .body(body);
         let reply = call.send();
-        assert_eq!((reply.status, reply.json()["error"]["code"].as_i64()), (200, Some(code)), "{name}: {reply:#?}");
+        assert_eq!(
+            (reply.status, reply.json()["error"]["code"].as_i64()),
+            (200, Some(code)),
+            "{name}: {reply:#?}"
+        );
     }
     assert_eq!(stage.state().await, before, "garbage did something");
 }
@@ -69,7 +79,8 @@ async fn garbage_is_refused_over_a_socket_that_goes_on() {
     let stage = Stage::set(&home).await;
     let before = stage.state().await;
     let token = stage.engine.token();
-    let mut socket = socket_with(&stage.engine, "", ("authorization", &format!("Bearer {token}"))).await;
+    let mut socket =
+        socket_with(&stage.engine, "", ("authorization", &format!("Bearer {token}"))).await;
     for (name, body, code) in garbage() {
         // What is no text cannot even be sent as one.
         let Ok(text) = String::from_utf8(body) else { continue };
@@ -78,7 +89,10 @@ async fn garbage_is_refused_over_a_socket_that_goes_on() {
         let answer: Value = serde_json::from_str(answer.to_text().expect("text")).expect("JSON");
         assert_eq!(answer["error"]["code"], code, "{name}: {answer:#}");
     }
-    socket.send(Message::binary(rpc("cron.add", &echo("Binary")).to_string())).await.expect("it reads");
+    socket
+        .send(Message::binary(rpc("cron.add", &echo("Binary")).to_string()))
+        .await
+        .expect("it reads");
     socket.send(Message::text(rpc("cron.status", &json!({})).to_string())).await.expect("it reads");
     let answer = socket.next().await.expect("an answer").expect("a message");
     assert!(answer.to_text().expect("text").contains("result"), "{answer:?}");
@@ -93,15 +107,51 @@ async fn parameters_that_cannot_be_are_named_and_change_nothing() {
     let long = "x".repeat(201);
     let cases = [
         ("cron.add", json!({}), "name"),
-        ("cron.add", json!({ "name": "  ", "schedule": { "kind": "manual" }, "payload": { "kind": "toolCall", "tool": "echo" } }), "name"),
-        ("cron.add", json!({ "name": long, "schedule": { "kind": "manual" }, "payload": { "kind": "toolCall", "tool": "echo" } }), "name"),
-        ("cron.add", json!({ "name": "x", "schedule": { "kind": "cron", "expr": "61 * * * *" }, "payload": { "kind": "toolCall", "tool": "echo" } }), "schedule.expr"),
-        ("cron.add", json!({ "name": "x", "schedule": { "kind": "cron", "expr": "0 0 30 2 *" }, "payload": { "kind": "toolCall", "tool": "echo" } }), "schedule.expr"),
-        ("cron.add", json!({ "name": "x", "schedule": { "kind": "cron", "expr": "@daily", "tz": "Mars/Base" }, "payload": { "kind": "toolCall", "tool": "echo" } }), "schedule.tz"),
-        ("cron.add", json!({ "name": "x", "schedule": { "kind": "every", "everyMs": 1 }, "payload": { "kind": "toolCall", "tool": "echo" } }), "schedule.everyMs"),
-        ("cron.add", json!({ "name": "x", "schedule": { "kind": "at", "atMs": 1 }, "payload": { "kind": "toolCall", "tool": "echo" } }), "schedule.atMs"),
-        ("cron.add", json!({ "name": "x", "schedule": { "kind": "at", "atMs": 1e300 }, "payload": { "kind": "toolCall", "tool": "echo" } }), "schedule.atMs"),
-        ("cron.add", json!({ "name": "x", "schedule": { "kind": "manual" }, "payload": { "kind": "toolCall", "tool": "echo", "arguments": [] } }), "payload.arguments"),
+        (
+            "cron.add",
+            json!({ "name": "  ", "schedule": { "kind": "manual" }, "payload": { "kind": "toolCall", "tool": "echo" } }),
+            "name",
+        ),
+        (
+            "cron.add",
+            json!({ "name": long, "schedule": { "kind": "manual" }, "payload": { "kind": "toolCall", "tool": "echo" } }),
+            "name",
+        ),
+        (
+            "cron.add",
+            json!({ "name": "x", "schedule": { "kind": "cron", "expr": "61 * * * *" }, "payload": { "kind": "toolCall", "tool": "echo" } }),
+            "schedule.expr",
+        ),
+        (
+            "cron.add",
+            json!({ "name": "x", "schedule": { "kind": "cron", "expr": "0 0 30 2 *" }, "payload": { "kind": "toolCall", "tool": "echo" } }),
+            "schedule.expr",
+        ),
+        (
+            "cron.add",
+            json!({ "name": "x", "schedule": { "kind": "cron", "expr": "@daily", "tz": "Mars/Base" }, "payload": { "kind": "toolCall", "tool": "echo" } }),
+            "schedule.tz",
+        ),
+        (
+            "cron.add",
+            json!({ "name": "x", "schedule": { "kind": "every", "everyMs": 1 }, "payload": { "kind": "toolCall", "tool": "echo" } }),
+            "schedule.everyMs",
+        ),
+        (
+            "cron.add",
+            json!({ "name": "x", "schedule": { "kind": "at", "atMs": 1 }, "payload": { "kind": "toolCall", "tool": "echo" } }),
+            "schedule.atMs",
+        ),
+        (
+            "cron.add",
+            json!({ "name": "x", "schedule": { "kind": "at", "atMs": 1e300 }, "payload": { "kind": "toolCall", "tool": "echo" } }),
+            "schedule.atMs",
+        ),
+        (
+            "cron.add",
+            json!({ "name": "x", "schedule": { "kind": "manual" }, "payload": { "kind": "toolCall", "tool": "echo", "arguments": [] } }),
+            "payload.arguments",
+        ),
         ("cron.pause", json!({ "untilMs": 1 }), "untilMs"),
         ("cron.run", json!({ "id": 7 }), "id"),
         ("runs.list", json!({ "limit": -1 }), "limit"),
@@ -110,14 +160,25 @@ async fn parameters_that_cannot_be_are_named_and_change_nothing() {
         ("wake", json!({ "text": "x".repeat(10_001) }), "text"),
         ("set-heartbeats", json!({}), "."),
         ("config.patch", json!({ "patch": { "gateway": { "port": 1 } } }), "gateway.port"),
-        ("config.patch", json!({ "patch": { "providers": { "a b": { "kind": "openai" } } } }), "providers.a b.kind"),
+        (
+            "config.patch",
+            json!({ "patch": { "providers": { "a b": { "kind": "openai" } } } }),
+            "providers.a b.kind",
+        ),
         ("config.patch", json!({ "patch": [] }), "patch"),
     ];
     for (method, params, path) in cases {
-        let reply = Request::post(&stage.engine.address, "/rpc", &rpc(method, &params)).token(&stage.engine.token()).send();
+        let reply = Request::post(&stage.engine.address, "/rpc", &rpc(method, &params))
+            .token(&stage.engine.token())
+            .send();
         let error = &reply.json()["error"];
         assert_eq!(error["code"], -32602, "{method} {params}: {reply:#?}");
-        let paths: Vec<&str> = error["data"]["fields"].as_array().expect("fields").iter().filter_map(|field| field["path"].as_str()).collect();
+        let paths: Vec<&str> = error["data"]["fields"]
+            .as_array()
+            .expect("fields")
+            .iter()
+            .filter_map(|field| field["path"].as_str())
+            .collect();
         assert!(paths.contains(&path), "{method} {params}: {path} is not in {paths:?}");
     }
     assert_eq!(stage.state().await, before);

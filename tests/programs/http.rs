@@ -27,7 +27,9 @@ impl Request {
 
     /// JSON, as a program sends it.
     pub(crate) fn post(address: &str, path: &str, body: &Value) -> Self {
-        Self::new(address, "POST", path).with("Content-Type", "application/json").body(body.to_string())
+        Self::new(address, "POST", path)
+            .with("Content-Type", "application/json")
+            .body(body.to_string())
     }
 
     /// The request that becomes a WebSocket.
@@ -68,8 +70,10 @@ impl Request {
     pub(crate) fn send(&self) -> Reply {
         let mut stream = TcpStream::connect(&self.address).expect("the engine listens");
         // A server that refuses early closes while we still write; what it said counts.
-        let written = stream.write_all(self.head().as_bytes()).and_then(|()| stream.write_all(&self.body));
-        Reply::read(&mut stream).unwrap_or_else(|error| panic!("{error} ({written:?}) for {}", self.head()))
+        let written =
+            stream.write_all(self.head().as_bytes()).and_then(|()| stream.write_all(&self.body));
+        Reply::read(&mut stream)
+            .unwrap_or_else(|error| panic!("{error} ({written:?}) for {}", self.head()))
     }
 
     /// Sends only the first `count` bytes and keeps the line open.
@@ -90,7 +94,8 @@ impl Request {
         for (name, value) in &self.headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
-        let has_length = self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+        let has_length =
+            self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-length"));
         if !self.body.is_empty() && !has_length {
             head.push_str(&format!("Content-Length: {}\r\n", self.body.len()));
         }
@@ -116,12 +121,16 @@ impl Reply {
         }
         let head = String::from_utf8_lossy(&head).into_owned();
         let mut lines = head.trim_end().split("\r\n");
-        let status = lines.next().and_then(|line| line.split(' ').nth(1)).and_then(|status| status.parse().ok());
+        let status = lines
+            .next()
+            .and_then(|line| line.split(' ').nth(1))
+            .and_then(|status| status.parse().ok());
         let headers = lines.filter_map(|line| line.split_once(": "));
         let headers: Vec<_> =
             headers.map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned())).collect();
         let mut reply = Self { status: status.unwrap_or(0), headers, body: String::new() };
-        let length = reply.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+        let length =
+            reply.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
         let mut body = vec![0_u8; length];
         stream.read_exact(&mut body)?;
         reply.body = String::from_utf8_lossy(&body).into_owned();

@@ -5,6 +5,8 @@
 //! decides is asked in the tests of its rooms. Needs `rouse` to be built (`ROUSE_BIN`, else beside this program). Nothing
 //! waits for a while: tests wait for output, for events, or for the end of a process.
 
+#![cfg(unix)]
+
 mod engine;
 mod http;
 mod probes;

@@ -33,7 +33,9 @@ const FORMATS: [Format; 2] = [
         path: "/v1/chat/completions",
         says: sse::chat_says,
         calls: sse::chat_calls,
-        key_shown: |request| request.header("authorization")?.strip_prefix("Bearer ").map(str::to_owned),
+        key_shown: |request| {
+            request.header("authorization")?.strip_prefix("Bearer ").map(str::to_owned)
+        },
     },
     Format {
         kind: "anthropic",
@@ -83,16 +85,40 @@ async fn model(engine: &Engine<'_>) -> String {
 async fn works(format: &Format, home: &Home, server: &FakeModel, name: &str) {
     let engine = home.serve().await;
     assert!(model(&engine).await.contains(name), "{}", model(&engine).await);
-    let added = home.rouse(["cron", "add", "--json", "--name", "Weather", "--manual", "--message", "How is it?"]).json();
+    let added = home
+        .rouse([
+            "cron",
+            "add",
+            "--json",
+            "--name",
+            "Weather",
+            "--manual",
+            "--message",
+            "How is it?",
+        ])
+        .json();
     let id = added["job"]["id"].as_str().expect("an id");
     home.rouse(["cron", "run", "Weather", "--force"]).ok();
     let run = &engine.ended(id, 1).await[0];
-    assert_eq!((&run["state"], &run["summary"]), (&json!("succeeded"), &json!("It is fine.")), "{run:#}");
+    assert_eq!(
+        (&run["state"], &run["summary"]),
+        (&json!("succeeded"), &json!("It is fine.")),
+        "{run:#}"
+    );
     assert_eq!(run["usage"]["outputTokens"], 40, "{run:#}");
 
     let detail = home.rouse(["runs", "show", run["id"].as_str().expect("an id"), "--json"]).json();
-    let steps: Vec<(&str, &str)> = detail["steps"].as_array().expect("steps").iter().map(|step| (step["kind"].as_str().unwrap_or(""), step["status"].as_str().unwrap_or(""))).collect();
-    assert_eq!(steps, [("modelTurn", "finished"), ("toolCall", "finished"), ("modelTurn", "finished")], "{detail:#}");
+    let steps: Vec<(&str, &str)> = detail["steps"]
+        .as_array()
+        .expect("steps")
+        .iter()
+        .map(|step| (step["kind"].as_str().unwrap_or(""), step["status"].as_str().unwrap_or("")))
+        .collect();
+    assert_eq!(
+        steps,
+        [("modelTurn", "finished"), ("toolCall", "finished"), ("modelTurn", "finished")],
+        "{detail:#}"
+    );
     assert_eq!(detail["steps"][1]["name"], "echo");
 
     let requests = server.requests();
@@ -101,8 +127,16 @@ async fn works(format: &Format, home: &Home, server: &FakeModel, name: &str) {
         assert_eq!((request.method.as_str(), request.path.as_str()), ("POST", format.path));
         assert_eq!((format.key_shown)(request).as_deref(), Some(KEY));
     }
-    assert!(requests[0].body.contains(&format!("[cron:{id}] Weather: How is it?")), "{}", requests[0].body);
-    assert!(requests[1].body.contains("the weather"), "the tool's result is told: {}", requests[1].body);
+    assert!(
+        requests[0].body.contains(&format!("[cron:{id}] Weather: How is it?")),
+        "{}",
+        requests[0].body
+    );
+    assert!(
+        requests[1].body.contains("the weather"),
+        "the tool's result is told: {}",
+        requests[1].body
+    );
 }
 
 #[tokio::test]
@@ -128,7 +162,10 @@ async fn a_provider_whose_key_is_missing_is_named_and_asked_nothing() {
     let home = format.in_settings(&server).without_env("MY_KEY");
     let engine = home.serve().await;
     let list = engine.call("providers.list", json!({ "refresh": true })).await;
-    assert!(list["providers"][0]["problem"].as_str().is_some_and(|problem| problem.contains("MY_KEY")), "{list:#}");
+    assert!(
+        list["providers"][0]["problem"].as_str().is_some_and(|problem| problem.contains("MY_KEY")),
+        "{list:#}"
+    );
 }
 
 #[tokio::test]
@@ -151,10 +188,25 @@ async fn a_job_by_its_own_schedule_runs_to_its_end() {
     let server = format.server();
     let home = format.in_settings(&server);
     let engine = home.serve().await;
-    let args = ["cron", "add", "--json", "--at", "1s", "--message", "How is it?", "--deliver", "--channel", "last"];
+    let args = [
+        "cron",
+        "add",
+        "--json",
+        "--at",
+        "1s",
+        "--message",
+        "How is it?",
+        "--deliver",
+        "--channel",
+        "last",
+    ];
     let id = home.rouse(args).json()["job"]["id"].as_str().expect("an id").to_owned();
     let run = &engine.ended(&id, 1).await[0];
-    assert_eq!((&run["state"], &run["trigger"]), (&json!("succeeded"), &json!("schedule")), "{run:#}");
+    assert_eq!(
+        (&run["state"], &run["trigger"]),
+        (&json!("succeeded"), &json!("schedule")),
+        "{run:#}"
+    );
     let job = home.rouse(["cron", "show", &id, "--json"]).json();
     assert_eq!(job["job"]["state"]["lastStatus"], "ok", "{job:#}");
     assert_eq!(job["job"]["state"]["nextRunAtMs"], Value::Null, "once is once");

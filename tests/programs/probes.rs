@@ -43,9 +43,19 @@ impl<'h> Stage<'h> {
             "runs.get" | "runs.cancel" | "runs.seen" | "runs.retry" => json!({ "id": self.run }),
             "deliveries.get" => json!({ "id": self.delivery }),
             "config.patch" => json!({ "patch": { "cron": { "maxConcurrentRuns": 3 } } }),
-            "heartbeat.status" | "cron.list" | "cron.status" | "cron.pause" | "cron.resume"
-            | "cron.export" | "runs.list" | "deliveries.test" | "tools.catalog"
-            | "providers.list" | "config.get" | "system.status" | "system.dismissFirstStart" => {
+            "heartbeat.status"
+            | "cron.list"
+            | "cron.status"
+            | "cron.pause"
+            | "cron.resume"
+            | "cron.export"
+            | "runs.list"
+            | "deliveries.test"
+            | "tools.catalog"
+            | "providers.list"
+            | "config.get"
+            | "system.status"
+            | "system.dismissFirstStart" => {
                 json!({})
             }
             new => panic!("{new} is new: say here what a stranger would ask of it"),

@@ -52,7 +52,10 @@ async fn a_key_is_shown_to_its_provider_alone() {
         ("OPENAI_API_KEY", "OPENAI_BASE_URL", "/v1", sse::chat_says("A word.")),
     ] {
         let server = FakeModel::replying([Reply::events(stream)]);
-        let home = Home::new().env(key, KEY).env(base, &format!("{}{path}", server.url())).env("ROUSE_LOG", LOUD);
+        let home = Home::new()
+            .env(key, KEY)
+            .env(base, &format!("{}{path}", server.url()))
+            .env("ROUSE_LOG", LOUD);
         let engine = home.serve().await;
         let run = ask_and_end(&engine).await;
         let detail = engine.call("runs.get", json!({ "id": run })).await;
@@ -70,7 +73,13 @@ async fn a_key_is_shown_to_its_provider_alone() {
 #[track_caller]
 fn assert_written_without(home: &Home) {
     let written = home.everything_written();
-    assert!(written.iter().any(|(path, bytes)| path.extension().is_some_and(|end| end == "jsonl") && !bytes.is_empty()), "something was logged");
+    assert!(
+        written
+            .iter()
+            .any(|(path, bytes)| path.extension().is_some_and(|end| end == "jsonl")
+                && !bytes.is_empty()),
+        "something was logged"
+    );
     for (path, bytes) in written {
         let found = bytes.windows(PART.len()).any(|window| window == PART.as_bytes());
         assert!(!found, "{} holds the key", path.display());
@@ -80,18 +89,40 @@ fn assert_written_without(home: &Home) {
 #[tokio::test]
 async fn a_provider_that_says_the_key_back_is_not_repeated() {
     let refusals = [
-        Reply::json(401, format!(r#"{{"error":{{"message":"Incorrect API key provided: {KEY}. You can find your key elsewhere.","type":"invalid_request_error"}}}}"#)),
-        Reply::json(401, format!(r#"{{"type":"error","error":{{"type":"authentication_error","message":"invalid x-api-key {KEY}"}}}}"#)),
+        Reply::json(
+            401,
+            format!(
+                r#"{{"error":{{"message":"Incorrect API key provided: {KEY}. You can find your key elsewhere.","type":"invalid_request_error"}}}}"#
+            ),
+        ),
+        Reply::json(
+            401,
+            format!(
+                r#"{{"type":"error","error":{{"type":"authentication_error","message":"invalid x-api-key {KEY}"}}}}"#
+            ),
+        ),
         Reply::json(403, format!("not JSON, but {KEY} all the same")),
-        Reply::json(400, format!(r#"{{"error":{{"message":"bad header authorization: Bearer {KEY}"}}}}"#)).header("x-echo", KEY),
+        Reply::json(
+            400,
+            format!(r#"{{"error":{{"message":"bad header authorization: Bearer {KEY}"}}}}"#),
+        )
+        .header("x-echo", KEY),
         Reply::json(200, format!(r#"{{"key": "{KEY}"}}"#)),
-        Reply::events(format!("event: error\ndata: {{\"type\":\"error\",\"error\":{{\"type\":\"overloaded_error\",\"message\":\"for {KEY}\"}}}}\n\n")),
+        Reply::events(format!(
+            "event: error\ndata: {{\"type\":\"error\",\"error\":{{\"type\":\"invalid_request_error\",\"message\":\"for {KEY}\"}}}}\n\n"
+        )),
     ];
     for refusal in refusals {
-        for (key, base, path) in [("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", ""), ("OPENAI_API_KEY", "OPENAI_BASE_URL", "/v1")] {
+        for (key, base, path) in [
+            ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", ""),
+            ("OPENAI_API_KEY", "OPENAI_BASE_URL", "/v1"),
+        ] {
             let answer = refusal.clone();
             let server = FakeModel::start(move |_| answer.clone());
-            let home = Home::new().env(key, KEY).env(base, &format!("{}{path}", server.url())).env("ROUSE_LOG", LOUD);
+            let home = Home::new()
+                .env(key, KEY)
+                .env(base, &format!("{}{path}", server.url()))
+                .env("ROUSE_LOG", LOUD);
             let engine = home.serve().await;
             let run = ask_and_end(&engine).await;
             let detail = engine.call("runs.get", json!({ "id": run })).await;
@@ -109,10 +140,18 @@ async fn the_token_is_in_its_file_and_nowhere_else() {
     let engine = home.serve().await;
     let token = engine.token();
     home.rouse(["status"]).ok();
-    let code = home.rouse(["open", "--print"]).ok().trim().split_once("#code=").expect("a code").1.to_owned();
+    let code = home
+        .rouse(["open", "--print"])
+        .ok()
+        .trim()
+        .split_once("#code=")
+        .expect("a code")
+        .1
+        .to_owned();
     assert!(engine.stop().success());
     for (path, bytes) in home.everything_written() {
-        let holds = |secret: &str| bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+        let holds =
+            |secret: &str| bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
         assert_eq!(holds(&token), path.ends_with("gateway.token"), "{}", path.display());
         assert!(!holds(&code), "{} holds a code", path.display());
     }

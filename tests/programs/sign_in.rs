@@ -18,7 +18,8 @@ pub(crate) async fn socket_with(
     query: &str,
     (name, value): (&'static str, &str),
 ) -> WebSocketStream<TcpStream> {
-    let mut request = format!("ws://{}/ws{query}", engine.address).into_client_request().expect("a request");
+    let mut request =
+        format!("ws://{}/ws{query}", engine.address).into_client_request().expect("a request");
     request.headers_mut().insert(HeaderName::from_static(name), value.parse().expect("a header"));
     let stream = TcpStream::connect(&engine.address).await.expect("the engine listens");
     tokio_tungstenite::client_async(request, stream).await.expect("a socket").0
@@ -69,11 +70,19 @@ async fn a_wrong_code_gets_nothing() {
     let engine = home.serve().await;
     let good = code_of(home.rouse(["open", "--print"]).ok());
     let half = &good[..32];
-    for code in ["", "0", half, &engine.token(), &"0".repeat(64), &good.to_uppercase(), &format!("{good} ")] {
+    for code in
+        ["", "0", half, &engine.token(), &"0".repeat(64), &good.to_uppercase(), &format!("{good} ")]
+    {
         let reply = trade(&engine, code);
         assert_eq!((reply.status, reply.header("set-cookie")), (401, None), "{code}");
     }
-    for body in [json!(null), json!([good]), json!({ "code": [good] }), json!({ "Code": good }), json!(good)] {
+    for body in [
+        json!(null),
+        json!([good]),
+        json!({ "code": [good] }),
+        json!({ "Code": good }),
+        json!(good),
+    ] {
         let reply = Request::post(&engine.address, "/auth/exchange", &body).send();
         assert_eq!((reply.status, reply.header("set-cookie")), (401, None), "{body}");
     }
@@ -91,7 +100,9 @@ async fn the_cookie_opens_both_doors_and_makes_no_other() {
     let cookie = cookie_of(&trade(&engine, &code_of(home.rouse(["open", "--print"]).ok())));
     let own = format!("http://{}", engine.address);
     let status = rpc("system.status", &json!({}));
-    let call = Request::post(&engine.address, "/rpc", &status).with("Cookie", &cookie).with("Origin", &own);
+    let call = Request::post(&engine.address, "/rpc", &status)
+        .with("Cookie", &cookie)
+        .with("Origin", &own);
     assert!(call.send().json()["result"]["pid"].is_number());
     let beside_others = call.clone().with("Cookie", &format!("theme=dark; {cookie}; x=y"));
     assert_eq!(beside_others.send().status, 200);
@@ -120,7 +131,8 @@ async fn a_session_ends_with_its_engine() {
     let unused = code_of(home.rouse(["open", "--print"]).ok());
     assert!(engine.stop().success());
     let engine = home.serve().await;
-    let call = Request::post(&engine.address, "/rpc", &rpc("cron.list", &json!({}))).with("Cookie", &cookie);
+    let call = Request::post(&engine.address, "/rpc", &rpc("cron.list", &json!({})))
+        .with("Cookie", &cookie);
     assert_eq!(call.send().status, 401);
     assert_eq!(trade(&engine, &unused).status, 401);
 }

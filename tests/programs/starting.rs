@@ -12,7 +12,11 @@ use crate::http::Request;
 use crate::probes::{echo, rpc};
 
 fn mode(path: &Path) -> u32 {
-    fs::metadata(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())).permissions().mode() & 0o777
+    fs::metadata(path)
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+        .permissions()
+        .mode()
+        & 0o777
 }
 
 #[tokio::test]
@@ -25,7 +29,11 @@ async fn a_second_start_leaves_the_work_to_the_first_and_says_so() {
     assert!(words.contains(&engine.address), "{words}");
     let ready: Value = home.rouse(["serve", "--port", "0", "--ready-json"]).json();
     assert_eq!(ready, json!({ "address": engine.address, "attachedTo": engine.pid() }));
-    assert_eq!(engine.call("system.status", json!({})).await["pid"], engine.pid(), "the first goes on");
+    assert_eq!(
+        engine.call("system.status", json!({})).await["pid"],
+        engine.pid(),
+        "the first goes on"
+    );
     assert_eq!(engine.stop_and_read(), "", "nothing but the address on standard output");
 }
 
@@ -35,7 +43,9 @@ async fn what_is_private_can_be_read_by_nobody_else() {
     fs::set_permissions(home.data(), fs::Permissions::from_mode(0o700)).expect("our own folder");
     let engine = home.serve().await;
     engine.call("config.patch", json!({ "patch": { "cron": { "maxConcurrentRuns": 3 } } })).await;
-    for name in ["gateway.token", "gateway.json", "config.toml", "rouse.db", "rouse.db-wal", "rouse.db-shm"] {
+    for name in
+        ["gateway.token", "gateway.json", "config.toml", "rouse.db", "rouse.db-wal", "rouse.db-shm"]
+    {
         assert_eq!(mode(&home.data().join(name)), 0o600, "{name}");
     }
     for name in ["logs", "workspace"] {
@@ -59,7 +69,12 @@ async fn the_token_stays_and_the_address_goes_with_the_engine() {
     assert_eq!(engine.token(), token);
     engine.kill();
     assert!(home.data().join("gateway.json").exists(), "nobody was left to take it away");
-    for args in [&["status"][..], &["cron", "list", "--json"], &["wake", "--text", "x"], &["open", "--print"]] {
+    for args in [
+        &["status"][..],
+        &["cron", "list", "--json"],
+        &["wake", "--text", "x"],
+        &["open", "--print"],
+    ] {
         home.rouse(args).refused(3, "Rouse is not running");
     }
     let doctor = home.rouse(["doctor"]);
@@ -89,10 +104,18 @@ async fn an_older_rouse_refuses_a_newer_file_and_leaves_it_alone() {
 #[tokio::test]
 async fn what_cannot_be_used_is_named_and_left_alone() {
     let cases = [
-        ("rouse.db", "this is no database, but long enough to look like one to a careless eye", "is not a database"),
+        (
+            "rouse.db",
+            "this is no database, but long enough to look like one to a careless eye",
+            "is not a database",
+        ),
         ("config.toml", "[cron\n", "is not valid TOML"),
         ("config.toml", "[cron]\nmaxConcurrentRuns = 0\n", "cron.maxConcurrentRuns"),
-        ("config.toml", "[providers.x]\nkind = \"gopher\"\nbaseUrl = \"ftp://x\"\n", "providers.x.kind"),
+        (
+            "config.toml",
+            "[providers.x]\nkind = \"gopher\"\nbaseUrl = \"ftp://x\"\n",
+            "providers.x.kind",
+        ),
     ];
     for (name, text, words) in cases {
         let home = Home::new();
@@ -121,7 +144,8 @@ async fn a_taken_port_is_said_before_a_job_is_touched() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("an address").port().to_string();
     let before = fs::read(home.data().join("rouse.db-wal")).expect("the log");
-    home.rouse(["serve", "--port", &port, "--ready-json"]).refused(1, &format!("cannot listen on 127.0.0.1:{port}"));
+    home.rouse(["serve", "--port", &port, "--ready-json"])
+        .refused(1, &format!("cannot listen on 127.0.0.1:{port}"));
     drop(before);
     let fresh = Home::new();
     fresh.rouse(["serve", "--port", &port, "--ready-json"]).refused(1, "cannot listen");
@@ -134,7 +158,8 @@ async fn a_taken_port_is_said_before_a_job_is_touched() {
 async fn it_ends_when_asked_whatever_hangs_on_it() {
     let home = Home::new();
     let engine = home.serve().await;
-    let call = Request::post(&engine.address, "/rpc", &rpc("cron.list", &json!({}))).token(&engine.token());
+    let call = Request::post(&engine.address, "/rpc", &rpc("cron.list", &json!({})))
+        .token(&engine.token());
     let stream = engine.client.events(Some(0)).await.expect("a stream");
     let _open = [
         call.send_part(0),
@@ -156,12 +181,20 @@ async fn the_page_comes_with_the_command() {
     let engine = home.serve().await;
     let page = Request::new(&engine.address, "GET", "/").send();
     assert_eq!(page.status, 200, "build the page first: cd ui && npm run build");
-    assert!(page.header("content-type").is_some_and(|kind| kind.starts_with("text/html")), "{page:#?}");
+    assert!(
+        page.header("content-type").is_some_and(|kind| kind.starts_with("text/html")),
+        "{page:#?}"
+    );
     assert_eq!(page.header("cache-control"), Some("no-cache"));
-    let script = page.body.split("src=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a script");
+    let script =
+        page.body.split("src=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a script");
     let script = Request::new(&engine.address, "GET", script).send();
     assert_eq!(script.status, 200);
-    assert!(script.header("cache-control").is_some_and(|cache| cache.contains("immutable")), "{:?}", script.header("cache-control"));
+    assert!(
+        script.header("cache-control").is_some_and(|cache| cache.contains("immutable")),
+        "{:?}",
+        script.header("cache-control")
+    );
     assert_eq!(Request::new(&engine.address, "GET", "/assets/none.js").send().status, 404);
     let route = Request::new(&engine.address, "GET", "/jobs/some-id").send();
     assert_eq!(route.body, page.body, "a route of the page is the page");

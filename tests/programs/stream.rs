@@ -47,7 +47,11 @@ async fn a_client_that_comes_back_goes_on_where_it_was() {
     let expected: Vec<i64> = (seen + 1..=last).collect();
     assert_eq!((numbers(&live), numbers(&stored)), (expected.clone(), expected));
 
-    let cron: Vec<&Value> = live.iter().filter(|event| event.kind == EventKind::Cron).map(|event| &event.data).collect();
+    let cron: Vec<&Value> = live
+        .iter()
+        .filter(|event| event.kind == EventKind::Cron)
+        .map(|event| &event.data)
+        .collect();
     let actions: Vec<&str> = cron.iter().filter_map(|data| data["action"].as_str()).collect();
     assert_eq!(actions, ["started", "finished", "removed"]);
     assert!(cron.iter().all(|data| data["jobId"] == id.as_str()), "{cron:#?}");
@@ -63,7 +67,10 @@ async fn without_a_number_only_what_is_new_comes() {
     let token = engine.token();
     let mut socket = socket_with(&engine, "", ("authorization", &format!("Bearer {token}"))).await;
     // An answer over the same socket shows that it is listening.
-    socket.send(Message::text(rpc("cron.add", &echo("After")).to_string())).await.expect("it reads");
+    socket
+        .send(Message::text(rpc("cron.add", &echo("After")).to_string()))
+        .await
+        .expect("it reads");
     let mut events = Vec::new();
     let mut answered = false;
     while events.is_empty() || !answered {
@@ -89,7 +96,8 @@ async fn a_number_that_was_never_given_out_starts_the_stream_anew() {
         engine.add(echo("Next")).await;
         assert_eq!(stream.next().await.expect("an event").seq, seen + 1, "{strange}");
     }
-    let upgrade = crate::http::Request::upgrade(&engine.address, "/ws?after=soon").token(&engine.token());
+    let upgrade =
+        crate::http::Request::upgrade(&engine.address, "/ws?after=soon").token(&engine.token());
     assert_eq!(upgrade.send().status, 400);
 }
 

@@ -2,7 +2,7 @@
    exist. J, K and the arrows move; one row at a time is in the Tab order. New rows above do not move what is being read. */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { createContext, type KeyboardEvent, type ReactNode, use, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { createContext, type KeyboardEvent, type ReactNode, type RefObject, use, useEffect, useLayoutEffect, useRef, useState } from "react";
 
 import { cx } from "./cx";
 import { useShortcut } from "./shortcuts";
@@ -38,9 +38,6 @@ interface Props<T> {
 export function VirtualList<T>({ label, items, itemKey, rowHeight = 40, children, onEnd, more, total, keys = [], className }: Props<T>) {
   const scroller = use(ScrollerContext);
   const list = useRef<HTMLUListElement>(null);
-  const [active, setActive] = useState(0);
-  /** The row that the focus goes to as soon as it exists. */
-  const wanted = useRef<number | null>(null);
   const margin = useOffset(list, scroller);
   const virtualizer = useVirtualizer({
     count: items.length,
@@ -54,44 +51,15 @@ export function VirtualList<T>({ label, items, itemKey, rowHeight = 40, children
     initialRect: { width: 800, height: 800 },
   });
   const rows = virtualizer.getVirtualItems();
-  const current = Math.min(active, items.length - 1);
-
-  useLayoutEffect(() => {
-    if (wanted.current !== null && focusRow(list.current, wanted.current)) wanted.current = null;
-  });
+  const firstSeen = () => rows.find((row) => row.start >= (scroller?.scrollTop ?? 0))?.index ?? 0;
+  const { current, setActive, isInside, onKeyDown } = useMoves(list, items.length, firstSeen, (index) => virtualizer.scrollToIndex(index));
   useStillness(items, itemKey, rowHeight, scroller, margin);
   useEnd(rows.at(-1)?.index ?? 0, items.length, onEnd);
 
-  const go = (index: number) => {
-    const to = Math.max(0, Math.min(items.length - 1, index));
-    setActive(to);
-    virtualizer.scrollToIndex(to);
-    if (!focusRow(list.current, to)) wanted.current = to;
-  };
-  const inside = () => list.current?.contains(document.activeElement) ?? false;
-  const step = (by: number) => go(inside() ? current + by : (rows.find((row) => row.start >= (scroller?.scrollTop ?? 0))?.index ?? 0));
-  useShortcut("j", "Next row", () => step(1), { group: "Lists", when: items.length > 0 });
-  useShortcut("k", "Previous row", () => step(-1), { group: "Lists", when: items.length > 0 });
-
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (!(event.target instanceof HTMLElement) || event.target.closest("[data-row-link]") === null) return;
-    const moves: Record<string, number> = { ArrowDown: current + 1, ArrowUp: current - 1, Home: 0, End: items.length - 1 };
-    const to = moves[event.key];
-    if (to === undefined) return;
-    event.preventDefault();
-    go(to);
-  };
-
   return (
-    <ul
-      ref={list}
-      aria-label={label}
-      className={cx(styles.list, className)}
-      style={{ height: virtualizer.getTotalSize() }}
-      onKeyDown={onKeyDown}
-    >
+    <ul ref={list} aria-label={label} className={cx(styles.list, className)} style={{ height: virtualizer.getTotalSize() }} onKeyDown={onKeyDown}>
       {keys.map((k) => (
-        <RowKey key={k.key} shortcut={k.key} label={k.label} run={() => (inside() ? onItem(items[current], k.run) : false)} />
+        <RowKey key={k.key} shortcut={k.key} label={k.label} run={() => (isInside() ? onItem(items[current], k.run) : false)} />
       ))}
       {withActive(rows.map((row) => row.index), current).map((index) => {
         const item = items[index];
@@ -113,6 +81,37 @@ export function VirtualList<T>({ label, items, itemKey, rowHeight = 40, children
       })}
     </ul>
   );
+}
+
+/** Moves the focus from row to row. A row that does not exist yet gets the focus as soon as scrolling has made it. */
+function useMoves(list: RefObject<HTMLElement | null>, length: number, firstSeen: () => number, scrollTo: (index: number) => void) {
+  const [active, setActive] = useState(0);
+  const wanted = useRef<number | null>(null);
+  const current = Math.min(active, length - 1);
+  useLayoutEffect(() => {
+    if (wanted.current !== null && focusRow(list.current, wanted.current)) wanted.current = null;
+  });
+
+  const go = (index: number) => {
+    const to = Math.max(0, Math.min(length - 1, index));
+    setActive(to);
+    scrollTo(to);
+    if (!focusRow(list.current, to)) wanted.current = to;
+  };
+  const isInside = () => list.current?.contains(document.activeElement) ?? false;
+  const step = (by: number) => go(isInside() ? current + by : firstSeen());
+  useShortcut("j", "Next row", () => step(1), { group: "Lists", when: length > 0 });
+  useShortcut("k", "Previous row", () => step(-1), { group: "Lists", when: length > 0 });
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (!(event.target instanceof HTMLElement) || event.target.closest("[data-row-link]") === null) return;
+    const moves: Record<string, number> = { ArrowDown: current + 1, ArrowUp: current - 1, Home: 0, End: length - 1 };
+    const to = moves[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    go(to);
+  };
+  return { current, setActive, isInside, onKeyDown };
 }
 
 function RowKey({ shortcut, label, run }: { shortcut: string; label: string; run: () => unknown }) {
@@ -144,7 +143,7 @@ function focusRow(list: HTMLElement | null, index: number): boolean {
 }
 
 /** Where the list begins inside what scrolls. */
-function useOffset(list: React.RefObject<HTMLElement | null>, scroller: HTMLElement | null): number {
+function useOffset(list: RefObject<HTMLElement | null>, scroller: HTMLElement | null): number {
   const [offset, setOffset] = useState(0);
   useLayoutEffect(() => {
     const element = list.current;

@@ -25,12 +25,15 @@ impl std::fmt::Display for FieldError {
 pub struct Fields<'e> {
     path: String,
     map: Map<String, Value>,
+    /// What is no object was complained about as a whole; its fields are not missing one by one.
+    is_object: bool,
     errors: &'e mut Vec<FieldError>,
 }
 
 impl<'e> Fields<'e> {
     /// Starts reading `value`, which must be an object; anything else is a complaint and reads as empty.
     pub fn new(path: &str, value: Value, errors: &'e mut Vec<FieldError>) -> Self {
+        let is_object = value.is_object();
         let map = match value {
             Value::Object(map) => map,
             other => {
@@ -45,7 +48,7 @@ impl<'e> Fields<'e> {
                 Map::new()
             }
         };
-        Self { path: path.to_owned(), map, errors }
+        Self { path: path.to_owned(), map, is_object, errors }
     }
 
     /// The full path of `key` inside this object.
@@ -63,12 +66,12 @@ impl<'e> Fields<'e> {
     /// Whether `key` holds nothing at all.
     #[must_use]
     pub fn text_is_absent(&self, key: &str) -> bool {
-        self.map.get(key).is_none_or(Value::is_null)
+        self.is_object && self.map.get(key).is_none_or(Value::is_null)
     }
 
     /// Adds a complaint about `key` unless there is one already (a wrong type was reported before).
     pub fn complain_once(&mut self, key: &str, message: impl Into<String>) {
-        if self.silent_about(key) {
+        if self.is_object && self.silent_about(key) {
             self.complain(key, message);
         }
     }

@@ -112,17 +112,15 @@ export function Editor({ initial, view, original }: Props) {
       <Above trouble={elsewhere.isStale ? { kind: "stale" } : trouble} view={view} onShowNew={showNew} />
       <FormContext value={form}>
         <div className={styles.columns}>
-          <div>
-            <form ref={root} className={styles.form} aria-label="Job" onSubmit={(event) => event.preventDefault()} onKeyDown={onKeyDown} noValidate>
-              <WhatSection isNew={!view} />
-              <WhenSection said={preview.said} />
-              <WithSection />
-              <WrongSection open={advanced.some((field) => form.formState.errors[field] !== undefined)} />
-            </form>
-            {view && <RecentRuns jobId={view.job.id} />}
-          </div>
+          <form ref={root} className={styles.form} aria-label="Job" onSubmit={(event) => event.preventDefault()} onKeyDown={onKeyDown} noValidate>
+            <WhatSection isNew={!view} />
+            <WhenSection said={preview.said} />
+            <WithSection />
+            <WrongSection open={advanced.some((field) => form.formState.errors[field] !== undefined)} />
+          </form>
           <LivePanel values={values} preview={preview.shown} problem={preview.problem} />
         </div>
+        {view && <RecentRuns jobId={view.job.id} />}
       </FormContext>
       <Question isOpen={leave.isAsking} onClose={leave.stay} title="Leave without saving?" confirm="Leave" danger onConfirm={leave.go}>
         What you changed here is lost then.

@@ -1,6 +1,5 @@
 /* Which jobs the list shows. */
 
-import { scheduleWords } from "@/domain/words";
 import type { JobView } from "@/platform";
 
 import type { JobsSearch } from "./search";
@@ -39,13 +38,13 @@ export function countJobs(jobs: readonly JobView[]): Record<JobFilter, number> {
   return { all: jobs.length, active: count("active"), paused: count("paused"), failing: count("failing") };
 }
 
-/** Made once a job: the words of ten thousand schedules take longer than a keystroke may. */
+/** Made once a job: ten thousand texts take longer than a keystroke may. */
 const texts = new WeakMap<JobView, string>();
 
 function said(view: JobView): string {
   let text = texts.get(view);
   if (text === undefined) {
-    text = `${view.job.name} ${view.job.description ?? ""} ${scheduleWords(view)}`.toLocaleLowerCase();
+    text = `${view.job.name} ${view.job.description ?? ""} ${view.scheduleText} ${view.zone?.replaceAll("_", " ") ?? ""}`.toLocaleLowerCase();
     texts.set(view, text);
   }
   return text;

@@ -31,9 +31,10 @@ export function providerPatch({ name, keyEnv, ...rest }: Provider): Record<strin
 
 export function ProviderForm({ taken }: { taken: readonly string[] }) {
   const patch = usePatch();
-  const { control, getValues, setError, clearErrors, reset } = useForm<Provider>({ defaultValues: empty });
+  const { control, getValues, setError, clearErrors, reset, formState: { errors } } = useForm<Provider>({ defaultValues: empty });
   const [fate, follow] = useFate();
   const [failure, setFailure] = useState<string>();
+  const isPlaced = Object.keys(errors).length > 0;
 
   const check = (values: Provider): boolean => {
     const name = providerName(values.name);
@@ -88,7 +89,7 @@ export function ProviderForm({ taken }: { taken: readonly string[] }) {
         {text("keyEnv", "Variable that holds its key", { placeholder: "WORKSTATION_KEY", help: "The name only, never the key. Empty: it needs none." })}
       </div>
       {failure !== undefined && <p className={styles.error} role="alert">{failure}</p>}
-      {failure === undefined && fate.kind === "failed" && <p className={styles.error} role="alert">It was not added. {fate.message}</p>}
+      {failure === undefined && !isPlaced && fate.kind === "failed" && <p className={styles.error} role="alert">It was not added. {fate.message}</p>}
       <div className={styles.actions}>
         <Button type="submit" isPending={fate.kind === "saving"}>
           Add server

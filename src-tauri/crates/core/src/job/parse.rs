@@ -172,7 +172,8 @@ fn refuse_mixed_target(fields: &mut Fields<'_>, target: SessionTarget, payload: 
                 payload.kind()
             ),
         ),
-        (SessionTarget::Isolated, Payload::SystemEvent { .. }) => {
+        // An empty text stands for a payload that was complained about already.
+        (SessionTarget::Isolated, Payload::SystemEvent { text, .. }) if !text.is_empty() => {
             fields.complain(
                 "sessionTarget",
                 "`isolated` takes an agentTurn or a toolCall; use `main` for a systemEvent",
@@ -197,7 +198,7 @@ fn read_schedule(fields: &mut Fields<'_>, created_at: UnixMs, origin: Origin) ->
         Schedule { spec, jitter_ms, extra: fields.rest() }
     });
     read.unwrap_or_else(|| {
-        fields.complain("schedule", "is required: expected an object with a kind");
+        fields.complain_once("schedule", "is required: expected an object with a kind");
         Schedule { spec: ScheduleSpec::Manual, jitter_ms: None, extra: Map::new() }
     })
 }

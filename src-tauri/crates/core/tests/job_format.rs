@@ -1,0 +1,165 @@
+//! The job format: what is read is written back, unknown keys included, and what is wrong is named by its path.
+
+use chrono_tz::Tz;
+use rouse_core::UnixMs;
+use rouse_core::job::{Job, JobError, job_from_json, job_to_json, patch_job};
+use serde_json::{Value, json};
+
+const NOW: UnixMs = UnixMs(1_795_262_400_000);
+
+fn read(input: Value) -> Result<Job, JobError> {
+    job_from_json(input, NOW, Tz::Europe__Berlin)
+}
+
+fn paths(input: Value) -> Vec<String> {
+    read(input).expect_err("refused").0.into_iter().map(|error| error.path).collect()
+}
+
+/// Every field there is, none at its default, and a stranger at every level.
+fn full() -> Value {
+    json!({
+        "id": "job-1",
+        "name": "Morning brief",
+        "description": "What is on",
+        "enabled": false,
+        "createdAtMs": 1_000,
+        "updatedAtMs": 2_000,
+        "schedule": { "kind": "cron", "expr": "30 7 * * 1-5", "tz": "Asia/Kathmandu", "jitterMs": 500, "x1": [1] },
+        "sessionTarget": "isolated",
+        "wakeMode": "next-heartbeat",
+        "payload": {
+            "kind": "agentTurn", "message": "Look", "deliver": true, "channel": "last", "to": "me",
+            "timeoutSeconds": 60, "model": "m", "useTools": false, "tools": ["echo"], "maxSteps": 3,
+            "maxTokens": 100, "contextPaths": ["today.md"], "x2": { "deep": null }
+        },
+        "isolation": { "postToMainPrefix": "Brief", "x3": 1 },
+        "runtime": { "maxAttempts": 3, "retryBackoffMs": 250, "x4": "y" },
+        "policies": {
+            "misfire": { "mode": "runAll", "maxLatenessSeconds": 90, "limit": 4, "x5": true },
+            "overlap": "parallel", "maxConcurrent": 2, "cooldownSeconds": 5, "timeoutSeconds": 30,
+            "pauseAfterFailures": 4, "budget": { "tokensPerRun": 10, "x6": 0 }, "notify": "always",
+            "quietHours": { "from": "22:00" }
+        },
+        "deleteAfterRun": true,
+        "state": {
+            "nextRunAtMs": 5_000, "lastRunAtMs": 4_000, "lastStatus": "error", "lastState": "timedOut",
+            "lastError": "e", "lastDurationMs": 7, "consecutiveFailures": 2, "revision": 9
+        },
+        "x0": { "theirs": [true, null, 1.5] }
+    })
+}
+
+#[test]
+fn everything_survives_a_round_trip() {
+    let job = read(full()).expect("a job");
+    assert_eq!(job_to_json(&job), full());
+    assert_eq!(read(job_to_json(&job)), Ok(job));
+}
+
+#[test]
+fn a_short_job_gets_its_defaults_at_creation() {
+    let job = read(json!({
+        "name": "Tidy",
+        "schedule": { "kind": "cron", "expr": "@daily" },
+        "payload": { "kind": "toolCall", "tool": "echo" }
+    }))
+    .expect("a job");
+    let written = job_to_json(&job);
+    assert_eq!(
+        written["schedule"]["tz"], "Europe/Berlin",
+        "the zone is stored, not looked up again"
+    );
+    assert_eq!(
+        (&written["enabled"], &written["sessionTarget"]),
+        (&json!(true), &json!("isolated"))
+    );
+    assert_eq!(written["createdAtMs"], json!(NOW.0));
+    assert_eq!(written.get("policies"), None);
+}
+
+#[test]
+fn an_interval_is_anchored_at_creation() {
+    let job = read(json!({
+        "name": "Tick",
+        "schedule": { "kind": "every", "everyMs": 60_000.0 },
+        "payload": { "kind": "systemEvent", "text": "tick" }
+    }));
+    assert_eq!(job_to_json(&job.expect("a job"))["schedule"]["anchorMs"], json!(NOW.0));
+}
+
+#[test]
+fn every_mistake_is_named_by_its_path_and_all_at_once() {
+    let mut job = full();
+    job["name"] = json!("  ");
+    job["schedule"]["tz"] = json!("Mars/Base");
+    job["schedule"]["expr"] = json!("61 7 * * *");
+    job["payload"]["tools"] = json!(["echo", 7]);
+    job["payload"]["maxSteps"] = json!(0);
+    job["policies"]["misfire"]["mode"] = json!("later");
+    job["policies"]["timeoutSeconds"] = json!("30");
+    let expected = [
+        "name",
+        "schedule.expr",
+        "schedule.tz",
+        "payload.tools[1]",
+        "payload.maxSteps",
+        "policies.misfire.mode",
+        "policies.timeoutSeconds",
+    ];
+    let mut found = paths(job);
+    found.sort_by_key(|path| expected.iter().position(|known| known == path));
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn what_cannot_be_saved_is_refused() {
+    let with = |key: &str, value: Value| {
+        let mut job = full();
+        job[key] = value;
+        paths(job)
+    };
+    assert_eq!(
+        with("schedule", json!({ "kind": "cron", "expr": "0 0 31 2 *" })),
+        ["schedule.expr"]
+    );
+    assert_eq!(with("schedule", json!({ "kind": "every", "everyMs": 999 })), ["schedule.everyMs"]);
+    assert_eq!(with("schedule", json!({ "kind": "at" })), ["schedule.atMs"]);
+    assert_eq!(with("schedule", json!({ "atMs": 1 })), ["schedule.kind"]);
+    assert_eq!(with("schedule", json!("daily")), ["schedule"]);
+    assert_eq!(with("payload", json!(null)), ["payload"]);
+    assert_eq!(with("payload", json!({ "kind": "agentTurn" })), ["payload.message"]);
+    assert_eq!(
+        with("payload", json!({ "kind": "toolCall", "tool": "echo", "arguments": [] })),
+        ["payload.arguments"]
+    );
+    assert_eq!(
+        with("sessionTarget", json!("main")),
+        ["sessionTarget"],
+        "main never runs an agent itself"
+    );
+    assert_eq!(paths(json!([])), ["(whole input)"]);
+}
+
+#[test]
+fn a_patch_changes_what_it_names_and_nothing_else() {
+    let job = read(full()).expect("a job");
+    let patch = json!({ "name": "New", "description": null, "policies": { "notify": "never" }, "id": "other", "state": {} });
+    let patched = patch_job(&job, patch, UnixMs(9_000), Tz::UTC).expect("a job");
+    let mut expected = full();
+    expected["name"] = json!("New");
+    expected.as_object_mut().expect("an object").remove("description");
+    expected["policies"]["notify"] = json!("never");
+    expected["updatedAtMs"] = json!(9_000);
+    assert_eq!(job_to_json(&patched), expected);
+}
+
+#[test]
+fn a_patch_of_another_kind_leaves_nothing_of_the_old_one() {
+    let job = read(full()).expect("a job");
+    let patch = json!({ "schedule": { "kind": "every", "everyMs": 60_000 } });
+    let patched = patch_job(&job, patch, NOW, Tz::UTC).expect("a job");
+    assert_eq!(job_to_json(&patched)["schedule"]["kind"], "every");
+    assert_eq!(job_to_json(&patched)["schedule"].get("expr"), None);
+    assert!(patch_job(&job, json!({ "schedule": { "kind": "every" } }), NOW, Tz::UTC).is_err());
+    assert!(patch_job(&job, json!(7), NOW, Tz::UTC).is_err());
+}

@@ -1,0 +1,220 @@
+//! `rouse cron add`: every flag lands where the job format wants it, and what makes no sense is refused with the flag's
+//! name before anything is saved.
+
+use serde_json::{Value, json};
+
+use crate::engine::Home;
+
+/// What each flag says in the job. All jobs are made by hand and call `echo`, unless the flags say otherwise.
+fn flags() -> Vec<(&'static [&'static str], &'static str, Value)> {
+    vec![
+        (&["--every", "90m"], "/schedule/everyMs", json!(5_400_000)),
+        (&["--every", "10m", "--jitter", "30s"], "/schedule/jitterMs", json!(30_000)),
+        (
+            &["--cron", "30 7 * * 1-5", "--tz", "Europe/Berlin"],
+            "/schedule",
+            json!({ "kind": "cron", "expr": "30 7 * * 1-5", "tz": "Europe/Berlin" }),
+        ),
+        (&["--at", "2031-12-14T07:00:00-08:00"], "/schedule/atMs", json!(1_923_490_800_000_i64)),
+        (
+            &["--at", "2031-12-14T07:00", "--tz", "America/Los_Angeles"],
+            "/schedule",
+            json!({ "kind": "at", "atMs": 1_923_490_800_000_i64, "tz": "America/Los_Angeles" }),
+        ),
+        (&["--at", "1923490800000"], "/schedule/atMs", json!(1_923_490_800_000_i64)),
+        (&["--manual"], "/schedule", json!({ "kind": "manual" })),
+        (&["--manual", "--disabled"], "/enabled", json!(false)),
+        (&["--manual", "--name", "Mine"], "/name", json!("Mine")),
+        (&["--manual", "--description", "Why"], "/description", json!("Why")),
+        (
+            &["--manual", "--tool", "time"],
+            "/payload",
+            json!({ "kind": "toolCall", "tool": "time", "arguments": {}, "notifyWhen": "always" }),
+        ),
+        (
+            &["--manual", "--tool", "echo", "--arguments", r#"{"text":"x"}"#],
+            "/payload/arguments",
+            json!({ "text": "x" }),
+        ),
+        (
+            &["--manual", "--tool", "time", "--notify-when", "changed"],
+            "/payload/notifyWhen",
+            json!("changed"),
+        ),
+        (
+            &["--manual", "--message", "Look"],
+            "/payload",
+            json!({ "kind": "agentTurn", "message": "Look" }),
+        ),
+        (&["--manual", "--message", "Look"], "/sessionTarget", json!("isolated")),
+        (&["--manual", "--message", "Look"], "/name", json!("Look")),
+        (
+            &["--manual", "--message", "Look", "--deliver", "--channel", "telegram", "--to", "me"],
+            "/payload",
+            json!({ "kind": "agentTurn", "message": "Look", "deliver": true, "channel": "telegram", "to": "me" }),
+        ),
+        (&["--manual", "--message", "Look", "--model", "tiny"], "/payload/model", json!("tiny")),
+        (
+            &["--manual", "--message", "Look", "--tools", "echo,time"],
+            "/payload/tools",
+            json!(["echo", "time"]),
+        ),
+        (&["--manual", "--message", "Look", "--max-steps", "3"], "/payload/maxSteps", json!(3)),
+        (
+            &["--manual", "--message", "Look", "--session", "isolated"],
+            "/sessionTarget",
+            json!("isolated"),
+        ),
+        (
+            &["--manual", "--message", "Look", "--post-prefix", "News"],
+            "/isolation/postToMainPrefix",
+            json!("News"),
+        ),
+        (
+            &["--manual", "--system-event", "Tea"],
+            "/payload",
+            json!({ "kind": "systemEvent", "text": "Tea" }),
+        ),
+        (
+            &["--manual", "--system-event", "Tea", "--session", "main"],
+            "/sessionTarget",
+            json!("main"),
+        ),
+        (&["--manual", "--system-event", "Tea"], "/wakeMode", json!("now")),
+        (
+            &["--manual", "--system-event", "Tea", "--wake", "next-heartbeat"],
+            "/wakeMode",
+            json!("next-heartbeat"),
+        ),
+        (&["--manual", "--delete-after-run"], "/deleteAfterRun", json!(true)),
+        (&["--manual", "--misfire", "skip"], "/policies/misfire/mode", json!("skip")),
+        (&["--manual", "--misfire", "run-all"], "/policies/misfire/mode", json!("runAll")),
+        (&["--manual", "--overlap", "cancel-other"], "/policies/overlap", json!("cancelOther")),
+        (&["--manual", "--notify", "failure"], "/policies/notify", json!("failure")),
+        (&["--manual", "--timeout", "2m"], "/policies/timeoutSeconds", json!(120)),
+        (&["--manual", "--max-attempts", "4"], "/runtime/maxAttempts", json!(4)),
+    ]
+}
+
+#[tokio::test]
+async fn every_flag_says_what_the_job_says() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    for (flags, path, expected) in flags() {
+        let does =
+            ["--message", "--system-event", "--tool"].iter().any(|kind| flags.contains(kind));
+        let payload: &[&str] = if does { &[] } else { &["--tool", "time"] };
+        let added = home.rouse(["cron", "add", "--json"].iter().chain(flags).chain(payload)).json();
+        assert_eq!(added["job"].pointer(path), Some(&expected), "{flags:?}: {added:#}");
+        let id = added["job"]["id"].as_str().expect("an id");
+        let kept = engine.call("cron.get", json!({ "id": id })).await;
+        assert_eq!(kept["job"], added["job"], "{flags:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_time_from_now_lies_in_the_future() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let before =
+        engine.call("system.status", json!({})).await["nowMs"].as_i64().expect("an instant");
+    let added = home.rouse(["cron", "add", "--json", "--at", "20m", "--tool", "time"]).json();
+    let after =
+        engine.call("system.status", json!({})).await["nowMs"].as_i64().expect("an instant");
+    let at = added["job"]["schedule"]["atMs"].as_i64().expect("an instant");
+    assert!((before + 1_200_000..=after + 1_200_000).contains(&at), "{before} {at} {after}");
+    assert_eq!(added["job"]["state"]["nextRunAtMs"], at);
+}
+
+/// Each line: flags, and what the complaint must name.
+const REFUSED: &[(&[&str], &str)] = &[
+    (&[], "say when"),
+    (&["--tool", "time"], "say when"),
+    (&["--manual"], "say what"),
+    (&["--manual", "--model", "x"], "say what"),
+    (&["--manual", "--every", "1h", "--tool", "time"], "cannot be used with"),
+    (&["--every", "1h", "--cron", "@daily", "--tool", "time"], "cannot be used with"),
+    (&["--manual", "--tool", "time", "--message", "x"], "cannot be used with"),
+    (&["--manual", "--tool", "time", "--arguments", "{"], "--arguments"),
+    (&["--manual", "--tool", "time", "--arguments", "[]"], "payload.arguments"),
+    (&["--manual", "--arguments", "{}", "--message", "x"], "--tool"),
+    (&["--manual", "--tool", "time", "--tz", "UTC", "--jitter", "x"], "--jitter"),
+    (&["--every", "soon", "--tool", "time"], "--every"),
+    (&["--every", "1ms", "--tool", "time"], "schedule.everyMs"),
+    (&["--every", "-1h", "--tool", "time"], "-1h"),
+    (&["--every", "999999999999d", "--tool", "time"], "every"),
+    (&["--at", "yesterday", "--tool", "time"], "--at"),
+    (&["--at", "2020-01-01T00:00", "--tool", "time"], "schedule.atMs"),
+    (&["--at", "20m", "--tz", "Mars/Base", "--tool", "time"], "--tz"),
+    (&["--at", "99999999999999999999", "--tool", "time"], "--at"),
+    (&["--cron", "61 * * * *", "--tool", "time"], "schedule.expr"),
+    (&["--cron", "0 0 31 2 *", "--tool", "time"], "schedule.expr"),
+    (&["--cron", "", "--tool", "time"], "schedule.expr"),
+    (&["--cron", "@daily", "--tz", "Berlin", "--tool", "time"], "schedule.tz"),
+    (&["--manual", "--system-event", "x", "--session", "isolated"], "sessionTarget"),
+    (&["--manual", "--message", "x", "--session", "main"], "sessionTarget"),
+    (&["--manual", "--message", "x", "--session", "third"], "--session"),
+    (&["--manual", "--message", "x", "--wake", "later"], "--wake"),
+    (&["--manual", "--message", "  "], "payload.message"),
+    (&["--manual", "--message", "x", "--max-steps", "51"], "payload.maxSteps"),
+    (&["--manual", "--message", "x", "--max-steps", "many"], "--max-steps"),
+    (&["--manual", "--message", "x", "--timeout", "long"], "--timeout"),
+    (&["--manual", "--message", "x", "--max-attempts", "0"], "runtime.maxAttempts"),
+    (&["--manual", "--message", "x", "--name", ""], "name"),
+    (&["--manual", "--system-event", "x", "--deliver"], "--message"),
+    (&["--manual", "--tool", "time", "--model", "tiny"], "--message"),
+    (&["--manual", "--tool", "time", "--channel", "telegram"], "--message"),
+    (&["--manual", "--tool", "time", "--surprise"], "--surprise"),
+];
+
+#[tokio::test]
+async fn what_makes_no_sense_is_refused_by_name() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    for (flags, words) in REFUSED {
+        home.rouse(["cron", "add"].iter().chain(*flags)).refused(2, words);
+        home.rouse(["--json", "cron", "add"].iter().chain(*flags)).refused(2, words);
+    }
+    let jobs = engine.call("cron.list", json!({ "includeDisabled": true })).await["jobs"].clone();
+    assert_eq!(jobs, json!([]), "something was saved");
+}
+
+#[tokio::test]
+async fn the_warning_says_why_a_job_will_not_fire() {
+    let add = ["cron", "add", "--every", "1h", "--tool", "time", "--name", "Hourly"];
+    let edit = ["cron", "edit", "Hourly", "--every", "2h"];
+    let home = Home::new();
+    let engine = home.serve().await;
+    assert_eq!(home.rouse(add).err, "");
+    assert_eq!(home.rouse(edit).err, "");
+    home.rouse(["cron", "pause", "2h"]).ok();
+    let warned = home.rouse(edit);
+    assert!(
+        warned.ok().contains("Hourly") && warned.err.contains("everything is paused until"),
+        "{warned:#?}"
+    );
+    home.rouse(["cron", "resume"]).ok();
+    home.rouse(["cron", "pause"]).ok();
+    let warned = home.rouse(["cron", "add", "--json", "--manual", "--tool", "time"]);
+    assert_eq!(warned.json()["job"]["enabled"], true);
+    assert!(warned.err.contains("paused until `rouse cron resume`"), "{warned:#?}");
+    drop(engine);
+
+    for (home, reason) in [
+        (Home::new().env("ROUSE_SKIP_CRON", "1"), "ROUSE_SKIP_CRON"),
+        (Home::new().config("[cron]\nenabled = false\n"), "cron.enabled"),
+    ] {
+        let engine = home.serve().await;
+        for args in [&add[..], &edit[..]] {
+            let warned = home.rouse(args);
+            assert_eq!(warned.code, 0, "{warned:#?}");
+            assert!(
+                warned.err.contains("will not fire") && warned.err.contains(reason),
+                "{warned:#?}"
+            );
+        }
+        let status = home.rouse(["cron", "status"]);
+        assert!(status.ok().contains("do not fire") && status.ok().contains(reason), "{status:#?}");
+        assert_eq!(engine.call("cron.status", json!({})).await["enabled"], false);
+    }
+}

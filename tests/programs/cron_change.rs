@@ -1,0 +1,316 @@
+//! Naming a job, changing it, running it, deleting it: by whole id, by the beginning of one, by name; and the exit codes.
+
+use serde_json::{Value, json};
+
+use crate::engine::{Home, Said};
+use crate::probes::echo;
+
+const NOBODY: &str = "00000000-0000-4000-8000-000000000000";
+
+fn job(said: &Said) -> Value {
+    said.json()["job"].clone()
+}
+
+#[tokio::test]
+async fn a_job_is_named_by_id_by_its_beginning_or_by_name() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let long = "A name that is longer than any id that Rouse would ever make";
+    let id = engine.add(echo(long)).await;
+    for name in [id.as_str(), &id[..8], &id[..1], long] {
+        assert_eq!(job(&home.rouse(["cron", "show", name, "--json"]))["id"], id.as_str(), "{name}");
+    }
+    for name in ["", " ", "nobody", NOBODY, &long[..20], &id[1..9]] {
+        let code = if name.trim().is_empty() { 2 } else { 4 };
+        for command in ["show", "rm", "enable", "disable"] {
+            let said = home.rouse(["cron", command, name]);
+            assert_eq!((said.code, said.out.as_str()), (code, ""), "{command} {name:?}: {said:#?}");
+            let said = home.rouse(["cron", command, name, "--json"]);
+            assert_eq!((said.code, said.out.as_str()), (code, ""), "{command} {name:?}: {said:#?}");
+        }
+        for args in [
+            vec!["cron", "run", name],
+            vec!["cron", "edit", name, "--name", "x"],
+            vec!["cron", "export", name],
+        ] {
+            let said = home.rouse(&args);
+            assert_eq!((said.code, said.out.as_str()), (code, ""), "{args:?}: {said:#?}");
+        }
+    }
+    assert_eq!(
+        engine.call("cron.list", json!({})).await["jobs"][0]["job"]["id"],
+        id.as_str(),
+        "it is still there"
+    );
+}
+
+#[tokio::test]
+async fn a_name_for_several_is_refused_with_all_of_them() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let mut ids = Vec::new();
+    for id in ["aaaa-1", "aaaa-2", "bbbb-1"] {
+        let mut job = echo("Twin");
+        job["id"] = json!(id);
+        ids.push(engine.add(job).await);
+    }
+    for wanted in ["aaaa", "Twin"] {
+        let said = home.rouse(["cron", "rm", wanted]);
+        said.refused(2, "give the whole id");
+        assert!(said.err.contains("aaaa-1") && said.err.contains("aaaa-2"), "{said:#?}");
+    }
+    assert_eq!(job(&home.rouse(["cron", "show", "bbbb", "--json"]))["id"], "bbbb-1");
+    assert_eq!(job(&home.rouse(["cron", "show", "aaaa-1", "--json"]))["id"], "aaaa-1");
+    // A name that is exactly meant goes before ids that begin with it.
+    let mut named = echo("aaaa");
+    named["id"] = json!("cccc");
+    engine.add(named).await;
+    assert_eq!(job(&home.rouse(["cron", "show", "aaaa", "--json"]))["id"], "cccc");
+    let taken = home.rouse_reading(["cron", "import", "-"], &json!({ "jobs": [{ "id": "cccc", "name": "Thief", "schedule": { "kind": "manual" }, "payload": { "kind": "toolCall", "tool": "time" } }] }).to_string());
+    assert_eq!(taken.code, 2, "{taken:#?}");
+    assert_eq!(job(&home.rouse(["cron", "show", "cccc", "--json"]))["name"], "aaaa");
+}
+
+#[tokio::test]
+async fn only_what_is_named_changes() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let mut draft = echo("Before");
+    draft["schedule"] = json!({ "kind": "cron", "expr": "0 7 * * *", "tz": "Europe/Berlin" });
+    draft["description"] = json!("Why");
+    draft["theirs"] = json!({ "kept": true });
+    let id = engine.add(draft).await;
+    let before = engine.call("cron.get", json!({ "id": id })).await["job"].clone();
+    let edits: [(&[&str], &str, Value); 8] = [
+        (&["--name", "After"], "/name", json!("After")),
+        (&["--cron", "0 8 * * *"], "/schedule/expr", json!("0 8 * * *")),
+        (&["--tz", "Asia/Tokyo"], "/schedule/tz", json!("Asia/Tokyo")),
+        (&["--jitter", "5s"], "/schedule/jitterMs", json!(5_000)),
+        (&["--notify", "never"], "/policies/notify", json!("never")),
+        (&["--timeout", "30s"], "/policies/timeoutSeconds", json!(30)),
+        (&["--tool", "echo", "--notify-when", "failure"], "/payload/notifyWhen", json!("failure")),
+        (
+            &["--tool", "echo", "--arguments", r#"{"other":{"b":1}}"#],
+            "/payload/arguments",
+            json!({ "other": { "b": 1 } }),
+        ),
+    ];
+    let mut expected = before.clone();
+    for (flags, path, value) in edits {
+        let edited = job(&home
+            .rouse(["cron", "edit", &id, "--json"].iter().copied().chain(flags.iter().copied())));
+        set(&mut expected, path, value);
+        let (mut edited, mut wanted) = (edited.clone(), expected.clone());
+        for job in [&mut edited, &mut wanted] {
+            job["updatedAtMs"] = json!(0);
+            job["state"] = json!({});
+        }
+        assert_eq!(edited, wanted, "{flags:?}");
+    }
+    let replaced = job(&home.rouse(["cron", "edit", &id, "--json", "--tool", "time"]));
+    assert_eq!(
+        replaced["payload"]["arguments"],
+        json!({}),
+        "another tool does not get the arguments of the first"
+    );
+    let kind =
+        job(&home.rouse(["cron", "edit", &id, "--json", "--every", "1h", "--message", "Look"]));
+    assert_eq!(
+        (&kind["schedule"]["kind"], &kind["payload"]),
+        (&json!("every"), &json!({ "kind": "agentTurn", "message": "Look" }))
+    );
+    assert_eq!(kind["theirs"], json!({ "kept": true }));
+}
+
+fn set(document: &mut Value, path: &str, value: Value) {
+    let mut place = document;
+    for key in path.trim_start_matches('/').split('/') {
+        place = &mut place[key];
+    }
+    *place = value;
+}
+
+#[tokio::test]
+async fn an_edit_that_makes_no_sense_changes_nothing() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let id = engine.add(echo("Same")).await;
+    let before = engine.call("cron.get", json!({ "id": id })).await;
+    for (flags, words) in [
+        (&[][..], "say what to change"),
+        (&["--name", ""], "name"),
+        (&["--cron", "never"], "schedule.expr"),
+        (&["--tz", "Asia/Tokyo"], "--tz"),
+        (&["--session", "main"], "sessionTarget"),
+        (&["--model", "tiny"], "--message"),
+        (&["--tool", "echo", "--arguments", "7"], "payload.arguments"),
+        (&["--max-attempts", "1000"], "runtime.maxAttempts"),
+    ] {
+        home.rouse(["cron", "edit", &id].iter().copied().chain(flags.iter().copied()))
+            .refused(2, words);
+    }
+    assert_eq!(engine.call("cron.get", json!({ "id": id })).await, before);
+}
+
+#[tokio::test]
+async fn switching_off_and_on_keeps_the_schedule() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let id = home
+        .rouse([
+            "cron",
+            "add",
+            "--json",
+            "--cron",
+            "0 7 * * *",
+            "--tz",
+            "UTC",
+            "--tool",
+            "time",
+            "--name",
+            "Daily",
+        ])
+        .json()["job"]["id"]
+        .clone();
+    let next =
+        home.rouse(["cron", "show", "Daily", "--json"]).json()["job"]["state"]["nextRunAtMs"]
+            .clone();
+    assert!(next.is_i64());
+    let off = home.rouse(["cron", "disable", "Daily"]);
+    assert!(off.ok().contains("next   off"), "{off:#?}");
+    assert!(home.rouse(["cron", "list"]).ok().contains("rouse cron list --all"));
+    assert_eq!(home.rouse(["cron", "list", "--json"]).json()["jobs"], json!([]));
+    assert_eq!(home.rouse(["cron", "list", "--all", "--json"]).json()["jobs"][0]["job"]["id"], id);
+    let on = job(&home.rouse(["cron", "enable", "Daily", "--json"]));
+    assert_eq!(on["state"]["nextRunAtMs"], next);
+    assert_eq!(
+        engine.runs(id.as_str().expect("an id")).await,
+        [] as [Value; 0],
+        "neither fired it"
+    );
+}
+
+#[tokio::test]
+async fn a_run_by_hand_is_seen_everywhere_and_moves_nothing() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let added = home
+        .rouse([
+            "cron",
+            "add",
+            "--json",
+            "--every",
+            "1h",
+            "--tool",
+            "echo",
+            "--arguments",
+            r#"{"text":"hello there"}"#,
+            "--name",
+            "Hourly",
+        ])
+        .json();
+    let (id, next) = (
+        added["job"]["id"].as_str().expect("an id").to_owned(),
+        added["job"]["state"]["nextRunAtMs"].clone(),
+    );
+    let not_due = home.rouse(["cron", "run", "Hourly"]);
+    assert!(not_due.ok().contains("Not due"), "{not_due:#?}");
+    assert_eq!(home.rouse(["cron", "run", "Hourly", "--json"]).json(), json!({ "runId": null }));
+    let started = home.rouse(["cron", "run", "Hourly", "--force", "--json"]).json();
+    let run = started["runId"].as_str().expect("a run").to_owned();
+    engine.ended(&id, 1).await;
+    let runs = home.rouse(["cron", "runs", "--id", "Hourly", "--json"]).json();
+    assert_eq!(
+        (&runs["entries"][0]["id"], &runs["entries"][0]["state"]),
+        (&json!(run), &json!("succeeded"))
+    );
+    let table = home.rouse(["cron", "runs", "--id", "Hourly"]);
+    assert!(
+        table.ok().contains("hello there")
+            && table.ok().contains(&run)
+            && table.ok().contains("by hand"),
+        "{table:#?}"
+    );
+    let shown = home.rouse(["cron", "show", "Hourly", "--json"]).json();
+    assert_eq!(shown["job"]["state"]["nextRunAtMs"], next, "the schedule did not move");
+    let forced = home.rouse(["cron", "run", &id, "--force"]);
+    assert!(forced.ok().contains("rouse runs show"), "{forced:#?}");
+    engine.ended(&id, 2).await;
+    assert_eq!(
+        home.rouse(["cron", "runs", "--id", &id, "--limit", "1", "--json"]).json()["entries"]
+            .as_array()
+            .map(Vec::len),
+        Some(1)
+    );
+    for limit in ["0", "501", "x"] {
+        home.rouse(["cron", "runs", "--id", &id, "--limit", limit]).refused(2, "--limit");
+    }
+}
+
+#[tokio::test]
+async fn a_deleted_job_is_gone_and_its_runs_are_not() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let id = engine.add(echo("Short-lived")).await;
+    let run = engine.run_now(&id).await;
+    engine.ended(&id, 1).await;
+    let removed = home.rouse(["cron", "rm", "Short-lived", "--json"]).json();
+    assert_eq!(removed["job"]["id"], id.as_str());
+    for args in [["cron", "rm", &id], ["cron", "show", &id], ["cron", "run", &id]] {
+        home.rouse(args).refused(4, "There is no job");
+    }
+    let shown = home.rouse(["runs", "show", &run]);
+    assert!(shown.ok().contains("Short-lived") && shown.ok().contains("succeeded"), "{shown:#?}");
+    home.rouse(["runs", "retry", &run]).refused(5, "job");
+    let again = engine.add(removed["job"].clone()).await;
+    assert_eq!(again, id, "what was deleted can be put back");
+    let quiet = home.rouse(["cron", "rm", &id]);
+    assert_eq!(quiet.ok(), "Deleted Short-lived. Its runs stay in the history.\n");
+}
+
+/// A job from somebody else's file must not be able to steer a terminal.
+#[tokio::test]
+async fn names_cannot_steer_the_terminal() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let mut evil = echo("\u{1b}]0;owned\u{7}\u{1b}[31mred\u{9b}2J");
+    evil["id"] = json!("\u{1b}[2J-evil");
+    evil["description"] = json!("\u{1b}[8mhidden");
+    evil["payload"]["arguments"] = json!({ "text": "\u{1b}[2Jtext" });
+    evil["schedule"] = json!({ "kind": "every", "everyMs": 3_600_000 });
+    let document = json!([evil, { "name": "\u{1b}[31mbad" }]).to_string();
+    let id = engine.add(evil).await;
+    engine.run_now(&id).await;
+    let run = engine.ended(&id, 1).await[0]["id"].as_str().expect("an id").to_owned();
+    let colours = |args: &[&str]| {
+        let mut command = home.command(args);
+        // As on a terminal: nothing is stripped on the way out.
+        let output = command.env("CLICOLOR_FORCE", "1").output().expect("rouse starts");
+        Said::from(output)
+    };
+    for args in [
+        &["cron", "list"][..],
+        &["cron", "show", &id],
+        &["cron", "status"],
+        &["status"],
+        &["runs", "list"],
+        &["runs", "show", &run],
+        &["cron", "runs", "--id", &id],
+        &["cron", "show", "\u{1b}[31mnobody"],
+    ] {
+        let said = colours(args);
+        assert!(
+            !format!("{}{}", said.out, said.err).contains(['\u{1b}', '\u{7}', '\u{9b}']),
+            "{args:?}: {said:#?}"
+        );
+    }
+    std::fs::write(home.beside("evil.json"), document).expect("a file");
+    let path = home.beside("evil.json");
+    for args in [&["cron", "import", path.to_str().expect("text")][..], &["cron", "rm", &id]] {
+        let said = colours(args);
+        assert!(
+            !format!("{}{}", said.out, said.err).contains(['\u{1b}', '\u{7}', '\u{9b}']),
+            "{args:?}: {said:#?}"
+        );
+    }
+}

@@ -1,0 +1,146 @@
+//! What a person reads: every command of `rouse cron` without `--json`, and the same as JSON.
+
+use serde_json::{Value, json};
+
+use crate::engine::Home;
+use crate::probes::echo;
+
+#[tokio::test]
+async fn the_first_look_teaches() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let empty = home.rouse(["cron", "list", "--all"]);
+    assert!(empty.ok().starts_with("No jobs yet. Make one: rouse cron add"), "{empty:#?}");
+    let advice = home.rouse(["cron", "list"]);
+    assert_eq!(advice.code, 0, "{advice:#?}");
+    assert!(home.rouse(["runs", "list"]).ok().starts_with("No runs yet"));
+    assert!(home.rouse(["cron", "status"]).ok().contains("nothing is scheduled"));
+    engine.add(echo("Something")).await;
+    assert_eq!(home.rouse(["cron", "list", "--search", "nothing"]).ok(), "No job matches.\n");
+}
+
+#[tokio::test]
+async fn a_job_is_told_in_words() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let added = home.rouse([
+        "cron",
+        "add",
+        "--cron",
+        "30 7 * * 1-5",
+        "--tz",
+        "Asia/Tokyo",
+        "--message",
+        "Read the news",
+        "--description",
+        "For breakfast",
+    ]);
+    for words in [
+        "Added.",
+        "Read the news",
+        "For breakfast",
+        "Weekdays at 07:30 · Asia/Tokyo",
+        "asks the agent: Read the news",
+    ] {
+        assert!(added.ok().contains(words), "no `{words}` in {added:#?}");
+    }
+    home.rouse([
+        "cron",
+        "add",
+        "--manual",
+        "--tool",
+        "echo",
+        "--arguments",
+        r#"{"text":"hi"}"#,
+        "--name",
+        "Hi",
+    ])
+    .ok();
+    home.rouse(["cron", "add", "--every", "90m", "--system-event", "Tea", "--name", "Tea"]).ok();
+    let shown = home.rouse(["cron", "show", "Hi"]);
+    assert!(
+        shown.ok().contains("by hand") && shown.ok().contains(r#"calls echo {"text":"hi"}"#),
+        "{shown:#?}"
+    );
+    let list = home.rouse(["cron", "list"]);
+    let lines: Vec<&str> = list.ok().lines().collect();
+    assert!(lines[0].contains("NAME") && lines[0].contains("NEXT"), "{list:#?}");
+    assert!(
+        lines[1].contains("Tea") && lines[1].contains("Every 90 minutes")
+            || lines[1].contains("1 h 30"),
+        "soonest first: {list:#?}"
+    );
+    assert!(lines[3].contains("Hi") && lines[3].contains("by hand"), "{list:#?}");
+    let json = home.rouse(["cron", "list", "--json"]).json();
+    assert_eq!(
+        json,
+        engine.call("cron.list", json!({})).await,
+        "with --json it is the gateway's answer as it came"
+    );
+    let found = home.rouse(["cron", "list", "--search", "BREAKFAST", "--json"]).json();
+    assert_eq!(found["jobs"][0]["job"]["name"], "Read the news");
+}
+
+#[tokio::test]
+async fn a_preview_tells_the_next_times_and_saves_nothing() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let told = home.rouse([
+        "cron",
+        "preview",
+        "--cron",
+        "0 9 * * 1",
+        "--tz",
+        "Asia/Tokyo",
+        "--count",
+        "3",
+    ]);
+    assert!(told.ok().starts_with("Mondays at 09:00 (Asia/Tokyo)\n"), "{told:#?}");
+    assert_eq!(told.out.matches("T09:00:00+09:00").count(), 3, "{told:#?}");
+    assert!(told.out.contains("local"), "{told:#?}");
+    let json = home
+        .rouse(["cron", "preview", "--cron", "0 9 * * 1", "--tz", "Asia/Tokyo", "--json"])
+        .json();
+    assert_eq!(json["next"].as_array().map(Vec::len), Some(5));
+    assert_eq!(
+        home.rouse(["cron", "preview", "--every", "1h", "--json"]).json()["next"]
+            .as_array()
+            .map(Vec::len),
+        Some(5)
+    );
+    assert_eq!(
+        home.rouse(["cron", "preview", "--at", "20m", "--json"]).json()["next"]
+            .as_array()
+            .map(Vec::len),
+        Some(1)
+    );
+    home.rouse(["cron", "preview", "--manual"]).ok();
+    home.rouse(["cron", "preview"]).refused(2, "give one of");
+    home.rouse(["cron", "preview", "--cron", "nonsense"]).refused(2, "schedule.expr");
+    home.rouse(["cron", "preview", "--at", "2020-01-01T00:00"]).refused(2, "schedule.atMs");
+    home.rouse(["cron", "preview", "--every", "1h", "--count", "51"]).refused(2, "--count");
+    assert_eq!(engine.call("cron.status", json!({})).await["jobs"], 0);
+}
+
+#[tokio::test]
+async fn a_pause_is_told_and_ended() {
+    let home = Home::new();
+    let _engine = home.serve().await;
+    let paused = home.rouse(["cron", "pause", "2h"]);
+    assert!(paused.ok().contains("Paused until"), "{paused:#?}");
+    assert!(home.rouse(["cron", "status", "--json"]).json()["pause"]["untilMs"].is_i64());
+    let doctor = home.rouse(["doctor"]);
+    assert!(
+        doctor.code == 1
+            && doctor.out.contains("Everything is paused")
+            && doctor.out.contains("rouse cron resume"),
+        "{doctor:#?}"
+    );
+    let forever = home.rouse(["cron", "pause"]);
+    assert!(forever.ok().contains("Paused until `rouse cron resume`"), "{forever:#?}");
+    assert_eq!(home.rouse(["cron", "pause", "--json"]).json()["pause"], json!({ "untilMs": null }));
+    assert_eq!(home.rouse(["cron", "resume", "--json"]).json()["pause"], Value::Null);
+    assert!(!home.rouse(["cron", "resume"]).ok().contains("Paused"));
+    home.rouse(["cron", "pause", "2020-01-01T00:00"]).refused(2, "untilMs");
+    home.rouse(["cron", "pause", "a while"]).refused(2, "a while");
+}

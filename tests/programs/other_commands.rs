@@ -1,0 +1,274 @@
+//! The commands beside `rouse cron`: wake, runs, heartbeat, tools, status, doctor, open, completions; and how to go wrong.
+
+use rouse_testkit::fake_model::{FakeModel, Reply, sse};
+use serde_json::{Value, json};
+
+use crate::engine::Home;
+use crate::probes::{ask, echo};
+
+#[tokio::test]
+async fn wake_queues_a_line_and_says_what_happens() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let now = home.rouse(["wake", "--text", "The kettle boils"]);
+    assert!(now.ok().contains("No model is set up yet"), "{now:#?}");
+    let later = home.rouse(["wake", "--mode", "next-heartbeat", "--text", "Check the battery"]);
+    assert!(later.ok().contains("next heartbeat"), "{later:#?}");
+    let third = home.rouse(["wake", "--mode", "now", "--text", "Third", "--json"]).json();
+    assert_eq!(third["queued"], 3);
+    assert_eq!(engine.call("heartbeat.status", json!({})).await["queuedEvents"], 3);
+    let told = home.rouse(["heartbeat", "status"]);
+    assert!(told.ok().contains("3 lines wait"), "{told:#?}");
+    home.rouse(["wake"]).refused(2, "--text");
+    home.rouse(["wake", "--text", " "]).refused(2, "text");
+    home.rouse(["wake", "--text", "x", "--mode", "later"]).refused(2, "--mode");
+    assert_eq!(engine.call("heartbeat.status", json!({})).await["queuedEvents"], 3);
+}
+
+#[tokio::test]
+async fn wake_gives_the_main_session_its_turn() {
+    let server = FakeModel::replying([Reply::events(sse::chat_says("Tea is ready."))]);
+    let home = Home::new().config(&format!(
+        "[providers.fake]\nkind = \"openai\"\nbaseUrl = \"{}/v1\"\nmodel = \"fake-1\"\n",
+        server.url()
+    ));
+    let engine = home.serve().await;
+    engine.call("providers.list", json!({ "refresh": true })).await;
+    home.rouse(["wake", "--text", "The kettle boils"]).ok();
+    let run = engine
+        .until(async |engine| {
+            let runs = engine.call("runs.list", json!({ "triggers": ["heartbeat"] })).await;
+            runs["runs"].as_array()?.iter().find(|run| run["finishedAtMs"].is_i64()).cloned()
+        })
+        .await;
+    assert_eq!(run["state"], "succeeded", "{run:#}");
+    assert!(
+        server.requests()[0].body.contains("System: The kettle boils"),
+        "{}",
+        server.requests()[0].body
+    );
+    assert_eq!(engine.call("heartbeat.status", json!({})).await["queuedEvents"], 0);
+}
+
+#[tokio::test]
+async fn wake_survives_a_kill() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    home.rouse(["wake", "--text", "Remember me"]).ok();
+    engine.kill();
+    let engine = home.serve_as_it_is();
+    assert_eq!(engine.call("heartbeat.status", json!({})).await["queuedEvents"], 1);
+}
+
+#[tokio::test]
+async fn runs_are_listed_shown_stopped_and_repeated() {
+    let server = FakeModel::start(|_| Reply::events(sse::chat_says("Half")).held_after("\n\n"));
+    let home = Home::new().config(&format!(
+        "[providers.fake]\nkind = \"openai\"\nbaseUrl = \"{}/v1\"\nmodel = \"fake-1\"\n",
+        server.url()
+    ));
+    let engine = home.serve().await;
+    let id = engine.add(ask("Take your time.")).await;
+    let run = engine.run_now(&id).await;
+    engine
+        .until(async |engine| {
+            engine.call("runs.get", json!({ "id": run })).await["liveText"]
+                .is_string()
+                .then_some(())
+        })
+        .await;
+    let list = home.rouse(["runs", "list", "--job", "Ask"]);
+    assert!(list.ok().contains("running") && list.ok().contains(&run), "{list:#?}");
+    assert_eq!(home.rouse(["runs", "cancel", &run]).ok(), "Stopped.\n");
+    server.wait_until_client_gone();
+    let ended = engine.ended(&id, 1).await;
+    assert_eq!(
+        (&ended[0]["state"], &ended[0]["reason"]),
+        (&json!("cancelled"), &json!("Cancelled by you"))
+    );
+    assert_eq!(home.rouse(["runs", "cancel", &run]).ok(), "It was over already.\n");
+    assert_eq!(home.rouse(["runs", "cancel", &run, "--json"]).json(), json!({ "changed": false }));
+    let again = home.rouse(["runs", "retry", &run, "--json"]).json()["runId"]
+        .as_str()
+        .expect("a run")
+        .to_owned();
+    assert_ne!(again, run);
+    let shown = home.rouse(["runs", "show", &again, "--json"]).json();
+    assert_eq!((&shown["run"]["retryOf"], &shown["run"]["jobId"]), (&json!(run), &json!(id)));
+    home.rouse(["runs", "cancel", &again]).ok();
+    for command in ["show", "cancel", "retry"] {
+        home.rouse(["runs", command, "nothing"]).refused(4, "There is no run nothing");
+        home.rouse(["runs", command, "nothing", "--json"]).refused(4, "There is no run nothing");
+    }
+    home.rouse(["runs", "list", "--job", "nobody"]).ok();
+    home.rouse(["runs", "list", "--limit", "0"]).refused(2, "--limit");
+}
+
+#[tokio::test]
+async fn the_heartbeat_is_switched_and_stays_so() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    assert!(home.rouse(["heartbeat", "status"]).ok().starts_with("Heartbeat on · every 30 min"));
+    home.rouse(["heartbeat", "off"]).ok();
+    engine
+        .until(async |engine| {
+            (engine.call("heartbeat.status", json!({})).await["enabled"] == false).then_some(())
+        })
+        .await;
+    assert_eq!(engine.call("config.get", json!({})).await["heartbeat"]["enabled"], false);
+    assert!(engine.stop().success());
+    let engine = home.serve().await;
+    assert!(home.rouse(["heartbeat", "status"]).ok().starts_with("Heartbeat off"));
+    home.rouse(["heartbeat", "on"]).ok();
+    engine
+        .until(async |engine| {
+            (engine.call("heartbeat.status", json!({})).await["enabled"] == true).then_some(())
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn status_and_tools_and_doctor_answer() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    engine.add(echo("Something")).await;
+    let status = home.rouse(["status"]);
+    for words in [
+        &format!("process {}", engine.pid()),
+        "rouse serve",
+        "1 jobs",
+        "No model yet",
+        &home.data().display().to_string(),
+    ] {
+        assert!(status.ok().contains(words.as_str() as &str), "no `{words}` in {status:#?}");
+    }
+    assert_eq!(home.rouse(["status", "--json"]).json()["pid"], engine.pid());
+    let tools = home.rouse(["tools"]);
+    for tool in ["echo", "time", "json", "http", "read_file", "list_dir", "notify", "complete_run"]
+    {
+        assert!(
+            tools.ok().lines().any(|line| line.trim_start().starts_with(tool)),
+            "no {tool} in {tools:#?}"
+        );
+    }
+    assert!(home.rouse(["tools", "--json"]).json()["tools"].is_array());
+    let doctor = home.rouse(["doctor"]);
+    assert!(doctor.ok().contains("✓ Jobs fire"), "{doctor:#?}");
+    let findings = home.rouse(["doctor", "--json"]).json();
+    assert!(
+        findings["findings"]
+            .as_array()
+            .expect("findings")
+            .iter()
+            .all(|finding| finding["ok"] == true),
+        "{findings:#}"
+    );
+}
+
+#[tokio::test]
+async fn open_prints_an_address_that_is_good_once() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let first = home.rouse(["open", "--print"]);
+    assert!(first.ok().starts_with(&format!("http://{}/#code=", engine.address)), "{first:#?}");
+    assert_ne!(home.rouse(["open", "--print"]).out, first.out);
+    let json = home.rouse(["open", "/jobs/new", "--json"]).json();
+    assert!(
+        json["address"].as_str().is_some_and(|address| address.contains("/jobs/new#code=")),
+        "{json}"
+    );
+    // Without a screen there is no browser to open, and the address is printed.
+    assert!(home.rouse(["open"]).ok().contains("#code="));
+    for page in ["runs", "http://evil.example/", "/#x", "/?x=1"] {
+        home.rouse(["open", "--print", page]).refused(2, "is not a page");
+    }
+}
+
+#[test]
+fn completions_need_no_engine() {
+    let home = Home::new();
+    for (shell, words) in [
+        ("bash", "complete"),
+        ("zsh", "#compdef rouse"),
+        ("fish", "complete -c rouse"),
+        ("powershell", "Register-ArgumentCompleter"),
+        ("elvish", "edit:completion"),
+    ] {
+        let script = home.rouse(["completions", shell]);
+        assert!(script.ok().contains(words) && script.ok().contains("cron"), "{shell}");
+    }
+    home.rouse(["completions", "cmd"]).refused(2, "cmd");
+    assert!(!home.data().join("logs").exists(), "looking leaves nothing behind");
+}
+
+#[test]
+fn going_wrong_ends_with_a_code_and_one_plain_line() {
+    let home = Home::new();
+    assert!(home.rouse(["--version"]).ok().starts_with("rouse 0."));
+    assert!(home.rouse(["--help"]).ok().contains("Exit codes"));
+    for args in [
+        &[][..],
+        &["nonsense"],
+        &["cron"],
+        &["cron", "nonsense"],
+        &["cron", "rm"],
+        &["--nonsense"],
+        &["cron", "list", "extra"],
+    ] {
+        assert_eq!(home.rouse(args).code, 2, "{args:?}");
+    }
+    for args in [
+        &["status"][..],
+        &["tools"],
+        &["cron", "list"],
+        &["cron", "add", "--manual", "--tool", "time"],
+        &["runs", "list"],
+        &["heartbeat", "status"],
+        &["wake", "--text", "x"],
+        &["open", "--print"],
+        &["cron", "export"],
+        &["cron", "rm", "x"],
+    ] {
+        let said = home.rouse(args);
+        said.refused(3, "Rouse is not running. Start the app, or `rouse serve`.");
+        assert_eq!(said.err.lines().count(), 1, "{said:#?}");
+    }
+    let nowhere = home
+        .command(["status"])
+        .env_remove("ROUSE_HOME")
+        .env_remove("HOME")
+        .output()
+        .expect("rouse starts");
+    assert_eq!(nowhere.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&nowhere.stderr).contains("set ROUSE_HOME"));
+}
+
+#[tokio::test]
+async fn the_first_start_shows_a_job_that_fires_by_itself() {
+    let home = Home::new();
+    let engine = home.serve_as_it_is();
+    let status = engine.call("system.status", json!({})).await;
+    let id = status["firstStart"]["exampleJobId"].as_str().expect("an example").to_owned();
+    let due = engine.call("cron.get", json!({ "id": id })).await["job"]["schedule"]["atMs"]
+        .as_i64()
+        .expect("an instant");
+    assert!(
+        due - status["startedAtMs"].as_i64().expect("an instant") <= 10_000,
+        "within ten seconds"
+    );
+    let run = &engine.ended(&id, 1).await[0];
+    assert_eq!((&run["state"], &run["trigger"]), (&json!("succeeded"), &json!("schedule")));
+    let detail = engine.call("runs.get", json!({ "id": run["id"] })).await;
+    assert_eq!(detail["deliveries"].as_array().map(Vec::len), Some(1), "{detail:#}");
+    assert!(engine.stop().success());
+    let engine = home.serve_as_it_is();
+    assert_eq!(
+        engine.call("cron.status", json!({})).await["jobs"].as_u64(),
+        Some(1),
+        "one example, once"
+    );
+    assert_ne!(
+        engine.call("system.status", json!({})).await["firstStart"]["exampleRunId"],
+        Value::Null
+    );
+}
