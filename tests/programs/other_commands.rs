@@ -140,7 +140,7 @@ async fn status_and_tools_and_doctor_answer() {
         "No model yet",
         &home.data().display().to_string(),
     ] {
-        assert!(status.ok().contains(words.as_str() as &str), "no `{words}` in {status:#?}");
+        assert!(status.ok().contains(words), "no `{words}` in {status:#?}");
     }
     assert_eq!(home.rouse(["status", "--json"]).json()["pid"], engine.pid());
     let tools = home.rouse(["tools"]);

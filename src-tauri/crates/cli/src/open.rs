@@ -9,7 +9,7 @@ use crate::session::Session;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The page, such as /runs or /jobs/<id>.
+    /// The page, such as /runs or /jobs/ID.
     #[arg(default_value = "/")]
     page: String,
     /// Print the address instead of opening it; it is good once, for 30 seconds.

@@ -44,6 +44,7 @@ fn draft(args: &Args, session: &Session) -> Result<Value, Failure> {
     let payload = args.payload.to_json()?.filter(|payload| payload.get("kind").is_some());
     let payload = payload
         .ok_or_else(|| Failure::input("say what: one of --system-event, --message, --tool"))?;
+    args.payload.fits(&payload["kind"])?;
     let mut job = Map::new();
     let name = args.name.clone().unwrap_or_else(|| name_from(&payload));
     job.insert("name".to_owned(), json!(name));

@@ -308,6 +308,7 @@ impl PayloadArgs {
     /// and another tool begins without any.
     pub(crate) fn to_patch(&self, present: &Value) -> Result<Option<Value>, Failure> {
         let Some(mut patch) = self.to_json()? else { return Ok(None) };
+        self.fits(patch.get("kind").unwrap_or(&present["kind"]))?;
         if let Some(tool) = &self.tool {
             if self.arguments.is_none() && present["tool"] == tool.as_str() {
                 patch.as_object_mut().map(|patch| patch.remove("arguments"));
@@ -316,6 +317,24 @@ impl PayloadArgs {
             }
         }
         Ok(Some(patch))
+    }
+
+    /// Refuses flags that mean nothing to a payload of this kind, and would be kept without an effect.
+    pub(crate) fn fits(&self, kind: &Value) -> Result<(), Failure> {
+        let of_the_agent = [
+            ("--deliver", self.deliver),
+            ("--channel", self.channel.is_some()),
+            ("--to", self.to.is_some()),
+            ("--model", self.model.is_some()),
+            ("--tools", self.tools.is_some()),
+            ("--max-steps", self.max_steps.is_some()),
+        ];
+        match of_the_agent.iter().find(|(_, is_given)| *is_given) {
+            Some((flag, _)) if kind != "agentTurn" => {
+                Err(Failure::input(format!("{flag} is for the agent: it goes with --message")))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn tool_arguments(&self) -> Result<Value, Failure> {

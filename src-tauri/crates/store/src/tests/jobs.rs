@@ -250,3 +250,16 @@ async fn a_broken_row_neither_hides_the_others_nor_stays_due() {
     assert_eq!(due.len(), 1);
     assert_eq!(fixture.store.next_due_at().await.unwrap(), Some(UnixMs(2)));
 }
+
+#[tokio::test]
+async fn a_schedule_that_this_version_would_refuse_stays_readable() {
+    let fixture = Fixture::new().await;
+    let mut strange = job("a");
+    strange.schedule.spec = rouse_core::job::ScheduleSpec::Cron {
+        expr: "0 0 31 2 *".to_owned(),
+        tz: "Mars/Base".to_owned(),
+    };
+    let saved = fixture.store.insert_job(&strange, NOW).await.unwrap();
+    assert_eq!(fixture.job("a").await, saved);
+    assert_eq!(names(&fixture, JobQuery::default()).await, ["a"]);
+}

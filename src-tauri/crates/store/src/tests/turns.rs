@@ -1,8 +1,11 @@
 //! Writers taking turns, readers beside them, and turns that end badly.
 
+use rouse_core::Outcome;
+use rouse_core::delivery::DeliveryState;
+
 use super::*;
-use crate::JobQuery;
 use crate::write::Durability;
+use crate::{Finish, Interruption, JobQuery, NewStep, StepKind};
 
 #[tokio::test]
 async fn a_list_does_not_wait_for_a_write() {
@@ -97,11 +100,68 @@ async fn a_commit_survives_what_its_verb_promises() {
 }
 
 #[tokio::test]
+async fn claims_and_what_a_person_was_told_survive_power_loss() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    fixture.insert_job("a", Some(NOW)).await;
+    assert_eq!(level(store).await, FULL, "insert_job");
+    let (first, second) = (slot_run("a", NOW), slot_run("a", NOW.plus_ms(-1)));
+    let ids = [first.id.clone(), second.id.clone()];
+    store.claim(&[claim("a", NOW, None, vec![first, second])], NOW).await.unwrap();
+    assert_eq!(level(store).await, FULL, "claim");
+    store.start_runs(&ids, NOW).await.unwrap();
+    assert_eq!(level(store).await, NORMAL, "start_runs");
+    let step = |repeatable| NewStep {
+        run_id: ids[0].clone(),
+        kind: StepKind::ToolCall,
+        name: "tool".to_owned(),
+        repeatable,
+        input: Value::Null,
+    };
+    store.begin_step(&step(false), NOW).await.unwrap();
+    assert_eq!(level(store).await, FULL, "begin_step of one that must not be repeated");
+    store.begin_step(&step(true), NOW).await.unwrap();
+    assert_eq!(level(store).await, NORMAL, "begin_step of one that may be");
+
+    let finish = Finish {
+        run_id: ids[0].clone(),
+        outcome: Outcome::succeeded("Done."),
+        deliveries: vec![delivery("d")],
+        system_event: None,
+        delete_job: false,
+        now: NOW,
+    };
+    store.finish_run(&finish).await.unwrap().unwrap();
+    assert_eq!(level(store).await, FULL, "finish_run");
+    let sent = DeliveryState::Delivered;
+    store.settle_delivery(&DeliveryId::new("d"), sent, None, NOW).await.unwrap();
+    assert_eq!(level(store).await, NORMAL, "settle_delivery");
+    let cut_off = Interruption {
+        run_id: ids[1].clone(),
+        reason: "Rouse stopped".to_owned(),
+        deliveries: Vec::new(),
+        run_again: None,
+        now: NOW,
+    };
+    store.mark_interrupted(&cut_off).await.unwrap().unwrap();
+    assert_eq!(level(store).await, FULL, "mark_interrupted");
+}
+
+#[tokio::test]
 async fn foreign_keys_are_held() {
     let fixture = Fixture::new().await;
     let mut write = fixture.store.write("try", Durability::Normal, NOW).await.unwrap();
     let orphan = "INSERT INTO messages (session, at, message) VALUES ('nobody', 1, '{}')";
     assert!(write.run(sqlx::query(orphan)).await.is_err());
+}
+
+const NORMAL: i64 = 1;
+const FULL: i64 = 2;
+
+/// What the newest commit survives.
+async fn level(store: &Store) -> i64 {
+    let mut writer = store.writer.lock().await;
+    sqlx::query_scalar("PRAGMA synchronous").fetch_one(writer.connection()).await.unwrap()
 }
 
 /// Runs a statement on the writing connection, outside of any transaction.
