@@ -26,8 +26,6 @@ export default defineConfig({
     include: ["src/**/*.test.{ts,tsx}"],
     setupFiles: ["src/test/setup.ts"],
     restoreMocks: true,
-    // A machine that compiles Rust beside the tests is slow; waiting longer costs nothing when nothing is wrong.
-    testTimeout: 60_000,
     testTimeout: 40_000,
     css: { modules: { classNameStrategy: "non-scoped" } },
   },

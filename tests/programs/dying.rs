@@ -152,9 +152,9 @@ async fn runs_that_waited_still_run() {
 
 #[tokio::test]
 async fn a_tool_that_was_at_work_is_of_unknown_outcome() {
-    let server =
-        FakeModel::start(|_| Reply::json(200, r#"{"half": "#.to_owned() + "1}").held_after("half"));
-    let home = Home::new().config("[tools]\nallowPrivateHosts = [\"127.0.0.1\"]\n");
+    let server = FakeModel::start(|_| Reply::json(200, r#"{"half": 1}"#).held_after("half"));
+    let host = server.url().replace("http://", "");
+    let home = Home::new().config(&format!("[tools]\nallowPrivateHosts = [\"{host}\"]\n"));
     let engine = home.serve().await;
     let mut job = echo("Fetch");
     job["payload"] =
@@ -165,6 +165,7 @@ async fn a_tool_that_was_at_work_is_of_unknown_outcome() {
     engine
         .until(async |engine| {
             let detail = engine.call("runs.get", json!({ "id": run })).await;
+            assert_eq!(detail["run"]["finishedAtMs"], Value::Null, "{detail:#}");
             (detail["steps"][0]["status"] == "started").then_some(())
         })
         .await;

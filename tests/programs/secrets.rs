@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::engine::{Engine, Home};
 use crate::probes::ask;
 
-const KEY: &str = "sk-ant-SENTINEL-q7f3b9d2c8e1a4";
+const KEY: &str = "sk-ant-SENTINEL-q7f3/b9d2+c8e1a4";
 /// What a provider shows of a key is little enough; this much of it must never be anywhere.
 const PART: &str = "SENTINEL-q7f3";
 
@@ -107,6 +107,17 @@ async fn a_provider_that_says_the_key_back_is_not_repeated() {
             format!(r#"{{"error":{{"message":"bad header authorization: Bearer {KEY}"}}}}"#),
         )
         .header("x-echo", KEY),
+        // As servers write JSON that escape more than they must.
+        Reply::json(
+            401,
+            format!(r#"{{"error":{{"message":"wrong key {}"}}}}"#, KEY.replace('/', r"\/")),
+        ),
+        Reply::json(
+            401,
+            format!(r#"{{"error":{{"message":"wrong key {}"}}}}"#, KEY.replace('+', r"\u002B")),
+        ),
+        // Longer than what is read of a refusal: the key stands where the reading stops.
+        Reply::json(401, "x".repeat((64 << 10) - 20) + KEY),
         Reply::json(200, format!(r#"{{"key": "{KEY}"}}"#)),
         Reply::events(format!(
             "event: error\ndata: {{\"type\":\"error\",\"error\":{{\"type\":\"invalid_request_error\",\"message\":\"for {KEY}\"}}}}\n\n"

@@ -1,6 +1,7 @@
 //! Slots fire once, at their time, and never by an edit.
 
-use serde_json::json;
+use rouse_gateway::RpcError;
+use serde_json::{Value, json};
 
 use crate::house::{HOUR, House, MINUTE, NOON, Plan, echo};
 
@@ -148,5 +149,26 @@ async fn a_deleted_job_comes_back_as_it_was() {
             .is_err_and(|error| error.code == -32004)
     );
     assert_eq!(house.add(removed).await, id);
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_call_that_could_only_fail_is_refused_when_it_is_written_down() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let calling = |tool: &str, arguments: Value| {
+        let mut job = echo(&json!({ "kind": "manual" }));
+        job["payload"] = json!({ "kind": "toolCall", "tool": tool, "arguments": arguments });
+        job
+    };
+    let path = |refused: RpcError| refused.data["fields"][0]["path"].clone();
+    let refused = house.try_call("cron.add", calling("nosuch", json!({}))).await;
+    assert_eq!(path(refused.expect_err("refused")), "payload.tool");
+    let refused = house.try_call("cron.add", calling("echo", json!({ "txt": 1 }))).await;
+    assert_eq!(path(refused.expect_err("refused")), "payload.arguments");
+    let id = house.add(calling("echo", json!({ "text": "x" }))).await;
+    let patch = json!({ "payload": { "arguments": { "text": 7 } } });
+    let refused = house.try_call("cron.update", json!({ "id": id, "patch": patch })).await;
+    assert_eq!(path(refused.expect_err("refused")), "payload.arguments");
     house.host.stop().await;
 }

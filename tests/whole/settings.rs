@@ -1,6 +1,7 @@
 //! Every knob changes behaviour, bad values change nothing, and the file keeps what it does not know.
 
 use rouse_testkit::fake_model::{FakeModel, Reply, sse};
+use rouse_testkit::scripted_model::calls;
 use serde_json::json;
 
 use crate::house::{HOUR, Plan, ask, echo};
@@ -92,5 +93,43 @@ async fn the_workspace_never_holds_the_database() {
         let refused = house.try_call("config.patch", change).await.expect_err("refused");
         assert_eq!(refused.data["fields"][0]["path"], "workspace");
     }
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn every_variable_overrides_its_setting() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let workspace = tempfile::tempdir().expect("a folder");
+    let file = workspace.path().join("long.txt");
+    std::fs::write(&file, "0123456789").expect("a file");
+    let again = || calls([("c", "echo", json!({ "text": "again" }))]);
+    let house = Plan::new(folder.path())
+        .env("HEARTBEAT_ENABLED", "off")
+        .env("HEARTBEAT_INTERVAL_MS", "90000")
+        .env("FILE_WORKSPACE_ROOT", workspace.path().to_str().expect("a path"))
+        .env("READ_FILE_MAX_BYTES", "4")
+        .env("MAX_MULTI_ACT_STEPS", "2")
+        .model([again(), again(), again()])
+        .build()
+        .await;
+    let heartbeat = house.call("heartbeat.status", json!({})).await;
+    assert_eq!((&heartbeat["enabled"], &heartbeat["everyMs"]), (&json!(false), &json!(90_000)));
+    let id = house
+        .add(json!({
+            "name": "Read",
+            "schedule": { "kind": "manual" },
+            "payload": { "kind": "toolCall", "tool": "read_file", "arguments": { "path": "long.txt" } }
+        }))
+        .await;
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    let run = house.ended(&id, 1).await.remove(0);
+    let read = house.detail(&run).await["steps"][0]["output"].to_string();
+    assert!(read.contains("at most 4 are read at once"), "{read}");
+    let id = house.add(ask("Go in circles")).await;
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    house.ended(&id, 1).await;
+    assert_eq!(house.model.requests().len(), 2, "two model turns");
+    let overridden = house.call("config.get", json!({})).await["overridden"].clone();
+    assert_eq!(overridden.as_array().map(Vec::len), Some(5));
     house.host.stop().await;
 }

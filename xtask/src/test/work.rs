@@ -84,7 +84,15 @@ fn rust() -> Result<Verdict, Failure> {
     } else {
         (
             Reporter::CargoTest,
-            process::cargo(["test", "--workspace", "--all-targets", "--no-fail-fast"]),
+            process::cargo([
+                "test",
+                "--workspace",
+                "--lib",
+                "--bins",
+                "--tests",
+                "--examples",
+                "--no-fail-fast",
+            ]),
         )
     };
     name_programs(&mut tests);

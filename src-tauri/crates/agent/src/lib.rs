@@ -19,5 +19,5 @@ pub use driver::{AgentDriver, AgentSettings, Observer};
 pub use gate::{Called, Gate, GateError};
 pub use models::{ChosenModel, Models};
 pub use provider::{ConnectError, ProviderConfig, ProviderKind, connect};
-pub use registry::{RegistryError, ToolRegistry};
+pub use registry::{Complaint, RegistryError, ToolRegistry};
 pub use secret::ApiKey;

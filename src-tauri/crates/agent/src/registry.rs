@@ -87,9 +87,33 @@ impl ToolRegistry {
         self.entry(name).map(|entry| &entry.tool)
     }
 
+    /// What is wrong with a call that somebody writes down for later; nothing when it could be made.
+    #[must_use]
+    pub fn complaint(&self, name: &str, arguments: &Value) -> Option<Complaint> {
+        match self.entry(name) {
+            Some(entry) => entry.complaints(arguments).map(Complaint::Arguments),
+            None => {
+                let names: Vec<&str> = self.specs().map(|spec| spec.name.as_str()).collect();
+                Some(Complaint::Tool(format!(
+                    "expected one of {}, found `{name}`",
+                    names.join(", ")
+                )))
+            }
+        }
+    }
+
     pub(crate) fn entry(&self, name: &str) -> Option<&Entry> {
         self.by_name.get(name).map(|&index| &self.entries[index])
     }
+}
+
+/// What is wrong with a call that somebody writes down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Complaint {
+    /// There is no such tool.
+    Tool(String),
+    /// The arguments do not fit its schema.
+    Arguments(String),
 }
 
 impl Entry {

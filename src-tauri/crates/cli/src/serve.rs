@@ -67,8 +67,14 @@ fn announce(args: &Args, host: &Host) {
         return;
     }
     anstream::println!("Rouse is ready at http://{address}");
-    anstream::println!("Sign a browser in:  rouse open");
+    anstream::println!("Sign a browser in:  {} open", own_name());
     anstream::println!("Stop:               Ctrl+C");
+}
+
+/// How this command was called: whoever wrote a path must write it again.
+fn own_name() -> String {
+    let name = std::env::args().next().unwrap_or_default();
+    if name.contains(['/', '\\']) { name } else { "rouse".to_owned() }
 }
 
 /// A second start is a client of the first, and says so.

@@ -59,20 +59,22 @@ pub(crate) fn print_cron(session: &Session, status: &CronStatus) {
             None => anstream::println!("Paused until `rouse cron resume`"),
         }
     }
-    match &status.next {
+    match status.next.as_ref().filter(|_| status.enabled) {
         Some(next) => anstream::println!(
             "Next: {} {} ({})",
             plain(&next.name),
             instant(next.at_ms, now, zone),
             relative(next.at_ms, now)
         ),
+        None if !status.enabled => {}
         None => anstream::println!("Next: nothing is scheduled"),
     }
     anstream::println!(
-        "{} running · {} waiting · {} jobs, {} on, {} failing",
+        "{} running · {} waiting · {} {}, {} on, {} failing",
         status.running,
         status.queued,
         status.jobs,
+        if status.jobs == 1 { "job" } else { "jobs" },
         status.enabled_jobs,
         status.failing_jobs
     );

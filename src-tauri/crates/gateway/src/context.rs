@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rouse_core::tool::{BoxFuture, ToolSpec};
+use rouse_agent::Gate;
+use rouse_core::tool::BoxFuture;
 use rouse_core::{Clock, UnixMs};
 use rouse_scheduler::SchedulerHandle;
 use rouse_store::Store;
@@ -27,8 +28,8 @@ pub struct Context {
     pub settings: Arc<dyn Settings>,
     /// The models at hand.
     pub models: Arc<dyn Models>,
-    /// The tools at hand.
-    pub tools: Vec<ToolSpec>,
+    /// The tools at hand, behind their gate.
+    pub gate: Arc<Gate>,
     /// The event stream.
     pub events: EventBus,
     /// Words of model turns that are going.

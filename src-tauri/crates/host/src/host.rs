@@ -13,7 +13,6 @@ use std::time::Duration;
 use rouse_agent::{AgentDriver, AgentSettings, Gate, Observer, ToolRegistry};
 use rouse_core::event::{Event, EventKind};
 use rouse_core::model::Delta;
-use rouse_core::tool::ToolSpec;
 use rouse_core::{Clock, UnixMs};
 use rouse_gateway::{
     Auth, BoundPort, Client, Context, Endpoint, Engine, EventBus, Gateway, LiveText, Server,
@@ -73,10 +72,10 @@ impl Host {
         let (port, auth) = ground.port(&options).await?;
         let own_ports = OwnPorts::default();
         own_ports.add(port.number());
-        let (agent, tools) = ground.agent(own_ports)?;
+        let (agent, gate) = ground.agent(own_ports)?;
         let scheduler = ground.scheduler(&options, agent).await?;
         first_start::prepare(&ground.store, &scheduler, ground.clock.as_ref()).await?;
-        let gateway = ground.gateway(&options, &scheduler, tools, started_at);
+        let gateway = ground.gateway(&options, &scheduler, gate, started_at);
         let (clock, ui) = (Arc::clone(&ground.clock), Arc::clone(&options.ui));
         let server = Server::start(port, gateway.clone(), auth, clock, ui);
         tell_clients(&options.home, server.address())?;
@@ -152,7 +151,7 @@ impl Ground {
         Ok(Self { store, clock, settings, models, outbox, events, live })
     }
 
-    fn agent(&self, own_ports: OwnPorts) -> Result<(AgentDriver, Vec<ToolSpec>), HostError> {
+    fn agent(&self, own_ports: OwnPorts) -> Result<(AgentDriver, Arc<Gate>), HostError> {
         let config = self.settings.now();
         let http = HttpConfig {
             allow_private_hosts: config.tools.allow_private_hosts.clone(),
@@ -161,7 +160,6 @@ impl Ground {
         };
         let tools =
             builtin(ToolsConfig { read_file_max_bytes: config.tools.read_file_max_bytes, http });
-        let specs = tools.iter().map(|tool| tool.spec().clone()).collect();
         let registry = ToolRegistry::new(tools)?;
         let gate = Arc::new(Gate::new(
             registry,
@@ -173,12 +171,12 @@ impl Ground {
             AgentSettings { workspace: config.workspace, max_steps: config.tools.max_steps };
         let agent = AgentDriver::new(
             self.store.clone(),
-            gate,
+            Arc::clone(&gate),
             Arc::clone(&self.clock),
             settings,
             self.observer(),
         );
-        Ok((agent, specs))
+        Ok((agent, gate))
     }
 
     fn observer(&self) -> Observer {
@@ -222,7 +220,7 @@ impl Ground {
         &self,
         options: &HostOptions,
         scheduler: &SchedulerHandle,
-        tools: Vec<ToolSpec>,
+        gate: Arc<Gate>,
         started_at: UnixMs,
     ) -> Gateway {
         let engine = Engine {
@@ -237,7 +235,7 @@ impl Ground {
             clock: Arc::clone(&self.clock),
             settings: Arc::clone(&self.settings) as _,
             models: Arc::clone(&self.models) as _,
-            tools,
+            gate,
             events: self.events.clone(),
             live: self.live.clone(),
             outbox: Arc::clone(&self.outbox),

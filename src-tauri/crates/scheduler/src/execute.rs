@@ -1,7 +1,8 @@
 //! From the lane to the runner: starting runs, attempts and their ends.
 //!
-//! All runs that may start are moved to `running` in one transaction before the first of them begins. Each attempt is a
-//! task of its own; a panic in it ends the run as failed and nothing else.
+//! All runs that may start are moved to `running` in one transaction before the first of them begins; those that may
+//! start when their slots are claimed are claimed as running. Each attempt is a task of its own; a panic in it ends the
+//! run as failed and nothing else.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -52,27 +53,35 @@ impl Engine {
                     return Err(error);
                 }
             };
-            self.begin(startable, &moved, now);
-            started.extend(moved);
+            let moved: HashSet<RunId> = moved.into_iter().collect();
+            started.extend(self.begin(startable, |id| moved.contains(id), now));
         }
     }
 
-    fn begin(&mut self, startable: Vec<Startable<Waiting>>, moved: &[RunId], now: UnixMs) {
-        let moved: HashSet<&RunId> = moved.iter().collect();
+    /// Begins the work of runs that the store has as running; answers which.
+    pub(crate) fn begin(
+        &mut self,
+        startable: Vec<Startable<Waiting>>,
+        is_running: impl Fn(&RunId) -> bool,
+        now: UnixMs,
+    ) -> Vec<RunId> {
+        let mut ids = Vec::with_capacity(startable.len());
         let monotonic = self.clock.monotonic();
         for Startable { lane, id, load: Waiting { run, job }, .. } in startable {
-            if !moved.contains(&id) {
-                // It is not queued any more: its job was removed, or its cancelling was the faster.
+            if !is_running(&id) {
+                // It is not queued any more (its job was removed, its cancelling was the faster), or never was.
                 self.lanes.finished(&lane);
                 continue;
             }
-            let run = Run { state: RunState::Running, started_at: Some(now), attempt: 1, ..run };
+            let run = begun(run, now);
             let job_id = run.job_id.as_ref().map(display);
             tracing::info!(job_id, run_id = %id, name = run.job_name, "a run begins");
             let mut running = Running::new(run, lane, job, monotonic);
             self.begin_attempt(&mut running);
+            ids.push(id.clone());
             self.running.insert(id, running);
         }
+        ids
     }
 
     fn begin_attempt(&mut self, running: &mut Running) {
@@ -148,6 +157,11 @@ impl Engine {
             running.end(Why::Cancelled(reason.to_owned()), now);
         }
     }
+}
+
+/// A queued run whose first attempt begins at `now`.
+pub(crate) fn begun(run: Run, now: UnixMs) -> Run {
+    Run { state: RunState::Running, started_at: Some(now), attempt: 1, ..run }
 }
 
 /// How many runs of a job may be at work at once.

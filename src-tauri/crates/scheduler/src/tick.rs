@@ -1,7 +1,7 @@
 //! `tick(now)`: the one function that claims.
 //!
-//! Every slot that is due becomes rows and every job moves to its next slot, in one transaction; only then runs enter
-//! their lanes. A slot that has a row already is left alone, so neither a clock that was set back nor a second tick can
+//! Every slot that is due becomes rows and every job moves to its next slot, in one transaction; what its lane and the
+//! cap let start begins with it, and only then any work is done. A slot that has a row already is left alone, so neither a clock that was set back nor a second tick can
 //! fire it again. One could get it wrong by ending a job's other runs before the claim is on the disk: a crash in
 //! between would leave neither the old run nor the new one.
 
@@ -16,6 +16,8 @@ use rouse_store::{Claim, DueJob, StoreError};
 use serde_json::Value;
 
 use crate::engine::Engine;
+use crate::execute::{Waiting, begun};
+use crate::lanes::Startable;
 use crate::{Pause, TickReport};
 
 /// Most jobs of one transaction; more of them take several.
@@ -23,10 +25,14 @@ const BATCH: u32 = 10_000;
 pub(crate) const PAUSED: &str = "Everything was paused";
 const REPLACED: &str = "A newer slot took its place";
 
-/// A job's claim and what else it asks for.
+/// A job's claim and what follows it.
 struct Planned {
-    job: Arc<Job>,
     claim: Claim,
+    follows: Follows,
+}
+
+struct Follows {
+    job: Arc<Job>,
     cancel_others: bool,
 }
 
@@ -42,7 +48,7 @@ impl Engine {
             self.end_pause(now).await?;
         }
         self.claim_due(now, &self.firing_at(now), &mut report).await?;
-        report.started = self.start_startable().await?;
+        report.started.extend(self.start_startable().await?);
         Ok(report)
     }
 
@@ -95,38 +101,99 @@ impl Engine {
             next_run_at: plan.next_run_at,
             runs: runs.collect(),
         };
-        Some(Planned { job: Arc::new(job), claim, cancel_others: plan.cancel_others })
+        let follows = Follows { job: Arc::new(job), cancel_others: plan.cancel_others };
+        Some(Planned { claim, follows })
     }
 
     async fn claim(
         &mut self,
-        planned: Vec<Planned>,
+        mut planned: Vec<Planned>,
         now: UnixMs,
         report: &mut TickReport,
     ) -> Result<(), StoreError> {
-        let (rest, claims): (Vec<_>, Vec<_>) = planned
-            .into_iter()
-            .map(|Planned { job, claim, cancel_others }| ((job, cancel_others), claim))
-            .unzip();
-        let inserted: HashSet<RunId> = self.store.claim(&claims, now).await?.into_iter().collect();
+        let begin_at = self.clock.now();
+        let places = self.take_places(&mut planned, begin_at);
+        let (claims, rest): (Vec<_>, Vec<_>) =
+            planned.into_iter().map(|Planned { claim, follows }| (claim, follows)).unzip();
+        let inserted: HashSet<RunId> = match self.store.claim(&claims, now).await {
+            Ok(inserted) => inserted.into_iter().collect(),
+            Err(error) => {
+                self.give_places_back(places, &claims);
+                return Err(error);
+            }
+        };
         report.claimed += claims.len();
-        for ((job, cancel_others), claim) in rest.into_iter().zip(claims) {
-            let runs: Vec<_> =
-                claim.runs.into_iter().filter(|run| inserted.contains(&run.id)).collect();
-            if cancel_others && !runs.is_empty() {
-                self.end_runs_of(&job.id, REPLACED);
-            }
-            for run in runs {
-                let is_queued = run.state == RunState::Queued;
-                let ids = if is_queued { &mut report.queued } else { &mut report.quiet };
-                ids.push(run.id.clone());
-                if is_queued {
-                    self.enqueue(run, Some(Arc::clone(&job)));
-                }
-            }
+        let begun = self.begin(places, |id| inserted.contains(id), begin_at);
+        report.started.extend(begun);
+        for (claim, follows) in claims.into_iter().zip(rest) {
+            self.settle_claim(claim, &follows, &inserted, report);
         }
         tracing::debug!(jobs = report.claimed, queued = report.queued.len(), "slots were claimed");
         Ok(())
+    }
+
+    /// Puts the planned runs into their lanes and marks those that may start at once: they begin with the claim, which
+    /// saves a transaction between a slot and its work. A run that takes the place of others waits until it is claimed.
+    fn take_places(
+        &mut self,
+        planned: &mut [Planned],
+        begin_at: UnixMs,
+    ) -> Vec<Startable<Waiting>> {
+        for Planned { claim, follows } in planned.iter().filter(|p| !p.follows.cancel_others) {
+            for run in claim.runs.iter().filter(|run| run.state == RunState::Queued) {
+                self.enqueue(run.clone(), Some(Arc::clone(&follows.job)));
+            }
+        }
+        let startable = self.lanes.take_startable();
+        let ids: HashSet<&RunId> = startable.iter().map(|run| &run.id).collect();
+        let mut claimed = HashSet::new();
+        for run in planned.iter_mut().flat_map(|planned| &mut planned.claim.runs) {
+            if ids.contains(&run.id) {
+                claimed.insert(run.id.clone());
+                *run = begun(run.clone(), begin_at);
+            }
+        }
+        // A run that had waited before begins by `start_runs`, as the store has it as queued.
+        let (places, others) =
+            startable.into_iter().partition(|startable| claimed.contains(&startable.id));
+        self.lanes.put_back(others);
+        places
+    }
+
+    /// Nothing was claimed: the lanes are as they were.
+    fn give_places_back(&mut self, places: Vec<Startable<Waiting>>, claims: &[Claim]) {
+        self.lanes.put_back(places);
+        let ids: HashSet<&RunId> =
+            claims.iter().flat_map(|claim| &claim.runs).map(|run| &run.id).collect();
+        self.lanes.remove_where(|waiting| ids.contains(&waiting.run.id));
+    }
+
+    /// Follows a claim that is on the disk.
+    fn settle_claim(
+        &mut self,
+        claim: Claim,
+        follows: &Follows,
+        inserted: &HashSet<RunId>,
+        report: &mut TickReport,
+    ) {
+        let is_new = |run: &Run| inserted.contains(&run.id);
+        if follows.cancel_others && claim.runs.iter().any(is_new) {
+            self.end_runs_of(&claim.job_id, REPLACED);
+        }
+        for run in claim.runs {
+            match (is_new(&run), run.state) {
+                (true, RunState::Queued | RunState::Running) => {
+                    report.queued.push(run.id.clone());
+                    if follows.cancel_others {
+                        self.enqueue(run, Some(Arc::clone(&follows.job)));
+                    }
+                }
+                (true, _) => report.quiet.push(run.id),
+                // Its slot had fired already.
+                (false, RunState::Queued) => drop(self.lanes.remove(&run.id)),
+                (false, _) => {}
+            }
+        }
     }
 }
 

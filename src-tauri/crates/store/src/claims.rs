@@ -9,12 +9,12 @@
 use std::collections::HashSet;
 
 use rouse_core::event::EventKind;
-use rouse_core::{Job, JobId, Run, RunId, UnixMs};
+use rouse_core::{Job, JobId, Run, RunId, RunState, UnixMs};
 use serde_json::{Value, json};
 
 use crate::jobs::{JobRow, job_columns};
-use crate::row::Columns;
-use crate::runs::{finished_event, insert_runs, run_event};
+use crate::row::{Columns, json_list};
+use crate::runs::{TOUCH_JOBS, finished_event, insert_runs, run_event, started_event};
 use crate::write::{Durability, Write};
 use crate::{Store, StoreError};
 
@@ -39,7 +39,8 @@ pub struct Claim {
     pub slot_at: UnixMs,
     /// The next slot after it.
     pub next_run_at: Option<UnixMs>,
-    /// `Queued`, `Skipped` or `Missed` runs, oldest slot first.
+    /// `Queued`, `Skipped` or `Missed` runs, oldest slot first; a `Running` one begins with the
+    /// claim, which saves a transaction between its slot and its work.
     pub runs: Vec<Run>,
 }
 
@@ -90,7 +91,8 @@ impl Store {
 
     /// Moves the jobs to their next slots and inserts the runs, all in one transaction; answers the
     /// runs inserted, in the order given. A slot that has a run already is left alone. A run that
-    /// is final at once is finished `now`. Events `run`, and `cron` `finished` for the final ones.
+    /// is final at once is finished `now`. Events `run`, and `cron` `finished` for the final ones and
+    /// `started` for those that begin.
     ///
     /// # Errors
     /// `Write`: nothing was claimed.
@@ -108,13 +110,18 @@ impl Store {
         let ended: Vec<&Run> =
             runs.iter().filter(is_new).filter(|run| run.state.is_final()).collect();
         remember_ended(&mut write, &ended).await?;
+        let begins = |run: &&Run| run.state == RunState::Running;
+        remember_begun(&mut write, runs.iter().filter(is_new).filter(begins)).await?;
         let mut next = std::collections::HashMap::new();
         next.extend(accepted.map(|claim| (&claim.job_id, claim.next_run_at)));
         for run in runs.iter().filter(is_new) {
             write.event(EventKind::Run, run_event(run));
-            if let Some(job_id) = run.job_id.as_ref().filter(|_| run.state.is_final()) {
-                let next_run_at = next.get(job_id).copied().flatten();
+            let Some(job_id) = &run.job_id else { continue };
+            let next_run_at = next.get(job_id).copied().flatten();
+            if run.state.is_final() {
                 write.event(EventKind::Cron, finished_event(run, job_id, next_run_at));
+            } else if run.state == RunState::Running {
+                write.event(EventKind::Cron, started_event(&run.id, job_id));
             }
         }
         write.commit().await?;
@@ -135,6 +142,17 @@ async fn move_jobs(write: &mut Write, claims: &[Claim]) -> Result<HashSet<JobId>
 fn settled(run: &Run, now: UnixMs) -> Run {
     let finished_at = run.state.is_final().then_some(now);
     Run { finished_at, ..run.clone() }
+}
+
+/// Writes into the state of the jobs when their runs began.
+async fn remember_begun<'r>(
+    write: &mut Write,
+    begun: impl Iterator<Item = &'r Run> + Clone,
+) -> Result<(), StoreError> {
+    let Some(at) = begun.clone().filter_map(|run| run.started_at).max() else { return Ok(()) };
+    let jobs = json_list(begun.filter_map(|run| run.job_id.as_ref()).map(JobId::as_str));
+    write.run(sqlx::query(TOUCH_JOBS).bind(at.0).bind(jobs)).await?;
+    Ok(())
 }
 
 /// Writes the newest final run of each job into its state.

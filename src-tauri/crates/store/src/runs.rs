@@ -276,7 +276,7 @@ pub(crate) fn finished_event(run: &Run, job_id: &JobId, next_run_at: Option<Unix
     data
 }
 
-fn started_event(id: &RunId, job_id: &JobId) -> Value {
+pub(crate) fn started_event(id: &RunId, job_id: &JobId) -> Value {
     let mut data = change(job_id, "started", None);
     data["runId"] = id.as_str().into();
     data

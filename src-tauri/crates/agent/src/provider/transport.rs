@@ -125,7 +125,8 @@ impl Transport {
             }
         }
         if let Some(key) = &self.key {
-            body = key.scrub(body);
+            let was_cut = body.len() == ERROR_BYTES;
+            body = if was_cut { key.scrub_cut(body) } else { key.scrub(body) };
         }
         Error::non_success_with_details(
             status,

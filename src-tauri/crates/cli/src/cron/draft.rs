@@ -321,19 +321,21 @@ impl PayloadArgs {
 
     /// Refuses flags that mean nothing to a payload of this kind, and would be kept without an effect.
     pub(crate) fn fits(&self, kind: &Value) -> Result<(), Failure> {
-        let of_the_agent = [
-            ("--deliver", self.deliver),
-            ("--channel", self.channel.is_some()),
-            ("--to", self.to.is_some()),
-            ("--model", self.model.is_some()),
-            ("--tools", self.tools.is_some()),
-            ("--max-steps", self.max_steps.is_some()),
+        let (agent, tool) = (("agentTurn", "--message"), ("toolCall", "--tool"));
+        let flags = [
+            ("--deliver", self.deliver, agent),
+            ("--channel", self.channel.is_some(), agent),
+            ("--to", self.to.is_some(), agent),
+            ("--model", self.model.is_some(), agent),
+            ("--tools", self.tools.is_some(), agent),
+            ("--max-steps", self.max_steps.is_some(), agent),
+            ("--arguments", self.arguments.is_some(), tool),
+            ("--notify-when", self.notify_when.is_some(), tool),
         ];
-        match of_the_agent.iter().find(|(_, is_given)| *is_given) {
-            Some((flag, _)) if kind != "agentTurn" => {
-                Err(Failure::input(format!("{flag} is for the agent: it goes with --message")))
-            }
-            _ => Ok(()),
+        let misplaced = |(_, given, (of, _)): &&(_, bool, (&str, _))| *given && kind != of;
+        match flags.iter().find(misplaced) {
+            Some((flag, _, (_, with))) => Err(Failure::input(format!("{flag} goes with {with}"))),
+            None => Ok(()),
         }
     }
 

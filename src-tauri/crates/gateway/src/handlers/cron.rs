@@ -8,7 +8,8 @@ pub(crate) use transfer::{export, import};
 
 use std::collections::HashMap;
 
-use rouse_core::job::{Job, ScheduleSpec, job_from_json, job_to_json};
+use rouse_agent::Complaint;
+use rouse_core::job::{Job, Payload, ScheduleSpec, job_from_json, job_to_json, patch_job};
 use rouse_core::{JobId, Run, RunState, UnixMs};
 use rouse_scheduler::RunMode as Asked;
 use rouse_store::{JobQuery, RunQuery};
@@ -42,6 +43,7 @@ pub(crate) async fn get(context: &Context, params: JobRef) -> Result<JobView, Rp
 
 pub(crate) async fn add(context: &Context, params: CronAddParams) -> Result<JobView, RpcError> {
     let job = job_from_json(params.0, context.clock.now(), context.clock.zone())?;
+    check_call(context, &job)?;
     let job = context.scheduler.add_job(job).await?;
     view(context, &job).await
 }
@@ -51,6 +53,11 @@ pub(crate) async fn update(
     params: CronUpdateParams,
 ) -> Result<JobView, RpcError> {
     let id = JobId::new(params.id.as_str());
+    if params.patch.get("payload").is_some() {
+        let present = found(context, &params.id).await?;
+        let (now, zone) = (context.clock.now(), context.clock.zone());
+        check_call(context, &patch_job(&present, params.patch.clone(), now, zone)?)?;
+    }
     let job = context.scheduler.update_job(&id, params.patch, params.expected_revision).await?;
     view(context, &job).await
 }
@@ -119,6 +126,16 @@ pub(crate) async fn pause(
 pub(crate) async fn resume(context: &Context, _: Empty) -> Result<CronStatus, RpcError> {
     context.scheduler.resume().await?;
     status(context, Empty {}).await
+}
+
+/// A call that could only fail when it is made is refused when it is written down.
+fn check_call(context: &Context, job: &Job) -> Result<(), RpcError> {
+    let Payload::ToolCall(call) = &job.payload else { return Ok(()) };
+    match context.gate.tools().complaint(&call.tool, &call.arguments) {
+        None => Ok(()),
+        Some(Complaint::Tool(message)) => Err(RpcError::field("payload.tool", &message)),
+        Some(Complaint::Arguments(message)) => Err(RpcError::field("payload.arguments", &message)),
+    }
 }
 
 async fn found(context: &Context, id: &str) -> Result<Job, RpcError> {

@@ -5,7 +5,7 @@ use crate::error::RpcError;
 use crate::wire::{Empty, ToolView, ToolsCatalogResult};
 
 pub(crate) async fn catalog(context: &Context, _: Empty) -> Result<ToolsCatalogResult, RpcError> {
-    let tools = context.tools.iter().map(|spec| ToolView {
+    let tools = context.gate.tools().specs().map(|spec| ToolView {
         name: spec.name.clone(),
         description: spec.description.clone(),
         parameters: spec.parameters.clone(),

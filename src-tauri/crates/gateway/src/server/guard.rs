@@ -14,7 +14,7 @@ use super::Shared;
 /// The name of the session cookie.
 pub(super) const COOKIE: &str = "rouse_session";
 
-const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
+const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                    font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 pub(super) async fn check(State(shared): State<Shared>, request: Request, next: Next) -> Response {
@@ -40,7 +40,10 @@ fn from_here(headers: &HeaderMap, port: u16) -> Result<(), &'static str> {
     }
     for origin in headers.get_all(header::ORIGIN) {
         let own = format!("http://{host}");
-        if !origin.to_str().is_ok_and(|origin| origin.eq_ignore_ascii_case(&own)) {
+        if !origin
+            .to_str()
+            .is_ok_and(|origin| origin == "null" || origin.eq_ignore_ascii_case(&own))
+        {
             return Err("Another page asked for this.");
         }
     }

@@ -222,12 +222,19 @@ fn override_by_environment(config: &mut Config, env: Env<'_>, errors: &mut Vec<F
     let mut wrong = |name: &str, expected: &str| {
         errors.push(FieldError { path: name.to_owned(), message: format!("expected {expected}") });
     };
-    if set("ROUSE_SKIP_CRON").is_some_and(|value| is_yes(&value)) {
-        config.cron.enabled = false;
-        config.overridden.push(("cron.enabled", "ROUSE_SKIP_CRON"));
+    match set("ROUSE_SKIP_CRON").map(|value| yes_or_no(&value)) {
+        Some(Some(true)) => {
+            config.cron.enabled = false;
+            config.overridden.push(("cron.enabled", "ROUSE_SKIP_CRON"));
+        }
+        Some(Some(false)) | None => {}
+        Some(None) => wrong("ROUSE_SKIP_CRON", "1 or 0"),
     }
     if let Some(value) = set("HEARTBEAT_ENABLED") {
-        config.heartbeat.enabled = is_yes(&value);
+        match yes_or_no(&value) {
+            Some(enabled) => config.heartbeat.enabled = enabled,
+            None => wrong("HEARTBEAT_ENABLED", "true or false"),
+        }
         config.overridden.push(("heartbeat.enabled", "HEARTBEAT_ENABLED"));
     }
     if let Some(value) = set("HEARTBEAT_INTERVAL_MS") {
@@ -257,8 +264,12 @@ fn override_by_environment(config: &mut Config, env: Env<'_>, errors: &mut Vec<F
     }
 }
 
-fn is_yes(value: &str) -> bool {
-    matches!(value.trim().to_ascii_lowercase().as_str(), "1" | "true" | "yes" | "on")
+fn yes_or_no(value: &str) -> Option<bool> {
+    match value.trim().to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" => Some(true),
+        "0" | "false" | "no" | "off" => Some(false),
+        _ => None,
+    }
 }
 
 /// `~/` means the user's home.

@@ -1,9 +1,10 @@
 //! The wall clock is set.
 
 use rouse_core::{RunState, RunTrigger};
+use rouse_scheduler::{RunMode, SchedulerConfig};
 use serde_json::json;
 
-use crate::stage::{HOUR, MINUTE, SECOND, START, Stage, every};
+use crate::stage::{HOUR, MINUTE, SECOND, START, Stage, config, every};
 
 #[tokio::test]
 async fn a_step_back_fires_no_slot_again_and_no_job_sleeps_for_its_length() {
@@ -28,6 +29,24 @@ async fn a_step_back_fires_no_slot_again_and_no_job_sleeps_for_its_length() {
     stage.clock.advance(60_000);
     let begun = stage.begun.next().await;
     assert_eq!(begun.run.slot_at, Some(START.plus_ms(4 * MINUTE)));
+}
+
+#[tokio::test]
+async fn a_slot_that_comes_again_takes_no_place_in_a_lane() {
+    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 1, ..config() }, false).await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    stage.clock.advance(60_000);
+    let begun = stage.begun.next().await;
+    let id = begun.run.id.clone();
+    begun.succeed();
+    stage.ended(&id).await;
+    let other = stage.add(every(HOUR, json!({}))).await;
+    stage.handle.run_now(&other.id, RunMode::Force).await.expect("asked");
+    stage.begun.next().await;
+    stage.clock.set(START.plus_ms(59 * SECOND));
+    stage.pass(SECOND).await;
+    assert_eq!(stage.load().await, (1, 0));
+    assert_eq!(stage.runs_of(&job.id).await.len(), 1);
 }
 
 #[tokio::test]

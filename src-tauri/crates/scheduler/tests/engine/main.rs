@@ -14,3 +14,4 @@ mod overlap;
 mod pause;
 mod restart;
 mod trouble;
+mod ledger;

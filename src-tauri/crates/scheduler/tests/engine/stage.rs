@@ -38,6 +38,11 @@ impl Begun {
         assert!(self.end.send(Some(outcome)).is_ok(), "the work was given up");
     }
 
+    /// The same, when the work may have been given up.
+    pub(crate) fn try_end(self, outcome: Outcome) {
+        drop(self.end.send(Some(outcome)));
+    }
+
     pub(crate) fn succeed(self) {
         self.end(Outcome::succeeded("Done."));
     }

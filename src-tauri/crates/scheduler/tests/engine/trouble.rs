@@ -2,10 +2,11 @@
 
 use rouse_core::time::Clock as _;
 use rouse_core::{Outcome, RunState};
+use rouse_scheduler::RunMode;
 use serde_json::json;
 use sqlx::SqlitePool;
 
-use crate::stage::{MINUTE, SECOND, START, Stage, every};
+use crate::stage::{HOUR, MINUTE, SECOND, START, Stage, every};
 
 /// A way to make writes fail, and to let them pass again.
 async fn file(stage: &Stage) -> SqlitePool {
@@ -79,19 +80,27 @@ async fn an_outcome_that_cannot_be_written_is_kept() {
 #[tokio::test]
 async fn a_run_that_cannot_be_started_waits_in_its_lane() {
     let stage = Stage::new().await;
-    let job = stage.add(every(MINUTE, json!({}))).await;
+    let by_hand = stage.add(every(HOUR, json!({}))).await;
     let file = file(&stage).await;
     execute(
         &file,
         "CREATE TRIGGER full BEFORE UPDATE ON runs BEGIN SELECT RAISE(ABORT, 'no room'); END",
     )
     .await;
-    stage.pass(MINUTE).await;
+    stage.handle.run_now(&by_hand.id, RunMode::Force).await.expect("asked");
     assert_eq!(stage.load().await, (0, 1));
-    assert_eq!(stage.states_of(&job).await, [RunState::Queued]);
+    assert_eq!(stage.states_of(&by_hand).await, [RunState::Queued]);
+
+    // A slot that comes meanwhile begins with its claim, and leaves what waits alone.
+    let job = stage.add(every(SECOND, json!({}))).await;
+    stage.pass(2 * SECOND).await;
+    assert_eq!(stage.begun.next().await.run.job_id, Some(job.id));
+    assert_eq!(stage.load().await, (1, 1));
     mend(&stage, &file).await;
     stage.clock.advance(2_000);
-    stage.begun.next().await.succeed();
+    let begun =
+        stage.begun.next_where(|begun| begun.run.job_id.as_ref() == Some(&by_hand.id)).await;
+    begun.succeed();
 }
 
 #[tokio::test]

@@ -28,6 +28,42 @@ async fn due_jobs_come_earliest_first_with_their_open_runs() {
 }
 
 #[tokio::test]
+async fn a_run_may_begin_with_its_claim() {
+    let fixture = Fixture::new().await;
+    fixture.insert_job("a", Some(NOW)).await;
+    fixture.insert_job("b", Some(NOW)).await;
+    fixture.told();
+    let now = NOW.plus_ms(3);
+    let begins = |id: &str| Run {
+        state: RunState::Running,
+        started_at: Some(now),
+        attempt: 1,
+        ..slot_run(id, NOW)
+    };
+    let (run, fired) = (begins("a"), begins("b"));
+    fixture
+        .store
+        .insert_run(&Run { id: RunId::new("earlier"), ..slot_run("b", NOW) }, NOW)
+        .await
+        .unwrap();
+    fixture.told();
+    let claims = [claim("a", NOW, None, vec![run.clone()]), claim("b", NOW, None, vec![fired])];
+    let begun = fixture.store.claim(&claims, now).await.unwrap();
+    assert_eq!(begun, std::slice::from_ref(&run.id));
+    assert_eq!(fixture.run(&run.id).await, run);
+    assert_eq!(fixture.job("a").await.state.last_run_at, Some(now));
+    assert_eq!(fixture.job("b").await.state.last_run_at, None, "its slot had fired already");
+    let id = run.id.as_str();
+    assert_eq!(
+        fixture.told(),
+        [
+            (EventKind::Run, json!({ "runId": id, "state": "running", "jobId": "a" })),
+            (EventKind::Cron, json!({ "jobId": "a", "action": "started", "runId": id })),
+        ]
+    );
+}
+
+#[tokio::test]
 async fn a_claim_moves_the_job_and_makes_the_runs() {
     let fixture = Fixture::new().await;
     fixture.insert_job("a", Some(NOW)).await;

@@ -60,6 +60,7 @@ async fn import_one(
         }
     }
     let job = job_from_json(document, context.clock.now(), context.clock.zone())?;
+    super::check_call(context, &job)?;
     let id = job.id.to_string();
     if dry_run {
         if context.store.job(&job.id).await?.is_some() {
