@@ -27,8 +27,10 @@ pub(super) async fn exchange(
     let code = request.get("code").and_then(Value::as_str).unwrap_or_default();
     match shared.auth.exchange(code, shared.clock.now()) {
         Some(session) => {
-            let cookie =
-                format!("{}={session}; Path=/; SameSite=Strict; Max-Age=2592000", guard::COOKIE);
+            let cookie = format!(
+                "{}={session}; Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000",
+                guard::COOKIE
+            );
             (StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response()
         }
         None => {
