@@ -90,9 +90,9 @@ async fn only_what_is_named_changes() {
         (&["--timeout", "30s"], "/policies/timeoutSeconds", json!(30)),
         (&["--tool", "echo", "--notify-when", "failure"], "/payload/notifyWhen", json!("failure")),
         (
-            &["--tool", "echo", "--arguments", r#"{"other":{"b":1}}"#],
+            &["--tool", "echo", "--arguments", r#"{"text":"other"}"#],
             "/payload/arguments",
-            json!({ "other": { "b": 1 } }),
+            json!({ "text": "other" }),
         ),
     ];
     let mut expected = before.clone();
@@ -107,12 +107,20 @@ async fn only_what_is_named_changes() {
         }
         assert_eq!(edited, wanted, "{flags:?}");
     }
-    let replaced = job(&home.rouse(["cron", "edit", &id, "--json", "--tool", "time"]));
-    assert_eq!(
-        replaced["payload"]["arguments"],
-        json!({}),
-        "another tool does not get the arguments of the first"
-    );
+    let calls: [(&[&str], Value); 4] = [
+        (&["--tool", "time"], json!({})),
+        (
+            &["--tool", "time", "--arguments", r#"{"tz":"Asia/Tokyo"}"#],
+            json!({ "tz": "Asia/Tokyo" }),
+        ),
+        (&["--tool", "time", "--notify-when", "always"], json!({ "tz": "Asia/Tokyo" })),
+        (&["--tool", "time", "--arguments", "{}"], json!({})),
+    ];
+    for (flags, arguments) in calls {
+        let args = ["cron", "edit", &id, "--json"];
+        let edited = job(&home.rouse(args.iter().copied().chain(flags.iter().copied())));
+        assert_eq!(edited["payload"]["arguments"], arguments, "{flags:?} mixed with what was");
+    }
     let kind =
         job(&home.rouse(["cron", "edit", &id, "--json", "--every", "1h", "--message", "Look"]));
     assert_eq!(

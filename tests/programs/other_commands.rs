@@ -136,7 +136,7 @@ async fn status_and_tools_and_doctor_answer() {
     for words in [
         &format!("process {}", engine.pid()),
         "rouse serve",
-        "1 jobs",
+        "1 job, 1 on",
         "No model yet",
         &home.data().display().to_string(),
     ] {

@@ -131,27 +131,20 @@ async fn what_cannot_be_used_is_named_and_left_alone() {
 }
 
 #[tokio::test]
-async fn a_taken_port_is_said_before_a_job_is_touched() {
-    let home = Home::new();
-    let engine = home.serve().await;
-    let soon = json!({ "kind": "every", "everyMs": 1_000 });
-    let mut job = echo("Often");
-    job["schedule"] = soon;
-    job["enabled"] = json!(false);
-    let id = engine.add(job).await;
-    engine.call("cron.update", json!({ "id": id, "patch": { "enabled": true } })).await;
-    engine.kill();
+async fn a_taken_port_is_said_before_anything_is_touched() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("an address").port().to_string();
-    let before = fs::read(home.data().join("rouse.db-wal")).expect("the log");
-    home.rouse(["serve", "--port", &port, "--ready-json"])
-        .refused(1, &format!("cannot listen on 127.0.0.1:{port}"));
-    drop(before);
-    let fresh = Home::new();
-    fresh.rouse(["serve", "--port", &port, "--ready-json"]).refused(1, "cannot listen");
-    let engine = fresh.serve_as_it_is();
-    let made = engine.call("system.status", json!({})).await["firstStart"]["exampleJobId"].clone();
-    assert!(made.is_string(), "the first start is the first that succeeds");
+    let home = Home::new();
+    let refused = home.rouse(["serve", "--port", &port, "--ready-json"]);
+    refused.refused(1, &format!("cannot listen on 127.0.0.1:{port}"));
+    let engine = home.serve_as_it_is();
+    let status = engine.call("system.status", json!({})).await;
+    let example = json!({ "id": status["firstStart"]["exampleJobId"] });
+    let made_at = engine.call("cron.get", example).await["job"]["createdAtMs"].as_i64();
+    assert!(
+        made_at >= status["startedAtMs"].as_i64(),
+        "the first start is the first that succeeds"
+    );
 }
 
 #[tokio::test]

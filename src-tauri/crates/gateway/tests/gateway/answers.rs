@@ -1,0 +1,86 @@
+//! What a client can branch on: codes, fields, revisions; and a handler that breaks breaks nothing else.
+
+use rouse_gateway::{ClientError, ErrorCode, RpcError};
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+
+use crate::house::{House, draft};
+
+#[track_caller]
+fn assert_code(result: Result<Value, RpcError>, code: ErrorCode) -> RpcError {
+    let error = result.expect_err("refused");
+    assert_eq!(error.code, code.number(), "{error:?}");
+    error
+}
+
+#[tokio::test]
+async fn every_refusal_has_its_code() {
+    let house = House::build().await;
+    let job = house.add("One").await;
+    let id = &job["id"];
+    assert_code(house.try_call("nothing", json!({})).await, ErrorCode::MethodNotFound);
+    assert_code(house.try_call("cron.get", json!({ "id": "x" })).await, ErrorCode::NotFound);
+    assert_code(house.try_call("runs.get", json!({ "id": "x" })).await, ErrorCode::NotFound);
+    assert_code(house.try_call("deliveries.get", json!({ "id": "x" })).await, ErrorCode::NotFound);
+    assert_code(house.try_call("cron.get", json!({ "id": [] })).await, ErrorCode::InvalidParams);
+    assert_code(house.try_call("cron.get", Value::Null).await, ErrorCode::InvalidParams);
+    let mut twin = draft("Twin");
+    twin["id"] = id.clone();
+    assert_code(house.try_call("cron.add", twin).await, ErrorCode::Exists);
+    house.stop().await;
+}
+
+#[tokio::test]
+async fn a_stale_change_is_refused_with_the_present_revision() {
+    let house = House::build().await;
+    let job = house.add("One").await;
+    let seen = job["state"]["revision"].clone();
+    let rename = |name: &str| json!({ "id": job["id"], "patch": { "name": name }, "expectedRevision": seen });
+    let renamed = house.call("cron.update", rename("Two")).await;
+    let error = assert_code(house.try_call("cron.update", rename("Three")).await, ErrorCode::Stale);
+    assert_eq!(error.data["revision"], renamed["job"]["state"]["revision"]);
+    assert_eq!(house.call("cron.get", json!({ "id": job["id"] })).await["job"]["name"], "Two");
+    house.stop().await;
+}
+
+#[tokio::test]
+async fn a_run_moves_no_revision() {
+    let house = House::build().await;
+    let job = house.add("One").await;
+    let mut events = house.gateway.events(house.gateway.newest_event().await);
+    house.call("cron.run", json!({ "id": job["id"], "mode": "force" })).await;
+    while events.next().await.expect("the engine goes on").data["action"] != "finished" {}
+    let view = house.call("cron.get", json!({ "id": job["id"] })).await;
+    assert_eq!(view["job"]["state"]["lastStatus"], "ok");
+    assert_eq!(
+        view["job"]["state"]["revision"], job["state"]["revision"],
+        "an open editor stays valid"
+    );
+    house.stop().await;
+}
+
+#[tokio::test]
+async fn a_handler_that_breaks_takes_nothing_with_it() {
+    let house = House::build().await;
+    for method in ["config.get", "config.patch", "set-heartbeats"] {
+        let params = json!({ "patch": {}, "enabled": true });
+        let error = assert_code(house.try_call(method, params.clone()).await, ErrorCode::Internal);
+        assert!(!error.message.contains("fault"), "insides are for the log: {error:?}");
+        let over_the_wire = house.client.call(method, params).await;
+        assert!(matches!(over_the_wire, Err(ClientError::Rpc(rpc)) if rpc == error));
+    }
+    house.add("Still here").await;
+    house.stop().await;
+}
+
+#[tokio::test]
+async fn nobody_is_waited_for_at_the_end() {
+    let house = House::build().await;
+    let client = house.client.clone();
+    let mut open = TcpStream::connect(client.endpoint().address).await.expect("it listens");
+    open.write_all(b"POST /rpc HTTP/1.1\r\nHost: 127").await.expect("it reads");
+    house.call("cron.status", json!({})).await;
+    house.stop().await;
+    assert!(matches!(client.call("cron.status", json!({})).await, Err(ClientError::NotRunning)));
+}

@@ -1,0 +1,195 @@
+//! A gateway with everything behind it but an agent: its runs are over at once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rouse_agent::{Gate, ToolRegistry};
+use rouse_core::job::Job;
+use rouse_core::tool::BoxFuture;
+use rouse_core::{Outcome, Run, UnixMs};
+use rouse_gateway::wire::{ConfigView, EngineMode, NotificationStatus, ProvidersListResult};
+use rouse_gateway::{
+    Auth, BoundPort, Client, Context, Endpoint, Engine, EventBus, Gateway, LiveText, Models,
+    RpcError, Server, Settings, UiFile, UiFiles,
+};
+use rouse_scheduler::{
+    HeartbeatConfig, MainSession, Runner, Scheduler, SchedulerConfig, SchedulerHandle,
+};
+use rouse_store::Store;
+use rouse_testkit::ManualClock;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::sync::{Notify, watch};
+use tokio_util::sync::CancellationToken;
+
+/// Saturday, 21 November 2026, 12:00 UTC.
+pub(crate) const NOON: UnixMs = UnixMs(1_795_262_400_000);
+
+pub(crate) struct House {
+    pub(crate) gateway: Gateway,
+    pub(crate) clock: ManualClock,
+    pub(crate) store: Store,
+    pub(crate) client: Client,
+    server: Server,
+    scheduler: SchedulerHandle,
+    _folder: TempDir,
+}
+
+impl House {
+    pub(crate) async fn build() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let clock = ManualClock::new(NOON);
+        let events = EventBus::default();
+        let bus = events.clone();
+        let listener = Arc::new(move |committed: &[_]| bus.publish(committed));
+        let store = Store::open(&folder.path().join("rouse.db"), listener).await.expect("a store");
+        let scheduler = scheduler(&store, &clock).await;
+        let tools = ToolRegistry::new(Vec::new()).expect("a registry");
+        let gate =
+            Gate::new(tools, store.clone(), Arc::new(clock.clone()), Duration::from_secs(60));
+        let gateway = Gateway::new(Context {
+            store: store.clone(),
+            scheduler: scheduler.clone(),
+            clock: Arc::new(clock.clone()),
+            settings: Arc::new(Broken),
+            models: Arc::new(NoModels),
+            gate: Arc::new(gate),
+            live: LiveText::new(events.clone(), Arc::new(clock.clone())),
+            events,
+            outbox: Arc::new(Notify::new()),
+            engine: Engine {
+                mode: EngineMode::Serve,
+                started_at: NOON,
+                home: folder.path().to_owned(),
+                notifications: NotificationStatus { available: false, reason: None },
+            },
+        });
+        let (server, client) = serve(&gateway, &clock, &folder).await;
+        Self { gateway, clock, store, client, server, scheduler, _folder: folder }
+    }
+
+    pub(crate) async fn call(&self, method: &str, params: Value) -> Value {
+        self.try_call(method, params).await.unwrap_or_else(|error| panic!("{method}: {error:?}"))
+    }
+
+    pub(crate) async fn try_call(&self, method: &str, params: Value) -> Result<Value, RpcError> {
+        self.gateway.call(method, params).await
+    }
+
+    /// Adds a job that fires only by hand.
+    pub(crate) async fn add(&self, name: &str) -> Value {
+        self.call("cron.add", draft(name)).await["job"].clone()
+    }
+
+    /// Posts JSON; answers the status and the head.
+    pub(crate) async fn post(&self, path: &str, headers: &str, body: &Value) -> (u16, String) {
+        let (address, body) = (self.server.address(), body.to_string());
+        let mut stream = TcpStream::connect(address).await.expect("it listens");
+        let request = format!(
+            "POST {path} HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nConnection: close\r\n\
+             {headers}Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(request.as_bytes()).await.expect("it reads");
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).await.expect("text");
+        let status = reply.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+        (status, reply)
+    }
+
+    pub(crate) async fn stop(self) {
+        self.scheduler.shutdown().await;
+        self.server.stop().await;
+        self.store.close().await;
+    }
+}
+
+pub(crate) fn draft(name: &str) -> Value {
+    json!({
+        "name": name,
+        "schedule": { "kind": "manual" },
+        "payload": { "kind": "systemEvent", "text": "Tea." }
+    })
+}
+
+async fn scheduler(store: &Store, clock: &ManualClock) -> SchedulerHandle {
+    let scheduler = Scheduler {
+        store: store.clone(),
+        clock: Arc::new(clock.clone()),
+        timer: Box::new(clock.timer()),
+        runner: Arc::new(AtOnce),
+        main_session: Arc::new(AtOnce),
+        model: watch::channel(false).1,
+        outbox: Arc::new(Notify::new()),
+        config: SchedulerConfig {
+            max_concurrent_runs: 2,
+            firing: true,
+            off_reason: String::new(),
+            heartbeat: HeartbeatConfig { enabled: false, every_ms: 1_800_000 },
+        },
+    };
+    scheduler.start().await.expect("a scheduler")
+}
+
+/// The server, and a client that found it as every client does.
+async fn serve(gateway: &Gateway, clock: &ManualClock, folder: &TempDir) -> (Server, Client) {
+    let home = folder.path();
+    let auth = Auth::open(&Client::token_path(home)).expect("a token");
+    let port = BoundPort::bind(0, false).await.expect("a port");
+    let (clock, ui) = (Arc::new(clock.clone()), Arc::new(NoPage));
+    let server = Server::start(port, gateway.clone(), Arc::new(auth), clock, ui);
+    let endpoint = Endpoint { address: server.address(), pid: 0, version: "0.0.0".to_owned() };
+    let endpoint = serde_json::to_string(&endpoint).expect("JSON");
+    std::fs::write(Client::endpoint_path(home), endpoint).expect("a file");
+    (server, Client::find(home).expect("the files"))
+}
+
+/// Work that is done as soon as it begins.
+struct AtOnce;
+
+impl Runner for AtOnce {
+    fn run(&self, _: Run, _: Option<Job>, _: CancellationToken) -> BoxFuture<'static, Outcome> {
+        Box::pin(async { Outcome::succeeded("Done.") })
+    }
+}
+
+impl MainSession for AtOnce {
+    fn has_work(&self) -> BoxFuture<'_, bool> {
+        Box::pin(async { false })
+    }
+}
+
+/// Settings with a fault in them.
+struct Broken;
+
+impl Settings for Broken {
+    fn view(&self) -> ConfigView {
+        panic!("a fault in a handler, made for this test")
+    }
+
+    fn patch(&self, _: Value, _: Option<String>) -> BoxFuture<'_, Result<ConfigView, RpcError>> {
+        panic!("a fault in a handler, made for this test")
+    }
+}
+
+struct NoModels;
+
+impl Models for NoModels {
+    fn list(&self, _: bool) -> BoxFuture<'_, ProvidersListResult> {
+        Box::pin(async { ProvidersListResult { active: None, providers: Vec::new() } })
+    }
+
+    fn active_label(&self) -> Option<String> {
+        None
+    }
+}
+
+struct NoPage;
+
+impl UiFiles for NoPage {
+    fn get(&self, _: &str) -> Option<UiFile> {
+        None
+    }
+}
