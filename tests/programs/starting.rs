@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::engine::Home;
 use crate::http::Request;
-use crate::probes::{echo, rpc};
+use crate::probes::rpc;
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path)
