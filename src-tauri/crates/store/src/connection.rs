@@ -34,7 +34,8 @@ pub struct Store {
 /// "rous", so that `file` and a second program can tell whose file it is.
 const APPLICATION_ID: i64 = 0x726f_7573;
 /// Forward only; the number of applied ones is the file's `user_version`.
-const MIGRATIONS: [&str; 1] = [include_str!("../schema/0001_initial.sql")];
+const MIGRATIONS: [&str; 2] =
+    [include_str!("../schema/0001_initial.sql"), include_str!("../schema/0004_retention.sql")];
 /// Before 3.51.3 a checkpoint beside a writer could corrupt the file (the WAL-reset bug).
 const OLDEST_SQLITE: &str = "3.51.3";
 /// Another program may hold the file for a moment, such as a backup.
@@ -143,6 +144,13 @@ async fn admit(connection: &mut SqliteConnection, path: &Path) -> Result<(), Sto
     require_sqlite(&header.sqlite)?;
     let version = header.admitted(path)?;
     take_back(path).map_err(|source| StoreError::Create { path: path.to_owned(), source })?;
+    if header.is_empty {
+        // Only a file with nothing in it takes this at once; `write_file_anew` is for the others.
+        sqlx::raw_sql("PRAGMA auto_vacuum = INCREMENTAL")
+            .execute(&mut *connection)
+            .await
+            .map_err(|source| StoreError::Open { path: path.to_owned(), source })?;
+    }
     sqlx::raw_sql("PRAGMA journal_mode = WAL")
         .execute(&mut *connection)
         .await

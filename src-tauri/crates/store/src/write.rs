@@ -81,6 +81,22 @@ impl Writer {
         }
     }
 
+    pub(crate) const fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Runs statements that no transaction may be around. Whatever goes wrong, the next turn gets a new connection.
+    pub(crate) async fn alone(&mut self, statements: &[&'static str]) -> sqlx::Result<()> {
+        self.make_ready().await?;
+        for statement in statements {
+            if let Err(error) = sqlx::query(*statement).execute(self.connection()).await {
+                self.connection = None;
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
     pub(crate) async fn close(&mut self) {
         self.closed = true;
         if let Some(connection) = self.connection.take()
@@ -99,7 +115,8 @@ impl Writer {
         begun
     }
 
-    async fn try_begin(&mut self, durability: Durability) -> sqlx::Result<()> {
+    /// A connection with no transaction open.
+    async fn make_ready(&mut self) -> sqlx::Result<()> {
         if self.connection.is_none() {
             self.connection = Some(self.options.connect().await?);
             (self.durability, self.in_doubt) = (None, false);
@@ -107,6 +124,11 @@ impl Writer {
         if self.in_doubt {
             self.roll_back_doubtful().await?;
         }
+        Ok(())
+    }
+
+    async fn try_begin(&mut self, durability: Durability) -> sqlx::Result<()> {
+        self.make_ready().await?;
         if self.durability != Some(durability) {
             self.durability = None;
             let pragma = match durability {

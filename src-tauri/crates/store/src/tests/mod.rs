@@ -9,6 +9,7 @@ mod opening;
 mod outbox;
 mod pages;
 mod plans;
+mod retention;
 mod runs;
 mod sessions;
 mod settings;

@@ -1,0 +1,341 @@
+use rouse_core::SessionKey;
+use rouse_core::message::Message;
+
+use super::*;
+use crate::{NewStep, StepKind};
+
+const MINUTE: i64 = 60_000;
+const HOUR: i64 = 60 * MINUTE;
+const DAY: i64 = 24 * HOUR;
+
+/// A run of `job` that is over, for the slot at `slot`.
+async fn ended(fixture: &Fixture, job: &str, slot: UnixMs) -> RunId {
+    let run = Run {
+        state: RunState::Succeeded,
+        finished_at: Some(slot),
+        created_at: slot,
+        ..slot_run(job, slot)
+    };
+    let run = Run { id: RunId::generate(slot), ..run };
+    fixture.store.insert_run(&run, NOW).await.unwrap();
+    run.id
+}
+
+fn user(text: impl Into<String>) -> Message {
+    Message::User { text: text.into() }
+}
+
+async fn runs_of(fixture: &Fixture, job: &str) -> Vec<UnixMs> {
+    let query = crate::RunQuery { job_id: Some(JobId::new(job)), limit: 500, ..Default::default() };
+    let page = fixture.store.runs(&query).await.unwrap();
+    let mut slots: Vec<UnixMs> = page.runs.into_iter().filter_map(|run| run.slot_at).collect();
+    slots.sort_unstable();
+    slots
+}
+
+async fn prune(fixture: &Fixture, job: &str, keep: u32, now: UnixMs) {
+    while fixture.store.prune_runs_of(Some(&JobId::new(job)), keep, now).await.unwrap() {}
+}
+
+/// Whether the slot can still get a run.
+async fn fires(fixture: &Fixture, job: &str, slot: UnixMs) -> bool {
+    let run = Run { id: RunId::generate(slot), ..slot_run(job, slot) };
+    let before = runs_of(fixture, job).await;
+    fixture.store.insert_run(&run, NOW).await.unwrap();
+    runs_of(fixture, job).await != before
+}
+
+async fn spans(fixture: &Fixture) -> Vec<(String, i64, i64)> {
+    let sql = "SELECT job_id, from_at, through_at FROM pruned_slots ORDER BY job_id, through_at";
+    sqlx::query_as(sql).fetch_all(&fixture.store.readers).await.unwrap()
+}
+
+#[tokio::test]
+async fn the_newest_runs_of_each_job_are_kept() {
+    let fixture = Fixture::new().await;
+    for minute in 0..120 {
+        ended(&fixture, "a", NOW.plus_ms(minute * MINUTE)).await;
+    }
+    ended(&fixture, "b", NOW).await;
+    let now = NOW.plus_ms(DAY);
+    assert_eq!(fixture.store.crowded_jobs(10).await.unwrap(), [Some(JobId::new("a"))]);
+    prune(&fixture, "a", 10, now).await;
+    let kept: Vec<UnixMs> = (110..120).map(|minute| NOW.plus_ms(minute * MINUTE)).collect();
+    assert_eq!(runs_of(&fixture, "a").await, kept);
+    assert_eq!(runs_of(&fixture, "b").await.len(), 1);
+    assert!(fixture.store.crowded_jobs(10).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_step_is_small() {
+    let fixture = Fixture::new().await;
+    for minute in 0..120 {
+        ended(&fixture, "a", NOW.plus_ms(minute * MINUTE)).await;
+    }
+    let id = JobId::new("a");
+    assert!(fixture.store.prune_runs_of(Some(&id), 10, NOW.plus_ms(DAY)).await.unwrap());
+    assert_eq!(runs_of(&fixture, "a").await.len(), 70);
+}
+
+#[tokio::test]
+async fn a_slot_whose_run_is_gone_never_fires_again() {
+    let fixture = Fixture::new().await;
+    let day = |n: i64| NOW.plus_ms(n * DAY);
+    for n in 0..12 {
+        ended(&fixture, "a", day(n)).await;
+    }
+    prune(&fixture, "a", 4, day(20)).await;
+    for n in 0..12 {
+        assert!(!fires(&fixture, "a", day(n)).await, "day {n}");
+    }
+    assert!(fires(&fixture, "b", day(2)).await, "another job's slot");
+    assert!(fires(&fixture, "a", day(2).plus_ms(-6 * HOUR)).await, "a slot that never fired");
+    assert!(fires(&fixture, "a", day(12)).await, "the next one");
+
+    // By way of a claim, as after the clock was set back.
+    fixture.insert_job("a", Some(day(3))).await;
+    let again = claim("a", day(3), Some(day(4)), vec![slot_run("a", day(3))]);
+    assert!(fixture.store.claim(&[again], day(3)).await.unwrap().is_empty());
+    assert_eq!(fixture.job("a").await.state.next_run_at, Some(day(4)), "it moves on");
+    // And not when the job was deleted in between and comes back.
+    fixture.store.remove_job(&JobId::new("a"), NOW).await.unwrap();
+    fixture.insert_job("a", Some(day(3))).await;
+    assert!(!fires(&fixture, "a", day(3)).await);
+}
+
+#[tokio::test]
+async fn near_slots_share_a_row_and_old_rows_become_one() {
+    let fixture = Fixture::new().await;
+    for minute in 0..200 {
+        ended(&fixture, "often", NOW.plus_ms(minute * MINUTE)).await;
+    }
+    prune(&fixture, "often", 10, NOW.plus_ms(DAY)).await;
+    let last = NOW.plus_ms(189 * MINUTE).0;
+    assert_eq!(spans(&fixture).await, [("often".to_owned(), NOW.0, last)]);
+
+    for day in 0..500 {
+        ended(&fixture, "daily", NOW.plus_ms(day * DAY)).await;
+    }
+    prune(&fixture, "daily", 10, NOW.plus_ms(500 * DAY)).await;
+    let daily: Vec<_> =
+        spans(&fixture).await.into_iter().filter(|(job, ..)| job == "daily").collect();
+    assert_eq!(daily[0], ("daily".to_owned(), NOW.0, NOW.plus_ms(100 * DAY).0));
+    assert_eq!(daily.len(), 1 + 389, "one for each day of the last 400");
+    assert!(!fires(&fixture, "daily", NOW.plus_ms(50 * DAY)).await);
+    assert!(!fires(&fixture, "daily", NOW.plus_ms(450 * DAY)).await);
+}
+
+#[tokio::test]
+async fn a_step_of_the_clock_holds_no_job_up_for_its_length() {
+    let fixture = Fixture::new().await;
+    let far = NOW.plus_ms(400 * DAY);
+    for minute in 0..30 {
+        ended(&fixture, "a", NOW.plus_ms(minute * MINUTE)).await;
+    }
+    for minute in 0..30 {
+        ended(&fixture, "a", far.plus_ms(minute * MINUTE)).await;
+    }
+    // While the clock is wrong the runs of both times go; then it is set right.
+    prune(&fixture, "a", 10, far.plus_ms(HOUR)).await;
+    assert!(fires(&fixture, "a", NOW.plus_ms(40 * MINUTE)).await, "the present");
+    assert!(fires(&fixture, "a", NOW.plus_ms(30 * DAY)).await, "the time in between");
+    assert!(!fires(&fixture, "a", NOW.plus_ms(5 * MINUTE)).await, "what fired before");
+    assert!(!fires(&fixture, "a", far.plus_ms(5 * MINUTE)).await, "what fired while it was wrong");
+}
+
+#[tokio::test]
+async fn a_run_of_the_future_stays() {
+    let fixture = Fixture::new().await;
+    let future = NOW.plus_ms(DAY);
+    ended(&fixture, "a", future).await;
+    for minute in 0..5 {
+        ended(&fixture, "a", NOW.plus_ms(minute * MINUTE)).await;
+    }
+    prune(&fixture, "a", 2, NOW.plus_ms(HOUR)).await;
+    assert_eq!(runs_of(&fixture, "a").await.len(), 3);
+    assert!(!fires(&fixture, "a", future).await);
+}
+
+#[tokio::test]
+async fn what_hangs_on_a_run_goes_with_it_and_what_waits_keeps_it() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let session = SessionKey::of_job(&JobId::new("a"));
+    let (mut ids, count) = (Vec::new(), 4);
+    for n in 0..count {
+        let id = ended(&fixture, "a", NOW.plus_ms(n)).await;
+        let step = NewStep {
+            run_id: id.clone(),
+            kind: StepKind::ToolCall,
+            name: "echo".to_owned(),
+            repeatable: true,
+            input: json!({}),
+        };
+        store.begin_step(&step, NOW).await.unwrap();
+        let said = [user("Hello")];
+        store.append_messages(&session, Some(&id), &said, NOW).await.unwrap();
+        store.enqueue_delivery(Some(&id), &delivery(&format!("d{n}")), NOW).await.unwrap();
+        ids.push(id);
+    }
+    let settled = rouse_core::delivery::DeliveryState::Delivered;
+    store.settle_delivery(&DeliveryId::new("d0"), settled, None, NOW).await.unwrap();
+    prune(&fixture, "a", 1, NOW.plus_ms(DAY)).await;
+    assert!(store.run(&ids[0]).await.unwrap().is_none());
+    assert!(store.delivery(&DeliveryId::new("d0")).await.unwrap().is_none());
+    assert!(store.steps(&ids[0]).await.unwrap().is_empty());
+    assert!(store.run(&ids[1]).await.unwrap().is_some(), "its delivery is still on its way");
+    assert!(store.delivery(&DeliveryId::new("d1")).await.unwrap().is_some());
+    assert_eq!(store.messages(&session, 100).await.unwrap().len(), 3);
+    assert_eq!(store.sessions().await.unwrap()[0].messages, 3);
+}
+
+#[tokio::test]
+async fn the_result_that_the_next_one_is_compared_with_stays() {
+    let fixture = Fixture::new().await;
+    fixture.insert_job("a", None).await;
+    ended(&fixture, "a", NOW).await;
+    let with_result = [r#"UPDATE runs SET result = '{"battery":20}'"#];
+    fixture.store.writer.lock().await.alone(&with_result).await.unwrap();
+    for minute in 1..10 {
+        let slot = NOW.plus_ms(minute * MINUTE);
+        let failed = Run {
+            state: RunState::Failed,
+            finished_at: Some(slot),
+            id: RunId::generate(slot),
+            ..slot_run("a", slot)
+        };
+        fixture.store.insert_run(&failed, NOW).await.unwrap();
+    }
+    prune(&fixture, "a", 2, NOW.plus_ms(DAY)).await;
+    let last = fixture.store.last_result(&JobId::new("a")).await.unwrap();
+    assert_eq!(last, Some(json!({ "battery": 20 })));
+    assert_eq!(runs_of(&fixture, "a").await.len(), 3);
+}
+
+#[tokio::test]
+async fn open_runs_are_never_pruned() {
+    let fixture = Fixture::new().await;
+    let waiting = fixture.running("a").await;
+    for minute in 1..10 {
+        ended(&fixture, "a", NOW.plus_ms(minute * MINUTE)).await;
+    }
+    prune(&fixture, "a", 1, NOW.plus_ms(DAY)).await;
+    while fixture.store.prune_oldest_runs(NOW.plus_ms(DAY)).await.unwrap() {}
+    assert_eq!(fixture.run(&waiting).await.state, RunState::Running);
+}
+
+#[tokio::test]
+async fn the_oldest_of_all_go_first_but_each_job_keeps_its_newest() {
+    let fixture = Fixture::new().await;
+    for job in ["a", "b"] {
+        fixture.insert_job(job, None).await;
+        for n in 0..40 {
+            ended(&fixture, job, NOW.plus_ms(n)).await;
+        }
+    }
+    ended(&fixture, "gone", NOW).await;
+    let now = NOW.plus_ms(DAY);
+    assert!(fixture.store.prune_oldest_runs(now).await.unwrap());
+    assert_eq!(runs_of(&fixture, "a").await.len(), 1);
+    assert_eq!(runs_of(&fixture, "b").await.len(), 29);
+    while fixture.store.prune_oldest_runs(now).await.unwrap() {}
+    assert_eq!(fixture.store.job_counts().await.unwrap().all, 2);
+    for (job, runs) in [("a", 1), ("b", 1), ("gone", 0)] {
+        assert_eq!(runs_of(&fixture, job).await.len(), runs, "{job}");
+    }
+}
+
+#[tokio::test]
+async fn old_messages_of_jobs_go_run_by_run_and_main_keeps_all() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let job = SessionKey::of_job(&JobId::new("a"));
+    let said: Vec<Message> = (0..3).map(|n| user(format!("Line {n}"))).collect();
+    for session in [&job, &SessionKey::main()] {
+        for n in 0..5 {
+            let run = RunId::new(format!("{session}-{n}"));
+            store.append_messages(session, Some(&run), &said, NOW).await.unwrap();
+        }
+    }
+    while store.prune_messages(4, NOW).await.unwrap() {}
+    let left = store.messages(&job, 100).await.unwrap();
+    let runs: Vec<&str> =
+        left.iter().filter_map(|message| message.run_id.as_ref().map(RunId::as_str)).collect();
+    assert_eq!(runs, ["cron:a-3", "cron:a-3", "cron:a-3", "cron:a-4", "cron:a-4", "cron:a-4"]);
+    let sessions = store.sessions().await.unwrap();
+    let counts: Vec<_> = sessions.iter().map(|info| (info.key.as_str(), info.messages)).collect();
+    assert_eq!(counts, [("cron:a", 6), ("main", 15)]);
+}
+
+#[tokio::test]
+async fn settled_lines_without_a_run_are_bounded_and_waiting_ones_stay() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let waiting = store.queue_system_event("Wait for me", "wake", NOW).await.unwrap();
+    let mut seen = Vec::new();
+    for n in 0..1_300 {
+        seen.push(store.queue_system_event(&format!("Line {n}"), "wake", NOW).await.unwrap());
+    }
+    store.store_main_turn(&RunId::new("r"), &[user("Hi")], &seen, NOW).await.unwrap();
+    while store.prune_leftovers(NOW).await.unwrap() {}
+    let sql = "SELECT count(*) FROM system_events";
+    let left: i64 = sqlx::query_scalar(sql).fetch_one(&store.readers).await.unwrap();
+    assert_eq!(left, 1_001);
+    let pending = store.pending_system_events().await.unwrap();
+    assert_eq!(pending.iter().map(|event| event.id).collect::<Vec<_>>(), [waiting]);
+}
+
+/// Fills the file with runs of 100 kB each.
+async fn fill(fixture: &Fixture, count: i64) {
+    for n in 0..count {
+        let run = Run {
+            state: RunState::Succeeded,
+            finished_at: Some(NOW),
+            summary: Some("x".repeat(100_000)),
+            id: RunId::generate(NOW),
+            ..slot_run("a", NOW.plus_ms(n * MINUTE))
+        };
+        fixture.store.insert_run(&run, NOW).await.unwrap();
+    }
+}
+
+fn bytes(fixture: &Fixture) -> u64 {
+    std::fs::metadata(fixture.path()).unwrap().len()
+}
+
+#[tokio::test]
+async fn the_file_shrinks() {
+    let fixture = Fixture::new().await;
+    fill(&fixture, 60).await;
+    let before = fixture.store.file_size().await.unwrap();
+    assert!(before.can_shrink && before.used > 6_000_000, "{before:?}");
+    prune(&fixture, "a", 5, NOW.plus_ms(DAY)).await;
+    let pruned = fixture.store.file_size().await.unwrap();
+    assert!(pruned.free > 5_000_000, "{pruned:?}");
+    while fixture.store.file_size().await.unwrap().free > 0 {
+        fixture.store.give_space_back(NOW).await.unwrap();
+    }
+    fixture.store.close().await;
+    assert!(bytes(&fixture) < 1_500_000, "{}", bytes(&fixture));
+}
+
+#[tokio::test]
+async fn a_file_from_before_is_written_anew_once() {
+    let fixture = Fixture::new().await;
+    fill(&fixture, 30).await;
+    {
+        let mut writer = fixture.store.writer.lock().await;
+        writer.alone(&["PRAGMA auto_vacuum = NONE", "VACUUM"]).await.unwrap();
+    }
+    prune(&fixture, "a", 5, NOW.plus_ms(DAY)).await;
+    assert!(!fixture.store.file_size().await.unwrap().can_shrink);
+    fixture.store.write_file_anew().await.unwrap();
+    let size = fixture.store.file_size().await.unwrap();
+    assert!(size.can_shrink && size.free == 0, "{size:?}");
+    assert_eq!(runs_of(&fixture, "a").await.len(), 5);
+    fixture.insert_job("b", None).await;
+    fixture.store.close().await;
+    assert!(bytes(&fixture) < 1_500_000, "{}", bytes(&fixture));
+    let store = Store::open(&fixture.path(), listener(&fixture.told)).await.unwrap();
+    assert!(store.job(&JobId::new("b")).await.unwrap().is_some());
+}
