@@ -9,6 +9,7 @@ pub mod id;
 pub mod json_fields;
 pub mod schedule;
 pub mod job;
+pub mod import;
 pub mod run;
 pub mod slots;
 pub mod decide;

@@ -1,0 +1,224 @@
+//! A user's crontab.
+//!
+//! A line of it is a command for a shell, and Rouse runs none: each becomes a reminder with the line's own schedule that
+//! stays off, with the command beside it, so that nobody mistakes it for the job it was. Settings above a line count for
+//! it as cron has them; `CRON_TZ` (or `TZ`) is its zone. Values of other settings are left out unless they are known to
+//! be harmless, because keys live there. A line gets an id from what it says, so that importing a file twice adds nothing.
+//! One could get this wrong by the rule for `%`: the first that is not escaped ends the command, and what follows is
+//! what the command reads.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::{Value, json};
+use uuid::Builder;
+
+use super::{Entry, ImportError, MOST_JOBS, ORIGIN, shortened};
+use crate::schedule::CronPattern;
+
+/// Settings whose values are nobody's secret.
+const HARMLESS: [&str; 12] = [
+    "SHELL",
+    "PATH",
+    "HOME",
+    "LOGNAME",
+    "USER",
+    "MAILTO",
+    "MAILFROM",
+    "LANG",
+    "CRON_TZ",
+    "TZ",
+    "RANDOM_DELAY",
+    "CRON_WITHIN",
+];
+const NOT_RUN: &str =
+    "A shell command, and Rouse runs none yet: kept as a reminder that stays off.";
+
+/// A line that is neither empty nor a comment.
+enum Line<'a> {
+    Setting(&'a str, String),
+    Command {
+        schedule: &'a str,
+        rest: &'a str,
+    },
+    /// Neither.
+    Broken,
+}
+
+/// Reads a text that nobody said is a crontab.
+pub(super) fn recognise(text: &str) -> Result<Vec<Entry>, ImportError> {
+    let entries = read(text);
+    if entries.iter().any(|entry| entry.job.is_ok()) {
+        return Ok(entries);
+    }
+    // A file of nothing but start-up lines is one as well.
+    let has_start_up = lines(text).any(|(_, line)| line.starts_with("@reboot"));
+    if has_start_up { Ok(entries) } else { Err(ImportError::NoJobs) }
+}
+
+/// One entry for each line that is no comment and no setting.
+pub(super) fn read(text: &str) -> Vec<Entry> {
+    let mut settings = BTreeMap::new();
+    let mut seen = HashMap::new();
+    let mut entries = Vec::new();
+    for (number, line) in lines(text) {
+        if entries.len() > MOST_JOBS {
+            // The whole file is refused for it; there is no sense in reading on.
+            break;
+        }
+        match split(line) {
+            Line::Setting(name, value) => {
+                settings.insert(name.to_owned(), value);
+            }
+            Line::Command { schedule, rest } => {
+                entries.push(command(number, line, schedule, rest, &settings, &mut seen));
+            }
+            Line::Broken => entries.push(Entry::refused(
+                format!("line {number}"),
+                format!("expected five fields and a command, found `{}`", shortened(line, 80)),
+            )),
+        }
+    }
+    entries
+}
+
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines()
+        .enumerate()
+        .map(|(index, line)| (index + 1, line.trim()))
+        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+}
+
+fn split(line: &str) -> Line<'_> {
+    if let Some((name, value)) = setting(line) {
+        return Line::Setting(name, value);
+    }
+    // A minus before the minute only keeps cron from logging.
+    let line = line.strip_prefix('-').unwrap_or(line);
+    let fields = if line.starts_with('@') { 1 } else { 5 };
+    let mut end = 0;
+    for _ in 0..fields {
+        let begin = end + (line[end..].len() - line[end..].trim_start().len());
+        end = begin + line[begin..].find(char::is_whitespace).unwrap_or(line.len() - begin);
+    }
+    let (schedule, rest) = (&line[..end], line[end..].trim_start());
+    if rest.is_empty() { Line::Broken } else { Line::Command { schedule, rest } }
+}
+
+/// `NAME = value`, the value perhaps in quotes.
+fn setting(line: &str) -> Option<(&str, String)> {
+    let (name, value) = line.split_once('=')?;
+    let name = name.trim().trim_matches(['"', '\'']);
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let value = value.trim();
+    let inner =
+        ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
+    is_name.then(|| (name, inner.unwrap_or(value).to_owned()))
+}
+
+fn command(
+    number: usize,
+    line: &str,
+    schedule: &str,
+    rest: &str,
+    settings: &BTreeMap<String, String>,
+    seen: &mut HashMap<String, u32>,
+) -> Entry {
+    let (command, input) = without_percent(rest);
+    let name = shortened(&command, 60);
+    let expr = match pattern(schedule) {
+        Ok(expr) => expr,
+        Err(reason) => return Entry::refused(format!("line {number}: {name}"), reason),
+    };
+    let zone = ["CRON_TZ", "TZ"].iter().find_map(|name| settings.get(*name)).cloned();
+    let nth = seen.entry(format!("{zone:?} {expr} {rest}")).and_modify(|n| *n += 1).or_insert(1);
+    let mut notes = vec![NOT_RUN.to_owned()];
+    notes.extend(odd_days(&expr));
+    let hidden: Vec<&str> =
+        settings.keys().filter(|name| !is_harmless(name)).map(String::as_str).collect();
+    if !hidden.is_empty() {
+        notes.push(format!("Values that may be secret are left out: {}.", hidden.join(", ")));
+    }
+    let kept: BTreeMap<&str, Option<&str>> = settings
+        .iter()
+        .map(|(name, value)| (name.as_str(), is_harmless(name).then_some(value.as_str())))
+        .collect();
+    let mut job = json!({
+        "id": id(&format!("{zone:?}\n{expr}\n{rest}\n{nth}")),
+        "name": name,
+        "description": format!("{NOT_RUN} The command: {}", shortened(&command, 2_000)),
+        "enabled": false,
+        "schedule": { "kind": "cron", "expr": expr },
+        "sessionTarget": "main",
+        "wakeMode": "next-heartbeat",
+        "payload": {
+            "kind": "systemEvent",
+            "text": format!("Due by the crontab, but not run by Rouse: {}", shortened(&command, 500)),
+        },
+    });
+    if let Some(zone) = zone {
+        job["schedule"]["tz"] = zone.into();
+    }
+    job[ORIGIN] = json!({
+        "format": "crontab", "line": number, "text": line, "command": command, "environment": kept,
+    });
+    if let Some(input) = input {
+        job[ORIGIN]["input"] = input.into();
+    }
+    Entry { name, job: Ok(job), notes, is_faithful: false }
+}
+
+fn is_harmless(name: &str) -> bool {
+    HARMLESS.contains(&name) || name.starts_with("LC_")
+}
+
+/// The pattern in the job format, or why there is none.
+fn pattern(schedule: &str) -> Result<String, String> {
+    if schedule.eq_ignore_ascii_case("@reboot") {
+        return Err("@reboot fires when the computer starts, and Rouse has no such trigger. Let the system start the \
+                    command (a service or an autostart entry)."
+            .to_owned());
+    }
+    let expr = schedule.split_whitespace().collect::<Vec<_>>().join(" ");
+    match CronPattern::parse(&expr) {
+        Ok(_) => Ok(expr),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// cron takes both day fields together when one of them begins with `*`; Rouse takes either.
+fn odd_days(expr: &str) -> Option<String> {
+    let fields: Vec<&str> = expr.split(' ').collect();
+    let [_, _, day, _, weekday] = fields.as_slice() else { return None };
+    let is_step = |field: &str| field.starts_with('*') && field != "*";
+    let both = *day != "*" && *weekday != "*";
+    (both && (is_step(day) || is_step(weekday))).then(|| {
+        format!("cron fires it on days that match both `{day}` and `{weekday}`, Rouse on days that match either; write `+{weekday}` to have both.")
+    })
+}
+
+/// The command, and what it reads: everything after the first `%`, where each further one is a new line.
+fn without_percent(rest: &str) -> (String, Option<String>) {
+    let mut parts = vec![String::new()];
+    let mut letters = rest.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' if letters.peek() == Some(&'%') => {
+                letters.next();
+                parts.last_mut().expect("BUG: never empty").push('%');
+            }
+            '%' => parts.push(String::new()),
+            other => parts.last_mut().expect("BUG: never empty").push(other),
+        }
+    }
+    let input = (parts.len() > 1).then(|| parts[1..].join("\n"));
+    (parts.swap_remove(0).trim_end().to_owned(), input)
+}
+
+/// The same text gets the same id (FNV-1a over it, as a UUID of the kind that is everybody's own).
+fn id(text: &str) -> Value {
+    let hash = text.bytes().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128, |hash, byte| {
+        (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)
+    });
+    Builder::from_custom_bytes(hash.to_be_bytes()).into_uuid().to_string().into()
+}

@@ -1,0 +1,278 @@
+use serde_json::json;
+
+use super::*;
+
+fn entries(text: &str) -> Vec<Entry> {
+    read(text, None).unwrap_or_else(|error| panic!("{error} in {text}")).entries
+}
+
+fn one(job: &Value) -> Entry {
+    entries(&json!({ "version": 1, "jobs": [job] }).to_string()).remove(0)
+}
+
+fn job(entry: &Entry) -> &Value {
+    entry.job.as_ref().unwrap_or_else(|reason| panic!("{reason}"))
+}
+
+#[track_caller]
+fn refused(text: &str, words: &str) {
+    let error = read(text, None).expect_err("refused").to_string();
+    assert!(error.contains(words), "{error}");
+}
+
+#[test]
+fn each_format_is_recognised() {
+    let rfc = json!({ "name": "a", "schedule": { "kind": "every", "everyMs": 1000 }, "payload": { "kind": "systemEvent", "text": "x" } });
+    let mut ours = rfc.clone();
+    ours["policies"] = json!({});
+    let mut theirs = rfc.clone();
+    theirs["delivery"] = json!({ "mode": "none" });
+    for (document, format) in [
+        (json!({ "format": "rouse", "version": 1, "jobs": [rfc] }), Format::Rouse),
+        (json!([ours]), Format::Rouse),
+        (json!({ "version": 1, "jobs": [rfc] }), Format::Rfc),
+        (rfc.clone(), Format::Rfc),
+        (json!({ "jobs": [rfc, theirs], "total": 2 }), Format::OpenClaw),
+    ] {
+        assert_eq!(read(&document.to_string(), None).expect("jobs").format, format, "{document}");
+    }
+    for crontab in ["\u{feff}# mine\r\n0 7 * * 1-5 wake me\r\n", "@reboot x", "A=1\n@daily x"] {
+        assert_eq!(read(crontab, None).expect("jobs").format, Format::Crontab, "{crontab}");
+    }
+    let asked = read(&json!([theirs]).to_string(), Some(Format::Rfc)).expect("jobs");
+    assert_eq!(asked.format, Format::Rfc);
+}
+
+#[test]
+fn what_is_no_file_of_jobs_is_an_error() {
+    for (text, words) in [
+        ("", "holds no jobs"),
+        ("Dear diary,\ntoday nothing happened at all\n", "holds no jobs"),
+        ("7", "holds no jobs"),
+        ("{}", "holds no jobs"),
+        (r#"{"jobs": 7}"#, "holds no jobs"),
+        ("[]", "holds no jobs"),
+        ("{", "not JSON"),
+        ("[1, 2] trailing", "not JSON"),
+        (r#"[{"name": "a", "name": "b"}]"#, "the key `name` stands twice"),
+        (r#"[{"name": "a", "payload": {"to": 1, "to": 2}}]"#, "the key `to` stands twice"),
+        ("[\"a\\u0000b\"]", "NUL"),
+        ("[{\"a\\u0000b\": 1}]", "NUL"),
+        ("0 7 * * * x\0y", "NUL character (byte 11)"),
+        ("[1e999]", "not JSON"),
+    ] {
+        refused(text, words);
+    }
+    refused(&"[".repeat(100_000), "not JSON");
+    refused(&format!("{}{}", "[".repeat(60), "]".repeat(60)), "nested too deeply");
+    refused(&" ".repeat(MOST_BYTES + 1), "larger than 8 MB");
+    refused(&format!("[{}7]", "7,".repeat(10_000)), "10001 jobs");
+}
+
+#[test]
+fn ten_megabytes_of_lines_are_refused_and_eight_are_read() {
+    let line = "* * * * * x\n";
+    refused(&line.repeat(10_000_000 / line.len()), "larger than 8 MB");
+    refused(&line.repeat(MOST_BYTES / line.len()), "at most 10000");
+}
+
+#[test]
+fn our_own_jobs_and_the_rfcs_are_taken_as_they_are() {
+    let original = json!({
+        "id": "1", "name": "a", "theirs": { "deep": [1] }, "schedule": { "kind": "every", "everyMs": 1000, "x": 1 },
+        "sessionTarget": "isolated", "payload": { "kind": "agentTurn", "message": "Look", "deliver": true, "to": "+49" },
+        "state": { "lastStatus": "ok" },
+    });
+    let entry = one(&original);
+    assert_eq!((job(&entry), entry.is_faithful, entry.notes.len()), (&original, true, 0));
+}
+
+#[test]
+fn a_turn_for_main_becomes_its_event() {
+    let entry = one(&json!({
+        "name": "a", "sessionTarget": "main", "payload": { "kind": "agentTurn", "message": "Look", "to": "x" },
+        "schedule": { "kind": "every", "everyMs": 1000 },
+    }));
+    let payload = json!({ "kind": "systemEvent", "to": "x", "text": "Look" });
+    assert_eq!(job(&entry)["payload"], payload);
+    assert_eq!(entry.notes.len(), 1);
+}
+
+/// As `openclaw cron list --json` writes it, with everything set that has a meaning here.
+fn openclaw() -> Value {
+    json!({
+        "id": "c0ffee00-0000-4000-8000-000000000001",
+        "agentId": "main",
+        "name": "Brief",
+        "description": "News",
+        "enabled": true,
+        "deleteAfterRun": false,
+        "createdAtMs": 1,
+        "schedule": { "kind": "cron", "expr": "0 7 * * *", "tz": "Europe/Berlin", "staggerMs": 300_000 },
+        "sessionTarget": "session:daily",
+        "wakeMode": "now",
+        "payload": { "kind": "agentTurn", "message": "Brief me", "model": "anthropic/claude", "thinking": "low", "timeoutSeconds": 0, "toolsAllow": ["web"] },
+        "delivery": { "mode": "announce", "channel": "telegram", "to": "42", "bestEffort": true },
+        "state": { "nextRunAtMs": 5 },
+    })
+}
+
+#[test]
+fn openclaws_words_become_ours() {
+    let entry = one(&openclaw());
+    let job = job(&entry);
+    assert!(entry.is_faithful);
+    assert_eq!(
+        job["schedule"],
+        json!({ "kind": "cron", "expr": "0 7 * * *", "tz": "Europe/Berlin", "jitterMs": 300_000 })
+    );
+    assert_eq!(
+        job["payload"],
+        json!({ "kind": "agentTurn", "message": "Brief me", "thinking": "low", "tools": ["web"], "deliver": true, "channel": "telegram", "to": "42" })
+    );
+    assert_eq!(job["sessionTarget"], "isolated");
+    assert_eq!(
+        job["importedFrom"],
+        json!({ "model": "anthropic/claude", "sessionTarget": "session:daily", "format": "openclaw" })
+    );
+    assert_eq!((&job["agentId"], &job["delivery"]["bestEffort"]), (&json!("main"), &json!(true)));
+    assert_eq!(entry.notes.len(), 4, "{:?}", entry.notes);
+}
+
+#[test]
+fn an_instant_is_read_however_it_is_written() {
+    for (at, ms) in [
+        (json!("2026-02-01T16:00:00Z"), 1_769_961_600_000_i64),
+        (json!("2026-02-01T17:00:00+01:00"), 1_769_961_600_000),
+        (json!("2026-02-01T16:00"), 1_769_961_600_000),
+        (json!("2026-02-01"), 1_769_904_000_000),
+        (json!(1_769_961_600_000_i64), 1_769_961_600_000),
+    ] {
+        let mut document = openclaw();
+        document["schedule"] = json!({ "kind": "at", "at": at });
+        assert_eq!(job(&one(&document))["schedule"], json!({ "kind": "at", "atMs": ms }), "{at}");
+    }
+    let mut document = openclaw();
+    document["schedule"] = json!({ "kind": "at", "at": "tomorrow" });
+    assert!(one(&document).job.expect_err("refused").contains("schedule.at"));
+}
+
+#[test]
+fn what_rouse_cannot_do_is_a_reminder_that_stays_off_and_no_value_comes_along() {
+    let mut document = openclaw();
+    document["payload"] = json!({ "kind": "command", "argv": ["backup", "--all"], "env": { "KEY": "sk-CANARY" }, "input": "CANARY", "cwd": "/" });
+    let entry = one(&document);
+    assert!(!entry.is_faithful);
+    let job = job(&entry);
+    assert_eq!(
+        job["payload"],
+        json!({ "kind": "systemEvent", "text": "Due, but not run by Rouse: backup --all" })
+    );
+    assert_eq!(job["sessionTarget"], "main");
+    assert_eq!(
+        job["importedFrom"]["payload"],
+        json!({ "kind": "command", "argv": ["backup", "--all"], "env": { "KEY": null }, "cwd": "/" })
+    );
+    assert!(!job.to_string().contains("CANARY"));
+
+    let mut document = openclaw();
+    document["trigger"] = json!({ "script": "return {fire: false}" });
+    assert!(!one(&document).is_faithful);
+    for (part, kind) in [("schedule", "on-exit"), ("schedule", "stream"), ("payload", "heartbeat")]
+    {
+        let mut document = openclaw();
+        document[part] = json!({ "kind": kind });
+        assert!(one(&document).job.is_err(), "{kind}");
+    }
+}
+
+const CRONTAB: &str = r#"
+# m h dom mon dow command
+SHELL=/bin/bash
+MAILTO = "me@example.org"
+API_KEY='sk-CANARY'
+*/15 9-17 * * MON-FRI  /usr/bin/check --quiet
+CRON_TZ=America/New_York
+30 7 * * 1-5 mail -s "50\% off" me%Hello%%Bye
+@daily   tidy up
+-0 0 */2 * 1 quiet
+@reboot start-me
+0 25 * * * never
+0 7 * *
+@weekly
+0 7 * * * twice
+0 7 * * * twice
+"#;
+
+#[test]
+fn a_crontab_is_read_line_by_line() {
+    let read = entries(CRONTAB);
+    let names: Vec<&str> = read.iter().map(|entry| entry.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "/usr/bin/check --quiet",
+            "mail -s \"50% off\" me",
+            "tidy up",
+            "quiet",
+            "line 11: start-me",
+            "line 12: never",
+            "line 13",
+            "line 14",
+            "twice",
+            "twice"
+        ]
+    );
+    let first = job(&read[0]);
+    assert_eq!(first["schedule"], json!({ "kind": "cron", "expr": "*/15 9-17 * * MON-FRI" }));
+    assert_eq!(first["enabled"], false);
+    assert!(!read[0].is_faithful && read[0].notes[0].contains("Rouse runs none"));
+    assert_eq!(
+        first["importedFrom"]["environment"],
+        json!({ "API_KEY": null, "MAILTO": "me@example.org", "SHELL": "/bin/bash" })
+    );
+    assert!(read[0].notes[1].contains("API_KEY"));
+    let mail = job(&read[1]);
+    assert_eq!(mail["schedule"]["tz"], "America/New_York");
+    assert_eq!(mail["importedFrom"]["input"], "Hello\n\nBye");
+    assert_eq!(mail["importedFrom"]["command"], "mail -s \"50% off\" me");
+    assert_eq!(job(&read[2])["schedule"]["expr"], "@daily");
+    assert!(read[3].notes[1].contains("both"), "{:?}", read[3].notes);
+    assert!(read[4].job.as_ref().is_err_and(|reason| reason.contains("@reboot")));
+    for broken in [5, 6, 7] {
+        assert!(read[broken].job.is_err(), "{:?}", read[broken]);
+    }
+    assert_ne!(job(&read[8])["id"], job(&read[9])["id"], "two lines are two jobs");
+    assert!(!format!("{read:?}").contains("CANARY"));
+}
+
+#[test]
+fn a_line_keeps_its_id_when_others_come_and_go() {
+    let ids = |text: &str| -> Vec<Value> {
+        entries(text).iter().map(|entry| job(entry)["id"].clone()).collect()
+    };
+    let before = ids("0 7 * * * a\n0 8 * * * b\n");
+    let after = ids("# new\n0 6 * * * c\n0 8  * * *   b\n");
+    assert_eq!(before[1], after[1]);
+    assert_ne!(before[0], after[0]);
+    assert_ne!(ids("CRON_TZ=UTC\n0 7 * * * a")[0], before[0], "another zone is another job");
+}
+
+/// Whatever stands in the file, the answer is entries or an error.
+#[test]
+fn no_text_makes_it_fall() {
+    for text in [
+        "%",
+        "= =",
+        "@",
+        "@ x",
+        "-",
+        "* * * * *",
+        "\u{3000}0 7 * * * ü%ö\\%\\",
+        "a=b=c\n=",
+        "\"A\"=1",
+    ] {
+        drop(read(text, Some(Format::Crontab)));
+        drop(read(text, None));
+    }
+}
