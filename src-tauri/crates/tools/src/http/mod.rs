@@ -43,8 +43,6 @@ pub struct HttpConfig {
     /// Hosts that may be on this computer or its network: `nas.local`, `192.168.1.20`, `printer:631`, `[fd00::5]:8000`.
     /// With a port, that port is allowed for this host too.
     pub allow_private_hosts: Vec<String>,
-    /// Ports besides 80, 443, 8080 and 8443, on any host.
-    pub allow_ports: Vec<u16>,
     /// Most bytes of a body.
     pub max_bytes: usize,
     /// For the whole call, redirects and body included.
@@ -57,7 +55,6 @@ impl Default for HttpConfig {
     fn default() -> Self {
         Self {
             allow_private_hosts: Vec::new(),
-            allow_ports: Vec::new(),
             max_bytes: 262_144,
             timeout: Duration::from_secs(30),
             own_ports: OwnPorts::default(),
@@ -104,7 +101,7 @@ impl Http {
         );
         let harmless = spec::harmless("http", &description, parameters);
         let spec = ToolSpec { calls_per_minute: 30, untrusted_output: true, ..harmless };
-        let rules = Rules::new(&config.allow_private_hosts, config.allow_ports, config.own_ports);
+        let rules = Rules::new(&config.allow_private_hosts, config.own_ports);
         let fetcher =
             Fetcher { rules, resolver: Arc::new(SystemResolver), timeout: config.timeout };
         Self { spec, fetcher, max_bytes: config.max_bytes }

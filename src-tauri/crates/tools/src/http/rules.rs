@@ -31,6 +31,7 @@ impl OwnPorts {
 /// The rules of one configuration.
 pub(crate) struct Rules {
     pub(crate) allowed: Vec<AllowedHost>,
+    /// The ports of every host; others only in tests, which cannot own a usual one.
     pub(crate) ports: Vec<u16>,
     pub(crate) own_ports: OwnPorts,
     /// The address table; another one only in tests, which cannot own a public address.
@@ -46,10 +47,10 @@ pub(crate) struct AllowedHost {
 }
 
 impl Rules {
-    pub(crate) fn new(allowed: &[String], ports: Vec<u16>, own_ports: OwnPorts) -> Self {
+    pub(crate) fn new(allowed: &[String], own_ports: OwnPorts) -> Self {
         Self {
             allowed: allowed.iter().filter_map(|entry| understood(entry)).collect(),
-            ports,
+            ports: USUAL_PORTS.to_vec(),
             own_ports,
             reach,
         }
@@ -62,7 +63,7 @@ impl Rules {
             .allowed
             .iter()
             .any(|entry| entry.host == *target.host() && entry.port == Some(port));
-        if is_named || USUAL_PORTS.contains(&port) || self.ports.contains(&port) {
+        if is_named || self.ports.contains(&port) {
             return Ok(());
         }
         Err(FetchError::Port { port })

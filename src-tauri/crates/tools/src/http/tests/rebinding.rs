@@ -50,8 +50,11 @@ async fn fetch(
         answers: Mutex::new(answers.iter().map(parsed).collect()),
         asked: Mutex::new(Vec::new()),
     });
-    let rules =
-        Rules { reach: reach_in_test, ..Rules::new(&[], vec![server.port], OwnPorts::default()) };
+    let rules = Rules {
+        reach: reach_in_test,
+        ports: vec![server.port],
+        ..Rules::new(&[], OwnPorts::default())
+    };
     let fetcher = Fetcher { rules, resolver: resolver.clone(), timeout: Duration::from_secs(10) };
     let url = format!("http://rebind.example:{}{path}", server.port);
     let target = Target::parse(&url).expect("a URL");
