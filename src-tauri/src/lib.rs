@@ -30,7 +30,8 @@ use tokio::sync::mpsc;
 
 use crate::args::{CommandLine, Complaint, StartOptions};
 use crate::backend::{Engine, EngineDoor, Surroundings};
-use crate::notifier::{DesktopNotifier, Subject};
+use crate::notifier::DesktopNotifier;
+use crate::place::Place;
 use crate::shell::Shell;
 use crate::tray::Tray;
 
@@ -128,9 +129,9 @@ fn surroundings(app: &AppHandle, home: Home, notifier: Arc<DesktopNotifier>) -> 
     }
 }
 
-async fn follow_clicks(app: AppHandle, mut clicked: mpsc::UnboundedReceiver<Subject>) {
-    while let Some(subject) = clicked.recv().await {
-        app.state::<Shell>().follow(subject).await;
+async fn follow_clicks(app: AppHandle, mut clicked: mpsc::UnboundedReceiver<Place>) {
+    while let Some(place) = clicked.recv().await {
+        app.state::<Shell>().follow(place);
     }
 }
 
@@ -183,7 +184,7 @@ fn on_run_event(app: &AppHandle, event: RunEvent) {
         RunEvent::Reopen { .. } => app.state::<Shell>().show(None),
         #[cfg(target_os = "macos")]
         RunEvent::Opened { urls } => {
-            if let Some(place) = urls.iter().find_map(|url| place::Place::parse(url.as_str())) {
+            if let Some(place) = urls.iter().find_map(|url| Place::parse(url.as_str())) {
                 app.state::<Shell>().show(Some(place));
             }
         }

@@ -38,7 +38,8 @@ impl Place {
     /// Reads a path (`/runs/1`) or a link (`rouse://runs/1`).
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let path = match text.strip_prefix("rouse:") {
-            Some(rest) => format!("/{}", rest.trim_start_matches('/')),
+            // Systems that take the first segment for a host put a slash behind it.
+            Some(rest) => format!("/{}", rest.trim_matches('/')),
             None => text.to_owned(),
         };
         let harmless = path.starts_with('/')
@@ -93,6 +94,7 @@ mod tests {
         assert_eq!(parsed("rouse://runs/0197-a").as_deref(), Some("/runs/0197-a"));
         assert_eq!(parsed("rouse:/runs/0197-a").as_deref(), Some("/runs/0197-a"));
         assert_eq!(parsed("rouse://").as_deref(), Some("/"));
+        assert_eq!(parsed("rouse://settings/").as_deref(), Some("/settings"));
         assert_eq!(
             parsed("/runs?states=failed&jobId=a").as_deref(),
             Some("/runs?states=failed&jobId=a")

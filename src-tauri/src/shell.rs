@@ -9,11 +9,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rouse_core::{DeliveryId, RunId, UnixMs};
+use rouse_core::{DeliveryId, UnixMs};
 use rouse_gateway::RpcError;
 use rouse_gateway::wire::{
-    CronPauseParams, CronRunParams, CronStatus, DeliveryRef, DeliveryView, Empty, EventKind,
-    EventView, RunDetail, RunMode, RunRef, StartedRun, SystemStatus,
+    CronPauseParams, CronRunParams, CronStatus, Empty, EventKind, EventView, RunDetail, RunMode,
+    RunRef, StartedRun, SystemStatus,
 };
 use rouse_host::Notifier as _;
 use serde_json::Value;
@@ -116,24 +116,8 @@ impl Shell {
         });
     }
 
-    /// Shows what a clicked notification was about.
-    pub(crate) async fn follow(&self, subject: Subject) {
-        let place = match subject {
-            Subject::Place(place) => place,
-            Subject::Delivery(id) => {
-                match self
-                    .engine
-                    .ask::<DeliveryView>("deliveries.get", &DeliveryRef { id: id.to_string() })
-                    .await
-                {
-                    Ok(delivery) => place_of(&delivery),
-                    Err(error) => {
-                        tracing::warn!(%error, delivery_id = %id, "the run behind a notification was not found");
-                        Place::home()
-                    }
-                }
-            }
-        };
+    /// Shows what a clicked notification is about.
+    pub(crate) fn follow(&self, place: Place) {
         tracing::info!(%place, "a notification was clicked");
         self.show(Some(place));
     }
@@ -180,7 +164,8 @@ impl Shell {
     /// Shows a notification of the shell's own; its click opens the window.
     fn notice(&self, title: &str, body: String) {
         let toast = Toast {
-            subject: Subject::Place(Place::home()),
+            subject: Subject::Notice,
+            opens: Place::home(),
             title: title.to_owned(),
             body,
             urgent: false,
@@ -199,12 +184,4 @@ async fn pause(engine: &EngineDoor, length: PauseFor) -> Result<(), RpcError> {
     let zone = status.zone.parse().unwrap_or(chrono_tz::UTC);
     let until_ms = length.until(UnixMs(status.now_ms), zone).map(|until| until.0);
     engine.ask::<CronStatus>("cron.pause", &CronPauseParams { until_ms }).await.map(drop)
-}
-
-/// A test notification has no run; its click comes back to where it was sent from.
-fn place_of(delivery: &DeliveryView) -> Place {
-    delivery
-        .run_id
-        .as_deref()
-        .map_or_else(|| Place::fixed("/settings"), |run| Place::run(&RunId::new(run)))
 }

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use tokio::sync::oneshot;
 
 use super::Subject;
+use crate::place::Place;
 
 /// Notifications remembered; far more than any desktop keeps.
 const MOST_KEPT: usize = 512;
@@ -34,6 +35,7 @@ pub(super) struct Ledger {
 struct Entry {
     id: u32,
     subject: Subject,
+    opens: Place,
     told_all: bool,
     withdraw: Option<oneshot::Sender<()>>,
 }
@@ -56,21 +58,23 @@ impl Ledger {
         &mut self,
         id: u32,
         subject: Subject,
+        opens: Place,
         withdraw: oneshot::Sender<()>,
     ) -> bool {
         self.sending -= 1;
         let clicked = self.early.contains(&id);
         self.early.retain(|early| *early != id);
         self.forget_early();
-        self.shown.push_back(Entry { id, subject, told_all: clicked, withdraw: Some(withdraw) });
+        let withdraw = Some(withdraw);
+        self.shown.push_back(Entry { id, subject, opens, told_all: clicked, withdraw });
         if self.shown.len() > MOST_KEPT {
             self.shown.pop_front();
         }
         clicked
     }
 
-    /// Number `id` was clicked; answers what it is about, unless that click was heard already or is not ours.
-    pub(super) fn clicked(&mut self, id: u32, heard: Heard) -> Option<Subject> {
+    /// Number `id` was clicked; answers what to show, unless that click was heard already or is not ours.
+    pub(super) fn clicked(&mut self, id: u32, heard: Heard) -> Option<Place> {
         let Some(entry) = self.shown.iter_mut().rev().find(|entry| entry.id == id) else {
             if self.sending > 0 {
                 self.early.push(id);
@@ -82,7 +86,7 @@ impl Ledger {
             Heard::BySender if entry.told_all => return None,
             Heard::BySender => {}
         }
-        Some(entry.subject.clone())
+        Some(entry.opens.clone())
     }
 
     /// The way to take the newest notification about `subject` away.
@@ -105,7 +109,7 @@ impl Ledger {
 
 #[cfg(test)]
 mod tests {
-    use rouse_core::DeliveryId;
+    use rouse_core::{DeliveryId, RunId};
 
     use super::*;
 
@@ -113,20 +117,24 @@ mod tests {
         Subject::Delivery(DeliveryId::new(id))
     }
 
+    fn page(id: &str) -> Place {
+        Place::run(&RunId::new(id))
+    }
+
     fn show(ledger: &mut Ledger, id: u32, subject: &str) -> (bool, oneshot::Receiver<()>) {
         ledger.sending(&about(subject));
         let (withdraw, withdrawn) = oneshot::channel();
-        (ledger.sent(id, about(subject), withdraw), withdrawn)
+        (ledger.sent(id, about(subject), page(subject), withdraw), withdrawn)
     }
 
     #[test]
-    fn a_click_leads_to_its_subject_as_often_as_it_comes() {
+    fn a_click_leads_to_its_page_as_often_as_it_comes() {
         let mut ledger = Ledger::default();
         show(&mut ledger, 1, "a");
         show(&mut ledger, 2, "b");
-        assert_eq!(ledger.clicked(1, Heard::ByAll), Some(about("a")));
-        assert_eq!(ledger.clicked(2, Heard::ByAll), Some(about("b")));
-        assert_eq!(ledger.clicked(2, Heard::ByAll), Some(about("b")));
+        assert_eq!(ledger.clicked(1, Heard::ByAll), Some(page("a")));
+        assert_eq!(ledger.clicked(2, Heard::ByAll), Some(page("b")));
+        assert_eq!(ledger.clicked(2, Heard::ByAll), Some(page("b")));
         assert_eq!(ledger.clicked(3, Heard::ByAll), None, "of another app");
     }
 
@@ -134,14 +142,14 @@ mod tests {
     fn a_server_that_tells_only_the_sender_is_heard_too() {
         let mut ledger = Ledger::default();
         show(&mut ledger, 1, "a");
-        assert_eq!(ledger.clicked(1, Heard::BySender), Some(about("a")));
+        assert_eq!(ledger.clicked(1, Heard::BySender), Some(page("a")));
     }
 
     #[test]
     fn one_click_heard_twice_counts_once() {
         let mut ledger = Ledger::default();
         show(&mut ledger, 1, "a");
-        assert_eq!(ledger.clicked(1, Heard::ByAll), Some(about("a")));
+        assert_eq!(ledger.clicked(1, Heard::ByAll), Some(page("a")));
         assert_eq!(ledger.clicked(1, Heard::BySender), None);
     }
 
@@ -151,7 +159,7 @@ mod tests {
         ledger.sending(&about("a"));
         assert_eq!(ledger.clicked(7, Heard::ByAll), None);
         let (withdraw, _withdrawn) = oneshot::channel();
-        assert!(ledger.sent(7, about("a"), withdraw));
+        assert!(ledger.sent(7, about("a"), page("a"), withdraw));
     }
 
     #[test]
@@ -201,6 +209,6 @@ mod tests {
             show(&mut ledger, id, &id.to_string());
         }
         assert_eq!(ledger.shown.len(), MOST_KEPT);
-        assert_eq!(ledger.clicked(1_999, Heard::ByAll), Some(about("1999")));
+        assert_eq!(ledger.clicked(1_999, Heard::ByAll), Some(page("1999")));
     }
 }

@@ -23,7 +23,8 @@ use zbus::message::Type;
 use zbus::{Connection, MatchRule, Message, MessageStream};
 
 use super::ledger::{Heard, Ledger};
-use super::{APP_NAME, Clicks, Subject, Toast};
+use super::{APP_NAME, Clicks, Subject, Toast, write_picture};
+use crate::place::Place;
 
 /// The installed .desktop file and icon, by which a desktop knows whose notification it is.
 const DESKTOP_ENTRY: &str = "rouse-desktop";
@@ -33,9 +34,6 @@ const SERVER_PATH: &str = "/org/freedesktop/Notifications";
 const DEFAULT_ACTION: &str = "default";
 /// Signals kept while one is handled; handling takes microseconds.
 const QUEUE: Option<NonZeroUsize> = NonZeroUsize::new(256);
-
-/// The picture for a desktop that does not know the app.
-const PICTURE: &[u8] = include_bytes!("../../../icons/128x128.png");
 
 /// The notifications on this desktop.
 pub(super) struct Notifications {
@@ -76,9 +74,10 @@ impl Notifications {
             }
         };
         let (withdraw, withdrawn) = oneshot::channel();
-        let clicked = self.desk.ledger().sent(handle.id(), toast.subject.clone(), withdraw);
+        let opens = toast.opens.clone();
+        let clicked = self.desk.ledger().sent(handle.id(), toast.subject, opens, withdraw);
         if clicked {
-            self.desk.report(toast.subject);
+            self.desk.report(toast.opens);
         }
         tokio::spawn(hold(handle, withdrawn, Arc::clone(&self.desk)));
         Ok(())
@@ -98,14 +97,14 @@ impl Desk {
     }
 
     fn clicked(&self, id: u32, heard: Heard) {
-        let subject = self.ledger().clicked(id, heard);
-        if let Some(subject) = subject {
-            self.report(subject);
+        let opens = self.ledger().clicked(id, heard);
+        if let Some(opens) = opens {
+            self.report(opens);
         }
     }
 
-    fn report(&self, subject: Subject) {
-        if self.clicks.send(subject).is_err() {
+    fn report(&self, opens: Place) {
+        if self.clicks.send(opens).is_err() {
             tracing::debug!("a click came while the app was closing");
         }
     }
@@ -201,9 +200,8 @@ fn icon(home: &Path) -> String {
     if is_installed() {
         return DESKTOP_ENTRY.to_owned();
     }
-    let path = home.join("icon.png");
-    match std::fs::write(&path, PICTURE) {
-        Ok(()) => path.display().to_string(),
+    match write_picture(home) {
+        Ok(path) => path.display().to_string(),
         Err(error) => {
             tracing::debug!(%error, "notifications have no picture");
             DESKTOP_ENTRY.to_owned()
@@ -234,9 +232,9 @@ mod tests {
     use super::*;
 
     fn toast() -> Toast {
-        let subject = Subject::Delivery(rouse_core::DeliveryId::new("d1"));
         Toast {
-            subject,
+            subject: Subject::Notice,
+            opens: Place::home(),
             title: "Backup".to_owned(),
             body: "2 < 3 & <b>done</b>".to_owned(),
             urgent: false,

@@ -1,26 +1,34 @@
 //! Native notifications, behind the engine's port.
 //!
-//! notify-rust shows them; one file a system holds what it takes to never lose a click there, and names the limits of
-//! that system. A notification is only a pointer: it carries the delivery's id, the store knows the run, so a click finds
-//! its run whatever happened in between. Nothing here may block a thread of the runtime.
+//! notify-rust shows them wherever it can replace, withdraw and hear every click; one file a system holds what it takes
+//! where it cannot, and names the limits of both. A notification is only a pointer: it carries the page that a click
+//! opens, and everything on that page comes from the engine. Nothing here may block a thread of the runtime.
 
 #[cfg(target_os = "linux")]
 mod ledger;
 #[cfg(target_os = "linux")]
 mod linux;
-#[cfg(not(target_os = "linux"))]
+#[cfg(target_os = "macos")]
+mod macos;
+#[cfg(target_os = "macos")]
 mod waiting_thread;
+#[cfg(windows)]
+mod windows;
 
 #[cfg(target_os = "linux")]
-use linux::Notifications;
-#[cfg(not(target_os = "linux"))]
-use waiting_thread::Notifications;
+use self::linux::Notifications;
+#[cfg(target_os = "macos")]
+use self::macos::Notifications;
+#[cfg(windows)]
+use self::windows::Notifications;
 
 use std::path::Path;
+#[cfg(not(target_os = "macos"))]
+use std::path::PathBuf;
 
-use rouse_core::DeliveryId;
 use rouse_core::delivery::Delivery;
 use rouse_core::tool::BoxFuture;
+use rouse_core::{DeliveryId, RunId};
 use rouse_gateway::wire::{RunDetail, RunRef, RunState};
 use rouse_host::{Notifier, NotifyError};
 use tokio::sync::mpsc;
@@ -31,19 +39,36 @@ use crate::place::Place;
 /// What people read as the sender.
 const APP_NAME: &str = "Rouse";
 
-/// What a notification is about, and so what a click on it shows.
+/// The picture for a desktop that does not know the app.
+#[cfg(not(target_os = "macos"))]
+const PICTURE: &[u8] = include_bytes!("../../../icons/128x128.png");
+
+/// What a notification is about: a later one on the same subject takes its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Subject {
-    /// A run's outcome.
+    /// A delivery of the engine: a run's outcome, or a test.
     Delivery(DeliveryId),
-    /// A page.
-    Place(Place),
+    /// What the shell itself has to say.
+    Notice,
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Subject {
+    /// The name by which the system knows it, in this life of the app and the next.
+    fn name(&self) -> &str {
+        match self {
+            Self::Delivery(id) => id.as_str(),
+            Self::Notice => "notice",
+        }
+    }
 }
 
 /// A notification to be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Toast {
     pub(crate) subject: Subject,
+    /// What a click shows.
+    pub(crate) opens: Place,
     pub(crate) title: String,
     pub(crate) body: String,
     /// Stays until it is seen, where the desktop can do that.
@@ -51,7 +76,7 @@ pub(crate) struct Toast {
 }
 
 /// Clicks on their way to the window.
-pub(crate) type Clicks = mpsc::UnboundedSender<Subject>;
+pub(crate) type Clicks = mpsc::UnboundedSender<Place>;
 
 /// The notifications of this desktop.
 pub(crate) struct DesktopNotifier {
@@ -88,6 +113,7 @@ impl Notifier for DesktopNotifier {
         Box::pin(async move {
             let toast = Toast {
                 subject: Subject::Delivery(delivery.id.clone()),
+                opens: page_of(delivery.run_id.as_ref()),
                 title: delivery.title.clone(),
                 body: delivery.body.clone(),
                 urgent: self.is_urgent(delivery).await,
@@ -99,4 +125,17 @@ impl Notifier for DesktopNotifier {
     fn withdraw(&self, id: &DeliveryId) {
         self.system.withdraw(&Subject::Delivery(id.clone()));
     }
+}
+
+/// A test notification has no run; its click comes back to where it was sent from.
+fn page_of(run: Option<&RunId>) -> Place {
+    run.map_or_else(|| Place::fixed("/settings"), Place::run)
+}
+
+/// Puts the picture where the desktop can read it.
+#[cfg(not(target_os = "macos"))]
+fn write_picture(home: &Path) -> std::io::Result<PathBuf> {
+    let path = home.join("icon.png");
+    std::fs::write(&path, PICTURE)?;
+    Ok(path)
 }
