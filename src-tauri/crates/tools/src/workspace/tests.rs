@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tempfile::TempDir;
 
@@ -129,9 +129,10 @@ fn a_folder_lists_what_is_in_it() {
 mod unix {
     use std::os::fd::AsFd;
     use std::os::unix::fs::symlink;
+    use std::path::Path;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    use rustix::fs::{Mode, OFlags};
+    use rustix::fs::OFlags;
 
     use super::*;
     use crate::workspace::system;
@@ -285,7 +286,7 @@ mod unix {
         #[test]
         fn a_pipe_is_refused_without_waiting_for_its_writer() {
             let house = House::new();
-            let mode = Mode::from_raw_mode(0o600);
+            let mode = rustix::fs::Mode::from_raw_mode(0o600);
             mknodat(CWD, house.work().join("pipe"), FileType::Fifo, mode, 0).expect("a pipe");
             assert!(matches!(house.read("pipe"), Err(WorkspaceError::NotAFile { .. })));
         }
@@ -293,7 +294,7 @@ mod unix {
         #[test]
         fn a_device_is_refused() {
             let house = House::new();
-            let mode = Mode::from_raw_mode(0o600);
+            let mode = rustix::fs::Mode::from_raw_mode(0o600);
             let zero = rustix::fs::makedev(1, 5);
             // Making one needs rights that not everybody who runs the tests has.
             if mknodat(CWD, house.work().join("zero"), FileType::CharacterDevice, mode, zero)
