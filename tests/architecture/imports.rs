@@ -49,7 +49,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("tray-icon", &["rouse-desktop"]),
     ("notify-rust", &["rouse-desktop"]),
     ("sqlx*", &["rouse-store"]),
-    ("libsqlite3-sys", &["rouse-store"]),
+    ("libsqlite3-sys", &["rouse-store", "rouse-testkit"]),
     ("croner", &["rouse-core"]),
     ("axum*", &["rouse-gateway"]),
     ("tower-http", &["rouse-gateway"]),

@@ -5,10 +5,14 @@
 //! real: there is no fake store and no fake socket here; the model server listens on a real one.
 
 mod clock;
+pub mod dice;
 mod recorder;
+pub mod faulty_disk;
 pub mod scripted_model;
 pub mod fake_model;
 
+pub use dice::Dice;
+pub use faulty_disk::FaultyDisk;
 pub use clock::{ManualClock, ManualTimer};
 pub use recorder::Recorder;
 pub use scripted_model::ScriptedModel;

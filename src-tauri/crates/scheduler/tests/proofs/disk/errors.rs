@@ -1,0 +1,69 @@
+//! The disk refuses a call, or every call from one on: nothing that was answered for is lost, and it goes on when it can.
+
+use rouse_testkit::FaultyDisk;
+use rouse_testkit::dice::is_long;
+use rouse_testkit::faulty_disk::{Fault, Lasts};
+
+use super::script::{Script, broken};
+use super::{folder, integrity, open};
+
+const ROUNDS: i64 = 2;
+/// In the short form every so many-th call fails; each fault begins elsewhere.
+const STRIDE: u64 = 7;
+
+/// Plays the script while call `at` fails; answers how many calls there were.
+async fn play(at: Option<u64>, fault: Fault, lasts: Lasts) -> u64 {
+    let place = format!("call {at:?}, {fault:?}, {lasts:?}");
+    let folder = folder();
+    let disk = FaultyDisk::over(folder.path());
+    let mut script = Script::new(&disk);
+    if let Some(at) = at {
+        disk.fail_at(at, fault, lasts);
+    }
+    let mut store = open(folder.path()).await.ok();
+    for round in 0..ROUNDS {
+        if store.is_none() {
+            store = open(folder.path()).await.ok();
+        }
+        if let Some(store) = &store {
+            script.round(store, round).await;
+        }
+    }
+    let calls = disk.calls();
+    disk.mend();
+    let healed = match store {
+        Some(store) => store,
+        None => open(folder.path()).await.unwrap_or_else(|error| panic!("{place}: {error}")),
+    };
+    let refused = script.refused;
+    script.round(&healed, 50).await;
+    assert_eq!(script.refused, refused, "{place}: the store goes on by itself");
+    healed.close().await;
+    let store = open(folder.path()).await.unwrap_or_else(|error| panic!("{place}: {error}"));
+    let broken = broken(&store, &script.promises).await;
+    assert_eq!(broken.unwrap_or_else(|error| panic!("{place}: {error}")), [], "{place}");
+    store.close().await;
+    assert_eq!(integrity(folder.path()).await, "ok", "{place}");
+    calls
+}
+
+#[tokio::test]
+async fn no_call_that_fails_loses_what_was_answered_for() {
+    let all = play(None, Fault::Broken, Lasts::Once).await;
+    let faults = [
+        (Fault::Broken, Lasts::Once),
+        (Fault::Broken, Lasts::UntilMended),
+        (Fault::Full, Lasts::Once),
+        (Fault::Full, Lasts::UntilMended),
+    ];
+    let mut tried = 0;
+    for (n, (fault, lasts)) in (0_u64..).zip(faults) {
+        let (first, stride) = if is_long() { (0, 1) } else { (n * 2 % STRIDE, STRIDE) };
+        let mut at = first;
+        while at < all {
+            play(Some(at), fault, lasts).await;
+            (at, tried) = (at + stride, tried + 1);
+        }
+    }
+    println!("{tried} faults in a script of {all} calls");
+}

@@ -1,0 +1,206 @@
+//! A simulated world of jobs: years of slots, crashes, clock steps, edits and removals in seconds.
+//!
+//! The decisions are the real ones (`plan_claim`, `Slots`, `recover`, `fate_of_job`, `Lanes`); what stands between them
+//! is told here as the engine and the store do it, on a disk that is a map in memory. The oracle counts slots by plain
+//! arithmetic. A failing world is played again with fewer jobs until it is small. One could get it wrong by letting the
+//! world go on from what the engine says instead of from what the oracle expects.
+
+mod job;
+mod life;
+mod rules;
+mod shape;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rouse_core::{RunState, RunTrigger};
+use rouse_scheduler::lanes::Lanes;
+
+use self::job::SimJob;
+use self::shape::{DAY, HOUR, MINUTE, SECOND};
+use rouse_testkit::Dice;
+use rouse_testkit::dice::{count_or, first_seed};
+
+/// What did not hold.
+type Broken = String;
+
+/// Answers from the enclosing function when something does not hold.
+macro_rules! hold {
+    ($holds:expr, $($words:tt)+) => {
+        if !$holds {
+            return Err(format!($($words)+));
+        }
+    };
+}
+use hold;
+
+/// Monday, 2024-01-01T00:00:00Z, before a leap day.
+const START: i64 = 1_704_067_200_000;
+const JOBS: usize = 24;
+const STEPS: usize = 260;
+/// Enough for a million days of jobs.
+const WORLDS: usize = 230;
+
+/// A run that is not over, as the disk has it.
+#[derive(Debug, Clone)]
+struct Row {
+    job: usize,
+    slot: Option<i64>,
+    trigger: RunTrigger,
+    state: RunState,
+    is_again: bool,
+}
+
+impl Row {
+    fn is_by_hand(&self) -> bool {
+        self.trigger == RunTrigger::Manual
+    }
+}
+
+struct World {
+    dice: Dice,
+    now: i64,
+    /// Days that went by, over all jobs.
+    job_days: i64,
+    days_seen: i64,
+    // The disk.
+    jobs: BTreeMap<usize, SimJob>,
+    open: BTreeMap<u64, Row>,
+    paused: bool,
+    ended: u64,
+    made: u64,
+    // The memory of the process.
+    is_up: bool,
+    lanes: Lanes<()>,
+    /// Runs at work, and after how much more time they end.
+    working: BTreeMap<u64, i64>,
+    started: BTreeSet<u64>,
+    next_job: usize,
+    most_jobs: usize,
+}
+
+impl World {
+    fn new(seed: u64, most_jobs: usize) -> Self {
+        let mut world = Self {
+            dice: Dice::new(seed),
+            now: START,
+            job_days: 0,
+            days_seen: START.div_euclid(DAY),
+            jobs: BTreeMap::new(),
+            open: BTreeMap::new(),
+            paused: false,
+            ended: 0,
+            made: 0,
+            is_up: true,
+            lanes: Lanes::new(4),
+            working: BTreeMap::new(),
+            started: BTreeSet::new(),
+            next_job: 0,
+            most_jobs,
+        };
+        (0..most_jobs).for_each(|_| world.add());
+        world
+    }
+
+    /// Plays `steps` steps; answers the days that its jobs lived through.
+    fn play(mut self, steps: usize) -> Result<i64, Broken> {
+        for step in 0..steps {
+            self.step().map_err(|broken| format!("step {step}, at {}: {broken}", self.now))?;
+        }
+        self.finish()?;
+        Ok(self.job_days)
+    }
+
+    fn step(&mut self) -> Result<(), Broken> {
+        match self.dice.below(24) {
+            0 => self.crash(),
+            1 => self.set_clock()?,
+            2 => self.add(),
+            3 | 4 => self.edit(),
+            5 => self.remove()?,
+            6 | 7 => self.switch()?,
+            8 => self.pause_or_resume()?,
+            9 | 10 => self.run_by_hand()?,
+            _ => {
+                let span = match self.dice.below(8) {
+                    0 => self.dice.between(1, SECOND),
+                    1 | 2 => self.dice.between(SECOND, HOUR),
+                    3 | 4 => self.dice.between(HOUR, DAY),
+                    _ => self.dice.between(DAY, 6 * DAY),
+                };
+                self.pass(span)?;
+            }
+        }
+        if !self.is_up && self.dice.once_in(3) {
+            self.start()?;
+        }
+        Ok(())
+    }
+
+    /// Everything that is going comes to an end; then nothing is left open.
+    fn finish(&mut self) -> Result<(), Broken> {
+        if !self.is_up {
+            self.start()?;
+        }
+        self.jobs.values_mut().for_each(|sim| sim.job.enabled = false);
+        while let Some(run) = self.working.keys().next().copied() {
+            self.end(run, RunState::Succeeded)?;
+            self.start_startable()?;
+        }
+        hold!(self.open.is_empty(), "runs without an end: {:?}", self.open);
+        hold!(self.ended == self.made, "{} runs were made and {} ended", self.made, self.ended);
+        hold!(self.lanes.waiting_count() + self.lanes.at_work() == 0, "places are still taken");
+        Ok(())
+    }
+
+    fn set_clock(&mut self) -> Result<(), Broken> {
+        let by = match self.dice.below(4) {
+            0 => self.dice.between(1, 2 * MINUTE),
+            1 | 2 => self.dice.between(MINUTE, 3 * HOUR),
+            _ => self.dice.between(DAY, 400 * DAY),
+        };
+        let back = self.dice.once_in(2);
+        let before = self.now;
+        self.now += if back { -by } else { by };
+        for sim in self.jobs.values_mut() {
+            sim.seen_until = sim.seen_until.max(before);
+        }
+        if self.is_up { self.catch_up() } else { Ok(()) }
+    }
+
+    fn count_days(&mut self) {
+        let day = self.now.div_euclid(DAY);
+        let jobs = i64::try_from(self.jobs.len()).expect("few");
+        self.job_days += (day - self.days_seen).clamp(0, 7) * jobs;
+        self.days_seen = day;
+    }
+}
+
+/// Plays the world of a seed, and when it breaks, the smallest one of that seed that does.
+fn judge(seed: u64) -> i64 {
+    let broken = match World::new(seed, JOBS).play(STEPS) {
+        Ok(days) => return days,
+        Err(broken) => broken,
+    };
+    let smaller =
+        (1..JOBS).find_map(|jobs| Some((jobs, World::new(seed, jobs).play(STEPS).err()?)));
+    let (jobs, broken) = smaller.unwrap_or((JOBS, broken));
+    panic!("ROUSE_SEED={seed} with {jobs} jobs: {broken}");
+}
+
+/// The short form lives through a million days of jobs.
+#[test]
+fn a_million_job_days_lose_nothing_and_double_nothing() {
+    let worlds = count_or(WORLDS);
+    let halves: Vec<_> = (0..2)
+        .map(|half| {
+            let seeds = (0..worlds).filter(move |n| n % 2 == half);
+            let first = first_seed();
+            std::thread::spawn(move || {
+                seeds.map(|n| judge(first + u64::try_from(n).expect("few"))).sum::<i64>()
+            })
+        })
+        .collect();
+    let days: i64 = halves.into_iter().map(|half| half.join().expect("no world broke")).sum();
+    println!("{worlds} worlds, {days} job-days");
+    assert!(worlds < WORLDS || days >= 1_000_000, "only {days} job-days in {worlds} worlds");
+}

@@ -1,0 +1,150 @@
+//! When a simulated job fires, told twice: as the schedule of a job, and as plain arithmetic that judges it.
+//!
+//! The arithmetic walks dates and asks the zone for each of them; it shares nothing with the search of the engine. One
+//! could get it wrong by letting the oracle ask `Slots`: then both would be wrong together.
+
+use chrono::Datelike as _;
+use chrono::{Days, Duration, MappedLocalTime, NaiveDate, TimeZone as _, Utc, Weekday};
+use chrono_tz::Tz;
+use serde_json::{Value, json};
+
+use rouse_testkit::Dice;
+
+pub(crate) const SECOND: i64 = 1_000;
+pub(crate) const MINUTE: i64 = 60 * SECOND;
+pub(crate) const HOUR: i64 = 60 * MINUTE;
+pub(crate) const DAY: i64 = 24 * HOUR;
+
+const ZONES: [Tz; 8] = [
+    Tz::UTC,
+    Tz::Europe__Berlin,
+    Tz::America__New_York,
+    Tz::Australia__Lord_Howe,
+    Tz::Asia__Kathmandu,
+    Tz::America__St_Johns,
+    Tz::Africa__Casablanca,
+    Tz::Pacific__Chatham,
+];
+
+/// When a job fires.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Shape {
+    Every {
+        every_ms: i64,
+        anchor: i64,
+    },
+    /// Every quarter of an hour of the clock; no zone of these has an offset that is none.
+    Quarters(Tz),
+    /// At a time of day, on all days or on one of the week.
+    At {
+        hour: u32,
+        minute: u32,
+        day: Option<Weekday>,
+        tz: Tz,
+    },
+    Once(i64),
+}
+
+impl Shape {
+    pub(crate) fn random(dice: &mut Dice, now: i64) -> Self {
+        let tz = *dice.pick(&ZONES);
+        let hour = u32::try_from(dice.below(24)).expect("small");
+        let minute = u32::try_from(dice.below(60)).expect("small");
+        // What fires often costs most of the time of a world, so it is rare.
+        match dice.below(96) {
+            0 => Self::Quarters(tz),
+            1 => Self::Every { every_ms: dice.between(20, 90) * MINUTE, anchor: now },
+            2..=9 => Self::Once(now + dice.between(1, 20 * DAY)),
+            10..=25 => Self::Every { every_ms: dice.between(3, 30) * HOUR, anchor: now - 7 },
+            26..=55 => {
+                let days = [Weekday::Mon, Weekday::Wed, Weekday::Fri, Weekday::Sun];
+                Self::At { hour, minute, day: Some(*dice.pick(&days)), tz }
+            }
+            // The hours in which clocks are set.
+            56..=75 => Self::At { hour: hour % 4, minute, day: None, tz },
+            _ => Self::At { hour, minute, day: None, tz },
+        }
+    }
+
+    /// As the job format says it.
+    pub(crate) fn schedule(&self) -> Value {
+        match self {
+            Self::Every { every_ms, anchor } => {
+                json!({ "kind": "every", "everyMs": every_ms, "anchorMs": anchor })
+            }
+            Self::Quarters(tz) => {
+                json!({ "kind": "cron", "expr": "*/15 * * * *", "tz": tz.name() })
+            }
+            Self::At { hour, minute, day, tz } => {
+                let day = day.map_or("*".to_owned(), |day| day.num_days_from_sunday().to_string());
+                let expr = format!("{minute} {hour} * * {day}");
+                json!({ "kind": "cron", "expr": expr, "tz": tz.name() })
+            }
+            Self::Once(at) => json!({ "kind": "at", "atMs": at }),
+        }
+    }
+
+    /// The first slot after `after`.
+    pub(crate) fn next_after(&self, after: i64) -> Option<i64> {
+        match self {
+            // The grid begins with its anchor.
+            Self::Every { every_ms, anchor } => {
+                Some(next_on_grid(*anchor, *every_ms, after.max(anchor - 1)))
+            }
+            Self::Quarters(_) => Some(next_on_grid(0, 15 * MINUTE, after)),
+            Self::Once(at) => (*at > after).then_some(*at),
+            Self::At { .. } => self.from_date(date_of(after)).find(|at| *at > after),
+        }
+    }
+
+    /// How many slots there are after `after`, up to `until`.
+    pub(crate) fn count(&self, after: i64, until: i64) -> u64 {
+        let count = match self {
+            Self::Every { every_ms, anchor } => {
+                let before = anchor - 1;
+                on_grid(*anchor, *every_ms, after.max(before), until.max(before))
+            }
+            Self::Quarters(_) => on_grid(0, 15 * MINUTE, after, until),
+            Self::Once(at) => i64::from(*at > after && *at <= until),
+            Self::At { .. } => {
+                let slots = self.from_date(date_of(after)).take_while(|at| *at <= until);
+                i64::try_from(slots.filter(|at| *at > after).count()).expect("few")
+            }
+        };
+        u64::try_from(count).expect("time goes on")
+    }
+
+    /// The slots of a time of day, from the day before `date` on.
+    fn from_date(&self, date: NaiveDate) -> impl Iterator<Item = i64> {
+        let Self::At { hour, minute, day, tz } = *self else { panic!("not a time of day") };
+        let first = date.checked_sub_days(Days::new(2)).expect("a date");
+        let dates =
+            first.iter_days().filter(move |date| day.is_none_or(|day| date.weekday() == day));
+        dates.map(move |date| instant(date, hour, minute, tz))
+    }
+}
+
+fn next_on_grid(anchor: i64, every: i64, after: i64) -> i64 {
+    anchor + ((after - anchor).div_euclid(every) + 1) * every
+}
+
+fn on_grid(anchor: i64, every: i64, after: i64, until: i64) -> i64 {
+    (until - anchor).div_euclid(every) - (after - anchor).div_euclid(every)
+}
+
+fn date_of(at: i64) -> NaiveDate {
+    Utc.timestamp_millis_opt(at).single().expect("an instant").date_naive()
+}
+
+/// The instant of a time of day: the first of two, and the first one after a gap.
+fn instant(date: NaiveDate, hour: u32, minute: u32, tz: Tz) -> i64 {
+    let mut local = date.and_hms_opt(hour, minute, 0).expect("a time of day");
+    loop {
+        match tz.from_local_datetime(&local) {
+            MappedLocalTime::Single(at) | MappedLocalTime::Ambiguous(at, _) => {
+                return at.timestamp_millis();
+            }
+            MappedLocalTime::None => local += Duration::minutes(1),
+        }
+    }
+}
