@@ -214,6 +214,7 @@ impl Engine {
         if !self.has_taken_up {
             self.load_pause().await?;
             self.load_heartbeat().await?;
+            self.notice_a_clock_set_back().await?;
             self.recover().await?;
             self.has_taken_up = true;
             self.record_ends().await?;

@@ -29,6 +29,7 @@ mod jobs;
 mod pause;
 mod recovery;
 mod requests;
+mod set_back;
 mod slot_cache;
 mod tick;
 mod trouble;

@@ -13,5 +13,6 @@ mod misfire;
 mod overlap;
 mod pause;
 mod restart;
+mod set_back;
 mod trouble;
 mod ledger;
