@@ -16,6 +16,7 @@ mod settings;
 mod steps;
 mod system_events;
 mod turns;
+mod upgrade;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
