@@ -18,6 +18,8 @@ mod transfer;
 mod other_commands;
 mod starting;
 mod dying;
+mod many_starts;
+mod soak;
 mod models;
 mod secrets;
 mod door;

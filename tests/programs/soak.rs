@@ -1,0 +1,89 @@
+//! Ten jobs a second for as long as one likes: memory, open files and the write-ahead log stay where they are.
+//!
+//! The short form only shows that nothing is lost open and that measuring works. `cargo xtask soak --for 1h` goes on and
+//! prints a line for every few hundred runs.
+
+#![cfg(target_os = "linux")]
+
+use std::fs;
+
+use rouse_testkit::dice::{count_or, is_long};
+use serde_json::{Value, json};
+
+use crate::engine::{Engine, Home};
+
+/// Jobs, each once a second.
+const JOBS: usize = 10;
+/// Runs of the short form.
+const RUNS: usize = 80;
+/// Lines that are printed, and measured.
+const LINES: usize = 20;
+/// What the first runs fill, caches and pools, is no growth.
+const WARM_UP: usize = LINES / 4;
+/// Growth of memory from the warm-up to the end.
+const MOST_GROWTH_KB: u64 = 3_072;
+/// The log is cut to 16 MB; a checkpoint that waits for a reader may let it be some more for a moment.
+const LARGEST_WAL: u64 = 32 * 1_048_576;
+
+/// What an engine holds at one moment.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    pss_kb: u64,
+    files: usize,
+    wal: u64,
+}
+
+fn held(engine: &Engine<'_>) -> Held {
+    let process = format!("/proc/{}", engine.pid());
+    let rollup = fs::read_to_string(format!("{process}/smaps_rollup")).expect("it lives");
+    let line = rollup.lines().find(|line| line.starts_with("Pss:")).expect("a line");
+    let pss_kb = line.split_whitespace().nth(1).and_then(|kb| kb.parse().ok()).expect("kB");
+    let files = fs::read_dir(format!("{process}/fd")).expect("it lives").count();
+    let wal = fs::metadata(engine.home.data().join("rouse.db-wal")).map_or(0, |file| file.len());
+    Held { pss_kb, files, wal }
+}
+
+fn job(number: usize) -> Value {
+    json!({
+        "name": format!("Job {number}"),
+        "schedule": { "kind": "every", "everyMs": 1_000, "anchorMs": number * 100 },
+        "payload": { "kind": "toolCall", "tool": "echo", "arguments": { "text": "x" }, "notifyWhen": "failure" },
+    })
+}
+
+#[tokio::test]
+async fn ten_jobs_a_second_leave_nothing_behind() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let mut events = engine.client.events(Some(0)).await.expect("a stream");
+    for number in 0..JOBS {
+        engine.add(job(number)).await;
+    }
+    let runs = count_or(RUNS).max(LINES);
+    let mut lines: Vec<Held> = Vec::new();
+    let mut ended = 0;
+    while lines.len() < LINES {
+        let event = events.next().await.expect("the engine goes on");
+        let data = &event.data;
+        if data["action"] != "finished" {
+            continue;
+        }
+        assert_ne!(data["status"], "error", "{data}");
+        ended += 1;
+        if ended >= (lines.len() + 1) * runs / LINES {
+            let line = held(&engine);
+            println!(
+                "{ended:>8} runs  {:>7} kB  {:>4} files  {:>9} bytes of log",
+                line.pss_kb, line.files, line.wal
+            );
+            lines.push(line);
+        }
+    }
+    let (warm, last) = (lines[WARM_UP], lines[LINES - 1]);
+    assert!(last.files <= warm.files + 1, "open files grew from {} to {}", warm.files, last.files);
+    assert!(last.wal <= LARGEST_WAL, "the log has {} bytes", last.wal);
+    let grown = last.pss_kb.saturating_sub(warm.pss_kb);
+    // Eight seconds are all warm-up.
+    assert!(!is_long() || grown <= MOST_GROWTH_KB, "memory grew by {grown} kB: {lines:?}");
+    assert!(engine.stop().success());
+}
