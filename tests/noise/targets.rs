@@ -1,0 +1,154 @@
+//! The doors.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use rouse_core::UnixMs;
+use rouse_core::import::read;
+use rouse_core::job::{job_from_json, job_to_json, patch_job, stored_job_from_json};
+use rouse_core::schedule::{CronPattern, format_duration, parse_duration};
+use rouse_core::slots::Slots;
+use rouse_gateway::wire::EngineMode;
+use rouse_host::{ConfigFile, Home, Host, HostOptions};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
+
+const NOW: UnixMs = UnixMs(1_800_000_000_000);
+
+/// A job is read or refused by field; what was read comes back from the store as it went in.
+pub(crate) fn job(bytes: &[u8]) {
+    let Ok(document) = serde_json::from_slice::<Value>(bytes) else { return };
+    let Ok(job) = job_from_json(document, NOW, chrono_tz::Europe::Berlin) else { return };
+    let again = stored_job_from_json(job_to_json(&job)).expect("what was written can be read");
+    assert_eq!(job_to_json(&again), job_to_json(&job));
+    let slots = Slots::compile(&job.schedule, &job.id, &chrono_tz::UTC.into())
+        .expect("a saved job has slots");
+    let mut at = NOW;
+    for _ in 0..3 {
+        let Some(next) = slots.next_after(at) else { break };
+        assert!(next > at, "{next:?} comes after {at:?}");
+        at = next;
+    }
+}
+
+/// A patch over a job makes a job or is refused; the job's identity stays.
+pub(crate) fn patch(bytes: &[u8]) {
+    let document = json!({
+        "id": "job-1",
+        "name": "Look",
+        "schedule": { "kind": "cron", "expr": "0 9 * * 1-5", "tz": "Europe/Berlin" },
+        "payload": { "kind": "toolCall", "tool": "echo" },
+    });
+    let job = job_from_json(document, NOW, chrono_tz::UTC).expect("a valid job");
+    let Ok(patch) = serde_json::from_slice::<Value>(bytes) else { return };
+    let Ok(patched) = patch_job(&job, patch, NOW, chrono_tz::UTC) else { return };
+    assert_eq!((&patched.id, patched.created_at), (&job.id, job.created_at));
+    stored_job_from_json(job_to_json(&patched)).expect("what was written can be read");
+}
+
+/// A pattern is refused, or it fires and goes on.
+pub(crate) fn cron(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let Ok(pattern) = CronPattern::parse(&text) else { return };
+    assert!(!pattern.describe().is_empty());
+    for zone in [chrono_tz::UTC, chrono_tz::America::Nuuk, chrono_tz::Australia::Lord_Howe] {
+        let first = pattern.next_after(zone.into(), NOW.0).expect("a pattern that was taken fires");
+        assert!(first > NOW.0);
+        let second = pattern.next_after(zone.into(), first);
+        assert!(second.is_none_or(|second| second > first), "{first} and then {second:?}");
+    }
+}
+
+/// A duration is refused, or it can be written and read again.
+pub(crate) fn duration(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let Ok(ms) = parse_duration(&text) else { return };
+    assert_eq!(parse_duration(&format_duration(ms)), Ok(ms), "{text}");
+}
+
+/// A file is refused, or each of its jobs is one or says why not.
+pub(crate) fn import(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let Ok(found) = read(&text, None) else { return };
+    for entry in found.entries {
+        match entry.job {
+            Ok(document) => drop(job_from_json(document, NOW, chrono_tz::UTC)),
+            Err(reason) => assert!(!reason.is_empty()),
+        }
+    }
+}
+
+/// Settings are read or refused with words that name the file.
+pub(crate) fn settings(bytes: &[u8]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("config.toml");
+    std::fs::write(&path, bytes).expect("a file");
+    if let Err(error) = ConfigFile::open(&path, Path::new("/nowhere"), &|_| None) {
+        assert!(error.to_string().contains("config.toml"), "{error}");
+    }
+    assert_eq!(std::fs::read(&path).expect("a file"), bytes, "it is left as it is");
+}
+
+/// An engine whose door takes the frames.
+struct Door {
+    runtime: Runtime,
+    address: std::net::SocketAddr,
+    token: String,
+    _host: Host,
+    _folder: tempfile::TempDir,
+}
+
+/// Any body at the door of the gateway gets an answer, and the next person is served.
+pub(crate) fn frame(bytes: &[u8]) {
+    static DOOR: OnceLock<Door> = OnceLock::new();
+    let door = DOOR.get_or_init(open_door);
+    let answer = door.runtime.block_on(post(door, bytes));
+    let status = answer.split(' ').nth(1).and_then(|code| code.parse::<u16>().ok());
+    assert!(status.is_some_and(|status| status < 500), "{answer}");
+    let body = answer.split("\r\n\r\n").nth(1).unwrap_or_default();
+    // What could be read as a call of ours may have asked for anything; a fault inside would be this.
+    assert!(!body.contains("-32603"), "an internal error: {answer}");
+}
+
+async fn post(door: &Door, body: &[u8]) -> String {
+    let mut stream = TcpStream::connect(door.address).await.expect("the door is open");
+    let head = format!(
+        "POST /rpc HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        door.address,
+        door.token,
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await.expect("it listens");
+    stream.write_all(body).await.expect("it listens");
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.expect("it answers");
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+fn open_door() -> Door {
+    let runtime = Runtime::new().expect("a runtime");
+    let folder = tempfile::tempdir().expect("a folder");
+    let env = HashMap::from([("ROUSE_LOCAL_MODELS", "0"), ("ROUSE_SKIP_CRON", "1")]);
+    let mut options = HostOptions::headless(
+        Home::at(folder.path()),
+        EngineMode::Serve,
+        Some(0),
+        Arc::new(NoPage),
+    );
+    options.env = Arc::new(move |name| env.get(name).map(ToString::to_string));
+    let host = runtime.block_on(Host::start(options)).expect("a host");
+    let token = std::fs::read_to_string(rouse_gateway::Client::token_path(folder.path()));
+    let token = token.expect("a token").trim().to_owned();
+    Door { address: host.address(), token, runtime, _host: host, _folder: folder }
+}
+
+struct NoPage;
+
+impl rouse_gateway::UiFiles for NoPage {
+    fn get(&self, _: &str) -> Option<rouse_gateway::UiFile> {
+        None
+    }
+}
