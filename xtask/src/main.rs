@@ -14,6 +14,7 @@ mod house;
 mod icons;
 mod process;
 mod progress;
+mod proofs;
 mod run;
 mod system;
 mod test;
@@ -33,6 +34,12 @@ cargo xtask <chore>
             run every check; the last line reads `N passed, N failed`
   bench [-- <arguments>]
             measure, on an optimised build
+  torture [<proof>]... [--count N] [--seed S]
+            simulation, power cuts, disk errors and kills, for hours instead of seconds
+  fuzz [--for 10m] [--seed S]
+            noise at every door where text comes in
+  soak [--for 10m]
+            ten jobs a second; memory, open files and the log must stay flat
   bundle [-- <arguments for tauri build>]
             make the installers of this system
   types     write the gateway's types as TypeScript into ui/src/platform/gen
@@ -64,6 +71,9 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode, Failure> {
         "run" => run::run(&run::Options::parse(rest)?),
         "test" => test::run(&test::Options::parse(rest)?),
         "bench" => bench::run(after_dashes(rest)?),
+        "torture" => proofs::torture(rest),
+        "fuzz" => proofs::fuzz(rest),
+        "soak" => proofs::soak(rest),
         "bundle" => bundle::run(after_dashes(rest)?),
         "types" => none(rest).and_then(|()| types::run()),
         "icons" => none(rest).and_then(|()| icons::run()),

@@ -1,0 +1,158 @@
+//! `cargo xtask torture`, `fuzz` and `soak`: the proofs of the tests, for longer.
+//!
+//! Owns how long is long, and by which variables a proof hears of it. Refuses to know what is proven: each proof is a
+//! test that `cargo xtask test` runs in its short form, and fails the same way here. One could get it wrong by giving
+//! the long form code of its own: it would rot unseen.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use crate::failure::Failure;
+use crate::progress::Stopwatch;
+use crate::{house, process};
+
+/// Name, package, test program, test, and the count of the long form.
+type Proof = (&'static str, &'static str, &'static str, &'static str, u64);
+
+const PROOFS: &[Proof] = &[
+    ("worlds", "rouse-scheduler", "proofs", "a_million_job_days", 2_500),
+    ("cuts", "rouse-scheduler", "proofs", "whatever_a_power_cut_leaves", 10_000),
+    ("errors", "rouse-scheduler", "proofs", "no_call_that_fails", 1),
+    ("lives", "rouse-scheduler", "proofs", "many_lives_and_power_cuts", 1_000),
+    ("kills", "rouse-tests", "programs", "a_kill_before_any_change", 1),
+    ("load", "rouse-tests", "programs", "kills_at_random_under_load", 1_000),
+];
+const NOISE: Proof = ("noise", "rouse-tests", "noise", "", 20_000);
+const SOAK: Proof = ("soak", "rouse-tests", "programs", "ten_jobs_a_second", 0);
+/// Runs that a soak makes in a second.
+const RUNS_A_SECOND: u64 = 10;
+
+/// What the person asked for.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Options {
+    names: Vec<String>,
+    count: Option<u64>,
+    seed: Option<u64>,
+    lasts: Option<Duration>,
+}
+
+/// `cargo xtask torture [<proof>]… [--count N] [--seed S]`.
+pub(crate) fn torture(arguments: &[String]) -> Result<ExitCode, Failure> {
+    let options = Options::parse(arguments)?;
+    let known = |name: &String| PROOFS.iter().any(|proof| proof.0 == name.as_str());
+    if let Some(unknown) = options.names.iter().find(|name| !known(name)) {
+        let names: Vec<_> = PROOFS.iter().map(|proof| proof.0).collect();
+        return Err(Failure::new(format!("no proof `{unknown}`; there are {}", names.join(", "))));
+    }
+    let wanted = |proof: &&Proof| {
+        options.names.is_empty() || options.names.iter().any(|name| name == proof.0)
+    };
+    for proof in PROOFS.iter().filter(wanted) {
+        run(proof, options.count.unwrap_or(proof.4), options.seed.unwrap_or(1))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `cargo xtask fuzz [--for 10m] [--seed S]`: round after round, each with another seed.
+pub(crate) fn fuzz(arguments: &[String]) -> Result<ExitCode, Failure> {
+    let options = Options::parse(arguments)?.without_names()?;
+    let (watch, lasts) = (Stopwatch::start(), options.lasts.unwrap_or(Duration::from_secs(600)));
+    let mut seed = options.seed.unwrap_or(1);
+    while watch.took() < lasts {
+        run(&NOISE, options.count.unwrap_or(NOISE.4), seed)?;
+        seed += 1;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `cargo xtask soak [--for 10m]`.
+pub(crate) fn soak(arguments: &[String]) -> Result<ExitCode, Failure> {
+    let options = Options::parse(arguments)?.without_names()?;
+    let seconds = options.lasts.unwrap_or(Duration::from_secs(600)).as_secs();
+    run(&SOAK, options.count.unwrap_or(seconds * RUNS_A_SECOND), 1)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn run(proof: &Proof, count: u64, seed: u64) -> Result<(), Failure> {
+    let (_, package, program, test, _) = proof;
+    // The whole workspace, because another choice of packages means other features and compiles everything again.
+    process::run(process::cargo(["build", "--workspace", "--bins", "--tests"]))?;
+    let mut command =
+        process::cargo(["test", "--workspace", "--test", program, "--", test, "--nocapture"]);
+    command.env("ROUSE_PROOF_COUNT", count.to_string()).env("ROUSE_SEED", seed.to_string());
+    command.env("ROUSE_BIN", house::program("rouse"));
+    println!("{package} {program} {test} ROUSE_PROOF_COUNT={count} ROUSE_SEED={seed}");
+    process::run(command)
+}
+
+impl Options {
+    fn parse(arguments: &[String]) -> Result<Self, Failure> {
+        let mut options = Self::default();
+        let mut rest = arguments.iter();
+        while let Some(argument) = rest.next() {
+            let mut value =
+                || rest.next().ok_or_else(|| Failure::new(format!("{argument} wants a value")));
+            match argument.as_str() {
+                "--count" => options.count = Some(number(value()?)?),
+                "--seed" => options.seed = Some(number(value()?)?),
+                "--for" => options.lasts = Some(duration(value()?)?),
+                name if !name.starts_with('-') => options.names.push(name.to_owned()),
+                other => return Err(Failure::new(format!("unknown argument `{other}`"))),
+            }
+        }
+        Ok(options)
+    }
+
+    fn without_names(self) -> Result<Self, Failure> {
+        match self.names.first() {
+            None => Ok(self),
+            Some(name) => Err(Failure::new(format!("unknown argument `{name}`"))),
+        }
+    }
+}
+
+fn number(text: &str) -> Result<u64, Failure> {
+    text.parse().map_err(|_| Failure::new(format!("`{text}` is not a number")))
+}
+
+/// `90s`, `10m`, `2h`.
+fn duration(text: &str) -> Result<Duration, Failure> {
+    let (digits, unit) = text.split_at(text.len() - usize::from(text.ends_with(['s', 'm', 'h'])));
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        _ => {
+            return Err(Failure::new(format!("`{text}` is not a duration such as 90s, 10m or 2h")));
+        }
+    };
+    Ok(Duration::from_secs(number(digits)? * seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(words: &[&str]) -> Result<Options, Failure> {
+        Options::parse(&words.iter().map(ToString::to_string).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn what_is_asked_for_is_understood() {
+        let options =
+            parse(&["cuts", "--count", "5", "--seed", "7", "--for", "2h"]).expect("understood");
+        let lasts = Some(Duration::from_secs(7_200));
+        let names = vec!["cuts".to_owned()];
+        assert_eq!(options, Options { names, count: Some(5), seed: Some(7), lasts });
+        for refused in [&["--count"][..], &["--count", "many"], &["--for", "10"], &["--fast"]] {
+            assert!(parse(refused).is_err(), "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn every_proof_has_a_name_of_its_own() {
+        for (place, proof) in PROOFS.iter().enumerate() {
+            assert!(PROOFS[..place].iter().all(|other| other.0 != proof.0), "{}", proof.0);
+        }
+    }
+}
