@@ -18,6 +18,7 @@ mod transfer;
 mod other_commands;
 mod starting;
 mod dying;
+mod kills;
 mod many_starts;
 mod soak;
 mod models;
