@@ -4,6 +4,7 @@
 //! doubled, put together with pieces of another file. It refuses to judge by "no crash" alone: what was read must say
 //! the same when it is written and read again. `cargo xtask fuzz` goes on for as long as one likes. What breaks a
 //! target is printed, and belongs into its corpus from then on.
+#![expect(clippy::print_stdout, reason = "whoever runs the long form reads how far it went")]
 
 mod change;
 mod targets;
