@@ -1,9 +1,8 @@
 //! Tables and times for a terminal.
 
 use chrono::TimeZone as _;
-use chrono_tz::Tz;
 use comfy_table::{ContentArrangement, Table, presets};
-use rouse_core::schedule::format_duration;
+use rouse_core::schedule::{Zone, format_duration};
 
 /// A borderless table with `columns` as its head.
 pub(crate) fn table(columns: &[&str]) -> Table {
@@ -23,7 +22,7 @@ pub(crate) fn print(table: &Table) {
 }
 
 /// An instant in `zone`: `Mon 23 Nov 07:30`, with the year when it is not this one.
-pub(crate) fn instant(at_ms: i64, now_ms: i64, zone: Tz) -> String {
+pub(crate) fn instant(at_ms: i64, now_ms: i64, zone: Zone) -> String {
     let at = |ms: i64| zone.timestamp_millis_opt(ms).single();
     let (Some(then), Some(now)) = (at(at_ms), at(now_ms)) else { return at_ms.to_string() };
     let same_year = then.format("%Y").to_string() == now.format("%Y").to_string();

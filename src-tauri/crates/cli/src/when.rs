@@ -1,13 +1,12 @@
 //! `--at`: an ISO 8601 instant, milliseconds, or a time from now.
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, TimeZone as _};
-use chrono_tz::Tz;
 use rouse_core::UnixMs;
-use rouse_core::schedule::parse_duration;
+use rouse_core::schedule::{Zone, parse_duration};
 
 /// Reads `text`. A time without an offset is local to `zone`; one that the clocks skip is refused, one that comes twice
 /// means the first.
-pub(crate) fn instant(text: &str, now: UnixMs, zone: Tz) -> Result<UnixMs, String> {
+pub(crate) fn instant(text: &str, now: UnixMs, zone: Zone) -> Result<UnixMs, String> {
     let text = text.trim();
     if text.chars().all(|c| c.is_ascii_digit()) && text.len() >= 11 {
         return text.parse().map(UnixMs).map_err(|_| "is too large".to_owned());
@@ -47,27 +46,29 @@ fn local_time(text: &str) -> Option<NaiveDateTime> {
 mod tests {
     use super::*;
 
-    const BERLIN: Tz = Tz::Europe__Berlin;
+    fn berlin() -> Zone {
+        chrono_tz::Europe::Berlin.into()
+    }
 
     #[test]
     fn every_form_is_read() {
         let now = UnixMs(1_000_000_000_000);
-        assert_eq!(instant("20m", now, BERLIN), Ok(now.plus_ms(1_200_000)));
-        assert_eq!(instant("in 2h", now, BERLIN), Ok(now.plus_ms(7_200_000)));
-        assert_eq!(instant("1766595600000", now, BERLIN), Ok(UnixMs(1_766_595_600_000)));
+        assert_eq!(instant("20m", now, berlin()), Ok(now.plus_ms(1_200_000)));
+        assert_eq!(instant("in 2h", now, berlin()), Ok(now.plus_ms(7_200_000)));
+        assert_eq!(instant("1766595600000", now, berlin()), Ok(UnixMs(1_766_595_600_000)));
         assert_eq!(
-            instant("2025-12-24T18:00:00+01:00", now, BERLIN),
+            instant("2025-12-24T18:00:00+01:00", now, berlin()),
             Ok(UnixMs(1_766_595_600_000))
         );
-        assert_eq!(instant("2025-12-24 18:00", now, BERLIN), Ok(UnixMs(1_766_595_600_000)));
+        assert_eq!(instant("2025-12-24 18:00", now, berlin()), Ok(UnixMs(1_766_595_600_000)));
     }
 
     #[test]
     fn a_time_that_the_clocks_skip_is_refused() {
         assert!(
-            instant("2026-03-29T02:30", UnixMs(0), BERLIN)
+            instant("2026-03-29T02:30", UnixMs(0), berlin())
                 .is_err_and(|error| error.contains("skip"))
         );
-        assert!(instant("tomorrow", UnixMs(0), BERLIN).is_err());
+        assert!(instant("tomorrow", UnixMs(0), berlin()).is_err());
     }
 }

@@ -4,10 +4,9 @@
 //! grid by an offset that depends on the job's id alone, so it never makes two slots of one. One could get it wrong by
 //! counting passed slots forwards up to a bound and taking the last one counted for the newest.
 
-use chrono_tz::Tz;
-
 use crate::job::{Schedule, ScheduleSpec};
-use crate::schedule::{CronPattern, every_count_slots, every_next_after};
+use crate::schedule::{CronPattern, Zone, Zones, every_count_slots, every_next_after};
+use crate::stable_hash::stable_hash;
 use crate::{JobId, UnixMs};
 
 /// Slots of a cron pattern that are counted at most: five weeks of minutes, some milliseconds of work.
@@ -24,7 +23,7 @@ pub struct Slots {
 enum Grid {
     Once(UnixMs),
     Every { anchor: UnixMs, every_ms: i64 },
-    Cron { pattern: CronPattern, tz: Tz },
+    Cron { pattern: CronPattern, zone: Zone },
     Never,
 }
 
@@ -38,22 +37,49 @@ pub struct Passed {
 }
 
 impl Slots {
+    /// The next slot when these slots take the place of `old`, those of the same job by the rules that its zone had
+    /// until `now`. It lies before `now` only where the clock jumped over it.
+    #[must_use]
+    pub fn next_by_new_rules(&self, old: &Self, now: UnixMs) -> Option<UnixMs> {
+        match (&self.grid, &old.grid) {
+            (Grid::Cron { pattern, zone }, Grid::Cron { zone: old, .. }) => pattern
+                .next_by_new_rules(*old, *zone, self.on_grid(now))
+                .map(|at| self.off_grid(at)),
+            _ => self.next_after(now),
+        }
+    }
+
     /// Compiles `schedule` for the job `id`. A schedule that a job was saved with always compiles; one whose zone or
     /// pattern this version does not know any more has no slots and says why.
     ///
     /// # Errors
     /// The reason in words.
-    pub fn compile(schedule: &Schedule, id: &JobId) -> Result<Self, String> {
+    pub fn compile(schedule: &Schedule, id: &JobId, zones: &Zones) -> Result<Self, String> {
+        Self::compile_with(schedule, id, zones, |expr| {
+            CronPattern::parse(expr).map_err(|error| error.to_string())
+        })
+    }
+
+    /// The same with patterns from elsewhere: jobs by the thousand share a few.
+    ///
+    /// # Errors
+    /// The reason in words.
+    pub fn compile_with(
+        schedule: &Schedule,
+        id: &JobId,
+        zones: &Zones,
+        pattern: impl FnOnce(&str) -> Result<CronPattern, String>,
+    ) -> Result<Self, String> {
         let grid = match &schedule.spec {
             ScheduleSpec::At { at, .. } => Grid::Once(*at),
             ScheduleSpec::Every { every_ms, anchor } => {
                 Grid::Every { anchor: *anchor, every_ms: *every_ms }
             }
             ScheduleSpec::Cron { expr, tz } => Grid::Cron {
-                pattern: CronPattern::parse(expr).map_err(|error| error.to_string())?,
-                tz: tz.parse().map_err(|_| format!("the zone {tz} is not known"))?,
+                pattern: pattern(expr)?,
+                zone: zones.zone(tz).ok_or_else(|| format!("the zone {tz} is not known"))?,
             },
-            ScheduleSpec::Manual => Grid::Never,
+            ScheduleSpec::Event(_) | ScheduleSpec::Webhook | ScheduleSpec::Manual => Grid::Never,
         };
         Ok(Self { grid, offset_ms: jitter_offset(id, schedule.jitter_ms.unwrap_or(0)) })
     }
@@ -65,7 +91,7 @@ impl Slots {
         let next = match &self.grid {
             Grid::Once(at) => Some(at.0).filter(|at| *at > after),
             Grid::Every { anchor, every_ms } => every_next_after(anchor.0, *every_ms, after),
-            Grid::Cron { pattern, tz } => pattern.next_after(*tz, after),
+            Grid::Cron { pattern, zone } => pattern.next_after(*zone, after),
             Grid::Never => None,
         };
         next.map(|at| self.off_grid(at))
@@ -81,9 +107,9 @@ impl Slots {
             Grid::Every { anchor, every_ms } => {
                 newest_of_interval(anchor.0, *every_ms, from, to, keep)
             }
-            Grid::Cron { pattern, tz } => (
-                pattern.count_slots(*tz, from, to, MOST_COUNTED - 1),
-                pattern.newest_slots(*tz, from, to, keep),
+            Grid::Cron { pattern, zone } => (
+                pattern.count_slots(*zone, from, to, MOST_COUNTED - 1),
+                pattern.newest_slots(*zone, from, to, keep),
             ),
         };
         // `first` is put in front rather than searched: it may lie off today's grid when the zone's rules have changed.
@@ -116,15 +142,11 @@ fn newest_of_interval(
     (count, (count - kept..count).map(slot).collect())
 }
 
-/// FNV-1a over the id: stable over versions and machines, which the standard hasher does not promise.
 fn jitter_offset(id: &JobId, jitter_ms: u32) -> i64 {
     if jitter_ms == 0 {
         return 0;
     }
-    let hash = id.as_str().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    i64::try_from(hash % u64::from(jitter_ms)).unwrap_or(0)
+    i64::try_from(stable_hash(id.as_str()) % u64::from(jitter_ms)).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -139,7 +161,7 @@ mod tests {
 
     fn slots_of(spec: ScheduleSpec, jitter_ms: u32) -> Slots {
         let schedule = Schedule { spec, jitter_ms: Some(jitter_ms), extra: Map::new() };
-        Slots::compile(&schedule, &JobId::new("job-1")).expect("compiles")
+        Slots::compile(&schedule, &JobId::new("job-1"), &chrono_tz::UTC.into()).expect("compiles")
     }
 
     fn every(every_ms: i64, anchor: i64) -> Slots {
@@ -228,7 +250,8 @@ mod tests {
     fn a_schedule_that_cannot_be_read_says_why() {
         let spec = ScheduleSpec::Cron { expr: "* * * * *".into(), tz: "Mars/Base".into() };
         let schedule = Schedule { spec, jitter_ms: None, extra: Map::new() };
-        let reason = Slots::compile(&schedule, &JobId::new("j")).expect_err("no such zone");
+        let reason = Slots::compile(&schedule, &JobId::new("j"), &chrono_tz::UTC.into())
+            .expect_err("no such zone");
         assert_eq!(reason, "the zone Mars/Base is not known");
     }
 }

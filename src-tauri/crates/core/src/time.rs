@@ -6,9 +6,9 @@
 use std::time::Duration;
 
 use chrono::{DateTime, TimeZone as _, Utc};
-use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
+use crate::schedule::{Zone, Zones};
 use crate::tool::BoxFuture;
 
 /// An instant of wall time: milliseconds since 1970-01-01T00:00:00Z. The unit of every `*_at` in Rouse.
@@ -52,8 +52,14 @@ pub trait Clock: Send + Sync {
     fn now(&self) -> UnixMs;
     /// Time since an arbitrary fixed point; never goes back.
     fn monotonic(&self) -> Duration;
-    /// The system's IANA zone, used as the default of new jobs.
-    fn zone(&self) -> Tz;
+    /// The zones of the system, its own among them.
+    fn zones(&self) -> Zones;
+    /// Reads the zones of the system again, now rather than within a minute. For after a wake or a step of the clock.
+    fn look_at_zones_again(&self) {}
+    /// The system's own zone, used as the default of new jobs.
+    fn zone(&self) -> Zone {
+        self.zones().local()
+    }
 }
 
 /// The timer port: waits for one instant of wall time, whatever happens to the clock meanwhile.

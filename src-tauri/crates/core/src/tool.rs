@@ -7,10 +7,12 @@ use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::policy::ApprovedCall;
+use crate::schedule::Zone;
 use crate::{Clock, JobId, RunId};
 
 /// A future that a port returns.
@@ -33,6 +35,8 @@ pub struct ToolSpec {
     pub domain: Domain,
     /// Most calls a minute.
     pub calls_per_minute: u32,
+    /// How long one call may take.
+    pub call_for: Duration,
     /// Whether its output is text from outside, to be fenced in the context.
     pub untrusted_output: bool,
 }
@@ -71,7 +75,7 @@ pub struct ToolContext {
     /// The clock.
     pub clock: Arc<dyn Clock>,
     /// The job's zone.
-    pub zone: chrono_tz::Tz,
+    pub zone: Zone,
 }
 
 /// What a tool answers. An error is told to the model, which may mend it; it does not end the run.
@@ -83,6 +87,8 @@ pub struct ToolOutput {
     pub is_error: bool,
     /// What the run is asked to do beside.
     pub effect: Option<ToolEffect>,
+    /// The result as a person reads it, where that differs from the value.
+    pub words: Option<String>,
 }
 
 /// What a tool asks of the run; tools hold no handles of other rooms.
@@ -119,13 +125,19 @@ impl ToolOutput {
     /// A result.
     #[must_use]
     pub fn ok(value: impl Into<Value>) -> Self {
-        Self { value: value.into(), is_error: false, effect: None }
+        Self { value: value.into(), is_error: false, effect: None, words: None }
     }
 
     /// An error that the caller may mend: what happened and what to do.
     #[must_use]
     pub fn error(message: impl Into<String>) -> Self {
-        Self { value: Value::String(message.into()), is_error: true, effect: None }
+        Self { value: Value::String(message.into()), is_error: true, effect: None, words: None }
+    }
+
+    /// The same output with other words for a person.
+    #[must_use]
+    pub fn in_words(self, words: &str) -> Self {
+        Self { words: Some(words.to_owned()), ..self }
     }
 
     /// The same output with an effect.

@@ -1,20 +1,45 @@
-//! The only place where the time is read.
+//! The only place where the time is read, and where the system is asked for its zone.
+//!
+//! Looking at the zones costs a few calls to the file system, so it is done when somebody asks and the last look is a
+//! minute old, and at once when the host is told that something changed. Nothing wakes up for it.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use chrono_tz::Tz;
+use rouse_core::schedule::Zones;
 use rouse_core::{Clock, UnixMs};
 
-/// The system's clocks and zone.
+use crate::zone_files::ZoneFolder;
+
+/// A look at the zones is good for so long.
+const LOOK_LASTS: Duration = Duration::from_secs(60);
+
+/// The system's clocks and zones.
 #[derive(Debug)]
 pub struct SystemClock {
     start: Instant,
+    look: Mutex<Look>,
+}
+
+/// The zones as they were last seen.
+#[derive(Debug)]
+struct Look {
+    zones: Zones,
+    folder: Option<ZoneFolder>,
+    at: Duration,
 }
 
 impl Default for SystemClock {
     fn default() -> Self {
         #[expect(clippy::disallowed_methods, reason = "this is the clock")]
-        Self { start: Instant::now() }
+        let start = Instant::now();
+        Self { start, look: Mutex::new(Look::first(Duration::ZERO)) }
+    }
+}
+
+impl SystemClock {
+    fn look(&self) -> MutexGuard<'_, Look> {
+        self.look.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -28,15 +53,53 @@ impl Clock for SystemClock {
         self.start.elapsed()
     }
 
-    fn zone(&self) -> Tz {
-        // A zone that chrono-tz does not know (a newer one, or none set) reads as UTC, which status shows.
-        of_environment()
-            .or_else(|| iana_time_zone::get_timezone().ok()?.parse().ok())
-            .unwrap_or(Tz::UTC)
+    fn zones(&self) -> Zones {
+        let now = self.monotonic();
+        let mut look = self.look();
+        if now.saturating_sub(look.at) >= LOOK_LASTS {
+            look.again(now);
+        }
+        look.zones.clone()
+    }
+
+    fn look_at_zones_again(&self) {
+        self.look().again(self.monotonic());
     }
 }
 
-/// `TZ`, where it names a zone of the IANA database (POSIX lets it be a rule or a file as well).
-fn of_environment() -> Option<Tz> {
-    std::env::var("TZ").ok()?.trim_start_matches(':').parse().ok()
+impl Look {
+    fn first(at: Duration) -> Self {
+        let folder = ZoneFolder::of_system();
+        Self { zones: with_local(zones_of(folder.as_ref())), folder, at }
+    }
+
+    /// Keeps the data as long as the folder stays what it was, so that a look that finds nothing new changes nothing.
+    fn again(&mut self, at: Duration) {
+        let folder = ZoneFolder::of_system();
+        if folder != self.folder {
+            self.zones = zones_of(folder.as_ref());
+            self.folder = folder;
+            tracing::info!(zones = %self.zones.source(), "the time zone data changed");
+        }
+        self.zones = with_local(self.zones.clone());
+        self.at = at;
+    }
+}
+
+fn zones_of(folder: Option<&ZoneFolder>) -> Zones {
+    folder.map_or_else(|| Zones::built_in(chrono_tz::UTC), ZoneFolder::zones)
+}
+
+/// A zone that neither source knows, or none set, reads as UTC, which status shows.
+fn with_local(zones: Zones) -> Zones {
+    // POSIX lets `TZ` be a rule or a file as well; then it names no zone.
+    let of_environment = std::env::var("TZ").ok().map(|tz| tz.trim_start_matches(':').to_owned());
+    let name = of_environment
+        .filter(|name| zones.zone(name).is_some())
+        .or_else(|| iana_time_zone::get_timezone().ok());
+    match name {
+        Some(name) if name == zones.local().name() => zones,
+        Some(name) => zones.with_local(&name),
+        None => zones.with_local("UTC"),
+    }
 }

@@ -23,7 +23,7 @@ pub(crate) async fn prepare(
         return Ok(());
     }
     let now = clock.now();
-    let job = job_from_json(example(now.plus_ms(FIRES_AFTER_MS).0), now, clock.zone())
+    let job = job_from_json(example(now.plus_ms(FIRES_AFTER_MS).0), now, clock.zones())
         .expect("BUG: the example job is not a job");
     let id: JobId = job.id.clone();
     store.put_setting(EXAMPLE_JOB, &Value::String(id.to_string()), None, now).await?;

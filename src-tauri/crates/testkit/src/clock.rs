@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use chrono_tz::Tz;
 use rouse_core::UnixMs;
+use rouse_core::schedule::Zones;
 use rouse_core::time::{Clock, Timer, Wake};
 use rouse_core::tool::BoxFuture;
 
@@ -24,7 +24,7 @@ pub struct ManualClock {
 struct Time {
     now: UnixMs,
     monotonic: Duration,
-    zone: Tz,
+    zones: Zones,
     /// How often the wall clock was set.
     steps: u64,
     waiting: Vec<Waker>,
@@ -34,12 +34,12 @@ impl ManualClock {
     /// A clock that shows `now`, in UTC.
     #[must_use]
     pub fn new(now: UnixMs) -> Self {
-        let (monotonic, zone) = (Duration::from_secs(1_000), chrono_tz::UTC);
+        let (monotonic, zones) = (Duration::from_secs(1_000), chrono_tz::UTC.into());
         Self {
             shared: Arc::new(Mutex::new(Time {
                 now,
                 monotonic,
-                zone,
+                zones,
                 steps: 0,
                 waiting: Vec::new(),
             })),
@@ -68,9 +68,10 @@ impl ManualClock {
         });
     }
 
-    /// Moves the machine to another zone.
-    pub fn set_zone(&self, zone: Tz) {
-        self.change(|time| time.zone = zone);
+    /// Moves the machine to another zone, or gives it other zone data.
+    pub fn set_zones(&self, zones: impl Into<Zones>) {
+        let zones = zones.into();
+        self.change(|time| time.zones = zones);
     }
 
     /// A timer that follows this clock.
@@ -104,8 +105,8 @@ impl Clock for ManualClock {
         self.time().monotonic
     }
 
-    fn zone(&self) -> Tz {
-        self.time().zone
+    fn zones(&self) -> Zones {
+        self.time().zones.clone()
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use chrono_tz::Tz;
 use rouse_core::policy::{ToolPolicy, Verdict};
+use rouse_core::schedule::Zones;
 use rouse_core::tool::{Tool, ToolContext, ToolOutput};
 use rouse_core::{Clock, JobId, RunId, UnixMs};
 use serde_json::Value;
@@ -24,8 +25,8 @@ impl Clock for StoppedClock {
         Duration::ZERO
     }
 
-    fn zone(&self) -> Tz {
-        Tz::UTC
+    fn zones(&self) -> Zones {
+        Tz::UTC.into()
     }
 }
 
@@ -37,7 +38,7 @@ pub(crate) fn context(workspace: &Path) -> ToolContext {
         job_name: "Test".to_owned(),
         workspace: workspace.to_owned(),
         clock: Arc::new(StoppedClock),
-        zone: Tz::Europe__Berlin,
+        zone: Tz::Europe__Berlin.into(),
     }
 }
 

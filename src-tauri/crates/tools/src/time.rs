@@ -3,9 +3,9 @@
 use std::future::ready;
 
 use chrono::SecondsFormat;
-use chrono_tz::Tz;
 use rouse_core::UnixMs;
 use rouse_core::policy::ApprovedCall;
+use rouse_core::schedule::Zone;
 use rouse_core::tool::{BoxFuture, Tool, ToolContext, ToolOutput, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -45,22 +45,22 @@ impl Tool for Time {
         call: ApprovedCall,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, ToolOutput> {
-        let zone = arguments::read(&call).and_then(|arguments| zone(arguments, context.zone));
+        let zone = arguments::read(&call).and_then(|arguments| zone(arguments, context));
         let told = zone.map(|zone| ToolOutput::ok(time_in(zone, context.clock.now())));
         Box::pin(ready(told.unwrap_or_else(ToolOutput::error)))
     }
 }
 
-fn zone(arguments: Arguments, default: Tz) -> Result<Tz, String> {
+fn zone(arguments: Arguments, context: &ToolContext) -> Result<Zone, String> {
     let Some(name) = arguments.tz else {
-        return Ok(default);
+        return Ok(context.zone);
     };
-    name.parse().map_err(|_| {
+    context.clock.zones().zone(&name).ok_or_else(|| {
         format!("There is no time zone {name:?}. Use an IANA name such as Europe/Berlin.")
     })
 }
 
-fn time_in(zone: Tz, now: UnixMs) -> Value {
+fn time_in(zone: Zone, now: UnixMs) -> Value {
     let utc = now.to_utc();
     let local = utc.with_timezone(&zone);
     json!({

@@ -7,10 +7,12 @@ use rouse_core::job::AgentTurn;
 use rouse_core::message::Message;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::run::Run;
+use rouse_core::schedule::Zone;
 use rouse_core::tool::{ToolContext, ToolSpec};
-use rouse_core::{Job, UnixMs};
+use rouse_core::{Cause, Job, UnixMs};
 
 use crate::gate::Gate;
+use crate::gate::fence::fenced;
 
 const UNATTENDED: &str = include_str!("../../prompts/unattended.md");
 const TOOLS: &str = include_str!("../../prompts/tools.md");
@@ -28,7 +30,7 @@ pub(super) fn job_prompt(turn: &AgentTurn) -> String {
 /// a request that names any.
 pub(super) fn offered(gate: &Gate, turn: &AgentTurn) -> Vec<ToolSpec> {
     if uses_tools(turn) {
-        gate.tools().offered(&ToolPolicy { allow: turn.tools.clone() })
+        gate.tools().offered(&ToolPolicy::of_tools(turn.tools.clone()))
     } else {
         Vec::new()
     }
@@ -38,21 +40,28 @@ fn uses_tools(turn: &AgentTurn) -> bool {
     turn.use_tools != Some(false)
 }
 
-/// The task of one run.
+/// The task of one run, with the `parts` that belong to it: files, and what fired it.
 pub(super) fn task(
     run: &Run,
     job: &Job,
     turn: &AgentTurn,
     context: &ToolContext,
-    files: &[String],
+    parts: &[String],
 ) -> Message {
     let mut text =
         format!("[cron:{}] {}: {}\n\n{}", job.id, job.name, turn.message, time_line(run, context));
-    for file in files {
+    for part in parts {
         text.push_str("\n\n");
-        text.push_str(file);
+        text.push_str(part);
     }
     Message::User { text }
+}
+
+/// What fired the run. Its text may come from anybody, and so may the fields of a webhook's body.
+pub(super) fn cause(cause: &Cause) -> String {
+    let fields = serde_json::Value::Object(cause.fields.clone());
+    let told = format!("{fields}\n\n{}", cause.text);
+    format!("An event fired this run:\n{}", fenced(&cause.source, &told))
 }
 
 /// When it is, and when it should have been.
@@ -66,6 +75,6 @@ pub(super) fn time_line(run: &Run, context: &ToolContext) -> String {
     }
 }
 
-fn in_words(at: UnixMs, zone: chrono_tz::Tz) -> String {
+fn in_words(at: UnixMs, zone: Zone) -> String {
     format!("{} ({zone})", at.to_utc().with_timezone(&zone).format("%A, %-d %B %Y, %H:%M"))
 }

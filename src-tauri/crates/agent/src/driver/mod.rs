@@ -13,6 +13,7 @@ mod conversation;
 mod history;
 mod main_turn;
 mod tool_call;
+mod verdict;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use rouse_core::job::{AgentTurn, ScheduleSpec};
 use rouse_core::model::Delta;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::run::{Outcome, Run};
+use rouse_core::schedule::Zone;
 use rouse_core::tool::ToolContext;
 use rouse_core::turn::TurnLimits;
 use rouse_core::{Clock, Job, RunId, RunState, SessionKey};
@@ -89,16 +91,18 @@ impl AgentDriver {
             model: &model,
             system: context::job_prompt(turn),
             offered: context::offered(&self.gate, turn),
-            policy: ToolPolicy { allow: turn.tools.clone() },
+            policy: ToolPolicy::of_tools(turn.tools.clone()),
             limits: self.limits(turn.max_steps, job),
             max_tokens: turn.max_tokens,
+            quiet_hours: job.policies.quiet_hours.clone(),
             context: &context,
             cancel,
         };
         let opened = async {
             let history = history::of_session(&self.store, &session, &run.id).await?;
-            let files = conversation.read_context_files(&turn.context_paths).await?;
-            Ok((history, context::task(run, job, turn, &context, &files)))
+            let mut parts = conversation.read_context_files(&turn.context_paths).await?;
+            parts.extend(self.store.cause(&run.id).await?.as_ref().map(context::cause));
+            Ok((history, context::task(run, job, turn, &context, &parts)))
         };
         let (history, task) = match opened.await {
             Ok(opened) => opened,
@@ -130,16 +134,18 @@ impl AgentDriver {
             job_name: run.job_name.clone(),
             workspace: self.settings.workspace.clone(),
             clock: Arc::clone(&self.clock),
-            zone: job.and_then(zone_of).unwrap_or_else(|| self.clock.zone()),
+            zone: self.zone_of(job),
         }
     }
-}
 
-/// The zone that a job's schedule names.
-fn zone_of(job: &Job) -> Option<chrono_tz::Tz> {
-    match &job.schedule.spec {
-        ScheduleSpec::Cron { tz, .. } => tz.parse().ok(),
-        _ => None,
+    /// The zone that a job's schedule names, else the local one.
+    fn zone_of(&self, job: Option<&Job>) -> Zone {
+        let zones = self.clock.zones();
+        let named = match job.map(|job| &job.schedule.spec) {
+            Some(ScheduleSpec::Cron { tz, .. }) => zones.zone(tz),
+            _ => None,
+        };
+        named.unwrap_or(zones.local())
     }
 }
 

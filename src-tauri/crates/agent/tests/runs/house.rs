@@ -54,7 +54,7 @@ impl House {
         let clock = ManualClock::new(NOW);
         let shared: Arc<dyn Clock> = Arc::new(clock.clone());
         let tools = ToolRegistry::new(tools).expect("a registry");
-        let gate = Arc::new(Gate::new(tools, store.clone(), shared, Duration::from_millis(50)));
+        let gate = Arc::new(Gate::new(tools, store.clone(), shared));
         Self {
             store,
             clock,
@@ -149,7 +149,7 @@ impl House {
             job_name: run.job_name.clone(),
             workspace: self.workspace.clone(),
             clock: Arc::new(self.clock.clone()),
-            zone: chrono_tz::UTC,
+            zone: chrono_tz::UTC.into(),
         }
     }
 }
@@ -210,6 +210,7 @@ impl TestTool {
             approval: ApprovalRule::Never,
             domain: Domain::InProcess,
             calls_per_minute: 100,
+            call_for: Duration::from_millis(50),
             untrusted_output: false,
         };
         Self { spec, act: Box::new(act) }

@@ -1,37 +1,10 @@
-//! The flags that describe a job, and the job they make.
+//! The flags that say what a job does and how it behaves, and what they make of a job. When it fires is in `trigger`.
 
 use clap::{ArgGroup, Args, ValueEnum};
-use rouse_core::Clock as _;
 use rouse_core::schedule::parse_duration;
 use serde_json::{Map, Value, json};
 
 use crate::exit::Failure;
-use crate::session::Session;
-use crate::when;
-
-/// When the job fires.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "When")]
-pub(crate) struct ScheduleArgs {
-    /// Once: an ISO 8601 time, milliseconds since 1970, or a time from now (`20m`).
-    #[arg(long, value_name = "TIME", conflicts_with_all = ["every", "cron", "manual"])]
-    at: Option<String>,
-    /// Again and again: `10m`, `1h30m`.
-    #[arg(long, value_name = "DURATION", conflicts_with_all = ["cron", "manual"])]
-    every: Option<String>,
-    /// At the times of a cron pattern: `"30 7 * * 1-5"`.
-    #[arg(long, value_name = "PATTERN", conflicts_with = "manual")]
-    cron: Option<String>,
-    /// Only by hand.
-    #[arg(long)]
-    manual: bool,
-    /// The zone of --cron and of an --at without offset; this computer's when absent.
-    #[arg(long, value_name = "ZONE")]
-    tz: Option<String>,
-    /// Spread the slots by a stable offset of at most this long.
-    #[arg(long, value_name = "DURATION")]
-    jitter: Option<String>,
-}
 
 /// What the job does.
 #[derive(Debug, Args)]
@@ -50,12 +23,15 @@ pub(crate) struct PayloadArgs {
     #[arg(long, value_name = "JSON", requires = "tool")]
     arguments: Option<String>,
     /// Which results of the tool are worth a notification.
-    #[arg(long, value_enum, requires = "tool")]
+    #[arg(long, value_enum, requires = "tool", conflicts_with = "notify_if")]
     notify_when: Option<NotifyWhen>,
+    /// Only results of which this CEL expression over `result`, `previous` and `state` holds: `"result.level < 20"`.
+    #[arg(long, value_name = "CEL")]
+    notify_if: Option<String>,
     /// Hand the outcome to a channel.
     #[arg(long)]
     deliver: bool,
-    /// Which channel.
+    /// Which channel: notification, or last (where you last wrote from).
     #[arg(long, value_name = "NAME")]
     channel: Option<String>,
     /// The recipient on that channel.
@@ -94,18 +70,39 @@ pub(crate) struct BehaviourArgs {
     /// Slots that passed while nothing could fire.
     #[arg(long, value_enum)]
     misfire: Option<Misfire>,
+    /// A slot later than this is missed, whatever --misfire says: `2h`.
+    #[arg(long, value_name = "DURATION")]
+    max_lateness: Option<String>,
+    /// Most slots that --misfire run-all makes up for.
+    #[arg(long, value_name = "N")]
+    misfire_limit: Option<u32>,
     /// A slot that comes while a run is still going.
     #[arg(long, value_enum)]
     overlap: Option<Overlap>,
+    /// Runs at the same time with --overlap parallel.
+    #[arg(long, value_name = "N")]
+    max_concurrent: Option<u32>,
+    /// Least time between the starts of two runs: `5m`.
+    #[arg(long, value_name = "DURATION")]
+    cooldown: Option<String>,
+    /// Pause the job after so many failures in a row.
+    #[arg(long, value_name = "N")]
+    pause_after: Option<u32>,
     /// Which outcomes are worth a notification.
     #[arg(long, value_enum)]
     notify: Option<Notify>,
+    /// Whether notifications wait for the end of quiet hours: `respect`, `ignore`, or hours of its own (`22:00-07:00`).
+    #[arg(long, value_name = "RULE")]
+    quiet_hours: Option<String>,
     /// Time limit of a run: `10m`.
     #[arg(long, value_name = "DURATION")]
     timeout: Option<String>,
     /// Attempts in all for failures that may pass.
     #[arg(long, value_name = "N")]
     max_attempts: Option<u32>,
+    /// The pause before the second attempt, doubling from there: `30s`.
+    #[arg(long, value_name = "DURATION")]
+    retry_backoff: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -174,19 +171,37 @@ fn word(choice: impl ValueEnum) -> Value {
 }
 
 /// Sets `key` when there is a value.
-fn set(object: &mut Map<String, Value>, key: &str, value: Option<impl Into<Value>>) {
+pub(super) fn set(object: &mut Map<String, Value>, key: &str, value: Option<impl Into<Value>>) {
     if let Some(value) = value {
         object.insert(key.to_owned(), value.into());
     }
 }
 
-fn seconds(text: &str, flag: &str) -> Result<Value, Failure> {
+/// Sets `key` when there is something in it.
+fn set_part(object: &mut Map<String, Value>, key: &str, part: Map<String, Value>) {
+    set(object, key, (!part.is_empty()).then_some(Value::Object(part)));
+}
+
+fn milliseconds(text: &str, flag: &str) -> Result<Value, Failure> {
     let ms = parse_duration(text).map_err(|error| Failure::input(format!("--{flag}: {error}")))?;
+    Ok(json!(ms))
+}
+
+fn seconds(text: &str, flag: &str) -> Result<Value, Failure> {
+    let ms = milliseconds(text, flag)?.as_i64().unwrap_or_default();
     Ok(json!((ms + 999) / 1_000))
 }
 
+/// `22:00-07:00` as hours, anything else as the word that it is; the gateway says what is wrong with it.
+fn quiet_rule(text: &str) -> Value {
+    match text.split_once(['-', '–']) {
+        Some((from, to)) => json!({ "from": from.trim(), "to": to.trim() }),
+        None => json!(text),
+    }
+}
+
 /// What RFC 7396 has to lay over `old` to make it `new`: keys that only `old` has go away.
-fn replacing(old: &Value, new: Value) -> Value {
+pub(super) fn replacing(old: &Value, new: Value) -> Value {
     match (old, new) {
         (Value::Object(old), Value::Object(mut new)) => {
             for (key, value) in old {
@@ -196,84 +211,6 @@ fn replacing(old: &Value, new: Value) -> Value {
             Value::Object(new)
         }
         (_, new) => new,
-    }
-}
-
-impl ScheduleArgs {
-    /// The schedule; none when no flag names one.
-    pub(crate) fn to_json(&self, session: &Session) -> Result<Option<Value>, Failure> {
-        let Some(mut schedule) = self.spec(session)? else {
-            if self.tz.is_some() || self.jitter.is_some() {
-                return Err(Failure::input("--tz and --jitter need one of --at, --every, --cron"));
-            }
-            return Ok(None);
-        };
-        self.apply_jitter(&mut schedule)?;
-        Ok(Some(schedule))
-    }
-
-    /// The change of a job's `present` schedule; zone and jitter may stand alone.
-    pub(crate) fn to_patch(
-        &self,
-        present: &Value,
-        session: &Session,
-    ) -> Result<Option<Value>, Failure> {
-        if self.spec(session)?.is_some() || (self.tz.is_none() && self.jitter.is_none()) {
-            return self.to_json(session);
-        }
-        let mut patch = json!({});
-        if let Some(tz) = &self.tz {
-            if present["kind"] != "cron" {
-                return Err(Failure::input(
-                    "--tz alone changes a job with a cron pattern; this one has none",
-                ));
-            }
-            patch["tz"] = json!(tz);
-        }
-        self.apply_jitter(&mut patch)?;
-        Ok(Some(patch))
-    }
-
-    fn apply_jitter(&self, schedule: &mut Value) -> Result<(), Failure> {
-        if let Some(jitter) = &self.jitter {
-            let ms = parse_duration(jitter)
-                .map_err(|error| Failure::input(format!("--jitter: {error}")))?;
-            schedule["jitterMs"] = json!(ms);
-        }
-        Ok(())
-    }
-
-    fn spec(&self, session: &Session) -> Result<Option<Value>, Failure> {
-        if let Some(at) = &self.at {
-            let zone = match &self.tz {
-                Some(tz) => tz.parse().map_err(|_| {
-                    Failure::input(format!(
-                        "--tz: `{tz}` is not an IANA zone such as Europe/Berlin"
-                    ))
-                })?,
-                None => session.clock.zone(),
-            };
-            let at = when::instant(at, session.clock.now(), zone)
-                .map_err(|error| Failure::input(format!("--at: {error}")))?;
-            let mut schedule = json!({ "kind": "at", "atMs": at.0 });
-            if let Some(tz) = &self.tz {
-                schedule["tz"] = json!(tz);
-            }
-            return Ok(Some(schedule));
-        }
-        if let Some(every) = &self.every {
-            let ms = parse_duration(every)
-                .map_err(|error| Failure::input(format!("--every: {error}")))?;
-            return Ok(Some(json!({ "kind": "every", "everyMs": ms })));
-        }
-        if let Some(expr) = &self.cron {
-            let mut schedule = json!({ "kind": "cron", "expr": expr });
-            if let Some(tz) = &self.tz {
-                schedule["tz"] = json!(tz);
-            }
-            return Ok(Some(schedule));
-        }
-        Ok(self.manual.then(|| json!({ "kind": "manual" })))
     }
 }
 
@@ -295,6 +232,7 @@ impl PayloadArgs {
             payload.insert("arguments".to_owned(), self.tool_arguments()?);
         }
         set(&mut payload, "notifyWhen", self.notify_when.map(word));
+        set(&mut payload, "notifyWhen", self.notify_if.as_ref().map(|cel| json!({ "cel": cel })));
         set(&mut payload, "deliver", self.deliver.then_some(true));
         set(&mut payload, "channel", self.channel.clone());
         set(&mut payload, "to", self.to.clone());
@@ -331,6 +269,7 @@ impl PayloadArgs {
             ("--max-steps", self.max_steps.is_some(), agent),
             ("--arguments", self.arguments.is_some(), tool),
             ("--notify-when", self.notify_when.is_some(), tool),
+            ("--notify-if", self.notify_if.is_some(), tool),
         ];
         let misplaced = |(_, given, (of, _)): &&(_, bool, (&str, _))| *given && kind != of;
         match flags.iter().find(misplaced) {
@@ -358,16 +297,43 @@ impl BehaviourArgs {
             self.post_prefix.as_ref().map(|prefix| json!({ "postToMainPrefix": prefix })),
         );
         set(job, "deleteAfterRun", self.delete_after_run.then_some(true));
-        set(job, "runtime", self.max_attempts.map(|attempts| json!({ "maxAttempts": attempts })));
-        let mut policies = Map::new();
-        set(&mut policies, "misfire", self.misfire.map(|mode| json!({ "mode": word(mode) })));
-        set(&mut policies, "overlap", self.overlap.map(word));
-        set(&mut policies, "notify", self.notify.map(word));
-        if let Some(timeout) = &self.timeout {
-            policies.insert("timeoutSeconds".to_owned(), seconds(timeout, "timeout")?);
-        }
-        set(job, "policies", (!policies.is_empty()).then_some(Value::Object(policies)));
+        set_part(job, "runtime", self.runtime()?);
+        set_part(job, "policies", self.policies()?);
         Ok(())
+    }
+
+    fn runtime(&self) -> Result<Map<String, Value>, Failure> {
+        let mut runtime = Map::new();
+        set(&mut runtime, "maxAttempts", self.max_attempts);
+        if let Some(backoff) = &self.retry_backoff {
+            runtime.insert("retryBackoffMs".to_owned(), milliseconds(backoff, "retry-backoff")?);
+        }
+        Ok(runtime)
+    }
+
+    fn policies(&self) -> Result<Map<String, Value>, Failure> {
+        let mut misfire = Map::new();
+        set(&mut misfire, "mode", self.misfire.map(word));
+        set(&mut misfire, "limit", self.misfire_limit);
+        let mut policies = Map::new();
+        set(&mut policies, "overlap", self.overlap.map(word));
+        set(&mut policies, "maxConcurrent", self.max_concurrent);
+        set(&mut policies, "pauseAfterFailures", self.pause_after);
+        set(&mut policies, "notify", self.notify.map(word));
+        set(&mut policies, "quietHours", self.quiet_hours.as_deref().map(quiet_rule));
+        for (object, key, flag, given) in [
+            (&mut misfire, "maxLatenessSeconds", "max-lateness", &self.max_lateness),
+            (&mut policies, "cooldownSeconds", "cooldown", &self.cooldown),
+        ] {
+            if let Some(text) = given {
+                object.insert(key.to_owned(), seconds(text, flag)?);
+            }
+        }
+        if let Some(text) = &self.timeout {
+            policies.insert("timeoutSeconds".to_owned(), seconds(text, "timeout")?);
+        }
+        set_part(&mut policies, "misfire", misfire);
+        Ok(policies)
     }
 }
 
@@ -390,5 +356,7 @@ mod tests {
         assert_eq!(word(Misfire::RunOnce), json!("runOnce"));
         assert_eq!(word(Overlap::CancelOther), json!("cancelOther"));
         assert_eq!(word(Notify::Never), json!("never"));
+        assert_eq!(quiet_rule("22:00-07:00"), json!({ "from": "22:00", "to": "07:00" }));
+        assert_eq!(quiet_rule("ignore"), json!("ignore"));
     }
 }

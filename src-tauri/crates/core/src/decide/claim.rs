@@ -43,6 +43,20 @@ pub struct Due<'a> {
     pub active: u32,
 }
 
+/// What a job is busy with.
+#[derive(Clone, Copy)]
+pub(super) struct Load<'a> {
+    pub(super) job: &'a Job,
+    pub(super) queued: u32,
+    pub(super) active: u32,
+}
+
+impl<'a> Due<'a> {
+    const fn load(&self) -> Load<'a> {
+        Load { job: self.job, queued: self.queued, active: self.active }
+    }
+}
+
 /// A run to be inserted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedRun {
@@ -85,7 +99,7 @@ pub fn plan_claim(due: Due<'_>, now: UnixMs, firing: &Firing) -> ClaimPlan {
         }
         Firing::On => {
             let mut runs = made_up_for(due.job, &passed, most, now);
-            let cancel_others = apply_overlap(due, now, &mut runs);
+            let cancel_others = apply_overlap(due.load(), now, &mut runs);
             (runs, cancel_others)
         }
     };
@@ -139,9 +153,9 @@ enum Admission {
 }
 
 /// Applies cooldown and overlap to the planned runs; answers whether the job's other runs must be cancelled.
-fn apply_overlap(due: Due<'_>, now: UnixMs, runs: &mut [PlannedRun]) -> bool {
+pub(super) fn apply_overlap(load: Load<'_>, now: UnixMs, runs: &mut [PlannedRun]) -> bool {
     let fires = runs.iter().any(|run| run.state == RunState::Queued);
-    let admission = admission(due, now);
+    let admission = admission(load, now);
     let admits = !matches!(admission, Admission::Nothing { .. });
     match admission {
         Admission::All => {}
@@ -151,13 +165,13 @@ fn apply_overlap(due: Due<'_>, now: UnixMs, runs: &mut [PlannedRun]) -> bool {
         }
         Admission::Nothing { reason } => skip(runs, &reason),
     }
-    let is_busy = due.active + due.queued > 0;
-    due.job.policies.overlap == Overlap::CancelOther && fires && admits && is_busy
+    let is_busy = load.active + load.queued > 0;
+    load.job.policies.overlap == Overlap::CancelOther && fires && admits && is_busy
 }
 
-fn admission(due: Due<'_>, now: UnixMs) -> Admission {
-    let policies = &due.job.policies;
-    let busy = due.active + due.queued;
+fn admission(load: Load<'_>, now: UnixMs) -> Admission {
+    let policies = &load.job.policies;
+    let busy = load.active + load.queued;
     let unless = |refused: bool, reason: &str| match refused {
         true => Admission::Nothing { reason: reason.to_owned() },
         false => Admission::All,
@@ -167,7 +181,7 @@ fn admission(due: Due<'_>, now: UnixMs) -> Admission {
             Admission::Newest { reason: "A newer slot took its place".to_owned() }
         }
         Overlap::Skip => unless(busy > 0, "The previous run was still going"),
-        Overlap::Queue => unless(due.queued >= QUEUE_BOUND, "Too many runs were waiting already"),
+        Overlap::Queue => unless(load.queued >= QUEUE_BOUND, "Too many runs were waiting already"),
         Overlap::Parallel => {
             let most = policies.max_concurrent.unwrap_or(2);
             unless(busy >= most, "As many runs as allowed were going")
@@ -178,7 +192,7 @@ fn admission(due: Due<'_>, now: UnixMs) -> Admission {
     };
     let cooldown_ms = i64::from(seconds) * 1_000;
     let reason = format!("Less than {} after the run before", format_duration(cooldown_ms));
-    if due.queued > 0 || is_cooling_down(due.job, cooldown_ms, now) {
+    if load.queued > 0 || is_cooling_down(load.job, cooldown_ms, now) {
         return Admission::Nothing { reason };
     }
     match by_overlap {
@@ -226,7 +240,8 @@ mod tests {
         (queued, active): (u32, u32),
         firing: &Firing,
     ) -> ClaimPlan {
-        let slots = Slots::compile(&job.schedule, &job.id).expect("compiles");
+        let slots =
+            Slots::compile(&job.schedule, &job.id, &chrono_tz::UTC.into()).expect("compiles");
         plan_claim(
             Due { job, slots: &slots, slot: UnixMs(slot), queued, active },
             UnixMs(now),

@@ -10,10 +10,12 @@ mod policies;
 mod schedule;
 mod write;
 
-pub use parse::{JobError, job_from_json, patch_job, schedule_from_json, stored_job_from_json};
+pub use parse::{
+    JobError, job_from_json, patch_job, schedule_from_json, stored_job_from_json, stored_schedule_from_json,
+};
 pub use payload::{AgentTurn, NotifyWhen, Payload, ToolCall};
 pub use policies::{Budget, Misfire, MisfireMode, Notify, Overlap, Policies};
-pub use schedule::{Schedule, ScheduleSpec};
+pub use schedule::{EventTrigger, Schedule, ScheduleSpec};
 pub use write::{job_to_json, state_to_json};
 
 use serde_json::{Map, Value};

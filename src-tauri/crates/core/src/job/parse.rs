@@ -2,22 +2,25 @@
 //!
 //! Everything wrong with the input is found in one go and named by its path. What must hold for a job to be saved is
 //! decided here and nowhere else: a pattern that never fires, an interval under a second or a main-session job with an
-//! isolated payload never reach the store. `now` and `zone` fill the defaults that are fixed at creation.
+//! isolated payload never reach the store. `now` and the local zone fill the defaults that are fixed at creation.
 
-use chrono_tz::Tz;
 use serde_json::{Map, Value};
 
 use super::{
-    AgentTurn, Budget, Isolation, Job, JobState, Misfire, MisfireMode, Notify, NotifyWhen, Overlap,
-    Payload, Policies, Runtime, Schedule, ScheduleSpec, SessionTarget, ToolCall, WakeMode,
+    AgentTurn, Budget, EventTrigger, Isolation, Job, JobState, Misfire, MisfireMode, Notify,
+    NotifyWhen, Overlap, Payload, Policies, Runtime, Schedule, ScheduleSpec, SessionTarget,
+    ToolCall, WakeMode,
 };
+use crate::cause::{self, Pattern};
 use crate::json_fields::{FieldError, Fields};
-use crate::schedule::CronPattern;
+use crate::quiet::QuietPolicy;
+use crate::schedule::{CronPattern, Zone, Zones};
 use crate::{JobId, RunState, UnixMs};
 
 /// The longest interval and the largest instant that are taken for real: the year 9999.
 const LATEST_MS: i64 = 253_402_300_799_000;
 const WEEK_SECONDS: i64 = 7 * 24 * 3600;
+const MOST_FILTERS: usize = 20;
 
 /// The input is not a job; one complaint per field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -29,9 +32,10 @@ pub struct JobError(pub Vec<FieldError>);
 ///
 /// # Errors
 /// Every complaint, with the path of its field.
-pub fn job_from_json(input: Value, now: UnixMs, zone: Tz) -> Result<Job, JobError> {
+pub fn job_from_json(input: Value, now: UnixMs, zones: impl Into<Zones>) -> Result<Job, JobError> {
+    let zones = zones.into();
     let mut errors = Vec::new();
-    let job = read_job(Fields::new("", input, &mut errors), now, Origin::Written { zone });
+    let job = read_job(Fields::new("", input, &mut errors), now, Origin::Written { zones: &zones });
     if errors.is_empty() { Ok(job) } else { Err(JobError(errors)) }
 }
 
@@ -47,18 +51,30 @@ pub fn stored_job_from_json(input: Value) -> Result<Job, JobError> {
     if errors.is_empty() { Ok(job) } else { Err(JobError(errors)) }
 }
 
+/// Reads a schedule that was accepted and written before, without the job around it.
+///
+/// # Errors
+/// Every complaint, with the path of its field.
+pub fn stored_schedule_from_json(input: Value) -> Result<Schedule, JobError> {
+    let mut errors = Vec::new();
+    let whole = Map::from_iter([("schedule".to_owned(), input)]);
+    let mut fields = Fields::new("", Value::Object(whole), &mut errors);
+    let schedule = read_schedule(&mut fields, UnixMs(0), Origin::Stored);
+    if errors.is_empty() { Ok(schedule) } else { Err(JobError(errors)) }
+}
+
 /// Reads a schedule alone, as a form has it before the job is whole; paths begin with `schedule.`.
 ///
 /// # Errors
 /// Every complaint, with the path of its field.
-pub fn schedule_from_json(input: Value, now: UnixMs, zone: Tz) -> Result<Schedule, JobError> {
+pub fn schedule_from_json(input: Value, now: UnixMs, zones: &Zones) -> Result<Schedule, JobError> {
     let mut errors = Vec::new();
     let mut whole = Map::new();
     whole.insert("schedule".to_owned(), input);
     let schedule = read_schedule(
         &mut Fields::new("", Value::Object(whole), &mut errors),
         now,
-        Origin::Written { zone },
+        Origin::Written { zones },
     );
     if errors.is_empty() { Ok(schedule) } else { Err(JobError(errors)) }
 }
@@ -68,7 +84,12 @@ pub fn schedule_from_json(input: Value, now: UnixMs, zone: Tz) -> Result<Schedul
 ///
 /// # Errors
 /// Every complaint about the patched job, with the path of its field.
-pub fn patch_job(job: &Job, patch: Value, now: UnixMs, zone: Tz) -> Result<Job, JobError> {
+pub fn patch_job(
+    job: &Job,
+    patch: Value,
+    now: UnixMs,
+    zones: impl Into<Zones>,
+) -> Result<Job, JobError> {
     let mut document = super::job_to_json(job);
     let Value::Object(mut patch) = patch else {
         let message = format!("expected an object, found {}", crate::json_fields::kind_of(&patch));
@@ -79,7 +100,7 @@ pub fn patch_job(job: &Job, patch: Value, now: UnixMs, zone: Tz) -> Result<Job, 
     }
     replace_changed_kind(&mut document, &patch);
     merge(&mut document, Value::Object(patch));
-    let mut patched = job_from_json(document, now, zone)?;
+    let mut patched = job_from_json(document, now, zones)?;
     patched.updated_at = now;
     patched.state = job.state.clone();
     Ok(patched)
@@ -112,14 +133,14 @@ fn merge(target: &mut Value, patch: Value) {
 
 /// Where a document comes from, and with it how far its times are judged.
 #[derive(Clone, Copy)]
-enum Origin {
-    /// Somebody wrote it; what it leaves out gets this zone.
-    Written { zone: Tz },
+enum Origin<'a> {
+    /// Somebody wrote it; its zone is looked up here, and one that it leaves out is the local one.
+    Written { zones: &'a Zones },
     /// It was judged when it was saved, and has its zone.
     Stored,
 }
 
-fn read_job(mut fields: Fields<'_>, now: UnixMs, origin: Origin) -> Job {
+fn read_job(mut fields: Fields<'_>, now: UnixMs, origin: Origin<'_>) -> Job {
     let id = fields
         .text("id")
         .filter(|id| !id.trim().is_empty())
@@ -130,6 +151,7 @@ fn read_job(mut fields: Fields<'_>, now: UnixMs, origin: Origin) -> Job {
     }
     let created_at = instant(&mut fields, "createdAtMs").unwrap_or(now);
     let schedule = read_schedule(&mut fields, created_at, origin);
+    refuse_own_events(&mut fields, &id, &name, &schedule.spec);
     let payload = read_payload(&mut fields);
     let targets = [("main", SessionTarget::Main), ("isolated", SessionTarget::Isolated)];
     let session_target = fields.choice("sessionTarget", &targets).unwrap_or(match payload {
@@ -191,7 +213,7 @@ fn unsigned(fields: &mut Fields<'_>, key: &str, least: i64, most: i64) -> Option
     fields.integer(key, least..=most).and_then(|number| u32::try_from(number).ok())
 }
 
-fn read_schedule(fields: &mut Fields<'_>, created_at: UnixMs, origin: Origin) -> Schedule {
+fn read_schedule(fields: &mut Fields<'_>, created_at: UnixMs, origin: Origin<'_>) -> Schedule {
     let read = fields.object("schedule", |mut fields| {
         let spec = read_spec(&mut fields, created_at, origin);
         let jitter_ms = unsigned(&mut fields, "jitterMs", 0, 3_600_000);
@@ -203,20 +225,23 @@ fn read_schedule(fields: &mut Fields<'_>, created_at: UnixMs, origin: Origin) ->
     })
 }
 
-fn read_spec(fields: &mut Fields<'_>, created_at: UnixMs, origin: Origin) -> ScheduleSpec {
-    let kinds = [("at", 0), ("every", 1), ("cron", 2), ("manual", 3)];
+fn read_spec(fields: &mut Fields<'_>, created_at: UnixMs, origin: Origin<'_>) -> ScheduleSpec {
+    let kinds = [("at", 0), ("every", 1), ("cron", 2), ("event", 3), ("webhook", 4), ("manual", 5)];
     if fields.text_is_absent("kind") {
-        fields.complain("kind", "is required: expected one of at, every, cron, manual");
+        let names = "at, every, cron, event, webhook, manual";
+        fields.complain("kind", format!("is required: expected one of {names}"));
     }
     match fields.choice("kind", &kinds) {
         Some(0) => read_at(fields, origin),
         Some(1) => read_every(fields, created_at),
         Some(2) => read_cron(fields, origin),
+        Some(3) => ScheduleSpec::Event(read_event(fields, origin)),
+        Some(4) => ScheduleSpec::Webhook,
         _ => ScheduleSpec::Manual,
     }
 }
 
-fn read_at(fields: &mut Fields<'_>, origin: Origin) -> ScheduleSpec {
+fn read_at(fields: &mut Fields<'_>, origin: Origin<'_>) -> ScheduleSpec {
     let at = instant(fields, "atMs");
     if at.is_none() {
         fields.complain_once("atMs", "is required: expected milliseconds since 1970");
@@ -233,7 +258,7 @@ fn read_every(fields: &mut Fields<'_>, created_at: UnixMs) -> ScheduleSpec {
     ScheduleSpec::Every { every_ms: every.unwrap_or(1_000), anchor }
 }
 
-fn read_cron(fields: &mut Fields<'_>, origin: Origin) -> ScheduleSpec {
+fn read_cron(fields: &mut Fields<'_>, origin: Origin<'_>) -> ScheduleSpec {
     let expr = fields.required_text("expr");
     if let Origin::Written { .. } = origin
         && !expr.trim().is_empty()
@@ -242,20 +267,76 @@ fn read_cron(fields: &mut Fields<'_>, origin: Origin) -> ScheduleSpec {
         fields.complain("expr", error.to_string());
     }
     let tz = zone_name(fields, origin).unwrap_or_else(|| match origin {
-        Origin::Written { zone } => zone.name().to_owned(),
-        Origin::Stored => Tz::UTC.name().to_owned(),
+        Origin::Written { zones } => zones.local().name().to_owned(),
+        Origin::Stored => Zone::UTC.name().to_owned(),
     });
     ScheduleSpec::Cron { expr: expr.trim().to_owned(), tz }
 }
 
-fn zone_name(fields: &mut Fields<'_>, origin: Origin) -> Option<String> {
-    let name = fields.text("tz")?;
-    if let Origin::Stored = origin {
-        return Some(name);
+fn read_event(fields: &mut Fields<'_>, origin: Origin<'_>) -> EventTrigger {
+    let source = fields.required_text("source").trim().to_owned();
+    if source.chars().count() > 100 {
+        fields.complain("source", "must be at most 100 characters");
     }
-    match name.parse::<Tz>() {
-        Ok(zone) => Some(zone.name().to_owned()),
-        Err(_) => {
+    let pattern = fields.text("pattern").filter(|pattern| !pattern.is_empty());
+    if let (Origin::Written { .. }, Some(text)) = (origin, &pattern)
+        && let Err(reason) = Pattern::compile(text)
+    {
+        fields.complain("pattern", reason);
+    }
+    let filters = fields.object("filters", |filters| read_filters(filters, &source));
+    EventTrigger { source, pattern, filters: filters.unwrap_or_default() }
+}
+
+fn read_filters(mut fields: Fields<'_>, source: &str) -> Map<String, Value> {
+    let keys = fields.keys();
+    if keys.len() > MOST_FILTERS {
+        fields.complain_about_all(format!("must be at most {MOST_FILTERS} fields"));
+    }
+    let mut filters = Map::new();
+    for key in keys {
+        let Some(value) = fields.take(&key) else { continue };
+        if matches!(value, Value::Array(_) | Value::Object(_)) {
+            let found = crate::json_fields::kind_of(&value);
+            fields.complain(
+                &key,
+                format!("expected a text, a number or true or false, found {found}"),
+            );
+        }
+        filters.insert(key, value);
+    }
+    let status = filters.get("status").filter(|_| source == cause::JOB);
+    if let Some(status) = status
+        && !status.as_str().is_some_and(is_end)
+    {
+        fields.complain("status", "expected ok, error, skipped or the final state of a run");
+    }
+    filters
+}
+
+fn is_end(word: &str) -> bool {
+    ["ok", "error", "skipped"].contains(&word)
+        || RunState::from_name(word).is_some_and(RunState::is_final)
+}
+
+/// A job that fires itself would never stop.
+fn refuse_own_events(fields: &mut Fields<'_>, id: &JobId, name: &str, spec: &ScheduleSpec) {
+    let ScheduleSpec::Event(trigger) = spec else { return };
+    for (key, own) in [("jobId", id.as_str()), ("name", name)] {
+        let names_itself = trigger.filters.get(key).and_then(Value::as_str) == Some(own);
+        if names_itself && [cause::JOB, cause::CRON].contains(&trigger.source.as_str()) {
+            let path = format!("schedule.filters.{key}");
+            fields.complain(&path, "names the job itself; a job cannot come after itself");
+        }
+    }
+}
+
+fn zone_name(fields: &mut Fields<'_>, origin: Origin<'_>) -> Option<String> {
+    let name = fields.text("tz")?;
+    let Origin::Written { zones } = origin else { return Some(name) };
+    match zones.zone(&name) {
+        Some(zone) => Some(zone.name().to_owned()),
+        None => {
             fields.complain(
                 "tz",
                 format!("expected an IANA zone such as Europe/Berlin, found `{name}`"),
@@ -313,13 +394,32 @@ fn read_tool_call(mut fields: Fields<'_>) -> Payload {
             format!("expected an object, found {}", crate::json_fields::kind_of(&arguments)),
         );
     }
+    let notify_when = read_notify_when(&mut fields);
+    Payload::ToolCall(ToolCall { tool, arguments, notify_when, extra: fields.rest() })
+}
+
+/// A word, or an object with a condition. Whether the condition means anything is asked where it can be worked out.
+fn read_notify_when(fields: &mut Fields<'_>) -> NotifyWhen {
+    if fields.is_object("notifyWhen") {
+        let cel = fields.object("notifyWhen", |mut when| {
+            let cel = when.required_text("cel").trim().to_owned();
+            if cel.len() > crate::condition::LONGEST {
+                let most = crate::condition::LONGEST;
+                when.complain("cel", format!("must be at most {most} bytes, found {}", cel.len()));
+            }
+            for key in when.keys() {
+                when.complain(&key, "is not known here; a condition is only {\"cel\": \"…\"}");
+            }
+            cel
+        });
+        return NotifyWhen::Cel(cel.unwrap_or_default());
+    }
     let whens = [("always", 0), ("failure", 1), ("changed", 2)];
-    let notify_when = match fields.choice("notifyWhen", &whens) {
+    match fields.choice("notifyWhen", &whens) {
         Some(1) => NotifyWhen::Failure,
         Some(2) => NotifyWhen::Changed,
         _ => NotifyWhen::Always,
-    };
-    Payload::ToolCall(ToolCall { tool, arguments, notify_when, extra: fields.rest() })
+    }
 }
 
 fn read_isolation(mut fields: Fields<'_>) -> Isolation {
@@ -356,6 +456,7 @@ fn read_policies(mut fields: Fields<'_>) -> Policies {
         pause_after_failures: unsigned(&mut fields, "pauseAfterFailures", 1, 1_000),
         budget: fields.object("budget", read_budget),
         notify: fields.choice("notify", &notifies),
+        quiet_hours: QuietPolicy::read(&mut fields, "quietHours"),
         extra: fields.rest(),
     }
 }

@@ -9,12 +9,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use chrono::{Datelike as _, NaiveDate};
-use chrono_tz::Tz;
 use croner::parser::CronParser;
 use croner::{Cron, Weekday};
 
 use super::fields::{CronError, Fields};
-use super::zone::{FIRST_SECOND, LAST_SECOND, Wall};
+use super::rules::Zone;
+use super::wall::{FIRST_SECOND, LAST_SECOND, Wall};
 
 /// A cron pattern that fires. Cheap to clone; holds about 6 KB, shared by the clones.
 #[derive(Clone)]
@@ -62,56 +62,70 @@ impl CronPattern {
 
     /// The first slot strictly after the instant `after`, both in unix milliseconds. `None` only near the year 5000.
     #[must_use]
-    pub fn next_after(&self, tz: Tz, after: i64) -> Option<i64> {
+    pub fn next_after(&self, zone: Zone, after: i64) -> Option<i64> {
         // Slots are whole seconds, so a slot after a part of a second is a slot after the second it belongs to.
         let after = after.div_euclid(1000).max(FIRST_SECOND);
         if after > LAST_SECOND {
             return None;
         }
         let next = if self.0.is_interval {
-            self.next_interval(tz, after)
+            self.next_interval(zone, after)
         } else {
-            self.next_fixed(tz, after)
+            self.next_fixed(zone, after)
         };
         next.map(|seconds| seconds * 1000)
     }
 
+    /// The next slot when the rules of the zone `old` gave way to those of `new` at the instant `now`. That is a change of
+    /// the clock like any other: fixed times that it jumped over are one slot, which may lie before `now` and is then
+    /// due; times that it shows again are none. An interval pattern follows the clock.
+    #[must_use]
+    pub fn next_by_new_rules(&self, old: Zone, new: Zone, now: i64) -> Option<i64> {
+        let at = now.div_euclid(1000);
+        if self.0.is_interval || old == new || !(FIRST_SECOND..=LAST_SECOND).contains(&at) {
+            return self.next_after(new, now);
+        }
+        self.next_fixed_by_new_rules(old, new, at).map(|seconds| seconds * 1000)
+    }
+
     /// The last slot up to and including the instant `until`. `None` only near the year 1.
     #[must_use]
-    pub fn last_until(&self, tz: Tz, until: i64) -> Option<i64> {
+    pub fn last_until(&self, zone: Zone, until: i64) -> Option<i64> {
         let until = until.div_euclid(1000).min(LAST_SECOND);
         if until < FIRST_SECOND {
             return None;
         }
         let last = if self.0.is_interval {
-            self.last_interval(tz, until)
+            self.last_interval(zone, until)
         } else {
-            self.last_fixed(tz, until)
+            self.last_fixed(zone, until)
         };
         last.map(|seconds| seconds * 1000)
     }
 
     /// How many slots lie after `from` up to and including `to`, at most `cap`. Walks them, so `cap` bounds the cost.
     #[must_use]
-    pub fn count_slots(&self, tz: Tz, from: i64, to: i64, cap: u32) -> u32 {
-        let slots = self.slots(tz, from).take_while(|slot| *slot <= to);
+    pub fn count_slots(&self, zone: Zone, from: i64, to: i64, cap: u32) -> u32 {
+        let slots = self.slots(zone, from).take_while(|slot| *slot <= to);
         slots.zip(0..cap).map(|(_, index)| index + 1).last().unwrap_or(0)
     }
 
     /// The newest `keep` slots after `from` up to and including `to`, oldest first. Walks back from `to`, so `keep`
     /// bounds the cost.
     #[must_use]
-    pub fn newest_slots(&self, tz: Tz, from: i64, to: i64, keep: usize) -> Vec<i64> {
-        let before = |slot: i64| self.last_until(tz, slot.checked_sub(1)?);
-        let back = std::iter::successors(self.last_until(tz, to), |slot| before(*slot));
+    pub fn newest_slots(&self, zone: Zone, from: i64, to: i64, keep: usize) -> Vec<i64> {
+        let before = |slot: i64| self.last_until(zone, slot.checked_sub(1)?);
+        let back = std::iter::successors(self.last_until(zone, to), |slot| before(*slot));
         let mut newest: Vec<i64> = back.take_while(|slot| *slot > from).take(keep).collect();
         newest.reverse();
         newest
     }
 
     /// All slots strictly after `after`, in order.
-    pub fn slots(&self, tz: Tz, after: i64) -> impl Iterator<Item = i64> + '_ {
-        std::iter::successors(self.next_after(tz, after), move |slot| self.next_after(tz, *slot))
+    pub fn slots(&self, zone: Zone, after: i64) -> impl Iterator<Item = i64> + '_ {
+        std::iter::successors(self.next_after(zone, after), move |slot| {
+            self.next_after(zone, *slot)
+        })
     }
 
     pub(super) fn fields(&self) -> &Fields {

@@ -6,12 +6,12 @@
 //! `*/15,7` an even interval. One could get this wrong by making nearly right sentences for rare patterns.
 
 use chrono::{DateTime, Timelike as _};
-use chrono_tz::Tz;
 
 use super::cron::CronPattern;
 use super::duration::format_duration;
 use super::fields::{Field, Fields, Item};
-use super::zone::{date_words, time_words};
+use super::rules::Zone;
+use super::wall::{date_words, time_words};
 
 /// A sentence longer than this is harder to read than the pattern.
 const LONGEST: usize = 110;
@@ -27,12 +27,12 @@ impl CronPattern {
     }
 }
 
-/// "Once on 14 Dec 2025 at 07:00", as the clock of `tz` shows the instant `at` in unix milliseconds.
+/// "Once on 14 Dec 2025 at 07:00", as the clock of `zone` shows the instant `at` in unix milliseconds.
 #[must_use]
-pub fn describe_at(at: i64, tz: Tz) -> String {
+pub fn describe_at(at: i64, zone: Zone) -> String {
     match DateTime::from_timestamp_millis(at) {
         Some(at) => {
-            let shown = at.with_timezone(&tz).naive_local();
+            let shown = at.with_timezone(&zone).naive_local();
             format!(
                 "Once on {} at {}",
                 date_words(shown),

@@ -26,18 +26,27 @@ mod cron;
 mod rule;
 
 mod fields;
-mod zone;
+mod wall;
+
+mod rules;
+mod tzif;
+mod zones;
 
 mod every;
 mod note;
+
+mod day_window;
 
 mod describe;
 mod duration;
 
 pub use cron::CronPattern;
+pub use day_window::DayWindow;
 pub use describe::{describe_at, describe_every};
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use every::{every_count_slots, every_next_after};
 pub use fields::{CronError, CronField};
-pub use note::ClockNote;
-pub use zone::{Transition, TransitionKind, transitions_in};
+pub use note::{ClockEffect, ClockNote};
+pub use rules::{Zone, ZoneOffset};
+pub use wall::{Transition, TransitionKind, transitions_in};
+pub use zones::{ZoneFiles, ZoneSource, ZoneVersion, Zones};

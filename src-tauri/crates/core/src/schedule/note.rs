@@ -6,12 +6,12 @@
 use std::fmt;
 
 use chrono::NaiveDateTime;
-use chrono_tz::Tz;
 
 use super::cron::CronPattern;
-use super::zone::{
-    FIRST_SECOND, Instants, LAST_SECOND, Wall, date_words, instants_of, offset_at, time_words,
-    wall_at,
+use super::rules::Zone;
+use super::wall::{
+    FIRST_SECOND, Instants, LAST_SECOND, Transition, TransitionKind, Wall, date_words, instants_of,
+    offset_at, time_words, wall_at,
 };
 
 /// Why a slot is not simply the time of the pattern.
@@ -41,21 +41,63 @@ pub enum ClockNote {
 impl CronPattern {
     /// What a change of the clock did to the slot `slot` of this pattern; `None` for an ordinary slot.
     #[must_use]
-    pub fn clock_note(&self, tz: Tz, slot: i64) -> Option<ClockNote> {
+    pub fn clock_note(&self, zone: Zone, slot: i64) -> Option<ClockNote> {
         let slot = slot.div_euclid(1000);
         if !(FIRST_SECOND..=LAST_SECOND).contains(&slot) {
             return None;
         }
-        let shown = wall_at(tz, slot);
-        if let Instants::Twice { first, .. } = instants_of(tz, shown) {
+        let shown = wall_at(zone, slot);
+        if let Instants::Twice { first, .. } = instants_of(zone, shown) {
             let time = shown.naive();
             let both = ClockNote::BothPasses { time, is_second: slot != first };
             return Some(if self.is_interval() { both } else { ClockNote::OnlyFirstPass { time } });
         }
-        let gap_start = Wall(slot + offset_at(tz, slot - 1));
+        let gap_start = Wall(slot + offset_at(zone, slot - 1));
         let skipped =
             self.next_match(gap_start).filter(|wanted| *wanted < shown && !self.is_interval())?;
         Some(ClockNote::Moved { from: skipped.naive(), to: shown.naive() })
+    }
+}
+
+impl CronPattern {
+    /// What a change of the clock of its zone means for this pattern; none when none of its times is in it.
+    #[must_use]
+    pub fn effect_of(&self, change: &Transition) -> Option<ClockEffect> {
+        let at = change.at.div_euclid(1000);
+        let (before, after) =
+            (at + i64::from(change.offset_before), at + i64::from(change.offset_after));
+        let (low, high) = (Wall(before.min(after)), Wall(before.max(after)));
+        self.next_match(low).filter(|time| *time < high)?;
+        Some(match (change.kind(), self.is_interval()) {
+            (TransitionKind::Gap, true) => ClockEffect::LeftOut,
+            (TransitionKind::Gap, false) => ClockEffect::AtOnce,
+            (TransitionKind::Overlap, true) => ClockEffect::Twice,
+            (TransitionKind::Overlap, false) => ClockEffect::Once,
+        })
+    }
+}
+
+/// What becomes of the times that a change of the clock skips or repeats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClockEffect {
+    /// An interval pattern does not run in a gap.
+    LeftOut,
+    /// Fixed times in a gap are one run, right after it.
+    AtOnce,
+    /// An interval pattern runs in both passes of an overlap.
+    Twice,
+    /// A fixed time runs in the first pass of an overlap.
+    Once,
+}
+
+impl fmt::Display for ClockEffect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::LeftOut => "runs that would fall in between are left out",
+            Self::AtOnce => "what would fall in between runs once, right after it",
+            Self::Twice => "what falls in the time that comes twice runs both times",
+            Self::Once => "what falls in the time that comes twice runs the first time only",
+        })
     }
 }
 

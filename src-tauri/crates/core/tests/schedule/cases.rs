@@ -3,15 +3,15 @@
 use chrono::DateTime;
 use chrono_tz::Tz;
 use rouse_core::schedule::{
-    CronPattern, TransitionKind, every_count_slots, every_next_after, transitions_in,
+    CronPattern, TransitionKind, Zone, every_count_slots, every_next_after, transitions_in,
 };
 
 fn pattern(text: &str) -> CronPattern {
     CronPattern::parse(text).unwrap_or_else(|error| panic!("`{text}`: {error}"))
 }
 
-fn zone(name: &str) -> Tz {
-    name.parse().unwrap()
+fn zone(name: &str) -> Zone {
+    name.parse::<Tz>().unwrap().into()
 }
 
 /// `2026-03-08T02:30:00-05:00` as unix milliseconds.
@@ -331,6 +331,48 @@ fn leap_days() {
 }
 
 #[test]
+fn quarters_of_an_hour_from_utc() {
+    check("0 7 * * *", "Asia/Kathmandu", "2026-01-01T00:00:00Z", &["2026-01-01T07:00:00+05:45"]);
+    let chatham = "Pacific/Chatham";
+    check(
+        "0 3 * * *",
+        chatham,
+        "2026-09-26T12:00:00Z",
+        &["2026-09-27T03:45:00+13:45", "2026-09-28T03:00:00+13:45"],
+    );
+    check(
+        "0,30 3 * * *",
+        chatham,
+        "2026-04-04T12:00:00Z",
+        &["2026-04-05T03:00:00+13:45", "2026-04-05T03:30:00+13:45", "2026-04-06T03:00:00+12:45"],
+    );
+}
+
+#[test]
+fn the_clock_still_changes_after_2099() {
+    let tz = "America/New_York";
+    let next_day = "2100-03-15T02:30:00-04:00";
+    check("30 2 * * *", tz, "2100-03-13T12:00:00-05:00", &["2100-03-14T03:00:00-04:00", next_day]);
+    check(
+        "30 1 * * *",
+        tz,
+        "2100-11-06T12:00:00-04:00",
+        &["2100-11-07T01:30:00-04:00", "2100-11-08T01:30:00-05:00"],
+    );
+    check("0 7 1 7 *", "Europe/Berlin", "2400-01-01T00:00:00Z", &["2400-07-01T07:00:00+02:00"]);
+}
+
+#[test]
+fn nuuk_skips_into_the_next_date_every_march() {
+    for (year, day) in [(2025, 29), (2026, 28), (2027, 27), (2030, 30)] {
+        let before = format!("{year}-03-{day}T12:00:00-02:00");
+        let slot = format!("{year}-03-{}T00:00:00-01:00", day + 1);
+        check("30 23 * * *", "America/Nuuk", &before, &[slot.as_str()]);
+        check(&format!("30 23 {day} 3 *"), "America/Nuuk", &before, &[slot.as_str()]);
+    }
+}
+
+#[test]
 fn after_means_strictly_after_to_the_millisecond() {
     let tz = "Europe/Berlin";
     let today = &["2026-01-15T07:00:00+01:00"];
@@ -339,15 +381,15 @@ fn after_means_strictly_after_to_the_millisecond() {
     check("0 7 * * *", tz, "2026-01-15T07:00:00+01:00", tomorrow);
     check("0 7 * * *", tz, "2026-01-15T07:00:00.001+01:00", tomorrow);
     check("0 7 * * *", tz, "2026-01-15T07:00:00.999+01:00", tomorrow);
-    assert_eq!(pattern("* * * * * *").next_after(Tz::UTC, -1_500), Some(-1_000));
-    assert_eq!(pattern("* * * * * *").next_after(Tz::UTC, -1), Some(0));
-    assert_eq!(pattern("* * * * * *").last_until(Tz::UTC, -1), Some(-1_000));
+    assert_eq!(pattern("* * * * * *").next_after(Zone::UTC, -1_500), Some(-1_000));
+    assert_eq!(pattern("* * * * * *").next_after(Zone::UTC, -1), Some(0));
+    assert_eq!(pattern("* * * * * *").last_until(Zone::UTC, -1), Some(-1_000));
 }
 
 #[test]
 fn the_ends_of_the_calendar_are_ends_and_not_failures() {
     let daily = pattern("0 0 * * *");
-    for tz in [Tz::UTC, zone("Pacific/Kiritimati"), zone("America/New_York")] {
+    for tz in [Zone::UTC, zone("Pacific/Kiritimati"), zone("America/New_York")] {
         for text in ["0 0 * * *", "* * * * * *", "0 0 29 2 *"] {
             assert_eq!(pattern(text).next_after(tz, i64::MAX), None);
             assert_eq!(pattern(text).last_until(tz, i64::MIN), None);
@@ -355,12 +397,12 @@ fn the_ends_of_the_calendar_are_ends_and_not_failures() {
             assert!(pattern(text).last_until(tz, i64::MAX).is_some());
         }
     }
-    let last = daily.last_until(Tz::UTC, i64::MAX).unwrap();
-    assert_eq!(daily.next_after(Tz::UTC, last + 86_400_000), None);
-    assert!(daily.newest_slots(Tz::UTC, i64::MIN, i64::MIN + 5, 5).is_empty());
-    assert_eq!(daily.clock_note(Tz::UTC, i64::MAX), None);
-    assert_eq!(daily.clock_note(Tz::UTC, i64::MIN), None);
-    assert!(transitions_in(Tz::UTC, i64::MIN, i64::MAX).is_empty());
+    let last = daily.last_until(Zone::UTC, i64::MAX).unwrap();
+    assert_eq!(daily.next_after(Zone::UTC, last + 86_400_000), None);
+    assert!(daily.newest_slots(Zone::UTC, i64::MIN, i64::MIN + 5, 5).is_empty());
+    assert_eq!(daily.clock_note(Zone::UTC, i64::MAX), None);
+    assert_eq!(daily.clock_note(Zone::UTC, i64::MIN), None);
+    assert!(transitions_in(Zone::UTC, i64::MIN, i64::MAX).is_empty());
 }
 
 #[test]

@@ -189,7 +189,7 @@ fn every_way_to_write_a_day_is_read() {
         let slots = |text: &str| {
             let pattern =
                 CronPattern::parse(text).unwrap_or_else(|error| panic!("`{text}`: {error}"));
-            pattern.slots(chrono_tz::UTC, start).take(40).collect::<Vec<_>>()
+            pattern.slots(rouse_core::schedule::Zone::UTC, start).take(40).collect::<Vec<_>>()
         };
         assert_eq!(slots(left), slots(right), "`{left}` and `{right}`");
     }
@@ -216,7 +216,7 @@ fn any_text_is_read_or_refused_and_never_more() {
         match CronPattern::parse(&text) {
             Ok(pattern) => {
                 assert!(
-                    pattern.next_after(chrono_tz::UTC, 0).is_some(),
+                    pattern.next_after(rouse_core::schedule::Zone::UTC, 0).is_some(),
                     "`{text}` never fires, seed {seed}"
                 );
                 assert!(!pattern.describe().is_empty(), "`{text}`, seed {seed}");

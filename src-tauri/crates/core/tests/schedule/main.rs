@@ -7,5 +7,7 @@ mod errors;
 mod expander;
 mod oracle;
 mod patterns;
+mod places;
 mod random;
 mod words;
+mod zone_files;

@@ -1,16 +1,17 @@
 //! A brute-force oracle: walk the clock, apply the rule literally, compare with the engine.
 //!
-//! Nothing here is shared with the engine but the offsets of chrono-tz: the fields are expanded anew, the clock is walked
-//! step by step, and what it has shown or skipped is written down instead of reasoned about.
+//! Nothing here is shared with the engine but the offsets of chrono-tz, and for the zone files of the system not even
+//! those: the fields are expanded anew, the clock is walked step by step, and what it has shown or skipped is written
+//! down instead of reasoned about.
 
 use std::collections::HashSet;
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime, Offset as _, TimeZone as _};
-use chrono_tz::{TZ_VARIANTS, Tz};
+use chrono::{DateTime, NaiveDate, NaiveDateTime};
 use rouse_core::schedule::{CronPattern, transitions_in};
 
 use super::expander::Expander;
 use super::patterns::{random_pattern, random_sparse_pattern};
+use super::places::{Place, built_in, of_system};
 use super::random::Random;
 
 const HOUR: i64 = 3600;
@@ -19,33 +20,50 @@ const FIXED_SEED: u64 = 20_251_121;
 
 #[test]
 fn walking_the_clock_of_every_zone_agrees_fixed_seed() {
-    walk_every_zone(FIXED_SEED);
+    walk_every_zone(&built_in(), FIXED_SEED);
 }
 
 #[test]
 fn walking_the_clock_of_every_zone_agrees_fresh_seed() {
-    walk_every_zone(Random::fresh_seed());
+    walk_every_zone(&built_in(), Random::fresh_seed());
 }
 
 #[test]
 fn walking_dates_over_years_agrees_fixed_seed() {
-    walk_dates(FIXED_SEED);
+    walk_dates(&built_in(), FIXED_SEED);
 }
 
 #[test]
 fn walking_dates_over_years_agrees_fresh_seed() {
-    walk_dates(Random::fresh_seed());
+    walk_dates(&built_in(), Random::fresh_seed());
+}
+
+#[test]
+fn walking_the_clock_of_every_zone_file_agrees() {
+    let places = of_system();
+    if !places.is_empty() {
+        walk_every_zone(&places, Random::fresh_seed());
+    }
+}
+
+#[test]
+fn walking_dates_by_zone_files_agrees() {
+    let places = of_system();
+    if !places.is_empty() {
+        walk_dates(&places, Random::fresh_seed());
+    }
 }
 
 /// Each zone, each time in another year: around a change of its clock if it has one there, else anywhere.
-fn walk_every_zone(seed: u64) {
+fn walk_every_zone(places: &[Place], seed: u64) {
     let mut random = Random::new(seed);
     let mut seen = Seen::default();
-    for tz in TZ_VARIANTS {
+    for tz in places.iter().copied() {
         for _ in 0..2 {
             let year_start = random_year_start(&mut random);
             let changes = changes_by_probing(tz, year_start, year_start + 366 * DAY);
-            let listed = transitions_in(tz, year_start * 1000, (year_start + 366 * DAY) * 1000);
+            let listed =
+                transitions_in(tz.zone(), year_start * 1000, (year_start + 366 * DAY) * 1000);
             let listed: Vec<i64> = listed.iter().map(|transition| transition.at / 1000).collect();
             assert_eq!(
                 listed,
@@ -78,7 +96,7 @@ struct Seen {
     in_overlap: usize,
 }
 
-fn check_around(tz: Tz, around: i64, random: &mut Random, seed: u64, seen: &mut Seen) {
+fn check_around(tz: Place, around: i64, random: &mut Random, seed: u64, seen: &mut Seen) {
     let change = offset(tz, around) - offset(tz, around - 1);
     let radius = if change == 0 { 4 * HOUR } else { 26 * HOUR + change.abs() };
     let by_minute = Walk::around(tz, around, radius, None);
@@ -113,12 +131,13 @@ fn check_pattern(text: &str, walk: &Walk, random: &mut Random, seed: u64, seen: 
                 )
             };
             let want = slots.iter().map(|slot| slot.at * 1000).find(|at| *at > after);
-            let got = pattern.next_after(walk.tz, after);
+            let got = pattern.next_after(walk.tz.zone(), after);
             let got_inside = got.filter(|at| *at <= walk.end * 1000);
             assert_eq!(got_inside, want, "next after: {}", context());
             assert!(got.is_none_or(|at| at > after), "not after: {}", context());
             let want = slots.iter().map(|slot| slot.at * 1000).rfind(|at| *at <= after);
-            let got = pattern.last_until(walk.tz, after).filter(|at| *at > walk.start * 1000);
+            let got =
+                pattern.last_until(walk.tz.zone(), after).filter(|at| *at > walk.start * 1000);
             assert_eq!(got, want, "last until: {}", context());
             seen.slots += usize::from(got_inside.is_some());
             let Some(next) = got_inside else { break };
@@ -146,7 +165,7 @@ fn parsed(text: &str, expected: &Expander) -> Option<CronPattern> {
 
 /// A stretch of the clock of one zone, walked in steps.
 struct Walk {
-    tz: Tz,
+    tz: Place,
     /// Slots are compared after this second up to `end`; the walk begins earlier, to know what was shown before.
     start: i64,
     end: i64,
@@ -169,7 +188,7 @@ struct Slot {
 }
 
 impl Walk {
-    fn around(tz: Tz, around: i64, radius: i64, step: Option<i64>) -> Self {
+    fn around(tz: Place, around: i64, radius: i64, step: Option<i64>) -> Self {
         // Whole minutes, but where the clock was set by half minutes.
         let has_half_minutes =
             [-DAY, DAY].into_iter().any(|shift| offset(tz, around + shift) % 60 != 0);
@@ -228,19 +247,19 @@ impl Walk {
 }
 
 /// Sparse patterns over decades, with leap days and the year 2100: walk the dates, then place each time.
-fn walk_dates(seed: u64) {
+fn walk_dates(places: &[Place], seed: u64) {
     let mut random = Random::new(seed);
     for round in 0..700 {
-        let tz = TZ_VARIANTS[random.between(0, TZ_VARIANTS.len() as i64 - 1) as usize];
+        let tz = places[random.between(0, places.len() as i64 - 1) as usize];
         let from = random.between(0, 4_733_510_400);
         let text = random_sparse_pattern(&mut random);
         let expected = Expander::read(&text);
         let Some(pattern) = parsed(&text, &expected) else { continue };
         let after = from * 1000 + random.between(0, 999);
-        let got = pattern.next_after(tz, after);
+        let got = pattern.next_after(tz.zone(), after);
         let want = next_by_dates(&expected, tz, after);
         assert_eq!(got, want, "`{text}` in {tz}, {}, round {round}, seed {seed}", show(tz, from));
-        let back = got.and_then(|at| pattern.last_until(tz, at + 999));
+        let back = got.and_then(|at| pattern.last_until(tz.zone(), at + 999));
         assert_eq!(
             back,
             got,
@@ -250,7 +269,7 @@ fn walk_dates(seed: u64) {
     }
 }
 
-fn next_by_dates(pattern: &Expander, tz: Tz, after: i64) -> Option<i64> {
+fn next_by_dates(pattern: &Expander, tz: Place, after: i64) -> Option<i64> {
     let first = naive(after.div_euclid(1000) - 3 * DAY).date();
     let mut best: Option<i64> = None;
     for date in first.iter_days().take(41 * 366) {
@@ -270,7 +289,7 @@ fn next_by_dates(pattern: &Expander, tz: Tz, after: i64) -> Option<i64> {
 }
 
 /// The instants at which a time of the clock is a slot.
-fn place(pattern: &Expander, tz: Tz, wanted: i64) -> Vec<i64> {
+fn place(pattern: &Expander, tz: Place, wanted: i64) -> Vec<i64> {
     let mut offsets: Vec<i64> = (-30..=30).map(|hours| offset(tz, wanted + hours * HOUR)).collect();
     offsets.sort_unstable();
     offsets.dedup();
@@ -298,7 +317,7 @@ fn random_year_start(random: &mut Random) -> i64 {
 }
 
 /// The first seconds with a new offset, found by looking every six hours and then at every half minute.
-fn changes_by_probing(tz: Tz, from: i64, to: i64) -> Vec<i64> {
+fn changes_by_probing(tz: Place, from: i64, to: i64) -> Vec<i64> {
     let mut changes = Vec::new();
     let mut before = offset(tz, from);
     let mut probe = from;
@@ -317,14 +336,14 @@ fn changes_by_probing(tz: Tz, from: i64, to: i64) -> Vec<i64> {
     changes
 }
 
-pub(crate) fn offset(tz: Tz, at: i64) -> i64 {
-    i64::from(tz.offset_from_utc_datetime(&naive(at)).fix().local_minus_utc())
+pub(crate) fn offset(tz: Place, at: i64) -> i64 {
+    tz.offset(at)
 }
 
 pub(crate) fn naive(seconds: i64) -> NaiveDateTime {
     DateTime::from_timestamp(seconds, 0).unwrap().naive_utc()
 }
 
-fn show(tz: Tz, at: i64) -> String {
-    format!("{} ({at})", naive(at).and_utc().with_timezone(&tz))
+fn show(tz: Place, at: i64) -> String {
+    format!("{} ({at})", naive(at + tz.offset(at)))
 }

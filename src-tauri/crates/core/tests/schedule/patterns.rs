@@ -1,15 +1,15 @@
 //! Random patterns, most of them close to a change of a clock.
 
 use chrono::{Datelike as _, Timelike as _};
-use chrono_tz::Tz;
 
 use super::oracle::{naive, offset};
+use super::places::Place;
 use super::random::Random;
 
 /// Times close to the change `around`, more often than not.
 pub(crate) fn random_pattern(
     random: &mut Random,
-    tz: Tz,
+    tz: Place,
     around: i64,
     with_seconds: bool,
 ) -> String {

@@ -3,8 +3,8 @@
 use chrono::DateTime;
 use chrono_tz::Tz;
 use rouse_core::schedule::{
-    CronPattern, DurationError, describe_at, describe_every, format_duration, parse_duration,
-    transitions_in,
+    ClockEffect, CronPattern, DurationError, describe_at, describe_every, format_duration,
+    parse_duration, transitions_in,
 };
 
 fn ms(text: &str) -> i64 {
@@ -96,10 +96,10 @@ fn patterns_are_described_exactly() {
 #[test]
 fn single_times_are_described_in_their_zone() {
     let at = ms("2025-12-14T06:00:00Z");
-    assert_eq!(describe_at(at, Tz::Europe__Berlin), "Once on 14 Dec 2025 at 07:00");
-    assert_eq!(describe_at(at, Tz::America__New_York), "Once on 14 Dec 2025 at 01:00");
-    assert_eq!(describe_at(at + 5_250, Tz::UTC), "Once on 14 Dec 2025 at 06:00:05");
-    assert_eq!(describe_at(i64::MAX, Tz::UTC), "Once, at a time no calendar has");
+    assert_eq!(describe_at(at, Tz::Europe__Berlin.into()), "Once on 14 Dec 2025 at 07:00");
+    assert_eq!(describe_at(at, Tz::America__New_York.into()), "Once on 14 Dec 2025 at 01:00");
+    assert_eq!(describe_at(at + 5_250, Tz::UTC.into()), "Once on 14 Dec 2025 at 06:00:05");
+    assert_eq!(describe_at(i64::MAX, Tz::UTC.into()), "Once, at a time no calendar has");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn intervals_are_described() {
 fn changes_of_the_clock_are_told() {
     let told = |tz: Tz, year: i32| {
         let ends = [format!("{year}-01-01T00:00:00Z"), format!("{year}-12-31T23:00:00Z")];
-        transitions_in(tz, ms(&ends[0]), ms(&ends[1]))
+        transitions_in(tz.into(), ms(&ends[0]), ms(&ends[1]))
             .iter()
             .map(ToString::to_string)
             .collect::<Vec<_>>()
@@ -154,12 +154,36 @@ fn changes_of_the_clock_are_told() {
 }
 
 #[test]
+fn what_a_change_means_for_a_pattern_is_told() {
+    let effects = |text: &str| {
+        let pattern = CronPattern::parse(text).unwrap();
+        let ends = (ms("2026-01-01T00:00:00Z"), ms("2026-12-31T00:00:00Z"));
+        let changes = transitions_in(Tz::Europe__Berlin.into(), ends.0, ends.1);
+        changes.iter().map(|change| pattern.effect_of(change)).collect::<Vec<_>>()
+    };
+    assert_eq!(effects("30 2 * * *"), [Some(ClockEffect::AtOnce), Some(ClockEffect::Once)]);
+    assert_eq!(effects("*/30 * * * *"), [Some(ClockEffect::LeftOut), Some(ClockEffect::Twice)]);
+    assert_eq!(
+        effects("0 3 * * *"),
+        [None, None],
+        "the end of both is neither skipped nor repeated"
+    );
+    assert_eq!(effects("0 2 * * *"), [Some(ClockEffect::AtOnce), Some(ClockEffect::Once)]);
+    assert_eq!(effects("30 2 29 3 *"), [Some(ClockEffect::AtOnce), None]);
+    assert_eq!(effects("30 7 * * *"), [None, None]);
+}
+
+#[test]
 fn a_slot_at_a_change_is_explained() {
     let note = |text: &str, tz: Tz, slot: &str| {
         let pattern = CronPattern::parse(text).unwrap();
         let slot = ms(slot);
-        assert_eq!(pattern.last_until(tz, slot), Some(slot), "`{text}` has no slot at {slot}");
-        pattern.clock_note(tz, slot).map(|note| note.to_string())
+        assert_eq!(
+            pattern.last_until(tz.into(), slot),
+            Some(slot),
+            "`{text}` has no slot at {slot}"
+        );
+        pattern.clock_note(tz.into(), slot).map(|note| note.to_string())
     };
     let (new_york, nuuk, apia) = (Tz::America__New_York, Tz::America__Nuuk, Tz::Pacific__Apia);
     let table = [

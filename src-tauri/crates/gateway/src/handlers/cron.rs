@@ -1,24 +1,29 @@
 //! `cron.*`.
 
+mod channel;
+mod condition;
 mod preview;
 mod transfer;
+mod webhook;
 
+pub(crate) use condition::try_condition;
 pub(crate) use preview::preview;
-pub(crate) use transfer::{export, import};
+pub(crate) use transfer::{export, import, ledger};
+pub(crate) use webhook::{knows as knows_webhook, webhook};
 
 use std::collections::HashMap;
 
 use rouse_agent::Complaint;
 use rouse_core::job::{Job, Payload, ScheduleSpec, job_from_json, job_to_json, patch_job};
-use rouse_core::{JobId, Run, RunState, UnixMs};
+use rouse_core::{JobId, RunId, RunState, UnixMs};
 use rouse_scheduler::RunMode as Asked;
 use rouse_store::{JobQuery, RunQuery};
 
 use crate::context::Context;
-use crate::convert::{run_view, wire_state};
+use crate::convert::{incident_view, run_view, wire_state};
 use crate::error::{ErrorCode, RpcError};
 use crate::wire::{
-    CronAddParams, CronListParams, CronListResult, CronPauseParams, CronRemoveResult,
+    IncidentView, CronAddParams, CronListParams, CronListResult, CronPauseParams, CronRemoveResult,
     CronRunParams, CronRunsParams, CronRunsResult, CronStatus, CronUpdateParams, Empty, JobRef,
     JobView, NextSlot, Pause, RunMode, StartedRun,
 };
@@ -30,10 +35,14 @@ pub(crate) async fn list(
     context: &Context,
     params: CronListParams,
 ) -> Result<CronListResult, RpcError> {
-    let include_disabled = params.include_disabled.unwrap_or(false);
-    let search = params.search.filter(|words| !words.trim().is_empty());
-    let jobs = context.store.jobs(&JobQuery { include_disabled, search }).await?;
-    Ok(CronListResult { jobs: views(context, &jobs).await? })
+    let query = JobQuery {
+        include_disabled: params.include_disabled.unwrap_or(false),
+        search: params.search.filter(|words| !words.trim().is_empty()),
+        limit: params.limit.unwrap_or(100).clamp(1, 500),
+        after: params.cursor,
+    };
+    let page = context.store.jobs(&query).await?;
+    Ok(CronListResult { jobs: views(context, &page.jobs).await?, next_cursor: page.next })
 }
 
 pub(crate) async fn get(context: &Context, params: JobRef) -> Result<JobView, RpcError> {
@@ -42,8 +51,9 @@ pub(crate) async fn get(context: &Context, params: JobRef) -> Result<JobView, Rp
 }
 
 pub(crate) async fn add(context: &Context, params: CronAddParams) -> Result<JobView, RpcError> {
-    let job = job_from_json(params.0, context.clock.now(), context.clock.zone())?;
-    check_call(context, &job)?;
+    let job = job_from_json(params.0, context.clock.now(), context.clock.zones())?;
+    check_call(context, &job).await?;
+    channel::check(&job, None)?;
     let job = context.scheduler.add_job(job).await?;
     view(context, &job).await
 }
@@ -55,8 +65,10 @@ pub(crate) async fn update(
     let id = JobId::new(params.id.as_str());
     if params.patch.get("payload").is_some() {
         let present = found(context, &params.id).await?;
-        let (now, zone) = (context.clock.now(), context.clock.zone());
-        check_call(context, &patch_job(&present, params.patch.clone(), now, zone)?)?;
+        let (now, zones) = (context.clock.now(), context.clock.zones());
+        let patched = patch_job(&present, params.patch.clone(), now, zones)?;
+        check_call(context, &patched).await?;
+        channel::check(&patched, Some(&present))?;
     }
     let job = context.scheduler.update_job(&id, params.patch, params.expected_revision).await?;
     view(context, &job).await
@@ -129,10 +141,10 @@ pub(crate) async fn resume(context: &Context, _: Empty) -> Result<CronStatus, Rp
 }
 
 /// A call that could only fail when it is made is refused when it is written down.
-fn check_call(context: &Context, job: &Job) -> Result<(), RpcError> {
+async fn check_call(context: &Context, job: &Job) -> Result<(), RpcError> {
     let Payload::ToolCall(call) = &job.payload else { return Ok(()) };
     match context.gate.tools().complaint(&call.tool, &call.arguments) {
-        None => Ok(()),
+        None => condition::check(context, job).await,
         Some(Complaint::Tool(message)) => Err(RpcError::field("payload.tool", &message)),
         Some(Complaint::Arguments(message)) => Err(RpcError::field("payload.arguments", &message)),
     }
@@ -151,27 +163,54 @@ async fn view(context: &Context, job: &Job) -> Result<JobView, RpcError> {
 async fn views(context: &Context, jobs: &[Job]) -> Result<Vec<JobView>, RpcError> {
     let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
     let mut recent = context.store.recent_states(&ids, RECENT).await?;
-    let mut live = live_runs(context).await?;
-    let views = jobs.iter().map(|job| JobView {
+    let mut live = context.store.live_runs(&ids).await?;
+    let mut incidents = incidents(context, jobs).await?;
+    let mut texts = Vec::with_capacity(jobs.len());
+    for job in jobs {
+        texts.push(schedule_text(context, &job.schedule.spec).await?);
+    }
+    let views = jobs.iter().zip(texts).map(|(job, schedule_text)| JobView {
         job: job_to_json(job),
-        schedule_text: job.schedule.spec.describe(context.clock.zone()),
+        schedule_text,
         zone: zone_of(job),
         recent: states(recent.remove(&job.id).unwrap_or_default()),
-        live_run_ids: live.remove(&job.id).unwrap_or_default(),
+        incident: incidents.remove(&job.id),
+        live_run_ids: live
+            .remove(&job.id)
+            .unwrap_or_default()
+            .iter()
+            .map(RunId::to_string)
+            .collect(),
     });
     Ok(views.collect())
 }
 
-async fn live_runs(context: &Context) -> Result<HashMap<JobId, Vec<String>>, RpcError> {
-    let running: Vec<Run> = context.store.running_runs().await?;
-    let queued: Vec<Run> = context.store.queued_runs().await?;
-    let mut live: HashMap<JobId, Vec<String>> = HashMap::new();
-    for run in running.into_iter().chain(queued) {
-        if let Some(job_id) = run.job_id {
-            live.entry(job_id).or_default().push(run.id.to_string());
+/// Why jobs fail; only those that have failed since their last success can have a reason. The newest failure is the one
+/// to show.
+async fn incidents(
+    context: &Context,
+    jobs: &[Job],
+) -> Result<HashMap<JobId, IncidentView>, RpcError> {
+    let failing = jobs.iter().filter(|job| job.state.consecutive_failures > 0);
+    let failing: Vec<JobId> = failing.map(|job| job.id.clone()).collect();
+    let mut newest = HashMap::new();
+    for incident in context.store.open_incidents_of(&failing).await? {
+        if let Some(job_id) = &incident.job_id {
+            newest.entry(job_id.clone()).or_insert_with(|| incident_view(&incident));
         }
     }
-    Ok(live)
+    Ok(newest)
+}
+
+/// When it fires, in words; a job that it comes after is called by its name.
+async fn schedule_text(context: &Context, spec: &ScheduleSpec) -> Result<String, RpcError> {
+    if let ScheduleSpec::Event(trigger) = spec
+        && let Some(id) = trigger.job_id()
+        && let Some(job) = context.store.job(&JobId::new(id)).await?
+    {
+        return Ok(trigger.describe_after(&job.name));
+    }
+    Ok(spec.describe(&context.clock.zones()))
 }
 
 fn states(states: Vec<RunState>) -> Vec<crate::wire::RunState> {
@@ -182,6 +221,9 @@ fn zone_of(job: &Job) -> Option<String> {
     match &job.schedule.spec {
         ScheduleSpec::Cron { tz, .. } => Some(tz.clone()),
         ScheduleSpec::At { tz, .. } => tz.clone(),
-        ScheduleSpec::Every { .. } | ScheduleSpec::Manual => None,
+        ScheduleSpec::Every { .. }
+        | ScheduleSpec::Event(_)
+        | ScheduleSpec::Webhook
+        | ScheduleSpec::Manual => None,
     }
 }

@@ -1,9 +1,8 @@
 //! `cron.preview`: the next slots by the engine's own function, and a change of clocks in words.
 
 use chrono::SecondsFormat;
-use chrono_tz::Tz;
 use rouse_core::job::ScheduleSpec;
-use rouse_core::schedule::{CronPattern, transitions_in};
+use rouse_core::schedule::{CronPattern, Zone, Zones, transitions_in};
 use rouse_core::slots::Slots;
 use rouse_core::{JobId, UnixMs};
 
@@ -18,11 +17,12 @@ pub(crate) async fn preview(
     context: &Context,
     params: CronPreviewParams,
 ) -> Result<CronPreviewResult, RpcError> {
-    let (now, local) = (context.clock.now(), context.clock.zone());
-    let schedule = rouse_core::job::schedule_from_json(params.schedule, now, local)?;
-    let slots = Slots::compile(&schedule, &JobId::new("preview"))
+    let (now, zones) = (context.clock.now(), context.clock.zones());
+    let schedule = rouse_core::job::schedule_from_json(params.schedule, now, &zones)?;
+    let slots = Slots::compile(&schedule, &JobId::new("preview"), &zones)
         .map_err(|reason| RpcError::field("schedule", &reason))?;
-    let zone = zone_of(&schedule.spec).unwrap_or(local);
+    let local = zones.local();
+    let zone = zone_of(&schedule.spec, &zones).unwrap_or(local);
     let count = params.count.unwrap_or(5).clamp(1, 50) as usize;
     let next = following(&slots, now, count);
     if next.is_empty() && matches!(schedule.spec, ScheduleSpec::At { .. }) {
@@ -30,7 +30,7 @@ pub(crate) async fn preview(
     }
     let pattern = pattern_of(&schedule.spec);
     Ok(CronPreviewResult {
-        text: schedule.spec.describe(local),
+        text: super::schedule_text(context, &schedule.spec).await?,
         zone: zone.name().to_owned(),
         local_zone: local.name().to_owned(),
         notes: notes(pattern.as_ref(), zone, now, next.last().copied()),
@@ -44,19 +44,22 @@ fn following(slots: &Slots, now: UnixMs, count: usize) -> Vec<UnixMs> {
         .collect()
 }
 
-fn slot(at: UnixMs, pattern: Option<&CronPattern>, zone: Tz, local: Tz) -> PreviewSlot {
+fn slot(at: UnixMs, pattern: Option<&CronPattern>, zone: Zone, local: Zone) -> PreviewSlot {
     let written =
-        |zone: Tz| at.to_utc().with_timezone(&zone).to_rfc3339_opts(SecondsFormat::Secs, false);
+        |zone: Zone| at.to_utc().with_timezone(&zone).to_rfc3339_opts(SecondsFormat::Secs, false);
     let note =
         pattern.and_then(|pattern| pattern.clock_note(zone, at.0)).map(|note| note.to_string());
     PreviewSlot { at_ms: at.0, job_time: written(zone), local_time: written(local), note }
 }
 
-fn zone_of(spec: &ScheduleSpec) -> Option<Tz> {
+fn zone_of(spec: &ScheduleSpec, zones: &Zones) -> Option<Zone> {
     match spec {
-        ScheduleSpec::Cron { tz, .. } => tz.parse().ok(),
-        ScheduleSpec::At { tz, .. } => tz.as_ref().and_then(|tz| tz.parse().ok()),
-        ScheduleSpec::Every { .. } | ScheduleSpec::Manual => None,
+        ScheduleSpec::Cron { tz, .. } => zones.zone(tz),
+        ScheduleSpec::At { tz, .. } => tz.as_ref().and_then(|tz| zones.zone(tz)),
+        ScheduleSpec::Every { .. }
+        | ScheduleSpec::Event(_)
+        | ScheduleSpec::Webhook
+        | ScheduleSpec::Manual => None,
     }
 }
 
@@ -64,17 +67,25 @@ fn zone_of(spec: &ScheduleSpec) -> Option<Tz> {
 fn pattern_of(spec: &ScheduleSpec) -> Option<CronPattern> {
     match spec {
         ScheduleSpec::Cron { expr, .. } => CronPattern::parse(expr).ok(),
-        ScheduleSpec::At { .. } | ScheduleSpec::Every { .. } | ScheduleSpec::Manual => None,
+        ScheduleSpec::At { .. }
+        | ScheduleSpec::Every { .. }
+        | ScheduleSpec::Event(_)
+        | ScheduleSpec::Webhook
+        | ScheduleSpec::Manual => None,
     }
 }
 
 fn notes(
     pattern: Option<&CronPattern>,
-    zone: Tz,
+    zone: Zone,
     now: UnixMs,
     last: Option<UnixMs>,
 ) -> Vec<String> {
-    let (Some(_), Some(last)) = (pattern, last) else { return Vec::new() };
+    let (Some(pattern), Some(last)) = (pattern, last) else { return Vec::new() };
     let changes = transitions_in(zone, now.0, last.0.saturating_add(1));
-    changes.iter().take(MOST_NOTES).map(ToString::to_string).collect()
+    let words = changes.iter().take(MOST_NOTES).map(|change| match pattern.effect_of(change) {
+        Some(effect) => format!("{change}; {effect}"),
+        None => change.to_string(),
+    });
+    words.collect()
 }

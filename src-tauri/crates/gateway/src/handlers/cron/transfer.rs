@@ -1,17 +1,34 @@
-//! `cron.export` and `cron.import`: jobs in the job format, kept keys included.
+//! `cron.export`, `cron.ledger` and `cron.import`: jobs and their runs, out and in.
+//!
+//! A file is read by `core::import`; here its jobs meet those that are there. An import never fires anything, switches
+//! nothing on unasked, and replaces nothing unasked; one job that cannot be taken does not keep the others out. One
+//! could get this wrong by reporting something else in a dry run than what happens then: both take the same way, and
+//! part only at the last step.
 
-use rouse_core::job::{job_from_json, job_to_json};
-use serde_json::Value;
+use std::collections::HashSet;
 
-use super::found;
+use rouse_core::import::{self, Entry, Format};
+use rouse_core::job::{Job, ScheduleSpec, job_from_json, job_to_json};
+use rouse_core::{JobId, Run};
+use rouse_store::{JobQuery, RunQuery};
+use serde_json::{Map, Value};
+
+use super::{check_call, found};
 use crate::context::Context;
+use crate::convert::{wire_state, wire_trigger};
 use crate::error::RpcError;
 use crate::wire::{
-    CronExportParams, CronExportResult, CronImportParams, CronImportResult, ImportLine,
+    CronExportParams, CronExportResult, CronImportParams, CronImportResult, CronLedgerParams,
+    CronLedgerResult, ImportFormat, ImportLine, ImportOutcome, LedgerEntry, RfcStatus,
 };
 
 /// The version of the export's shape.
 const VERSION: u32 = 1;
+/// Runs of one page of a ledger.
+const PAGE: u32 = 500;
+/// What two versions of a job may differ in and still be the same.
+const NOT_COMPARED: [&str; 4] = ["state", "enabled", "createdAtMs", "updatedAtMs"];
+const PASSED: &str = "Its time has passed, so it stays off.";
 
 pub(crate) async fn export(
     context: &Context,
@@ -20,56 +37,236 @@ pub(crate) async fn export(
     let jobs = match params.id {
         Some(id) => vec![found(context, &id).await?],
         None => {
-            let query = rouse_store::JobQuery { include_disabled: true, search: None };
-            context.store.jobs(&query).await?
+            let all = JobQuery { include_disabled: true, ..JobQuery::default() };
+            context.store.jobs(&all).await?.jobs
         }
     };
-    Ok(CronExportResult { version: VERSION, jobs: jobs.iter().map(job_to_json).collect() })
+    Ok(CronExportResult {
+        format: Format::Rouse.name().to_owned(),
+        version: VERSION,
+        jobs: jobs.iter().map(job_to_json).collect(),
+    })
+}
+
+pub(crate) async fn ledger(
+    context: &Context,
+    params: CronLedgerParams,
+) -> Result<CronLedgerResult, RpcError> {
+    let id = JobId::new(params.id);
+    let query = RunQuery {
+        job_id: Some(id.clone()),
+        before: params.before,
+        limit: PAGE,
+        ..RunQuery::default()
+    };
+    let page = context.store.runs(&query).await?;
+    let entries = page.runs.iter().filter_map(|run| ledger_entry(&id, run)).collect();
+    Ok(CronLedgerResult { entries, next: page.next })
+}
+
+/// A run that is over.
+fn ledger_entry(job: &JobId, run: &Run) -> Option<LedgerEntry> {
+    let ended = run.finished_at?;
+    let status = match run.state.rfc_status() {
+        Some("ok") => Some(RfcStatus::Ok),
+        Some("error") => Some(RfcStatus::Error),
+        Some("skipped") => Some(RfcStatus::Skipped),
+        _ => None,
+    };
+    Some(LedgerEntry {
+        ts: ended.0,
+        job_id: job.to_string(),
+        action: "finished".to_owned(),
+        status,
+        error: run.error.clone(),
+        summary: run.summary.clone(),
+        run_at_ms: run.started_at.map(|at| at.0),
+        duration_ms: run.started_at.map(|at| ended.since(at).max(0)),
+        run_id: run.id.to_string(),
+        name: run.job_name.clone(),
+        state: wire_state(run.state),
+        reason: run.reason.clone(),
+        trigger: wire_trigger(run.trigger),
+        slot_at_ms: run.slot_at.map(|at| at.0),
+        stands_for: run.stands_for,
+        attempt: run.attempt,
+        model: run.model.clone(),
+    })
+}
+
+/// What the person wants done with the file's jobs.
+#[derive(Clone, Copy)]
+struct Wish {
+    dry_run: bool,
+    enable: bool,
+    update: bool,
+}
+
+/// A job of the file, ready to meet what is here.
+struct Arrival {
+    job: Job,
+    notes: Vec<String>,
+    /// Whether the job is meant to be on afterwards.
+    enable: bool,
 }
 
 pub(crate) async fn import(
     context: &Context,
     params: CronImportParams,
 ) -> Result<CronImportResult, RpcError> {
-    let dry_run = params.dry_run.unwrap_or(false);
-    let keep_enabled = params.keep_enabled.unwrap_or(false);
-    let mut lines = Vec::with_capacity(params.jobs.len());
-    for (index, document) in params.jobs.into_iter().enumerate() {
-        let name =
-            document["name"].as_str().map_or_else(|| format!("job {}", index + 1), str::to_owned);
-        let line = match import_one(context, document, dry_run, keep_enabled).await {
-            Ok(id) => ImportLine { name, id: Some(id), ok: true, message: None },
-            Err(error) => ImportLine { name, id: None, ok: false, message: Some(error.message) },
-        };
-        lines.push(line);
+    let wish = Wish {
+        dry_run: params.dry_run.unwrap_or(false),
+        enable: params.enable.unwrap_or(false),
+        update: params.update.unwrap_or(false),
+    };
+    let file = import::read(&params.text, params.format.map(core_format))
+        .map_err(|error| RpcError::field("text", &error.to_string()))?;
+    let mut seen = HashSet::new();
+    let mut lines = Vec::with_capacity(file.entries.len());
+    for entry in file.entries {
+        let name = entry.name.clone();
+        let line = import_one(context, entry, wish, &mut seen).await;
+        lines.push(line.unwrap_or_else(|error| refused(name, error.message)));
     }
-    Ok(CronImportResult { lines })
+    Ok(CronImportResult { format: wire_format(file.format), lines })
 }
 
-/// History stays behind: an imported job starts with an empty state, and switched off unless asked otherwise.
 async fn import_one(
     context: &Context,
-    mut document: Value,
-    dry_run: bool,
-    keep_enabled: bool,
-) -> Result<String, RpcError> {
+    entry: Entry,
+    wish: Wish,
+    seen: &mut HashSet<JobId>,
+) -> Result<ImportLine, RpcError> {
+    let name = entry.name.clone();
+    let arrival = match read(context, entry, wish).await? {
+        Ok(arrival) => arrival,
+        Err(reason) => return Ok(refused(name, reason)),
+    };
+    let id = arrival.job.id.clone();
+    if !seen.insert(id.clone()) {
+        return Ok(refused(name, format!("Another job of this file has the same id {id}.")));
+    }
+    let Some(present) = context.store.job(&id).await? else {
+        let Arrival { job, notes, enable } = arrival;
+        if !wish.dry_run {
+            context.scheduler.add_job(job).await?;
+        }
+        return Ok(line(name, &id, ImportOutcome::Created, enable, notes));
+    };
+    meet(context, &present, arrival, wish, name).await
+}
+
+/// The entry as a job, or why there is none.
+async fn read(
+    context: &Context,
+    entry: Entry,
+    wish: Wish,
+) -> Result<Result<Arrival, String>, RpcError> {
+    let Entry { job, mut notes, is_faithful, .. } = entry;
+    let mut document = match job {
+        Ok(document) => document,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let mut enable = wish.enable && is_faithful;
     if let Some(fields) = document.as_object_mut() {
         fields.remove("state");
-        if !keep_enabled {
-            fields.insert("enabled".to_owned(), Value::Bool(false));
-        }
+        enable &= fields.get("enabled") != Some(&Value::Bool(false));
+        fields.insert("enabled".to_owned(), Value::Bool(enable));
     }
-    let job = job_from_json(document, context.clock.now(), context.clock.zone())?;
-    super::check_call(context, &job)?;
-    let id = job.id.to_string();
-    if dry_run {
-        if context.store.job(&job.id).await?.is_some() {
-            return Err(RpcError::new(
-                crate::error::ErrorCode::Exists,
-                format!("There is a job {id} already."),
-            ));
-        }
-        return Ok(id);
+    let now = context.clock.now();
+    let mut job = job_from_json(document, now, context.clock.zones())?;
+    if matches!(job.schedule.spec, ScheduleSpec::At { at, .. } if at <= now) {
+        (enable, job.enabled) = (false, false);
+        notes.push(PASSED.to_owned());
     }
-    Ok(context.scheduler.add_job(job).await?.id.to_string())
+    check_call(context, &job).await?;
+    let complaint = super::channel::complaint(&job);
+    notes.extend(complaint.map(|what| format!("Its outcome cannot be delivered: {what}")));
+    Ok(Ok(Arrival { job, notes, enable }))
+}
+
+/// A job of the file whose id is here already.
+async fn meet(
+    context: &Context,
+    present: &Job,
+    arrival: Arrival,
+    wish: Wish,
+    name: String,
+) -> Result<ImportLine, RpcError> {
+    let Arrival { mut job, notes, enable } = arrival;
+    let skipped = |reason: String| ImportLine {
+        reason: Some(reason),
+        ..line(name.clone(), &present.id, ImportOutcome::Skipped, present.enabled, Vec::new())
+    };
+    if definition(present) == definition(&job) && (present.enabled || !enable) {
+        return Ok(skipped("The same job is here already.".to_owned()));
+    }
+    if !wish.update {
+        let here = &present.name;
+        return Ok(skipped(format!(
+            "A job with its id is here already, as \u{201c}{here}\u{201d}, and differs. Updating replaces it."
+        )));
+    }
+    // What is on stays on: taking a new definition is no reason to stop a job.
+    job.enabled = enable || present.enabled;
+    let patch = replacing(&job_to_json(present), &job_to_json(&job));
+    if !wish.dry_run {
+        let revision = Some(present.state.revision);
+        context.scheduler.update_job(&present.id, patch, revision).await?;
+    }
+    Ok(line(name, &present.id, ImportOutcome::Updated, job.enabled, notes))
+}
+
+fn line(
+    name: String,
+    id: &JobId,
+    outcome: ImportOutcome,
+    enabled: bool,
+    notes: Vec<String>,
+) -> ImportLine {
+    ImportLine { name, id: Some(id.to_string()), outcome, enabled, reason: None, notes }
+}
+
+fn refused(name: String, reason: String) -> ImportLine {
+    let outcome = ImportOutcome::Refused;
+    ImportLine { name, id: None, outcome, enabled: false, reason: Some(reason), notes: Vec::new() }
+}
+
+/// What makes a job the job that it is.
+fn definition(job: &Job) -> Value {
+    let mut document = job_to_json(job);
+    if let Some(fields) = document.as_object_mut() {
+        fields.retain(|key, _| !NOT_COMPARED.contains(&key.as_str()));
+    }
+    document
+}
+
+/// The merge patch that makes `to` of `from`: keys that are not in `to` go.
+fn replacing(from: &Value, to: &Value) -> Value {
+    let (Value::Object(from), Value::Object(to)) = (from, to) else { return to.clone() };
+    let gone = from.keys().filter(|key| !to.contains_key(*key));
+    let mut patch: Map<String, Value> = gone.map(|key| (key.clone(), Value::Null)).collect();
+    for (key, value) in to {
+        let before = from.get(key).unwrap_or(&Value::Null);
+        patch.insert(key.clone(), replacing(before, value));
+    }
+    Value::Object(patch)
+}
+
+const fn core_format(format: ImportFormat) -> Format {
+    match format {
+        ImportFormat::Rouse => Format::Rouse,
+        ImportFormat::Rfc => Format::Rfc,
+        ImportFormat::OpenClaw => Format::OpenClaw,
+        ImportFormat::Crontab => Format::Crontab,
+    }
+}
+
+const fn wire_format(format: Format) -> ImportFormat {
+    match format {
+        Format::Rouse => ImportFormat::Rouse,
+        Format::Rfc => ImportFormat::Rfc,
+        Format::OpenClaw => ImportFormat::OpenClaw,
+        Format::Crontab => ImportFormat::Crontab,
+    }
 }

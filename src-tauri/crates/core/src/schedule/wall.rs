@@ -2,27 +2,29 @@
 //!
 //! Owns the mapping in both directions and the search for clock changes by bisection, because chrono-tz keeps its
 //! tables to itself. Everything rests on one fact about those tables: in no zone, at no time, do two changes lie less
-//! than 167 hours apart, while no change is larger than 24 hours. So a window of a few days around any instant holds at
-//! most one change, and different offsets at its ends mean exactly one. One could get it wrong by looking only at local
+//! than 95 hours apart (Freetown in 1939), while no change is larger than 24 hours (a zone file of the system that says otherwise is not
+//! believed). So a window of a few days around any instant holds at most one change, and different offsets at its ends
+//! mean exactly one. One could get it wrong by looking only at local
 //! dates (Apia had no 30 December 2011), at whole minutes (Monrovia was 44:30 behind until 1972), or an hour around.
 
 use std::fmt;
 
-use chrono::{DateTime, LocalResult, NaiveDateTime, Offset as _, TimeZone as _};
-use chrono_tz::Tz;
+use chrono::{DateTime, NaiveDateTime};
+
+use super::rules::Zone;
 
 /// croner searches from the year 1 up to the year 5000; a day less on each side leaves room for any offset.
 pub(super) const FIRST_SECOND: i64 = -62_135_596_800 + 86_400;
 pub(super) const LAST_SECOND: i64 = 95_617_584_000 - 86_400;
 
 /// Longer than any offset from UTC ever was, the local mean times before 1900 included.
-const WIDEST_OFFSET: i64 = 16 * 3600;
-/// Shorter than the shortest time between two changes of any zone.
-const PROBE_STEP: i64 = 6 * 24 * 3600;
+pub(super) const WIDEST_OFFSET: i64 = 16 * 3600;
+/// The shortest time between two changes of any zone that is believed; twice the widest offset would still do.
+pub(super) const LEAST_BETWEEN_CHANGES: i64 = 3 * 24 * 3600;
+/// So a step of this length passes at most one change.
+const PROBE_STEP: i64 = LEAST_BETWEEN_CHANGES;
 /// Before the first change of any zone: the year 1800.
-const FIRST_PROBE: i64 = -5_364_662_400;
-/// After the last change that the tables know: the year 2200.
-const LAST_PROBE: i64 = 7_258_118_400;
+pub(super) const FIRST_PROBE: i64 = -5_364_662_400;
 
 /// A change of a zone's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,15 +80,15 @@ impl fmt::Display for Transition {
     }
 }
 
-/// The changes of the clock of `tz` after `from` up to and including `to`, oldest first. The tables reach to 2099.
+/// The changes of the clock of `tz` after `from` up to and including `to`, oldest first.
 #[must_use]
-pub fn transitions_in(tz: Tz, from: i64, to: i64) -> Vec<Transition> {
+pub fn transitions_in(zone: Zone, from: i64, to: i64) -> Vec<Transition> {
     let mut found = Vec::new();
-    let mut low = from.div_euclid(1000).clamp(FIRST_PROBE, LAST_PROBE);
-    let end = to.div_euclid(1000).clamp(FIRST_PROBE, LAST_PROBE);
+    let mut low = from.div_euclid(1000).clamp(FIRST_PROBE, LAST_SECOND);
+    let end = to.div_euclid(1000).clamp(FIRST_PROBE, LAST_SECOND);
     while low < end {
         let high = (low + PROBE_STEP).min(end);
-        found.extend(change_between(tz, low, high).map(|at| transition_at(tz, at)));
+        found.extend(change_between(zone, low, high).map(|at| transition_at(zone, at)));
         low = high;
     }
     found
@@ -136,47 +138,46 @@ pub(super) enum Instants {
 }
 
 /// Seconds east of UTC at the unix second `at`.
-pub(super) fn offset_at(tz: Tz, at: i64) -> i64 {
-    i64::from(tz.offset_from_utc_datetime(&naive(at)).fix().local_minus_utc())
+pub(super) fn offset_at(zone: Zone, at: i64) -> i64 {
+    zone.east_at(at)
 }
 
 /// What the wall clock shows at the unix second `at`.
-pub(super) fn wall_at(tz: Tz, at: i64) -> Wall {
-    Wall(at + offset_at(tz, at))
+pub(super) fn wall_at(zone: Zone, at: i64) -> Wall {
+    Wall(at + offset_at(zone, at))
 }
 
-/// When the wall clock shows `wall`.
-pub(super) fn instants_of(tz: Tz, wall: Wall) -> Instants {
-    let instant = |offset: chrono_tz::TzOffset| wall.0 - i64::from(offset.fix().local_minus_utc());
-    match tz.offset_from_local_datetime(&wall.naive()) {
-        LocalResult::Single(offset) => Instants::Once(instant(offset)),
-        LocalResult::Ambiguous(before, after) => {
-            Instants::Twice { first: instant(before), second: instant(after) }
-        }
-        LocalResult::None => {
-            let gap_end = change_between(tz, wall.0 - WIDEST_OFFSET, wall.0 + WIDEST_OFFSET);
-            Instants::Never {
-                gap_end: gap_end.expect("BUG: a time that does not exist lies at a clock change"),
-            }
-        }
+/// When the wall clock shows `wall`: by the offset before a change, by the one after it, by both or by none.
+pub(super) fn instants_of(zone: Zone, wall: Wall) -> Instants {
+    let (low, high) = (wall.0 - WIDEST_OFFSET, wall.0 + WIDEST_OFFSET);
+    let Some(change) = change_between(zone, low, high) else {
+        return Instants::Once(wall.0 - offset_at(zone, low));
+    };
+    let first = wall.0 - offset_at(zone, low);
+    let second = wall.0 - offset_at(zone, high);
+    match (first < change, second >= change) {
+        (true, true) => Instants::Twice { first, second },
+        (true, false) => Instants::Once(first),
+        (false, true) => Instants::Once(second),
+        (false, false) => Instants::Never { gap_end: change },
     }
 }
 
 /// The change at which the offset of the unix second `at` began.
-pub(super) fn transition_at(tz: Tz, at: i64) -> Transition {
-    let seconds = |at| naive(at).and_utc().with_timezone(&tz).offset().fix().local_minus_utc();
-    Transition { at: at * 1000, offset_before: seconds(at - 1), offset_after: seconds(at) }
+pub(super) fn transition_at(zone: Zone, at: i64) -> Transition {
+    let east = |at| i32::try_from(offset_at(zone, at)).expect("BUG: an offset is under a day");
+    Transition { at: at * 1000, offset_before: east(at - 1), offset_after: east(at) }
 }
 
 /// The first unix second in `(low, high]` with another offset than `low`, for a window that holds at most one change.
-pub(super) fn change_between(tz: Tz, mut low: i64, mut high: i64) -> Option<i64> {
-    let before = offset_at(tz, low);
-    if offset_at(tz, high) == before {
+pub(super) fn change_between(zone: Zone, mut low: i64, mut high: i64) -> Option<i64> {
+    let before = offset_at(zone, low);
+    if offset_at(zone, high) == before {
         return None;
     }
     while high - low > 1 {
         let middle = low + (high - low) / 2;
-        if offset_at(tz, middle) == before {
+        if offset_at(zone, middle) == before {
             low = middle;
         } else {
             high = middle;

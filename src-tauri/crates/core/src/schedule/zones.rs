@@ -1,0 +1,197 @@
+//! The zones of a machine: which data they follow, and which one is its own.
+//!
+//! Owns the choice between the two sources. The zone files of the system are asked when they are newer than the tables
+//! inside chrono-tz, zone by zone: one that is missing there or cannot be read has the built-in rules. It reads no file
+//! itself; `ZoneFiles` is the port. Zones are read when they are first asked for, since a person uses a handful of six
+//! hundred. One could get it wrong by comparing versions as text: `2025z` is older than `2025aa`.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use chrono_tz::Tz;
+
+use super::rules::Zone;
+use super::tzif;
+
+/// The zone files of a system.
+pub trait ZoneFiles: Send + Sync {
+    /// The bytes of the zone `name`, a checked relative path such as `Europe/Berlin`; none when there is no such file.
+    fn read(&self, name: &str) -> Option<Vec<u8>>;
+}
+
+/// The zones of a machine. Cheap to clone.
+#[derive(Clone)]
+pub struct Zones {
+    local: Zone,
+    data: Arc<Data>,
+}
+
+/// Where the rules come from, and how old they are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ZoneSource {
+    /// The IANA version, such as `2025b`.
+    pub version: ZoneVersion,
+    /// The folder of the system's files; none for the built-in tables.
+    pub folder: Option<String>,
+}
+
+enum Data {
+    BuiltIn,
+    System {
+        source: ZoneSource,
+        files: Box<dyn ZoneFiles>,
+        known: Mutex<HashMap<String, Option<Zone>>>,
+    },
+}
+
+impl Zones {
+    /// The tables inside chrono-tz, on a machine in `local`.
+    #[must_use]
+    pub fn built_in(local: Tz) -> Self {
+        Self { local: local.into(), data: Arc::new(Data::BuiltIn) }
+    }
+
+    /// The files of a system where they are newer than the built-in tables, else those. The machine is in UTC until
+    /// `with_local` says more.
+    #[must_use]
+    pub fn newest(source: ZoneSource, files: Box<dyn ZoneFiles>) -> Self {
+        if source.version <= ZoneVersion::built_in() {
+            return Self::built_in(Tz::UTC);
+        }
+        let data = Data::System { source, files, known: Mutex::default() };
+        Self { local: Zone::UTC, data: Arc::new(data) }
+    }
+
+    /// The same data on a machine in the zone `name`; in UTC when there is no such zone.
+    #[must_use]
+    pub fn with_local(&self, name: &str) -> Self {
+        Self { local: self.zone(name).unwrap_or(Zone::UTC), data: Arc::clone(&self.data) }
+    }
+
+    /// The machine's own zone.
+    #[must_use]
+    pub const fn local(&self) -> Zone {
+        self.local
+    }
+
+    /// The zone with this IANA name.
+    #[must_use]
+    pub fn zone(&self, name: &str) -> Option<Zone> {
+        match &*self.data {
+            Data::BuiltIn => built_in(name),
+            Data::System { files, known, .. } => {
+                let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(zone) = known.get(name) {
+                    return *zone;
+                }
+                let read = is_zone_name(name).then(|| files.read(name)).flatten();
+                let zone =
+                    read.and_then(|bytes| tzif::zone(name, &bytes)).or_else(|| built_in(name));
+                // Names that are no zone are not kept: anybody can send them.
+                if zone.is_some() {
+                    known.insert(name.to_owned(), zone);
+                }
+                zone
+            }
+        }
+    }
+
+    /// Where the rules come from.
+    #[must_use]
+    pub fn source(&self) -> ZoneSource {
+        match &*self.data {
+            Data::BuiltIn => ZoneSource { version: ZoneVersion::built_in(), folder: None },
+            Data::System { source, .. } => source.clone(),
+        }
+    }
+
+    /// Whether both are the same reading of the same data.
+    #[must_use]
+    pub fn has_data_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.data, &other.data)
+            || matches!((&*self.data, &*other.data), (Data::BuiltIn, Data::BuiltIn))
+    }
+}
+
+/// A machine with the built-in tables, in this zone.
+impl From<Tz> for Zones {
+    fn from(local: Tz) -> Self {
+        Self::built_in(local)
+    }
+}
+
+impl From<&Self> for Zones {
+    fn from(zones: &Self) -> Self {
+        zones.clone()
+    }
+}
+
+impl fmt::Debug for Zones {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Zones").field("local", &self.local).field("source", &self.source()).finish()
+    }
+}
+
+/// "2026a from /usr/share/zoneinfo", "2025b, built in".
+impl fmt::Display for ZoneSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.folder {
+            Some(folder) => write!(f, "{} from {folder}", self.version),
+            None => write!(f, "{}, built in", self.version),
+        }
+    }
+}
+
+fn built_in(name: &str) -> Option<Zone> {
+    name.parse::<Tz>().ok().map(Zone::from)
+}
+
+/// Whether `name` can be a zone: parts of letters, digits, `_`, `+` and `-`, the first with a capital. That leaves out
+/// `..`, absolute paths and the files beside the zones, such as `posixrules` and the folder `right`.
+fn is_zone_name(name: &str) -> bool {
+    let is_part = |part: &str| {
+        !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"_+-".contains(&b))
+    };
+    name.len() <= 64
+        && name.as_bytes().first().is_some_and(u8::is_ascii_uppercase)
+        && name.split('/').all(is_part)
+}
+
+/// The version of a zone database: a year and a letter, or after `z` two.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ZoneVersion {
+    year: u16,
+    /// Before the letters, so that `aa` comes after `z`.
+    letter_count: usize,
+    letters: String,
+}
+
+impl ZoneVersion {
+    /// That of the tables inside chrono-tz.
+    #[must_use]
+    pub fn built_in() -> Self {
+        Self::parse(chrono_tz::IANA_TZDB_VERSION).expect("BUG: chrono-tz names its version")
+    }
+
+    /// Reads the first line of `tzdata.zi` (`# version 2026a`) or of a `+VERSION` file (`2026a`); a variant such as
+    /// `2026a-rearguard` is that version.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let line = text.lines().next()?.trim();
+        let word = line.strip_prefix("# version").unwrap_or(line).trim_start();
+        let (year, rest) = word.split_at_checked(4)?;
+        let letters: String = rest.chars().take_while(char::is_ascii_lowercase).collect();
+        let after = rest[letters.len()..].chars().next();
+        let ends = after.is_none_or(|c| c == '-' || c.is_whitespace());
+        let is_year = year.bytes().all(|b| b.is_ascii_digit());
+        (is_year && ends && (1..=2).contains(&letters.len())).then_some(())?;
+        Some(Self { year: year.parse().ok()?, letter_count: letters.len(), letters })
+    }
+}
+
+impl fmt::Display for ZoneVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.year, self.letters)
+    }
+}
