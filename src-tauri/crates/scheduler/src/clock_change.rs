@@ -1,36 +1,147 @@
-//! When the wall clock was set, or the machine woke up.
+//! When the wall clock was set, the machine woke up, or the rules of a zone changed.
 //!
 //! A step forward needs nothing: slots that lie in the past now are due, and policy decides. After a step back every
 //! job would sleep for the length of the step, so a next slot that is farther away than the first one after the new now
 //! is taken nearer. Slots that have their row fire no second time; the store leaves them alone.
+//!
+//! New rules for a zone are a change of its clock at this instant: each pattern goes on with the first time that the
+//! clock had not shown by the old rules. So no fixed time is left out and none comes twice, however far the rules lie
+//! apart. The rules of an earlier life are not known any more; then the next slots begin after now. A machine that moves
+//! to another zone moves no job, because each keeps the zone it was made with.
+//!
+//! One could get it wrong by going over to the new rules before what was due by the old ones is claimed, or before the
+//! plan is on the disk: then a full disk would lose the difference between the two.
 
+use std::collections::HashMap;
+
+use rouse_core::job::ScheduleSpec;
+use rouse_core::schedule::{CronPattern, Zones};
+use rouse_core::slots::Slots;
 use rouse_core::{JobId, UnixMs};
-use rouse_store::{JobQuery, StoreError};
+use rouse_store::{PlannedJob, StoreError};
+use serde_json::json;
 
 use crate::engine::Engine;
 
+/// Where the store keeps which zone data the next slots were planned with.
+const SETTING: &str = "zoneData";
+/// Patterns that are kept while planning: about 1.5 MB.
+const MOST_PATTERNS: usize = 256;
+
 impl Engine {
-    pub(crate) async fn plan_anew_if_clock_was_set(&mut self) -> Result<(), StoreError> {
-        if !self.clock_was_set {
+    /// Something told that the clock was set or the machine woke up.
+    pub(crate) fn clock_changed(&mut self) {
+        self.clock.look_at_zones_again();
+        self.clock_was_set = true;
+    }
+
+    /// Whether the next slots were planned with other zone data than there is now.
+    pub(crate) async fn load_zone_data(&mut self) -> Result<(), StoreError> {
+        let planned_with = self.store.setting(SETTING).await?;
+        let now = self.slots.zones().source().to_string();
+        self.rules_are_new = planned_with != Some(json!(now));
+        Ok(())
+    }
+
+    pub(crate) async fn plan_anew_if_needed(&mut self) -> Result<(), StoreError> {
+        let zones = self.clock.zones();
+        let until_now = self.slots.zones();
+        let has_new_rules = self.rules_are_new || !zones.has_data_of(until_now);
+        let has_moved = zones.local() != until_now.local();
+        if !(has_new_rules || has_moved || self.clock_was_set) {
             return Ok(());
         }
-        let now = self.clock.now();
-        tracing::info!(now = now.0, "the clock was set; next slots are looked at again");
-        let jobs = self.store.jobs(&JobQuery::default()).await?;
-        let nearer: Vec<(JobId, Option<UnixMs>)> = jobs
-            .iter()
-            .filter_map(|job| {
-                let stored = job.state.next_run_at?;
-                let nearest = self.slots.of(job).map_or(None, |slots| slots.next_after(now))?;
-                (nearest < stored).then(|| (job.id.clone(), Some(nearest)))
-            })
-            .collect();
-        if !nearer.is_empty() {
-            self.store.set_next_run(&nearer, now).await?;
-            self.next_due_is_stale = true;
+        if has_new_rules || self.clock_was_set {
+            self.plan_anew(&zones, has_new_rules).await?;
         }
-        self.plan_beat().await?;
+        self.rules_are_new = false;
+        self.slots.follow(zones);
+        self.plan_beat_anew().await?;
         self.clock_was_set = false;
         Ok(())
+    }
+
+    /// One read, one write.
+    async fn plan_anew(&mut self, zones: &Zones, has_new_rules: bool) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        let source = zones.source().to_string();
+        tracing::info!(now = now.0, zones = source, "next slots are planned anew");
+        let mut planning = Planning {
+            now,
+            old: self.slots.zones(),
+            new: zones,
+            has_new_rules,
+            only_changed_zones: !(self.clock_was_set || self.rules_are_new),
+            patterns: HashMap::new(),
+        };
+        let jobs = self.store.planned_jobs().await?;
+        let moved: Vec<(JobId, Option<UnixMs>)> = jobs
+            .into_iter()
+            .filter_map(|job| Some((planning.moved(&job)?, job.id)))
+            .map(|(at, id)| (id, Some(at)))
+            .collect();
+        if !moved.is_empty() {
+            self.store.set_next_run(&moved, now).await?;
+            self.next_due_is_stale = true;
+        }
+        if has_new_rules {
+            self.store.put_setting(SETTING, &json!(source), None, now).await?;
+        }
+        Ok(())
+    }
+}
+
+/// What all jobs of one look have in common.
+struct Planning<'a> {
+    now: UnixMs,
+    old: &'a Zones,
+    new: &'a Zones,
+    has_new_rules: bool,
+    /// Whether jobs in zones whose rules stay as they were need no look.
+    only_changed_zones: bool,
+    patterns: HashMap<String, CronPattern>,
+}
+
+impl Planning<'_> {
+    /// The next slot of `job` where it is not the one it has.
+    fn moved(&mut self, job: &PlannedJob) -> Option<UnixMs> {
+        // What is due is claimed as it is.
+        if job.next_run_at <= self.now || (self.only_changed_zones && self.keeps_its_rules(job)) {
+            return None;
+        }
+        let slots = self.slots(job, self.new)?;
+        if !self.has_new_rules {
+            return slots.next_after(self.now).filter(|next| *next < job.next_run_at);
+        }
+        let next = match self.slots(job, self.old) {
+            Some(old) => slots.next_by_new_rules(&old, self.now),
+            None => slots.next_after(self.now),
+        };
+        next.filter(|next| *next != job.next_run_at)
+    }
+
+    fn keeps_its_rules(&self, job: &PlannedJob) -> bool {
+        match &job.schedule.spec {
+            ScheduleSpec::Cron { tz, .. } => self.old.zone(tz) == self.new.zone(tz),
+            _ => true,
+        }
+    }
+
+    /// None for a schedule that this version cannot read; its tick says why.
+    fn slots(&mut self, job: &PlannedJob, zones: &Zones) -> Option<Slots> {
+        if self.patterns.len() > MOST_PATTERNS {
+            self.patterns.clear();
+        }
+        let patterns = &mut self.patterns;
+        Slots::compile_with(&job.schedule, &job.id, zones, |expr| {
+            if let Some(pattern) = patterns.get(expr) {
+                return Ok(pattern.clone());
+            }
+            let pattern = CronPattern::parse(expr).map_err(|error| error.to_string())?;
+            patterns.insert(expr.to_owned(), pattern.clone());
+            Ok(pattern)
+        })
+        // silent-ok: the tick records it with its reason.
+        .ok()
     }
 }

@@ -21,6 +21,7 @@ use crate::finish::WaitEnded;
 use crate::handle::{Request, SchedulerHandle};
 use crate::heartbeat::Heartbeat;
 use crate::lanes::Lanes;
+use crate::listeners::Listeners;
 use crate::slot_cache::SlotCache;
 use crate::trouble::Trouble;
 use crate::{MainSession, Pause, Runner, SchedulerConfig, SchedulerError};
@@ -88,6 +89,7 @@ pub(crate) struct Engine {
     /// Runs taken out of their lanes whose end is still to be written.
     pub(crate) wait_ended: VecDeque<WaitEnded>,
     pub(crate) slots: SlotCache,
+    pub(crate) listeners: Listeners,
     /// The earliest next slot of all jobs, as last read.
     next_due: Option<UnixMs>,
     /// Whether a job has changed since.
@@ -96,6 +98,8 @@ pub(crate) struct Engine {
     has_taken_up: bool,
     /// Whether the wall clock was set and the next slots must be looked at again.
     pub(crate) clock_was_set: bool,
+    /// Whether the next slots were planned by rules of an earlier life.
+    pub(crate) rules_are_new: bool,
     pub(crate) trouble: Trouble,
 }
 
@@ -124,11 +128,13 @@ impl Engine {
             tasks: JoinSet::new(),
             runs_of_tasks: HashMap::new(),
             wait_ended: VecDeque::new(),
-            slots: SlotCache::default(),
+            slots: SlotCache::new(clock.zones()),
+            listeners: Listeners::default(),
             next_due: None,
             next_due_is_stale: true,
             has_taken_up: false,
             clock_was_set: false,
+            rules_are_new: false,
             trouble: Trouble::default(),
             store,
             clock,
@@ -151,8 +157,11 @@ impl Engine {
             }
             match cause {
                 Cause::Timer(Wake::Due) => {}
-                Cause::Timer(Wake::ClockChanged) => self.clock_was_set = true,
-                Cause::Model(is_there) => self.has_model = is_there,
+                Cause::Timer(Wake::ClockChanged) => self.clock_changed(),
+                Cause::Model(is_there) => {
+                    self.has_model = is_there;
+                    self.heartbeat.model_changed();
+                }
                 Cause::Attempt(result) => self.attempt_ended(result),
                 Cause::Request(Some(request)) => {
                     if let Some(stop) = self.handle(request).await {
@@ -202,7 +211,7 @@ impl Engine {
         self.record_ends().await?;
         self.begin_next_attempts().await?;
         self.tick_if_due().await?;
-        self.plan_anew_if_clock_was_set().await?;
+        self.plan_anew_if_needed().await?;
         self.beat_if_wanted().await?;
         self.start_startable().await?;
         self.next_due().await?;
@@ -213,6 +222,7 @@ impl Engine {
     pub(crate) async fn take_up_once(&mut self) -> Result<(), StoreError> {
         if !self.has_taken_up {
             self.load_pause().await?;
+            self.load_zone_data().await?;
             self.load_heartbeat().await?;
             self.notice_a_clock_set_back().await?;
             self.recover().await?;
@@ -253,11 +263,12 @@ impl Engine {
         // What needs the store waits while the store is in trouble, or a timer that is due already would not let the
         // engine rest.
         let at = match self.trouble.keeps_still_until(monotonic) {
-            Some(until) => [expires, on_the_wall(Some(until)), None, None, None],
+            Some(until) => [expires, on_the_wall(Some(until)), None, None, None, None],
             None => {
                 let goes_on = self.running.values().filter_map(Running::goes_on_at).min();
                 let (pause_end, beat) = (self.pause_end(), self.heartbeat.next_at());
-                [expires, on_the_wall(goes_on), self.next_due, pause_end, beat]
+                let asked = on_the_wall(self.heartbeat.asked_at(self.has_model));
+                [expires, on_the_wall(goes_on), self.next_due, pause_end, beat, asked]
             }
         };
         self.timer.arm(at.into_iter().flatten().min());

@@ -2,9 +2,13 @@
 //!
 //! Beats lie on a grid that hangs on a stored anchor, so neither a restart nor a long beat moves it. A request (a wake,
 //! a reminder) gets its turn at once: without a model it waits for one, and while a beat is going it waits for its end
-//! and becomes a turn only if there is still an event to see. Any number of requests are one turn. A beat that is left
-//! out makes no run; the reason is kept. One could get it wrong by counting beats from the last one, or by letting a
-//! request count as taken before there is a run to take it.
+//! and becomes a turn only if there is still an event to see. Requests that come together are one turn, and a flood of
+//! them is a few turns a minute: each may cost money. A beat that is left out makes no run; the reason is kept. Without
+//! a model it does not beat at all. One could get it wrong by counting beats from the last one, or by letting a request
+//! count as taken before there is a run to take it.
+
+use std::collections::VecDeque;
+use std::time::Duration;
 
 use rouse_core::decide::Firing;
 use rouse_core::event::EventKind;
@@ -13,14 +17,19 @@ use rouse_core::{RunTrigger, UnixMs};
 use rouse_store::StoreError;
 use serde_json::{Value, json};
 
-use crate::HeartbeatStatus;
 use crate::engine::Engine;
 use crate::tick::new_run;
+use crate::{HeartbeatConfig, HeartbeatStatus};
 
 const ANCHOR: &str = "heartbeat.anchorMs";
 const PENDING: &str = "heartbeat.pending";
 const LAST_SKIP: &str = "heartbeat.lastSkip";
 const LEAST_EVERY_MS: i64 = 1_000;
+/// Requests for a turn that come within this are one, where nobody says otherwise.
+pub const COALESCE: Duration = Duration::from_millis(250);
+/// Turns that were asked for within `FLOOD_SPAN`; more wait.
+const MOST_ASKED: usize = 6;
+const FLOOD_SPAN: Duration = Duration::from_secs(60);
 
 const NO_MODEL: &str = "No model is set up";
 const STILL_GOING: &str = "The beat before was still going";
@@ -34,31 +43,64 @@ pub(crate) struct Heartbeat {
     last_skip: Option<String>,
     /// Whether a beat waits in its lane or is at work.
     has_run: bool,
+    /// Whether the next beat must be planned anew.
+    is_stale: bool,
+    /// When the latest turns that were asked for began, the oldest first.
+    given: VecDeque<Duration>,
 }
 
 /// A request that has no run yet.
 #[derive(Debug)]
 struct Asked {
     reason: String,
+    /// Others that come until then are the same request.
+    not_before: Duration,
     /// It came while a beat was going, which may have seen to everything.
     only_for_events: bool,
     is_stored: bool,
 }
 
 impl Heartbeat {
-    /// Asks for a turn.
-    pub(crate) fn request(&mut self, reason: &str) {
-        self.ask(reason, self.has_run);
+    /// Asks for a turn at the monotonic instant `at`, which stands for every request until then.
+    pub(crate) fn request(&mut self, reason: &str, at: Duration) {
+        self.ask(reason, at, self.has_run);
     }
 
     /// Asks for a turn if an event waits by then.
     pub(crate) fn request_for_events(&mut self, reason: &str) {
-        self.ask(reason, true);
+        self.ask(reason, Duration::ZERO, true);
     }
 
-    fn ask(&mut self, reason: &str, only_for_events: bool) {
+    fn ask(&mut self, reason: &str, not_before: Duration, only_for_events: bool) {
         let reason = reason.to_owned();
-        self.request.get_or_insert(Asked { reason, only_for_events, is_stored: false });
+        let asked = Asked { reason, not_before, only_for_events, is_stored: false };
+        self.request.get_or_insert(asked);
+    }
+
+    /// There is a model now, or none any more.
+    pub(crate) const fn model_changed(&mut self) {
+        self.is_stale = true;
+    }
+
+    /// When a request that waits for its time, and for nothing else, gets its turn.
+    pub(crate) fn asked_at(&self, has_model: bool) -> Option<Duration> {
+        let asked = self.request.as_ref().filter(|_| has_model && !self.has_run)?;
+        Some(asked.not_before.max(self.flood_ends_at()))
+    }
+
+    /// Before that, another turn that was asked for would be one too many.
+    fn flood_ends_at(&self) -> Duration {
+        match self.given.len().checked_sub(MOST_ASKED) {
+            Some(index) => self.given[index] + FLOOD_SPAN,
+            None => Duration::ZERO,
+        }
+    }
+
+    fn gives_turn(&mut self, now: Duration) {
+        self.given.push_back(now);
+        if self.given.len() > MOST_ASKED {
+            self.given.pop_front();
+        }
     }
 
     /// The run of a beat is over.
@@ -86,14 +128,16 @@ impl Engine {
         if let Some(reason) = text(pending.as_ref())
             && self.heartbeat.request.is_none()
         {
-            let only_for_events = false;
-            self.heartbeat.request = Some(Asked { reason, only_for_events, is_stored: true });
+            let (not_before, only_for_events) = (Duration::ZERO, false);
+            self.heartbeat.request =
+                Some(Asked { reason, not_before, only_for_events, is_stored: true });
         }
         self.plan_beat().await
     }
 
     pub(crate) async fn plan_beat(&mut self) -> Result<(), StoreError> {
-        if !self.config.heartbeat.enabled {
+        self.heartbeat.is_stale = false;
+        if !self.config.heartbeat.enabled || !self.has_model {
             self.heartbeat.next_at = None;
             return Ok(());
         }
@@ -107,14 +151,39 @@ impl Engine {
                 now.0
             }
         };
-        let every = self.config.heartbeat.every_ms.max(LEAST_EVERY_MS);
-        self.heartbeat.next_at = every_next_after(anchor, every, now.0).map(UnixMs);
+        self.heartbeat.next_at = self.next_beat(anchor, now);
         Ok(())
+    }
+
+    /// Plans the next beat by another clock, zone or rule; one that is due already is still beaten.
+    pub(crate) async fn plan_beat_anew(&mut self) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        if self.heartbeat.next_at.is_some_and(|at| at <= now) {
+            return Ok(());
+        }
+        self.plan_beat().await
+    }
+
+    /// The first beat after `now`: on the grid, or, where the grid never meets the active hours, at their beginning.
+    fn next_beat(&self, anchor: i64, now: UnixMs) -> Option<UnixMs> {
+        let (config, zones) = (&self.config.heartbeat, self.slots.zones());
+        let every = config.every_ms.max(LEAST_EVERY_MS);
+        let on_grid = |after: i64| every_next_after(anchor, every, after).map(UnixMs);
+        let next = on_grid(now.0)?;
+        let Some(hours) = config.active_hours.filter(|hours| !hours.contains(next, zones)) else {
+            return Some(next);
+        };
+        let begin = hours.first_inside(next, zones)?;
+        let end = hours.first_outside(begin, zones)?;
+        on_grid(begin.0 - 1).filter(|beat| *beat < end).or(Some(begin))
     }
 
     /// Takes requests up and beats when it is time.
     pub(crate) async fn beat_if_wanted(&mut self) -> Result<(), StoreError> {
         self.take_request_up().await?;
+        if self.heartbeat.is_stale {
+            self.plan_beat().await?;
+        }
         let now = self.clock.now();
         if self.heartbeat.next_at.is_none_or(|at| at > now) {
             return Ok(());
@@ -128,7 +197,8 @@ impl Engine {
 
     async fn take_request_up(&mut self) -> Result<(), StoreError> {
         let Some(asked) = &self.heartbeat.request else { return Ok(()) };
-        if !self.has_model || self.heartbeat.has_run {
+        let now = self.clock.monotonic();
+        if self.heartbeat.asked_at(self.has_model).is_none_or(|at| at > now) {
             return self.store_request().await;
         }
         let reason = asked.reason.clone();
@@ -136,6 +206,7 @@ impl Engine {
             !asked.only_for_events || !self.store.pending_system_events().await?.is_empty();
         if is_wanted {
             self.insert_beat(&reason, self.clock.now()).await?;
+            self.heartbeat.gives_turn(now);
         }
         self.forget_request().await
     }
@@ -168,9 +239,6 @@ impl Engine {
         if self.heartbeat.has_run {
             return Ok(Some(STILL_GOING.to_owned()));
         }
-        if !self.has_model {
-            return Ok(Some(NO_MODEL.to_owned()));
-        }
         let has_work = !self.store.pending_system_events().await?.is_empty()
             || self.main_session.has_work().await;
         Ok((!has_work).then(|| NOTHING_TO_DO.to_owned()))
@@ -197,14 +265,38 @@ impl Engine {
         Ok(())
     }
 
-    pub(crate) fn heartbeat_status(&self) -> HeartbeatStatus {
-        HeartbeatStatus {
-            enabled: self.config.heartbeat.enabled,
-            every_ms: self.config.heartbeat.every_ms.max(LEAST_EVERY_MS),
-            next_at: self.heartbeat.next_at,
-            last_skip_reason: self.heartbeat.last_skip.clone(),
-            pending: self.heartbeat.request.is_some(),
+    /// Lines that were queued before the turn that has just ended, and that it did not get to, get a turn of their own.
+    pub(crate) async fn ask_for_the_rest(&mut self, begun_at: UnixMs) -> Result<(), StoreError> {
+        let waiting = self.store.pending_system_events().await?;
+        if waiting.first().is_some_and(|event| event.queued_at < begun_at) {
+            self.heartbeat.request_for_events("more events");
         }
+        Ok(())
+    }
+
+    pub(crate) fn heartbeat_status(&self) -> HeartbeatStatus {
+        let HeartbeatConfig { enabled, every_ms, active_hours } = self.config.heartbeat;
+        let no_model = (enabled && !self.has_model).then(|| NO_MODEL.to_owned());
+        HeartbeatStatus {
+            enabled,
+            every_ms: every_ms.max(LEAST_EVERY_MS),
+            active_hours: active_hours.map(|hours| hours.describe()),
+            next_at: self.heartbeat.next_at,
+            last_skip_reason: no_model.or_else(|| self.heartbeat.last_skip.clone()),
+            pending: self.pending_because().map(str::to_owned),
+        }
+    }
+
+    fn pending_because(&self) -> Option<&'static str> {
+        self.heartbeat.request.as_ref()?;
+        Some(match (self.has_model, self.heartbeat.has_run) {
+            (false, _) => "It waits for a model",
+            (true, true) => "It waits for the turn that is going",
+            (true, false) if self.heartbeat.flood_ends_at() > self.clock.monotonic() => {
+                "There were many wakes in the last minute; it waits a little"
+            }
+            (true, false) => "It comes in a moment",
+        })
     }
 }
 

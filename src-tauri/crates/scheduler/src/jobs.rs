@@ -6,6 +6,7 @@
 
 use rouse_core::job::{Job, JobError, Schedule, ScheduleSpec, patch_job};
 use rouse_core::json_fields::FieldError;
+use rouse_core::schedule::Zones;
 use rouse_core::slots::Slots;
 use rouse_core::{JobId, UnixMs};
 use rouse_store::StoreError;
@@ -19,9 +20,10 @@ impl Engine {
         let now = self.clock.now();
         // A job that was removed by mistake comes back with its history, and a one-shot that has fired stays as it is.
         let has_fired = fired_at(&job.schedule).is_some_and(|at| job.state.last_run_at >= Some(at));
-        job.state.next_run_at = if has_fired { None } else { first_slot(&job, now)? };
+        job.state.next_run_at = if has_fired { None } else { first_slot(&job, now, self.slots.zones())? };
         let job = self.store.insert_job(&job, now).await?;
         self.next_due_is_stale = true;
+        self.listeners.changed();
         Ok(job)
     }
 
@@ -33,10 +35,11 @@ impl Engine {
     ) -> Result<Job, SchedulerError> {
         let now = self.clock.now();
         let old = self.found(id).await?;
-        let mut job = patch_job(&old, patch, now, self.clock.zone())?;
-        job.state.next_run_at = next_slot_after_edit(&old, &job, now)?;
+        let mut job = patch_job(&old, patch, now, self.slots.zones())?;
+        job.state.next_run_at = next_slot_after_edit(&old, &job, now, self.slots.zones())?;
         let job = self.store.update_job(&job, expected_revision, now).await?;
         self.next_due_is_stale = true;
+        self.listeners.changed();
         self.refresh_waiting(&job);
         if old.enabled && !job.enabled {
             self.skip_waiting(Some(id), "The job was switched off");
@@ -48,6 +51,7 @@ impl Engine {
         let removed = self.store.remove_job(id, self.clock.now()).await?;
         if removed.is_some() {
             self.next_due_is_stale = true;
+            self.listeners.changed();
             self.slots.forget(id);
             self.end_runs_of(id, "The job was removed");
         }
@@ -60,11 +64,16 @@ impl Engine {
     }
 }
 
-fn next_slot_after_edit(old: &Job, job: &Job, now: UnixMs) -> Result<Option<UnixMs>, JobError> {
+fn next_slot_after_edit(
+    old: &Job,
+    job: &Job,
+    now: UnixMs,
+    zones: &Zones,
+) -> Result<Option<UnixMs>, JobError> {
     if job.enabled && old.enabled && fires_alike(&old.schedule, &job.schedule) {
         return Ok(old.state.next_run_at);
     }
-    first_slot(job, now)
+    first_slot(job, now, zones)
 }
 
 fn fires_alike(a: &Schedule, b: &Schedule) -> bool {
@@ -72,9 +81,9 @@ fn fires_alike(a: &Schedule, b: &Schedule) -> bool {
 }
 
 /// The first slot of a job that is new, has a new schedule or was switched on.
-fn first_slot(job: &Job, now: UnixMs) -> Result<Option<UnixMs>, JobError> {
+fn first_slot(job: &Job, now: UnixMs, zones: &Zones) -> Result<Option<UnixMs>, JobError> {
     let slots =
-        Slots::compile(&job.schedule, &job.id).map_err(|reason| refusal("schedule", reason))?;
+        Slots::compile(&job.schedule, &job.id, zones).map_err(|reason| refusal("schedule", reason))?;
     if !job.enabled {
         return Ok(None);
     }
@@ -88,7 +97,11 @@ fn first_slot(job: &Job, now: UnixMs) -> Result<Option<UnixMs>, JobError> {
 const fn fired_at(schedule: &Schedule) -> Option<UnixMs> {
     match schedule.spec {
         ScheduleSpec::At { at, .. } => Some(at),
-        ScheduleSpec::Every { .. } | ScheduleSpec::Cron { .. } | ScheduleSpec::Manual => None,
+        ScheduleSpec::Every { .. }
+        | ScheduleSpec::Cron { .. }
+        | ScheduleSpec::Event(_)
+        | ScheduleSpec::Webhook
+        | ScheduleSpec::Manual => None,
     }
 }
 

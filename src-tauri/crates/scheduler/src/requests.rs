@@ -28,13 +28,15 @@ impl Engine {
             Request::Pause(until, reply) => answer(reply, self.pause(until).await),
             Request::Resume(reply) => answer(reply, self.resume().await),
             Request::Status(reply) => answer(reply, self.status().await),
-            Request::Heartbeat(reason, reply) => {
-                self.heartbeat.request(&reason);
+            Request::Heartbeat(reason, coalesce, reply) => {
+                self.heartbeat.request(&reason, self.clock.monotonic() + coalesce);
                 answer(reply, self.beat_if_wanted().await.map_err(Into::into));
             }
+            Request::Wake(text, reply) => answer(reply, self.queue_wake(&text).await),
+            Request::CallWebhook(call, reply) => answer(reply, self.call_webhook(call).await),
             Request::SetConfig(config, reply) => answer(reply, self.set_config(*config).await),
             Request::ClockChanged(reply) => {
-                self.clock_was_set = true;
+                self.clock_changed();
                 answer(reply, Ok(()));
             }
             Request::Tick(now, reply) => answer(reply, self.tick(now).await.map_err(Into::into)),

@@ -7,24 +7,50 @@
 //! edit writes the definition and the next slot, a run's end writes the rest.
 
 use rouse_core::event::EventKind;
-use rouse_core::job::{JobState, Payload, job_to_json, stored_job_from_json};
+use rouse_core::incident::IncidentEnd;
+use rouse_core::job::{JobState, Payload, Schedule, job_to_json, stored_job_from_json, stored_schedule_from_json};
 use rouse_core::{Job, JobId, RunState, UnixMs};
 use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;
 
+use crate::incidents;
 use crate::row::Columns;
 use crate::runs::cancel_queued_of;
 use crate::write::{Durability, Write};
 use crate::{Store, StoreError};
 
-/// Which jobs.
+/// Which jobs. The default is all that are enabled, in one page.
 #[derive(Debug, Clone, Default)]
 pub struct JobQuery {
     /// Disabled ones too.
     pub include_disabled: bool,
-    /// Only jobs with these words in name, description or payload; upper and lower case are the
-    /// same.
+    /// Only jobs with these words in name, description or payload, or whose id begins with them;
+    /// upper and lower case are the same.
     pub search: Option<String>,
+    /// Most jobs of the page; 0 means all.
+    pub limit: u32,
+    /// Continue after this cursor (`JobPage::next`).
+    pub after: Option<String>,
+}
+
+/// A page of jobs by next slot (those without one last), then by name.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct JobPage {
+    /// The jobs.
+    pub jobs: Vec<Job>,
+    /// The cursor of the next page; none on the last one.
+    pub next: Option<String>,
+}
+
+/// A job that has a next slot, with what is needed to plan it anew.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedJob {
+    /// The job.
+    pub id: JobId,
+    /// Its next slot.
+    pub next_run_at: UnixMs,
+    /// Its trigger.
+    pub schedule: Schedule,
 }
 
 /// How many jobs there are.
@@ -48,10 +74,13 @@ macro_rules! job_columns {
 pub(crate) use job_columns;
 
 pub(crate) const GET: &str = concat!("SELECT ", job_columns!(), " FROM jobs WHERE id = ?1");
-const LIST: &str = concat!(
+// The first condition says nothing new, but without it SQLite walks the index from its beginning.
+pub(crate) const LIST: &str = concat!(
     "SELECT ",
     job_columns!(),
-    " FROM jobs WHERE enabled >= ?1 ORDER BY next_run_at IS NULL, next_run_at, name COLLATE NOCASE, id"
+    ", name FROM jobs WHERE enabled >= ?1 AND ifnull(next_run_at, 9223372036854775807) >= ?2
+        AND (ifnull(next_run_at, 9223372036854775807), name COLLATE NOCASE, id) > (?2, ?3, ?4)
+     ORDER BY ifnull(next_run_at, 9223372036854775807), name COLLATE NOCASE, id LIMIT ?5"
 );
 const INSERT: &str = "INSERT INTO jobs (id, name, enabled, revision, next_run_at, last_run_at, last_state, last_error,
         last_duration_ms, consecutive_failures, definition)
@@ -69,10 +98,16 @@ pub(crate) const SET_NEXT: &str = "UPDATE jobs SET next_run_at = planned.value -
     FROM json_each(?1) AS planned
     WHERE jobs.id = planned.value ->> 0 AND jobs.next_run_at IS NOT planned.value ->> 1
     RETURNING id, next_run_at";
+/// The condition is that of `jobs_due`: jobs without a next slot are never looked at.
+pub(crate) const PLANNED: &str = "SELECT id, next_run_at, definition -> '$.schedule' FROM jobs
+    WHERE enabled = 1 AND next_run_at IS NOT NULL";
 const PAUSE: &str =
     "UPDATE jobs SET enabled = 0, next_run_at = NULL, revision = revision + 1 WHERE id = ?1";
 pub(crate) const NEXT_DUE: &str = "SELECT next_run_at FROM jobs
     WHERE enabled = 1 AND next_run_at IS NOT NULL ORDER BY next_run_at LIMIT 1";
+
+/// Jobs that a search looks through before it asks for more.
+const SEARCHED: usize = 500;
 
 impl Store {
     /// Saves a new job with revision 1. Event `cron` `added`.
@@ -103,7 +138,8 @@ impl Store {
     }
 
     /// Replaces a job's definition and next slot; what the engine knows about its runs stays.
-    /// Enabling it forgets its failures in a row, or the next one would pause it again. Event
+    /// Enabling it forgets its failures in a row, or the next one would pause it again, and ends its
+    /// incidents, or the next one would not be told. Event
     /// `cron` `updated`.
     ///
     /// # Errors
@@ -129,6 +165,9 @@ impl Store {
         if let Some(expected) = expected_revision.filter(|expected| *expected != found) {
             write.undo().await?;
             return Err(StoreError::Stale { expected, found });
+        }
+        if updated.enabled && updated.state.consecutive_failures == 0 {
+            incidents::end(&mut write, Some(&job.id), IncidentEnd::Resumed).await?;
         }
         write.event(EventKind::Cron, change(&job.id, "updated", updated.state.next_run_at));
         write.commit().await?;
@@ -159,23 +198,58 @@ impl Store {
         self.one("read the job", query, JobRow::read).await?.map(JobRow::job).transpose()
     }
 
-    /// Jobs by next slot (those without one last), then by name. One whose definition cannot be
-    /// read is logged and left out: a single broken row must not take the whole list away.
+    /// A page of jobs. One whose definition cannot be read is logged and left out: a single broken
+    /// row must not take the whole list away. An unreadable cursor begins at the top. A job that
+    /// moves between two pages is told by an event; it may be on both of them or on neither.
     ///
     /// # Errors
     /// `Read`.
-    pub async fn jobs(&self, query: &JobQuery) -> Result<Vec<Job>, StoreError> {
-        let least = i64::from(!query.include_disabled);
-        let rows = self.list("list the jobs", sqlx::query(LIST).bind(least), JobRow::read).await?;
+    pub async fn jobs(&self, query: &JobQuery) -> Result<JobPage, StoreError> {
         let words = query.search.as_deref().map(|words| words.trim().to_lowercase());
-        let jobs = rows.into_iter().filter_map(|row| match row.job() {
-            Ok(job) => Some(job),
-            Err(error) => {
-                tracing::error!(%error, "a job is missing in the list");
-                None
+        let most = if query.limit == 0 { usize::MAX } else { query.limit as usize };
+        // One more than the page holds tells whether there is another page.
+        let in_one_go = if words.is_some() { SEARCHED } else { most.saturating_add(1) };
+        let (mut page, mut ends_at) = (JobPage::default(), Place::first());
+        let mut place = query.after.as_deref().and_then(Place::parse).unwrap_or_else(Place::first);
+        loop {
+            let rows = self.jobs_after(&place, query.include_disabled, in_one_go).await?;
+            let was_last = rows.len() < in_one_go;
+            for (row, name) in rows {
+                place = Place::of(&row, name);
+                let Some(job) = readable(row) else { continue };
+                if !words.as_deref().is_none_or(|words| mentions(&job, words)) {
+                    continue;
+                }
+                if page.jobs.len() == most {
+                    page.next = Some(ends_at.write());
+                    return Ok(page);
+                }
+                page.jobs.push(job);
+                ends_at = place.clone();
             }
-        });
-        Ok(jobs.filter(|job| words.as_deref().is_none_or(|words| mentions(job, words))).collect())
+            if was_last {
+                return Ok(page);
+            }
+        }
+    }
+
+    async fn jobs_after(
+        &self,
+        place: &Place,
+        include_disabled: bool,
+        most: usize,
+    ) -> Result<Vec<(JobRow, String)>, StoreError> {
+        let query = sqlx::query(LIST)
+            .bind(i64::from(!include_disabled))
+            .bind(place.next_run_at)
+            .bind(place.name.as_str())
+            .bind(place.id.as_str())
+            .bind(i64::try_from(most).unwrap_or(i64::MAX));
+        self.list("list the jobs", query, |row| {
+            let mut columns = Columns::of(row);
+            Ok((JobRow::take(&mut columns)?, columns.get()?))
+        })
+        .await
     }
 
     /// How many jobs there are.
@@ -192,6 +266,25 @@ impl Store {
             })
         });
         Ok(counts.await?.unwrap_or_default())
+    }
+
+    /// Every enabled job that has a next slot. One whose schedule cannot be read is logged and left out.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn planned_jobs(&self) -> Result<Vec<PlannedJob>, StoreError> {
+        let rows = self.list("read what is planned", sqlx::query(PLANNED), |row| {
+            let mut columns = Columns::of(row);
+            Ok((columns.id(JobId::new)?, columns.instant()?, columns.json()?))
+        });
+        let planned = |(id, next_run_at, schedule)| match stored_schedule_from_json(schedule) {
+            Ok(schedule) => Some(PlannedJob { id, next_run_at, schedule }),
+            Err(error) => {
+                tracing::warn!(jobId = %id, %error, "a job's schedule cannot be read");
+                None
+            }
+        };
+        Ok(rows.await?.into_iter().filter_map(planned).collect())
     }
 
     /// Writes re-planned next slots; no new revision. Event `cron` `updated` for those that
@@ -231,13 +324,10 @@ impl Store {
         now: UnixMs,
     ) -> Result<(), StoreError> {
         let mut write = self.write("pause the job", Durability::Full, now).await?;
-        if write.run(sqlx::query(PAUSE).bind(id.as_str())).await?.rows_affected() == 0 {
+        if !pause(&mut write, id, reason).await? {
             write.undo().await?;
             return Err(StoreError::NotFound { what: "job", id: id.to_string() });
         }
-        let mut data = change(id, "updated", None);
-        data["error"] = reason.into();
-        write.event(EventKind::Cron, data);
         write.commit().await
     }
 
@@ -296,6 +386,40 @@ impl JobRow {
     }
 }
 
+/// A place in the order of the list. The name and the id are in it so that a deleted or renamed job
+/// is as good a place to continue from as any other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    next_run_at: i64,
+    name: String,
+    id: String,
+}
+
+impl Place {
+    const fn first() -> Self {
+        Self { next_run_at: i64::MIN, name: String::new(), id: String::new() }
+    }
+
+    fn of(row: &JobRow, name: String) -> Self {
+        let next_run_at = row.state.next_run_at.map_or(i64::MAX, |at| at.0);
+        Self { next_run_at, name, id: row.id.to_string() }
+    }
+
+    fn parse(cursor: &str) -> Option<Self> {
+        // silent-ok: a cursor that is none begins at the top, as `jobs` says.
+        let (next_run_at, name, id) = serde_json::from_str(cursor).ok()?;
+        Some(Self { next_run_at, name, id })
+    }
+
+    fn write(&self) -> String {
+        json!([self.next_run_at, self.name, self.id]).to_string()
+    }
+}
+
+fn readable(row: JobRow) -> Option<Job> {
+    row.job().inspect_err(|error| tracing::error!(%error, "a job is missing in the list")).ok()
+}
+
 /// Deletes the row and cancels what waits for it, as part of a write.
 pub(crate) async fn delete(write: &mut Write, id: &JobId) -> Result<Option<JobRow>, StoreError> {
     let query = sqlx::query(DELETE).bind(id.as_str());
@@ -303,8 +427,20 @@ pub(crate) async fn delete(write: &mut Write, id: &JobId) -> Result<Option<JobRo
         return Ok(None);
     };
     cancel_queued_of(write, id, "Its job was deleted").await?;
+    incidents::end(write, Some(id), IncidentEnd::Removed).await?;
     write.event(EventKind::Cron, change(id, "removed", None));
     Ok(Some(removed))
+}
+
+/// Disables a job as part of a write; false when there is none.
+pub(crate) async fn pause(write: &mut Write, id: &JobId, reason: &str) -> Result<bool, StoreError> {
+    if write.run(sqlx::query(PAUSE).bind(id.as_str())).await?.rows_affected() == 0 {
+        return Ok(false);
+    }
+    let mut data = change(id, "updated", None);
+    data["error"] = reason.into();
+    write.event(EventKind::Cron, data);
+    Ok(true)
 }
 
 /// The data of a `cron` event.
@@ -334,5 +470,6 @@ fn mentions(job: &Job, words: &str) -> bool {
         Payload::AgentTurn(turn) => holds(&turn.message),
         Payload::ToolCall(call) => holds(&call.tool),
     };
-    payload || holds(&job.name) || job.description.as_deref().is_some_and(holds)
+    let id = job.id.as_str().to_lowercase().starts_with(words);
+    id || payload || holds(&job.name) || job.description.as_deref().is_some_and(holds)
 }

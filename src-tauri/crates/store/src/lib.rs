@@ -18,9 +18,11 @@ mod error;
 mod row;
 mod write;
 
+mod causes;
 mod claims;
 mod events;
 mod finish;
+mod incidents;
 mod jobs;
 mod outbox;
 mod retention;
@@ -30,17 +32,20 @@ mod sessions;
 mod settings;
 mod steps;
 mod system_events;
+mod webhooks;
 
 #[cfg(test)]
 mod tests;
 
+pub use causes::Fired;
 pub use claims::{Claim, DueJob};
 pub use connection::{EventListener, Store};
 pub use error::StoreError;
 pub use finish::{Finish, Interruption};
-pub use jobs::{JobCounts, JobQuery};
-pub use retention::FileSize;
+pub use jobs::{JobCounts, JobPage, JobQuery, PlannedJob};
+pub use retention::{FileSize, Kept};
 pub use run_pages::{RunPage, RunQuery};
 pub use sessions::{SessionInfo, StoredMessage};
 pub use steps::{NewStep, RunStep, StepEnd, StepKind, StepStatus};
 pub use system_events::SystemEvent;
+pub use webhooks::{WebhookCall, WebhookSecret};

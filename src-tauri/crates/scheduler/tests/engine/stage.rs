@@ -109,7 +109,7 @@ pub(crate) fn config() -> SchedulerConfig {
         max_concurrent_runs: 4,
         firing: true,
         off_reason: String::new(),
-        heartbeat: HeartbeatConfig { enabled: false, every_ms: 30 * MINUTE },
+        heartbeat: HeartbeatConfig { enabled: false, every_ms: 30 * MINUTE, active_hours: None },
     }
 }
 
@@ -159,6 +159,10 @@ impl Stage {
         self.settle().await;
     }
 
+    pub(crate) fn now(&self) -> UnixMs {
+        self.clock.now()
+    }
+
     /// Until the scheduler has caught up with clock and requests.
     pub(crate) async fn settle(&self) {
         self.handle.status().await.expect("a status");
@@ -169,7 +173,7 @@ impl Stage {
     }
 
     pub(crate) fn job(&self, document: Value) -> Job {
-        job_from_json(document, self.clock.now(), self.clock.zone()).expect("a job")
+        job_from_json(document, self.clock.now(), self.clock.zones()).expect("a job")
     }
 
     pub(crate) async fn stored(&self, job: &Job) -> Job {

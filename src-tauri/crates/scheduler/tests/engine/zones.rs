@@ -1,0 +1,195 @@
+//! The rules of a zone change, the machine moves to another zone, and clocks are set by any amount.
+
+use std::collections::HashSet;
+
+use chrono::DateTime;
+use rouse_core::schedule::{ZoneFiles, ZoneSource, ZoneVersion, Zones};
+use rouse_core::slots::Slots;
+use rouse_core::{Job, RunState, UnixMs};
+use rouse_scheduler::SchedulerConfig;
+use serde_json::{Value, json};
+
+use crate::stage::{HOUR, MINUTE, SECOND, START, Stage, config, every};
+
+const DAY: i64 = 24 * HOUR;
+
+/// Two files of the release 2026f, in which Vancouver does not go back in November 2026.
+struct Newer;
+
+impl ZoneFiles for Newer {
+    fn read(&self, name: &str) -> Option<Vec<u8>> {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/tests/zoneinfo/2026f");
+        std::fs::read(std::path::Path::new(folder).join(name)).ok()
+    }
+}
+
+fn newer() -> Zones {
+    let version = ZoneVersion::parse("2026f").expect("a version");
+    Zones::newest(ZoneSource { version, folder: Some("/zones".to_owned()) }, Box::new(Newer))
+}
+
+fn built_in() -> Zones {
+    chrono_tz::UTC.into()
+}
+
+fn at(text: &str) -> UnixMs {
+    UnixMs(DateTime::parse_from_rfc3339(text).expect("an instant").timestamp_millis())
+}
+
+fn cron(id: &str, expr: &str, tz: &str) -> Value {
+    every(
+        MINUTE,
+        json!({ "id": id, "schedule": { "kind": "cron", "expr": expr, "tz": tz, "everyMs": null, "anchorMs": null } }),
+    )
+}
+
+/// A scheduler whose clock shows `now` with `zones`, and a job at half past seven in Vancouver.
+async fn vancouver(now: &str, zones: Zones) -> (Stage, Job) {
+    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 50, ..config() }, false).await;
+    stage.clock.set_zones(zones);
+    stage.clock.set(at(now));
+    stage.settle().await;
+    let job = stage.add(cron("morning", "30 7 * * *", "America/Vancouver")).await;
+    (stage, job)
+}
+
+async fn change_to(stage: &Stage, zones: Zones) {
+    stage.clock.set_zones(zones);
+    stage.handle.clock_changed().await.expect("told");
+    stage.settle().await;
+}
+
+async fn next(stage: &Stage, job: &Job) -> Option<UnixMs> {
+    stage.stored(job).await.state.next_run_at
+}
+
+#[tokio::test]
+async fn new_rules_move_a_slot_that_is_to_come() {
+    let (stage, job) = vancouver("2026-11-10T12:00:00Z", built_in()).await;
+    assert_eq!(next(&stage, &job).await, Some(at("2026-11-10T07:30:00-08:00")));
+    change_to(&stage, newer()).await;
+    assert_eq!(next(&stage, &job).await, Some(at("2026-11-10T07:30:00-07:00")));
+    assert_eq!(stage.load().await, (0, 0));
+    change_to(&stage, built_in()).await;
+    assert_eq!(next(&stage, &job).await, Some(at("2026-11-10T07:30:00-08:00")));
+    assert!(stage.runs_of(&job.id).await.is_empty(), "nothing fires because of it");
+}
+
+#[tokio::test]
+async fn a_time_that_new_rules_jump_over_is_due_once() {
+    let (stage, job) = vancouver("2026-11-10T14:45:00Z", built_in()).await;
+    change_to(&stage, newer()).await;
+    let begun = stage.begun.next().await;
+    assert_eq!(begun.run.slot_at, Some(at("2026-11-10T07:30:00-07:00")));
+    assert_eq!(begun.run.stands_for, 1);
+    begun.succeed();
+    assert_eq!(next(&stage, &job).await, Some(at("2026-11-11T07:30:00-07:00")));
+}
+
+#[tokio::test]
+async fn a_time_that_new_rules_show_again_does_not_fire_again() {
+    let (stage, job) = vancouver("2026-11-10T14:00:00Z", newer()).await;
+    stage.clock.advance_to(at("2026-11-10T14:30:00Z"));
+    stage.begun.next().await.succeed();
+    stage.pass(10 * MINUTE).await;
+    change_to(&stage, built_in()).await;
+    assert_eq!(next(&stage, &job).await, Some(at("2026-11-11T07:30:00-08:00")));
+    assert_eq!(stage.runs_of(&job.id).await.len(), 1);
+}
+
+#[tokio::test]
+async fn an_interval_pattern_and_an_interval_follow_the_clock() {
+    let (stage, _) = vancouver("2026-11-10T12:10:00Z", built_in()).await;
+    let pattern = stage.add(cron("pattern", "0 */2 * * *", "America/Vancouver")).await;
+    let hourly = stage.add(every(HOUR, json!({}))).await;
+    let before = next(&stage, &hourly).await;
+    assert_eq!(next(&stage, &pattern).await, Some(at("2026-11-10T06:00:00-08:00")));
+    change_to(&stage, newer()).await;
+    assert_eq!(next(&stage, &pattern).await, Some(at("2026-11-10T06:00:00-07:00")));
+    assert_eq!(next(&stage, &hourly).await, before);
+}
+
+#[tokio::test]
+async fn data_that_changed_while_rouse_was_off_is_planned_anew_at_the_start() {
+    let (stage, job) = vancouver("2026-11-10T12:00:00Z", built_in()).await;
+    stage.clock.set_zones(newer());
+    let stage = stage.killed_for(1_000).await;
+    stage.settle().await;
+    assert_eq!(next(&stage, &job).await, Some(at("2026-11-10T07:30:00-07:00")));
+    assert!(stage.runs_of(&job.id).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_machine_that_moves_to_another_zone_moves_no_job() {
+    let (stage, job) = vancouver("2026-11-10T12:00:00Z", built_in()).await;
+    let before = next(&stage, &job).await;
+    change_to(&stage, chrono_tz::Asia::Kathmandu.into()).await;
+    assert_eq!(next(&stage, &job).await, before);
+    let mut document = cron("new", "0 9 * * *", "");
+    document["schedule"].as_object_mut().expect("an object").remove("tz");
+    let new = stage.add(document).await;
+    assert_eq!(next(&stage, &new).await, Some(at("2026-11-11T09:00:00+05:45")));
+}
+
+/// Steps of the clock both ways, sleep and time passing, in an order that differs in each round: at any moment the next
+/// slot lies ahead and no farther than the job's own, no slot has two rows, and none of those that came is missing.
+#[tokio::test]
+async fn clocks_set_by_a_second_or_by_a_year_lose_no_slot_and_double_none() {
+    for round in 0..6_i64 {
+        let stage =
+            Stage::with(SchedulerConfig { max_concurrent_runs: 50, ..config() }, false).await;
+        let missed = json!({ "policies": { "misfire": { "mode": "skip" } } });
+        let mut jobs = Vec::new();
+        for (id, expr, tz) in [
+            ("daily", "30 2 * * *", "Europe/Berlin"),
+            ("quarter", "*/15 * * * *", "Australia/Lord_Howe"),
+        ] {
+            let mut document = cron(id, expr, tz);
+            document["policies"] = missed["policies"].clone();
+            jobs.push(stage.add(document).await);
+        }
+        let mut furthest = START;
+        let steps = [SECOND, 90 * SECOND, 20 * MINUTE, 3 * HOUR, DAY, 40 * DAY, 400 * DAY];
+        for (turn, step) in steps.iter().enumerate().map(|(turn, step)| (turn as i64, *step)) {
+            match (turn + round) % 3 {
+                0 => stage.clock.set(stage.now().plus_ms(step)),
+                1 => stage.clock.set(stage.now().plus_ms(-step)),
+                // Suspend: both clocks go on, and the system says so.
+                _ => {
+                    stage.clock.advance(step.unsigned_abs());
+                    stage.handle.clock_changed().await.expect("told");
+                }
+            }
+            stage.settle().await;
+            stage.pass(16 * MINUTE).await;
+            furthest = furthest.max(stage.now());
+            for job in &jobs {
+                check(&stage, job, furthest).await;
+            }
+        }
+    }
+}
+
+async fn check(stage: &Stage, job: &Job, furthest: UnixMs) {
+    let now = stage.now();
+    let slots = Slots::compile(&job.schedule, &job.id, &built_in()).expect("compiles");
+    let next = next(stage, job).await.expect("goes on");
+    assert!(next > now, "{} was due at {next:?} and it is {now:?}", job.id);
+    assert!(Some(next) <= slots.next_after(now), "{} sleeps over a slot", job.id);
+    let runs = stage.runs_of(&job.id).await;
+    let instants: HashSet<UnixMs> = runs.iter().filter_map(|run| run.slot_at).collect();
+    assert_eq!(instants.len(), runs.len(), "{}: a slot has two rows", job.id);
+    assert!(runs.iter().all(|run| run.state != RunState::Cancelled));
+    let first = slots.next_after(START).expect("a slot");
+    if first <= furthest {
+        let came = slots.passed(first, furthest, 1);
+        let stood_for: u32 = runs.iter().map(|run| run.stands_for).sum();
+        assert!(
+            stood_for >= came.count,
+            "{}: {stood_for} of {} slots are on record",
+            job.id,
+            came.count
+        );
+        assert!(instants.contains(&came.newest[0]), "{}: the newest slot is missing", job.id);
+    }
+}
