@@ -51,6 +51,15 @@ pub(crate) struct Engine {
 impl Engine {
     /// Starts it over `home`; no model is looked for.
     pub(crate) fn start(programs: &Programs, home: &Path) -> anyhow::Result<Self> {
+        Self::start_with(programs, home, &[])
+    }
+
+    /// The same with more variables.
+    pub(crate) fn start_with(
+        programs: &Programs,
+        home: &Path,
+        variables: &[(&str, &Path)],
+    ) -> anyhow::Result<Self> {
         #[expect(clippy::disallowed_methods, reason = "a bench measures")]
         let began = Instant::now();
         let mut process = Command::new(&programs.rouse)
@@ -61,6 +70,7 @@ impl Engine {
             .env_remove("OPENAI_API_KEY")
             .env_remove("OPENROUTER_API_KEY")
             .env("ROUSE_LOG", "warn")
+            .envs(variables.iter().copied())
             .stdout(Stdio::piped())
             .spawn()?;
         let mut line = String::new();
@@ -81,7 +91,8 @@ impl Engine {
     /// Imports jobs in one go, switched on.
     pub(crate) async fn import(&self, jobs: Vec<Value>) -> anyhow::Result<()> {
         for chunk in jobs.chunks(1_000) {
-            self.call("cron.import", json!({ "jobs": chunk, "keepEnabled": true })).await?;
+            let text = Value::from(chunk).to_string();
+            self.call("cron.import", json!({ "text": text, "enable": true })).await?;
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 /* Jobs, runs and a status as the gateway writes them; a test names only what it is about. */
 
-import type { Job, JobView, RunDetail, RunView, StepView, SystemStatus } from "@/platform";
+import type { IncidentView, Job, JobView, RunDetail, RunView, StepView, SystemStatus } from "@/platform";
 
 /** Saturday, 21 November 2026, 10:00 UTC. */
 export const noon = Date.UTC(2026, 10, 21, 10, 0, 0);
@@ -17,9 +17,13 @@ export function aJob(parts: JobParts = {}, view: Partial<Omit<JobView, "job">> =
       ...rest,
       state: { consecutiveFailures: 0, revision: 1, ...state },
     },
-    scheduleText: "Daily at 14:00", zone: "UTC", recent: [], liveRunIds: [],
+    scheduleText: "Daily at 14:00", zone: "UTC", recent: [], liveRunIds: [], incident: null,
     ...view,
   };
+}
+
+export function anIncident(parts: Partial<IncidentView> = {}): IncidentView {
+  return { cause: "no network", openedAtMs: noon, count: 14, firstRunId: "run-1", lastRunId: "run-2", lastAtMs: noon, pausedBecause: null, ...parts };
 }
 
 export const noUsage = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, costMicroUsd: null };
@@ -34,7 +38,7 @@ export function aRun(parts: Partial<RunView> = {}): RunView {
 }
 
 export function aDetail(run: Partial<RunView> = {}, parts: Partial<Omit<RunDetail, "run">> = {}): RunDetail {
-  return { run: aRun(run), payload: {}, steps: [], deliveries: [], jobExists: true, liveText: null, ...parts };
+  return { run: aRun(run), payload: {}, steps: [], deliveries: [], cause: null, jobExists: true, liveText: null, ...parts };
 }
 
 export function aStep(parts: Partial<StepView> = {}): StepView {
@@ -45,8 +49,8 @@ type StatusParts = Partial<Omit<SystemStatus, "cron">> & { cron?: Partial<System
 
 export function aStatus({ cron, ...parts }: StatusParts = {}): SystemStatus {
   return {
-    version: "0.1.0", mode: "serve", pid: 1, nowMs: noon, startedAtMs: noon, zone: "UTC", home: "/home/ada", seq: 1,
-    heartbeat: { enabled: true, everyMs: 1_800_000, nextAtMs: null, lastSkipReason: null, queuedEvents: 0, pending: false },
+    version: "0.1.0", mode: "serve", pid: 1, nowMs: noon, startedAtMs: noon, zone: "UTC", zoneData: { version: "2026a", folder: "/usr/share/zoneinfo" }, home: "/home/ada", seq: 1,
+    heartbeat: { enabled: true, everyMs: 1_800_000, activeHours: null, nextAtMs: null, lastSkipReason: null, queuedEvents: 0, pending: null },
     model: null, notifications: { available: true, reason: null },
     firstStart: { dismissed: true, exampleJobId: null, exampleRunId: null }, problem: null,
     ...parts,

@@ -2,10 +2,12 @@
 
 use rouse_gateway::ClientError;
 use rouse_gateway::wire::SystemStatus;
+use rouse_host::Exposure;
 use serde_json::json;
 
 use crate::exit::Failure;
 use crate::session::Session;
+use crate::status::zone_data;
 
 struct Finding {
     ok: bool,
@@ -19,6 +21,9 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
         what: format!("Data lives in {}", session.home.root().display()),
         mend: None,
     }];
+    if let Some(Exposure { what, mend }) = session.home.exposure() {
+        findings.push(Finding { ok: false, what, mend: Some(mend) });
+    }
     match session.call("system.status", json!({})).await {
         Ok(answer) => findings.extend(of_engine(&serde_json::from_value(answer)?)),
         Err(Failure::Client(error @ ClientError::NotRunning)) => findings.push(Finding {
@@ -59,6 +64,7 @@ fn of_engine(status: &SystemStatus) -> Vec<Finding> {
         },
         (None, None) => fine("Jobs fire".to_owned()),
     });
+    findings.push(fine(format!("Time zone rules: {}", zone_data(&status.zone_data))));
     findings.push(match &status.model {
         Some(model) => fine(format!("Model: {model}")),
         None => Finding {

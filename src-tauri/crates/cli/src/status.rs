@@ -1,7 +1,7 @@
 //! `rouse status`, and the scheduler's part of it.
 
 use rouse_core::Clock as _;
-use rouse_gateway::wire::{CronStatus, EngineMode, SystemStatus};
+use rouse_gateway::wire::{CronStatus, EngineMode, SystemStatus, ZoneDataStatus};
 use serde_json::json;
 
 use crate::exit::Failure;
@@ -21,6 +21,7 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
                 status.pid,
                 status.zone
             );
+            anstream::println!("Time zone rules: {}", zone_data(&status.zone_data));
             print_cron(session, &status.cron);
             anstream::println!(
                 "{}",
@@ -38,6 +39,14 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
             Ok(())
         })
         .await
+}
+
+/// "2026a from /usr/share/zoneinfo", "2025b, built in".
+pub(crate) fn zone_data(data: &ZoneDataStatus) -> String {
+    match &data.folder {
+        Some(folder) => format!("{} from {}", data.version, plain(folder)),
+        None => format!("{}, built in", data.version),
+    }
 }
 
 /// The scheduler in a few lines.

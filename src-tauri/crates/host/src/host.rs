@@ -8,18 +8,19 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use rouse_agent::{AgentDriver, AgentSettings, Gate, Observer, ToolRegistry};
 use rouse_core::event::{Event, EventKind};
 use rouse_core::model::Delta;
 use rouse_core::{Clock, UnixMs};
 use rouse_gateway::{
-    Auth, BoundPort, Client, Context, Endpoint, Engine, EventBus, Gateway, LiveText, Server,
+    Auth, BoundPort, Client, Context, Endpoint, Engine, EventBus, Gateway, LiveText, Screens,
+    Server, write_private,
 };
+use rouse_gateway::wire::NotificationStatus;
 use rouse_scheduler::{HeartbeatConfig, Scheduler, SchedulerConfig, SchedulerHandle};
 use rouse_store::{EventListener, Store};
-use rouse_tools::{HttpConfig, OwnPorts, ToolsConfig, builtin};
+use rouse_tools::{CommandConfig, HttpConfig, OwnPorts, ToolsConfig, builtin, end_strays};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -27,15 +28,16 @@ use tokio_util::sync::CancellationToken;
 use crate::config::{Config, ConfigFile};
 use crate::error::HostError;
 use crate::first_start;
-use crate::home::{Home, Owner, make_private_dir, write_private};
+use crate::memory;
+use crate::home::{Exposure, Home, Owner, make_private_dir};
+use crate::machine::{self, AtWork, System};
 use crate::models::ModelShelf;
+use crate::notifier::{Borrowed, Notifier};
 use crate::options::HostOptions;
 use crate::outbox::Outbox;
+use crate::retention::{Ended, Retention};
 use crate::runner::{Main, PayloadRunner};
 use crate::settings::LiveSettings;
-
-/// How long one tool call may take.
-const TOOL_CALL_FOR: Duration = Duration::from_secs(120);
 
 /// A running engine.
 pub struct Host {
@@ -56,8 +58,11 @@ struct Ground {
     settings: Arc<LiveSettings>,
     models: Arc<ModelShelf>,
     outbox: Arc<Notify>,
+    ended: Arc<Ended>,
     events: EventBus,
     live: LiveText,
+    screens: Screens,
+    at_work: AtWork,
 }
 
 impl Host {
@@ -67,20 +72,24 @@ impl Host {
     /// `Home(Owned)` when another process owns the directory; then nothing was touched.
     pub async fn start(options: HostOptions) -> Result<Self, HostError> {
         let owner = options.home.own()?;
+        if let Some(Exposure { what, mend }) = options.home.exposure() {
+            tracing::warn!(mend, "{what}");
+        }
+        end_what_a_crash_left(&options.home);
         let ground = Ground::lay(&options).await?;
         let started_at = ground.clock.now();
         let (port, auth) = ground.port(&options).await?;
         let own_ports = OwnPorts::default();
         own_ports.add(port.number());
-        let (agent, gate) = ground.agent(own_ports)?;
+        let (agent, gate) = ground.agent(&options.home, own_ports)?;
         let scheduler = ground.scheduler(&options, agent).await?;
         first_start::prepare(&ground.store, &scheduler, ground.clock.as_ref()).await?;
-        let gateway = ground.gateway(&options, &scheduler, gate, started_at);
+        let gateway = ground.gateway(&options, &scheduler, gate, (started_at, port.number()));
         let (clock, ui) = (Arc::clone(&ground.clock), Arc::clone(&options.ui));
         let server = Server::start(port, gateway.clone(), auth, clock, ui);
         tell_clients(&options.home, server.address())?;
         let closing = CancellationToken::new();
-        let tasks = ground.tasks(&options, &scheduler, &closing);
+        let tasks = ground.tasks(&options, &scheduler, &closing)?;
         tracing::info!(address = %server.address(), home = %options.home.root().display(), "the engine is ready");
         let Ground { store, .. } = ground;
         Ok(Self {
@@ -137,8 +146,9 @@ impl Ground {
         let file =
             ConfigFile::open(&home.config(), &home.workspace(), &|name| (options.env)(name))?;
         let (outbox, events) = (Arc::new(Notify::new()), EventBus::default());
-        let store =
-            Store::open(&home.database(), listener(events.clone(), Arc::clone(&outbox))).await?;
+        let ended = Arc::new(Ended::default());
+        let listener = listener(events.clone(), Arc::clone(&outbox), Arc::clone(&ended));
+        let store = Store::open(&home.database(), listener).await?;
         let clock = Arc::clone(&options.clock);
         let workspace = file.config().workspace.clone();
         make_private_dir(&workspace)
@@ -148,25 +158,22 @@ impl Ground {
         let models =
             ModelShelf::new(settings.watch(), Arc::clone(&options.env), options.model.clone());
         let live = LiveText::new(events.clone(), Arc::clone(&clock));
-        Ok(Self { store, clock, settings, models, outbox, events, live })
+        let screens = Screens::new(events.clone());
+        Ok(Self { store, clock, settings, models, outbox, ended, events, live, screens, at_work: AtWork::default() })
     }
 
-    fn agent(&self, own_ports: OwnPorts) -> Result<(AgentDriver, Arc<Gate>), HostError> {
+    fn agent(&self, home: &Home, own_ports: OwnPorts) -> Result<(AgentDriver, Arc<Gate>), HostError> {
         let config = self.settings.now();
         let http = HttpConfig {
             allow_private_hosts: config.tools.allow_private_hosts.clone(),
             own_ports,
             ..HttpConfig::default()
         };
-        let tools =
-            builtin(ToolsConfig { read_file_max_bytes: config.tools.read_file_max_bytes, http });
+        let command = CommandConfig { instance: instance(home), timeout: config.tools.command_timeout };
+        let read_file_max_bytes = config.tools.read_file_max_bytes;
+        let tools = builtin(ToolsConfig { read_file_max_bytes, http, command });
         let registry = ToolRegistry::new(tools)?;
-        let gate = Arc::new(Gate::new(
-            registry,
-            self.store.clone(),
-            Arc::clone(&self.clock),
-            TOOL_CALL_FOR,
-        ));
+        let gate = Arc::new(Gate::new(registry, self.store.clone(), Arc::clone(&self.clock)));
         let settings =
             AgentSettings { workspace: config.workspace, max_steps: config.tools.max_steps };
         let agent = AgentDriver::new(
@@ -198,15 +205,13 @@ impl Ground {
             agent,
             models: Arc::clone(&self.models),
             live: self.live.clone(),
+            settings: self.settings.watch(),
+            at_work: self.at_work.clone(),
         });
-        let timer = match options.timer.as_ref() {
-            Some(make) => make(),
-            None => system_timer(&self.clock)?,
-        };
         let scheduler = Scheduler {
             store: self.store.clone(),
             clock: Arc::clone(&self.clock),
-            timer,
+            timer: timer(options, &self.clock)?,
             runner,
             main_session,
             model: self.models.available(),
@@ -221,13 +226,15 @@ impl Ground {
         options: &HostOptions,
         scheduler: &SchedulerHandle,
         gate: Arc<Gate>,
-        started_at: UnixMs,
+        (started_at, port): (UnixMs, u16),
     ) -> Gateway {
         let engine = Engine {
             mode: options.mode,
             started_at,
+            port,
             home: options.home.root().to_owned(),
-            notifications: options.notifications.clone(),
+            notifications: own_notifications(options),
+            log_problem: crate::logging::problem,
         };
         Gateway::new(Context {
             store: self.store.clone(),
@@ -238,6 +245,7 @@ impl Ground {
             gate,
             events: self.events.clone(),
             live: self.live.clone(),
+            screens: self.screens.clone(),
             outbox: Arc::clone(&self.outbox),
             engine,
         })
@@ -253,17 +261,33 @@ impl Ground {
         Ok((BoundPort::bind(port, or_any).await?, auth))
     }
 
+    fn notifier(&self, options: &HostOptions) -> Arc<dyn Notifier> {
+        match options.notifier.as_ref() {
+            Some(own) => Arc::clone(own),
+            None => Arc::new(Borrowed(self.screens.clone())),
+        }
+    }
+
     fn tasks(
         &self,
         options: &HostOptions,
         scheduler: &SchedulerHandle,
         closing: &CancellationToken,
-    ) -> Vec<JoinHandle<()>> {
+    ) -> Result<Vec<JoinHandle<()>>, HostError> {
         let outbox = Outbox {
             store: self.store.clone(),
             clock: Arc::clone(&self.clock),
-            notifier: Arc::clone(&options.notifier),
+            timer: timer(options, &self.clock)?,
+            settings: self.settings.watch(),
+            notifier: self.notifier(options),
             signal: Arc::clone(&self.outbox),
+            closing: closing.clone(),
+        };
+        let retention = Retention {
+            store: self.store.clone(),
+            clock: Arc::clone(&self.clock),
+            settings: self.settings.watch(),
+            ended: Arc::clone(&self.ended),
             closing: closing.clone(),
         };
         let settings = follow_settings(
@@ -271,12 +295,25 @@ impl Ground {
             Arc::clone(&self.models),
             scheduler.clone(),
         );
-        let closing = closing.clone();
-        vec![
+        let machine = machine::follow(
+            System::default(),
+            scheduler.clone(),
+            self.settings.watch(),
+            self.at_work.clone(),
+        );
+        let (listening, closing) = (closing.clone(), closing.clone());
+        Ok(vec![
             tokio::spawn(outbox.run()),
+            tokio::spawn(retention.run()),
             tokio::spawn(async move { closing.run_until_cancelled(settings).await.unwrap_or(()) }),
-        ]
+            tokio::spawn(async move { listening.run_until_cancelled(machine).await.unwrap_or(()) }),
+        ])
     }
+}
+
+fn own_notifications(options: &HostOptions) -> NotificationStatus {
+    let available = options.notifier.is_some();
+    NotificationStatus { available, reason: (!available).then(|| Borrowed::REASON.to_owned()) }
 }
 
 /// Looks for models once, then puts every change of the settings into force.
@@ -287,6 +324,7 @@ async fn follow_settings(
 ) {
     let mut changes = settings.watch();
     models.look().await;
+    memory::give_back_what_the_start_needed();
     while changes.changed().await.is_ok() {
         let config = changes.borrow_and_update().clone();
         if let Err(error) = scheduler.set_config(scheduler_config(&config)).await {
@@ -297,8 +335,9 @@ async fn follow_settings(
 }
 
 /// Events go to clients, and a new delivery wakes the outbox, whoever put it there.
-fn listener(events: EventBus, outbox: Arc<Notify>) -> EventListener {
+fn listener(events: EventBus, outbox: Arc<Notify>, ended: Arc<Ended>) -> EventListener {
     Arc::new(move |committed: &[Event]| {
+        ended.count(committed);
         if committed.iter().any(|event| event.kind == EventKind::Delivery) {
             outbox.notify_one();
         }
@@ -324,8 +363,16 @@ fn scheduler_config(config: &Config) -> SchedulerConfig {
         heartbeat: HeartbeatConfig {
             enabled: config.heartbeat.enabled,
             every_ms: config.heartbeat.every_ms,
+            active_hours: config.heartbeat.active_hours.as_ref().map(|hours| hours.window),
         },
     }
+}
+
+fn timer(
+    options: &HostOptions,
+    clock: &Arc<dyn Clock>,
+) -> Result<Box<dyn rouse_core::time::Timer>, HostError> {
+    options.timer.as_ref().map_or_else(|| system_timer(clock), |make| Ok(make()))
 }
 
 #[cfg(target_os = "linux")]
@@ -336,6 +383,23 @@ fn system_timer(_: &Arc<dyn Clock>) -> Result<Box<dyn rouse_core::time::Timer>, 
 #[cfg(not(target_os = "linux"))]
 fn system_timer(clock: &Arc<dyn Clock>) -> Result<Box<dyn rouse_core::time::Timer>, HostError> {
     Ok(Box::new(rouse_scheduler::timer::WallTimer::new(Arc::clone(clock))))
+}
+
+/// Names this data directory in the environment of the commands that its jobs run.
+fn instance(home: &Home) -> String {
+    let path = home.root().canonicalize().unwrap_or_else(|_| home.root().to_owned());
+    let hash = path.as_os_str().as_encoded_bytes().iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}")
+}
+
+/// Commands of an earlier life that its end could not end. Nobody else starts any: the directory is ours.
+fn end_what_a_crash_left(home: &Home) {
+    let count = end_strays(&format!("{}:", instance(home)));
+    if count > 0 {
+        tracing::warn!(count, "processes that an earlier run of Rouse had left behind were ended");
+    }
 }
 
 fn tell_clients(home: &Home, address: SocketAddr) -> Result<(), HostError> {

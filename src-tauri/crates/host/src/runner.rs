@@ -10,8 +10,11 @@ use rouse_gateway::LiveText;
 use rouse_scheduler::{MainSession, Runner};
 use rouse_store::Store;
 use serde_json::Value;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::config::{Config, HeartbeatConfig};
+use crate::machine::AtWork;
 use crate::models::ModelShelf;
 
 /// Hands runs to the agent, or to nobody: a system event needs only its commit.
@@ -19,6 +22,8 @@ pub(crate) struct PayloadRunner {
     pub(crate) agent: AgentDriver,
     pub(crate) models: Arc<ModelShelf>,
     pub(crate) live: LiveText,
+    pub(crate) settings: watch::Receiver<Config>,
+    pub(crate) at_work: AtWork,
 }
 
 impl Runner for PayloadRunner {
@@ -30,8 +35,14 @@ impl Runner for PayloadRunner {
     ) -> BoxFuture<'static, Outcome> {
         let (agent, models, live) =
             (self.agent.clone(), Arc::clone(&self.models), self.live.clone());
+        let heartbeat = self.settings.borrow().heartbeat.clone();
+        let at_work = self.at_work.one_more();
         Box::pin(async move {
-            let outcome = work(&agent, &models, &run, job.as_ref(), &cancel).await;
+            let _at_work = at_work;
+            let outcome = match &job {
+                Some(job) => work(&agent, &models, &run, job, &cancel).await,
+                None => main_turn(&agent, &models, &run, &heartbeat, &cancel).await,
+            };
             live.clear(&run.id);
             outcome
         })
@@ -42,12 +53,9 @@ async fn work(
     agent: &AgentDriver,
     models: &ModelShelf,
     run: &Run,
-    job: Option<&Job>,
+    job: &Job,
     cancel: &CancellationToken,
 ) -> Outcome {
-    let Some(job) = job else {
-        return main_turn(agent, models, run, cancel).await;
-    };
     match &job.payload {
         Payload::SystemEvent { text, .. } => system_event(job, text, models),
         Payload::AgentTurn(turn) => {
@@ -62,12 +70,14 @@ async fn main_turn(
     agent: &AgentDriver,
     models: &ModelShelf,
     run: &Run,
+    heartbeat: &HeartbeatConfig,
     cancel: &CancellationToken,
 ) -> Outcome {
     if run.job_id.is_some() {
         return Outcome::failed("The job was deleted before this run began.");
     }
-    agent.run_main_turn(run, models.choose(None).await, cancel).await
+    let model = models.choose(heartbeat.model.as_deref()).await;
+    agent.run_main_turn(run, model, heartbeat.prompt.as_deref(), cancel).await
 }
 
 /// The line itself is queued together with the outcome. Without a model nobody would say it, so a line that should be

@@ -17,6 +17,7 @@ export function AboutSection({ status }: { status: SystemStatus | undefined }) {
           { name: "Process", value: status.pid },
           { name: "Running since", value: <Time at={status.startedAtMs} as="when" /> },
           { name: "Time zone", value: status.zone.replaceAll("_", " ") },
+          { name: "Time zone rules", value: status.zoneData.folder === null ? `${status.zoneData.version}, built in` : `${status.zoneData.version}, from ${status.zoneData.folder}` },
           status.zone !== localZone() && { name: "This screen’s zone", value: localZone().replaceAll("_", " ") },
         ]}
       />

@@ -3,11 +3,12 @@
 import { useState } from "react";
 
 import { Switch } from "@/components/Choice";
-import { NumberField } from "@/components/Field";
+import { NumberField, TextArea, TextField } from "@/components/Field";
 import { Section } from "@/components/Page";
 import { Time } from "@/components/Time";
 import type { ConfigView, SystemStatus } from "@/platform";
 
+import { DayHoursSetting } from "./DayHoursSetting";
 import { overriddenBy } from "./patch";
 import { Setting } from "./Setting";
 import styles from "./Settings.module.css";
@@ -18,10 +19,31 @@ interface Props {
   status: SystemStatus | undefined;
 }
 
+const dayNames: Record<string, string> = { mon: "Monday", tue: "Tuesday", wed: "Wednesday", thu: "Thursday", fri: "Friday", sat: "Saturday", sun: "Sunday" };
+
+export function QuietSection({ config }: Pick<Props, "config">) {
+  const hours = config.quietHours;
+  const days = hours?.days?.map((day) => dayNames[day] ?? day).join(", ");
+  return (
+    <Section title="Quiet hours" id="quiet-hours">
+      <div className={styles.list}>
+        <DayHoursSetting
+          config={config}
+          name="quietHours"
+          title="Hold notifications"
+          help={`What comes then is told afterwards, in one notification. A job can say otherwise.${days === undefined ? "" : ` Only nights that begin on ${days}.`}`}
+          hours={hours && { from: hours.from, to: hours.to, tz: hours.tz ?? null }}
+          usual={{ from: "22:00", to: "07:00" }}
+        />
+      </div>
+    </Section>
+  );
+}
+
 export function HeartbeatSection({ config, status }: Props) {
   const next = status?.heartbeat.nextAtMs ?? null;
   return (
-    <Section title="Heartbeat">
+    <Section title="Heartbeat" id="heartbeat">
       <div className={styles.list}>
         <SwitchSetting
           config={config}
@@ -43,6 +65,29 @@ export function HeartbeatSection({ config, status }: Props) {
           toWire={(minutes) => Math.round(minutes * 60_000)}
           unit="minutes"
           most={10_080}
+        />
+        <DayHoursSetting
+          config={config}
+          name="heartbeat.activeHours"
+          title="Only at certain hours"
+          help="Outside of them it does not beat by itself; a wake still gets its turn."
+          hours={config.heartbeat.activeHours}
+          usual={{ from: "08:00", to: "22:00" }}
+        />
+        <TextSetting
+          config={config}
+          name="heartbeat.prompt"
+          title="What it should always know"
+          help="Your own words, put before the model at every turn of the main conversation."
+          value={config.heartbeat.prompt ?? ""}
+          rows={3}
+        />
+        <TextSetting
+          config={config}
+          name="heartbeat.model"
+          title="Model"
+          help="Another model for these turns, by its name; empty means the usual one."
+          value={config.heartbeat.model ?? ""}
         />
       </div>
     </Section>
@@ -69,6 +114,13 @@ export function SchedulingSection({ config, status }: Props) {
           toWire={(runs) => runs}
           most={64}
         />
+        <SwitchSetting
+          config={config}
+          name="system.keepAwake"
+          title="Keep the computer awake during a run"
+          help="Only as long as a run is at work. A closed lid or an empty battery still puts it to sleep."
+          isSelected={config.system.keepAwake}
+        />
       </div>
     </Section>
   );
@@ -92,7 +144,7 @@ function SwitchSetting({ config, name, title, help, isSelected }: Named & { isSe
 }
 
 /** Saved when the field is left or Enter is pressed, not with every key. */
-function NumberSetting({ config, name, title, help, value, toWire, unit, most }: Named & { value: number; toWire: (value: number) => number; unit?: string; most: number }) {
+export function NumberSetting({ config, name, title, help, value, toWire, unit, least = 1, most }: Named & { value: number; toWire: (value: number) => number; unit?: string; least?: number; most: number }) {
   const { fate, set } = useSetting(name);
   const overridden = overriddenBy(config, name);
   const [known, setKnown] = useState(value);
@@ -107,7 +159,29 @@ function NumberSetting({ config, name, title, help, value, toWire, unit, most }:
   };
   return (
     <Setting title={title} help={help} fate={fate} overridden={overridden}>
-      <NumberField label={title} labelHidden unit={unit} value={typed} onChange={change} minValue={1} maxValue={most} isDisabled={overridden !== undefined} className={styles.number} />
+      <NumberField label={title} labelHidden unit={unit} value={typed} onChange={change} minValue={least} maxValue={most} isDisabled={overridden !== undefined} className={styles.number} />
+    </Setting>
+  );
+}
+
+/** Saved when the field is left; an empty one removes the setting. */
+function TextSetting({ config, name, title, help, value, rows }: Named & { value: string; rows?: number }) {
+  const { fate, set } = useSetting(name);
+  const overridden = overriddenBy(config, name);
+  const [known, setKnown] = useState(value);
+  const [typed, setTyped] = useState(value);
+  if (known !== value) {
+    setKnown(value);
+    setTyped(value);
+  }
+  const save = () => {
+    const next = typed.trim();
+    if (next !== value) void set(next === "" ? null : next);
+  };
+  const field = { label: title, labelHidden: true, value: typed, onChange: setTyped, onBlur: save, isDisabled: overridden !== undefined };
+  return (
+    <Setting title={title} help={help} fate={fate} overridden={overridden} tall={rows !== undefined}>
+      {rows === undefined ? <TextField {...field} className={styles.select} /> : <TextArea {...field} rows={rows} className={styles.wide} />}
     </Setting>
   );
 }

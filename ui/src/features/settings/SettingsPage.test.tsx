@@ -5,7 +5,7 @@ import { type ConfigView, errorCode, type ProviderView, RpcError } from "@/platf
 import { fakeHost } from "@/test/fakeHost";
 import { renderApp } from "@/test/renderApp";
 
-import { readExport } from "./importFile";
+import { mostBytes, textOf } from "./importFile";
 import { complaintAbout, patchFor, providerName } from "./patch";
 import { providerPatch } from "./ProviderForm";
 
@@ -13,8 +13,8 @@ const ollama: ProviderView = { name: "ollama", label: "Ollama on this computer",
 
 function aConfig(parts: Partial<ConfigView> = {}): ConfigView {
   return {
-    path: "/home/ada/config.toml", revision: "r1", cron: { enabled: true, maxConcurrentRuns: 2 }, heartbeat: { enabled: true, everyMs: 1_800_000 },
-    model: { provider: null, name: null, providers: [] }, workspace: "/home/ada/Rouse", overridden: [], ...parts,
+    path: "/home/ada/config.toml", revision: "r1", cron: { enabled: true, maxConcurrentRuns: 2 }, system: { keepAwake: false }, heartbeat: { enabled: true, everyMs: 1_800_000, activeHours: null, prompt: null, model: null },
+    quietHours: null, model: { provider: null, name: null, providers: [] }, workspace: "/home/ada/Rouse", retention: { runsPerJob: 2000, messagesPerSession: 2000, maxDatabaseMb: 1024 }, overridden: [], ...parts,
   };
 }
 
@@ -41,11 +41,15 @@ test("a server is written under a name that the file takes, and without an empty
   expect(providerPatch({ name: "My box", kind: "openai", baseUrl: " http://x/v1 ", model: "m", keyEnv: "" })).toEqual({ providers: { "my-box": { kind: "openai", baseUrl: "http://x/v1", model: "m" } } });
 });
 
-test("an import reads an export or a list, and says what else a file is", () => {
-  expect(readExport('{"version":1,"jobs":[{"name":"a"}]}')).toEqual([{ name: "a" }]);
-  expect(readExport('[{"name":"a"}]')).toHaveLength(1);
-  expect(() => readExport("x")).toThrow("not JSON");
-  expect(() => readExport("{}")).toThrow("no jobs");
+/** jsdom's files cannot be read. */
+function aFile(bytes: Uint8Array, name: string): File {
+  return Object.assign(new File([], name), { arrayBuffer: () => Promise.resolve(bytes.buffer) });
+}
+
+test("a file is read as text, or it is said why not", async () => {
+  expect(await textOf(aFile(new TextEncoder().encode("ä"), "a"))).toBe("ä");
+  await expect(textOf(aFile(new Uint8Array([0xff, 0xfe]), "a"))).rejects.toThrow("not UTF-8");
+  await expect(textOf(Object.defineProperty(new File([], "a"), "size", { value: mostBytes + 1 }))).rejects.toThrow("larger than 8 MB");
 });
 
 test("a switch is saved at once and says so beside itself", async () => {
@@ -68,6 +72,46 @@ test("a number is saved when the field is left, in the unit of the engine; a ref
   await user.tab();
   await waitFor(() => expect(host.called("config.patch")).toEqual([{ patch: { heartbeat: { everyMs: 2_700_000 } } }]));
   expect(await screen.findByText("Expected milliseconds, at least 60000.")).toBeInTheDocument();
+});
+
+test("quiet hours are switched on and off, and say on which nights", async () => {
+  const host = hostWith();
+  const { user } = renderApp("/settings", host);
+  host.answers["config.patch"] = () => aConfig({ quietHours: { from: "22:00", to: "07:00", days: ["fri", "sat"] } });
+  const toggle = await screen.findByRole("switch", { name: "Hold notifications" });
+  await user.click(toggle);
+  expect(host.called("config.patch")).toEqual([{ patch: { quietHours: { from: "22:00", to: "07:00" } } }]);
+  expect(await screen.findByText(/Only nights that begin on Friday, Saturday\./)).toBeInTheDocument();
+  host.answers["config.patch"] = () => aConfig();
+  await user.click(toggle);
+  expect(host.called("config.patch").at(-1)).toEqual({ patch: { quietHours: null } });
+});
+
+test("hours of the day are switched on with usual ones, changed and removed", async () => {
+  const host = hostWith();
+  const { user } = renderApp("/settings", host);
+  const on = aConfig();
+  on.heartbeat.activeHours = { from: "08:00", to: "22:00", tz: null };
+  host.answers["config.patch"] = () => on;
+  const toggle = await screen.findByRole("switch", { name: "Only at certain hours" });
+  await user.click(toggle);
+  expect(host.called("config.patch")).toEqual([{ patch: { heartbeat: { activeHours: { from: "08:00", to: "22:00" } } } }]);
+  expect(await screen.findByRole("group", { name: "Only at certain hours: from" })).toBeInTheDocument();
+  host.answers["config.patch"] = () => aConfig();
+  await user.click(toggle);
+  expect(host.called("config.patch").at(-1)).toEqual({ patch: { heartbeat: { activeHours: null } } });
+  await waitFor(() => expect(screen.queryByRole("group", { name: "Only at certain hours: from" })).toBeNull());
+});
+
+test("words for the heartbeat are saved when the field is left, and removed when it is emptied", async () => {
+  const config = aConfig();
+  config.heartbeat.prompt = "Be brief.";
+  const host = hostWith(config);
+  const { user } = renderApp("/settings", host);
+  const field = await screen.findByRole("textbox", { name: "What it should always know" });
+  await user.clear(field);
+  await user.tab();
+  await waitFor(() => expect(host.called("config.patch")).toEqual([{ patch: { heartbeat: { prompt: null } } }]));
 });
 
 test("what an environment variable decides says so and cannot be switched", async () => {
@@ -94,7 +138,7 @@ test("a key is not taken where its variable's name belongs", async () => {
 });
 
 test("a test notification tells its fate, also when that comes later", async () => {
-  const delivery = { id: "d", runId: null, channel: "notification", title: "", body: "", state: "pending" as const, attempts: 0, reason: null, createdAtMs: 0, nextAttemptAtMs: null, settledAtMs: null };
+  const delivery = { id: "d", runId: null, channel: "notification", title: "", body: "", state: "pending" as const, attempts: 0, reason: null, createdAtMs: 0, nextAttemptAtMs: null, settledAtMs: null, heldUntilMs: null, digestId: null };
   const host = hostWith();
   host.answers["deliveries.test"] = () => delivery;
   host.answers["deliveries.get"] = () => ({ ...delivery, state: "suppressed", reason: "There is no desktop here." });
@@ -103,19 +147,53 @@ test("a test notification tells its fate, also when that comes later", async () 
   expect(await screen.findByText("There is no desktop here.")).toBeInTheDocument();
 });
 
-test("an import shows what would happen first, and brings in only what can be", async () => {
+test("an import shows what would happen first, and again when its wishes change", async () => {
   const host = hostWith();
-  host.answers["cron.import"] = ({ jobs }) => ({ lines: jobs.map((job) => ({ name: String(job.name), id: null, ok: job.name === "a", message: job.name === "a" ? null : "There is a job b already." })) });
+  host.answers["cron.import"] = ({ update }) => ({
+    format: "rfc",
+    lines: [
+      { name: "New", id: "n", outcome: "created", enabled: false, reason: null, notes: ["it uses your model"] },
+      { name: "Here", id: "h", outcome: update ? "updated" : "skipped", enabled: true, reason: update ? null : "A job with its id is here already.", notes: [] },
+      { name: "Bad", id: null, outcome: "refused", enabled: false, reason: "schedule.expr: expected five fields", notes: [] },
+    ],
+  });
   const { user } = renderApp("/settings", host);
   await screen.findByText("Import jobs");
   const input = document.querySelector<HTMLInputElement>("input[type=file]")!;
-  const text = '{"jobs":[{"name":"a"},{"name":"b"}]}';
-  // jsdom's files cannot be read as text.
-  await user.upload(input, Object.assign(new File([text], "jobs.json", { type: "application/json" }), { text: () => Promise.resolve(text) }));
-  const report = await screen.findByRole("dialog", { name: "Import from jobs.json" });
-  expect(within(report).getByText(/There is a job b already/)).toBeInTheDocument();
-  await user.click(within(report).getByRole("button", { name: "Import 1 job" }));
-  await waitFor(() => expect(host.called("cron.import").at(-1)).toEqual({ jobs: [{ name: "a" }], keepEnabled: false }));
+  const text = "0 7 * * * brew";
+  await user.upload(input, aFile(new TextEncoder().encode(text), "crontab"));
+  const report = await screen.findByRole("dialog", { name: "Import from crontab" });
+  expect(within(report).getByText("It uses your model.")).toBeInTheDocument();
+  expect(within(report).getByText(/here already/)).toBeInTheDocument();
+  expect(within(report).getByRole("button", { name: "Import 1 job" })).toBeEnabled();
+  expect(host.called("cron.import")).toEqual([{ text, dryRun: true }]);
+
+  await user.click(within(report).getByRole("checkbox", { name: /Replace jobs/ }));
+  expect(host.called("cron.import").at(-1)).toEqual({ text, format: "rfc", enable: false, update: true, dryRun: true });
+  await user.click(await within(report).findByRole("button", { name: "Import 2 jobs" }));
+  await waitFor(() => expect(host.called("cron.import").at(-1)).toEqual({ text, format: "rfc", enable: false, update: true, dryRun: false }));
+});
+
+test("an export says where it is when the host knows", async () => {
+  const host = hostWith();
+  host.answers["cron.export"] = () => ({ format: "rouse", version: 1, jobs: [] });
+  host.saveFile = vi.fn(() => Promise.resolve("/home/ada/Downloads/rouse-jobs.json"));
+  const { user } = renderApp("/settings", host);
+  await user.click(await screen.findByRole("button", { name: "Export" }));
+  expect(await screen.findByText("/home/ada/Downloads/rouse-jobs.json")).toBeInTheDocument();
+  expect(host.saveFile).toHaveBeenCalledWith("rouse-jobs.json", '{\n  "format": "rouse",\n  "version": 1,\n  "jobs": []\n}\n');
+});
+
+test("what is kept is shown and can be changed", async () => {
+  const host = hostWith();
+  host.answers["system.storage"] = () => ({ usedBytes: 12_400_000, freeBytes: 0, runs: 842, oldestRunAtMs: null, messages: 3 });
+  const { user } = renderApp("/settings", host);
+  expect(await screen.findByText(/12\.4 MB with 842 runs and 3 messages/)).toBeInTheDocument();
+  const field = screen.getByRole("textbox", { name: "Runs kept of each job" });
+  await user.clear(field);
+  await user.type(field, "500");
+  await user.tab();
+  await waitFor(() => expect(host.called("config.patch")).toEqual([{ patch: { retention: { runsPerJob: 500 } } }]));
 });
 
 test("starting with the computer is not offered in a browser", async () => {

@@ -3,6 +3,8 @@ import type { CronConfigView } from "./CronConfigView";
 import type { HeartbeatConfigView } from "./HeartbeatConfigView";
 import type { ModelConfigView } from "./ModelConfigView";
 import type { OverriddenKey } from "./OverriddenKey";
+import type { QuietHours } from "./QuietHours";
+import type { SystemConfigView } from "./SystemConfigView";
 
 /**
  * `config.get`: the settings in force.
@@ -25,9 +27,17 @@ cron: CronConfigView,
  */
 heartbeat: HeartbeatConfigView, 
 /**
+ * When notifications wait for the morning; never when none.
+ */
+quietHours: QuietHours | null, 
+/**
  * The model.
  */
 model: ModelConfigView, 
+/**
+ * The computer.
+ */
+system: SystemConfigView, 
 /**
  * The folder that file tools may see.
  */

@@ -4,6 +4,7 @@ import type { EngineMode } from "./EngineMode";
 import type { FirstStart } from "./FirstStart";
 import type { HeartbeatStatus } from "./HeartbeatStatus";
 import type { NotificationStatus } from "./NotificationStatus";
+import type { ZoneDataStatus } from "./ZoneDataStatus";
 
 /**
  * `system.status`.
@@ -33,6 +34,10 @@ startedAtMs: number,
  * The system's zone.
  */
 zone: string, 
+/**
+ * Which rules of time zones are in force.
+ */
+zoneData: ZoneDataStatus, 
 /**
  * Where the data lives.
  */

@@ -1,11 +1,14 @@
 //! `rouse cron …`.
 
 mod add;
+mod condition;
 mod draft;
 pub(crate) use draft::Wake;
 mod edit;
 mod list;
 mod transfer;
+mod trigger;
+mod webhook;
 
 use clap::{Args, Subcommand};
 use rouse_gateway::wire::{
@@ -38,10 +41,14 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// The runs of a job, newest first.
     Runs(RunsArgs),
+    /// Where a job's webhook is; its secret is shown when it is made.
+    Webhook(webhook::Args),
     /// Whether jobs fire, and what comes next.
     Status,
     /// When a schedule would fire.
     Preview(PreviewArgs),
+    /// What a condition says of a job's last result.
+    TryCondition(condition::Args),
     /// Pause everything.
     Pause(PauseArgs),
     /// End the pause.
@@ -81,7 +88,7 @@ pub(crate) struct RunsArgs {
 #[derive(Debug, Args)]
 pub(crate) struct PreviewArgs {
     #[command(flatten)]
-    schedule: draft::ScheduleArgs,
+    schedule: trigger::ScheduleArgs,
     /// How many.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=50))]
     count: u32,
@@ -104,8 +111,10 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
         Command::Disable(job) => edit::set_enabled(&job.id, false, session).await,
         Command::Run(args) => start(args, session).await,
         Command::Runs(args) => history(args, session).await,
+        Command::Webhook(args) => webhook::run(args, session).await,
         Command::Status => session.show("cron.status", json!({}), print_status).await,
         Command::Preview(args) => preview(args, session).await,
+        Command::TryCondition(args) => condition::run(args, session).await,
         Command::Pause(args) => pause(args, session).await,
         Command::Resume => session.show("cron.resume", json!({}), print_status).await,
         Command::Export(args) => transfer::export(args, session).await,
@@ -124,8 +133,8 @@ pub(crate) async fn resolve(session: &Session, wanted: &str) -> Result<String, F
     if is_whole_id(wanted) {
         return Ok(wanted.to_owned());
     }
-    let answer = session.call("cron.list", json!({ "includeDisabled": true })).await?;
-    let list: rouse_gateway::wire::CronListResult = serde_json::from_value(answer)?;
+    let list = list::read(session, true, Some(wanted), usize::MAX).await?;
+    let list: rouse_gateway::wire::CronListResult = serde_json::from_value(list)?;
     let ids = |matches: &dyn Fn(&serde_json::Value) -> bool| -> Vec<String> {
         let jobs = list.jobs.iter().map(|view| &view.job).filter(|job| matches(job));
         jobs.filter_map(|job| job["id"].as_str().map(str::to_owned)).collect()
@@ -210,7 +219,8 @@ async fn history(args: RunsArgs, session: &Session) -> Result<(), Failure> {
 async fn preview(args: PreviewArgs, session: &Session) -> Result<(), Failure> {
     let schedule = args
         .schedule
-        .to_json(session)?
+        .to_json(session)
+        .await?
         .ok_or_else(|| Failure::input("give one of --at, --every, --cron"))?;
     session
         .show(
@@ -223,6 +233,9 @@ async fn preview(args: PreviewArgs, session: &Session) -> Result<(), Failure> {
                     let local =
                         if same { String::new() } else { format!("   {} local", slot.local_time) };
                     anstream::println!("  {}{local}", slot.job_time);
+                    if let Some(note) = &slot.note {
+                        anstream::println!("    {note}");
+                    }
                 }
                 for note in &preview.notes {
                     anstream::println!("{note}");

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::context::Context;
 use crate::error::RpcError;
 use crate::handlers::{cron, heartbeat};
-use crate::wire::{Done, Empty, FirstStart, SystemStatus};
+use crate::wire::{Done, Empty, FirstStart, NotificationStatus, StorageView, SystemStatus, ZoneDataStatus};
 
 /// Settings of the store that the first-start card lives by.
 pub(crate) const DISMISSED: &str = "firstStart.dismissed";
@@ -14,21 +14,51 @@ pub(crate) const DISMISSED: &str = "firstStart.dismissed";
 pub(crate) const EXAMPLE_JOB: &str = "firstStart.exampleJobId";
 
 pub(crate) async fn status(context: &Context, _: Empty) -> Result<SystemStatus, RpcError> {
+    let zones = context.clock.zones();
+    let source = zones.source();
     Ok(SystemStatus {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         mode: context.engine.mode,
         pid: std::process::id(),
         now_ms: context.clock.now().0,
         started_at_ms: context.engine.started_at.0,
-        zone: context.clock.zone().name().to_owned(),
+        zone: zones.local().name().to_owned(),
+        zone_data: ZoneDataStatus {
+            version: source.version.to_string(),
+            folder: source.folder,
+        },
         home: context.engine.home.display().to_string(),
         seq: context.store.last_seq().await?,
         cron: cron::status(context, Empty {}).await?,
         heartbeat: heartbeat::status(context, Empty {}).await?,
         model: context.models.active_label(),
-        notifications: context.engine.notifications.clone(),
+        notifications: notifications(context),
         first_start: first_start(context).await?,
-        problem: context.scheduler.problem(),
+        problem: problem(context),
+    })
+}
+
+fn problem(context: &Context) -> Option<String> {
+    let all = [context.scheduler.problem(), (context.engine.log_problem)()];
+    let said: Vec<String> = all.into_iter().flatten().collect();
+    (!said.is_empty()).then(|| said.join(" "))
+}
+
+fn notifications(context: &Context) -> NotificationStatus {
+    if context.screens.is_any() {
+        return NotificationStatus { available: true, reason: None };
+    }
+    context.engine.notifications.clone()
+}
+
+pub(crate) async fn storage(context: &Context, _: Empty) -> Result<StorageView, RpcError> {
+    let (size, kept) = (context.store.file_size().await?, context.store.kept().await?);
+    Ok(StorageView {
+        used_bytes: size.used,
+        free_bytes: size.free,
+        runs: kept.runs,
+        oldest_run_at_ms: kept.oldest_run_at.map(|at| at.0),
+        messages: kept.messages,
     })
 }
 

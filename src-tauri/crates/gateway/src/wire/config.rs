@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
+use super::QuietHours;
+
 /// `config.get`: the settings in force.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -16,12 +18,26 @@ pub struct ConfigView {
     pub cron: CronConfigView,
     /// The heartbeat.
     pub heartbeat: HeartbeatConfigView,
+    /// When notifications wait for the morning; never when none.
+    pub quiet_hours: Option<QuietHours>,
     /// The model.
     pub model: ModelConfigView,
+    /// The computer.
+    pub system: SystemConfigView,
     /// The folder that file tools may see.
     pub workspace: String,
+    /// What is kept.
+    pub retention: RetentionConfigView,
     /// Keys (dotted) that an environment variable overrides, with its name.
     pub overridden: Vec<OverriddenKey>,
+}
+
+/// The computer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct SystemConfigView {
+    /// Whether it is kept awake while a run is at work.
+    pub keep_awake: bool,
 }
 
 /// Scheduling.
@@ -42,6 +58,36 @@ pub struct HeartbeatConfigView {
     pub enabled: bool,
     /// Milliseconds between beats.
     pub every_ms: i64,
+    /// When it may beat by itself; always when none.
+    pub active_hours: Option<DayHours>,
+    /// The person's own words about every turn of the main session.
+    pub prompt: Option<String>,
+    /// The model of these turns; the usual one when none.
+    pub model: Option<String>,
+}
+
+/// A stretch of every day.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct DayHours {
+    /// The first time of day, such as `08:00`.
+    pub from: String,
+    /// The time of day at which it ends.
+    pub to: String,
+    /// The zone; the system's when none.
+    pub tz: Option<String>,
+}
+
+/// What is kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct RetentionConfigView {
+    /// The newest runs of each job.
+    pub runs_per_job: u32,
+    /// The newest messages of each job's session.
+    pub messages_per_session: u32,
+    /// With more than so many megabytes in use, the oldest runs of all go as well.
+    pub max_database_mb: u32,
 }
 
 /// The model.
@@ -88,8 +134,9 @@ pub struct OverriddenKey {
 #[ts(optional_fields)]
 pub struct ConfigPatchParams {
     /// Laid over the file: `{cron: {enabled: false}}`; `null` removes a key. Same keys as in `config.get`:
-    /// `cron.enabled`, `cron.maxConcurrentRuns`, `heartbeat.enabled`, `heartbeat.everyMs`, `model.provider`,
-    /// `model.name`, `workspace`, `providers.<name>.{kind, baseUrl, model, keyEnv}`.
+    /// `cron.enabled`, `cron.maxConcurrentRuns`, `heartbeat.enabled`, `heartbeat.everyMs`,
+    /// `quietHours.{from, to, tz, days}`, `model.provider`, `model.name`, `workspace`,
+    /// `retention.{runsPerJob, messagesPerSession, maxDatabaseMb}`, `providers.<name>.{kind, baseUrl, model, keyEnv}`.
     #[ts(type = "Record<string, unknown>")]
     pub patch: Value,
     /// Refused when the file has changed since.

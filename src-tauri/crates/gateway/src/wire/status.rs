@@ -21,6 +21,8 @@ pub struct SystemStatus {
     pub started_at_ms: i64,
     /// The system's zone.
     pub zone: String,
+    /// Which rules of time zones are in force.
+    pub zone_data: ZoneDataStatus,
     /// Where the data lives.
     pub home: String,
     /// The number of the newest event.
@@ -37,6 +39,34 @@ pub struct SystemStatus {
     pub first_start: FirstStart,
     /// Trouble that concerns everything (a full disk, a broken file), in words.
     pub problem: Option<String>,
+}
+
+/// Which rules of time zones are in force.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ZoneDataStatus {
+    /// The IANA version, such as `2026a`.
+    pub version: String,
+    /// The system's folder they are read from; none: those that came with Rouse.
+    pub folder: Option<String>,
+}
+
+/// `system.storage`: how large the database is and what it holds.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct StorageView {
+    /// Bytes that hold something.
+    #[ts(type = "number")]
+    pub used_bytes: u64,
+    /// Bytes that will be filled again, or given back.
+    #[ts(type = "number")]
+    pub free_bytes: u64,
+    /// Runs of all jobs.
+    pub runs: u32,
+    /// When the oldest of them was made.
+    pub oldest_run_at_ms: Option<i64>,
+    /// Messages of all sessions.
+    pub messages: u32,
 }
 
 /// How the engine runs.

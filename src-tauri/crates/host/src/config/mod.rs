@@ -11,9 +11,11 @@ pub use file::{ConfigError, ConfigFile};
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rouse_core::json_fields::{FieldError, Fields};
-use rouse_core::schedule::parse_duration;
+use rouse_core::quiet::QuietHours;
+use rouse_core::schedule::{DayWindow, parse_duration};
 use serde_json::Value;
 
 /// The settings in force.
@@ -23,6 +25,8 @@ pub struct Config {
     pub cron: CronConfig,
     /// The heartbeat.
     pub heartbeat: HeartbeatConfig,
+    /// When notifications wait for the morning; never when none.
+    pub quiet_hours: Option<QuietHours>,
     /// Which model.
     pub model: ModelConfig,
     /// Providers by name.
@@ -31,6 +35,10 @@ pub struct Config {
     pub workspace: PathBuf,
     /// Tools.
     pub tools: ToolLimits,
+    /// What is kept.
+    pub retention: RetentionConfig,
+    /// Whether the computer is kept awake while a run is at work.
+    pub keep_awake: bool,
     /// The port of the loopback server; the next free one when it is taken.
     pub port: u16,
     /// Dotted keys that an environment variable overrides, with its name.
@@ -53,6 +61,36 @@ pub struct HeartbeatConfig {
     pub enabled: bool,
     /// Milliseconds between beats.
     pub every_ms: i64,
+    /// When it may beat by itself; always when none.
+    pub active_hours: Option<ActiveHours>,
+    /// The person's own words about every turn of the main session.
+    pub prompt: Option<String>,
+    /// The model of these turns; the usual one when none.
+    pub model: Option<String>,
+}
+
+/// When the heartbeat may beat by itself, as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActiveHours {
+    /// The first time of day, such as `08:00`.
+    pub from: String,
+    /// The time of day at which it ends.
+    pub to: String,
+    /// The zone; the system's when none.
+    pub tz: Option<String>,
+    /// All of it, ready to be asked.
+    pub window: DayWindow,
+}
+
+/// What is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RetentionConfig {
+    /// The newest runs of each job.
+    pub runs_per_job: u32,
+    /// The newest messages of each job's session.
+    pub messages_per_session: u32,
+    /// With more than so many megabytes in use, the oldest runs of all go as well.
+    pub max_database_mb: u32,
 }
 
 /// Which model.
@@ -84,6 +122,8 @@ pub struct ToolLimits {
     pub read_file_max_bytes: u64,
     /// Model turns of a run that names no `maxSteps`.
     pub max_steps: u32,
+    /// The time limit of a command that names none.
+    pub command_timeout: Duration,
     /// Private hosts that `http` may reach all the same.
     pub allow_private_hosts: Vec<String>,
 }
@@ -106,12 +146,20 @@ fn read(
             .object("cron", read_cron)
             .unwrap_or(CronConfig { enabled: true, max_concurrent_runs: 2 }),
         heartbeat: fields.object("heartbeat", read_heartbeat).unwrap_or(HeartbeatConfig::DEFAULT),
+        quiet_hours: fields
+            .object("quietHours", |mut hours| QuietHours::read(&mut hours))
+            .flatten(),
         model: fields.object("model", read_model).unwrap_or_default(),
         providers: fields.object("providers", read_providers).unwrap_or_default(),
         workspace: fields
             .text("workspace")
             .map_or_else(|| default_workspace.to_owned(), |path| expand(&path, env)),
         tools: fields.object("tools", read_tools).unwrap_or(ToolLimits::DEFAULT),
+        retention: fields.object("retention", read_retention).unwrap_or(RetentionConfig::DEFAULT),
+        keep_awake: fields
+            .object("system", |mut system| system.boolean("keepAwake"))
+            .flatten()
+            .unwrap_or(false),
         port: fields
             .object("gateway", |mut gateway| gateway.integer("port", 0..=65_535))
             .flatten()
@@ -136,12 +184,28 @@ fn refuse_own_data(workspace: &Path, default_workspace: &Path, errors: &mut Vec<
 }
 
 impl HeartbeatConfig {
-    const DEFAULT: Self = Self { enabled: true, every_ms: 30 * 60_000 };
+    const DEFAULT: Self = Self {
+        enabled: true,
+        every_ms: 30 * 60_000,
+        active_hours: None,
+        prompt: None,
+        model: None,
+    };
+}
+
+impl RetentionConfig {
+    const DEFAULT: Self =
+        Self { runs_per_job: 2_000, messages_per_session: 2_000, max_database_mb: 1_024 };
 }
 
 impl ToolLimits {
     const DEFAULT: Self =
-        Self { read_file_max_bytes: 524_288, max_steps: 10, allow_private_hosts: Vec::new() };
+        Self {
+            read_file_max_bytes: 524_288,
+            max_steps: 10,
+            command_timeout: Duration::from_secs(600),
+            allow_private_hosts: Vec::new(),
+        };
 }
 
 fn read_cron(mut fields: Fields<'_>) -> CronConfig {
@@ -166,6 +230,41 @@ fn read_heartbeat(mut fields: Fields<'_>) -> HeartbeatConfig {
     HeartbeatConfig {
         enabled: fields.boolean("enabled").unwrap_or(true),
         every_ms: every_ms.unwrap_or(HeartbeatConfig::DEFAULT.every_ms),
+        active_hours: fields.object("activeHours", read_active_hours).flatten(),
+        prompt: fields.text("prompt"),
+        model: fields.text("model"),
+    }
+}
+
+fn read_active_hours(mut fields: Fields<'_>) -> Option<ActiveHours> {
+    let (from, to) = (fields.required_text("from"), fields.required_text("to"));
+    let tz = fields.text("tz");
+    let zone = match tz.as_deref().map(str::parse) {
+        Some(Ok(zone)) => Some(zone),
+        None => None,
+        Some(Err(_)) => {
+            fields.complain("tz", "expected an IANA zone such as Europe/Berlin");
+            return None;
+        }
+    };
+    match DayWindow::parse(&from, &to, zone) {
+        Ok(window) => Some(ActiveHours { from, to, tz, window }),
+        Err(error) => {
+            fields.complain("from", error);
+            None
+        }
+    }
+}
+
+fn read_retention(mut fields: Fields<'_>) -> RetentionConfig {
+    let defaults = RetentionConfig::DEFAULT;
+    RetentionConfig {
+        runs_per_job: whole(&mut fields, "runsPerJob", 10, 1_000_000)
+            .unwrap_or(defaults.runs_per_job),
+        messages_per_session: whole(&mut fields, "messagesPerSession", 10, 1_000_000)
+            .unwrap_or(defaults.messages_per_session),
+        max_database_mb: whole(&mut fields, "maxDatabaseMb", 8, 1_000_000)
+            .unwrap_or(defaults.max_database_mb),
     }
 }
 
@@ -208,6 +307,10 @@ fn read_tools(mut fields: Fields<'_>) -> ToolLimits {
             .and_then(|bytes| u64::try_from(bytes).ok())
             .unwrap_or(defaults.read_file_max_bytes),
         max_steps: whole(&mut fields, "maxSteps", 1, 50).unwrap_or(defaults.max_steps),
+        command_timeout: fields
+            .integer("runCommandTimeoutMs", 1..=86_400_000)
+            .and_then(|ms| u64::try_from(ms).ok())
+            .map_or(defaults.command_timeout, Duration::from_millis),
         allow_private_hosts: fields.texts("allowPrivateHosts").unwrap_or_default(),
     }
 }
@@ -254,6 +357,13 @@ fn override_by_environment(config: &mut Config, env: Env<'_>, errors: &mut Vec<F
             _ => wrong("READ_FILE_MAX_BYTES", "a number of bytes"),
         }
         config.overridden.push(("tools.readFileMaxBytes", "READ_FILE_MAX_BYTES"));
+    }
+    if let Some(value) = set("RUN_COMMAND_TIMEOUT_MS") {
+        match value.parse() {
+            Ok(ms @ 1..=86_400_000) => config.tools.command_timeout = Duration::from_millis(ms),
+            _ => wrong("RUN_COMMAND_TIMEOUT_MS", "milliseconds, at most 86400000 (a day)"),
+        }
+        config.overridden.push(("tools.runCommandTimeoutMs", "RUN_COMMAND_TIMEOUT_MS"));
     }
     if let Some(value) = set("MAX_MULTI_ACT_STEPS") {
         match value.parse::<u32>() {

@@ -10,9 +10,24 @@ const CHANGEABLE: &[&str] = &[
     "cron.maxConcurrentRuns",
     "heartbeat.enabled",
     "heartbeat.everyMs",
+    "heartbeat.activeHours",
+    "heartbeat.activeHours.from",
+    "heartbeat.activeHours.to",
+    "heartbeat.activeHours.tz",
+    "heartbeat.prompt",
+    "heartbeat.model",
+    "quietHours",
+    "quietHours.from",
+    "quietHours.to",
+    "quietHours.tz",
+    "quietHours.days",
     "model.provider",
     "model.name",
+    "system.keepAwake",
     "workspace",
+    "retention.runsPerJob",
+    "retention.messagesPerSession",
+    "retention.maxDatabaseMb",
 ];
 const PROVIDER_KEYS: &[&str] = &["kind", "baseUrl", "model", "keyEnv"];
 
@@ -97,6 +112,10 @@ fn in_file_form(path: &str, leaf: &Value) -> Result<(String, Option<Item>), Fiel
             Some(whole) => Some(value(whole)),
             None => return Err(complaint(path, "expected a whole number")),
         },
+        Value::Array(names) if path == "quietHours.days" => {
+            let names: Option<toml_edit::Array> = names.iter().map(Value::as_str).collect();
+            Some(value(names.ok_or_else(|| complaint(path, "expected a list of texts"))?))
+        }
         other => {
             return Err(complaint(
                 path,
@@ -175,6 +194,19 @@ mod tests {
         let change = json!({ "model": { "name": null }, "cron": { "enabled": null } });
         let text = apply(text, &change).expect("a good change");
         assert_eq!(text, "# mine\n[model] # theirs\nprovider = \"a\"\n");
+    }
+
+    #[test]
+    fn quiet_hours_are_written_with_their_days_and_taken_away_whole() {
+        let hours = json!({ "from": "22:00", "to": "07:00", "days": ["fri", "sat"] });
+        let text = apply("", &json!({ "quietHours": hours })).expect("a good change");
+        assert_eq!(patched(&text, &json!({}))["quietHours"], hours);
+        let none = apply(&text, &json!({ "quietHours": null })).expect("a good change");
+        assert_eq!(patched(&none, &json!({}))["quietHours"], Value::Null);
+        let wrong = json!({ "quietHours": { "days": [1] }, "heartbeat": { "prompt": ["a"] } });
+        let refused = apply("", &wrong).expect_err("refused");
+        let paths: Vec<&str> = refused.iter().map(|error| error.path.as_str()).collect();
+        assert_eq!(paths, ["quietHours.days", "heartbeat.prompt"]);
     }
 
     #[test]

@@ -19,9 +19,31 @@ impl ConfigFile {
             heartbeat: wire::HeartbeatConfigView {
                 enabled: config.heartbeat.enabled,
                 every_ms: config.heartbeat.every_ms,
+                active_hours: config.heartbeat.active_hours.as_ref().map(|hours| {
+                    wire::DayHours {
+                        from: hours.from.clone(),
+                        to: hours.to.clone(),
+                        tz: hours.tz.clone(),
+                    }
+                }),
+                prompt: config.heartbeat.prompt.clone(),
+                model: config.heartbeat.model.clone(),
             },
+            quiet_hours: config.quiet_hours.as_ref().map(|hours| wire::QuietHours {
+                from: hours.from.clone(),
+                to: hours.to.clone(),
+                tz: hours.tz.map(|tz| tz.name().to_owned()),
+                days: (!hours.days.is_empty())
+                    .then(|| hours.day_names().into_iter().map(str::to_owned).collect()),
+            }),
             model: self.model_view(),
+            system: wire::SystemConfigView { keep_awake: config.keep_awake },
             workspace: config.workspace.display().to_string(),
+            retention: wire::RetentionConfigView {
+                runs_per_job: config.retention.runs_per_job,
+                messages_per_session: config.retention.messages_per_session,
+                max_database_mb: config.retention.max_database_mb,
+            },
             overridden: config
                 .overridden
                 .iter()

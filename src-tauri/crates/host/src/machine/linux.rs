@@ -1,0 +1,229 @@
+//! Linux: logind on the system bus, and the kernel's watch on files.
+//!
+//! The scheduler's timer hears of a wake from the kernel already; logind says it as well where a machine resumes without
+//! its clock being set. The inhibitor is a file descriptor: logind takes it back when it is closed, so a crash cannot keep
+//! a computer awake.
+
+use std::os::fd::OwnedFd;
+use std::pin::pin;
+
+use futures_util::StreamExt as _;
+use tokio::sync::OnceCell;
+use zbus::Connection;
+use zbus::connection::Builder;
+
+use super::{Tell, zone_watch};
+
+/// logind's side of it.
+#[zbus::proxy(
+    interface = "org.freedesktop.login1.Manager",
+    default_service = "org.freedesktop.login1",
+    default_path = "/org/freedesktop/login1"
+)]
+trait Logind {
+    /// True before a sleep, false after it.
+    #[zbus(signal)]
+    fn prepare_for_sleep(&self, starts: bool) -> zbus::Result<()>;
+
+    /// A descriptor that holds up what `what` names until it is closed.
+    fn inhibit(&self, what: &str, who: &str, why: &str, mode: &str) -> zbus::Result<zbus::OwnedFd>;
+}
+
+/// This machine.
+#[derive(Debug, Default)]
+pub(crate) struct System {
+    /// Where the bus is, where that is not for the environment to say.
+    address: Option<String>,
+    bus: OnceCell<Option<Connection>>,
+}
+
+impl System {
+    /// A machine whose system bus is at `address`.
+    pub(crate) fn with_bus(address: Option<String>) -> Self {
+        Self { address, bus: OnceCell::new() }
+    }
+
+    /// Tells of each wake of the machine and each change of its zone or zone files.
+    pub(super) async fn listen(&self, tell: &Tell) {
+        tokio::join!(self.listen_for_wakes(tell), zone_watch::listen(tell));
+    }
+
+    async fn listen_for_wakes(&self, tell: &Tell) {
+        let Some(logind) = self.logind().await else { return };
+        match logind.receive_prepare_for_sleep().await {
+            Ok(signals) => {
+                let mut signals = pin!(signals);
+                while let Some(signal) = signals.next().await {
+                    if signal.args().is_ok_and(|args| !args.starts) {
+                        tracing::info!("the machine woke up");
+                        if tell.send(()).is_err() {
+                            return;
+                        }
+                    }
+                }
+            }
+            Err(error) => tracing::debug!(%error, "logind does not tell of wakes"),
+        }
+    }
+
+    /// Keeps the machine from sleeping until the answer is dropped; none where nobody can.
+    pub(super) async fn stay_awake(&self) -> Option<OwnedFd> {
+        let held =
+            self.logind().await?.inhibit("sleep:idle", "Rouse", "A job is at work", "block").await;
+        held.map(OwnedFd::from)
+            .inspect_err(
+                |error| tracing::warn!(%error, "the computer may go to sleep during a run"),
+            )
+            .ok()
+    }
+
+    async fn logind(&self) -> Option<LogindProxy<'_>> {
+        let bus = self.bus.get_or_init(|| self.connect()).await.as_ref()?;
+        LogindProxy::new(bus).await.ok()
+    }
+
+    async fn connect(&self) -> Option<Connection> {
+        let builder = match &self.address {
+            Some(address) => Builder::address(address.as_str()),
+            None => Builder::system(),
+        };
+        builder
+            .build()
+            .await
+            .inspect_err(|error| tracing::debug!(%error, "there is no system bus"))
+            .ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead as _, BufReader};
+    use std::os::unix::net::UnixStream;
+    use std::process::{Child, Command, Stdio};
+
+    use tokio::io::AsyncReadExt as _;
+    use tokio::sync::mpsc;
+    use zbus::object_server::SignalEmitter;
+
+    use super::*;
+
+    /// A bus of its own, ended with the test.
+    struct Bus {
+        child: Child,
+        address: String,
+        _folder: tempfile::TempDir,
+    }
+
+    impl Bus {
+        fn start() -> Self {
+            let folder = tempfile::tempdir().expect("a folder");
+            let config = folder.path().join("bus.conf");
+            let listen = folder.path().join("bus").display().to_string();
+            let text = format!(
+                "<busconfig><type>system</type><listen>unix:path={listen}</listen><auth>EXTERNAL</auth>\
+                 <policy context=\"default\"><allow send_destination=\"*\" eavesdrop=\"true\"/><allow own=\"*\"/>\
+                 <allow eavesdrop=\"true\"/></policy></busconfig>"
+            );
+            std::fs::write(&config, text).expect("written");
+            let mut child = Command::new("dbus-daemon")
+                .args(["--nofork", "--nopidfile", "--print-address=1", "--config-file"])
+                .arg(config)
+                .stdout(Stdio::piped())
+                .spawn()
+                .expect("dbus-daemon (package dbus) is installed");
+            let mut address = String::new();
+            let stdout = child.stdout.take().expect("a pipe");
+            BufReader::new(stdout).read_line(&mut address).expect("an address");
+            Self { child, address: address.trim().to_owned(), _folder: folder }
+        }
+    }
+
+    impl Drop for Bus {
+        fn drop(&mut self) {
+            if self.child.kill().is_ok() {
+                let _exit = self.child.wait();
+            }
+        }
+    }
+
+    /// A logind that hands out pipes and tells which inhibitors were asked for.
+    struct FakeLogind {
+        asked: mpsc::UnboundedSender<(String, UnixStream)>,
+    }
+
+    #[zbus::interface(name = "org.freedesktop.login1.Manager")]
+    impl FakeLogind {
+        fn inhibit(&self, what: &str, who: &str, why: &str, mode: &str) -> zbus::OwnedFd {
+            let (kept, given) = UnixStream::pair().expect("a pair");
+            kept.set_nonblocking(true).expect("set");
+            let words = format!("{what} · {who} · {why} · {mode}");
+            self.asked.send((words, kept)).expect("the test listens");
+            OwnedFd::from(given).into()
+        }
+
+        #[zbus(signal)]
+        async fn prepare_for_sleep(emitter: &SignalEmitter<'_>, starts: bool) -> zbus::Result<()>;
+    }
+
+    async fn logind(bus: &Bus) -> (Connection, mpsc::UnboundedReceiver<(String, UnixStream)>) {
+        let (asked, inhibitors) = mpsc::unbounded_channel();
+        let connection = Builder::address(bus.address.as_str())
+            .serve_at("/org/freedesktop/login1", FakeLogind { asked })
+            .name("org.freedesktop.login1")
+            .build()
+            .await
+            .expect("on the bus");
+        (connection, inhibitors)
+    }
+
+    /// Until the other end of an inhibitor is closed.
+    async fn let_go(kept: UnixStream) {
+        let mut kept = tokio::net::UnixStream::from_std(kept).expect("watched");
+        assert_eq!(kept.read(&mut [0]).await.expect("an end"), 0);
+    }
+
+    #[tokio::test]
+    async fn a_wake_is_told_and_a_coming_sleep_is_not() {
+        let bus = Bus::start();
+        let (logind, _inhibitors) = logind(&bus).await;
+        let system = System::with_bus(Some(bus.address.clone()));
+        let (tell, mut wakes) = mpsc::unbounded_channel();
+        let emitter = SignalEmitter::new(&logind, "/org/freedesktop/login1").expect("an emitter");
+        let sleep_and_wake = async {
+            // Until the listener is there, a signal is heard by nobody.
+            loop {
+                FakeLogind::prepare_for_sleep(&emitter, true).await.expect("sent");
+                FakeLogind::prepare_for_sleep(&emitter, false).await.expect("sent");
+                tokio::task::yield_now().await;
+                if wakes.try_recv().is_ok() {
+                    break;
+                }
+            }
+        };
+        tokio::select! {
+            () = system.listen_for_wakes(&tell) => panic!("stopped listening"),
+            () = sleep_and_wake => {}
+        }
+    }
+
+    #[tokio::test]
+    async fn an_inhibitor_holds_until_it_is_dropped() {
+        let bus = Bus::start();
+        let (_logind, mut inhibitors) = logind(&bus).await;
+        let system = System::with_bus(Some(bus.address.clone()));
+        let held = system.stay_awake().await.expect("held");
+        let (words, kept) = inhibitors.recv().await.expect("asked");
+        assert_eq!(words, "sleep:idle · Rouse · A job is at work · block");
+        drop(held);
+        let_go(kept).await;
+    }
+
+    #[tokio::test]
+    async fn without_a_bus_nothing_happens() {
+        let system = System::with_bus(Some("unix:path=/nowhere/at/all".to_owned()));
+        assert!(system.stay_awake().await.is_none());
+        let (tell, mut wakes) = mpsc::unbounded_channel();
+        system.listen_for_wakes(&tell).await;
+        assert!(wakes.try_recv().is_err());
+    }
+}
