@@ -18,7 +18,7 @@ impl Dice {
     }
 
     /// Any number.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -32,7 +32,7 @@ impl Dice {
     /// Never; a machine's word holds what is below `sides`.
     pub fn below(&mut self, sides: usize) -> usize {
         let sides = u64::try_from(sides.max(1)).expect("small");
-        usize::try_from(self.next() % sides).expect("small")
+        usize::try_from(self.number() % sides).expect("small")
     }
 
     /// From `low` to `high`, both included.
@@ -41,7 +41,7 @@ impl Dice {
     /// When `high` is below `low`.
     pub fn between(&mut self, low: i64, high: i64) -> i64 {
         let span = u64::try_from(high - low + 1).expect("low is not above high");
-        low + i64::try_from(self.next() % span).expect("within the span")
+        low + i64::try_from(self.number() % span).expect("within the span")
     }
 
     /// True once in `times`.

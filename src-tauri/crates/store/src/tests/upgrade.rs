@@ -86,7 +86,7 @@ async fn a_power_cut_at_any_moment_of_a_migration_costs_nothing() {
     for upto in 0..=length {
         let mut dice = Dice::new(u64::try_from(upto).unwrap());
         let image = tempfile::tempdir().unwrap();
-        for (name, bytes) in record.image(upto, || dice.next()) {
+        for (name, bytes) in record.image(upto, || dice.number()) {
             std::fs::write(image.path().join(name), bytes).unwrap();
         }
         let place = format!("cut after {upto} of {length} calls");

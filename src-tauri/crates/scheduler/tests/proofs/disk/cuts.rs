@@ -48,7 +48,7 @@ async fn whatever_a_power_cut_leaves_behind_holds_what_was_answered_for() {
         let mut dice = Dice::new(seed);
         // Every moment comes once before any comes twice.
         let upto = if images >= length { n % (length + 1) } else { dice.below(length + 1) };
-        let image = folder_of(&record.image(upto, || dice.next()));
+        let image = folder_of(&record.image(upto, || dice.number()));
         let told = record.notes(upto).last().unwrap_or(0);
         let told = &promises[..usize::try_from(told).expect("few")];
         let place = format!("ROUSE_SEED={seed}, after {upto} of {length} calls");

@@ -130,7 +130,7 @@ impl Lives {
         drop(runtime);
         disk.wait_until_closed();
         let record = disk.recorded();
-        let image = record.image(record.entries().len(), || self.dice.next());
+        let image = record.image(record.entries().len(), || self.dice.number());
         drop(disk);
         self.folder = folder_of(&image);
         self.clock.advance(u64::try_from(self.dice.between(0, 20 * MINUTE)).expect("positive"));
