@@ -165,7 +165,8 @@ mod tests {
             move |asked: &str| (asked == name).then(|| value.to_owned())
         };
         let home = Home::find(&only("ROUSE_HOME", "/data/rouse")).expect("a home");
-        assert_eq!(home.root(), Path::new("/data/rouse"));
+        // On Windows a path from the root is on some drive.
+        assert_eq!(home.root(), std::path::absolute("/data/rouse").expect("a path"));
         assert!(matches!(Home::find(&|_| None), Err(HomeError::Unknown)));
     }
 }

@@ -23,6 +23,8 @@ const FILE_SHARE_READ: u32 = 0x1;
 const FILE_SHARE_WRITE: u32 = 0x2;
 const FILE_FLAG_BACKUP_SEMANTICS: u32 = 0x0200_0000;
 const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
+/// Of a component, in units of UTF-16.
+const LONGEST_NAME: usize = 255;
 
 pub(super) fn open_root(path: &Path) -> io::Result<Root> {
     let path = path.canonicalize()?;
@@ -33,10 +35,13 @@ pub(super) fn open_root(path: &Path) -> io::Result<Root> {
     Ok(Root { path, _held: held })
 }
 
-/// Whether a component can be opened as it is written: a colon would name a stream of the file.
+/// Whether a component can be opened as it is written: a colon would name a stream of the file, and what a name that is
+/// too long comes to is for each file system to say.
 pub(super) fn is_plain(name: &OsStr) -> bool {
-    name.encode_wide()
-        .all(|unit| unit > 31 && !r#"<>:"|?*\/"#.encode_utf16().any(|special| special == unit))
+    name.encode_wide().count() <= LONGEST_NAME
+        && name
+            .encode_wide()
+            .all(|unit| unit > 31 && !r#"<>:"|?*\/"#.encode_utf16().any(|special| special == unit))
 }
 
 pub(super) fn open_file(root: &Root, path: &RelativePath) -> io::Result<File> {
