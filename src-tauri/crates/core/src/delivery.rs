@@ -1,5 +1,6 @@
 //! Handing a run's outcome to a channel.
 
+use crate::quiet::QuietPolicy;
 use crate::{DeliveryId, RunId, UnixMs};
 
 /// Where a delivery goes.
@@ -11,7 +12,23 @@ pub enum Channel {
     Named(String),
 }
 
+/// Channels that have a name and nothing behind it yet.
+const NOT_SET_UP: [&str; 3] = ["telegram", "whatsapp", "webhook"];
+
 impl Channel {
+    /// Why nothing can go to the channel of that name; none when it is set up.
+    #[must_use]
+    pub fn complaint(name: &str) -> Option<String> {
+        let what = match Self::from_name(name) {
+            Self::Notification => return None,
+            Self::Named(name) if NOT_SET_UP.contains(&name.as_str()) => {
+                format!("{name} is not set up")
+            }
+            Self::Named(name) => format!("there is no channel `{name}`"),
+        };
+        Some(format!("{what}; there are notification and last"))
+    }
+
     /// The channel of that name; `last` means the notification until a conversation channel exists.
     #[must_use]
     pub fn from_name(name: &str) -> Self {
@@ -44,6 +61,8 @@ pub struct NewDelivery {
     pub title: String,
     /// The outcome's first sentence.
     pub body: String,
+    /// Whether it waits for the end of quiet hours.
+    pub quiet_hours: QuietPolicy,
 }
 
 /// Where a delivery stands.
@@ -51,6 +70,8 @@ pub struct NewDelivery {
 pub enum DeliveryState {
     /// In the outbox.
     Pending,
+    /// In the outbox until quiet hours end, then told alone or in a digest.
+    Held,
     /// Handed over.
     Delivered,
     /// Given up after the last attempt.
@@ -65,6 +86,7 @@ impl DeliveryState {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pending => "pending",
+            Self::Held => "held",
             Self::Delivered => "delivered",
             Self::Failed => "failed",
             Self::Suppressed => "suppressed",
@@ -74,7 +96,7 @@ impl DeliveryState {
     /// The state of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Pending, Self::Delivered, Self::Failed, Self::Suppressed]
+        [Self::Pending, Self::Held, Self::Delivered, Self::Failed, Self::Suppressed]
             .into_iter()
             .find(|s| s.name() == name)
     }
@@ -107,6 +129,12 @@ pub struct Delivery {
     pub next_attempt_at: Option<UnixMs>,
     /// When it reached its final state.
     pub settled_at: Option<UnixMs>,
+    /// What its job says about quiet hours.
+    pub quiet_hours: QuietPolicy,
+    /// When the quiet hours end that it is held for.
+    pub held_until: Option<UnixMs>,
+    /// The digest that tells of it.
+    pub digest: Option<DeliveryId>,
 }
 
 /// Milliseconds before attempt `attempts + 1`; none when it is given up.

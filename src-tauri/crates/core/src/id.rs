@@ -32,6 +32,9 @@ macro_rules! id {
     };
 }
 
+/// How the id of a digest begins.
+const DIGEST: &str = "digest-";
+
 id!(
     /// Identifies a job for ever; a UUID for jobs made by Rouse, anything for imported ones.
     JobId
@@ -62,6 +65,18 @@ impl DeliveryId {
     #[must_use]
     pub fn generate(now: crate::UnixMs) -> Self {
         Self(uuid_v7(now))
+    }
+
+    /// A new id of a digest. It says so itself, because all that a click brings along is the id.
+    #[must_use]
+    pub fn of_digest(now: crate::UnixMs) -> Self {
+        Self(format!("{DIGEST}{}", uuid_v7(now)))
+    }
+
+    /// Whether it is a digest's, which tells of several runs.
+    #[must_use]
+    pub fn is_digest(&self) -> bool {
+        self.0.starts_with(DIGEST)
     }
 }
 

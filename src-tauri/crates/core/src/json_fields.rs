@@ -82,6 +82,17 @@ impl<'e> Fields<'e> {
         self.errors.push(FieldError { path, message: message.into() });
     }
 
+    /// Adds a complaint about this object.
+    pub fn complain_about_all(&mut self, message: impl Into<String>) {
+        self.errors.push(FieldError { path: self.path.clone(), message: message.into() });
+    }
+
+    /// Whether `key` holds an object.
+    #[must_use]
+    pub fn is_object(&self, key: &str) -> bool {
+        self.map.get(key).is_some_and(Value::is_object)
+    }
+
     /// Takes the raw value of `key`; `null` counts as absent.
     pub fn take(&mut self, key: &str) -> Option<Value> {
         // `shift_remove` keeps the order of the keys that stay: an unknown key returns where it was.

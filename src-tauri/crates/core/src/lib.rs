@@ -4,6 +4,7 @@
 //! argument, so that a year of somebody's mornings can be replayed in a test within a second. Port traits
 //! (`Clock`, `Tool`) are declared here and implemented in the rooms around it.
 
+mod stable_hash;
 pub mod time;
 pub mod id;
 pub mod json_fields;
@@ -11,6 +12,10 @@ pub mod schedule;
 pub mod job;
 pub mod import;
 pub mod run;
+pub mod incident;
+pub mod quiet;
+pub mod condition;
+pub mod cause;
 pub mod slots;
 pub mod decide;
 pub mod delivery;
@@ -21,6 +26,7 @@ pub mod tool;
 pub mod policy;
 pub mod turn;
 
+pub use cause::Cause;
 pub use id::{DeliveryId, JobId, RunId, SessionKey};
 pub use job::Job;
 pub use run::{Outcome, Run, RunState, RunTrigger};

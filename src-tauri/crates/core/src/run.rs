@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::condition::Verdict;
 use crate::{JobId, RunId, SessionKey, UnixMs};
 
 /// Every state a run can be in. Waiting states move on; final states never change.
@@ -93,6 +94,10 @@ pub enum RunTrigger {
     Schedule,
     /// Its slot had passed, or its first run was cut off.
     CatchUp,
+    /// An event that its job waits for.
+    Event,
+    /// A call of its job's webhook.
+    Webhook,
     /// A person asked.
     Manual,
     /// The heartbeat or a wake.
@@ -106,6 +111,8 @@ impl RunTrigger {
         match self {
             Self::Schedule => "schedule",
             Self::CatchUp => "catchUp",
+            Self::Event => "event",
+            Self::Webhook => "webhook",
             Self::Manual => "manual",
             Self::Heartbeat => "heartbeat",
         }
@@ -114,9 +121,15 @@ impl RunTrigger {
     /// The trigger of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Schedule, Self::CatchUp, Self::Manual, Self::Heartbeat]
-            .into_iter()
-            .find(|t| t.name() == name)
+        let all = [
+            Self::Schedule,
+            Self::CatchUp,
+            Self::Event,
+            Self::Webhook,
+            Self::Manual,
+            Self::Heartbeat,
+        ];
+        all.into_iter().find(|trigger| trigger.name() == name)
     }
 }
 
@@ -227,6 +240,8 @@ pub struct Outcome {
     pub model: Option<String>,
     /// The result of a tool call, to compare the next one with.
     pub result: Option<Value>,
+    /// What the job's condition said of the result; none without one.
+    pub verdict: Option<Verdict>,
 }
 
 impl Outcome {
@@ -247,6 +262,7 @@ impl Outcome {
             },
             model: None,
             result: None,
+            verdict: None,
         }
     }
 

@@ -1,14 +1,18 @@
 //! Whom a finished run tells, and what.
 //!
 //! Execution and delivery are two facts: this decides only what is put into the outbox with the outcome. A
-//! notification never carries more than the first sentence, because it may be read on a lock screen. One could get it
-//! wrong by asking only `is_failure`: a run that was cut off did not fail, yet somebody who wants to hear of failures
-//! wants to hear of it, too.
+//! notification never carries more than the first sentence, because it may be read on a lock screen. A job that fails
+//! again and again of the same is told of once, when it begins, and once when it is over; only `notify: always` asks for
+//! every run. One could get it wrong by asking only `is_failure`: a run that was cut off did not fail, yet somebody who
+//! wants to hear of failures wants to hear of it, too.
 
 use super::fate::JobFate;
+use crate::condition::Verdict;
 use crate::delivery::{Channel, NewDelivery};
+use crate::incident::IncidentStep;
 use crate::job::{Job, Notify, NotifyWhen, Payload};
 use crate::run::{Outcome, Run};
+use crate::schedule::format_duration;
 use crate::{DeliveryId, RunState};
 
 /// Most characters of a notification's text.
@@ -23,32 +27,37 @@ pub struct Announcement {
     pub system_event: Option<String>,
 }
 
-/// Decides what `outcome` of `run` tells. `previous_result` is what the same `toolCall` answered the time before.
+/// The end of a run with all that decides whom it tells.
+#[derive(Debug, Clone, Copy)]
+pub struct Ended<'a> {
+    /// Its job; none for the heartbeat.
+    pub job: Option<&'a Job>,
+    /// The run.
+    pub run: &'a Run,
+    /// How it ended.
+    pub outcome: &'a Outcome,
+    /// What becomes of its job.
+    pub fate: &'a JobFate,
+    /// What it does to the incidents of its job.
+    pub incident: &'a IncidentStep,
+    /// What the same `toolCall` answered the time before.
+    pub previous_result: Option<&'a serde_json::Value>,
+}
+
+/// Decides what the end of a run tells.
 #[must_use]
-pub fn announce(
-    job: Option<&Job>,
-    run: &Run,
-    outcome: &Outcome,
-    fate: &JobFate,
-    previous_result: Option<&serde_json::Value>,
-    key: DeliveryId,
-) -> Announcement {
-    let wanted = match (job, fate) {
-        // A job that stops firing says so, whatever it was told about its runs.
-        (_, JobFate::IsPaused(_)) => true,
-        (Some(job), _) => wants_notification(job, outcome, previous_result),
-        (None, _) => outcome.state == RunState::Succeeded || outcome.state.is_failure(),
-    };
-    let delivery = wanted.then(|| NewDelivery {
+pub fn announce(ended: &Ended<'_>, key: DeliveryId) -> Announcement {
+    let delivery = is_told(ended).then(|| NewDelivery {
         id: key,
-        channel: channel_of(job),
-        to: recipient_of(job),
-        title: run.job_name.clone(),
-        body: notification_body(outcome, fate),
+        channel: channel_of(ended.job),
+        to: recipient_of(ended.job),
+        title: ended.run.job_name.clone(),
+        body: notification_body(ended),
+        quiet_hours: ended.job.map(|job| job.policies.quiet_hours.clone()).unwrap_or_default(),
     });
     Announcement {
         deliveries: delivery.into_iter().collect(),
-        system_event: job.and_then(|job| line_for_main(job, outcome)),
+        system_event: ended.job.and_then(|job| line_for_main(job, ended.outcome)),
     }
 }
 
@@ -63,23 +72,37 @@ fn line_for_main(job: &Job, outcome: &Outcome) -> Option<String> {
     }
 }
 
-fn wants_notification(
-    job: &Job,
-    outcome: &Outcome,
-    previous_result: Option<&serde_json::Value>,
-) -> bool {
-    let went_wrong = went_wrong(outcome.state);
-    let by_payload = match &job.payload {
-        Payload::ToolCall(call) => match call.notify_when {
-            NotifyWhen::Always => true,
-            NotifyWhen::Failure => went_wrong,
-            NotifyWhen::Changed => went_wrong || outcome.result.as_ref() != previous_result,
-        },
-        Payload::AgentTurn(turn) => turn.deliver != Some(false) || went_wrong,
-        // The event itself is delivered (or not) by what the main session makes of it.
-        Payload::SystemEvent { .. } => outcome.result.is_some() || went_wrong,
+fn is_told(ended: &Ended<'_>) -> bool {
+    let notify = ended.job.and_then(|job| job.policies.notify).unwrap_or_default();
+    match (ended.fate, ended.incident) {
+        // A job that stops firing says so, whatever it was told about its runs.
+        (JobFate::IsPaused(_), _) => true,
+        (_, IncidentStep::GoesOn { .. }) => notify == Notify::Always,
+        (_, IncidentStep::Recovers { .. }) => notify != Notify::Never,
+        (_, IncidentStep::Opens { .. } | IncidentStep::Nothing) => tells_by_itself(ended),
+    }
+}
+
+/// Whether the outcome is worth a notification, whatever there was before.
+fn tells_by_itself(ended: &Ended<'_>) -> bool {
+    let (outcome, state) = (ended.outcome, ended.outcome.state);
+    let Some(job) = ended.job else {
+        return state == RunState::Succeeded || state.is_failure();
     };
-    by_payload && wants_by_policy(job.policies.notify.unwrap_or_default(), outcome.state)
+    let by_payload = went_wrong(state)
+        || match &job.payload {
+            Payload::ToolCall(call) => match &call.notify_when {
+                NotifyWhen::Always => true,
+                NotifyWhen::Failure => false,
+                NotifyWhen::Changed => outcome.result.as_ref() != ended.previous_result,
+                // A condition that could not be checked is told: nobody must wait in vain for what it was to tell.
+                NotifyWhen::Cel(_) => outcome.verdict != Some(Verdict::NotMet),
+            },
+            Payload::AgentTurn(turn) => turn.deliver != Some(false),
+            // The event itself is delivered (or not) by what the main session makes of it.
+            Payload::SystemEvent { .. } => outcome.result.is_some(),
+        };
+    by_payload && wants_by_policy(job.policies.notify.unwrap_or_default(), state)
 }
 
 const fn went_wrong(state: RunState) -> bool {
@@ -114,24 +137,51 @@ fn recipient_of(job: Option<&Job>) -> Option<String> {
     }
 }
 
-fn notification_body(outcome: &Outcome, fate: &JobFate) -> String {
-    let of_outcome = match outcome.state {
+fn notification_body(ended: &Ended<'_>) -> String {
+    let outcome = ended.outcome;
+    let text = match (ended.fate, ended.incident) {
+        (JobFate::IsPaused(reason), _) => Some(match &outcome.error {
+            Some(error) => format!("{reason}: {error}"),
+            None => format!("{reason}."),
+        }),
+        (_, IncidentStep::Recovers { failures, after_ms }) => {
+            Some(recovery(ended, *failures, *after_ms))
+        }
+        _ => of_outcome(outcome),
+    };
+    let sentence = text.map(|text| first_sentence(&text, MOST_CHARACTERS)).unwrap_or_default();
+    if sentence.is_empty() { "Done.".to_owned() } else { sentence }
+}
+
+fn of_outcome(outcome: &Outcome) -> Option<String> {
+    match outcome.state {
         RunState::Failed => outcome.error.as_deref().map(|error| format!("Failed: {error}")),
         RunState::TimedOut => Some("Ran out of time.".to_owned()),
         RunState::Interrupted => Some("Was cut off when Rouse stopped.".to_owned()),
         RunState::NothingToReport => Some("Nothing to report.".to_owned()),
         RunState::Missed => outcome.reason.as_deref().map(|reason| format!("Missed: {reason}")),
-        _ => outcome.summary.clone(),
+        _ => match &outcome.verdict {
+            Some(Verdict::Broken(reason)) => {
+                Some(format!("The condition could not be checked: {reason}"))
+            }
+            _ => outcome.summary.clone(),
+        },
+    }
+}
+
+/// That it works again, and what it says, if that would have been told in any case.
+fn recovery(ended: &Ended<'_>, failures: u32, after_ms: i64) -> String {
+    let again = match failures {
+        0 | 1 => "Works again after a failure".to_owned(),
+        failures => {
+            format!("Works again after {failures} failures in {}", format_duration(after_ms))
+        }
     };
-    let text = match fate {
-        JobFate::IsPaused(reason) => Some(match &outcome.error {
-            Some(error) => format!("{reason}: {error}"),
-            None => format!("{reason}."),
-        }),
-        JobFate::Stays | JobFate::IsDeleted => of_outcome,
-    };
-    let sentence = text.map(|text| first_sentence(&text, MOST_CHARACTERS)).unwrap_or_default();
-    if sentence.is_empty() { "Done.".to_owned() } else { sentence }
+    let said = tells_by_itself(ended).then(|| of_outcome(ended.outcome)).flatten();
+    match said.filter(|said| !said.trim().is_empty()) {
+        Some(said) => format!("{again}: {said}"),
+        None => format!("{again}."),
+    }
 }
 
 /// The first sentence or line of `text`, at most `most` characters.
@@ -185,8 +235,21 @@ mod tests {
         Cancelled, Failed, Interrupted, Missed, NothingToReport, Skipped, Succeeded, TimedOut,
     };
 
+    /// The end of a run that changes nothing else.
+    fn ended<'a>(job: Option<&'a Job>, run: &'a Run, outcome: &'a Outcome) -> Ended<'a> {
+        let (fate, incident) = (&JobFate::Stays, &IncidentStep::Nothing);
+        Ended { job, run, outcome, fate, incident, previous_result: None }
+    }
+
     fn tell(job: Option<&Job>, outcome: &Outcome) -> Announcement {
-        announce(job, &run(), outcome, &JobFate::Stays, None, DeliveryId::new("d-1"))
+        announce(&ended(job, &run(), outcome), DeliveryId::new("d-1"))
+    }
+
+    /// What a run of `job` tells when it does this to the incidents.
+    fn told_with(job: &Job, outcome: &Outcome, incident: &IncidentStep) -> Option<String> {
+        let run = run();
+        let ended = Ended { incident, ..ended(Some(job), &run, outcome) };
+        announce(&ended, DeliveryId::new("d")).deliveries.pop().map(|delivery| delivery.body)
     }
 
     fn is_told(job: &Job, state: RunState) -> bool {
@@ -222,16 +285,77 @@ mod tests {
         let with_result =
             |result: Value| Outcome { result: Some(result), ..Outcome::of(Succeeded) };
         let told = |previous: Option<&Value>, outcome: &Outcome| {
-            let fate = JobFate::Stays;
-            let said =
-                announce(Some(&changed), &run(), outcome, &fate, previous, DeliveryId::new("d"));
-            !said.deliveries.is_empty()
+            let run = run();
+            let ended = Ended { previous_result: previous, ..ended(Some(&changed), &run, outcome) };
+            !announce(&ended, DeliveryId::new("d")).deliveries.is_empty()
         };
         assert!(told(None, &with_result(json!(1))));
         assert!(!told(Some(&json!(1)), &with_result(json!(1))));
         assert!(told(Some(&json!(1)), &with_result(json!(2))));
         assert!(told(None, &Outcome::failed("no network")));
         assert!(told(Some(&json!(1)), &Outcome::failed("no network")));
+    }
+
+    #[test]
+    fn a_condition_decides_and_one_that_cannot_be_checked_is_told() {
+        let job = job_doing(
+            json!({ "kind": "toolCall", "tool": "echo", "notifyWhen": { "cel": "result < 20" } }),
+        );
+        let with = |verdict| Outcome { verdict: Some(verdict), ..Outcome::succeeded("17 %") };
+        let body = |outcome: &Outcome| told_with(&job, outcome, &IncidentStep::Nothing);
+        assert_eq!(body(&with(Verdict::Met)).as_deref(), Some("17 %"));
+        assert_eq!(body(&with(Verdict::NotMet)), None);
+        assert_eq!(
+            body(&with(Verdict::Broken("no such key `level`".to_owned()))).as_deref(),
+            Some("The condition could not be checked: no such key `level`")
+        );
+        assert_eq!(
+            body(&Outcome { verdict: None, ..Outcome::succeeded("17 %") }).as_deref(),
+            Some("17 %"),
+            "one that nobody checked is not a reason to be silent"
+        );
+        assert_eq!(body(&Outcome::failed("no network")).as_deref(), Some("Failed: no network"));
+    }
+
+    #[test]
+    fn the_same_failure_is_told_once_unless_every_run_is_asked_for() {
+        let opens = IncidentStep::Opens { class: "c".to_owned(), cause: "no network".to_owned() };
+        let goes_on = IncidentStep::GoesOn { id: 1 };
+        let failed = Outcome::failed("no network");
+        for (notify, first, again) in [
+            (Notify::Always, true, true),
+            (Notify::Findings, true, false),
+            (Notify::Failure, true, false),
+            (Notify::Never, false, false),
+        ] {
+            let mut job = job();
+            job.policies.notify = Some(notify);
+            assert_eq!(told_with(&job, &failed, &opens).is_some(), first, "{notify:?}");
+            assert_eq!(told_with(&job, &failed, &goes_on).is_some(), again, "{notify:?}");
+        }
+    }
+
+    #[test]
+    fn a_recovery_is_told_to_whoever_heard_of_the_failure() {
+        let recovers = IncidentStep::Recovers { failures: 14, after_ms: 3 * 3_600_000 };
+        let well = Outcome::succeeded("17 %");
+        let body = |notify, when: &str| {
+            let mut job =
+                job_doing(json!({ "kind": "toolCall", "tool": "echo", "notifyWhen": when }));
+            job.policies.notify = Some(notify);
+            told_with(&job, &well, &recovers)
+        };
+        let again = "Works again after 14 failures in 3 h";
+        assert_eq!(body(Notify::Findings, "always"), Some(format!("{again}: 17 %")));
+        assert_eq!(body(Notify::Findings, "failure"), Some(format!("{again}.")));
+        assert_eq!(body(Notify::Failure, "always"), Some(format!("{again}.")));
+        assert_eq!(body(Notify::Never, "always"), None);
+        let once = IncidentStep::Recovers { failures: 1, after_ms: 60_000 };
+        let nothing = Outcome::of(NothingToReport);
+        assert_eq!(
+            told_with(&job(), &nothing, &once).as_deref(),
+            Some("Works again after a failure.")
+        );
     }
 
     #[test]
@@ -283,13 +407,16 @@ mod tests {
         job.policies.notify = Some(Notify::Never);
         let fate = JobFate::IsPaused("Paused after 3 failures in a row".to_owned());
         let outcome = Outcome::failed("no network. Try later.");
-        let said = announce(Some(&job), &run(), &outcome, &fate, None, DeliveryId::new("d-1"));
+        let (run, goes_on) = (run(), IncidentStep::GoesOn { id: 1 });
+        let ended = Ended { fate: &fate, incident: &goes_on, ..ended(Some(&job), &run, &outcome) };
+        let said = announce(&ended, DeliveryId::new("d-1"));
         assert_eq!(said.deliveries[0].body, "Paused after 3 failures in a row: no network.");
     }
 
     #[test]
     fn bodies_in_words() {
-        let body = |outcome: &Outcome| notification_body(outcome, &JobFate::Stays);
+        let (job, run) = (job(), run());
+        let body = |outcome: &Outcome| notification_body(&ended(Some(&job), &run, outcome));
         for (outcome, text) in [
             (Outcome::succeeded("It rains. Take a coat."), "It rains."),
             (Outcome::succeeded("  \n "), "Done."),

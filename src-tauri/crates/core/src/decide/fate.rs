@@ -17,6 +17,17 @@ pub enum JobFate {
     IsPaused(String),
 }
 
+impl JobFate {
+    /// Why the job is switched off, if it is.
+    #[must_use]
+    pub fn pause_reason(&self) -> Option<&str> {
+        match self {
+            Self::IsPaused(reason) => Some(reason),
+            Self::Stays | Self::IsDeleted => None,
+        }
+    }
+}
+
 /// Decides from the job as it stood before its run ended in `state`.
 #[must_use]
 pub fn fate_of_job(job: &Job, trigger: RunTrigger, state: RunState) -> JobFate {

@@ -4,8 +4,11 @@
 //! The scheduler carries these out in one transaction each; nothing here reads the store or the clock.
 
 mod claim;
+mod event;
 mod delivery;
+mod digest;
 mod fate;
+mod incident;
 mod recovery;
 mod retry;
 
@@ -13,7 +16,10 @@ mod retry;
 mod sample;
 
 pub use claim::{ClaimPlan, Due, Firing, PlannedRun, plan_claim};
-pub use delivery::{Announcement, announce, first_sentence};
+pub use delivery::{Announcement, Ended, announce, first_sentence};
+pub use event::{EventPlan, plan_event};
+pub use digest::digest;
 pub use fate::{JobFate, fate_of_job};
+pub use incident::incident_step;
 pub use recovery::{Recovery, recover, too_late_to_start};
 pub use retry::retry_after_ms;

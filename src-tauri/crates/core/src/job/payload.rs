@@ -70,6 +70,8 @@ pub enum NotifyWhen {
     Failure,
     /// A result that differs from the one before, or a failure.
     Changed,
+    /// A result of which this CEL expression holds, or a failure.
+    Cel(String),
 }
 
 impl Payload {

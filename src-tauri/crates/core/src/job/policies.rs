@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::quiet::QuietPolicy;
+
 /// All policies of a job; every field has a default, so an empty object is a full answer.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Policies {
@@ -21,6 +23,8 @@ pub struct Policies {
     pub budget: Option<Budget>,
     /// Which outcomes are worth a notification.
     pub notify: Option<Notify>,
+    /// Whether notifications wait for the end of quiet hours.
+    pub quiet_hours: QuietPolicy,
     /// Keys that this version does not know.
     pub extra: Map<String, Value>,
 }

@@ -86,6 +86,12 @@ fn schedule(schedule: &Schedule) -> Value {
         ScheduleSpec::Cron { expr, tz } => {
             Document::new().set("kind", "cron").set("expr", expr.as_str()).set("tz", tz.as_str())
         }
+        ScheduleSpec::Event(trigger) => Document::new()
+            .set("kind", "event")
+            .set("source", trigger.source.as_str())
+            .set_some("pattern", trigger.pattern.as_deref())
+            .set_unless_empty("filters", Value::Object(trigger.filters.clone())),
+        ScheduleSpec::Webhook => Document::new().set("kind", "webhook"),
         ScheduleSpec::Manual => Document::new().set("kind", "manual"),
     };
     document.set_some("jitterMs", schedule.jitter_ms).end(&schedule.extra)
@@ -120,10 +126,11 @@ fn agent_turn(turn: &AgentTurn) -> Value {
 }
 
 fn tool_call(call: &ToolCall) -> Value {
-    let when = match call.notify_when {
-        NotifyWhen::Always => "always",
-        NotifyWhen::Failure => "failure",
-        NotifyWhen::Changed => "changed",
+    let when = match &call.notify_when {
+        NotifyWhen::Always => json!("always"),
+        NotifyWhen::Failure => json!("failure"),
+        NotifyWhen::Changed => json!("changed"),
+        NotifyWhen::Cel(cel) => json!({ "cel": cel }),
     };
     Document::new()
         .set("kind", "toolCall")
@@ -171,6 +178,7 @@ fn policies(policies: &Policies) -> Value {
         .set_some("pauseAfterFailures", policies.pause_after_failures)
         .set_some("budget", budget)
         .set_some("notify", notify)
+        .set_some("quietHours", policies.quiet_hours.to_json())
         .end(&policies.extra)
 }
 

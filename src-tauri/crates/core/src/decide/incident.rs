@@ -1,0 +1,207 @@
+//! What the end of a run means for the incidents of its job: a new cause, the same again, or all is well.
+//!
+//! Two failures have the same cause when their words are the same but for what differs each time (numbers, ids, quoted
+//! names). What a model says of its failure is worded anew each time, so there the kind of the failure is all that
+//! counts. However varied the words, a job has few incidents at once: beyond that everything belongs to the newest, or
+//! a talkative error would be a notification a minute again.
+
+use crate::incident::{Incident, IncidentStep};
+use crate::job::{Job, Payload};
+use crate::{Outcome, RunState, UnixMs};
+
+/// Most open incidents of one job.
+const MOST_OPEN: usize = 3;
+/// Most characters of a class.
+const CLASS_CHARACTERS: usize = 160;
+/// Most characters of a cause.
+const CAUSE_CHARACTERS: usize = 500;
+
+/// Decides what `outcome` does to the incidents of `job` that are `open`, the newest failure first.
+#[must_use]
+pub fn incident_step(
+    job: Option<&Job>,
+    outcome: &Outcome,
+    open: &[Incident],
+    now: UnixMs,
+) -> IncidentStep {
+    match outcome.state {
+        state if state.is_failure() => failure(job, outcome, open),
+        RunState::Succeeded | RunState::NothingToReport => recovery(open, now),
+        _ => IncidentStep::Nothing,
+    }
+}
+
+fn failure(job: Option<&Job>, outcome: &Outcome, open: &[Incident]) -> IncidentStep {
+    let class = class_of(job, outcome);
+    let same = open.iter().find(|incident| incident.class == class);
+    let full = open.first().filter(|_| open.len() >= MOST_OPEN);
+    match same.or(full) {
+        Some(incident) => IncidentStep::GoesOn { id: incident.id },
+        None => IncidentStep::Opens { class, cause: cause_of(outcome) },
+    }
+}
+
+fn recovery(open: &[Incident], now: UnixMs) -> IncidentStep {
+    let Some(since) = open.iter().map(|incident| incident.opened_at).min() else {
+        return IncidentStep::Nothing;
+    };
+    let failures = open.iter().fold(0_u32, |sum, incident| sum.saturating_add(incident.count));
+    IncidentStep::Recovers { failures, after_ms: now.since(since).max(0) }
+}
+
+fn cause_of(outcome: &Outcome) -> String {
+    let words = outcome.error.as_deref().map(str::trim).filter(|words| !words.is_empty());
+    words.unwrap_or("No details").chars().take(CAUSE_CHARACTERS).collect()
+}
+
+fn class_of(job: Option<&Job>, outcome: &Outcome) -> String {
+    if outcome.state == RunState::TimedOut {
+        return "timedOut".to_owned();
+    }
+    let is_worded_anew = !matches!(job.map(|job| &job.payload), Some(Payload::ToolCall(_)));
+    match (is_worded_anew, outcome.may_pass) {
+        (true, true) => "failed: may pass".to_owned(),
+        (true, false) => "failed".to_owned(),
+        (false, _) => {
+            let words = outcome.error.as_deref().unwrap_or_default();
+            format!("failed: {}", without_what_differs(words))
+        }
+    }
+}
+
+/// The first line without quoted parts, and every word with a digit in it as `#`.
+fn without_what_differs(text: &str) -> String {
+    let line = text.trim().lines().next().unwrap_or_default();
+    let mut plain = String::new();
+    let mut quote = None;
+    for letter in line.chars() {
+        match quote {
+            Some(end) if letter == end => quote = None,
+            Some(_) => {}
+            None if closing(letter).is_some() => {
+                quote = closing(letter);
+                plain.push('#');
+            }
+            None => plain.push(letter),
+        }
+    }
+    let words =
+        plain.split_whitespace().map(|word| match word.chars().any(|c| c.is_ascii_digit()) {
+            true => "#".to_owned(),
+            false => word.to_lowercase(),
+        });
+    words.collect::<Vec<_>>().join(" ").chars().take(CLASS_CHARACTERS).collect()
+}
+
+const fn closing(letter: char) -> Option<char> {
+    match letter {
+        '"' => Some('"'),
+        '`' => Some('`'),
+        '“' => Some('”'),
+        '«' => Some('»'),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::sample::{job, job_doing};
+    use super::*;
+    use crate::RunId;
+
+    fn open(id: i64, class: &str) -> Incident {
+        Incident {
+            id,
+            job_id: None,
+            class: class.to_owned(),
+            cause: "words".to_owned(),
+            opened_at: UnixMs(1_000 * id),
+            closed: None,
+            count: 7,
+            first_run: RunId::new("a"),
+            last_run: RunId::new("b"),
+            last_at: UnixMs(5_000),
+            paused_because: None,
+        }
+    }
+
+    fn step(outcome: &Outcome, open: &[Incident]) -> IncidentStep {
+        incident_step(Some(&job()), outcome, open, UnixMs(9_000))
+    }
+
+    fn class(error: &str) -> String {
+        match step(&Outcome::failed(error), &[]) {
+            IncidentStep::Opens { class, .. } => class,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_same_cause_in_other_numbers_is_the_same_cause() {
+        for (one, other) in [
+            ("No answer from 10.0.0.1:80 after 31 ms", "No answer from 10.0.0.2:443 after 7 ms"),
+            ("There is no file `a.txt`", "There is no file `b.txt`"),
+            ("Refused: \"x y\"", "refused:  \"z\""),
+            ("Broken\nat line 3", "Broken\nelsewhere"),
+        ] {
+            assert_eq!(class(one), class(other), "{one}");
+        }
+        assert_ne!(class("There is no file `a`"), class("There is no folder `a`"));
+        assert_ne!(class("Ran out of time"), class("no network"));
+    }
+
+    #[test]
+    fn a_first_failure_opens_and_the_next_goes_on() {
+        let failed = Outcome::failed("no network");
+        let opens = step(&failed, &[]);
+        let known = class("no network");
+        assert_eq!(
+            opens,
+            IncidentStep::Opens { class: known.clone(), cause: "no network".to_owned() }
+        );
+        assert_eq!(step(&failed, &[open(4, &known)]), IncidentStep::GoesOn { id: 4 });
+        let other = step(&failed, &[open(4, "timedOut")]);
+        assert!(matches!(other, IncidentStep::Opens { .. }), "another cause is told: {other:?}");
+    }
+
+    #[test]
+    fn a_talkative_error_is_not_an_incident_a_minute() {
+        let open = [open(9, "a"), open(2, "b"), open(3, "c")];
+        assert_eq!(step(&Outcome::failed("new words"), &open), IncidentStep::GoesOn { id: 9 });
+    }
+
+    #[test]
+    fn what_a_model_says_is_worded_anew_each_time() {
+        let turn = job_doing(json!({ "kind": "agentTurn", "message": "Look" }));
+        let class = |outcome: &Outcome| match incident_step(Some(&turn), outcome, &[], UnixMs(0)) {
+            IncidentStep::Opens { class, .. } => class,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(
+            class(&Outcome::failed("I could not find it")),
+            class(&Outcome::failed("Not found"))
+        );
+        let network = Outcome { may_pass: true, ..Outcome::failed("no network") };
+        assert_ne!(class(&network), class(&Outcome::failed("no network")));
+        assert_ne!(class(&network), class(&Outcome::of(RunState::TimedOut)));
+    }
+
+    #[test]
+    fn a_success_ends_all_of_them_and_counts() {
+        let open = [open(2, "a"), open(1, "b")];
+        let ended = IncidentStep::Recovers { failures: 14, after_ms: 8_000 };
+        assert_eq!(step(&Outcome::succeeded("ok"), &open), ended);
+        assert_eq!(step(&Outcome::of(RunState::NothingToReport), &open), ended);
+        assert_eq!(step(&Outcome::succeeded("ok"), &[]), IncidentStep::Nothing);
+    }
+
+    #[test]
+    fn what_did_not_work_says_nothing() {
+        use RunState::{Cancelled, Interrupted, Missed, Skipped};
+        for state in [Cancelled, Interrupted, Missed, Skipped] {
+            assert_eq!(step(&Outcome::of(state), &[open(1, "a")]), IncidentStep::Nothing);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What makes a job fail, from the first failure to the first success.
+//!
+//! A job that fails every minute of a night has one thing to tell, not five hundred: one incident per job and cause.
+//! Whom it is told is decided in `decide`, and the rows are the store's.
+
+use crate::{JobId, RunId, UnixMs};
+
+/// One cause of failures of one job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Incident {
+    /// Identity.
+    pub id: i64,
+    /// Its job; none for the heartbeat.
+    pub job_id: Option<JobId>,
+    /// What makes two failures the same cause.
+    pub class: String,
+    /// The first failure in words.
+    pub cause: String,
+    /// When the first run failed of it.
+    pub opened_at: UnixMs,
+    /// When it ended, and how.
+    pub closed: Option<(UnixMs, IncidentEnd)>,
+    /// Runs that failed of it.
+    pub count: u32,
+    /// The first of them.
+    pub first_run: RunId,
+    /// The newest of them.
+    pub last_run: RunId,
+    /// When the newest of them failed.
+    pub last_at: UnixMs,
+    /// Why its job was switched off because of it.
+    pub paused_because: Option<String>,
+}
+
+/// How an incident ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IncidentEnd {
+    /// A run of the job went well.
+    Recovered,
+    /// Somebody switched the job on again; it starts afresh.
+    Resumed,
+    /// The job was removed.
+    Removed,
+}
+
+impl IncidentEnd {
+    /// The name in SQL.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Recovered => "recovered",
+            Self::Resumed => "resumed",
+            Self::Removed => "removed",
+        }
+    }
+
+    /// The end of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Recovered, Self::Resumed, Self::Removed].into_iter().find(|end| end.name() == name)
+    }
+}
+
+/// What the end of one run does to the incidents of its job.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum IncidentStep {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// It failed of something new.
+    Opens {
+        /// What makes two failures the same cause.
+        class: String,
+        /// The failure in words.
+        cause: String,
+    },
+    /// It failed of the same again.
+    GoesOn {
+        /// The incident.
+        id: i64,
+    },
+    /// It went well again.
+    Recovers {
+        /// Runs that had failed.
+        failures: u32,
+        /// Since the first of them.
+        after_ms: i64,
+    },
+}

@@ -1,0 +1,10 @@
+//! A hash that is the same over versions, machines and restarts, which the standard hasher does not promise.
+//!
+//! For spreading things evenly and repeatably, never for secrets.
+
+/// FNV-1a over the bytes of `text`.
+pub(crate) fn stable_hash(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
