@@ -3,14 +3,17 @@
 //! Owns the step into a final state. The statement names the states it may come from, so whoever
 //! comes second (a runner that answers after its run was cancelled) finds nothing to change, and
 //! nothing else of its call is written either. The job's memory of the run, the line for main, the
-//! outbox rows and the events are committed with the run's row: a crash leaves either all of them
-//! or none.
+//! outbox rows, the incident, a job that is switched off or deleted and the events are committed with
+//! the run's row: a crash leaves either all of them or none.
 
 use rouse_core::delivery::NewDelivery;
 use rouse_core::event::EventKind;
+use rouse_core::incident::IncidentStep;
 use rouse_core::{JobId, Outcome, Run, RunId, RunState, SessionKey, UnixMs};
 
-use crate::jobs::delete;
+use crate::causes::{Fired, copy_cause, insert_fired};
+use crate::incidents;
+use crate::jobs::{delete, pause};
 use crate::outbox::enqueue;
 use crate::row::{Columns, bind_usage};
 use crate::runs::{finished_event, insert_runs, read_run, run_columns, run_event};
@@ -30,6 +33,12 @@ pub struct Finish {
     pub deliveries: Vec<NewDelivery>,
     /// A line for the main session.
     pub system_event: Option<String>,
+    /// What its end fires.
+    pub fired: Vec<Fired>,
+    /// What it does to the incidents of its job.
+    pub incident: IncidentStep,
+    /// Why its job is switched off with it.
+    pub pause_job: Option<String>,
     /// Whether its job disappears with it.
     pub delete_job: bool,
     /// When.
@@ -48,6 +57,8 @@ pub struct Interruption {
     /// A queued run that makes up for it. It is part of the same transaction, so that a crash in
     /// between can neither lose it nor make a second one.
     pub run_again: Option<Run>,
+    /// What its end fires.
+    pub fired: Vec<Fired>,
     /// When.
     pub now: UnixMs,
 }
@@ -82,6 +93,13 @@ impl Store {
         }
         for delivery in &finish.deliveries {
             enqueue(&mut write, Some(&run.id), delivery).await?;
+        }
+        insert_fired(&mut write, &finish.fired).await?;
+        incidents::follow(&mut write, &run, &finish.incident).await?;
+        if let (Some(job_id), Some(reason)) = (&run.job_id, &finish.pause_job)
+            && pause(&mut write, job_id, reason).await?
+        {
+            incidents::blame(&mut write, job_id, &run.id, reason).await?;
         }
         if let Some(job_id) = run.job_id.as_ref().filter(|_| finish.delete_job) {
             delete(&mut write, job_id).await?;
@@ -121,7 +139,7 @@ impl Store {
         &self,
         interruption: &Interruption,
     ) -> Result<Option<Run>, StoreError> {
-        let Interruption { run_id, reason, deliveries, run_again, now } = interruption;
+        let Interruption { run_id, reason, deliveries, run_again, fired, now } = interruption;
         let mut write = self.write("save the interruption", Durability::Full, *now).await?;
         let outcome =
             Outcome { reason: Some(reason.clone()), ..Outcome::of(RunState::Interrupted) };
@@ -135,8 +153,10 @@ impl Store {
         }
         if let Some(again) = run_again {
             insert_runs(&mut write, std::slice::from_ref(again)).await?;
+            copy_cause(&mut write, run_id, &again.id).await?;
             write.event(EventKind::Run, run_event(again));
         }
+        insert_fired(&mut write, fired).await?;
         write.commit().await?;
         Ok(Some(run))
     }

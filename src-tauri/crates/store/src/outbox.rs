@@ -1,23 +1,27 @@
 //! The table `outbox`: deliveries, from the moment something is to be told until its fate is known.
 //!
 //! A row is here before anything is tried and ends delivered, failed or suppressed, with the
-//! reason. A settled row never moves again, so a late answer of a channel changes nothing. Settling
+//! reason. One that waits for the end of quiet hours is held; a digest that tells of several shares
+//! its fate with each of them. A settled row never moves again, so a late answer of a channel changes nothing. Settling
 //! may be lost with the power: the delivery is tried again then, under the same id, which is better
 //! than never.
 
 use rouse_core::delivery::{Channel, Delivery, DeliveryState, NewDelivery};
 use rouse_core::event::EventKind;
+use rouse_core::json_fields::Fields;
+use rouse_core::quiet::QuietPolicy;
 use rouse_core::{DeliveryId, RunId, UnixMs};
 use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;
 
-use crate::row::Columns;
+use crate::row::{Columns, json_list};
 use crate::write::{Durability, Query, Write};
 use crate::{Store, StoreError};
 
 macro_rules! delivery_columns {
     () => {
-        "id, run_id, channel, recipient, title, body, state, attempts, reason, created_at, next_attempt_at, settled_at"
+        "id, run_id, channel, recipient, title, body, state, attempts, reason, created_at, next_attempt_at, settled_at,
+         quiet_hours, held_until, digest"
     };
 }
 
@@ -29,8 +33,24 @@ pub(crate) const DUE: &str = concat!(
 pub(crate) const NEXT: &str = "SELECT next_attempt_at FROM outbox
     WHERE state = 'pending' ORDER BY next_attempt_at LIMIT 1";
 const ENQUEUE: &str = "INSERT INTO outbox
-        (id, run_id, channel, recipient, title, body, state, attempts, created_at, next_attempt_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'pending', 0, ?7, ?7)";
+        (id, run_id, channel, recipient, title, body, state, attempts, created_at, next_attempt_at, quiet_hours)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'pending', 0, ?7, ?7, ?8)";
+const HOLD: &str = "UPDATE outbox SET state = 'held', held_until = ?2, next_attempt_at = NULL
+    WHERE id = ?1 AND state IN ('pending', 'held') AND digest IS NULL
+        AND (state = 'pending' OR held_until IS NOT ?2) RETURNING run_id";
+pub(crate) const HELD: &str = concat!(
+    "SELECT ",
+    delivery_columns!(),
+    " FROM outbox WHERE state = 'held' AND digest IS NULL ORDER BY created_at, rowid"
+);
+const RELEASE: &str = "UPDATE outbox SET state = 'pending', held_until = NULL, next_attempt_at = ?2
+    WHERE id = ?1 AND state = 'held' AND digest IS NULL RETURNING run_id";
+pub(crate) const INTO_DIGEST: &str = "UPDATE outbox SET digest = ?2
+    WHERE id IN (SELECT value FROM json_each(?1)) AND state = 'held' AND digest IS NULL
+    RETURNING id";
+pub(crate) const SETTLE_DIGESTED: &str =
+    "UPDATE outbox SET state = ?2, reason = ?3, settled_at = ?4
+    WHERE digest = ?1 AND state = 'held' RETURNING id, run_id";
 const SETTLE: &str =
     "UPDATE outbox SET state = ?2, reason = ?3, settled_at = ?4, next_attempt_at = NULL,
         attempts = attempts + 1
@@ -94,7 +114,15 @@ impl Store {
     ) -> Result<(), StoreError> {
         let query =
             sqlx::query(SETTLE).bind(id.as_str()).bind(state.name()).bind(reason).bind(now.0);
-        self.attempted(id, state, query, now).await
+        let mut write =
+            self.write("save what became of a delivery", Durability::Normal, now).await?;
+        let run = write.one(query, |row| Columns::of(row).some_id(RunId::new)).await?;
+        let Some(run) = run else {
+            return write.undo().await;
+        };
+        write.event(EventKind::Delivery, event(id, run.as_ref(), state));
+        settle_digested(&mut write, id, state, reason).await?;
+        write.commit().await
     }
 
     /// Stays pending until `next_attempt_at`, one attempt more; a settled delivery stays as it is.
@@ -129,6 +157,60 @@ impl Store {
         self.list("read the deliveries", sqlx::query(OF_RUN).bind(run.as_str()), read).await
     }
 
+    /// Pending or held → held until the quiet hours end; one that is in a digest already stays as
+    /// it is. Event `delivery`.
+    ///
+    /// # Errors
+    /// `Write`.
+    pub async fn hold_delivery(
+        &self,
+        id: &DeliveryId,
+        until: UnixMs,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        let query = sqlx::query(HOLD).bind(id.as_str()).bind(until.0);
+        self.attempted(id, DeliveryState::Held, query, now).await
+    }
+
+    /// Deliveries that wait for the end of quiet hours, the oldest first.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn held_deliveries(&self) -> Result<Vec<Delivery>, StoreError> {
+        self.list("read what is held", sqlx::query(HELD), read).await
+    }
+
+    /// Held → pending, to be told by itself now. Event `delivery`.
+    ///
+    /// # Errors
+    /// `Write`.
+    pub async fn release_delivery(&self, id: &DeliveryId, now: UnixMs) -> Result<(), StoreError> {
+        let query = sqlx::query(RELEASE).bind(id.as_str()).bind(now.0);
+        self.attempted(id, DeliveryState::Pending, query, now).await
+    }
+
+    /// Puts a digest into the outbox that tells of `held` ones in their place. From then on their
+    /// fate is the digest's. Nothing is written when none of them is held any more. Event `delivery`.
+    ///
+    /// # Errors
+    /// `Write`.
+    pub async fn digest_deliveries(
+        &self,
+        held: &[DeliveryId],
+        digest: &NewDelivery,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        let mut write = self.write("put a digest into the outbox", Durability::Full, now).await?;
+        let query = sqlx::query(INTO_DIGEST)
+            .bind(json_list(held.iter().map(DeliveryId::as_str)))
+            .bind(digest.id.as_str());
+        if write.list(query, |row| Columns::of(row).id(DeliveryId::new)).await?.is_empty() {
+            return write.undo().await;
+        }
+        enqueue(&mut write, None, digest).await?;
+        write.commit().await
+    }
+
     async fn attempted(
         &self,
         id: &DeliveryId,
@@ -147,6 +229,31 @@ impl Store {
     }
 }
 
+/// Gives what a digest told of the fate of the digest, as part of a write.
+async fn settle_digested(
+    write: &mut Write,
+    digest: &DeliveryId,
+    state: DeliveryState,
+    reason: Option<&str>,
+) -> Result<(), StoreError> {
+    let reason = reason.unwrap_or("Told in the digest after quiet hours.");
+    let query = sqlx::query(SETTLE_DIGESTED)
+        .bind(digest.as_str())
+        .bind(state.name())
+        .bind(reason)
+        .bind(write.now().0);
+    let told = write
+        .list(query, |row| {
+            let mut columns = Columns::of(row);
+            Ok((columns.id(DeliveryId::new)?, columns.some_id(RunId::new)?))
+        })
+        .await?;
+    for (id, run) in told {
+        write.event(EventKind::Delivery, event(&id, run.as_ref(), state));
+    }
+    Ok(())
+}
+
 /// Puts a delivery into the outbox as part of a write.
 pub(crate) async fn enqueue(
     write: &mut Write,
@@ -160,10 +267,18 @@ pub(crate) async fn enqueue(
         .bind(delivery.to.as_deref())
         .bind(delivery.title.as_str())
         .bind(delivery.body.as_str())
-        .bind(write.now().0);
+        .bind(write.now().0)
+        .bind(delivery.quiet_hours.to_json().map(|rule| rule.to_string()));
     write.run(query).await?;
     write.event(EventKind::Delivery, event(&delivery.id, run, DeliveryState::Pending));
     Ok(())
+}
+
+/// A rule that this version cannot read is the default: the delivery itself must not be lost over it.
+fn quiet_rule(rule: Option<Value>) -> QuietPolicy {
+    let mut complaints = Vec::new();
+    let document = json!({ "quietHours": rule });
+    QuietPolicy::read(&mut Fields::new("", document, &mut complaints), "quietHours")
 }
 
 fn event(id: &DeliveryId, run: Option<&RunId>, state: DeliveryState) -> Value {
@@ -189,5 +304,8 @@ fn read(row: &SqliteRow) -> sqlx::Result<Delivery> {
         created_at: columns.instant()?,
         next_attempt_at: columns.some_instant()?,
         settled_at: columns.some_instant()?,
+        quiet_hours: quiet_rule(columns.some_json()?),
+        held_until: columns.some_instant()?,
+        digest: columns.some_id(DeliveryId::new)?,
     })
 }

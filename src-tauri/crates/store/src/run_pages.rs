@@ -6,7 +6,7 @@
 //! sorting never drags whole rows along. The statement is put together from fixed pieces; values
 //! are always bound.
 
-use rouse_core::{JobId, Run, RunState, RunTrigger, UnixMs};
+use rouse_core::{DeliveryId, JobId, Run, RunState, RunTrigger, UnixMs};
 use sqlx::AssertSqlSafe;
 
 use crate::row::{Columns, json_list};
@@ -27,6 +27,8 @@ pub struct RunQuery {
     pub from: Option<UnixMs>,
     /// Created before.
     pub to: Option<UnixMs>,
+    /// Told of by this digest.
+    pub digest: Option<DeliveryId>,
     /// With these words in the job's name, summary, error or reason.
     pub text: Option<String>,
     /// Most runs of the page; 0 means 50.
@@ -109,6 +111,10 @@ impl Filter {
         }
         if let Some(to) = query.to {
             filter.add("created_at < ?", Bound::Number(to.0));
+        }
+        if let Some(digest) = &query.digest {
+            let of_digest = "id IN (SELECT run_id FROM outbox WHERE digest = ?)";
+            filter.add(of_digest, Bound::Text(digest.to_string()));
         }
         if let Some(text) = query.text.as_deref().map(str::trim).filter(|text| !text.is_empty()) {
             let columns = "coalesce(job_name || char(10) || coalesce(summary, '') || char(10) || coalesce(error, '')

@@ -11,6 +11,7 @@ use rouse_core::{JobId, Run, RunId, RunState, RunTrigger, SessionKey, UnixMs};
 use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;
 
+use crate::causes::copy_cause;
 use crate::jobs::change;
 use crate::retention::not_pruned;
 use crate::row::{Columns, json_list, signed};
@@ -60,6 +61,9 @@ pub(crate) const CANCEL_QUEUED_OF: &str = concat!(
 pub(crate) const LAST_RESULT: &str = "SELECT result FROM runs
     WHERE job_id = ?1 AND +state = 'succeeded' AND result IS NOT NULL
     ORDER BY created_at DESC, seq DESC LIMIT 1";
+pub(crate) const NEWEST_RESULTS: &str = "SELECT id, created_at, result FROM runs
+    WHERE job_id = ?1 AND +state = 'succeeded' AND result IS NOT NULL
+    ORDER BY created_at DESC, seq DESC LIMIT ?2";
 pub(crate) const COUNTS: &str = "SELECT state, count(*) FROM runs INDEXED BY runs_by_time
     WHERE created_at >= ?1 GROUP BY state";
 // A short walk per job. A window function over all their runs would read every run they ever had.
@@ -67,6 +71,11 @@ pub(crate) const RECENT: &str = "SELECT asked.value,
         (SELECT json_group_array(state) FROM
             (SELECT state FROM runs WHERE job_id = asked.value ORDER BY created_at DESC, seq DESC LIMIT ?1))
     FROM json_each(?2) AS asked";
+
+// What runs comes before what waits, each the oldest first. The `+` keeps SQLite on the runs of these jobs.
+pub(crate) const LIVE: &str = "SELECT job_id, id FROM runs
+    WHERE finished_at IS NULL AND job_id IN (SELECT value FROM json_each(?1)) AND +state IN ('running', 'queued')
+    ORDER BY state DESC, created_at, seq";
 
 impl Store {
     /// Inserts a run that no slot asked for: manual or heartbeat. Event `run`.
@@ -76,6 +85,9 @@ impl Store {
     pub async fn insert_run(&self, run: &Run, now: UnixMs) -> Result<(), StoreError> {
         let mut write = self.write("save the run", Durability::Full, now).await?;
         insert_runs(&mut write, std::slice::from_ref(run)).await?;
+        if let Some(of) = &run.retry_of {
+            copy_cause(&mut write, of, &run.id).await?;
+        }
         write.event(EventKind::Run, run_event(run));
         write.commit().await
     }
@@ -169,6 +181,23 @@ impl Store {
         self.one("read the last result", query, |row| Columns::of(row).json()).await
     }
 
+    /// The newest results of the job's succeeded runs, with their runs and when those were made.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn newest_results(
+        &self,
+        job: &JobId,
+        most: u32,
+    ) -> Result<Vec<(RunId, UnixMs, Value)>, StoreError> {
+        let query = sqlx::query(NEWEST_RESULTS).bind(job.as_str()).bind(most);
+        self.list("read the newest results", query, |row| {
+            let mut columns = Columns::of(row);
+            Ok((columns.id(RunId::new)?, columns.instant()?, columns.json()?))
+        })
+        .await
+    }
+
     /// How many runs created since then are in which state; states without runs are absent.
     ///
     /// # Errors
@@ -197,6 +226,26 @@ impl Store {
             Ok((columns.id(JobId::new)?, states(&columns.json()?)))
         });
         Ok(recent.await?.into_iter().filter(|(_, states)| !states.is_empty()).collect())
+    }
+
+    /// The runs of each job that run or wait, the running ones first; jobs without any are absent.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn live_runs(
+        &self,
+        jobs: &[JobId],
+    ) -> Result<HashMap<JobId, Vec<RunId>>, StoreError> {
+        let query = sqlx::query(LIVE).bind(json_list(jobs.iter().map(JobId::as_str)));
+        let runs = self.list("read the live runs", query, |row| {
+            let mut columns = Columns::of(row);
+            Ok((columns.id(JobId::new)?, columns.id(RunId::new)?))
+        });
+        let mut live: HashMap<JobId, Vec<RunId>> = HashMap::new();
+        for (job, run) in runs.await? {
+            live.entry(job).or_default().push(run);
+        }
+        Ok(live)
     }
 }
 

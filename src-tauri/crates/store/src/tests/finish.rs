@@ -4,12 +4,15 @@ use rouse_core::delivery::DeliveryState;
 use super::*;
 use crate::{Finish, Interruption, NewStep, StepEnd, StepKind, StepStatus, StoreError};
 
-fn finish(run_id: &RunId, outcome: Outcome) -> Finish {
+pub(super) fn finish(run_id: &RunId, outcome: Outcome) -> Finish {
     Finish {
         run_id: run_id.clone(),
         outcome,
         deliveries: Vec::new(),
         system_event: None,
+        fired: Vec::new(),
+        incident: IncidentStep::Nothing,
+        pause_job: None,
         delete_job: false,
         now: NOW.plus_ms(1_005),
     }
@@ -103,6 +106,7 @@ async fn a_final_state_never_changes() {
             reason: "late".to_owned(),
             deliveries: vec![delivery("late")],
             run_again: Some(manual_run()),
+            fired: Vec::new(),
             now: NOW,
         };
         assert_eq!(fixture.store.mark_interrupted(&interruption).await.unwrap(), None);
@@ -241,6 +245,7 @@ async fn an_interruption_tells_and_makes_up_in_one_go() {
         reason: "Rouse stopped".to_owned(),
         deliveries: vec![delivery("d1")],
         run_again: Some(again.clone()),
+        fired: Vec::new(),
         now: NOW.plus_ms(50),
     };
     let ended = fixture.store.mark_interrupted(&interruption).await.unwrap().unwrap();

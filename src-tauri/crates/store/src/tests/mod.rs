@@ -1,9 +1,11 @@
 //! Tests against real files. Each verb has one that would fail without it.
 
+mod causes;
 mod claims;
 mod crash;
 mod events;
 mod finish;
+mod incidents;
 mod jobs;
 mod opening;
 mod outbox;
@@ -23,7 +25,9 @@ use std::sync::{Arc, Mutex};
 
 use rouse_core::delivery::{Channel, NewDelivery};
 use rouse_core::event::{Event, EventKind};
+use rouse_core::incident::IncidentStep;
 use rouse_core::job::stored_job_from_json;
+use rouse_core::quiet::QuietPolicy;
 use rouse_core::run::Usage;
 use rouse_core::{DeliveryId, Job, JobId, Run, RunId, RunState, RunTrigger, UnixMs};
 use serde_json::{Value, json};
@@ -147,7 +151,7 @@ fn manual_run() -> Run {
 }
 
 fn claim(job: &str, slot_at: UnixMs, next_run_at: Option<UnixMs>, runs: Vec<Run>) -> Claim {
-    Claim { job_id: JobId::new(job), slot_at, next_run_at, runs }
+    Claim { job_id: JobId::new(job), slot_at, next_run_at, runs, fired: Vec::new() }
 }
 
 fn delivery(id: &str) -> NewDelivery {
@@ -157,5 +161,6 @@ fn delivery(id: &str) -> NewDelivery {
         to: None,
         title: "Job a".to_owned(),
         body: "Done.".to_owned(),
+        quiet_hours: QuietPolicy::Respect,
     }
 }

@@ -29,6 +29,9 @@ async fn a_delivery_is_due_until_it_is_settled() {
         created_at: NOW,
         next_attempt_at: Some(NOW),
         settled_at: None,
+        quiet_hours: QuietPolicy::Respect,
+        held_until: None,
+        digest: None,
     };
     assert_eq!(fixture.store.due_deliveries(NOW, 5).await.unwrap(), std::slice::from_ref(&wanted));
     assert_eq!(fixture.store.due_deliveries(NOW.plus_ms(-1), 5).await.unwrap(), []);
@@ -87,4 +90,73 @@ async fn due_deliveries_come_earliest_first_and_belong_to_their_run() {
     let due = fixture.store.due_deliveries(NOW.plus_ms(9), 2).await.unwrap();
     assert_eq!(ids(due), ["old", "other"]);
     assert_eq!(ids(fixture.store.deliveries_of(&run).await.unwrap()), ["old", "young"]);
+}
+
+#[tokio::test]
+async fn a_held_delivery_waits_for_the_morning_and_survives_a_restart() {
+    let fixture = Fixture::new().await;
+    let id = DeliveryId::new("d1");
+    let quiet_hours = {
+        let mut none = Vec::new();
+        let document = json!({ "q": { "from": "22:00", "to": "07:00" } });
+        let mut fields = rouse_core::json_fields::Fields::new("", document, &mut none);
+        QuietPolicy::read(&mut fields, "q")
+    };
+    let loud = NewDelivery { quiet_hours: quiet_hours.clone(), ..delivery("d1") };
+    fixture.store.enqueue_delivery(None, &loud, NOW).await.unwrap();
+    fixture.told();
+    let morning = NOW.plus_ms(9_000);
+    fixture.store.hold_delivery(&id, morning, NOW).await.unwrap();
+    fixture.store.hold_delivery(&id, morning, NOW).await.unwrap();
+    assert_eq!(fixture.told(), [told("d1", "held")], "the same again is no news");
+    assert_eq!(fixture.store.due_deliveries(morning, 5).await.unwrap(), []);
+    assert_eq!(fixture.store.next_delivery_at().await.unwrap(), None);
+
+    fixture.store.close().await;
+    let store = Store::open(&fixture.path(), listener(&fixture.told)).await.unwrap();
+    let held = store.held_deliveries().await.unwrap();
+    assert_eq!((held[0].id.clone(), held[0].held_until), (id.clone(), Some(morning)));
+    assert_eq!(held[0].quiet_hours, quiet_hours);
+    store.release_delivery(&id, morning).await.unwrap();
+    let due = store.due_deliveries(morning, 5).await.unwrap();
+    assert_eq!((due[0].state, due[0].held_until), (DeliveryState::Pending, None));
+    assert_eq!(store.held_deliveries().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn what_a_digest_tells_shares_its_fate() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let run = fixture.queued("a").await;
+    for id in ["d1", "d2", "late"] {
+        store.enqueue_delivery(Some(&run), &delivery(id), NOW).await.unwrap();
+    }
+    let ids = [DeliveryId::new("d1"), DeliveryId::new("d2"), DeliveryId::new("late")];
+    for id in &ids[..2] {
+        store.hold_delivery(id, NOW.plus_ms(9), NOW).await.unwrap();
+    }
+    let digest = delivery("digest-1");
+    store.digest_deliveries(&ids, &digest, NOW.plus_ms(9)).await.unwrap();
+    assert_eq!(store.held_deliveries().await.unwrap(), [], "they are told once");
+    store.digest_deliveries(&ids[..2], &delivery("digest-2"), NOW.plus_ms(9)).await.unwrap();
+    assert_eq!(store.delivery(&DeliveryId::new("digest-2")).await.unwrap(), None);
+    store.hold_delivery(&ids[0], NOW.plus_ms(99), NOW).await.unwrap();
+    assert_eq!(store.delivery(&ids[0]).await.unwrap().unwrap().held_until, Some(NOW.plus_ms(9)));
+
+    fixture.told();
+    let later = NOW.plus_ms(10);
+    store.settle_delivery(&digest.id, DeliveryState::Delivered, None, later).await.unwrap();
+    for id in &ids[..2] {
+        let told = store.delivery(id).await.unwrap().unwrap();
+        assert_eq!((told.state, told.digest.as_ref()), (DeliveryState::Delivered, Some(&digest.id)));
+        assert_eq!(told.settled_at, Some(later));
+        assert_eq!(told.reason.as_deref(), Some("Told in the digest after quiet hours."));
+    }
+    assert_eq!(fixture.told().len(), 3, "the digest and each of the two");
+    let late = store.delivery(&ids[2]).await.unwrap().unwrap();
+    assert_eq!((late.state, late.digest), (DeliveryState::Pending, None), "it was never held");
+
+    let query = crate::RunQuery { digest: Some(digest.id), ..crate::RunQuery::default() };
+    let page = store.runs(&query).await.unwrap();
+    assert_eq!((page.total, page.runs[0].id.clone()), (1, run));
 }

@@ -5,7 +5,7 @@ use sqlx::{AssertSqlSafe, Row as _};
 
 use super::*;
 use crate::run_pages::Filter;
-use crate::{RunQuery, claims, events, finish, jobs, outbox, runs, sessions, steps, system_events};
+use crate::{RunQuery, causes, claims, events, finish, incidents, jobs, outbox, runs, sessions, steps, system_events, webhooks};
 
 async fn plan(store: &Store, sql: &str) -> String {
     let sql = format!("EXPLAIN QUERY PLAN {sql}");
@@ -20,7 +20,7 @@ async fn check(store: &Store, sql: &str, lines: &[&str]) {
     for line in lines {
         assert!(plan.contains(line), "no `{line}` in the plan of\n{sql}\n\n{plan}");
     }
-    for table in ["jobs", "runs", "run_steps", "messages", "system_events", "outbox", "events"] {
+    for table in ["jobs", "runs", "run_steps", "messages", "system_events", "outbox", "events", "incidents"] {
         let scan = format!("SCAN {table}");
         let walked = plan.lines().filter(|line| *line == scan).count();
         assert_eq!(walked, 0, "a whole table is read by\n{sql}\n\n{plan}");
@@ -53,7 +53,10 @@ async fn jobs_use_their_indexes() {
     for sql in [jobs::GET, jobs::SET_NEXT, claims::MOVE, claims::REMEMBER, runs::TOUCH_JOBS] {
         check(store, sql, &[by_id]).await;
     }
+    check(store, causes::WITH_LOAD, &[by_id, "SEARCH runs USING INDEX runs_open (job_id=?)"]).await;
+    check(store, causes::LISTENING, &["USING INDEX jobs_listening"]).await;
     check(store, jobs::COUNT, &["USING COVERING INDEX jobs_health"]).await;
+    check_ordered(store, jobs::LIST, &["SEARCH jobs USING INDEX jobs_listed (<expr>>?)"]).await;
 }
 
 #[tokio::test]
@@ -66,9 +69,23 @@ async fn runs_use_their_indexes() {
         check(store, sql, &[by_id]).await;
     }
     check(store, runs::CANCEL_QUEUED_OF, &["USING INDEX runs_open (job_id=? AND state=?)"]).await;
+    check(store, runs::LIVE, &["USING INDEX runs_open (job_id=?)"]).await;
     check_ordered(store, runs::LAST_RESULT, &["USING INDEX runs_by_job (job_id=?)"]).await;
+    check_ordered(store, runs::NEWEST_RESULTS, &["USING INDEX runs_by_job (job_id=?)"]).await;
     check_ordered(store, runs::RECENT, &["USING INDEX runs_by_job (job_id=?)"]).await;
     check(store, runs::COUNTS, &["SEARCH runs USING INDEX runs_by_time (created_at>?)"]).await;
+}
+
+#[tokio::test]
+async fn causes_and_webhooks_use_their_indexes() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    check(store, causes::OF_RUN, &["USING INDEX sqlite_autoindex_causes_1 (run_id=?)"]).await;
+    check(store, causes::KNOWN, &["USING COVERING INDEX causes_once (job_id=? AND id=?)"]).await;
+    check(store, webhooks::SECRET, &["USING INDEX sqlite_autoindex_webhooks_1 (job_id=?)"]).await;
+    let calls = "USING INDEX sqlite_autoindex_webhook_calls_1 (job_id=? AND key=?)";
+    check(store, webhooks::CALL, &[calls]).await;
+    check(store, webhooks::FORGET, &["INDEX webhook_calls_by_time (at<?)"]).await;
 }
 
 #[tokio::test]
@@ -118,6 +135,14 @@ async fn the_queues_and_the_journal_use_their_indexes() {
     let store = &fixture.store;
     check_ordered(store, outbox::DUE, &["USING INDEX outbox_pending (next_attempt_at<?)"]).await;
     check_ordered(store, outbox::NEXT, &["USING COVERING INDEX outbox_pending"]).await;
+    check(store, outbox::HELD, &["USING INDEX outbox_held"]).await;
+    let by_digest = "USING INDEX outbox_by_digest (digest=?)";
+    check(store, outbox::SETTLE_DIGESTED, &[by_digest]).await;
+    check(store, outbox::INTO_DIGEST, &["INDEX sqlite_autoindex_outbox_1 (id=?)"]).await;
+    let open = "USING INDEX incidents_open (<expr>=?)";
+    for sql in [incidents::OPEN_OF, incidents::OPEN_OF_MANY, incidents::END, incidents::BLAME] {
+        check(store, sql, &[open]).await;
+    }
     check(store, outbox::OF_RUN, &["USING INDEX outbox_by_run (run_id=?)"]).await;
     check_ordered(store, system_events::PENDING, &["USING INDEX system_events_pending"]).await;
     check(store, system_events::COUNT, &["USING INDEX system_events_pending"]).await;

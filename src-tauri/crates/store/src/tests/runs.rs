@@ -11,6 +11,9 @@ fn finish(run_id: &RunId, outcome: Outcome) -> Finish {
         outcome,
         deliveries: Vec::new(),
         system_event: None,
+        fired: Vec::new(),
+        incident: IncidentStep::Nothing,
+        pause_job: None,
         delete_job: false,
         now: NOW.plus_ms(10),
     }
@@ -167,4 +170,29 @@ async fn recent_states_are_the_newest_of_each_job_the_newest_last() {
             (JobId::new("b"), vec![RunState::Queued]),
         ])
     );
+}
+
+#[tokio::test]
+async fn live_runs_are_those_that_run_and_then_those_that_wait() {
+    let fixture = Fixture::new().await;
+    let mut made = Vec::new();
+    for (n, (job, state)) in [
+        ("a", RunState::Queued),
+        ("a", RunState::Running),
+        ("a", RunState::Skipped),
+        ("other", RunState::Queued),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let slot = NOW.plus_ms(i64::try_from(n).unwrap());
+        let finished_at = (state == RunState::Skipped).then_some(NOW);
+        let run = Run { state, finished_at, ..slot_run(job, slot) };
+        fixture.store.insert_run(&run, NOW).await.unwrap();
+        made.push(run.id);
+    }
+    let asked = [JobId::new("a"), JobId::new("nobody")];
+    let live = fixture.store.live_runs(&asked).await.unwrap();
+    let expected = vec![made[1].clone(), made[0].clone()];
+    assert_eq!(live, HashMap::from([(JobId::new("a"), expected)]));
 }

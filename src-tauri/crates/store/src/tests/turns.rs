@@ -14,12 +14,12 @@ async fn a_list_does_not_wait_for_a_write() {
     let mut write = fixture.store.write("hold", Durability::Full, NOW).await.unwrap();
     write.run(sqlx::query("UPDATE jobs SET name = 'changed', enabled = 0")).await.unwrap();
 
-    let jobs = fixture.store.jobs(&JobQuery::default()).await.unwrap();
-    assert_eq!(jobs[0].name, "Job a");
+    let page = fixture.store.jobs(&JobQuery::default()).await.unwrap();
+    assert_eq!(page.jobs[0].name, "Job a");
     let two = tokio::join!(fixture.store.job_counts(), fixture.store.next_due_at());
     assert_eq!(two.0.unwrap().enabled, 1);
     write.commit().await.unwrap();
-    assert_eq!(fixture.store.jobs(&JobQuery::default()).await.unwrap(), []);
+    assert_eq!(fixture.store.jobs(&JobQuery::default()).await.unwrap().jobs, []);
 }
 
 #[tokio::test]
@@ -128,6 +128,9 @@ async fn claims_and_what_a_person_was_told_survive_power_loss() {
         outcome: Outcome::succeeded("Done."),
         deliveries: vec![delivery("d")],
         system_event: None,
+        fired: Vec::new(),
+        incident: IncidentStep::Nothing,
+        pause_job: None,
         delete_job: false,
         now: NOW,
     };
@@ -141,6 +144,7 @@ async fn claims_and_what_a_person_was_told_survive_power_loss() {
         reason: "Rouse stopped".to_owned(),
         deliveries: Vec::new(),
         run_again: None,
+        fired: Vec::new(),
         now: NOW,
     };
     store.mark_interrupted(&cut_off).await.unwrap().unwrap();

@@ -1,0 +1,138 @@
+//! The table `incidents`: causes of failures, from the first failure to the first success.
+//!
+//! Written only as part of the write that ends a run, or that changes its job: a crash leaves either
+//! both or none. Whether a failure is a new cause is decided outside. One could get this wrong by
+//! ending an incident in a write of its own: the job would start afresh and its incident would not.
+
+use rouse_core::incident::{Incident, IncidentEnd, IncidentStep};
+use rouse_core::{JobId, Run, RunId, UnixMs};
+use sqlx::sqlite::SqliteRow;
+
+use crate::row::{Columns, json_list};
+use crate::write::Write;
+use crate::{Store, StoreError};
+
+macro_rules! incident_columns {
+    () => {
+        "id, job_id, class, cause, opened_at, closed_at, closed_how, count, first_run, last_run, last_at,
+         paused_because"
+    };
+}
+
+pub(crate) const OPEN_OF: &str = concat!(
+    "SELECT ",
+    incident_columns!(),
+    " FROM incidents WHERE coalesce(job_id, '') = ?1 AND closed_at IS NULL ORDER BY last_at DESC, id DESC"
+);
+pub(crate) const OPEN_OF_MANY: &str = concat!(
+    "SELECT ",
+    incident_columns!(),
+    " FROM incidents WHERE coalesce(job_id, '') IN (SELECT value FROM json_each(?1)) AND closed_at IS NULL
+      ORDER BY last_at DESC, id DESC"
+);
+const OPEN: &str = "INSERT INTO incidents
+        (job_id, class, cause, opened_at, count, first_run, last_run, last_at)
+    VALUES (?1, ?2, ?3, ?4, 1, ?5, ?5, ?4)";
+const GO_ON: &str = "UPDATE incidents SET count = count + 1, last_run = ?2, last_at = ?3
+    WHERE id = ?1 AND closed_at IS NULL";
+pub(crate) const END: &str = "UPDATE incidents SET closed_at = ?2, closed_how = ?3
+    WHERE coalesce(job_id, '') = ?1 AND closed_at IS NULL";
+pub(crate) const BLAME: &str = "UPDATE incidents SET paused_because = ?3
+    WHERE coalesce(job_id, '') = ?1 AND closed_at IS NULL AND last_run = ?2";
+
+impl Store {
+    /// The open incidents of a job, or of the heartbeat, the newest failure first.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn open_incidents(&self, job: Option<&JobId>) -> Result<Vec<Incident>, StoreError> {
+        let query = sqlx::query(OPEN_OF).bind(key(job));
+        self.list("read the incidents", query, read).await
+    }
+
+    /// The open incidents of many jobs, the newest failure first.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn open_incidents_of(&self, jobs: &[JobId]) -> Result<Vec<Incident>, StoreError> {
+        if jobs.is_empty() {
+            return Ok(Vec::new());
+        }
+        let query = sqlx::query(OPEN_OF_MANY).bind(json_list(jobs.iter().map(JobId::as_str)));
+        self.list("read the incidents", query, read).await
+    }
+}
+
+/// Carries out what the end of `run` does, as part of a write.
+pub(crate) async fn follow(
+    write: &mut Write,
+    run: &Run,
+    step: &IncidentStep,
+) -> Result<(), StoreError> {
+    let now = write.now();
+    let query = match step {
+        IncidentStep::Nothing => return Ok(()),
+        IncidentStep::Opens { class, cause } => sqlx::query(OPEN)
+            .bind(run.job_id.as_ref().map(JobId::as_str))
+            .bind(class.as_str())
+            .bind(cause.as_str())
+            .bind(now.0)
+            .bind(run.id.as_str()),
+        IncidentStep::GoesOn { id } => {
+            sqlx::query(GO_ON).bind(*id).bind(run.id.as_str()).bind(now.0)
+        }
+        IncidentStep::Recovers { .. } => {
+            return end(write, run.job_id.as_ref(), IncidentEnd::Recovered).await;
+        }
+    };
+    write.run(query).await?;
+    Ok(())
+}
+
+/// Ends all open incidents of a job, as part of a write.
+pub(crate) async fn end(
+    write: &mut Write,
+    job: Option<&JobId>,
+    how: IncidentEnd,
+) -> Result<(), StoreError> {
+    let query = sqlx::query(END).bind(key(job)).bind(write.now().0).bind(how.name());
+    write.run(query).await?;
+    Ok(())
+}
+
+/// Writes down that a job was switched off because of the incident that `run` belongs to.
+pub(crate) async fn blame(
+    write: &mut Write,
+    job: &JobId,
+    run: &RunId,
+    reason: &str,
+) -> Result<(), StoreError> {
+    let query = sqlx::query(BLAME).bind(job.as_str()).bind(run.as_str()).bind(reason);
+    write.run(query).await?;
+    Ok(())
+}
+
+/// How a job stands in the index; the heartbeat, which is none, as nothing.
+fn key(job: Option<&JobId>) -> &str {
+    job.map_or("", JobId::as_str)
+}
+
+fn read(row: &SqliteRow) -> sqlx::Result<Incident> {
+    let mut columns = Columns::of(row);
+    Ok(Incident {
+        id: columns.get()?,
+        job_id: columns.some_id(JobId::new)?,
+        class: columns.get()?,
+        cause: columns.get()?,
+        opened_at: columns.instant()?,
+        closed: {
+            let at: Option<UnixMs> = columns.some_instant()?;
+            at.zip(columns.some_word(IncidentEnd::from_name)?)
+        },
+        count: columns.count()?,
+        first_run: columns.id(RunId::new)?,
+        last_run: columns.id(RunId::new)?,
+        last_at: columns.instant()?,
+        paused_because: columns.get()?,
+    })
+}

@@ -1,0 +1,138 @@
+use rouse_core::incident::{Incident, IncidentEnd};
+use rouse_core::{Outcome, RunState};
+
+use super::*;
+use crate::Finish;
+
+/// A run of the job that ended like this.
+async fn end(fixture: &Fixture, job: &str, n: i64, change: impl FnOnce(&mut Finish)) -> RunId {
+    let run = slot_run(job, NOW.plus_ms(n));
+    fixture.store.insert_run(&run, NOW).await.unwrap();
+    let mut finish = Finish {
+        run_id: run.id.clone(),
+        outcome: Outcome::failed("no network"),
+        deliveries: Vec::new(),
+        system_event: None,
+        fired: Vec::new(),
+        incident: IncidentStep::Nothing,
+        pause_job: None,
+        delete_job: false,
+        now: NOW.plus_ms(n),
+    };
+    change(&mut finish);
+    fixture.store.finish_run(&finish).await.unwrap().unwrap();
+    run.id
+}
+
+fn opens(class: &str) -> IncidentStep {
+    IncidentStep::Opens { class: class.to_owned(), cause: "no network".to_owned() }
+}
+
+async fn open(fixture: &Fixture, job: &str) -> Vec<Incident> {
+    fixture.store.open_incidents(Some(&JobId::new(job))).await.unwrap()
+}
+
+#[tokio::test]
+async fn an_incident_counts_its_failures_and_ends_with_a_success() {
+    let fixture = Fixture::new().await;
+    fixture.insert_job("a", None).await;
+    let first = end(&fixture, "a", 1, |finish| finish.incident = opens("network")).await;
+    let id = open(&fixture, "a").await[0].id;
+    let last = end(&fixture, "a", 2, |finish| finish.incident = IncidentStep::GoesOn { id }).await;
+    let wanted = Incident {
+        id,
+        job_id: Some(JobId::new("a")),
+        class: "network".to_owned(),
+        cause: "no network".to_owned(),
+        opened_at: NOW.plus_ms(1),
+        closed: None,
+        count: 2,
+        first_run: first,
+        last_run: last,
+        last_at: NOW.plus_ms(2),
+        paused_because: None,
+    };
+    assert_eq!(open(&fixture, "a").await, [wanted.clone()]);
+    end(&fixture, "a", 3, |finish| finish.incident = opens("key")).await;
+    let classes: Vec<String> =
+        open(&fixture, "a").await.into_iter().map(|incident| incident.class).collect();
+    assert_eq!(classes, ["key", "network"], "the newest failure first");
+
+    end(&fixture, "a", 4, |finish| {
+        finish.outcome = Outcome::succeeded("ok");
+        finish.incident = IncidentStep::Recovers { failures: 3, after_ms: 3 };
+    })
+    .await;
+    assert_eq!(open(&fixture, "a").await, []);
+    let closed: (i64, String) =
+        sqlx::query_as("SELECT closed_at, closed_how FROM incidents WHERE id = ?1")
+            .bind(id)
+            .fetch_one(&fixture.store.readers)
+            .await
+            .unwrap();
+    assert_eq!(closed, (NOW.plus_ms(4).0, IncidentEnd::Recovered.name().to_owned()));
+    end(&fixture, "a", 5, |finish| finish.incident = opens("network")).await;
+    assert_ne!(open(&fixture, "a").await[0].id, id, "the next one is another one");
+}
+
+#[tokio::test]
+async fn incidents_of_one_job_are_not_those_of_another_or_of_the_heartbeat() {
+    let fixture = Fixture::new().await;
+    for (n, job) in [(1, "a"), (2, "b")] {
+        fixture.insert_job(job, None).await;
+        end(&fixture, job, n, |finish| finish.incident = opens("network")).await;
+    }
+    let beat = manual_run();
+    fixture.store.insert_run(&beat, NOW).await.unwrap();
+    let finish = Finish {
+        run_id: beat.id.clone(),
+        outcome: Outcome::of(RunState::TimedOut),
+        deliveries: Vec::new(),
+        system_event: None,
+        fired: Vec::new(),
+        incident: opens("timedOut"),
+        pause_job: None,
+        delete_job: false,
+        now: NOW,
+    };
+    fixture.store.finish_run(&finish).await.unwrap().unwrap();
+    let of_heartbeat = fixture.store.open_incidents(None).await.unwrap();
+    assert_eq!((of_heartbeat.len(), of_heartbeat[0].last_run.clone()), (1, beat.id));
+    let asked = [JobId::new("a"), JobId::new("b"), JobId::new("c")];
+    let of_jobs = fixture.store.open_incidents_of(&asked).await.unwrap();
+    let jobs: Vec<String> =
+        of_jobs.into_iter().filter_map(|i| i.job_id).map(|id| id.to_string()).collect();
+    assert_eq!(jobs, ["b", "a"]);
+}
+
+#[tokio::test]
+async fn a_job_is_switched_off_with_the_run_that_was_one_too_many() {
+    let fixture = Fixture::new().await;
+    fixture.insert_job("a", Some(NOW.plus_ms(9))).await;
+    let reason = "Paused after 1 failure";
+    end(&fixture, "a", 1, |finish| {
+        finish.incident = opens("network");
+        finish.pause_job = Some(reason.to_owned());
+    })
+    .await;
+    let job = fixture.job("a").await;
+    assert_eq!((job.enabled, job.state.next_run_at), (false, None));
+    assert_eq!(open(&fixture, "a").await[0].paused_because.as_deref(), Some(reason));
+
+    let on = Job { enabled: true, ..job };
+    fixture.store.update_job(&on, None, NOW.plus_ms(2)).await.unwrap();
+    assert_eq!(open(&fixture, "a").await, [], "it starts afresh");
+    assert_eq!(fixture.job("a").await.state.consecutive_failures, 0);
+}
+
+#[tokio::test]
+async fn editing_a_failing_job_leaves_its_incident_and_removing_it_does_not() {
+    let fixture = Fixture::new().await;
+    let job = fixture.insert_job("a", None).await;
+    end(&fixture, "a", 1, |finish| finish.incident = opens("network")).await;
+    let renamed = Job { name: "Other".to_owned(), ..job };
+    fixture.store.update_job(&renamed, None, NOW).await.unwrap();
+    assert_eq!(open(&fixture, "a").await.len(), 1);
+    fixture.store.remove_job(&JobId::new("a"), NOW).await.unwrap();
+    assert_eq!(open(&fixture, "a").await, []);
+}
