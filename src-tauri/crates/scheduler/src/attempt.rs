@@ -154,7 +154,7 @@ impl Running {
             return None;
         }
         let runtime = self.job.as_ref().and_then(|job| job.runtime.as_ref());
-        retry_after_ms(runtime, self.run.attempt).map(Duration::from_millis)
+        retry_after_ms(runtime, self.run.attempt, &self.run.id).map(Duration::from_millis)
     }
 
     /// The outcome on record, from what the runner said, if it said anything.

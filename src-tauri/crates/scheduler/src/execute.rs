@@ -17,7 +17,7 @@ use tracing::field::display;
 use crate::attempt::{Running, Why, Work};
 use crate::engine::Engine;
 use crate::finish::WaitEnded;
-use crate::lanes::{LaneKey, Startable};
+use crate::lanes::{LaneKey, Rank, Startable};
 
 /// A run in its lane.
 #[derive(Debug)]
@@ -33,7 +33,8 @@ impl Engine {
     pub(crate) fn enqueue(&mut self, run: Run, job: Option<Arc<Job>>) {
         let lane = run.job_id.clone().map_or(LaneKey::Main, LaneKey::Job);
         let width = job.as_deref().map_or(1, lane_width);
-        self.lanes.enqueue(lane, width, run.id.clone(), Waiting { run, job });
+        let rank = Rank::from(run.trigger);
+        self.lanes.enqueue(lane, width, rank, run.id.clone(), Waiting { run, job });
     }
 
     /// Starts every run that its lane and the cap let start.
@@ -67,10 +68,10 @@ impl Engine {
     ) -> Vec<RunId> {
         let mut ids = Vec::with_capacity(startable.len());
         let monotonic = self.clock.monotonic();
-        for Startable { lane, id, load: Waiting { run, job }, .. } in startable {
+        for Startable { lane, rank, id, load: Waiting { run, job }, .. } in startable {
             if !is_running(&id) {
                 // It is not queued any more (its job was removed, its cancelling was the faster), or never was.
-                self.lanes.finished(&lane);
+                self.lanes.finished(&lane, rank);
                 continue;
             }
             let run = begun(run, now);

@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use rouse_core::decide::{JobFate, announce, fate_of_job};
+use rouse_core::decide::{Ended, JobFate, announce, fate_of_job, incident_step};
+use rouse_core::incident::IncidentStep;
 use rouse_core::job::{Job, NotifyWhen, Payload, WakeMode};
 use rouse_core::{DeliveryId, JobId, Outcome, Run, RunId, RunState, RunTrigger, UnixMs};
 use rouse_store::{Finish, StoreError};
@@ -14,7 +15,9 @@ use tracing::field::display;
 
 use crate::attempt::Work;
 use crate::engine::Engine;
-use crate::lanes::LaneKey;
+use crate::events::rows;
+use crate::heartbeat::COALESCE;
+use crate::lanes::{LaneKey, Rank};
 
 /// A run that left its lane without having started.
 #[derive(Debug)]
@@ -28,10 +31,14 @@ pub(crate) struct WaitEnded {
 impl Engine {
     /// Records every run that is over.
     pub(crate) async fn record_ends(&mut self) -> Result<(), StoreError> {
+        self.refresh_listeners().await?;
         while let Some(WaitEnded { id, outcome }) = self.wait_ended.front() {
-            let finish = quiet_finish(id.clone(), outcome.clone(), self.clock.now());
-            self.store.finish_run(&finish).await?;
+            let follows = self.plan_after_waiting(id, outcome).await?;
+            let quiet = quiet_finish(id.clone(), outcome.clone(), self.clock.now());
+            let finish = Finish { fired: rows(&follows), ..quiet };
+            let is_new = self.store.finish_run(&finish).await?.is_some();
             self.wait_ended.pop_front();
+            self.follow(follows, |_| is_new);
         }
         let is_over = |work: &Work| matches!(work, Work::Over(_));
         let over = self.running.iter().filter(|(_, running)| is_over(&running.work));
@@ -49,28 +56,63 @@ impl Engine {
         let fate =
             job.as_ref().map_or(JobFate::Stays, |job| fate_of_job(job, run.trigger, outcome.state));
         let now = self.clock.now();
-        let key = DeliveryId::generate(now);
-        let said = announce(job.as_ref(), run, outcome, &fate, previous.as_ref(), key);
+        let incident = self.incident_step(job.as_ref(), outcome, now).await?;
+        let ended = Ended {
+            job: job.as_ref(),
+            run,
+            outcome,
+            fate: &fate,
+            incident: &incident,
+            previous_result: previous.as_ref(),
+        };
+        let said = announce(&ended, DeliveryId::generate(now));
+        let follows = self.plan_after(run, outcome, said.system_event.as_deref()).await?;
         let finish = Finish {
+            fired: rows(&follows),
             deliveries: said.deliveries,
             system_event: said.system_event,
+            incident,
+            pause_job: fate.pause_reason().map(str::to_owned),
             delete_job: fate == JobFate::IsDeleted,
             ..quiet_finish(id.clone(), outcome.clone(), now)
         };
-        self.store.finish_run(&finish).await?;
+        let is_new = self.store.finish_run(&finish).await?.is_some();
         log_end(run, outcome);
         let reminder = job.as_ref().filter(|job| wakes_main(job, outcome));
+        let begun_at = main_turn_begun_at(run, outcome);
         self.release(id);
+        self.follow(follows, |_| is_new);
+        if let Some(begun_at) = begun_at {
+            self.ask_for_the_rest(begun_at).await?;
+        }
         if !finish.deliveries.is_empty() {
             self.outbox.notify_one();
         }
         if let Some(job) = reminder {
-            self.heartbeat.request(&format!("cron:{}", job.id));
+            let at = self.clock.monotonic() + COALESCE;
+            self.heartbeat.request(&format!("cron:{}", job.id), at);
         }
         match job {
-            Some(job) => self.settle_job(&job, &fate).await,
-            None => Ok(()),
+            Some(job) => self.settle_job(&job, &fate),
+            None => {}
         }
+        Ok(())
+    }
+
+    /// What an outcome does to the incidents of its job. A job that has not failed since its last success has none, so
+    /// that most ends cost no reading.
+    async fn incident_step(
+        &self,
+        job: Option<&Job>,
+        outcome: &Outcome,
+        now: UnixMs,
+    ) -> Result<IncidentStep, StoreError> {
+        let has_none = job.is_some_and(|job| job.state.consecutive_failures == 0);
+        let open = match has_none {
+            true => Vec::new(),
+            false => self.store.open_incidents(job.map(|job| &job.id)).await?,
+        };
+        Ok(incident_step(job, outcome, &open, now))
     }
 
     /// The job of a run as it is defined now; none when it is gone, or when this version cannot read it.
@@ -100,14 +142,14 @@ impl Engine {
     /// Gives the place of a recorded run back.
     fn release(&mut self, id: &RunId) {
         if let Some(running) = self.running.remove(id) {
-            self.lanes.finished(&running.lane);
+            self.lanes.finished(&running.lane, Rank::from(running.run.trigger));
             if running.run.trigger == RunTrigger::Heartbeat {
                 self.heartbeat.beat_ended();
             }
         }
     }
 
-    async fn settle_job(&mut self, job: &Job, fate: &JobFate) -> Result<(), StoreError> {
+    fn settle_job(&mut self, job: &Job, fate: &JobFate) {
         match fate {
             JobFate::Stays => {}
             JobFate::IsDeleted => {
@@ -119,16 +161,14 @@ impl Engine {
                 tracing::warn!(job_id = %job.id, name = job.name, reason, "a job was switched off");
                 self.next_due_is_stale = true;
                 self.skip_waiting(Some(&job.id), reason);
-                self.store.record_pause(&job.id, reason, self.clock.now()).await?;
             }
         }
-        Ok(())
     }
 
     /// Takes runs that slots asked for out of their lanes, as skipped: those of one job, or all.
     pub(crate) fn skip_waiting(&mut self, job: Option<&JobId>, reason: &str) {
         let goes = |run: &Run| {
-            matches!(run.trigger, RunTrigger::Schedule | RunTrigger::CatchUp)
+            !matches!(run.trigger, RunTrigger::Manual | RunTrigger::Heartbeat)
                 && job.is_none_or(|job| run.job_id.as_ref() == Some(job))
         };
         for id in self.lanes.remove_where(|waiting| goes(&waiting.run)) {
@@ -149,7 +189,23 @@ impl Engine {
 
 /// The end of a run that nobody is told about.
 fn quiet_finish(run_id: RunId, outcome: Outcome, now: UnixMs) -> Finish {
-    Finish { run_id, outcome, deliveries: Vec::new(), system_event: None, delete_job: false, now }
+    Finish {
+        run_id,
+        outcome,
+        deliveries: Vec::new(),
+        system_event: None,
+        fired: Vec::new(),
+        incident: IncidentStep::Nothing,
+        pause_job: None,
+        delete_job: false,
+        now,
+    }
+}
+
+/// When a turn of the main session began that did its work; it may have left lines for the next.
+fn main_turn_begun_at(run: &Run, outcome: &Outcome) -> Option<UnixMs> {
+    let has_worked = matches!(outcome.state, RunState::Succeeded | RunState::NothingToReport);
+    run.started_at.filter(|_| has_worked && run.trigger == RunTrigger::Heartbeat)
 }
 
 /// A reminder that was queued for the main session and asked for a turn at once.

@@ -1,14 +1,16 @@
 //! Lanes: who runs next.
 //!
 //! Owns the order of waiting runs: first come, first served within a lane, and between lanes by who has waited longest,
-//! under one cap for all. A lane is as wide as the runs it may have at work at once: one, unless its job's overlap is
-//! `parallel`. It refuses to know the store or what a run does, and holds no lock while anything works, so no run can
+//! under one cap for all. What comes at its own time goes before what makes up for the past, and the latter never has
+//! more than half of the places (one, when there is only one): a machine that wakes up to a thousand missed slots works
+//! through them beside its day, not instead of it. A lane is as wide as the runs it may have at work at once: one,
+//! unless its job's overlap is `parallel`. It refuses to know the store or what a run does, and holds no lock while anything works, so no run can
 //! wait for a place that it holds itself. One could get it wrong by scanning all lanes for one that may start: with ten
 //! thousand waiting runs each end of a run would cost as much as all of them.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use rouse_core::{JobId, RunId};
+use rouse_core::{JobId, RunId, RunTrigger};
 
 /// Names a lane.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -19,16 +21,32 @@ pub enum LaneKey {
     Job(JobId),
 }
 
+/// What goes first where several lanes could start a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Rank {
+    /// Its time is now: a slot that came on time, a run by hand, a beat.
+    OnTime,
+    /// It makes up for a slot that passed or a run that was cut off.
+    CatchUp,
+}
+
+impl From<RunTrigger> for Rank {
+    fn from(trigger: RunTrigger) -> Self {
+        if trigger == RunTrigger::CatchUp { Self::CatchUp } else { Self::OnTime }
+    }
+}
+
 /// All lanes and the one cap. `T` is what comes with a waiting run.
 #[derive(Debug)]
 pub struct Lanes<T> {
     cap: usize,
     at_work: usize,
+    catch_ups_at_work: usize,
     waiting: usize,
     next_seq: u64,
     lanes: HashMap<LaneKey, Lane<T>>,
-    /// The lanes that could start a run if the cap allowed it, by the arrival of their first waiting run.
-    ready: BTreeMap<u64, LaneKey>,
+    /// The lanes that could start a run if the cap allowed it, by rank and arrival of their first waiting run.
+    ready: BTreeMap<(Rank, u64), LaneKey>,
 }
 
 #[derive(Debug)]
@@ -40,9 +58,16 @@ struct Lane<T> {
 
 #[derive(Debug)]
 struct Waiting<T> {
+    rank: Rank,
     seq: u64,
     id: RunId,
     load: T,
+}
+
+impl<T> Waiting<T> {
+    const fn place(&self) -> (Rank, u64) {
+        (self.rank, self.seq)
+    }
 }
 
 /// A run that may start; its place in the lane and under the cap is taken.
@@ -50,6 +75,8 @@ struct Waiting<T> {
 pub struct Startable<T> {
     /// Its lane, which `finished` wants back.
     pub lane: LaneKey,
+    /// Its rank, which `finished` wants back, too.
+    pub rank: Rank,
     /// The run.
     pub id: RunId,
     /// What came with it.
@@ -65,6 +92,7 @@ impl<T> Lanes<T> {
         Self {
             cap,
             at_work: 0,
+            catch_ups_at_work: 0,
             waiting: 0,
             next_seq: 0,
             lanes: HashMap::new(),
@@ -73,49 +101,72 @@ impl<T> Lanes<T> {
     }
 
     /// Puts a run at the end of its lane, which from now on is `width` wide.
-    pub fn enqueue(&mut self, key: LaneKey, width: usize, id: RunId, load: T) {
+    pub fn enqueue(&mut self, key: LaneKey, width: usize, rank: Rank, id: RunId, load: T) {
         let seq = self.next_seq;
         self.next_seq += 1;
         self.waiting += 1;
         self.change(key, |lane| {
             lane.width = width.max(1);
-            lane.waiting.push_back(Waiting { seq, id, load });
+            lane.waiting.push_back(Waiting { rank, seq, id, load });
         });
     }
 
-    /// Takes out every run that may start now, the longest waiting first.
+    /// Takes out every run that may start now: those that are on time first, then the longest waiting.
     pub fn take_startable(&mut self) -> Vec<Startable<T>> {
         let mut startable = Vec::new();
-        while self.at_work < self.cap
-            && let Some((_, key)) = self.ready.pop_first()
-        {
+        while let Some(key) = self.next_ready() {
             let first = self.change(key.clone(), |lane| {
                 lane.at_work += 1;
                 lane.waiting.pop_front()
             });
             let first = first.expect("BUG: a ready lane has no waiting run");
-            self.at_work += 1;
             self.waiting -= 1;
-            startable.push(Startable { lane: key, id: first.id, load: first.load, seq: first.seq });
+            let Waiting { rank, seq, id, load } = first;
+            self.occupy(rank);
+            startable.push(Startable { lane: key, rank, id, load, seq });
         }
         startable
     }
 
+    /// The lane whose first run starts next, if there is a place for it. Nothing that is on time is left when the first
+    /// one is a catch-up.
+    fn next_ready(&mut self) -> Option<LaneKey> {
+        let ((rank, _), _) = self.ready.first_key_value()?;
+        let has_place = match rank {
+            Rank::OnTime => true,
+            Rank::CatchUp => self.catch_ups_at_work < (self.cap / 2).max(1),
+        };
+        if self.at_work >= self.cap || !has_place {
+            return None;
+        }
+        self.ready.pop_first().map(|(_, key)| key)
+    }
+
+    fn occupy(&mut self, rank: Rank) {
+        self.at_work += 1;
+        self.catch_ups_at_work += usize::from(rank == Rank::CatchUp);
+    }
+
+    fn vacate(&mut self, rank: Rank) {
+        self.at_work -= 1;
+        self.catch_ups_at_work -= usize::from(rank == Rank::CatchUp);
+    }
+
     /// Gives runs back that could not be started; they wait where they waited before.
     pub fn put_back(&mut self, startable: Vec<Startable<T>>) {
-        for Startable { lane, id, load, seq } in startable.into_iter().rev() {
-            self.at_work -= 1;
+        for Startable { lane, rank, id, load, seq } in startable.into_iter().rev() {
+            self.vacate(rank);
             self.waiting += 1;
             self.change(lane, |lane| {
                 lane.at_work -= 1;
-                lane.waiting.push_front(Waiting { seq, id, load });
+                lane.waiting.push_front(Waiting { rank, seq, id, load });
             });
         }
     }
 
     /// Frees the place of a run that was startable.
-    pub fn finished(&mut self, key: &LaneKey) {
-        self.at_work -= 1;
+    pub fn finished(&mut self, key: &LaneKey, rank: Rank) {
+        self.vacate(rank);
         self.change(key.clone(), |lane| lane.at_work -= 1);
     }
 
@@ -193,12 +244,12 @@ impl<T> Lanes<T> {
     fn change<R>(&mut self, key: LaneKey, change: impl FnOnce(&mut Lane<T>) -> R) -> R {
         let lane = self.lanes.entry(key.clone()).or_insert_with(Lane::new);
         if let Some(head) = lane.waiting.front() {
-            self.ready.remove(&head.seq);
+            self.ready.remove(&head.place());
         }
         let result = change(lane);
         match lane.waiting.front() {
             Some(head) if lane.at_work < lane.width => {
-                self.ready.insert(head.seq, key);
+                self.ready.insert(head.place(), key);
             }
             None if lane.at_work == 0 => {
                 self.lanes.remove(&key);
@@ -226,7 +277,7 @@ mod tests {
     fn lanes(cap: usize, arrivals: &[(&str, &str)]) -> Lanes<()> {
         let mut lanes = Lanes::new(cap);
         for (lane, run) in arrivals {
-            lanes.enqueue(job(lane), 1, RunId::new(*run), ());
+            lanes.enqueue(job(lane), 1, Rank::OnTime, RunId::new(*run), ());
         }
         lanes
     }
@@ -240,11 +291,11 @@ mod tests {
         let mut lanes = lanes(9, &[("a", "a1"), ("a", "a2"), ("b", "b1"), ("a", "a3")]);
         assert_eq!(take(&mut lanes), ["a1", "b1"]);
         assert_eq!(take(&mut lanes), [""; 0]);
-        lanes.finished(&job("a"));
+        lanes.finished(&job("a"), Rank::OnTime);
         assert_eq!(take(&mut lanes), ["a2"]);
-        lanes.finished(&job("b"));
+        lanes.finished(&job("b"), Rank::OnTime);
         assert_eq!(take(&mut lanes), [""; 0]);
-        lanes.finished(&job("a"));
+        lanes.finished(&job("a"), Rank::OnTime);
         assert_eq!(take(&mut lanes), ["a3"]);
         assert_eq!((lanes.at_work(), lanes.waiting_count()), (1, 0));
     }
@@ -254,10 +305,10 @@ mod tests {
         let mut lanes =
             lanes(2, &[("a", "a1"), ("b", "b1"), ("c", "c1"), ("a", "a2"), ("d", "d1")]);
         assert_eq!(take(&mut lanes), ["a1", "b1"]);
-        lanes.finished(&job("a"));
+        lanes.finished(&job("a"), Rank::OnTime);
         assert_eq!(take(&mut lanes), ["c1"]);
-        lanes.finished(&job("b"));
-        lanes.finished(&job("c"));
+        lanes.finished(&job("b"), Rank::OnTime);
+        lanes.finished(&job("c"), Rank::OnTime);
         assert_eq!(take(&mut lanes), ["a2", "d1"]);
     }
 
@@ -265,13 +316,13 @@ mod tests {
     fn a_wide_lane_runs_several_at_once() {
         let mut lanes = Lanes::new(9);
         for run in ["1", "2", "3", "4"] {
-            lanes.enqueue(job("p"), 3, RunId::new(run), ());
+            lanes.enqueue(job("p"), 3, Rank::OnTime, RunId::new(run), ());
         }
         assert_eq!(take(&mut lanes), ["1", "2", "3"]);
-        lanes.finished(&job("p"));
+        lanes.finished(&job("p"), Rank::OnTime);
         assert_eq!(take(&mut lanes), ["4"]);
-        lanes.enqueue(job("p"), 3, RunId::new("5"), ());
-        lanes.enqueue(job("p"), 3, RunId::new("6"), ());
+        lanes.enqueue(job("p"), 3, Rank::OnTime, RunId::new("5"), ());
+        lanes.enqueue(job("p"), 3, Rank::OnTime, RunId::new("6"), ());
         lanes.set_width(&job("p"), 4);
         assert_eq!(take(&mut lanes), ["5"]);
     }
@@ -279,8 +330,8 @@ mod tests {
     #[test]
     fn the_main_lane_is_one_of_them() {
         let mut lanes = lanes(9, &[("a", "a1")]);
-        lanes.enqueue(LaneKey::Main, 1, RunId::new("beat 1"), ());
-        lanes.enqueue(LaneKey::Main, 1, RunId::new("beat 2"), ());
+        lanes.enqueue(LaneKey::Main, 1, Rank::OnTime, RunId::new("beat 1"), ());
+        lanes.enqueue(LaneKey::Main, 1, Rank::OnTime, RunId::new("beat 2"), ());
         assert_eq!(take(&mut lanes), ["a1", "beat 1"]);
     }
 
@@ -291,7 +342,7 @@ mod tests {
         lanes.put_back(startable);
         assert_eq!((lanes.at_work(), lanes.waiting_count()), (0, 3));
         assert_eq!(take(&mut lanes), ["a1", "b1"]);
-        lanes.finished(&job("a"));
+        lanes.finished(&job("a"), Rank::OnTime);
         assert_eq!(take(&mut lanes), ["a2"]);
     }
 
@@ -302,7 +353,7 @@ mod tests {
         assert_eq!(lanes.remove(&RunId::new("a1")), None);
         assert_eq!(take(&mut lanes), ["a2", "b1"]);
         assert_eq!(lanes.remove_lane(&job("a")), [RunId::new("a3")]);
-        lanes.finished(&job("a"));
+        lanes.finished(&job("a"), Rank::OnTime);
         assert_eq!(take(&mut lanes), [""; 0]);
         assert_eq!((lanes.at_work(), lanes.waiting_count()), (1, 0));
     }
@@ -311,7 +362,7 @@ mod tests {
     fn runs_are_taken_out_of_all_lanes_in_order() {
         let mut lanes = Lanes::new(1);
         for (lane, run, load) in [("a", "a1", 1), ("b", "b1", 2), ("a", "a2", 2), ("c", "c1", 1)] {
-            lanes.enqueue(job(lane), 1, RunId::new(run), load);
+            lanes.enqueue(job(lane), 1, Rank::OnTime, RunId::new(run), load);
         }
         let out: Vec<_> =
             lanes.remove_where(|load| *load == 2).iter().map(ToString::to_string).collect();
@@ -326,18 +377,55 @@ mod tests {
         let mut lanes = lanes(3, &[("a", "a1"), ("b", "b1"), ("c", "c1"), ("d", "d1")]);
         assert_eq!(take(&mut lanes).len(), 3);
         lanes.set_cap(0);
-        lanes.finished(&job("a"));
-        lanes.finished(&job("b"));
+        lanes.finished(&job("a"), Rank::OnTime);
+        lanes.finished(&job("b"), Rank::OnTime);
         assert_eq!(take(&mut lanes), [""; 0]);
-        lanes.finished(&job("c"));
+        lanes.finished(&job("c"), Rank::OnTime);
         assert_eq!(take(&mut lanes), ["d1"], "a cap of nothing would never start anything");
+    }
+
+    fn late(lanes: &mut Lanes<()>, name: &str) {
+        lanes.enqueue(job(name), 1, Rank::CatchUp, RunId::new(name), ());
+    }
+
+    #[test]
+    fn what_is_on_time_goes_before_what_makes_up_for_the_past() {
+        let mut lanes = Lanes::new(1);
+        late(&mut lanes, "late 1");
+        late(&mut lanes, "late 2");
+        lanes.enqueue(job("now"), 1, Rank::OnTime, RunId::new("now"), ());
+        assert_eq!(take(&mut lanes), ["now"]);
+        lanes.finished(&job("now"), Rank::OnTime);
+        assert_eq!(take(&mut lanes), ["late 1"], "one place is enough for them");
+        lanes.enqueue(job("now"), 1, Rank::OnTime, RunId::new("now again"), ());
+        lanes.finished(&job("late 1"), Rank::CatchUp);
+        assert_eq!(take(&mut lanes), ["now again"]);
+    }
+
+    #[test]
+    fn making_up_for_the_past_takes_half_of_the_places() {
+        let mut lanes = Lanes::new(4);
+        for name in ["a", "b", "c", "d"] {
+            late(&mut lanes, name);
+        }
+        assert_eq!(take(&mut lanes), ["a", "b"]);
+        let taken = [("a", Rank::CatchUp), ("b", Rank::CatchUp)];
+        lanes.enqueue(job("now"), 1, Rank::OnTime, RunId::new("now"), ());
+        assert_eq!(take(&mut lanes), ["now"], "there is a place for it at once");
+        lanes.finished(&job(taken[0].0), taken[0].1);
+        let startable = lanes.take_startable();
+        assert_eq!(startable.iter().map(|run| run.id.as_str()).collect::<Vec<_>>(), ["c"]);
+        lanes.put_back(startable);
+        assert_eq!(take(&mut lanes), ["c"], "giving back frees the place, too");
+        lanes.set_cap(8);
+        assert_eq!(take(&mut lanes), ["d"]);
     }
 
     #[test]
     fn an_idle_lane_is_forgotten() {
         let mut lanes = lanes(9, &[("a", "a1")]);
         take(&mut lanes);
-        lanes.finished(&job("a"));
+        lanes.finished(&job("a"), Rank::OnTime);
         assert!(lanes.lanes.is_empty() && lanes.ready.is_empty());
     }
 
@@ -353,18 +441,20 @@ mod tests {
         };
         let mut lanes = Lanes::new(3);
         let (mut arrived, mut ended, mut removed) = (0_u64, 0_u64, 0_u64);
-        let mut going: Vec<LaneKey> = Vec::new();
+        let mut going: Vec<(LaneKey, Rank)> = Vec::new();
         for _ in 0..20_000 {
             match dice(6) {
                 0 | 1 => {
                     let lane = dice(5);
                     let id = RunId::new(arrived.to_string());
-                    lanes.enqueue(job(&lane.to_string()), 1 + usize::from(lane == 0), id, ());
+                    let rank = if dice(2) == 0 { Rank::OnTime } else { Rank::CatchUp };
+                    lanes.enqueue(job(&lane.to_string()), 1 + usize::from(lane == 0), rank, id, ());
                     arrived += 1;
                 }
                 2 | 3 if !going.is_empty() => {
                     let index = usize::try_from(dice(going.len() as u64)).expect("small");
-                    lanes.finished(&going.swap_remove(index));
+                    let (lane, rank) = going.swap_remove(index);
+                    lanes.finished(&lane, rank);
                     ended += 1;
                 }
                 4 => {
@@ -378,18 +468,20 @@ mod tests {
                 }
                 _ => {}
             }
-            going.extend(lanes.take_startable().into_iter().map(|run| run.lane));
+            going.extend(lanes.take_startable().into_iter().map(|run| (run.lane, run.rank)));
             assert!(going.len() <= 3);
             assert_eq!((lanes.at_work(), lanes.at_work() < 3), (going.len(), going.len() < 3));
+            assert!(going.iter().filter(|(_, rank)| *rank == Rank::CatchUp).count() <= 1);
             for lane in 0..5 {
-                let at_once = going.iter().filter(|key| **key == job(&lane.to_string())).count();
+                let at_once =
+                    going.iter().filter(|(key, _)| *key == job(&lane.to_string())).count();
                 assert!(at_once <= 1 + usize::from(lane == 0));
             }
         }
-        while let Some(key) = going.pop() {
-            lanes.finished(&key);
+        while let Some((key, rank)) = going.pop() {
+            lanes.finished(&key, rank);
             ended += 1;
-            going.extend(lanes.take_startable().into_iter().map(|run| run.lane));
+            going.extend(lanes.take_startable().into_iter().map(|run| (run.lane, run.rank)));
         }
         assert_eq!(ended + removed, arrived);
         assert!(lanes.lanes.is_empty() && lanes.ready.is_empty());

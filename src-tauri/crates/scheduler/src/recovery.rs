@@ -7,12 +7,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use rouse_core::decide::{Firing, JobFate, Recovery, announce, recover, too_late_to_start};
+use rouse_core::decide::{Ended, Firing, JobFate, Recovery, announce, recover, too_late_to_start};
+use rouse_core::incident::IncidentStep;
 use rouse_core::job::Job;
 use rouse_core::{DeliveryId, JobId, Outcome, Run, RunState, RunTrigger, UnixMs};
 use rouse_store::{Interruption, StoreError};
 
 use crate::engine::Engine;
+use crate::events::rows;
 use crate::finish::WaitEnded;
 use crate::tick::{new_run, payload_of};
 
@@ -22,6 +24,7 @@ impl Engine {
     /// Takes up the runs of an earlier life. What it has done before it fails needs no doing again, and lanes are filled
     /// when nothing can fail any more.
     pub(crate) async fn recover(&mut self) -> Result<(), StoreError> {
+        self.refresh_listeners().await?;
         let mut jobs = KnownJobs::default();
         for run in self.store.running_runs().await? {
             let job = jobs.of(&run, self).await?;
@@ -55,15 +58,20 @@ impl Engine {
         // Whoever gets the outcome of the run that makes up for it need not hear of this one.
         let deliveries = match run_again {
             Some(_) => Vec::new(),
-            None => announce(job.as_deref(), &run, &outcome, &JobFate::Stays, None, key).deliveries,
+            None => announce(&cut_off(job.as_deref(), &run, &outcome), key).deliveries,
         };
         tracing::warn!(run_id = %run.id, name = run.job_name, again = run_again.is_some(), "a run was cut off");
+        // Whatever waits for the end of this run waits for the one that makes up for it.
+        let fired = match run_again {
+            Some(_) => Vec::new(),
+            None => rows(&self.plan_after(&run, &outcome, None).await?),
+        };
         let (run_id, reason) = (run.id, CUT_OFF.to_owned());
         if !deliveries.is_empty() {
             self.outbox.notify_one();
         }
         self.store
-            .mark_interrupted(&Interruption { run_id, reason, deliveries, run_again, now })
+            .mark_interrupted(&Interruption { run_id, reason, deliveries, run_again, fired, now })
             .await?;
         if run.trigger == RunTrigger::Heartbeat {
             // The events that it had not got to are still queued; they get the turn that was asked for.
@@ -100,6 +108,12 @@ impl Engine {
         let reason = too_late_to_start(job, run, self.clock.now())?;
         Some(Outcome { reason: Some(reason), ..Outcome::of(RunState::Missed) })
     }
+}
+
+/// The end of a run that was cut off: it did not fail, so it is no incident, and it changes nothing about its job.
+const fn cut_off<'a>(job: Option<&'a Job>, run: &'a Run, outcome: &'a Outcome) -> Ended<'a> {
+    let (fate, incident) = (&JobFate::Stays, &IncidentStep::Nothing);
+    Ended { job, run, outcome, fate, incident, previous_result: None }
 }
 
 fn makes_up_for(run: &Run, job: &Job, now: UnixMs) -> Run {

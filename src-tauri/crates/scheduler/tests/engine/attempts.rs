@@ -1,5 +1,6 @@
 //! Attempts, failures in a row, and what is compared with the time before.
 
+use rouse_core::decide::retry_after_ms;
 use rouse_core::{Outcome, RunState};
 use serde_json::json;
 
@@ -25,7 +26,11 @@ async fn a_failure_that_may_pass_is_tried_again_later_and_longer() {
     let (stage, job, first) = first_attempt(runtime).await;
     let id = first.run.id.clone();
     first.end(may_pass("no network"));
-    for (backoff, attempt) in [(500, 2), (1_000, 3)] {
+    for (least, attempt) in [(500, 2), (1_000, 3)] {
+        let runtime = job.runtime.as_ref();
+        let backoff = retry_after_ms(runtime, attempt - 1, &id).expect("an attempt is left");
+        let backoff = i64::try_from(backoff).expect("a short one");
+        assert!((least..least + least / 4).contains(&backoff), "{backoff}");
         stage.settle().await;
         stage.pass(backoff - 1).await;
         assert!(stage.begun.take_all().is_empty(), "not before its time");
@@ -97,6 +102,17 @@ async fn a_run_between_two_attempts_is_cancelled_at_once() {
     assert!(stage.handle.cancel(&id, "Cancelled by you").await.expect("an answer"));
     let run = stage.ended(&id).await;
     assert_eq!((run.state, run.usage.input_tokens), (RunState::Cancelled, 10));
+}
+
+#[tokio::test]
+async fn a_cancelled_run_is_not_tried_again() {
+    let (stage, _, first) =
+        first_attempt(json!({ "runtime": { "maxAttempts": 5, "retryBackoffMs": 0 } })).await;
+    let id = first.run.id.clone();
+    stage.handle.cancel(&id, "Cancelled by you").await.expect("an answer");
+    first.end(may_pass("the connection was closed"));
+    let run = stage.ended(&id).await;
+    assert_eq!((run.state, run.attempt), (RunState::Cancelled, 1));
 }
 
 #[tokio::test]
@@ -174,6 +190,7 @@ async fn a_backoff_is_not_shortened_by_setting_the_clock() {
     stage.clock.set(now.plus_ms(MINUTE));
     stage.settle().await;
     assert!(stage.begun.take_all().is_empty());
-    stage.clock.advance(30 * SECOND.unsigned_abs());
+    // Thirty seconds, and less than a quarter more.
+    stage.clock.advance(40 * SECOND.unsigned_abs());
     assert_eq!(stage.begun.next().await.run.attempt, 2);
 }

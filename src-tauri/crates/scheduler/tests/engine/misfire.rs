@@ -1,9 +1,11 @@
 //! Slots that passed while nothing could fire: after a restart, and while the machine slept.
 
-use rouse_core::{RunState, RunTrigger};
+use rouse_core::time::Clock as _;
+use rouse_core::{Outcome, RunState, RunTrigger};
+use rouse_scheduler::RunMode;
 use serde_json::json;
 
-use crate::stage::{HOUR, MINUTE, START, Stage, every, once};
+use crate::stage::{Begun, HOUR, MINUTE, START, Stage, every, once};
 
 #[tokio::test]
 async fn by_default_one_late_run_stands_for_all() {
@@ -129,4 +131,101 @@ async fn a_schedule_that_cannot_be_read_is_on_record_and_stops() {
     stage.pass(10 * MINUTE).await;
     assert_eq!(stage.load().await, (0, 0));
     assert_eq!(stage.handle.problem(), None, "one broken job is not everybody's problem");
+}
+
+#[tokio::test]
+async fn catching_up_takes_half_of_the_places_and_lets_the_day_go_first() {
+    let stage = Stage::new().await;
+    for n in 0..6 {
+        stage.add(every(HOUR, json!({ "id": format!("late-{n}") }))).await;
+    }
+    let stage = stage.killed_for(HOUR + 30 * MINUTE).await;
+    stage.settle().await;
+    let mut late = stage.begun.take_all();
+    assert_eq!((late.len(), stage.load().await), (2, (2, 4)), "half of four places");
+
+    for n in 0..3 {
+        let at = stage.clock.now().plus_ms(MINUTE);
+        stage.add(once(at, json!({ "id": format!("on-time-{n}") }))).await;
+    }
+    stage.pass(MINUTE).await;
+    let on_time = stage.begun.take_all();
+    assert_eq!(on_time.len(), 2, "the other half was free for what is on time");
+    late.pop().expect("a late run").succeed();
+    let next = stage.begun.next().await;
+    assert_eq!(next.run.trigger, RunTrigger::Schedule, "on time goes before what is late");
+    next.succeed();
+    on_time.into_iter().for_each(Begun::succeed);
+
+    let mut made_up_for = 1;
+    while let Some(begun) = late.pop() {
+        assert_eq!(begun.run.trigger, RunTrigger::CatchUp);
+        let id = begun.run.id.clone();
+        begun.succeed();
+        stage.ended(&id).await;
+        made_up_for += 1;
+        stage.settle().await;
+        late.extend(stage.begun.take_all());
+        assert!(late.len() <= 2, "never more than half at once");
+    }
+    assert_eq!(made_up_for, 6, "none is forgotten");
+}
+
+#[tokio::test]
+async fn a_one_shot_never_comes_again_whatever_became_of_it() {
+    let stage = Stage::new().await;
+    let delete = json!({ "id": "deleted", "deleteAfterRun": true });
+    let failing = stage.add(once(START.plus_ms(MINUTE), json!({ "id": "failing" }))).await;
+    let deleted = stage.add(once(START.plus_ms(MINUTE), delete)).await;
+    stage.pass(MINUTE).await;
+    for _ in 0..2 {
+        let begun = stage.begun.next().await;
+        let id = begun.run.id.clone();
+        begun.end(Outcome::failed("no network"));
+        stage.ended(&id).await;
+    }
+    stage.settle().await;
+    assert_eq!(stage.stored(&failing).await.state.next_run_at, None);
+    assert!(stage.store.job(&deleted.id).await.expect("read").is_none());
+
+    let delete = json!({ "id": "skipped", "deleteAfterRun": true });
+    let skipped = stage.add(once(START.plus_ms(2 * MINUTE), delete)).await;
+    stage.handle.pause(None).await.expect("paused");
+    stage.pass(MINUTE).await;
+    stage.handle.resume().await.expect("resumed");
+    stage.pass(10 * MINUTE).await;
+    assert!(stage.begun.take_all().is_empty());
+    assert_eq!(stage.states_of(&skipped).await, [RunState::Skipped]);
+    let stored = stage.stored(&skipped).await;
+    assert_eq!(stored.state.next_run_at, None, "it did no work, so it stays to be looked at");
+    let stage = stage.killed_for(HOUR).await;
+    stage.settle().await;
+    assert!(stage.begun.take_all().is_empty(), "a restart does not bring it back");
+    assert_eq!(stage.runs_of(&failing.id).await.len(), 1);
+}
+
+#[tokio::test]
+async fn every_kind_of_job_can_be_for_one_run() {
+    let stage = Stage::new().await;
+    let interval = stage.add(every(MINUTE, json!({ "deleteAfterRun": true }))).await;
+    let mut by_hand = every(HOUR, json!({ "id": "by-hand", "deleteAfterRun": true }));
+    by_hand["schedule"] = json!({ "kind": "manual" });
+    let by_hand = stage.add(by_hand).await;
+    let mut cron = every(HOUR, json!({ "id": "cron", "deleteAfterRun": true }));
+    cron["schedule"] = json!({ "kind": "cron", "expr": "* * * * *", "tz": "UTC" });
+    let cron = stage.add(cron).await;
+    stage.handle.run_now(&by_hand.id, RunMode::Force).await.expect("asked");
+    stage.pass(MINUTE).await;
+    for _ in 0..3 {
+        let begun = stage.begun.next().await;
+        let id = begun.run.id.clone();
+        begun.succeed();
+        stage.ended(&id).await;
+    }
+    stage.pass(10 * MINUTE).await;
+    assert!(stage.begun.take_all().is_empty());
+    for job in [interval, by_hand, cron] {
+        assert!(stage.store.job(&job.id).await.expect("read").is_none(), "{}", job.id);
+        assert_eq!(stage.states_of(&job).await, [RunState::Succeeded]);
+    }
 }
