@@ -5,6 +5,7 @@
 //! call, and answers with an outcome. Decisions are not made here: how a run may end is `core::turn`, what may be
 //! called is `core::policy`. The room knows no concrete tool, no schedule and no screen.
 
+mod condition;
 mod discover;
 mod driver;
 mod gate;
@@ -14,6 +15,7 @@ mod registry;
 mod retry;
 mod secret;
 
+pub use condition::{Conditions, Subject};
 pub use discover::{FoundIn, FoundModel, LocalAddresses, discover};
 pub use driver::{AgentDriver, AgentSettings, Observer};
 pub use gate::{Called, Gate, GateError};

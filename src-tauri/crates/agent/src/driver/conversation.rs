@@ -10,6 +10,7 @@ use rouse_core::delivery::{Channel, NewDelivery};
 use rouse_core::message::{Message, ModelAnswer, ToolCallRequest};
 use rouse_core::model::{Delta, ModelRequest, ProviderError};
 use rouse_core::policy::ToolPolicy;
+use rouse_core::quiet::QuietPolicy;
 use rouse_core::run::{Outcome, Usage};
 use rouse_core::tool::{ToolContext, ToolEffect, ToolOutput, ToolSpec};
 use rouse_core::turn::{Next, Turn, TurnLimits};
@@ -31,6 +32,7 @@ pub(super) struct Conversation<'r> {
     pub(super) policy: ToolPolicy,
     pub(super) limits: TurnLimits,
     pub(super) max_tokens: Option<u32>,
+    pub(super) quiet_hours: QuietPolicy,
     pub(super) context: &'r ToolContext,
     pub(super) cancel: &'r CancellationToken,
 }
@@ -213,6 +215,7 @@ impl Conversation<'_> {
             to: None,
             title: title.unwrap_or(&self.context.job_name).to_owned(),
             body: body.to_owned(),
+            quiet_hours: self.quiet_hours.clone(),
         };
         Ok(self
             .driver
@@ -223,7 +226,7 @@ impl Conversation<'_> {
 
     /// The files that the job puts into its context, read through the gate like everything else.
     pub(super) async fn read_context_files(&self, paths: &[String]) -> Result<Vec<String>, End> {
-        let policy = ToolPolicy { allow: Some(vec!["read_file".to_owned()]) };
+        let policy = ToolPolicy::of_tools(Some(vec!["read_file".to_owned()]));
         let mut files = Vec::with_capacity(paths.len());
         for (number, path) in paths.iter().enumerate() {
             let request = ToolCallRequest {

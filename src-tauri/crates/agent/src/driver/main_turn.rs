@@ -7,6 +7,7 @@ use std::io;
 
 use rouse_core::message::Message;
 use rouse_core::policy::ToolPolicy;
+use rouse_core::quiet::QuietPolicy;
 use rouse_core::run::{Outcome, Run};
 use rouse_core::tool::ToolContext;
 use rouse_core::turn::TurnLimits;
@@ -28,17 +29,28 @@ const HEARTBEAT_FILE: &str = "HEARTBEAT.md";
 /// The most bytes of it that are read.
 const HEARTBEAT_BYTES: u64 = 64 << 10;
 
+/// Lines and characters that one turn is shown. What is left waits for the next turn, which follows at once.
+const MOST_LINES: usize = 100;
+const MOST_CHARACTERS: usize = 40_000;
+
+struct MainTurn<'a> {
+    task: Message,
+    events: &'a [SystemEvent],
+    system: String,
+}
+
 impl AgentDriver {
-    /// Carries out a turn of the main session. With nothing in HEARTBEAT.md and nothing queued there is nothing to
+    /// Carries out a turn of the main session; `wishes` are the person's own words about all of them. With nothing in HEARTBEAT.md and nothing queued there is nothing to
     /// ask a model for, and the run is skipped.
     pub async fn run_main_turn(
         &self,
         run: &Run,
         model: Option<ChosenModel>,
+        wishes: Option<&str>,
         cancel: &CancellationToken,
     ) -> Outcome {
         let events = match self.store.pending_system_events().await {
-            Ok(events) => events,
+            Ok(events) => bounded(events),
             Err(error) => return not_written(&error),
         };
         let list = match self.heartbeat_list().await {
@@ -53,7 +65,8 @@ impl AgentDriver {
         let Some(model) = model else { return Outcome::failed(NO_MODEL) };
         let context = self.tool_context(run, None);
         let task = task(&events, list.as_deref(), run, &context);
-        self.conduct_main(run, &model, &context, (task, &events), cancel).await
+        let turn = MainTurn { task, events: &events, system: system(wishes) };
+        self.conduct_main(run, &model, &context, turn, cancel).await
     }
 
     async fn conduct_main(
@@ -61,18 +74,19 @@ impl AgentDriver {
         run: &Run,
         model: &ChosenModel,
         context: &ToolContext,
-        (task, events): (Message, &[SystemEvent]),
+        MainTurn { task, events, system }: MainTurn<'_>,
         cancel: &CancellationToken,
     ) -> Outcome {
         let policy = ToolPolicy::default();
         let conversation = Conversation {
             driver: self,
             model,
-            system: MAIN.to_owned(),
+            system,
             offered: self.gate.tools().offered(&policy),
             policy,
             limits: TurnLimits { max_steps: self.max_steps(None), max_tokens: None },
             max_tokens: None,
+            quiet_hours: QuietPolicy::Respect,
             context,
             cancel,
         };
@@ -110,12 +124,43 @@ impl AgentDriver {
     }
 }
 
-/// Headings and empty boxes are the frame of a list, not its content.
+/// The oldest lines that fit into one turn; at least one.
+fn bounded(mut events: Vec<SystemEvent>) -> Vec<SystemEvent> {
+    let mut left = MOST_CHARACTERS;
+    let fitting = events.iter().take(MOST_LINES).take_while(|event| {
+        let before = left;
+        left = left.saturating_sub(event.text.chars().count());
+        before > 0
+    });
+    let count = fitting.count();
+    events.truncate(count);
+    events
+}
+
+fn system(wishes: Option<&str>) -> String {
+    match wishes.map(str::trim).filter(|wishes| !wishes.is_empty()) {
+        Some(wishes) => format!("{MAIN}\nThe person says about all of these turns:\n{wishes}\n"),
+        None => MAIN.to_owned(),
+    }
+}
+
+/// Headings, comments and empty boxes are the frame of a list, not its content.
 fn says_something(list: &str) -> bool {
-    list.lines().map(str::trim).any(|line| {
-        let bare = line.trim_start_matches(['-', '*', ' ']).trim_start_matches("[ ]").trim();
+    without_comments(list).lines().map(str::trim).any(|line| {
+        let bare = line.trim_start_matches(['-', '*', '+', ' ']).trim_start_matches("[ ]").trim();
         !bare.is_empty() && !line.starts_with('#')
     })
+}
+
+/// The text without `<!-- … -->`. A comment that never ends is none.
+fn without_comments(mut text: &str) -> String {
+    let mut rest = String::new();
+    while let Some((before, after)) = text.split_once("<!--") {
+        let Some((_, behind)) = after.split_once("-->") else { break };
+        rest.push_str(before);
+        text = behind;
+    }
+    rest + text
 }
 
 fn task(events: &[SystemEvent], list: Option<&str>, run: &Run, context: &ToolContext) -> Message {
@@ -129,14 +174,49 @@ fn task(events: &[SystemEvent], list: Option<&str>, run: &Run, context: &ToolCon
 
 #[cfg(test)]
 mod tests {
-    use super::says_something;
+    use rouse_core::UnixMs;
+
+    use super::*;
+
+    #[test]
+    fn a_turn_is_shown_the_oldest_lines_that_fit() {
+        let events = |lengths: &[usize]| -> Vec<SystemEvent> {
+            let event = |length: &usize| SystemEvent {
+                id: 0,
+                text: "x".repeat(*length),
+                source: "wake".to_owned(),
+                queued_at: UnixMs(0),
+            };
+            lengths.iter().map(event).collect()
+        };
+        assert_eq!(bounded(events(&[1; 500])).len(), MOST_LINES);
+        assert_eq!(bounded(events(&[30_000, 9_999, 9_999, 9_999])).len(), 3);
+        assert_eq!(bounded(events(&[90_000, 1])).len(), 1, "one line is always shown");
+    }
+
+    #[test]
+    fn the_persons_own_words_stand_last() {
+        assert_eq!(system(Some("  ")), MAIN);
+        assert!(system(Some("Be brief.")).ends_with("\nBe brief.\n"));
+    }
 
     #[test]
     fn a_frame_without_content_says_nothing() {
-        for nothing in ["", "# Heartbeat\n", "# A\n\n- \n* \n- [ ] \n## B"] {
+        for nothing in [
+            "",
+            "# Heartbeat\n",
+            "# A\n\n- \n* \n+ [ ]\n- [ ] \n## B",
+            "<!-- write here\nwhat to look after -->\n- [ ]\n---",
+        ] {
             assert!(!says_something(nothing), "{nothing:?}");
         }
-        for something in ["- [ ] water the plants", "# A\nlook at the disk", "- [x] done"] {
+        for something in [
+            "- [ ] water the plants",
+            "# A\nlook at the disk",
+            "- [x] done",
+            "<!-- a --> the disk <!-- b -->",
+            "<!-- never ends",
+        ] {
             assert!(says_something(something), "{something:?}");
         }
     }

@@ -35,14 +35,16 @@ impl AgentDriver {
             return cancelled();
         }
         let context = self.tool_context(run, Some(job));
-        let policy = ToolPolicy { allow: Some(vec![call.tool.clone()]) };
+        let policy = ToolPolicy::of_a_persons_call(&call.tool, &call.arguments);
         let request = ToolCallRequest {
             id: "call".to_owned(),
             tool: call.tool.clone(),
             arguments: call.arguments.clone(),
         };
         match self.gate.call(&policy, &request, &context, cancel).await {
-            Ok(called) => self.outcome_of(&call.tool, called),
+            Ok(called) => {
+                self.judged(run, job, call, self.outcome_of(&call.tool, called)).await
+            }
             Err(GateError::Cancelled) => cancelled(),
             Err(GateError::Journal(error)) => not_written(&error),
         }
@@ -70,7 +72,10 @@ impl AgentDriver {
             Some(ToolEffect::Notify { title, body }) => {
                 Outcome::succeeded(title.map_or(body.clone(), |title| format!("{title}: {body}")))
             }
-            None => Outcome::succeeded(shortened(&in_words(&called.output.value))),
+            None => {
+                let words = called.output.words.unwrap_or_else(|| in_words(&called.output.value));
+                Outcome::succeeded(shortened(&words))
+            }
         };
         Outcome { result: Some(kept(called.output.value)), ..outcome }
     }

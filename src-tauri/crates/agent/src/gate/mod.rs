@@ -7,12 +7,11 @@
 //! One could get it wrong by calling a tool from anywhere else. The type `ApprovedCall` stands against that: only
 //! `core::policy` makes one, and only for arguments that were checked here.
 
-mod fence;
+pub(crate) mod fence;
 mod limits;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use rouse_core::message::ToolCallRequest;
@@ -23,6 +22,7 @@ use rouse_core::{Clock, JobId, RunId};
 use rouse_store::{NewStep, StepEnd, StepKind, StepStatus, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
+use crate::condition::Conditions;
 use crate::registry::ToolRegistry;
 use fence::TOLD_BYTES;
 use limits::CallLimits;
@@ -31,9 +31,9 @@ use limits::CallLimits;
 pub struct Gate {
     tools: ToolRegistry,
     limits: CallLimits,
+    conditions: Conditions,
     store: Store,
     clock: Arc<dyn Clock>,
-    call_for: Duration,
 }
 
 /// A call that went through the gate, allowed or refused.
@@ -69,16 +69,17 @@ enum Ending {
 }
 
 impl Gate {
-    /// A gate over `tools`. One call may take `call_for`.
+    /// A gate over `tools`.
     #[must_use]
-    pub fn new(
-        tools: ToolRegistry,
-        store: Store,
-        clock: Arc<dyn Clock>,
-        call_for: Duration,
-    ) -> Self {
+    pub fn new(tools: ToolRegistry, store: Store, clock: Arc<dyn Clock>) -> Self {
         let limits = CallLimits::new(tools.specs(), &clock);
-        Self { tools, limits, store, clock, call_for }
+        Self { tools, limits, conditions: Conditions::default(), store, clock }
+    }
+
+    /// What judges the answers of tools for jobs that tell only some of them.
+    #[must_use]
+    pub const fn conditions(&self) -> &Conditions {
+        &self.conditions
     }
 
     /// The tools behind it.
@@ -196,7 +197,7 @@ impl Gate {
         cancel: &CancellationToken,
     ) -> Ending {
         let calling = AssertUnwindSafe(tool.call(call, context)).catch_unwind();
-        let timed = tokio::time::timeout(self.call_for, calling);
+        let timed = tokio::time::timeout(tool.spec().call_for, calling);
         match cancel.run_until_cancelled(timed).await {
             None => Ending::Cancelled,
             Some(Err(_)) => Ending::TimedOut,
@@ -214,7 +215,7 @@ impl Gate {
             Ending::Answered(output) if output.is_error => (StepStatus::Failed, output),
             Ending::Answered(output) => (StepStatus::Finished, output),
             Ending::TimedOut => {
-                let seconds = self.call_for.as_secs();
+                let seconds = spec.call_for.as_secs();
                 (
                     stopped,
                     ToolOutput::error(format!(
@@ -246,5 +247,5 @@ fn end_of(status: StepStatus, output: &ToolOutput, took_ms: i64) -> StepEnd {
 fn told(spec: &ToolSpec, output: &ToolOutput) -> ToolOutput {
     let text = fence::capped(&output.text(), TOLD_BYTES);
     let text = if spec.untrusted_output { fence::fenced(&spec.name, &text) } else { text };
-    ToolOutput { value: text.into(), is_error: output.is_error, effect: output.effect.clone() }
+    ToolOutput { value: text.into(), is_error: output.is_error, effect: output.effect.clone(), words: None }
 }

@@ -1,0 +1,149 @@
+//! Conditions of `notifyWhen`: one CEL expression over the result of a tool call, answered with yes or no.
+//!
+//! Owns what an expression may use and how it is kept from doing harm. The interpreter walks its tree by recursion, and
+//! a stack that overflows ends the process; so a source is short, and everything, the parsing too, happens on a thread
+//! of its own with a large stack. Nobody can stop that thread from outside: loops are counted instead, and there are few
+//! such threads at once. One could get it wrong by parsing first "just to check" on the caller's stack: 12 parentheses
+//! are enough to end a debug build.
+
+mod limits;
+mod values;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cel::parser::Expression;
+use cel::{Context, Env, ExecutionError};
+use rouse_core::condition::{LONGEST, Verdict};
+use serde_json::Value;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+
+/// What 1 kB of source can need at most, in a debug build, with room to spare.
+const STACK_BYTES: usize = 32 << 20;
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Threads at once: one that takes long must not hold up every other job, and a hundred must not fill the memory.
+const THREADS: usize = 2;
+
+/// What an expression is about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Subject {
+    /// What the tool answered.
+    pub result: Value,
+    /// What it answered the time before; `null` when there was none.
+    pub previous: Value,
+    /// What is known about the job: `consecutiveFailures`, `lastRunAtMs`, …
+    pub state: Value,
+}
+
+/// Works conditions out. Clones share the threads.
+#[derive(Debug, Clone)]
+pub struct Conditions {
+    threads: Arc<Semaphore>,
+}
+
+impl Default for Conditions {
+    fn default() -> Self {
+        Self { threads: Arc::new(Semaphore::new(THREADS)) }
+    }
+}
+
+impl Conditions {
+    /// Says what is wrong with `source` before it is saved: no CEL, an unknown name, or too much of it.
+    ///
+    /// # Errors
+    /// What is wrong, as a sentence.
+    pub async fn check(&self, source: &str) -> Result<(), String> {
+        let source = source.to_owned();
+        self.on_its_own_thread(move || compile(&source).map(drop)).await
+    }
+
+    /// Whether `source` holds of `subject`.
+    pub async fn judge(&self, source: &str, subject: Subject) -> Verdict {
+        let source = source.to_owned();
+        match self.on_its_own_thread(move || holds(&source, &subject)).await {
+            Ok(true) => Verdict::Met,
+            Ok(false) => Verdict::NotMet,
+            Err(reason) => Verdict::Broken(reason),
+        }
+    }
+
+    async fn on_its_own_thread<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, String> + Send + 'static,
+    ) -> Result<T, String> {
+        let patient = tokio::time::timeout(PATIENCE, async {
+            let threads = Arc::clone(&self.threads);
+            let place = threads.acquire_owned().await.expect("BUG: the threads were closed");
+            let (tell, told) = oneshot::channel();
+            start(place, move || drop(tell.send(work())))?;
+            told.await.unwrap_or_else(|_| Err("it ended in a fault inside Rouse".to_owned()))
+        });
+        let too_long = || format!("it took longer than {} seconds", PATIENCE.as_secs());
+        patient.await.unwrap_or_else(|_| Err(too_long()))
+    }
+}
+
+/// The place is given back when the thread ends, however long nobody has been waiting for it.
+fn start(place: OwnedSemaphorePermit, work: impl FnOnce() + Send + 'static) -> Result<(), String> {
+    let thread = std::thread::Builder::new().name("condition".to_owned()).stack_size(STACK_BYTES);
+    let started = thread.spawn(move || {
+        work();
+        drop(place);
+    });
+    started.map(drop).map_err(|error| format!("no thread could be started for it: {error}"))
+}
+
+fn compile(source: &str) -> Result<Expression, String> {
+    if source.len() > LONGEST {
+        return Err(format!("it is longer than {LONGEST} bytes"));
+    }
+    let program = Env::stdlib().compile(source).map_err(|errors| syntax(&errors))?;
+    let mut expression = program.expression().clone();
+    limits::apply(&mut expression)?;
+    Ok(expression)
+}
+
+/// The first complaint, with its place.
+fn syntax(errors: &cel::ParseErrors) -> String {
+    let Some(first) = errors.errors.first() else { return "it is not CEL".to_owned() };
+    let message = first.msg.lines().next().unwrap_or_default();
+    let (line, column) = first.pos;
+    match line {
+        ..=1 => format!("at character {column}: {message}"),
+        _ => format!("in line {line}, at character {column}: {message}"),
+    }
+}
+
+fn holds(source: &str, subject: &Subject) -> Result<bool, String> {
+    let expression = compile(source)?;
+    let mut context = Context::default();
+    let variables =
+        [("result", &subject.result), ("previous", &subject.previous), ("state", &subject.state)];
+    for (name, value) in variables {
+        context.add_variable_from_value(name, values::from_json(value));
+    }
+    limits::add_functions(&mut context);
+    values::add_functions(&mut context);
+    match cel::Value::resolve(&expression, &context) {
+        Ok(cel::Value::Bool(holds)) => Ok(holds),
+        Ok(other) => Err(format!(
+            "it answers {}, not true or false; compare it with something",
+            values::kind_of(&other)
+        )),
+        Err(error) => Err(failure(&error)),
+    }
+}
+
+fn failure(error: &ExecutionError) -> String {
+    match error {
+        ExecutionError::NoSuchKey(key) => format!("there is no `{key}` in it"),
+        ExecutionError::UndeclaredReference(name) => format!("there is no `{name}`"),
+        ExecutionError::FunctionError { message, .. } => message.clone(),
+        // The other messages print the values that they are about, which may be the whole result.
+        other => other.to_string().chars().take(200).collect(),
+    }
+}

@@ -1,0 +1,154 @@
+use serde_json::json;
+
+use super::*;
+
+async fn judge(source: &str, result: Value) -> Verdict {
+    let subject = Subject {
+        result,
+        previous: json!({ "level": 30 }),
+        state: json!({ "consecutiveFailures": 2 }),
+    };
+    Conditions::default().judge(source, subject).await
+}
+
+async fn refusal(source: &str) -> String {
+    Conditions::default().check(source).await.expect_err(source)
+}
+
+#[tokio::test]
+async fn the_battery_is_told_only_when_it_is_low() {
+    let check = json!({ "status": 200, "body": "{\"battery\": {\"level\": 17}}\n" });
+    for (source, result) in [
+        ("result.level < 20", json!({ "level": 17 })),
+        ("result.level < 20", json!({ "level": 19.5 })),
+        ("json(result.body).battery.level < 20", check),
+        ("json(result.content) < 20", json!({ "size": 3, "content": "17\n" })),
+        ("int(result) < 20", json!("17")),
+        ("result < 20", json!(17)),
+    ] {
+        assert_eq!(judge(source, result.clone()).await, Verdict::Met, "{source} of {result}");
+    }
+    assert_eq!(judge("result.level < 20", json!({ "level": 80 })).await, Verdict::NotMet);
+}
+
+#[tokio::test]
+async fn what_a_person_would_try_works() {
+    let result = json!({
+        "level": 17, "name": "Main", "plugged": false, "big": u64::MAX,
+        "cells": [{ "volt": 3.9 }, { "volt": 2.1 }],
+    });
+    for source in [
+        "previous == null || result.level < previous.level",
+        "result.level - previous.level < -10",
+        "!result.plugged && result.name.startsWith('Ma')",
+        "result.name.matches('^M[a-z]+$')",
+        "result.cells.exists(cell, cell.volt < 3)",
+        "result.cells.filter(cell, cell.volt > 3).size() == 1",
+        "result.cells.all(a, result.cells.exists(b, a.volt != b.volt))",
+        "has(result.level) && !has(result.other)",
+        "size(result.cells) == 2 && 'level' in result",
+        "result.level in [16, 17]",
+        "state.consecutiveFailures >= 2",
+        "type(result.level) == int",
+        "result.big > 0",
+        "result.level == 17.0 ? true : false",
+        "result['name'] == \"Main\"",
+        "timestamp('2026-01-01T00:00:00Z').getFullYear() == 2026",
+    ] {
+        assert_eq!(Conditions::default().check(source).await, Ok(()), "{source}");
+        assert_eq!(judge(source, result.clone()).await, Verdict::Met, "{source}");
+    }
+    assert_eq!(
+        Conditions::default()
+            .judge(
+                "previous == null",
+                Subject { result: json!(1), previous: Value::Null, state: json!({}) }
+            )
+            .await,
+        Verdict::Met
+    );
+}
+
+#[tokio::test]
+async fn what_means_nothing_is_refused_by_name() {
+    for (source, said) in [
+        ("", "at character"),
+        ("result.level <", "at character"),
+        ("level < 20", "there is no `level` here; there are result, previous, state"),
+        ("result.cells.exists(c, d.volt < 3)", "there is no `d` here"),
+        ("lower(result)", "there is no function `lower`"),
+        ("result.level.toUpperCase() == 1", "there is no function `toUpperCase`"),
+        ("Thing{a: 1} == result", "there is no type `Thing`"),
+    ] {
+        let refusal = refusal(source).await;
+        assert!(refusal.contains(said), "{source}: {refusal}");
+    }
+    let long = refusal(&format!("result == '{}'", "x".repeat(LONGEST))).await;
+    assert_eq!(long, "it is longer than 1024 bytes");
+}
+
+#[tokio::test]
+async fn what_cannot_be_worked_out_says_why() {
+    for (source, said) in [
+        ("result.other < 20", "there is no `other` in it"),
+        ("result.level", "it answers a number, not true or false"),
+        ("result.name < 20", "overload"),
+        ("json(result.name).x == 1", "the text is not JSON"),
+        ("1 / 0 == 1", "zero"),
+    ] {
+        match judge(source, json!({ "level": 17, "name": "Main" })).await {
+            Verdict::Broken(reason) => assert!(reason.contains(said), "{source}: {reason}"),
+            other => panic!("{source}: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_source_that_would_overflow_a_stack_does_not_end_the_process() {
+    let nested = format!("{}result{} == 1", "(".repeat(480), ")".repeat(480));
+    let chained = format!("result == 1{}", "+1".repeat(500));
+    let minus = format!("{}1 == result", "-".repeat(1_000));
+    let lists = format!("{}{} == result", "[".repeat(490), "]".repeat(490));
+    for source in [nested, chained, minus, lists] {
+        assert!(source.len() <= LONGEST);
+        // Whatever it answers, it answers.
+        drop(judge(&source, json!(1)).await);
+    }
+}
+
+#[tokio::test]
+async fn loops_inside_loops_come_to_an_end() {
+    let items: Vec<u32> = (0..5_000).collect();
+    let items = json!({ "items": items });
+    let once = "result.items.exists(a, a == 4999)";
+    assert_eq!(judge(once, items.clone()).await, Verdict::Met);
+    for source in [
+        "result.items.map(a, result.items.map(b, a + b)).size() > 0",
+        "result.items.exists(a, result.items.exists(b, a + b < 0))",
+        "result.items.all(a, result.items.all(b, result.items.all(c, true)))",
+    ] {
+        match judge(source, items.clone()).await {
+            Verdict::Broken(reason) => {
+                assert_eq!(reason, "it loops over more than 10000 things", "{source}");
+            }
+            other => panic!("{source}: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn many_at_once_take_their_turns() {
+    let conditions = Conditions::default();
+    let judged = (0..40).map(|n| {
+        let conditions = conditions.clone();
+        tokio::spawn(async move {
+            let subject = Subject { result: json!(n), previous: Value::Null, state: json!({}) };
+            conditions.judge("result >= 20", subject).await
+        })
+    });
+    let mut met = 0;
+    for judged in judged.collect::<Vec<_>>() {
+        met += usize::from(judged.await.expect("an answer") == Verdict::Met);
+    }
+    assert_eq!(met, 20);
+}

@@ -1,0 +1,79 @@
+//! What a job's condition says of the result of its tool call.
+//!
+//! Owns the moment: after the tool has answered, in the run itself, so that a slow condition holds up nobody else. The
+//! verdict stands in the journal, and whoever wonders why nothing was told finds the reason there. It refuses to decide
+//! what is told (`core::decide`).
+
+use rouse_core::condition::Verdict;
+use rouse_core::job::{NotifyWhen, ToolCall, state_to_json};
+use rouse_core::run::{Outcome, Run, Usage};
+use rouse_core::{Job, RunState};
+use rouse_store::{NewStep, StepEnd, StepKind, StepStatus, StoreError};
+use serde_json::{Value, json};
+
+use super::{AgentDriver, not_written};
+use crate::condition::Subject;
+
+impl AgentDriver {
+    /// The outcome with the verdict, if the job has a condition and the call went well.
+    pub(super) async fn judged(
+        &self,
+        run: &Run,
+        job: &Job,
+        call: &ToolCall,
+        outcome: Outcome,
+    ) -> Outcome {
+        let (NotifyWhen::Cel(source), Some(result)) = (&call.notify_when, &outcome.result) else {
+            return outcome;
+        };
+        if outcome.state != RunState::Succeeded {
+            return outcome;
+        }
+        let previous = match self.store.last_result(&job.id).await {
+            Ok(previous) => previous.unwrap_or_default(),
+            Err(error) => return not_written(&error),
+        };
+        let subject =
+            Subject { result: result.clone(), previous, state: state_to_json(&job.state) };
+        let verdict = self.gate.conditions().judge(source, subject).await;
+        match self.note_verdict(run, source, &verdict).await {
+            Ok(()) => Outcome { verdict: Some(verdict), ..outcome },
+            Err(error) => not_written(&error),
+        }
+    }
+
+    async fn note_verdict(
+        &self,
+        run: &Run,
+        source: &str,
+        verdict: &Verdict,
+    ) -> Result<(), StoreError> {
+        let step = NewStep {
+            run_id: run.id.clone(),
+            kind: StepKind::Note,
+            name: "Tell me when".to_owned(),
+            repeatable: true,
+            input: json!({ "cel": source }),
+        };
+        let seq = self.store.begin_step(&step, self.clock.now()).await?;
+        let is_error = matches!(verdict, Verdict::Broken(_));
+        let end = StepEnd {
+            status: if is_error { StepStatus::Failed } else { StepStatus::Finished },
+            output: Some(Value::String(in_words(verdict))),
+            is_error,
+            usage: Usage::default(),
+            duration_ms: None,
+        };
+        self.store.end_step(&run.id, seq, &end, self.clock.now()).await
+    }
+}
+
+fn in_words(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Met => "The condition holds, so the result is told.".to_owned(),
+        Verdict::NotMet => "The condition does not hold, so nobody is told.".to_owned(),
+        Verdict::Broken(reason) => {
+            format!("The condition could not be checked, so this is told: {reason}")
+        }
+    }
+}
