@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use rouse_core::{JobId, RunId};
+use rouse_core::{DeliveryId, JobId, RunId};
 
 /// A path within the UI, known to be harmless in an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +33,11 @@ impl Place {
     /// The page of a run.
     pub(crate) fn run(id: &RunId) -> Self {
         Self(format!("/runs/{}", encode(id.as_str())))
+    }
+
+    /// The runs that a digest tells of.
+    pub(crate) fn digest(id: &DeliveryId) -> Self {
+        Self(format!("/runs?digest={}", encode(id.as_str())))
     }
 
     /// Reads a path (`/runs/1`) or a link (`rouse://runs/1`).

@@ -26,10 +26,10 @@ use std::path::Path;
 #[cfg(not(target_os = "macos"))]
 use std::path::PathBuf;
 
+use rouse_core::{DeliveryId, RunId};
 use rouse_core::delivery::Delivery;
 use rouse_core::tool::BoxFuture;
-use rouse_core::{DeliveryId, RunId};
-use rouse_gateway::wire::{RunDetail, RunRef, RunState};
+use rouse_gateway::wire::{RunDetail, RunRef, RunState, ShowRequest};
 use rouse_host::{Notifier, NotifyError};
 use tokio::sync::mpsc;
 
@@ -95,9 +95,24 @@ impl DesktopNotifier {
         self.system.show(toast).await
     }
 
+    /// Shows what an engine in another process asked for.
+    pub(crate) async fn show_for(&self, request: &ShowRequest) -> Result<(), NotifyError> {
+        let toast = Toast {
+            subject: Subject::Delivery(DeliveryId::new(request.delivery_id.as_str())),
+            opens: page_of(
+                &DeliveryId::new(request.delivery_id.as_str()),
+                request.run_id.as_deref().map(RunId::new).as_ref(),
+            ),
+            title: request.title.clone(),
+            body: request.body.clone(),
+            urgent: self.is_urgent(request.run_id.as_deref()).await,
+        };
+        self.toast(toast).await
+    }
+
     /// Failures are urgent. When the run cannot be asked for, its notification is shown all the same.
-    async fn is_urgent(&self, delivery: &Delivery) -> bool {
-        let Some(run) = &delivery.run_id else { return false };
+    async fn is_urgent(&self, run: Option<&str>) -> bool {
+        let Some(run) = run else { return false };
         match self.engine.ask::<RunDetail>("runs.get", &RunRef { id: run.to_string() }).await {
             Ok(detail) => matches!(detail.run.state, RunState::Failed | RunState::TimedOut),
             Err(error) => {
@@ -113,10 +128,10 @@ impl Notifier for DesktopNotifier {
         Box::pin(async move {
             let toast = Toast {
                 subject: Subject::Delivery(delivery.id.clone()),
-                opens: page_of(delivery.run_id.as_ref()),
+                opens: page_of(&delivery.id, delivery.run_id.as_ref()),
                 title: delivery.title.clone(),
                 body: delivery.body.clone(),
-                urgent: self.is_urgent(delivery).await,
+                urgent: self.is_urgent(delivery.run_id.as_ref().map(RunId::as_str)).await,
             };
             self.toast(toast).await
         })
@@ -127,9 +142,14 @@ impl Notifier for DesktopNotifier {
     }
 }
 
-/// A test notification has no run; its click comes back to where it was sent from.
-fn page_of(run: Option<&RunId>) -> Place {
-    run.map_or_else(|| Place::fixed("/settings"), Place::run)
+/// A digest leads to the runs that it tells of. A test notification has no run; its click comes back to where it was
+/// sent from.
+fn page_of(delivery: &DeliveryId, run: Option<&RunId>) -> Place {
+    match run {
+        Some(run) => Place::run(run),
+        None if delivery.is_digest() => Place::digest(delivery),
+        None => Place::fixed("/settings"),
+    }
 }
 
 /// Puts the picture where the desktop can read it.

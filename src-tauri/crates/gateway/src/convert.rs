@@ -1,7 +1,9 @@
 //! Core and store values → wire shapes, and the errors of other rooms → errors on the wire.
 
+use rouse_core::Cause;
 use rouse_core::delivery::{Delivery, DeliveryState};
 use rouse_core::event::{Event, EventKind};
+use rouse_core::incident::Incident;
 use rouse_core::run::{Run, RunState, RunTrigger, Usage};
 use rouse_scheduler::SchedulerError;
 use rouse_store::{RunStep, StepKind, StepStatus, StoreError};
@@ -81,6 +83,7 @@ pub(crate) fn delivery_view(delivery: &Delivery) -> wire::DeliveryView {
         body: delivery.body.clone(),
         state: match delivery.state {
             DeliveryState::Pending => wire::DeliveryState::Pending,
+            DeliveryState::Held => wire::DeliveryState::Held,
             DeliveryState::Delivered => wire::DeliveryState::Delivered,
             DeliveryState::Failed => wire::DeliveryState::Failed,
             DeliveryState::Suppressed => wire::DeliveryState::Suppressed,
@@ -90,6 +93,25 @@ pub(crate) fn delivery_view(delivery: &Delivery) -> wire::DeliveryView {
         created_at_ms: delivery.created_at.0,
         next_attempt_at_ms: delivery.next_attempt_at.map(|at| at.0),
         settled_at_ms: delivery.settled_at.map(|at| at.0),
+        held_until_ms: delivery.held_until.map(|at| at.0),
+        digest_id: delivery.digest.as_ref().map(ToString::to_string),
+    }
+}
+
+pub(crate) fn cause_view(cause: Cause) -> wire::CauseView {
+    let Cause { source, text, fields, at, .. } = cause;
+    wire::CauseView { source, text, fields, at_ms: at.0 }
+}
+
+pub(crate) fn incident_view(incident: &Incident) -> wire::IncidentView {
+    wire::IncidentView {
+        cause: incident.cause.clone(),
+        opened_at_ms: incident.opened_at.0,
+        count: incident.count,
+        first_run_id: incident.first_run.to_string(),
+        last_run_id: incident.last_run.to_string(),
+        last_at_ms: incident.last_at.0,
+        paused_because: incident.paused_because.clone(),
     }
 }
 
@@ -137,7 +159,7 @@ same_words!(
     run_trigger,
     RunTrigger,
     wire::RunTrigger,
-    [Schedule, CatchUp, Manual, Heartbeat]
+    [Schedule, CatchUp, Event, Webhook, Manual, Heartbeat]
 );
 
 impl From<StoreError> for RpcError {

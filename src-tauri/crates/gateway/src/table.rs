@@ -58,9 +58,12 @@ methods! {
     "cron.runs" => cron::runs(CronRunsParams) -> CronRunsResult;
     "cron.status" => cron::status(Empty) -> CronStatus;
     "cron.preview" => cron::preview(CronPreviewParams) -> CronPreviewResult;
+    "cron.webhook" => cron::webhook(WebhookParams) -> WebhookView;
+    "cron.tryCondition" => cron::try_condition(CronTryConditionParams) -> CronTryConditionResult;
     "cron.pause" => cron::pause(CronPauseParams) -> CronStatus;
     "cron.resume" => cron::resume(Empty) -> CronStatus;
     "cron.export" => cron::export(CronExportParams) -> CronExportResult;
+    "cron.ledger" => cron::ledger(CronLedgerParams) -> CronLedgerResult;
     "cron.import" => cron::import(CronImportParams) -> CronImportResult;
 
     "runs.list" => runs::list(RunsListParams) -> RunsListResult;
@@ -71,6 +74,7 @@ methods! {
 
     "deliveries.get" => deliveries::get(DeliveryRef) -> DeliveryView;
     "deliveries.test" => deliveries::test(Empty) -> DeliveryView;
+    "deliveries.answer" => deliveries::answer(ShowAnswer) -> Done;
 
     "tools.catalog" => tools::catalog(Empty) -> ToolsCatalogResult;
     "providers.list" => providers::list(ProvidersListParams) -> ProvidersListResult;
@@ -79,6 +83,7 @@ methods! {
     "config.patch" => config::patch(ConfigPatchParams) -> ConfigView;
 
     "system.status" => system::status(Empty) -> SystemStatus;
+    "system.storage" => system::storage(Empty) -> StorageView;
     "system.dismissFirstStart" => system::dismiss_first_start(Empty) -> Done;
 }
 

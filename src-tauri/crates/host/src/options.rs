@@ -6,11 +6,11 @@ use rouse_agent::ChosenModel;
 use rouse_core::Clock;
 use rouse_core::time::Timer;
 use rouse_gateway::UiFiles;
-use rouse_gateway::wire::{EngineMode, NotificationStatus};
+use rouse_gateway::wire::EngineMode;
 
 use crate::clock::SystemClock;
 use crate::home::Home;
-use crate::notifier::{NoScreen, Notifier};
+use crate::notifier::Notifier;
 
 /// Reads one environment variable.
 pub type Env = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -25,13 +25,11 @@ pub struct HostOptions {
     pub port: Option<u16>,
     /// The UI's files.
     pub ui: Arc<dyn UiFiles>,
-    /// Native notifications.
-    pub notifier: Arc<dyn Notifier>,
-    /// Whether notifications can be shown, for status.
-    pub notifications: NotificationStatus,
+    /// Native notifications; without them, those of a desktop app that is attached.
+    pub notifier: Option<Arc<dyn Notifier>>,
     /// Wall time, monotonic time, zone.
     pub clock: Arc<dyn Clock>,
-    /// What wakes the scheduler; the system's timer when absent.
+    /// What wakes the scheduler and the outbox; the system's timer when absent.
     pub timer: Option<Arc<dyn Fn() -> Box<dyn Timer> + Send + Sync>>,
     /// Environment variables.
     pub env: Env,
@@ -43,15 +41,12 @@ impl HostOptions {
     /// A host without a screen.
     #[must_use]
     pub fn headless(home: Home, mode: EngineMode, port: Option<u16>, ui: Arc<dyn UiFiles>) -> Self {
-        let notifications =
-            NotificationStatus { available: false, reason: Some(NoScreen::REASON.to_owned()) };
         Self {
             home,
             mode,
             port,
             ui,
-            notifier: Arc::new(NoScreen),
-            notifications,
+            notifier: None,
             clock: Arc::new(SystemClock::default()),
             timer: None,
             env: Arc::new(|name| std::env::var(name).ok()),
@@ -62,7 +57,6 @@ impl HostOptions {
     /// A host with native notifications.
     #[must_use]
     pub fn desktop(home: Home, ui: Arc<dyn UiFiles>, notifier: Arc<dyn Notifier>) -> Self {
-        let notifications = NotificationStatus { available: true, reason: None };
-        Self { notifier, notifications, ..Self::headless(home, EngineMode::App, None, ui) }
+        Self { notifier: Some(notifier), ..Self::headless(home, EngineMode::App, None, ui) }
     }
 }

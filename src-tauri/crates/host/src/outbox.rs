@@ -1,31 +1,36 @@
 //! Empties the outbox: every delivery ends delivered, failed or suppressed, with a reason.
 //!
-//! Sleeps until something is put in or an attempt is due; an empty outbox costs nothing. A delivery is tried, then its
-//! fate is written; a crash in between tries it again, and the notification's id keeps the second from standing beside
-//! the first.
+//! Sleeps until something is put in, an attempt is due or quiet hours end; an empty outbox costs nothing. A delivery is
+//! tried, then its fate is written; a crash in between tries it again, and the notification's id keeps the second from
+//! standing beside the first. What comes in quiet hours is held in the store, and whether it still is quiet is asked
+//! again at every look, of the clock and the settings as they are then: a clock that was set and a changed setting
+//! neither lose nor keep anything.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use rouse_core::Clock;
+use rouse_core::decide::digest;
 use rouse_core::delivery::{Channel, Delivery, DeliveryState, redelivery_after_ms};
+use rouse_core::time::Timer;
+use rouse_core::{Clock, DeliveryId, UnixMs};
 use rouse_store::{Store, StoreError};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
+use crate::config::Config;
 use crate::notifier::{Notifier, NotifyError};
 
 /// Deliveries read in one go.
 const BATCH: u32 = 50;
 /// The pause after the store failed, so that a full disk is not hammered.
 const STORE_PAUSE: Duration = Duration::from_secs(10);
-/// The longest sleep: wall time may step under a monotonic timer.
-const LONGEST_SLEEP_MS: i64 = 30_000;
 
 /// What the outbox works with.
 pub(crate) struct Outbox {
     pub(crate) store: Store,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) timer: Box<dyn Timer>,
+    pub(crate) settings: watch::Receiver<Config>,
     pub(crate) notifier: Arc<dyn Notifier>,
     pub(crate) signal: Arc<Notify>,
     pub(crate) closing: CancellationToken,
@@ -33,35 +38,84 @@ pub(crate) struct Outbox {
 
 impl Outbox {
     /// Works until the engine closes.
-    pub(crate) async fn run(self) {
+    pub(crate) async fn run(mut self) {
         while !self.closing.is_cancelled() {
-            let pause = match self.empty().await {
-                Ok(pause) => pause,
+            match self.empty().await {
+                Ok(next) => {
+                    self.timer.arm(next);
+                    self.wait().await;
+                }
                 Err(error) => {
                     tracing::error!(%error, "the outbox cannot be read");
-                    Some(STORE_PAUSE)
+                    self.rest().await;
                 }
-            };
-            self.wait(pause).await;
+            }
         }
     }
 
-    /// Tries everything that is due; answers how long to sleep, or none for "until something is put in".
-    async fn empty(&self) -> Result<Option<Duration>, StoreError> {
+    /// Tries everything that is due; answers when to look again, or none for "when something is put in".
+    async fn empty(&mut self) -> Result<Option<UnixMs>, StoreError> {
+        // Two looks, because the first one may hold what it finds.
+        self.look_at_held().await?;
         loop {
             let due = self.store.due_deliveries(self.clock.now(), BATCH).await?;
             if due.is_empty() {
                 break;
             }
             for delivery in due {
-                self.deliver(&delivery).await?;
+                // Screens leave with the engine; what is left is for the next start, not for nobody to see.
+                if false {
+                    return Ok(None);
+                }
+                match self.quiet_until(&delivery, self.clock.now()) {
+                    Some(until) => {
+                        self.store.hold_delivery(&delivery.id, until, self.clock.now()).await?;
+                    }
+                    None => self.deliver(&delivery).await?,
+                }
             }
         }
+        let quiet_end = self.look_at_held().await?;
         let next = self.store.next_delivery_at().await?;
-        Ok(next.map(|at| {
-            let wait = at.since(self.clock.now()).clamp(1, LONGEST_SLEEP_MS);
-            Duration::from_millis(u64::try_from(wait).unwrap_or(1))
-        }))
+        Ok(next.into_iter().chain(quiet_end).min())
+    }
+
+    /// When the quiet hours end that `delivery` must wait for; none when it may be shown now. Only notifications make a
+    /// noise.
+    fn quiet_until(&self, delivery: &Delivery, now: UnixMs) -> Option<UnixMs> {
+        if delivery.channel != Channel::Notification {
+            return None;
+        }
+        let settings = self.settings.borrow();
+        let hours = delivery.quiet_hours.hours(settings.quiet_hours.as_ref())?;
+        hours.ends_at(now, self.clock.zones())
+    }
+
+    /// Lets go what need not wait any more: one by itself, several as a digest. Answers when the next quiet hours end.
+    async fn look_at_held(&self) -> Result<Option<UnixMs>, StoreError> {
+        let now = self.clock.now();
+        let (mut free, mut ends) = (Vec::new(), None);
+        for delivery in self.store.held_deliveries().await? {
+            match self.quiet_until(&delivery, now) {
+                None => free.push(delivery),
+                Some(until) => {
+                    if delivery.held_until != Some(until) {
+                        self.store.hold_delivery(&delivery.id, until, now).await?;
+                    }
+                    ends = ends.into_iter().chain([until]).min();
+                }
+            }
+        }
+        match free.as_slice() {
+            [] => {}
+            [one] => self.store.release_delivery(&one.id, now).await?,
+            several => {
+                let ids: Vec<DeliveryId> = several.iter().map(|held| held.id.clone()).collect();
+                let digest = digest(several, DeliveryId::of_digest(now));
+                self.store.digest_deliveries(&ids, &digest, now).await?;
+            }
+        }
+        Ok(ends)
     }
 
     async fn deliver(&self, delivery: &Delivery) -> Result<(), StoreError> {
@@ -102,21 +156,33 @@ impl Outbox {
         }
     }
 
-    async fn wait(&self, pause: Option<Duration>) {
-        let sleep = async {
-            match pause {
-                #[expect(
-                    clippy::disallowed_methods,
-                    reason = "a delivery's backoff is a duration, not an instant"
-                )]
-                Some(pause) => tokio::time::sleep(pause).await,
-                None => std::future::pending().await,
-            }
-        };
+    /// Until something is put in, the armed instant has come, the clock was set or a setting was changed.
+    async fn wait(&mut self) {
+        let Self { timer, settings, signal, closing, .. } = self;
+        tokio::select! {
+            () = closing.cancelled() => {}
+            () = signal.notified() => {}
+            _ = timer.wait() => {}
+            () = changed(settings) => {}
+        }
+    }
+
+    async fn rest(&self) {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a pause after a failure is a duration, not an instant"
+        )]
+        let pause = tokio::time::sleep(STORE_PAUSE);
         tokio::select! {
             () = self.closing.cancelled() => {}
-            () = self.signal.notified() => {}
-            () = sleep => {}
+            () = pause => {}
         }
+    }
+}
+
+/// Nobody is left to change a setting when the sender is gone.
+async fn changed(settings: &mut watch::Receiver<Config>) {
+    if settings.changed().await.is_err() {
+        std::future::pending().await
     }
 }

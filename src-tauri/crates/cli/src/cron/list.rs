@@ -1,7 +1,9 @@
 //! `rouse cron list`, and one job in words.
 
+use std::collections::HashSet;
+
 use rouse_core::Clock as _;
-use rouse_gateway::wire::{CronListResult, JobView};
+use rouse_gateway::wire::{CronListResult, IncidentView, JobView};
 use serde_json::{Value, json};
 
 use crate::exit::Failure;
@@ -13,10 +15,16 @@ pub(crate) struct Args {
     /// Also jobs that are switched off.
     #[arg(long)]
     all: bool,
-    /// Words in name or description.
+    /// Words in name, description or payload, or the beginning of an id.
     #[arg(long, value_name = "TEXT")]
     search: Option<String>,
+    /// At most so many; all of them without it.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: Option<u32>,
 }
+
+/// Most jobs that the gateway hands out at once.
+const PAGE: usize = 500;
 
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     let nothing = match (&args.search, args.all) {
@@ -26,17 +34,48 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
         }
         (None, false) => "No job is switched on. See all of them: rouse cron list --all",
     };
-    let params = json!({ "includeDisabled": args.all, "search": args.search });
-    session
-        .show("cron.list", params, |session, list: CronListResult| {
-            if list.jobs.is_empty() {
-                anstream::println!("{nothing}");
-                return Ok(());
-            }
-            print_table(session, &list.jobs);
-            Ok(())
-        })
-        .await
+    let most = args.limit.map_or(usize::MAX, |limit| limit as usize);
+    let list = read(session, args.all, args.search.as_deref(), most).await?;
+    session.tell(list, |session, list: CronListResult| {
+        if list.jobs.is_empty() {
+            anstream::println!("{nothing}");
+            return Ok(());
+        }
+        print_table(session, &list.jobs);
+        if list.next_cursor.is_some() {
+            anstream::println!("There are more. See all of them without --limit.");
+        }
+        Ok(())
+    })
+}
+
+/// The first `most` jobs, page by page, as one answer of `cron.list`.
+pub(super) async fn read(
+    session: &Session,
+    include_disabled: bool,
+    search: Option<&str>,
+    most: usize,
+) -> Result<Value, Failure> {
+    let (mut jobs, mut seen) = (Vec::new(), HashSet::new());
+    let mut cursor = Value::Null;
+    loop {
+        let params = json!({
+            "includeDisabled": include_disabled,
+            "search": search,
+            "limit": PAGE.min(most - jobs.len()),
+            "cursor": cursor,
+        });
+        let mut page = session.call("cron.list", params).await?;
+        if let Value::Array(views) = page["jobs"].take() {
+            // A job that fires between two pages moves behind them both.
+            let is_new = |view: &Value| seen.insert(text(&view["job"], "id").to_owned());
+            jobs.extend(views.into_iter().filter(is_new));
+        }
+        cursor = page["nextCursor"].take();
+        if cursor.is_null() || jobs.len() >= most {
+            return Ok(json!({ "jobs": jobs, "nextCursor": cursor }));
+        }
+    }
 }
 
 fn print_table(session: &Session, jobs: &[JobView]) {
@@ -49,7 +88,7 @@ fn print_table(session: &Session, jobs: &[JobView]) {
             short(text(job, "name"), 32),
             format!("{}{}", view.schedule_text, foreign_zone(session, view)),
             next(session, job, now),
-            job["state"]["lastState"].as_str().unwrap_or("-").to_owned(),
+            last(view),
         ]);
     }
     print(&table);
@@ -73,6 +112,35 @@ pub(crate) fn print_one(session: &Session, view: &JobView) {
             .unwrap_or_default();
         anstream::println!("  last   {state}{error}");
     }
+    if let Some(incident) = &view.incident {
+        print_incident(session, view, incident);
+    }
+}
+
+/// How the newest run ended; of a job that fails again and again, how often.
+fn last(view: &JobView) -> String {
+    let state = view.job["state"]["lastState"].as_str().unwrap_or("-");
+    match &view.incident {
+        Some(incident) if incident.paused_because.is_some() => format!("{state}, paused"),
+        Some(incident) if incident.count > 1 => format!("{state}, {} times", incident.count),
+        _ => state.to_owned(),
+    }
+}
+
+/// Why a job fails, and what to do when it was paused for it.
+fn print_incident(session: &Session, view: &JobView, incident: &IncidentView) {
+    let (now, zone) = (session.clock.now().0, session.clock.zone());
+    let since = instant(incident.opened_at_ms, now, zone);
+    let cause = plain(&short(&incident.cause, 200));
+    anstream::println!("  fails  since {since}, {}: {cause}", times(incident.count));
+    if let Some(reason) = &incident.paused_because {
+        let id: String = plain(text(&view.job, "id")).chars().take(8).collect();
+        anstream::println!("  paused {}. Resume it: rouse cron enable {id}", plain(reason));
+    }
+}
+
+fn times(count: u32) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times, same cause") }
 }
 
 fn next(session: &Session, job: &Value, now: i64) -> String {
@@ -80,6 +148,8 @@ fn next(session: &Session, job: &Value, now: i64) -> String {
         Some(at) => format!("{} ({})", instant(at, now, session.clock.zone()), relative(at, now)),
         None if job["enabled"] == false => "off".to_owned(),
         None if job["schedule"]["kind"] == "manual" => "by hand".to_owned(),
+        None if job["schedule"]["kind"] == "event" => "on an event".to_owned(),
+        None if job["schedule"]["kind"] == "webhook" => "by its webhook".to_owned(),
         None => "done".to_owned(),
     }
 }

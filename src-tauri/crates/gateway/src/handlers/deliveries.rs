@@ -2,11 +2,12 @@
 
 use rouse_core::DeliveryId;
 use rouse_core::delivery::{Channel, NewDelivery};
+use rouse_core::quiet::QuietPolicy;
 
 use crate::context::Context;
 use crate::convert::delivery_view;
 use crate::error::{ErrorCode, RpcError};
-use crate::wire::{DeliveryRef, DeliveryView, Empty};
+use crate::wire::{DeliveryRef, DeliveryView, Done, Empty, ShowAnswer};
 
 pub(crate) async fn get(context: &Context, params: DeliveryRef) -> Result<DeliveryView, RpcError> {
     let found = context.store.delivery(&DeliveryId::new(params.id.as_str())).await?;
@@ -25,8 +26,14 @@ pub(crate) async fn test(context: &Context, _: Empty) -> Result<DeliveryView, Rp
         to: None,
         title: "Rouse".to_owned(),
         body: "Notifications work. Click to come back to Rouse.".to_owned(),
+        quiet_hours: QuietPolicy::Ignore,
     };
     context.store.enqueue_delivery(None, &delivery, now).await?;
     context.outbox.notify_one();
     get(context, DeliveryRef { id: id.to_string() }).await
+}
+
+/// A screen says what became of what it was asked to show. The key is the right to say it: only that screen was told.
+pub(crate) async fn answer(context: &Context, params: ShowAnswer) -> Result<Done, RpcError> {
+    Ok(Done { changed: context.screens.answer(params) })
 }

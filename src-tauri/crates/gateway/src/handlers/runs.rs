@@ -1,10 +1,10 @@
 //! `runs.*`.
 
-use rouse_core::{JobId, RunId, UnixMs};
+use rouse_core::{DeliveryId, JobId, RunId, UnixMs};
 use rouse_store::RunQuery;
 
 use crate::context::Context;
-use crate::convert::{delivery_view, run_state, run_trigger, run_view, step_view};
+use crate::convert::{cause_view, delivery_view, run_state, run_trigger, run_view, step_view};
 use crate::error::{ErrorCode, RpcError};
 use crate::wire::{Done, RunDetail, RunRef, RunsListParams, RunsListResult, StartedRun};
 
@@ -18,6 +18,7 @@ pub(crate) async fn list(
         triggers: params.triggers.unwrap_or_default().into_iter().map(run_trigger).collect(),
         from: params.from_ms.map(UnixMs),
         to: params.to_ms.map(UnixMs),
+        digest: params.digest.map(DeliveryId::new),
         text: params.search.filter(|text| !text.trim().is_empty()),
         limit: params.limit.unwrap_or(50).clamp(1, 500),
         before: params.cursor,
@@ -39,7 +40,9 @@ pub(crate) async fn get(context: &Context, params: RunRef) -> Result<RunDetail, 
         Some(job_id) => context.store.job(job_id).await?.is_some(),
         None => false,
     };
+    let cause = context.store.cause(&id).await?;
     Ok(RunDetail {
+        cause: cause.map(cause_view),
         payload: run.payload.clone(),
         steps: steps.iter().map(step_view).collect(),
         deliveries: deliveries.iter().map(delivery_view).collect(),

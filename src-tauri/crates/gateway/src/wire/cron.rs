@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
-use super::{Job, JobDraft, RunState, RunView, Schedule};
+use super::{IncidentView, Job, JobDraft, RunState, RunView, Schedule};
 
 /// A job with what every view of it needs.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
@@ -21,6 +21,8 @@ pub struct JobView {
     pub recent: Vec<RunState>,
     /// Runs of it that are going or waiting.
     pub live_run_ids: Vec<String>,
+    /// Why it fails at present, or why it was paused; none when all is well.
+    pub incident: Option<IncidentView>,
 }
 
 /// `cron.list`.
@@ -30,8 +32,13 @@ pub struct JobView {
 pub struct CronListParams {
     /// Also jobs that are switched off; no when absent.
     pub include_disabled: Option<bool>,
-    /// Words in name or description.
+    /// Words in name, description or payload, or the beginning of an id.
     pub search: Option<String>,
+    /// At most so many; 100 when absent, at most 500.
+    pub limit: Option<u32>,
+    /// Continue after this page's end: `nextCursor` of an earlier answer. A job whose next slot moves in between can be
+    /// on both pages, or on neither; an event tells that it moved.
+    pub cursor: Option<String>,
 }
 
 /// `cron.list`.
@@ -40,6 +47,8 @@ pub struct CronListParams {
 pub struct CronListResult {
     /// Soonest first.
     pub jobs: Vec<JobView>,
+    /// The cursor of the next page; none on the last one.
+    pub next_cursor: Option<String>,
 }
 
 /// One job by id.
@@ -168,6 +177,29 @@ pub struct PreviewSlot {
     pub note: Option<String>,
 }
 
+/// `cron.webhook`.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct WebhookParams {
+    /// The job.
+    pub id: String,
+    /// Makes a new secret; the one before is worth nothing any more.
+    pub rotate: Option<bool>,
+}
+
+/// `cron.webhook`: where a job's webhook is.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct WebhookView {
+    /// Where to POST, with the secret as `Authorization: Bearer …` or `X-Rouse-Secret`.
+    pub url: String,
+    /// The secret, in the answer that made it and never again.
+    pub secret: Option<String>,
+    /// When the secret was made.
+    pub made_at_ms: i64,
+}
+
 /// `cron.status`.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -221,60 +253,4 @@ pub struct NextSlot {
 pub struct CronPauseParams {
     /// When it ends by itself; absent: until resumed.
     pub until_ms: Option<i64>,
-}
-
-/// `cron.export`.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase", default)]
-#[ts(optional_fields)]
-pub struct CronExportParams {
-    /// Only this job.
-    pub id: Option<String>,
-}
-
-/// `cron.export`, and what `cron.import` reads.
-#[derive(Debug, Clone, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct CronExportResult {
-    /// Version of this shape.
-    pub version: u32,
-    /// The jobs, kept keys included.
-    #[ts(as = "Vec<Job>")]
-    pub jobs: Vec<Value>,
-}
-
-/// `cron.import`.
-#[derive(Debug, Clone, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-#[ts(optional_fields)]
-pub struct CronImportParams {
-    /// Jobs in the job format.
-    #[ts(type = "Array<Record<string, unknown>>")]
-    pub jobs: Vec<Value>,
-    /// Only report what would happen.
-    pub dry_run: Option<bool>,
-    /// Keep `enabled` as the file says; imported jobs are switched off when absent.
-    pub keep_enabled: Option<bool>,
-}
-
-/// `cron.import`: one line a job.
-#[derive(Debug, Clone, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct CronImportResult {
-    /// In the order of the input.
-    pub lines: Vec<ImportLine>,
-}
-
-/// What became of one imported job.
-#[derive(Debug, Clone, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct ImportLine {
-    /// The job's name, or its place in the input.
-    pub name: String,
-    /// The id it got.
-    pub id: Option<String>,
-    /// Whether it was (or would be) added.
-    pub ok: bool,
-    /// What is wrong with it, or what to know.
-    pub message: Option<String>,
 }

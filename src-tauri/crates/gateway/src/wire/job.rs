@@ -79,6 +79,14 @@ pub enum Schedule {
         #[serde(skip_serializing_if = "Option::is_none")]
         jitter_ms: Option<u32>,
     },
+    Event {
+        source: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pattern: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        filters: Option<Map<String, Value>>,
+    },
+    Webhook {},
     Manual {},
 }
 
@@ -137,8 +145,51 @@ words!(/// Which session a job works in.
     SessionTarget { Main, Isolated });
 words!(/// When the main session gets its turn.
     WakeMode { Now, #[serde(rename = "next-heartbeat")] NextHeartbeat });
+/// Which results of a tool call are worth a notification: a word, or a condition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(untagged)]
+pub enum NotifyWhen {
+    /// A word.
+    Word(NotifyWord),
+    /// A CEL expression over `result`, `previous` and `state`.
+    Condition {
+        /// The expression.
+        cel: String,
+    },
+}
+
 words!(/// Which results of a tool call are worth a notification.
-    NotifyWhen { Always, Failure, Changed });
+    NotifyWord { Always, Failure, Changed });
+words!(/// Whether notifications wait for the end of quiet hours.
+    QuietWord { Respect, Ignore });
+
+/// What a job says about quiet hours: a word, or hours of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(untagged)]
+pub enum QuietPolicy {
+    /// Those of the settings, or none.
+    Word(QuietWord),
+    /// Its own.
+    Own(QuietHours),
+}
+
+/// When notifications wait for the morning.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct QuietHours {
+    /// The first time of day, such as `22:00`.
+    pub from: String,
+    /// The time of day at which it ends; over midnight when it is the earlier one.
+    pub to: String,
+    /// The zone; the system's when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tz: Option<String>,
+    /// The days on which it begins, `mon` to `sun`; every day when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub days: Option<Vec<String>>,
+}
+
 words!(/// Which outcomes are worth a notification.
     Notify { Always, Findings, Failure, Never });
 words!(/// A slot that comes while a run is still going.
@@ -191,6 +242,8 @@ pub struct Policies {
     pub budget: Option<Budget>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notify: Option<Notify>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quiet_hours: Option<QuietPolicy>,
 }
 
 /// Slots that passed while nothing could fire.
@@ -261,7 +314,13 @@ mod tests {
 
     /// A job in which everything is set. Without `..`: a field that is new in the core has to be met here.
     fn full(spec: core_job::ScheduleSpec, payload: core_job::Payload) -> core_job::Job {
-        let jitter_ms = (spec != core_job::ScheduleSpec::Manual).then_some(5_000);
+        let has_slots = !matches!(
+            spec,
+            core_job::ScheduleSpec::Event(_)
+                | core_job::ScheduleSpec::Webhook
+                | core_job::ScheduleSpec::Manual
+        );
+        let jitter_ms = has_slots.then_some(5_000);
         core_job::Job {
             id: JobId::new("9f1c2d3e-0000-4000-8000-000000000001"),
             name: "Full".to_owned(),
@@ -307,6 +366,7 @@ mod tests {
             pause_after_failures: Some(4),
             budget: Some(core_job::Budget { tokens_per_run: Some(10_000), extra: Map::new() }),
             notify: Some(core_job::Notify::Failure),
+            quiet_hours: rouse_core::quiet::QuietPolicy::Ignore,
             extra: Map::new(),
         }
     }
@@ -323,12 +383,18 @@ mod tests {
         }
     }
 
-    fn specs() -> [core_job::ScheduleSpec; 4] {
+    fn specs() -> [core_job::ScheduleSpec; 6] {
         let tz = "Europe/Berlin".to_owned();
         [
             core_job::ScheduleSpec::At { at: NOW, tz: Some(tz.clone()) },
             core_job::ScheduleSpec::Every { every_ms: 600_000, anchor: NOW },
             core_job::ScheduleSpec::Cron { expr: "30 7 * * 1-5".to_owned(), tz },
+            core_job::ScheduleSpec::Event(core_job::EventTrigger {
+                source: "job".to_owned(),
+                pattern: Some("^Done".to_owned()),
+                filters: Map::from_iter([("jobId".to_owned(), json!("other"))]),
+            }),
+            core_job::ScheduleSpec::Webhook,
             core_job::ScheduleSpec::Manual,
         ]
     }
@@ -379,6 +445,8 @@ mod tests {
             json!({ "kind": "at", "atMs": NOW.0 + 1 }),
             json!({ "kind": "every", "everyMs": 1_000 }),
             json!({ "kind": "cron", "expr": "@daily" }),
+            json!({ "kind": "event", "source": "wake" }),
+            json!({ "kind": "webhook" }),
             json!({ "kind": "manual" }),
         ];
         let payloads = [
@@ -403,7 +471,8 @@ mod tests {
             ("notify", json!(["always", "findings", "failure", "never"])),
             ("overlap", json!(["queue", "parallel", "cancelOther"])),
             ("mode", json!(["skip", "runAll"])),
-            ("notifyWhen", json!(["always", "failure", "changed"])),
+            ("notifyWhen", json!(["always", "failure", "changed", { "cel": "result < 20" }])),
+            ("quietHours", json!(["ignore", { "from": "22:00", "to": "07:00", "days": ["fri"] }])),
         ];
         for (key, words) in drafts {
             for word in words.as_array().expect("a list") {

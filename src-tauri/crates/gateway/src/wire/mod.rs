@@ -3,6 +3,7 @@
 //! Owns names and JSON shapes, nothing else. Core's types do not serialise on purpose: the wire can stay as it is
 //! while the core moves. Results write absent values as `null`; the job format leaves them out.
 
+mod announcement;
 mod config;
 mod cron;
 mod delivery;
@@ -13,7 +14,9 @@ mod provider;
 mod run;
 mod status;
 mod tool;
+mod transfer;
 
+pub use announcement::*;
 pub use config::*;
 pub use cron::*;
 pub use delivery::*;
@@ -24,6 +27,7 @@ pub use provider::*;
 pub use run::*;
 pub use status::*;
 pub use tool::*;
+pub use transfer::*;
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;

@@ -1,7 +1,7 @@
 //! `runs.*`: history and the page of one run.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use ts_rs::TS;
 
 use super::DeliveryView;
@@ -31,6 +31,8 @@ pub enum RunState {
 pub enum RunTrigger {
     Schedule,
     CatchUp,
+    Event,
+    Webhook,
     Manual,
     Heartbeat,
 }
@@ -133,6 +135,21 @@ pub struct RunRef {
     pub id: String,
 }
 
+/// An event that fired a run. All of it comes from outside.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct CauseView {
+    /// Where it came from: `job`, `cron`, `wake`, `webhook`.
+    pub source: String,
+    /// What was said.
+    pub text: String,
+    /// What filters are compared with.
+    #[ts(type = "Record<string, unknown>")]
+    pub fields: Map<String, Value>,
+    /// When it happened.
+    pub at_ms: i64,
+}
+
 /// `runs.get`: everything about one run.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -146,6 +163,8 @@ pub struct RunDetail {
     pub steps: Vec<StepView>,
     /// What was told to whom.
     pub deliveries: Vec<DeliveryView>,
+    /// The event that fired it; none when its time did, or a person.
+    pub cause: Option<CauseView>,
     /// Whether the job still exists.
     pub job_exists: bool,
     /// Words of the model turn that is going, so far.
@@ -167,6 +186,8 @@ pub struct RunsListParams {
     pub from_ms: Option<i64>,
     /// Made before.
     pub to_ms: Option<i64>,
+    /// Only those that this digest tells of.
+    pub digest: Option<String>,
     /// Words in the job's name, the summary or the error.
     pub search: Option<String>,
     /// At most so many; 50 when absent, at most 500.

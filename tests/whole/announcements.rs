@@ -1,0 +1,220 @@
+//! Who is told what: conditions, incidents, quiet hours.
+
+use serde_json::{Value, json};
+
+use crate::house::{HOUR, House, MINUTE, NOON, Plan};
+
+/// A tool call every hour over `value`.
+fn hourly(name: &str, value: &Value, more: &Value) -> Value {
+    let mut job = json!({
+        "name": name,
+        "schedule": { "kind": "every", "everyMs": HOUR, "anchorMs": NOON },
+        "payload": {
+            "kind": "toolCall", "tool": "json",
+            "arguments": { "op": "get", "value": value, "pointer": "" },
+        },
+    });
+    if let Some(when) = more.get("notifyWhen") {
+        job["payload"]["notifyWhen"] = when.clone();
+    }
+    if let Some(policies) = more.get("policies") {
+        job["policies"] = policies.clone();
+    }
+    job
+}
+
+/// The states of the deliveries of job `id`, the newest run first.
+async fn fates(house: &House, id: &str) -> Vec<String> {
+    let mut fates = Vec::new();
+    for run in house.runs(id).await {
+        let detail = house.call("runs.get", json!({ "id": run["id"] })).await;
+        for delivery in detail["deliveries"].as_array().expect("a list") {
+            fates.push(delivery["state"].as_str().expect("a state").to_owned());
+        }
+    }
+    fates
+}
+
+async fn until_fates(house: &House, id: &str, wanted: &[&str]) {
+    house.until(async |house| (fates(house, id).await == wanted).then_some(())).await;
+}
+
+#[tokio::test]
+async fn the_battery_is_told_only_under_twenty_percent() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let when = json!({ "notifyWhen": { "cel": "result.level < 20" } });
+    let low = house.add(hourly("Low", &json!({ "level": 17 }), &when)).await;
+    let full = house.add(hourly("Full", &json!({ "level": 90 }), &when)).await;
+    let odd = house.add(hourly("Odd", &json!({ "charge": 17 }), &when)).await;
+    house.clock.advance(HOUR);
+    for id in [&low, &full, &odd] {
+        house.ended(id, 1).await;
+    }
+    until_fates(&house, &low, &["delivered"]).await;
+    until_fates(&house, &odd, &["delivered"]).await;
+    assert_eq!(fates(&house, &full).await, [""; 0]);
+    let run = &house.runs(&odd).await[0];
+    let detail = house.call("runs.get", json!({ "id": run["id"] })).await;
+    let body = detail["deliveries"][0]["body"].as_str().expect("a text");
+    assert!(body.starts_with("The condition could not be checked: there is no `level`"), "{body}");
+    let note = detail["steps"].as_array().expect("steps").last().expect("a note").clone();
+    assert_eq!((note["kind"].clone(), note["isError"].clone()), (json!("note"), json!(true)));
+
+    let tried = |cel: &str| json!({ "id": full, "cel": cel });
+    let answer = house.call("cron.tryCondition", tried("result.level < 95")).await;
+    assert_eq!(answer["holds"], true);
+    assert_eq!(
+        (&answer["on"]["result"], &answer["on"]["previous"]),
+        (&json!({ "level": 90 }), &Value::Null)
+    );
+    let answer = house.call("cron.tryCondition", tried("result.level <")).await;
+    assert!(answer["problem"].as_str().is_some_and(|problem| problem.contains("character")));
+    let refused = hourly("Bad", &json!(1), &json!({ "notifyWhen": { "cel": "level < 20" } }));
+    let error = house.try_call("cron.add", refused).await.expect_err("refused");
+    assert_eq!(error.data["fields"][0]["path"], "payload.notifyWhen.cel", "{error:?}");
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_job_that_fails_all_night_is_told_when_it_begins_and_when_it_is_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let mut job = hourly("Look", &json!({ "a": 1 }), &json!({}));
+    job["payload"]["arguments"]["pointer"] = json!("/b");
+    let id = house.add(job).await;
+    for n in 1..=4 {
+        house.clock.advance(HOUR);
+        house.ended(&id, n).await;
+    }
+    until_fates(&house, &id, &["delivered"]).await;
+    let view = house.call("cron.get", json!({ "id": id })).await;
+    assert_eq!(
+        (&view["incident"]["count"], &view["incident"]["openedAtMs"]),
+        (&json!(4), &json!(NOON + 3_600_000))
+    );
+    assert_eq!(view["incident"]["pausedBecause"], Value::Null);
+    let patch = json!({ "payload": { "arguments": { "pointer": "/a" } } });
+    house.call("cron.update", json!({ "id": id, "patch": patch })).await;
+    house.clock.advance(HOUR);
+    let newest = house.ended(&id, 5).await.remove(0);
+    until_fates(&house, &id, &["delivered", "delivered"]).await;
+    let detail = house.call("runs.get", json!({ "id": newest["id"] })).await;
+    assert_eq!(detail["deliveries"][0]["body"], "Works again after 4 failures in 4 h: 1");
+    let view = house.call("cron.get", json!({ "id": id })).await;
+    assert_eq!(view["incident"], Value::Null);
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_paused_job_says_why_and_resuming_starts_afresh() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let policies = json!({ "policies": { "pauseAfterFailures": 3 } });
+    let mut job = hourly("Look", &json!({ "a": 1 }), &policies);
+    job["payload"]["arguments"]["pointer"] = json!("/b");
+    let id = house.add(job).await;
+    for n in 1..=3 {
+        house.clock.advance(HOUR);
+        house.ended(&id, n).await;
+    }
+    until_fates(&house, &id, &["delivered", "delivered"]).await;
+    let view = house.call("cron.get", json!({ "id": id })).await;
+    assert_eq!(view["job"]["enabled"], false);
+    assert_eq!(view["incident"]["pausedBecause"], "Paused after 3 failures in a row");
+    let on = json!({ "id": id, "patch": { "enabled": true } });
+    let view = house.call("cron.update", on).await;
+    assert_eq!(
+        (&view["incident"], &view["job"]["state"]["consecutiveFailures"]),
+        (&Value::Null, &json!(0))
+    );
+    house.clock.advance(HOUR);
+    house.ended(&id, 4).await;
+    until_fates(&house, &id, &["delivered", "delivered", "delivered"]).await;
+    house.host.stop().await;
+}
+
+/// Noon is the beginning of the night here, and one o'clock its end.
+const NIGHT: &str = "12:00";
+
+async fn quiet(house: &House, to: &str) {
+    let hours = json!({ "from": NIGHT, "to": to, "tz": "UTC" });
+    house.call("config.patch", json!({ "patch": { "quietHours": hours } })).await;
+}
+
+#[tokio::test]
+async fn what_comes_at_night_is_one_digest_in_the_morning_even_after_a_restart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    quiet(&house, "15:30").await;
+    let id = house.add(hourly("Look", &json!(1), &json!({}))).await;
+    let loud = json!({ "policies": { "quietHours": "ignore" } });
+    let loud = house.add(hourly("Alarm", &json!(1), &loud)).await;
+    for n in 1..=2 {
+        house.clock.advance(HOUR);
+        house.ended(&id, n).await;
+        house.ended(&loud, n).await;
+    }
+    until_fates(&house, &id, &["held", "held"]).await;
+    until_fates(&house, &loud, &["delivered", "delivered"]).await;
+    let run = house.runs(&id).await[0]["id"].clone();
+    let held = house.call("runs.get", json!({ "id": run })).await["deliveries"][0].clone();
+    assert_eq!(held["heldUntilMs"], json!(NOON + 12_600_000));
+    let clock = house.clock.clone();
+    house.host.stop().await;
+
+    let house = Plan::new(folder.path()).clock(&clock).build().await;
+    until_fates(&house, &id, &["held", "held"]).await;
+    house.clock.advance(HOUR);
+    house.ended(&id, 3).await;
+    until_fates(&house, &id, &["held", "held", "held"]).await;
+    house.clock.advance(30 * MINUTE);
+    until_fates(&house, &id, &["delivered", "delivered", "delivered"]).await;
+    let told = house.call("runs.get", json!({ "id": run })).await["deliveries"][0].clone();
+    let digest = house.call("deliveries.get", json!({ "id": told["digestId"] })).await;
+    assert_eq!(
+        (&digest["title"], &digest["body"]),
+        (&json!("3 results while you slept"), &json!("Look (3)"))
+    );
+    let runs = house.call("runs.list", json!({ "digest": told["digestId"] })).await;
+    assert_eq!(runs["total"], 3);
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_single_result_of_the_night_is_told_by_itself() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    quiet(&house, "13:30").await;
+    let id = house.add(hourly("Look", &json!(1), &json!({}))).await;
+    house.clock.advance(HOUR);
+    house.ended(&id, 1).await;
+    until_fates(&house, &id, &["held"]).await;
+    house.clock.advance(30 * MINUTE);
+    until_fates(&house, &id, &["delivered"]).await;
+    let run = house.runs(&id).await[0]["id"].clone();
+    let told = house.call("runs.get", json!({ "id": run })).await["deliveries"][0].clone();
+    assert_eq!((&told["digestId"], &told["heldUntilMs"]), (&Value::Null, &Value::Null));
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_clock_that_was_set_back_and_a_changed_setting_let_go_what_is_held() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    quiet(&house, "15:30").await;
+    let id = house.add(hourly("Look", &json!(1), &json!({}))).await;
+    house.clock.advance(HOUR);
+    house.ended(&id, 1).await;
+    until_fates(&house, &id, &["held"]).await;
+    // A year earlier, at six in the evening: it is not quiet, so nothing waits for next year's morning.
+    house.clock.set(rouse_core::UnixMs(NOON - 365 * 86_400_000 + 6 * 3_600_000));
+    until_fates(&house, &id, &["delivered"]).await;
+
+    house.clock.set(rouse_core::UnixMs(NOON + 7_200_000));
+    house.ended(&id, 2).await;
+    until_fates(&house, &id, &["held", "delivered"]).await;
+    house.call("config.patch", json!({ "patch": { "quietHours": null } })).await;
+    until_fates(&house, &id, &["delivered", "delivered"]).await;
+    house.host.stop().await;
+}
