@@ -3,11 +3,13 @@
 
 import { foreignZone } from "@/format/time";
 import { firstLine } from "@/format/text";
-import type { DeliveryState, JobView, Payload, RunTrigger, RunView } from "@/platform";
+import type { DeliveryState, JobView, Payload, RunTrigger, RunView, SystemStatus } from "@/platform";
 
 const triggers: Record<RunTrigger, string> = {
   schedule: "On schedule",
   catchUp: "Catch-up",
+  event: "On an event",
+  webhook: "By webhook",
   manual: "By hand",
   heartbeat: "Heartbeat",
 };
@@ -20,6 +22,7 @@ export function triggerWord(trigger: RunTrigger): string {
 
 const deliveries: Record<DeliveryState, string> = {
   pending: "Waiting to be delivered",
+  held: "Held for quiet hours",
   delivered: "Delivered",
   failed: "Not delivered",
   suppressed: "Held back",
@@ -50,4 +53,13 @@ export function scheduleWords({ scheduleText, zone }: JobView): string {
 /** What came of a run, in one line: its summary, its error, or why it did not happen. */
 export function outcomeWords(run: RunView): string {
   return firstLine(run.error ?? run.summary ?? run.reason ?? "");
+}
+
+/** Who does the work while this window is attached to the engine of another process. */
+export function engineElsewhere({ mode, pid }: SystemStatus): { short: string; full: string } {
+  const serve = mode === "serve";
+  return {
+    short: serve ? "Attached to rouse serve" : "Attached to another Rouse",
+    full: `This window is attached to the Rouse that ${serve ? "“rouse serve”" : "another app"} started (process ${pid}). Quitting here does not stop it; jobs keep running.`,
+  };
 }

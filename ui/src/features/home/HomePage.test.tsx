@@ -2,7 +2,7 @@ import { screen, waitFor, within } from "@testing-library/react";
 import { expect, onTestFinished, test, vi } from "vitest";
 
 import { fakeHost } from "@/test/fakeHost";
-import { aJob, aRun, aStatus } from "@/test/fixtures";
+import { aJob, anIncident, aRun, aStatus } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 const soon = () => Date.now() + 7_200_000;
@@ -10,19 +10,32 @@ const soon = () => Date.now() + 7_200_000;
 test("five jobs are next, eight runs were lately", async () => {
   const jobs = Array.from({ length: 7 }, (_, i) => aJob({ id: `j${i}`, name: `Job ${i}`, state: { nextRunAtMs: soon() + i } }));
   const runs = Array.from({ length: 20 }, (_, i) => aRun({ id: `r${i}` }));
-  renderApp("/", fakeHost({ "cron.list": () => ({ jobs }), "runs.list": () => ({ runs, nextCursor: null, total: 20 }), "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }) }));
+  renderApp("/", fakeHost({ "cron.list": () => ({ jobs, nextCursor: null }), "runs.list": () => ({ runs, nextCursor: null, total: 20 }), "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }) }));
   const next = await screen.findByRole("list", { name: "Next jobs" });
   expect(within(next).getAllByRole("listitem")).toHaveLength(5);
   expect(within(await screen.findByRole("list", { name: "Newest runs" })).getAllByRole("listitem")).toHaveLength(8);
 });
 
 test("jobs that never come next are not offered as next", async () => {
-  renderApp("/", fakeHost({ "cron.list": () => ({ jobs: [aJob({ enabled: false })] }) }));
+  renderApp("/", fakeHost({ "cron.list": () => ({ jobs: [aJob({ enabled: false })], nextCursor: null }) }));
   expect(await screen.findByText(/Nothing is scheduled/)).toBeInTheDocument();
 });
 
+test("a job that fails is said on the page, and so is one that was paused for it", async () => {
+  const jobs = [
+    aJob({ name: "Backup" }, { incident: anIncident({ count: 14, cause: "No answer.\nDetails" }) }),
+    aJob({ id: "j2", name: "Mail", enabled: false }, { incident: anIncident({ pausedBecause: "Paused after 3 failures in a row" }) }),
+    aJob({ id: "j3", name: "Off by hand", enabled: false }, { incident: anIncident() }),
+    aJob({ id: "j4", name: "Well" }),
+  ];
+  renderApp("/", fakeHost({ "cron.list": () => ({ jobs, nextCursor: null }) }));
+  expect(await screen.findByText(/^Backup: Failing since .* · 14 times · same cause\. No answer\.$/)).toBeInTheDocument();
+  expect(screen.getByText("Mail: Paused after 3 failures in a row. no network")).toBeInTheDocument();
+  expect(screen.queryByText(/^Off by hand:/), "somebody knows of it").not.toBeInTheDocument();
+});
+
 test("a job can be run now from its row", async () => {
-  const host = fakeHost({ "cron.list": () => ({ jobs: [aJob({ state: { nextRunAtMs: soon() } })] }), "cron.run": () => ({ runId: "r" }), "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }) });
+  const host = fakeHost({ "cron.list": () => ({ jobs: [aJob({ state: { nextRunAtMs: soon() } })], nextCursor: null }), "cron.run": () => ({ runId: "r" }), "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }) });
   const { user } = renderApp("/", host);
   await user.click(await screen.findByRole("button", { name: "Run Backup now" }));
   await waitFor(() => expect(host.called("cron.run")).toEqual([{ id: "job-1", mode: "force" }]));
@@ -39,7 +52,7 @@ test("a pause is said on the page and ended there", async () => {
 test("the first start shows that a job has fired, tests notifications, looks for a model, and goes away", async () => {
   const host = fakeHost({
     "system.status": () => aStatus({ firstStart: { dismissed: false, exampleJobId: "ex", exampleRunId: "ex-run" } }),
-    "deliveries.test": () => ({ id: "d", runId: null, channel: "notification", title: "Rouse", body: "", state: "delivered", attempts: 1, reason: null, createdAtMs: 0, nextAttemptAtMs: null, settledAtMs: 0 }),
+    "deliveries.test": () => ({ id: "d", runId: null, channel: "notification", title: "Rouse", body: "", state: "delivered", attempts: 1, reason: null, createdAtMs: 0, nextAttemptAtMs: null, settledAtMs: 0, heldUntilMs: null, digestId: null }),
     "providers.list": () => ({ active: null, providers: [] }),
     "system.dismissFirstStart": () => ({ changed: true }),
   });
@@ -62,7 +75,7 @@ test("what does not fire while everything is off is not announced as coming", as
   onTestFinished(() => void vi.useRealTimers());
   const at = Date.now() + 3_600_000;
   const host = fakeHost({
-    "cron.list": () => ({ jobs: [aJob({ state: { nextRunAtMs: at } })] }),
+    "cron.list": () => ({ jobs: [aJob({ state: { nextRunAtMs: at } })], nextCursor: null }),
     "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [{ atMs: at, jobTime: "", localTime: "", note: null }], notes: [] }),
   });
   renderApp("/", host);

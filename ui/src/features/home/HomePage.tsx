@@ -9,9 +9,13 @@ import { Failure, SkeletonRows } from "@/components/States";
 import { toast } from "@/components/Toasts";
 import { useNow } from "@/components/useNow";
 import { useResume } from "@/data/actions";
-import { useJobs, useShellInfo, useStatus } from "@/data/queries";
+import { useFirstJobs } from "@/data/jobs";
+import { useShellInfo, useStatus } from "@/data/queries";
 import { useNewestRuns } from "@/data/runs";
+import { incidentWords } from "@/domain/incident";
 import { RunRow } from "@/domain/RunRow";
+import { plural } from "@/format/amount";
+import { firstLine } from "@/format/text";
 import { when } from "@/format/time";
 import type { SystemStatus } from "@/platform";
 
@@ -22,6 +26,7 @@ import { Today } from "./Today";
 
 const lately = 8;
 const upNext = 5;
+const failingShown = 3;
 
 export function HomePage() {
   const now = useNow();
@@ -73,6 +78,7 @@ function Situations({ status, now }: { status: SystemStatus; now: number }) {
           {cron.offReason ?? "Scheduling is switched off. Nothing fires until it is switched on."}
         </Notice>
       )}
+      <Failing now={now} />
       {cron.pause && (
         <Notice
           icon={Pause}
@@ -90,8 +96,29 @@ function Situations({ status, now }: { status: SystemStatus; now: number }) {
   );
 }
 
+/** Jobs that fail, or were paused for it: the first few by name, the rest by number. */
+function Failing({ now }: { now: number }) {
+  const { data } = useFirstJobs();
+  const failing = data?.jobs.filter((view) => view.incident !== null && (view.job.enabled || view.incident.pausedBecause !== null)) ?? [];
+  return (
+    <>
+      {failing.slice(0, failingShown).map(({ job, incident }) => (
+        <Notice key={job.id} icon={TriangleAlert} tone="bad" action={<ButtonLink to="/jobs/$jobId" params={{ jobId: job.id }} small>Open</ButtonLink>}>
+          {job.name}: {incident && `${incidentWords(incident, now)}. ${firstLine(incident.cause)}`}
+        </Notice>
+      ))}
+      {failing.length > failingShown && (
+        <Notice icon={TriangleAlert} tone="bad" action={<ButtonLink to="/jobs" search={{ filter: "failing" }} small>Show them</ButtonLink>}>
+          {plural(failing.length - failingShown, "more job")} {failing.length - failingShown === 1 ? "fails" : "fail"}.
+        </Notice>
+      )}
+    </>
+  );
+}
+
 function NextUpSection() {
-  const { data: jobs, error, refetch } = useJobs();
+  const { data, error, refetch } = useFirstJobs();
+  const jobs = data?.jobs;
   const next = jobs?.filter(({ job }) => job.state.nextRunAtMs !== undefined).slice(0, upNext);
   return (
     <Section title="Next up" aside={jobs && jobs.length > 0 && <ButtonLink to="/jobs" search={{}} look="ghost" small>All jobs</ButtonLink>}>

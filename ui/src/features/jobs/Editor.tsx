@@ -15,7 +15,6 @@ import { Notice } from "@/components/Notice";
 import { Page } from "@/components/Page";
 import { useShortcut } from "@/components/shortcuts";
 import { toast } from "@/components/Toasts";
-import { firstLine } from "@/format/text";
 import type { Job, JobView } from "@/platform";
 
 import { FormContext } from "./bound";
@@ -23,6 +22,7 @@ import styles from "./Editor.module.css";
 import { advanced, sentence } from "./fields";
 import { standingOf } from "./filters";
 import { formOf, type JobForm, patchOf, sameDefinition } from "./form";
+import { IncidentNotice } from "./IncidentNotice";
 import { StandingDot } from "./JobRow";
 import { LivePanel, sentenceOf } from "./LivePanel";
 import { RecentRuns } from "./RecentRuns";
@@ -114,8 +114,8 @@ export function Editor({ initial, view, original }: Props) {
         <div className={styles.columns}>
           <form ref={root} className={styles.form} aria-label="Job" onSubmit={(event) => event.preventDefault()} onKeyDown={onKeyDown} noValidate>
             <WhatSection isNew={!view} />
-            <WhenSection said={preview.said} />
-            <WithSection />
+            <WhenSection said={preview.said} jobId={view?.job.schedule.kind === "webhook" ? view.job.id : undefined} />
+            <WithSection jobId={view?.job.id} />
             <WrongSection open={advanced.some((field) => form.formState.errors[field] !== undefined)} />
           </form>
           <LivePanel values={values} preview={preview.shown} problem={preview.problem} />
@@ -199,9 +199,8 @@ function JobControls({ view, onDeleted }: { view: JobView; onDeleted: () => void
 }
 
 function Above({ trouble, view, onShowNew }: { trouble: Trouble | undefined; view: JobView | undefined; onShowNew: () => void }) {
-  const job = view?.job;
-  const failure = job && standingOf({ ...view, liveRunIds: [] }) === "failing" ? job.state.lastError : undefined;
-  if (!trouble && failure === undefined) return null;
+  const incident = view?.incident ?? null;
+  if (!trouble && incident === null) return null;
   return (
     <div className={styles.above}>
       {trouble && (
@@ -226,7 +225,7 @@ function Above({ trouble, view, onShowNew }: { trouble: Trouble | undefined; vie
           )}
         </div>
       )}
-      {failure !== undefined && <Notice tone="bad" icon={TriangleAlert}>The last run failed: {firstLine(failure)}</Notice>}
+      {view && incident && <IncidentNotice job={view.job} incident={incident} />}
     </div>
   );
 }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import { errorCode, type Job, RpcError } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
-import { aJob, noon } from "@/test/fixtures";
+import { aJob, anIncident, noon } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 const http = { name: "http", description: "Fetches a URL.", parameters: { type: "object", properties: { url: { type: "string" } }, required: ["url"] }, callsPerMinute: 30 };
@@ -98,6 +98,41 @@ test("a tool's arguments are a form, and what is missing is said before anything
   expect(save()).toBeDisabled();
 });
 
+test("a condition is tried on the last result before it is saved", async () => {
+  const host = hostWith(aJob({ payload: { kind: "toolCall", tool: "http", arguments: { url: "https://a.example" }, notifyWhen: { cel: "result.level < 20" } } }).job);
+  host.answers["cron.tryCondition"] = ({ cel }) =>
+    cel.endsWith("<")
+      ? { problem: "at character 14: something is missing", holds: null, on: null }
+      : { problem: null, holds: true, on: { runId: "run-1", atMs: noon, result: { level: 17 }, previous: null } };
+  const { user } = renderApp("/jobs/job-1", host);
+  const condition = await screen.findByRole("textbox", { name: "Condition" });
+  expect(condition).toHaveValue("result.level < 20");
+  const tryIt = screen.getByRole("button", { name: "Try on the last result" });
+  await user.click(tryIt);
+  expect(await screen.findByText("Yes: this would be told.")).toBeInTheDocument();
+  expect(screen.getByRole("region", { name: "Last result" })).toHaveTextContent('"level": 17');
+  await user.clear(condition);
+  await write(user, condition, "result.level <");
+  expect(screen.queryByText("Yes: this would be told."), "it was about other words").not.toBeInTheDocument();
+  await user.click(tryIt);
+  expect(await screen.findByText("At character 14: something is missing.")).toBeInTheDocument();
+  expect(host.called("cron.tryCondition").at(-1)).toEqual({ id: "job-1", cel: "result.level <" });
+  await user.clear(condition);
+  await write(user, condition, "result.level < 10");
+  await user.click(save());
+  await waitFor(() => expect(host.called("cron.update")).toEqual([{ id: "job-1", patch: { payload: { notifyWhen: { cel: "result.level < 10" } } }, expectedRevision: 1 }]));
+});
+
+test("a paused job says why, and is resumed there", async () => {
+  const job = aJob({ enabled: false }).job;
+  const host = hostWith(job);
+  host.answers["cron.get"] = () => aJob({ ...job }, { incident: anIncident({ pausedBecause: "Paused after 3 failures in a row" }) });
+  const { user } = renderApp("/jobs/job-1", host);
+  expect(await screen.findByText("Paused after 3 failures in a row: no network")).toBeInTheDocument();
+  await user.click(screen.getByRole("button", { name: "Resume" }));
+  await waitFor(() => expect(host.called("cron.update")).toEqual([expect.objectContaining({ id: "job-1", patch: { enabled: true } })]));
+});
+
 test("a job that changed elsewhere meanwhile is not overwritten; the new version can be shown", async () => {
   const host = hostWith();
   const { user } = renderApp("/jobs/job-1", host);
@@ -154,4 +189,46 @@ test("a copy begins with everything the job has", async () => {
 test("a job that is gone says so", async () => {
   renderApp("/jobs/nope", fakeHost());
   expect(await screen.findByText("This job is not there any more")).toBeInTheDocument();
+});
+
+test("a job comes after another one, and the engine's word about a pattern stands at its field", async () => {
+  const host = hostWith();
+  host.answers["cron.list"] = () => ({ jobs: [aJob({ id: "job-7", name: "Backup" })], nextCursor: null });
+  host.answers["cron.preview"] = ({ schedule }) =>
+    "pattern" in schedule ? Promise.reject(new RpcError(errorCode.invalidParams, "no", { fields: [{ path: "schedule.pattern", message: "is no regular expression: unclosed group" }] })) : preview;
+  const { user } = renderApp("/jobs/new", host);
+  await write(user, await name(), "Check");
+  await write(user, screen.getByRole("textbox", { name: "What to say" }), "Look.");
+  await user.click(screen.getByRole("radio", { name: "Event" }));
+  await user.click(screen.getByRole("combobox", { name: "After" }));
+  await user.click(await screen.findByRole("option", { name: "Backup" }));
+  const pattern = screen.getByRole("textbox", { name: "Its text matches" });
+  await write(user, pattern, "(");
+  await waitFor(() => expect(pattern).toHaveAccessibleDescription("This is no regular expression: unclosed group."));
+  await user.clear(pattern);
+  await user.click(save());
+  await waitFor(() => expect(host.called("cron.add")).toHaveLength(1));
+  expect(host.called("cron.add")[0]).toMatchObject({ schedule: { kind: "event", source: "job", filters: { jobId: "job-7", status: "ok" } } });
+});
+
+test("a webhook shows its address, its secret once and the line that calls it", async () => {
+  const host = hostWith(aJob({ schedule: { kind: "webhook" } }).job);
+  host.answers["cron.webhook"] = ({ rotate }) => ({ url: "http://127.0.0.1:7717/hooks/jobs/job-1", secret: rotate === true ? "s3cret" : null, madeAtMs: noon });
+  const { user } = renderApp("/jobs/job-1", host);
+  await user.click(await screen.findByRole("button", { name: "Show address and secret" }));
+  expect(await screen.findByRole("region", { name: "Address" })).toHaveTextContent("http://127.0.0.1:7717/hooks/jobs/job-1");
+  expect(screen.queryByRole("region", { name: "Secret" })).not.toBeInTheDocument();
+  await user.click(screen.getByRole("button", { name: "Make a new secret" }));
+  expect(await screen.findByRole("region", { name: "Secret" })).toHaveTextContent("s3cret");
+  expect(screen.getByRole("region", { name: "Command" })).toHaveTextContent("Authorization: Bearer s3cret");
+  await user.click(screen.getByRole("button", { name: "Copy command" }));
+  expect(host.copyText).toHaveBeenCalledWith(expect.stringContaining("curl -X POST"));
+});
+
+test("a new webhook is saved first", async () => {
+  const { user } = renderApp("/jobs/new", hostWith());
+  await name();
+  await user.click(screen.getByRole("radio", { name: "Webhook" }));
+  expect(screen.getByText(/Save the job first/)).toBeInTheDocument();
+  expect(screen.queryByRole("button", { name: "Show address and secret" })).not.toBeInTheDocument();
 });

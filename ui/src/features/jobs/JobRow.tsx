@@ -8,7 +8,9 @@ import { cx } from "@/components/cx";
 import { MenuButton, type MenuEntries } from "@/components/Menu";
 import row from "@/components/Row.module.css";
 import { Time } from "@/components/Time";
+import { useNow } from "@/components/useNow";
 import type { RowPlace } from "@/components/VirtualList";
+import { incidentWords } from "@/domain/incident";
 import { scheduleWords } from "@/domain/words";
 import type { JobView } from "@/platform";
 
@@ -36,7 +38,7 @@ export function JobRow({ view, place, actions }: { view: JobView; place: RowPlac
       <Link data-row-link to="/jobs/$jobId" params={{ jobId: job.id }} tabIndex={place.tabIndex} className={cx(row.link, styles.name)} preload={false}>
         {job.name}
       </Link>
-      <span className={cx(row.text, styles.schedule)} title={scheduleWords(view)}>{scheduleWords(view)}</span>
+      <About view={view} />
       <span className={cx(row.small, row.end, styles.next)}>{nextOf(view, standing)}</span>
       <span className={cx(row.above, styles.recent)}>
         <Sparkline states={view.recent} />
@@ -50,11 +52,23 @@ export function JobRow({ view, place, actions }: { view: JobView; place: RowPlac
   );
 }
 
+/** When it fires; of a job that fails, since when and how often, which is what somebody looks for then. */
+function About({ view }: { view: JobView }) {
+  const now = useNow(60_000);
+  const schedule = scheduleWords(view);
+  if (view.incident === null) return <span className={cx(row.text, styles.schedule)} title={schedule}>{schedule}</span>;
+  return (
+    <span className={cx(row.text, styles.schedule)} title={`${schedule}\n${view.incident.cause}`}>
+      {incidentWords(view.incident, now)}
+    </span>
+  );
+}
+
 function nextOf({ job }: JobView, standing: Standing) {
   if (standing === "running") return <span className={styles.now}>Running</span>;
   if (!job.enabled) return "Paused";
   if (job.state.nextRunAtMs !== undefined) return <Time at={job.state.nextRunAtMs} />;
-  return job.schedule.kind === "manual" ? "By hand" : "Done";
+  return { manual: "By hand", event: "On an event", webhook: "By webhook" }[job.schedule.kind as string] ?? "Done";
 }
 
 export function jobEntries({ job }: JobView, actions: JobActions): MenuEntries {

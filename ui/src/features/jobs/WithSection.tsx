@@ -7,12 +7,13 @@ import { Select } from "@/components/Field";
 import { Section } from "@/components/Page";
 import { Bone, Failure } from "@/components/States";
 import { useStatus, useTools } from "@/data/queries";
-import type { NotifyWhen, ToolView, WakeMode } from "@/platform";
+import type { ToolView, WakeMode } from "@/platform";
 
 import { ArgumentFields } from "./ArgumentFields";
 import { ChoiceOf, LongTextOf, NumberOf, TextOf, useBound } from "./bound";
+import { Condition } from "./Condition";
 import styles from "./Editor.module.css";
-import type { ToolChoice } from "./form";
+import type { TellWhen, ToolChoice } from "./form";
 
 const wakeModes: readonly { id: WakeMode; label: string }[] = [
   { id: "now", label: "At once" },
@@ -25,20 +26,21 @@ const toolChoices: readonly { id: ToolChoice; label: string }[] = [
   { id: "none", label: "None" },
 ];
 
-const tells: readonly { id: NotifyWhen; label: string }[] = [
+const tells: readonly { id: TellWhen; label: string }[] = [
   { id: "always", label: "Always" },
   { id: "changed", label: "When the result has changed, or it failed" },
   { id: "failure", label: "Only when it failed" },
+  { id: "condition", label: "When a condition holds, or it failed" },
 ];
 
-export const WithSection = memo(function WithSection() {
+export const WithSection = memo(function WithSection({ jobId }: { jobId?: string }) {
   const { value: what } = useBound("what");
   return (
     <Section title="With what" className={styles.section}>
       <div className={styles.fields}>
         {what === "systemEvent" && <Reminder />}
         {what === "agentTurn" && <Task />}
-        {what === "toolCall" && <Call />}
+        {what === "toolCall" && <Call jobId={jobId} />}
       </div>
     </Section>
   );
@@ -99,10 +101,11 @@ function ToolList() {
   );
 }
 
-function Call() {
+function Call({ jobId }: { jobId: string | undefined }) {
   const { data: tools, error, refetch } = useTools();
   const tool = useBound("tool");
   const values = useBound("arguments");
+  const tell = useBound("notifyWhen");
   if (error && !tools) return <Failure title="The tools could not be read." error={error} onRetry={() => void refetch()} />;
   if (!tools) return <Bone width="60%" height={32} />;
   const shown = tools.find(({ name }) => name === tool.value);
@@ -123,7 +126,8 @@ function Call() {
         help={shown?.description}
       />
       {tool.value !== "" && <ArgumentFields key={tool.value} tool={shown} />}
-      <ChoiceOf name="notifyWhen" label="Tell me" choices={tells} />
+      <ChoiceOf name="notifyWhen" label="Tell me when" choices={tells} />
+      {tell.value === "condition" && <Condition jobId={jobId} />}
     </>
   );
 }

@@ -5,6 +5,7 @@ import { memo } from "react";
 import { useWatch } from "react-hook-form";
 
 import { Switch } from "@/components/Choice";
+import { TimeField } from "@/components/DateTime";
 import { Folded } from "@/components/Folded";
 import { Section } from "@/components/Page";
 import { durationWords, plural } from "@/format/amount";
@@ -12,7 +13,8 @@ import type { MisfireMode, Notify, Overlap } from "@/platform";
 
 import { ChoiceOf, NumberOf, useBound, useJobForm } from "./bound";
 import styles from "./Editor.module.css";
-import type { JobForm } from "./form";
+import type { JobForm, QuietChoice } from "./form";
+import { hasSlots } from "./LivePanel";
 
 const misfires: readonly { id: MisfireMode; label: string }[] = [
   { id: "runOnce", label: "Run once afterwards" },
@@ -34,8 +36,14 @@ const notifies: readonly { id: Notify; label: string }[] = [
   { id: "never", label: "Nothing" },
 ];
 
+const quiets: readonly { id: QuietChoice; label: string }[] = [
+  { id: "respect", label: "As in the settings" },
+  { id: "ignore", label: "Tell me at any time" },
+  { id: "own", label: "Hours of its own" },
+];
+
 const read = [
-  "misfire", "overlap", "what", "when", "backoffSeconds", "cooldownMinutes", "maxConcurrent", "misfireLimit", "tokensPerRun", "jitterSeconds",
+  "quiet", "misfire", "overlap", "what", "when", "backoffSeconds", "cooldownMinutes", "maxConcurrent", "misfireLimit", "tokensPerRun", "jitterSeconds",
 ] as const;
 
 type Read = Pick<JobForm, (typeof read)[number]>;
@@ -64,7 +72,11 @@ export const WrongSection = memo(function WrongSection({ open }: { open: boolean
           <NumberOf name="attempts" label="Attempts in all" least={1} most={20} placeholder="1" help="Only failures that may pass are tried again." />
           <NumberOf name="pauseAfterFailures" label="Pause the job after" unit="failures in a row" least={1} placeholder="Never" />
         </div>
-        <ChoiceOf name="notify" label="Notify me of" choices={notifies} />
+        <div className={styles.pair}>
+          <ChoiceOf name="notify" label="Notify me of" choices={notifies} help="The same failure is told once, and again when it is over." />
+          <ChoiceOf name="quiet" label="In quiet hours" choices={quiets} help="What is held then comes as one notification afterwards." />
+        </div>
+        {values.quiet === "own" && <OwnHours />}
         <Switch isSelected={remove.value} onChange={remove.onChange} help="Its runs stay.">
           Delete the job after its first finished run
         </Switch>
@@ -75,6 +87,17 @@ export const WrongSection = memo(function WrongSection({ open }: { open: boolean
     </Section>
   );
 });
+
+function OwnHours() {
+  const from = useBound("quietFrom");
+  const to = useBound("quietTo");
+  return (
+    <div className={styles.pair}>
+      <TimeField label="Quiet from" {...from} />
+      <TimeField label="Quiet until" {...to} />
+    </div>
+  );
+}
 
 function Advanced({ values }: { values: Read }) {
   return (
@@ -87,7 +110,7 @@ function Advanced({ values }: { values: Read }) {
         {values.overlap === "parallel" && <NumberOf name="maxConcurrent" label="Runs at the same time" least={1} most={100} placeholder="Any" />}
         {values.misfire === "runAll" && <NumberOf name="misfireLimit" label="Most missed times" least={1} most={100} placeholder="Default" />}
         {values.what === "agentTurn" && <NumberOf name="tokensPerRun" label="Most tokens of a run" least={1} placeholder="No limit" />}
-        {values.when !== "manual" && <NumberOf name="jitterSeconds" label="Spread over" unit="seconds" most={3_600} placeholder="0" help="So that jobs of one instant do not all begin at once." />}
+        {hasSlots(values.when) && <NumberOf name="jitterSeconds" label="Spread over" unit="seconds" most={3_600} placeholder="0" help="So that jobs of one instant do not all begin at once." />}
       </div>
     </div>
   );

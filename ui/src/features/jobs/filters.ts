@@ -24,7 +24,7 @@ const passes: Record<JobFilter, (view: JobView) => boolean> = {
   all: () => true,
   active: ({ job }) => job.enabled,
   paused: ({ job }) => !job.enabled,
-  failing: ({ job }) => isFailing(job),
+  failing: ({ job, incident }) => isFailing(job) || (incident?.pausedBecause ?? null) !== null,
 };
 
 /** Jobs that pass the filter and have every word somewhere in name, description or schedule. */

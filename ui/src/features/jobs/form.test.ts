@@ -33,6 +33,20 @@ test("a form says everything that a job decides, and says it again", () => {
   expect(draft.payload).toEqual({ kind: "agentTurn", message: "Look", model: "m", tools: ["http"], maxSteps: 4, deliver: false });
 });
 
+test("a condition and quiet hours of its own are read, kept and taken back", () => {
+  const call = aJob({
+    payload: { kind: "toolCall", tool: "http", arguments: {}, notifyWhen: { cel: "result.level < 20" } },
+    policies: { quietHours: { from: "21:00", to: "06:30", days: ["fri"] } },
+  }).job;
+  expect(formOf(call, noon)).toMatchObject({ notifyWhen: "condition", condition: "result.level < 20", quiet: "own", quietFrom: "21:00", quietTo: "06:30" });
+  expect(changed(call, {})).toBeUndefined();
+  expect(changed(call, { condition: "result.level < 5" })).toEqual({ payload: { notifyWhen: { cel: "result.level < 5" } } });
+  expect(changed(call, { notifyWhen: "failure" })).toEqual({ payload: { notifyWhen: "failure" } });
+  expect(changed(call, { quietTo: "07:00" }), "its days stay").toEqual({ policies: { quietHours: { to: "07:00" } } });
+  expect(changed(call, { quiet: "ignore" })).toEqual({ policies: { quietHours: "ignore" } });
+  expect(changed(full, { quiet: "own" })).toEqual({ policies: { quietHours: { from: "22:00", to: "07:00" } } });
+});
+
 test("only what changed is sent, so that keys the form does not know stay", () => {
   expect(changed(full, { name: "New" })).toEqual({ name: "New" });
   expect(changed(full, { message: "Look again" })).toEqual({ payload: { message: "Look again" } });

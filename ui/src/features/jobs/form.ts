@@ -4,17 +4,21 @@
 
 import { localZone } from "@/format/time";
 import { instantOf, wallOf } from "@/format/wall";
-import type { Job, JobDraft, MisfireMode, Notify, NotifyWhen, Overlap, Payload, Policies, Schedule, WakeMode } from "@/platform";
+import type { Job, JobDraft, MisfireMode, Notify, NotifyWhen, NotifyWord, Overlap, Payload, Policies, QuietPolicy, QuietWord, Schedule, WakeMode } from "@/platform";
 
 import { type DaysAndTimes, daysOf } from "./cron";
+import { emptyEvent, type EventForm, eventForm, eventOf } from "./events";
 import { laidOver, mergePatch, same } from "./patch";
 
-export type When = "at" | "every" | "days" | "cron" | "manual";
+export type When = "at" | "every" | "days" | "cron" | "event" | "webhook" | "manual";
 export type What = Payload["kind"];
 export type Unit = "second" | "minute" | "hour" | "day";
+/** A word of the job format, or a condition. */
+export type TellWhen = NotifyWord | "condition";
+export type QuietChoice = QuietWord | "own";
 export type ToolChoice = "all" | "some" | "none";
 
-export interface JobForm {
+export interface JobForm extends EventForm {
   name: string;
   description: string;
 
@@ -29,7 +33,9 @@ export interface JobForm {
   deliver: boolean;
   tool: string;
   arguments: Record<string, unknown>;
-  notifyWhen: NotifyWhen;
+  notifyWhen: TellWhen;
+  /** The expression of `notifyWhen: condition`. */
+  condition: string;
 
   when: When;
   zone: string;
@@ -55,6 +61,9 @@ export interface JobForm {
   cooldownMinutes: number | null;
   tokensPerRun: number | null;
   notify: Notify;
+  quiet: QuietChoice;
+  quietFrom: string;
+  quietTo: string;
   deleteAfterRun: boolean;
 }
 
@@ -68,10 +77,12 @@ export function emptyForm(now: number): JobForm {
     name: "", description: "",
     what: "systemEvent", text: "", wakeMode: "now",
     message: "", model: "", toolChoice: "all", tools: [], maxSteps: null, deliver: true,
-    tool: "", arguments: {}, notifyWhen: "always",
+    tool: "", arguments: {}, notifyWhen: "always", condition: "",
     when: "days", zone, at: wallOf(soon, zone), every: 30, everyUnit: "minute", expr: "0 9 * * 1-5", days: null, jitterSeconds: null,
     misfire: "runOnce", latestMinutes: null, misfireLimit: null, overlap: "skip", maxConcurrent: null, timeoutMinutes: null,
     attempts: null, backoffSeconds: null, pauseAfterFailures: null, cooldownMinutes: null, tokensPerRun: null, notify: "findings", deleteAfterRun: false,
+    ...emptyEvent,
+    quiet: "respect", quietFrom: "22:00", quietTo: "07:00",
   };
 }
 
@@ -99,8 +110,11 @@ function scheduleForm(schedule: Schedule): Partial<JobForm> {
       return { when: "every", ...inUnits(schedule.everyMs), jitterSeconds };
     case "cron":
       return { when: daysOf(schedule.expr) ? "days" : "cron", expr: schedule.expr, zone: schedule.tz ?? localZone(), jitterSeconds };
+    case "event":
+      return { when: "event", ...eventForm(schedule) };
+    case "webhook":
     case "manual":
-      return { when: "manual" };
+      return { when: schedule.kind };
   }
 }
 
@@ -121,8 +135,16 @@ function payloadForm(payload: Payload): Partial<JobForm> {
         deliver: payload.deliver ?? true,
       };
     case "toolCall":
-      return { what: "toolCall", tool: payload.tool, arguments: payload.arguments, notifyWhen: payload.notifyWhen ?? "always" };
+      return { what: "toolCall", tool: payload.tool, arguments: payload.arguments, ...tellForm(payload.notifyWhen) };
   }
+}
+
+function tellForm(when: NotifyWhen = "always"): Pick<JobForm, "notifyWhen" | "condition"> {
+  return typeof when === "string" ? { notifyWhen: when, condition: "" } : { notifyWhen: "condition", condition: when.cel };
+}
+
+function quietForm(quiet: QuietPolicy = "respect"): Partial<JobForm> {
+  return typeof quiet === "string" ? { quiet } : { quiet: "own", quietFrom: quiet.from, quietTo: quiet.to };
 }
 
 function policiesForm({ policies = {}, runtime = {} }: Pick<Job, "policies" | "runtime">): Partial<JobForm> {
@@ -140,11 +162,12 @@ function policiesForm({ policies = {}, runtime = {} }: Pick<Job, "policies" | "r
     cooldownMinutes: scaled(policies.cooldownSeconds, 60),
     tokensPerRun: policies.budget?.tokensPerRun ?? null,
     notify: policies.notify ?? "findings",
+    ...quietForm(policies.quietHours),
   };
 }
 
 /** The schedule as it stands; undefined while it is not whole. */
-export function scheduleOf(form: Pick<JobForm, "when" | "zone" | "at" | "every" | "everyUnit" | "expr" | "days" | "jitterSeconds">): Schedule | undefined {
+export function scheduleOf(form: Pick<JobForm, "when" | "zone" | "at" | "every" | "everyUnit" | "expr" | "days" | "jitterSeconds" | keyof EventForm>): Schedule | undefined {
   const jitter = given("jitterMs", scaled(form.jitterSeconds, 1 / 1_000));
   switch (form.when) {
     case "at": {
@@ -156,8 +179,11 @@ export function scheduleOf(form: Pick<JobForm, "when" | "zone" | "at" | "every" 
     case "days":
     case "cron":
       return form.expr.trim() === "" || (form.when === "days" && form.days !== null) ? undefined : { kind: "cron", expr: form.expr.trim(), tz: form.zone, ...jitter };
+    case "event":
+      return eventOf(form);
+    case "webhook":
     case "manual":
-      return { kind: "manual" };
+      return { kind: form.when };
   }
 }
 
@@ -177,7 +203,7 @@ function payloadOf(form: JobForm): Payload {
     case "toolCall":
       return {
         kind: "toolCall", tool: form.tool, arguments: form.arguments as Extract<Payload, { kind: "toolCall" }>["arguments"],
-        ...unless("notifyWhen", form.notifyWhen, "always"),
+        ...(form.notifyWhen === "condition" ? { notifyWhen: { cel: form.condition.trim() } } : unless("notifyWhen", form.notifyWhen, "always")),
       };
   }
 }
@@ -196,6 +222,7 @@ function policiesOf(form: JobForm): Policies {
     ...given("cooldownSeconds", scaled(form.cooldownMinutes, 1 / 60)),
     ...part("budget", given("tokensPerRun", form.tokensPerRun)),
     ...unless("notify", form.notify, "findings"),
+    ...(form.quiet === "own" ? { quietHours: { from: form.quietFrom, to: form.quietTo } } : unless("quietHours", form.quiet, "respect")),
   };
 }
 

@@ -11,6 +11,7 @@ import { useTools } from "@/data/queries";
 import { errorCode, fieldErrors, type Job, type JobView, RpcError } from "@/platform";
 
 import { cronOf } from "./cron";
+import { filtersOf } from "./events";
 import { type Complaint, place } from "./fields";
 import { addOf, type JobForm, patchOf } from "./form";
 import { same } from "./patch";
@@ -81,9 +82,19 @@ export function missingIn(values: JobForm, schema?: Record<string, unknown>): [k
     const made = cronOf(values.days);
     needs("days", "problem" in made, "problem" in made ? made.problem : "");
   }
+  if (values.quiet === "own") {
+    needs("quietFrom", values.quietFrom === "", "Choose a time.");
+    needs("quietTo", values.quietTo === "", "Choose a time.");
+  }
+  if (values.when === "event") {
+    needs("otherSource", values.source === "other" && values.otherSource.trim() === "", "Say where the event comes from.");
+    const read = filtersOf(values.filters);
+    needs("filters", "problem" in read, "problem" in read ? read.problem : "");
+  }
   if (values.what === "toolCall") {
     needs("tool", values.tool === "", "Choose a tool.");
     const problems = Object.entries(argumentProblems(schema, values.arguments));
+    needs("condition", values.notifyWhen === "condition" && values.condition.trim() === "", "Write the condition.");
     needs("arguments", problems.length > 0, problems.map(([name, problem]) => `${name}: ${problem}`).join(" "));
   }
   return missing;

@@ -78,7 +78,8 @@ function Delivery({ delivery }: { delivery: DeliveryView }) {
     <div title={delivery.body}>
       {deliveryWord(delivery.state)}
       <span className={styles.aside}>
-        {delivery.reason === null ? ` by ${delivery.channel}` : `: ${delivery.reason}`}
+        {delivery.state === "held" && delivery.heldUntilMs !== null && <> until <Time at={delivery.heldUntilMs} as="when" /></>}
+        {delivery.state !== "held" && (delivery.reason === null ? ` by ${delivery.channel}` : `: ${delivery.reason}`)}
       </span>
     </div>
   );

@@ -2,9 +2,10 @@
 
 import { useEffect, useState } from "react";
 
+import { Button } from "@/components/Button";
 import { SearchField } from "@/components/Field";
 import { FilterMenu } from "@/components/FilterMenu";
-import { useJobs } from "@/data/queries";
+import { useJobs } from "@/data/jobs";
 import { runStates, StateGlyph, stateWord } from "@/domain/runState";
 import { runTriggers, triggerWord } from "@/domain/words";
 
@@ -24,6 +25,9 @@ export function RunFilters({ search, onChange }: Props) {
     onChange(Object.fromEntries(Object.entries({ ...search, ...part }).filter(([, value]) => value)));
   return (
     <div className={styles.filters}>
+      {search.digest !== undefined && (
+        <Button small onPress={() => set({ digest: undefined })}>From one digest ×</Button>
+      )}
       <Words value={search.q ?? ""} onChange={(q) => set({ q })} />
       <FilterMenu
         label="Job"

@@ -94,7 +94,7 @@ test("a missed run says why and when", async () => {
 });
 
 test("whoever shows a notification about the run is told that it was looked at, once per delivery", async () => {
-  const delivery = { id: "d", runId: "run-1", channel: "notification", title: "Backup", body: "", attempts: 1, reason: null, createdAtMs: noon, nextAttemptAtMs: null, settledAtMs: null };
+  const delivery = { id: "d", runId: "run-1", channel: "notification", title: "Backup", body: "", attempts: 1, reason: null, createdAtMs: noon, nextAttemptAtMs: null, settledAtMs: null, heldUntilMs: null, digestId: null };
   const host = fakeHost({ "runs.get": () => aDetail({}, { deliveries: [{ ...delivery, state: "pending" }] }), "runs.seen": () => ({ changed: true }) });
   renderApp("/runs/run-1", host);
   await screen.findByText("Waiting to be delivered");
@@ -111,4 +111,14 @@ test("an address that could not be opened is said in the question, which stays",
   await user.click(await screen.findByRole("link", { name: "the log" }));
   await user.click(await screen.findByRole("button", { name: "Open" }));
   expect(await screen.findByRole("alert")).toHaveTextContent("The browser could not be opened.");
+});
+
+test("what fired the run is shown as it came, and leads to the run before", async () => {
+  const cause = { source: "job", text: "<b>All is saved.</b>", fields: { runId: "run-0", name: "Backup", status: "ok" }, atMs: noon };
+  const { user, path } = renderApp("/runs/run-1", fakeHost({ "runs.get": ({ id }) => aDetail({ id, trigger: "event" }, { cause: id === "run-1" ? cause : null }) }));
+  expect(await screen.findByRole("region", { name: "What was said" })).toHaveTextContent("<b>All is saved.</b>");
+  expect(screen.getByText("On an event")).toBeInTheDocument();
+  await user.click(screen.getByRole("link", { name: "The end of another run" }));
+  await waitFor(() => expect(path()).toBe("/runs/run-0"));
+  await waitFor(() => expect(screen.queryByRole("region", { name: "What was said" })).not.toBeInTheDocument());
 });

@@ -13,6 +13,8 @@ export interface RunsSearch {
   trigger?: RunTrigger;
   time?: Time;
   q?: string;
+  /** A digest: the runs that one notification told of. */
+  digest?: string;
 }
 
 export function readRunsSearch(search: Record<string, unknown>): RunsSearch {
@@ -25,6 +27,7 @@ export function readRunsSearch(search: Record<string, unknown>): RunsSearch {
     ...(state.length > 0 && { state }),
     ...(trigger && { trigger }),
     ...(time && { time }),
+    ...(typeof search.digest === "string" && search.digest !== "" && { digest: search.digest }),
     ...(typeof search.q === "string" && search.q.trim() !== "" && { q: search.q }),
   };
 }
@@ -36,6 +39,7 @@ export function toParams(search: RunsSearch, now: number): RunsListParams {
     ...(search.state && { states: search.state }),
     ...(search.trigger && { triggers: [search.trigger] }),
     ...(search.time && { fromMs: beginOf(search.time, now) }),
+    ...(search.digest !== undefined && { digest: search.digest }),
     ...(search.q !== undefined && { search: search.q.trim() }),
   };
 }

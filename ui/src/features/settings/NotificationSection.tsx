@@ -56,6 +56,8 @@ function fateOf({ state, reason, attempts }: DeliveryView): string {
   switch (state) {
     case "delivered":
       return "The system has taken it. If nothing was to be seen, look at the system’s own notification settings. A click on it leads back here.";
+    // A test is never held; a delivery that is says so itself.
+    case "held":
     case "pending":
       return attempts > 0 ? `Tried ${attempts === 1 ? "once" : `${attempts} times`}; it will be tried again. ${reason ?? ""}` : "On its way.";
     case "failed":

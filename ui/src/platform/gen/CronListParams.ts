@@ -9,6 +9,15 @@ export type CronListParams = {
  */
 includeDisabled?: boolean, 
 /**
- * Words in name or description.
+ * Words in name, description or payload, or the beginning of an id.
  */
-search?: string, };
+search?: string, 
+/**
+ * At most so many; 100 when absent, at most 500.
+ */
+limit?: number, 
+/**
+ * Continue after this page's end: `nextCursor` of an earlier answer. A job whose next slot moves in between can be
+ * on both pages, or on neither; an event tells that it moved.
+ */
+cursor?: string, };

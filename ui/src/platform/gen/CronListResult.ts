@@ -8,4 +8,8 @@ export type CronListResult = {
 /**
  * Soonest first.
  */
-jobs: Array<JobView>, };
+jobs: Array<JobView>, 
+/**
+ * The cursor of the next page; none on the last one.
+ */
+nextCursor: string | null, };

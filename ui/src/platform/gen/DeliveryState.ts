@@ -3,4 +3,4 @@
 /**
  * Where a delivery stands.
  */
-export type DeliveryState = "pending" | "delivered" | "failed" | "suppressed";
+export type DeliveryState = "pending" | "held" | "delivered" | "failed" | "suppressed";

@@ -4,4 +4,4 @@ import type { DeliveryState } from "./DeliveryState";
 /**
  * One delivery.
  */
-export type DeliveryView = { id: string, runId: string | null, channel: string, title: string, body: string, state: DeliveryState, attempts: number, reason: string | null, createdAtMs: number, nextAttemptAtMs: number | null, settledAtMs: number | null, };
+export type DeliveryView = { id: string, runId: string | null, channel: string, title: string, body: string, state: DeliveryState, attempts: number, reason: string | null, createdAtMs: number, nextAttemptAtMs: number | null, settledAtMs: number | null, heldUntilMs: number | null, digestId: string | null, };

@@ -6,7 +6,7 @@ import type { EventKind } from "./EventKind";
  */
 export type EventView = { 
 /**
- * Its number; 0 for a live event that is not stored (`runText`).
+ * Its number; 0 for a live event that is not stored.
  */
 seq: number, 
 /**

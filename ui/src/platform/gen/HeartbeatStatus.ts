@@ -13,11 +13,15 @@ enabled: boolean,
  */
 everyMs: number, 
 /**
+ * When it may beat by itself, such as `08:00–22:00`; always when none.
+ */
+activeHours: string | null, 
+/**
  * The next beat.
  */
 nextAtMs: number | null, 
 /**
- * Why the last beat did nothing.
+ * Why the last beat did nothing, or why there is none.
  */
 lastSkipReason: string | null, 
 /**
@@ -25,6 +29,6 @@ lastSkipReason: string | null,
  */
 queuedEvents: number, 
 /**
- * Whether a turn was asked for and waits for a model.
+ * What a turn that was asked for still waits for; none when none was.
  */
-pending: boolean, };
+pending: string | null, };

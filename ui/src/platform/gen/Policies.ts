@@ -3,8 +3,9 @@ import type { Budget } from "./Budget";
 import type { Misfire } from "./Misfire";
 import type { Notify } from "./Notify";
 import type { Overlap } from "./Overlap";
+import type { QuietPolicy } from "./QuietPolicy";
 
 /**
  * Policies; every one has a default.
  */
-export type Policies = { misfire?: Misfire, overlap?: Overlap, maxConcurrent?: number, cooldownSeconds?: number, timeoutSeconds?: number, pauseAfterFailures?: number, budget?: Budget, notify?: Notify, };
+export type Policies = { misfire?: Misfire, overlap?: Overlap, maxConcurrent?: number, cooldownSeconds?: number, timeoutSeconds?: number, pauseAfterFailures?: number, budget?: Budget, notify?: Notify, quietHours?: QuietPolicy, };

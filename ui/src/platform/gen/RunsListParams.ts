@@ -27,6 +27,10 @@ fromMs?: number,
  */
 toMs?: number, 
 /**
+ * Only those that this digest tells of.
+ */
+digest?: string, 
+/**
  * Words in the job's name, the summary or the error.
  */
 search?: string, 

@@ -16,6 +16,8 @@ import type { CronRunParams } from "./CronRunParams";
 import type { CronRunsParams } from "./CronRunsParams";
 import type { CronRunsResult } from "./CronRunsResult";
 import type { CronStatus } from "./CronStatus";
+import type { CronTryConditionParams } from "./CronTryConditionParams";
+import type { CronTryConditionResult } from "./CronTryConditionResult";
 import type { CronUpdateParams } from "./CronUpdateParams";
 import type { DeliveryRef } from "./DeliveryRef";
 import type { DeliveryView } from "./DeliveryView";
@@ -31,11 +33,14 @@ import type { RunRef } from "./RunRef";
 import type { RunsListParams } from "./RunsListParams";
 import type { RunsListResult } from "./RunsListResult";
 import type { SetHeartbeatsParams } from "./SetHeartbeatsParams";
+import type { ShowAnswer } from "./ShowAnswer";
 import type { StartedRun } from "./StartedRun";
 import type { SystemStatus } from "./SystemStatus";
 import type { ToolsCatalogResult } from "./ToolsCatalogResult";
 import type { WakeParams } from "./WakeParams";
 import type { WakeResult } from "./WakeResult";
+import type { WebhookParams } from "./WebhookParams";
+import type { WebhookView } from "./WebhookView";
 
 /** Every method of the gateway with its parameters and its result. */
 export type Methods = {
@@ -51,6 +56,8 @@ export type Methods = {
   "cron.runs": { params: CronRunsParams; result: CronRunsResult };
   "cron.status": { params: Empty; result: CronStatus };
   "cron.preview": { params: CronPreviewParams; result: CronPreviewResult };
+  "cron.webhook": { params: WebhookParams; result: WebhookView };
+  "cron.tryCondition": { params: CronTryConditionParams; result: CronTryConditionResult };
   "cron.pause": { params: CronPauseParams; result: CronStatus };
   "cron.resume": { params: Empty; result: CronStatus };
   "cron.export": { params: CronExportParams; result: CronExportResult };
@@ -62,6 +69,7 @@ export type Methods = {
   "runs.retry": { params: RunRef; result: StartedRun };
   "deliveries.get": { params: DeliveryRef; result: DeliveryView };
   "deliveries.test": { params: Empty; result: DeliveryView };
+  "deliveries.answer": { params: ShowAnswer; result: Done };
   "tools.catalog": { params: Empty; result: ToolsCatalogResult };
   "providers.list": { params: ProvidersListParams; result: ProvidersListResult };
   "config.get": { params: Empty; result: ConfigView };

@@ -1,0 +1,12 @@
+/* Why a job fails, in words: since when, how often, and whether it was paused for it. */
+
+import { plural } from "@/format/amount";
+import { when } from "@/format/time";
+import type { IncidentView } from "@/platform";
+
+/** `Failing since 22:10 · 14 times · same cause`, or why the job was paused. */
+export function incidentWords(incident: IncidentView, now: number): string {
+  if (incident.pausedBecause !== null) return incident.pausedBecause;
+  const since = `Failing since ${when(incident.openedAtMs, now)}`;
+  return incident.count === 1 ? since : `${since} · ${plural(incident.count, "time")} · same cause`;
+}
