@@ -1,0 +1,257 @@
+//! What fires a run that no slot asked for: the end of another run, a line for the main session, a call of a webhook.
+//!
+//! Owns the words of an event (source, text, fields) and what an event trigger makes of them. Fields are compared first
+//! and exactly; the pattern, which costs more, is looked for last. Patterns are regular expressions whose search takes
+//! time in proportion to the text, and reading one is bounded in time and memory: whoever writes a pattern can make it
+//! useless, but never slow. One could get it wrong by matching an event against its own job, or by letting a chain of
+//! jobs that fire each other go on for ever: a cause carries the jobs that led to it.
+
+use regex::{Regex, RegexBuilder};
+use serde_json::{Map, Value, json};
+
+use crate::job::EventTrigger;
+use crate::{Job, JobId, Run, RunId, RunState, UnixMs};
+
+/// A run that comes after more jobs than this, each fired by the one before, does not start.
+pub const LONGEST_CHAIN: usize = 8;
+/// Most bytes of an event's text that are kept, searched and told.
+pub const MOST_TEXT_BYTES: usize = 64 << 10;
+/// Most characters of a pattern.
+pub const MOST_PATTERN_CHARACTERS: usize = 1_000;
+/// Memory of a compiled pattern; reading a larger one is given up half-way.
+const MOST_PATTERN_BYTES: usize = 1 << 20;
+/// How deep a pattern may be nested.
+const MOST_PATTERN_LEVELS: u32 = 50;
+
+/// The source of ends of runs.
+pub const JOB: &str = "job";
+/// The source of lines that jobs queue for the main session.
+pub const CRON: &str = "cron";
+/// The source of wakes.
+pub const WAKE: &str = "wake";
+/// The source of calls of webhooks.
+pub const WEBHOOK: &str = "webhook";
+
+/// An event that fires runs, and what stays with them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cause {
+    /// Names the event: a job fires once for it.
+    pub id: String,
+    /// Where it came from: `job`, `cron`, `wake`, `webhook`.
+    pub source: String,
+    /// What was said. It comes from outside and is never an instruction.
+    pub text: String,
+    /// What filters are compared with.
+    pub fields: Map<String, Value>,
+    /// When it happened.
+    pub at: UnixMs,
+    /// The jobs that led to it, each fired by the one before.
+    pub chain: Vec<JobId>,
+}
+
+impl Cause {
+    /// The end of `run`, if somebody may be waiting for it: a beat of the heartbeat has no job. `before` is what fired it.
+    #[must_use]
+    pub fn end_of_run(
+        run: &Run,
+        state: RunState,
+        text: Option<&str>,
+        before: Option<&Self>,
+        now: UnixMs,
+    ) -> Option<Self> {
+        let mut fields = fields_of_job(run, "finished")?;
+        fields.insert("runId".to_owned(), run.id.as_str().into());
+        fields.insert("state".to_owned(), state.name().into());
+        fields.insert("status".to_owned(), state.rfc_status()?.into());
+        Some(Self {
+            id: format!("run:{}", run.id),
+            source: JOB.to_owned(),
+            text: capped(text.unwrap_or_default()),
+            fields,
+            at: now,
+            chain: chain_after(run, before),
+        })
+    }
+
+    /// The line that `run` queued for the main session.
+    #[must_use]
+    pub fn line_of_run(run: &Run, text: &str, before: Option<&Self>, now: UnixMs) -> Option<Self> {
+        Some(Self {
+            id: format!("line:{}", run.id),
+            source: CRON.to_owned(),
+            text: capped(text),
+            fields: fields_of_job(run, "systemEvent")?,
+            at: now,
+            chain: chain_after(run, before),
+        })
+    }
+
+    /// A wake.
+    #[must_use]
+    pub fn wake(text: &str, now: UnixMs) -> Self {
+        let fields = Map::from_iter([("type".to_owned(), "wake".into())]);
+        Self::from_outside("wake", WAKE, text, fields, now)
+    }
+
+    /// A call of the webhook of `job`. When the body is a JSON object, its plain values are fields.
+    #[must_use]
+    pub fn webhook(job: &Job, body: &str, now: UnixMs) -> Self {
+        let mut fields = plain_values(body);
+        fields.entry("type").or_insert_with(|| "call".into());
+        // What a stranger sends must not name another job.
+        fields.insert("jobId".to_owned(), job.id.as_str().into());
+        fields.insert("name".to_owned(), job.name.as_str().into());
+        Self::from_outside("webhook", WEBHOOK, body, fields, now)
+    }
+
+    fn from_outside(
+        what: &str,
+        source: &str,
+        text: &str,
+        fields: Map<String, Value>,
+        now: UnixMs,
+    ) -> Self {
+        Self {
+            id: format!("{what}:{}", RunId::generate(now)),
+            source: source.to_owned(),
+            text: capped(text),
+            fields,
+            at: now,
+            chain: Vec::new(),
+        }
+    }
+
+    /// As JSON, for the store.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        json!({
+            "id": self.id,
+            "source": self.source,
+            "text": self.text,
+            "fields": self.fields,
+            "atMs": self.at.0,
+            "chain": self.chain,
+        })
+    }
+
+    /// The inverse of `to_json`; none when a part is missing.
+    #[must_use]
+    pub fn from_json(value: &Value) -> Option<Self> {
+        let text = |key: &str| value.get(key)?.as_str().map(str::to_owned);
+        let chain = value.get("chain")?.as_array()?.iter();
+        Some(Self {
+            id: text("id")?,
+            source: text("source")?,
+            text: text("text")?,
+            fields: value.get("fields")?.as_object()?.clone(),
+            at: UnixMs(value.get("atMs")?.as_i64()?),
+            chain: chain.filter_map(|job| job.as_str().map(JobId::new)).collect(),
+        })
+    }
+
+    /// Whether `trigger` of the job `listener` waits for this, its pattern aside.
+    #[must_use]
+    pub fn fits(&self, trigger: &EventTrigger, listener: &JobId) -> bool {
+        self.source == trigger.source
+            && self.is_news_to(trigger, listener)
+            && trigger.filters.iter().all(|(key, wanted)| self.has(key, wanted))
+    }
+
+    /// No job hears of itself. One that listens to every job hears nothing of what it set off, or two of them would
+    /// fire each other; one that names its job goes on until the chain is too long, and says so.
+    fn is_news_to(&self, trigger: &EventTrigger, listener: &JobId) -> bool {
+        if self.fields.get("jobId").and_then(Value::as_str) == Some(listener.as_str()) {
+            return false;
+        }
+        let names_its_job = ["jobId", "name"].iter().any(|key| trigger.filters.contains_key(*key));
+        (names_its_job || !self.chain.contains(listener)) && self.is_an_end_for(trigger)
+    }
+
+    /// "After another job" means after it did something; what was skipped is told only to those who ask for it.
+    fn is_an_end_for(&self, trigger: &EventTrigger) -> bool {
+        let asks = ["status", "state"].iter().any(|key| trigger.filters.contains_key(*key));
+        asks || self.source != JOB
+            || self.fields.get("status").and_then(Value::as_str) != Some("skipped")
+    }
+
+    fn has(&self, key: &str, wanted: &Value) -> bool {
+        let holds = |key: &str| self.fields.get(key).is_some_and(|found| are_equal(found, wanted));
+        // `status` takes the three words of the RFC and the finer states alike.
+        holds(key) || (key == "status" && self.source == JOB && holds("state"))
+    }
+}
+
+fn fields_of_job(run: &Run, kind: &str) -> Option<Map<String, Value>> {
+    let job_id = run.job_id.as_ref()?;
+    let mut fields = Map::new();
+    fields.insert("type".to_owned(), kind.into());
+    fields.insert("jobId".to_owned(), job_id.as_str().into());
+    fields.insert("name".to_owned(), run.job_name.as_str().into());
+    Some(fields)
+}
+
+fn chain_after(run: &Run, before: Option<&Cause>) -> Vec<JobId> {
+    let mut chain = before.map(|cause| cause.chain.clone()).unwrap_or_default();
+    chain.extend(run.job_id.clone());
+    chain
+}
+
+fn plain_values(body: &str) -> Map<String, Value> {
+    match serde_json::from_str(body) {
+        Ok(Value::Object(mut fields)) => {
+            fields.retain(|_, value| {
+                !matches!(value, Value::Array(_) | Value::Object(_) | Value::Null)
+            });
+            fields
+        }
+        _ => Map::new(),
+    }
+}
+
+fn are_equal(a: &Value, b: &Value) -> bool {
+    match (a.as_f64(), b.as_f64()) {
+        // JSON written by JavaScript may carry `1.0`.
+        (Some(a), Some(b)) => a.to_bits() == b.to_bits(),
+        _ => a == b,
+    }
+}
+
+fn capped(text: &str) -> String {
+    text[..text.floor_char_boundary(MOST_TEXT_BYTES)].to_owned()
+}
+
+/// A compiled pattern. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Pattern(Regex);
+
+impl Pattern {
+    /// Reads a regular expression.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words.
+    pub fn compile(text: &str) -> Result<Self, String> {
+        if text.chars().count() > MOST_PATTERN_CHARACTERS {
+            return Err("must be at most 1,000 characters".to_owned());
+        }
+        let read = RegexBuilder::new(text)
+            .size_limit(MOST_PATTERN_BYTES)
+            .dfa_size_limit(MOST_PATTERN_BYTES)
+            .nest_limit(MOST_PATTERN_LEVELS)
+            .build();
+        read.map(Self).map_err(|error| match error {
+            regex::Error::CompiledTooBig(_) => "is too large once it is read".to_owned(),
+            // The library draws the pattern with a mark below it; the last line says what is wrong.
+            other => {
+                let drawn = other.to_string();
+                let said = drawn.lines().last().unwrap_or_default().trim();
+                format!("is no regular expression: {}", said.trim_start_matches("error: "))
+            }
+        })
+    }
+
+    /// Whether it is found anywhere in the text of `cause`.
+    #[must_use]
+    pub fn is_found_in(&self, cause: &Cause) -> bool {
+        self.0.is_match(&cause.text)
+    }
+}

@@ -1,0 +1,133 @@
+//! What an event becomes for a job that waits for it.
+//!
+//! The same questions as for a due slot, but for those about lateness: may anything fire, is a run of this job still
+//! going, did the last one start a moment ago? An event comes when it comes and is never made up for. One could get it
+//! wrong by counting the runs of the job before the other events of the same transaction have got theirs.
+
+use super::claim::{Firing, Load, PlannedRun, apply_overlap};
+use crate::cause::{Cause, LONGEST_CHAIN};
+use crate::job::Job;
+use crate::{RunState, RunTrigger, UnixMs};
+
+/// The answer to an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventPlan {
+    /// `Queued` or `Skipped`.
+    pub state: RunState,
+    /// Why it does not run.
+    pub reason: Option<String>,
+    /// Whether the runs that are going or waiting must be cancelled first.
+    pub cancel_others: bool,
+}
+
+impl EventPlan {
+    fn skipped(reason: &str) -> Self {
+        let reason = Some(reason.to_owned());
+        Self { state: RunState::Skipped, reason, cancel_others: false }
+    }
+}
+
+/// Decides what `cause` becomes for `job`, of which so many runs are `queued` and `active`.
+#[must_use]
+pub fn plan_event(
+    job: &Job,
+    (queued, active): (u32, u32),
+    cause: &Cause,
+    now: UnixMs,
+    firing: &Firing,
+) -> EventPlan {
+    if cause.chain.len() > LONGEST_CHAIN {
+        return EventPlan::skipped(&format!(
+            "It comes after {} jobs that fired each other, and a chain ends there",
+            cause.chain.len()
+        ));
+    }
+    if let Firing::Off(reason) = firing {
+        return EventPlan::skipped(reason);
+    }
+    let mut run = [PlannedRun {
+        slot_at: now,
+        trigger: RunTrigger::Event,
+        state: RunState::Queued,
+        reason: None,
+        stands_for: 1,
+    }];
+    let cancel_others = apply_overlap(Load { job, queued, active }, now, &mut run);
+    let [PlannedRun { state, reason, .. }] = run;
+    EventPlan { state, reason, cancel_others }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::{job, job_with};
+    use super::*;
+    use crate::JobId;
+    use crate::job::Overlap;
+
+    const NOW: UnixMs = UnixMs(1_000_000);
+
+    fn plan(job: &Job, load: (u32, u32)) -> EventPlan {
+        plan_event(job, load, &Cause::wake("tea", NOW), NOW, &Firing::On)
+    }
+
+    fn reason(plan: &EventPlan) -> &str {
+        plan.reason.as_deref().unwrap_or_default()
+    }
+
+    #[test]
+    fn an_event_fires_a_job_that_is_idle() {
+        let fires = EventPlan { state: RunState::Queued, reason: None, cancel_others: false };
+        assert_eq!(plan(&job(), (0, 0)), fires);
+    }
+
+    #[test]
+    fn the_overlap_policies_are_those_of_slots() {
+        let with = |overlap| job_with(|policies| policies.overlap = overlap);
+        for (overlap, load, state, cancels) in [
+            (Overlap::Skip, (0, 1), RunState::Skipped, false),
+            (Overlap::Skip, (1, 0), RunState::Skipped, false),
+            (Overlap::Queue, (9, 1), RunState::Queued, false),
+            (Overlap::Queue, (10, 1), RunState::Skipped, false),
+            (Overlap::Parallel, (0, 1), RunState::Queued, false),
+            (Overlap::Parallel, (1, 1), RunState::Skipped, false),
+            (Overlap::CancelOther, (0, 1), RunState::Queued, true),
+            (Overlap::CancelOther, (0, 0), RunState::Queued, false),
+        ] {
+            let plan = plan(&with(overlap), load);
+            assert_eq!((plan.state, plan.cancel_others), (state, cancels), "{overlap:?} {load:?}");
+            assert_eq!(plan.reason.is_some(), state == RunState::Skipped);
+        }
+    }
+
+    #[test]
+    fn a_cooldown_holds_for_events() {
+        let mut job = job_with(|policies| policies.cooldown_seconds = Some(60));
+        job.state.last_run_at = Some(NOW.plus_ms(-30_000));
+        assert_eq!(reason(&plan(&job, (0, 0))), "Less than 1 min after the run before");
+        job.state.last_run_at = Some(NOW.plus_ms(-61_000));
+        assert_eq!(plan(&job, (0, 0)).state, RunState::Queued);
+    }
+
+    #[test]
+    fn nothing_fires_while_firing_is_off() {
+        let off = Firing::Off("Everything was paused".to_owned());
+        let plan = plan_event(&job(), (0, 0), &Cause::wake("tea", NOW), NOW, &off);
+        assert_eq!((plan.state, reason(&plan)), (RunState::Skipped, "Everything was paused"));
+    }
+
+    #[test]
+    fn a_chain_ends_after_eight_jobs_and_says_so() {
+        let mut cause = Cause::wake("tea", NOW);
+        cause.chain = (0..8).map(|n| JobId::new(n.to_string())).collect();
+        assert_eq!(plan_event(&job(), (0, 0), &cause, NOW, &Firing::On).state, RunState::Queued);
+        cause.chain.push(JobId::new("8"));
+        let plan = plan_event(&job(), (0, 0), &cause, NOW, &Firing::On);
+        assert_eq!(
+            (plan.state, reason(&plan)),
+            (
+                RunState::Skipped,
+                "It comes after 9 jobs that fired each other, and a chain ends there"
+            )
+        );
+    }
+}

@@ -1,0 +1,290 @@
+//! Event triggers: what is saved, what is refused, and which events fire which jobs.
+
+use proptest::prelude::*;
+use rouse_core::cause::{Cause, Pattern};
+use rouse_core::job::{EventTrigger, Job, ScheduleSpec, job_from_json, job_to_json, patch_job};
+use rouse_core::run::Usage;
+use rouse_core::{JobId, Run, RunId, RunState, RunTrigger, UnixMs};
+use serde_json::{Value, json};
+
+const NOW: UnixMs = UnixMs(1_795_262_400_000);
+
+fn draft(schedule: Value) -> Value {
+    json!({
+        "id": "listener", "name": "Listener", "schedule": schedule,
+        "payload": { "kind": "toolCall", "tool": "echo" }
+    })
+}
+
+fn job(schedule: Value) -> Job {
+    job_from_json(draft(schedule), NOW, chrono_tz::UTC).expect("a job")
+}
+
+fn complaints(schedule: Value) -> Vec<String> {
+    let refused = job_from_json(draft(schedule), NOW, chrono_tz::UTC).expect_err("refused");
+    refused.0.iter().map(ToString::to_string).collect()
+}
+
+fn trigger(schedule: Value) -> EventTrigger {
+    match job(schedule).schedule.spec {
+        ScheduleSpec::Event(trigger) => trigger,
+        other => panic!("no event trigger: {other:?}"),
+    }
+}
+
+fn run_of(job: &str) -> Run {
+    Run {
+        id: RunId::new(format!("run of {job}")),
+        job_id: Some(JobId::new(job)),
+        job_name: format!("The {job}"),
+        slot_at: None,
+        trigger: RunTrigger::Manual,
+        state: RunState::Running,
+        reason: None,
+        stands_for: 1,
+        created_at: NOW,
+        started_at: Some(NOW),
+        finished_at: None,
+        attempt: 1,
+        retry_of: None,
+        summary: None,
+        error: None,
+        session: None,
+        model: None,
+        usage: Usage::default(),
+        payload: Value::Null,
+    }
+}
+
+fn end_of(job: &str, state: RunState, before: Option<&Cause>) -> Cause {
+    Cause::end_of_run(&run_of(job), state, Some("Done."), before, NOW).expect("a job's run")
+}
+
+fn fires(schedule: Value, cause: &Cause) -> bool {
+    cause.fits(&trigger(schedule), &JobId::new("listener"))
+}
+
+fn after(filters: Value) -> Value {
+    json!({ "kind": "event", "source": "job", "filters": filters })
+}
+
+#[test]
+fn triggers_survive_a_round_trip_with_strange_keys() {
+    for schedule in [
+        json!({ "kind": "event", "source": "wake" }),
+        json!({ "kind": "event", "source": "github", "pattern": "(?i)urgent", "filters": { "type": "x", "n": 1.5, "b": true }, "theirs": [1] }),
+        json!({ "kind": "event", "source": "job", "filters": { "jobId": "other", "status": "ok" } }),
+        json!({ "kind": "webhook", "theirs": { "a": null } }),
+    ] {
+        let job = job(schedule.clone());
+        assert_eq!(job_to_json(&job)["schedule"], schedule);
+        assert_eq!(job_from_json(job_to_json(&job), NOW, chrono_tz::UTC), Ok(job));
+    }
+}
+
+#[test]
+fn what_is_wrong_is_named_by_its_path() {
+    let table = [
+        (json!({ "kind": "event" }), "schedule.source: is required"),
+        (json!({ "kind": "event", "source": " " }), "schedule.source: must not be empty"),
+        (json!({ "kind": "event", "source": 1 }), "schedule.source: expected a text"),
+        (
+            json!({ "kind": "event", "source": "wake", "pattern": "(" }),
+            "schedule.pattern: is no regular expression: unclosed group",
+        ),
+        (
+            json!({ "kind": "event", "source": "wake", "pattern": r"(a)\1" }),
+            "schedule.pattern: is no regular expression: backreferences are not supported",
+        ),
+        (
+            json!({ "kind": "event", "source": "wake", "pattern": "(?:a{1000}){1000}" }),
+            "schedule.pattern: is too large once it is read",
+        ),
+        (
+            json!({ "kind": "event", "source": "wake", "pattern": "a".repeat(1_001) }),
+            "schedule.pattern: must be at most 1,000 characters",
+        ),
+        (
+            json!({ "kind": "event", "source": "wake", "filters": [] }),
+            "schedule.filters: expected an object",
+        ),
+        (
+            json!({ "kind": "event", "source": "wake", "filters": { "a": [] } }),
+            "schedule.filters.a: expected a text, a number or true or false, found a list",
+        ),
+        (
+            after(json!({ "status": "fine" })),
+            "schedule.filters.status: expected ok, error, skipped",
+        ),
+        (
+            after(json!({ "status": "running" })),
+            "schedule.filters.status: expected ok, error, skipped",
+        ),
+        (after(json!({ "jobId": "listener" })), "schedule.filters.jobId: names the job itself"),
+        (after(json!({ "name": "Listener" })), "schedule.filters.name: names the job itself"),
+        (
+            json!({ "kind": "soon" }),
+            "schedule.kind: expected one of at, every, cron, event, webhook, manual",
+        ),
+    ];
+    for (schedule, complaint) in table {
+        let said = complaints(schedule.clone());
+        assert!(said.iter().any(|said| said.starts_with(complaint)), "{complaint}\n{said:?}");
+        assert_eq!(said.len(), 1, "{said:?}");
+    }
+    let many: serde_json::Map<_, _> = (0..21).map(|n| (n.to_string(), json!(n))).collect();
+    let said = complaints(json!({ "kind": "event", "source": "wake", "filters": many }));
+    assert_eq!(said, ["schedule.filters: must be at most 20 fields"]);
+}
+
+#[test]
+fn a_pattern_that_an_older_rouse_saved_leaves_the_job_readable() {
+    let mut stored = draft(json!({ "kind": "event", "source": "wake", "pattern": "(" }));
+    stored["createdAtMs"] = json!(1);
+    assert!(rouse_core::job::stored_job_from_json(stored).is_ok());
+}
+
+#[test]
+fn a_job_cannot_be_renamed_into_its_own_cause() {
+    let job = job(after(json!({ "name": "Other" })));
+    let refused = patch_job(&job, json!({ "name": "Other" }), NOW, chrono_tz::UTC);
+    assert_eq!(refused.expect_err("refused").0[0].path, "schedule.filters.name");
+}
+
+#[test]
+fn the_ends_of_other_jobs_fire_by_job_and_status() {
+    use RunState::{Cancelled, Failed, Interrupted, NothingToReport, Skipped, Succeeded, TimedOut};
+    let ends = [Succeeded, NothingToReport, Failed, TimedOut, Interrupted, Skipped, Cancelled];
+    let heard = |filters: Value| -> Vec<RunState> {
+        let schedule = after(filters);
+        ends.into_iter().filter(|end| fires(schedule.clone(), &end_of("a", *end, None))).collect()
+    };
+    assert_eq!(heard(json!({ "jobId": "a", "status": "ok" })), [Succeeded, NothingToReport]);
+    assert_eq!(
+        heard(json!({ "name": "The a", "status": "error" })),
+        [Failed, TimedOut, Interrupted]
+    );
+    assert_eq!(heard(json!({ "jobId": "a", "status": "skipped" })), [Skipped, Cancelled]);
+    assert_eq!(heard(json!({ "jobId": "a", "status": "timedOut" })), [TimedOut]);
+    assert_eq!(heard(json!({ "jobId": "a", "state": "cancelled" })), [Cancelled]);
+    assert_eq!(heard(json!({ "jobId": "a" })).len(), 5, "what was skipped is told to who asks");
+    assert_eq!(heard(json!({ "jobId": "b" })), []);
+    assert_eq!(heard(json!({ "type": "finished", "runId": "run of a" })).len(), 5);
+}
+
+#[test]
+fn only_the_source_that_is_named_fires() {
+    let wake = Cause::wake("tea", NOW);
+    assert!(fires(json!({ "kind": "event", "source": "wake" }), &wake));
+    assert!(fires(
+        json!({ "kind": "event", "source": "wake", "filters": { "type": "wake" } }),
+        &wake
+    ));
+    assert!(!fires(json!({ "kind": "event", "source": "webhook" }), &wake));
+    assert!(!fires(json!({ "kind": "event", "source": "Wake" }), &wake));
+    assert!(!fires(
+        json!({ "kind": "event", "source": "wake", "filters": { "mode": "now" } }),
+        &wake
+    ));
+}
+
+#[test]
+fn the_plain_values_of_a_body_are_fields_and_cannot_name_another_job() {
+    let hook = job(json!({ "kind": "webhook" }));
+    let body = r#"{"type":"push","n":3,"ok":true,"jobId":"else","deep":{"n":1},"list":[1]}"#;
+    let cause = Cause::webhook(&hook, body, NOW);
+    assert_eq!(
+        Value::Object(cause.fields.clone()),
+        json!({ "type": "push", "n": 3, "ok": true, "jobId": "listener", "name": "Listener" })
+    );
+    let listens = |filters: Value| {
+        let schedule = json!({ "kind": "event", "source": "webhook", "filters": filters });
+        cause.fits(&trigger(schedule), &JobId::new("other"))
+    };
+    assert!(listens(json!({ "n": 3.0, "ok": true })));
+    assert!(!listens(json!({ "n": "3" })) && !listens(json!({ "n": 4 })));
+    assert_eq!(Cause::webhook(&hook, "plain", NOW).fields["type"], "call");
+}
+
+#[test]
+fn a_chain_carries_its_jobs() {
+    let first = end_of("a", RunState::Succeeded, None);
+    let second = end_of("b", RunState::Succeeded, Some(&first));
+    assert_eq!(second.chain, [JobId::new("a"), JobId::new("b")]);
+    assert_eq!(Cause::from_json(&second.to_json()), Some(second));
+}
+
+#[test]
+fn who_listens_to_every_job_hears_neither_itself_nor_what_it_set_off() {
+    let any = || after(json!({}));
+    assert!(fires(any(), &end_of("a", RunState::Succeeded, None)));
+    let own = end_of("listener", RunState::Succeeded, None);
+    assert!(!fires(any(), &own));
+    let set_off = end_of("a", RunState::Succeeded, Some(&own));
+    assert!(!fires(any(), &set_off));
+    assert!(fires(after(json!({ "jobId": "a" })), &set_off), "who names its job goes on");
+}
+
+#[test]
+fn triggers_in_words() {
+    let words = |schedule: Value| job(schedule).schedule.spec.describe(&chrono_tz::UTC.into());
+    assert_eq!(words(json!({ "kind": "webhook" })), "When its webhook is called");
+    assert_eq!(words(after(json!({ "jobId": "a", "status": "ok" }))), "After a succeeds");
+    assert_eq!(words(after(json!({ "name": "Backup" }))), "After Backup ends");
+    assert_eq!(words(after(json!({ "status": "error" }))), "After any job fails");
+    assert_eq!(
+        words(
+            json!({ "kind": "event", "source": "wake", "pattern": "tea", "filters": { "type": "wake" } })
+        ),
+        "On a wake event with type = wake whose text matches tea"
+    );
+    let named = trigger(after(json!({ "jobId": "a", "status": "timedOut" })));
+    assert_eq!(named.describe_after("Backup"), "After Backup runs out of time");
+}
+
+#[test]
+fn a_hostile_pattern_is_read_and_searched_in_proportion() {
+    // With backtracking these would take longer than the universe has been there.
+    let cause = Cause::wake(&"a".repeat(200_000), NOW);
+    assert_eq!(cause.text.len(), 64 << 10);
+    for pattern in ["(a+)+$b", "(a|aa)+c", "(.*a){20}z", "^(([a-z])+.)+[A-Z]([a-z])+$"] {
+        assert!(!Pattern::compile(pattern).expect("a pattern").is_found_in(&cause), "{pattern}");
+    }
+    assert!(Pattern::compile(&"(".repeat(500)).is_err());
+    assert!(Pattern::compile(&format!("{}a{}", "(".repeat(200), ")".repeat(200))).is_err());
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_written_is_read_or_refused(pattern in any::<String>(), text in any::<String>()) {
+        if let Ok(pattern) = Pattern::compile(&pattern) {
+            let cause = Cause::wake(&text, NOW);
+            prop_assert_eq!(pattern.is_found_in(&cause), pattern.is_found_in(&cause));
+        }
+    }
+
+    #[test]
+    fn a_literal_is_found_exactly_where_it_is(text in "[a-c]{0,12}", part in "[a-c]{1,3}") {
+        let found = Pattern::compile(&part).expect("letters").is_found_in(&Cause::wake(&text, NOW));
+        prop_assert_eq!(found, text.contains(&part));
+    }
+
+    #[test]
+    fn filters_are_exact(wanted in any::<i32>(), found in any::<i32>()) {
+        let hook = job(json!({ "kind": "webhook" }));
+        let cause = Cause::webhook(&hook, &json!({ "n": found }).to_string(), NOW);
+        let schedule = json!({ "kind": "event", "source": "webhook", "filters": { "n": wanted } });
+        prop_assert_eq!(cause.fits(&trigger(schedule), &JobId::new("other")), wanted == found);
+    }
+
+    #[test]
+    fn no_job_ever_fires_on_itself(state in 3_usize..11, filters in prop::bool::ANY) {
+        let states = [
+            RunState::Queued, RunState::Running, RunState::AwaitingApproval, RunState::Succeeded,
+            RunState::NothingToReport, RunState::Failed, RunState::TimedOut, RunState::Cancelled,
+            RunState::Skipped, RunState::Missed, RunState::Interrupted,
+        ];
+        let filters = if filters { json!({ "state": states[state].name() }) } else { json!({}) };
+        prop_assert!(!fires(after(filters), &end_of("listener", states[state], None)));
+    }
+}
