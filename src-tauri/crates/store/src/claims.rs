@@ -12,6 +12,7 @@ use rouse_core::event::EventKind;
 use rouse_core::{Job, JobId, Run, RunId, RunState, UnixMs};
 use serde_json::{Value, json};
 
+use crate::causes::{Fired, insert_fired};
 use crate::jobs::{JobRow, job_columns};
 use crate::row::{Columns, json_list};
 use crate::runs::{TOUCH_JOBS, finished_event, insert_runs, run_event, started_event};
@@ -42,17 +43,29 @@ pub struct Claim {
     /// `Queued`, `Skipped` or `Missed` runs, oldest slot first; a `Running` one begins with the
     /// claim, which saves a transaction between its slot and its work.
     pub runs: Vec<Run>,
+    /// What the ends of final runs of the same call fire: runs of other jobs, each after the one that caused it, and
+    /// dropped together with that.
+    pub fired: Vec<Fired>,
 }
 
-// Without `INDEXED BY` the second count walks through every run that the job ever had.
+/// How many runs of a job are queued, and how many at work or parked. Without `INDEXED BY` the second count walks
+/// through every run that the job ever had.
+macro_rules! load_columns {
+    () => {
+        "(SELECT count(*) FROM runs INDEXED BY runs_open
+            WHERE job_id = jobs.id AND finished_at IS NULL AND state = 'queued'),
+         (SELECT count(*) FROM runs INDEXED BY runs_open
+            WHERE job_id = jobs.id AND finished_at IS NULL AND state <> 'queued')"
+    };
+}
+pub(crate) use load_columns;
+
 pub(crate) const DUE: &str = concat!(
     "SELECT ",
     job_columns!(),
-    ", (SELECT count(*) FROM runs INDEXED BY runs_open
-            WHERE job_id = jobs.id AND finished_at IS NULL AND state = 'queued'),
-       (SELECT count(*) FROM runs INDEXED BY runs_open
-            WHERE job_id = jobs.id AND finished_at IS NULL AND state <> 'queued')
-     FROM jobs WHERE enabled = 1 AND next_run_at IS NOT NULL AND next_run_at <= ?1
+    ", ",
+    load_columns!(),
+    " FROM jobs WHERE enabled = 1 AND next_run_at IS NOT NULL AND next_run_at <= ?1
      ORDER BY next_run_at LIMIT ?2"
 );
 pub(crate) const MOVE: &str = "UPDATE jobs SET next_run_at = claim.value ->> 2
@@ -114,6 +127,7 @@ impl Store {
         remember_begun(&mut write, runs.iter().filter(is_new).filter(begins)).await?;
         let mut next = std::collections::HashMap::new();
         next.extend(accepted.map(|claim| (&claim.job_id, claim.next_run_at)));
+        let fired = fired_by(claims, &inserted);
         for run in runs.iter().filter(is_new) {
             write.event(EventKind::Run, run_event(run));
             let Some(job_id) = &run.job_id else { continue };
@@ -124,9 +138,25 @@ impl Store {
                 write.event(EventKind::Cron, started_event(&run.id, job_id));
             }
         }
+        let fired_new = insert_fired(&mut write, &fired).await?;
         write.commit().await?;
-        Ok(runs.into_iter().map(|run| run.id).filter(|id| inserted.contains(id)).collect())
+        let ids = runs.into_iter().chain(fired.into_iter().map(|fired| fired.run));
+        let is_new = |id: &RunId| inserted.contains(id) || fired_new.contains(id);
+        Ok(ids.map(|run| run.id).filter(is_new).collect())
     }
+}
+
+/// What was fired by runs that are really there.
+fn fired_by(claims: &[Claim], inserted: &HashSet<RunId>) -> Vec<Fired> {
+    let mut there: HashSet<String> = inserted.iter().map(ToString::to_string).collect();
+    let mut fired = Vec::new();
+    for one in claims.iter().flat_map(|claim| &claim.fired) {
+        if one.cause.fields.get("runId").and_then(Value::as_str).is_some_and(|id| there.contains(id)) {
+            there.insert(one.run.id.to_string());
+            fired.push(one.clone());
+        }
+    }
+    fired
 }
 
 /// Moves the jobs that still have the claimed slot; answers which.
@@ -139,7 +169,7 @@ async fn move_jobs(write: &mut Write, claims: &[Claim]) -> Result<HashSet<JobId>
     Ok(moved.into_iter().collect())
 }
 
-fn settled(run: &Run, now: UnixMs) -> Run {
+pub(crate) fn settled(run: &Run, now: UnixMs) -> Run {
     let finished_at = run.state.is_final().then_some(now);
     Run { finished_at, ..run.clone() }
 }
@@ -156,7 +186,7 @@ async fn remember_begun<'r>(
 }
 
 /// Writes the newest final run of each job into its state.
-async fn remember_ended(write: &mut Write, ended: &[&Run]) -> Result<(), StoreError> {
+pub(crate) async fn remember_ended(write: &mut Write, ended: &[&Run]) -> Result<(), StoreError> {
     if ended.is_empty() {
         return Ok(());
     }

@@ -8,6 +8,7 @@ use rouse_core::{RunId, UnixMs};
 use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;
 
+use crate::causes::{Fired, insert_fired};
 use crate::row::Columns;
 use crate::write::{Durability, Write};
 use crate::{Store, StoreError};
@@ -33,7 +34,7 @@ const DRAIN: &str = "UPDATE system_events SET drained_at = ?1, drained_by = ?2
     WHERE drained_at IS NULL AND id IN (SELECT value FROM json_each(?3))";
 
 impl Store {
-    /// Queues a line for the main session; answers its id. Event `heartbeat` with `queued`.
+    /// Queues a line for the main session, with what it fires; answers its id. Event `heartbeat` with `queued`.
     ///
     /// # Errors
     /// `Write`.
@@ -41,10 +42,12 @@ impl Store {
         &self,
         text: &str,
         source: &str,
+        fired: &[Fired],
         now: UnixMs,
     ) -> Result<i64, StoreError> {
         let mut write = self.write("queue the system event", Durability::Full, now).await?;
         let id = queue(&mut write, text, source).await?;
+        insert_fired(&mut write, fired).await?;
         write.commit().await?;
         Ok(id)
     }

@@ -15,7 +15,7 @@ async fn heartbeat(house: &House) -> Outcome {
 
 async fn queue(house: &House, lines: &[&str]) {
     for line in lines {
-        house.store.queue_system_event(line, "test", NOW).await.expect("queued");
+        house.store.queue_system_event(line, "test", &[], NOW).await.expect("queued");
     }
 }
 

@@ -271,10 +271,10 @@ async fn old_messages_of_jobs_go_run_by_run_and_main_keeps_all() {
 async fn settled_lines_without_a_run_are_bounded_and_waiting_ones_stay() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
-    let waiting = store.queue_system_event("Wait for me", "wake", NOW).await.unwrap();
+    let waiting = store.queue_system_event("Wait for me", "wake", &[], NOW).await.unwrap();
     let mut seen = Vec::new();
     for n in 0..1_300 {
-        seen.push(store.queue_system_event(&format!("Line {n}"), "wake", NOW).await.unwrap());
+        seen.push(store.queue_system_event(&format!("Line {n}"), "wake", &[], NOW).await.unwrap());
     }
     store.store_main_turn(&RunId::new("r"), &[user("Hi")], &seen, NOW).await.unwrap();
     while store.prune_leftovers(NOW).await.unwrap() {}

@@ -72,7 +72,7 @@ async fn a_main_turn_takes_what_it_saw_and_nothing_else() {
     fixture.store.insert_run(&run, NOW).await.unwrap();
     let mut ids = Vec::new();
     for text in ["first", "second", "came later"] {
-        ids.push(fixture.store.queue_system_event(text, "wake", NOW).await.unwrap());
+        ids.push(fixture.store.queue_system_event(text, "wake", &[], NOW).await.unwrap());
     }
     fixture.told();
     fixture.store.store_main_turn(&run.id, &[said("Hello")], &ids[..2], NOW).await.unwrap();

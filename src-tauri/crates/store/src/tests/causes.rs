@@ -1,0 +1,175 @@
+use rouse_core::{Cause, Outcome};
+
+use super::*;
+use crate::{Finish, Fired, Interruption, WebhookCall};
+
+fn fired(job: &str, cause: &Cause) -> Fired {
+    let run = Run { slot_at: None, trigger: RunTrigger::Event, ..slot_run(job, NOW) };
+    Fired { run, cause: cause.clone() }
+}
+
+fn finish(run_id: &RunId, fired: Vec<Fired>) -> Finish {
+    Finish { fired, ..super::finish::finish(run_id, Outcome::succeeded("ok")) }
+}
+
+#[tokio::test]
+async fn an_event_fires_a_job_once_for_ever() {
+    let fixture = Fixture::new().await;
+    for job in ["a", "b"] {
+        fixture.insert_job(job, None).await;
+    }
+    let cause = Cause::wake("tea", NOW);
+    let first = fired("a", &cause);
+    let store = &fixture.store;
+    let inserted = store.fire(std::slice::from_ref(&first), None, NOW).await.unwrap();
+    assert!(inserted.contains(&first.run.id));
+    let (twice, other) = (fired("a", &cause), fired("b", &cause));
+    let inserted = store.fire(&[twice.clone(), other.clone()], None, NOW).await.unwrap();
+    assert_eq!(inserted, [other.run.id.clone()].into());
+    assert!(store.run(&twice.run.id).await.unwrap().is_none());
+    assert_eq!(store.cause(&first.run.id).await.unwrap(), Some(cause));
+    assert_eq!(store.cause(&RunId::new("nobody")).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn the_end_of_a_run_and_what_it_fires_are_one_transaction() {
+    let fixture = Fixture::new().await;
+    let id = fixture.running("a").await;
+    fixture.insert_job("b", None).await;
+    let run = fixture.run(&id).await;
+    let cause = Cause::end_of_run(&run, RunState::Succeeded, None, None, NOW).unwrap();
+    let next = fired("b", &cause);
+    let end = finish(&id, vec![next.clone()]);
+    assert!(fixture.store.finish_run(&end).await.unwrap().is_some());
+    assert_eq!(fixture.run(&next.run.id).await.state, RunState::Queued);
+    assert!(
+        fixture.store.finish_run(&finish(&id, vec![fired("b", &cause)])).await.unwrap().is_none()
+    );
+    assert_eq!(fixture.store.queued_runs().await.unwrap().len(), 1, "a late end fires nothing");
+}
+
+#[tokio::test]
+async fn a_skipped_run_is_over_at_once() {
+    let fixture = Fixture::new().await;
+    fixture.insert_job("a", None).await;
+    let mut skipped = fired("a", &Cause::wake("tea", NOW));
+    (skipped.run.state, skipped.run.reason) = (RunState::Skipped, Some("why".to_owned()));
+    fixture
+        .store
+        .queue_system_event("tea", "wake", std::slice::from_ref(&skipped), NOW)
+        .await
+        .unwrap();
+    assert_eq!(fixture.run(&skipped.run.id).await.finished_at, Some(NOW));
+    let job = fixture.job("a").await;
+    assert_eq!(job.state.last_state, Some(RunState::Skipped));
+    assert_eq!(job.state.last_error.as_deref(), Some("why"));
+}
+
+#[tokio::test]
+async fn what_makes_up_for_a_run_has_its_cause() {
+    let fixture = Fixture::new().await;
+    fixture.insert_job("a", None).await;
+    let cause = Cause::wake("tea", NOW);
+    let first = fired("a", &cause);
+    fixture.store.fire(std::slice::from_ref(&first), None, NOW).await.unwrap();
+    fixture.store.start_runs(std::slice::from_ref(&first.run.id), NOW).await.unwrap();
+    let retry_of = Some(first.run.id.clone());
+    let again = Run { slot_at: None, retry_of, ..slot_run("a", NOW) };
+    let interruption = Interruption {
+        run_id: first.run.id.clone(),
+        reason: "cut off".to_owned(),
+        deliveries: Vec::new(),
+        run_again: Some(again.clone()),
+        fired: Vec::new(),
+        now: NOW,
+    };
+    fixture.store.mark_interrupted(&interruption).await.unwrap();
+    assert_eq!(fixture.store.cause(&again.id).await.unwrap().as_ref(), Some(&cause));
+    let by_hand = Run { slot_at: None, retry_of: Some(again.id), ..slot_run("a", NOW) };
+    fixture.store.insert_run(&by_hand, NOW).await.unwrap();
+    assert_eq!(fixture.store.cause(&by_hand.id).await.unwrap(), Some(cause));
+}
+
+#[tokio::test]
+async fn what_a_quiet_slot_fires_goes_with_it() {
+    let fixture = Fixture::new().await;
+    fixture.insert_job("a", Some(NOW)).await;
+    fixture.insert_job("b", None).await;
+    let quiet = Run { state: RunState::Skipped, ..slot_run("a", NOW) };
+    let cause = Cause::end_of_run(&quiet, RunState::Skipped, None, None, NOW).unwrap();
+    let next = fired("b", &cause);
+    let mut end = next.run.clone();
+    end.state = RunState::Skipped;
+    let mut claim = claim("a", NOW, None, vec![quiet.clone()]);
+    claim.fired = vec![next.clone()];
+    let ids = fixture.store.claim(std::slice::from_ref(&claim), NOW).await.unwrap();
+    assert_eq!(ids, [quiet.id.clone(), next.run.id.clone()]);
+    // The job has no such slot any more: neither the row nor what it fires comes a second time.
+    let other = Cause { id: "run:else".to_owned(), ..cause };
+    claim.fired = vec![fired("b", &other)];
+    assert_eq!(fixture.store.claim(&[claim], NOW).await.unwrap(), []);
+    assert_eq!(fixture.store.queued_runs().await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn only_enabled_event_jobs_listen() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    fixture.insert_job("plain", Some(NOW)).await;
+    for (id, enabled) in [("on", true), ("off", false)] {
+        let mut listener = job(id);
+        listener.enabled = enabled;
+        listener.schedule.spec =
+            rouse_core::job::ScheduleSpec::Event(rouse_core::job::EventTrigger {
+                source: "wake".to_owned(),
+                pattern: None,
+                filters: serde_json::Map::new(),
+            });
+        store.insert_job(&listener, NOW).await.unwrap();
+    }
+    let ids =
+        |jobs: Vec<Job>| -> Vec<String> { jobs.iter().map(|job| job.id.to_string()).collect() };
+    assert_eq!(ids(store.listening_jobs().await.unwrap()), ["on"]);
+    let asked = ["on", "off", "plain", "gone"].map(JobId::new);
+    let mut with_load = store.jobs_with_load(&asked).await.unwrap();
+    with_load.sort_by(|a, b| a.job.id.cmp(&b.job.id));
+    assert_eq!(ids(with_load.into_iter().map(|due| due.job).collect()), ["on", "plain"]);
+}
+
+#[tokio::test]
+async fn a_secret_is_replaced_and_outlives_its_job_only_for_a_moment() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    for job in ["a", "b"] {
+        fixture.insert_job(job, None).await;
+        store.put_webhook_secret(&JobId::new(job), "one", NOW).await.unwrap();
+    }
+    let secret = async |job: &str| store.webhook_secret(&JobId::new(job)).await.unwrap();
+    store.put_webhook_secret(&JobId::new("a"), "two", NOW.plus_ms(1)).await.unwrap();
+    let kept = secret("a").await.unwrap();
+    assert_eq!((kept.hash.as_str(), kept.made_at), ("two", NOW.plus_ms(1)));
+    store.remove_job(&JobId::new("b"), NOW).await.unwrap();
+    assert!(secret("b").await.is_some(), "deleting can be undone");
+    store.put_webhook_secret(&JobId::new("a"), "three", NOW).await.unwrap();
+    assert!(secret("b").await.is_none());
+}
+
+#[tokio::test]
+async fn a_call_is_known_by_its_key_for_a_day() {
+    let fixture = Fixture::new().await;
+    let (store, job_id) = (&fixture.store, JobId::new("a"));
+    let call = |run: &str| WebhookCall {
+        job_id: job_id.clone(),
+        key: "k".to_owned(),
+        run_id: RunId::new(run),
+    };
+    store.fire(&[], Some(&call("r1")), NOW).await.unwrap();
+    let known = async |key: &str, now| store.webhook_call(&job_id, key, now).await.unwrap();
+    let day = 24 * 3_600_000;
+    assert_eq!(known("k", NOW.plus_ms(day - 1)).await, Some(RunId::new("r1")));
+    assert_eq!(known("k", NOW.plus_ms(day)).await, None);
+    assert_eq!(known("other", NOW).await, None);
+    assert_eq!(store.webhook_call(&JobId::new("b"), "k", NOW).await.unwrap(), None);
+    store.fire(&[], Some(&call("r2")), NOW.plus_ms(day)).await.unwrap();
+    assert_eq!(known("k", NOW.plus_ms(day)).await, Some(RunId::new("r2")));
+}
