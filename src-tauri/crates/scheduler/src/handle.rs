@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::trouble::Sentence;
-use crate::{SchedulerConfig, SchedulerError, Status, TickReport};
+use crate::{Call, Called, SchedulerConfig, SchedulerError, Status, TickReport};
 
 /// Where an answer goes.
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, SchedulerError>>;
@@ -26,7 +26,9 @@ pub(crate) enum Request {
     Pause(Option<UnixMs>, Reply<()>),
     Resume(Reply<()>),
     Status(Reply<Status>),
-    Heartbeat(String, Reply<()>),
+    Heartbeat(String, Duration, Reply<()>),
+    Wake(String, Reply<()>),
+    CallWebhook(Call, Reply<Called>),
     SetConfig(Box<SchedulerConfig>, Reply<()>),
     ClockChanged(Reply<()>),
     Tick(UnixMs, Reply<TickReport>),
@@ -143,6 +145,22 @@ impl SchedulerHandle {
     /// Changes the settings.
     ///
     /// # Errors
+    /// Queues a line for the main session, with the runs that it fires. A turn is asked for apart.
+    ///
+    /// # Errors
+    /// The store's refusal.
+    pub async fn queue_wake(&self, text: &str) -> Result<(), SchedulerError> {
+        self.ask(|reply| Request::Wake(text.to_owned(), reply)).await
+    }
+
+    /// Fires a job because its webhook was called, by somebody who may.
+    ///
+    /// # Errors
+    /// No such job, one without a webhook, or the store's refusal.
+    pub async fn call_webhook(&self, call: Call) -> Result<Called, SchedulerError> {
+        self.ask(|reply| Request::CallWebhook(call, reply)).await
+    }
+
     /// The store's refusal.
     pub async fn set_config(&self, config: SchedulerConfig) -> Result<(), SchedulerError> {
         self.ask(|reply| Request::SetConfig(Box::new(config), reply)).await

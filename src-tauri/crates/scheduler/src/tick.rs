@@ -16,6 +16,7 @@ use rouse_store::{Claim, DueJob, StoreError};
 use serde_json::Value;
 
 use crate::engine::Engine;
+use crate::events::rows;
 use crate::execute::{Waiting, begun};
 use crate::lanes::Startable;
 use crate::{Pause, TickReport};
@@ -23,7 +24,7 @@ use crate::{Pause, TickReport};
 /// Most jobs of one transaction; more of them take several.
 const BATCH: u32 = 10_000;
 pub(crate) const PAUSED: &str = "Everything was paused";
-const REPLACED: &str = "A newer slot took its place";
+pub(crate) const REPLACED: &str = "A newer slot took its place";
 
 /// A job's claim and what follows it.
 struct Planned {
@@ -73,6 +74,7 @@ impl Engine {
         report: &mut TickReport,
     ) -> Result<(), StoreError> {
         self.next_due_is_stale = true;
+        self.refresh_listeners().await?;
         loop {
             let due = self.store.due_jobs(now, BATCH).await?;
             let is_last = due.len() < BATCH as usize;
@@ -100,6 +102,7 @@ impl Engine {
             slot_at: slot,
             next_run_at: plan.next_run_at,
             runs: runs.collect(),
+            fired: Vec::new(),
         };
         let follows = Follows { job: Arc::new(job), cancel_others: plan.cancel_others };
         Some(Planned { claim, follows })
@@ -111,6 +114,12 @@ impl Engine {
         now: UnixMs,
         report: &mut TickReport,
     ) -> Result<(), StoreError> {
+        let ends = self.quiet_ends(planned.iter().flat_map(|planned| &planned.claim.runs));
+        let fires = self.plan_events(ends).await?;
+        // All of them at once, so that two rows that fire the same job meet its overlap policy.
+        if let Some(first) = planned.first_mut() {
+            first.claim.fired = rows(&fires);
+        }
         let begin_at = self.clock.now();
         let places = self.take_places(&mut planned, begin_at);
         let (claims, rest): (Vec<_>, Vec<_>) =
@@ -128,6 +137,7 @@ impl Engine {
         for (claim, follows) in claims.into_iter().zip(rest) {
             self.settle_claim(claim, &follows, &inserted, report);
         }
+        self.follow(fires, |id| inserted.contains(id));
         tracing::debug!(jobs = report.claimed, queued = report.queued.len(), "slots were claimed");
         Ok(())
     }

@@ -1,0 +1,164 @@
+//! The jobs that wait for events, ready to be asked.
+//!
+//! Kept in memory, because every end of a run asks: a trigger and its compiled pattern, made once per revision of its
+//! job. Whether the job may fire is read from the store when an event fits; a job that was switched off a moment ago
+//! may still stand here. One could get it wrong by reading the jobs for every event.
+
+use std::collections::HashMap;
+
+use rouse_core::JobId;
+use rouse_core::cause::{Cause, JOB, Pattern};
+use rouse_core::job::{EventTrigger, Job, ScheduleSpec};
+use rouse_store::StoreError;
+
+use crate::engine::Engine;
+
+/// Who waits for which events.
+#[derive(Debug)]
+pub(crate) struct Listeners {
+    by_job: HashMap<JobId, Listener>,
+    is_stale: bool,
+}
+
+#[derive(Debug)]
+struct Listener {
+    revision: i64,
+    trigger: EventTrigger,
+    pattern: Option<Pattern>,
+}
+
+impl Default for Listeners {
+    fn default() -> Self {
+        Self { by_job: HashMap::new(), is_stale: true }
+    }
+}
+
+impl Listeners {
+    /// A job was added or changed.
+    pub(crate) const fn changed(&mut self) {
+        self.is_stale = true;
+    }
+
+    /// Whether nobody waits for anything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_job.is_empty()
+    }
+
+    /// Whether somebody waits for runs that did not run.
+    pub(crate) fn hear_of_skips(&self) -> bool {
+        self.by_job.values().any(|listener| {
+            let filters = &listener.trigger.filters;
+            listener.trigger.source == JOB
+                && (filters.contains_key("status") || filters.contains_key("state"))
+        })
+    }
+
+    /// The jobs that wait for `cause`, in the order of their ids, so that the same events always fire in the same order.
+    pub(crate) fn waiting_for(&self, cause: &Cause) -> Vec<JobId> {
+        let fits = |(id, listener): &(&JobId, &Listener)| {
+            cause.fits(&listener.trigger, id)
+                && listener.pattern.as_ref().is_none_or(|pattern| pattern.is_found_in(cause))
+        };
+        let mut ids: Vec<JobId> =
+            self.by_job.iter().filter(fits).map(|(id, _)| id.clone()).collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    fn replace(&mut self, jobs: &[Job]) {
+        let mut before = std::mem::take(&mut self.by_job);
+        for job in jobs {
+            let kept = before.remove(&job.id).filter(|kept| kept.revision == job.state.revision);
+            if let Some(listener) = kept.or_else(|| Listener::of(job)) {
+                self.by_job.insert(job.id.clone(), listener);
+            }
+        }
+        self.is_stale = false;
+    }
+}
+
+impl Listener {
+    fn of(job: &Job) -> Option<Self> {
+        let ScheduleSpec::Event(trigger) = &job.schedule.spec else { return None };
+        let pattern = trigger.pattern.as_deref().map(Pattern::compile).transpose();
+        match pattern {
+            Ok(pattern) => {
+                Some(Self { revision: job.state.revision, trigger: trigger.clone(), pattern })
+            }
+            Err(reason) => {
+                tracing::error!(job_id = %job.id, name = job.name, reason, "a job hears of no event");
+                None
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// Takes up what was changed since the last event.
+    pub(crate) async fn refresh_listeners(&mut self) -> Result<(), StoreError> {
+        if self.listeners.is_stale {
+            let jobs = self.store.listening_jobs().await?;
+            self.listeners.replace(&jobs);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rouse_core::UnixMs;
+    use rouse_core::job::stored_job_from_json;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn job(id: &str, revision: i64, schedule: Value) -> Job {
+        let document = json!({
+            "id": id, "name": id, "schedule": schedule,
+            "payload": { "kind": "toolCall", "tool": "echo" }
+        });
+        let mut job = stored_job_from_json(document).expect("a job");
+        job.state.revision = revision;
+        job
+    }
+
+    fn wakes(id: &str, revision: i64, pattern: &str) -> Job {
+        job(id, revision, json!({ "kind": "event", "source": "wake", "pattern": pattern }))
+    }
+
+    fn who(listeners: &Listeners, text: &str) -> Vec<String> {
+        let ids = listeners.waiting_for(&Cause::wake(text, UnixMs(0)));
+        ids.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn those_whose_trigger_fits_are_found_in_order() {
+        let mut listeners = Listeners::default();
+        let other = job("c", 1, json!({ "kind": "event", "source": "webhook" }));
+        listeners.replace(&[wakes("b", 1, "tea"), wakes("a", 1, "^tea$"), other]);
+        assert_eq!(who(&listeners, "tea"), ["a", "b"]);
+        assert_eq!(who(&listeners, "green tea"), ["b"]);
+    }
+
+    #[test]
+    fn a_trigger_is_read_again_only_with_its_revision() {
+        let mut listeners = Listeners::default();
+        listeners.replace(&[wakes("a", 1, "tea")]);
+        // Cannot happen in life: it shows that the same revision is not read a second time.
+        listeners.replace(&[wakes("a", 1, "coffee")]);
+        assert_eq!(who(&listeners, "tea"), ["a"]);
+        listeners.replace(&[wakes("a", 2, "coffee")]);
+        assert_eq!((who(&listeners, "tea").len(), who(&listeners, "coffee").len()), (0, 1));
+        listeners.replace(&[]);
+        assert!(listeners.is_empty());
+    }
+
+    #[test]
+    fn a_thousand_listeners_are_asked_without_the_store() {
+        let mut listeners = Listeners::default();
+        let jobs: Vec<Job> =
+            (0..1_000).map(|n| wakes(&format!("{n:04}"), 1, &format!("^{n}$"))).collect();
+        listeners.replace(&jobs);
+        assert_eq!(who(&listeners, "512"), ["0512"]);
+    }
+}
