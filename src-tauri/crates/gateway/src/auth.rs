@@ -148,7 +148,7 @@ fn random_secret() -> String {
 }
 
 /// Equality whose time depends on the lengths alone.
-fn same(a: &[u8], b: &[u8]) -> bool {
+pub(crate) fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0_u8, |seen, (x, y)| seen | (x ^ y)) == 0
 }
 

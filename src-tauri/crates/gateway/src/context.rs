@@ -50,6 +50,8 @@ pub struct Engine {
     /// Where the data lives.
     pub home: PathBuf,
     /// Whether notifications can be shown.
+    /// The port of its server.
+    pub port: u16,
     pub notifications: NotificationStatus,
 }
 

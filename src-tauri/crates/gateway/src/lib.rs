@@ -17,6 +17,7 @@ mod client;
 mod typescript;
 
 pub use auth::{Auth, AuthError};
+mod webhook_secret;
 pub use client::{Client, ClientError, Endpoint, EventStream};
 pub use context::{Context, Engine, Models, Settings};
 pub use error::{ErrorCode, RpcError};
@@ -30,6 +31,8 @@ use serde_json::Value;
 
 /// The gateway in this process: what shell and server call. Cheap to clone.
 #[derive(Clone)]
+use rouse_core::JobId;
+use rouse_scheduler::{Call, Called};
 pub struct Gateway {
     context: std::sync::Arc<Context>,
 }
@@ -56,6 +59,16 @@ impl Gateway {
     pub async fn newest_event(&self) -> i64 {
         self.context.store.last_seq().await.unwrap_or_default()
     }
+    /// Whether `shown` is the secret of the job's webhook.
+    pub(crate) async fn knows_webhook(&self, id: &JobId, shown: &str) -> Result<bool, RpcError> {
+        handlers::cron::knows_webhook(&self.context, id, shown).await
+    }
+
+    /// Fires a job because its webhook was called.
+    pub(crate) async fn call_webhook(&self, call: Call) -> Result<Called, RpcError> {
+        Ok(self.context.scheduler.call_webhook(call).await?)
+    }
+
 
     /// The events after `after`, stored ones first, then live ones.
     #[must_use]

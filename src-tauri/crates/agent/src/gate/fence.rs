@@ -9,11 +9,11 @@ use serde_json::Value;
 /// The most bytes of one output that a model is told.
 pub(super) const TOLD_BYTES: usize = 64 << 10;
 
-/// `text` between marks that name the tool it came through.
-pub(super) fn fenced(tool: &str, text: &str) -> String {
+/// `text` between marks that name what it came through.
+pub(crate) fn fenced(through: &str, text: &str) -> String {
     let word = uuid::Uuid::new_v4().simple().to_string();
     let word = &word[..12];
-    format!("⟦outside {word} {tool}⟧\n{text}\n⟦end of outside {word}⟧")
+    format!("⟦outside {word} {through}⟧\n{text}\n⟦end of outside {word}⟧")
 }
 
 /// At most `most` bytes of `text`, and said so.

@@ -17,7 +17,7 @@ pub(crate) async fn wake(context: &Context, params: WakeParams) -> Result<WakeRe
     if text.chars().count() > MOST_CHARACTERS {
         return Err(RpcError::field("text", "must be at most 10,000 characters"));
     }
-    context.store.queue_system_event(text, "wake", context.clock.now()).await?;
+    context.scheduler.queue_wake(text).await?;
     let now = params.mode.unwrap_or(WakeMode::Now) == WakeMode::Now;
     if now {
         context.scheduler.request_heartbeat("wake").await;

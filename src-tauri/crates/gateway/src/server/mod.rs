@@ -1,10 +1,12 @@
-//! The loopback server: `/rpc`, `/ws`, `/healthz`, sign-in, and the UI's files.
+//! The loopback server: `/rpc`, `/ws`, `/hooks`, `/healthz`, sign-in, and the UI's files.
 //!
 //! Host and Origin are checked before anything else, so that no web page and no rebound name can reach a handler;
 //! then who calls; only then is the body read. It binds loopback and nothing else, and refuses CORS altogether.
 
 mod files;
 mod guard;
+mod hooks;
+mod pace;
 mod rpc;
 mod session;
 mod socket;
@@ -24,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Gateway;
 use crate::auth::Auth;
+use pace::Pace;
 
 /// The largest request body.
 const MOST_BODY_BYTES: usize = 4 * 1024 * 1024;
@@ -56,6 +59,7 @@ pub(crate) struct Shared {
     port: u16,
     closing: CancellationToken,
 }
+    pace: Arc<Pace>,
 
 /// A port of 127.0.0.1 that is ours. Who knocks waits until a [`Server`] answers.
 pub struct BoundPort {
@@ -105,8 +109,15 @@ impl Server {
     ) -> Self {
         let BoundPort { listener, address } = port;
         let closing = CancellationToken::new();
-        let shared =
-            Shared { gateway, auth, clock, ui, port: address.port(), closing: closing.clone() };
+        let shared = Shared {
+            gateway,
+            auth,
+            clock,
+            ui,
+            port: address.port(),
+            pace: Arc::default(),
+            closing: closing.clone(),
+        };
         let served = axum::serve(listener, router(shared))
             .with_graceful_shutdown(closing.clone().cancelled_owned());
         let task = tokio::spawn(async move {
@@ -149,6 +160,12 @@ fn router(shared: Shared) -> Router {
         )
         .fallback(get(files::serve))
         .layer(DefaultBodyLimit::max(MOST_BODY_BYTES))
+        .route("/hooks/wake", hook(post(hooks::wake)))
+        .route("/hooks/jobs/{id}", hook(post(hooks::fire)))
         .layer(axum::middleware::from_fn_with_state(shared.clone(), guard::check))
         .with_state(shared)
+}
+
+fn hook(method: axum::routing::MethodRouter<Shared>) -> axum::routing::MethodRouter<Shared> {
+    method.layer(DefaultBodyLimit::max(hooks::MOST_HOOK_BYTES))
 }

@@ -34,7 +34,7 @@ pub(crate) struct House {
     pub(crate) client: Client,
     server: Server,
     scheduler: SchedulerHandle,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl House {
@@ -48,7 +48,8 @@ impl House {
         let scheduler = scheduler(&store, &clock).await;
         let tools = ToolRegistry::new(Vec::new()).expect("a registry");
         let gate =
-            Gate::new(tools, store.clone(), Arc::new(clock.clone()), Duration::from_secs(60));
+            Gate::new(tools, store.clone(), Arc::new(clock.clone()));
+        let port = BoundPort::bind(0, false).await.expect("a port");
         let gateway = Gateway::new(Context {
             store: store.clone(),
             scheduler: scheduler.clone(),
@@ -63,11 +64,12 @@ impl House {
                 mode: EngineMode::Serve,
                 started_at: NOON,
                 home: folder.path().to_owned(),
+                port: port.number(),
                 notifications: NotificationStatus { available: false, reason: None },
             },
         });
-        let (server, client) = serve(&gateway, &clock, &folder).await;
-        Self { gateway, clock, store, client, server, scheduler, _folder: folder }
+        let (server, client) = serve(&gateway, port, &clock, &folder);
+        Self { gateway, clock, store, client, server, scheduler, folder }
     }
 
     pub(crate) async fn call(&self, method: &str, params: Value) -> Value {
@@ -83,16 +85,22 @@ impl House {
         self.call("cron.add", draft(name)).await["job"].clone()
     }
 
-    /// Posts JSON; answers the status and the head.
+    /// Posts JSON; answers the status and the whole reply.
     pub(crate) async fn post(&self, path: &str, headers: &str, body: &Value) -> (u16, String) {
-        let (address, body) = (self.server.address(), body.to_string());
+        let headers = format!("Content-Type: application/json\r\n{headers}");
+        self.post_raw(path, &headers, body.to_string().as_bytes()).await
+    }
+
+    /// Posts bytes; answers the status and the whole reply.
+    pub(crate) async fn post_raw(&self, path: &str, headers: &str, body: &[u8]) -> (u16, String) {
+        let address = self.server.address();
         let mut stream = TcpStream::connect(address).await.expect("it listens");
-        let request = format!(
-            "POST {path} HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nConnection: close\r\n\
-             {headers}Content-Length: {}\r\n\r\n{body}",
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{headers}Content-Length: {}\r\n\r\n",
             body.len()
         );
-        stream.write_all(request.as_bytes()).await.expect("it reads");
+        // A server that refuses early closes while this is still written; what it says counts.
+        drop(stream.write_all(&[head.as_bytes(), body].concat()).await);
         let mut reply = String::new();
         stream.read_to_string(&mut reply).await.expect("text");
         let status = reply.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
@@ -101,6 +109,17 @@ impl House {
 
     pub(crate) async fn stop(self) {
         self.scheduler.shutdown().await;
+    /// The port of the server.
+    pub(crate) const fn port(&self) -> u16 {
+        self.server.address().port()
+    }
+
+    /// The bearer token.
+    pub(crate) fn token(&self) -> String {
+        let path = Client::token_path(self.folder.path());
+        std::fs::read_to_string(path).expect("a token").trim().to_owned()
+    }
+
         self.server.stop().await;
         self.store.close().await;
     }
@@ -134,10 +153,14 @@ async fn scheduler(store: &Store, clock: &ManualClock) -> SchedulerHandle {
 }
 
 /// The server, and a client that found it as every client does.
-async fn serve(gateway: &Gateway, clock: &ManualClock, folder: &TempDir) -> (Server, Client) {
+fn serve(
+    gateway: &Gateway,
+    port: BoundPort,
+    clock: &ManualClock,
+    folder: &TempDir,
+) -> (Server, Client) {
     let home = folder.path();
     let auth = Auth::open(&Client::token_path(home)).expect("a token");
-    let port = BoundPort::bind(0, false).await.expect("a port");
     let (clock, ui) = (Arc::new(clock.clone()), Arc::new(NoPage));
     let server = Server::start(port, gateway.clone(), Arc::new(auth), clock, ui);
     let endpoint = Endpoint { address: server.address(), pid: 0, version: "0.0.0".to_owned() };

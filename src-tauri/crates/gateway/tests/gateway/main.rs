@@ -6,4 +6,5 @@ mod house;
 mod sign_in;
 mod stream;
 mod answers;
+mod hooks;
 mod types;

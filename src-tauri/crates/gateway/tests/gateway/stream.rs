@@ -8,7 +8,7 @@ use crate::house::House;
 /// Commits one event; answers its number.
 async fn one_more(house: &House) -> i64 {
     let now = crate::house::NOON;
-    house.store.queue_system_event("Tea.", "test", now).await.expect("queued");
+    house.store.queue_system_event("Tea.", "test", &[], now).await.expect("queued");
     house.gateway.newest_event().await
 }
 
