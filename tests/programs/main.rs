@@ -14,6 +14,7 @@ mod probes;
 mod cron_add;
 mod cron_change;
 mod cron_words;
+mod triggers;
 mod transfer;
 mod other_commands;
 mod starting;

@@ -4,7 +4,7 @@ use clap::Subcommand;
 use rouse_core::Clock as _;
 use rouse_core::schedule::format_duration;
 use rouse_gateway::wire::{
-    Done, RunDetail, RunState, RunTrigger, RunView, RunsListResult, StartedRun, StepView,
+    CauseView, Done, RunDetail, RunState, RunTrigger, RunView, RunsListResult, StartedRun, StepView,
 };
 use serde_json::json;
 
@@ -138,6 +138,9 @@ fn print_detail(session: &Session, detail: &RunDetail) {
     fact("tokens", (tokens > 0).then(|| tokens.to_string()));
     fact("reason", run.reason.as_deref().map(plain));
     fact("error", run.error.as_deref().map(plain));
+    if let Some(cause) = &detail.cause {
+        print_cause(cause);
+    }
     for step in &detail.steps {
         print_step(step);
     }
@@ -151,6 +154,19 @@ fn print_detail(session: &Session, detail: &RunDetail) {
     }
     if let Some(summary) = &run.summary {
         anstream::println!("\n{}", plain(summary));
+    }
+}
+
+/// The event that fired it: its source, its fields, the beginning of its text.
+fn print_cause(cause: &CauseView) {
+    let fields = cause.fields.iter().map(|(key, value)| {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        format!("{key}={}", short(&value, 60))
+    });
+    let fields = fields.collect::<Vec<_>>().join(" ");
+    anstream::println!("  event     {}", plain(&format!("{} {fields}", cause.source)));
+    if !cause.text.is_empty() {
+        anstream::println!("  said      {}", short(&cause.text, 200));
     }
 }
 
@@ -190,6 +206,8 @@ const fn trigger(trigger: RunTrigger) -> &'static str {
     match trigger {
         RunTrigger::Schedule => "schedule",
         RunTrigger::CatchUp => "catch-up",
+        RunTrigger::Event => "event",
+        RunTrigger::Webhook => "webhook",
         RunTrigger::Manual => "by hand",
         RunTrigger::Heartbeat => "heartbeat",
     }

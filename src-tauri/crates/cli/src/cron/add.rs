@@ -3,8 +3,9 @@
 use rouse_gateway::wire::JobView;
 use serde_json::{Map, Value, json};
 
-use super::draft::{BehaviourArgs, PayloadArgs, ScheduleArgs};
-use super::{list, warn_when_off};
+use super::draft::{BehaviourArgs, PayloadArgs};
+use super::trigger::ScheduleArgs;
+use super::{list, warn_when_off, webhook};
 use crate::exit::Failure;
 use crate::output::short;
 use crate::session::Session;
@@ -26,21 +27,27 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
-    let job = draft(&args, session)?;
-    session
-        .show("cron.add", job, |session, view: JobView| {
-            anstream::println!("Added.");
-            list::print_one(session, &view);
-            Ok(())
-        })
-        .await?;
+    let job = draft(&args, session).await?;
+    let answer = session.call("cron.add", job).await?;
+    let id = answer["job"]["id"].clone();
+    session.tell(answer, |session, view: JobView| {
+        anstream::println!("Added.");
+        list::print_one(session, &view);
+        Ok(())
+    })?;
+    // A script gets one JSON value, and asks for the secret itself.
+    if args.schedule.is_webhook() && !session.json {
+        webhook::show(json!({ "id": id }), session).await?;
+    }
     warn_when_off(session).await
 }
 
-fn draft(args: &Args, session: &Session) -> Result<Value, Failure> {
-    let schedule = args.schedule.to_json(session)?;
-    let schedule = schedule
-        .ok_or_else(|| Failure::input("say when: one of --at, --every, --cron, --manual"))?;
+async fn draft(args: &Args, session: &Session) -> Result<Value, Failure> {
+    let schedule = args.schedule.to_json(session).await?;
+    let schedule = schedule.ok_or_else(|| {
+        let flags = "--at, --every, --cron, --on-event, --after, --webhook, --manual";
+        Failure::input(format!("say when: one of {flags}"))
+    })?;
     let payload = args.payload.to_json()?.filter(|payload| payload.get("kind").is_some());
     let payload = payload
         .ok_or_else(|| Failure::input("say what: one of --system-event, --message, --tool"))?;

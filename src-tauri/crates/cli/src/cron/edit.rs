@@ -3,7 +3,8 @@
 use rouse_gateway::wire::JobView;
 use serde_json::{Map, Value, json};
 
-use super::draft::{BehaviourArgs, PayloadArgs, ScheduleArgs};
+use super::draft::{BehaviourArgs, PayloadArgs};
+use super::trigger::ScheduleArgs;
 use super::{list, resolve, warn_when_off};
 use crate::exit::Failure;
 use crate::session::Session;
@@ -27,19 +28,19 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     let id = resolve(session, &args.id).await?;
     let present: JobView =
         serde_json::from_value(session.call("cron.get", json!({ "id": id })).await?)?;
-    let mut params = json!({ "id": id, "patch": patch(&args, &present.job, session)? });
+    let mut params = json!({ "id": id, "patch": patch(&args, &present.job, session).await? });
     // The patch was made for the job as it was read.
     params["expectedRevision"] = present.job["state"]["revision"].clone();
     update(params, session).await?;
     warn_when_off(session).await
 }
 
-fn patch(args: &Args, present: &Value, session: &Session) -> Result<Value, Failure> {
+async fn patch(args: &Args, present: &Value, session: &Session) -> Result<Value, Failure> {
     let mut patch = Map::new();
     if let Some(name) = &args.name {
         patch.insert("name".to_owned(), json!(name));
     }
-    if let Some(schedule) = args.schedule.to_patch(&present["schedule"], session)? {
+    if let Some(schedule) = args.schedule.to_patch(&present["schedule"], session).await? {
         patch.insert("schedule".to_owned(), schedule);
     }
     if let Some(payload) = args.payload.to_patch(&present["payload"])? {

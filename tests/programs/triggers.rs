@@ -1,0 +1,84 @@
+//! Jobs that wait: for another job, for an event, for a call from outside; with the real programs.
+
+use serde_json::{Value, json};
+
+use crate::engine::Home;
+use crate::http::Request;
+
+const TIME: [&str; 2] = ["--tool", "time"];
+
+fn add(home: &Home, flags: &[&str]) -> Value {
+    let args = [&["--json", "cron", "add"][..], &TIME, flags].concat();
+    home.rouse(&args).json()["job"].clone()
+}
+
+#[tokio::test]
+async fn what_the_flags_say_is_what_the_job_says() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let backup = add(&home, &["--manual", "--name", "Backup"]);
+    let after =
+        |flags: &[&str]| add(&home, &[&["--after", "Backup"], flags].concat())["schedule"].clone();
+    let event = |filters: Value| json!({ "kind": "event", "source": "job", "filters": filters });
+    assert_eq!(after(&[]), event(json!({ "jobId": backup["id"], "status": "ok" })));
+    assert_eq!(
+        after(&["--on", "failure"]),
+        event(json!({ "jobId": backup["id"], "status": "error" }))
+    );
+    assert_eq!(after(&["--on", "any"]), event(json!({ "jobId": backup["id"] })));
+    let flags =
+        ["--on-event", "wake", "--pattern", "(?i)tea", "--filter", "type=wake", "--filter", "n=1"];
+    assert_eq!(
+        add(&home, &flags)["schedule"],
+        json!({ "kind": "event", "source": "wake", "pattern": "(?i)tea", "filters": { "type": "wake", "n": 1 } })
+    );
+    for (flags, words) in [
+        (
+            &["--on-event", "wake", "--pattern", "("][..],
+            "schedule.pattern: is no regular expression",
+        ),
+        (&["--on-event", "wake", "--filter", "x"], "expected KEY=VALUE"),
+        (&["--after", "Nothing"], "There is no job Nothing."),
+        (&["--manual", "--pattern", "x"], "--pattern and --filter need --on-event or --after"),
+        (&["--every", "1h", "--webhook"], "cannot be used with"),
+        (&["--after", "Backup", "--on-event", "wake"], "cannot be used with"),
+    ] {
+        let refused = home.rouse(&[&["cron", "add"][..], &TIME, flags].concat());
+        assert!(refused.err.contains(words), "{flags:?}\n{}", refused.err);
+    }
+    let shown = home.rouse(&["cron", "list"]);
+    assert!(shown.ok().contains("After Backup succeeds"), "{}", shown.ok());
+    drop(engine);
+}
+
+#[tokio::test]
+async fn a_webhook_is_made_called_and_shown() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let said = home.rouse(&["cron", "add", "--name", "Deploy", "--webhook", "--tool", "time"]);
+    assert!(
+        said.ok().contains("/hooks/jobs/") && said.ok().contains("curl -X POST"),
+        "{}",
+        said.ok()
+    );
+    let again = home.rouse(&["--json", "cron", "webhook", "Deploy"]).json();
+    assert_eq!(again["secret"], Value::Null, "it is shown once");
+    let view = home.rouse(&["--json", "cron", "webhook", "Deploy", "--rotate"]).json();
+    let (url, secret) =
+        (view["url"].as_str().expect("a URL"), view["secret"].as_str().expect("a secret"));
+    let path = url.splitn(4, '/').nth(3).map(|path| format!("/{path}")).expect("a path");
+    let call = Request::new(&engine.address, "POST", &path).body("Version 7");
+    assert_eq!(call.clone().send().status, 401);
+    let reply = call.with("Authorization", &format!("Bearer {secret}")).send();
+    assert_eq!(reply.status, 202, "{reply:?}");
+    let run: Value = serde_json::from_str(&reply.body).expect("JSON");
+    let id = run["runId"].as_str().expect("a run");
+    let detail = engine.call("runs.get", json!({ "id": id })).await;
+    assert_eq!(detail["cause"]["text"], "Version 7");
+    let shown = home.rouse(&["runs", "show", id]);
+    assert!(shown.ok().contains("Version 7") && shown.ok().contains("webhook"), "{}", shown.ok());
+    for (path, bytes) in home.everything_written() {
+        let holds = bytes.windows(secret.len()).any(|part| part == secret.as_bytes());
+        assert!(!holds, "the secret is in {}", path.display());
+    }
+}
