@@ -10,7 +10,7 @@ import { payloadWords } from "@/domain/words";
 import { absolute, foreignZone, localZone, relative, zoneName } from "@/format/time";
 import type { CronPreviewResult, PreviewSlot } from "@/platform";
 
-import { draftOf, type JobForm } from "./form";
+import { draftOf, type JobForm, type When } from "./form";
 import styles from "./LivePanel.module.css";
 
 interface Props {
@@ -24,7 +24,7 @@ export function LivePanel({ values, preview, problem }: Props) {
   return (
     <aside className={styles.panel} aria-label="What this job will do">
       <p className={styles.sentence} role="status">{sentenceOf(values, preview, problem)}</p>
-      {values.when !== "manual" && (
+      {hasSlots(values.when) && (
         <div className={styles.part}>
           <h3 className={styles.head}>{values.when === "at" ? "When it fires" : "Next times"}</h3>
           <Next preview={preview} problem={problem} zone={values.when === "every" ? localZone() : preview?.zone} />
@@ -46,9 +46,14 @@ export function sentenceOf(values: JobForm, preview: CronPreviewResult | undefin
   const what = payloadWords(draftOf(values).payload);
   if (values.when === "manual") return what === "" ? "Only by hand." : `Only by hand: ${what}`;
   if (problem !== undefined || !preview) return problem === undefined ? "…" : "It does not fire yet.";
-  const foreign = values.when === "every" ? undefined : foreignZone(values.zone);
+  const foreign = values.when === "every" || !hasSlots(values.when) ? undefined : foreignZone(values.zone);
   const when = foreign === undefined ? preview.text : `${preview.text}, ${foreign} time`;
   return what === "" || what === "Calls " ? `${when}.` : `${when}: ${what}`;
+}
+
+/** Whether it fires at times of its own. */
+export function hasSlots(when: When): boolean {
+  return when !== "event" && when !== "webhook" && when !== "manual";
 }
 
 function Next({ preview, problem, zone = localZone() }: Pick<Props, "preview" | "problem"> & { zone?: string }) {

@@ -14,12 +14,16 @@ import { DaysAndTimesFields } from "./DaysAndTimesFields";
 import styles from "./Editor.module.css";
 import type { JobForm, Unit, When } from "./form";
 import { CronText } from "./CronText";
+import { EventFields } from "./EventFields";
+import { WebhookFields } from "./WebhookFields";
 
 const kinds: readonly { id: When; label: string }[] = [
   { id: "at", label: "Once" },
   { id: "every", label: "Every" },
   { id: "days", label: "Days & times" },
   { id: "cron", label: "Cron" },
+  { id: "event", label: "Event" },
+  { id: "webhook", label: "Webhook" },
   { id: "manual", label: "Manual" },
 ];
 
@@ -33,7 +37,7 @@ const units: readonly { id: Unit; label: string }[] = [
 /** What the engine says about the fields of the schedule as it stands. */
 export type Said = ReadonlyMap<keyof JobForm, string>;
 
-export const WhenSection = memo(function WhenSection({ said }: { said: Said }) {
+export const WhenSection = memo(function WhenSection({ said, jobId }: { said: Said; jobId?: string }) {
   const when = useBound("when");
   return (
     <Section title="When" className={styles.section}>
@@ -49,6 +53,8 @@ export const WhenSection = memo(function WhenSection({ said }: { said: Said }) {
         )}
         {when.value === "cron" && <CronText said={said} alone />}
         {(when.value === "at" || when.value === "days" || when.value === "cron") && <Zone said={said} />}
+        {when.value === "event" && <EventFields said={said} />}
+        {when.value === "webhook" && <WebhookFields jobId={jobId} />}
         {when.value === "manual" && <p className={styles.hint}>It never fires by itself. Run it here, from the list of jobs, from the tray, or with the rouse command.</p>}
       </div>
     </Section>

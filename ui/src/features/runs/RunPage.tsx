@@ -18,6 +18,7 @@ import { errorCode, RpcError, type RunDetail, type RunView } from "@/platform";
 import { Outcome } from "./Outcome";
 import { RunFacts } from "./RunFacts";
 import { Timeline } from "./Timeline";
+import { WhyItFired } from "./WhyItFired";
 
 export function RunPage() {
   const { runId } = useParams({ from: "/runs/$runId" });
@@ -46,6 +47,7 @@ function Shown({ detail }: { detail: RunDetail }) {
     >
       <Outcome run={run} />
       <RunFacts detail={detail} />
+      {detail.cause !== null && <WhyItFired cause={detail.cause} />}
       <Timeline detail={detail} />
     </Page>
   );

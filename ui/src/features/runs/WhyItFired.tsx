@@ -1,0 +1,36 @@
+/* The event that fired a run, exactly as it came. All of it is text from outside, so it is shown and nothing more. */
+
+import { Link } from "@tanstack/react-router";
+
+import { Code } from "@/components/Code";
+import { type Fact, Facts } from "@/components/Facts";
+import { Section } from "@/components/Page";
+import { Time } from "@/components/Time";
+import { usePlatform } from "@/data/platform";
+import type { CauseView } from "@/platform";
+
+import styles from "./RunPage.module.css";
+
+const sources: Record<string, string> = {
+  job: "The end of another run",
+  cron: "A line that a job queued",
+  wake: "A wake",
+  webhook: "A call of its webhook",
+};
+
+export function WhyItFired({ cause }: { cause: CauseView }) {
+  const { copyText } = usePlatform();
+  const { source, fields, text, atMs } = cause;
+  const runId = typeof fields.runId === "string" && source === "job" ? fields.runId : undefined;
+  const facts: Fact[] = [
+    { name: "Event", value: runId === undefined ? (sources[source] ?? source) : <Link to="/runs/$runId" params={{ runId }} className={styles.link}>{sources.job}</Link> },
+    { name: "Came", value: <Time at={atMs} as="when" /> },
+    ...Object.entries(fields).filter(([key]) => key !== "runId").map(([key, value]) => ({ name: key, value: typeof value === "string" ? value : JSON.stringify(value) })),
+  ];
+  return (
+    <Section title="Why it fired">
+      <Facts facts={facts} />
+      {text !== "" && <Code label="What was said" text={text} onCopy={copyText} />}
+    </Section>
+  );
+}
