@@ -102,10 +102,12 @@ mod tests {
     use std::process::{Child, Command, Stdio};
 
     use tokio::io::AsyncReadExt as _;
-    use tokio::sync::mpsc;
+    use tokio::sync::{mpsc, watch};
     use zbus::object_server::SignalEmitter;
 
     use super::*;
+    use crate::config::ConfigFile;
+    use crate::machine::{AtWork, keep_awake};
 
     /// A bus of its own, ended with the test.
     struct Bus {
@@ -216,6 +218,43 @@ mod tests {
         assert_eq!(words, "sleep:idle · Rouse · A job is at work · block");
         drop(held);
         let_go(kept).await;
+    }
+
+    #[tokio::test]
+    async fn the_machine_is_kept_awake_while_it_is_wished_and_a_run_is_at_work() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let config = |text: &str| {
+            let path = folder.path().join("config.toml");
+            std::fs::write(&path, text).expect("written");
+            let workspace = folder.path().join("workspace");
+            ConfigFile::open(&path, &workspace, &|_| None).expect("settings").config().clone()
+        };
+        let (on, off) = (config("[system]\nkeepAwake = true\n"), config(""));
+        let bus = Bus::start();
+        let (_logind, mut inhibitors) = logind(&bus).await;
+        let system = System::with_bus(Some(bus.address.clone()));
+        let (settings, at_work) = (watch::Sender::new(off.clone()), AtWork::default());
+        let person = async {
+            let one = at_work.one_more();
+            tokio::task::yield_now().await;
+            assert!(inhibitors.try_recv().is_err(), "nobody wished it");
+            settings.send_replace(on.clone());
+            let (_, kept) = inhibitors.recv().await.expect("asked");
+            let two = at_work.one_more();
+            drop(one);
+            tokio::task::yield_now().await;
+            assert!(inhibitors.try_recv().is_err(), "held already");
+            drop(two);
+            let_go(kept).await;
+            let _three = at_work.one_more();
+            let (_, kept) = inhibitors.recv().await.expect("asked again");
+            settings.send_replace(off);
+            let_go(kept).await;
+        };
+        tokio::select! {
+            () = keep_awake(&system, settings.subscribe(), at_work.clone()) => panic!("gave up"),
+            () = person => {}
+        }
     }
 
     #[tokio::test]
