@@ -1,7 +1,7 @@
 //! Takes a reading of the engine for the tray.
 //!
-//! A reading is two small questions; the list of jobs, which can be long, is asked for again only when an event says
-//! that a job was added, changed or removed.
+//! A reading is two small questions; the jobs are asked for again only when an event says that one was added, changed or
+//! removed, and then only as many as the menu shows, and one that tells that there are more.
 
 use rouse_core::{JobId, RunId, UnixMs};
 use rouse_gateway::RpcError;
@@ -11,7 +11,7 @@ use rouse_gateway::wire::{
 };
 use serde_json::Value;
 
-use super::state::{Facts, Firing, JobLine, MOST_RUNS, NextSlot, RunLine, Snapshot};
+use super::state::{Facts, Firing, JobLine, MOST_JOBS, MOST_RUNS, NextSlot, RunLine, Snapshot};
 use crate::backend::{Backend, Engine, EngineDoor};
 
 /// What an event makes stale.
@@ -97,8 +97,12 @@ impl Reader {
 }
 
 async fn read_jobs(backend: &Backend) -> Result<Vec<JobLine>, RpcError> {
-    let everything = CronListParams { include_disabled: Some(true), ..CronListParams::default() };
-    let list: CronListResult = backend.ask("cron.list", &everything).await?;
+    let first = CronListParams {
+        include_disabled: Some(true),
+        limit: u32::try_from(MOST_JOBS + 1).ok(),
+        ..CronListParams::default()
+    };
+    let list: CronListResult = backend.ask("cron.list", &first).await?;
     let text = |job: &Value, key: &str| {
         job.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
     };

@@ -46,7 +46,7 @@ pub(crate) struct Facts {
     pub(crate) failing: u32,
     /// The next slot of all.
     pub(crate) next: Option<NextSlot>,
-    /// All jobs, in the order in which they are offered.
+    /// The first jobs, in the order in which they are offered; more than are shown when there are more.
     pub(crate) jobs: Vec<JobLine>,
     /// The newest runs, newest first.
     pub(crate) recent: Vec<RunLine>,
@@ -148,7 +148,7 @@ pub(crate) enum PauseFor {
 }
 
 /// Jobs offered under "Run now"; more than that is a page's work.
-const MOST_JOBS: usize = 15;
+pub(crate) const MOST_JOBS: usize = 15;
 /// Runs offered under "Recent runs".
 pub(crate) const MOST_RUNS: usize = 5;
 /// Names longer than this are cut, so that one job cannot make the menu as wide as the screen.

@@ -10,6 +10,8 @@ export const keys = {
   shell: ["shell"],
   jobs: ["jobs"],
   job: (id: string) => ["job", id],
+  firstJobs: ["jobs", "first"],
+  allJobs: ["jobs", "all"],
   preview: (schedule: Schedule | undefined, count: number) => ["preview", schedule, count],
   runs: ["runs"],
   runsHeads: ["runs", "head"],

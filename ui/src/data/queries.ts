@@ -13,11 +13,6 @@ export function useStatus() {
   return useQuery({ queryKey: keys.status, queryFn: () => platform.rpc("system.status", {}) });
 }
 
-export function useJobs() {
-  const platform = usePlatform();
-  return useQuery({ queryKey: keys.jobs, queryFn: async () => (await platform.rpc("cron.list", { includeDisabled: true })).jobs });
-}
-
 export function useJob(jobId: string) {
   const platform = usePlatform();
   return useQuery({ queryKey: keys.job(jobId), queryFn: () => platform.rpc("cron.get", { id: jobId }) });

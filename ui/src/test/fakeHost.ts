@@ -25,7 +25,7 @@ export function fakeHost(answers: Answers = {}): FakeHost {
   const host: FakeHost = {
     answers: {
       "system.status": () => aStatus(),
-      "cron.list": () => ({ jobs: [] }),
+      "cron.list": () => ({ jobs: [], nextCursor: null }),
       "runs.list": () => ({ runs: [], nextCursor: null, total: 0 }),
       ...answers,
     },

@@ -110,13 +110,13 @@ impl Client {
     /// `NotRunning` when nobody listens, `Rpc` with the engine's own words.
     pub async fn call(&self, method: &str, params: Value) -> Result<Value, ClientError> {
         let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-        let response = self.post("/rpc", &request).await?;
-        if let Some(error) = response.get("error") {
+        let mut response = self.post("/rpc", &request).await?;
+        if let Some(error) = response.get_mut("error") {
             let error: RpcError =
-                serde_json::from_value(error.clone()).map_err(|error| self.broken(error))?;
+                serde_json::from_value(error.take()).map_err(|error| self.broken(error))?;
             return Err(error.into());
         }
-        Ok(response.get("result").cloned().unwrap_or(Value::Null))
+        Ok(response.get_mut("result").map(Value::take).unwrap_or_default())
     }
 
     /// An address for a browser that signs it in; good once and for 30 seconds.

@@ -7,7 +7,8 @@ import { useMemo } from "react";
 import { cx } from "@/components/cx";
 import { Section } from "@/components/Page";
 import { useNow } from "@/components/useNow";
-import { useJobs, useStatus, useUpcoming } from "@/data/queries";
+import { useFirstJobs } from "@/data/jobs";
+import { useStatus, useUpcoming } from "@/data/queries";
 import { useRunsSince } from "@/data/runs";
 import { outcomeWords } from "@/domain/words";
 import { stateTone, stateWord } from "@/domain/runState";
@@ -23,7 +24,7 @@ export function Today() {
   const { begin, end } = dayAround(now);
   const day = useMemo(() => ({ begin, end }), [begin, end]);
   const runs = useRunsSince(begin).data?.runs;
-  const upcoming = useUpcoming(useJobs().data ?? [], end);
+  const upcoming = useUpcoming(useFirstJobs().data?.jobs ?? [], end);
   const past = useMemo(() => pastTicks(day, runs ?? []), [day, runs]);
   const fires = firesAfter(useStatus().data, now);
   const coming = upcoming.flatMap(({ job, slots }) => slots.filter((at) => at > fires).map((at) => ({ at, name: job.job.name })));

@@ -12,7 +12,7 @@ const paused = aJob({ id: "b", name: "Invoices", enabled: false });
 function hostWith(jobs: JobView[]) {
   const rows = [...jobs];
   return fakeHost({
-    "cron.list": () => ({ jobs: [...rows] }),
+    "cron.list": () => ({ jobs: [...rows], nextCursor: null }),
     "cron.remove": ({ id }) => ({ job: rows.splice(rows.findIndex(({ job }) => job.id === id), 1)[0]?.job ?? null }),
     "cron.add": (draft) => {
       const view = aJob({ ...draft, id: draft.id ?? "new" });
@@ -38,6 +38,31 @@ test("ten thousand jobs are one list of which only the visible rows exist, and a
   expect(within(list).getAllByRole("listitem").length).toBeLessThan(60);
   await user.type(screen.getByRole("searchbox", { name: "Search jobs" }), "job 9999");
   expect(await screen.findByText("1 job")).toBeInTheDocument();
+});
+
+test("of more jobs than one answer holds the first are there at once; all are searched and counted once they are read", async () => {
+  const many = Array.from({ length: 1_200 }, (_, i) => aJob({ id: `j${i}`, name: `Job ${i}` }));
+  let readOn = () => {};
+  const later = new Promise<void>((resolve) => (readOn = resolve));
+  const host = fakeHost({
+    "cron.list": async ({ limit = 100, cursor }) => {
+      const from = Number(cursor ?? 0);
+      if (from > 0) await later;
+      // The last job of the first page has moved to the second one in the meantime.
+      const rows = from === 500 ? many.slice(499, 1_000) : many.slice(from, from + limit);
+      return { jobs: rows, nextCursor: from + limit < many.length ? String(from + limit) : null };
+    },
+  });
+  const { user } = renderApp("/jobs", host);
+  expect(await screen.findByRole("link", { name: "Job 0" })).toBeInTheDocument();
+  expect(screen.getByText("Reading the rest…")).toBeInTheDocument();
+  expect(screen.getByRole("radio", { name: "All" })).toBeInTheDocument();
+  await user.type(screen.getByRole("searchbox", { name: "Search jobs" }), "job 1199");
+  await waitFor(() => expect(screen.queryByRole("link", { name: "Job 0" })).not.toBeInTheDocument());
+  expect(screen.queryByText("No jobs like that")).not.toBeInTheDocument();
+  readOn();
+  expect(await screen.findByRole("link", { name: "Job 1199" })).toBeInTheDocument();
+  expect(screen.getByRole("radio", { name: "All 1,200" })).toBeInTheDocument();
 });
 
 test("a filter stands in the address", async () => {

@@ -1,4 +1,5 @@
-/* All jobs. The filter lives in the address; the list is filtered here, because all jobs are at hand. */
+/* All jobs. The filter lives in the address; the list is filtered here, because all jobs are at hand, or soon will be. Until
+   they are, nothing is counted, and nothing is said not to be there. */
 
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Plus, SearchX } from "lucide-react";
@@ -10,7 +11,7 @@ import { SearchField } from "@/components/Field";
 import { Page } from "@/components/Page";
 import { Empty, Failure, SkeletonRows } from "@/components/States";
 import { VirtualList } from "@/components/VirtualList";
-import { useJobs } from "@/data/queries";
+import { useJobs } from "@/data/jobs";
 import { plural } from "@/format/amount";
 import type { JobView } from "@/platform";
 
@@ -22,18 +23,18 @@ import { Teach } from "./Teach";
 import { useJobActions } from "./useJobActions";
 
 export function JobsPage() {
-  const { data: jobs, error, refetch } = useJobs();
+  const { data: jobs, isWhole, error, refetch } = useJobs();
   const hasJobs = jobs !== undefined && jobs.length > 0;
   return (
     <Page title="Jobs" actions={<ButtonLink to="/jobs/new" search={{}} look="primary" icon={Plus}>New job</ButtonLink>}>
-      {error && !jobs ? <Failure title="The jobs could not be read." error={error} onRetry={() => void refetch()} /> : !jobs ? <SkeletonRows rows={12} /> : null}
+      {error && !jobs ? <Failure title="The jobs could not be read." error={error} onRetry={refetch} /> : !jobs ? <SkeletonRows rows={12} /> : null}
       {jobs?.length === 0 && <Teach />}
-      {hasJobs && <List jobs={jobs} />}
+      {hasJobs && <List jobs={jobs} isWhole={isWhole} />}
     </Page>
   );
 }
 
-function List({ jobs }: { jobs: JobView[] }) {
+function List({ jobs, isWhole }: { jobs: JobView[]; isWhole: boolean }) {
   const search = useSearch({ from: "/jobs" });
   const navigate = useNavigate();
   const [q, setQ] = useState(search.q ?? "");
@@ -50,10 +51,12 @@ function List({ jobs }: { jobs: JobView[] }) {
     <>
       <div className={styles.bar}>
         <SearchField label="Search jobs" placeholder="Search" value={q} onChange={setQ} onBlur={keep} onSubmit={keep} className={styles.search} />
-        <Filters jobs={jobs} filter={search.filter ?? "all"} onChange={(filter) => setSearch({ ...search, filter: filter === "all" ? undefined : filter })} />
-        <span className={styles.total} role="status">{shown.length !== jobs.length && plural(shown.length, "job")}</span>
+        <Filters jobs={isWhole ? jobs : undefined} filter={search.filter ?? "all"} onChange={(filter) => setSearch({ ...search, filter: filter === "all" ? undefined : filter })} />
+        <span className={styles.total} role="status">{isWhole ? shown.length !== jobs.length && plural(shown.length, "job") : "Reading the rest…"}</span>
       </div>
-      {shown.length === 0 ? (
+      {shown.length === 0 && !isWhole ? (
+        <SkeletonRows rows={12} />
+      ) : shown.length === 0 ? (
         <Empty icon={SearchX} title="No jobs like that" action={<Button onPress={clear}>Show all jobs</Button>}>
           No job matches this search and filter.
         </Empty>
@@ -77,13 +80,13 @@ function List({ jobs }: { jobs: JobView[] }) {
 
 const filterWords: Record<JobFilter, string> = { all: "All", active: "Active", paused: "Paused", failing: "Failing" };
 
-function Filters({ jobs, filter, onChange }: { jobs: JobView[]; filter: JobFilter; onChange: (filter: JobFilter) => void }) {
-  const counts = useMemo(() => countJobs(jobs), [jobs]);
+function Filters({ jobs, filter, onChange }: { jobs: JobView[] | undefined; filter: JobFilter; onChange: (filter: JobFilter) => void }) {
+  const counts = useMemo(() => jobs && countJobs(jobs), [jobs]);
   const options = (Object.keys(filterWords) as JobFilter[]).map((id) => ({
     id,
     label: (
       <>
-        {filterWords[id]} <span className={styles.count}>{counts[id].toLocaleString()}</span>
+        {filterWords[id]} <span className={styles.count}>{counts?.[id].toLocaleString()}</span>
       </>
     ),
   }));

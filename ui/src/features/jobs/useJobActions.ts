@@ -7,7 +7,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { toast, undoToast } from "@/components/Toasts";
 import { keys } from "@/data/keys";
 import { usePlatform } from "@/data/platform";
-import type { Job, JobView } from "@/platform";
+import type { CronListResult, Job, JobView } from "@/platform";
 
 import { withoutState } from "./form";
 
@@ -19,6 +19,9 @@ export function useJobActions() {
   const refresh = (id: string) => {
     for (const queryKey of [keys.jobs, keys.job(id), keys.status, keys.runs]) void client.invalidateQueries({ queryKey });
   };
+  /** Shows at once what the call will have made of the lists. */
+  const showJobs = (change: (jobs: JobView[]) => JobView[]) =>
+    client.setQueriesData<CronListResult>({ queryKey: keys.jobs }, (list) => list && { ...list, jobs: change(list.jobs) });
   const failed = (title: string) => (error: unknown) => void toast({ title, about: error instanceof Error ? error.message : String(error) });
 
   const restore = (job: Job) =>
@@ -37,7 +40,7 @@ export function useJobActions() {
       }, failed(`“${name}” was not run`)),
 
     setEnabled: ({ id, name }: Job, enabled: boolean) => {
-      client.setQueryData<JobView[]>(keys.jobs, (jobs) => jobs?.map((view) => (view.job.id === id ? { ...view, job: { ...view.job, enabled } } : view)));
+      showJobs((jobs) => jobs.map((view) => (view.job.id === id ? { ...view, job: { ...view.job, enabled } } : view)));
       return platform.rpc("cron.update", { id, patch: { enabled } }).then(() => refresh(id), (error: unknown) => {
         refresh(id);
         failed(enabled ? `“${name}” was not resumed` : `“${name}” was not paused`)(error);
@@ -46,7 +49,7 @@ export function useJobActions() {
 
     /** Gone at once, and back for ten seconds. */
     remove: async ({ id, name }: Job) => {
-      client.setQueryData<JobView[]>(keys.jobs, (jobs) => jobs?.filter((view) => view.job.id !== id));
+      showJobs((jobs) => jobs.filter((view) => view.job.id !== id));
       try {
         const { job } = await platform.rpc("cron.remove", { id });
         if (job) undoToast(`Deleted “${job.name}”`, () => restore(job));

@@ -8,7 +8,8 @@ import { Autocomplete, Dialog, Header, Input, ListBox, ListBoxItem, ListBoxSecti
 import { Time } from "@/components/Time";
 import { toast } from "@/components/Toasts";
 import { usePause, useResume, useRunNow } from "@/data/actions";
-import { useJobs, useStatus } from "@/data/queries";
+import { useJobs } from "@/data/jobs";
+import { useStatus } from "@/data/queries";
 import { useNewestRuns } from "@/data/runs";
 import { outcomeWords, scheduleWords } from "@/domain/words";
 import { StateGlyph, stateWord } from "@/domain/runState";

@@ -29,7 +29,7 @@ pub(super) async fn call(
 
 /// Answers one request; a notification (a request without an id) gets none.
 pub(super) async fn answer(gateway: &Gateway, body: &[u8]) -> Option<Value> {
-    let request: Value = match serde_json::from_slice(body) {
+    let mut request: Value = match serde_json::from_slice(body) {
         Ok(request) => request,
         Err(error) => {
             return Some(failure(Value::Null, -32700, &format!("This is not JSON: {error}")));
@@ -44,21 +44,27 @@ pub(super) async fn answer(gateway: &Gateway, body: &[u8]) -> Option<Value> {
         ));
     }
     let is_version_2 = request.get("jsonrpc").and_then(Value::as_str) == Some("2.0");
-    let Some(method) = request.get("method").and_then(Value::as_str).filter(|_| is_version_2)
-    else {
+    let method = request.get("method").and_then(Value::as_str).filter(|_| is_version_2);
+    let Some(method) = method.map(str::to_owned) else {
         return Some(failure(
             id.unwrap_or(Value::Null),
             -32600,
             "Expected a JSON-RPC 2.0 request with a method.",
         ));
     };
-    let params = request.get("params").cloned().unwrap_or(Value::Null);
-    let result = gateway.call(method, params).await;
+    let params = request.get_mut("params").map(Value::take).unwrap_or_default();
+    let result = gateway.call(&method, params).await;
     let id = id?;
     Some(match result {
-        Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+        Ok(result) => success(id, result),
         Err(error) => response_of(id, &error),
     })
+}
+
+/// By hand, because `json!` copies what it is given, and a page of jobs is large.
+fn success(id: Value, result: Value) -> Value {
+    let fields = [("jsonrpc", "2.0".into()), ("id", id), ("result", result)];
+    Value::Object(fields.map(|(key, value)| (key.to_owned(), value)).into_iter().collect())
 }
 
 /// Whether `value` has at most `levels` levels.

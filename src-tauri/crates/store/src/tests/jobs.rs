@@ -8,8 +8,8 @@ fn cron(data: Value) -> (EventKind, Value) {
 }
 
 async fn names(fixture: &Fixture, query: JobQuery) -> Vec<String> {
-    let jobs = fixture.store.jobs(&query).await.unwrap();
-    jobs.into_iter().map(|job| job.id.to_string()).collect()
+    let page = fixture.store.jobs(&query).await.unwrap();
+    page.jobs.into_iter().map(|job| job.id.to_string()).collect()
 }
 
 #[tokio::test]
@@ -157,7 +157,7 @@ async fn the_list_is_in_the_order_of_what_comes_next() {
     let off = Job { enabled: false, name: "off".to_owned(), ..job("5") };
     fixture.store.insert_job(&off, NOW).await.unwrap();
     assert_eq!(names(&fixture, JobQuery::default()).await, ["4", "3", "2", "1"]);
-    let all = JobQuery { include_disabled: true, search: None };
+    let all = JobQuery { include_disabled: true, ..JobQuery::default() };
     assert_eq!(names(&fixture, all).await, ["4", "3", "2", "1", "5"]);
     assert_eq!(
         fixture.store.job_counts().await.unwrap(),
@@ -178,9 +178,79 @@ async fn the_search_looks_into_name_description_and_payload_in_any_language() {
     }
     for (words, found) in [("über", "1"), (" Switch ", "1"), ("green tea", "2"), ("the news", "2")]
     {
-        let query = JobQuery { include_disabled: false, search: Some(words.to_owned()) };
+        let query = JobQuery { search: Some(words.to_owned()), ..JobQuery::default() };
         assert_eq!(names(&fixture, query).await, [found], "{words}");
     }
+}
+
+/// Jobs of which some are due at the same time, some have the same name and some no slot at all.
+async fn many_jobs(count: i64) -> Fixture {
+    let fixture = Fixture::new().await;
+    for n in 0..count {
+        let mut job = job(&format!("{n:02}"));
+        job.name = ["tea", "Tea", "ants", "\"quoted\""][usize::try_from(n % 4).unwrap()].to_owned();
+        job.enabled = n % 5 != 0;
+        job.state.next_run_at = (n % 3 != 0).then_some(UnixMs(n % 4));
+        fixture.store.insert_job(&job, NOW).await.unwrap();
+    }
+    fixture
+}
+
+/// Every page of a query, each of which holds as many as were asked for, but the last.
+async fn pages(fixture: &Fixture, mut query: JobQuery) -> Vec<Vec<String>> {
+    let mut pages: Vec<Vec<String>> = Vec::new();
+    loop {
+        let page = fixture.store.jobs(&query).await.unwrap();
+        pages.push(page.jobs.iter().map(|job| job.id.to_string()).collect());
+        let Some(next) = page.next else { return pages };
+        assert_eq!(page.jobs.len(), query.limit as usize);
+        query.after = Some(next);
+    }
+}
+
+#[tokio::test]
+async fn pages_hold_every_job_once_in_the_order_of_the_list() {
+    let fixture = many_jobs(24).await;
+    let tea = Some(" TEA".to_owned());
+    for query in [
+        JobQuery { include_disabled: true, ..JobQuery::default() },
+        JobQuery::default(),
+        JobQuery { search: tea, ..JobQuery::default() },
+    ] {
+        let whole = names(&fixture, query.clone()).await;
+        for limit in [1, 5, 12, 24, 500] {
+            let pages = pages(&fixture, JobQuery { limit, ..query.clone() }).await;
+            assert_eq!(pages.concat(), whole, "{limit} {query:?}");
+            assert!(!pages.last().unwrap().is_empty(), "{limit} {query:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_page_continues_where_a_job_was_deleted_and_a_strange_cursor_begins_at_the_top() {
+    let fixture = many_jobs(9).await;
+    let query = JobQuery { include_disabled: true, limit: 3, ..JobQuery::default() };
+    let whole = names(&fixture, JobQuery { limit: 0, ..query.clone() }).await;
+    let first = fixture.store.jobs(&query).await.unwrap();
+    fixture.store.remove_job(&first.jobs[2].id, NOW).await.unwrap();
+    let rest = JobQuery { after: first.next, limit: 0, ..query.clone() };
+    assert_eq!(names(&fixture, rest).await, whole[3..]);
+    for cursor in ["", "x", "[1]", "[1, 2, 3]", "'; DROP TABLE jobs"] {
+        let after = Some(cursor.to_owned());
+        let page = fixture.store.jobs(&JobQuery { after, ..query.clone() }).await.unwrap();
+        assert_eq!(page.jobs[0].id.as_str(), whole[0], "{cursor}");
+    }
+}
+
+#[tokio::test]
+async fn an_id_is_found_by_its_beginning() {
+    let fixture = Fixture::new().await;
+    for id in ["9f1c-aa", "a-9f1c"] {
+        let job = Job { name: "Tea".to_owned(), ..job(id) };
+        fixture.store.insert_job(&job, NOW).await.unwrap();
+    }
+    let query = JobQuery { search: Some("9F1".to_owned()), ..JobQuery::default() };
+    assert_eq!(names(&fixture, query).await, ["9f1c-aa"]);
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection};
 
 use super::*;
 use crate::StoreError;
+use crate::connection::MIGRATIONS;
 
 async fn raw(path: &Path) -> SqliteConnection {
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path).create_if_missing(true);
@@ -92,13 +93,14 @@ async fn an_older_binary_refuses_a_newer_file_and_leaves_it_alone() {
     let fixture = Fixture::new().await;
     fixture.store.close().await;
     let mut connection = raw(&fixture.path()).await;
-    sqlx::raw_sql("PRAGMA user_version = 7").execute(&mut connection).await.unwrap();
+    sqlx::raw_sql("PRAGMA user_version = 700").execute(&mut connection).await.unwrap();
     connection.close().await.unwrap();
     let before = std::fs::read(fixture.path()).unwrap();
 
     let refused = try_open(&fixture.path()).await.err().unwrap();
-    assert!(matches!(refused, StoreError::Newer { found: 7, known: 2, .. }), "{refused:?}");
-    assert!(refused.to_string().contains("newer Rouse (schema 7, this one knows 2)"), "{refused}");
+    let versions = format!("newer Rouse (schema 700, this one knows {})", MIGRATIONS.len());
+    assert!(matches!(refused, StoreError::Newer { found: 700, .. }), "{refused:?}");
+    assert!(refused.to_string().contains(&versions), "{refused}");
     assert_eq!(std::fs::read(fixture.path()).unwrap(), before);
 }
 
@@ -138,6 +140,27 @@ async fn a_failed_migration_leaves_the_file_as_it_was() {
     let version: i64 =
         sqlx::query_scalar("PRAGMA user_version").fetch_one(&mut connection).await.unwrap();
     assert_eq!((tables, version), (0, 0));
+}
+
+#[tokio::test]
+async fn a_file_of_the_first_schema_is_brought_to_this_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("old.db");
+    let mut connection = raw(&path).await;
+    crate::connection::apply(&mut connection, MIGRATIONS[0], 1).await.unwrap();
+    let row = "INSERT INTO jobs (id, name, enabled, revision, consecutive_failures, definition)
+        VALUES ('a', 'Job a', 1, 1, 0, ?1)";
+    let definition = rouse_core::job::job_to_json(&job("a")).to_string();
+    sqlx::query(row).bind(definition).execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+
+    let store = try_open(&path).await.unwrap();
+    let jobs = store.jobs(&crate::JobQuery::default()).await.unwrap().jobs;
+    assert_eq!(jobs.len(), 1);
+    assert_eq!(jobs[0].name, "Job a");
+    let version: i64 =
+        sqlx::query_scalar("PRAGMA user_version").fetch_one(&store.readers).await.unwrap();
+    assert_eq!(usize::try_from(version).unwrap(), MIGRATIONS.len());
 }
 
 #[tokio::test]

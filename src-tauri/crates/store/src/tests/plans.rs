@@ -69,7 +69,7 @@ async fn runs_use_their_indexes() {
         check(store, sql, &[by_id]).await;
     }
     check(store, runs::CANCEL_QUEUED_OF, &["USING INDEX runs_open (job_id=? AND state=?)"]).await;
-    check(store, runs::LIVE, &["USING INDEX runs_open (job_id=?)"]).await;
+    check(store, runs::LIVE, &["USING INDEX runs_open (job_id=? AND state=?)"]).await;
     check_ordered(store, runs::LAST_RESULT, &["USING INDEX runs_by_job (job_id=?)"]).await;
     check_ordered(store, runs::NEWEST_RESULTS, &["USING INDEX runs_by_job (job_id=?)"]).await;
     check_ordered(store, runs::RECENT, &["USING INDEX runs_by_job (job_id=?)"]).await;
