@@ -15,6 +15,17 @@ fn reminder(wake: &str) -> Value {
     })
 }
 
+/// Lets the moment pass in which several wakes become one.
+async fn gather(house: &House) {
+    house
+        .until(async |house| {
+            let status = house.call("heartbeat.status", json!({})).await;
+            status["pending"].is_string().then_some(())
+        })
+        .await;
+    house.clock.advance(250);
+}
+
 async fn queued(house: &House) -> Value {
     house.call("heartbeat.status", json!({})).await["queuedEvents"].clone()
 }
@@ -28,7 +39,8 @@ async fn without_a_model_a_reminder_is_a_notification_and_stays_queued() {
     assert_eq!(house.ended(&id, 1).await[0]["state"], "succeeded");
     assert_eq!(house.notifier.shown.next().await.body, "Stretch your legs");
     assert_eq!(queued(&house).await, json!(1));
-    assert_eq!(house.call("heartbeat.status", json!({})).await["pending"], true);
+    let pending = house.call("heartbeat.status", json!({})).await["pending"].clone();
+    assert_eq!(pending, "It waits for a model");
     house.host.stop().await;
 }
 
@@ -38,6 +50,7 @@ async fn with_a_model_a_reminder_becomes_a_turn_of_main() {
     let house = Plan::new(folder.path()).model([says("Time to stand up.")]).build().await;
     house.add(reminder("now")).await;
     house.clock.advance(1_000);
+    gather(&house).await;
     let shown = house.notifier.shown.next().await;
     assert_eq!(shown.body, "Time to stand up.");
     let seen = format!("{:?}", house.model.requests()[0].messages.last());
@@ -66,6 +79,7 @@ async fn a_failed_turn_loses_no_line() {
     let folder = tempfile::tempdir().expect("a folder");
     let house = Plan::new(folder.path()).model([]).build().await;
     house.call("wake", json!({ "text": "Look here", "mode": "now" })).await;
+    gather(&house).await;
     house.model.asked(1).await;
     house
         .until(async |house| {
@@ -86,5 +100,33 @@ async fn a_wake_says_what_happens_next() {
     assert_eq!(told["queued"], 1);
     assert!(told["outcome"].as_str().is_some_and(|outcome| outcome.contains("No model")), "{told}");
     assert!(house.try_call("wake", json!({ "text": "  " })).await.is_err());
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn hours_words_and_model_of_the_heartbeat_are_settings() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let hours = "[heartbeat]\nactiveHours = { from = \"08:00\", to = \"11:00\", tz = \"UTC\" }\nprompt = \"Speak Latin.\"\n";
+    std::fs::write(folder.path().join("config.toml"), hours).expect("a file");
+    let house = Plan::new(folder.path()).model([says("Salve.")]).build().await;
+    let status = house.call("heartbeat.status", json!({})).await;
+    let tomorrow_at_eight = NOON + 20 * 3_600_000;
+    assert_eq!(status["nextAtMs"], tomorrow_at_eight, "it is noon");
+    assert_eq!(status["activeHours"], "08:00–11:00");
+    house.call("wake", json!({ "text": "Look here" })).await;
+    gather(&house).await;
+    house.model.asked(1).await;
+    assert!(house.model.requests()[0].system.contains("Speak Latin."), "in its own words");
+    let removed = json!({ "patch": { "heartbeat": { "activeHours": null } } });
+    house.call("config.patch", removed).await;
+    house
+        .until(async |house| {
+            let status = house.call("heartbeat.status", json!({})).await;
+            (status["activeHours"].is_null() && status["nextAtMs"] == NOON + 1_800_000).then_some(())
+        })
+        .await;
+    let wrong = json!({ "patch": { "heartbeat": { "activeHours": { "from": "8", "to": "11:00" } } } });
+    let refused = house.try_call("config.patch", wrong).await.expect_err("refused");
+    assert_eq!(refused.data["fields"][0]["path"], "heartbeat.activeHours.from");
     house.host.stop().await;
 }

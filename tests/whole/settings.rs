@@ -1,10 +1,15 @@
 //! Every knob changes behaviour, bad values change nothing, and the file keeps what it does not know.
 
+use std::net::TcpListener;
+use std::sync::Arc;
+
+use rouse_gateway::wire::EngineMode;
+use rouse_host::{Home, Host, HostOptions};
 use rouse_testkit::fake_model::{FakeModel, Reply, sse};
 use rouse_testkit::scripted_model::calls;
 use serde_json::json;
 
-use crate::house::{HOUR, Plan, ask, echo};
+use crate::house::{HOUR, Plan, ask, echo, no_ui};
 
 #[tokio::test]
 async fn the_kill_switch_in_the_settings_works_at_once() {
@@ -28,6 +33,28 @@ async fn the_kill_switch_in_the_settings_works_at_once() {
     house.clock.advance(HOUR);
     assert_eq!(house.ended(&id, 2).await[0]["state"], "succeeded");
     house.host.stop().await;
+}
+
+#[tokio::test]
+async fn the_port_of_the_settings_is_taken_when_it_is_free_and_another_when_it_is_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let other = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = other.local_addr().expect("an address").port();
+    std::fs::write(folder.path().join("config.toml"), format!("[gateway]\nport = {port}\n"))
+        .expect("a file");
+    let start = async || {
+        let home = Home::at(folder.path());
+        let mut options = HostOptions::headless(home, EngineMode::Serve, None, no_ui());
+        options.env = Arc::new(|name| (name == "ROUSE_LOCAL_MODELS").then(|| "0".to_owned()));
+        let host = Host::start(options).await.expect("a host");
+        host.gateway().call("cron.status", json!({})).await.expect("an answer");
+        let address = host.address();
+        host.stop().await;
+        address.port()
+    };
+    assert_ne!(start().await, port, "somebody else has it");
+    drop(other);
+    assert_eq!(start().await, port);
 }
 
 #[tokio::test]
@@ -109,6 +136,7 @@ async fn every_variable_overrides_its_setting() {
         .env("FILE_WORKSPACE_ROOT", workspace.path().to_str().expect("a path"))
         .env("READ_FILE_MAX_BYTES", "4")
         .env("MAX_MULTI_ACT_STEPS", "2")
+        .env("RUN_COMMAND_TIMEOUT_MS", "100")
         .model([again(), again(), again()])
         .build()
         .await;
@@ -129,7 +157,17 @@ async fn every_variable_overrides_its_setting() {
     house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
     house.ended(&id, 1).await;
     assert_eq!(house.model.requests().len(), 2, "two model turns");
+    #[cfg(unix)]
+    {
+        let call = json!({ "kind": "toolCall", "tool": "run_command", "arguments": { "command": "sleep 1000" } });
+        let job = json!({ "name": "Slow", "schedule": { "kind": "manual" }, "payload": call });
+        let id = house.add(job).await;
+        house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+        let run = house.ended(&id, 1).await.remove(0);
+        assert_eq!(run["state"], "failed");
+        assert!(run["error"].as_str().is_some_and(|error| error.contains("was ended")), "{run}");
+    }
     let overridden = house.call("config.get", json!({})).await["overridden"].clone();
-    assert_eq!(overridden.as_array().map(Vec::len), Some(5));
+    assert_eq!(overridden.as_array().map(Vec::len), Some(6));
     house.host.stop().await;
 }

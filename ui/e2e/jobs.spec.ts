@@ -1,19 +1,7 @@
 import AxeBuilder from "@axe-core/playwright";
-import type { Locator, Page } from "@playwright/test";
 
+import { tabTo } from "./keyboard";
 import { expect, test } from "./rouse";
-
-/** Presses Tab until `target` has the focus, as somebody without a mouse does. */
-async function tabTo(page: Page, target: Locator) {
-  await expect(target).toBeVisible();
-  // Found once: while a list of suggestions is open on the way, everything else is hidden from roles.
-  const wanted = await target.elementHandle();
-  for (let presses = 0; presses < 60; presses += 1) {
-    if (await page.evaluate((element) => element === document.activeElement, wanted)) return;
-    await page.keyboard.press("Tab");
-  }
-  throw new Error("60 tabs did not lead there");
-}
 
 test("by keyboard alone: make a job in the editor, see it fire, open its run", async ({ page, rouse }) => {
   await rouse.open(page, "/");

@@ -31,8 +31,8 @@ export interface Rouse {
 }
 
 async function start(home: string): Promise<Rouse> {
-  // No model is found by accident: neither a key nor a proxy of this computer reaches the engine.
-  const env = { PATH: process.env.PATH, HOME: home, ROUSE_HOME: home, TZ: "Europe/Berlin" };
+  // No model is found by accident: neither a key, a proxy nor a model server of this computer reaches the engine.
+  const env = { PATH: process.env.PATH, HOME: home, ROUSE_HOME: home, ROUSE_LOCAL_MODELS: "0", TZ: "Europe/Berlin" };
   const serve = (port: string) => spawn(binary, ["serve", "--port", port, "--ready-json"], { env, stdio: ["ignore", "pipe", "pipe"] });
   let engine = serve("0");
   const address = `http://${await readyAddress(engine)}`;

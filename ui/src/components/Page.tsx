@@ -44,9 +44,9 @@ function useDocumentTitle(title: string) {
 }
 
 /** A titled part of a page. */
-export function Section({ title, aside, children, className }: { title: string; aside?: ReactNode; children: ReactNode; className?: string }) {
+export function Section({ title, id, aside, children, className }: { title: string; id?: string; aside?: ReactNode; children: ReactNode; className?: string }) {
   return (
-    <section className={cx(styles.section, className)} aria-label={title}>
+    <section id={id} className={cx(styles.section, className)} aria-label={title}>
       <div className={styles.sectionHead}>
         <h2>{title}</h2>
         {aside !== undefined && <div className={styles.aside}>{aside}</div>}

@@ -32,7 +32,9 @@ pub(crate) async fn run(command: &Command, session: &Session) -> Result<(), Fail
 fn print(session: &Session, status: HeartbeatStatus) -> Result<(), Failure> {
     let now = session.clock.now().0;
     let every = format_duration(status.every_ms);
-    anstream::println!("Heartbeat {} · every {every}", if status.enabled { "on" } else { "off" });
+    let hours = status.active_hours.map(|hours| format!(" · {hours}")).unwrap_or_default();
+    let switch = if status.enabled { "on" } else { "off" };
+    anstream::println!("Heartbeat {switch} · every {every}{hours}");
     if let Some(at) = status.next_at_ms {
         anstream::println!(
             "Next beat {} ({})",
@@ -41,13 +43,14 @@ fn print(session: &Session, status: HeartbeatStatus) -> Result<(), Failure> {
         );
     }
     if let Some(reason) = status.last_skip_reason {
-        anstream::println!("Last beat did nothing: {reason}");
+        let which = if status.next_at_ms.is_some() { "Last beat did nothing" } else { "No beat" };
+        anstream::println!("{which}: {reason}");
     }
     if status.queued_events > 0 {
         anstream::println!("{} lines wait for the main session", status.queued_events);
     }
-    if status.pending {
-        anstream::println!("A turn was asked for and waits for a model");
+    if let Some(reason) = status.pending {
+        anstream::println!("A turn was asked for. {reason}.");
     }
     Ok(())
 }

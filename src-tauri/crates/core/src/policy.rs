@@ -29,7 +29,16 @@ impl ApprovedCall {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolPolicy {
     /// Only these tools; all when absent.
-    pub allow: Option<Vec<String>>,
+    allow: Option<Vec<String>>,
+    /// The one call that the person has written down word for word, which is as good as a yes to it.
+    written: Option<WrittenCall>,
+}
+
+/// A call as it stands in a job.
+#[derive(Debug, Clone, PartialEq)]
+struct WrittenCall {
+    tool: String,
+    arguments: Value,
 }
 
 /// The answer to one call.
@@ -42,18 +51,43 @@ pub enum Verdict {
 }
 
 impl ToolPolicy {
+    /// Only these tools; all when none.
+    #[must_use]
+    pub const fn of_tools(allow: Option<Vec<String>>) -> Self {
+        Self { allow, written: None }
+    }
+
+    /// Exactly the call of a `toolCall` job, which the person has written.
+    #[must_use]
+    pub fn of_a_persons_call(tool: &str, arguments: &Value) -> Self {
+        let written = WrittenCall { tool: tool.to_owned(), arguments: arguments.clone() };
+        Self { allow: Some(vec![tool.to_owned()]), written: Some(written) }
+    }
+
     /// Whether the tool is offered at all.
     #[must_use]
     pub fn offers(&self, tool: &ToolSpec) -> bool {
-        let listed = self.allow.as_ref().is_none_or(|names| names.contains(&tool.name));
         // `complete_run` is the run's own way out and cannot be listed away.
-        (listed || tool.name == "complete_run") && tool.approval == ApprovalRule::Never
+        let listed = self.lists(tool) || tool.name == "complete_run";
+        listed && tool.approval == ApprovalRule::Never
+    }
+
+    fn lists(&self, tool: &ToolSpec) -> bool {
+        self.allow.as_ref().is_none_or(|names| names.contains(&tool.name))
+    }
+
+    /// Whether the person has written down this very call.
+    fn is_written(&self, tool: &ToolSpec, arguments: &Value) -> bool {
+        let same = |written: &WrittenCall| {
+            written.tool == tool.name && written.arguments == *arguments
+        };
+        tool.approval == ApprovalRule::UnlessGranted && self.written.as_ref().is_some_and(same)
     }
 
     /// Judges one call of `tool` whose arguments already fit its schema.
     #[must_use]
     pub fn judge(&self, tool: &ToolSpec, arguments: Value) -> Verdict {
-        if !self.offers(tool) {
+        if !self.offers(tool) && !self.is_written(tool, &arguments) {
             return Verdict::Denied(format!("The tool {} is not allowed in this run.", tool.name));
         }
         Verdict::Allowed(ApprovedCall { tool: tool.name.clone(), arguments })

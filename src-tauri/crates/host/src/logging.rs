@@ -1,23 +1,34 @@
 //! Logs: concise lines on standard error, JSON lines in files that are rotated daily and kept for a week.
 //!
 //! `ROUSE_LOG` sets the level in tracing's own syntax. Payload texts and secrets are never logged; libraries that see
-//! requests (hyper, reqwest, rig) are held at warnings because their debug lines may carry headers.
+//! requests (hyper, reqwest, rig) are held at warnings because their debug lines may carry headers. A log that cannot be
+//! written is said once, on standard error and to whoever asks for the status, and keeps nothing from running.
+
+mod file;
 
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use tracing_appender::non_blocking::WorkerGuard;
-use tracing_appender::rolling::{RollingFileAppender, Rotation};
+use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer as _};
 
+use crate::clock::SystemClock;
+use file::DailyFile;
+
 const QUIET: &str =
     "hyper=warn,reqwest=warn,rig=warn,h2=warn,rustls=warn,sqlx=warn,zbus=warn,tao=warn,wry=warn";
-const FILES_KEPT: usize = 7;
+
+/// Lines that may wait for the file. Their places are memory from the start; the library's own 128,000 are 4 MB of it.
+const WAITING_LINES: usize = 4_096;
+
+/// The trouble of this process's log. There is one log a process, as there is one subscriber.
+static TROUBLE: Mutex<Option<String>> = Mutex::new(None);
 
 /// Keeps the log file's writer alive; dropping it flushes.
 pub struct Logging {
-    _file: Option<WorkerGuard>,
+    _file: WorkerGuard,
 }
 
 /// Starts logging for this process; `folder` is where the files go, `verbose` says whether info lines reach the terminal.
@@ -31,17 +42,14 @@ pub fn start(folder: &Path, wanted: Option<&str>, verbose: bool) -> Logging {
     let terminal =
         tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false).compact();
     let terminal_filter = if verbose { filter() } else { EnvFilter::new("warn") };
-    let (file, guard) = match file_writer(folder) {
-        Some((writer, guard)) => {
-            let layer =
-                tracing_subscriber::fmt::layer().json().flatten_event(true).with_writer(writer);
-            (Some(layer.with_filter(filter())), Some(guard))
-        }
-        None => (None, None),
-    };
+    let mut file = DailyFile::new(folder.to_owned(), Arc::new(SystemClock::default()), tell);
+    file.prepare();
+    let (writer, guard) =
+        NonBlockingBuilder::default().buffered_lines_limit(WAITING_LINES).finish(file);
+    let file = tracing_subscriber::fmt::layer().json().flatten_event(true).with_writer(writer);
     let started = tracing_subscriber::registry()
         .with(terminal.with_filter(terminal_filter))
-        .with(file)
+        .with(file.with_filter(filter()))
         .try_init();
     if let Err(error) = started {
         // Only in tests that start several engines in one process.
@@ -50,17 +58,15 @@ pub fn start(folder: &Path, wanted: Option<&str>, verbose: bool) -> Logging {
     Logging { _file: guard }
 }
 
-/// A data directory that cannot take a log file must not keep the engine from starting.
-fn file_writer(
-    folder: &Path,
-) -> Option<(tracing_appender::non_blocking::NonBlocking, WorkerGuard)> {
-    crate::home::make_private_dir(folder).ok()?;
-    let appender = RollingFileAppender::builder()
-        .rotation(Rotation::DAILY)
-        .filename_prefix("rouse")
-        .filename_suffix("jsonl")
-        .max_log_files(FILES_KEPT)
-        .build(folder)
-        .ok()?;
-    Some(tracing_appender::non_blocking(appender))
+/// Why this process's log cannot be written, in words; none while it can.
+pub(crate) fn problem() -> Option<String> {
+    TROUBLE.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// Keeps the trouble for the status and says a new one on standard error, because the log cannot.
+fn tell(trouble: Option<String>) {
+    if let Some(sentence) = &trouble {
+        eprintln!("{sentence}");
+    }
+    *TROUBLE.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
 }

@@ -1,5 +1,7 @@
 //! The settings of the scheduler.
 
+use rouse_core::schedule::DayWindow;
+
 /// What can be changed while it works.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchedulerConfig {
@@ -20,4 +22,6 @@ pub struct HeartbeatConfig {
     pub enabled: bool,
     /// Milliseconds between beats, at least 1,000.
     pub every_ms: i64,
+    /// When it may beat by itself; always when none.
+    pub active_hours: Option<DayWindow>,
 }

@@ -4,6 +4,8 @@
 //! after the slots that were due when it was looked at. A handle keeps nothing alive: when the engine has stopped,
 //! every method says so.
 
+use std::time::Duration;
+
 use rouse_core::{Job, JobId, RunId, UnixMs};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -134,17 +136,15 @@ impl SchedulerHandle {
         self.ask(Request::Status).await
     }
 
-    /// Asks for a turn of the main session. Several requests become one turn; without a model it waits for one.
-    pub async fn request_heartbeat(&self, reason: &str) {
-        let asked = self.ask(|reply| Request::Heartbeat(reason.to_owned(), reply)).await;
+    /// Asks for a turn of the main session. What is asked within `coalesce` of the first request is the same turn, a
+    /// turn that is going is waited for, and without a model it waits for one.
+    pub async fn request_heartbeat(&self, reason: &str, coalesce: Duration) {
+        let asked = self.ask(|reply| Request::Heartbeat(reason.to_owned(), coalesce, reply)).await;
         if let Err(error) = asked {
             tracing::debug!(%error, "nobody is left to take a request for a heartbeat");
         }
     }
 
-    /// Changes the settings.
-    ///
-    /// # Errors
     /// Queues a line for the main session, with the runs that it fires. A turn is asked for apart.
     ///
     /// # Errors
@@ -161,6 +161,9 @@ impl SchedulerHandle {
         self.ask(|reply| Request::CallWebhook(call, reply)).await
     }
 
+    /// Changes the settings.
+    ///
+    /// # Errors
     /// The store's refusal.
     pub async fn set_config(&self, config: SchedulerConfig) -> Result<(), SchedulerError> {
         self.ask(|reply| Request::SetConfig(Box::new(config), reply)).await

@@ -41,5 +41,6 @@ pub use engine::Scheduler;
 pub use events::{Call, Called};
 pub use error::SchedulerError;
 pub use handle::{RunMode, SchedulerHandle};
+pub use heartbeat::COALESCE;
 pub use ports::{MainSession, Runner};
 pub use status::{HeartbeatStatus, NextSlot, Pause, Status, TickReport};

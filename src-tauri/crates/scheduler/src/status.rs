@@ -48,12 +48,14 @@ pub struct HeartbeatStatus {
     pub enabled: bool,
     /// Milliseconds between beats.
     pub every_ms: i64,
+    /// When it may beat by itself, such as `08:00–22:00`; always when none.
+    pub active_hours: Option<String>,
     /// The next beat.
     pub next_at: Option<UnixMs>,
-    /// Why the last beat was left out; none when it was not.
+    /// Why the last beat was left out, or why there is none; none when it was not.
     pub last_skip_reason: Option<String>,
-    /// Whether a turn was asked for and still waits: for a model, or for the turn that is going.
-    pub pending: bool,
+    /// What a turn that was asked for still waits for; none when none was.
+    pub pending: Option<String>,
 }
 
 /// What one tick did.

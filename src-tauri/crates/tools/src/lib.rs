@@ -5,8 +5,8 @@
 //! takes an `ApprovedCall`. Tools hold no handles of other rooms; what they want from the run (a notification, the end)
 //! they return as a `ToolEffect`. A failure that the caller can mend is an output marked as an error, never a panic.
 //!
-//! None of these tools changes anything outside the run. Two of them reach outside: `http` (see `http` for the address
-//! rules) and the file tools (see `workspace` for how they are confined). One could get this wrong by giving a tool an
+//! Only `run_command` changes anything outside the run (see there for who may call it). Two others reach outside: `http`
+//! (see `http` for the address rules) and the file tools (see `workspace` for how they are confined). One could get this wrong by giving a tool an
 //! argument that loosens its own limits, or by letting a second path reach the network or the disk.
 
 mod arguments;
@@ -24,6 +24,9 @@ mod workspace;
 mod list_dir;
 mod read_file;
 
+mod child;
+mod run_command;
+
 mod complete_run;
 mod notify;
 
@@ -36,7 +39,9 @@ use std::sync::Arc;
 
 use rouse_core::tool::Tool;
 
+pub use child::end_strays;
 pub use http::{HttpConfig, OwnPorts};
+pub use run_command::CommandConfig;
 pub use text::{plain_line, plain_text};
 
 /// The limits of the built-in tools, from the configuration.
@@ -46,11 +51,17 @@ pub struct ToolsConfig {
     pub read_file_max_bytes: u64,
     /// Where `http` may go.
     pub http: HttpConfig,
+    /// How commands are run.
+    pub command: CommandConfig,
 }
 
 impl Default for ToolsConfig {
     fn default() -> Self {
-        Self { read_file_max_bytes: 524_288, http: HttpConfig::default() }
+        Self {
+            read_file_max_bytes: 524_288,
+            http: HttpConfig::default(),
+            command: CommandConfig::default(),
+        }
     }
 }
 
@@ -64,6 +75,7 @@ pub fn builtin(config: ToolsConfig) -> Vec<Arc<dyn Tool>> {
         Arc::new(http::Http::new(config.http)),
         Arc::new(read_file::ReadFile::new(config.read_file_max_bytes)),
         Arc::new(list_dir::ListDir::new()),
+        Arc::new(run_command::RunCommand::new(config.command)),
         Arc::new(notify::Notify::new()),
         Arc::new(complete_run::CompleteRun::new()),
     ]

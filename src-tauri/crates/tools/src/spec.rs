@@ -1,5 +1,7 @@
 //! What all built-in tools have in common when they describe themselves.
 
+use std::time::Duration;
+
 use rouse_core::tool::{ApprovalRule, Domain, ToolSpec};
 use serde_json::{Value, json};
 
@@ -13,6 +15,7 @@ pub(crate) fn harmless(name: &str, description: &str, parameters: Value) -> Tool
         approval: ApprovalRule::Never,
         domain: Domain::InProcess,
         calls_per_minute: 120,
+        call_for: Duration::from_secs(120),
         untrusted_output: false,
     }
 }

@@ -16,6 +16,7 @@ import { plural } from "@/format/amount";
 import type { JobView } from "@/platform";
 
 import { countJobs, filterJobs, type JobFilter } from "./filters";
+import { HeartbeatRow } from "./HeartbeatRow";
 import { JobRow } from "./JobRow";
 import styles from "./JobsPage.module.css";
 import type { JobsSearch } from "./search";
@@ -54,6 +55,7 @@ function List({ jobs, isWhole }: { jobs: JobView[]; isWhole: boolean }) {
         <Filters jobs={isWhole ? jobs : undefined} filter={search.filter ?? "all"} onChange={(filter) => setSearch({ ...search, filter: filter === "all" ? undefined : filter })} />
         <span className={styles.total} role="status">{isWhole ? shown.length !== jobs.length && plural(shown.length, "job") : "Reading the rest…"}</span>
       </div>
+      <HeartbeatRow />
       {shown.length === 0 && !isWhole ? (
         <SkeletonRows rows={12} />
       ) : shown.length === 0 ? (

@@ -143,6 +143,7 @@ pub(crate) fn read_file() -> ToolSpec {
         approval: ApprovalRule::Never,
         domain: Domain::InProcess,
         calls_per_minute: 60,
+        call_for: std::time::Duration::from_secs(1),
         untrusted_output: true,
     }
 }

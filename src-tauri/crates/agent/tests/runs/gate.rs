@@ -70,7 +70,7 @@ async fn refused(house: &House, policy: &ToolPolicy, tool: &str, arguments: Valu
 #[tokio::test]
 async fn an_unknown_tool_is_told_with_the_tools_there_are() {
     let house = House::new([]).await;
-    let policy = ToolPolicy { allow: Some(vec!["echo".to_owned()]) };
+    let policy = ToolPolicy::of_tools(Some(vec!["echo".to_owned()]));
     let told = refused(&house, &policy, "shell", json!({})).await;
     assert!(told.contains("shell") && told.contains("echo") && !told.contains("notify"), "{told}");
 }
@@ -97,7 +97,7 @@ async fn arguments_that_do_not_fit_are_told_with_the_schema() {
 #[tokio::test]
 async fn a_tool_that_is_not_allowed_or_needs_approval_is_denied() {
     let house = House::new([]).await;
-    let only_echo = ToolPolicy { allow: Some(vec!["echo".to_owned()]) };
+    let only_echo = ToolPolicy::of_tools(Some(vec!["echo".to_owned()]));
     assert!(refused(&house, &only_echo, "outside", json!({})).await.contains("not allowed"));
     assert!(refused(&house, &all(), "asks", json!({})).await.contains("not allowed"));
 }
@@ -222,7 +222,6 @@ async fn what_cannot_be_journalled_does_not_happen() {
         ToolRegistry::new(vec![Arc::new(spy)]).expect("a registry"),
         house.store.clone(),
         Arc::new(house.clock.clone()),
-        std::time::Duration::from_secs(1),
     );
     let request = ToolCallRequest { id: "c".into(), tool: "spy".into(), arguments: json!({}) };
     let called = gate.call(&all(), &request, &context, &house.cancel).await;

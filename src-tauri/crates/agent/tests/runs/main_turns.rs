@@ -10,7 +10,7 @@ use super::house::{House, NOW};
 
 async fn heartbeat(house: &House) -> Outcome {
     let run = house.run_of(None).await;
-    house.driver().run_main_turn(&run, house.chosen(), &house.cancel).await
+    house.driver().run_main_turn(&run, house.chosen(), None, &house.cancel).await
 }
 
 async fn queue(house: &House, lines: &[&str]) {
@@ -102,7 +102,7 @@ async fn what_is_queued_while_the_model_works_stays() {
     let house = House::new([says("One is done.")]).await;
     queue(&house, &["first"]).await;
     let run = house.run_of(None).await;
-    house.driver().run_main_turn(&run, house.chosen(), &house.cancel).await;
+    house.driver().run_main_turn(&run, house.chosen(), None, &house.cancel).await;
     queue(&house, &["second"]).await;
     assert_eq!(waiting(&house).await, 1);
 }
@@ -112,7 +112,7 @@ async fn without_a_model_the_queue_stays() {
     let house = House::new([]).await;
     queue(&house, &["Alarm"]).await;
     let run = house.run_of(None).await;
-    let outcome = house.driver().run_main_turn(&run, None, &house.cancel).await;
+    let outcome = house.driver().run_main_turn(&run, None, None, &house.cancel).await;
     assert!(outcome.error.is_some_and(|error| error.starts_with("No model is set up.")));
     assert_eq!(waiting(&house).await, 1);
 }

@@ -1,11 +1,15 @@
 //! `wake`, `heartbeat.*`, `set-heartbeats`.
 
+use rouse_scheduler::COALESCE;
 use serde_json::json;
 
 use crate::context::Context;
-use crate::error::RpcError;
+use crate::error::{ErrorCode, RpcError};
 use crate::wire::{Empty, HeartbeatStatus, SetHeartbeatsParams, WakeMode, WakeParams, WakeResult};
 
+/// Lines that may wait for the main session before further wakes are refused; jobs may still queue theirs.
+const MOST_WAITING: u32 = 1_000;
+const FULL: &str = "1,000 lines wait for the main session already. Set up a model or switch the heartbeat on, so that it sees them.";
 /// Most characters of one line for the main session.
 const MOST_CHARACTERS: usize = 10_000;
 
@@ -17,10 +21,13 @@ pub(crate) async fn wake(context: &Context, params: WakeParams) -> Result<WakeRe
     if text.chars().count() > MOST_CHARACTERS {
         return Err(RpcError::field("text", "must be at most 10,000 characters"));
     }
+    if queued_events(context).await? >= MOST_WAITING {
+        return Err(RpcError::new(ErrorCode::Conflict, FULL));
+    }
     context.scheduler.queue_wake(text).await?;
     let now = params.mode.unwrap_or(WakeMode::Now) == WakeMode::Now;
     if now {
-        context.scheduler.request_heartbeat("wake").await;
+        context.scheduler.request_heartbeat("wake", COALESCE).await;
     }
     let queued = queued_events(context).await?;
     Ok(WakeResult { queued, outcome: outcome_in_words(context, now).to_owned() })
@@ -41,6 +48,7 @@ pub(crate) async fn status(context: &Context, _: Empty) -> Result<HeartbeatStatu
     Ok(HeartbeatStatus {
         enabled: heartbeat.enabled,
         every_ms: heartbeat.every_ms,
+        active_hours: heartbeat.active_hours,
         next_at_ms: heartbeat.next_at.map(|at| at.0),
         last_skip_reason: heartbeat.last_skip_reason,
         queued_events: queued_events(context).await?,

@@ -34,14 +34,16 @@ pub struct HeartbeatStatus {
     pub enabled: bool,
     /// Milliseconds between beats.
     pub every_ms: i64,
+    /// When it may beat by itself, such as `08:00–22:00`; always when none.
+    pub active_hours: Option<String>,
     /// The next beat.
     pub next_at_ms: Option<i64>,
-    /// Why the last beat did nothing.
+    /// Why the last beat did nothing, or why there is none.
     pub last_skip_reason: Option<String>,
     /// Lines that wait for the main session.
     pub queued_events: u32,
-    /// Whether a turn was asked for and waits for a model.
-    pub pending: bool,
+    /// What a turn that was asked for still waits for; none when none was.
+    pub pending: Option<String>,
 }
 
 /// `set-heartbeats`.

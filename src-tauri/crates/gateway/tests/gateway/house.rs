@@ -1,7 +1,6 @@
 //! A gateway with everything behind it but an agent: its runs are over at once.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use rouse_agent::{Gate, ToolRegistry};
 use rouse_core::job::Job;
@@ -10,7 +9,7 @@ use rouse_core::{Outcome, Run, UnixMs};
 use rouse_gateway::wire::{ConfigView, EngineMode, NotificationStatus, ProvidersListResult};
 use rouse_gateway::{
     Auth, BoundPort, Client, Context, Endpoint, Engine, EventBus, Gateway, LiveText, Models,
-    RpcError, Server, Settings, UiFile, UiFiles,
+    RpcError, Screens, Server, Settings, UiFile, UiFiles,
 };
 use rouse_scheduler::{
     HeartbeatConfig, MainSession, Runner, Scheduler, SchedulerConfig, SchedulerHandle,
@@ -58,14 +57,16 @@ impl House {
             models: Arc::new(NoModels),
             gate: Arc::new(gate),
             live: LiveText::new(events.clone(), Arc::new(clock.clone())),
+            screens: Screens::new(events.clone()),
             events,
             outbox: Arc::new(Notify::new()),
             engine: Engine {
                 mode: EngineMode::Serve,
                 started_at: NOON,
-                home: folder.path().to_owned(),
                 port: port.number(),
+                home: folder.path().to_owned(),
                 notifications: NotificationStatus { available: false, reason: None },
+                log_problem: || None,
             },
         });
         let (server, client) = serve(&gateway, port, &clock, &folder);
@@ -107,8 +108,6 @@ impl House {
         (status, reply)
     }
 
-    pub(crate) async fn stop(self) {
-        self.scheduler.shutdown().await;
     /// The port of the server.
     pub(crate) const fn port(&self) -> u16 {
         self.server.address().port()
@@ -120,6 +119,8 @@ impl House {
         std::fs::read_to_string(path).expect("a token").trim().to_owned()
     }
 
+    pub(crate) async fn stop(self) {
+        self.scheduler.shutdown().await;
         self.server.stop().await;
         self.store.close().await;
     }
@@ -146,7 +147,7 @@ async fn scheduler(store: &Store, clock: &ManualClock) -> SchedulerHandle {
             max_concurrent_runs: 2,
             firing: true,
             off_reason: String::new(),
-            heartbeat: HeartbeatConfig { enabled: false, every_ms: 1_800_000 },
+            heartbeat: HeartbeatConfig { enabled: false, every_ms: 1_800_000, active_hours: None },
         },
     };
     scheduler.start().await.expect("a scheduler")

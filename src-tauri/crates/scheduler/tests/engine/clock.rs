@@ -44,6 +44,7 @@ async fn a_slot_that_comes_again_takes_no_place_in_a_lane() {
     stage.handle.run_now(&other.id, RunMode::Force).await.expect("asked");
     stage.begun.next().await;
     stage.clock.set(START.plus_ms(59 * SECOND));
+    stage.settle().await;
     stage.pass(SECOND).await;
     assert_eq!(stage.load().await, (1, 0));
     assert_eq!(stage.runs_of(&job.id).await.len(), 1);

@@ -21,6 +21,7 @@ async fn a_slot_fires_at_its_time_and_the_outcome_is_on_record() {
     let slot = START.plus_ms(MINUTE);
     assert_eq!((begun.run.slot_at, begun.run.trigger), (Some(slot), RunTrigger::Schedule));
     assert_eq!((begun.run.state, begun.run.attempt), (RunState::Running, 1));
+    assert_eq!(begun.run.session, None, "a tool call writes no transcript");
     assert_eq!(
         begun.run.payload,
         json!({ "kind": "toolCall", "tool": "echo", "arguments": {}, "notifyWhen": "always" })

@@ -1,17 +1,19 @@
 //! The heartbeat and wakes.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use rouse_core::event::EventKind;
+use rouse_core::schedule::DayWindow;
 use rouse_core::{Outcome, RunState, RunTrigger, SessionKey};
-use rouse_scheduler::{HeartbeatConfig, HeartbeatStatus, SchedulerConfig};
+use rouse_scheduler::{COALESCE, HeartbeatConfig, HeartbeatStatus, SchedulerConfig};
 use rouse_store::RunQuery;
 use serde_json::json;
 
 use crate::stage::{HOUR, MINUTE, SECOND, START, Stage, config, every};
 
 fn beating() -> SchedulerConfig {
-    let heartbeat = HeartbeatConfig { enabled: true, every_ms: 30 * MINUTE };
+    let heartbeat = HeartbeatConfig { enabled: true, every_ms: 30 * MINUTE, active_hours: None };
     SchedulerConfig { heartbeat, ..config() }
 }
 
@@ -26,7 +28,7 @@ async fn beats(stage: &Stage) -> usize {
 }
 
 async fn queue_event(stage: &Stage) {
-    stage.store.queue_system_event("Something came up", "wake", START).await.expect("queued");
+    stage.store.queue_system_event("Something came up", "wake", &[], START).await.expect("queued");
 }
 
 #[tokio::test]
@@ -97,9 +99,10 @@ async fn a_beat_without_work_is_left_out_with_its_reason() {
 async fn each_reason_has_its_words() {
     let stage = Stage::with(beating(), false).await;
     stage.main.has_work.store(true, Ordering::SeqCst);
-    stage.pass(30 * MINUTE).await;
     assert_eq!(status(&stage).await.last_skip_reason.as_deref(), Some("No model is set up"));
+    assert_eq!(status(&stage).await.next_at, None, "without a model it does not beat");
     stage.model.send_replace(true);
+    stage.settle().await;
     stage.handle.pause(None).await.expect("paused");
     stage.pass(30 * MINUTE).await;
     assert_eq!(status(&stage).await.last_skip_reason.as_deref(), Some("Everything was paused"));
@@ -109,7 +112,7 @@ async fn each_reason_has_its_words() {
     stage
         .handle
         .set_config(SchedulerConfig {
-            heartbeat: HeartbeatConfig { enabled: true, every_ms: MINUTE },
+            heartbeat: HeartbeatConfig { enabled: true, every_ms: MINUTE, active_hours: None },
             ..config()
         })
         .await
@@ -126,7 +129,7 @@ async fn each_reason_has_its_words() {
 async fn a_wake_gets_its_turn_even_without_a_heartbeat() {
     let stage = Stage::with(config(), true).await;
     assert_eq!(status(&stage).await.next_at, None);
-    stage.handle.request_heartbeat("wake").await;
+    stage.handle.request_heartbeat("wake", Duration::ZERO).await;
     let beat = stage.begun.next().await;
     assert_eq!(beat.run.payload["reason"], "wake");
 }
@@ -134,45 +137,45 @@ async fn a_wake_gets_its_turn_even_without_a_heartbeat() {
 #[tokio::test]
 async fn without_a_model_wakes_wait_and_become_one_turn() {
     let stage = Stage::with(config(), false).await;
-    stage.handle.request_heartbeat("wake").await;
-    stage.handle.request_heartbeat("wake").await;
-    assert!(status(&stage).await.pending);
+    stage.handle.request_heartbeat("wake", Duration::ZERO).await;
+    stage.handle.request_heartbeat("wake", Duration::ZERO).await;
+    assert!(status(&stage).await.pending.is_some());
     assert_eq!(beats(&stage).await, 0);
     let stage = stage.killed_for(HOUR).await;
-    assert!(status(&stage).await.pending, "it is not forgotten");
+    assert!(status(&stage).await.pending.is_some(), "it is not forgotten");
     stage.model.send_replace(true);
     stage.begun.next().await;
-    assert!(!status(&stage).await.pending);
+    assert!(status(&stage).await.pending.is_none());
     assert_eq!(beats(&stage).await, 1);
     let stage = stage.killed_for(HOUR).await;
-    assert_eq!((status(&stage).await.pending, beats(&stage).await), (false, 1));
+    assert_eq!((status(&stage).await.pending, beats(&stage).await), (None, 1));
 }
 
 #[tokio::test]
 async fn wakes_during_a_beat_become_one_turn_after_it() {
     let stage = Stage::with(config(), true).await;
-    stage.handle.request_heartbeat("wake").await;
+    stage.handle.request_heartbeat("wake", Duration::ZERO).await;
     let first = stage.begun.next().await;
     queue_event(&stage).await;
-    stage.handle.request_heartbeat("wake").await;
-    stage.handle.request_heartbeat("wake").await;
-    assert!(status(&stage).await.pending);
+    stage.handle.request_heartbeat("wake", Duration::ZERO).await;
+    stage.handle.request_heartbeat("wake", Duration::ZERO).await;
+    assert!(status(&stage).await.pending.is_some());
     first.succeed();
     stage.begun.next().await;
-    assert!(!status(&stage).await.pending);
+    assert!(status(&stage).await.pending.is_none());
     assert_eq!(beats(&stage).await, 2);
 }
 
 #[tokio::test]
 async fn a_wake_that_the_beat_has_seen_to_needs_no_turn() {
     let stage = Stage::with(config(), true).await;
-    stage.handle.request_heartbeat("wake").await;
+    stage.handle.request_heartbeat("wake", Duration::ZERO).await;
     let first = stage.begun.next().await;
-    stage.handle.request_heartbeat("wake").await;
+    stage.handle.request_heartbeat("wake", Duration::ZERO).await;
     let id = first.run.id.clone();
     first.succeed();
     stage.ended(&id).await;
-    assert!(!status(&stage).await.pending);
+    assert!(status(&stage).await.pending.is_none());
     assert_eq!(beats(&stage).await, 1);
 }
 
@@ -187,8 +190,11 @@ async fn a_reminder_that_asks_for_it_wakes_main() {
     for _ in 0..2 {
         let begun = stage.begun.next().await;
         queue_event(&stage).await;
+        let id = begun.run.id.clone();
         begun.succeed();
+        stage.ended(&id).await;
     }
+    stage.clock.advance(250);
     let beat = stage.begun.next().await;
     assert_eq!(beat.run.trigger, RunTrigger::Heartbeat);
     assert_eq!(beat.run.payload["reason"], "cron:now");
@@ -199,7 +205,7 @@ async fn a_reminder_that_asks_for_it_wakes_main() {
 async fn a_beat_that_was_cut_off_gets_another_turn_if_events_wait() {
     let stage = Stage::with(config(), true).await;
     queue_event(&stage).await;
-    stage.handle.request_heartbeat("wake").await;
+    stage.handle.request_heartbeat("wake", Duration::ZERO).await;
     let first = stage.begun.next().await.run;
     let stage = stage.killed_for(SECOND).await;
     let second = stage.begun.next().await.run;
@@ -213,7 +219,7 @@ async fn a_beat_that_waited_is_taken_up() {
     stage.add(every(MINUTE, json!({ "policies": { "misfire": { "mode": "skip" } } }))).await;
     stage.clock.advance(60_000);
     stage.begun.next().await;
-    stage.handle.request_heartbeat("wake").await;
+    stage.handle.request_heartbeat("wake", Duration::ZERO).await;
     assert_eq!(stage.load().await, (1, 1));
     let stage = stage.killed_for(SECOND).await;
     assert_eq!(stage.begun.next().await.run.trigger, RunTrigger::Heartbeat);
@@ -226,13 +232,102 @@ async fn a_cancelled_beat_makes_room_for_the_next() {
     stage.add(every(MINUTE, json!({}))).await;
     stage.clock.advance(60_000);
     let blocks = stage.begun.next().await;
-    stage.handle.request_heartbeat("wake").await;
+    stage.handle.request_heartbeat("wake", Duration::ZERO).await;
     let query = RunQuery { triggers: vec![RunTrigger::Heartbeat], limit: 1, ..RunQuery::default() };
     let waiting = stage.store.runs(&query).await.expect("read").runs.remove(0);
     assert!(stage.handle.cancel(&waiting.id, "Cancelled by you").await.expect("an answer"));
-    stage.handle.request_heartbeat("wake").await;
+    stage.handle.request_heartbeat("wake", Duration::ZERO).await;
     blocks.succeed();
     let beat = stage.begun.next().await;
     assert_eq!(beat.run.trigger, RunTrigger::Heartbeat);
     assert_ne!(beat.run.id, waiting.id);
+}
+
+#[tokio::test]
+async fn requests_that_come_together_are_one_turn() {
+    assert_eq!(COALESCE.as_millis(), 250);
+    let stage = Stage::with(config(), true).await;
+    stage.handle.request_heartbeat("first", COALESCE).await;
+    stage.clock.advance(250 - 1);
+    stage.handle.request_heartbeat("second", COALESCE).await;
+    stage.settle().await;
+    assert_eq!(beats(&stage).await, 0, "the first one still gathers");
+    stage.clock.advance(1);
+    let beat = stage.begun.next().await;
+    assert_eq!(beat.run.payload["reason"], "first");
+    assert!(status(&stage).await.pending.is_none());
+    assert_eq!(beats(&stage).await, 1);
+}
+
+#[tokio::test]
+async fn a_request_that_still_gathers_outlives_the_process() {
+    let stage = Stage::with(config(), true).await;
+    stage.handle.request_heartbeat("wake", COALESCE).await;
+    assert!(status(&stage).await.pending.is_some());
+    let stage = stage.killed_for(SECOND).await;
+    assert_eq!(stage.begun.next().await.run.payload["reason"], "wake");
+}
+
+#[tokio::test]
+async fn a_flood_of_wakes_is_a_few_turns_a_minute() {
+    let stage = Stage::with(config(), true).await;
+    for _ in 0..6 {
+        stage.handle.request_heartbeat("wake", Duration::ZERO).await;
+        let beat = stage.begun.next().await;
+        let id = beat.run.id.clone();
+        beat.succeed();
+        stage.ended(&id).await;
+        stage.clock.advance(1_000);
+    }
+    stage.handle.request_heartbeat("wake", Duration::ZERO).await;
+    stage.settle().await;
+    let reason = status(&stage).await.pending;
+    assert!(reason.is_some_and(|reason| reason.contains("many wakes")), "it says why");
+    assert_eq!(beats(&stage).await, 6);
+    stage.clock.advance(54_000);
+    stage.begun.next().await;
+    assert_eq!(beats(&stage).await, 7, "it was late, not lost");
+}
+
+#[tokio::test]
+async fn outside_its_hours_it_does_not_beat_but_can_be_woken() {
+    let hours = DayWindow::parse("08:00", "22:00", None).expect("hours");
+    let heartbeat =
+        HeartbeatConfig { enabled: true, every_ms: 45 * MINUTE, active_hours: Some(hours) };
+    let stage = Stage::with(SchedulerConfig { heartbeat, ..config() }, true).await;
+    stage.main.has_work.store(true, Ordering::SeqCst);
+    // The grid hangs on midnight: 08:15 is its first point inside.
+    let first = START.plus_ms(8 * HOUR + 15 * MINUTE);
+    assert_eq!(status(&stage).await.next_at, Some(first));
+    stage.handle.request_heartbeat("wake", Duration::ZERO).await;
+    let beat = stage.begun.next().await;
+    let id = beat.run.id.clone();
+    beat.succeed();
+    stage.ended(&id).await;
+    stage.pass(first.since(START)).await;
+    assert_eq!(beats(&stage).await, 2);
+}
+
+#[tokio::test]
+async fn a_grid_that_never_meets_the_hours_beats_at_their_beginning() {
+    let hours = DayWindow::parse("08:00", "22:00", None).expect("hours");
+    let heartbeat =
+        HeartbeatConfig { enabled: true, every_ms: 24 * HOUR, active_hours: Some(hours) };
+    let stage = Stage::with(SchedulerConfig { heartbeat, ..config() }, true).await;
+    assert_eq!(status(&stage).await.next_at, Some(START.plus_ms(32 * HOUR)));
+}
+
+#[tokio::test]
+async fn lines_that_a_turn_did_not_get_to_get_a_turn_of_their_own() {
+    let stage = Stage::with(config(), true).await;
+    queue_event(&stage).await;
+    stage.clock.advance(1);
+    stage.handle.request_heartbeat("wake", Duration::ZERO).await;
+    stage.begun.next().await.succeed();
+    let second = stage.begun.next().await;
+    assert_eq!(second.run.payload["reason"], "more events");
+    let id = second.run.id.clone();
+    second.end(Outcome::failed("The model did not answer."));
+    stage.ended(&id).await;
+    assert_eq!(beats(&stage).await, 2, "a turn that failed is not tried in a loop");
 }

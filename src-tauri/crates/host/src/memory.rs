@@ -1,0 +1,88 @@
+//! Gives memory back that only the start needed.
+//!
+//! An engine sits in the tray for weeks and needs a small part of its program then: the rest was read to parse a command
+//! line, open a database, compile schemas and look for models. The system would take those pages back when memory is
+//! short; until then they count as ours. On Linux they are let go at once, as what is still needed comes back from the
+//! page cache in microseconds. It refuses every page that was written to, which only the program itself could restore.
+
+/// Lets go of the pages of this program's own file that hold nothing but what is in the file.
+#[cfg(target_os = "linux")]
+pub(crate) fn give_back_what_the_start_needed() {
+    use rustix::mm::{Advice, madvise};
+    let Ok(program) = std::fs::read_link("/proc/self/exe") else { return };
+    let Ok(smaps) = std::fs::read_to_string("/proc/self/smaps") else { return };
+    for range in unwritten(&smaps, &program.to_string_lossy()) {
+        let length = range.end - range.start;
+        // SAFETY: the range is a mapping of this program's file that cannot be written and has no page of its own (the
+        // kernel has just said so), so what is let go is read from the same file again, unchanged, when it is touched.
+        let let_go = unsafe {
+            madvise(
+                std::ptr::with_exposed_provenance_mut(range.start),
+                length,
+                Advice::LinuxDontNeed,
+            )
+        };
+        if let Err(error) = let_go {
+            tracing::debug!(%error, "memory of the start is kept");
+        }
+    }
+}
+
+/// Other systems count memory in other ways, and take it back by themselves.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn give_back_what_the_start_needed() {}
+
+/// The mappings of `program` that cannot be written and hold no page that differs from the file (proc_pid_smaps(5)).
+#[cfg(target_os = "linux")]
+fn unwritten(smaps: &str, program: &str) -> Vec<std::ops::Range<usize>> {
+    let mut found = Vec::new();
+    let mut candidate = None;
+    for line in smaps.lines() {
+        if let Some(range) = mapping(line) {
+            candidate = (line.ends_with(program) && !line.contains(" rw")).then_some(range);
+        } else if line.starts_with("Anonymous:") && line.split_whitespace().nth(1) == Some("0") {
+            found.extend(candidate.take());
+        }
+    }
+    found
+}
+
+/// The range at the beginning of a mapping's first line.
+#[cfg(target_os = "linux")]
+fn mapping(line: &str) -> Option<std::ops::Range<usize>> {
+    let (start, end) = line.split(' ').next()?.split_once('-')?;
+    let address = |text| usize::from_str_radix(text, 16).ok();
+    Some(address(start)?..address(end)?)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_as_in_the_file_is_let_go() {
+        let smaps = "\
+55d0-55e0 r--p 00000000 fe:00 1  /opt/rouse
+Size:                 16 kB
+Anonymous:             0 kB
+VmFlags: rd mr
+55e0-55f0 r-xp 00001000 fe:00 1  /opt/rouse
+Anonymous:             0 kB
+55f0-5600 r--p 00002000 fe:00 1  /opt/rouse
+Anonymous:             8 kB
+5600-5610 rw-p 00003000 fe:00 1  /opt/rouse
+Anonymous:             0 kB
+7f00-7f10 r-xp 00000000 fe:00 2  /usr/lib/libc.so.6
+Anonymous:             0 kB
+";
+        assert_eq!(unwritten(smaps, "/opt/rouse"), [0x55d0..0x55e0, 0x55e0..0x55f0]);
+    }
+
+    #[test]
+    fn the_program_goes_on_afterwards() {
+        give_back_what_the_start_needed();
+        let smaps = std::fs::read_to_string("/proc/self/smaps").expect("readable");
+        let program = std::fs::read_link("/proc/self/exe").expect("a program");
+        assert!(!unwritten(&smaps, &program.to_string_lossy()).is_empty());
+    }
+}

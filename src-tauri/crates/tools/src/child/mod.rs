@@ -1,0 +1,168 @@
+//! A child process and everything that it starts: begun in a group of its own, ended as a whole.
+//!
+//! Owns three promises. What a command writes is read while it runs and kept within bounds, so that a full pipe never
+//! stops it and an endless one never fills the memory. When it ends, is dropped or runs out of time, what it has started
+//! ends with it: asked first, then made to. And what a crash of Rouse left behind can be found at the next start, by a
+//! mark in the environment that every child inherits. It refuses shells, tools and permissions: it gets a command.
+//!
+//! - Unix: a process group, and on Linux also every process that bears the mark, wherever it has moved itself to. A
+//!   process that leaves the group *and* clears its environment is out of reach; only a sandbox holds such a one. On
+//!   macOS the mark cannot be read from outside, so there the group is all.
+//! - Windows: a job object that the system ends together with Rouse, so that nothing is ever left behind.
+//!
+//! One could get it wrong by killing by number: between looking and killing, a number can come to name another process.
+
+#[cfg_attr(unix, path = "unix.rs")]
+#[cfg_attr(windows, path = "windows.rs")]
+mod system;
+
+mod kept;
+
+#[cfg(all(test, unix))]
+mod tests;
+
+use std::io;
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::process::Command;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use kept::Kept;
+pub use system::end_strays;
+
+/// The environment variable by which children are found: `<instance>:<run>:<call>`.
+pub(crate) const MARK: &str = "ROUSE_RUN";
+/// What a command may write before it is ended for it.
+const MOST_BYTES: usize = 64 << 20;
+/// How long what was asked to end may take.
+const GRACE: Duration = Duration::from_secs(1);
+/// How long to read on when the command is over: what it wrote last is in the pipe already.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// A running command. Dropping it ends it.
+pub(crate) struct Child {
+    process: Option<system::Process>,
+    mark: String,
+    overflow: Arc<Notify>,
+    readers: [JoinHandle<Kept>; 2],
+}
+
+/// What came of a command.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) end: End,
+    pub(crate) stdout: Kept,
+    pub(crate) stderr: Kept,
+}
+
+/// How it ended.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// By itself.
+    Exited(ExitStatus),
+    /// Because of its time limit.
+    TimedOut,
+    /// Because it wrote without end.
+    WroteTooMuch,
+}
+
+impl Child {
+    /// Starts `command` in a group of its own, without input, marked with `mark`.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub(crate) fn spawn(mut command: Command, mark: &str) -> io::Result<Self> {
+        command.env(MARK, mark).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut process = system::Process::spawn(command)?;
+        let overflow = Arc::new(Notify::new());
+        let (stdout, stderr) = process.take_output();
+        let readers = [read(stdout, Arc::clone(&overflow)), read(stderr, Arc::clone(&overflow))];
+        Ok(Self { process: Some(process), mark: mark.to_owned(), overflow, readers })
+    }
+
+    /// Waits for its end, at most `limit`, and ends what is left of it.
+    ///
+    /// # Errors
+    /// When the system cannot say how it ended.
+    pub(crate) async fn finish(mut self, limit: Duration) -> io::Result<Finished> {
+        let process = self.process.as_mut().expect("BUG: a child was finished twice");
+        let end = tokio::select! {
+            status = process.wait() => End::Exited(status?),
+            () = self.overflow.notified() => End::WroteTooMuch,
+            () = pause(limit) => End::TimedOut,
+        };
+        if let Some(mut process) = self.process.take() {
+            process.ask_group_to_end();
+            end_whole(process, std::mem::take(&mut self.mark)).await;
+        }
+        let [stdout, stderr] = &mut self.readers;
+        let (stdout, stderr) = tokio::join!(last_words(stdout), last_words(stderr));
+        Ok(Finished { end, stdout, stderr })
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        for reader in &self.readers {
+            reader.abort();
+        }
+        let Some(mut process) = self.process.take() else { return };
+        let mark = std::mem::take(&mut self.mark);
+        process.ask_group_to_end();
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn(end_whole(process, mark))),
+            Err(_) => drop(process),
+        }
+    }
+}
+
+/// Waits a moment for a group that was asked to end, and makes it.
+async fn end_whole(mut process: system::Process, mark: String) {
+    if tokio::time::timeout(GRACE, process.wait()).await.is_err() {
+        tracing::debug!(mark, "a command did not end when it was asked to");
+    }
+    process.kill_group();
+    let strays = tokio::task::spawn_blocking(move || end_strays(&mark)).await;
+    if let Ok(count @ 1..) = strays {
+        tracing::info!(count, "processes that had left their command's group were ended");
+    }
+    // Reaps it; after the kill there is nothing to wait for.
+    if let Err(error) = process.wait().await {
+        tracing::debug!(%error, "a command was not reaped");
+    }
+}
+
+fn read(pipe: impl AsyncRead + Send + Unpin + 'static, overflow: Arc<Notify>) -> JoinHandle<Kept> {
+    tokio::spawn(async move {
+        let mut pipe = pipe;
+        let (mut kept, mut piece) = (Kept::default(), vec![0; 16 << 10]);
+        while let Ok(count @ 1..) = pipe.read(&mut piece).await {
+            kept.push(&piece[..count]);
+            // Read on until it is ended: a pipe closed on it would end it in another way.
+            if kept.total() > MOST_BYTES {
+                overflow.notify_one();
+            }
+        }
+        kept
+    })
+}
+
+/// What a reader has read. A process that escaped may hold the pipe open for ever.
+async fn last_words(reader: &mut JoinHandle<Kept>) -> Kept {
+    match tokio::time::timeout(LAST_WORDS, &mut *reader).await {
+        Ok(read) => read.unwrap_or_default(),
+        Err(_) => {
+            reader.abort();
+            Kept::lost()
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a time limit is the waiting itself")]
+async fn pause(limit: Duration) {
+    tokio::time::sleep(limit).await;
+}

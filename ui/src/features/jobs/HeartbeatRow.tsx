@@ -1,0 +1,37 @@
+/* The heartbeat, shown above the jobs as what it is: something else that fires. */
+
+import { Link } from "@tanstack/react-router";
+import { HeartPulse } from "lucide-react";
+
+import row from "@/components/Row.module.css";
+import { cx } from "@/components/cx";
+import { Time } from "@/components/Time";
+import { useStatus } from "@/data/queries";
+import { durationWords } from "@/format/amount";
+import type { HeartbeatStatus } from "@/platform";
+
+import styles from "./JobRow.module.css";
+
+export function HeartbeatRow() {
+  const { data: status } = useStatus();
+  if (!status) return <div className={styles.heartbeat} />;
+  const { heartbeat } = status;
+  return (
+    <div className={cx(row.row, styles.job, styles.heartbeat, !heartbeat.enabled && styles.off)}>
+      <HeartPulse size={14} aria-hidden className={styles.pulse} />
+      <Link to="/settings" hash="heartbeat" className={cx(row.link, styles.name)} preload={false}>
+        Heartbeat
+      </Link>
+      <span className={cx(row.text, styles.schedule)}>{words(heartbeat)}</span>
+      <span className={cx(row.small, row.end, styles.next)}>{heartbeat.nextAtMs === null ? "" : <Time at={heartbeat.nextAtMs} />}</span>
+    </div>
+  );
+}
+
+export function words({ enabled, everyMs, activeHours, lastSkipReason, nextAtMs, queuedEvents, pending }: HeartbeatStatus): string {
+  if (!enabled) return queuedEvents > 0 ? `Off · ${queuedEvents} waiting` : "Off";
+  const rhythm = `Every ${durationWords(everyMs)}${activeHours === null ? "" : `, ${activeHours}`}`;
+  if (pending !== null) return `${rhythm} · ${pending}`;
+  if (nextAtMs === null) return lastSkipReason ?? rhythm;
+  return lastSkipReason === null ? rhythm : `${rhythm} · last: ${lastSkipReason}`;
+}
