@@ -1,6 +1,7 @@
 //! A browser signs in with a code that works once, and stays signed in by a cookie that no script can read.
 
 use futures_util::{SinkExt as _, StreamExt as _};
+use rouse_gateway::Client;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio_tungstenite::WebSocketStream;
@@ -124,7 +125,7 @@ async fn the_cookie_opens_both_doors_and_makes_no_other() {
 }
 
 #[tokio::test]
-async fn a_session_ends_with_its_engine() {
+async fn a_signed_in_browser_survives_a_restart_and_no_new_token() {
     let home = Home::new();
     let engine = home.serve().await;
     let cookie = cookie_of(&trade(&engine, &code_of(home.rouse(["open", "--print"]).ok())));

@@ -2,7 +2,10 @@
 //!
 //! Programs show the bearer token, kept in a file that only the user can read. A browser signs in with a one-time code
 //! (30 s, made by `rouse open`) that it trades for a session cookie; the token is never in a URL and never in a page.
+//! Sessions live beside the token and end with it: whoever deletes the token file signs every browser out.
 //! Comparisons take constant time. It refuses to know which methods exist: every caller may do everything the user may.
+
+mod sessions;
 
 use std::collections::HashMap;
 use std::fs;
@@ -12,10 +15,10 @@ use std::sync::{Mutex, PoisonError};
 
 use rouse_core::UnixMs;
 
+use sessions::Sessions;
+
 /// How long a one-time code is good for.
 const CODE_FOR_MS: i64 = 30_000;
-/// How long a browser stays signed in without a visit.
-const SESSION_FOR_MS: i64 = 30 * 24 * 3_600_000;
 /// Codes and sessions kept at most; the oldest go first.
 const MOST_KEPT: usize = 64;
 
@@ -37,28 +40,32 @@ pub enum AuthError {
 pub struct Auth {
     token: String,
     codes: Mutex<HashMap<String, UnixMs>>,
-    sessions: Mutex<HashMap<String, UnixMs>>,
+    sessions: Mutex<Sessions>,
 }
 
 impl Auth {
-    /// Reads the token from `path`, or makes one there (mode 0600). A token that others could read is no secret any more
-    /// and gets a successor.
+    /// Reads the token from `path`, or makes one there (mode 0600), and the sessions from beside it. A token that others
+    /// could read is no secret any more and gets a successor.
     ///
     /// # Errors
     /// When the file can be neither read nor made.
     pub fn open(path: &Path) -> Result<Self, AuthError> {
         let failed = |source| AuthError::TokenFile { path: path.to_owned(), source };
-        let token = match fs::read_to_string(path) {
+        let kept = match fs::read_to_string(path) {
             Ok(text) if text.trim().len() >= 32 && is_private(path).map_err(failed)? => {
-                text.trim().to_owned()
+                Some(text.trim().to_owned())
             }
-            Ok(_) => write_token(path).map_err(failed)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                write_token(path).map_err(failed)?
-            }
+            Ok(_) => None,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(failed(error)),
         };
-        Ok(Self { token, codes: Mutex::default(), sessions: Mutex::default() })
+        let is_new = kept.is_none();
+        let token = kept.map_or_else(|| write_token(path), Ok).map_err(failed)?;
+        let mut sessions = Sessions::read(path.with_extension("sessions"), &token);
+        if is_new {
+            sessions.end_all();
+        }
+        Ok(Self { token, codes: Mutex::default(), sessions: Mutex::new(sessions) })
     }
 
     /// Whether `shown` is the bearer token.
@@ -85,23 +92,14 @@ impl Auth {
             return None;
         }
         let session = random_secret();
-        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        keep_fresh(&mut sessions, now);
-        sessions.insert(session.clone(), now.plus_ms(SESSION_FOR_MS));
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner).add(&session, now);
         Some(session)
     }
 
     /// Whether `shown` is a live session; a visit makes it live longer.
     #[must_use]
     pub fn is_session(&self, shown: &str, now: UnixMs) -> bool {
-        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        match sessions.get_mut(shown) {
-            Some(until) if now < *until => {
-                *until = now.plus_ms(SESSION_FOR_MS);
-                true
-            }
-            _ => false,
-        }
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner).visit(shown, now)
     }
 }
 
@@ -154,6 +152,7 @@ pub(crate) fn same(a: &[u8], b: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::sessions::SESSION_FOR_MS;
     use super::*;
 
     fn auth() -> (tempfile::TempDir, Auth) {
@@ -207,5 +206,60 @@ mod tests {
         let session = auth.exchange(&auth.new_code(UnixMs(0)), UnixMs(1)).expect("a session");
         assert!(auth.is_session(&session, UnixMs(SESSION_FOR_MS)));
         assert!(!auth.is_session(&session, UnixMs(3 * SESSION_FOR_MS)));
+    }
+
+    /// A token, its path and a signed-in browser.
+    fn signed_in() -> (tempfile::TempDir, PathBuf, String) {
+        let (home, auth) = auth();
+        let session = auth.exchange(&auth.new_code(UnixMs(0)), UnixMs(0)).expect("a session");
+        let path = home.path().join("token");
+        (home, path, session)
+    }
+
+    #[test]
+    fn a_signed_in_browser_survives_a_restart_with_its_visits() {
+        let (_home, path, session) = signed_in();
+        let visited = UnixMs(SESSION_FOR_MS - 1);
+        assert!(Auth::open(&path).expect("a token").is_session(&session, visited));
+        let later = Auth::open(&path).expect("a token");
+        assert!(later.is_session(&session, UnixMs(2 * SESSION_FOR_MS - 2)), "the visit counted");
+        assert!(!later.is_session("guess", visited));
+        let last = Auth::open(&path).expect("a token");
+        assert!(!last.is_session(&session, UnixMs(4 * SESSION_FOR_MS)), "it has ended");
+    }
+
+    #[test]
+    fn sessions_are_kept_as_hashes_in_a_private_file() {
+        let (_home, path, session) = signed_in();
+        let kept = path.with_extension("sessions");
+        let text = fs::read_to_string(&kept).expect("a file");
+        assert!(!text.contains(&session), "{text}");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            assert_eq!(fs::metadata(&kept).expect("a file").permissions().mode() & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn a_new_token_signs_every_browser_out() {
+        let (_home, path, session) = signed_in();
+        let kept = path.with_extension("sessions");
+        let copy = fs::read(&kept).expect("a file");
+        fs::remove_file(&path).expect("a file");
+        assert!(!Auth::open(&path).expect("a token").is_session(&session, UnixMs(1)));
+        // Not even an old copy brings them back.
+        fs::write(&kept, copy).expect("our own file");
+        assert!(!Auth::open(&path).expect("a token").is_session(&session, UnixMs(1)));
+    }
+
+    #[test]
+    fn a_broken_file_of_sessions_keeps_nobody_out_for_long() {
+        let (_home, path, session) = signed_in();
+        fs::write(path.with_extension("sessions"), "{\"half").expect("our own file");
+        let auth = Auth::open(&path).expect("a token");
+        assert!(!auth.is_session(&session, UnixMs(1)));
+        let again = auth.exchange(&auth.new_code(UnixMs(1)), UnixMs(1)).expect("a session");
+        assert!(Auth::open(&path).expect("a token").is_session(&again, UnixMs(2)));
     }
 }

@@ -131,20 +131,6 @@ pub(crate) fn make_private_dir(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Writes `text` so that `path` always holds either the old or the whole new content, readable by the user alone.
-pub(crate) fn write_private(path: &Path, text: &str) -> io::Result<()> {
-    use std::io::Write as _;
-    let temporary = path.with_extension("new");
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&temporary)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&temporary, path)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

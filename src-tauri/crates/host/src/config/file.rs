@@ -8,10 +8,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rouse_core::json_fields::FieldError;
+use rouse_gateway::write_private;
 use serde_json::Value;
 
 use super::{Config, Env, patch, read};
-use crate::home::write_private;
 
 /// The settings could not be read or changed.
 #[derive(Debug, thiserror::Error)]
