@@ -49,9 +49,9 @@ fn flags() -> Vec<(&'static [&'static str], &'static str, Value)> {
         (&["--manual", "--message", "Look"], "/sessionTarget", json!("isolated")),
         (&["--manual", "--message", "Look"], "/name", json!("Look")),
         (
-            &["--manual", "--message", "Look", "--deliver", "--channel", "telegram", "--to", "me"],
+            &["--manual", "--message", "Look", "--deliver", "--channel", "last", "--to", "me"],
             "/payload",
-            json!({ "kind": "agentTurn", "message": "Look", "deliver": true, "channel": "telegram", "to": "me" }),
+            json!({ "kind": "agentTurn", "message": "Look", "deliver": true, "channel": "last", "to": "me" }),
         ),
         (&["--manual", "--message", "Look", "--model", "tiny"], "/payload/model", json!("tiny")),
         (

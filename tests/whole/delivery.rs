@@ -37,13 +37,18 @@ async fn a_channel_that_is_not_set_up_is_a_visible_failure() {
         .model([rouse_testkit::scripted_model::says("Found it.")])
         .build()
         .await;
-    let id = house
-        .add(json!({
-            "name": "Tell me",
-            "schedule": { "kind": "manual" },
-            "payload": { "kind": "agentTurn", "message": "Look", "deliver": true, "channel": "telegram", "to": "me" }
-        }))
-        .await;
+    let job = json!({
+        "name": "Tell me",
+        "schedule": { "kind": "manual" },
+        "payload": { "kind": "agentTurn", "message": "Look", "deliver": true, "channel": "telegram", "to": "me" }
+    });
+    let file = json!({ "jobs": [job] }).to_string();
+    let imported = house.call("cron.import", json!({ "text": file, "enable": true })).await;
+    let line = &imported["lines"][0];
+    assert_eq!(line["outcome"], "created", "{line}");
+    let note = line["notes"][0].as_str().expect("a word about it");
+    assert!(note.contains("telegram is not set up"), "{note}");
+    let id = line["id"].as_str().expect("an id").to_owned();
     house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
     let run = house.ended(&id, 1).await.remove(0);
     let delivery = house
@@ -53,6 +58,39 @@ async fn a_channel_that_is_not_set_up_is_a_visible_failure() {
         })
         .await;
     assert_eq!((&delivery["state"], &delivery["channel"]), (&json!("failed"), &json!("telegram")));
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_channel_that_is_not_set_up_is_refused_when_it_is_written_down() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let job = |channel: &str| {
+        let payload = json!({ "kind": "agentTurn", "message": "Look", "channel": channel });
+        json!({ "name": "Tell me", "schedule": { "kind": "manual" }, "payload": payload })
+    };
+    for (channel, words) in [
+        ("telegram", "telegram is not set up; there are notification and last"),
+        ("pigeon", "there is no channel `pigeon`; there are notification and last"),
+    ] {
+        let refused = house.try_call("cron.add", job(channel)).await.expect_err(channel);
+        let field = json!({ "path": "payload.channel", "message": words });
+        assert_eq!(refused.data["fields"][0], field);
+    }
+    house.add(job("notification")).await;
+    let id = house.add(job("last")).await;
+    let change = |channel: &str| json!({ "id": id, "patch": { "payload": { "channel": channel } } });
+    let refused = house.try_call("cron.update", change("webhook")).await.expect_err("refused");
+    assert_eq!(refused.data["fields"][0]["path"], "payload.channel");
+
+    // What came from a file with such a channel can still be changed, and be mended.
+    let file = json!({ "jobs": [job("telegram")] }).to_string();
+    let imported = house.call("cron.import", json!({ "text": file })).await;
+    let id = imported["lines"][0]["id"].clone();
+    let payload = json!({ "message": "Look again" });
+    house.call("cron.update", json!({ "id": id, "patch": { "payload": payload } })).await;
+    let payload = json!({ "channel": "last" });
+    house.call("cron.update", json!({ "id": id, "patch": { "payload": payload } })).await;
     house.host.stop().await;
 }
 
