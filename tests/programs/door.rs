@@ -263,7 +263,7 @@ async fn a_body_that_is_too_large_is_refused_and_that_of_a_stranger_is_not_read(
     let stage = Stage::set(&home).await;
     let address = &stage.engine.address;
     let before = stage.state().await;
-    let huge = vec![b' '; 5 * 1024 * 1024];
+    let huge = vec![b' '; 21 * 1024 * 1024];
     let call = Request::post(address, "/rpc", &json!({})).body(huge);
     assert_eq!(call.clone().token(&stage.engine.token()).send().status, 413);
     assert_eq!(call.send().status, 401);

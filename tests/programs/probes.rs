@@ -39,9 +39,11 @@ impl<'h> Stage<'h> {
             "cron.run" => json!({ "id": self.job, "mode": "force" }),
             "cron.get" | "cron.runs" => json!({ "id": self.job }),
             "cron.preview" => json!({ "schedule": { "kind": "every", "everyMs": 60_000 } }),
-            "cron.import" => json!({ "jobs": [echo("Imported")] }),
+            "cron.import" => json!({ "text": json!([echo("Imported")]).to_string() }),
+            "cron.ledger" => json!({ "id": self.job }),
             "runs.get" | "runs.cancel" | "runs.seen" | "runs.retry" => json!({ "id": self.run }),
             "deliveries.get" => json!({ "id": self.delivery }),
+            "deliveries.answer" => json!({ "key": "guessed", "outcome": "shown" }),
             "config.patch" => json!({ "patch": { "cron": { "maxConcurrentRuns": 3 } } }),
             "heartbeat.status"
             | "cron.list"
@@ -55,6 +57,7 @@ impl<'h> Stage<'h> {
             | "providers.list"
             | "config.get"
             | "system.status"
+            | "system.storage"
             | "system.dismissFirstStart" => {
                 json!({})
             }

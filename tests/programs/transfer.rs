@@ -53,18 +53,16 @@ async fn what_goes_out_comes_back_the_same() {
     let other = Home::new();
     let engine = other.serve().await;
     let tried = other.rouse(["cron", "import", file, "--dry-run"]);
-    assert_eq!(tried.ok().matches("would be added").count(), 4, "{tried:#?}");
+    assert_eq!(tried.ok().matches("would be created").count(), 4, "{tried:#?}");
     assert_eq!(
         engine.call("cron.list", json!({ "includeDisabled": true })).await["jobs"],
         json!([])
     );
     let added = other.rouse(["cron", "import", file, "--json"]).json();
-    assert!(
-        added["lines"]
-            .as_array()
-            .is_some_and(|lines| lines.len() == 4 && lines.iter().all(|line| line["ok"] == true)),
-        "{added:#}"
-    );
+    assert_eq!(added["format"], "rouse");
+    let is_new = |line: &Value| line["outcome"] == "created" && line["enabled"] == false;
+    let lines = added["lines"].as_array().expect("lines");
+    assert!(lines.len() == 4 && lines.iter().all(is_new), "{added:#}");
     let back = other.rouse(["cron", "export"]).json();
     let originals = printed["jobs"].as_array().expect("jobs");
     for job in back["jobs"].as_array().expect("jobs") {
@@ -76,19 +74,8 @@ async fn what_goes_out_comes_back_the_same() {
         assert_eq!(job["state"]["nextRunAtMs"], Value::Null, "nothing fires by surprise");
     }
     let twice = other.rouse(["cron", "import", file]);
-    assert_eq!(twice.code, 2, "{twice:#?}");
-    assert_eq!(twice.out.matches("refused").count(), 4, "{twice:#?}");
-    assert!(twice.err.contains("4 of 4 jobs were refused"), "{twice:#?}");
-    let twice = other.rouse(["cron", "import", file, "--json"]);
-    assert_eq!(twice.code, 2, "the same for a program: {twice:#?}");
-    let lines: Value = serde_json::from_str(&twice.out).expect("JSON");
-    assert!(
-        lines["lines"]
-            .as_array()
-            .expect("lines")
-            .iter()
-            .all(|line| line["ok"] == false && line["message"].is_string())
-    );
+    assert_eq!(twice.ok().matches("skipped").count(), 4, "{twice:#?}");
+    assert_eq!(twice.out.matches("The same job is here already.").count(), 4, "{twice:#?}");
 }
 
 #[tokio::test]
@@ -98,7 +85,7 @@ async fn jobs_stay_on_when_asked() {
     let mut off = echo("Off");
     off["enabled"] = json!(false);
     let document = json!([echo("On"), off]).to_string();
-    home.rouse_reading(["cron", "import", "-", "--keep-enabled"], &document).ok();
+    home.rouse_reading(["cron", "import", "-", "--enable"], &document).ok();
     let jobs = engine.call("cron.list", json!({ "includeDisabled": true })).await;
     let mut states: Vec<(String, bool)> = jobs["jobs"]
         .as_array()
@@ -140,19 +127,78 @@ async fn every_shape_of_a_file_is_read_and_no_other() {
     {
         home.rouse_reading(["cron", "import", "-"], &document.to_string()).ok();
     }
-    home.rouse_reading(["cron", "import", "-"], "[]").ok();
+    let crontab = home.rouse_reading(["cron", "import", "-"], "@daily tidy up\n");
+    assert!(crontab.ok().contains("created  tidy up"), "{crontab:#?}");
+    assert!(crontab.out.contains("Rouse runs none yet"), "{crontab:#?}");
     for (text, words) in [
-        ("", "not JSON"),
+        ("", "holds no jobs"),
+        ("[]", "holds no jobs"),
         ("{", "not JSON"),
         ("7", "holds no jobs"),
         ("{}", "holds no jobs"),
         (r#"{"jobs": 7}"#, "holds no jobs"),
+        (r#"[{"name": "a", "name": "b"}]"#, "stands twice"),
     ] {
         home.rouse_reading(["cron", "import", "-"], text).refused(2, words);
     }
+    let list = echo("As asked").to_string();
+    let said = home.rouse_reading(["cron", "import", "-", "--format", "crontab"], &list);
+    assert_eq!(said.code, 2, "{said:#?}");
+    assert!(said.out.contains("refused  line 1"), "{said:#?}");
     home.rouse(["cron", "import", "/nowhere/at/all.json"])
         .refused(1, "cannot read /nowhere/at/all.json");
     home.rouse(["cron", "export", "--output", "/nowhere/at/all.json"])
         .refused(1, "cannot write /nowhere/at/all.json");
     home.rouse(["cron", "export", "nobody"]).refused(4, "There is no job nobody");
+}
+
+#[tokio::test]
+async fn hostile_files_are_errors_and_nothing_is_lost() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    engine.add(echo("Here before")).await;
+    let file = home.beside("hostile");
+    let path = file.to_str().expect("text");
+    let deep = "[".repeat(1_000_000);
+    for (bytes, words) in [
+        (b"0 7 * * * \xff\n".to_vec(), "not UTF-8 text (byte 10)"),
+        (b"0 7 * * * a\0b\n".to_vec(), "NUL"),
+        (vec![b' '; 10_000_000], "larger than 8 MB"),
+        (deep.into_bytes(), "not JSON"),
+    ] {
+        fs::write(&file, bytes).expect("a file");
+        home.rouse(["cron", "import", path]).refused(2, words);
+    }
+    let jobs = engine.call("cron.list", json!({ "includeDisabled": true })).await;
+    assert_eq!(jobs["jobs"].as_array().map(Vec::len), Some(1));
+}
+
+#[tokio::test]
+async fn runs_are_written_as_a_ledger_for_each_job() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let id = engine.add(echo("Often")).await;
+    for _ in 0..2 {
+        engine.run_now(&id).await;
+    }
+    engine.ended(&id, 2).await;
+    let quiet = engine.add(echo("Never")).await;
+    let folder = home.beside("out");
+    let path = folder.to_str().expect("text");
+    home.rouse(["cron", "export", "--runs"]).refused(2, "--output");
+    let said = home.rouse(["cron", "export", "--runs", "--output", path]);
+    assert_eq!(said.ok(), format!("Wrote 2 jobs and 2 runs to {path}.\n"));
+    let ledger = fs::read_to_string(folder.join("runs").join(format!("{id}.jsonl"))).expect("it");
+    let lines: Vec<Value> =
+        ledger.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(lines.len(), 2);
+    assert!(lines[0]["ts"].as_i64() <= lines[1]["ts"].as_i64(), "the oldest first");
+    for line in &lines {
+        assert_eq!((&line["jobId"], &line["status"]), (&json!(id), &json!("ok")), "{line:#}");
+        assert!(line["durationMs"].is_i64() && line["summary"].is_string(), "{line:#}");
+    }
+    let empty = fs::read_to_string(folder.join("runs").join(format!("{quiet}.jsonl")));
+    assert_eq!(empty.expect("it"), "");
+    assert_eq!(home.rouse(["cron", "export", &id, "--runs"]).ok(), ledger);
+    home.rouse(["cron", "import", folder.join("jobs.json").to_str().expect("text")]).ok();
 }

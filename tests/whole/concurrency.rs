@@ -32,7 +32,7 @@ async fn a_thousand_jobs_of_one_instant_all_run() {
             job
         })
         .collect();
-    house.call("cron.import", json!({ "jobs": jobs, "keepEnabled": true })).await;
+    house.call("cron.import", json!({ "text": json!(jobs).to_string(), "enable": true })).await;
     let mut events = house.events();
     house.clock.advance(HOUR);
     let mut finished = 0;

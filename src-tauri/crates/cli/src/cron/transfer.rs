@@ -1,9 +1,12 @@
 //! `rouse cron export` and `import`.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use rouse_gateway::wire::{CronImportResult, ImportLine};
+use rouse_gateway::wire::{
+    CronImportResult, CronLedgerResult, ImportFormat, ImportLine, ImportOutcome, LedgerEntry,
+};
 use serde_json::{Value, json};
 
 use super::resolve;
@@ -11,25 +14,46 @@ use crate::exit::Failure;
 use crate::output::plain;
 use crate::session::Session;
 
+/// The engine refuses more; so much need not be sent to learn it.
+const MOST_BYTES: u64 = 8 * 1_048_576;
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExportArgs {
     /// Only this job; all when absent.
     id: Option<String>,
-    /// Write to this file; standard output when absent.
-    #[arg(long, short, value_name = "FILE")]
+    /// Write to this file (with --runs: this folder); standard output when absent.
+    #[arg(long, short, value_name = "PATH")]
     output: Option<PathBuf>,
+    /// Write the runs as well, a line of JSON each: one file a job, in a folder with the jobs. For one job and without
+    /// --output only its runs are printed.
+    #[arg(long)]
+    runs: bool,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ImportArgs {
-    /// A file that `export` wrote; `-` for standard input.
+    /// An export of Rouse, a jobs.json, OpenClaw's jobs as JSON or a crontab; `-` for standard input.
     file: PathBuf,
     /// Only say what would happen.
     #[arg(long)]
     dry_run: bool,
-    /// Keep jobs switched on that the file says are on.
+    /// Switch those jobs on that are on in the file; all come in switched off without it.
     #[arg(long)]
-    keep_enabled: bool,
+    enable: bool,
+    /// Replace jobs that are here under the same id.
+    #[arg(long)]
+    update: bool,
+    /// Read the file as this, whatever it looks like.
+    #[arg(long, value_enum)]
+    format: Option<FormatName>,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum FormatName {
+    Rouse,
+    Rfc,
+    Openclaw,
+    Crontab,
 }
 
 pub(crate) async fn export(args: ExportArgs, session: &Session) -> Result<(), Failure> {
@@ -37,12 +61,31 @@ pub(crate) async fn export(args: ExportArgs, session: &Session) -> Result<(), Fa
         Some(id) => Some(resolve(session, id).await?),
         None => None,
     };
+    match (&args.output, &id) {
+        (Some(folder), _) if args.runs => export_folder(session, id.as_deref(), folder).await,
+        (None, Some(id)) if args.runs => {
+            for entry in ledger(session, id).await? {
+                anstream::println!("{}", serde_json::to_string(&entry)?);
+            }
+            Ok(())
+        }
+        (None, None) if args.runs => Err(Failure::input(
+            "--runs writes a file for each job: name a folder with --output, or one job".to_owned(),
+        )),
+        (output, _) => export_jobs(session, id.as_deref(), output.as_deref()).await,
+    }
+}
+
+async fn export_jobs(
+    session: &Session,
+    id: Option<&str>,
+    output: Option<&Path>,
+) -> Result<(), Failure> {
     let answer = session.call("cron.export", json!({ "id": id })).await?;
     let text = serde_json::to_string_pretty(&answer)?;
-    match &args.output {
+    match output {
         Some(path) => {
-            std::fs::write(path, text + "\n")
-                .with_context(|| format!("cannot write {}", path.display()))?;
+            write(path, &(text + "\n"))?;
             let count = answer["jobs"].as_array().map_or(0, Vec::len);
             anstream::println!("Wrote {count} jobs to {}.", path.display());
         }
@@ -51,24 +94,71 @@ pub(crate) async fn export(args: ExportArgs, session: &Session) -> Result<(), Fa
     Ok(())
 }
 
+/// `jobs.json` and `runs/<jobId>.jsonl`, as the cron RFC lays them out.
+async fn export_folder(session: &Session, id: Option<&str>, folder: &Path) -> Result<(), Failure> {
+    let answer = session.call("cron.export", json!({ "id": id })).await?;
+    let runs = folder.join("runs");
+    fs::create_dir_all(&runs).with_context(|| format!("cannot make {}", runs.display()))?;
+    write(&folder.join("jobs.json"), &(serde_json::to_string_pretty(&answer)? + "\n"))?;
+    let jobs: &[Value] = answer["jobs"].as_array().map_or(&[], Vec::as_slice);
+    let mut count = 0;
+    for id in jobs.iter().filter_map(|job| job["id"].as_str()) {
+        let entries = ledger(session, id).await?;
+        count += entries.len();
+        let mut text = String::new();
+        for entry in &entries {
+            text += &serde_json::to_string(entry)?;
+            text.push('\n');
+        }
+        write(&runs.join(file_name(id)), &text)?;
+    }
+    anstream::println!("Wrote {} jobs and {count} runs to {}.", jobs.len(), folder.display());
+    Ok(())
+}
+
+/// A job's runs that are over, the oldest first.
+async fn ledger(session: &Session, id: &str) -> Result<Vec<LedgerEntry>, Failure> {
+    let (mut entries, mut before) = (Vec::new(), None);
+    loop {
+        let params = json!({ "id": id, "before": before });
+        let page: CronLedgerResult =
+            serde_json::from_value(session.call("cron.ledger", params).await?)?;
+        entries.extend(page.entries);
+        before = page.next;
+        if before.is_none() {
+            entries.reverse();
+            return Ok(entries);
+        }
+    }
+}
+
+/// An id can come from a file of somebody else; it must not name a place.
+fn file_name(id: &str) -> String {
+    let harmless = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' };
+    let name: String = id.chars().take(100).map(harmless).collect();
+    format!("{name}.jsonl")
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    Ok(fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?)
+}
+
 pub(crate) async fn import(args: ImportArgs, session: &Session) -> Result<(), Failure> {
-    let text = read(&args.file)?;
-    let document: Value = serde_json::from_str(&text)
-        .map_err(|error| Failure::input(format!("{} is not JSON: {error}", args.file.display())))?;
-    let jobs = jobs_of(document).ok_or_else(|| {
-        Failure::input(format!(
-            "{} holds no jobs: expected {{\"jobs\": [...]}}, a list, or one job",
-            args.file.display()
-        ))
-    })?;
-    let params = json!({ "jobs": jobs, "dryRun": args.dry_run, "keepEnabled": args.keep_enabled });
+    let params = json!({
+        "text": read(&args.file)?,
+        "format": args.format.map(wire_format),
+        "dryRun": args.dry_run,
+        "enable": args.enable,
+        "update": args.update,
+    });
     let answer = session.call("cron.import", params).await?;
     let result: CronImportResult = serde_json::from_value(answer.clone())?;
     session.tell(answer, |_, result: CronImportResult| {
         result.lines.iter().for_each(|line| print_line(line, args.dry_run));
+        print_end(&result, &args);
         Ok(())
     })?;
-    let refused = result.lines.iter().filter(|line| !line.ok).count();
+    let refused = count(&result, ImportOutcome::Refused);
     if refused > 0 {
         return Err(Failure::input(format!(
             "{refused} of {} jobs were refused",
@@ -79,33 +169,63 @@ pub(crate) async fn import(args: ImportArgs, session: &Session) -> Result<(), Fa
 }
 
 fn print_line(line: &ImportLine, dry_run: bool) {
-    let fate = match (line.ok, dry_run) {
-        (true, true) => "would be added",
-        (true, false) => "added",
-        (false, _) => "refused",
+    let fate = match (line.outcome, dry_run) {
+        (ImportOutcome::Created, false) => "created",
+        (ImportOutcome::Created, true) => "would be created",
+        (ImportOutcome::Updated, false) => "updated",
+        (ImportOutcome::Updated, true) => "would be updated",
+        (ImportOutcome::Skipped, _) => "skipped",
+        (ImportOutcome::Refused, _) => "refused",
     };
-    let message = line.message.as_ref().map(|message| format!(": {message}")).unwrap_or_default();
-    anstream::println!("{fate}  {}", plain(&format!("{}{message}", line.name)));
+    let reason = line.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    let on = if line.enabled && line.outcome != ImportOutcome::Skipped { " (on)" } else { "" };
+    anstream::println!("{fate}  {}", plain(&format!("{}{on}{reason}", line.name)));
+    for note in &line.notes {
+        anstream::println!("    {}", plain(note));
+    }
 }
 
-fn read(path: &std::path::Path) -> Result<String, Failure> {
-    let text = if path.as_os_str() == "-" {
-        std::io::read_to_string(std::io::stdin())
+fn print_end(result: &CronImportResult, args: &ImportArgs) {
+    let new = count(result, ImportOutcome::Created);
+    let off = result.lines.iter().filter(|line| !line.enabled).count();
+    if args.dry_run {
+        anstream::println!("Nothing was changed: this was a dry run.");
+    } else if new > 0 && off > 0 && !args.enable {
+        anstream::println!("They are switched off. Switch one on: rouse cron enable NAME");
+    }
+}
+
+fn count(result: &CronImportResult, outcome: ImportOutcome) -> usize {
+    result.lines.iter().filter(|line| line.outcome == outcome).count()
+}
+
+/// The file's text. What is no text is refused with the place where it stops being one.
+fn read(path: &Path) -> Result<String, Failure> {
+    use std::io::Read as _;
+    let whole = |reader: &mut dyn std::io::Read| {
+        let mut bytes = Vec::new();
+        reader.take(MOST_BYTES + 1).read_to_end(&mut bytes).map(|_| bytes)
+    };
+    let bytes = if path.as_os_str() == "-" {
+        whole(&mut std::io::stdin())
     } else {
-        std::fs::read_to_string(path)
+        fs::File::open(path).and_then(|mut file| whole(&mut file))
     };
-    Ok(text.with_context(|| format!("cannot read {}", path.display()))?)
+    let bytes = bytes.with_context(|| format!("cannot read {}", path.display()))?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(Failure::input(format!("{} is larger than 8 MB", path.display())));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let place = error.utf8_error().valid_up_to();
+        Failure::input(format!("{} is not UTF-8 text (byte {place})", path.display()))
+    })
 }
 
-/// An export, a bare list, or a single job.
-fn jobs_of(document: Value) -> Option<Vec<Value>> {
-    match document {
-        Value::Array(jobs) => Some(jobs),
-        Value::Object(mut object) => match object.remove("jobs") {
-            Some(Value::Array(jobs)) => Some(jobs),
-            Some(_) => None,
-            None => object.contains_key("schedule").then(|| vec![Value::Object(object)]),
-        },
-        _ => None,
+const fn wire_format(name: FormatName) -> ImportFormat {
+    match name {
+        FormatName::Rouse => ImportFormat::Rouse,
+        FormatName::Rfc => ImportFormat::Rfc,
+        FormatName::Openclaw => ImportFormat::OpenClaw,
+        FormatName::Crontab => ImportFormat::Crontab,
     }
 }

@@ -30,6 +30,8 @@ use pace::Pace;
 
 /// The largest request body.
 const MOST_BODY_BYTES: usize = 4 * 1024 * 1024;
+/// A file of jobs comes as one text, and JSON may double it.
+const MOST_CALL_BYTES: usize = 20 * 1024 * 1024;
 /// The largest body of somebody who has not signed in yet.
 const MOST_CODE_BYTES: usize = 1024;
 /// How long the stop waits for requests in progress. One that was begun and never ended must not keep the engine alive.
@@ -151,7 +153,7 @@ impl Server {
 fn router(shared: Shared) -> Router {
     Router::new()
         .route("/healthz", get(|| async { "ok" }))
-        .route("/rpc", post(rpc::call))
+        .route("/rpc", post(rpc::call).layer(DefaultBodyLimit::max(MOST_CALL_BYTES)))
         .route("/ws", get(socket::upgrade))
         .route("/auth/code", post(session::new_code))
         .route(

@@ -24,6 +24,19 @@ pub struct FileSize {
     pub can_shrink: bool,
 }
 
+/// What is kept, in numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kept {
+    /// Runs of all jobs.
+    pub runs: u32,
+    /// When the oldest of them was made.
+    pub oldest_run_at: Option<UnixMs>,
+    /// Messages of all sessions.
+    pub messages: u32,
+}
+
+const KEPT: &str = "SELECT (SELECT count(*) FROM runs), (SELECT min(created_at) FROM runs),
+        (SELECT sum(message_count) FROM sessions)";
 const SIZE: &str = "SELECT page_count * page_size, freelist_count * page_size, auto_vacuum
     FROM pragma_page_count, pragma_page_size, pragma_freelist_count, pragma_auto_vacuum";
 /// `PRAGMA auto_vacuum` answers with this number.
@@ -47,6 +60,22 @@ impl Store {
             })
         });
         Ok(size.await?.unwrap_or(FileSize { used: 0, free: 0, can_shrink: false }))
+    }
+
+    /// What is kept; counts every run.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn kept(&self) -> Result<Kept, StoreError> {
+        let kept = self.one("count what is kept", sqlx::query(KEPT), |row| {
+            let mut columns = Columns::of(row);
+            Ok(Kept {
+                runs: columns.count()?,
+                oldest_run_at: columns.some_instant()?,
+                messages: columns.some_count()?,
+            })
+        });
+        Ok(kept.await?.unwrap_or(Kept { runs: 0, oldest_run_at: None, messages: 0 }))
     }
 
     /// Gives some free pages at the end of the file back to the system; nothing when there are none.

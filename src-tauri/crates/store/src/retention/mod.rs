@@ -9,7 +9,7 @@
 mod file;
 mod slots;
 
-pub use file::FileSize;
+pub use file::{FileSize, Kept};
 pub(crate) use slots::not_pruned;
 
 use rouse_core::{JobId, RunId, SessionKey, UnixMs};
@@ -21,6 +21,8 @@ use crate::{Store, StoreError};
 
 /// Most runs of one step.
 const RUNS: u32 = 50;
+/// The same, where the size is looked at after each: runs may be large, and no more than needed shall go.
+const RUNS_FOR_SIZE: u32 = 10;
 /// Most messages or lines of one step.
 const ROWS: u32 = 200;
 /// Settled lines of the queues that belong to no run and are kept all the same, for whoever looks for a cause.
@@ -116,22 +118,23 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let query =
             sqlx::query(OLDEST_OF).bind(now.0).bind(job.map(JobId::as_str)).bind(keep).bind(RUNS);
-        self.prune_runs(query, now).await
+        Ok(self.prune_runs(query, now).await? == RUNS as usize)
     }
 
-    /// Deletes some of the oldest runs of all, but never the newest of a job; whether there may be more.
+    /// Deletes a few of the oldest runs of all, but never the newest of a job; whether there were any.
     ///
     /// # Errors
     /// `Read`, `Write`.
     pub async fn prune_oldest_runs(&self, now: UnixMs) -> Result<bool, StoreError> {
-        self.prune_runs(sqlx::query(OLDEST).bind(now.0).bind(RUNS), now).await
+        let query = sqlx::query(OLDEST).bind(now.0).bind(RUNS_FOR_SIZE);
+        Ok(self.prune_runs(query, now).await? > 0)
     }
 
     async fn prune_runs(
         &self,
         query: crate::write::Query,
         now: UnixMs,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<usize, StoreError> {
         let doomed = self
             .list("look for old runs", query, |row| {
                 let mut columns = Columns::of(row);
@@ -145,12 +148,12 @@ impl Store {
             })
             .await?;
         if doomed.is_empty() {
-            return Ok(false);
+            return Ok(0);
         }
         let mut write = self.write("delete old runs", Durability::Normal, now).await?;
         delete_runs(&mut write, &doomed).await?;
         write.commit().await?;
-        Ok(doomed.len() == RUNS as usize)
+        Ok(doomed.len())
     }
 
     /// Deletes some of the oldest messages of jobs' sessions beyond the newest `keep`; whether there may be more. All

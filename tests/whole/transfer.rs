@@ -1,0 +1,158 @@
+//! Jobs out and in: the dry run says what happens, nothing is switched on or replaced unasked, and nothing fires.
+
+use serde_json::{Value, json};
+
+use crate::house::{DAY, HOUR, House, NOON, Plan, echo};
+
+async fn import(house: &House, text: &str, more: &Value) -> Value {
+    let mut params = json!({ "text": text });
+    for (key, value) in more.as_object().expect("an object") {
+        params[key] = value.clone();
+    }
+    house.call("cron.import", params).await
+}
+
+fn outcomes(answer: &Value) -> Vec<(&str, &str)> {
+    let lines = answer["lines"].as_array().expect("lines").iter();
+    lines
+        .map(|line| {
+            (line["name"].as_str().expect("a name"), line["outcome"].as_str().expect("an outcome"))
+        })
+        .collect()
+}
+
+async fn jobs(house: &House) -> Vec<Value> {
+    let answer = house.call("cron.export", json!({})).await;
+    answer["jobs"].as_array().cloned().expect("jobs")
+}
+
+fn hourly(name: &str, id: &str) -> Value {
+    let mut job = echo(&json!({ "kind": "every", "everyMs": HOUR, "anchorMs": NOON }));
+    job["name"] = json!(name);
+    job["id"] = json!(id);
+    job
+}
+
+#[tokio::test]
+async fn the_dry_run_says_what_then_happens_and_changes_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    house.add(hourly("Same", "same")).await;
+    house.add(hourly("Other", "other")).await;
+    let before = jobs(&house).await;
+    let mut other = hourly("Other", "other");
+    other["payload"]["arguments"]["text"] = json!("changed");
+    let mut bad = hourly("Bad", "bad");
+    bad["schedule"] = json!({ "kind": "cron", "expr": "x" });
+    let file =
+        json!([hourly("Same", "same"), other, hourly("New", "new"), bad, hourly("Twin", "new"), 7]);
+    let file = file.to_string();
+
+    let left_alone = [
+        ("Same", "skipped"),
+        ("Other", "skipped"),
+        ("New", "created"),
+        ("Bad", "refused"),
+        ("Twin", "refused"),
+        ("job 6", "refused"),
+    ];
+    let tried = import(&house, &file, &json!({ "dryRun": true })).await;
+    assert_eq!(outcomes(&tried), left_alone);
+    assert_eq!(jobs(&house).await, before);
+    let refusals: Vec<&str> = tried["lines"]
+        .as_array()
+        .expect("lines")
+        .iter()
+        .filter_map(|line| line["reason"].as_str())
+        .collect();
+    assert!(refusals[1].contains("differs") && refusals[2].contains("schedule.expr"));
+    assert!(refusals[3].contains("same id"), "{refusals:?}");
+
+    let done = import(&house, &file, &json!({})).await;
+    assert_eq!(done, tried);
+    assert_eq!(jobs(&house).await.len(), 3);
+    assert_eq!(house.job("new").await["enabled"], false);
+    assert_eq!(house.job("other").await["payload"]["arguments"]["text"], "hello");
+
+    let wish = json!({ "update": true, "dryRun": true });
+    let tried = import(&house, &file, &wish).await;
+    assert_eq!(outcomes(&tried)[1], ("Other", "updated"));
+    import(&house, &file, &json!({ "update": true })).await;
+    let other = house.job("other").await;
+    assert_eq!(other["payload"]["arguments"]["text"], "changed");
+    assert_eq!(other["enabled"], true, "what was on stays on");
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn an_import_fires_nothing_even_when_it_switches_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    house.clock.advance(DAY + HOUR / 2);
+    let mut passed = hourly("Passed", "passed");
+    passed["schedule"] = json!({ "kind": "at", "atMs": NOON + 1_000 });
+    passed["state"] = json!({ "nextRunAtMs": NOON, "lastStatus": "error" });
+    let mut hourly = hourly("Hourly", "hourly");
+    hourly["state"] = json!({ "nextRunAtMs": NOON });
+    hourly["createdAtMs"] = json!(NOON);
+    let file = json!({ "version": 1, "jobs": [passed, hourly] }).to_string();
+    let answer = import(&house, &file, &json!({ "enable": true })).await;
+    assert_eq!(answer["lines"][0]["enabled"], false);
+    assert!(answer["lines"][0]["notes"][0].as_str().is_some_and(|note| note.contains("passed")));
+    assert_eq!(answer["lines"][1]["enabled"], true);
+    assert_eq!(house.runs("hourly").await, Vec::<Value>::new());
+    let next = house.job("hourly").await["state"]["nextRunAtMs"].clone();
+    assert_eq!(next, json!(NOON + i64::try_from(DAY + HOUR).expect("fits")));
+    house.clock.advance(HOUR / 2);
+    house.ended("hourly", 1).await;
+    assert_eq!(house.runs("passed").await, Vec::<Value>::new());
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_crontab_comes_in_off_and_twice_is_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let crontab =
+        "CRON_TZ=Europe/Berlin\nTOKEN=CANARY\n30 7 * * 1-5 /bin/brew\n@reboot /bin/start\n";
+    let answer = import(&house, crontab, &json!({ "enable": true })).await;
+    assert_eq!(answer["format"], "crontab");
+    assert_eq!(outcomes(&answer), [("/bin/brew", "created"), ("line 4: /bin/start", "refused")]);
+    assert_eq!(answer["lines"][0]["enabled"], false, "a reminder is not the command");
+    let job = jobs(&house).await.remove(0);
+    assert_eq!(
+        job["schedule"],
+        json!({ "kind": "cron", "expr": "30 7 * * 1-5", "tz": "Europe/Berlin" })
+    );
+    assert_eq!(job["importedFrom"]["command"], "/bin/brew");
+    assert!(!job.to_string().contains("CANARY"));
+    let again = import(&house, crontab, &json!({})).await;
+    assert_eq!(outcomes(&again)[0], ("/bin/brew", "skipped"));
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn the_ledger_has_every_run_that_is_over_in_the_rfcs_words() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let id = house.add(hourly("Hourly", "hourly")).await;
+    house.clock.advance(HOUR);
+    let run = house.ended(&id, 1).await.remove(0);
+    let ledger = house.call("cron.ledger", json!({ "id": id })).await;
+    let entry = &ledger["entries"][0];
+    for (key, value) in [
+        ("jobId", json!("hourly")),
+        ("action", json!("finished")),
+        ("status", json!("ok")),
+        ("runId", run["id"].clone()),
+        ("summary", run["summary"].clone()),
+        ("runAtMs", run["startedAtMs"].clone()),
+        ("durationMs", run["durationMs"].clone()),
+        ("ts", run["finishedAtMs"].clone()),
+        ("slotAtMs", run["slotAtMs"].clone()),
+    ] {
+        assert_eq!(entry[key], value, "{key} in {entry:#}");
+    }
+    assert!(entry.get("error").is_none(), "what is absent is left out");
+    house.host.stop().await;
+}
