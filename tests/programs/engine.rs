@@ -19,7 +19,9 @@ impl Home {
     pub(crate) fn new() -> Self {
         let folder =
             tempfile::Builder::new().prefix("rouse-programs-").tempdir().expect("a folder");
-        fs::create_dir(folder.path().join("data")).expect("a folder");
+        let mut private = fs::DirBuilder::new();
+        std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700);
+        private.create(folder.path().join("data")).expect("a folder");
         Self { folder, env: Vec::new() }
     }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -43,10 +43,20 @@ async fn what_is_private_can_be_read_by_nobody_else() {
     fs::set_permissions(home.data(), fs::Permissions::from_mode(0o700)).expect("our own folder");
     let engine = home.serve().await;
     engine.call("config.patch", json!({ "patch": { "cron": { "maxConcurrentRuns": 3 } } })).await;
-    for name in
-        ["gateway.token", "gateway.json", "config.toml", "rouse.db", "rouse.db-wal", "rouse.db-shm"]
-    {
-        assert_eq!(mode(&home.data().join(name)), 0o600, "{name}");
+    let private = [
+        "gateway.token",
+        "gateway.json",
+        "config.toml",
+        "rouse.db",
+        "rouse.db-wal",
+        "rouse.db-shm",
+        "owner.lock",
+    ];
+    let logs = fs::read_dir(home.data().join("logs")).expect("a folder");
+    let logs: Vec<PathBuf> = logs.map(|log| log.expect("a file").path()).collect();
+    assert_eq!(logs.len(), 1, "{logs:?}");
+    for path in private.map(|name| home.data().join(name)).iter().chain(&logs) {
+        assert_eq!(mode(path), 0o600, "{}", path.display());
     }
     for name in ["logs", "workspace"] {
         assert_eq!(mode(&home.data().join(name)), 0o700, "{name}");
@@ -128,6 +138,38 @@ async fn what_cannot_be_used_is_named_and_left_alone() {
     }
     let home = Home::new().env("HEARTBEAT_INTERVAL_MS", "soon");
     home.rouse(["serve", "--port", "0", "--ready-json"]).refused(1, "HEARTBEAT_INTERVAL_MS");
+}
+
+#[tokio::test]
+async fn a_data_folder_that_others_may_look_into_is_told_with_its_remedy_and_left_alone() {
+    let home = Home::new();
+    fs::set_permissions(home.data(), fs::Permissions::from_mode(0o755)).expect("our own folder");
+    let engine = home.serve().await;
+    let remedy = format!("chmod 700 {}", home.data().display());
+    let doctor = home.rouse(["doctor"]);
+    assert!(doctor.code == 1 && doctor.out.contains(&remedy), "{doctor:#?}");
+    assert!(engine.stop().success());
+    let said = fs::read_to_string(home.beside("stderr")).expect("a file");
+    assert_eq!(said.matches(&remedy).count(), 1, "{said}");
+    assert_eq!(mode(&home.data()), 0o755);
+}
+
+#[tokio::test]
+async fn a_log_that_cannot_be_written_is_said_once_and_stops_nothing() {
+    let home = Home::new();
+    fs::write(home.data().join("logs"), "in the way").expect("a file");
+    let engine = home.serve().await;
+    let id = engine.add(json!({ "name": "Tea", "schedule": { "kind": "manual" }, "payload": { "kind": "toolCall", "tool": "time" } })).await;
+    engine.run_now(&id).await;
+    assert_eq!(engine.ended(&id, 1).await[0]["state"], "succeeded");
+    let words = format!("The log in {} cannot be written", home.data().join("logs").display());
+    let status = engine.call("system.status", json!({})).await;
+    assert!(status["problem"].as_str().expect("a problem").contains(&words), "{status:#}");
+    let doctor = home.rouse(["doctor"]);
+    assert!(doctor.code == 1 && doctor.out.contains(&words), "{doctor:#?}");
+    assert!(engine.stop().success());
+    let said = fs::read_to_string(home.beside("stderr")).expect("a file");
+    assert_eq!(said.matches(&words).count(), 1, "{said}");
 }
 
 #[tokio::test]

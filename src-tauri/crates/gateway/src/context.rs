@@ -56,6 +56,8 @@ pub struct Engine {
 }
 
 /// The settings file, kept by the composition root.
+    /// Why its log cannot be written, in words; none while it can.
+    pub log_problem: fn() -> Option<String>,
 pub trait Settings: Send + Sync {
     /// The settings in force.
     fn view(&self) -> ConfigView;

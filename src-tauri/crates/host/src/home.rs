@@ -27,6 +27,15 @@ pub enum HomeError {
     Unknown,
 }
 
+/// A data directory that others may look into.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exposure {
+    /// What is wrong.
+    pub what: String,
+    /// The command that mends it.
+    pub mend: String,
+}
+
 /// The paths inside a data directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Home {
@@ -94,6 +103,30 @@ impl Home {
         self.root.join("logs")
     }
 
+    /// What is wrong with who may look into the directory, and the command that mends it. Rouse makes it 0700, but one
+    /// that somebody else made is theirs to change.
+    #[cfg(unix)]
+    #[must_use]
+    pub fn exposure(&self) -> Option<Exposure> {
+        use std::os::unix::fs::PermissionsExt as _;
+        // silent-ok: a directory that is not there yet is open to nobody.
+        let mode = fs::metadata(&self.root).ok()?.permissions().mode() & 0o777;
+        (mode & 0o077 != 0).then(|| Exposure {
+            what: format!(
+                "Others on this computer may look into {} (mode {mode:o})",
+                self.root.display()
+            ),
+            mend: format!("chmod 700 {}", shell_word(&self.root)),
+        })
+    }
+
+    /// Other systems keep a user's folders apart by themselves.
+    #[cfg(not(unix))]
+    #[must_use]
+    pub fn exposure(&self) -> Option<Exposure> {
+        None
+    }
+
     /// Makes the directory (mode 0700) and takes its lock.
     ///
     /// # Errors
@@ -101,13 +134,7 @@ impl Home {
     pub fn own(&self) -> Result<Owner, HomeError> {
         let unusable = |source| HomeError::Unusable { path: self.root.clone(), source };
         make_private_dir(&self.root).map_err(unusable)?;
-        let path = self.root.join("owner.lock");
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
-            .map_err(unusable)?;
+        let file = open_lock(&self.root.join("owner.lock")).map_err(unusable)?;
         match file.try_lock() {
             Ok(()) => Ok(Owner { _lock: file }),
             Err(TryLockError::WouldBlock) => Err(HomeError::Owned(self.root.clone())),
@@ -116,10 +143,45 @@ impl Home {
     }
 }
 
+/// The mode counts only for a file that is made, so one from an older Rouse is taken back.
+fn open_lock(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path)?;
+    take_back(&file)?;
+    Ok(file)
+}
+
+/// Makes a file of ours the user's alone.
+#[cfg(unix)]
+pub(crate) fn take_back(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    if file.metadata()?.permissions().mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    file.set_permissions(fs::Permissions::from_mode(0o600))
+}
+
+/// Other systems keep a user's files apart by the folder they are in.
+#[cfg(not(unix))]
+pub(crate) fn take_back(_: &File) -> io::Result<()> {
+    Ok(())
+}
+
 /// Ownership of a data directory, for as long as it lives.
 #[derive(Debug)]
 pub struct Owner {
     _lock: File,
+}
+
+/// The path as a shell takes it.
+#[cfg(unix)]
+fn shell_word(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@".contains(c);
+    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
 /// Makes `path` with all its parents, readable by the user alone.
@@ -143,6 +205,42 @@ mod tests {
         assert!(matches!(home.own(), Err(HomeError::Owned(_))));
         drop(owner);
         home.own().expect("free again");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_directory_and_its_lock_are_the_users_alone() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = Home::at(folder.path().join("data"));
+        let lock = home.root().join("owner.lock");
+        let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
+        drop(home.own().expect("an owner"));
+        assert_eq!((mode(home.root()), mode(&lock), home.exposure()), (0o700, 0o600, None));
+
+        // An older Rouse made the lock for everybody.
+        fs::set_permissions(&lock, fs::Permissions::from_mode(0o644)).expect("our own file");
+        drop(home.own().expect("an owner"));
+        assert_eq!(mode(&lock), 0o600);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_directory_that_others_may_look_into_is_told_with_its_remedy_and_left_alone() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = Home::at(folder.path().join("it's mine"));
+        assert_eq!(home.exposure(), None, "it is not there yet");
+        fs::create_dir(home.root()).expect("a folder");
+        for (mode, is_open) in [(0o700, false), (0o710, true), (0o755, true)] {
+            fs::set_permissions(home.root(), fs::Permissions::from_mode(mode)).expect("ours");
+            drop(home.own().expect("an owner"));
+            let exposure = home.exposure();
+            assert_eq!(exposure.is_some(), is_open, "{mode:o}");
+            let Some(Exposure { what, mend }) = exposure else { continue };
+            assert!(what.contains(&format!("(mode {mode:o})")), "{what}");
+            assert!(mend.starts_with("chmod 700 '") && mend.ends_with("it'\\''s mine'"), "{mend}");
+        }
     }
 
     #[test]
