@@ -10,12 +10,16 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
+use tokio::sync::{Mutex, MutexGuard};
 
 use crate::screen::Screen;
 use crate::tray::TrayItem;
 
 /// Long enough for a debug build on a busy machine; only a failure waits for it.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// One screen, one bus and one web view at a time, also where all tests are threads of one process.
+static TURN: Mutex<()> = Mutex::const_new(());
 
 /// A bus that starts no services: nobody is on it but the app and the test.
 const BUS_CONFIG: &str = r#"<busconfig>
@@ -46,11 +50,15 @@ pub(crate) struct Session {
     folder: TempDir,
     _xvfb: Child,
     _bus: Child,
+    /// The last to go; a second session of the same person takes none of its own.
+    _turn: Option<MutexGuard<'static, ()>>,
 }
 
 impl Session {
     pub(crate) async fn start() -> Self {
+        let turn = TURN.lock().await;
         let mut session = Self::start_sharing(Path::new("")).await;
+        session._turn = Some(turn);
         session.rouse_home = session.folder.path().join("rouse");
         session
     }
@@ -95,6 +103,7 @@ impl Session {
             folder,
             _xvfb: xvfb,
             _bus: bus,
+            _turn: None,
         }
     }
 
