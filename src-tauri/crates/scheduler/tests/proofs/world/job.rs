@@ -107,7 +107,7 @@ fn job(dice: &mut Dice, number: usize, shape: &Shape, now: i64) -> Job {
         "name": "Job",
         "schedule": shape.schedule(),
         "payload": { "kind": "toolCall", "tool": "echo" },
-        "deleteAfterRun": matches!(shape, Shape::Once(_)) && number % 2 == 0,
+        "deleteAfterRun": matches!(shape, Shape::Once(_)) && number.is_multiple_of(2),
         "policies": policies,
     });
     job_from_json(document, UnixMs(now), chrono_tz::UTC).expect("a valid job")

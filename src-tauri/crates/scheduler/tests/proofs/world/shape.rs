@@ -93,7 +93,7 @@ impl Shape {
             }
             Self::Quarters(_) => Some(next_on_grid(0, 15 * MINUTE, after)),
             Self::Once(at) => (*at > after).then_some(*at),
-            Self::At { .. } => self.from_date(date_of(after)).find(|at| *at > after),
+            Self::At { .. } => self.slots_since(date_of(after)).find(|at| *at > after),
         }
     }
 
@@ -107,7 +107,7 @@ impl Shape {
             Self::Quarters(_) => on_grid(0, 15 * MINUTE, after, until),
             Self::Once(at) => i64::from(*at > after && *at <= until),
             Self::At { .. } => {
-                let slots = self.from_date(date_of(after)).take_while(|at| *at <= until);
+                let slots = self.slots_since(date_of(after)).take_while(|at| *at <= until);
                 i64::try_from(slots.filter(|at| *at > after).count()).expect("few")
             }
         };
@@ -115,7 +115,7 @@ impl Shape {
     }
 
     /// The slots of a time of day, from the day before `date` on.
-    fn from_date(&self, date: NaiveDate) -> impl Iterator<Item = i64> {
+    fn slots_since(&self, date: NaiveDate) -> impl Iterator<Item = i64> {
         let Self::At { hour, minute, day, tz } = *self else { panic!("not a time of day") };
         let first = date.checked_sub_days(Days::new(2)).expect("a date");
         let dates =
