@@ -71,6 +71,7 @@ const CLOSED: &[(&str, &[&str])] = &[
             "chrono",
             "chrono-tz",
             "croner",
+            "jiff",
             "regex",
             "serde",
             "serde_json",

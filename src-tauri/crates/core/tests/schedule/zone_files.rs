@@ -225,11 +225,12 @@ fn ask(bytes: Vec<u8>) {
             let last = pattern.last_until(zone, after);
             assert!(last.is_none_or(|last| last <= after));
             if let Some(next) = next {
-                pattern.clock_note(zone, next);
+                let _note = pattern.clock_note(zone, next);
             }
         }
     }
-    transitions_in(zone, 1_700_000_000_000, 1_800_000_000_000);
+    let changes = transitions_in(zone, 1_700_000_000_000, 1_800_000_000_000);
+    assert!(changes.is_sorted_by_key(|change| change.at));
 }
 
 proptest! {

@@ -10,7 +10,6 @@ use std::pin::pin;
 use futures_util::StreamExt as _;
 use tokio::sync::OnceCell;
 use zbus::Connection;
-use zbus::connection::Builder;
 
 use super::{Tell, zone_watch};
 
@@ -32,17 +31,11 @@ trait Logind {
 /// This machine.
 #[derive(Debug, Default)]
 pub(crate) struct System {
-    /// Where the bus is, where that is not for the environment to say.
-    address: Option<String>,
+    /// The system bus, once it was needed; none where there is none.
     bus: OnceCell<Option<Connection>>,
 }
 
 impl System {
-    /// A machine whose system bus is at `address`.
-    pub(crate) fn with_bus(address: Option<String>) -> Self {
-        Self { address, bus: OnceCell::new() }
-    }
-
     /// Tells of each wake of the machine and each change of its zone or zone files.
     pub(super) async fn listen(&self, tell: &Tell) {
         tokio::join!(self.listen_for_wakes(tell), zone_watch::listen(tell));
@@ -78,21 +71,16 @@ impl System {
     }
 
     async fn logind(&self) -> Option<LogindProxy<'_>> {
-        let bus = self.bus.get_or_init(|| self.connect()).await.as_ref()?;
+        let bus = self.bus.get_or_init(connect).await.as_ref()?;
         LogindProxy::new(bus).await.ok()
     }
+}
 
-    async fn connect(&self) -> Option<Connection> {
-        let builder = match &self.address {
-            Some(address) => Builder::address(address.as_str()),
-            None => Builder::system(),
-        };
-        builder
-            .build()
-            .await
-            .inspect_err(|error| tracing::debug!(%error, "there is no system bus"))
-            .ok()
-    }
+async fn connect() -> Option<Connection> {
+    Connection::system()
+        .await
+        .inspect_err(|error| tracing::debug!(%error, "there is no system bus"))
+        .ok()
 }
 
 #[cfg(test)]
@@ -103,6 +91,7 @@ mod tests {
 
     use tokio::io::AsyncReadExt as _;
     use tokio::sync::{mpsc, watch};
+    use zbus::connection::Builder;
     use zbus::object_server::SignalEmitter;
 
     use super::*;
@@ -178,6 +167,12 @@ mod tests {
         (connection, inhibitors)
     }
 
+    /// A machine whose system bus is `bus`.
+    async fn system_on(bus: &Bus) -> System {
+        let connection = Builder::address(bus.address.as_str()).build().await.expect("on the bus");
+        System { bus: OnceCell::new_with(Some(Some(connection))) }
+    }
+
     /// Until the other end of an inhibitor is closed.
     async fn let_go(kept: UnixStream) {
         let mut kept = tokio::net::UnixStream::from_std(kept).expect("watched");
@@ -188,7 +183,7 @@ mod tests {
     async fn a_wake_is_told_and_a_coming_sleep_is_not() {
         let bus = Bus::start();
         let (logind, _inhibitors) = logind(&bus).await;
-        let system = System::with_bus(Some(bus.address.clone()));
+        let system = system_on(&bus).await;
         let (tell, mut wakes) = mpsc::unbounded_channel();
         let emitter = SignalEmitter::new(&logind, "/org/freedesktop/login1").expect("an emitter");
         let sleep_and_wake = async {
@@ -212,7 +207,7 @@ mod tests {
     async fn an_inhibitor_holds_until_it_is_dropped() {
         let bus = Bus::start();
         let (_logind, mut inhibitors) = logind(&bus).await;
-        let system = System::with_bus(Some(bus.address.clone()));
+        let system = system_on(&bus).await;
         let held = system.stay_awake().await.expect("held");
         let (words, kept) = inhibitors.recv().await.expect("asked");
         assert_eq!(words, "sleep:idle · Rouse · A job is at work · block");
@@ -232,7 +227,7 @@ mod tests {
         let (on, off) = (config("[system]\nkeepAwake = true\n"), config(""));
         let bus = Bus::start();
         let (_logind, mut inhibitors) = logind(&bus).await;
-        let system = System::with_bus(Some(bus.address.clone()));
+        let system = system_on(&bus).await;
         let (settings, at_work) = (watch::Sender::new(off.clone()), AtWork::default());
         let person = async {
             let one = at_work.one_more();
@@ -259,7 +254,7 @@ mod tests {
 
     #[tokio::test]
     async fn without_a_bus_nothing_happens() {
-        let system = System::with_bus(Some("unix:path=/nowhere/at/all".to_owned()));
+        let system = System { bus: OnceCell::new_with(Some(None)) };
         assert!(system.stay_awake().await.is_none());
         let (tell, mut wakes) = mpsc::unbounded_channel();
         system.listen_for_wakes(&tell).await;
