@@ -52,7 +52,7 @@ pub(crate) enum Work {
         until: Duration,
     },
     /// Nothing more; the outcome is to be recorded.
-    Over(Outcome),
+    Over(Box<Outcome>),
 }
 
 #[derive(Debug)]
@@ -109,7 +109,7 @@ impl Running {
             self.ending = Some(Ending { why, abort_at: now + GRACE });
         }
         if matches!(self.work, Work::Backoff { .. }) {
-            self.work = Work::Over(self.settled(None));
+            self.work = Work::Over(Box::new(self.settled(None)));
         }
         true
     }
@@ -125,7 +125,7 @@ impl Running {
             Some(ending) if ending.abort_at <= now => {
                 let attempt = attempt.clone();
                 attempt.abort();
-                self.work = Work::Over(self.settled(None));
+                self.work = Work::Over(Box::new(self.settled(None)));
                 Some(attempt)
             }
             _ => None,
@@ -138,7 +138,7 @@ impl Running {
         let backoff = self.backoff(&outcome).map(|backoff| now + backoff);
         self.work = match backoff.filter(|until| *until < self.deadline) {
             Some(until) => Work::Backoff { until },
-            None => Work::Over(self.settled(Some(outcome))),
+            None => Work::Over(Box::new(self.settled(Some(outcome)))),
         };
     }
 

@@ -74,7 +74,7 @@ impl Engine {
             incident,
             pause_job: fate.pause_reason().map(str::to_owned),
             delete_job: fate == JobFate::IsDeleted,
-            ..quiet_finish(id.clone(), outcome.clone(), now)
+            ..quiet_finish(id.clone(), (**outcome).clone(), now)
         };
         let is_new = self.store.finish_run(&finish).await?.is_some();
         log_end(run, outcome);
@@ -92,9 +92,8 @@ impl Engine {
             let at = self.clock.monotonic() + COALESCE;
             self.heartbeat.request(&format!("cron:{}", job.id), at);
         }
-        match job {
-            Some(job) => self.settle_job(&job, &fate),
-            None => {}
+        if let Some(job) = job {
+            self.settle_job(&job, &fate);
         }
         Ok(())
     }

@@ -52,7 +52,7 @@ async fn an_incident_counts_its_failures_and_ends_with_a_success() {
         last_at: NOW.plus_ms(2),
         paused_because: None,
     };
-    assert_eq!(open(&fixture, "a").await, [wanted.clone()]);
+    assert_eq!(open(&fixture, "a").await, [wanted]);
     end(&fixture, "a", 3, |finish| finish.incident = opens("key")).await;
     let classes: Vec<String> =
         open(&fixture, "a").await.into_iter().map(|incident| incident.class).collect();
