@@ -43,10 +43,10 @@ async fn what_the_flags_say_is_what_the_job_says() {
         (&["--every", "1h", "--webhook"], "cannot be used with"),
         (&["--after", "Backup", "--on-event", "wake"], "cannot be used with"),
     ] {
-        let refused = home.rouse(&[&["cron", "add"][..], &TIME, flags].concat());
+        let refused = home.rouse([&["cron", "add"][..], &TIME, flags].concat());
         assert!(refused.err.contains(words), "{flags:?}\n{}", refused.err);
     }
-    let shown = home.rouse(&["cron", "list"]);
+    let shown = home.rouse(["cron", "list"]);
     assert!(shown.ok().contains("After Backup succeeds"), "{}", shown.ok());
     drop(engine);
 }
@@ -55,15 +55,15 @@ async fn what_the_flags_say_is_what_the_job_says() {
 async fn a_webhook_is_made_called_and_shown() {
     let home = Home::new();
     let engine = home.serve().await;
-    let said = home.rouse(&["cron", "add", "--name", "Deploy", "--webhook", "--tool", "time"]);
+    let said = home.rouse(["cron", "add", "--name", "Deploy", "--webhook", "--tool", "time"]);
     assert!(
         said.ok().contains("/hooks/jobs/") && said.ok().contains("curl -X POST"),
         "{}",
         said.ok()
     );
-    let again = home.rouse(&["--json", "cron", "webhook", "Deploy"]).json();
+    let again = home.rouse(["--json", "cron", "webhook", "Deploy"]).json();
     assert_eq!(again["secret"], Value::Null, "it is shown once");
-    let view = home.rouse(&["--json", "cron", "webhook", "Deploy", "--rotate"]).json();
+    let view = home.rouse(["--json", "cron", "webhook", "Deploy", "--rotate"]).json();
     let (url, secret) =
         (view["url"].as_str().expect("a URL"), view["secret"].as_str().expect("a secret"));
     let path = url.splitn(4, '/').nth(3).map(|path| format!("/{path}")).expect("a path");
@@ -75,7 +75,7 @@ async fn a_webhook_is_made_called_and_shown() {
     let id = run["runId"].as_str().expect("a run");
     let detail = engine.call("runs.get", json!({ "id": id })).await;
     assert_eq!(detail["cause"]["text"], "Version 7");
-    let shown = home.rouse(&["runs", "show", id]);
+    let shown = home.rouse(["runs", "show", id]);
     assert!(shown.ok().contains("Version 7") && shown.ok().contains("webhook"), "{}", shown.ok());
     for (path, bytes) in home.everything_written() {
         let holds = bytes.windows(secret.len()).any(|part| part == secret.as_bytes());

@@ -71,7 +71,7 @@ async fn a_job_runs_after_another_one() {
     let cause = stage.store.cause(&follower.run.id).await.expect("read").expect("a cause");
     assert_eq!((cause.source.as_str(), cause.text.as_str()), ("job", "All is saved."));
     assert_eq!(cause.fields["runId"], cause_run.as_str());
-    assert_eq!(cause.chain, [first.id.clone()]);
+    assert_eq!(cause.chain, std::slice::from_ref(&first.id));
     done(&stage, follower).await;
     assert!(stage.runs_of(&on_failure.id).await.is_empty());
 
