@@ -88,7 +88,7 @@ impl Screens {
         let (key, screen, answer) = self.desk().ask(delivery)?;
         let outcome = match tokio::time::timeout(self.answer_for, answer).await {
             Ok(Ok(outcome)) => outcome,
-            Ok(Err(_)) => Ok(()),
+            Ok(Err(_)) => Err(NotShown::Gone),
             Err(_) => Err(NotShown::Silent),
         };
         if outcome.is_err() {
