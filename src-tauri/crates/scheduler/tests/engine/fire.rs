@@ -149,7 +149,8 @@ async fn a_tick_reports_what_it_did() {
     }
     let report = stage.handle.tick(START.plus_ms(2 * MINUTE)).await.expect("a tick");
     assert_eq!((report.claimed, report.queued.len(), report.quiet.len()), (3, 3, 1));
-    assert_eq!(report.started, report.queued[..1]);
+    // The one that leaves late slots out is on time, and goes before those that make up for them.
+    assert_eq!(report.started, report.queued[2..]);
 }
 
 #[tokio::test]

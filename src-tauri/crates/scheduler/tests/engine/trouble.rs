@@ -118,8 +118,8 @@ async fn an_attempt_that_cannot_be_written_does_not_keep_the_engine_busy() {
     .await;
     begun.end(Outcome { may_pass: true, ..Outcome::failed("no network") });
     stage.settle().await;
-    // An engine whose timer is always due would never come to answer.
-    stage.pass(SECOND).await;
+    // An engine whose timer is always due would never come to answer. The pause is a second and less than a quarter.
+    stage.pass(SECOND + SECOND / 4).await;
     assert!(stage.handle.problem().is_some());
     mend(&stage, &file).await;
     stage.clock.advance(2_000);
