@@ -2,7 +2,8 @@
 //!
 //! Everything here is real but the desktop's other side, which these tests play. They wait for what the desktop is told
 //! (a registered item, a notification, a window's title) and never for time to pass; a minute without the awaited is a
-//! failure. Xvfb and dbus-daemon have to be installed, and the app built (`ROUSE_DESKTOP_BIN`, or `target/debug`).
+//! failure. Xvfb and dbus-daemon have to be installed, and the app and the command built (`ROUSE_DESKTOP_BIN` and
+//! `ROUSE_BIN`, or `target/debug`).
 
 #![cfg(target_os = "linux")]
 
@@ -16,7 +17,8 @@ mod session;
 mod tray;
 
 use desk::Desk;
-use serde_json::json;
+use rouse_gateway::EventStream;
+use serde_json::{Value, json};
 use session::{Session, soon};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -195,6 +197,64 @@ async fn a_second_app_is_a_guest_of_the_first_and_takes_over_when_it_ends() {
     let menu = guest_tray.menu_once(|menu| menu.has("Quit Rouse (jobs will not run)")).await;
     assert!(menu.has("Paused"), "what was paused stays paused: {menu}");
     guest.quit_by(&guest_tray, "Quit Rouse (jobs will not run)").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_app_that_is_attached_shows_what_rouse_serve_has_to_tell() {
+    let session = Session::start().await;
+    let mut desk = Desk::set_up(&session).await;
+    desk.host_trays().await;
+    let _server = session.serve().await;
+    let mut events = session.events().await;
+    let mut guest = session.start_app(&["--hidden"]);
+    let tray = desk.next_tray_item().await;
+    tray.menu_once(|menu| menu.has("Quit Rouse (jobs keep running)")).await;
+    soon("the app to be a screen", until_screens(&mut events, 1)).await;
+
+    let job = json!({
+        "name": "Told by serve",
+        "schedule": { "kind": "manual" },
+        "payload": { "kind": "toolCall", "tool": "echo", "arguments": { "text": "hello" } },
+    });
+    let id = session.call("cron.add", job).await["job"]["id"].clone();
+    let now = json!({ "id": id, "mode": "force" });
+    let run = session.call("cron.run", now.clone()).await["runId"].clone();
+    let shown = desk.next_notification().await;
+    assert_eq!((shown.app_name.as_str(), shown.summary.as_str()), ("Rouse", "Told by serve"));
+    let delivery = soon("the delivery", settled(&session, &run)).await;
+    assert_eq!(delivery["state"], "delivered", "{delivery}");
+    desk.click(&shown).await;
+    session.screen.until_titled("Told by serve · Rouse").await;
+    session.screen.save("attached");
+
+    // A clicked notification is gone by itself; one that was not goes once its run was looked at anywhere.
+    let run = session.call("cron.run", now.clone()).await["runId"].clone();
+    let shown = desk.next_notification().await;
+    session.call("runs.seen", json!({ "id": run })).await;
+    assert_eq!(desk.next_withdrawn().await, shown.id);
+
+    guest.quit_by(&tray, "Quit Rouse (jobs keep running)").await;
+    soon("the screen to be gone", until_screens(&mut events, 0)).await;
+    let run = session.call("cron.run", now).await["runId"].clone();
+    let delivery = soon("the delivery", settled(&session, &run)).await;
+    assert_eq!(delivery["state"], "suppressed", "the engine goes on without the app: {delivery}");
+}
+
+async fn until_screens(events: &mut EventStream, count: u32) {
+    while events.next().await.expect("the engine goes on").data["screens"] != count {}
+}
+
+/// The delivery of `run` once its fate is known.
+async fn settled(session: &Session, run: &Value) -> Value {
+    let mut events = session.events().await;
+    loop {
+        let detail = session.call("runs.get", json!({ "id": run })).await;
+        let delivery = detail["deliveries"][0].clone();
+        if !delivery.is_null() && delivery["state"] != "pending" {
+            return delivery;
+        }
+        events.next().await.expect("the engine goes on");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,19 +3,25 @@
 //! Owns finding and keeping the engine. Normally the app is the owner and starts the host in process. When `rouse serve`
 //! (or another app) was first, the app becomes its client, and when that engine ends the app takes its place. Everyone
 //! else in the shell has the door: a call waits while the engine is still starting, and fails in words when there is none.
+//! A client is also the screen of its engine: it shows what that one has to tell, and says what became of it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rouse_gateway::wire::{Empty, EventKind, EventView, SystemStatus};
-use rouse_gateway::{
-    Client, ClientError, ErrorCode, EventStream, Gateway, RpcError, Subscription, UiFiles,
+use rouse_gateway::wire::{
+    Done, Empty, EventKind, EventView, ShowAnswer, ShowOutcome, ShowRequest, SystemStatus,
 };
-use rouse_host::{Home, HomeError, Host, HostError, HostOptions, Notifier};
+use rouse_gateway::{
+    Client, ClientError, ErrorCode, ForScreen, Gateway, RpcError, ScreenStream, Subscription,
+    UiFiles,
+};
+use rouse_host::{Home, HomeError, Host, HostError, HostOptions, NotifyError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::watch;
+
+use crate::notifier::DesktopNotifier;
 
 /// An engine that can be called. Cheap to clone.
 #[derive(Clone)]
@@ -44,7 +50,7 @@ pub(crate) struct EngineDoor(watch::Receiver<Engine>);
 /// What the engine works with, and whom it tells.
 pub(crate) struct Surroundings {
     pub(crate) home: Home,
-    pub(crate) notifier: Arc<dyn Notifier>,
+    pub(crate) notifier: Arc<DesktopNotifier>,
     pub(crate) ui: Arc<dyn UiFiles>,
     pub(crate) on_event: Box<dyn Fn(EventView) + Send + Sync>,
 }
@@ -139,20 +145,20 @@ impl Backend {
     async fn events(&self, after: i64) -> Result<Events, ClientError> {
         Ok(match self {
             Self::Own(gateway, _) => Events::Own(Box::new(gateway.events(after))),
-            Self::Guest(client) => Events::Guest(Box::new(client.events(Some(after)).await?)),
+            Self::Guest(client) => Events::Guest(Box::new(client.attach_screen(after).await?)),
         })
     }
 }
 
 enum Events {
     Own(Box<Subscription>),
-    Guest(Box<EventStream>),
+    Guest(Box<ScreenStream>),
 }
 
 impl Events {
-    async fn next(&mut self) -> Option<EventView> {
+    async fn next(&mut self) -> Option<ForScreen> {
         match self {
-            Self::Own(subscription) => subscription.next().await,
+            Self::Own(subscription) => subscription.next().await.map(ForScreen::Event),
             Self::Guest(stream) => stream.next().await,
         }
     }
@@ -198,7 +204,7 @@ async fn open(surroundings: &Surroundings) -> Result<Option<Backend>, HostError>
     let options = HostOptions::desktop(
         surroundings.home.clone(),
         Arc::clone(&surroundings.ui),
-        Arc::clone(&surroundings.notifier),
+        Arc::clone(&surroundings.notifier) as _,
     );
     match Host::start(options).await {
         Ok(host) => Ok(Some(Backend::Own(host.gateway(), Arc::new(Mutex::new(Some(host)))))),
@@ -231,11 +237,31 @@ async fn hand_on_events(backend: &Backend, surroundings: &Surroundings) {
     };
     match events.await {
         Ok(mut events) => {
-            while let Some(event) = events.next().await {
-                (surroundings.on_event)(event);
+            while let Some(told) = events.next().await {
+                match told {
+                    ForScreen::Event(event) => (surroundings.on_event)(event),
+                    // On its own, so that a desktop that takes its time does not hold events up.
+                    ForScreen::Show(request) => {
+                        let notifier = Arc::clone(&surroundings.notifier);
+                        tokio::spawn(show(backend.clone(), notifier, request));
+                    }
+                }
             }
         }
         Err(error) => tracing::warn!(error, "the engine's events cannot be followed"),
+    }
+}
+
+/// Shows what the engine asked this desktop to show, and tells it what became of that.
+async fn show(backend: Backend, notifier: Arc<DesktopNotifier>, request: ShowRequest) {
+    let (outcome, reason) = match notifier.show_for(&request).await {
+        Ok(()) => (ShowOutcome::Shown, None),
+        Err(NotifyError::Later(reason)) => (ShowOutcome::NotNow, Some(reason)),
+        Err(NotifyError::Never(reason)) => (ShowOutcome::Never, Some(reason)),
+    };
+    let answer = ShowAnswer { key: request.key, outcome, reason };
+    if let Err(error) = backend.ask::<Done>("deliveries.answer", &answer).await {
+        tracing::warn!(%error, delivery_id = request.delivery_id, "the engine does not know what became of a notification");
     }
 }
 

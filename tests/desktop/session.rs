@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use rouse_gateway::Client;
+use rouse_gateway::{Client, EventStream};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -114,6 +114,30 @@ impl Session {
         App { child }
     }
 
+    /// Starts `rouse serve` over the same data, with no desktop, and takes the example of the first start away.
+    pub(crate) async fn serve(&self) -> Server {
+        let mut command = Command::new(built("ROUSE_BIN", "rouse", "rouse-cli"));
+        command
+            .args(["serve", "--port", "0", "--ready-json"])
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.folder.path())
+            .env("ROUSE_HOME", &self.rouse_home)
+            .env("ROUSE_LOCAL_MODELS", "0");
+        let mut child = spawn(&mut command, "rouse serve");
+        first_line(&mut child).await;
+        let example =
+            self.call("system.status", Value::Null).await["firstStart"]["exampleJobId"].clone();
+        self.call("cron.remove", serde_json::json!({ "id": example })).await;
+        Server { _child: child }
+    }
+
+    /// The events of the engine from here on.
+    pub(crate) async fn events(&self) -> EventStream {
+        let client = Client::find(&self.rouse_home).expect("the engine runs");
+        client.events(None).await.expect("a stream")
+    }
+
     /// Starts the app a second time; it hands its wishes over and ends.
     pub(crate) async fn second_start(&self, args: &[&str]) {
         let mut second = self.start_app(args);
@@ -133,7 +157,8 @@ impl Session {
         fs::create_dir_all(&run).expect("a runtime folder");
         fs::set_permissions(&run, std::os::unix::fs::PermissionsExt::from_mode(0o700))
             .expect("private");
-        let mut command = Command::new(app_path());
+        let mut command =
+            Command::new(built("ROUSE_DESKTOP_BIN", "rouse-desktop", "rouse-desktop"));
         command
             .args(args)
             .env_clear()
@@ -156,6 +181,11 @@ impl Session {
             .env("TZ", "Europe/Berlin");
         command
     }
+}
+
+/// `rouse serve`, running; it ends with this.
+pub(crate) struct Server {
+    _child: Child,
 }
 
 /// The app, running.
@@ -212,12 +242,13 @@ fn pass_on_words(child: &mut Child) {
     });
 }
 
-fn app_path() -> PathBuf {
-    let built = || {
+/// The program that `variable` names, else the one beside this test.
+fn built(variable: &str, name: &str, package: &str) -> PathBuf {
+    let beside = || {
         let test = std::env::current_exe().expect("the test's own path");
-        test.parent().and_then(Path::parent).expect("target/debug").join("rouse-desktop")
+        test.parent().and_then(Path::parent).expect("target/debug").join(name)
     };
-    let path = std::env::var_os("ROUSE_DESKTOP_BIN").map_or_else(built, PathBuf::from);
-    assert!(path.exists(), "{} is not built: cargo build -p rouse-desktop", path.display());
+    let path = std::env::var_os(variable).map_or_else(beside, PathBuf::from);
+    assert!(path.exists(), "{} is not built: cargo build -p {package}", path.display());
     path
 }

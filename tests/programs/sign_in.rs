@@ -137,3 +137,18 @@ async fn a_signed_in_browser_survives_a_restart_and_no_new_token() {
     assert_eq!(call.send().status, 401);
     assert_eq!(trade(&engine, &unused).status, 401);
 }
+
+#[tokio::test]
+async fn a_page_cannot_take_the_notifications() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let address = home.rouse(["open", "--print"]).ok().to_owned();
+    let cookie = cookie_of(&trade(&engine, &code_of(&address)));
+    let as_page = |path: &str| Request::upgrade(&engine.address, path).with("Cookie", &cookie);
+    assert_eq!(as_page("/ws").send().status, 101, "it may listen");
+    assert_eq!(as_page("/ws?screen=true").send().status, 403);
+    let status = engine.call("system.status", json!({})).await;
+    assert_eq!(status["notifications"]["available"], false);
+    let program = Request::upgrade(&engine.address, "/ws?screen=true").token(&engine.token());
+    assert_eq!(program.send().status, 101);
+}

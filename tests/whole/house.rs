@@ -37,12 +37,14 @@ pub(crate) struct Plan<'a> {
     script: Option<Vec<Scripted>>,
     env: HashMap<String, String>,
     notifier: Arc<Recording>,
+    has_screen: bool,
 }
 
 impl<'a> Plan<'a> {
     pub(crate) fn new(folder: &'a Path) -> Self {
         let clock = ManualClock::new(UnixMs(NOON));
-        Self { folder, clock, script: None, env: HashMap::new(), notifier: Arc::default() }
+        let notifier = Arc::default();
+        Self { folder, clock, script: None, env: HashMap::new(), notifier, has_screen: true }
     }
 
     /// The same clock as an earlier house, to go on in time.
@@ -66,6 +68,12 @@ impl<'a> Plan<'a> {
         self
     }
 
+    /// As `rouse serve` runs: notifications are shown by who is attached.
+    pub(crate) fn without_screen(mut self) -> Self {
+        self.has_screen = false;
+        self
+    }
+
     pub(crate) async fn build(self) -> House {
         let model = Arc::new(ScriptedModel::new(self.script.clone().unwrap_or_default()));
         let mut env = self.env;
@@ -76,7 +84,7 @@ impl<'a> Plan<'a> {
         options.clock = Arc::new(self.clock.clone());
         options.timer = Some(Arc::new(move || Box::new(clock.timer()) as Box<dyn Timer>));
         options.env = Arc::new(move |name| env.get(name).cloned());
-        options.notifier = Arc::clone(&self.notifier) as _;
+        options.notifier = self.has_screen.then(|| Arc::clone(&self.notifier) as _);
         options.model = self
             .script
             .map(|_| ChosenModel { provider: Arc::clone(&model) as _, model: "scripted-1".into() });

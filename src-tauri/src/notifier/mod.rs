@@ -26,9 +26,9 @@ use std::path::Path;
 #[cfg(not(target_os = "macos"))]
 use std::path::PathBuf;
 
-use rouse_core::{DeliveryId, RunId};
 use rouse_core::delivery::Delivery;
 use rouse_core::tool::BoxFuture;
+use rouse_core::{DeliveryId, RunId};
 use rouse_gateway::wire::{RunDetail, RunRef, RunState, ShowRequest};
 use rouse_host::{Notifier, NotifyError};
 use tokio::sync::mpsc;

@@ -122,6 +122,22 @@ test("words of a model that is speaking appear without a fetch and without count
   expect(fetched, "11 follows 10, so nothing was missed").not.toContain(jobs);
 });
 
+test("an event without a number makes stale what it names, and is no part of the sequence", async () => {
+  await started();
+  const [status, jobs, run] = [showing(keys.status), showing(keys.jobs), showing(keys.run("r1"))];
+  host.emit("config", { screens: 1 }, 0);
+  await settled();
+  expect(fetched.toSorted()).toEqual([status, jobs].toSorted());
+  fetched.length = 0;
+  host.emit("reset", null as never, 0);
+  await settled();
+  expect(fetched.toSorted(), "another engine, and nobody knows what it has done").toEqual([status, jobs, run].toSorted());
+  fetched.length = 0;
+  host.emit("delivery", {}, 11);
+  await settled();
+  expect(fetched).toEqual([]);
+});
+
 test("coming back after a break fetches everything again", async () => {
   await started();
   const jobs = showing(keys.jobs);

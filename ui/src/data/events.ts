@@ -80,7 +80,10 @@ export class EventFeed {
   private take(event: HostEvent) {
     if (event.kind === "runText") showWords(this.client, event);
     // Events that are not stored have no number and are no part of the sequence.
-    if (event.seq === 0) return;
+    if (event.seq === 0) {
+      this.mark(staleAfter(event));
+      return;
+    }
     const missed = this.lastSeq !== undefined && event.seq > this.lastSeq + 1;
     const restarted = this.lastSeq !== undefined && event.seq <= this.lastSeq;
     this.lastSeq = event.seq;

@@ -3,7 +3,7 @@
 import { keepPreviousData, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 
-import type { JobView, Schedule } from "@/platform";
+import type { JobView, Schedule, SystemStatus } from "@/platform";
 
 import { keys } from "./keys";
 import { usePlatform } from "./platform";
@@ -59,6 +59,13 @@ export function useShellInfo() {
   const client = useQueryClient();
   useEffect(() => platform.onShellChanged(() => void client.invalidateQueries({ queryKey: keys.shell })), [platform, client]);
   return useQuery({ queryKey: keys.shell, queryFn: () => platform.shellInfo() });
+}
+
+/** The status of the engine that this window is attached to; nothing while it has its own, and in a browser. */
+export function useEngineElsewhere(): SystemStatus | undefined {
+  const { data: shell } = useShellInfo();
+  const { data: status } = useStatus();
+  return shell?.engine === "elsewhere" ? status : undefined;
 }
 
 /** Jobs asked for their slots of a day; beyond these a job shows its next slot only. */

@@ -30,6 +30,8 @@ export interface Capabilities {
 export interface ShellInfo {
   /** Whether there is a tray icon. */
   tray: boolean;
+  /** Whether the engine is in the window's own process, or this window is attached to one elsewhere. */
+  engine: "starting" | "here" | "elsewhere" | "failed";
 }
 
 export interface Platform {

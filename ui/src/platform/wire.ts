@@ -78,6 +78,8 @@ export type * from "./gen/Runtime";
 export type * from "./gen/Schedule";
 export type * from "./gen/SessionTarget";
 export type * from "./gen/SetHeartbeatsParams";
+export type * from "./gen/ShowAnswer";
+export type * from "./gen/ShowOutcome";
 export type * from "./gen/StartedRun";
 export type * from "./gen/StepKind";
 export type * from "./gen/StepStatus";

@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite;
 
 use crate::error::RpcError;
-use crate::wire::EventView;
+use crate::wire::{EventView, ShowRequest};
 
 /// Where an engine listens; written beside the data (mode 0600) while it runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,8 +135,22 @@ impl Client {
     /// # Errors
     /// As [`Client::call`].
     pub async fn events(&self, after: Option<i64>) -> Result<EventStream, ClientError> {
-        use tungstenite::client::IntoClientRequest as _;
         let query = after.map(|after| format!("?after={after}")).unwrap_or_default();
+        Ok(EventStream { socket: self.socket(&query).await? })
+    }
+
+    /// The events after `after`, and the notifications that the engine asks this program to show. An engine that is too
+    /// old to ask sends events alone.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub async fn attach_screen(&self, after: i64) -> Result<ScreenStream, ClientError> {
+        let query = format!("?after={after}&screen=true");
+        Ok(ScreenStream { socket: self.socket(&query).await? })
+    }
+
+    async fn socket(&self, query: &str) -> Result<Socket, ClientError> {
+        use tungstenite::client::IntoClientRequest as _;
         let address = format!("ws://{}/ws{query}", self.endpoint.address);
         let mut request = address.into_client_request().map_err(|error| self.broken(error))?;
         let bearer = format!("Bearer {}", self.token)
@@ -147,7 +161,7 @@ impl Client {
         let (socket, _) = tokio_tungstenite::client_async(request, stream)
             .await
             .map_err(|error| self.broken(error))?;
-        Ok(EventStream { socket })
+        Ok(Socket(socket))
     }
 
     async fn post(&self, path: &str, body: &Value) -> Result<Value, ClientError> {
@@ -197,20 +211,50 @@ impl Client {
 
 /// Events as they come.
 pub struct EventStream {
-    socket: tokio_tungstenite::WebSocketStream<TcpStream>,
+    socket: Socket,
 }
 
 impl EventStream {
     /// The next event; none when the engine has gone.
     pub async fn next(&mut self) -> Option<EventView> {
         loop {
-            match self.socket.next().await? {
+            if let ForScreen::Event(event) = self.socket.next().await? {
+                return Some(event);
+            }
+        }
+    }
+}
+
+/// What a screen hears.
+#[derive(Debug, Clone)]
+pub enum ForScreen {
+    /// Something happened.
+    Event(EventView),
+    /// A notification is to be shown; `deliveries.answer` says what became of it.
+    Show(ShowRequest),
+}
+
+/// Events and notifications as they come. The program is a screen until this is dropped.
+pub struct ScreenStream {
+    socket: Socket,
+}
+
+impl ScreenStream {
+    /// The next event or notification; none when the engine has gone.
+    pub async fn next(&mut self) -> Option<ForScreen> {
+        self.socket.next().await
+    }
+}
+
+struct Socket(tokio_tungstenite::WebSocketStream<TcpStream>);
+
+impl Socket {
+    async fn next(&mut self) -> Option<ForScreen> {
+        loop {
+            match self.0.next().await? {
                 Ok(tungstenite::Message::Text(text)) => {
-                    let message: Value = serde_json::from_str(&text).unwrap_or_default();
-                    if message.get("method").and_then(Value::as_str) == Some("event")
-                        && let Ok(event) = serde_json::from_value(message["params"].clone())
-                    {
-                        return Some(event);
+                    if let Some(told) = told(&text) {
+                        return Some(told);
                     }
                 }
                 Ok(tungstenite::Message::Close(_)) | Err(_) => return None,
@@ -218,6 +262,18 @@ impl EventStream {
             }
         }
     }
+}
+
+/// What a message says; nothing when it is of a kind that this version does not know.
+fn told(text: &str) -> Option<ForScreen> {
+    let message: Value = serde_json::from_str(text).unwrap_or_default();
+    let params = message.get("params")?.clone();
+    let told = match message.get("method").and_then(Value::as_str)? {
+        "event" => serde_json::from_value(params).map(ForScreen::Event),
+        "show" => serde_json::from_value(params).map(ForScreen::Show),
+        _ => return None,
+    };
+    told.inspect_err(|error| tracing::debug!(%error, "a message was not understood")).ok()
 }
 
 fn read(path: &Path) -> Result<String, ClientError> {

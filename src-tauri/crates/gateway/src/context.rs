@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 use crate::error::RpcError;
 use crate::events::EventBus;
 use crate::live::LiveText;
+use crate::screens::Screens;
 use crate::wire::{ConfigView, EngineMode, NotificationStatus, ProvidersListResult};
 
 /// The handles that handlers work with.
@@ -34,6 +35,8 @@ pub struct Context {
     pub events: EventBus,
     /// Words of model turns that are going.
     pub live: LiveText,
+    /// Who shows notifications for this engine.
+    pub screens: Screens,
     /// Wakes the outbox.
     pub outbox: Arc<Notify>,
     /// Facts about this process.
@@ -47,17 +50,17 @@ pub struct Engine {
     pub mode: EngineMode,
     /// When it started.
     pub started_at: UnixMs,
-    /// Where the data lives.
-    pub home: PathBuf,
-    /// Whether notifications can be shown.
     /// The port of its server.
     pub port: u16,
+    /// Where the data lives.
+    pub home: PathBuf,
+    /// Whether it can show notifications itself.
     pub notifications: NotificationStatus,
+    /// Why its log cannot be written, in words; none while it can.
+    pub log_problem: fn() -> Option<String>,
 }
 
 /// The settings file, kept by the composition root.
-    /// Why its log cannot be written, in words; none while it can.
-    pub log_problem: fn() -> Option<String>,
 pub trait Settings: Send + Sync {
     /// The settings in force.
     fn view(&self) -> ConfigView;

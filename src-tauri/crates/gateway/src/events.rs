@@ -55,6 +55,16 @@ impl EventBus {
         });
     }
 
+    /// Hands on how many screens are attached now, which is not stored: whether notifications can be shown hangs on it.
+    pub(crate) fn publish_screens(&self, count: usize) {
+        self.send(EventView {
+            seq: 0,
+            at_ms: 0,
+            kind: EventKind::Config,
+            data: json!({ "screens": count }),
+        });
+    }
+
     fn send(&self, event: EventView) {
         // silent-ok: without subscribers there is nobody to miss it.
         let _ = self.live.send(Arc::new(event));

@@ -11,30 +11,32 @@ mod context;
 mod error;
 mod events;
 mod live;
+mod screens;
 mod private_file;
 mod auth;
 mod server;
 mod client;
 mod typescript;
+mod webhook_secret;
 
 pub use auth::{Auth, AuthError};
-mod webhook_secret;
-pub use client::{Client, ClientError, Endpoint, EventStream};
+pub use client::{Client, ClientError, Endpoint, EventStream, ForScreen, ScreenStream};
 pub use context::{Context, Engine, Models, Settings};
 pub use error::{ErrorCode, RpcError};
 pub use events::{EventBus, Subscription};
 pub use live::LiveText;
 pub use private_file::write_private;
+pub use screens::{NotShown, Screens};
 pub use server::{BoundPort, Server, ServerError, UiFile, UiFiles};
 pub use table::METHODS;
 pub use typescript::export_types;
 
+use rouse_core::JobId;
+use rouse_scheduler::{Call, Called};
 use serde_json::Value;
 
 /// The gateway in this process: what shell and server call. Cheap to clone.
 #[derive(Clone)]
-use rouse_core::JobId;
-use rouse_scheduler::{Call, Called};
 pub struct Gateway {
     context: std::sync::Arc<Context>,
 }
@@ -57,10 +59,6 @@ impl Gateway {
         work.await.unwrap_or_else(|error| Err(RpcError::internal(&error)))
     }
 
-    /// The number of the newest event; 0 when the store cannot be read.
-    pub async fn newest_event(&self) -> i64 {
-        self.context.store.last_seq().await.unwrap_or_default()
-    }
     /// Whether `shown` is the secret of the job's webhook.
     pub(crate) async fn knows_webhook(&self, id: &JobId, shown: &str) -> Result<bool, RpcError> {
         handlers::cron::knows_webhook(&self.context, id, shown).await
@@ -71,6 +69,15 @@ impl Gateway {
         Ok(self.context.scheduler.call_webhook(call).await?)
     }
 
+    /// The number of the newest event; 0 when the store cannot be read.
+    pub async fn newest_event(&self) -> i64 {
+        self.context.store.last_seq().await.unwrap_or_default()
+    }
+
+    /// The screens of this engine.
+    pub(crate) fn screens(&self) -> &screens::Screens {
+        &self.context.screens
+    }
 
     /// The events after `after`, stored ones first, then live ones.
     #[must_use]

@@ -13,11 +13,11 @@ use rouse_agent::{AgentDriver, AgentSettings, Gate, Observer, ToolRegistry};
 use rouse_core::event::{Event, EventKind};
 use rouse_core::model::Delta;
 use rouse_core::{Clock, UnixMs};
+use rouse_gateway::wire::NotificationStatus;
 use rouse_gateway::{
     Auth, BoundPort, Client, Context, Endpoint, Engine, EventBus, Gateway, LiveText, Screens,
     Server, write_private,
 };
-use rouse_gateway::wire::NotificationStatus;
 use rouse_scheduler::{HeartbeatConfig, Scheduler, SchedulerConfig, SchedulerHandle};
 use rouse_store::{EventListener, Store};
 use rouse_tools::{CommandConfig, HttpConfig, OwnPorts, ToolsConfig, builtin, end_strays};

@@ -1,8 +1,10 @@
-//! The port to native notifications; the shell implements it, a headless engine has none.
+//! The port to native notifications: the shell implements it, and an engine without a desktop borrows the one of an app
+//! that is attached to it.
 
 use rouse_core::DeliveryId;
 use rouse_core::delivery::Delivery;
 use rouse_core::tool::BoxFuture;
+use rouse_gateway::{NotShown, Screens};
 
 /// A notification could not be shown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -23,18 +25,26 @@ pub trait Notifier: Send + Sync {
     fn withdraw(&self, id: &DeliveryId);
 }
 
-/// The notifier of an engine without a screen.
-pub struct NoScreen;
+/// The notifications of an engine without a desktop.
+pub(crate) struct Borrowed(pub(crate) Screens);
 
-impl NoScreen {
-    /// Why nothing is shown.
-    pub const REASON: &'static str = "Rouse runs without a desktop here, so it shows no notifications. The run is in the list of runs.";
+impl Borrowed {
+    /// Why nothing is shown while no app is attached.
+    pub(crate) const REASON: &'static str = "Rouse runs without a desktop here, so it shows no notifications. The run is in the list of runs.";
 }
 
-impl Notifier for NoScreen {
-    fn show<'a>(&'a self, _: &'a Delivery) -> BoxFuture<'a, Result<(), NotifyError>> {
-        Box::pin(async { Err(NotifyError::Never(Self::REASON.to_owned())) })
+impl Notifier for Borrowed {
+    fn show<'a>(&'a self, delivery: &'a Delivery) -> BoxFuture<'a, Result<(), NotifyError>> {
+        Box::pin(async move {
+            self.0.show(delivery).await.map_err(|error| match error {
+                NotShown::NoScreen => NotifyError::Never(Self::REASON.to_owned()),
+                NotShown::Never(reason) => NotifyError::Never(reason),
+                NotShown::NotNow(reason) => NotifyError::Later(reason),
+                NotShown::Gone | NotShown::Silent => NotifyError::Later(error.to_string()),
+            })
+        })
     }
 
+    /// Every app hears itself that a run was looked at, and takes its own notifications away.
     fn withdraw(&self, _: &DeliveryId) {}
 }

@@ -6,6 +6,7 @@ import { Button } from "react-aria-components";
 
 import { Kbd, modKey } from "@/components/Kbd";
 
+import { ElsewhereLine } from "./ElsewhereLine";
 import { EngineLine } from "./EngineLine";
 import { Mark } from "./Mark";
 import styles from "./Rail.module.css";
@@ -40,7 +41,10 @@ export function Rail({ onSearch }: { onSearch: () => void }) {
           </Link>
         ))}
       </nav>
-      <EngineLine />
+      <div>
+        <ElsewhereLine />
+        <EngineLine />
+      </div>
     </aside>
   );
 }

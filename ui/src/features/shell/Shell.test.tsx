@@ -1,7 +1,7 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { expect, test } from "vitest";
 
-import { errorCode, RpcError } from "@/platform";
+import { errorCode, RpcError, type ShellInfo } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
 import { aJob, aRun, aStatus } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
@@ -100,6 +100,30 @@ test("the foot of the rail pauses and resumes everything", async () => {
   await user.click(await screen.findByRole("button", { name: "Engine: Paused" }));
   await user.click(await screen.findByRole("menuitem", { name: "Resume now" }));
   await waitFor(() => expect(host.called("cron.resume")).toHaveLength(1));
+});
+
+test("a window whose engine is elsewhere says whose it is, until that changes", async () => {
+  const host = fakeHost({ "system.status": () => aStatus({ mode: "serve", pid: 4711 }) });
+  let engine: ShellInfo["engine"] = "elsewhere";
+  let changed: () => void = () => undefined;
+  host.shellInfo = () => Promise.resolve({ tray: true, engine });
+  host.onShellChanged = (tell) => {
+    changed = tell;
+    return () => undefined;
+  };
+  const { user, path } = renderApp("/jobs", host);
+  const line = await screen.findByRole("link", { name: "Attached to rouse serve" });
+  expect(line).toHaveAttribute("title", expect.stringMatching(/“rouse serve” started \(process 4711\)\. Quitting here does not stop it/));
+  await user.click(line);
+  await waitFor(() => expect(path()).toBe("/settings"));
+  expect(await screen.findByText(/\(process 4711\)\. Quitting here does not stop it/)).toBeInTheDocument();
+
+  host.answers["system.status"] = () => aStatus({ mode: "app", pid: 4712 });
+  host.emit("reset", {}, 0);
+  expect(await screen.findByRole("link", { name: "Attached to another Rouse" })).toBeInTheDocument();
+  engine = "here";
+  changed();
+  await waitFor(() => expect(screen.queryByText(/Attached|Quitting here/)).not.toBeInTheDocument());
 });
 
 test("an address that leads nowhere says so inside the frame", async () => {

@@ -8,7 +8,7 @@ use ts_rs::TS;
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct EventView {
-    /// Its number; 0 for a live event that is not stored (`runText`).
+    /// Its number; 0 for a live event that is not stored.
     pub seq: i64,
     /// When it was committed.
     pub at_ms: i64,
@@ -31,7 +31,7 @@ pub enum EventKind {
     Delivery,
     /// The heartbeat or the queue of system events changed.
     Heartbeat,
-    /// Settings or the pause changed.
+    /// Settings or the pause changed; not stored: `{screens}`, how many desktop apps show notifications for this engine.
     Config,
     /// Live words of a model turn, not stored: `{runId, text}` with all the words so far.
     RunText,
