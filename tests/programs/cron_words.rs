@@ -20,6 +20,26 @@ async fn the_first_look_teaches() {
 }
 
 #[tokio::test]
+async fn more_jobs_than_one_answer_holds_are_listed_whole_and_found_by_name() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let jobs: Vec<Value> = (0..501).map(|number| echo(&format!("Job {number}"))).collect();
+    let file = json!({ "jobs": jobs }).to_string();
+    engine.call("cron.import", json!({ "text": file })).await;
+    let all = home.rouse(["cron", "list", "--all", "--json"]).json();
+    assert_eq!(
+        (all["jobs"].as_array().map(Vec::len), &all["nextCursor"]),
+        (Some(501), &Value::Null)
+    );
+    let two = home.rouse(["cron", "list", "--all", "--limit", "2"]);
+    assert_eq!(two.ok().lines().count(), 4, "a head, two jobs and a word about the rest: {two:#?}");
+    assert!(two.out.ends_with("There are more. See all of them without --limit.\n"), "{two:#?}");
+    // The last of them by name.
+    let found = home.rouse(["cron", "show", "Job 99", "--json"]).json();
+    assert_eq!(found["job"]["name"], "Job 99");
+}
+
+#[tokio::test]
 async fn a_job_is_told_in_words() {
     let home = Home::new();
     let engine = home.serve().await;

@@ -45,6 +45,30 @@ async fn a_stale_change_is_refused_with_the_present_revision() {
 }
 
 #[tokio::test]
+async fn jobs_come_a_hundred_at_a_time_and_the_cursor_leads_on() {
+    let house = House::build().await;
+    for number in 0..101 {
+        house.add(&format!("Job {number:03}")).await;
+    }
+    let names = |page: &Value| -> Vec<String> {
+        let jobs = page["jobs"].as_array().expect("a list");
+        jobs.iter().map(|view| view["job"]["name"].as_str().expect("text").to_owned()).collect()
+    };
+    let first = house.call("cron.list", json!({})).await;
+    assert_eq!((names(&first).len(), names(&first)[99].as_str()), (100, "Job 099"));
+    let rest = house.call("cron.list", json!({ "cursor": first["nextCursor"] })).await;
+    assert_eq!((names(&rest), &rest["nextCursor"]), (vec!["Job 100".to_owned()], &Value::Null));
+    let most = house.call("cron.list", json!({ "limit": 500 })).await;
+    assert_eq!((names(&most).len(), &most["nextCursor"]), (101, &Value::Null));
+    for (limit, jobs) in [(0, 1), (2, 2)] {
+        let page = house.call("cron.list", json!({ "limit": limit })).await;
+        assert_eq!(names(&page).len(), jobs, "{limit}");
+        assert!(page["nextCursor"].is_string());
+    }
+    house.stop().await;
+}
+
+#[tokio::test]
 async fn a_run_moves_no_revision() {
     let house = House::build().await;
     let job = house.add("One").await;
