@@ -44,7 +44,7 @@ struct Doomed {
 macro_rules! may_go {
     () => {
         "finished_at IS NOT NULL AND (slot_at IS NULL OR slot_at <= ?1)
-         AND NOT EXISTS (SELECT 1 FROM outbox WHERE run_id = runs.id AND state = 'pending')"
+         AND NOT EXISTS (SELECT 1 FROM outbox WHERE run_id = runs.id AND settled_at IS NULL)"
     };
 }
 
@@ -69,7 +69,7 @@ pub(crate) const OLDEST: &str = concat!(
 const DELETE_STEPS: &str =
     "DELETE FROM run_steps WHERE run_id IN (SELECT value FROM json_each(?1))";
 const DELETE_DELIVERIES: &str =
-    "DELETE FROM outbox WHERE run_id IN (SELECT value FROM json_each(?1)) AND state <> 'pending'";
+    "DELETE FROM outbox WHERE run_id IN (SELECT value FROM json_each(?1)) AND settled_at IS NOT NULL";
 const DELETE_RUNS: &str = "DELETE FROM runs WHERE seq IN (SELECT value FROM json_each(?1))";
 const DELETE_MESSAGES_OF_RUNS: &str = "DELETE FROM messages
     WHERE session = ?1 AND run_id IN (SELECT value FROM json_each(?2))";
@@ -89,7 +89,7 @@ pub(crate) const OLD_LINES: &str = "SELECT id FROM system_events
 const DELETE_LINES: &str =
     "DELETE FROM system_events WHERE id IN (SELECT value FROM json_each(?1))";
 pub(crate) const OLD_DELIVERIES: &str = "SELECT rowid FROM outbox
-    WHERE run_id IS NULL AND state <> 'pending' AND created_at <=
+    WHERE run_id IS NULL AND settled_at IS NOT NULL AND created_at <=
         (SELECT created_at FROM outbox WHERE run_id IS NULL ORDER BY created_at DESC LIMIT 1 OFFSET ?1)
     ORDER BY created_at LIMIT ?2";
 const DELETE_OLD_DELIVERIES: &str =

@@ -179,12 +179,15 @@ async fn what_hangs_on_a_run_goes_with_it_and_what_waits_keeps_it() {
     }
     let settled = rouse_core::delivery::DeliveryState::Delivered;
     store.settle_delivery(&DeliveryId::new("d0"), settled, None, NOW).await.unwrap();
+    store.hold_delivery(&DeliveryId::new("d2"), NOW.plus_ms(DAY), NOW).await.unwrap();
     prune(&fixture, "a", 1, NOW.plus_ms(DAY)).await;
     assert!(store.run(&ids[0]).await.unwrap().is_none());
     assert!(store.delivery(&DeliveryId::new("d0")).await.unwrap().is_none());
     assert!(store.steps(&ids[0]).await.unwrap().is_empty());
     assert!(store.run(&ids[1]).await.unwrap().is_some(), "its delivery is still on its way");
     assert!(store.delivery(&DeliveryId::new("d1")).await.unwrap().is_some());
+    assert!(store.run(&ids[2]).await.unwrap().is_some(), "its delivery waits for the morning");
+    assert!(store.delivery(&DeliveryId::new("d2")).await.unwrap().is_some());
     assert_eq!(store.messages(&session, 100).await.unwrap().len(), 3);
     assert_eq!(store.sessions().await.unwrap()[0].messages, 3);
 }
