@@ -106,6 +106,21 @@ mod tests {
         assert_eq!(words(-5), (0, 1_000_000));
     }
 
+    /// No test may set the clock, but the kernel tells what a timer was armed with.
+    #[tokio::test]
+    async fn setting_the_clock_cancels_the_wait() {
+        use std::os::fd::AsRawFd as _;
+        let mut timer = WallTimer::new().expect("a timer");
+        for at in [Some(UnixMs(32_503_680_000_000)), None] {
+            timer.arm(at);
+            let path = format!("/proc/self/fdinfo/{}", timer.fd.as_raw_fd());
+            let told = std::fs::read_to_string(path).expect("what the kernel knows of it");
+            let has = |line: &str| told.lines().any(|told| told == line);
+            // CLOCK_REALTIME; TFD_TIMER_ABSTIME and TFD_TIMER_CANCEL_ON_SET.
+            assert!(has("clockid: 0") && has("settime flags: 03"), "{told}");
+        }
+    }
+
     #[tokio::test]
     async fn an_instant_that_has_passed_is_due_at_once() {
         let mut timer = WallTimer::new().expect("a timer");
