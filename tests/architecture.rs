@@ -13,6 +13,8 @@ mod sources;
 mod tree;
 #[path = "architecture/ui.rs"]
 mod ui;
+#[path = "architecture/window.rs"]
+mod window;
 #[path = "architecture/words.rs"]
 mod words;
 
@@ -70,4 +72,11 @@ fn only_the_platform_of_the_ui_reaches_the_host() {
 #[test]
 fn features_of_the_ui_meet_only_in_routes() {
     assert_none("imports across the walls of the UI", &ui::wall_breakers(&tree::ui()));
+}
+
+#[test]
+fn the_page_in_the_window_has_no_way_out() {
+    let config = window::json("tauri.conf.json");
+    let capability = window::json("src-tauri/capabilities/main.json");
+    assert_none("ways out of the window", &window::ways_out(&config, &capability));
 }

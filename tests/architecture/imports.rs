@@ -54,6 +54,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("cel", &["rouse-agent"]),
     ("axum*", &["rouse-gateway"]),
     ("tower-http", &["rouse-gateway"]),
+    ("hyper*", &["rouse-gateway"]),
+    ("tokio-tungstenite", &["rouse-gateway"]),
     ("ts-rs", &["rouse-gateway"]),
     ("clap*", &["rouse-cli"]),
     ("comfy-table", &["rouse-cli"]),
@@ -85,6 +87,7 @@ const CLOSED: &[(&str, &[&str])] = &[
         "rouse-store",
         &["chrono", "serde", "serde_json", "sqlx", "thiserror", "tokio", "tracing", "uuid"],
     ),
+    ("rouse-scheduler", &["rustix", "serde_json", "thiserror", "tokio", "tokio-util", "tracing"]),
     ("xtask", &[]),
 ];
 
@@ -192,6 +195,8 @@ mod tests {
             ("rouse-scheduler", "rouse-tools"),
             ("rouse-scheduler", "rouse-gateway"),
             ("rouse-scheduler", "tauri"),
+            ("rouse-scheduler", "chrono"),
+            ("rouse-cli", "hyper-util"),
             ("rouse-agent", "rouse-scheduler"),
             ("rouse-agent", "rouse-tools"),
             ("rouse-tools", "rouse-store"),
