@@ -10,6 +10,7 @@ pub(crate) struct Stage<'h> {
     pub(crate) engine: Engine<'h>,
     job: String,
     spare_job: String,
+    webhook: String,
     run: String,
     delivery: String,
 }
@@ -19,9 +20,12 @@ impl<'h> Stage<'h> {
         let engine = home.serve().await;
         let job = engine.add(echo("Kept")).await;
         let spare_job = engine.add(echo("Spare")).await;
+        let mut hooked = echo("Hooked");
+        hooked["schedule"] = json!({ "kind": "webhook" });
+        let webhook = engine.add(hooked).await;
         let run = engine.run_now(&job).await;
         let delivery = engine.until(async |engine| settled_delivery(engine, &run).await).await;
-        Self { engine, job, spare_job, run, delivery }
+        Self { engine, job, spare_job, webhook, run, delivery }
     }
 
     /// Every method, as a request that does its work when it is let in.
@@ -40,6 +44,8 @@ impl<'h> Stage<'h> {
             "cron.get" | "cron.runs" => json!({ "id": self.job }),
             "cron.preview" => json!({ "schedule": { "kind": "every", "everyMs": 60_000 } }),
             "cron.import" => json!({ "text": json!([echo("Imported")]).to_string() }),
+            "cron.webhook" => json!({ "id": self.webhook, "rotate": true }),
+            "cron.tryCondition" => json!({ "id": self.job, "cel": "result != null" }),
             "cron.ledger" => json!({ "id": self.job }),
             "runs.get" | "runs.cancel" | "runs.seen" | "runs.retry" => json!({ "id": self.run }),
             "deliveries.get" => json!({ "id": self.delivery }),

@@ -38,7 +38,7 @@ fn full() -> Value {
             "misfire": { "mode": "runAll", "maxLatenessSeconds": 90, "limit": 4, "x5": true },
             "overlap": "parallel", "maxConcurrent": 2, "cooldownSeconds": 5, "timeoutSeconds": 30,
             "pauseAfterFailures": 4, "budget": { "tokensPerRun": 10, "x6": 0 }, "notify": "always",
-            "quietHours": { "from": "22:00" }
+            "quietHours": { "from": "22:00", "to": "07:00" }, "x7": { "later": 1 }
         },
         "deleteAfterRun": true,
         "state": {

@@ -49,7 +49,8 @@ pub(crate) async fn call(tool: &dyn Tool, arguments: Value) -> ToolOutput {
 
 /// Calls a tool in a workspace, the way the gate does: judged first.
 pub(crate) async fn call_in(tool: &dyn Tool, workspace: &Path, arguments: Value) -> ToolOutput {
-    match ToolPolicy::default().judge(tool.spec(), arguments) {
+    let policy = ToolPolicy::of_a_persons_call(&tool.spec().name, &arguments);
+    match policy.judge(tool.spec(), arguments) {
         Verdict::Allowed(call) => tool.call(call, &context(workspace)).await,
         Verdict::Denied(reason) => panic!("denied: {reason}"),
     }

@@ -35,6 +35,13 @@ fn valid_arguments() -> BTreeMap<&'static str, Vec<Value>> {
             ],
         ),
         ("list_dir", vec![json!({}), json!({ "path": ".", "recursive": true })]),
+        (
+            "run_command",
+            vec![
+                json!({ "command": "true" }),
+                json!({ "command": "true", "cwd": ".", "timeoutSeconds": 5 }),
+            ],
+        ),
         ("notify", vec![json!({ "body": "b" }), json!({ "title": "t", "body": "b" })]),
         ("complete_run", vec![json!({ "outcome": "report", "summary": "s" })]),
     ])
@@ -44,8 +51,17 @@ fn valid_arguments() -> BTreeMap<&'static str, Vec<Value>> {
 fn the_catalogue_is_complete_and_in_order() {
     let tools = builtin(ToolsConfig::default());
     let names: Vec<&str> = tools.iter().map(|tool| tool.spec().name.as_str()).collect();
-    let expected =
-        ["echo", "time", "json", "http", "read_file", "list_dir", "notify", "complete_run"];
+    let expected = [
+        "echo",
+        "time",
+        "json",
+        "http",
+        "read_file",
+        "list_dir",
+        "run_command",
+        "notify",
+        "complete_run",
+    ];
     assert_eq!(names, expected);
 }
 
@@ -96,10 +112,13 @@ async fn what_may_be_long_comes_last() {
 
 #[test]
 fn every_tool_says_truly_how_it_is_to_be_judged() {
-    let from_outside = ["http", "read_file", "list_dir"];
+    let from_outside = ["http", "read_file", "list_dir", "run_command"];
+    let acts = ["notify", "run_command"];
     for tool in builtin(ToolsConfig::default()) {
         let spec = tool.spec();
-        assert_eq!(spec.approval, ApprovalRule::Never, "{}", spec.name);
+        let asks = spec.name == "run_command";
+        let approval = if asks { ApprovalRule::UnlessGranted } else { ApprovalRule::Never };
+        assert_eq!(spec.approval, approval, "{}", spec.name);
         assert_eq!(spec.domain, Domain::InProcess, "{}", spec.name);
         assert_eq!(
             spec.untrusted_output,
@@ -107,7 +126,7 @@ fn every_tool_says_truly_how_it_is_to_be_judged() {
             "{}",
             spec.name
         );
-        assert_eq!(spec.repeatable, spec.name != "notify", "{}", spec.name);
+        assert_eq!(spec.repeatable, !acts.contains(&spec.name.as_str()), "{}", spec.name);
         assert!(spec.calls_per_minute > 0 && !spec.description.is_empty(), "{}", spec.name);
     }
 }
