@@ -14,6 +14,7 @@ mod notifier;
 mod pages;
 mod place;
 mod rpc;
+mod save;
 mod shell;
 mod tray;
 mod window;
@@ -77,6 +78,7 @@ fn start(options: StartOptions) -> Result<ExitCode, Box<dyn std::error::Error>> 
             rpc::rpc,
             rpc::shell_info,
             rpc::open_external,
+            save::save_file,
             autostart::autostart_get,
             autostart::autostart_set,
         ])

@@ -129,7 +129,7 @@ async fn every_shape_of_a_file_is_read_and_no_other() {
     }
     let crontab = home.rouse_reading(["cron", "import", "-"], "@daily tidy up\n");
     assert!(crontab.ok().contains("created  tidy up"), "{crontab:#?}");
-    assert!(crontab.out.contains("Rouse runs none yet"), "{crontab:#?}");
+    assert!(crontab.out.contains("It stays off"), "{crontab:#?}");
     for (text, words) in [
         ("", "holds no jobs"),
         ("[]", "holds no jobs"),

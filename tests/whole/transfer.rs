@@ -118,13 +118,13 @@ async fn a_crontab_comes_in_off_and_twice_is_once() {
     let answer = import(&house, crontab, &json!({ "enable": true })).await;
     assert_eq!(answer["format"], "crontab");
     assert_eq!(outcomes(&answer), [("/bin/brew", "created"), ("line 4: /bin/start", "refused")]);
-    assert_eq!(answer["lines"][0]["enabled"], false, "a reminder is not the command");
+    assert_eq!(answer["lines"][0]["enabled"], false, "somebody looks at it first");
     let job = jobs(&house).await.remove(0);
     assert_eq!(
         job["schedule"],
         json!({ "kind": "cron", "expr": "30 7 * * 1-5", "tz": "Europe/Berlin" })
     );
-    assert_eq!(job["importedFrom"]["command"], "/bin/brew");
+    assert_eq!(job["payload"]["arguments"]["command"], "/bin/brew");
     assert!(!job.to_string().contains("CANARY"));
     let again = import(&house, crontab, &json!({})).await;
     assert_eq!(outcomes(&again)[0], ("/bin/brew", "skipped"));

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { count, duration, durationWords, money, plural } from "./amount";
+import { bytes, count, duration, durationWords, money, plural } from "./amount";
 
 test.each([
   [-5, "0 ms"],
@@ -16,6 +16,17 @@ test.each([
   [86_400_000 * 3 + 3_600_000 * 4, "3 d 4 h"],
 ])("%d ms is %s", (ms, text) => {
   expect(duration(ms)).toBe(text);
+});
+
+test.each([
+  [1, "1 byte"],
+  [999, "999 bytes"],
+  [12_400, "12.4 kB"],
+  [3_000_000, "3 MB"],
+  [512_000_000, "512 MB"],
+  [1_200_000_000, "1.2 GB"],
+])("%i bytes are %s", (n, text) => {
+  expect(bytes(n)).toBe(text);
 });
 
 test.each([

@@ -32,6 +32,15 @@ export function money(microUsd: number | null | undefined): string {
   return `$${usd.toFixed(usd < 1 ? 3 : 2)}`;
 }
 
+/** `840 bytes`, `12.4 kB`, `3.1 MB`, in the units that file managers use. */
+export function bytes(n: number): string {
+  if (n < 1000) return plural(n, "byte");
+  const units = ["kB", "MB", "GB", "TB"];
+  const step = Math.min(Math.floor(Math.log10(n) / 3), units.length);
+  const amount = n / 1000 ** step;
+  return `${amount < 99.95 ? trim(amount.toFixed(1)) : Math.round(amount)} ${units[step - 1] ?? ""}`;
+}
+
 /** `842`, `12.4k`, `3.1M`. */
 export function count(n: number): string {
   if (n < 1000) return String(n);

@@ -43,6 +43,8 @@ export const tauri: Platform = {
   signIn: () => Promise.resolve(),
   openExternal: (url) => invoke("open_external", { url }),
   copyText,
+  // A webview may drop a download without a word; the shell writes the file and says where.
+  saveFile: (name, text) => invoke<string>("save_file", { name, text }),
   linkTo: (path) => `rouse:/${path}`,
   onNavigate: (go) => listening("rouse://navigate", (path) => go(path as string)),
   autostart: {

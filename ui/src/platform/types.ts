@@ -45,6 +45,8 @@ export interface Platform {
   /** Opens an https address outside Rouse. Ask the person first. */
   openExternal: (url: string) => Promise<void>;
   copyText: (text: string) => Promise<void>;
+  /** Saves a text as a file for the person. Answers where it is, when this page can know: a browser keeps that to itself. */
+  saveFile: (name: string, text: string) => Promise<string | null>;
   /** The address of a path of this UI that works outside this window, for "Copy link". */
   linkTo: (path: string) => string;
   /** Follows the host's wish to show a page (a click on a notification, the tray, a second start). */

@@ -102,6 +102,16 @@ export const web: Platform = {
     return Promise.resolve();
   },
   copyText,
+  saveFile(name, text) {
+    const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+    const link = document.createElement("a");
+    link.href = url;
+    link.download = name;
+    link.click();
+    // The download has its own hold on the file by the time this runs.
+    setTimeout(() => URL.revokeObjectURL(url), 10_000);
+    return Promise.resolve(null);
+  },
   linkTo: (path) => new URL(path, location.origin).href,
   onNavigate: () => () => undefined,
   autostart: {

@@ -51,6 +51,7 @@ export function fakeHost(answers: Answers = {}): FakeHost {
     signIn: () => Promise.resolve(),
     openExternal: vi.fn(() => Promise.resolve()),
     copyText: vi.fn(() => Promise.resolve()),
+    saveFile: vi.fn(() => Promise.resolve(null)),
     linkTo: (path) => `http://127.0.0.1:7420${path}`,
     onNavigate: () => () => undefined,
     shellInfo: () => Promise.resolve(null),

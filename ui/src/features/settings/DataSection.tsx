@@ -11,7 +11,8 @@ import { usePlatform } from "@/data/platform";
 import type { ConfigView, SystemStatus } from "@/platform";
 
 import { ImportReport, type ImportedFile } from "./ImportReport";
-import { readExport } from "./importFile";
+import { textOf } from "./importFile";
+import { KeptSettings } from "./KeptSettings";
 import { complaintAbout } from "./patch";
 import { Setting } from "./Setting";
 import styles from "./Settings.module.css";
@@ -24,6 +25,7 @@ export function DataSection({ config, status }: { config: ConfigView; status: Sy
         {status && <PathSetting title="Everything Rouse keeps" path={status.home} />}
         <PathSetting title="Settings file" path={config.path} />
         <PathSetting title="Workspace, the folder that file tools may see" path={config.workspace} />
+        <KeptSettings config={config} />
         <Export />
         <Import />
       </div>
@@ -46,27 +48,21 @@ function PathSetting({ title, path }: { title: string; path: string }) {
 function Export() {
   const platform = usePlatform();
   const [fate, follow] = useFate();
-  const text = async () => JSON.stringify(await platform.rpc("cron.export", {}), null, 2);
+  const text = async () => `${JSON.stringify(await platform.rpc("cron.export", {}), null, 2)}\n`;
+  const save = async () => {
+    const path = await platform.saveFile("rouse-jobs.json", await text());
+    if (path !== null) toast({ title: "Jobs exported", about: path });
+  };
   return (
     <Setting title="Export all jobs" help="As a file in the job format, without their runs." fate={fate}>
       <Button small look="ghost" onPress={() => void follow(async () => platform.copyText(await text()))}>
         Copy
       </Button>
-      <Button small icon={Download} isPending={fate.kind === "saving"} onPress={() => void follow(async () => download("rouse-jobs.json", await text()))}>
+      <Button small icon={Download} isPending={fate.kind === "saving"} onPress={() => void follow(save)}>
         Export
       </Button>
     </Setting>
   );
-}
-
-function download(name: string, text: string) {
-  const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-  // The download has its own hold on the file by the time this runs.
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
 function Import() {
@@ -78,16 +74,20 @@ function Import() {
     if (!chosen) return;
     setProblem(undefined);
     try {
-      const jobs = readExport(await chosen.text());
-      const { lines } = await platform.rpc("cron.import", { jobs, dryRun: true });
-      setFile({ name: chosen.name, jobs, lines });
+      const text = await textOf(chosen);
+      const result = await platform.rpc("cron.import", { text, dryRun: true });
+      setFile({ name: chosen.name, text, result });
     } catch (error) {
-      setProblem(complaintAbout("", error));
+      setProblem(complaintAbout("text", error));
     }
   };
   return (
-    <Setting title="Import jobs" help="From such a file. What would happen is shown first." fate={problem === undefined ? undefined : { kind: "failed", message: problem }}>
-      <FileTrigger acceptedFileTypes={["application/json", ".json"]} onSelect={(files) => void open(files)}>
+    <Setting
+      title="Import jobs"
+      help="From an export, from the jobs.json of another program, or from a crontab. What would happen is shown first."
+      fate={problem === undefined ? undefined : { kind: "failed", message: problem }}
+    >
+      <FileTrigger onSelect={(files) => void open(files)}>
         <Button small icon={Upload}>
           Choose a file
         </Button>

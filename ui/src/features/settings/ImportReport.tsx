@@ -1,7 +1,7 @@
 /* What an import would do, job by job, before it does it. */
 
 import { useQueryClient } from "@tanstack/react-query";
-import { CircleCheck, CircleX } from "lucide-react";
+import { CircleMinus, CirclePlus, CircleX, RefreshCw } from "lucide-react";
 import { useState } from "react";
 
 import { Button } from "@/components/Button";
@@ -12,61 +12,101 @@ import { toast } from "@/components/Toasts";
 import { keys } from "@/data/keys";
 import { usePlatform } from "@/data/platform";
 import { plural } from "@/format/amount";
-import type { ImportLine } from "@/platform";
+import type { CronImportResult, ImportFormat, ImportLine, ImportOutcome } from "@/platform";
 
 import { complaintAbout, sentence } from "./patch";
 import styles from "./Settings.module.css";
 
 export interface ImportedFile {
   name: string;
-  jobs: Record<string, unknown>[];
-  lines: ImportLine[];
+  text: string;
+  /** What the dry run said. */
+  result: CronImportResult;
 }
+
+const formats: Record<ImportFormat, string> = { rouse: "an export of Rouse", rfc: "a jobs.json", openclaw: "jobs of OpenClaw", crontab: "a crontab" };
+
+const looks: Record<ImportOutcome, { icon: typeof CirclePlus; label: string }> = {
+  created: { icon: CirclePlus, label: "Will be added" },
+  updated: { icon: RefreshCw, label: "Will be replaced" },
+  skipped: { icon: CircleMinus, label: "Will be left alone" },
+  refused: { icon: CircleX, label: "Cannot be taken" },
+};
 
 export function ImportReport({ file, onClose }: { file: ImportedFile; onClose: () => void }) {
   const platform = usePlatform();
   const client = useQueryClient();
-  const [keepEnabled, setKeepEnabled] = useState(false);
+  const [wish, setWish] = useState({ enable: false, update: false });
+  const [result, setResult] = useState(file.result);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string>();
-  const good = file.jobs.filter((_, i) => file.lines[i]?.ok);
-  const add = async () => {
+  const taken = takenOf(result);
+
+  const ask = async (next: typeof wish, dryRun: boolean) => {
     setBusy(true);
+    setProblem(undefined);
     try {
-      const { lines } = await platform.rpc("cron.import", { jobs: good, keepEnabled });
-      for (const queryKey of [keys.jobs, keys.status]) void client.invalidateQueries({ queryKey });
-      toast({ title: `${plural(lines.filter((line) => line.ok).length, "job")} imported` });
-      onClose();
+      return await platform.rpc("cron.import", { text: file.text, format: result.format, ...next, dryRun });
     } catch (error) {
-      setProblem(complaintAbout("", error));
+      setProblem(complaintAbout("text", error));
+      return undefined;
     } finally {
       setBusy(false);
     }
   };
+  const change = async (next: typeof wish) => {
+    const looked = await ask(next, true);
+    if (!looked) return;
+    setWish(next);
+    setResult(looked);
+  };
+  const save = async () => {
+    const done = await ask(wish, false);
+    if (!done) return;
+    for (const queryKey of [keys.jobs, keys.status]) void client.invalidateQueries({ queryKey });
+    toast({ title: `${plural(takenOf(done), "job")} imported` });
+    onClose();
+  };
   return (
     <Modal isOpen onClose={onClose} title={`Import from ${file.name}`} wide>
-      <p>{good.length === 0 ? "None of these jobs can be imported." : `${plural(good.length, "job")} of ${file.jobs.length} can be imported.`}</p>
+      <p>
+        Read as {formats[result.format]}. {taken === 0 ? "None of these jobs will be imported." : `${plural(taken, "job")} of ${result.lines.length} will be imported.`}
+      </p>
       <ul className={styles.report} aria-label="What would happen">
-        {file.lines.map((line, i) => (
-          <li key={i} className={cx(styles.line, line.ok ? styles.good : styles.bad)}>
-            {line.ok ? <CircleCheck size={14} aria-label="Can be imported" /> : <CircleX size={14} aria-label="Cannot be imported" />}
-            <span>
-              {line.name}
-              {line.message !== null && <span className={styles.help}> {sentence(line.message)}</span>}
-            </span>
-          </li>
-        ))}
+        {result.lines.map((line, i) => <Line key={i} line={line} />)}
       </ul>
-      <Checkbox isSelected={keepEnabled} onChange={setKeepEnabled} help="Otherwise all of them begin paused.">
-        Let those that are active in the file fire at once
+      <Checkbox isSelected={wish.enable} isDisabled={busy} onChange={(enable) => void change({ ...wish, enable })} help="Otherwise all of them begin paused. None fires because it is imported.">
+        Switch on those that are on in the file
+      </Checkbox>
+      <Checkbox isSelected={wish.update} isDisabled={busy} onChange={(update) => void change({ ...wish, update })} help="Otherwise they are left alone.">
+        Replace jobs that are here already
       </Checkbox>
       {problem !== undefined && <p className={styles.error} role="alert">{problem}</p>}
       <div className={styles.actions} style={{ justifyContent: "flex-end", marginTop: 20 }}>
         <Button onPress={onClose}>Cancel</Button>
-        <Button look="primary" isDisabled={good.length === 0} isPending={busy} onPress={() => void add()}>
-          Import {plural(good.length, "job")}
+        <Button look="primary" isDisabled={taken === 0} isPending={busy} onPress={() => void save()}>
+          Import {plural(taken, "job")}
         </Button>
       </div>
     </Modal>
+  );
+}
+
+function takenOf(result: CronImportResult): number {
+  return result.lines.filter(({ outcome }) => outcome === "created" || outcome === "updated").length;
+}
+
+function Line({ line }: { line: ImportLine }) {
+  const { icon: Icon, label } = looks[line.outcome];
+  const about = [line.reason, ...line.notes].filter((text) => text !== null);
+  return (
+    <li className={cx(styles.line, line.outcome === "refused" ? styles.bad : line.outcome !== "skipped" && styles.good)}>
+      <Icon size={14} aria-label={label} />
+      <span>
+        {line.name}
+        {line.enabled && line.outcome !== "skipped" && " (on)"}
+        {about.map((text) => <span key={text} className={styles.help}> {sentence(text)}</span>)}
+      </span>
+    </li>
   );
 }

@@ -164,7 +164,7 @@ test("an import shows what would happen first, and again when its wishes change"
   await user.upload(input, aFile(new TextEncoder().encode(text), "crontab"));
   const report = await screen.findByRole("dialog", { name: "Import from crontab" });
   expect(within(report).getByText("It uses your model.")).toBeInTheDocument();
-  expect(within(report).getByText(/here already/)).toBeInTheDocument();
+  expect(within(report).getByText(/its id is here already/)).toBeInTheDocument();
   expect(within(report).getByRole("button", { name: "Import 1 job" })).toBeEnabled();
   expect(host.called("cron.import")).toEqual([{ text, dryRun: true }]);
 

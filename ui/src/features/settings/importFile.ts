@@ -1,18 +1,15 @@
-/* Reading a file of jobs: an export, or a bare list. */
+/* Reading a chosen file as text. What it means is the engine's to say. */
 
-/** The jobs in the text; throws with words for the person. */
-export function readExport(text: string): Record<string, unknown>[] {
-  const read = parse(text);
-  const jobs: unknown = Array.isArray(read) ? read : (read as { jobs?: unknown } | null)?.jobs;
-  if (!Array.isArray(jobs)) throw new Error("This file holds no jobs. It should be an export of Rouse, or a list of jobs as JSON.");
-  if (jobs.length === 0) throw new Error("This file holds an empty list of jobs.");
-  return jobs as Record<string, unknown>[];
-}
+/** As much as the engine takes. */
+export const mostBytes = 8 * 1024 * 1024;
 
-function parse(text: string): unknown {
+/** The text of a file; throws with words for the person. A byte that is no text would otherwise become a question mark. */
+export async function textOf(file: File): Promise<string> {
+  if (file.size > mostBytes) throw new Error("This file is larger than 8 MB.");
+  const bytes = await file.arrayBuffer();
   try {
-    return JSON.parse(text);
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    throw new Error("This file is not JSON.");
+    throw new Error("This file is not UTF-8 text.");
   }
 }

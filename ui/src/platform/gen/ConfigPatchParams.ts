@@ -7,7 +7,8 @@ export type ConfigPatchParams = {
 /**
  * Laid over the file: `{cron: {enabled: false}}`; `null` removes a key. Same keys as in `config.get`:
  * `cron.enabled`, `cron.maxConcurrentRuns`, `heartbeat.enabled`, `heartbeat.everyMs`,
- * `quietHours.{from, to, tz, days}`, `model.provider`, `model.name`, `workspace`, `providers.<name>.{kind, baseUrl, model, keyEnv}`.
+ * `quietHours.{from, to, tz, days}`, `model.provider`, `model.name`, `workspace`,
+ * `retention.{runsPerJob, messagesPerSession, maxDatabaseMb}`, `providers.<name>.{kind, baseUrl, model, keyEnv}`.
  */
 patch: Record<string, unknown>, 
 /**

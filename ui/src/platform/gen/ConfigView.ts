@@ -4,6 +4,7 @@ import type { HeartbeatConfigView } from "./HeartbeatConfigView";
 import type { ModelConfigView } from "./ModelConfigView";
 import type { OverriddenKey } from "./OverriddenKey";
 import type { QuietHours } from "./QuietHours";
+import type { RetentionConfigView } from "./RetentionConfigView";
 import type { SystemConfigView } from "./SystemConfigView";
 
 /**
@@ -42,6 +43,10 @@ system: SystemConfigView,
  * The folder that file tools may see.
  */
 workspace: string, 
+/**
+ * What is kept.
+ */
+retention: RetentionConfigView, 
 /**
  * Keys (dotted) that an environment variable overrides, with its name.
  */

@@ -6,6 +6,10 @@ import type { Job } from "./Job";
  */
 export type CronExportResult = { 
 /**
+ * Who wrote it: `rouse`.
+ */
+format: string, 
+/**
  * Version of this shape.
  */
 version: number, 

@@ -1,17 +1,18 @@
 //! A user's crontab.
 //!
-//! A line of it is a command for a shell, and Rouse runs none: each becomes a reminder with the line's own schedule that
-//! stays off, with the command beside it, so that nobody mistakes it for the job it was. Settings above a line count for
-//! it as cron has them; `CRON_TZ` (or `TZ`) is its zone. Values of other settings are left out unless they are known to
-//! be harmless, because keys live there. A line gets an id from what it says, so that importing a file twice adds nothing.
-//! One could get this wrong by the rule for `%`: the first that is not escaped ends the command, and what follows is
-//! what the command reads.
+//! Each line becomes a call of `run_command` with the line's own schedule. It stays off whatever was asked: what ran as
+//! cron had it runs here in another surrounding, so a person looks at it and switches it on. Settings above a line count
+//! for it as cron has them; `CRON_TZ` (or `TZ`) is its zone. Values of other settings are left out unless they are known
+//! to be harmless, because keys live there. A line gets an id from what it says, so that importing a file twice adds
+//! nothing. One could get this wrong by the rule for `%`: the first that is not escaped ends the command, and what
+//! follows is what the command reads.
 
 use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Value, json};
 use uuid::Builder;
 
+use super::shell::{quoted, reading};
 use super::{Entry, ImportError, MOST_JOBS, ORIGIN, shortened};
 use crate::schedule::CronPattern;
 
@@ -30,8 +31,8 @@ const HARMLESS: [&str; 12] = [
     "RANDOM_DELAY",
     "CRON_WITHIN",
 ];
-const NOT_RUN: &str =
-    "A shell command, and Rouse runs none yet: kept as a reminder that stays off.";
+const STAYS_OFF: &str =
+    "A shell command. It stays off until you have looked at it and switched it on.";
 
 /// A line that is neither empty nor a comment.
 enum Line<'a> {
@@ -132,7 +133,7 @@ fn command(
     };
     let zone = ["CRON_TZ", "TZ"].iter().find_map(|name| settings.get(*name)).cloned();
     let nth = seen.entry(format!("{zone:?} {expr} {rest}")).and_modify(|n| *n += 1).or_insert(1);
-    let mut notes = vec![NOT_RUN.to_owned()];
+    let mut notes = vec![STAYS_OFF.to_owned()];
     notes.extend(odd_days(&expr));
     let hidden: Vec<&str> =
         settings.keys().filter(|name| !is_harmless(name)).map(String::as_str).collect();
@@ -146,26 +147,40 @@ fn command(
     let mut job = json!({
         "id": id(&format!("{zone:?}\n{expr}\n{rest}\n{nth}")),
         "name": name,
-        "description": format!("{NOT_RUN} The command: {}", shortened(&command, 2_000)),
+        "description": "From a crontab.",
         "enabled": false,
         "schedule": { "kind": "cron", "expr": expr },
-        "sessionTarget": "main",
-        "wakeMode": "next-heartbeat",
+        "sessionTarget": "isolated",
         "payload": {
-            "kind": "systemEvent",
-            "text": format!("Due by the crontab, but not run by Rouse: {}", shortened(&command, 500)),
+            "kind": "toolCall",
+            "tool": "run_command",
+            "arguments": { "command": in_its_shell(settings, &command, input.as_deref()), "cwd": "~/" },
+            "notifyWhen": "failure",
         },
     });
     if let Some(zone) = zone {
         job["schedule"]["tz"] = zone.into();
     }
-    job[ORIGIN] = json!({
-        "format": "crontab", "line": number, "text": line, "command": command, "environment": kept,
-    });
-    if let Some(input) = input {
-        job[ORIGIN]["input"] = input.into();
-    }
+    job[ORIGIN] = json!({ "format": "crontab", "line": number, "text": line, "environment": kept });
     Entry { name, job: Ok(job), notes, is_faithful: false }
+}
+
+/// The command as the system's shell has to be told it: with the path, the shell and the input that cron would give.
+fn in_its_shell(settings: &BTreeMap<String, String>, command: &str, input: Option<&str>) -> String {
+    let exported = settings
+        .iter()
+        .filter(|(name, _)| matches!(name.as_str(), "PATH" | "LANG") || name.starts_with("LC_"));
+    let mut whole: String =
+        exported.map(|(name, value)| format!("export {name}={}; ", quoted(value))).collect();
+    let mut own = command.to_owned();
+    if let Some(shell) = settings.get("SHELL").filter(|shell| *shell != "/bin/sh") {
+        own = format!("{} -c {}", quoted(shell), quoted(command));
+    }
+    whole += &match input {
+        Some(input) => reading(&own, input),
+        None => own,
+    };
+    whole
 }
 
 fn is_harmless(name: &str) -> bool {

@@ -7,6 +7,7 @@
 //! than it said there; what has no counterpart is kept beside the job and told.
 
 mod json;
+mod shell;
 mod rouse;
 mod rfc;
 mod openclaw;

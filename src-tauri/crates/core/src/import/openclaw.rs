@@ -1,14 +1,16 @@
 //! OpenClaw's jobs ("automations") as JSON: `openclaw cron list --all --json`, or the older `cron/jobs.json`.
 //!
-//! The format grew out of the same RFC. What it says in other words is translated; what Rouse cannot do (a shell command,
-//! a script, a condition in JavaScript) becomes a reminder that stays off, with the original beside it; what would fire
+//! The format grew out of the same RFC. What it says in other words is translated; a command becomes a call of
+//! `run_command` that stays off until a person has looked at it; what Rouse cannot do (a script, a condition in
+//! JavaScript) becomes a reminder or a job that stays off, with the original beside it; what would fire
 //! for other reasons than there (a watched process) is refused. Values of environment variables never come along: they
 //! are where keys live.
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime};
 use serde_json::{Map, Value, json};
 
-use super::{Entry, ORIGIN, shortened};
+use super::shell::{quoted, reading};
+use super::{Entry, ORIGIN};
 
 /// Keys of a job that only OpenClaw writes.
 const THEIRS: [&str; 11] = [
@@ -129,9 +131,12 @@ impl Reading {
                 self.agent_turn();
                 Ok(())
             }
-            Some(kind @ ("command" | "script")) => {
-                let kind = kind.to_owned();
-                self.reminder(&kind, name);
+            Some("command") => {
+                self.command();
+                Ok(())
+            }
+            Some("script") => {
+                self.reminder(name);
                 Ok(())
             }
             _ => Ok(()),
@@ -157,27 +162,40 @@ impl Reading {
         }
     }
 
-    /// What only a shell or a script engine could do, as a reminder that is off.
-    fn reminder(&mut self, kind: &str, name: &str) {
-        let Some(Value::Object(mut payload)) = self.fields.remove("payload") else { return };
-        for secret in ["env", "input"] {
-            if let Some(Value::Object(values)) = payload.get_mut(secret) {
-                values.values_mut().for_each(|value| *value = Value::Null);
-            } else {
-                payload.remove(secret);
+    fn command(&mut self) {
+        let Some(Value::Object(payload)) = self.fields.remove("payload") else { return };
+        let words = payload.get("argv").and_then(Value::as_array).into_iter().flatten();
+        let words: Vec<String> = words.filter_map(Value::as_str).map(quoted).collect();
+        let mut command = words.join(" ");
+        if let Some(input) = payload.get("input").and_then(Value::as_str) {
+            command = reading(&command, input);
+        }
+        let mut arguments = json!({ "command": command });
+        for key in ["cwd", "timeoutSeconds"] {
+            if let Some(value) = payload.get(key).filter(|value| !value.is_null() && **value != 0) {
+                arguments[key] = value.clone();
             }
         }
-        let what = match payload.get("argv").and_then(Value::as_array) {
-            Some(argv) => argv.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),
-            None => format!("the {kind} of {name}"),
-        };
-        let text = format!("Due, but not run by Rouse: {}", shortened(&what, 500));
+        if let Some(Value::Object(values)) = payload.get("env") {
+            let names = values.keys().cloned().collect::<Vec<_>>().join(", ");
+            self.notes.push(format!("Values of its environment are left out: {names}."));
+        }
+        let call = json!({ "kind": "toolCall", "tool": "run_command", "arguments": arguments });
+        self.fields.insert("payload".to_owned(), call);
+        self.fields.insert("sessionTarget".to_owned(), "isolated".into());
+        self.unfaithful("A command. It stays off until you have looked at it and switched it on.");
+    }
+
+    /// What only a script engine could do, as a reminder that is off.
+    fn reminder(&mut self, name: &str) {
+        let Some(payload) = self.fields.remove("payload") else { return };
+        let text = format!("Due, but not run by Rouse: the script of {name}");
         self.fields.insert("payload".to_owned(), json!({ "kind": "systemEvent", "text": text }));
         self.fields.insert("sessionTarget".to_owned(), "main".into());
-        self.origin.insert("payload".to_owned(), Value::Object(payload));
+        self.origin.insert("payload".to_owned(), payload);
         self.unfaithful(&format!(
-            "It is a {kind}, and Rouse runs none. It is kept as a reminder that stays off; the original stands under \
-             `{ORIGIN}`, without the values of its environment."
+            "It is a script, and Rouse runs none. It is kept as a reminder that stays off; the script stands under \
+             `{ORIGIN}`."
         ));
     }
 

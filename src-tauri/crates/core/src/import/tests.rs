@@ -158,22 +158,25 @@ fn an_instant_is_read_however_it_is_written() {
 }
 
 #[test]
-fn what_rouse_cannot_do_is_a_reminder_that_stays_off_and_no_value_comes_along() {
+fn commands_and_scripts_stay_off_and_no_value_comes_along() {
     let mut document = openclaw();
-    document["payload"] = json!({ "kind": "command", "argv": ["backup", "--all"], "env": { "KEY": "sk-CANARY" }, "input": "CANARY", "cwd": "/" });
+    document["payload"] = json!({ "kind": "command", "argv": ["backup", "it's all"], "env": { "KEY": "sk-CANARY" }, "cwd": "/", "timeoutSeconds": 0 });
+    let entry = one(&document);
+    assert!(!entry.is_faithful && entry.notes[0].contains("KEY"), "{entry:?}");
+    let command = json!({ "command": r"backup 'it'\''s all'", "cwd": "/" });
+    assert_eq!(
+        job(&entry)["payload"],
+        json!({ "kind": "toolCall", "tool": "run_command", "arguments": command })
+    );
+    assert_eq!(job(&entry)["sessionTarget"], "isolated");
+    assert!(!format!("{entry:?}").contains("CANARY"));
+
+    let mut document = openclaw();
+    document["payload"] = json!({ "kind": "script", "script": "return 1" });
     let entry = one(&document);
     assert!(!entry.is_faithful);
-    let job = job(&entry);
-    assert_eq!(
-        job["payload"],
-        json!({ "kind": "systemEvent", "text": "Due, but not run by Rouse: backup --all" })
-    );
-    assert_eq!(job["sessionTarget"], "main");
-    assert_eq!(
-        job["importedFrom"]["payload"],
-        json!({ "kind": "command", "argv": ["backup", "--all"], "env": { "KEY": null }, "cwd": "/" })
-    );
-    assert!(!job.to_string().contains("CANARY"));
+    assert_eq!(job(&entry)["payload"]["text"], "Due, but not run by Rouse: the script of Brief");
+    assert_eq!(job(&entry)["importedFrom"]["payload"]["script"], "return 1");
 
     let mut document = openclaw();
     document["trigger"] = json!({ "script": "return {fire: false}" });
@@ -226,7 +229,7 @@ fn a_crontab_is_read_line_by_line() {
     let first = job(&read[0]);
     assert_eq!(first["schedule"], json!({ "kind": "cron", "expr": "*/15 9-17 * * MON-FRI" }));
     assert_eq!(first["enabled"], false);
-    assert!(!read[0].is_faithful && read[0].notes[0].contains("Rouse runs none"));
+    assert!(!read[0].is_faithful && read[0].notes[0].contains("stays off"));
     assert_eq!(
         first["importedFrom"]["environment"],
         json!({ "API_KEY": null, "MAILTO": "me@example.org", "SHELL": "/bin/bash" })
@@ -234,8 +237,10 @@ fn a_crontab_is_read_line_by_line() {
     assert!(read[0].notes[1].contains("API_KEY"));
     let mail = job(&read[1]);
     assert_eq!(mail["schedule"]["tz"], "America/New_York");
-    assert_eq!(mail["importedFrom"]["input"], "Hello\n\nBye");
-    assert_eq!(mail["importedFrom"]["command"], "mail -s \"50% off\" me");
+    let command = r#"printf '%s\n' Hello '' Bye | (/bin/bash -c 'mail -s "50% off" me')"#;
+    assert_eq!(mail["payload"]["arguments"], json!({ "command": command, "cwd": "~/" }));
+    let path = entries("PATH=/a b\n0 7 * * * x y\n").remove(0);
+    assert_eq!(job(&path)["payload"]["arguments"]["command"], "export PATH='/a b'; x y");
     assert_eq!(job(&read[2])["schedule"]["expr"], "@daily");
     assert!(read[3].notes[1].contains("both"), "{:?}", read[3].notes);
     assert!(read[4].job.as_ref().is_err_and(|reason| reason.contains("@reboot")));
