@@ -68,8 +68,7 @@ pub(crate) const OLDEST: &str = concat!(
 );
 const DELETE_STEPS: &str =
     "DELETE FROM run_steps WHERE run_id IN (SELECT value FROM json_each(?1))";
-const DELETE_DELIVERIES: &str =
-    "DELETE FROM outbox WHERE run_id IN (SELECT value FROM json_each(?1)) AND settled_at IS NOT NULL";
+const DELETE_DELIVERIES: &str = "DELETE FROM outbox WHERE run_id IN (SELECT value FROM json_each(?1)) AND settled_at IS NOT NULL";
 const DELETE_RUNS: &str = "DELETE FROM runs WHERE seq IN (SELECT value FROM json_each(?1))";
 const DELETE_MESSAGES_OF_RUNS: &str = "DELETE FROM messages
     WHERE session = ?1 AND run_id IN (SELECT value FROM json_each(?2))";

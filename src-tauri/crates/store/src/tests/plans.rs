@@ -5,7 +5,10 @@ use sqlx::{AssertSqlSafe, Row as _};
 
 use super::*;
 use crate::run_pages::Filter;
-use crate::{RunQuery, causes, claims, events, finish, incidents, jobs, outbox, runs, sessions, steps, system_events, webhooks};
+use crate::{
+    RunQuery, causes, claims, events, finish, incidents, jobs, outbox, retention, runs, sessions,
+    steps, system_events, webhooks,
+};
 
 async fn plan(store: &Store, sql: &str) -> String {
     let sql = format!("EXPLAIN QUERY PLAN {sql}");
@@ -20,7 +23,9 @@ async fn check(store: &Store, sql: &str, lines: &[&str]) {
     for line in lines {
         assert!(plan.contains(line), "no `{line}` in the plan of\n{sql}\n\n{plan}");
     }
-    for table in ["jobs", "runs", "run_steps", "messages", "system_events", "outbox", "events", "incidents"] {
+    for table in
+        ["jobs", "runs", "run_steps", "messages", "system_events", "outbox", "events", "incidents"]
+    {
         let scan = format!("SCAN {table}");
         let walked = plan.lines().filter(|line| *line == scan).count();
         assert_eq!(walked, 0, "a whole table is read by\n{sql}\n\n{plan}");
@@ -144,6 +149,8 @@ async fn the_queues_and_the_journal_use_their_indexes() {
         check(store, sql, &[open]).await;
     }
     check(store, outbox::OF_RUN, &["USING INDEX outbox_by_run (run_id=?)"]).await;
+    let settled = "SEARCH outbox USING INDEX outbox_without_run (created_at<?)";
+    check(store, retention::OLD_DELIVERIES, &[settled]).await;
     check_ordered(store, system_events::PENDING, &["USING INDEX system_events_pending"]).await;
     check(store, system_events::COUNT, &["USING INDEX system_events_pending"]).await;
     let after = "SEARCH events USING INTEGER PRIMARY KEY (rowid>?)";
