@@ -172,3 +172,17 @@ async fn a_call_that_could_only_fail_is_refused_when_it_is_written_down() {
     assert_eq!(path(refused.expect_err("refused")), "payload.arguments");
     house.host.stop().await;
 }
+
+#[tokio::test]
+async fn the_preview_of_a_job_shows_the_slots_that_the_engine_has_planned() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let spread = json!({ "kind": "every", "everyMs": HOUR, "jitterMs": 600_000 });
+    let id = house.add(echo(&spread)).await;
+    house.clock.advance(10 * MINUTE);
+    let job = house.call("cron.get", json!({ "id": id })).await["job"].clone();
+    let shown = json!({ "schedule": job["schedule"], "id": id });
+    let preview = house.call("cron.preview", shown).await;
+    assert_eq!(preview["next"][0]["atMs"], job["state"]["nextRunAtMs"]);
+    house.host.stop().await;
+}

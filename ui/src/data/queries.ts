@@ -38,12 +38,13 @@ export function useTools() {
   return useQuery({ queryKey: keys.tools, queryFn: async () => (await platform.rpc("tools.catalog", {})).tools });
 }
 
-/** What the engine would do with a schedule as it stands in a form; the previous answer stays until the next one. */
-export function usePreview(schedule: Schedule | undefined, count = 5) {
+/** What the engine would do with a schedule as it stands in a form, of job `id` or of a new one; the previous answer stays until the
+    next one. */
+export function usePreview(schedule: Schedule | undefined, id: string | undefined, count = 5) {
   const platform = usePlatform();
   return useQuery({
-    queryKey: keys.preview(schedule, count),
-    queryFn: () => platform.rpc("cron.preview", { schedule: schedule ?? { kind: "manual" }, count }),
+    queryKey: keys.preview(schedule, id, count),
+    queryFn: () => platform.rpc("cron.preview", { schedule: schedule ?? { kind: "manual" }, id, count }),
     enabled: schedule !== undefined,
     placeholderData: keepPreviousData,
     retry: false,
@@ -83,9 +84,9 @@ export function useUpcoming(jobs: readonly JobView[], untilMs: number): Upcoming
   const platform = usePlatform();
   const due = jobs.filter(({ job }) => (job.state.nextRunAtMs ?? Infinity) < untilMs);
   const answers = useQueries({
-    queries: due.slice(0, mostAsked).map(({ job: { schedule, state } }) => ({
-      queryKey: keys.upcoming(schedule, state.nextRunAtMs),
-      queryFn: () => platform.rpc("cron.preview", { schedule, count: slotsAsked }),
+    queries: due.slice(0, mostAsked).map(({ job: { id, schedule, state } }) => ({
+      queryKey: keys.upcoming(id, schedule, state.nextRunAtMs),
+      queryFn: () => platform.rpc("cron.preview", { schedule, id, count: slotsAsked }),
       gcTime: 60_000,
     })),
   });

@@ -62,7 +62,7 @@ export function Editor({ initial, view, original }: Props) {
   const elsewhere = useElsewhere(view, base, isDirty, take);
   const { save, busy, trouble, calm } = useSave({ form, before: base.form, job: base.job && elsewhere.isStale ? base.job : view?.job, original });
   const leave = useLeaving(isDirty);
-  const preview = useSchedulePreview(values, base.form);
+  const preview = useSchedulePreview(values, base.form, base.job);
   const root = useRef<HTMLFormElement>(null);
   const [isSaved, setSaved] = useFlash();
   const navigate = useNavigate();

@@ -24,6 +24,7 @@ export function HeartbeatRow() {
       </Link>
       <span className={cx(row.text, styles.schedule)}>{words(heartbeat)}</span>
       <span className={cx(row.small, row.end, styles.next)}>{heartbeat.nextAtMs === null ? "" : <Time at={heartbeat.nextAtMs} />}</span>
+      <span className={styles.space} />
     </div>
   );
 }

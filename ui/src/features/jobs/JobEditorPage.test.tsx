@@ -54,6 +54,13 @@ test("the panel says what the engine would do, with its clock notes, and what it
   expect(await within(panel).findByText("No model: costs nothing.")).toBeInTheDocument();
 });
 
+test("the panel asks about the schedule as saving would leave it", async () => {
+  const job = aJob({ id: "job-7", schedule: { kind: "every", everyMs: 3_600_000, anchorMs: 7, jitterMs: 500 } }).job;
+  const host = hostWith(job);
+  renderApp("/jobs/job-7", host);
+  await waitFor(() => expect(host.called("cron.preview")).toContainEqual({ schedule: job.schedule, id: "job-7", count: 5 }));
+});
+
 test("days write the pattern, and the pattern sets the days", async () => {
   const { user } = renderApp("/jobs/new", hostWith());
   const pattern = await screen.findByRole("textbox", { name: /cron pattern/ });

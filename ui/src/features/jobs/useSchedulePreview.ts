@@ -3,22 +3,29 @@
 import { useEffect, useState } from "react";
 
 import { usePreview } from "@/data/queries";
-import { fieldErrors, type Schedule } from "@/platform";
+import { fieldErrors, type Job, type Schedule } from "@/platform";
 
 import { cronOf } from "./cron";
 import { place, sentence } from "./fields";
 import { type JobForm, scheduleOf } from "./form";
-import { same } from "./patch";
+import { laidOver, mergePatch, same } from "./patch";
 import type { Said } from "./WhenSection";
 
 const nothing: Said = new Map();
 
-/** Complaints are put beside the fields only once the schedule was touched: one that has passed is no mistake. */
-export function useSchedulePreview(values: JobForm, before: JobForm) {
+/** The schedule as saving would leave it: what the page does not show, such as the instant an interval hangs on, stays the job's. */
+function asSaved(values: JobForm, before: JobForm, job: Job | undefined): Schedule | undefined {
   const schedule = scheduleOf(values);
+  if (!schedule || !job) return schedule;
+  return laidOver(job.schedule, mergePatch(scheduleOf(before) ?? {}, schedule) ?? {}) as Schedule;
+}
+
+/** Complaints are put beside the fields only once the schedule was touched: one that has passed is no mistake. */
+export function useSchedulePreview(values: JobForm, before: JobForm, job: Job | undefined) {
+  const schedule = asSaved(values, before, job);
   const settled = useSettled(schedule);
-  const preview = usePreview(settled);
-  const touched = !same(schedule, scheduleOf(before));
+  const preview = usePreview(settled, job?.id);
+  const touched = !same(scheduleOf(values), scheduleOf(before));
   const isWhole = schedule !== undefined;
   return {
     shown: isWhole && !preview.error ? preview.data : undefined,

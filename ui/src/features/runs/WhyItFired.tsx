@@ -30,7 +30,11 @@ export function WhyItFired({ cause }: { cause: CauseView }) {
   return (
     <Section title="Why it fired">
       <Facts facts={facts} />
-      {text !== "" && <Code label="What was said" text={text} onCopy={copyText} />}
+      {text !== "" && (
+        <div className={styles.said}>
+          <Code label="What was said" text={text} onCopy={copyText} />
+        </div>
+      )}
     </Section>
   );
 }

@@ -10,6 +10,10 @@ export type CronPreviewParams = {
  */
 schedule: Schedule, 
 /**
+ * The job that it is the schedule of, whose own spread moves the slots; none for a new one.
+ */
+id?: string, 
+/**
  * How many slots; 5 when absent, at most 50.
  */
 count?: number, };

@@ -108,6 +108,7 @@ pub(crate) fn print_one(session: &Session, view: &JobView) {
     if let Some(state) = job["state"]["lastState"].as_str() {
         let error = job["state"]["lastError"]
             .as_str()
+            .and_then(|error| error.lines().next())
             .map(|error| format!(": {}", plain(error)))
             .unwrap_or_default();
         anstream::println!("  last   {state}{error}");

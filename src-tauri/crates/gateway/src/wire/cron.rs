@@ -143,6 +143,8 @@ pub struct CronPreviewParams {
     /// The schedule as it stands in the form.
     #[ts(as = "Schedule")]
     pub schedule: Value,
+    /// The job that it is the schedule of, whose own spread moves the slots; none for a new one.
+    pub id: Option<String>,
     /// How many slots; 5 when absent, at most 50.
     pub count: Option<u32>,
 }

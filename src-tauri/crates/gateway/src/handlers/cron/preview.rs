@@ -19,7 +19,8 @@ pub(crate) async fn preview(
 ) -> Result<CronPreviewResult, RpcError> {
     let (now, zones) = (context.clock.now(), context.clock.zones());
     let schedule = rouse_core::job::schedule_from_json(params.schedule, now, &zones)?;
-    let slots = Slots::compile(&schedule, &JobId::new("preview"), &zones)
+    let id = JobId::new(params.id.unwrap_or_else(|| "preview".to_owned()));
+    let slots = Slots::compile(&schedule, &id, &zones)
         .map_err(|reason| RpcError::field("schedule", &reason))?;
     let local = zones.local();
     let zone = zone_of(&schedule.spec, &zones).unwrap_or(local);
