@@ -57,9 +57,9 @@ pub fn run() -> ExitCode {
 
 fn start(options: StartOptions) -> Result<ExitCode, Box<dyn std::error::Error>> {
     let home = Home::find(&|name| std::env::var(name).ok())?;
-    let log = std::env::var("ROUSE_LOG").ok();
-    let chatty = log.is_some() || std::io::stderr().is_terminal();
-    let _logging = rouse_host::start_logging(&home.logs(), log.as_deref(), chatty);
+    let env = |name: &str| std::env::var(name).ok();
+    let chatty = env("ROUSE_LOG").is_some() || std::io::stdout().is_terminal();
+    let _logging = rouse_host::start_logging(&home.logs(), &env, chatty);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
         .thread_name("rouse")
@@ -77,6 +77,7 @@ fn start(options: StartOptions) -> Result<ExitCode, Box<dyn std::error::Error>> 
         .invoke_handler(tauri::generate_handler![
             rpc::rpc,
             rpc::shell_info,
+            window::page_listens,
             rpc::open_external,
             save::save_file,
             autostart::autostart_get,

@@ -53,7 +53,13 @@ fn show(app: &AppHandle, place: Option<&Place>) -> tauri::Result<()> {
     bring_up(&window)
 }
 
-/// Takes the page to `place`: by a word to the page, or, while it is still loading, by loading it there.
+/// The page follows words from now on; until it says so, a word would reach nobody.
+#[tauri::command]
+pub(crate) fn page_listens(app: AppHandle) {
+    app.state::<Shell>().page_is_there.store(true, Ordering::Release);
+}
+
+/// Takes the page to `place`: by a word to the page, or, while it does not listen yet, by loading it there.
 fn lead(app: &AppHandle, window: &WebviewWindow, place: &Place) -> tauri::Result<()> {
     if app.state::<Shell>().page_is_there.load(Ordering::Acquire) {
         return app.emit_to(MAIN, NAVIGATE, place.as_str());
@@ -91,9 +97,12 @@ fn make(app: &AppHandle, place: Option<&Place>) -> tauri::Result<()> {
         .on_document_title_changed(|window, title| {
             report(window.set_title(&title), "the window's title was not set");
         })
-        .on_page_load(|window, load| {
-            if load.event() == PageLoadEvent::Finished {
-                window.state::<Shell>().page_is_there.store(true, Ordering::Release);
+        .on_page_load(|window, load| match load.event() {
+            // A page that is loaded again does not listen yet.
+            PageLoadEvent::Started => {
+                window.state::<Shell>().page_is_there.store(false, Ordering::Release);
+            }
+            PageLoadEvent::Finished => {
                 report(appear(&window), "the window could not be shown");
             }
         })

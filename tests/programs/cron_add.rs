@@ -217,5 +217,13 @@ async fn the_warning_says_why_a_job_will_not_fire() {
         let status = home.rouse(["cron", "status"]);
         assert!(status.ok().contains("do not fire") && status.ok().contains(reason), "{status:#?}");
         assert_eq!(engine.call("cron.status", json!({})).await["enabled"], false);
+        assert!(engine.stop().success());
+        let is_logged = home.everything_written().iter().any(|(path, text)| {
+            let text = String::from_utf8_lossy(text);
+            path.parent().is_some_and(|folder| folder.ends_with("logs"))
+                && text.contains("jobs do not fire")
+                && text.contains(reason)
+        });
+        assert!(is_logged, "{reason}");
     }
 }

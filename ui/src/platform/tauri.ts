@@ -46,7 +46,7 @@ export const tauri: Platform = {
   // A webview may drop a download without a word; the shell writes the file and says where.
   saveFile: (name, text) => invoke<string>("save_file", { name, text }),
   linkTo: (path) => `rouse:/${path}`,
-  onNavigate: (go) => listening("rouse://navigate", (path) => go(path as string)),
+  onNavigate: (go) => listening("rouse://navigate", (path) => go(path as string), () => void invoke("page_listens")),
   autostart: {
     get: () => invoke<boolean>("autostart_get"),
     set: (on) => invoke("autostart_set", { on }),

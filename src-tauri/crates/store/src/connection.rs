@@ -146,7 +146,6 @@ fn options(path: &Path) -> SqliteConnectOptions {
 /// schema.
 async fn admit(connection: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
     let header = Header::read(connection).await.map_err(|source| open_error(path, source))?;
-    require_sqlite(&header.sqlite)?;
     let version = header.admitted(path)?;
     take_back(path).map_err(|source| StoreError::Create { path: path.to_owned(), source })?;
     if header.is_empty {
@@ -187,6 +186,7 @@ impl Header {
 
     /// The number of migrations that the file has seen, if it may be used.
     fn admitted(&self, path: &Path) -> Result<usize, StoreError> {
+        require_sqlite(&self.sqlite)?;
         let fresh = self.application_id == 0 && self.user_version == 0 && self.is_empty;
         if !fresh && self.application_id != APPLICATION_ID {
             return Err(StoreError::Foreign { path: path.to_owned() });
@@ -243,5 +243,18 @@ fn open_error(path: &Path, source: sqlx::Error) -> StoreError {
         StoreError::Foreign { path }
     } else {
         StoreError::Open { path, source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_file_is_opened_with_an_old_sqlite() {
+        let sqlite = "3.51.2".to_owned();
+        let header = Header { sqlite, application_id: 0, user_version: 0, is_empty: true };
+        let admitted = header.admitted(Path::new("rouse.db"));
+        assert!(matches!(admitted, Err(StoreError::OldSqlite { .. })), "{admitted:?}");
     }
 }
