@@ -7,17 +7,10 @@ use crate::tool::{ApprovalRule, ToolSpec};
 /// A call that may run. It has no public constructor: holding one proves that `judge` said yes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApprovedCall {
-    tool: String,
     arguments: Value,
 }
 
 impl ApprovedCall {
-    /// The tool's name.
-    #[must_use]
-    pub fn tool(&self) -> &str {
-        &self.tool
-    }
-
     /// The arguments, as they were judged.
     #[must_use]
     pub const fn arguments(&self) -> &Value {
@@ -90,6 +83,6 @@ impl ToolPolicy {
         if !self.offers(tool) && !self.is_written(tool, &arguments) {
             return Verdict::Denied(format!("The tool {} is not allowed in this run.", tool.name));
         }
-        Verdict::Allowed(ApprovedCall { tool: tool.name.clone(), arguments })
+        Verdict::Allowed(ApprovedCall { arguments })
     }
 }

@@ -110,12 +110,6 @@ impl Host {
         self.gateway.clone()
     }
 
-    /// The scheduler in this process.
-    #[must_use]
-    pub fn scheduler(&self) -> SchedulerHandle {
-        self.scheduler.clone()
-    }
-
     /// Where the server listens.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {

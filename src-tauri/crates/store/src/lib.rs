@@ -45,7 +45,7 @@ pub use finish::{Finish, Interruption};
 pub use jobs::{JobCounts, JobPage, JobQuery, PlannedJob};
 pub use retention::{FileSize, Kept};
 pub use run_pages::{RunPage, RunQuery};
-pub use sessions::{SessionInfo, StoredMessage};
+pub use sessions::StoredMessage;
 pub use steps::{NewStep, RunStep, StepEnd, StepKind, StepStatus};
 pub use system_events::SystemEvent;
 pub use webhooks::{WebhookCall, WebhookSecret};

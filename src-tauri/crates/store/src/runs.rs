@@ -64,8 +64,6 @@ pub(crate) const LAST_RESULT: &str = "SELECT result FROM runs
 pub(crate) const NEWEST_RESULTS: &str = "SELECT id, created_at, result FROM runs
     WHERE job_id = ?1 AND +state = 'succeeded' AND result IS NOT NULL
     ORDER BY created_at DESC, seq DESC LIMIT ?2";
-pub(crate) const COUNTS: &str = "SELECT state, count(*) FROM runs INDEXED BY runs_by_time
-    WHERE created_at >= ?1 GROUP BY state";
 // A short walk per job. A window function over all their runs would read every run they ever had.
 pub(crate) const RECENT: &str = "SELECT asked.value,
         (SELECT json_group_array(state) FROM
@@ -197,19 +195,6 @@ impl Store {
             Ok((columns.id(RunId::new)?, columns.instant()?, columns.json()?))
         })
         .await
-    }
-
-    /// How many runs created since then are in which state; states without runs are absent.
-    ///
-    /// # Errors
-    /// `Read`.
-    pub async fn run_counts(&self, since: UnixMs) -> Result<HashMap<RunState, u32>, StoreError> {
-        let query = sqlx::query(COUNTS).bind(since.0);
-        let counts = self.list("count the runs", query, |row| {
-            let mut columns = Columns::of(row);
-            Ok((columns.word(RunState::from_name)?, columns.count()?))
-        });
-        Ok(counts.await?.into_iter().collect())
     }
 
     /// The newest `n` states of each job, the newest last; jobs without runs are absent.

@@ -29,19 +29,6 @@ pub struct StoredMessage {
     pub at: UnixMs,
 }
 
-/// A session without its messages.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SessionInfo {
-    /// Its key.
-    pub key: SessionKey,
-    /// When its first message was stored.
-    pub created_at: UnixMs,
-    /// When its newest message was stored.
-    pub updated_at: UnixMs,
-    /// How many messages it has.
-    pub messages: u32,
-}
-
 const TOUCH: &str =
     "INSERT INTO sessions (key, created_at, updated_at, message_count) VALUES (?1, ?2, ?2, ?3)
     ON CONFLICT (key) DO UPDATE SET updated_at = excluded.updated_at,
@@ -52,8 +39,6 @@ const ADD: &str = "INSERT INTO messages (session, run_id, at, message)
 const NAME_SESSION: &str = "UPDATE runs SET session = ?2 WHERE id = ?1 AND session IS NULL";
 pub(crate) const NEWEST: &str = "SELECT id, run_id, message, at FROM messages WHERE session = ?1
     ORDER BY id DESC LIMIT ?2";
-const LIST: &str =
-    "SELECT key, created_at, updated_at, message_count FROM sessions ORDER BY updated_at DESC, key";
 
 impl Store {
     /// Adds messages to a transcript, all or none; the session is made with its first message.
@@ -85,23 +70,6 @@ impl Store {
         let mut messages = self.list("read the messages", query, read).await?;
         messages.reverse();
         Ok(messages)
-    }
-
-    /// All sessions, the one with the newest message first.
-    ///
-    /// # Errors
-    /// `Read`.
-    pub async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
-        self.list("list the sessions", sqlx::query(LIST), |row| {
-            let mut columns = Columns::of(row);
-            Ok(SessionInfo {
-                key: columns.id(SessionKey::new)?,
-                created_at: columns.instant()?,
-                updated_at: columns.instant()?,
-                messages: columns.count()?,
-            })
-        })
-        .await
     }
 
     /// Adds a turn's messages to the main session and takes the system events that it saw out of

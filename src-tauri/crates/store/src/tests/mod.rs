@@ -96,6 +96,12 @@ impl Fixture {
     }
 }
 
+/// Every session with its first and its newest instant and the number of its messages.
+async fn sessions(store: &Store) -> Vec<(String, i64, i64, i64)> {
+    let query = "SELECT key, created_at, updated_at, message_count FROM sessions ORDER BY key";
+    sqlx::query_as(query).fetch_all(&store.readers).await.unwrap()
+}
+
 fn listener(told: &Arc<Mutex<Vec<Event>>>) -> EventListener {
     let told = told.clone();
     Arc::new(move |events| told.lock().unwrap().extend_from_slice(events))

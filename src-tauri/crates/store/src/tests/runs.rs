@@ -141,18 +141,6 @@ async fn the_last_result_is_that_of_the_newest_success() {
 }
 
 #[tokio::test]
-async fn counts_by_state_begin_at_an_instant() {
-    let fixture = Fixture::new().await;
-    let states = [RunState::Queued, RunState::Queued, RunState::Running];
-    for (n, state) in (0..).zip(states) {
-        let run = Run { state, created_at: NOW.plus_ms(n), ..manual_run() };
-        fixture.store.insert_run(&run, NOW).await.unwrap();
-    }
-    let counts = fixture.store.run_counts(NOW.plus_ms(1)).await.unwrap();
-    assert_eq!(counts, HashMap::from([(RunState::Queued, 1), (RunState::Running, 1)]));
-}
-
-#[tokio::test]
 async fn recent_states_are_the_newest_of_each_job_the_newest_last() {
     let fixture = Fixture::new().await;
     let states = [RunState::Failed, RunState::Succeeded, RunState::Skipped, RunState::Running];

@@ -2,7 +2,6 @@ use rouse_core::SessionKey;
 use rouse_core::message::{Message, Part};
 
 use super::*;
-use crate::SessionInfo;
 
 fn said(text: &str) -> Message {
     Message::User { text: text.to_owned() }
@@ -50,19 +49,9 @@ async fn a_transcript_grows_in_order_and_names_its_run() {
         .append_messages(&SessionKey::main(), None, &[said("x")], NOW.plus_ms(5))
         .await
         .unwrap();
-    let info = |key: SessionKey, created_at, updated_at, messages| SessionInfo {
-        key,
-        created_at,
-        updated_at,
-        messages,
-    };
-    assert_eq!(
-        fixture.store.sessions().await.unwrap(),
-        [
-            info(SessionKey::main(), NOW.plus_ms(5), NOW.plus_ms(5), 1),
-            info(session, NOW, NOW.plus_ms(1), 4),
-        ]
-    );
+    let (at, later) = (NOW.plus_ms(5).0, NOW.plus_ms(1).0);
+    let kept = [("cron:a".to_owned(), NOW.0, later, 4), ("main".to_owned(), at, at, 1)];
+    assert_eq!(sessions(&fixture.store).await, kept);
 }
 
 #[tokio::test]
