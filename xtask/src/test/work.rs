@@ -67,6 +67,8 @@ fn components() -> Result<(), Failure> {
     process::run(add)
 }
 
+/// With nextest each test is a process of its own, without it a thread; those that need the screen for themselves take
+/// turns either way.
 fn rust() -> Result<Verdict, Failure> {
     let with_nextest = process::answer("cargo", &["nextest", "--version"]).is_some();
     let (reporter, mut tests) = if with_nextest {
