@@ -221,7 +221,7 @@ async fn the_warning_says_why_a_job_will_not_fire() {
         let is_logged = home.everything_written().iter().any(|(path, text)| {
             let text = String::from_utf8_lossy(text);
             path.parent().is_some_and(|folder| folder.ends_with("logs"))
-                && text.contains("jobs do not fire")
+                && text.contains("cron: disabled")
                 && text.contains(reason)
         });
         assert!(is_logged, "{reason}");

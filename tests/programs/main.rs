@@ -27,4 +27,5 @@ mod secrets;
 mod door;
 mod sign_in;
 mod garbage;
+mod logs;
 mod stream;

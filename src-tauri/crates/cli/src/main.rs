@@ -15,6 +15,7 @@ mod tools;
 mod status;
 mod open;
 mod doctor;
+mod logs;
 mod serve;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
@@ -57,6 +58,8 @@ enum Command {
     Open(open::Args),
     /// Check this installation and say what to mend.
     Doctor,
+    /// What the engine wrote down about its work.
+    Logs(logs::Args),
     /// Run the engine without a desktop.
     Serve(serve::Args),
     /// Print a completion script for a shell.
@@ -100,6 +103,7 @@ async fn call(command: Command, session: Session) -> Result<(), Failure> {
         Command::Status => status::run(&session).await,
         Command::Open(args) => open::run(&args, &session).await,
         Command::Doctor => doctor::run(&session).await,
+        Command::Logs(args) => logs::run(&args, &session).await,
         Command::Serve(_) | Command::Completions { .. } => {
             unreachable!("BUG: handled without a client")
         }

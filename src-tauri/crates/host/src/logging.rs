@@ -1,21 +1,25 @@
-//! Logs: concise lines on standard error, JSON lines in files that are rotated daily and kept for a week.
+//! Logs: concise lines on the terminal, JSON lines in files that are rotated daily and kept for a week.
 //!
-//! `ROUSE_LOG` sets the level in tracing's own syntax. Payload texts and secrets are never logged; libraries that see
+//! `ROUSE_LOG` sets the level in tracing's own syntax. What a job is told and what it answers is logged only with
+//! `ROUSE_LOG_PAYLOADS=1`, which opens the target `rouse::payloads`; secrets are never logged. Libraries that see
 //! requests (hyper, reqwest, rig) are held at warnings because their debug lines may carry headers. A log that cannot be
 //! written is said once, on standard error and to whoever asks for the status, and keeps nothing from running.
 
 mod file;
+mod lines;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer as _};
 
 use crate::clock::SystemClock;
 use file::DailyFile;
+use lines::{Lines, Look};
 
 const QUIET: &str =
     "hyper=warn,reqwest=warn,rig=warn,h2=warn,rustls=warn,sqlx=warn,zbus=warn,tao=warn,wry=warn";
@@ -31,22 +35,28 @@ pub struct Logging {
     _file: WorkerGuard,
 }
 
-/// Starts logging for this process; `folder` is where the files go, `verbose` says whether info lines reach the terminal.
+/// Starts logging for this process; `folder` is where the files go. `verbose` puts info lines on standard output;
+/// without it only warnings reach the terminal, on standard error.
 #[must_use]
-pub fn start(folder: &Path, wanted: Option<&str>, verbose: bool) -> Logging {
-    let level = wanted.unwrap_or("info");
+pub fn start(folder: &Path, env: &dyn Fn(&str) -> Option<String>, verbose: bool) -> Logging {
+    let wanted = env("ROUSE_LOG");
+    let level = wanted.as_deref().unwrap_or("info");
+    let payloads = if env("ROUSE_LOG_PAYLOADS").as_deref() == Some("1") { "info" } else { "off" };
+    let rules = format!("{QUIET},rouse::payloads={payloads}");
     let filter = || {
-        EnvFilter::try_new(format!("{level},{QUIET}"))
-            .unwrap_or_else(|_| EnvFilter::new(format!("info,{QUIET}")))
+        EnvFilter::try_new(format!("{level},{rules}"))
+            .unwrap_or_else(|_| EnvFilter::new(format!("info,{rules}")))
     };
     let terminal =
-        tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false).compact();
-    let terminal_filter = if verbose { filter() } else { EnvFilter::new("warn") };
+        if verbose { BoxMakeWriter::new(std::io::stdout) } else { BoxMakeWriter::new(std::io::stderr) };
+    let terminal = Lines { look: Look::Words, writer: terminal, clock: SystemClock::default() };
+    let terminal_filter =
+        if verbose { filter() } else { EnvFilter::new("warn,rouse::payloads=off") };
     let mut file = DailyFile::new(folder.to_owned(), Arc::new(SystemClock::default()), tell);
     file.prepare();
     let (writer, guard) =
         NonBlockingBuilder::default().buffered_lines_limit(WAITING_LINES).finish(file);
-    let file = tracing_subscriber::fmt::layer().json().flatten_event(true).with_writer(writer);
+    let file = Lines { look: Look::Json, writer, clock: SystemClock::default() };
     let started = tracing_subscriber::registry()
         .with(terminal.with_filter(terminal_filter))
         .with(file.with_filter(filter()))

@@ -12,6 +12,7 @@ use rouse_core::job::{Job, Overlap};
 use rouse_core::{JobId, Outcome, Run, RunId, RunState, UnixMs};
 use rouse_store::StoreError;
 use tokio::task::{self, JoinError};
+use tracing::Instrument as _;
 use tracing::field::display;
 
 use crate::attempt::{Running, Why, Work};
@@ -75,8 +76,7 @@ impl Engine {
                 continue;
             }
             let run = begun(run, now);
-            let job_id = run.job_id.as_ref().map(display);
-            tracing::info!(job_id, run_id = %id, name = run.job_name, "a run begins");
+            log_start(&run, job.as_deref());
             let mut running = Running::new(run, lane, job, monotonic);
             self.begin_attempt(&mut running);
             ids.push(id.clone());
@@ -91,7 +91,9 @@ impl Engine {
         let id = run.id.clone();
         let runner = Arc::clone(&self.runner);
         // The call is inside the task, so that a runner that panics before its first await is caught as well.
-        let attempt = self.tasks.spawn(async move { runner.run(run, job, cancel).await });
+        let span = span_of(&run);
+        let attempt =
+            self.tasks.spawn(async move { runner.run(run, job, cancel).await }.instrument(span));
         self.runs_of_tasks.insert(attempt.id(), id);
         running.work = Work::Attempt(attempt);
     }
@@ -126,7 +128,10 @@ impl Engine {
         // An attempt that was given up is nobody's any more; its run is over.
         let Some(id) = self.runs_of_tasks.remove(&task) else { return };
         let Some(running) = self.running.get_mut(&id) else { return };
-        let outcome = result.map_or_else(|error| crashed(&id, &error), |(_, outcome)| outcome);
+        let outcome = match result {
+            Ok((_, outcome)) => outcome,
+            Err(error) => crashed(&running.run, &error),
+        };
         running.attempt_ended(outcome, self.clock.monotonic());
     }
 
@@ -135,9 +140,10 @@ impl Engine {
         for running in self.running.values_mut() {
             if let Some(attempt) = running.expire(now) {
                 self.runs_of_tasks.remove(&attempt.id());
-                let run_id = display(&running.run.id);
+                let job_id = running.run.job_id.as_ref().map(display);
                 tracing::warn!(
-                    run_id,
+                    job_id,
+                    run_id = %running.run.id,
                     name = running.run.job_name,
                     "a run did not end in time and was given up"
                 );
@@ -160,6 +166,23 @@ impl Engine {
     }
 }
 
+/// Every line that is written while the run is at work says which one it is.
+fn span_of(run: &Run) -> tracing::Span {
+    let (job_id, run_id) = (run.job_id.as_ref().map(display), display(&run.id));
+    // Of the highest level, so that it is there whatever lines are asked for.
+    tracing::error_span!("run", module = "cron", job_id, run_id, name = run.job_name)
+}
+
+/// The words are the cron RFC's.
+fn log_start(run: &Run, job: Option<&Job>) {
+    let (job_id, run_id) = (run.job_id.as_ref().map(display), display(&run.id));
+    let (name, trigger) = (run.job_name.as_str(), run.trigger.name());
+    let kind = job.map(|job| job.payload.kind());
+    tracing::info!(job_id, run_id, name, trigger, kind, "cron: job started");
+    let payload = display(&run.payload);
+    tracing::info!(target: "rouse::payloads", module = "cron", job_id, run_id, name, payload, "cron: job payload");
+}
+
 /// A queued run whose first attempt begins at `now`.
 pub(crate) fn begun(run: Run, now: UnixMs) -> Run {
     Run { state: RunState::Running, started_at: Some(now), attempt: 1, ..run }
@@ -173,7 +196,8 @@ pub(crate) fn lane_width(job: &Job) -> usize {
     }
 }
 
-fn crashed(id: &RunId, error: &JoinError) -> Outcome {
-    tracing::error!(run_id = %id, %error, "a run crashed");
+fn crashed(run: &Run, error: &JoinError) -> Outcome {
+    let (job_id, run_id) = (run.job_id.as_ref().map(display), display(&run.id));
+    tracing::error!(job_id, run_id, name = run.job_name, %error, "a run crashed");
     Outcome::failed("It stopped because of a fault in Rouse. The log has the details.")
 }

@@ -36,8 +36,12 @@ impl Engine {
             let follows = self.plan_after_waiting(id, outcome).await?;
             let quiet = quiet_finish(id.clone(), outcome.clone(), self.clock.now());
             let finish = Finish { fired: rows(&follows), ..quiet };
-            let is_new = self.store.finish_run(&finish).await?.is_some();
+            let ended = self.store.finish_run(&finish).await?;
             self.wait_ended.pop_front();
+            if let Some(run) = &ended {
+                log_end(run, run.state, run.reason.as_deref(), self.clock.now());
+            }
+            let is_new = ended.is_some();
             self.follow(follows, |_| is_new);
         }
         let is_over = |work: &Work| matches!(work, Work::Over(_));
@@ -77,7 +81,8 @@ impl Engine {
             ..quiet_finish(id.clone(), (**outcome).clone(), now)
         };
         let is_new = self.store.finish_run(&finish).await?.is_some();
-        log_end(run, outcome);
+        log_end(run, outcome.state, outcome.reason.as_deref(), now);
+        log_outcome(run, outcome);
         let reminder = job.as_ref().filter(|job| wakes_main(job, outcome));
         let begun_at = main_turn_begun_at(run, outcome);
         self.release(id);
@@ -120,7 +125,7 @@ impl Engine {
         match self.store.job(id).await {
             Err(error @ StoreError::Unreadable { .. }) => {
                 // Its runs must come to an end all the same.
-                tracing::error!(%error, run_id = %run.id, "the job of a run cannot be read");
+                tracing::error!(%error, job_id = %id, run_id = %run.id, name = run.job_name, "the job of a run cannot be read");
                 Ok(None)
             }
             job => job,
@@ -214,15 +219,26 @@ fn wakes_main(job: &Job, outcome: &Outcome) -> bool {
         && outcome.state == RunState::Succeeded
 }
 
-fn log_end(run: &Run, outcome: &Outcome) {
+/// The words are the cron RFC's. What the run said is for those who asked for payloads.
+pub(crate) fn log_end(run: &Run, state: RunState, reason: Option<&str>, now: UnixMs) {
     let (job_id, run_id) = (run.job_id.as_ref().map(display), display(&run.id));
     let name = run.job_name.as_str();
-    tracing::info!(
-        job_id,
-        run_id,
-        name,
-        state = outcome.state.name(),
-        attempt = run.attempt,
-        "a run ended"
-    );
+    let duration_ms = run.started_at.map(|at| now.since(at).max(0));
+    let (status, state) = (state.rfc_status(), state.name());
+    match status {
+        Some("error") => {
+            tracing::warn!(job_id, run_id, name, status, state, duration_ms, "cron: job finished");
+        }
+        Some("skipped") => {
+            tracing::info!(job_id, run_id, name, status, state, reason, "cron: job skipped");
+        }
+        _ => tracing::info!(job_id, run_id, name, status, state, duration_ms, "cron: job finished"),
+    }
+}
+
+fn log_outcome(run: &Run, outcome: &Outcome) {
+    let (job_id, run_id) = (run.job_id.as_ref().map(display), display(&run.id));
+    let (name, summary) = (run.job_name.as_str(), outcome.summary.as_deref());
+    let error = outcome.error.as_deref();
+    tracing::info!(target: "rouse::payloads", module = "cron", job_id, run_id, name, summary, error, "cron: job outcome");
 }

@@ -60,7 +60,8 @@ impl Engine {
             Some(_) => Vec::new(),
             None => announce(&cut_off(job.as_deref(), &run, &outcome), key).deliveries,
         };
-        tracing::warn!(run_id = %run.id, name = run.job_name, again = run_again.is_some(), "a run was cut off");
+        let job_id = run.job_id.as_ref().map(tracing::field::display);
+        tracing::warn!(job_id, run_id = %run.id, name = run.job_name, again = run_again.is_some(), "a run was cut off");
         // Whatever waits for the end of this run waits for the one that makes up for it.
         let fired = match run_again {
             Some(_) => Vec::new(),

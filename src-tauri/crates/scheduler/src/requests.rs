@@ -137,7 +137,7 @@ impl Engine {
     /// Says once that nothing will fire, so that nobody waits for it.
     pub(crate) fn warn_when_off(&self) {
         if !self.config.firing {
-            tracing::warn!(reason = self.config.off_reason, "jobs do not fire");
+            tracing::warn!(reason = self.config.off_reason, "cron: disabled");
         }
     }
 

@@ -18,6 +18,7 @@ use serde_json::Value;
 use crate::engine::Engine;
 use crate::events::rows;
 use crate::execute::{Waiting, begun};
+use crate::finish::log_end;
 use crate::lanes::Startable;
 use crate::{Pause, TickReport};
 
@@ -198,7 +199,10 @@ impl Engine {
                         self.enqueue(run, Some(Arc::clone(&follows.job)));
                     }
                 }
-                (true, _) => report.quiet.push(run.id),
+                (true, _) => {
+                    log_end(&run, run.state, run.reason.as_deref(), run.created_at);
+                    report.quiet.push(run.id);
+                }
                 // Its slot had fired already.
                 (false, RunState::Queued) => drop(self.lanes.remove(&run.id)),
                 (false, _) => {}

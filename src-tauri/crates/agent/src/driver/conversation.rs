@@ -154,7 +154,7 @@ impl Conversation<'_> {
             else {
                 return Err(End::Provider(error));
             };
-            tracing::info!(run = %self.context.run_id, attempt, ?wait, %error, "asking the model again");
+            tracing::info!(attempt, ?wait, %error, "asking the model again");
             if self.cancel.run_until_cancelled(pause(wait)).await.is_none() {
                 return Err(End::Cancelled);
             }

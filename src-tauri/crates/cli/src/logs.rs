@@ -1,0 +1,133 @@
+//! `rouse logs`: the engine's log, for people.
+//!
+//! Reads the files themselves, so it also tells why an engine that is not running has ended.
+
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use serde_json::Value;
+
+use crate::exit::Failure;
+use crate::output::plain;
+use crate::session::Session;
+
+/// How often a file that grows is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(300);
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Only lines about this run.
+    #[arg(long, value_name = "ID")]
+    run: Option<String>,
+    /// Only lines about this job.
+    #[arg(long, value_name = "ID")]
+    job: Option<String>,
+    /// The newest so many lines.
+    #[arg(long, short = 'n', default_value_t = 50)]
+    lines: usize,
+    /// Go on with what comes.
+    #[arg(long, short)]
+    follow: bool,
+}
+
+pub(crate) async fn run(args: &Args, session: &Session) -> Result<(), Failure> {
+    let folder = session.home.logs();
+    let files = files(&folder)?;
+    let mut newest = Reading::default();
+    let mut kept = Vec::new();
+    for file in files {
+        newest = Reading::of(&file)?;
+        while let Some(line) = newest.next()? {
+            kept.extend(Some(line).filter(|line| is_asked_for(args, line)));
+        }
+        kept.drain(..kept.len().saturating_sub(args.lines));
+    }
+    kept.iter().for_each(|line| print(session, line));
+    while args.follow {
+        while let Some(line) = newest.next()? {
+            if is_asked_for(args, &line) {
+                print(session, &line);
+            }
+        }
+        #[expect(clippy::disallowed_methods, reason = "a file tells nobody that it grew")]
+        tokio::time::sleep(LOOK_EVERY).await;
+        // A new day has a new file.
+        if let Some(last) = self::files(&folder)?.pop().filter(|last| *last != newest.path) {
+            newest = Reading::of(&last)?;
+        }
+    }
+    Ok(())
+}
+
+/// The log files, the oldest first: their names are their days.
+fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        error => error.with_context(|| format!("cannot read {}", folder.display()))?,
+    };
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    files.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
+    files.sort();
+    Ok(files)
+}
+
+/// A file being read, whole line by whole line.
+#[derive(Default)]
+struct Reading {
+    path: PathBuf,
+    file: Option<BufReader<File>>,
+    /// The beginning of a line whose end is not written yet.
+    begun: String,
+}
+
+impl Reading {
+    fn of(path: &Path) -> Result<Self, Failure> {
+        let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+        Ok(Self { path: path.to_owned(), file: Some(BufReader::new(file)), begun: String::new() })
+    }
+
+    /// The next line that is JSON; none at the end of what is there.
+    fn next(&mut self) -> Result<Option<Value>, Failure> {
+        let Some(file) = &mut self.file else { return Ok(None) };
+        loop {
+            let read = file.read_line(&mut self.begun);
+            read.with_context(|| format!("cannot read {}", self.path.display()))?;
+            if !self.begun.ends_with('\n') {
+                return Ok(None);
+            }
+            let line = serde_json::from_str(&self.begun);
+            self.begun.clear();
+            if let Ok(line) = line {
+                return Ok(Some(line));
+            }
+        }
+    }
+}
+
+fn is_asked_for(args: &Args, line: &Value) -> bool {
+    let is = |key: &str, wanted: &Option<String>| {
+        wanted.as_deref().is_none_or(|wanted| line[key].as_str() == Some(wanted))
+    };
+    is("runId", &args.run) && is("jobId", &args.job)
+}
+
+fn print(session: &Session, line: &Value) {
+    if session.json {
+        anstream::println!("{line}");
+        return;
+    }
+    let text = |key: &str| line[key].as_str().unwrap_or_default();
+    let mut words = format!("{} {:5} {}", text("time"), text("level"), text("message"));
+    let said = ["time", "level", "message", "module"];
+    for (key, value) in line.as_object().into_iter().flatten() {
+        if !said.contains(&key.as_str()) {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            words += &format!("  {key}={value}");
+        }
+    }
+    anstream::println!("{}", plain(&words));
+}

@@ -1,0 +1,263 @@
+//! How a line looks: as JSON for the file, in words for a terminal.
+//!
+//! Both say what the spans around a line say, so that a line about a run has its job, its run and its name wherever it
+//! was written. A field of the line itself wins over one of a span.
+
+use std::fmt::{self, Write as _};
+use std::io::Write as _;
+
+use chrono::{SecondsFormat, TimeZone as _};
+use rouse_core::{Clock as _, UnixMs};
+use serde_json::{Map, Value};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Level, Metadata, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::Context;
+use tracing_subscriber::registry::LookupSpan;
+
+use crate::clock::SystemClock;
+
+/// The words of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Look {
+    /// One object a line, keys in camelCase.
+    Json,
+    /// Time, message, name and what else there is.
+    Words,
+}
+
+/// Writes every event that it sees.
+pub(super) struct Lines<W> {
+    pub(super) look: Look,
+    pub(super) writer: W,
+    pub(super) clock: SystemClock,
+}
+
+/// A span's fields, kept beside it.
+struct Kept(Map<String, Value>);
+
+impl<S, W> Layer<S> for Lines<W>
+where
+    S: Subscriber + for<'s> LookupSpan<'s>,
+    W: for<'w> MakeWriter<'w> + 'static,
+{
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        let Some(span) = context.span(id) else { return };
+        if span.extensions().get::<Kept>().is_none() {
+            let mut fields = Fields::default();
+            attributes.record(&mut fields);
+            span.extensions_mut().replace(Kept(fields.0));
+        }
+    }
+
+    fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
+        let Some(span) = context.span(id) else { return };
+        let mut fields = Fields::default();
+        values.record(&mut fields);
+        if let Some(kept) = span.extensions_mut().get_mut::<Kept>() {
+            kept.0.extend(fields.0);
+        }
+    }
+
+    fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
+        let mut fields = Fields::default();
+        for span in context.event_scope(event).into_iter().flat_map(|scope| scope.from_root()) {
+            if let Some(kept) = span.extensions().get::<Kept>() {
+                fields.0.extend(kept.0.clone());
+            }
+        }
+        event.record(&mut fields);
+        let line = match self.look {
+            Look::Json => as_json(self.clock.now(), event.metadata(), fields.0),
+            Look::Words => in_words(self.clock.now(), event.metadata(), fields.0),
+        };
+        // A terminal that is gone must not end the engine.
+        if let Err(error) = self.writer.make_writer().write_all(line.as_bytes()) {
+            drop(error);
+        }
+    }
+}
+
+fn as_json(now: UnixMs, about: &Metadata<'_>, mut fields: Map<String, Value>) -> String {
+    let mut line = Map::new();
+    let time = now.to_utc().to_rfc3339_opts(SecondsFormat::Millis, true);
+    line.insert("time".to_owned(), time.into());
+    line.insert("level".to_owned(), about.level().as_str().to_ascii_lowercase().into());
+    let module = fields.shift_remove("module").unwrap_or_else(|| module_of(about).into());
+    line.insert("module".to_owned(), module);
+    line.extend(fields);
+    let mut text = Value::Object(line).to_string();
+    text.push('\n');
+    text
+}
+
+/// `07:30:00 cron: job finished · Brew · status ok · durationMs 412`
+fn in_words(now: UnixMs, about: &Metadata<'_>, mut fields: Map<String, Value>) -> String {
+    let mut line = String::new();
+    let local = chrono::Local.timestamp_millis_opt(now.0).single();
+    if let Some(local) = local {
+        line += &local.format("%H:%M:%S ").to_string();
+    }
+    if *about.level() != Level::INFO {
+        line += &format!("{} ", about.level().as_str().to_ascii_lowercase());
+    }
+    for key in ["module", "jobId", "runId"] {
+        fields.shift_remove(key);
+    }
+    let texts = ["message", "name"].map(|key| fields.shift_remove(key));
+    line += &texts.into_iter().flatten().map(said).collect::<Vec<_>>().join(" · ");
+    for (key, value) in fields {
+        line += &format!(" · {key} {}", said(value));
+    }
+    // What a job is called must not take a terminal over.
+    let mut line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    line.push('\n');
+    line
+}
+
+fn said(value: Value) -> String {
+    match value {
+        Value::String(text) => text,
+        other => other.to_string(),
+    }
+}
+
+/// The room that a line comes from; the scheduler's is called what the cron RFC calls it.
+fn module_of(about: &Metadata<'_>) -> String {
+    let room = about.target().split("::").next().unwrap_or_default();
+    match room.strip_prefix("rouse_").unwrap_or(room) {
+        "scheduler" => "cron".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+/// Fields as JSON, under names as everything else in Rouse has them.
+#[derive(Default)]
+struct Fields(Map<String, Value>);
+
+impl Fields {
+    fn put(&mut self, field: &Field, value: impl Into<Value>) {
+        self.0.insert(camel(field.name()), value.into());
+    }
+}
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        let mut text = String::new();
+        if write!(text, "{value:?}").is_ok() {
+            self.put(field, text);
+        }
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.put(field, value);
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.put(field, value);
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.put(field, value);
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.put(field, value);
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.put(field, value);
+    }
+}
+
+/// `job_id` → `jobId`.
+fn camel(name: &str) -> String {
+    let mut camel = String::with_capacity(name.len());
+    let mut is_up = false;
+    for letter in name.chars() {
+        if letter == '_' {
+            is_up = true;
+        } else {
+            camel.push(if is_up { letter.to_ascii_uppercase() } else { letter });
+            is_up = false;
+        }
+    }
+    camel
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex, PoisonError};
+
+    use tracing_subscriber::layer::SubscriberExt as _;
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Paper(Arc<Mutex<Vec<u8>>>);
+
+    impl std::io::Write for Paper {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn written(look: Look, log: impl FnOnce()) -> String {
+        let paper = Paper::default();
+        let copy = paper.clone();
+        let lines = Lines { look, writer: move || copy.clone(), clock: SystemClock::default() };
+        let subscriber = tracing_subscriber::registry().with(lines);
+        tracing::subscriber::with_default(subscriber, log);
+        let bytes = paper.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        String::from_utf8(bytes).expect("text")
+    }
+
+    #[test]
+    fn a_line_says_what_its_spans_say() {
+        let line = written(Look::Json, || {
+            let run = tracing::info_span!(
+                "run",
+                module = "cron",
+                job_id = "j",
+                run_id = "r",
+                name = "Brew"
+            );
+            run.in_scope(|| tracing::warn!(run_id = "own", duration_ms = 4, ok = true, "Tried"));
+        });
+        let line: Value = serde_json::from_str(&line).expect("one line of JSON");
+        for (key, value) in [
+            ("level", Value::from("warn")),
+            ("module", "cron".into()),
+            ("jobId", "j".into()),
+            ("runId", "own".into()),
+            ("name", "Brew".into()),
+            ("durationMs", 4.into()),
+            ("ok", true.into()),
+            ("message", "Tried".into()),
+        ] {
+            assert_eq!(line[key], value, "{key} in {line}");
+        }
+        assert!(line["time"].as_str().is_some_and(|time| time.ends_with('Z')));
+    }
+
+    #[test]
+    fn a_line_in_words_is_short_and_cannot_take_the_terminal_over() {
+        let line = written(Look::Words, || {
+            tracing::info!(
+                job_id = "j",
+                run_id = "r",
+                name = "Br\u{1b}[2Jew",
+                status = "ok",
+                "Done"
+            );
+        });
+        assert_eq!(&line[8..], " Done · Br [2Jew · status ok\n");
+    }
+}
