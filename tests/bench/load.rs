@@ -44,11 +44,7 @@ pub(crate) async fn with_many_jobs(programs: &Programs, report: &mut Report) -> 
 }
 
 /// Zone data in which the clock of every job is another one: each start finds that it changed.
-async fn planned_anew(
-    programs: &Programs,
-    home: &Path,
-    report: &mut Report,
-) -> anyhow::Result<()> {
+async fn planned_anew(programs: &Programs, home: &Path, report: &mut Report) -> anyhow::Result<()> {
     let zones = tempfile::tempdir()?;
     std::fs::write(zones.path().join("+VERSION"), "9998a")?;
     let other = concat!(

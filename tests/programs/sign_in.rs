@@ -132,10 +132,15 @@ async fn a_signed_in_browser_survives_a_restart_and_no_new_token() {
     let unused = code_of(home.rouse(["open", "--print"]).ok());
     assert!(engine.stop().success());
     let engine = home.serve().await;
-    let call = Request::post(&engine.address, "/rpc", &rpc("cron.list", &json!({})))
-        .with("Cookie", &cookie);
-    assert_eq!(call.send().status, 401);
-    assert_eq!(trade(&engine, &unused).status, 401);
+    let list = |engine: &Engine<'_>| {
+        let call = Request::post(&engine.address, "/rpc", &rpc("cron.list", &json!({})));
+        call.with("Cookie", &cookie).send().status
+    };
+    assert_eq!(list(&engine), 200);
+    assert_eq!(trade(&engine, &unused).status, 401, "a code does not");
+    assert!(engine.stop().success());
+    std::fs::remove_file(Client::token_path(&home.data())).expect("the token");
+    assert_eq!(list(&home.serve().await), 401);
 }
 
 #[tokio::test]

@@ -79,7 +79,8 @@ async fn a_channel_that_is_not_set_up_is_refused_when_it_is_written_down() {
     }
     house.add(job("notification")).await;
     let id = house.add(job("last")).await;
-    let change = |channel: &str| json!({ "id": id, "patch": { "payload": { "channel": channel } } });
+    let change =
+        |channel: &str| json!({ "id": id, "patch": { "payload": { "channel": channel } } });
     let refused = house.try_call("cron.update", change("webhook")).await.expect_err("refused");
     assert_eq!(refused.data["fields"][0]["path"], "payload.channel");
 

@@ -122,10 +122,12 @@ async fn hours_words_and_model_of_the_heartbeat_are_settings() {
     house
         .until(async |house| {
             let status = house.call("heartbeat.status", json!({})).await;
-            (status["activeHours"].is_null() && status["nextAtMs"] == NOON + 1_800_000).then_some(())
+            (status["activeHours"].is_null() && status["nextAtMs"] == NOON + 1_800_000)
+                .then_some(())
         })
         .await;
-    let wrong = json!({ "patch": { "heartbeat": { "activeHours": { "from": "8", "to": "11:00" } } } });
+    let wrong =
+        json!({ "patch": { "heartbeat": { "activeHours": { "from": "8", "to": "11:00" } } } });
     let refused = house.try_call("config.patch", wrong).await.expect_err("refused");
     assert_eq!(refused.data["fields"][0]["path"], "heartbeat.activeHours.from");
     house.host.stop().await;

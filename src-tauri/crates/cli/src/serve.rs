@@ -37,8 +37,7 @@ impl UiFiles for EmbeddedUi {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let env = |name: &str| std::env::var(name).ok();
     let home = Home::find(&env).map_err(anyhow::Error::from)?;
-    let _logging =
-        rouse_host::start_logging(&home.logs(), &env, !args.ready_json);
+    let _logging = rouse_host::start_logging(&home.logs(), &env, !args.ready_json);
     // Two threads: one can always answer while the other works; idle threads cost memory, not time.
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;

@@ -71,9 +71,8 @@ impl ToolPolicy {
 
     /// Whether the person has written down this very call.
     fn is_written(&self, tool: &ToolSpec, arguments: &Value) -> bool {
-        let same = |written: &WrittenCall| {
-            written.tool == tool.name && written.arguments == *arguments
-        };
+        let same =
+            |written: &WrittenCall| written.tool == tool.name && written.arguments == *arguments;
         tool.approval == ApprovalRule::UnlessGranted && self.written.as_ref().is_some_and(same)
     }
 

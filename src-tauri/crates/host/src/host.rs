@@ -28,9 +28,9 @@ use tokio_util::sync::CancellationToken;
 use crate::config::{Config, ConfigFile};
 use crate::error::HostError;
 use crate::first_start;
-use crate::memory;
 use crate::home::{Exposure, Home, Owner, make_private_dir};
 use crate::machine::{self, AtWork, System};
+use crate::memory;
 use crate::models::ModelShelf;
 use crate::notifier::{Borrowed, Notifier};
 use crate::options::HostOptions;
@@ -153,17 +153,33 @@ impl Ground {
             ModelShelf::new(settings.watch(), Arc::clone(&options.env), options.model.clone());
         let live = LiveText::new(events.clone(), Arc::clone(&clock));
         let screens = Screens::new(events.clone());
-        Ok(Self { store, clock, settings, models, outbox, ended, events, live, screens, at_work: AtWork::default() })
+        Ok(Self {
+            store,
+            clock,
+            settings,
+            models,
+            outbox,
+            ended,
+            events,
+            live,
+            screens,
+            at_work: AtWork::default(),
+        })
     }
 
-    fn agent(&self, home: &Home, own_ports: OwnPorts) -> Result<(AgentDriver, Arc<Gate>), HostError> {
+    fn agent(
+        &self,
+        home: &Home,
+        own_ports: OwnPorts,
+    ) -> Result<(AgentDriver, Arc<Gate>), HostError> {
         let config = self.settings.now();
         let http = HttpConfig {
             allow_private_hosts: config.tools.allow_private_hosts.clone(),
             own_ports,
             ..HttpConfig::default()
         };
-        let command = CommandConfig { instance: instance(home), timeout: config.tools.command_timeout };
+        let command =
+            CommandConfig { instance: instance(home), timeout: config.tools.command_timeout };
         let read_file_max_bytes = config.tools.read_file_max_bytes;
         let tools = builtin(ToolsConfig { read_file_max_bytes, http, command });
         let registry = ToolRegistry::new(tools)?;
@@ -382,9 +398,10 @@ fn system_timer(clock: &Arc<dyn Clock>) -> Result<Box<dyn rouse_core::time::Time
 /// Names this data directory in the environment of the commands that its jobs run.
 fn instance(home: &Home) -> String {
     let path = home.root().canonicalize().unwrap_or_else(|_| home.root().to_owned());
-    let hash = path.as_os_str().as_encoded_bytes().iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let hash =
+        path.as_os_str().as_encoded_bytes().iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+        });
     format!("{hash:016x}")
 }
 

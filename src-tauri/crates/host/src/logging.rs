@@ -47,8 +47,11 @@ pub fn start(folder: &Path, env: &dyn Fn(&str) -> Option<String>, verbose: bool)
         EnvFilter::try_new(format!("{level},{rules}"))
             .unwrap_or_else(|_| EnvFilter::new(format!("info,{rules}")))
     };
-    let terminal =
-        if verbose { BoxMakeWriter::new(std::io::stdout) } else { BoxMakeWriter::new(std::io::stderr) };
+    let terminal = if verbose {
+        BoxMakeWriter::new(std::io::stdout)
+    } else {
+        BoxMakeWriter::new(std::io::stderr)
+    };
     let terminal = Lines { look: Look::Words, writer: terminal, clock: SystemClock::default() };
     let terminal_filter =
         if verbose { filter() } else { EnvFilter::new("warn,rouse::payloads=off") };

@@ -20,7 +20,8 @@ impl Engine {
         let now = self.clock.now();
         // A job that was removed by mistake comes back with its history, and a one-shot that has fired stays as it is.
         let has_fired = fired_at(&job.schedule).is_some_and(|at| job.state.last_run_at >= Some(at));
-        job.state.next_run_at = if has_fired { None } else { first_slot(&job, now, self.slots.zones())? };
+        job.state.next_run_at =
+            if has_fired { None } else { first_slot(&job, now, self.slots.zones())? };
         let job = self.store.insert_job(&job, now).await?;
         self.next_due_is_stale = true;
         self.listeners.changed();
@@ -82,8 +83,8 @@ fn fires_alike(a: &Schedule, b: &Schedule) -> bool {
 
 /// The first slot of a job that is new, has a new schedule or was switched on.
 fn first_slot(job: &Job, now: UnixMs, zones: &Zones) -> Result<Option<UnixMs>, JobError> {
-    let slots =
-        Slots::compile(&job.schedule, &job.id, zones).map_err(|reason| refusal("schedule", reason))?;
+    let slots = Slots::compile(&job.schedule, &job.id, zones)
+        .map_err(|reason| refusal("schedule", reason))?;
     if !job.enabled {
         return Ok(None);
     }

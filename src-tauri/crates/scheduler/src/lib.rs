@@ -38,8 +38,8 @@ mod trouble;
 
 pub use config::{HeartbeatConfig, SchedulerConfig};
 pub use engine::Scheduler;
-pub use events::{Call, Called};
 pub use error::SchedulerError;
+pub use events::{Call, Called};
 pub use handle::{RunMode, SchedulerHandle};
 pub use heartbeat::COALESCE;
 pub use ports::{MainSession, Runner};

@@ -151,7 +151,13 @@ fn fired_by(claims: &[Claim], inserted: &HashSet<RunId>) -> Vec<Fired> {
     let mut there: HashSet<String> = inserted.iter().map(ToString::to_string).collect();
     let mut fired = Vec::new();
     for one in claims.iter().flat_map(|claim| &claim.fired) {
-        if one.cause.fields.get("runId").and_then(Value::as_str).is_some_and(|id| there.contains(id)) {
+        if one
+            .cause
+            .fields
+            .get("runId")
+            .and_then(Value::as_str)
+            .is_some_and(|id| there.contains(id))
+        {
             there.insert(one.run.id.to_string());
             fired.push(one.clone());
         }

@@ -8,7 +8,9 @@
 
 use rouse_core::event::EventKind;
 use rouse_core::incident::IncidentEnd;
-use rouse_core::job::{JobState, Payload, Schedule, job_to_json, stored_job_from_json, stored_schedule_from_json};
+use rouse_core::job::{
+    JobState, Payload, Schedule, job_to_json, stored_job_from_json, stored_schedule_from_json,
+};
 use rouse_core::{Job, JobId, RunState, UnixMs};
 use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;

@@ -11,8 +11,8 @@ pub mod faulty_disk;
 pub mod scripted_model;
 pub mod fake_model;
 
+pub use clock::{ManualClock, ManualTimer};
 pub use dice::Dice;
 pub use faulty_disk::FaultyDisk;
-pub use clock::{ManualClock, ManualTimer};
 pub use recorder::Recorder;
 pub use scripted_model::ScriptedModel;

@@ -42,9 +42,7 @@ impl AgentDriver {
             arguments: call.arguments.clone(),
         };
         match self.gate.call(&policy, &request, &context, cancel).await {
-            Ok(called) => {
-                self.judged(run, job, call, self.outcome_of(&call.tool, called)).await
-            }
+            Ok(called) => self.judged(run, job, call, self.outcome_of(&call.tool, called)).await,
             Err(GateError::Cancelled) => cancelled(),
             Err(GateError::Journal(error)) => not_written(&error),
         }

@@ -247,5 +247,10 @@ fn end_of(status: StepStatus, output: &ToolOutput, took_ms: i64) -> StepEnd {
 fn told(spec: &ToolSpec, output: &ToolOutput) -> ToolOutput {
     let text = fence::capped(&output.text(), TOLD_BYTES);
     let text = if spec.untrusted_output { fence::fenced(&spec.name, &text) } else { text };
-    ToolOutput { value: text.into(), is_error: output.is_error, effect: output.effect.clone(), words: None }
+    ToolOutput {
+        value: text.into(),
+        is_error: output.is_error,
+        effect: output.effect.clone(),
+        words: None,
+    }
 }

@@ -17,8 +17,8 @@ mod sample;
 
 pub use claim::{ClaimPlan, Due, Firing, PlannedRun, plan_claim};
 pub use delivery::{Announcement, Ended, announce, first_sentence};
-pub use event::{EventPlan, plan_event};
 pub use digest::digest;
+pub use event::{EventPlan, plan_event};
 pub use fate::{JobFate, fate_of_job};
 pub use incident::incident_step;
 pub use recovery::{Recovery, recover, too_late_to_start};

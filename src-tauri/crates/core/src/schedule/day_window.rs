@@ -56,8 +56,8 @@ impl DayWindow {
     pub fn began_on(&self, at: UnixMs, zones: impl Into<Zones>) -> Option<Weekday> {
         let zone = self.zone(&zones.into());
         let local = DateTime::from_timestamp_millis(at.0)?.with_timezone(&zone);
-        let is_after_midnight = self.from >= self.to
-            && local.hour() * 60 + local.minute() < u32::from(self.from);
+        let is_after_midnight =
+            self.from >= self.to && local.hour() * 60 + local.minute() < u32::from(self.from);
         let today = local.weekday();
         self.is_inside(at, zone).then(|| if is_after_midnight { today.pred() } else { today })
     }
@@ -191,7 +191,10 @@ mod tests {
         assert_eq!(first_end, at(tz, "2026-10-25 02:30"));
         let again = window.first_inside(first_end, UTC).expect("inside again");
         assert_eq!(again.since(first_end), 30 * MINUTE_MS);
-        assert_eq!(window.first_outside(again, UTC).map(|end| end.since(again)), Some(30 * MINUTE_MS));
+        assert_eq!(
+            window.first_outside(again, UTC).map(|end| end.since(again)),
+            Some(30 * MINUTE_MS)
+        );
     }
 
     #[test]

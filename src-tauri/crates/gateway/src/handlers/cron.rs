@@ -23,9 +23,9 @@ use crate::context::Context;
 use crate::convert::{incident_view, run_view, wire_state};
 use crate::error::{ErrorCode, RpcError};
 use crate::wire::{
-    IncidentView, CronAddParams, CronListParams, CronListResult, CronPauseParams, CronRemoveResult,
-    CronRunParams, CronRunsParams, CronRunsResult, CronStatus, CronUpdateParams, Empty, JobRef,
-    JobView, NextSlot, Pause, RunMode, StartedRun,
+    CronAddParams, CronListParams, CronListResult, CronPauseParams, CronRemoveResult,
+    CronRunParams, CronRunsParams, CronRunsResult, CronStatus, CronUpdateParams, Empty,
+    IncidentView, JobRef, JobView, NextSlot, Pause, RunMode, StartedRun,
 };
 
 /// States shown beside a job.

@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 use crate::context::Context;
 use crate::error::RpcError;
 use crate::handlers::{cron, heartbeat};
-use crate::wire::{Done, Empty, FirstStart, NotificationStatus, StorageView, SystemStatus, ZoneDataStatus};
+use crate::wire::{
+    Done, Empty, FirstStart, NotificationStatus, StorageView, SystemStatus, ZoneDataStatus,
+};
 
 /// Settings of the store that the first-start card lives by.
 pub(crate) const DISMISSED: &str = "firstStart.dismissed";
@@ -23,10 +25,7 @@ pub(crate) async fn status(context: &Context, _: Empty) -> Result<SystemStatus, 
         now_ms: context.clock.now().0,
         started_at_ms: context.engine.started_at.0,
         zone: zones.local().name().to_owned(),
-        zone_data: ZoneDataStatus {
-            version: source.version.to_string(),
-            folder: source.folder,
-        },
+        zone_data: ZoneDataStatus { version: source.version.to_string(), folder: source.folder },
         home: context.engine.home.display().to_string(),
         seq: context.store.last_seq().await?,
         cron: cron::status(context, Empty {}).await?,

@@ -59,9 +59,9 @@ pub(crate) struct Shared {
     clock: Arc<dyn Clock>,
     ui: Arc<dyn UiFiles>,
     port: u16,
+    pace: Arc<Pace>,
     closing: CancellationToken,
 }
-    pace: Arc<Pace>,
 
 /// A port of 127.0.0.1 that is ours. Who knocks waits until a [`Server`] answers.
 pub struct BoundPort {
@@ -160,10 +160,10 @@ fn router(shared: Shared) -> Router {
             "/auth/exchange",
             post(session::exchange).layer(DefaultBodyLimit::max(MOST_CODE_BYTES)),
         )
-        .fallback(get(files::serve))
-        .layer(DefaultBodyLimit::max(MOST_BODY_BYTES))
         .route("/hooks/wake", hook(post(hooks::wake)))
         .route("/hooks/jobs/{id}", hook(post(hooks::fire)))
+        .fallback(get(files::serve))
+        .layer(DefaultBodyLimit::max(MOST_BODY_BYTES))
         .layer(axum::middleware::from_fn_with_state(shared.clone(), guard::check))
         .with_state(shared)
 }

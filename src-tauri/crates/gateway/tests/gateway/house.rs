@@ -46,8 +46,7 @@ impl House {
         let store = Store::open(&folder.path().join("rouse.db"), listener).await.expect("a store");
         let scheduler = scheduler(&store, &clock).await;
         let tools = ToolRegistry::new(Vec::new()).expect("a registry");
-        let gate =
-            Gate::new(tools, store.clone(), Arc::new(clock.clone()));
+        let gate = Gate::new(tools, store.clone(), Arc::new(clock.clone()));
         let port = BoundPort::bind(0, false).await.expect("a port");
         let gateway = Gateway::new(Context {
             store: store.clone(),

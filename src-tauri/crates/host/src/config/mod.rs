@@ -199,13 +199,12 @@ impl RetentionConfig {
 }
 
 impl ToolLimits {
-    const DEFAULT: Self =
-        Self {
-            read_file_max_bytes: 524_288,
-            max_steps: 10,
-            command_timeout: Duration::from_secs(600),
-            allow_private_hosts: Vec::new(),
-        };
+    const DEFAULT: Self = Self {
+        read_file_max_bytes: 524_288,
+        max_steps: 10,
+        command_timeout: Duration::from_secs(600),
+        allow_private_hosts: Vec::new(),
+    };
 }
 
 fn read_cron(mut fields: Fields<'_>) -> CronConfig {

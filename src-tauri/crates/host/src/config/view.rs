@@ -19,12 +19,10 @@ impl ConfigFile {
             heartbeat: wire::HeartbeatConfigView {
                 enabled: config.heartbeat.enabled,
                 every_ms: config.heartbeat.every_ms,
-                active_hours: config.heartbeat.active_hours.as_ref().map(|hours| {
-                    wire::DayHours {
-                        from: hours.from.clone(),
-                        to: hours.to.clone(),
-                        tz: hours.tz.clone(),
-                    }
+                active_hours: config.heartbeat.active_hours.as_ref().map(|hours| wire::DayHours {
+                    from: hours.from.clone(),
+                    to: hours.to.clone(),
+                    tz: hours.tz.clone(),
                 }),
                 prompt: config.heartbeat.prompt.clone(),
                 model: config.heartbeat.model.clone(),

@@ -16,7 +16,7 @@ use super::Tell;
 
 /// This machine.
 #[derive(Debug, Default)]
-pub(crate) struct System;
+pub(crate) struct System {}
 
 impl System {
     /// Tells of each wake of the machine.

@@ -148,7 +148,10 @@ async fn what_a_digest_tells_shares_its_fate() {
     store.settle_delivery(&digest.id, DeliveryState::Delivered, None, later).await.unwrap();
     for id in &ids[..2] {
         let told = store.delivery(id).await.unwrap().unwrap();
-        assert_eq!((told.state, told.digest.as_ref()), (DeliveryState::Delivered, Some(&digest.id)));
+        assert_eq!(
+            (told.state, told.digest.as_ref()),
+            (DeliveryState::Delivered, Some(&digest.id))
+        );
         assert_eq!(told.settled_at, Some(later));
         assert_eq!(told.reason.as_deref(), Some("Told in the digest after quiet hours."));
     }

@@ -4,7 +4,8 @@ use super::*;
 async fn lines_wait_in_order_and_over_a_restart() {
     let fixture = Fixture::new().await;
     let first = fixture.store.queue_system_event("Tea is ready", "cron:a", &[], NOW).await.unwrap();
-    let second = fixture.store.queue_system_event("Look up", "wake", &[], NOW.plus_ms(1)).await.unwrap();
+    let second =
+        fixture.store.queue_system_event("Look up", "wake", &[], NOW.plus_ms(1)).await.unwrap();
     assert_eq!(
         fixture.told(),
         [
