@@ -46,7 +46,17 @@ pub(crate) async fn run(args: &Args, session: &Session) -> Result<(), Failure> {
         kept.drain(..kept.len().saturating_sub(args.lines));
     }
     kept.iter().for_each(|line| print(session, line));
-    while args.follow {
+    if args.follow { follow(args, session, &folder, newest).await } else { Ok(()) }
+}
+
+/// Prints what comes, until the command is ended.
+async fn follow(
+    args: &Args,
+    session: &Session,
+    folder: &Path,
+    mut newest: Reading,
+) -> Result<(), Failure> {
+    loop {
         while let Some(line) = newest.next()? {
             if is_asked_for(args, &line) {
                 print(session, &line);
@@ -55,11 +65,10 @@ pub(crate) async fn run(args: &Args, session: &Session) -> Result<(), Failure> {
         #[expect(clippy::disallowed_methods, reason = "a file tells nobody that it grew")]
         tokio::time::sleep(LOOK_EVERY).await;
         // A new day has a new file.
-        if let Some(last) = self::files(&folder)?.pop().filter(|last| *last != newest.path) {
+        if let Some(last) = files(folder)?.pop().filter(|last| *last != newest.path) {
             newest = Reading::of(&last)?;
         }
     }
-    Ok(())
 }
 
 /// The log files, the oldest first: their names are their days.
