@@ -84,7 +84,25 @@ mod tests {
             fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
             File::create(path).expect("a file");
         }
-        File::open(path).and_then(|file| file.set_modified(at(seconds))).expect("a moment");
+        opened(path).and_then(|file| file.set_modified(at(seconds))).expect("a moment");
+    }
+
+    /// A file or folder whose dates may be set.
+    #[cfg(not(windows))]
+    fn opened(path: &Path) -> io::Result<File> {
+        File::open(path)
+    }
+
+    /// Windows wants to know beforehand that dates will be set, and that it may be a folder.
+    #[cfg(windows)]
+    fn opened(path: &Path) -> io::Result<File> {
+        use std::os::windows::fs::OpenOptionsExt as _;
+        const FILE_WRITE_ATTRIBUTES: u32 = 0x100;
+        const FILE_FLAG_BACKUP_SEMANTICS: u32 = 0x0200_0000;
+        File::options()
+            .access_mode(FILE_WRITE_ATTRIBUTES)
+            .custom_flags(FILE_FLAG_BACKUP_SEMANTICS)
+            .open(path)
     }
 
     /// A built tree: everything changed at second 100, the stamp is from second 200.
