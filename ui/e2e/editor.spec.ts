@@ -55,7 +55,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme });
     await rouse.open(page, "/jobs/new");
     const name = page.getByRole("textbox", { name: "Name" });
-    for (const when of ["Once", "Every", "Days & times", "Cron", "Manual"]) {
+    for (const when of ["Once", "Every", "Days & times", "Cron", "Event", "Webhook", "Manual"]) {
       await name.focus();
       await choose(page, "When it fires", when);
       await expectAccessible(page, when);

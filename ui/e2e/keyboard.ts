@@ -5,24 +5,28 @@ import type { Locator, Page } from "@playwright/test";
 
 import { expect } from "./rouse";
 
-/** Presses Tab until `target` has the focus. */
+/** Presses Tab until `target`, or something inside it, has the focus. */
 export async function tabTo(page: Page, target: Locator) {
   await expect(target).toBeVisible();
   // Found once: while a list of suggestions is open on the way, everything else is hidden from roles.
   const wanted = await target.elementHandle();
   for (let presses = 0; presses < 60; presses += 1) {
-    if (await page.evaluate((element) => element === document.activeElement, wanted)) return;
+    if (await page.evaluate((element) => element.contains(document.activeElement), wanted)) return;
     await page.keyboard.press("Tab");
   }
   throw new Error("60 tabs did not lead there");
 }
 
-/** Chooses one of a few by arrow keys: Tab leads to the group, the arrows to the choice. */
+/** Chooses one of a few by arrow keys: Tab leads to the group, the arrows to its first choice and on to the wanted one. */
 export async function choose(page: Page, group: string, choice: string) {
-  const options = page.getByRole("radiogroup", { name: group, exact: true }).getByRole("radio");
-  const wanted = page.getByRole("radiogroup", { name: group, exact: true }).getByRole("radio", { name: choice, exact: true });
-  await tabTo(page, options.first());
-  for (let presses = 0; presses < (await options.count()); presses += 1) {
+  const choices = page.getByRole("radiogroup", { name: group, exact: true });
+  const options = choices.getByRole("radio");
+  const wanted = choices.getByRole("radio", { name: choice, exact: true });
+  // Tab leads to the one that had the focus last, or to the first.
+  await tabTo(page, choices);
+  const count = await options.count();
+  for (let presses = 1; presses < count; presses += 1) await page.keyboard.press("ArrowLeft");
+  for (let presses = 0; presses < count; presses += 1) {
     if (await wanted.evaluate((element) => element === document.activeElement)) break;
     await page.keyboard.press("ArrowRight");
   }

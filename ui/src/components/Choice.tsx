@@ -61,7 +61,8 @@ interface OneOf<Id extends string> {
 
 /** One of a few, all visible. */
 export function Segmented<Id extends string>(props: OneOf<Id>) {
-  return <Toggles {...props} groupClass={styles.segmented} itemClass={styles.segment} />;
+  const isDense = props.options.length > 5;
+  return <Toggles {...props} groupClass={cx(styles.segmented, isDense && styles.dense)} itemClass={styles.segment} />;
 }
 
 /** One of a few filters. */

@@ -13,15 +13,17 @@ interface Props {
   title: string;
   titleHidden?: boolean;
   wide?: boolean;
+  /** A question that interrupts is announced as one. */
+  role?: "dialog" | "alertdialog";
   children: ReactNode;
   className?: string;
 }
 
-export function Modal({ isOpen, onClose, title, titleHidden, wide, children, className }: Props) {
+export function Modal({ isOpen, onClose, title, titleHidden, wide, role = "dialog", children, className }: Props) {
   return (
     <ModalOverlay className={styles.scrim} isOpen={isOpen} onOpenChange={(open) => !open && onClose()} isDismissable>
       <AriaModal className={cx(styles.modal, wide && styles.wide, className)}>
-        <Dialog className={styles.dialog}>
+        <Dialog role={role} className={styles.dialog}>
           <Heading slot="title" className={titleHidden ? "visually-hidden" : styles.title}>
             {title}
           </Heading>
@@ -60,7 +62,7 @@ export function Question({ isOpen, onClose, title, children, confirm, danger, on
     }
   };
   return (
-    <Modal isOpen={isOpen} onClose={onClose} title={title}>
+    <Modal isOpen={isOpen} onClose={onClose} title={title} role="alertdialog">
       <div className={styles.text}>{children}</div>
       {failure !== undefined && <p role="alert" className={styles.failure}>{failure}</p>}
       <div className={styles.answers}>

@@ -3,7 +3,7 @@
 
 import { useBlocker, useNavigate } from "@tanstack/react-router";
 import { Check, Copy, Ellipsis, Play, Save, Trash2, TriangleAlert } from "lucide-react";
-import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, useEffect, useRef, useState, type ReactNode } from "react";
 import { useForm, useWatch } from "react-hook-form";
 
 import { Button, IconButton } from "@/components/Button";
@@ -40,6 +40,8 @@ interface Props {
   view?: JobView;
   /** The job that a new one is a copy of. */
   original?: Job;
+  /** What to show in place of the form when the job was deleted elsewhere and nothing was written here. */
+  gone?: ReactNode;
 }
 
 /** What the form was filled from. */
@@ -48,7 +50,7 @@ interface Base {
   job?: Job;
 }
 
-export function Editor({ initial, view, original }: Props) {
+export function Editor({ initial, view, original, gone }: Props) {
   const [base, setBase] = useState<Base>({ form: initial, job: view?.job });
   const [start] = useState(() => (original ? { ...initial, name: `${initial.name} copy` } : initial));
   const form = useForm<JobForm>({ defaultValues: start });
@@ -93,6 +95,7 @@ export function Editor({ initial, view, original }: Props) {
     calm();
   };
 
+  if (gone !== undefined && !isDirty) return gone;
   return (
     <Page
       title={view ? view.job.name : "New job"}
@@ -109,7 +112,7 @@ export function Editor({ initial, view, original }: Props) {
         </>
       }
     >
-      <Above trouble={elsewhere.isStale ? { kind: "stale" } : trouble} view={view} onShowNew={showNew} />
+      <Above trouble={gone !== undefined ? { kind: "gone" } : elsewhere.isStale ? { kind: "stale" } : trouble} view={view} onShowNew={showNew} />
       <FormContext value={form}>
         <div className={styles.columns}>
           <form ref={root} className={styles.form} aria-label="Job" onSubmit={(event) => event.preventDefault()} onKeyDown={onKeyDown} noValidate>
@@ -198,7 +201,7 @@ function JobControls({ view, onDeleted }: { view: JobView; onDeleted: () => void
   );
 }
 
-function Above({ trouble, view, onShowNew }: { trouble: Trouble | undefined; view: JobView | undefined; onShowNew: () => void }) {
+function Above({ trouble, view, onShowNew }: { trouble: Trouble | { kind: "gone" } | undefined; view: JobView | undefined; onShowNew: () => void }) {
   const incident = view?.incident ?? null;
   if (!trouble && incident === null) return null;
   return (
@@ -209,6 +212,9 @@ function Above({ trouble, view, onShowNew }: { trouble: Trouble | undefined; vie
             <Notice tone="accent" icon={TriangleAlert} action={<Button small onPress={onShowNew}>Show the new version</Button>}>
               This job was changed elsewhere while you were editing it. Nothing of yours was saved, and nothing was overwritten.
             </Notice>
+          )}
+          {trouble.kind === "gone" && (
+            <Notice tone="bad" icon={TriangleAlert}>This job was deleted elsewhere while you were editing it. What you have written is still here.</Notice>
           )}
           {trouble.kind === "failed" && <Notice tone="bad" icon={TriangleAlert}>It was not saved. {trouble.message}</Notice>}
           {trouble.kind === "complaints" && (

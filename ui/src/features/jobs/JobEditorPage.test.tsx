@@ -172,7 +172,7 @@ test("leaving with changes asks first, leaving without does not", async () => {
   const { user, path } = renderApp("/jobs/job-1", hostWith());
   await write(user, await name(), "!");
   await user.click(screen.getByRole("link", { name: "Runs" }));
-  const question = await screen.findByRole("dialog", { name: "Leave without saving?" });
+  const question = await screen.findByRole("alertdialog", { name: "Leave without saving?" });
   await user.click(within(question).getByRole("button", { name: "Cancel" }));
   expect(path()).toBe("/jobs/job-1");
   await user.clear(await name());

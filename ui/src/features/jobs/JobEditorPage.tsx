@@ -51,19 +51,23 @@ function FromJob({ source, isCopy }: { source: string; isCopy: boolean }) {
   const now = useNow(60_000);
   const { data: view, error, refetch } = useJob(source);
   const title = isCopy ? "New job" : "Job";
-  if (view) return isCopy ? <Editor initial={formOf(view.job, now)} original={view.job} /> : <Editor initial={formOf(view.job, now)} view={view} />;
-  if (error instanceof RpcError && error.code === errorCode.notFound) {
-    return (
-      <Page title={title}>
-        <Empty icon={SearchX} title="This job is not there any more" action={<ButtonLink to="/jobs" search={{}}>All jobs</ButtonLink>}>
-          It has been deleted, or it deleted itself after its run. Its runs are still in the history.
-        </Empty>
-      </Page>
-    );
-  }
+  const isGone = error instanceof RpcError && error.code === errorCode.notFound;
+  const gone = isGone ? <Gone title={title} /> : undefined;
+  if (view) return isCopy ? <Editor initial={formOf(view.job, now)} original={view.job} /> : <Editor initial={formOf(view.job, now)} view={view} gone={gone} />;
+  if (gone) return gone;
   return (
     <Page title={title}>
       {error ? <Failure title="This job could not be read." error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={8} />}
+    </Page>
+  );
+}
+
+function Gone({ title }: { title: string }) {
+  return (
+    <Page title={title}>
+      <Empty icon={SearchX} title="This job is not there any more" action={<ButtonLink to="/jobs" search={{}}>All jobs</ButtonLink>}>
+        It has been deleted, or it deleted itself after its run. Its runs are still in the history.
+      </Empty>
     </Page>
   );
 }

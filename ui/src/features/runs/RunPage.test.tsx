@@ -80,7 +80,7 @@ test("a model's text loads no image, runs no script, and a link leaves only afte
   expect(document.querySelector("img, script, [href^=javascript]")).toBeNull();
   expect(screen.queryByRole("link", { name: "this" })).not.toBeInTheDocument();
   await user.click(link);
-  const question = await screen.findByRole("dialog", { name: "Open this address?" });
+  const question = await screen.findByRole("alertdialog", { name: "Open this address?" });
   expect(question).toHaveTextContent("https://log.example/1");
   expect(host.openExternal).not.toHaveBeenCalled();
   await user.click(within(question).getByRole("button", { name: "Open" }));
