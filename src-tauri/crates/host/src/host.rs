@@ -59,6 +59,8 @@ struct Ground {
     models: Arc<ModelShelf>,
     outbox: Arc<Notify>,
     ended: Arc<Ended>,
+    /// Told with every change that is stored.
+    worked: Arc<Notify>,
     events: EventBus,
     live: LiveText,
     screens: Screens,
@@ -141,7 +143,9 @@ impl Ground {
             ConfigFile::open(&home.config(), &home.workspace(), &|name| (options.env)(name))?;
         let (outbox, events) = (Arc::new(Notify::new()), EventBus::default());
         let ended = Arc::new(Ended::default());
-        let listener = listener(events.clone(), Arc::clone(&outbox), Arc::clone(&ended));
+        let worked = Arc::new(Notify::new());
+        let listener =
+            listener(events.clone(), Arc::clone(&outbox), Arc::clone(&ended), Arc::clone(&worked));
         let store = Store::open(&home.database(), listener).await?;
         let clock = Arc::clone(&options.clock);
         let workspace = file.config().workspace.clone();
@@ -160,6 +164,7 @@ impl Ground {
             models,
             outbox,
             ended,
+            worked,
             events,
             live,
             screens,
@@ -311,8 +316,10 @@ impl Ground {
             self.settings.watch(),
             self.at_work.clone(),
         );
+        let resting = memory::give_back_when_quiet(Arc::clone(&self.worked), closing.clone());
         let (listening, closing) = (closing.clone(), closing.clone());
         Ok(vec![
+            tokio::spawn(resting),
             tokio::spawn(outbox.run()),
             tokio::spawn(retention.run()),
             tokio::spawn(async move { closing.run_until_cancelled(settings).await.unwrap_or(()) }),
@@ -334,7 +341,7 @@ async fn follow_settings(
 ) {
     let mut changes = settings.watch();
     models.look().await;
-    memory::give_back_what_the_start_needed();
+    memory::give_back();
     while changes.changed().await.is_ok() {
         let config = changes.borrow_and_update().clone();
         if let Err(error) = scheduler.set_config(scheduler_config(&config)).await {
@@ -345,9 +352,15 @@ async fn follow_settings(
 }
 
 /// Events go to clients, and a new delivery wakes the outbox, whoever put it there.
-fn listener(events: EventBus, outbox: Arc<Notify>, ended: Arc<Ended>) -> EventListener {
+fn listener(
+    events: EventBus,
+    outbox: Arc<Notify>,
+    ended: Arc<Ended>,
+    worked: Arc<Notify>,
+) -> EventListener {
     Arc::new(move |committed: &[Event]| {
         ended.count(committed);
+        worked.notify_one();
         if committed.iter().any(|event| event.kind == EventKind::Delivery) {
             outbox.notify_one();
         }

@@ -1,13 +1,34 @@
-//! Gives memory back that only the start needed.
+//! Gives memory back that only the start, or a burst of work, needed.
 //!
 //! An engine sits in the tray for weeks and needs a small part of its program then: the rest was read to parse a command
-//! line, open a database, compile schemas and look for models. The system would take those pages back when memory is
+//! line, open a database, compile schemas, look for models or answer a page. The system would take those pages back when memory is
 //! short; until then they count as ours. On Linux they are let go at once, as what is still needed comes back from the
 //! page cache in microseconds. It refuses every page that was written to, which only the program itself could restore.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+/// How long nothing must have been stored.
+const QUIET: Duration = Duration::from_secs(10);
+
+/// Gives back once after every stretch of work; an idle engine is not woken for it.
+pub(crate) async fn give_back_when_quiet(worked: Arc<Notify>, closing: CancellationToken) {
+    let rest = async {
+        loop {
+            worked.notified().await;
+            while tokio::time::timeout(QUIET, worked.notified()).await.is_ok() {}
+            give_back();
+        }
+    };
+    closing.run_until_cancelled(rest).await;
+}
+
 /// Lets go of the pages of this program's own file that hold nothing but what is in the file.
 #[cfg(target_os = "linux")]
-pub(crate) fn give_back_what_the_start_needed() {
+pub(crate) fn give_back() {
     use rustix::mm::{Advice, madvise};
     let Ok(program) = std::fs::read_link("/proc/self/exe") else { return };
     let Ok(smaps) = std::fs::read_to_string("/proc/self/smaps") else { return };
@@ -30,7 +51,7 @@ pub(crate) fn give_back_what_the_start_needed() {
 
 /// Other systems count memory in other ways, and take it back by themselves.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn give_back_what_the_start_needed() {}
+pub(crate) fn give_back() {}
 
 /// The mappings of `program` that cannot be written and hold no page that differs from the file (proc_pid_smaps(5)).
 #[cfg(target_os = "linux")]
@@ -80,7 +101,7 @@ Anonymous:             0 kB
 
     #[test]
     fn the_program_goes_on_afterwards() {
-        give_back_what_the_start_needed();
+        give_back();
         let smaps = std::fs::read_to_string("/proc/self/smaps").expect("readable");
         let program = std::fs::read_link("/proc/self/exe").expect("a program");
         assert!(!unwritten(&smaps, &program.to_string_lossy()).is_empty());
