@@ -4,7 +4,7 @@
 //! argument, so that a year of somebody's mornings can be replayed in a test within a second. Port traits
 //! (`Clock`, `Tool`) are declared here and implemented in the rooms around it.
 
-mod stable_hash;
+pub mod stable_hash;
 pub mod time;
 pub mod id;
 pub mod json_fields;
@@ -13,6 +13,7 @@ pub mod job;
 pub mod import;
 pub mod run;
 pub mod incident;
+pub mod day_hours;
 pub mod quiet;
 pub mod condition;
 pub mod cause;

@@ -10,6 +10,7 @@ use chrono_tz::Tz;
 use serde_json::{Map, Value, json};
 
 use crate::UnixMs;
+use crate::day_hours::DayHours;
 use crate::json_fields::Fields;
 use crate::schedule::{DayWindow, Zones};
 
@@ -55,30 +56,14 @@ pub enum QuietPolicy {
 impl QuietHours {
     /// Reads `{from, to, tz?, days?}`; what is wrong is complained about by field.
     pub fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        let (from, to) = (fields.required_text("from"), fields.required_text("to"));
         let days = read_days(fields);
-        let tz = read_zone(fields);
-        if from.trim().is_empty() || to.trim().is_empty() {
+        let DayHours { from, to, tz, window } = DayHours::read(fields)?;
+        let hours = Self { from, to, tz, days, window };
+        if hours.ends_at(UnixMs(0), Tz::UTC).is_none() && hours.is_quiet(UnixMs(0), Tz::UTC) {
+            fields.complain("to", "would never come; name the days, or another time");
             return None;
         }
-        let (from, to) = (from.trim().to_owned(), to.trim().to_owned());
-        match DayWindow::parse(&from, &to, tz) {
-            Ok(window) => {
-                let hours = Self { from, to, tz, days, window };
-                if hours.ends_at(UnixMs(0), Tz::UTC).is_none() && hours.is_quiet(UnixMs(0), Tz::UTC)
-                {
-                    fields.complain("to", "would never come; name the days, or another time");
-                    return None;
-                }
-                Some(hours)
-            }
-            Err(reason) => {
-                let is_of_to = DayWindow::parse(&from, "00:01", tz).is_ok()
-                    || DayWindow::parse(&from, "00:02", tz).is_ok();
-                fields.complain(if is_of_to { "to" } else { "from" }, reason);
-                None
-            }
-        }
+        Some(hours)
     }
 
     /// The inverse of `read`.
@@ -172,16 +157,6 @@ fn read_days(fields: &mut Fields<'_>) -> Vec<Weekday> {
     days.sort_by_key(Weekday::num_days_from_monday);
     days.dedup();
     days
-}
-
-fn read_zone(fields: &mut Fields<'_>) -> Option<Tz> {
-    let name = fields.text("tz")?;
-    let zone = name.parse().ok();
-    if zone.is_none() {
-        fields
-            .complain("tz", format!("expected an IANA zone such as Europe/Berlin, found `{name}`"));
-    }
-    zone
 }
 
 #[cfg(test)]

@@ -146,7 +146,7 @@ fn jitter_offset(id: &JobId, jitter_ms: u32) -> i64 {
     if jitter_ms == 0 {
         return 0;
     }
-    i64::try_from(stable_hash(id.as_str()) % u64::from(jitter_ms)).unwrap_or(0)
+    i64::try_from(stable_hash(id.as_str().as_bytes()) % u64::from(jitter_ms)).unwrap_or(0)
 }
 
 #[cfg(test)]

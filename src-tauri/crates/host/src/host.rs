@@ -12,6 +12,7 @@ use std::sync::Arc;
 use rouse_agent::{AgentDriver, AgentSettings, Gate, Observer, ToolRegistry};
 use rouse_core::event::{Event, EventKind};
 use rouse_core::model::Delta;
+use rouse_core::stable_hash::stable_hash;
 use rouse_core::{Clock, UnixMs};
 use rouse_gateway::wire::NotificationStatus;
 use rouse_gateway::{
@@ -411,11 +412,7 @@ fn system_timer(clock: &Arc<dyn Clock>) -> Result<Box<dyn rouse_core::time::Time
 /// Names this data directory in the environment of the commands that its jobs run.
 fn instance(home: &Home) -> String {
     let path = home.root().canonicalize().unwrap_or_else(|_| home.root().to_owned());
-    let hash =
-        path.as_os_str().as_encoded_bytes().iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-    format!("{hash:016x}")
+    format!("{:016x}", stable_hash(path.as_os_str().as_encoded_bytes()))
 }
 
 /// Commands of an earlier life that its end could not end. Nobody else starts any: the directory is ours.

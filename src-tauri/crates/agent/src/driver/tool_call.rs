@@ -9,6 +9,7 @@ use rouse_core::job::ToolCall;
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::run::{Outcome, Run};
+use rouse_core::stable_hash::stable_hash;
 use rouse_core::tool::{Completion, ToolEffect};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -120,9 +121,7 @@ fn kept(value: Value) -> Value {
         return value;
     }
     let beginning = &text[..text.floor_char_boundary(RESULT_BYTES)];
-    let fingerprint = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let fingerprint = stable_hash(text.as_bytes());
     Value::String(format!(
         "{beginning}\n… ({} bytes in all, fingerprint {fingerprint:016x})",
         text.len()

@@ -31,7 +31,7 @@ pub fn retry_after_ms(runtime: Option<&Runtime>, attempt: u32, run: &RunId) -> O
 fn jitter(most: u64, attempt: u32, run: &RunId) -> u64 {
     match most {
         0 => 0,
-        most => stable_hash(&format!("{run}/{attempt}")) % most,
+        most => stable_hash(format!("{run}/{attempt}").as_bytes()) % most,
     }
 }
 

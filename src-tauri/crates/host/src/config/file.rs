@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rouse_core::json_fields::FieldError;
+use rouse_core::stable_hash::stable_hash;
 use rouse_gateway::write_private;
 use serde_json::Value;
 
@@ -91,10 +92,7 @@ impl ConfigFile {
     /// Changes with every change of the content.
     #[must_use]
     pub fn revision(&self) -> String {
-        let hash = self.text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        format!("{hash:016x}")
+        format!("{:016x}", stable_hash(self.text.as_bytes()))
     }
 
     /// Lays `change` over the file. Comments and unknown keys stay; a wrong value changes nothing. What was changed by

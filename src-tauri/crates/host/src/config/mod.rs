@@ -13,9 +13,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rouse_core::day_hours::DayHours;
 use rouse_core::json_fields::{FieldError, Fields};
 use rouse_core::quiet::QuietHours;
-use rouse_core::schedule::{DayWindow, parse_duration};
+use rouse_core::schedule::parse_duration;
 use serde_json::Value;
 
 /// The settings in force.
@@ -62,24 +63,11 @@ pub struct HeartbeatConfig {
     /// Milliseconds between beats.
     pub every_ms: i64,
     /// When it may beat by itself; always when none.
-    pub active_hours: Option<ActiveHours>,
+    pub active_hours: Option<DayHours>,
     /// The person's own words about every turn of the main session.
     pub prompt: Option<String>,
     /// The model of these turns; the usual one when none.
     pub model: Option<String>,
-}
-
-/// When the heartbeat may beat by itself, as written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ActiveHours {
-    /// The first time of day, such as `08:00`.
-    pub from: String,
-    /// The time of day at which it ends.
-    pub to: String,
-    /// The zone; the system's when none.
-    pub tz: Option<String>,
-    /// All of it, ready to be asked.
-    pub window: DayWindow,
 }
 
 /// What is kept.
@@ -229,29 +217,11 @@ fn read_heartbeat(mut fields: Fields<'_>) -> HeartbeatConfig {
     HeartbeatConfig {
         enabled: fields.boolean("enabled").unwrap_or(true),
         every_ms: every_ms.unwrap_or(HeartbeatConfig::DEFAULT.every_ms),
-        active_hours: fields.object("activeHours", read_active_hours).flatten(),
+        active_hours: fields
+            .object("activeHours", |mut hours| DayHours::read(&mut hours))
+            .flatten(),
         prompt: fields.text("prompt"),
         model: fields.text("model"),
-    }
-}
-
-fn read_active_hours(mut fields: Fields<'_>) -> Option<ActiveHours> {
-    let (from, to) = (fields.required_text("from"), fields.required_text("to"));
-    let tz = fields.text("tz");
-    let zone = match tz.as_deref().map(str::parse) {
-        Some(Ok(zone)) => Some(zone),
-        None => None,
-        Some(Err(_)) => {
-            fields.complain("tz", "expected an IANA zone such as Europe/Berlin");
-            return None;
-        }
-    };
-    match DayWindow::parse(&from, &to, zone) {
-        Ok(window) => Some(ActiveHours { from, to, tz, window }),
-        Err(error) => {
-            fields.complain("from", error);
-            None
-        }
     }
 }
 

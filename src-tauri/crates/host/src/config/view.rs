@@ -22,7 +22,7 @@ impl ConfigFile {
                 active_hours: config.heartbeat.active_hours.as_ref().map(|hours| wire::DayHours {
                     from: hours.from.clone(),
                     to: hours.to.clone(),
-                    tz: hours.tz.clone(),
+                    tz: hours.tz.map(|tz| tz.name().to_owned()),
                 }),
                 prompt: config.heartbeat.prompt.clone(),
                 model: config.heartbeat.model.clone(),
