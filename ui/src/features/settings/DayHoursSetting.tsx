@@ -1,7 +1,5 @@
 /* A stretch of every day, or none: a switch, and two times of day while it is on. Saved when both times are there. */
 
-import { useState } from "react";
-
 import { Switch } from "@/components/Choice";
 import { TimeField } from "@/components/DateTime";
 import type { ConfigView, DayHours } from "@/platform";
@@ -9,7 +7,7 @@ import type { ConfigView, DayHours } from "@/platform";
 import { overriddenBy } from "./patch";
 import { Setting } from "./Setting";
 import styles from "./Settings.module.css";
-import { useSetting } from "./useSetting";
+import { useSetting, useTyped } from "./useSetting";
 
 interface Props {
   config: ConfigView;
@@ -24,12 +22,7 @@ interface Props {
 export function DayHoursSetting({ config, name, title, help, hours, usual }: Props) {
   const { fate, set } = useSetting(name);
   const overridden = overriddenBy(config, name);
-  const [known, setKnown] = useState(hours);
-  const [typed, setTyped] = useState(hours);
-  if (known?.from !== hours?.from || known?.to !== hours?.to) {
-    setKnown(hours);
-    setTyped(hours);
-  }
+  const [typed, setTyped] = useTyped(hours, (a, b) => a?.from === b?.from && a?.to === b?.to);
   const change = (part: Partial<DayHours>) => {
     const next = { ...(typed ?? { ...usual, tz: null }), ...part };
     setTyped(next);

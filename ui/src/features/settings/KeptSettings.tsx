@@ -8,7 +8,7 @@ import { usePlatform } from "@/data/platform";
 import { bytes, plural } from "@/format/amount";
 import type { ConfigView } from "@/platform";
 
-import { NumberSetting } from "./EngineSections";
+import { NumberSetting } from "./controls";
 import { Setting } from "./Setting";
 
 export function KeptSettings({ config }: { config: ConfigView }) {
@@ -21,7 +21,6 @@ export function KeptSettings({ config }: { config: ConfigView }) {
         title="Runs kept of each job"
         help="Older ones go with their steps and messages. A slot that has fired stays fired."
         value={config.retention.runsPerJob}
-        toWire={(runs) => runs}
         least={10}
         most={1_000_000}
       />
@@ -31,7 +30,6 @@ export function KeptSettings({ config }: { config: ConfigView }) {
         title="Messages kept of each job"
         help="The main conversation is kept whole."
         value={config.retention.messagesPerSession}
-        toWire={(messages) => messages}
         least={10}
         most={1_000_000}
       />
@@ -41,7 +39,6 @@ export function KeptSettings({ config }: { config: ConfigView }) {
         title="Largest database"
         help="When it is full, the oldest runs of all jobs go first."
         value={config.retention.maxDatabaseMb}
-        toWire={(megabytes) => megabytes}
         unit="MB"
         least={8}
         most={1_000_000}

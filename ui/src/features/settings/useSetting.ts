@@ -51,3 +51,14 @@ export function useSetting(key: string): { fate: Fate; set: (value: unknown) => 
   const [fate, follow] = useFate();
   return { fate, set: (value) => follow(() => patch(patchFor(key, value)), key) };
 }
+
+/** What is being typed; begins anew whenever the saved value changes. */
+export function useTyped<T>(value: T, same: (a: T, b: T) => boolean = Object.is): [T, (typed: T) => void] {
+  const [known, setKnown] = useState(value);
+  const [typed, setTyped] = useState(value);
+  if (!same(known, value)) {
+    setKnown(value);
+    setTyped(value);
+  }
+  return [typed, setTyped];
+}
