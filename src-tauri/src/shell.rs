@@ -24,7 +24,7 @@ use crate::backend::EngineDoor;
 use crate::notifier::{DesktopNotifier, Subject, Toast};
 use crate::place::Place;
 use crate::tray::{Command, PauseFor, Stale, Tray};
-use crate::window::{MAIN, PageIsThere, Wish};
+use crate::window::{MAIN, Wish};
 
 /// The event by which the page hears of the engine's events.
 const EVENT: &str = "rouse://event";
@@ -38,7 +38,8 @@ pub(crate) struct Shell {
     pub(crate) tray: Tray,
     pub(crate) notifier: Arc<DesktopNotifier>,
     pub(crate) windows: mpsc::UnboundedSender<Wish>,
-    pub(crate) page_is_there: PageIsThere,
+    /// Whether the page follows where it is led.
+    pub(crate) page_is_there: AtomicBool,
     pub(crate) quitting: AtomicBool,
     /// Exists once people were told what closing the window means.
     pub(crate) closing_explained: PathBuf,

@@ -8,7 +8,7 @@
 //! One could get it wrong by making the window on the main thread (it waits for itself on Windows), or by showing it
 //! before its page is there (a white flash).
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use tauri::webview::{NewWindowResponse, PageLoadEvent};
 use tauri::{
@@ -136,9 +136,6 @@ pub(crate) fn closed(app: &AppHandle) {
     report(app.save_window_state(remembered()), "the window's size was not remembered");
     app.state::<Shell>().explain_closing();
 }
-
-/// Whether the page is in the window and listens.
-pub(crate) type PageIsThere = AtomicBool;
 
 /// Whether `url` is a page of this app.
 fn is_ours(url: &Url) -> bool {

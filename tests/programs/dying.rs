@@ -192,3 +192,38 @@ async fn asking_it_to_end_cuts_runs_off_in_the_same_way() {
     let runs = engine.ended(&id, 2).await;
     assert_eq!((fact(&runs[1], "state"), fact(&runs[0], "state")), ("interrupted", "succeeded"));
 }
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_a_command_had_started_is_ended_at_the_next_start() {
+    use std::io::{BufRead as _, BufReader};
+
+    let home = Home::new();
+    let pipe = home.beside("alive");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    // One in the command's group, one that left it; both hold the pipe.
+    let line =
+        format!("exec 3>'{}'; setsid sleep 1000 & echo ready >&3; sleep 1000", pipe.display());
+    let mut job = echo("Left behind");
+    job["payload"] =
+        json!({ "kind": "toolCall", "tool": "run_command", "arguments": { "command": line } });
+    let engine = home.serve().await;
+    let id = engine.add(job).await;
+    engine.run_now(&id).await;
+    let (begun, has_begun) = tokio::sync::oneshot::channel();
+    let ended = tokio::task::spawn_blocking(move || {
+        let mut lines = BufReader::new(std::fs::File::open(pipe).expect("opened")).lines();
+        begun.send(lines.next()).expect("the test waits");
+        // The other end closes when the last process that holds it has ended.
+        lines.next().is_none()
+    });
+    has_begun.await.expect("begun").expect("a line").expect("read");
+    engine.kill();
+    assert!(!ended.is_finished(), "a kill of Rouse alone ends no command");
+
+    let engine = home.serve_as_it_is();
+    let ended = tokio::time::timeout(std::time::Duration::from_secs(30), ended).await;
+    assert!(ended.expect("both were ended").expect("joined"));
+    let runs = engine.ended(&id, 1).await;
+    assert_eq!((runs.len(), fact(&runs[0], "state")), (1, "interrupted"), "it is not repeated");
+}

@@ -63,10 +63,13 @@ async fn what_a_crash_left_behind_is_found_by_its_instance() {
     let mut left = spawn(format!("{instance}:run-1"));
     let mut foreign = spawn(format!("{instance}-other:run-1"));
     // The environment is the new program's only once it has begun.
-    let prefix = format!("{instance}:");
-    while end_strays(&prefix) == 0 {
+    let environment = format!("/proc/{}/environ", left.id());
+    while !String::from_utf8_lossy(&std::fs::read(&environment).expect("readable"))
+        .contains(&instance)
+    {
         std::thread::yield_now();
     }
+    assert_eq!(end_strays(&format!("{instance}:")), 1);
     assert!(!left.wait().expect("ended").success());
     assert!(foreign.try_wait().expect("asked").is_none(), "another instance's is left alone");
     foreign.kill().expect("killed");
