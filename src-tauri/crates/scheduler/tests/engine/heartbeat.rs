@@ -264,6 +264,8 @@ async fn a_request_that_still_gathers_outlives_the_process() {
     let stage = Stage::with(config(), true).await;
     stage.handle.request_heartbeat("wake", COALESCE).await;
     assert!(status(&stage).await.pending.is_some());
+    let stored = stage.store.setting("heartbeat.pending").await.expect("read");
+    assert_eq!(stored, Some(json!("wake")), "it is on the disk before its time has come");
     let stage = stage.killed_for(SECOND).await;
     assert_eq!(stage.begun.next().await.run.payload["reason"], "wake");
 }

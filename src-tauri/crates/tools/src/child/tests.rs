@@ -48,7 +48,8 @@ async fn a_limit_ends_the_whole_group_even_one_that_does_not_listen() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_process_that_moved_out_of_the_group_is_found() {
-    let line = "setsid sleep 1000 & echo $!";
+    // The substitution ends when the new session is there and has let go of its output.
+    let line = "echo $(setsid sh -c 'echo $$; exec sleep 1000 >/dev/null 2>&1' &)";
     let child = Child::spawn(shell(line), &mark("moved")).expect("starts");
     let numbers = numbers(child, Duration::from_secs(20)).await;
     assert!(!is_alive(&numbers[0]), "{numbers:?}");
