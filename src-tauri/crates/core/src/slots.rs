@@ -55,28 +55,13 @@ impl Slots {
     /// # Errors
     /// The reason in words.
     pub fn compile(schedule: &Schedule, id: &JobId, zones: &Zones) -> Result<Self, String> {
-        Self::compile_with(schedule, id, zones, |expr| {
-            CronPattern::parse(expr).map_err(|error| error.to_string())
-        })
-    }
-
-    /// The same with patterns from elsewhere: jobs by the thousand share a few.
-    ///
-    /// # Errors
-    /// The reason in words.
-    pub fn compile_with(
-        schedule: &Schedule,
-        id: &JobId,
-        zones: &Zones,
-        pattern: impl FnOnce(&str) -> Result<CronPattern, String>,
-    ) -> Result<Self, String> {
         let grid = match &schedule.spec {
             ScheduleSpec::At { at, .. } => Grid::Once(*at),
             ScheduleSpec::Every { every_ms, anchor } => {
                 Grid::Every { anchor: *anchor, every_ms: *every_ms }
             }
             ScheduleSpec::Cron { expr, tz } => Grid::Cron {
-                pattern: pattern(expr)?,
+                pattern: CronPattern::parse(expr).map_err(|error| error.to_string())?,
                 zone: zones.zone(tz).ok_or_else(|| format!("the zone {tz} is not known"))?,
             },
             ScheduleSpec::Event(_) | ScheduleSpec::Webhook | ScheduleSpec::Manual => Grid::Never,

@@ -12,10 +12,8 @@
 //! One could get it wrong by going over to the new rules before what was due by the old ones is claimed, or before the
 //! plan is on the disk: then a full disk would lose the difference between the two.
 
-use std::collections::HashMap;
-
 use rouse_core::job::ScheduleSpec;
-use rouse_core::schedule::{CronPattern, Zones};
+use rouse_core::schedule::Zones;
 use rouse_core::slots::Slots;
 use rouse_core::{JobId, UnixMs};
 use rouse_store::{PlannedJob, StoreError};
@@ -25,8 +23,6 @@ use crate::engine::Engine;
 
 /// Where the store keeps which zone data the next slots were planned with.
 const SETTING: &str = "zoneData";
-/// Patterns that are kept while planning: about 1.5 MB.
-const MOST_PATTERNS: usize = 256;
 
 impl Engine {
     /// Something told that the clock was set or the machine woke up.
@@ -38,14 +34,14 @@ impl Engine {
     /// Whether the next slots were planned with other zone data than there is now.
     pub(crate) async fn load_zone_data(&mut self) -> Result<(), StoreError> {
         let planned_with = self.store.setting(SETTING).await?;
-        let now = self.slots.zones().source().to_string();
+        let now = self.zones.source().to_string();
         self.rules_are_new = planned_with != Some(json!(now));
         Ok(())
     }
 
     pub(crate) async fn plan_anew_if_needed(&mut self) -> Result<(), StoreError> {
         let zones = self.clock.zones();
-        let until_now = self.slots.zones();
+        let until_now = &self.zones;
         let has_new_rules = self.rules_are_new || !zones.has_data_of(until_now);
         let has_moved = zones.local() != until_now.local();
         if !(has_new_rules || has_moved || self.clock_was_set) {
@@ -55,7 +51,7 @@ impl Engine {
             self.plan_anew(&zones, has_new_rules).await?;
         }
         self.rules_are_new = false;
-        self.slots.follow(zones);
+        self.zones = zones;
         self.plan_beat_anew().await?;
         self.clock_was_set = false;
         Ok(())
@@ -66,13 +62,12 @@ impl Engine {
         let now = self.clock.now();
         let source = zones.source().to_string();
         tracing::info!(now = now.0, zones = source, "next slots are planned anew");
-        let mut planning = Planning {
+        let planning = Planning {
             now,
-            old: self.slots.zones(),
+            old: &self.zones,
             new: zones,
             has_new_rules,
             only_changed_zones: !(self.clock_was_set || self.rules_are_new),
-            patterns: HashMap::new(),
         };
         let jobs = self.store.planned_jobs().await?;
         let moved: Vec<(JobId, Option<UnixMs>)> = jobs
@@ -99,21 +94,20 @@ struct Planning<'a> {
     has_new_rules: bool,
     /// Whether jobs in zones whose rules stay as they were need no look.
     only_changed_zones: bool,
-    patterns: HashMap<String, CronPattern>,
 }
 
 impl Planning<'_> {
     /// The next slot of `job` where it is not the one it has.
-    fn moved(&mut self, job: &PlannedJob) -> Option<UnixMs> {
+    fn moved(&self, job: &PlannedJob) -> Option<UnixMs> {
         // What is due is claimed as it is.
         if job.next_run_at <= self.now || (self.only_changed_zones && self.keeps_its_rules(job)) {
             return None;
         }
-        let slots = self.slots(job, self.new)?;
+        let slots = Self::slots(job, self.new)?;
         if !self.has_new_rules {
             return slots.next_after(self.now).filter(|next| *next < job.next_run_at);
         }
-        let next = match self.slots(job, self.old) {
+        let next = match Self::slots(job, self.old) {
             Some(old) => slots.next_by_new_rules(&old, self.now),
             None => slots.next_after(self.now),
         };
@@ -128,20 +122,8 @@ impl Planning<'_> {
     }
 
     /// None for a schedule that this version cannot read; its tick says why.
-    fn slots(&mut self, job: &PlannedJob, zones: &Zones) -> Option<Slots> {
-        if self.patterns.len() > MOST_PATTERNS {
-            self.patterns.clear();
-        }
-        let patterns = &mut self.patterns;
-        Slots::compile_with(&job.schedule, &job.id, zones, |expr| {
-            if let Some(pattern) = patterns.get(expr) {
-                return Ok(pattern.clone());
-            }
-            let pattern = CronPattern::parse(expr).map_err(|error| error.to_string())?;
-            patterns.insert(expr.to_owned(), pattern.clone());
-            Ok(pattern)
-        })
+    fn slots(job: &PlannedJob, zones: &Zones) -> Option<Slots> {
         // silent-ok: the tick records it with its reason.
-        .ok()
+        Slots::compile(&job.schedule, &job.id, zones).ok()
     }
 }

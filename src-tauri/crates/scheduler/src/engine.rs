@@ -9,6 +9,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rouse_core::schedule::Zones;
 use rouse_core::time::{Clock, Timer, Wake};
 use rouse_core::{Outcome, RunId, UnixMs};
 use rouse_store::{Store, StoreError};
@@ -22,7 +23,6 @@ use crate::handle::{Request, SchedulerHandle};
 use crate::heartbeat::Heartbeat;
 use crate::lanes::Lanes;
 use crate::listeners::Listeners;
-use crate::slot_cache::SlotCache;
 use crate::trouble::Trouble;
 use crate::{MainSession, Pause, Runner, SchedulerConfig, SchedulerError};
 
@@ -88,7 +88,7 @@ pub(crate) struct Engine {
     pub(crate) runs_of_tasks: HashMap<task::Id, RunId>,
     /// Runs taken out of their lanes whose end is still to be written.
     pub(crate) wait_ended: VecDeque<WaitEnded>,
-    pub(crate) slots: SlotCache,
+    pub(crate) zones: Zones,
     pub(crate) listeners: Listeners,
     /// The earliest next slot of all jobs, as last read.
     next_due: Option<UnixMs>,
@@ -128,7 +128,7 @@ impl Engine {
             tasks: JoinSet::new(),
             runs_of_tasks: HashMap::new(),
             wait_ended: VecDeque::new(),
-            slots: SlotCache::new(clock.zones()),
+            zones: clock.zones(),
             listeners: Listeners::default(),
             next_due: None,
             next_due_is_stale: true,

@@ -158,7 +158,6 @@ impl Engine {
             JobFate::Stays => {}
             JobFate::IsDeleted => {
                 self.next_due_is_stale = true;
-                self.slots.forget(&job.id);
                 self.end_runs_of(&job.id, "The job is done");
             }
             JobFate::IsPaused(reason) => {

@@ -166,7 +166,7 @@ impl Engine {
 
     /// The first beat after `now`: on the grid, or, where the grid never meets the active hours, at their beginning.
     fn next_beat(&self, anchor: i64, now: UnixMs) -> Option<UnixMs> {
-        let (config, zones) = (&self.config.heartbeat, self.slots.zones());
+        let (config, zones) = (&self.config.heartbeat, &self.zones);
         let every = config.every_ms.max(LEAST_EVERY_MS);
         let on_grid = |after: i64| every_next_after(anchor, every, after).map(UnixMs);
         let next = on_grid(now.0)?;

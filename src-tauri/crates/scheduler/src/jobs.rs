@@ -20,8 +20,7 @@ impl Engine {
         let now = self.clock.now();
         // A job that was removed by mistake comes back with its history, and a one-shot that has fired stays as it is.
         let has_fired = fired_at(&job.schedule).is_some_and(|at| job.state.last_run_at >= Some(at));
-        job.state.next_run_at =
-            if has_fired { None } else { first_slot(&job, now, self.slots.zones())? };
+        job.state.next_run_at = if has_fired { None } else { first_slot(&job, now, &self.zones)? };
         let job = self.store.insert_job(&job, now).await?;
         self.next_due_is_stale = true;
         self.listeners.changed();
@@ -36,8 +35,8 @@ impl Engine {
     ) -> Result<Job, SchedulerError> {
         let now = self.clock.now();
         let old = self.found(id).await?;
-        let mut job = patch_job(&old, patch, now, self.slots.zones())?;
-        job.state.next_run_at = next_slot_after_edit(&old, &job, now, self.slots.zones())?;
+        let mut job = patch_job(&old, patch, now, &self.zones)?;
+        job.state.next_run_at = next_slot_after_edit(&old, &job, now, &self.zones)?;
         let job = self.store.update_job(&job, expected_revision, now).await?;
         self.next_due_is_stale = true;
         self.listeners.changed();
@@ -53,7 +52,6 @@ impl Engine {
         if removed.is_some() {
             self.next_due_is_stale = true;
             self.listeners.changed();
-            self.slots.forget(id);
             self.end_runs_of(id, "The job was removed");
         }
         Ok(removed)

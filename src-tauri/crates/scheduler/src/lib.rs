@@ -32,7 +32,6 @@ mod pause;
 mod recovery;
 mod requests;
 mod set_back;
-mod slot_cache;
 mod tick;
 mod trouble;
 

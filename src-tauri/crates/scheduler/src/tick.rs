@@ -1,7 +1,8 @@
 //! `tick(now)`: the one function that claims.
 //!
 //! Every slot that is due becomes rows and every job moves to its next slot, in one transaction; what its lane and the
-//! cap let start begins with it, and only then any work is done. A slot that has a row already is left alone, so neither a clock that was set back nor a second tick can
+//! cap let start begins with it, and only then any work is done. A slot that has a row already is left alone, so neither a
+//! clock that was set back nor a second tick can
 //! fire it again. One could get it wrong by ending a job's other runs before the claim is on the disk: a crash in
 //! between would leave neither the old run nor the new one.
 
@@ -11,6 +12,7 @@ use std::sync::Arc;
 use rouse_core::decide::{ClaimPlan, Due, Firing, PlannedRun, plan_claim};
 use rouse_core::job::{Job, Payload, job_to_json};
 use rouse_core::run::Usage;
+use rouse_core::slots::Slots;
 use rouse_core::{Run, RunId, RunState, RunTrigger, SessionKey, UnixMs};
 use rouse_store::{Claim, DueJob, StoreError};
 use serde_json::Value;
@@ -90,7 +92,7 @@ impl Engine {
     fn plan(&mut self, due: DueJob, now: UnixMs, firing: &Firing) -> Option<Planned> {
         let DueJob { job, queued, active } = due;
         let slot = job.state.next_run_at?;
-        let plan = match self.slots.of(&job) {
+        let plan = match Slots::compile(&job.schedule, &job.id, &self.zones) {
             Ok(slots) => {
                 plan_claim(Due { job: &job, slots: &slots, slot, queued, active }, now, firing)
             }

@@ -1,29 +1,28 @@
 //! Cron patterns: reading them and asking them for slots.
 //!
-//! Owns croner: `fields` reads the text, croner matches it on a wall clock without changes, `rule` turns matches into
-//! slots. A pattern that never fires is refused when it is read, by looking at the fourteen kinds of year instead of
-//! letting croner search until the year 5000. One could get it wrong by keeping a pattern per job without sharing it:
-//! croner spends a byte on every year.
+//! Owns the way from a text to slots: `fields` reads it, `dates` and `times` match it on a wall clock without changes,
+//! `rule` turns matches into slots. A pattern that never fires is refused when it is read. Reading takes a microsecond
+//! and a pattern is some hundred bytes, so nobody needs to keep patterns to have them fast. One could get it wrong by
+//! looking for a matching time and then for a matching date: the time of day begins anew with every date.
 
 use std::fmt;
 use std::sync::Arc;
 
-use chrono::{Datelike as _, NaiveDate};
-use croner::parser::CronParser;
-use croner::{Cron, Weekday};
-
+use super::dates::Dates;
 use super::fields::{CronError, Fields};
 use super::rules::Zone;
-use super::wall::{FIRST_SECOND, LAST_SECOND, Wall};
+use super::times::Times;
+use super::wall::{DAY, FIRST_SECOND, LAST_SECOND, Wall};
 
-/// A cron pattern that fires. Cheap to clone; holds about 6 KB, shared by the clones.
+/// A cron pattern that fires. Cheap to clone.
 #[derive(Clone)]
 pub struct CronPattern(Arc<Parsed>);
 
 struct Parsed {
     text: String,
     fields: Fields,
-    cron: Cron,
+    dates: Dates,
+    times: Times,
     is_interval: bool,
 }
 
@@ -35,16 +34,20 @@ impl CronPattern {
     /// What is wrong, with the field and what was expected there; also for a pattern that matches no date at all.
     pub fn parse(text: &str) -> Result<Self, CronError> {
         let fields = Fields::read(text)?;
-        let unreadable =
-            |error: croner::errors::CronError| CronError::Unreadable { reason: error.to_string() };
-        let cron = CronParser::new().parse(&fields.to_string()).map_err(unreadable)?;
-        if !matches_some_date(&cron) {
+        let (dates, times) = (Dates::of(&fields), Times::of(&fields));
+        if !dates.has_any() {
             let [day, month, weekday] =
                 [&fields.day, &fields.month, &fields.weekday].map(ToString::to_string);
             return Err(CronError::NeverFires { day, month, weekday });
         }
         let is_interval = fields.is_interval();
-        Ok(Self(Arc::new(Parsed { text: text.trim().to_owned(), fields, cron, is_interval })))
+        Ok(Self(Arc::new(Parsed {
+            text: text.trim().to_owned(),
+            fields,
+            dates,
+            times,
+            is_interval,
+        })))
     }
 
     /// The pattern as it was written.
@@ -134,12 +137,30 @@ impl CronPattern {
 
     /// The first time at or after `from` that matches, on a wall clock without changes.
     pub(super) fn next_match(&self, from: Wall) -> Option<Wall> {
-        Wall::found(self.0.cron.find_next_occurrence(&from.naive(), true))
+        let Parsed { dates, times, .. } = &*self.0;
+        let (today, time) = from.day_and_time();
+        let date = dates.next(today, LAST_SECOND / DAY)?;
+        if date > today {
+            return Some(Wall::at(date, times.first()));
+        }
+        if let Some(time) = times.next(time) {
+            return Some(Wall::at(today, time));
+        }
+        dates.next(today + 1, LAST_SECOND / DAY).map(|date| Wall::at(date, times.first()))
     }
 
     /// The last time at or before `until` that matches, on a wall clock without changes.
     pub(super) fn last_match(&self, until: Wall) -> Option<Wall> {
-        Wall::found(self.0.cron.find_previous_occurrence(&until.naive(), true))
+        let Parsed { dates, times, .. } = &*self.0;
+        let (today, time) = until.day_and_time();
+        let date = dates.last(today, FIRST_SECOND / DAY)?;
+        if date < today {
+            return Some(Wall::at(date, times.final_one()));
+        }
+        if let Some(time) = times.last(time) {
+            return Some(Wall::at(today, time));
+        }
+        dates.last(today - 1, FIRST_SECOND / DAY).map(|date| Wall::at(date, times.final_one()))
     }
 }
 
@@ -156,22 +177,3 @@ impl PartialEq for CronPattern {
 }
 
 impl Eq for CronPattern {}
-
-/// Whether any date of the calendar matches. A year is leap or not and begins on one of seven weekdays; these fourteen
-/// kinds are all there are.
-fn matches_some_date(cron: &Cron) -> bool {
-    const YEARS: [i32; 14] =
-        [2001, 2002, 2003, 2005, 2006, 2009, 2010, 2000, 2004, 2008, 2012, 2016, 2020, 2024];
-    YEARS.into_iter().any(|year| {
-        let january =
-            NaiveDate::from_ymd_opt(year, 1, 1).expect("BUG: every year has a first of January");
-        january.iter_days().take_while(|date| date.year() == year).any(|date| {
-            let weekday = Weekday::from_days_from_sunday(date.weekday().num_days_from_sunday());
-            matches!(cron.pattern.month_match(date.month()), Ok(true))
-                && matches!(
-                    cron.pattern.day_match(year, date.month(), date.day(), weekday),
-                    Ok(true)
-                )
-        })
-    })
-}

@@ -1,10 +1,10 @@
 //! The text of a cron pattern: five or six fields, read strictly.
 //!
-//! Owns the grammar, the complaints about it and the fields as data, from which `cron` builds the text for croner and
-//! `describe` the words. It is stricter than croner, whose reading replaces names anywhere (`MON` in the month field is
-//! January there) and passes over empty list items. It knows ranges, not calendars: whether a pattern ever fires is
-//! decided in `cron`. One could get it wrong by accepting a text here that croner refuses or reads in another way;
-//! hence croner only ever sees the numbers that are written back from the data.
+//! Owns the grammar, the complaints about it and the fields as data, from which `dates` and `times` build their sets and
+//! `describe` the words. The dialect is croner's, read more strictly: croner replaces names anywhere (`MON` in the month
+//! field is January there) and passes over empty list items. It knows ranges, not calendars: whether a pattern ever
+//! fires is decided in `cron`. One could get it wrong by accepting a text here that croner reads in another way; a test
+//! holds the two beside each other.
 
 use std::fmt;
 
@@ -52,12 +52,6 @@ pub enum CronError {
         month: String,
         /// The day of week field.
         weekday: String,
-    },
-    /// croner refused what was thought to be right.
-    #[error("this pattern could not be read: {reason}")]
-    Unreadable {
-        /// croner's words.
-        reason: String,
     },
 }
 
@@ -156,7 +150,7 @@ impl Fields {
     }
 }
 
-/// The pattern in numbers, as croner reads it.
+/// The pattern in numbers.
 impl fmt::Display for Fields {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(seconds) = &self.seconds {
@@ -401,7 +395,7 @@ impl fmt::Display for CronField {
     }
 }
 
-/// croner takes `L` and `LW` in one list for `LW` alone.
+/// `L` and `LW` in one list would be two days where one is meant.
 fn read_days(text: &str) -> Result<Field, CronError> {
     let field = Field::read(CronField::DayOfMonth, text)?;
     if field.items.contains(&Item::LastDay) && field.items.contains(&Item::LastWorkday) {

@@ -7,7 +7,7 @@
 
 use super::cron::CronPattern;
 use super::rules::Zone;
-use super::wall::{Instants, Wall, change_between, instants_of, offset_at, wall_at};
+use super::wall::{Instants, Wall, instants_of, offset_at, wall_at};
 
 impl CronPattern {
     /// The clock reaches new times in their own order, so the first match beyond what it has shown is the next slot.
@@ -98,8 +98,8 @@ impl Overlap {
     /// The overlap around the instant `at`, at which the clock shows `shown`.
     fn around(zone: Zone, at: i64, shown: Wall) -> Option<(Pass, Self)> {
         let Instants::Twice { first, second } = instants_of(zone, shown) else { return None };
-        let change = change_between(zone, first, second)
-            .expect("BUG: a time comes twice only around a change");
+        let change = zone.stretch(first).end.expect("BUG: a time comes twice only around a change");
+        debug_assert!(change <= second, "one change lies between the two");
         let end = Wall(change + offset_at(zone, change - 1));
         let pass = if at < change { Pass::First } else { Pass::Second };
         Some((pass, Self { change, lowest: wall_at(zone, change), end }))

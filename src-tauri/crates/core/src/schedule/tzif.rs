@@ -3,13 +3,14 @@
 //! Owns what is believed of a file. Reading the bytes is jiff's: it is kept up, fuzzed, knows all four versions and the
 //! extended rules of their footers, does no IO here and was a library of this house already, while `tz-rs` and `tzfile`
 //! leave footers or hostile bytes to their callers. What it makes of them becomes a plain list of changes from the year
-//! 1800 on, so that asking for an offset is one binary search, and is refused when clocks cannot move like that: the
-//! search for changes by bisection relies on it. A refused file is as good as none.
+//! 1800 on, so that asking for an offset is one binary search, and is refused when clocks cannot move like that: looking
+//! for changes in windows of a few days relies on it. A refused file is as good as none.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::rules::{TABLES_END, Table, Zone, seams};
+use super::rules::Zone;
+use super::table::{Change, SOURCES_END, Table};
 use super::wall::{FIRST_PROBE, LEAST_BETWEEN_CHANGES, WIDEST_OFFSET};
 
 /// The largest file that is looked at; the largest zone has four kilobytes.
@@ -17,9 +18,7 @@ const MOST_BYTES: usize = 64 * 1024;
 /// The most changes that are believed: twice a year since 1800 is 600.
 const MOST_CHANGES: usize = 2_000;
 /// No clock was ever moved by more than a day.
-const LARGEST_CHANGE: i32 = 24 * 3600;
-/// A change this near to a seam of the repeated years would be read twice or not at all.
-const SEAM: i64 = 3 * 86_400;
+const LARGEST_CHANGE: i64 = 24 * 3600;
 
 /// The zone `name` with the rules in `bytes`; none when they are no zone file, or one that no clock could follow.
 pub(super) fn zone(name: &str, bytes: &[u8]) -> Option<Zone> {
@@ -28,27 +27,33 @@ pub(super) fn zone(name: &str, bytes: &[u8]) -> Option<Zone> {
     }
     let parsed = TimeZone::tzif(name, bytes).ok()?;
     let first = Timestamp::from_second(FIRST_PROBE).ok()?;
-    let mut offsets = vec![parsed.to_offset(first).seconds()];
+    let first_east = i64::from(parsed.to_offset(first).seconds());
+    let mut east = first_east;
     let mut changes = Vec::new();
-    let following = parsed.following(first);
-    for change in following.take_while(|change| change.timestamp().as_second() < TABLES_END) {
-        let (at, offset) = (change.timestamp().as_second(), change.offset().seconds());
+    for change in parsed.following(first) {
+        let change = Change {
+            at: change.timestamp().as_second(),
+            east: i64::from(change.offset().seconds()),
+        };
+        if change.at >= SOURCES_END {
+            break;
+        }
         // A change of the abbreviation alone is none of the clock.
-        if offsets.last() != Some(&offset) {
-            changes.push(at);
-            offsets.push(offset);
+        if change.east != east {
+            changes.push(change);
+            east = change.east;
         }
         if changes.len() > MOST_CHANGES {
             return None;
         }
     }
-    let repeats = !changes.iter().any(|at| seams().any(|seam| (at - seam).abs() < SEAM));
-    (is_a_clock(&changes, &offsets))
-        .then(|| Zone::read(Table { name: name.to_owned(), changes, offsets, repeats }))
+    is_a_clock(first_east, &changes)
+        .then(|| Zone::with_table(Table::carried_on(name, true, first_east, changes)))
 }
 
-fn is_a_clock(changes: &[i64], offsets: &[i32]) -> bool {
-    changes.windows(2).all(|pair| pair[1] - pair[0] >= LEAST_BETWEEN_CHANGES)
-        && offsets.iter().all(|offset| i64::from(*offset).abs() < WIDEST_OFFSET)
-        && offsets.windows(2).all(|pair| pair[1].abs_diff(pair[0]) <= LARGEST_CHANGE as u32)
+fn is_a_clock(first_east: i64, changes: &[Change]) -> bool {
+    let offsets = || std::iter::once(first_east).chain(changes.iter().map(|change| change.east));
+    changes.windows(2).all(|pair| pair[1].at - pair[0].at >= LEAST_BETWEEN_CHANGES)
+        && offsets().all(|east| east.abs() < WIDEST_OFFSET)
+        && offsets().zip(offsets().skip(1)).all(|(a, b)| (b - a).abs() <= LARGEST_CHANGE)
 }

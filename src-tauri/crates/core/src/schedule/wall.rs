@@ -1,28 +1,27 @@
 //! Instants, the wall clock of a zone, and the changes between them.
 //!
-//! Owns the mapping in both directions and the search for clock changes by bisection, because chrono-tz keeps its
-//! tables to itself. Everything rests on one fact about those tables: in no zone, at no time, do two changes lie less
-//! than 95 hours apart (Freetown in 1939), while no change is larger than 24 hours (a zone file of the system that says otherwise is not
-//! believed). So a window of a few days around any instant holds at most one change, and different offsets at its ends
-//! mean exactly one. One could get it wrong by looking only at local
-//! dates (Apia had no 30 December 2011), at whole minutes (Monrovia was 44:30 behind until 1972), or an hour around.
+//! Owns the mapping in both directions. Everything rests on one fact about the tables of zones: in no zone, at no time,
+//! do two changes lie less than 95 hours apart (Freetown in 1939), while no change is larger than 24 hours (a zone file
+//! of the system that says otherwise is not believed). So a window of a few days around any instant holds at most one
+//! change. One could get it wrong by looking only at local dates (Apia had no 30 December 2011), at whole minutes
+//! (Monrovia was 44:30 behind until 1972), or an hour around.
 
 use std::fmt;
 
 use chrono::{DateTime, NaiveDateTime};
 
 use super::rules::Zone;
+use super::table::Stretch;
 
-/// croner searches from the year 1 up to the year 5000; a day less on each side leaves room for any offset.
+/// Slots are looked for from the year 1 up to the year 5000; a day less on each side leaves room for any offset.
 pub(super) const FIRST_SECOND: i64 = -62_135_596_800 + 86_400;
 pub(super) const LAST_SECOND: i64 = 95_617_584_000 - 86_400;
 
+pub(super) const DAY: i64 = 86_400;
 /// Longer than any offset from UTC ever was, the local mean times before 1900 included.
 pub(super) const WIDEST_OFFSET: i64 = 16 * 3600;
 /// The shortest time between two changes of any zone that is believed; twice the widest offset would still do.
 pub(super) const LEAST_BETWEEN_CHANGES: i64 = 3 * 24 * 3600;
-/// So a step of this length passes at most one change.
-const PROBE_STEP: i64 = LEAST_BETWEEN_CHANGES;
 /// Before the first change of any zone: the year 1800.
 pub(super) const FIRST_PROBE: i64 = -5_364_662_400;
 
@@ -80,16 +79,22 @@ impl fmt::Display for Transition {
     }
 }
 
-/// The changes of the clock of `tz` after `from` up to and including `to`, oldest first.
+/// The changes of the clock of `zone` after `from` up to and including `to`, oldest first.
 #[must_use]
 pub fn transitions_in(zone: Zone, from: i64, to: i64) -> Vec<Transition> {
     let mut found = Vec::new();
-    let mut low = from.div_euclid(1000).clamp(FIRST_PROBE, LAST_SECOND);
-    let end = to.div_euclid(1000).clamp(FIRST_PROBE, LAST_SECOND);
-    while low < end {
-        let high = (low + PROBE_STEP).min(end);
-        found.extend(change_between(zone, low, high).map(|at| transition_at(zone, at)));
-        low = high;
+    let mut stretch = zone.stretch(from.div_euclid(1000).clamp(FIRST_PROBE, LAST_SECOND));
+    let end = to.div_euclid(1000).min(LAST_SECOND);
+    while let Some(at) = stretch.end.filter(|at| *at <= end) {
+        let next = zone.stretch(at);
+        let east =
+            |stretch: &Stretch| i32::try_from(stretch.east).expect("BUG: an offset is under a day");
+        found.push(Transition {
+            at: at * 1000,
+            offset_before: east(&stretch),
+            offset_after: east(&next),
+        });
+        stretch = next;
     }
     found
 }
@@ -112,9 +117,14 @@ impl Wall {
         Self(self.0 - 1)
     }
 
-    /// croner's answer. For a pattern that matches some date its only error is the end of its calendar.
-    pub(super) fn found(answer: Result<NaiveDateTime, croner::errors::CronError>) -> Option<Self> {
-        answer.map_or(None, |found| Some(Self(found.and_utc().timestamp())))
+    /// The day since 1970, and the second of that day.
+    pub(super) const fn day_and_time(self) -> (i64, u32) {
+        (self.0.div_euclid(DAY), self.0.rem_euclid(DAY) as u32)
+    }
+
+    /// The second `time` of the day `day`.
+    pub(super) fn at(day: i64, time: u32) -> Self {
+        Self(day * DAY + i64::from(time))
     }
 }
 
@@ -139,7 +149,7 @@ pub(super) enum Instants {
 
 /// Seconds east of UTC at the unix second `at`.
 pub(super) fn offset_at(zone: Zone, at: i64) -> i64 {
-    zone.east_at(at)
+    zone.stretch(at).east
 }
 
 /// What the wall clock shows at the unix second `at`.
@@ -149,41 +159,18 @@ pub(super) fn wall_at(zone: Zone, at: i64) -> Wall {
 
 /// When the wall clock shows `wall`: by the offset before a change, by the one after it, by both or by none.
 pub(super) fn instants_of(zone: Zone, wall: Wall) -> Instants {
-    let (low, high) = (wall.0 - WIDEST_OFFSET, wall.0 + WIDEST_OFFSET);
-    let Some(change) = change_between(zone, low, high) else {
-        return Instants::Once(wall.0 - offset_at(zone, low));
+    let stretch = zone.stretch(wall.0 - WIDEST_OFFSET);
+    let first = wall.0 - stretch.east;
+    let Some(change) = stretch.end.filter(|change| *change <= wall.0 + WIDEST_OFFSET) else {
+        return Instants::Once(first);
     };
-    let first = wall.0 - offset_at(zone, low);
-    let second = wall.0 - offset_at(zone, high);
+    let second = wall.0 - offset_at(zone, change);
     match (first < change, second >= change) {
         (true, true) => Instants::Twice { first, second },
         (true, false) => Instants::Once(first),
         (false, true) => Instants::Once(second),
         (false, false) => Instants::Never { gap_end: change },
     }
-}
-
-/// The change at which the offset of the unix second `at` began.
-pub(super) fn transition_at(zone: Zone, at: i64) -> Transition {
-    let east = |at| i32::try_from(offset_at(zone, at)).expect("BUG: an offset is under a day");
-    Transition { at: at * 1000, offset_before: east(at - 1), offset_after: east(at) }
-}
-
-/// The first unix second in `(low, high]` with another offset than `low`, for a window that holds at most one change.
-pub(super) fn change_between(zone: Zone, mut low: i64, mut high: i64) -> Option<i64> {
-    let before = offset_at(zone, low);
-    if offset_at(zone, high) == before {
-        return None;
-    }
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        if offset_at(zone, middle) == before {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    Some(high)
 }
 
 /// "29 Mar 2026".

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot make its values has failed")]
 
+mod beside_croner;
 mod cases;
 mod errors;
 mod expander;

@@ -1,0 +1,85 @@
+//! Which times of the day a pattern's seconds, minute and hour fields name.
+//!
+//! Owns the search within one day, on sets with a bit for each value. One could get it wrong by carrying into the next
+//! hour without beginning its minutes and seconds anew.
+
+use super::fields::{Field, Fields};
+
+/// The time fields of a pattern as sets; none is empty.
+#[derive(Debug)]
+pub(super) struct Times {
+    seconds: u64,
+    minutes: u64,
+    hours: u64,
+}
+
+const MINUTE: u32 = 60;
+const HOUR: u32 = 3600;
+
+impl Times {
+    pub(super) fn of(fields: &Fields) -> Self {
+        let set = |field: &Field| field.values().into_iter().fold(0, |set, value| set | 1 << value);
+        Self {
+            seconds: fields.seconds.as_ref().map_or(1, set),
+            minutes: set(&fields.minute),
+            hours: set(&fields.hour),
+        }
+    }
+
+    /// The first time of the day from `from` on, in seconds since midnight.
+    pub(super) fn next(&self, from: u32) -> Option<u32> {
+        let (hour, minute, second) = (from / HOUR, from / MINUTE % 60, from % 60);
+        if has(self.hours, hour) {
+            let this_minute = has(self.minutes, minute).then(|| least(self.seconds, second));
+            if let Some(second) = this_minute.flatten() {
+                return Some(hour * HOUR + minute * MINUTE + second);
+            }
+            if let Some(minute) = least(self.minutes, minute + 1) {
+                return Some(hour * HOUR + minute * MINUTE + self.seconds.trailing_zeros());
+            }
+        }
+        least(self.hours, hour + 1).map(|hour| hour * HOUR + self.first() % HOUR)
+    }
+
+    /// The last time of the day up to `until`, in seconds since midnight.
+    pub(super) fn last(&self, until: u32) -> Option<u32> {
+        let (hour, minute, second) = (until / HOUR, until / MINUTE % 60, until % 60);
+        if has(self.hours, hour) {
+            let this_minute = has(self.minutes, minute).then(|| most(self.seconds, second + 1));
+            if let Some(second) = this_minute.flatten() {
+                return Some(hour * HOUR + minute * MINUTE + second);
+            }
+            if let Some(minute) = most(self.minutes, minute) {
+                return Some(hour * HOUR + minute * MINUTE + self.seconds.ilog2());
+            }
+        }
+        most(self.hours, hour).map(|hour| hour * HOUR + self.final_one() % HOUR)
+    }
+
+    /// The first time of a day.
+    pub(super) const fn first(&self) -> u32 {
+        self.hours.trailing_zeros() * HOUR
+            + self.minutes.trailing_zeros() * MINUTE
+            + self.seconds.trailing_zeros()
+    }
+
+    /// The last time of a day.
+    pub(super) const fn final_one(&self) -> u32 {
+        self.hours.ilog2() * HOUR + self.minutes.ilog2() * MINUTE + self.seconds.ilog2()
+    }
+}
+
+const fn has(set: u64, value: u32) -> bool {
+    set >> value & 1 == 1
+}
+
+/// The least value from `from` on; values are below 64.
+fn least(set: u64, from: u32) -> Option<u32> {
+    let rest = set >> from;
+    (rest != 0).then(|| from + rest.trailing_zeros())
+}
+
+/// The greatest value below `end`.
+fn most(set: u64, end: u32) -> Option<u32> {
+    (set & ((1 << end) - 1)).checked_ilog2()
+}
