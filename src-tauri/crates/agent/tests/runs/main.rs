@@ -8,3 +8,4 @@ mod house;
 mod main_turns;
 mod tool_calls;
 mod turns;
+mod causes;
