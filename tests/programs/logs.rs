@@ -1,6 +1,10 @@
 //! The log: every line about a run says which, in the RFC's words; what a job says is there only when asked for, and a key
 //! never.
 
+use std::fs::{self, OpenOptions};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdout, Stdio};
+
 use serde_json::{Value, json};
 
 use crate::engine::Home;
@@ -66,6 +70,66 @@ async fn payloads_are_logged_when_asked() {
         let line = written.iter().find(|line| line["message"] == message).expect(message);
         assert!(line["runId"] == run.as_str() && line.to_string().contains(SAID), "{line}");
     }
+}
+
+/// `rouse logs --follow --json` with its lines; it has read what was there when the first one comes.
+fn following(home: &Home, args: &[&str]) -> (Child, BufReader<ChildStdout>) {
+    let mut command = home.command(["logs", "--follow", "--json", "-n", "1"]);
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut process = command.spawn().expect("rouse starts");
+    let out = BufReader::new(process.stdout.take().expect("a pipe"));
+    (process, out)
+}
+
+fn next(out: &mut BufReader<ChildStdout>) -> Value {
+    let mut line = String::new();
+    out.read_line(&mut line).expect("text");
+    serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
+}
+
+#[tokio::test]
+async fn who_follows_sees_what_comes_and_ends_with_its_reader() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let id = engine.add(echo("Brew")).await;
+    let run = engine.run_now(&id).await;
+    engine.ended(&id, 1).await;
+    let (mut process, mut out) = following(&home, &["--job", &id]);
+    let first = next(&mut out);
+    assert_eq!((&first["runId"], &first["jobId"]), (&json!(run), &json!(id)), "{first}");
+    // It waits at the end of the file now.
+    let run = engine.run_now(&id).await;
+    let mut line = first;
+    while (&line["runId"], &line["message"]) != (&json!(run), &json!("cron: job finished")) {
+        line = next(&mut out);
+        assert_eq!(line["jobId"], json!(id), "only what was asked for: {line}");
+    }
+    drop(out);
+    engine.run_now(&id).await;
+    assert!(process.wait().expect("it ends").success());
+}
+
+#[test]
+fn who_follows_over_midnight_misses_nothing() {
+    let home = Home::new();
+    let logs = home.data().join("logs");
+    fs::create_dir(&logs).expect("a folder");
+    let line = |word: &str| format!("{}\n", json!({ "level": "info", "message": word }));
+    let [old, between, new] =
+        ["2026-11-21", "2026-11-22", "2026-11-23"].map(|day| logs.join(format!("{day}.jsonl")));
+    fs::write(&old, line("one")).expect("a file");
+    let (mut process, mut out) = following(&home, &[]);
+    assert_eq!(next(&mut out)["message"], "one");
+    // All at once, as they are for somebody who has slept.
+    let mut writer = OpenOptions::new().append(true).open(&old).expect("a file");
+    writer.write_all(line("two").as_bytes()).expect("written");
+    fs::write(&between, line("three")).expect("a file");
+    fs::write(&new, line("four")).expect("a file");
+    for word in ["two", "three", "four"] {
+        assert_eq!(next(&mut out)["message"], word);
+    }
+    process.kill().expect("it lives");
+    process.wait().expect("it ends");
 }
 
 #[test]

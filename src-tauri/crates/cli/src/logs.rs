@@ -1,9 +1,10 @@
 //! `rouse logs`: the engine's log, for people.
 //!
-//! Reads the files themselves, so it also tells why an engine that is not running has ended.
+//! Reads the files themselves, so it also tells why an engine that is not running has ended. One could get following
+//! wrong by leaving a day's file when the next one is there: its last lines may have come since the last look.
 
 use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -45,37 +46,48 @@ pub(crate) async fn run(args: &Args, session: &Session) -> Result<(), Failure> {
         }
         kept.drain(..kept.len().saturating_sub(args.lines));
     }
-    kept.iter().for_each(|line| print(session, line));
+    for line in &kept {
+        print(session, line)?;
+    }
     if args.follow { follow(args, session, &folder, newest).await } else { Ok(()) }
 }
 
-/// Prints what comes, until the command is ended.
+/// Prints what comes, until the command is ended or nobody reads any more.
 async fn follow(
     args: &Args,
     session: &Session,
     folder: &Path,
     mut newest: Reading,
 ) -> Result<(), Failure> {
-    loop {
-        while let Some(line) = newest.next()? {
-            if is_asked_for(args, &line) {
-                print(session, &line);
-            }
-        }
+    while print_rest(args, session, &mut newest)? {
         #[expect(clippy::disallowed_methods, reason = "a file tells nobody that it grew")]
         tokio::time::sleep(LOOK_EVERY).await;
-        // A new day has a new file.
-        if let Some(last) = files(folder)?.pop().filter(|last| *last != newest.path) {
-            newest = Reading::of(&last)?;
+        // A new day has a new file; what is there now of an older one is all of it.
+        let mut later = files(folder)?;
+        later.retain(|file| *file > newest.path);
+        for file in later {
+            print_rest(args, session, &mut newest)?;
+            newest = Reading::of(&file)?;
         }
     }
+    Ok(())
+}
+
+/// Prints the lines up to the end of what is there. False when nobody reads any more.
+fn print_rest(args: &Args, session: &Session, reading: &mut Reading) -> Result<bool, Failure> {
+    while let Some(line) = reading.next()? {
+        if is_asked_for(args, &line) && !print(session, &line)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The log files, the oldest first: their names are their days.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         error => error.with_context(|| format!("cannot read {}", folder.display()))?,
     };
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -124,11 +136,16 @@ fn is_asked_for(args: &Args, line: &Value) -> bool {
     is("runId", &args.run) && is("jobId", &args.job)
 }
 
-fn print(session: &Session, line: &Value) {
-    if session.json {
-        anstream::println!("{line}");
-        return;
+/// Prints a line. False when nobody reads any more.
+fn print(session: &Session, line: &Value) -> Result<bool, Failure> {
+    let text = if session.json { line.to_string() } else { plain(&words(line)) };
+    match writeln!(anstream::stdout(), "{text}") {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        printed => Ok(printed.map(|()| true)?),
     }
+}
+
+fn words(line: &Value) -> String {
     let text = |key: &str| line[key].as_str().unwrap_or_default();
     let mut words = format!("{} {:5} {}", text("time"), text("level"), text("message"));
     let said = ["time", "level", "message", "module"];
@@ -138,5 +155,5 @@ fn print(session: &Session, line: &Value) {
             words += &format!("  {key}={value}");
         }
     }
-    anstream::println!("{}", plain(&words));
+    words
 }
