@@ -32,17 +32,11 @@ impl Engine {
     /// Records every run that is over.
     pub(crate) async fn record_ends(&mut self) -> Result<(), StoreError> {
         self.refresh_listeners().await?;
-        while let Some(WaitEnded { id, outcome }) = self.wait_ended.front() {
-            let follows = self.plan_after_waiting(id, outcome).await?;
-            let quiet = quiet_finish(id.clone(), outcome.clone(), self.clock.now());
-            let finish = Finish { fired: rows(&follows), ..quiet };
-            let ended = self.store.finish_run(&finish).await?;
-            self.wait_ended.pop_front();
-            if let Some(run) = &ended {
-                log_end(run, run.state, run.reason.as_deref(), self.clock.now());
+        while let Some(end) = self.wait_ended.pop_front() {
+            if let Err(error) = self.record_wait_end(&end.id, &end.outcome).await {
+                self.wait_ended.push_front(end);
+                return Err(error);
             }
-            let is_new = ended.is_some();
-            self.follow(follows, |_| is_new);
         }
         let is_over = |work: &Work| matches!(work, Work::Over(_));
         let over = self.running.iter().filter(|(_, running)| is_over(&running.work));
@@ -50,6 +44,25 @@ impl Engine {
             self.record_end(&id).await?;
         }
         Ok(())
+    }
+
+    /// Records the end of a run that has not started, with what it fires. False when it is over already.
+    pub(crate) async fn record_wait_end(
+        &mut self,
+        id: &RunId,
+        outcome: &Outcome,
+    ) -> Result<bool, StoreError> {
+        let follows = self.plan_after_waiting(id, outcome).await?;
+        let now = self.clock.now();
+        let finish =
+            Finish { fired: rows(&follows), ..quiet_finish(id.clone(), outcome.clone(), now) };
+        let ended = self.store.finish_run(&finish).await?;
+        if let Some(run) = &ended {
+            log_end(run, run.state, run.reason.as_deref(), now);
+        }
+        let is_new = ended.is_some();
+        self.follow(follows, |_| is_new);
+        Ok(is_new)
     }
 
     async fn record_end(&mut self, id: &RunId) -> Result<(), StoreError> {

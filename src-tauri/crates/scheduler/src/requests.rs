@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rouse_core::decide::Firing;
 use rouse_core::job::Job;
-use rouse_core::{JobId, Run, RunId, RunTrigger, UnixMs};
+use rouse_core::{JobId, Outcome, Run, RunId, RunState, RunTrigger, UnixMs};
 use rouse_store::StoreError;
 
 use crate::attempt::{GRACE, Why};
@@ -92,7 +92,14 @@ impl Engine {
         if let Some(running) = self.running.get_mut(id) {
             return Ok(running.end(Why::Cancelled(reason.to_owned()), self.clock.monotonic()));
         }
-        let cancelled = self.store.cancel_queued(id, reason, self.clock.now()).await?;
+        let waits = self.store.run(id).await?.is_some_and(|run| run.state == RunState::Queued);
+        if !waits {
+            return Ok(false);
+        }
+        self.refresh_listeners().await?;
+        let outcome =
+            Outcome { reason: Some(reason.to_owned()), ..Outcome::of(RunState::Cancelled) };
+        let cancelled = self.record_wait_end(id, &outcome).await?;
         if let Some(waiting) = self.lanes.remove(id)
             && waiting.run.trigger == RunTrigger::Heartbeat
         {

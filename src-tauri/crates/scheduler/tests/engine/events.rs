@@ -201,6 +201,43 @@ async fn jobs_that_fire_each_other_by_being_skipped_come_to_an_end() {
 }
 
 #[tokio::test]
+async fn a_waiting_run_that_somebody_cancels_ends_as_any_other() {
+    let stage = Stage::new().await;
+    let first = stage.add(by_hand("first")).await;
+    let on_skip = stage.add(after("told", json!({ "jobId": "first", "status": "skipped" }))).await;
+    let on_state =
+        stage.add(after("exact", json!({ "jobId": "first", "state": "cancelled" }))).await;
+    let plain = stage.add(after("plain", json!({ "jobId": "first" }))).await;
+    let busy = begun(&stage, &first).await;
+    let waiting = stage.handle.run_now(&first.id, RunMode::Force).await.expect("asked");
+    let waiting = waiting.expect("a run");
+    drop(stage.events.take_all());
+    assert!(stage.handle.cancel(&waiting, "Cancelled by you").await.expect("an answer"));
+    let told = stage.events.take_all();
+    let finished = told.iter().find(|event| event.data["action"] == "finished").expect("an end");
+    assert_eq!(
+        (&finished.data["runId"], &finished.data["status"]),
+        (&json!(waiting), &json!("skipped"))
+    );
+    for job in [&on_skip, &on_state] {
+        let run = only_run(&stage, job).await;
+        assert_eq!(run.trigger, RunTrigger::Event);
+        let cause = stage.store.cause(&run.id).await.expect("read").expect("a cause");
+        assert_eq!(cause.text, "Cancelled by you");
+        assert_eq!(
+            (&cause.fields["runId"], &cause.fields["status"], &cause.fields["state"]),
+            (&json!(waiting), &json!("skipped"), &json!("cancelled"))
+        );
+    }
+    assert!(stage.runs_of(&plain.id).await.is_empty(), "it did nothing");
+    for _ in 0..2 {
+        stage.begun.next().await.succeed();
+    }
+    assert!(!stage.handle.cancel(&waiting, "Twice").await.expect("an answer"));
+    busy.succeed();
+}
+
+#[tokio::test]
 async fn a_paused_engine_records_why_a_follower_did_not_run() {
     let stage = Stage::new().await;
     let first = stage.add(by_hand("first")).await;
