@@ -13,11 +13,17 @@ mod memory;
 mod report;
 mod round_trip;
 
+mod beside;
+
 use engine::Programs;
 use report::Report;
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(at) = arguments.iter().position(|argument| argument == "--beside") {
+        return beside::answer(&arguments[at + 1..]).await;
+    }
     let programs = Programs::find()?;
     let mut report = Report::start();
     load::with_many_jobs(&programs, &mut report).await?;

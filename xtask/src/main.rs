@@ -12,6 +12,7 @@ mod failure;
 mod freshness;
 mod house;
 mod icons;
+mod peers;
 mod process;
 mod progress;
 mod proofs;
@@ -32,8 +33,8 @@ cargo xtask <chore>
             install what is missing, build, and start Rouse (without a display: `rouse serve`)
   test [--list] [--only <step>]... [--yes]
             run every check; the last line reads `N passed, N failed`
-  bench [-- <arguments>]
-            measure, on an optimised build
+  bench [--peers] [-- <arguments>]
+            measure, on an optimised build; with --peers, beside other schedulers (about twelve minutes)
   torture [<proof>]... [--count N] [--seed S]
             simulation, power cuts, disk errors and kills, for hours instead of seconds
   fuzz [--for 10m] [--seed S]
@@ -70,7 +71,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode, Failure> {
     match chore.as_str() {
         "run" => run::run(&run::Options::parse(rest)?),
         "test" => test::run(&test::Options::parse(rest)?),
-        "bench" => bench::run(after_dashes(rest)?),
+        "bench" => bench::run(rest),
         "torture" => proofs::torture(rest),
         "fuzz" => proofs::fuzz(rest),
         "soak" => proofs::soak(rest),

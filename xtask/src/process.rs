@@ -85,6 +85,17 @@ pub(crate) fn answer(program: &str, arguments: &[&str]) -> Option<String> {
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+/// What a program prints on its standard output, for nobody else to see; its errors reach this terminal.
+pub(crate) fn printed(mut command: Command) -> Result<String, Failure> {
+    command.stdin(Stdio::null()).stderr(Stdio::inherit());
+    let output = command.output().doing(|| format!("start {}", shown(&command)))?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(Failure::new(format!("{} ended with {}", shown(&command), output.status)))
+    }
+}
+
 /// Becomes the program where the system can do that, so that signals reach it alone; else waits for it.
 pub(crate) fn hand_over(command: &mut Command) -> Result<(), Failure> {
     #[cfg(unix)]

@@ -1,0 +1,139 @@
+//! What `cargo xtask bench --peers` asks of every scheduler, asked of the real `rouse serve`.
+//!
+//! Owns Rouse's answers in the form in which the programs under `peers/` give theirs: one fact a line, fields parted by
+//! tabs. It refuses sums: those are the same for all. One could get it wrong by taking the moment that the engine writes
+//! down: it lies before the claim is on the disk. The tool `time` is the handler here, and the moment is the one it
+//! tells, so the claim, the journal and the gate lie before it. It tells whole milliseconds.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use rouse_core::schedule::{CronPattern, Zones};
+use serde_json::{Value, json};
+
+use crate::engine::{Engine, Programs, now_ms, wait};
+
+const PATTERNS: [&str; 4] = ["* * * * *", "30 2 * * *", "0 9 * * 1-5", "0 0 29 2 *"];
+const ZONES: [&str; 2] = ["UTC", "America/New_York"];
+/// Instants spread over 2026, so that no answer is the neighbour of the one before.
+const INSTANTS: usize = 64;
+
+/// Answers one question: `lateness SECONDS`, `burst COUNT LEAD` or `patterns`.
+pub(crate) async fn answer(question: &[String]) -> anyhow::Result<()> {
+    println!("version\t{}", env!("CARGO_PKG_VERSION"));
+    match question.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["lateness", seconds, ..] => lateness(seconds.parse()?).await,
+        ["burst", count, lead, ..] => burst(count.parse()?, lead.parse()?).await,
+        ["patterns", ..] => patterns(),
+        _ => bail!("ask for lateness, burst or patterns"),
+    }
+}
+
+async fn lateness(seconds: i64) -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let engine = Engine::start(&Programs::find()?, home.path())?;
+    let every_second = json!({ "kind": "cron", "expr": "* * * * * *", "tz": "UTC" });
+    engine.call("cron.add", time_job("Ticker", &every_second)).await?;
+    let first = (now_ms() / 1_000 + 2) * 1_000;
+    wait_until(first + seconds * 1_000 + 900).await;
+    println!("first\t{}", first * 1_000);
+    for (_, stamp) in stamps(&engine, "Ticker").await? {
+        println!("fired\t{}", stamp * 1_000);
+    }
+    engine.stop()
+}
+
+async fn burst(count: usize, lead: i64) -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    // The cap is what keeps a machine quiet; here it would only measure itself.
+    let config = format!("[cron]\nmaxConcurrentRuns = {count}\n");
+    std::fs::write(home.path().join("config.toml"), config)?;
+    let engine = Engine::start(&Programs::find()?, home.path())?;
+    let due = (now_ms() / 1_000 + lead) * 1_000;
+    let at = json!({ "kind": "at", "atMs": due });
+    engine.import((0..count).map(|n| time_job(&format!("Burst {n}"), &at)).collect()).await?;
+    anyhow::ensure!(now_ms() < due - 1_000, "adding {count} jobs took longer than {lead} s");
+    wait_until(due + 1_000).await;
+    let mut fired = stamps(&engine, "Burst ").await?;
+    while fired.len() < count && now_ms() < due + 30_000 {
+        wait(Duration::from_secs(2)).await;
+        fired = stamps(&engine, "Burst ").await?;
+    }
+    println!("due\t{}", due * 1_000);
+    for (job, stamp) in fired {
+        println!("fired\t{}\t{job}", stamp * 1_000);
+    }
+    engine.stop()
+}
+
+/// A job whose payload does nothing but tell the time.
+fn time_job(name: &str, schedule: &Value) -> Value {
+    json!({
+        "name": name,
+        "schedule": schedule,
+        "payload": { "kind": "toolCall", "tool": "time", "arguments": {}, "notifyWhen": "failure" }
+    })
+}
+
+async fn wait_until(at_ms: i64) {
+    wait(Duration::from_millis(u64::try_from(at_ms - now_ms()).unwrap_or(0))).await;
+}
+
+/// What is left of the job's name after `start`, and the time that its payload told, of every run.
+async fn stamps(engine: &Engine, start: &str) -> anyhow::Result<Vec<(String, i64)>> {
+    let mut stamps = Vec::new();
+    let mut cursor = Value::Null;
+    loop {
+        let page = engine.call("runs.list", json!({ "limit": 500, "cursor": cursor })).await?;
+        for run in page["runs"].as_array().context("a list of runs")? {
+            let job = run["jobName"].as_str().and_then(|name| name.strip_prefix(start));
+            let told = run["summary"].as_str().and_then(told_ms);
+            stamps.extend(job.map(str::to_owned).zip(told));
+        }
+        cursor = page["nextCursor"].clone();
+        if cursor.is_null() {
+            return Ok(stamps);
+        }
+    }
+}
+
+fn told_ms(summary: &str) -> Option<i64> {
+    serde_json::from_str::<Value>(summary).ok()?["unixMs"].as_i64()
+}
+
+fn patterns() -> anyhow::Result<()> {
+    let zones = Zones::built_in(chrono_tz::Tz::UTC);
+    for text in PATTERNS {
+        let parsed = nanos(|_| drop(black_box(CronPattern::parse(black_box(text)))));
+        println!("parse\t{text}\t{parsed:.1}");
+        let pattern = CronPattern::parse(text)?;
+        for name in ZONES {
+            let zone = zones.zone(name).context("a zone")?;
+            let next = nanos(|instant| {
+                black_box(pattern.next_after(zone, black_box(instant)));
+            });
+            println!("next\t{name}\t{text}\t{next:.1}");
+        }
+    }
+    Ok(())
+}
+
+/// The fastest of many rounds, in nanoseconds a call: what others take of the machine only adds to the others.
+fn nanos(mut call: impl FnMut(i64)) -> f64 {
+    let instants: [i64; INSTANTS] =
+        std::array::from_fn(|index| 1_767_225_617_000 + 494_621_000 * index as i64);
+    let (began, mut best, mut rounds) = (now(), Duration::MAX, 0);
+    while rounds < 5 || began.elapsed() < Duration::from_millis(300) {
+        let before = now();
+        instants.into_iter().for_each(&mut call);
+        best = best.min(before.elapsed());
+        rounds += 1;
+    }
+    best.as_secs_f64() * 1e9 / instants.len() as f64
+}
+
+fn now() -> Instant {
+    #[expect(clippy::disallowed_methods, reason = "a bench measures")]
+    Instant::now()
+}

@@ -1,0 +1,14 @@
+// npm croner: a job is a `Cron`, and so is a pattern.
+import { Cron } from "croner";
+import { drive } from "./drive.mjs";
+
+await drive(
+  {
+    every: (handler) => new Cron("* * * * * *", handler),
+    at: (date, handler) => new Cron(date, handler),
+    parse: (text, timezone) => new Cron(text, { timezone }),
+    instants: (dates) => dates,
+    next: (pattern, date) => pattern.nextRun(date),
+  },
+  "croner",
+);
