@@ -72,6 +72,91 @@ async fn payloads_are_logged_when_asked() {
     }
 }
 
+/// The line with this message about the job called `name`.
+#[track_caller]
+fn said<'l>(written: &'l [Value], message: &str, name: &str) -> &'l Value {
+    let is_it = |line: &&Value| line["message"] == message && line["name"] == name;
+    written.iter().find(is_it).unwrap_or_else(|| panic!("no `{message}` of {name}: {written:#?}"))
+}
+
+#[tokio::test]
+async fn every_event_that_the_rfc_names_is_in_the_log() {
+    let home = Home::new().env("ROUSE_LOG", "debug");
+    let engine = home.serve().await;
+    let mut hourly = echo("Hourly");
+    hourly["schedule"] = json!({ "kind": "every", "everyMs": 3_600_000 });
+    let hourly = engine.add(hourly).await;
+    let next = engine.call("cron.get", json!({ "id": hourly })).await;
+    let next = next["job"]["state"]["nextRunAtMs"].as_i64().expect("an instant");
+    let mut broken = echo("Broken");
+    broken["payload"] = json!({
+        "kind": "toolCall", "tool": "read_file", "arguments": { "path": "nowhere.txt" }
+    });
+    let broken = engine.add(broken).await;
+    let mut after = echo("After");
+    after["schedule"] = json!({ "kind": "event", "source": "job", "filters": { "jobId": hourly } });
+    after["policies"] = json!({ "cooldownSeconds": 3_600 });
+    let after = engine.add(after).await;
+    engine.run_now(&broken).await;
+    let failed = engine.ended(&broken, 1).await.remove(0);
+    for count in [1, 2] {
+        engine.run_now(&hourly).await;
+        engine.ended(&hourly, count).await;
+        engine.ended(&after, count).await;
+    }
+    assert!(engine.stop().success());
+    let home = home.env("ROUSE_SKIP_CRON", "1");
+    assert!(home.serve_as_it_is().stop().success());
+    let written = lines(&home);
+
+    let starts: Vec<&Value> =
+        written.iter().filter(|line| line["message"] == "cron: scheduler started").collect();
+    let seen: Vec<_> = starts.iter().map(|line| (&line["level"], &line["module"])).collect();
+    assert_eq!(seen, [(&json!("info"), &json!("cron")); 2]);
+    assert_eq!((&starts[1]["jobCount"], &starts[1]["nextWakeAt"]), (&json!(3), &json!(next)));
+    let disabled: Vec<&Value> =
+        written.iter().filter(|line| line["message"] == "cron: disabled").collect();
+    assert!(disabled.len() == 1 && disabled[0]["level"] == "warn", "{disabled:#?}");
+
+    let saved = said(&written, "cron: job saved", "Hourly");
+    assert_eq!((&saved["level"], &saved["nextRunAtMs"]), (&json!("debug"), &json!(next)));
+    let started = said(&written, "cron: job started", "Hourly");
+    assert_eq!(
+        ["level", "scheduleKind", "sessionTarget", "wakeMode"].map(|key| started[key].as_str()),
+        ["info", "every", "isolated", "now"].map(Some)
+    );
+    let finished = said(&written, "cron: job finished", "Hourly");
+    assert!(finished["durationMs"].is_i64() && finished["level"] == "info", "{finished}");
+    assert_eq!((&finished["status"], &finished["nextRunAtMs"]), (&json!("ok"), &json!(next)));
+    let skipped = said(&written, "cron: job skipped", "After");
+    assert!(skipped["level"] == "info" && skipped["reason"].is_string(), "{skipped}");
+    let error = said(&written, "cron: job finished", "Broken");
+    assert_eq!((&error["level"], &error["status"]), (&json!("warn"), &json!("error")));
+    let told = failed["error"].as_str().expect("why");
+    assert_eq!(error["error"].as_str(), told.lines().next(), "{error}");
+}
+
+#[tokio::test]
+async fn why_a_run_failed_is_one_short_line() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let mut broken = echo("Broken");
+    broken["payload"] = json!({
+        "kind": "toolCall", "tool": "run_command",
+        "arguments": { "command": format!("echo {SAID} >&2; echo last >&2; exit 3") }
+    });
+    let broken = engine.add(broken).await;
+    engine.run_now(&broken).await;
+    let failed = engine.ended(&broken, 1).await.remove(0);
+    let told = failed["error"].as_str().expect("why");
+    assert!(told.lines().count() > 1 && told.contains(SAID), "{told}");
+    assert!(engine.stop().success());
+    let written = lines(&home);
+    let error = said(&written, "cron: job finished", "Broken");
+    assert_eq!(error["error"].as_str(), told.lines().next(), "{error}");
+    assert!(!written.iter().any(|line| line.to_string().contains(SAID)), "{written:#?}");
+}
+
 /// `rouse logs --follow --json` with its lines; it has read what was there when the first one comes.
 fn following(home: &Home, args: &[&str]) -> (Child, BufReader<ChildStdout>) {
     let mut command = home.command(["logs", "--follow", "--json", "-n", "1"]);

@@ -12,7 +12,7 @@ use std::time::Duration;
 use rouse_core::schedule::Zones;
 use rouse_core::time::{Clock, Timer, Wake};
 use rouse_core::{Outcome, RunId, UnixMs};
-use rouse_store::{Store, StoreError};
+use rouse_store::{JobCounts, Store, StoreError};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::{self, JoinError, JoinSet};
 
@@ -147,9 +147,10 @@ impl Engine {
     }
 
     async fn work(mut self, mut inbox: mpsc::UnboundedReceiver<Request>) {
+        self.catch_up().await;
+        self.arm();
+        self.log_started().await;
         loop {
-            self.catch_up().await;
-            self.arm();
             let cause = self.next_cause(&mut inbox).await;
             // Whatever woke the engine sees the attempts that have ended by now.
             while let Some(result) = self.tasks.try_join_next_with_id() {
@@ -173,6 +174,19 @@ impl Engine {
                 // Nobody holds a handle any more, so nobody could stop it in an orderly way.
                 Cause::Request(None) => return,
             }
+            self.catch_up().await;
+            self.arm();
+        }
+    }
+
+    /// The words are the cron RFC's. Said when the timer is armed, so that nobody waits for the counting.
+    async fn log_started(&self) {
+        let next_wake_at = self.next_due.map(|at| at.0);
+        match self.store.job_counts().await {
+            Ok(JobCounts { all: job_count, .. }) => {
+                tracing::info!(job_count, next_wake_at, "cron: scheduler started");
+            }
+            Err(error) => tracing::warn!(%error, next_wake_at, "cron: scheduler started"),
         }
     }
 

@@ -17,6 +17,7 @@ use rouse_store::{DueJob, Fired, StoreError, WebhookCall};
 
 use crate::SchedulerError;
 use crate::engine::Engine;
+use crate::finish::log_end;
 use crate::tick::{REPLACED, new_run, payload_of};
 
 /// A run that an event fires, and what else that means.
@@ -126,16 +127,21 @@ impl Engine {
             .collect()
     }
 
-    /// Puts what was fired into its lanes, when it is on the disk.
+    /// Puts what was fired into its lanes, and what was skipped into the log, when it is on the disk.
     pub(crate) fn follow(&mut self, follows: Vec<Follow>, is_there: impl Fn(&RunId) -> bool) {
         for Follow { fired, job, cancel_others } in follows {
-            if fired.run.state != RunState::Queued || !is_there(&fired.run.id) {
+            let run = fired.run;
+            if !is_there(&run.id) {
+                continue;
+            }
+            if run.state != RunState::Queued {
+                log_end(&run, run.state, run.reason.as_deref(), run.created_at);
                 continue;
             }
             if cancel_others {
                 self.end_runs_of(&job.id, REPLACED);
             }
-            self.enqueue(fired.run, Some(job));
+            self.enqueue(run, Some(job));
         }
     }
 

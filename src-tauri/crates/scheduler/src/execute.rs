@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rouse_core::job::{Job, Overlap};
+use rouse_core::job::{Job, Overlap, ScheduleSpec, SessionTarget, WakeMode};
 use rouse_core::{JobId, Outcome, Run, RunId, RunState, UnixMs};
 use rouse_store::StoreError;
 use tokio::task::{self, JoinError};
@@ -178,9 +178,39 @@ fn log_start(run: &Run, job: Option<&Job>) {
     let (job_id, run_id) = (run.job_id.as_ref().map(display), display(&run.id));
     let (name, trigger) = (run.job_name.as_str(), run.trigger.name());
     let kind = job.map(|job| job.payload.kind());
-    tracing::info!(job_id, run_id, name, trigger, kind, "cron: job started");
+    let schedule_kind = job.map(|job| schedule_kind(&job.schedule.spec));
+    let session_target = job.map(|job| match job.session_target {
+        SessionTarget::Main => "main",
+        SessionTarget::Isolated => "isolated",
+    });
+    let wake_mode = job.map(|job| match job.wake_mode {
+        WakeMode::Now => "now",
+        WakeMode::NextHeartbeat => "next-heartbeat",
+    });
+    tracing::info!(
+        job_id,
+        run_id,
+        name,
+        trigger,
+        kind,
+        schedule_kind,
+        session_target,
+        wake_mode,
+        "cron: job started"
+    );
     let payload = display(&run.payload);
     tracing::info!(target: "rouse::payloads", module = "cron", job_id, run_id, name, payload, "cron: job payload");
+}
+
+const fn schedule_kind(schedule: &ScheduleSpec) -> &'static str {
+    match schedule {
+        ScheduleSpec::At { .. } => "at",
+        ScheduleSpec::Every { .. } => "every",
+        ScheduleSpec::Cron { .. } => "cron",
+        ScheduleSpec::Event(_) => "event",
+        ScheduleSpec::Webhook => "webhook",
+        ScheduleSpec::Manual => "manual",
+    }
 }
 
 /// A queued run whose first attempt begins at `now`.

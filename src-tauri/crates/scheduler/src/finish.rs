@@ -19,6 +19,9 @@ use crate::events::rows;
 use crate::heartbeat::COALESCE;
 use crate::lanes::{LaneKey, Rank};
 
+/// How much of an error is in the log.
+const ERROR_BYTES: usize = 300;
+
 /// A run that left its lane without having started.
 #[derive(Debug)]
 pub(crate) struct WaitEnded {
@@ -94,7 +97,9 @@ impl Engine {
             ..quiet_finish(id.clone(), (**outcome).clone(), now)
         };
         let is_new = self.store.finish_run(&finish).await?.is_some();
-        log_end(run, outcome.state, outcome.reason.as_deref(), now);
+        let next_run_at = job.as_ref().filter(|_| fate == JobFate::Stays);
+        let next_run_at = next_run_at.and_then(|job| job.state.next_run_at);
+        log_finish(run, outcome, next_run_at, now);
         log_outcome(run, outcome);
         let reminder = job.as_ref().filter(|job| wakes_main(job, outcome));
         let begun_at = main_turn_begun_at(run, outcome);
@@ -231,21 +236,55 @@ fn wakes_main(job: &Job, outcome: &Outcome) -> bool {
         && outcome.state == RunState::Succeeded
 }
 
-/// The words are the cron RFC's. What the run said is for those who asked for payloads.
+/// The end of a run that has done nothing.
 pub(crate) fn log_end(run: &Run, state: RunState, reason: Option<&str>, now: UnixMs) {
+    let outcome = Outcome { reason: reason.map(str::to_owned), ..Outcome::of(state) };
+    log_finish(run, &outcome, None, now);
+}
+
+/// The words are the cron RFC's. Why a run failed is told in one line; what else it said is for those who asked for
+/// payloads.
+fn log_finish(run: &Run, outcome: &Outcome, next_run_at: Option<UnixMs>, now: UnixMs) {
     let (job_id, run_id) = (run.job_id.as_ref().map(display), display(&run.id));
     let name = run.job_name.as_str();
     let duration_ms = run.started_at.map(|at| now.since(at).max(0));
-    let (status, state) = (state.rfc_status(), state.name());
+    let (status, state) = (outcome.state.rfc_status(), outcome.state.name());
+    let (reason, error) = (outcome.reason.as_deref(), outcome.error.as_deref().map(in_one_line));
+    let next_run_at_ms = next_run_at.map(|at| at.0);
     match status {
         Some("error") => {
-            tracing::warn!(job_id, run_id, name, status, state, duration_ms, "cron: job finished");
+            tracing::warn!(
+                job_id,
+                run_id,
+                name,
+                status,
+                state,
+                error,
+                duration_ms,
+                next_run_at_ms,
+                "cron: job finished"
+            );
         }
         Some("skipped") => {
             tracing::info!(job_id, run_id, name, status, state, reason, "cron: job skipped");
         }
-        _ => tracing::info!(job_id, run_id, name, status, state, duration_ms, "cron: job finished"),
+        _ => tracing::info!(
+            job_id,
+            run_id,
+            name,
+            status,
+            state,
+            duration_ms,
+            next_run_at_ms,
+            "cron: job finished"
+        ),
     }
+}
+
+/// The first line of an error, which says what happened; the lines below it may be all that a command wrote.
+fn in_one_line(error: &str) -> &str {
+    let line = error.lines().next().unwrap_or_default();
+    &line[..line.floor_char_boundary(ERROR_BYTES)]
 }
 
 fn log_outcome(run: &Run, outcome: &Outcome) {

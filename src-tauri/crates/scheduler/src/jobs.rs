@@ -22,6 +22,7 @@ impl Engine {
         let has_fired = fired_at(&job.schedule).is_some_and(|at| job.state.last_run_at >= Some(at));
         job.state.next_run_at = if has_fired { None } else { first_slot(&job, now, &self.zones)? };
         let job = self.store.insert_job(&job, now).await?;
+        log_saved(&job);
         self.next_due_is_stale = true;
         self.listeners.changed();
         Ok(job)
@@ -38,6 +39,7 @@ impl Engine {
         let mut job = patch_job(&old, patch, now, &self.zones)?;
         job.state.next_run_at = next_slot_after_edit(&old, &job, now, &self.zones)?;
         let job = self.store.update_job(&job, expected_revision, now).await?;
+        log_saved(&job);
         self.next_due_is_stale = true;
         self.listeners.changed();
         self.refresh_waiting(&job);
@@ -61,6 +63,11 @@ impl Engine {
         let job = self.store.job(id).await?;
         Ok(job.ok_or_else(|| StoreError::NotFound { what: "job", id: id.to_string() })?)
     }
+}
+
+fn log_saved(job: &Job) {
+    let next_run_at_ms = job.state.next_run_at.map(|at| at.0);
+    tracing::debug!(job_id = %job.id, name = job.name, next_run_at_ms, "cron: job saved");
 }
 
 fn next_slot_after_edit(
