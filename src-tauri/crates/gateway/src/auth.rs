@@ -15,7 +15,8 @@ use std::sync::{Mutex, PoisonError};
 
 use rouse_core::UnixMs;
 
-use sessions::Sessions;
+pub(crate) use sessions::SESSION_FOR_MS;
+use sessions::{Sessions, Visit};
 
 /// How long a one-time code is good for.
 const CODE_FOR_MS: i64 = 30_000;
@@ -99,6 +100,16 @@ impl Auth {
     /// Whether `shown` is a live session; a visit makes it live longer.
     #[must_use]
     pub fn is_session(&self, shown: &str, now: UnixMs) -> bool {
+        self.visit(shown, now) != Visit::Stranger
+    }
+
+    /// Whether `shown` is a live session that lives longer from this visit on, so that its browser must be told.
+    #[must_use]
+    pub fn renews_session(&self, shown: &str, now: UnixMs) -> bool {
+        self.visit(shown, now) == Visit::Renewed
+    }
+
+    fn visit(&self, shown: &str, now: UnixMs) -> Visit {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner).visit(shown, now)
     }
 }

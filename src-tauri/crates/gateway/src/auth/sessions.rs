@@ -1,8 +1,8 @@
 //! Browsers that are signed in, kept in a file so that a restart of the engine signs nobody out.
 //!
 //! A session is known by a hash alone, which opens nothing to whoever reads the file or a backup of it. The token is part
-//! of the hash: a new token leaves no session that fits. A visit makes a session live longer, and that is written at most
-//! once a day. It refuses to fail a sign-in because of the file: what cannot be kept lasts until the engine stops. One
+//! of the hash: a new token leaves no session that fits. A visit makes a session live longer, and that is written, and
+//! told to the browser, at most once a day. It refuses to fail a sign-in because of the file: what cannot be kept lasts until the engine stops. One
 //! could get this wrong by writing with every visit, which is every request of every page.
 
 use std::collections::HashMap;
@@ -17,8 +17,19 @@ use crate::private_file::write_private;
 use crate::webhook_secret::hash_of;
 
 /// How long a browser stays signed in without a visit.
-pub(super) const SESSION_FOR_MS: i64 = 30 * DAY_MS;
+pub(crate) const SESSION_FOR_MS: i64 = 30 * DAY_MS;
 const DAY_MS: i64 = 24 * 3_600_000;
+
+/// What a visit is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Visit {
+    /// Of nobody who is signed in.
+    Stranger,
+    /// Of a live session.
+    Known,
+    /// Of a live session, which lives longer from now on.
+    Renewed,
+}
 
 /// The sessions of one token.
 pub(super) struct Sessions {
@@ -49,18 +60,19 @@ impl Sessions {
         self.write();
     }
 
-    /// Whether `shown` is a live session; a visit makes it live longer.
-    pub(super) fn visit(&mut self, shown: &str, now: UnixMs) -> bool {
+    /// Looks whether `shown` is a live session; a visit makes it live longer.
+    pub(super) fn visit(&mut self, shown: &str, now: UnixMs) -> Visit {
         let Some(end) = self.ends.get_mut(&hash(&self.token, shown)).filter(|end| now < **end)
         else {
-            return false;
+            return Visit::Stranger;
         };
         let new_end = now.plus_ms(SESSION_FOR_MS);
-        if new_end.since(*end) >= DAY_MS {
-            *end = new_end;
-            self.write();
+        if new_end.since(*end) < DAY_MS {
+            return Visit::Known;
         }
-        true
+        *end = new_end;
+        self.write();
+        Visit::Renewed
     }
 
     /// Ends every session.

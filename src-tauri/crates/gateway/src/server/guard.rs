@@ -10,19 +10,34 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
 use super::Shared;
+use crate::auth::SESSION_FOR_MS;
 
 /// The name of the session cookie.
-pub(super) const COOKIE: &str = "rouse_session";
+const COOKIE: &str = "rouse_session";
 
 const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                    font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// What a browser keeps of its session, for as long as the session lives without a visit.
+pub(super) fn session_cookie(session: &str) -> String {
+    let seconds = SESSION_FOR_MS / 1_000;
+    format!("{COOKIE}={session}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}")
+}
 
 pub(super) async fn check(State(shared): State<Shared>, request: Request, next: Next) -> Response {
     if let Err(reason) = from_here(request.headers(), shared.port) {
         return (StatusCode::FORBIDDEN, reason).into_response();
     }
+    let now = shared.clock.now();
+    let renewed = session(request.headers()).filter(|shown| shared.auth.renews_session(shown, now));
+    // silent-ok: a session that is live has the plain characters of a secret of ours.
+    let cookie = renewed.and_then(|shown| HeaderValue::try_from(session_cookie(shown)).ok());
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
+    if let Some(cookie) = cookie {
+        // The browser forgets its cookie when it was told to, and not when the session ends.
+        headers.append(header::SET_COOKIE, cookie);
+    }
     headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(CSP));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));

@@ -1,7 +1,9 @@
 //! How often a hook may be called: sixty times at once, then once a second.
 //!
 //! One instant per name says when it would be idle again, measured by the monotonic clock. Only who may call is counted:
-//! a stranger can neither use up somebody's share nor make this grow.
+//! a stranger can neither use up somebody's share nor make this grow. It is not kept over a restart: it holds off a flood
+//! at the door, while each job holds off a flood of work by rules that are in the store (overlap, cool-down,
+//! `Idempotency-Key`). Keeping it would be a write for every call.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

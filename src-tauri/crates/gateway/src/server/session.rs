@@ -27,10 +27,7 @@ pub(super) async fn exchange(
     let code = request.get("code").and_then(Value::as_str).unwrap_or_default();
     match shared.auth.exchange(code, shared.clock.now()) {
         Some(session) => {
-            let cookie = format!(
-                "{}={session}; Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000",
-                guard::COOKIE
-            );
+            let cookie = guard::session_cookie(&session);
             (StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response()
         }
         None => {

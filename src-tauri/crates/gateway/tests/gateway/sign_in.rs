@@ -52,6 +52,30 @@ async fn a_session_lives_as_long_as_it_is_used() {
     house.stop().await;
 }
 
+/// Visits with a cookie; answers what the browser is told to keep.
+async fn told_to_keep(house: &House, cookie: &str) -> Option<String> {
+    let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "cron.status" });
+    let (_, reply) = house.post("/rpc", &format!("Cookie: {cookie}\r\n"), &request).await;
+    reply.lines().find_map(|line| line.strip_prefix("set-cookie: ")).map(str::to_owned)
+}
+
+#[tokio::test]
+async fn the_browser_s_cookie_lives_as_long_as_its_session() {
+    let house = House::build().await;
+    let (_, cookie) = trade(&house, &code(&house).await).await;
+    assert_eq!(told_to_keep(&house, &cookie).await, None, "it is fresh");
+    house.clock.advance(DAY);
+    let kept = told_to_keep(&house, &cookie).await.expect("a cookie that lives longer");
+    let (name_and_value, attributes) = kept.split_once("; ").expect("attributes");
+    assert_eq!(name_and_value, cookie);
+    assert_eq!(attributes, "Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000");
+    assert_eq!(told_to_keep(&house, &cookie).await, None, "once a day is enough");
+    house.clock.advance(30 * DAY);
+    assert_eq!(told_to_keep(&house, &cookie).await, None, "what has ended stays so");
+    assert_eq!(told_to_keep(&house, "rouse_session=guess").await, None);
+    house.stop().await;
+}
+
 #[tokio::test]
 async fn only_so_many_codes_are_kept() {
     let house = House::build().await;
