@@ -425,3 +425,50 @@ async fn two_rows_of_one_tick_meet_the_overlap_of_the_job_that_they_fire() {
         begun.succeed();
     }
 }
+
+/// `document` as a job for one run.
+fn for_one_run(mut document: Value) -> Value {
+    document["deleteAfterRun"] = json!(true);
+    document
+}
+
+#[tokio::test]
+async fn a_job_for_one_event_stays_when_it_is_skipped_and_goes_when_it_has_worked() {
+    let stage = Stage::new().await;
+    let first = stage.add(by_hand("first")).await;
+    let once = stage.add(for_one_run(after("once", json!({ "jobId": "first" })))).await;
+    let work = begun(&stage, &first).await;
+    stage.handle.pause(None).await.expect("paused");
+    done(&stage, work).await;
+    assert_eq!(stage.states_of(&once).await, [RunState::Skipped]);
+    assert!(stage.stored(&once).await.enabled, "it has not had its run");
+    stage.handle.resume().await.expect("resumed");
+
+    begun(&stage, &first).await.succeed();
+    let follower = stage.begun.next().await;
+    assert_eq!(follower.run.job_id.as_ref(), Some(&once.id));
+    done(&stage, follower).await;
+    assert_eq!(stage.store.job(&once.id).await.expect("read"), None);
+    assert_eq!(stage.states_of(&once).await, [RunState::Skipped, RunState::Succeeded]);
+    done(&stage, begun(&stage, &first).await).await;
+    assert_eq!(stage.runs_of(&once.id).await.len(), 2, "nobody is left to fire");
+}
+
+#[tokio::test]
+async fn a_job_for_one_call_stays_when_it_is_skipped_and_goes_when_it_has_worked() {
+    let stage = Stage::new().await;
+    let once = stage.add(for_one_run(hook("once", json!({})))).await;
+    stage.handle.pause(None).await.expect("paused");
+    let refused = stage.handle.call_webhook(call("once", "", None)).await.expect("called");
+    assert!(matches!(refused, Called::Refused(_)), "{refused:?}");
+    assert_eq!(only_run(&stage, &once).await.state, RunState::Skipped);
+    assert!(stage.stored(&once).await.enabled, "it has not had its run");
+    stage.handle.resume().await.expect("resumed");
+
+    fired(stage.handle.call_webhook(call("once", "", None)).await.expect("called"));
+    let work = stage.begun.next().await;
+    done(&stage, work).await;
+    assert_eq!(stage.store.job(&once.id).await.expect("read"), None);
+    assert!(stage.handle.call_webhook(call("once", "", None)).await.is_err(), "it is gone");
+    assert_eq!(stage.states_of(&once).await, [RunState::Skipped, RunState::Succeeded]);
+}
