@@ -322,3 +322,28 @@ async fn names_cannot_steer_the_terminal() {
         );
     }
 }
+
+#[tokio::test]
+async fn new_quiet_hours_stand_for_themselves() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let mut document = echo("Weekend");
+    document["policies"] = json!({
+        "cooldownSeconds": 5,
+        "quietHours": { "from": "22:00", "to": "07:00", "tz": "Asia/Tokyo", "days": ["sat", "sun"] }
+    });
+    let id = engine.add(document).await;
+    let edit = |rule: &str| {
+        let said = home.rouse(["cron", "edit", &id, "--quiet-hours", rule, "--json"]);
+        job(&said)["policies"].clone()
+    };
+    let hours = json!({ "from": "23:00", "to": "06:00" });
+    assert_eq!(
+        edit("23:00-06:00"),
+        json!({ "cooldownSeconds": 5, "quietHours": hours }),
+        "what was not said does not stay"
+    );
+    assert_eq!(edit("ignore")["quietHours"], "ignore");
+    assert_eq!(edit("23:00-06:00")["quietHours"], hours);
+    assert_eq!(edit("respect"), json!({ "cooldownSeconds": 5 }));
+}

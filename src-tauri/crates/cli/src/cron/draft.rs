@@ -91,7 +91,8 @@ pub(crate) struct BehaviourArgs {
     /// Which outcomes are worth a notification.
     #[arg(long, value_enum)]
     notify: Option<Notify>,
-    /// Whether notifications wait for the end of quiet hours: `respect`, `ignore`, or hours of its own (`22:00-07:00`).
+    /// Whether notifications wait for the end of quiet hours: `respect`, `ignore`, or hours of its own (`22:00-07:00`,
+    /// every day, in the zone of the computer).
     #[arg(long, value_name = "RULE")]
     quiet_hours: Option<String>,
     /// Time limit of a run: `10m`.
