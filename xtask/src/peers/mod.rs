@@ -82,7 +82,7 @@ const QUESTIONS: &[Question] = &[
 pub(crate) fn run() -> Result<ExitCode, Failure> {
     println!(
         "Measures other schedulers beside Rouse. It takes about twelve minutes, and on the first time the builds \
-         before that; leave the machine alone meanwhile. Ctrl-C ends it and leaves nothing but target/peers."
+         before that; leave the machine alone meanwhile. Ctrl-C ends it; what it installs stays in target/peers."
     );
     let asked =
         |peer: &Peer, question: &Question| peer.does == Does::All || peer.does == question.of;
