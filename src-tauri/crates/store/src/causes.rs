@@ -45,7 +45,7 @@ pub(crate) const KNOWN: &str = "SELECT asked.key FROM json_each(?1) AS asked
     WHERE EXISTS (SELECT 1 FROM causes
         WHERE job_id = asked.value ->> 0 AND id = asked.value ->> 1 AND id IS NOT NULL)";
 const INSERT: &str = "INSERT INTO causes (run_id, job_id, id, cause)
-    SELECT value ->> 0, value ->> 1, value ->> 2, value -> 3 FROM json_each(?1)";
+    SELECT value ->> 0, value ->> 1, value ->> 2, value -> 3 FROM jsonb_each(?1)";
 const COPY: &str = "INSERT INTO causes (run_id, job_id, id, cause)
     SELECT ?2, job_id, NULL, cause FROM causes WHERE run_id = ?1";
 

@@ -69,12 +69,12 @@ pub(crate) const DUE: &str = concat!(
      ORDER BY next_run_at LIMIT ?2"
 );
 pub(crate) const MOVE: &str = "UPDATE jobs SET next_run_at = claim.value ->> 2
-    FROM json_each(?1) AS claim
+    FROM jsonb_each(?1) AS claim
     WHERE jobs.id = claim.value ->> 0 AND jobs.next_run_at = claim.value ->> 1 AND jobs.enabled = 1
     RETURNING id";
 pub(crate) const REMEMBER: &str = "UPDATE jobs
     SET last_state = ended.value ->> 1, last_error = ended.value ->> 2, last_duration_ms = NULL
-    FROM json_each(?1) AS ended WHERE jobs.id = ended.value ->> 0";
+    FROM jsonb_each(?1) AS ended WHERE jobs.id = ended.value ->> 0";
 
 impl Store {
     /// Enabled jobs whose next slot is not after `now`, the earliest first. One whose definition

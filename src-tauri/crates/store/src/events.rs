@@ -21,7 +21,7 @@ pub(crate) const AFTER: &str =
     "SELECT seq, at, kind, data FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2";
 const ENDS: &str = "SELECT (SELECT min(seq) FROM events), (SELECT max(seq) FROM events)";
 const INSERT: &str = "INSERT INTO events (at, kind, data)
-    SELECT ?1, value ->> 0, value -> 1 FROM json_each(?2) ORDER BY key";
+    SELECT ?1, value ->> 0, value -> 1 FROM jsonb_each(?2) ORDER BY key";
 const PRUNE: &str = "DELETE FROM events WHERE seq <= ?1";
 
 impl Store {

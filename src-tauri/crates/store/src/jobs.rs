@@ -97,7 +97,7 @@ const DELETE: &str = concat!("DELETE FROM jobs WHERE id = ?1 RETURNING ", job_co
 pub(crate) const COUNT: &str =
     "SELECT count(*), sum(enabled), sum(consecutive_failures > 0) FROM jobs";
 pub(crate) const SET_NEXT: &str = "UPDATE jobs SET next_run_at = planned.value ->> 1
-    FROM json_each(?1) AS planned
+    FROM jsonb_each(?1) AS planned
     WHERE jobs.id = planned.value ->> 0 AND jobs.next_run_at IS NOT planned.value ->> 1
     RETURNING id, next_run_at";
 /// The condition is that of `jobs_due`: jobs without a next slot are never looked at.

@@ -38,7 +38,7 @@ const INSERT: &str = concat!(
     ") SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
         value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13, value ->> 14, value ->> 15,
         value ->> 16, value ->> 17, value ->> 18, value ->> 19, value ->> 20, value -> 21
-     FROM json_each(?1) WHERE ",
+     FROM jsonb_each(?1) WHERE ",
     not_pruned!(),
     " ORDER BY key
      ON CONFLICT (job_id, slot_at) WHERE slot_at IS NOT NULL DO NOTHING RETURNING id"

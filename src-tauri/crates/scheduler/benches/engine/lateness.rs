@@ -1,0 +1,38 @@
+//! One job a second: how long after its instant its run begins.
+
+use serde_json::json;
+
+use crate::figures::{Figures, quantile};
+use crate::floor;
+use crate::stage::{Done, Stage, wall_us};
+
+const SECONDS: usize = 60;
+
+pub(crate) async fn measure(figures: &mut Figures) -> Done<()> {
+    let commit = floor::commit_ms()?;
+    let wake = floor::wake_us().await?;
+    figures.note("floor: the kernel's timer wakes a task, p50", wake / 1_000.0, "ms");
+    figures.note("floor: one durable transaction of plain SQLite, p50", commit, "ms");
+    for others in [0, 9_999] {
+        let mut late = beside(others).await?;
+        let what =
+            |share: &str| format!("lateness of one job a second beside {others} others, {share}");
+        figures.at_most(&what("p50"), quantile(&mut late, 0.5), 0.3, "ms");
+        figures.at_most(&what("p99"), quantile(&mut late, 0.99), 2.0, "ms");
+    }
+    Ok(())
+}
+
+/// Milliseconds from each slot to the begin of its run, which comes after a durable claim.
+async fn beside(others: usize) -> Done<Vec<f64>> {
+    let stage = Stage::new(std::sync::Arc::new(|_| {})).await?;
+    let far = (0..others).map(|_| json!({ "kind": "cron", "expr": "0 0 1 1 *", "tz": "UTC" }));
+    stage.store_jobs(far).await?;
+    let anchor = wall_us() / 1_000_000 * 1_000 + 2_000;
+    let every = json!({ "kind": "every", "everyMs": 1_000, "anchorMs": anchor });
+    stage.store_jobs(std::iter::once(every)).await?;
+    let _engine = stage.start(4).await?;
+    let begins = stage.begins.take(SECONDS).await;
+    #[expect(clippy::cast_precision_loss, reason = "a duration")]
+    Ok(begins.into_iter().map(|(slot, begun)| (begun - slot * 1_000) as f64 / 1_000.0).collect())
+}

@@ -1,0 +1,165 @@
+//! A scheduler on a real store and a real timer, whose runs write down when they began and are done.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use rouse_core::job::{Job, job_from_json};
+use rouse_core::schedule::Zones;
+use rouse_core::time::Clock;
+use rouse_core::tool::BoxFuture;
+use rouse_core::{Outcome, Run, UnixMs};
+use rouse_scheduler::timer::WallTimer;
+use rouse_scheduler::{
+    HeartbeatConfig, MainSession, Runner, Scheduler, SchedulerConfig, SchedulerHandle,
+};
+use rouse_store::Store;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::sync::{Notify, watch};
+use tokio_util::sync::CancellationToken;
+
+/// What a measurement answers.
+pub(crate) type Done<T> = Result<T, Box<dyn std::error::Error>>;
+
+/// Microseconds since 1970.
+pub(crate) fn wall_us() -> i64 {
+    #[expect(clippy::disallowed_methods, reason = "a bench measures")]
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+}
+
+/// How long `work` takes.
+pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    #[expect(clippy::disallowed_methods, reason = "a bench measures")]
+    let began = Instant::now();
+    let done = work();
+    (done, began.elapsed())
+}
+
+/// How long `work` takes to its end.
+pub(crate) async fn timed_async<T>(work: impl Future<Output = T>) -> (T, Duration) {
+    #[expect(clippy::disallowed_methods, reason = "a bench measures")]
+    let began = Instant::now();
+    let done = work.await;
+    (done, began.elapsed())
+}
+
+struct SystemClock(Mutex<Zones>);
+
+impl Clock for SystemClock {
+    fn now(&self) -> UnixMs {
+        UnixMs(wall_us() / 1_000)
+    }
+
+    fn monotonic(&self) -> Duration {
+        Duration::from_micros(wall_us().unsigned_abs())
+    }
+
+    fn zones(&self) -> Zones {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// When runs began: their slot in milliseconds and the begin in microseconds.
+#[derive(Clone, Default)]
+pub(crate) struct Begins(Arc<Mutex<Vec<(i64, i64)>>>, Arc<Notify>);
+
+impl Begins {
+    fn add(&self, run: &Run) {
+        let begun = wall_us();
+        let slot = run.slot_at.map_or(0, |at| at.0);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((slot, begun));
+        self.1.notify_one();
+    }
+
+    /// Waits until there are `count`, and takes them.
+    pub(crate) async fn take(&self, count: usize) -> Vec<(i64, i64)> {
+        loop {
+            let told = self.1.notified();
+            {
+                let mut begins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                if begins.len() >= count {
+                    return std::mem::take(&mut *begins);
+                }
+            }
+            told.await;
+        }
+    }
+}
+
+impl Runner for Begins {
+    fn run(&self, run: Run, _: Option<Job>, _: CancellationToken) -> BoxFuture<'static, Outcome> {
+        self.add(&run);
+        Box::pin(async { Outcome::succeeded("Done.") })
+    }
+}
+
+struct NoMain;
+
+impl MainSession for NoMain {
+    fn has_work(&self) -> BoxFuture<'_, bool> {
+        Box::pin(async { false })
+    }
+}
+
+pub(crate) struct Stage {
+    _folder: TempDir,
+    pub(crate) store: Store,
+    pub(crate) begins: Begins,
+    clock: Arc<SystemClock>,
+}
+
+impl Stage {
+    /// A new store; nothing fires before `start`. `on_commit` hears the events of every write after it is durable.
+    pub(crate) async fn new(on_commit: rouse_store::EventListener) -> Done<Self> {
+        let folder = tempfile::tempdir()?;
+        let store = Store::open(&folder.path().join("rouse.db"), on_commit).await?;
+        let clock = Arc::new(SystemClock(Mutex::new(Zones::built_in(chrono_tz::UTC))));
+        Ok(Self { _folder: folder, store, begins: Begins::default(), clock })
+    }
+
+    pub(crate) async fn start(&self, places: usize) -> Done<SchedulerHandle> {
+        let scheduler = Scheduler {
+            store: self.store.clone(),
+            clock: self.clock.clone(),
+            timer: Box::new(WallTimer::new()?),
+            runner: Arc::new(self.begins.clone()),
+            main_session: Arc::new(NoMain),
+            model: watch::Sender::new(false).subscribe(),
+            outbox: Arc::new(Notify::new()),
+            config: SchedulerConfig {
+                max_concurrent_runs: places,
+                firing: true,
+                off_reason: String::new(),
+                heartbeat: HeartbeatConfig { enabled: false, every_ms: 60_000, active_hours: None },
+            },
+        };
+        Ok(scheduler.start().await?)
+    }
+
+    /// The rules that the clock answers from now on.
+    pub(crate) fn follow_zones(&self, zones: Zones) {
+        *self.clock.0.lock().unwrap_or_else(PoisonError::into_inner) = zones;
+    }
+
+    /// Writes jobs without asking a scheduler.
+    pub(crate) async fn store_jobs(&self, schedules: impl Iterator<Item = Value>) -> Done<()> {
+        for (number, schedule) in schedules.enumerate() {
+            let job = self.job(number, &schedule)?;
+            self.store.insert_job(&job, self.clock.now()).await?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn job(&self, number: usize, schedule: &Value) -> Done<Job> {
+        let document = json!({
+            "name": format!("Job {number}"),
+            "schedule": schedule,
+            "payload": { "kind": "toolCall", "tool": "echo", "arguments": { "text": "x" } }
+        });
+        let mut job = job_from_json(document, self.clock.now(), self.clock.zones())?;
+        let slots = rouse_core::slots::Slots::compile(&job.schedule, &job.id, &self.clock.zones())?;
+        job.state.next_run_at = slots.next_after(self.clock.now());
+        Ok(job)
+    }
+}

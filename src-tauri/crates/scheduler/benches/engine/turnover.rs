@@ -1,0 +1,193 @@
+//! Claim and finish, one job after the other, beside plain SQLite with the same durability.
+
+use rouse_core::job::Job;
+use rouse_core::{Outcome, Run, RunId, RunState, RunTrigger, UnixMs};
+use rouse_store::{Claim, Finish};
+use serde_json::json;
+use sqlx::ConnectOptions as _;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteSynchronous};
+
+use crate::figures::Figures;
+use crate::floor;
+use crate::stage::{Done, Stage, timed, timed_async};
+
+const TURNS: u32 = 500;
+
+pub(crate) async fn measure(figures: &mut Figures) -> Done<()> {
+    // In turns and by the best of them: how long a disk takes for the same thing changes by the minute.
+    let (mut ours, mut driver, mut plain) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
+    for _ in 0..6 {
+        plain = plain.min(of_plain_sqlite()?);
+        driver = driver.min(of_the_driver().await?);
+        ours = ours.min(of_the_store().await?);
+    }
+    let turns = f64::from(TURNS);
+    let note = |figures: &mut Figures, what: &str, seconds: f64| {
+        figures.note(&format!("claim and finish {what}"), turns / seconds, "a second");
+    };
+    note(figures, "of plain SQLite (two durable transactions)", plain);
+    note(figures, "of plain SQLite through the driver of the store", driver);
+    note(figures, "of the store", ours);
+    let what = "claim and finish, of what plain SQLite does";
+    figures.at_least(what, plain / ours * 100.0, 80.0, "%");
+    figures.note("the same, of what it does through the driver", driver / ours * 100.0, "%");
+    Ok(())
+}
+
+/// Seconds for all turns.
+async fn of_the_store() -> Done<f64> {
+    let stage = Stage::new(std::sync::Arc::new(|_| {})).await?;
+    let job = stage.job(0, &json!({ "kind": "every", "everyMs": 1_000, "anchorMs": 0 }))?;
+    let job = stage.store.insert_job(&job, UnixMs(0)).await?;
+    let (done, took) = timed_async(turns(&stage, &job)).await;
+    done?;
+    Ok(took.as_secs_f64())
+}
+
+async fn turns(stage: &Stage, job: &Job) -> Done<()> {
+    let first = job.state.next_run_at.ok_or("a job without a slot")?;
+    for turn in 0..i64::from(TURNS) {
+        let (slot, next) = (first.plus_ms(turn * 1_000), first.plus_ms((turn + 1) * 1_000));
+        let claim = Claim {
+            job_id: job.id.clone(),
+            slot_at: slot,
+            next_run_at: Some(next),
+            runs: vec![begun(job, slot)],
+            fired: Vec::new(),
+        };
+        let runs = stage.store.claim(&[claim], slot).await?;
+        let finish = Finish {
+            run_id: runs.into_iter().next().ok_or("nothing was claimed")?,
+            outcome: Outcome::succeeded("Done."),
+            deliveries: Vec::new(),
+            system_event: None,
+            fired: Vec::new(),
+            incident: Default::default(),
+            pause_job: None,
+            delete_job: false,
+            now: slot,
+        };
+        stage.store.finish_run(&finish).await?;
+    }
+    Ok(())
+}
+
+fn begun(job: &Job, slot: UnixMs) -> Run {
+    Run {
+        id: RunId::generate(slot),
+        job_id: Some(job.id.clone()),
+        job_name: job.name.clone(),
+        slot_at: Some(slot),
+        trigger: RunTrigger::Schedule,
+        state: RunState::Running,
+        reason: None,
+        stands_for: 1,
+        created_at: slot,
+        started_at: Some(slot),
+        finished_at: None,
+        attempt: 1,
+        retry_of: None,
+        summary: None,
+        error: None,
+        session: None,
+        model: None,
+        usage: Default::default(),
+        payload: json!({ "kind": "toolCall", "tool": "echo", "arguments": { "text": "x" } }),
+    }
+}
+
+/// Seconds for all turns: the same rows and events, without anything that the store keeps beside them.
+fn of_plain_sqlite() -> Done<f64> {
+    let folder = tempfile::tempdir()?;
+    let mut connection = floor::plain_sqlite(folder.path())?;
+    connection.execute("INSERT INTO jobs VALUES ('job', 0, NULL)", [])?;
+    let (done, took) = timed(|| -> rusqlite::Result<()> {
+        for turn in 0..TURNS {
+            let id = format!("run-{turn:032}");
+            let write = connection.transaction()?;
+            write
+                .prepare_cached(
+                    "UPDATE jobs SET next_run_at = ?1 WHERE id = 'job' AND next_run_at = ?2",
+                )?
+                .execute([turn + 1, turn])?;
+            write
+                .prepare_cached(
+                    "INSERT INTO runs (id, job_id, slot_at, state, payload) VALUES (?1, 'job', ?2, 'running', ?3)",
+                )?
+                .execute((&id, turn, "{\"kind\":\"toolCall\",\"tool\":\"echo\",\"arguments\":{\"text\":\"x\"}}"))?;
+            event(&write)?;
+            write.commit()?;
+            let write = connection.transaction()?;
+            write
+                .prepare_cached(
+                    "UPDATE runs SET state = 'succeeded', finished_at = ?2 WHERE id = ?1",
+                )?
+                .execute((&id, turn))?;
+            write
+                .prepare_cached("UPDATE jobs SET last_state = 'succeeded' WHERE id = 'job'")?
+                .execute([])?;
+            event(&write)?;
+            write.commit()?;
+        }
+        Ok(())
+    });
+    done?;
+    Ok(took.as_secs_f64())
+}
+
+/// Two rows of news, as the store writes.
+fn event(write: &rusqlite::Transaction<'_>) -> rusqlite::Result<()> {
+    for _ in 0..2 {
+        write
+            .prepare_cached("INSERT INTO events (data) VALUES (?1)")?
+            .execute(["{\"jobId\":\"job\",\"runId\":\"run\",\"state\":\"running\"}"])?;
+    }
+    Ok(())
+}
+
+/// Seconds for all turns: the same statements, each handed to the driver's thread and back.
+async fn of_the_driver() -> Done<f64> {
+    let folder = tempfile::tempdir()?;
+    drop(floor::plain_sqlite(folder.path())?);
+    let options = SqliteConnectOptions::new()
+        .filename(folder.path().join("plain.db"))
+        .synchronous(SqliteSynchronous::Full);
+    let mut connection = options.connect().await?;
+    sqlx::query("INSERT INTO jobs VALUES ('job', 0, NULL)").execute(&mut connection).await?;
+    let (done, took) = timed_async(turns_of_the_driver(&mut connection)).await;
+    done?;
+    Ok(took.as_secs_f64())
+}
+
+async fn turns_of_the_driver(connection: &mut SqliteConnection) -> sqlx::Result<()> {
+    const NEWS: &str = "INSERT INTO events (data) VALUES (?1), (?1)";
+    const EVENT: &str = "{\"jobId\":\"job\",\"runId\":\"run\",\"state\":\"running\"}";
+    for turn in 0..TURNS {
+        let id = format!("run-{turn:032}");
+        let steps = [
+            sqlx::query("BEGIN IMMEDIATE"),
+            sqlx::query("UPDATE jobs SET next_run_at = ?1 WHERE id = 'job' AND next_run_at = ?2")
+                .bind(turn + 1)
+                .bind(turn),
+            sqlx::query(
+                "INSERT INTO runs (id, job_id, slot_at, state, payload) VALUES (?1, 'job', ?2, 'running', ?3)",
+            )
+            .bind(&id)
+            .bind(turn)
+            .bind("{\"kind\":\"toolCall\",\"tool\":\"echo\",\"arguments\":{\"text\":\"x\"}}"),
+            sqlx::query(NEWS).bind(EVENT),
+            sqlx::query("COMMIT"),
+            sqlx::query("BEGIN IMMEDIATE"),
+            sqlx::query("UPDATE runs SET state = 'succeeded', finished_at = ?2 WHERE id = ?1")
+                .bind(&id)
+                .bind(turn),
+            sqlx::query("UPDATE jobs SET last_state = 'succeeded' WHERE id = 'job'"),
+            sqlx::query(NEWS).bind(EVENT),
+            sqlx::query("COMMIT"),
+        ];
+        for step in steps {
+            step.execute(&mut *connection).await?;
+        }
+    }
+    Ok(())
+}
