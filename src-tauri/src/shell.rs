@@ -9,13 +9,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rouse_core::{DeliveryId, UnixMs};
+use rouse_core::{Clock as _, DeliveryId, UnixMs};
 use rouse_gateway::RpcError;
 use rouse_gateway::wire::{
     CronPauseParams, CronRunParams, CronStatus, Empty, EventKind, EventView, RunDetail, RunMode,
     RunRef, StartedRun, SystemStatus,
 };
-use rouse_host::Notifier as _;
+use rouse_host::{Notifier as _, SystemClock};
 use serde_json::Value;
 use tauri::{AppHandle, Emitter as _};
 use tokio::sync::mpsc;
@@ -23,7 +23,7 @@ use tokio::sync::mpsc;
 use crate::backend::EngineDoor;
 use crate::notifier::{DesktopNotifier, Subject, Toast};
 use crate::place::Place;
-use crate::tray::{Command, PauseFor, Stale, Tray};
+use crate::tray::{Command, PauseFor, Stale, Tray, zone_of};
 use crate::window::{MAIN, Wish};
 
 /// The event by which the page hears of the engine's events.
@@ -182,7 +182,7 @@ impl Shell {
 
 async fn pause(engine: &EngineDoor, length: PauseFor) -> Result<(), RpcError> {
     let status: SystemStatus = engine.ask("system.status", &Empty {}).await?;
-    let zone = status.zone.parse().unwrap_or(chrono_tz::UTC);
+    let zone = zone_of(&status.zone, &SystemClock::default().zones());
     let until_ms = length.until(UnixMs(status.now_ms), zone).map(|until| until.0);
     engine.ask::<CronStatus>("cron.pause", &CronPauseParams { until_ms }).await.map(drop)
 }

@@ -21,7 +21,7 @@ use tauri::tray::{MouseButton, MouseButtonState, TrayIcon, TrayIconBuilder, Tray
 use tauri::{AppHandle, Manager as _};
 use tokio::sync::Notify;
 
-pub(crate) use snapshot::Stale;
+pub(crate) use snapshot::{Stale, zone_of};
 pub(crate) use state::{Command, PauseFor};
 
 use crate::Shell;

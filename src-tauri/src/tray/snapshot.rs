@@ -1,14 +1,17 @@
 //! Takes a reading of the engine for the tray.
 //!
 //! A reading is two small questions; the jobs are asked for again only when an event says that one was added, changed or
-//! removed, and then only as many as the menu shows, and one that tells that there are more.
+//! removed, and then only as many as the menu shows, and one that tells that there are more. Times of day follow the same
+//! zone data as the engine: the engine names its zone, and this computer has the rules.
 
-use rouse_core::{JobId, RunId, UnixMs};
+use rouse_core::schedule::{Zone, Zones};
+use rouse_core::{Clock as _, JobId, RunId, UnixMs};
 use rouse_gateway::RpcError;
 use rouse_gateway::wire::{
     CronListParams, CronListResult, CronStatus, Empty, EventKind, EventView, RunView,
     RunsListParams, RunsListResult, SystemStatus,
 };
+use rouse_host::SystemClock;
 use serde_json::Value;
 
 use super::state::{Facts, Firing, JobLine, MOST_JOBS, MOST_RUNS, NextSlot, RunLine, Snapshot};
@@ -45,6 +48,8 @@ impl Stale {
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     jobs: Option<Vec<JobLine>>,
+    /// For the rules of zones alone.
+    clock: SystemClock,
 }
 
 impl Reader {
@@ -77,7 +82,7 @@ impl Reader {
         };
         Ok(Facts {
             now: UnixMs(status.now_ms),
-            zone: status.zone.parse().unwrap_or(chrono_tz::UTC),
+            zone: zone_of(&status.zone, &self.clock.zones()),
             firing: firing(&status.cron),
             problem: status.problem,
             has_model: status.model.is_some(),
@@ -94,6 +99,11 @@ impl Reader {
             recent: recent.runs.into_iter().map(run_line).collect(),
         })
     }
+}
+
+/// The engine's zone; UTC when this computer knows no such zone, which can be only when the engine is another version.
+pub(crate) fn zone_of(name: &str, zones: &Zones) -> Zone {
+    zones.zone(name).unwrap_or(Zone::UTC)
 }
 
 async fn read_jobs(backend: &Backend) -> Result<Vec<JobLine>, RpcError> {

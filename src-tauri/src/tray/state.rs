@@ -6,7 +6,7 @@
 //! only times of day stay true.
 
 use chrono::{DateTime, Datelike as _, Days, NaiveDate, NaiveTime, TimeZone as _};
-use chrono_tz::Tz;
+use rouse_core::schedule::Zone;
 use rouse_core::{JobId, RunId, UnixMs};
 use rouse_gateway::wire::RunState;
 
@@ -29,7 +29,7 @@ pub(crate) struct Facts {
     /// The engine's clock.
     pub(crate) now: UnixMs,
     /// The zone that people here live in.
-    pub(crate) zone: Tz,
+    pub(crate) zone: Zone,
     /// Whether jobs fire.
     pub(crate) firing: Firing,
     /// Trouble that concerns everything, in words.
@@ -385,7 +385,7 @@ impl PauseFor {
     }
 
     /// When the pause ends by itself; none: never.
-    pub(crate) fn until(self, now: UnixMs, zone: Tz) -> Option<UnixMs> {
+    pub(crate) fn until(self, now: UnixMs, zone: Zone) -> Option<UnixMs> {
         match self {
             Self::QuarterHour => Some(now.plus_ms(15 * 60_000)),
             Self::Hour => Some(now.plus_ms(60 * 60_000)),
@@ -395,14 +395,14 @@ impl PauseFor {
     }
 }
 
-fn tomorrow_morning(today: NaiveDate, zone: Tz) -> UnixMs {
+fn tomorrow_morning(today: NaiveDate, zone: Zone) -> UnixMs {
     let morning = today.checked_add_days(Days::new(1)).unwrap_or(today).and_time(MORNING);
     // No zone skips 08:00 today; where one ever did, the same words in UTC are near enough to end a pause.
     let at = zone.from_local_datetime(&morning).earliest();
     UnixMs::from(at.map_or_else(|| morning.and_utc(), |at| at.to_utc()))
 }
 
-fn local(at: UnixMs, zone: Tz) -> DateTime<Tz> {
+fn local(at: UnixMs, zone: Zone) -> DateTime<Zone> {
     at.to_utc().with_timezone(&zone)
 }
 

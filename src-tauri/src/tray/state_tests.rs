@@ -1,18 +1,23 @@
 //! The tray's words, order and picture, over readings of the engine.
 
-use super::*;
+use rouse_core::schedule::{ZoneFiles, ZoneSource, ZoneVersion, Zones};
 
-const BERLIN: Tz = chrono_tz::Europe::Berlin;
+use super::*;
+use crate::tray::zone_of;
+
+fn berlin() -> Zone {
+    chrono_tz::Europe::Berlin.into()
+}
 
 fn at(text: &str) -> UnixMs {
     let naive = chrono::NaiveDateTime::parse_from_str(text, "%Y-%m-%d %H:%M").unwrap();
-    UnixMs::from(BERLIN.from_local_datetime(&naive).unwrap().to_utc())
+    UnixMs::from(berlin().from_local_datetime(&naive).unwrap().to_utc())
 }
 
 fn facts() -> Facts {
     Facts {
         now: at("2026-11-20 12:00"),
-        zone: BERLIN,
+        zone: berlin(),
         firing: Firing::On,
         problem: None,
         has_model: true,
@@ -188,16 +193,39 @@ fn times_stay_true_without_a_clock() {
     }
 }
 
+/// The release 2026f, in which Vancouver does not go back in November 2026.
+struct Newer;
+
+impl ZoneFiles for Newer {
+    fn read(&self, name: &str) -> Option<Vec<u8>> {
+        let folder =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/src-tauri/crates/core/tests/zoneinfo/2026f");
+        std::fs::read(std::path::Path::new(folder).join(name)).ok()
+    }
+}
+
+#[test]
+fn times_follow_the_zone_data_of_the_engine() {
+    let version = ZoneVersion::parse("2026f").unwrap();
+    let source = ZoneSource { version, folder: Some("/zones".to_owned()) };
+    let zones = Zones::newest(source, Box::new(Newer));
+    let facts = Facts { zone: zone_of("America/Vancouver", &zones), ..facts() };
+    assert_eq!(facts.when(at("2026-11-20 23:00")), "15:00");
+    let tomorrow = PauseFor::UntilTomorrow.until(facts.now, facts.zone);
+    assert_eq!(tomorrow, Some(at("2026-11-21 16:00")));
+    assert_eq!(zone_of("Nowhere/Land", &zones), Zone::UTC);
+}
+
 #[test]
 fn pauses_end_when_they_say() {
     let now = at("2026-11-20 23:30");
-    assert_eq!(PauseFor::QuarterHour.until(now, BERLIN), Some(at("2026-11-20 23:45")));
-    assert_eq!(PauseFor::Hour.until(now, BERLIN), Some(at("2026-11-21 00:30")));
-    assert_eq!(PauseFor::UntilTomorrow.until(now, BERLIN), Some(at("2026-11-21 08:00")));
-    assert_eq!(PauseFor::UntilResumed.until(now, BERLIN), None);
+    assert_eq!(PauseFor::QuarterHour.until(now, berlin()), Some(at("2026-11-20 23:45")));
+    assert_eq!(PauseFor::Hour.until(now, berlin()), Some(at("2026-11-21 00:30")));
+    assert_eq!(PauseFor::UntilTomorrow.until(now, berlin()), Some(at("2026-11-21 08:00")));
+    assert_eq!(PauseFor::UntilResumed.until(now, berlin()), None);
     let eve_of_summer_time = at("2027-03-27 12:00");
     assert_eq!(
-        PauseFor::UntilTomorrow.until(eve_of_summer_time, BERLIN),
+        PauseFor::UntilTomorrow.until(eve_of_summer_time, berlin()),
         Some(at("2027-03-28 08:00"))
     );
 }
