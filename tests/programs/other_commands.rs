@@ -154,6 +154,7 @@ async fn status_and_tools_and_doctor_answer() {
     assert!(home.rouse(["tools", "--json"]).json()["tools"].is_array());
     let doctor = home.rouse(["doctor"]);
     assert!(doctor.ok().contains("✓ Jobs fire"), "{doctor:#?}");
+    assert!(doctor.ok().to_lowercase().contains("sandbox for commands"), "{doctor:#?}");
     let findings = home.rouse(["doctor", "--json"]).json();
     assert!(
         findings["findings"]

@@ -2,7 +2,7 @@
 
 use rouse_gateway::ClientError;
 use rouse_gateway::wire::SystemStatus;
-use rouse_host::Exposure;
+use rouse_host::{Exposure, Layers, SandboxError};
 use serde_json::json;
 
 use crate::exit::Failure;
@@ -33,6 +33,7 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
         }),
         Err(other) => return Err(other),
     }
+    findings.push(of_sandbox(rouse_host::sandbox_available()));
     report(session, &findings);
     if findings.iter().all(|finding| finding.ok) {
         Ok(())
@@ -80,6 +81,23 @@ fn of_engine(status: &SystemStatus) -> Vec<Finding> {
         findings.push(Finding { ok: false, what: problem.clone(), mend: None });
     }
     findings
+}
+
+/// A computer without one is in order: what needs a sandbox is refused there, and says so when it is.
+fn of_sandbox(found: Result<Layers, SandboxError>) -> Finding {
+    match found {
+        Ok(Layers { held, not_held }) => Finding {
+            ok: true,
+            what: format!("Sandbox for commands: {held}"),
+            mend: not_held.map(|what| format!("It does not bound: {what}.")),
+        },
+        Err(error) => Finding {
+            ok: true,
+            what: "No sandbox for commands here: only those that you write into a job yourself run"
+                .to_owned(),
+            mend: Some(error.to_string()),
+        },
+    }
 }
 
 fn report(session: &Session, findings: &[Finding]) {

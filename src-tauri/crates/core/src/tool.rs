@@ -61,6 +61,19 @@ pub enum Domain {
     Container,
 }
 
+/// How a call that starts a program is confined. It comes from the job, as the person has written it, and never from the
+/// arguments of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SandboxMode {
+    /// In the sandbox, or not at all.
+    Sandboxed {
+        /// The hosts that the job grants; without any there is no network.
+        hosts: Vec<String>,
+    },
+    /// With the person's own rights, because the person has written so.
+    ByPersonUnsandboxed,
+}
+
 /// What a tool may know of the run that calls it.
 #[derive(Clone)]
 pub struct ToolContext {
@@ -72,6 +85,8 @@ pub struct ToolContext {
     pub job_name: String,
     /// The folder that file tools may see.
     pub workspace: PathBuf,
+    /// How a command is confined.
+    pub sandbox: SandboxMode,
     /// The clock.
     pub clock: Arc<dyn Clock>,
     /// The job's zone.

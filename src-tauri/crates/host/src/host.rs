@@ -184,8 +184,12 @@ impl Ground {
             own_ports,
             ..HttpConfig::default()
         };
-        let command =
-            CommandConfig { instance: instance(home), timeout: config.tools.command_timeout };
+        let command = CommandConfig {
+            instance: instance(home),
+            timeout: config.tools.command_timeout,
+            hidden: vec![home.root().to_owned()],
+            network: http.clone(),
+        };
         let read_file_max_bytes = config.tools.read_file_max_bytes;
         let tools = builtin(ToolsConfig { read_file_max_bytes, http, command });
         let registry = ToolRegistry::new(tools)?;

@@ -30,3 +30,4 @@ pub use host::Host;
 pub use logging::{Logging, start as start_logging};
 pub use notifier::{Notifier, NotifyError};
 pub use options::{Env, HostOptions};
+pub use rouse_tools::{Layers, SandboxError, sandbox_available};

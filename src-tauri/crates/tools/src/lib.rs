@@ -25,6 +25,7 @@ mod list_dir;
 mod read_file;
 
 mod child;
+mod sandbox;
 mod run_command;
 
 mod complete_run;
@@ -42,6 +43,7 @@ use rouse_core::tool::Tool;
 pub use child::end_strays;
 pub use http::{HttpConfig, OwnPorts};
 pub use run_command::CommandConfig;
+pub use sandbox::{Layer, Layers, Missing, SandboxError, available as sandbox_available};
 pub use text::{plain_line, plain_text};
 
 /// The limits of the built-in tools, from the configuration.

@@ -1,22 +1,30 @@
 //! `run_command`: one command line in the system's shell.
 //!
-//! It can do whatever the person can do, so it asks, unless the person has written exactly this call into a job. It
-//! runs without a sandbox as yet, which is why no model is offered it. What it gets of the environment is a list, so
-//! that keys of model providers and the like stay where they are. A command that fails is an error whose first line says
-//! how; one that succeeds answers what it wrote, and as JSON too where it wrote JSON.
+//! A command runs in the sandbox (`sandbox`), unless the context says that a person has written exactly this call into a
+//! job: then it can do whatever the person can do, like a line in a crontab. Which of the two it is never stands in the
+//! arguments, and there is no way from the one to the other: a sandbox that cannot be had is an error. It asks before it
+//! is called, and as yet there is nobody to ask, which is why no model is offered it. What it gets of the environment is
+//! a list, a shorter one in the sandbox, so that keys of model providers and the like stay where they are. A command that
+//! fails is an error whose first line says how; one that succeeds answers what it wrote, and as JSON too where it wrote
+//! JSON.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use rouse_core::policy::ApprovedCall;
-use rouse_core::tool::{ApprovalRule, BoxFuture, Tool, ToolContext, ToolOutput, ToolSpec};
+use rouse_core::tool::{
+    ApprovalRule, BoxFuture, Domain, SandboxMode, Tool, ToolContext, ToolOutput, ToolSpec,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
 use crate::child::{Child, End, Finished};
+use crate::http::{Fetcher, HttpConfig};
+use crate::sandbox::Sandbox;
 use crate::{arguments, spec};
 
 /// The longest time limit that can be asked for: a day.
@@ -67,6 +75,10 @@ const PASSED_ON: &[&str] = &[
     "PROCESSOR_ARCHITECTURE",
 ];
 
+/// What a confined command is told of it. Its home is its own, and the desktop, the agents of keys and Rouse are not
+/// there for it.
+const PASSED_INSIDE: &[&str] = &["PATH", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ"];
+
 /// How commands are run.
 #[derive(Debug, Clone)]
 pub struct CommandConfig {
@@ -74,11 +86,20 @@ pub struct CommandConfig {
     pub instance: String,
     /// The time limit of a call that names none (`RUN_COMMAND_TIMEOUT_MS`).
     pub timeout: Duration,
+    /// What a confined command does not see, even where the workspace holds it: Rouse's own data.
+    pub hidden: Vec<PathBuf>,
+    /// What the hosts that a job grants to its commands may be.
+    pub network: HttpConfig,
 }
 
 impl Default for CommandConfig {
     fn default() -> Self {
-        Self { instance: "rouse".to_owned(), timeout: Duration::from_secs(600) }
+        Self {
+            instance: "rouse".to_owned(),
+            timeout: Duration::from_secs(600),
+            hidden: Vec::new(),
+            network: HttpConfig::default(),
+        }
     }
 }
 
@@ -116,6 +137,7 @@ impl RunCommand {
             approval: ApprovalRule::UnlessGranted,
             calls_per_minute: 30,
             call_for: Duration::from_secs(LONGEST_SECONDS + 60),
+            domain: Domain::Container,
             untrusted_output: true,
             ..harmless
         };
@@ -123,25 +145,56 @@ impl RunCommand {
     }
 
     async fn run(&self, arguments: Arguments, context: &ToolContext) -> Result<ToolOutput, String> {
-        let folder = folder(arguments.cwd.as_deref(), &context.workspace)?;
         let limit = arguments.timeout_seconds.map_or(self.config.timeout, Duration::from_secs);
-        let mut command = shell(&arguments.command);
-        command.current_dir(folder).env_clear().envs(passed_on());
-        command
-            .env("ROUSE_JOB_NAME", &context.job_name)
-            .env("ROUSE_RUN_ID", context.run_id.as_str());
-        if let Some(job) = &context.job_id {
-            command.env("ROUSE_JOB_ID", job.as_str());
-        }
         // A mark of its own for each call: two calls of one run must not end each other.
         let call = self.calls.fetch_add(1, Ordering::Relaxed);
         let mark = format!("{}:{}:{call}", self.config.instance, context.run_id);
-        let child = Child::spawn(command, &mark)
-            .map_err(|error| format!("The command could not be started: {error}."))?;
+        let child = match &context.sandbox {
+            SandboxMode::Sandboxed { hosts } => self.confined(&arguments, context, hosts, &mark)?,
+            SandboxMode::ByPersonUnsandboxed => unconfined(&arguments, context, &mark)?,
+        };
         let finished = child.finish(limit).await;
         let finished = finished.map_err(|error| format!("How it ended is not known: {error}."))?;
         outcome(&finished, limit)
     }
+
+    fn confined(
+        &self,
+        arguments: &Arguments,
+        context: &ToolContext,
+        hosts: &[String],
+        mark: &str,
+    ) -> Result<Child, String> {
+        let sandbox = Sandbox::new(&context.workspace, arguments.cwd.as_deref());
+        let sandbox = sandbox.map_err(|error| error.to_string())?;
+        let sandbox =
+            Sandbox { hosts: hosts.to_vec(), hidden: self.config.hidden.clone(), ..sandbox };
+        let inside = [("TMPDIR", "/tmp"), ("SHELL", "/bin/sh")];
+        let variables = passed_on(PASSED_INSIDE)
+            .chain(inside.map(|(name, value)| (name.into(), value.into())))
+            .chain(about(context));
+        let fetcher = Fetcher::new(&self.config.network);
+        sandbox
+            .spawn(&arguments.command, variables, mark, fetcher)
+            .map_err(|error| error.to_string())
+    }
+}
+
+fn unconfined(arguments: &Arguments, context: &ToolContext, mark: &str) -> Result<Child, String> {
+    let folder = folder(arguments.cwd.as_deref(), &context.workspace)?;
+    let mut command = shell(&arguments.command);
+    command.current_dir(folder).env_clear().envs(passed_on(PASSED_ON)).envs(about(context));
+    Child::spawn(command, mark)
+        .map_err(|error| format!("The command could not be started: {error}."))
+}
+
+/// What a command is told of its run.
+fn about(context: &ToolContext) -> impl Iterator<Item = (OsString, OsString)> {
+    let job = context.job_id.as_ref().map(|job| ("ROUSE_JOB_ID", job.as_str()));
+    [("ROUSE_JOB_NAME", context.job_name.as_str()), ("ROUSE_RUN_ID", context.run_id.as_str())]
+        .into_iter()
+        .chain(job)
+        .map(|(name, value)| (name.into(), value.into()))
 }
 
 impl Tool for RunCommand {
@@ -226,10 +279,10 @@ fn home() -> Option<PathBuf> {
     set("HOME").or_else(|| set("USERPROFILE")).map(PathBuf::from)
 }
 
-fn passed_on() -> impl Iterator<Item = (std::ffi::OsString, std::ffi::OsString)> {
+fn passed_on(list: &'static [&'static str]) -> impl Iterator<Item = (OsString, OsString)> {
     std::env::vars_os().filter(|(name, _)| {
         let name = name.to_string_lossy();
-        PASSED_ON.iter().any(|passed| name.eq_ignore_ascii_case(passed)) || name.starts_with("LC_")
+        list.iter().any(|passed| name.eq_ignore_ascii_case(passed)) || name.starts_with("LC_")
     })
 }
 
@@ -324,6 +377,50 @@ mod tests {
         // Cargo sets this for every test; it stands for everything that is not on the list.
         assert!(std::env::vars_os().any(|(name, _)| name.to_string_lossy().starts_with("CARGO")));
         assert!(!names.iter().any(|name| name.starts_with("CARGO")), "{names:?}");
+    }
+
+    /// How the call ends for whoever is no person: in the sandbox, or with a sentence on why not.
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn what_no_person_has_written_runs_in_the_sandbox_or_not_at_all() {
+        let (folder, data) =
+            (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+        let config =
+            CommandConfig { hidden: vec![data.path().to_owned()], ..CommandConfig::default() };
+        let tool = RunCommand::new(config);
+        let confined = ToolContext {
+            sandbox: SandboxMode::Sandboxed { hosts: Vec::new() },
+            ..context(folder.path())
+        };
+        let run = async |arguments: Value| {
+            let policy = ToolPolicy::of_a_persons_call("run_command", &arguments);
+            match policy.judge(tool.spec(), arguments) {
+                Verdict::Allowed(call) => tool.call(call, &confined).await,
+                Verdict::Denied(reason) => panic!("denied: {reason}"),
+            }
+        };
+        let line = format!("touch ran; ls -d '{}'; env; [ -z \"$CARGO\" ]", data.path().display());
+        let output = run(json!({ "command": line })).await;
+        if let Err(missing) = crate::sandbox::available() {
+            assert!(error(&output).contains("Nothing was run"), "{output:?} {missing}");
+            assert!(!folder.path().join("ran").exists());
+            return;
+        }
+        assert!(!output.is_error, "{output:?}");
+        let said = output.value["stdout"].as_str().expect("a text");
+        assert!(said.contains("ROUSE_JOB_NAME=Test") && said.contains("TMPDIR=/tmp"), "{said}");
+        for name in ["ROUSE_HOME=", "DBUS_", "SSH_", "XDG_", "DISPLAY", "CARGO"] {
+            assert!(!said.contains(name), "{said}");
+        }
+        assert!(output.value["stderr"].as_str().is_some_and(|text| text.contains("No such file")));
+        let outside = run(json!({ "command": "true", "cwd": data.path() })).await;
+        assert!(error(&outside).contains("can only begin in the workspace"), "{outside:?}");
+        // No argument names the mode.
+        let schema = tool.spec().parameters.to_string();
+        assert!(
+            !schema.contains("sandbox") && schema.contains("\"additionalProperties\":false"),
+            "{schema}"
+        );
     }
 
     #[tokio::test]

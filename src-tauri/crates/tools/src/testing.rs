@@ -7,7 +7,7 @@ use std::time::Duration;
 use chrono_tz::Tz;
 use rouse_core::policy::{ToolPolicy, Verdict};
 use rouse_core::schedule::Zones;
-use rouse_core::tool::{Tool, ToolContext, ToolOutput};
+use rouse_core::tool::{SandboxMode, Tool, ToolContext, ToolOutput};
 use rouse_core::{Clock, JobId, RunId, UnixMs};
 use serde_json::Value;
 
@@ -37,6 +37,7 @@ pub(crate) fn context(workspace: &Path) -> ToolContext {
         job_id: Some(JobId::new("job-1")),
         job_name: "Test".to_owned(),
         workspace: workspace.to_owned(),
+        sandbox: SandboxMode::ByPersonUnsandboxed,
         clock: Arc::new(StoppedClock),
         zone: Tz::Europe__Berlin.into(),
     }

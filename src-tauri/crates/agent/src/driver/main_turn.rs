@@ -63,7 +63,7 @@ impl AgentDriver {
             return Outcome::skipped(format!("{HEARTBEAT_FILE} is empty and nothing is queued"));
         }
         let Some(model) = model else { return Outcome::failed(NO_MODEL) };
-        let context = self.tool_context(run, None);
+        let context = self.tool_context(run, None, super::CONFINED);
         let task = task(&events, list.as_deref(), run, &context);
         let turn = MainTurn { task, events: &events, system: system(wishes) };
         self.conduct_main(run, &model, &context, turn, cancel).await

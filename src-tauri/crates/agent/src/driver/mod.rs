@@ -23,7 +23,7 @@ use rouse_core::model::Delta;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::run::{Outcome, Run};
 use rouse_core::schedule::Zone;
-use rouse_core::tool::ToolContext;
+use rouse_core::tool::{SandboxMode, ToolContext};
 use rouse_core::turn::TurnLimits;
 use rouse_core::{Clock, Job, RunId, RunState, SessionKey};
 use rouse_store::{Store, StoreError};
@@ -58,6 +58,9 @@ pub struct AgentDriver {
     observer: Observer,
 }
 
+/// What a model has chosen runs in the sandbox, without a network.
+const CONFINED: SandboxMode = SandboxMode::Sandboxed { hosts: Vec::new() };
+
 /// Said when there is nobody to ask.
 const NO_MODEL: &str = "No model is set up. Start Ollama or LM Studio on this computer, or add a provider under Settings.";
 
@@ -85,7 +88,7 @@ impl AgentDriver {
     ) -> Outcome {
         let Some(model) = model else { return Outcome::failed(NO_MODEL) };
         let session = SessionKey::of_job(&job.id);
-        let context = self.tool_context(run, Some(job));
+        let context = self.tool_context(run, Some(job), CONFINED);
         let conversation = Conversation {
             driver: self,
             model: &model,
@@ -127,12 +130,13 @@ impl AgentDriver {
         wanted.unwrap_or(self.settings.max_steps).clamp(1, MOST_STEPS)
     }
 
-    fn tool_context(&self, run: &Run, job: Option<&Job>) -> ToolContext {
+    fn tool_context(&self, run: &Run, job: Option<&Job>, sandbox: SandboxMode) -> ToolContext {
         ToolContext {
             run_id: run.id.clone(),
             job_id: run.job_id.clone(),
             job_name: run.job_name.clone(),
             workspace: self.settings.workspace.clone(),
+            sandbox,
             clock: Arc::clone(&self.clock),
             zone: self.zone_of(job),
         }

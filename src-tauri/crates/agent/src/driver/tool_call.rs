@@ -10,7 +10,7 @@ use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::run::{Outcome, Run};
 use rouse_core::stable_hash::stable_hash;
-use rouse_core::tool::{Completion, ToolEffect};
+use rouse_core::tool::{Completion, SandboxMode, ToolEffect};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -35,7 +35,8 @@ impl AgentDriver {
         if cancel.is_cancelled() {
             return cancelled();
         }
-        let context = self.tool_context(run, Some(job));
+        // The person has written the whole call, and it has the person's rights, like a line in a crontab.
+        let context = self.tool_context(run, Some(job), SandboxMode::ByPersonUnsandboxed);
         let policy = ToolPolicy::of_a_persons_call(&call.tool, &call.arguments);
         let request = ToolCallRequest {
             id: "call".to_owned(),

@@ -12,8 +12,8 @@ use rouse_core::model::Delta;
 use rouse_core::policy::{ApprovedCall, ToolPolicy};
 use rouse_core::run::{Outcome, Run, Usage};
 use rouse_core::tool::{
-    ApprovalRule, BoxFuture, Completion, Domain, Tool, ToolContext, ToolEffect, ToolOutput,
-    ToolSpec,
+    ApprovalRule, BoxFuture, Completion, Domain, SandboxMode, Tool, ToolContext, ToolEffect,
+    ToolOutput, ToolSpec,
 };
 use rouse_core::{Clock, Job, RunId, RunState, RunTrigger, SessionKey, UnixMs};
 use rouse_store::{RunStep, Store};
@@ -148,6 +148,7 @@ impl House {
             job_id: run.job_id.clone(),
             job_name: run.job_name.clone(),
             workspace: self.workspace.clone(),
+            sandbox: SandboxMode::Sandboxed { hosts: Vec::new() },
             clock: Arc::new(self.clock.clone()),
             zone: chrono_tz::UTC.into(),
         }

@@ -49,6 +49,8 @@ pub(crate) struct Child {
     mark: String,
     overflow: Arc<Notify>,
     readers: [JoinHandle<Kept>; 2],
+    /// Let go when the command is over.
+    kept: Option<Box<dyn Send + Sync>>,
 }
 
 /// What came of a command.
@@ -81,7 +83,13 @@ impl Child {
         let overflow = Arc::new(Notify::new());
         let (stdout, stderr) = process.take_output();
         let readers = [read(stdout, Arc::clone(&overflow)), read(stderr, Arc::clone(&overflow))];
-        Ok(Self { process: Some(process), mark: mark.to_owned(), overflow, readers })
+        Ok(Self { process: Some(process), mark: mark.to_owned(), overflow, readers, kept: None })
+    }
+
+    /// The same child, with something that is to live as long as it does.
+    pub(crate) fn keeping(mut self, kept: impl Send + Sync + 'static) -> Self {
+        self.kept = Some(Box::new(kept));
+        self
     }
 
     /// Waits for its end, at most `limit`, and ends what is left of it.

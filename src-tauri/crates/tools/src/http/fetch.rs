@@ -14,8 +14,9 @@ use reqwest::header::{HeaderMap, LOCATION};
 use reqwest::{Client, Response, redirect};
 use thiserror::Error;
 
+use super::HttpConfig;
 use super::page::Page;
-use super::resolve::{NoSecondLookup, Resolve};
+use super::resolve::{NoSecondLookup, Resolve, SystemResolver};
 use super::rules::Rules;
 use super::target::{Host, Target, UrlError};
 
@@ -92,6 +93,12 @@ pub(crate) enum FetchError {
 }
 
 impl Fetcher {
+    /// A fetcher by the system's resolver and this configuration's rules.
+    pub(crate) fn new(config: &HttpConfig) -> Self {
+        let rules = Rules::new(&config.allow_private_hosts, config.own_ports.clone());
+        Self { rules, resolver: Arc::new(SystemResolver), timeout: config.timeout }
+    }
+
     /// Fetches the page, through at most five redirects.
     pub(crate) async fn get(&self, request: Request) -> Result<Page, FetchError> {
         let followed = tokio::time::timeout(self.timeout, self.follow(request)).await;
@@ -153,7 +160,10 @@ impl Fetcher {
     }
 
     /// The addresses to connect to: all that the one lookup answered, or none if any of them is refused.
-    async fn checked_addresses(&self, target: &Target) -> Result<Vec<IpAddr>, FetchError> {
+    pub(crate) async fn checked_addresses(
+        &self,
+        target: &Target,
+    ) -> Result<Vec<IpAddr>, FetchError> {
         let addresses = match target.host() {
             Host::Address(address) => vec![*address],
             Host::Name(name) => self.lookup(name).await?,

@@ -21,7 +21,6 @@ mod page;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
@@ -31,11 +30,15 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::{arguments, spec};
-use fetch::{Fetcher, Request};
-use resolve::SystemResolver;
+#[cfg(test)]
+pub(crate) use address::{Reach, reach};
+pub(crate) use fetch::Fetcher;
+use fetch::Request;
+#[cfg(test)]
+pub(crate) use resolve::Resolve;
 pub use rules::OwnPorts;
-use rules::Rules;
-use target::Target;
+pub(crate) use rules::Rules;
+pub(crate) use target::Target;
 
 /// Where `http` may go, and how much of it comes back. The default is the strictest.
 #[derive(Debug, Clone)]
@@ -101,10 +104,7 @@ impl Http {
         );
         let harmless = spec::harmless("http", &description, parameters);
         let spec = ToolSpec { calls_per_minute: 30, untrusted_output: true, ..harmless };
-        let rules = Rules::new(&config.allow_private_hosts, config.own_ports);
-        let fetcher =
-            Fetcher { rules, resolver: Arc::new(SystemResolver), timeout: config.timeout };
-        Self { spec, fetcher, max_bytes: config.max_bytes }
+        Self { spec, fetcher: Fetcher::new(&config), max_bytes: config.max_bytes }
     }
 
     async fn fetch(&self, arguments: Arguments) -> Result<ToolOutput, String> {

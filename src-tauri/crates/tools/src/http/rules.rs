@@ -85,7 +85,8 @@ impl Rules {
         Err(FetchError::LocalAddress { host: target.host().to_string(), kind })
     }
 
-    fn names(&self, target: &Target) -> bool {
+    /// Whether the person has named this host, with this port if with any.
+    pub(crate) fn names(&self, target: &Target) -> bool {
         let fits = |entry: &AllowedHost| {
             entry.host == *target.host() && entry.port.is_none_or(|port| port == target.port())
         };

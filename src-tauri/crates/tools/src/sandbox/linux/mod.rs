@@ -1,0 +1,226 @@
+//! Linux: namespaces of its own, with Landlock and seccomp on top, made by the child itself before the command begins.
+//!
+//! Why not another program: one that is installed apart can be missing, old or set-user-id, cannot put Landlock on what
+//! it starts, and costs more than the command. Why not this program once more: the desktop app takes longer to load than
+//! most commands run, and every program that hosts the engine would need a second entry. So the child that is forked for
+//! the command makes its room itself, out of a plan that was written before the fork.
+//!
+//! - `view` decides what is seen, `rules` and `syscalls` are the locks on top, `enter` walks the way in, `sys` holds the
+//!   bare calls, `report` turns a failure into words.
+//!
+//! It refuses to start a command with a layer missing. What it does not hold: memory is bounded per process, not in sum
+//! (no control group of its own), and a fault in the kernel itself.
+
+mod enter;
+mod report;
+mod rules;
+mod sys;
+mod syscalls;
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType,
+};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Resource, Rlimit, getrlimit};
+use seccompiler::BpfProgram;
+
+use super::{Layer, Layers, Limits, Missing, Sandbox, SandboxError};
+use enter::Ends;
+use view::View;
+
+/// Where the proxy answers inside; nothing else is in that network.
+const PROXY_PORT: u16 = 3_128;
+
+/// All that the child needs to know.
+struct Plan {
+    identity: Identity,
+    view: View,
+    limits: Vec<(Resource, Rlimit)>,
+    /// The most process numbers of the namespace, where the limit of processes does not bind.
+    process_numbers: Option<Vec<u8>>,
+    proxy_port: Option<u16>,
+    folder: CString,
+    filters: &'static [BpfProgram],
+}
+
+/// The lines of the user namespace.
+struct Identity {
+    user: Vec<u8>,
+    group: Vec<u8>,
+}
+
+/// The engine's ends of a confined command.
+pub(super) struct Held {
+    report: OwnedFd,
+    /// Closing it ends the command.
+    life: OwnedFd,
+    proxy: Option<OwnedFd>,
+    folder: PathBuf,
+    home: PathBuf,
+}
+
+/// A shell that runs `line` confined once it is spawned.
+pub(super) fn shell(sandbox: &Sandbox, line: &str) -> Result<(Command, Held), SandboxError> {
+    let plan = Plan::new(Some(sandbox))?;
+    prepared(plan, line, &sandbox.folder)
+}
+
+/// Starts a command that does nothing, to see whether every layer is there.
+pub(super) fn available() -> Result<Layers, SandboxError> {
+    let (mut command, held) = prepared(Plan::new(None)?, ":", Path::new("/tmp"))?;
+    command.env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let status = command.status().map_err(|error| held.explain(error))?;
+    if !status.success() {
+        let why = format!("a command that does nothing ended with {status}");
+        let mend = "Look into the system's log, and report it.".to_owned();
+        return Err(Missing { layer: Layer::View, why, mend }.into());
+    }
+    Ok(Layers {
+        held: "users, mounts, processes, network and messages of its own; Landlock; seccomp; limits on processes, output and time, and on memory for each process",
+        not_held: Some("memory in sum"),
+    })
+}
+
+fn prepared(plan: Plan, line: &str, folder: &Path) -> Result<(Command, Held), SandboxError> {
+    let pipe = |flags| pipe_with(flags).map_err(|error| SandboxError::Start(error.into()));
+    let (told, report) = pipe(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+    let (life, alive) = pipe(PipeFlags::CLOEXEC)?;
+    let (proxy, for_child) = plan.proxy_port.map(|_| socket_pair()).transpose()?.unzip();
+    let held = Held {
+        report: told,
+        life: alive,
+        proxy,
+        folder: folder.to_owned(),
+        home: plan.view.home.clone(),
+    };
+    let ends = Ends { report, life, proxy: for_child };
+    let mut command = Command::new("/bin/sh");
+    command.arg("-c").arg(line);
+    // SAFETY: `enter` keeps to system calls on what the plan holds (see there); it takes no lock of the engine.
+    unsafe { command.pre_exec(move || enter::enter(&plan, &ends)) };
+    Ok((command, held))
+}
+
+fn socket_pair() -> Result<(OwnedFd, OwnedFd), SandboxError> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)
+        .map_err(|error| SandboxError::Start(error.into()))
+}
+
+impl Plan {
+    fn new(sandbox: Option<&Sandbox>) -> Result<Self, SandboxError> {
+        let none = Limits::default();
+        let limits = sandbox.map_or(&none, |sandbox| &sandbox.limits);
+        let filters = syscalls::filters().map_err(|why| Missing {
+            layer: Layer::Seccomp,
+            why,
+            mend: "Filters exist for x86_64 and aarch64.".to_owned(),
+        })?;
+        let hidden = sandbox.map_or(&[][..], |sandbox| &sandbox.hidden);
+        Ok(Self {
+            identity: Identity::own(),
+            view: View::new(sandbox.map(|sandbox| sandbox.workspace.as_path()), hidden, limits)?,
+            limits: resource_limits(limits),
+            process_numbers: process_numbers(limits)?,
+            proxy_port: sandbox
+                .is_some_and(|sandbox| !sandbox.hosts.is_empty())
+                .then_some(PROXY_PORT),
+            folder: view::text(sandbox.map_or(Path::new("/tmp"), |sandbox| &sandbox.folder))?,
+            filters,
+        })
+    }
+}
+
+impl Identity {
+    fn own() -> Self {
+        let (user, group) =
+            (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        Self { user: format!("{user} {user} 1").into(), group: format!("{group} {group} 1").into() }
+    }
+}
+
+impl Held {
+    /// Where the home of the command is, which it has for itself.
+    pub(super) fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// Why it did not start.
+    pub(super) fn explain(&self, error: io::Error) -> SandboxError {
+        match report::read(&self.report) {
+            Some(told) => report::explain(told, &self.folder),
+            None => SandboxError::Start(error),
+        }
+    }
+
+    /// The socket inside at which the proxy is to answer, once the command has begun.
+    pub(super) fn proxy_listener(&self) -> io::Result<Option<std::net::TcpListener>> {
+        let Some(proxy) = &self.proxy else { return Ok(None) };
+        let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let mut word = [0];
+        let mut words = [io::IoSliceMut::new(&mut word)];
+        rustix::net::recvmsg(proxy, &mut words, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+        let sockets = ancillary.drain().filter_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(sockets) => Some(sockets),
+            _ => None,
+        });
+        let socket = sockets.flatten().next().ok_or(io::ErrorKind::UnexpectedEof)?;
+        let listener = std::net::TcpListener::from(socket);
+        listener.set_nonblocking(true)?;
+        Ok(Some(listener))
+    }
+
+    /// Where a program inside finds the proxy.
+    pub(super) fn proxy_address(&self) -> Option<String> {
+        self.proxy.as_ref().map(|_| format!("http://127.0.0.1:{PROXY_PORT}"))
+    }
+
+    /// What has to be kept as long as the command may run.
+    pub(super) fn into_life(self) -> OwnedFd {
+        self.life
+    }
+}
+
+fn resource_limits(limits: &Limits) -> Vec<(Resource, Rlimit)> {
+    let at_most = |resource: Resource, wanted: u64| {
+        let allowed = getrlimit(resource).maximum.map_or(wanted, |most| most.min(wanted));
+        (resource, Rlimit { current: Some(allowed), maximum: Some(allowed) })
+    };
+    vec![
+        at_most(Resource::Core, 0),
+        at_most(Resource::Data, limits.memory_bytes),
+        at_most(Resource::Nproc, limits.processes.into()),
+    ]
+}
+
+/// The kernel exempts root from the limit of processes; there the numbers of the namespace are bounded instead, which an
+/// older kernel would do for the whole computer.
+fn process_numbers(limits: &Limits) -> Result<Option<Vec<u8>>, SandboxError> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(None);
+    }
+    let system = rustix::system::uname();
+    let release = system.release().to_string_lossy().into_owned();
+    let mut numbers = release.split(['.', '-']).map_while(|part| part.parse::<u32>().ok());
+    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    if version < (6, 14) {
+        let (why, mend) = (format!("this is Linux {release}"), report::AS_ROOT.to_owned());
+        return Err(Missing { layer: Layer::Limits, why, mend }.into());
+    }
+    Ok(Some(limits.processes.max(SMALLEST_NUMBERS).to_string().into()))
+}
+
+/// The kernel takes no smaller one.
+const SMALLEST_NUMBERS: u32 = 301;

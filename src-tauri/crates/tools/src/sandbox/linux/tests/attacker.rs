@@ -1,0 +1,226 @@
+//! Bare system calls from inside: this very test program, copied into the workspace and started there.
+
+use std::io::Write as _;
+use std::net::{TcpListener, UdpSocket};
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixListener};
+
+use super::*;
+
+const NAME: &str = "sandbox::system::tests::attacker::inside";
+
+impl Room {
+    /// A line that starts the attacker with these words.
+    pub(super) fn attacker(&self, what: &str) -> String {
+        let own = std::env::current_exe().expect("a program");
+        std::fs::copy(own, self.sandbox.workspace.join("attacker")).expect("copied");
+        format!("ATTACK='{what}' ./attacker --exact {NAME} --nocapture --test-threads=1")
+    }
+}
+
+/// The attacker itself. Where nobody told it what to attack, it is a test like others, and does nothing.
+#[test]
+fn inside() {
+    let Ok(what) = std::env::var("ATTACK") else { return };
+    let mut words = what.split(' ');
+    match (words.next(), words.next(), words.next()) {
+        (Some("calls"), _, _) => calls(),
+        (Some("network"), Some(tcp), Some(udp)) => network(number(tcp), number(udp), words.next()),
+        (Some("proxy"), Some(target), Some(path)) => proxy::ask(target, path),
+        _ => panic!("{what}"),
+    }
+}
+
+fn number(text: &str) -> u16 {
+    text.parse().expect("a number")
+}
+
+fn tell(name: &str, result: libc::c_long) {
+    let errno = if result < 0 { io::Error::last_os_error().raw_os_error().unwrap_or(0) } else { 0 };
+    writeln!(io::stdout(), "\n!{name}={errno}").expect("written");
+}
+
+/// What the attacker told, by name; 0 is a success.
+fn told(text: &str) -> Vec<(&str, i32)> {
+    let lines = text.lines().filter_map(|line| line.strip_prefix('!')?.split_once('='));
+    lines.map(|(name, errno)| (name, errno.parse().expect("a number"))).collect()
+}
+
+/// Calls whose arguments would be harmless or wrong: a filter answers before the kernel looks at them.
+fn plain_calls() -> Vec<(&'static str, libc::c_long, [libc::c_long; 3])> {
+    vec![
+        ("ptrace-attach", libc::SYS_ptrace, [libc::PTRACE_ATTACH.into(), 1, 0]),
+        ("ptrace-me", libc::SYS_ptrace, [libc::PTRACE_TRACEME.into(), 0, 0]),
+        ("read-memory", libc::SYS_process_vm_readv, [1, 0, 0]),
+        ("write-memory", libc::SYS_process_vm_writev, [1, 0, 0]),
+        ("take-descriptor", libc::SYS_pidfd_getfd, [0, 0, 0]),
+        ("mount", libc::SYS_mount, [0, 0, 0]),
+        ("unmount", libc::SYS_umount2, [0, 0, 0]),
+        ("open-tree", libc::SYS_open_tree, [-100, 0, 1]),
+        ("fsopen", libc::SYS_fsopen, [0, 0, 0]),
+        ("chroot", libc::SYS_chroot, [0, 0, 0]),
+        ("pivot-root", libc::SYS_pivot_root, [0, 0, 0]),
+        ("unshare-users", libc::SYS_unshare, [libc::CLONE_NEWUSER.into(), 0, 0]),
+        ("setns", libc::SYS_setns, [0, 0, 0]),
+        ("clone-users", libc::SYS_clone, [(libc::CLONE_NEWUSER | libc::SIGCHLD).into(), 0, 0]),
+        ("keyctl", libc::SYS_keyctl, [0, -3, 0]),
+        ("add-key", libc::SYS_add_key, [0, 0, 0]),
+        ("bpf", libc::SYS_bpf, [0, 0, 0]),
+        ("perf", libc::SYS_perf_event_open, [0, 0, 0]),
+        ("userfaultfd", libc::SYS_userfaultfd, [0, 0, 0]),
+        ("io-uring", libc::SYS_io_uring_setup, [1, 0, 0]),
+        ("kexec", libc::SYS_kexec_load, [0, 0, 0]),
+        ("module", libc::SYS_finit_module, [0, 0, 0]),
+        ("handle", libc::SYS_open_by_handle_at, [0, 0, 0]),
+        ("terminal", libc::SYS_ioctl, [0, libc::TIOCSTI as libc::c_long, 0]),
+        ("terminal-high", libc::SYS_ioctl, [0, libc::TIOCSTI as libc::c_long | (1 << 40), 0]),
+    ]
+}
+
+const FAMILIES: [(&str, i32, i32); 4] = [
+    ("netlink", libc::AF_NETLINK, libc::SOCK_RAW),
+    ("vsock", libc::AF_VSOCK, libc::SOCK_STREAM),
+    ("packet", libc::AF_PACKET, libc::SOCK_RAW),
+    ("kernel-crypto", libc::AF_ALG, libc::SOCK_SEQPACKET),
+];
+
+fn calls() {
+    for (name, call, [a, b, c]) in plain_calls() {
+        // SAFETY: numbers and null only; what is not refused fails or does no harm. The shell ends a child of `clone`.
+        let result = unsafe { libc::syscall(call, a, b, c, 0, 0, 0) };
+        if name == "clone-users" && result == 0 {
+            sys::exit(0);
+        }
+        tell(name, result);
+    }
+    for (name, family, kind) in FAMILIES {
+        // SAFETY: numbers only.
+        tell(name, unsafe { libc::socket(family, kind, 0) }.into());
+    }
+    // SAFETY: as above; the numbers of the second set, and a call whose arguments a filter cannot read.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        tell("second-ptrace", libc::syscall(0x4000_0000 | 521, 0, 0, 0));
+        tell("clone3", libc::syscall(libc::SYS_clone3, 0, 0));
+        let device = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
+        tell("device", device.into());
+        tell("device-control", libc::ioctl(device, 0x1234).into());
+        tell(
+            "make-device",
+            libc::mknod(c"device".as_ptr(), libc::S_IFCHR | 0o600, libc::makedev(1, 3)).into(),
+        );
+        tell("become-root", if libc::getuid() == 0 { -1 } else { libc::setuid(0) }.into());
+        tell("engine-memory", libc::open(c"/proc/1/mem".as_ptr(), libc::O_RDONLY).into());
+        tell("signal-all", libc::kill(1, libc::SIGKILL).into());
+    }
+}
+
+#[tokio::test]
+async fn the_kernel_refuses_what_a_command_needs_not() {
+    let room = Room::new();
+    let line = room.attacker("calls");
+    let Some(said) = room.says(&line).await else { return };
+    let told = told(&said);
+    let errno = |name: &str| told.iter().find(|(known, _)| *known == name).map(|(_, errno)| *errno);
+    for (name, ..) in plain_calls() {
+        assert_eq!(errno(name), Some(libc::EPERM), "{name}");
+    }
+    for (name, ..) in FAMILIES {
+        assert_eq!(errno(name), Some(libc::EAFNOSUPPORT), "{name}");
+    }
+    assert_eq!(errno("clone3"), Some(libc::ENOSYS));
+    if cfg!(target_arch = "x86_64") {
+        assert_eq!(errno("second-ptrace"), Some(libc::ENOSYS));
+    }
+    assert_eq!(errno("device"), Some(0));
+    // Only Landlock knows of this one, from its fifth version on.
+    let with_landlock = if landlock_version() >= 5 { libc::EACCES } else { libc::ENOTTY };
+    assert_eq!(errno("device-control"), Some(with_landlock));
+    for name in ["make-device", "become-root", "engine-memory"] {
+        assert!(
+            errno(name).is_some_and(|errno| errno != 0) || name == "become-root",
+            "{name}: {told:?}"
+        );
+    }
+}
+
+fn landlock_version() -> libc::c_long {
+    const ASK_VERSION: libc::c_uint = 1;
+    // SAFETY: null and numbers only: the call answers its version.
+    unsafe {
+        libc::syscall(
+            libc::SYS_landlock_create_ruleset,
+            std::ptr::null::<u8>(),
+            0usize,
+            ASK_VERSION,
+        )
+    }
+}
+
+fn network(tcp: u16, udp: u16, path: Option<&str>) {
+    let connect = |kind: i32, protocol: i32, address: [u8; 4], port: u16| {
+        // SAFETY: a struct of numbers on this stack, with its size.
+        unsafe {
+            let mut to: libc::sockaddr_in = std::mem::zeroed();
+            to.sin_family = libc::AF_INET as libc::sa_family_t;
+            to.sin_port = port.to_be();
+            to.sin_addr.s_addr = u32::from_ne_bytes(address);
+            let socket = libc::socket(libc::AF_INET, kind, protocol);
+            if socket < 0 {
+                return -1;
+            }
+            let size = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+            let connected = libc::connect(socket, (&raw const to).cast(), size);
+            if connected == 0 {
+                libc::send(socket, b"out".as_ptr().cast(), 3, 0) as libc::c_long
+            } else {
+                -1
+            }
+        }
+    };
+    const MPTCP: i32 = 262;
+    let here = [127, 0, 0, 1];
+    tell("tcp", connect(libc::SOCK_STREAM, 0, here, tcp));
+    tell("mptcp", connect(libc::SOCK_STREAM, MPTCP, here, tcp));
+    // Into its own loopback it may speak; whether it is heard outside is seen there.
+    connect(libc::SOCK_DGRAM, 0, here, udp);
+    for (name, address) in
+        [("public", [1, 1, 1, 1]), ("private", [10, 0, 0, 1]), ("metadata", [169, 254, 169, 254])]
+    {
+        tell(&format!("tcp-{name}"), connect(libc::SOCK_STREAM, 0, address, 80));
+        tell(&format!("mptcp-{name}"), connect(libc::SOCK_STREAM, MPTCP, address, 80));
+        tell(&format!("udp-{name}"), connect(libc::SOCK_DGRAM, 0, address, 53));
+    }
+    let unix = |address: io::Result<SocketAddr>| {
+        let connected =
+            address.and_then(|address| std::os::unix::net::UnixStream::connect_addr(&address));
+        connected.map_or(-1, |_| 0)
+    };
+    tell("abstract", unix(SocketAddr::from_abstract_name(format!("rouse-test-{tcp}"))));
+    tell("pathname", unix(SocketAddr::from_pathname(path.expect("a path"))));
+}
+
+#[tokio::test]
+async fn no_socket_leads_outside() {
+    let room = Room::new();
+    let outside = tempfile::tempdir().expect("a folder");
+    let tcp = TcpListener::bind("127.0.0.1:0").expect("bound");
+    let udp = UdpSocket::bind("127.0.0.1:0").expect("bound");
+    let (tcp_port, udp_port) =
+        (tcp.local_addr().expect("bound").port(), udp.local_addr().expect("bound").port());
+    let name = SocketAddr::from_abstract_name(format!("rouse-test-{tcp_port}")).expect("a name");
+    let named = UnixListener::bind_addr(&name).expect("bound");
+    let path = outside.path().join("socket");
+    let at_path = UnixListener::bind(&path).expect("bound");
+    let line = room.attacker(&format!("network {tcp_port} {udp_port} {}", path.display()));
+    let Some(said) = room.says(&line).await else { return };
+    let told = told(&said);
+    assert_eq!(told.len(), 13, "{told:?}");
+    assert!(told.iter().all(|(_, errno)| *errno != 0), "{told:?}");
+    tcp.set_nonblocking(true).expect("set");
+    udp.set_nonblocking(true).expect("set");
+    named.set_nonblocking(true).expect("set");
+    at_path.set_nonblocking(true).expect("set");
+    assert!(tcp.accept().is_err() && named.accept().is_err() && at_path.accept().is_err());
+    assert!(udp.recv(&mut [0; 8]).is_err());
+}

@@ -1,0 +1,289 @@
+//! What a confined command sees of the disk: decided before the fork, built by the child.
+//!
+//! The root is an empty folder in memory. Into it come the system's programs and libraries, read only; a short list of
+//! what is in `/etc`; the workspace, writable; and a `/tmp`, a home and a `/dev` of its own. What is not named is not
+//! there: no home, no `/var`, no `/run` with its sockets, no keys in `/etc`. It refuses a workspace that would bring the
+//! home or a part of the system along. One could get this wrong with a list of what to hide.
+
+use std::collections::HashSet;
+use std::ffi::{CString, OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use super::sys::Show;
+use crate::sandbox::{Limits, SandboxError};
+
+/// Where the engine's root is seen from inside while the view is built.
+const OLD: &str = "/old";
+
+/// Programs and libraries, where they exist.
+const PROGRAMS: &[&str] = &[
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/opt",
+    "/nix/store",
+    "/gnu/store",
+    "/run/current-system",
+];
+
+/// What programs need to know of the system. Certificates but no keys; users but no passwords.
+const SETTINGS: &[&str] = &[
+    "alternatives",
+    "ca-certificates",
+    "ca-certificates.conf",
+    "debian_version",
+    "fonts",
+    "group",
+    "host.conf",
+    "hosts",
+    "inputrc",
+    "java",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "localtime",
+    "locale.alias",
+    "locale.conf",
+    "login.defs",
+    "lsb-release",
+    "magic",
+    "mime.types",
+    "nsswitch.conf",
+    "os-release",
+    "passwd",
+    "perl",
+    "pki/tls/certs",
+    "pki/ca-trust/extracted",
+    "profile",
+    "protocols",
+    "python3",
+    "services",
+    "shells",
+    "ssl/certs",
+    "ssl/openssl.cnf",
+    "static",
+    "terminfo",
+    "timezone",
+    "vimrc",
+    "xattr.conf",
+];
+
+const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom"];
+
+/// One thing that the child does to build it.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// Makes a folder where there is none.
+    Folder(CString),
+    /// Makes an empty file where there is none, for a file to be shown in.
+    File(CString),
+    /// Makes a link.
+    Link { to: CString, at: CString },
+    /// Shows a part of the engine's disk.
+    Bind { from: CString, at: CString, show: Show },
+    /// A folder in memory.
+    Memory { at: CString, options: CString },
+    /// A folder that stays empty, over one that is not to be seen.
+    Nothing(CString),
+}
+
+/// What may be done beneath a path (a second lock beside the mounts).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    /// See the names.
+    List,
+    /// Read files and list folders.
+    Read,
+    /// Read a file, and run it.
+    Run,
+    /// Read folders, and run what is in them.
+    RunBeneath,
+    /// Read and write one file.
+    Device,
+    /// Everything but device files.
+    Write,
+}
+
+/// The whole view.
+#[derive(Debug, Default)]
+pub(super) struct View {
+    pub(super) steps: Vec<Step>,
+    pub(super) rules: Vec<(CString, Access)>,
+    /// Where the home is, inside.
+    pub(super) home: PathBuf,
+    made: HashSet<PathBuf>,
+}
+
+impl View {
+    /// The view of a command that works in `workspace`.
+    pub(super) fn new(
+        workspace: Option<&Path>,
+        hidden: &[PathBuf],
+        limits: &Limits,
+    ) -> Result<Self, SandboxError> {
+        let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        if let Some(workspace) = workspace {
+            check(workspace, home.as_deref(), hidden)?;
+        }
+        let mut view = Self::default();
+        view.allow("/", Access::List)?;
+        view.programs()?;
+        view.settings()?;
+        view.devices(limits)?;
+        view.folder(Path::new("/proc"))?;
+        view.allow("/proc", Access::Read)?;
+        for at in ["/run", "/var"] {
+            view.folder(Path::new(at))?;
+        }
+        view.memory(Path::new("/tmp"), "1777", limits.temporary_bytes)?;
+        view.steps.push(Step::Link { to: text("/tmp")?, at: text("/var/tmp")? });
+        view.own_home(home.as_deref(), limits)?;
+        if let Some(workspace) = workspace {
+            view.bind(workspace, Show::Writable, Access::Write)?;
+            view.hide(workspace, hidden)?;
+        }
+        Ok(view)
+    }
+
+    fn programs(&mut self) -> Result<(), SandboxError> {
+        for path in PROGRAMS {
+            self.show(Path::new(path), Access::RunBeneath)?;
+        }
+        Ok(())
+    }
+
+    fn settings(&mut self) -> Result<(), SandboxError> {
+        for name in SETTINGS {
+            self.show(&Path::new("/etc").join(name), Access::RunBeneath)?;
+        }
+        Ok(())
+    }
+
+    fn devices(&mut self, limits: &Limits) -> Result<(), SandboxError> {
+        self.folder(Path::new("/dev"))?;
+        for name in DEVICES {
+            self.bind(&Path::new("/dev").join(name), Show::Device, Access::Device)?;
+        }
+        for (name, to) in [("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")] {
+            let to = text(&format!("/proc/self/fd{to}"))?;
+            self.steps.push(Step::Link { to, at: text(&format!("/dev/{name}"))? });
+        }
+        self.memory(Path::new("/dev/shm"), "1777", limits.temporary_bytes)
+    }
+
+    /// A home of its own: what a program writes there is gone with it.
+    fn own_home(&mut self, home: Option<&Path>, limits: &Limits) -> Result<(), SandboxError> {
+        let is_free = |home: &&Path| {
+            *home != Path::new("/")
+                && !self.made.iter().any(|made| home.starts_with(made) && made != Path::new("/"))
+        };
+        match home.filter(is_free) {
+            Some(home) => {
+                self.home = home.to_owned();
+                self.memory(home, "0700", limits.temporary_bytes)
+            }
+            None => {
+                self.home = PathBuf::from("/tmp");
+                Ok(())
+            }
+        }
+    }
+
+    /// Shows what is at `path`, to read and to run: a link as a link.
+    fn show(&mut self, path: &Path, access: Access) -> Result<(), SandboxError> {
+        let Ok(found) = std::fs::symlink_metadata(path) else { return Ok(()) };
+        if !found.is_symlink() {
+            return self.bind(
+                path,
+                Show::ReadOnly,
+                if found.is_dir() { access } else { Access::Run },
+            );
+        }
+        let Ok(to) = std::fs::read_link(path) else { return Ok(()) };
+        self.folder_above(path)?;
+        self.steps.push(Step::Link { to: text(&to)?, at: text(path)? });
+        Ok(())
+    }
+
+    fn bind(&mut self, path: &Path, show: Show, access: Access) -> Result<(), SandboxError> {
+        let from: OsString = [OsStr::new(OLD), path.as_os_str()].into_iter().collect();
+        let from = text(&from)?;
+        let at = text(path)?;
+        if path.is_dir() {
+            self.folder(path)?;
+        } else {
+            self.folder_above(path)?;
+            self.steps.push(Step::File(at.clone()));
+        }
+        self.steps.push(Step::Bind { from, at, show });
+        self.allow(path, access)
+    }
+
+    fn memory(&mut self, at: &Path, mode: &str, bytes: u64) -> Result<(), SandboxError> {
+        self.folder(at)?;
+        let options = text(&format!("mode={mode},size={bytes},nr_inodes=65536"))?;
+        self.steps.push(Step::Memory { at: text(at)?, options });
+        self.allow(at, Access::Write)
+    }
+
+    /// What the workspace must not show although it lies in it.
+    fn hide(&mut self, workspace: &Path, hidden: &[PathBuf]) -> Result<(), SandboxError> {
+        for path in hidden.iter().filter_map(|path| path.canonicalize().ok()) {
+            if path.starts_with(workspace) {
+                self.steps.push(Step::Nothing(text(&path)?));
+            }
+        }
+        Ok(())
+    }
+
+    fn folder_above(&mut self, path: &Path) -> Result<(), SandboxError> {
+        path.parent().map_or(Ok(()), |above| self.folder(above))
+    }
+
+    fn folder(&mut self, path: &Path) -> Result<(), SandboxError> {
+        let missing: Vec<&Path> = path.ancestors().filter(|path| path.parent().is_some()).collect();
+        for path in missing.into_iter().rev() {
+            if self.made.insert(path.to_owned()) {
+                self.steps.push(Step::Folder(text(path)?));
+            }
+        }
+        Ok(())
+    }
+
+    fn allow(&mut self, path: impl AsRef<Path>, access: Access) -> Result<(), SandboxError> {
+        self.rules.push((text(path.as_ref())?, access));
+        Ok(())
+    }
+}
+
+/// Whether a command may be shut in there: the workspace is shown as a whole, so it must be nobody else's.
+fn check(workspace: &Path, home: Option<&Path>, hidden: &[PathBuf]) -> Result<(), SandboxError> {
+    let refused = |why: String| Err(SandboxError::Workspace { path: workspace.to_owned(), why });
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if home.is_some_and(|home| real(home).starts_with(workspace)) {
+        return refused("it holds your whole home".to_owned());
+    }
+    if hidden.iter().any(|path| real(path) == workspace) {
+        return refused("it holds Rouse's own data".to_owned());
+    }
+    let system = PROGRAMS.iter().chain(&["/etc", "/dev", "/proc", "/sys", "/run", "/var", "/tmp"]);
+    if let Some(part) = system.map(Path::new).find(|part| part.starts_with(workspace)) {
+        return refused(format!("it holds the system's folder {}", part.display()));
+    }
+    let inside = ["/dev", "/proc", "/sys", "/etc"].map(Path::new);
+    match inside.iter().find(|part| workspace.starts_with(part)) {
+        Some(part) => refused(format!("it lies in the system's folder {}", part.display())),
+        None => Ok(()),
+    }
+}
+
+/// A path as the system takes it.
+pub(super) fn text(path: &(impl AsRef<OsStr> + ?Sized)) -> Result<CString, SandboxError> {
+    let path = path.as_ref();
+    CString::new(path.as_bytes()).map_err(|_| SandboxError::Path { path: path.to_owned().into() })
+}

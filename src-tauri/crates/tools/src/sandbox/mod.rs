@@ -1,0 +1,212 @@
+//! The sandbox: a command that sees the workspace and the system's programs, and nothing else of this computer.
+//!
+//! It promises: of the disk, the workspace alone can be written, and the home, Rouse's data, keys and sockets are not
+//! there; there is no network but the granted hosts, through a proxy that judges every address as `http` does; the
+//! environment is a list; processes, memory, output and time are bounded; and when the command ends, all that it started
+//! has ended. It **fails closed**: where a system cannot hold one of these, nothing is run, and the error says which layer
+//! is missing and what to do. It refuses to be asked by a model: whether a call is confined stands in the context of the
+//! run, never in its arguments.
+//!
+//! - Linux: all of the above (`linux`). Memory is bounded per process.
+//! - macOS: the disk and the network, by a Seatbelt profile (`macos`). Processes and memory are not bounded there, so a
+//!   person decides; hosts cannot be granted yet.
+//! - Windows: nothing yet (`windows`), so that nothing is run confined.
+//!
+//! One could get it wrong by falling back: to a weaker sandbox, or to none, because the right one did not start.
+
+#[cfg_attr(target_os = "linux", path = "linux/mod.rs")]
+#[cfg_attr(target_os = "macos", path = "macos.rs")]
+#[cfg_attr(not(any(target_os = "linux", target_os = "macos")), path = "windows.rs")]
+mod system;
+
+mod proxy;
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+use tokio::process::Command;
+
+use crate::child::Child;
+use crate::http::Fetcher;
+
+/// One command's room.
+#[derive(Debug, Clone)]
+pub(crate) struct Sandbox {
+    /// The folder that may be written, by its real path.
+    pub(crate) workspace: PathBuf,
+    /// Where the command begins, in the workspace.
+    pub(crate) folder: PathBuf,
+    /// What is not to be seen even if the workspace holds it.
+    pub(crate) hidden: Vec<PathBuf>,
+    /// Hosts that may be reached; none when empty.
+    pub(crate) hosts: Vec<String>,
+    /// How much it may take; elsewhere there is nothing that would hold it.
+    #[cfg(target_os = "linux")]
+    pub(crate) limits: Limits,
+}
+
+/// How much a confined command may take, beside time and output, which bound every command.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// Most processes and threads at once.
+    pub(crate) processes: u32,
+    /// Most memory of one process.
+    pub(crate) memory_bytes: u64,
+    /// Most that fits into each of its folders in memory (`/tmp`, home).
+    pub(crate) temporary_bytes: u64,
+}
+
+#[cfg(target_os = "linux")]
+impl Default for Limits {
+    fn default() -> Self {
+        Self { processes: 512, memory_bytes: 4 << 30, temporary_bytes: 512 << 20 }
+    }
+}
+
+/// What the sandbox holds on this computer, in words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Layers {
+    /// The layers that are there.
+    pub held: &'static str,
+    /// What nobody should rely on.
+    pub not_held: Option<&'static str>,
+}
+
+/// A layer that a confined command needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum Layer {
+    /// Users, mounts and the rest of its own.
+    #[error("namespaces")]
+    Namespaces,
+    /// Processes of its own.
+    #[error("a view of its own processes only")]
+    Processes,
+    /// A disk of its own.
+    #[error("a view of the workspace only")]
+    View,
+    /// A network of its own.
+    #[error("a network of its own")]
+    Network,
+    /// No rights to gain.
+    #[error("giving up rights")]
+    Rights,
+    /// Landlock.
+    #[error("Landlock")]
+    Landlock,
+    /// Seccomp.
+    #[error("seccomp")]
+    Seccomp,
+    /// Bounds.
+    #[error("limits on what it takes")]
+    Limits,
+    /// The sandbox of the system as a whole.
+    #[error("a sandbox")]
+    All,
+}
+
+/// A layer is missing, so nothing was run.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "This computer cannot confine a command. What is missing: {layer} ({why}). {mend} Nothing was run."
+)]
+pub struct Missing {
+    /// Which.
+    pub layer: Layer,
+    /// What the system said.
+    pub why: String,
+    /// What a person can do.
+    pub mend: String,
+}
+
+/// Why a confined command was not started.
+#[derive(Debug, Error)]
+pub enum SandboxError {
+    /// A layer is missing.
+    #[error(transparent)]
+    Missing(#[from] Missing),
+    /// The workspace cannot be shown alone.
+    #[error("A confined command cannot work in {}: {why}. Choose a folder of its own as the workspace. Nothing was run.", path.display())]
+    Workspace {
+        /// The workspace.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// The folder is elsewhere.
+    #[error("A confined command can only begin in the workspace, and {} is not there. Nothing was run.", path.display())]
+    Folder {
+        /// The folder that was asked for.
+        path: PathBuf,
+    },
+    /// A path that no system call takes.
+    #[error("The path {} cannot be used. Nothing was run.", path.display())]
+    Path {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The system refused, and not for the sandbox.
+    #[error("The command could not be started: {0}.")]
+    Start(#[source] io::Error),
+}
+
+/// What this computer can hold, found out by starting a confined command that does nothing.
+///
+/// # Errors
+/// Which layer is missing, and what to do.
+pub fn available() -> Result<Layers, SandboxError> {
+    system::available()
+}
+
+impl Sandbox {
+    /// A room in `workspace` for a command that begins in `cwd`.
+    ///
+    /// # Errors
+    /// When either is not there, or the one does not lie in the other.
+    pub(crate) fn new(workspace: &Path, cwd: Option<&str>) -> Result<Self, SandboxError> {
+        let found = |path: &Path| {
+            path.canonicalize().map_err(|_| SandboxError::Folder { path: path.to_owned() })
+        };
+        let real = found(workspace)?;
+        let wanted = cwd.map_or_else(|| real.clone(), |cwd| real.join(cwd));
+        let folder = found(&wanted)?;
+        if !folder.starts_with(&real) || !folder.is_dir() {
+            return Err(SandboxError::Folder { path: wanted });
+        }
+        Ok(Self {
+            workspace: real,
+            folder,
+            hidden: Vec::new(),
+            hosts: Vec::new(),
+            #[cfg(target_os = "linux")]
+            limits: Limits::default(),
+        })
+    }
+
+    /// Starts the system's shell on `line`, with these variables and no others, under `mark`. `fetcher` judges
+    /// where the granted hosts may be.
+    ///
+    /// # Errors
+    /// When a layer is missing: then nothing was run.
+    pub(crate) fn spawn(
+        &self,
+        line: &str,
+        variables: impl IntoIterator<Item = (OsString, OsString)>,
+        mark: &str,
+        fetcher: Fetcher,
+    ) -> Result<Child, SandboxError> {
+        let (command, held) = system::shell(self, line)?;
+        let mut command = Command::from(command);
+        command.env_clear().envs(variables).env("HOME", held.home());
+        if let Some(address) = held.proxy_address() {
+            command.envs(proxy::VARIABLES.iter().map(|name| (name, &address)));
+        }
+        let child = Child::spawn(command, mark).map_err(|error| held.explain(error))?;
+        let listener = held.proxy_listener().map_err(SandboxError::Start)?;
+        let proxy = listener.map(|listener| proxy::answer(listener, &self.hosts, fetcher));
+        let proxy = proxy.transpose().map_err(SandboxError::Start)?;
+        Ok(child.keeping((held.into_life(), proxy)))
+    }
+}
