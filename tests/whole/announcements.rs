@@ -218,3 +218,50 @@ async fn a_clock_that_was_set_back_and_a_changed_setting_let_go_what_is_held() {
     until_fates(&house, &id, &["delivered", "delivered"]).await;
     house.host.stop().await;
 }
+
+#[tokio::test]
+async fn the_jobs_that_fail_are_found_among_many() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let mut broken = Vec::new();
+    for n in 0..9 {
+        let mut job = hourly(&format!("Look {n}"), &json!({ "a": 1 }), &json!({}));
+        job["schedule"]["anchorMs"] = json!(NOON + n * 1_000);
+        let fails = n % 3 == 2;
+        job["payload"]["arguments"]["pointer"] = json!(if fails { "/b" } else { "/a" });
+        let id = house.add(job).await;
+        broken.extend(fails.then_some(id));
+    }
+    let find = async |more: Value| {
+        let mut params = json!({ "includeDisabled": true, "hasIncident": true });
+        params
+            .as_object_mut()
+            .expect("an object")
+            .extend(more.as_object().cloned().unwrap_or_default());
+        let answer = house.call("cron.list", params).await;
+        let jobs = answer["jobs"].as_array().expect("a list").clone();
+        assert!(jobs.iter().all(|view| view["incident"].is_object()), "{jobs:#?}");
+        let ids = jobs.iter().map(|view| view["job"]["id"].as_str().expect("an id").to_owned());
+        (ids.collect::<Vec<_>>(), answer["nextCursor"].clone())
+    };
+    assert_eq!(find(json!({})).await, (Vec::new(), Value::Null), "nothing has failed yet");
+    for id in &broken {
+        house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+        house.ended(id, 1).await;
+    }
+    assert_eq!(find(json!({})).await, (broken.clone(), Value::Null));
+    for limit in 1..=4 {
+        let (mut met, mut cursor) = (Vec::new(), Value::Null);
+        loop {
+            let (ids, next) = find(json!({ "limit": limit, "cursor": cursor })).await;
+            assert!(ids.len() <= limit, "{ids:?}");
+            met.extend(ids);
+            if next.is_null() {
+                break;
+            }
+            cursor = next;
+        }
+        assert_eq!(met, broken, "by {limit}");
+    }
+    house.host.stop().await;
+}

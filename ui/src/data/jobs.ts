@@ -18,6 +18,15 @@ export function useFirstJobs() {
   return useQuery({ queryKey: keys.firstJobs, queryFn: () => platform.rpc("cron.list", { includeDisabled: true, limit: atOnce }) });
 }
 
+/** The jobs that fail, wherever they stand in the list, or were paused for it; `hasMore` when there are others. */
+export function useFailingJobs() {
+  const platform = usePlatform();
+  const { data } = useQuery({ queryKey: keys.failingJobs, queryFn: () => platform.rpc("cron.list", { includeDisabled: true, hasIncident: true, limit: atOnce }) });
+  // A job that somebody switched off by hand is known to fail.
+  const jobs = data?.jobs.filter((view) => view.incident !== null && (view.job.enabled || view.incident.pausedBecause !== null)) ?? [];
+  return { jobs, hasMore: data !== undefined && data.nextCursor !== null };
+}
+
 /** All jobs, soonest first. While the list is not whole, what is not in it may yet come. */
 export function useJobs() {
   const platform = usePlatform();

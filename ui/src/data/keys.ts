@@ -12,6 +12,7 @@ export const keys = {
   jobs: ["jobs"],
   firstJobs: ["jobs", "first"],
   allJobs: ["jobs", "all"],
+  failingJobs: ["jobs", "failing"],
   job: (id: string) => ["job", id],
   preview: (schedule: Schedule | undefined, id: string | undefined, count: number) => ["preview", schedule, id, count],
   runs: ["runs"],

@@ -34,6 +34,15 @@ test("a job that fails is said on the page, and so is one that was paused for it
   expect(screen.queryByText(/^Off by hand:/), "somebody knows of it").not.toBeInTheDocument();
 });
 
+test("jobs that fail are found behind the first page, and said to be more than could be counted", async () => {
+  const failing = Array.from({ length: 6 }, (_, i) => aJob({ id: `f${i}`, name: `Late ${i}` }, { incident: anIncident() }));
+  const host = fakeHost({ "cron.list": ({ hasIncident }) => ({ jobs: hasIncident ? failing : [aJob({ name: "Well" })], nextCursor: "more" }) });
+  renderApp("/", host);
+  expect(await screen.findByText(/^Late 0: Failing since/)).toBeInTheDocument();
+  expect(screen.getByText(/^Over \d more jobs fail\.$/)).toBeInTheDocument();
+  expect(host.called("cron.list")).toContainEqual({ includeDisabled: true, hasIncident: true, limit: 500 });
+});
+
 test("a job can be run now from its row", async () => {
   const host = fakeHost({ "cron.list": () => ({ jobs: [aJob({ state: { nextRunAtMs: soon() } })], nextCursor: null }), "cron.run": () => ({ runId: "r" }), "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }) });
   const { user } = renderApp("/", host);

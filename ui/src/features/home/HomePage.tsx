@@ -9,7 +9,7 @@ import { Failure, SkeletonRows } from "@/components/States";
 import { toast } from "@/components/Toasts";
 import { useNow } from "@/components/useNow";
 import { useResume } from "@/data/actions";
-import { useFirstJobs } from "@/data/jobs";
+import { useFailingJobs, useFirstJobs } from "@/data/jobs";
 import { useShellInfo, useStatus } from "@/data/queries";
 import { useNewestRuns } from "@/data/runs";
 import { incidentWords } from "@/domain/incident";
@@ -98,8 +98,8 @@ function Situations({ status, now }: { status: SystemStatus; now: number }) {
 
 /** Jobs that fail, or were paused for it: the first few by name, the rest by number. */
 function Failing({ now }: { now: number }) {
-  const { data } = useFirstJobs();
-  const failing = data?.jobs.filter((view) => view.incident !== null && (view.job.enabled || view.incident.pausedBecause !== null)) ?? [];
+  const { jobs: failing, hasMore } = useFailingJobs();
+  const others = failing.length - failingShown;
   return (
     <>
       {failing.slice(0, failingShown).map(({ job, incident }) => (
@@ -107,9 +107,10 @@ function Failing({ now }: { now: number }) {
           {job.name}: {incident && `${incidentWords(incident, now)}. ${firstLine(incident.cause)}`}
         </Notice>
       ))}
-      {failing.length > failingShown && (
+      {others > 0 && (
         <Notice icon={TriangleAlert} tone="bad" action={<ButtonLink to="/jobs" search={{ filter: "failing" }} small>Show them</ButtonLink>}>
-          {plural(failing.length - failingShown, "more job")} {failing.length - failingShown === 1 ? "fails" : "fail"}.
+          {hasMore && "Over "}
+          {plural(others, "more job")} {others === 1 && !hasMore ? "fails" : "fail"}.
         </Notice>
       )}
     </>

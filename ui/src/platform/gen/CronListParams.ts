@@ -13,6 +13,11 @@ includeDisabled?: boolean,
  */
 search?: string, 
 /**
+ * When true, only jobs that have failed and not worked again since. A page of them may hold fewer than `limit`
+ * though there are more; `nextCursor` tells.
+ */
+hasIncident?: boolean, 
+/**
  * At most so many; 100 when absent, at most 500.
  */
 limit?: number, 

@@ -17,7 +17,7 @@ use rouse_agent::Complaint;
 use rouse_core::job::{Job, Payload, ScheduleSpec, job_from_json, job_to_json, patch_job};
 use rouse_core::{JobId, RunId, RunState, UnixMs};
 use rouse_scheduler::RunMode as Asked;
-use rouse_store::{JobQuery, RunQuery};
+use rouse_store::{JobPage, JobQuery, RunQuery};
 
 use crate::context::Context;
 use crate::convert::{incident_view, run_view, wire_state};
@@ -41,8 +41,37 @@ pub(crate) async fn list(
         limit: params.limit.unwrap_or(100).clamp(1, 500),
         after: params.cursor,
     };
-    let page = context.store.jobs(&query).await?;
+    let page = match params.has_incident {
+        Some(true) => failing(context, query).await?,
+        Some(false) | None => context.store.jobs(&query).await?,
+    };
     Ok(CronListResult { jobs: views(context, &page.jobs).await?, next_cursor: page.next })
+}
+
+/// A page of the jobs with an open incident. It may end when it is half full, or the last of its places would be looked
+/// for a few jobs at a time.
+async fn failing(context: &Context, mut query: JobQuery) -> Result<JobPage, RpcError> {
+    let most = query.limit;
+    let mut page = JobPage::default();
+    // Those of earlier pages are not counted, so only a first page can know that it has all.
+    let all = match query.after {
+        None => Some(context.store.job_counts().await?.failing as usize),
+        Some(_) => None,
+    };
+    while all.is_none_or(|all| page.jobs.len() < all) {
+        let JobPage { jobs, next } = context.store.jobs(&query).await?;
+        let incidents = incidents(context, &jobs).await?;
+        let failing = jobs.into_iter().filter(|job| incidents.contains_key(&job.id));
+        page.jobs.extend(failing);
+        let found = u32::try_from(page.jobs.len()).unwrap_or(most);
+        query.limit = most.saturating_sub(found);
+        if next.is_none() || query.limit <= most / 2 {
+            page.next = next;
+            break;
+        }
+        query.after = next;
+    }
+    Ok(page)
 }
 
 pub(crate) async fn get(context: &Context, params: JobRef) -> Result<JobView, RpcError> {

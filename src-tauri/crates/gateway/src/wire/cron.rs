@@ -34,6 +34,9 @@ pub struct CronListParams {
     pub include_disabled: Option<bool>,
     /// Words in name, description or payload, or the beginning of an id.
     pub search: Option<String>,
+    /// When true, only jobs that have failed and not worked again since. A page of them may hold fewer than `limit`
+    /// though there are more; `nextCursor` tells.
+    pub has_incident: Option<bool>,
     /// At most so many; 100 when absent, at most 500.
     pub limit: Option<u32>,
     /// Continue after this page's end: `nextCursor` of an earlier answer. A job whose next slot moves in between can be
