@@ -27,22 +27,75 @@ pub struct ToolSpec {
     pub description: String,
     /// JSON Schema of its arguments.
     pub parameters: Value,
-    /// Whether repeating it after a crash is harmless.
-    pub repeatable: bool,
-    /// How it is judged.
+    /// What its calls do to the world.
+    pub annotations: Annotations,
+    /// How a call is judged when the tool says nothing finer of it (`Tool::approval`).
     pub approval: ApprovalRule,
     /// Where it runs.
     pub domain: Domain,
-    /// Most calls a minute.
-    pub calls_per_minute: u32,
+    /// How often one job may call it.
+    pub rate: RateLimit,
     /// How long one call may take.
     pub call_for: Duration,
     /// Whether its output is text from outside, to be fenced in the context.
     pub untrusted_output: bool,
+    /// Parameters whose values are shown to nobody and kept nowhere.
+    pub sensitive: Vec<String>,
 }
 
-/// How a tool's call is judged.
+impl ToolSpec {
+    /// Whether doing a call again after a crash is harmless.
+    #[must_use]
+    pub const fn is_repeatable(&self) -> bool {
+        self.annotations.read_only || self.annotations.idempotent
+    }
+}
+
+/// What the calls of a tool do to the world, in the words of the Model Context Protocol's tool annotations. What a tool
+/// says of itself can only make the gate stricter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Annotations {
+    /// It changes nothing.
+    pub read_only: bool,
+    /// It may undo or overwrite what was there.
+    pub destructive: bool,
+    /// Doing the same call again changes nothing more.
+    pub idempotent: bool,
+    /// It reaches beyond this machine.
+    pub open_world: bool,
+}
+
+impl Annotations {
+    /// Looks, and changes nothing, on this machine.
+    pub const READS: Self =
+        Self { read_only: true, destructive: false, idempotent: true, open_world: false };
+    /// Adds something, each time anew.
+    pub const ADDS: Self =
+        Self { read_only: false, destructive: false, idempotent: false, open_world: false };
+    /// Sets something to what it is told, over what was there.
+    pub const OVERWRITES: Self =
+        Self { read_only: false, destructive: true, idempotent: true, open_world: false };
+    /// May do anything to anything.
+    pub const ANYTHING: Self =
+        Self { read_only: false, destructive: true, idempotent: false, open_world: true };
+}
+
+/// Most calls of a tool by one job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateLimit {
+    /// In any minute.
+    pub per_minute: u32,
+    /// In any hour.
+    pub per_hour: u32,
+}
+
+impl RateLimit {
+    /// What a tool may do that costs nothing and reaches nobody.
+    pub const USUAL: Self = Self { per_minute: 60, per_hour: 1_000 };
+}
+
+/// How a tool's call is judged, the strictest last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ApprovalRule {
     /// Runs without asking.
     Never,
@@ -93,17 +146,41 @@ pub struct ToolContext {
     pub zone: Zone,
 }
 
-/// What a tool answers. An error is told to the model, which may mend it; it does not end the run.
+/// What a tool answers. A fault is told to the model, which may mend it; it does not end the run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutput {
     /// The result: a text, or any JSON.
     pub value: Value,
-    /// Whether it is an error.
-    pub is_error: bool,
+    /// What went wrong, when something did.
+    pub fault: Option<Fault>,
+    /// What the call cost beside the model, when it is known.
+    pub cost_micro_usd: Option<u64>,
     /// What the run is asked to do beside.
     pub effect: Option<ToolEffect>,
     /// The result as a person reads it, where that differs from the value.
     pub words: Option<String>,
+}
+
+/// What went wrong with a call; the value says it in words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The arguments do not fit.
+    InvalidParameters,
+    /// It was tried and did not work.
+    Execution,
+    /// It took too long.
+    Timeout,
+    /// It may not be done in this run.
+    NotAuthorised,
+    /// It was done too often.
+    RateLimited {
+        /// When it may be done again.
+        retry_after: Duration,
+    },
+    /// Somebody else's service failed.
+    ExternalService,
+    /// There is no safe place to do it in.
+    Sandbox,
 }
 
 /// What a tool asks of the run; tools hold no handles of other rooms.
@@ -140,13 +217,25 @@ impl ToolOutput {
     /// A result.
     #[must_use]
     pub fn ok(value: impl Into<Value>) -> Self {
-        Self { value: value.into(), is_error: false, effect: None, words: None }
+        Self { value: value.into(), fault: None, cost_micro_usd: None, effect: None, words: None }
     }
 
-    /// An error that the caller may mend: what happened and what to do.
+    /// A call that was tried and did not work: what happened and what to do.
     #[must_use]
     pub fn error(message: impl Into<String>) -> Self {
-        Self { value: Value::String(message.into()), is_error: true, effect: None, words: None }
+        Self::faulty(Fault::Execution, message)
+    }
+
+    /// A fault of this kind: what happened and what to do.
+    #[must_use]
+    pub fn faulty(fault: Fault, message: impl Into<String>) -> Self {
+        Self { fault: Some(fault), ..Self::ok(message.into()) }
+    }
+
+    /// Whether something went wrong.
+    #[must_use]
+    pub const fn is_error(&self) -> bool {
+        self.fault.is_some()
     }
 
     /// The same output with other words for a person.
@@ -176,6 +265,16 @@ impl ToolOutput {
 pub trait Tool: Send + Sync {
     /// What it is.
     fn spec(&self) -> &ToolSpec;
+    /// How this call is judged; its arguments fit the schema.
+    fn approval(&self, arguments: &Value, context: &ToolContext) -> ApprovalRule {
+        let _ = (arguments, context);
+        self.spec().approval
+    }
+    /// What this call will cost beside the model, when that is known.
+    fn estimated_cost_micro_usd(&self, arguments: &Value) -> Option<u64> {
+        let _ = arguments;
+        None
+    }
     /// Does it. The future is dropped when the run is cancelled or runs out of time.
     fn call<'a>(
         &'a self,

@@ -11,14 +11,14 @@ use std::sync::Arc;
 
 use rouse_core::cause::LONGEST_CHAIN;
 use rouse_core::decide::{EventPlan, Firing, plan_event};
-use rouse_core::job::{Job, ScheduleSpec};
+use rouse_core::job::{Job, ScheduleSpec, payload_to_json};
 use rouse_core::{Cause, JobId, Outcome, Run, RunId, RunState, RunTrigger, UnixMs};
 use rouse_store::{DueJob, Fired, StoreError, WebhookCall};
 
 use crate::SchedulerError;
 use crate::engine::Engine;
 use crate::finish::log_end;
-use crate::tick::{REPLACED, new_run, payload_of};
+use crate::tick::{REPLACED, new_run};
 
 /// A run that an event fires, and what else that means.
 pub(crate) struct Follow {
@@ -200,7 +200,8 @@ fn follow(due: DueJob, trigger: RunTrigger, cause: Cause, now: UnixMs, firing: &
     let DueJob { job, queued, active } = due;
     let plan = plan_event(&job, (queued, active), &cause, now, firing);
     let EventPlan { state, reason, cancel_others } = plan;
-    let run = Run { state, reason, ..new_run(Some(&job), trigger, payload_of(&job), now) };
+    let run =
+        Run { state, reason, ..new_run(Some(&job), trigger, payload_to_json(&job.payload), now) };
     Follow { fired: Fired { run, cause }, job: Arc::new(job), cancel_others }
 }
 

@@ -9,14 +9,14 @@ use std::sync::Arc;
 
 use rouse_core::decide::{Ended, Firing, JobFate, Recovery, announce, recover, too_late_to_start};
 use rouse_core::incident::IncidentStep;
-use rouse_core::job::Job;
+use rouse_core::job::{Job, payload_to_json};
 use rouse_core::{DeliveryId, JobId, Outcome, Run, RunState, RunTrigger, UnixMs};
 use rouse_store::{Interruption, StoreError};
 
 use crate::engine::Engine;
 use crate::events::rows;
 use crate::finish::WaitEnded;
-use crate::tick::{new_run, payload_of};
+use crate::tick::new_run;
 
 const CUT_OFF: &str = "Rouse stopped while it was at work";
 
@@ -119,7 +119,7 @@ const fn cut_off<'a>(job: Option<&'a Job>, run: &'a Run, outcome: &'a Outcome) -
 
 fn makes_up_for(run: &Run, job: &Job, now: UnixMs) -> Run {
     let retry_of = Some(run.id.clone());
-    Run { retry_of, ..new_run(Some(job), RunTrigger::CatchUp, payload_of(job), now) }
+    Run { retry_of, ..new_run(Some(job), RunTrigger::CatchUp, payload_to_json(&job.payload), now) }
 }
 
 /// Jobs read while recovering, each once.

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use rouse_core::decide::Firing;
-use rouse_core::job::Job;
+use rouse_core::job::{Job, payload_to_json};
 use rouse_core::{JobId, Outcome, Run, RunId, RunState, RunTrigger, UnixMs};
 use rouse_store::StoreError;
 
 use crate::attempt::{GRACE, Why};
 use crate::engine::{Engine, Stop};
 use crate::handle::{Reply, Request};
-use crate::tick::{new_run, payload_of};
+use crate::tick::new_run;
 use crate::{NextSlot, RunMode, SchedulerConfig, SchedulerError, Status};
 
 impl Engine {
@@ -80,8 +80,10 @@ impl Engine {
         retry_of: Option<RunId>,
         now: UnixMs,
     ) -> Result<RunId, SchedulerError> {
-        let run =
-            Run { retry_of, ..new_run(Some(&job), RunTrigger::Manual, payload_of(&job), now) };
+        let run = Run {
+            retry_of,
+            ..new_run(Some(&job), RunTrigger::Manual, payload_to_json(&job.payload), now)
+        };
         self.store.insert_run(&run, now).await?;
         let id = run.id.clone();
         self.enqueue(run, Some(Arc::new(job)));

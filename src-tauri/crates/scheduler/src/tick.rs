@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use rouse_core::decide::{ClaimPlan, Due, Firing, PlannedRun, plan_claim};
-use rouse_core::job::{Job, Payload, job_to_json};
+use rouse_core::job::{Job, Payload, payload_to_json};
 use rouse_core::run::Usage;
 use rouse_core::slots::Slots;
 use rouse_core::{Run, RunId, RunState, RunTrigger, SessionKey, UnixMs};
@@ -98,7 +98,7 @@ impl Engine {
             }
             Err(reason) => unreadable(slot, &reason),
         };
-        let payload = payload_of(&job);
+        let payload = payload_to_json(&job.payload);
         let runs = plan.runs.into_iter().map(|run| claimed_run(&job, run, payload.clone(), now));
         let claim = Claim {
             job_id: job.id.clone(),
@@ -262,11 +262,6 @@ pub(crate) fn new_run(job: Option<&Job>, trigger: RunTrigger, payload: Value, no
         usage: Usage::default(),
         payload,
     }
-}
-
-/// The payload in the job format, as it stays with a run.
-pub(crate) fn payload_of(job: &Job) -> Value {
-    job_to_json(job)["payload"].take()
 }
 
 /// The transcript that a run will write; a tool call and a reminder write none.

@@ -11,7 +11,7 @@ use rouse_core::event::EventKind;
 use rouse_core::{Cause, Job, JobId, Run, RunId, UnixMs};
 use serde_json::{Value, json};
 
-use crate::claims::{DueJob, load_columns, remember_ended, settled};
+use crate::claims::{DueJob, load_columns, remember_ended};
 use crate::jobs::{JobRow, job_columns};
 use crate::row::{Columns, json_list};
 use crate::runs::{finished_event, insert_runs, run_event};
@@ -120,21 +120,18 @@ pub(crate) async fn insert_fired(
     }
     let known = known(write, fired).await?;
     let new = fired.iter().enumerate().filter(|(index, _)| !known.contains(index));
-    let new: Vec<(Run, &Cause)> =
-        new.map(|(_, fired)| (settled(&fired.run, write.now()), &fired.cause)).collect();
-    let runs: Vec<Run> = new.iter().map(|(run, _)| run.clone()).collect();
-    let inserted = insert_runs(write, &runs).await?;
-    let causes = new.iter().filter(|(run, _)| inserted.contains(&run.id));
-    let causes = causes.map(|(run, cause)| {
+    let new: Vec<&Fired> = new.map(|(_, fired)| fired).collect();
+    let inserted = insert_runs(write, new.iter().map(|fired| &fired.run)).await?;
+    let is_new = |fired: &&&Fired| inserted.contains(&fired.run.id);
+    let causes = new.iter().filter(is_new).map(|Fired { run, cause }| {
         let job_id = run.job_id.as_ref().map(JobId::as_str);
         json!([run.id.as_str(), job_id, cause.id, cause.to_json()])
     });
     let causes = Value::Array(causes.collect()).to_string();
     write.run(sqlx::query(INSERT).bind(causes)).await?;
-    let is_new = |run: &&Run| inserted.contains(&run.id);
-    let ended: Vec<&Run> = runs.iter().filter(is_new).filter(|run| run.state.is_final()).collect();
-    remember_ended(write, &ended).await?;
-    for run in runs.iter().filter(is_new) {
+    let runs = || new.iter().filter(is_new).map(|fired| &fired.run);
+    remember_ended(write, runs().filter(|run| run.state.is_final())).await?;
+    for run in runs() {
         write.event(EventKind::Run, run_event(run));
         if let Some(job_id) = run.job_id.as_ref().filter(|_| run.state.is_final()) {
             write.event(EventKind::Cron, finished_event(run, job_id, None));

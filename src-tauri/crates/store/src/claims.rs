@@ -116,19 +116,15 @@ impl Store {
         let mut write = self.write("claim the due slots", Durability::Full, now).await?;
         let moved = move_jobs(&mut write, claims).await?;
         let accepted = claims.iter().filter(|claim| moved.contains(&claim.job_id));
-        let runs: Vec<Run> =
-            accepted.clone().flat_map(|claim| &claim.runs).map(|run| settled(run, now)).collect();
-        let inserted = insert_runs(&mut write, &runs).await?;
-        let is_new = |run: &&Run| inserted.contains(&run.id);
-        let ended: Vec<&Run> =
-            runs.iter().filter(is_new).filter(|run| run.state.is_final()).collect();
-        remember_ended(&mut write, &ended).await?;
-        let begins = |run: &&Run| run.state == RunState::Running;
-        remember_begun(&mut write, runs.iter().filter(is_new).filter(begins)).await?;
+        let runs: Vec<&Run> = accepted.clone().flat_map(|claim| &claim.runs).collect();
+        let inserted = insert_runs(&mut write, runs.iter().copied()).await?;
+        let new = || runs.iter().copied().filter(|run| inserted.contains(&run.id));
+        remember_ended(&mut write, new().filter(|run| run.state.is_final())).await?;
+        remember_begun(&mut write, new().filter(|run| run.state == RunState::Running)).await?;
         let mut next = std::collections::HashMap::new();
         next.extend(accepted.map(|claim| (&claim.job_id, claim.next_run_at)));
         let fired = fired_by(claims, &inserted);
-        for run in runs.iter().filter(is_new) {
+        for run in new() {
             write.event(EventKind::Run, run_event(run));
             let Some(job_id) = &run.job_id else { continue };
             let next_run_at = next.get(job_id).copied().flatten();
@@ -140,9 +136,9 @@ impl Store {
         }
         let fired_new = insert_fired(&mut write, &fired).await?;
         write.commit().await?;
-        let ids = runs.into_iter().chain(fired.into_iter().map(|fired| fired.run));
-        let is_new = |id: &RunId| inserted.contains(id) || fired_new.contains(id);
-        Ok(ids.map(|run| run.id).filter(is_new).collect())
+        let ids = runs.into_iter().chain(fired.iter().map(|fired| &fired.run)).map(|run| &run.id);
+        let is_new = |id: &&RunId| inserted.contains(*id) || fired_new.contains(*id);
+        Ok(ids.filter(is_new).cloned().collect())
     }
 }
 
@@ -175,11 +171,6 @@ async fn move_jobs(write: &mut Write, claims: &[Claim]) -> Result<HashSet<JobId>
     Ok(moved.into_iter().collect())
 }
 
-pub(crate) fn settled(run: &Run, now: UnixMs) -> Run {
-    let finished_at = run.state.is_final().then_some(now);
-    Run { finished_at, ..run.clone() }
-}
-
 /// Writes into the state of the jobs when their runs began.
 async fn remember_begun<'r>(
     write: &mut Write,
@@ -192,16 +183,19 @@ async fn remember_begun<'r>(
 }
 
 /// Writes the newest final run of each job into its state.
-pub(crate) async fn remember_ended(write: &mut Write, ended: &[&Run]) -> Result<(), StoreError> {
-    if ended.is_empty() {
-        return Ok(());
-    }
+pub(crate) async fn remember_ended<'r>(
+    write: &mut Write,
+    ended: impl Iterator<Item = &'r Run>,
+) -> Result<(), StoreError> {
     let mut newest = serde_json::Map::new();
     for run in ended {
         if let Some(job_id) = &run.job_id {
             newest
                 .insert(job_id.to_string(), json!([job_id.as_str(), run.state.name(), run.reason]));
         }
+    }
+    if newest.is_empty() {
+        return Ok(());
     }
     let rows = Value::Array(newest.into_iter().map(|(_, row)| row).collect());
     write.run(sqlx::query(REMEMBER).bind(rows.to_string())).await?;

@@ -6,9 +6,9 @@
 
 use rouse_core::UnixMs;
 use rouse_core::event::{Event, EventKind};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::row::Columns;
+use crate::row::{Columns, json_text};
 use crate::write::Write;
 use crate::{Store, StoreError};
 
@@ -70,8 +70,8 @@ pub(crate) async fn insert_events(
     events: Vec<(EventKind, Value)>,
     now: UnixMs,
 ) -> Result<Vec<Event>, StoreError> {
-    let rows: Vec<Value> = events.iter().map(|(kind, data)| json!([kind.name(), data])).collect();
-    let query = sqlx::query(INSERT).bind(now.0).bind(Value::Array(rows).to_string());
+    let rows: Vec<_> = events.iter().map(|(kind, data)| (kind.name(), data)).collect();
+    let query = sqlx::query(INSERT).bind(now.0).bind(json_text(&rows));
     let last = write.run(query).await?.last_insert_rowid();
     let count = i64::try_from(events.len()).expect("BUG: more events than fit");
     let before = last - count;

@@ -8,13 +8,14 @@ use std::collections::{HashMap, HashSet};
 
 use rouse_core::event::EventKind;
 use rouse_core::{JobId, Run, RunId, RunState, RunTrigger, SessionKey, UnixMs};
+use serde::Serialize;
 use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;
 
 use crate::causes::copy_cause;
 use crate::jobs::change;
 use crate::retention::not_pruned;
-use crate::row::{Columns, json_list, signed};
+use crate::row::{Columns, json_list, json_text, signed};
 use crate::write::{Durability, Write};
 use crate::{Store, StoreError};
 
@@ -83,7 +84,7 @@ impl Store {
     /// `Write`, also when the id is taken.
     pub async fn insert_run(&self, run: &Run, now: UnixMs) -> Result<(), StoreError> {
         let mut write = self.write("save the run", Durability::Full, now).await?;
-        insert_runs(&mut write, std::slice::from_ref(run)).await?;
+        insert_runs(&mut write, [run]).await?;
         if let Some(of) = &run.retry_of {
             copy_cause(&mut write, of, &run.id).await?;
         }
@@ -235,13 +236,14 @@ impl Store {
     }
 }
 
-/// Inserts runs as part of a write; answers those whose slot had none.
-pub(crate) async fn insert_runs(
+/// Inserts runs as part of a write, those that are final as finished now; answers those whose slot had none.
+pub(crate) async fn insert_runs<'r>(
     write: &mut Write,
-    runs: &[Run],
+    runs: impl IntoIterator<Item = &'r Run>,
 ) -> Result<HashSet<RunId>, StoreError> {
-    let rows: Vec<Value> = runs.iter().map(row_of).collect();
-    let query = sqlx::query(INSERT).bind(Value::Array(rows).to_string());
+    let now = write.now();
+    let rows: Vec<_> = runs.into_iter().map(|run| RunRow::of(run, now)).collect();
+    let query = sqlx::query(INSERT).bind(json_text(&rows));
     let inserted = write.list(query, |row| Columns::of(row).id(RunId::new)).await?;
     Ok(inserted.into_iter().collect())
 }
@@ -320,33 +322,60 @@ pub(crate) fn started_event(id: &RunId, job_id: &JobId) -> Value {
     data
 }
 
-/// A run as `INSERT` takes it.
-fn row_of(run: &Run) -> Value {
-    let usage = run.usage;
-    json!([
-        run.id.as_str(),
-        run.job_id.as_ref().map(JobId::as_str),
-        run.job_name,
-        run.slot_at.map(|at| at.0),
-        run.trigger.name(),
-        run.state.name(),
-        run.reason,
-        run.stands_for,
-        run.created_at.0,
-        run.started_at.map(|at| at.0),
-        run.finished_at.map(|at| at.0),
-        run.attempt,
-        run.retry_of.as_ref().map(RunId::as_str),
-        run.summary,
-        run.error,
-        run.session.as_ref().map(SessionKey::as_str),
-        run.model,
-        signed(usage.input_tokens),
-        signed(usage.cached_input_tokens),
-        signed(usage.output_tokens),
-        usage.cost_micro_usd.map(signed),
-        run.payload
-    ])
+/// A run as `INSERT` takes it: the columns in their order.
+#[derive(Serialize)]
+struct RunRow<'r>(
+    &'r str,
+    Option<&'r str>,
+    &'r str,
+    Option<UnixMs>,
+    &'static str,
+    &'static str,
+    &'r Option<String>,
+    u32,
+    UnixMs,
+    Option<UnixMs>,
+    Option<UnixMs>,
+    u32,
+    Option<&'r str>,
+    &'r Option<String>,
+    &'r Option<String>,
+    Option<&'r str>,
+    &'r Option<String>,
+    i64,
+    i64,
+    i64,
+    Option<i64>,
+    &'r Value,
+);
+
+impl<'r> RunRow<'r> {
+    fn of(run: &'r Run, now: UnixMs) -> Self {
+        Self(
+            run.id.as_str(),
+            run.job_id.as_ref().map(JobId::as_str),
+            &run.job_name,
+            run.slot_at,
+            run.trigger.name(),
+            run.state.name(),
+            &run.reason,
+            run.stands_for,
+            run.created_at,
+            run.started_at,
+            run.finished_at.or(run.state.is_final().then_some(now)),
+            run.attempt,
+            run.retry_of.as_ref().map(RunId::as_str),
+            &run.summary,
+            &run.error,
+            run.session.as_ref().map(SessionKey::as_str),
+            &run.model,
+            signed(run.usage.input_tokens),
+            signed(run.usage.cached_input_tokens),
+            signed(run.usage.output_tokens),
+            run.usage.cost_micro_usd.map(signed),
+            &run.payload,
+        )
+    }
 }
 
 /// Newest first from SQL; a word that this binary does not know is left out.

@@ -113,7 +113,7 @@ mod tests {
         for (word, refused) in [("report", true), ("failed", true), ("nothing_to_report", false)] {
             let output =
                 call(&CompleteRun::new(), json!({ "outcome": word, "summary": "\n" })).await;
-            assert_eq!((output.is_error, output.effect.is_none()), (refused, refused), "{word}");
+            assert_eq!((output.is_error(), output.effect.is_none()), (refused, refused), "{word}");
         }
     }
 
@@ -121,6 +121,6 @@ mod tests {
     async fn another_word_is_refused() {
         let output =
             call(&CompleteRun::new(), json!({ "outcome": "Report", "summary": "x" })).await;
-        assert!(output.is_error && output.effect.is_none());
+        assert!(output.is_error() && output.effect.is_none());
     }
 }

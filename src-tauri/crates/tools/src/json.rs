@@ -176,7 +176,7 @@ mod tests {
 
     async fn answer(arguments: Value) -> Result<Value, String> {
         let output = call(&Json::new(), arguments).await;
-        if output.is_error { Err(output.text()) } else { Ok(output.value) }
+        if output.is_error() { Err(output.text()) } else { Ok(output.value) }
     }
 
     #[tokio::test]

@@ -6,7 +6,9 @@
 use std::future::ready;
 
 use rouse_core::policy::ApprovedCall;
-use rouse_core::tool::{BoxFuture, Tool, ToolContext, ToolEffect, ToolOutput, ToolSpec};
+use rouse_core::tool::{
+    Annotations, BoxFuture, RateLimit, Tool, ToolContext, ToolEffect, ToolOutput, ToolSpec,
+};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -15,6 +17,7 @@ use crate::{arguments, spec};
 
 const MOST_TITLE: usize = 80;
 const MOST_BODY: usize = 400;
+const RATE: RateLimit = RateLimit { per_minute: 6, per_hour: 60 };
 
 /// The tool.
 pub(crate) struct Notify {
@@ -41,7 +44,7 @@ impl Notify {
         );
         let harmless = spec::harmless("notify", description, parameters);
         // A repeated notification is a second one.
-        Self { spec: ToolSpec { repeatable: false, calls_per_minute: 6, ..harmless } }
+        Self { spec: ToolSpec { annotations: Annotations::ADDS, rate: RATE, ..harmless } }
     }
 }
 
@@ -78,7 +81,7 @@ mod tests {
 
     async fn effect(arguments: Value) -> (Option<String>, String) {
         let output = call(&Notify::new(), arguments).await;
-        assert!(!output.is_error, "{}", output.text());
+        assert!(!output.is_error(), "{}", output.text());
         match output.effect {
             Some(ToolEffect::Notify { title, body }) => (title, body),
             other => panic!("not a notification: {other:?}"),
@@ -118,6 +121,6 @@ mod tests {
     #[tokio::test]
     async fn an_empty_body_is_an_error_without_a_notification() {
         let output = call(&Notify::new(), json!({ "body": "\u{1b}\n" })).await;
-        assert!(output.is_error && output.effect.is_none());
+        assert!(output.is_error() && output.effect.is_none());
     }
 }

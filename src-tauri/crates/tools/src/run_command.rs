@@ -16,7 +16,8 @@ use std::time::Duration;
 
 use rouse_core::policy::ApprovedCall;
 use rouse_core::tool::{
-    ApprovalRule, BoxFuture, Domain, SandboxMode, Tool, ToolContext, ToolOutput, ToolSpec,
+    Annotations, ApprovalRule, BoxFuture, Domain, RateLimit, SandboxMode, Tool, ToolContext,
+    ToolOutput, ToolSpec,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -133,12 +134,13 @@ impl RunCommand {
         );
         let harmless = spec::harmless("run_command", description, parameters);
         let spec = ToolSpec {
-            repeatable: false,
+            annotations: Annotations::ANYTHING,
             approval: ApprovalRule::UnlessGranted,
-            calls_per_minute: 30,
+            rate: RateLimit { per_minute: 30, per_hour: 300 },
             call_for: Duration::from_secs(LONGEST_SECONDS + 60),
             domain: Domain::Container,
             untrusted_output: true,
+            sensitive: Vec::new(),
             ..harmless
         };
         Self { spec, config, calls: AtomicU64::new(0) }
@@ -325,7 +327,7 @@ mod tests {
     }
 
     fn error(output: &ToolOutput) -> String {
-        assert!(output.is_error, "{output:?}");
+        assert!(output.is_error(), "{output:?}");
         output.text()
     }
 
@@ -406,7 +408,7 @@ mod tests {
             assert!(!folder.path().join("ran").exists());
             return;
         }
-        assert!(!output.is_error, "{output:?}");
+        assert!(!output.is_error(), "{output:?}");
         let said = output.value["stdout"].as_str().expect("a text");
         assert!(said.contains("ROUSE_JOB_NAME=Test") && said.contains("TMPDIR=/tmp"), "{said}");
         for name in ["ROUSE_HOME=", "DBUS_", "SSH_", "XDG_", "DISPLAY", "CARGO"] {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rouse_core::tool::{ApprovalRule, Domain, ToolSpec};
+use rouse_core::tool::{Annotations, ApprovalRule, Domain, RateLimit, ToolSpec};
 use serde_json::{Value, json};
 
 /// A tool that runs in this process, never asks, may be repeated after a crash and says nothing from outside.
@@ -11,12 +11,13 @@ pub(crate) fn harmless(name: &str, description: &str, parameters: Value) -> Tool
         name: name.to_owned(),
         description: description.to_owned(),
         parameters,
-        repeatable: true,
+        annotations: Annotations::READS,
         approval: ApprovalRule::Never,
         domain: Domain::InProcess,
-        calls_per_minute: 120,
+        rate: RateLimit::USUAL,
         call_for: Duration::from_secs(120),
         untrusted_output: false,
+        sensitive: Vec::new(),
     }
 }
 

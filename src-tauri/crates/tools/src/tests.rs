@@ -88,7 +88,7 @@ async fn every_tool_refuses_unknown_arguments_by_itself() {
         for mut arguments in valid_arguments()[tool.spec().name.as_str()].clone() {
             arguments["approved"] = true.into();
             let output = call(&*tool, arguments).await;
-            assert!(output.is_error && output.effect.is_none(), "{}", tool.spec().name);
+            assert!(output.is_error() && output.effect.is_none(), "{}", tool.spec().name);
             assert!(output.text().contains("approved"), "{}: {}", tool.spec().name, output.text());
         }
     }
@@ -127,7 +127,7 @@ fn every_tool_says_truly_how_it_is_to_be_judged() {
             "{}",
             spec.name
         );
-        assert_eq!(spec.repeatable, !acts.contains(&spec.name.as_str()), "{}", spec.name);
-        assert!(spec.calls_per_minute > 0 && !spec.description.is_empty(), "{}", spec.name);
+        assert_eq!(spec.is_repeatable(), !acts.contains(&spec.name.as_str()), "{}", spec.name);
+        assert!(spec.rate.per_minute > 0 && spec.rate.per_hour > 0 && !spec.description.is_empty(), "{}", spec.name);
     }
 }

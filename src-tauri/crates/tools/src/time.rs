@@ -102,7 +102,7 @@ mod tests {
     #[tokio::test]
     async fn an_unknown_zone_is_an_error_that_can_be_mended() {
         let output = call(&Time::new(), json!({ "tz": "Mars/Base" })).await;
-        assert!(output.is_error);
+        assert!(output.is_error());
         assert!(output.text().contains("Mars/Base"), "{}", output.text());
     }
 }

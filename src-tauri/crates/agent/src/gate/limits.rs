@@ -45,7 +45,7 @@ impl CallLimits {
         clock: &Arc<dyn Clock>,
     ) -> Self {
         let by_tool = specs.map(|spec| {
-            let a_minute = NonZeroU32::new(spec.calls_per_minute).unwrap_or(NonZeroU32::MIN);
+            let a_minute = NonZeroU32::new(spec.rate.per_minute).unwrap_or(NonZeroU32::MIN);
             let limiter = RateLimiter::hashmap_with_clock(
                 Quota::per_minute(a_minute),
                 Monotonic(Arc::clone(clock)),

@@ -157,7 +157,7 @@ impl Gate {
             run_id: run.clone(),
             kind: StepKind::ToolCall,
             // What was refused did nothing, so doing it again is harmless.
-            repeatable: tool.is_none_or(|spec| spec.repeatable),
+            repeatable: tool.is_none_or(|spec| spec.is_repeatable()),
             name: request.tool.chars().take(200).collect(),
             input: fence::journalled(&request.arguments),
         };
@@ -208,11 +208,11 @@ impl Gate {
 
     fn outcome(&self, spec: &ToolSpec, ending: Ending) -> (StepStatus, ToolOutput) {
         // A tool that was stopped on its way may have done its work; only for a repeatable one that does not matter.
-        let stopped = if spec.repeatable { StepStatus::Failed } else { StepStatus::Unknown };
-        let doubt = if spec.repeatable { "" } else { " It may have done its work all the same." };
+        let stopped = if spec.is_repeatable() { StepStatus::Failed } else { StepStatus::Unknown };
+        let doubt = if spec.is_repeatable() { "" } else { " It may have done its work all the same." };
         let name = &spec.name;
         match ending {
-            Ending::Answered(output) if output.is_error => (StepStatus::Failed, output),
+            Ending::Answered(output) if output.is_error() => (StepStatus::Failed, output),
             Ending::Answered(output) => (StepStatus::Finished, output),
             Ending::TimedOut => {
                 let seconds = spec.call_for.as_secs();
@@ -238,7 +238,7 @@ fn end_of(status: StepStatus, output: &ToolOutput, took_ms: i64) -> StepEnd {
     StepEnd {
         status,
         output: Some(fence::journalled(&output.value)),
-        is_error: output.is_error,
+        is_error: output.is_error(),
         usage: Usage::default(),
         duration_ms: Some(took_ms),
     }
@@ -249,7 +249,8 @@ fn told(spec: &ToolSpec, output: &ToolOutput) -> ToolOutput {
     let text = if spec.untrusted_output { fence::fenced(&spec.name, &text) } else { text };
     ToolOutput {
         value: text.into(),
-        is_error: output.is_error,
+        fault: output.fault,
+        cost_micro_usd: output.cost_micro_usd,
         effect: output.effect.clone(),
         words: None,
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use rouse_agent::{ApiKey, ProviderConfig, ProviderKind, connect};
 use rouse_core::message::{Message, ModelAnswer};
 use rouse_core::model::{Delta, ModelProvider, ModelRequest, ProviderError};
-use rouse_core::tool::{ApprovalRule, Domain, ToolSpec};
+use rouse_core::tool::{Annotations, ApprovalRule, Domain, RateLimit, ToolSpec};
 use rouse_testkit::fake_model::{FakeModel, Reply};
 use serde_json::json;
 
@@ -139,11 +139,12 @@ pub(crate) fn read_file() -> ToolSpec {
         name: "read_file".to_owned(),
         description: "Reads a file.".to_owned(),
         parameters: json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}),
-        repeatable: true,
+        annotations: Annotations::READS,
         approval: ApprovalRule::Never,
         domain: Domain::InProcess,
-        calls_per_minute: 60,
+        rate: RateLimit { per_minute: 60, per_hour: 1_000 },
         call_for: std::time::Duration::from_secs(1),
         untrusted_output: true,
+        sensitive: Vec::new(),
     }
 }

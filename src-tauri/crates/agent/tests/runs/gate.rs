@@ -57,7 +57,7 @@ async fn the_journal_holds_the_call_while_the_tool_works() {
 
 async fn refused(house: &House, policy: &ToolPolicy, tool: &str, arguments: Value) -> String {
     let (run, called) = house.pass(policy, tool, arguments).await;
-    assert!(called.told.is_error && !called.reached_tool, "{called:?}");
+    assert!(called.told.is_error() && !called.reached_tool, "{called:?}");
     let steps = house.steps(&run).await;
     assert_eq!((steps[0].status, steps[0].is_error), (StepStatus::Failed, true));
     assert_eq!(
@@ -105,7 +105,7 @@ async fn a_tool_that_is_not_allowed_or_needs_approval_is_denied() {
 #[tokio::test]
 async fn a_tool_is_called_so_often_a_minute_and_again_later() {
     let rare =
-        TestTool::answering("rare", ToolOutput::ok("yes")).with(|spec| spec.calls_per_minute = 2);
+        TestTool::answering("rare", ToolOutput::ok("yes")).with(|spec| spec.rate.per_minute = 2);
     let often = TestTool::answering("often", ToolOutput::ok("yes"));
     let house = House::with_tools([], vec![Arc::new(rare), Arc::new(often)]).await;
     for _ in 0..2 {
@@ -125,7 +125,7 @@ async fn a_tool_is_called_so_often_a_minute_and_again_later() {
 #[tokio::test]
 async fn one_job_that_calls_in_circles_does_not_stop_another() {
     let rare =
-        TestTool::answering("rare", ToolOutput::ok("yes")).with(|spec| spec.calls_per_minute = 1);
+        TestTool::answering("rare", ToolOutput::ok("yes")).with(|spec| spec.rate.per_minute = 1);
     let house = House::with_tools([], vec![Arc::new(rare)]).await;
     let run = house.run_of(None).await;
     let request = ToolCallRequest { id: "c".into(), tool: "rare".into(), arguments: json!({}) };
@@ -140,7 +140,7 @@ async fn one_job_that_calls_in_circles_does_not_stop_another() {
 #[tokio::test]
 async fn a_refused_call_does_not_count() {
     let rare =
-        TestTool::answering("rare", ToolOutput::ok("yes")).with(|spec| spec.calls_per_minute = 1);
+        TestTool::answering("rare", ToolOutput::ok("yes")).with(|spec| spec.rate.per_minute = 1);
     let house = House::with_tools([], vec![Arc::new(rare)]).await;
     refused(&house, &all(), "rare", json!({"wrong": 1})).await;
     assert!(house.pass(&all(), "rare", json!({})).await.1.reached_tool);
@@ -183,7 +183,7 @@ async fn a_large_output_is_cut_for_the_model_and_says_so() {
 async fn an_error_of_a_tool_is_told_and_journalled_as_one() {
     let house = House::new([]).await;
     let (run, called) = house.pass(&all(), "broken", json!({})).await;
-    assert!(called.told.is_error && called.reached_tool);
+    assert!(called.told.is_error() && called.reached_tool);
     assert_eq!(house.steps(&run).await[0].status, StepStatus::Failed);
 }
 
@@ -192,7 +192,7 @@ async fn a_tool_that_takes_too_long_is_stopped_and_its_doubt_is_told() {
     let house = House::new([]).await;
     let (run, called) = house.pass(&all(), "hangs", json!({})).await;
     assert!(
-        called.told.is_error && called.told.text().contains("may have done its work"),
+        called.told.is_error() && called.told.text().contains("may have done its work"),
         "{}",
         called.told.text()
     );
@@ -204,7 +204,7 @@ async fn a_tool_that_takes_too_long_is_stopped_and_its_doubt_is_told() {
 async fn a_tool_that_falls_over_is_an_error_and_not_the_end() {
     let house = House::new([]).await;
     let (run, called) = house.pass(&all(), "panics", json!({})).await;
-    assert!(called.told.is_error && called.told.text().contains("failed inside Rouse"));
+    assert!(called.told.is_error() && called.told.text().contains("failed inside Rouse"));
     assert_eq!(house.steps(&run).await[0].status, StepStatus::Failed);
 }
 

@@ -12,8 +12,8 @@ use rouse_core::model::Delta;
 use rouse_core::policy::{ApprovedCall, ToolPolicy};
 use rouse_core::run::{Outcome, Run, Usage};
 use rouse_core::tool::{
-    ApprovalRule, BoxFuture, Completion, Domain, SandboxMode, Tool, ToolContext, ToolEffect,
-    ToolOutput, ToolSpec,
+    Annotations, ApprovalRule, BoxFuture, Completion, Domain, RateLimit, SandboxMode, Tool, ToolContext, ToolEffect, ToolOutput,
+    ToolSpec,
 };
 use rouse_core::{Clock, Job, RunId, RunState, RunTrigger, SessionKey, UnixMs};
 use rouse_store::{RunStep, Store};
@@ -207,12 +207,13 @@ impl TestTool {
             name: name.to_owned(),
             description: format!("The test's {name}."),
             parameters,
-            repeatable: true,
+            annotations: Annotations::READS,
             approval: ApprovalRule::Never,
             domain: Domain::InProcess,
-            calls_per_minute: 100,
+            rate: RateLimit { per_minute: 100, per_hour: 1_000 },
             call_for: Duration::from_millis(50),
             untrusted_output: false,
+            sensitive: Vec::new(),
         };
         Self { spec, act: Box::new(act) }
     }
@@ -258,7 +259,7 @@ pub(crate) fn tools() -> Vec<Arc<dyn Tool>> {
         ),
         Arc::new(
             TestTool::new("hangs", |_, _| Box::pin(std::future::pending()))
-                .with(|spec| spec.repeatable = false),
+                .with(|spec| spec.annotations = Annotations::ADDS),
         ),
         Arc::new(TestTool::new("panics", |_, _| Box::pin(async { panic!("the tool fell over") }))),
         Arc::new(

@@ -8,4 +8,5 @@ mod house;
 mod main_turns;
 mod tool_calls;
 mod turns;
+mod sandbox;
 mod causes;

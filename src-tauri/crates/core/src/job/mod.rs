@@ -17,7 +17,7 @@ pub use parse::{
 pub use payload::{AgentTurn, NotifyWhen, Payload, ToolCall};
 pub use policies::{Budget, Misfire, MisfireMode, Notify, Overlap, Policies};
 pub use schedule::{EventTrigger, Schedule, ScheduleSpec};
-pub use write::{job_to_json, state_to_json};
+pub use write::{job_to_json, payload_to_json, state_to_json};
 
 use serde_json::{Map, Value};
 

@@ -51,7 +51,7 @@ pub fn job_to_json(job: &Job) -> Value {
         .set("schedule", schedule(&job.schedule))
         .set("sessionTarget", target_name(job.session_target))
         .set("wakeMode", wake_name(job.wake_mode))
-        .set("payload", payload(&job.payload))
+        .set("payload", payload_to_json(&job.payload))
         .set_some("isolation", job.isolation.as_ref().map(isolation))
         .set_some("runtime", job.runtime.as_ref().map(runtime))
         .set_unless_empty("policies", policies(&job.policies))
@@ -97,7 +97,9 @@ fn schedule(schedule: &Schedule) -> Value {
     document.set_some("jitterMs", schedule.jitter_ms).end(&schedule.extra)
 }
 
-fn payload(payload: &Payload) -> Value {
+/// Writes a payload, as it stands in the job.
+#[must_use]
+pub fn payload_to_json(payload: &Payload) -> Value {
     match payload {
         Payload::SystemEvent { text, extra } => {
             Document::new().set("kind", "systemEvent").set("text", text.as_str()).end(extra)

@@ -112,7 +112,7 @@ impl Turn {
                 call_id: call.id,
                 tool: call.tool,
                 text,
-                is_error: output.is_error,
+                is_error: output.is_error(),
             });
         }
         match completion {

@@ -9,7 +9,7 @@ pub(crate) async fn catalog(context: &Context, _: Empty) -> Result<ToolsCatalogR
         name: spec.name.clone(),
         description: spec.description.clone(),
         parameters: spec.parameters.clone(),
-        calls_per_minute: spec.calls_per_minute,
+        calls_per_minute: spec.rate.per_minute,
     });
     Ok(ToolsCatalogResult { tools: tools.collect() })
 }

@@ -25,7 +25,9 @@ use std::time::Duration;
 
 use reqwest::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
 use rouse_core::policy::ApprovedCall;
-use rouse_core::tool::{BoxFuture, Tool, ToolContext, ToolOutput, ToolSpec};
+use rouse_core::tool::{
+    Annotations, BoxFuture, Fault, RateLimit, Tool, ToolContext, ToolOutput, ToolSpec,
+};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -39,6 +41,10 @@ pub(crate) use resolve::Resolve;
 pub use rules::OwnPorts;
 pub(crate) use rules::Rules;
 pub(crate) use target::Target;
+
+const RATE: RateLimit = RateLimit { per_minute: 30, per_hour: 500 };
+/// A server may do anything with a request, but a GET asks it to change nothing (RFC 9110 section 9.2.1).
+const READS_THE_WEB: Annotations = Annotations { open_world: true, ..Annotations::READS };
 
 /// Where `http` may go, and how much of it comes back. The default is the strictest.
 #[derive(Debug, Clone)]
@@ -103,7 +109,7 @@ impl Http {
             }),
         );
         let harmless = spec::harmless("http", &description, parameters);
-        let spec = ToolSpec { calls_per_minute: 30, untrusted_output: true, ..harmless };
+        let spec = ToolSpec { annotations: READS_THE_WEB, rate: RATE, untrusted_output: true, ..harmless };
         Self { spec, fetcher: Fetcher::new(&config), max_bytes: config.max_bytes }
     }
 
@@ -113,8 +119,8 @@ impl Http {
         let most = arguments.max_bytes.unwrap_or(self.max_bytes).min(self.max_bytes);
         let request = Request { target, headers, most };
         let page = self.fetcher.get(request).await.map_err(|error| error.to_string())?;
-        let is_error = page.is_error();
-        Ok(ToolOutput { is_error, ..ToolOutput::ok(page.into_value()) })
+        let fault = page.is_error().then_some(Fault::ExternalService);
+        Ok(ToolOutput { fault, ..ToolOutput::ok(page.into_value()) })
     }
 }
 

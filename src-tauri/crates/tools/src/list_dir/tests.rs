@@ -109,7 +109,7 @@ async fn what_is_no_folder_inside_is_an_error() {
         ("/", "outside"),
     ] {
         let output = list(&dir, json!({ "path": path })).await;
-        assert!(output.is_error && output.text().contains(expected), "{path}: {}", output.text());
+        assert!(output.is_error() && output.text().contains(expected), "{path}: {}", output.text());
     }
 }
 

@@ -76,7 +76,7 @@ async fn what_cannot_be_shown_says_what_to_do() {
     for (arguments, expected) in cases {
         let output = read(&dir, arguments.clone()).await;
         assert!(
-            output.is_error && output.text().contains(expected),
+            output.is_error() && output.text().contains(expected),
             "{arguments}: {}",
             output.text()
         );
@@ -89,7 +89,7 @@ async fn without_a_workspace_it_says_so() {
     let output =
         call_in(&ReadFile::new(MOST), &dir.path().join("none"), json!({ "path": "a" })).await;
     assert!(
-        output.is_error && output.text().contains("The workspace folder cannot be opened"),
+        output.is_error() && output.text().contains("The workspace folder cannot be opened"),
         "{}",
         output.text()
     );
@@ -122,7 +122,7 @@ async fn read_in_parts(dir: &TempDir, path: &str, limit: u64, encoding: Option<&
             json!({ "path": path, "offset": offset, "limit": limit, "encoding": encoding }),
         )
         .await;
-        assert!(!output.is_error, "{}", output.text());
+        assert!(!output.is_error(), "{}", output.text());
         text.push_str(output.value["content"].as_str().expect("a text"));
         next = output.value.get("nextOffset").and_then(Value::as_u64);
         assert!(next.is_none_or(|next| next > offset), "it goes on from {offset} to {next:?}");

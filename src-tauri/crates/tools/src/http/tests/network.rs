@@ -21,7 +21,7 @@ async fn fetch(config: HttpConfig, arguments: Value) -> ToolOutput {
 
 async fn refusal(config: HttpConfig, url: &str) -> String {
     let output = fetch(config, json!({ "url": url })).await;
-    assert!(output.is_error, "{url}: {}", output.text());
+    assert!(output.is_error(), "{url}: {}", output.text());
     output.text()
 }
 
@@ -34,7 +34,7 @@ async fn fetch_at(ports: &[u16], config: HttpConfig, url: &str) -> ToolOutput {
 
 async fn refusal_at(ports: &[u16], config: HttpConfig, url: &str) -> String {
     let output = fetch_at(ports, config, url).await;
-    assert!(output.is_error, "{url}: {}", output.text());
+    assert!(output.is_error(), "{url}: {}", output.text());
     output.text()
 }
 
@@ -127,11 +127,11 @@ async fn rouses_own_port_stays_out_of_reach_even_for_a_named_host() {
     let config = allowing(&server);
     let own_ports = config.own_ports.clone();
     let tool = Http::new(config);
-    assert!(!call(&tool, json!({ "url": server.url("/") })).await.is_error);
+    assert!(!call(&tool, json!({ "url": server.url("/") })).await.is_error());
     // The gateway learns its port later than the tools are made.
     own_ports.add(server.port);
     let output = call(&tool, json!({ "url": server.url("/") })).await;
-    assert!(output.is_error && output.text().contains("Rouse's own address"), "{}", output.text());
+    assert!(output.is_error() && output.text().contains("Rouse's own address"), "{}", output.text());
     assert_eq!(server.requests().len(), 1);
 }
 
@@ -153,7 +153,7 @@ async fn the_answer_of_a_server_that_refuses_is_an_error_with_its_words() {
         b"HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\nConnection: close\r\n\r\nnope".to_vec();
     let server = Server::start(Box::new(move |_| (answer.clone(), Then::Close))).await;
     let output = fetch(allowing(&server), json!({ "url": server.url("/") })).await;
-    assert!(output.is_error);
+    assert!(output.is_error());
     assert_eq!((&output.value["status"], &output.value["body"]), (&json!(404), &json!("nope")));
     assert_eq!(output.value["contentType"], Value::Null);
 }
@@ -342,5 +342,5 @@ async fn entries_that_are_no_hosts_have_no_effect() {
     }
     let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST).to_string();
     let config = HttpConfig { allow_private_hosts: vec![loopback], ..HttpConfig::default() };
-    assert!(!fetch_at(&[server.port], config, &url).await.is_error);
+    assert!(!fetch_at(&[server.port], config, &url).await.is_error());
 }

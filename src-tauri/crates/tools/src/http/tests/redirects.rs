@@ -43,7 +43,7 @@ async fn a_redirect_to_a_private_place_is_refused() {
     for place in places {
         let first = Server::redirecting_to(place.clone()).await;
         let output = fetch(&[&first], json!({ "url": first.url("/") })).await;
-        assert!(output.is_error, "{place}: {}", output.text());
+        assert!(output.is_error(), "{place}: {}", output.text());
         assert!(
             output.text().contains("redirects to") && output.text().contains("refused"),
             "{}",
@@ -77,7 +77,7 @@ async fn five_redirects_are_followed_and_six_are_not() {
     assert_eq!(server.requests().len(), 6);
     let output = fetch(&[&server], json!({ "url": server.url("/6") })).await;
     assert!(
-        output.is_error && output.text().contains("More than 5 redirects"),
+        output.is_error() && output.text().contains("More than 5 redirects"),
         "{}",
         output.text()
     );

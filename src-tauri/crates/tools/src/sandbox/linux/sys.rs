@@ -56,11 +56,15 @@ pub(super) fn leave_namespaces() -> io::Result<()> {
 
 /// Forks.
 pub(super) fn fork() -> io::Result<Fork> {
-    // SAFETY: the process has a single thread (it is itself between fork and exec), and goes on with calls like these.
-    match unsafe { libc::fork() } {
+    let plainly = libc::c_long::from(libc::SIGCHLD);
+    // SAFETY: with this flag alone it is fork, past what libraries have asked to be done at one, which may take locks.
+    // The process has a single thread (it is itself between fork and exec), and both go on with calls like these.
+    match unsafe { libc::syscall(libc::SYS_clone, plainly, 0, 0, 0, 0) } {
         0 => Ok(Fork::Child),
-        number @ 1.. => Ok(Fork::Parent(number)),
-        _ => Err(io::Error::last_os_error()),
+        number => match libc::pid_t::try_from(number) {
+            Ok(number @ 1..) => Ok(Fork::Parent(number)),
+            _ => Err(io::Error::last_os_error()),
+        },
     }
 }
 
