@@ -23,11 +23,13 @@ const INSTANTS: usize = 64;
 pub(crate) async fn answer(question: &[String]) -> anyhow::Result<()> {
     println!("version\t{}", env!("CARGO_PKG_VERSION"));
     match question.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["lateness", seconds, ..] => lateness(seconds.parse()?).await,
-        ["burst", count, lead, ..] => burst(count.parse()?, lead.parse()?).await,
-        ["patterns", ..] => patterns(),
+        ["lateness", seconds, ..] => lateness(seconds.parse()?).await?,
+        ["burst", count, lead, ..] => burst(count.parse()?, lead.parse()?).await?,
+        ["patterns", ..] => patterns()?,
         _ => bail!("ask for lateness, burst or patterns"),
     }
+    println!("end");
+    Ok(())
 }
 
 async fn lateness(seconds: i64) -> anyhow::Result<()> {

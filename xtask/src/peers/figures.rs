@@ -3,7 +3,8 @@
 //! Owns the form of a fact (one a line, fields parted by tabs, instants in microseconds since 1970) and how late, lost
 //! and doubled are counted. A run belongs to the last whole second before it; one that comes up to a twentieth of a
 //! second early belongs to the second it came before. One could get it wrong by taking runs in order for seconds in
-//! order: a single lost one would make all that follow late.
+//! order: a single lost one would make all that follow late. Or by trusting a program that stops in the middle of what it
+//! prints: what it did not print would count as lost; hence the last fact is `end`.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
@@ -56,6 +57,9 @@ impl Figures {
     /// Takes the answer to the question into account.
     pub(super) fn take(&mut self, question: &[&str], text: &str) -> Result<(), Failure> {
         let facts: Vec<Vec<&str>> = text.lines().map(|line| line.split('\t').collect()).collect();
+        if facts.last().is_none_or(|fact| fact[..] != ["end"]) {
+            return Err(Failure::new("what its program printed was cut off"));
+        }
         let stamps = |of: &str| -> Result<Vec<i64>, Failure> {
             facts.iter().filter(|fact| fact[0] == of).map(|fact| number(fact, 1)).collect()
         };
@@ -180,7 +184,7 @@ mod tests {
         let mut figures = Figures::default();
         let due = at(0);
         let text = format!(
-            "version\t1.2\ndue\t{due}\nfired\t{}\t7\nfired\t{}\t7\nfired\t{}\t8\n",
+            "version\t1.2\ndue\t{due}\nfired\t{}\t7\nfired\t{}\t7\nfired\t{}\t8\nend\n",
             due + 500,
             due + 1_250,
             due + 900
@@ -188,17 +192,19 @@ mod tests {
         figures.take(&["burst", "3", "5"], &text).expect("understood");
         let burst = Burst { last: 1.25, lost: 1, doubled: 1, whole: false };
         assert_eq!(figures.bursts[&3], burst);
+        let cut_off = text.trim_end_matches("end\n");
+        assert!(figures.take(&["burst", "3", "5"], cut_off).is_err());
         assert_eq!(figures.version.as_deref(), Some("1.2"));
     }
 
     #[test]
     fn what_a_program_prints_is_understood_or_refused() {
         let mut figures = Figures::default();
-        let text = "parse\t* * * * *\t12.5\nnext\tUTC\t* * * * *\t3\n";
+        let text = "parse\t* * * * *\t12.5\nnext\tUTC\t* * * * *\t3\nend\n";
         figures.take(&["patterns"], text).expect("understood");
         assert_eq!(figures.parse["* * * * *"].to_string(), "12.5");
         assert_eq!(figures.next[&("UTC".to_owned(), "* * * * *".to_owned())].to_string(), "3");
-        for nonsense in ["parse\t*\tfast", "", "first\t1\nfired\tsoon"] {
+        for nonsense in ["parse\t*\tfast\nend", "end", "", "first\t1\nfired\tsoon\nend"] {
             let question = if nonsense.starts_with("parse") { "patterns" } else { "lateness" };
             assert!(figures.take(&[question], nonsense).is_err(), "{nonsense:?}");
         }

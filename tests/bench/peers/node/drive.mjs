@@ -89,5 +89,8 @@ export async function drive(peer, name) {
   else if (what === "burst") await burst(Number(count), Number(lead), peer.at);
   else if (what === "patterns") patterns(peer);
   else throw new Error("ask for lateness, burst or patterns");
+  say("end");
+  // A pipe is written to later; leaving at once would cut off what is still to be written.
+  await new Promise((resolve) => process.stdout.write("", resolve));
   process.exit(0);
 }

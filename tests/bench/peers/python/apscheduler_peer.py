@@ -104,6 +104,7 @@ def main():
             patterns()
         case _:
             sys.exit("ask for lateness, burst or patterns")
+    say("end")
 
 
 if __name__ == "__main__":

@@ -18,18 +18,20 @@ async fn main() -> anyhow::Result<()> {
     match words[..] {
         ["tokio-cron-scheduler", "lateness", seconds, ..] => {
             say_version("tokio-cron-scheduler")?;
-            tokio_jobs::lateness(seconds.parse()?).await
+            tokio_jobs::lateness(seconds.parse()?).await?;
         }
         ["tokio-cron-scheduler", "burst", count, lead] => {
             say_version("tokio-cron-scheduler")?;
-            tokio_jobs::burst(count.parse()?, lead.parse()?).await
+            tokio_jobs::burst(count.parse()?, lead.parse()?).await?;
         }
         ["croner", "patterns", ..] => {
             say_version("croner")?;
-            croner_patterns::patterns()
+            croner_patterns::patterns()?;
         }
         _ => bail!("ask for tokio-cron-scheduler lateness or burst, or for croner patterns"),
     }
+    println!("end");
+    Ok(())
 }
 
 /// The version that the manifest pins.
