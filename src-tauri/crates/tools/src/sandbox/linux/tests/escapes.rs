@@ -228,3 +228,22 @@ fn a_command_begins_in_the_workspace_or_not_at_all() {
     std::os::unix::fs::symlink("/usr", room.folder.path().join("link")).expect("linked");
     assert!(matches!(at("link"), Err(SandboxError::Folder { .. })));
 }
+
+/// What a job's script is made of, and where they are installed the programs that look around most.
+#[tokio::test]
+async fn ordinary_work_is_not_hindered() {
+    let room = Room::new();
+    let line = "set -e; f=$(mktemp); printf 'b\\na\\n' | sort > $f; sed -i 's/a/A/' $f; cp -p $f list; chmod 600 list; \
+        mv list sub.txt; mkdir -p deep/er; ln sub.txt deep/er/hard; ln -s ../sub.txt deep/soft; cat deep/soft; \
+        cat <<END | tr a-z A-Z\nheredoc\nEND\n\
+        (exit 3) & wait $! || echo waited; TZ=Europe/Berlin date +%Z > /dev/null; test -n \"$(ls -A)\"; head -c 4 /dev/urandom > /dev/null; \
+        mkfifo pipe; (echo piped > pipe) & cat pipe; rm -r deep; \
+        if command -v python3 >/dev/null; then python3 -c 'import socket, tempfile, threading, multiprocessing as m; s = socket.create_server((\"127.0.0.1\", 0)); \
+        c = socket.create_connection(s.getsockname()); t = threading.Thread(target=s.accept); t.start(); t.join(); m.Lock(); tempfile.mkdtemp()'; fi; \
+        if command -v git >/dev/null; then git init -q repo; cd repo; git -c user.name=x -c user.email=x@x commit -q --allow-empty -m x; git gc -q; cd ..; fi; \
+        if command -v gcc >/dev/null; then echo 'int main(){return 0;}' > x.c; gcc -o x x.c; ./x; fi; \
+        if command -v node >/dev/null; then node -e 'new (require(\"worker_threads\").Worker)(\"0\", {eval: true})'; fi; \
+        if command -v perl >/dev/null; then perl -e 'print getpwuid($<) ? \"\" : \"nobody\"'; fi";
+    let Some(said) = room.says(line).await else { return };
+    assert_eq!(said.trim_end_matches("nobody"), "A\nb\nHEREDOC\nwaited\npiped");
+}
