@@ -78,6 +78,7 @@ const CLOSED: &[(&str, &[&str])] = &[
             "serde",
             "serde_json",
             "serde_path_to_error",
+            "sha2",
             "thiserror",
             "uuid",
         ],

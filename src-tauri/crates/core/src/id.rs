@@ -48,12 +48,36 @@ id!(
     DeliveryId
 );
 id!(
+    /// Identifies a question to a person; a UUIDv7.
+    ApprovalId
+);
+id!(
+    /// Identifies a grant; a UUIDv7.
+    GrantId
+);
+id!(
     /// The key of a session: `main`, or `cron:<jobId>`.
     SessionKey
 );
 
 impl RunId {
     /// A new id made at `now`. The random part comes from the operating system, the time only from the argument.
+    #[must_use]
+    pub fn generate(now: crate::UnixMs) -> Self {
+        Self(uuid_v7(now))
+    }
+}
+
+impl ApprovalId {
+    /// A new id made at `now`.
+    #[must_use]
+    pub fn generate(now: crate::UnixMs) -> Self {
+        Self(uuid_v7(now))
+    }
+}
+
+impl GrantId {
+    /// A new id made at `now`.
     #[must_use]
     pub fn generate(now: crate::UnixMs) -> Self {
         Self(uuid_v7(now))

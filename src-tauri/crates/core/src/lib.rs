@@ -24,11 +24,12 @@ pub mod event;
 pub mod message;
 pub mod model;
 pub mod tool;
+pub mod approval;
 pub mod policy;
 pub mod turn;
 
 pub use cause::Cause;
-pub use id::{DeliveryId, JobId, RunId, SessionKey};
+pub use id::{ApprovalId, DeliveryId, GrantId, JobId, RunId, SessionKey};
 pub use job::Job;
 pub use run::{Outcome, Run, RunState, RunTrigger};
 pub use time::{Clock, UnixMs};

@@ -41,6 +41,8 @@ pub struct ToolSpec {
     pub untrusted_output: bool,
     /// Parameters whose values are shown to nobody and kept nowhere.
     pub sensitive: Vec<String>,
+    /// Parameters whose values a shell reads, so that only exactly the same text is the same call.
+    pub shell_text: Vec<String>,
 }
 
 impl ToolSpec {

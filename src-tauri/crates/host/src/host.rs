@@ -321,7 +321,11 @@ impl Ground {
             self.settings.watch(),
             self.at_work.clone(),
         );
-        let resting = memory::give_back_when_quiet(Arc::clone(&self.worked), closing.clone());
+        let resting = memory::give_back_when_quiet(
+            Arc::clone(&self.worked),
+            self.store.clone(),
+            closing.clone(),
+        );
         let (listening, closing) = (closing.clone(), closing.clone());
         Ok(vec![
             tokio::spawn(resting),

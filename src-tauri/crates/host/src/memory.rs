@@ -8,6 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use rouse_store::Store;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -15,11 +16,16 @@ use tokio_util::sync::CancellationToken;
 const QUIET: Duration = Duration::from_secs(10);
 
 /// Gives back once after every stretch of work; an idle engine is not woken for it.
-pub(crate) async fn give_back_when_quiet(worked: Arc<Notify>, closing: CancellationToken) {
+pub(crate) async fn give_back_when_quiet(
+    worked: Arc<Notify>,
+    store: Store,
+    closing: CancellationToken,
+) {
     let rest = async {
         loop {
             worked.notified().await;
             while tokio::time::timeout(QUIET, worked.notified()).await.is_ok() {}
+            store.shrink_memory().await;
             give_back();
         }
     };

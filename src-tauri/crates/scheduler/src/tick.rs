@@ -25,7 +25,7 @@ use crate::lanes::Startable;
 use crate::{Pause, TickReport};
 
 /// Most jobs of one transaction; more of them take several.
-const BATCH: u32 = 500;
+const BATCH: u32 = 10_000;
 pub(crate) const PAUSED: &str = "Everything was paused";
 pub(crate) const REPLACED: &str = "A newer slot took its place";
 

@@ -74,6 +74,16 @@ impl Store {
         Ok(Self { writer, readers, listener })
     }
 
+    /// Gives back the memory in which the writer keeps pages of the file, after a burst of work.
+    pub async fn shrink_memory(&self) {
+        let mut writer = self.writer.lock().await;
+        if !writer.is_closed()
+            && let Err(error) = writer.alone(&["PRAGMA shrink_memory"]).await
+        {
+            tracing::debug!(%error, "memory of the store is kept");
+        }
+    }
+
     /// Closes all connections; the last one moves everything from the write-ahead log into the
     /// file. Waits for the write that is going; verbs called later fail.
     pub async fn close(&self) {
@@ -132,7 +142,8 @@ fn options(path: &Path) -> SqliteConnectOptions {
         .foreign_keys(true)
         .busy_timeout(BUSY_FOR)
         .synchronous(SqliteSynchronous::Normal)
-        .pragma("cache_size", "-2048")
+        // Grows with a write of many jobs at once, so that none of their pages goes to the file twice.
+        .pragma("cache_size", "-16384")
         .pragma("temp_store", "MEMORY")
         .pragma("trusted_schema", "OFF")
         // A long reader can let the log grow; the next checkpoint gives the space back.

@@ -141,6 +141,7 @@ impl RunCommand {
             domain: Domain::Container,
             untrusted_output: true,
             sensitive: Vec::new(),
+            shell_text: vec!["command".to_owned()],
             ..harmless
         };
         Self { spec, config, calls: AtomicU64::new(0) }

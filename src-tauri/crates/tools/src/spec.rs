@@ -18,6 +18,7 @@ pub(crate) fn harmless(name: &str, description: &str, parameters: Value) -> Tool
         call_for: Duration::from_secs(120),
         untrusted_output: false,
         sensitive: Vec::new(),
+        shell_text: Vec::new(),
     }
 }
 

@@ -128,6 +128,10 @@ fn every_tool_says_truly_how_it_is_to_be_judged() {
             spec.name
         );
         assert_eq!(spec.is_repeatable(), !acts.contains(&spec.name.as_str()), "{}", spec.name);
-        assert!(spec.rate.per_minute > 0 && spec.rate.per_hour > 0 && !spec.description.is_empty(), "{}", spec.name);
+        assert!(
+            spec.rate.per_minute > 0 && spec.rate.per_hour > 0 && !spec.description.is_empty(),
+            "{}",
+            spec.name
+        );
     }
 }

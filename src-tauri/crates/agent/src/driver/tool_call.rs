@@ -52,7 +52,8 @@ impl AgentDriver {
 
     fn outcome_of(&self, tool: &str, called: Called) -> Outcome {
         if called.output.is_error() {
-            let repeatable = self.gate.tools().get(tool).is_some_and(|tool| tool.spec().is_repeatable());
+            let repeatable =
+                self.gate.tools().get(tool).is_some_and(|tool| tool.spec().is_repeatable());
             let error = shortened(&called.output.text());
             return Outcome {
                 may_pass: called.reached_tool && repeatable,

@@ -209,7 +209,8 @@ impl Gate {
     fn outcome(&self, spec: &ToolSpec, ending: Ending) -> (StepStatus, ToolOutput) {
         // A tool that was stopped on its way may have done its work; only for a repeatable one that does not matter.
         let stopped = if spec.is_repeatable() { StepStatus::Failed } else { StepStatus::Unknown };
-        let doubt = if spec.is_repeatable() { "" } else { " It may have done its work all the same." };
+        let doubt =
+            if spec.is_repeatable() { "" } else { " It may have done its work all the same." };
         let name = &spec.name;
         match ending {
             Ending::Answered(output) if output.is_error() => (StepStatus::Failed, output),

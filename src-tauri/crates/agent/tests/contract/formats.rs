@@ -146,5 +146,6 @@ pub(crate) fn read_file() -> ToolSpec {
         call_for: std::time::Duration::from_secs(1),
         untrusted_output: true,
         sensitive: Vec::new(),
+        shell_text: Vec::new(),
     }
 }

@@ -12,8 +12,8 @@ use rouse_core::model::Delta;
 use rouse_core::policy::{ApprovedCall, ToolPolicy};
 use rouse_core::run::{Outcome, Run, Usage};
 use rouse_core::tool::{
-    Annotations, ApprovalRule, BoxFuture, Completion, Domain, RateLimit, SandboxMode, Tool, ToolContext, ToolEffect, ToolOutput,
-    ToolSpec,
+    Annotations, ApprovalRule, BoxFuture, Completion, Domain, RateLimit, SandboxMode, Tool,
+    ToolContext, ToolEffect, ToolOutput, ToolSpec,
 };
 use rouse_core::{Clock, Job, RunId, RunState, RunTrigger, SessionKey, UnixMs};
 use rouse_store::{RunStep, Store};
@@ -214,6 +214,7 @@ impl TestTool {
             call_for: Duration::from_millis(50),
             untrusted_output: false,
             sensitive: Vec::new(),
+            shell_text: Vec::new(),
         };
         Self { spec, act: Box::new(act) }
     }

@@ -109,7 +109,8 @@ impl Http {
             }),
         );
         let harmless = spec::harmless("http", &description, parameters);
-        let spec = ToolSpec { annotations: READS_THE_WEB, rate: RATE, untrusted_output: true, ..harmless };
+        let spec =
+            ToolSpec { annotations: READS_THE_WEB, rate: RATE, untrusted_output: true, ..harmless };
         Self { spec, fetcher: Fetcher::new(&config), max_bytes: config.max_bytes }
     }
 

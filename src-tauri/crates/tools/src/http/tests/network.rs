@@ -131,7 +131,11 @@ async fn rouses_own_port_stays_out_of_reach_even_for_a_named_host() {
     // The gateway learns its port later than the tools are made.
     own_ports.add(server.port);
     let output = call(&tool, json!({ "url": server.url("/") })).await;
-    assert!(output.is_error() && output.text().contains("Rouse's own address"), "{}", output.text());
+    assert!(
+        output.is_error() && output.text().contains("Rouse's own address"),
+        "{}",
+        output.text()
+    );
     assert_eq!(server.requests().len(), 1);
 }
 

@@ -1,0 +1,477 @@
+//! Questions to a person, and the answers that outlive them.
+//!
+//! Owns what a yes is bound to: a fingerprint of the tool, its canonical arguments, the folder and environment it works
+//! in and the content of the files it runs. What was approved is what runs; when any of that is different later, the
+//! answer does not count and the question is asked again. A grant is a yes for all runs of one job: for exactly one
+//! call, or for arguments that fit a pattern which the person has seen. It refuses patterns over text that a shell
+//! reads, because no pattern over a text tells what a shell makes of it. One could get it wrong by comparing arguments
+//! as the model wrote them: the same call may be written in many ways.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use crate::tool::ToolSpec;
+use crate::{ApprovalId, GrantId, JobId, RunId, UnixMs};
+
+/// What beside its arguments decides what a call does.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Surroundings {
+    /// The folder it works in.
+    pub directory: Option<String>,
+    /// Its environment, by name.
+    pub environment: BTreeMap<String, String>,
+    /// The files it runs or replaces, by path, with the SHA-256 of their content; `absent` for one that is not there.
+    pub files: BTreeMap<String, String>,
+}
+
+/// The SHA-256, in hexadecimal digits, of everything that decides what a call does.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Fingerprint(String);
+
+impl Fingerprint {
+    /// That of a call of `tool`.
+    #[must_use]
+    pub fn of(tool: &str, arguments: &Value, surroundings: &Surroundings) -> Self {
+        let mut hash = Sha256::new();
+        // Each part with its length before it, so that no two calls can be run together into one text.
+        let mut part = |text: &str| {
+            hash.update(u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes());
+            hash.update(text);
+        };
+        part(tool);
+        part(&canonical(arguments));
+        part(surroundings.directory.as_deref().unwrap_or_default());
+        for (name, value) in surroundings.environment.iter().chain(&surroundings.files) {
+            part(name);
+            part(value);
+        }
+        part(&surroundings.environment.len().to_string());
+        Self(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// A stored one.
+    #[must_use]
+    pub fn new(digits: impl Into<String>) -> Self {
+        Self(digits.into())
+    }
+
+    /// Its digits.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// JSON with the keys of every object in order and no space, so that the same arguments are the same text (in the way
+/// of RFC 8785; numbers stay as they were written).
+#[must_use]
+pub fn canonical(value: &Value) -> String {
+    match value {
+        Value::Object(fields) => {
+            let sorted: BTreeMap<&String, &Value> = fields.iter().collect();
+            let fields = sorted
+                .into_iter()
+                .map(|(key, value)| format!("{}:{}", Value::String(key.clone()), canonical(value)));
+            format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
+        }
+        Value::Array(items) => {
+            format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(","))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// A question about one call of one run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Approval {
+    /// Identity.
+    pub id: ApprovalId,
+    /// The run that waits.
+    pub run_id: RunId,
+    /// Its job; none for the main session.
+    pub job_id: Option<JobId>,
+    /// The job's name when it asked.
+    pub job_name: String,
+    /// The call, in the words of the model's provider.
+    pub call_id: String,
+    /// The tool.
+    pub tool: String,
+    /// The arguments, exactly.
+    pub arguments: Value,
+    /// What else decides what it does.
+    pub surroundings: Surroundings,
+    /// What the answer is bound to.
+    pub fingerprint: Fingerprint,
+    /// What would happen, for a person; nothing is cut off.
+    pub preview: String,
+    /// Why it is asked, as a sentence.
+    pub why: String,
+    /// Whether it belongs to the highest class: asked each time, granted never.
+    pub is_highest: bool,
+    /// When it was asked.
+    pub asked_at: UnixMs,
+    /// When nobody's answer counts any more.
+    pub expires_at: UnixMs,
+    /// Where it stands.
+    pub state: ApprovalState,
+}
+
+/// Where a question stands. Everything but `Pending` is for ever.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApprovalState {
+    /// Nobody has answered.
+    Pending,
+    /// Yes.
+    Approved {
+        /// For how much.
+        scope: Scope,
+        /// When.
+        at: UnixMs,
+    },
+    /// No.
+    Denied {
+        /// What the model is told, in the person's words.
+        reason: Option<String>,
+        /// When.
+        at: UnixMs,
+    },
+    /// Nobody answered in time.
+    Expired {
+        /// When.
+        at: UnixMs,
+    },
+    /// Its run ended before anybody answered.
+    Withdrawn {
+        /// When.
+        at: UnixMs,
+    },
+}
+
+impl ApprovalState {
+    /// The name in JSON and SQL.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Approved { .. } => "approved",
+            Self::Denied { .. } => "denied",
+            Self::Expired { .. } => "expired",
+            Self::Withdrawn { .. } => "withdrawn",
+        }
+    }
+}
+
+/// How far a yes reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Scope {
+    /// This call, once.
+    Once,
+    /// This same call, as often as this run makes it.
+    Run,
+    /// This call in all runs of the job: a grant was made of it.
+    Always,
+}
+
+/// What a person answers.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// Yes, for this call.
+    Once,
+    /// Yes, for the same call in this run.
+    Run,
+    /// Yes, and from now on for this job.
+    Always(NewGrant),
+    /// No; the model is told why.
+    Deny {
+        /// In the person's words.
+        reason: Option<String>,
+    },
+}
+
+/// A grant about to be made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewGrant {
+    /// What it covers.
+    pub covers: Cover,
+    /// When it ends by itself.
+    pub expires_at: Option<UnixMs>,
+    /// How many calls it is good for.
+    pub uses: Option<u32>,
+}
+
+/// A standing yes of one job.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Grant {
+    /// Identity.
+    pub id: GrantId,
+    /// The job.
+    pub job_id: JobId,
+    /// The tool.
+    pub tool: String,
+    /// What it covers.
+    pub covers: Cover,
+    /// When it was given.
+    pub created_at: UnixMs,
+    /// When it ends by itself.
+    pub expires_at: Option<UnixMs>,
+    /// Calls it is still good for; any number when none.
+    pub uses_left: Option<u32>,
+    /// Calls that it has covered.
+    pub used: u32,
+    /// When a person took it back.
+    pub revoked_at: Option<UnixMs>,
+}
+
+/// What a grant covers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "kind")]
+pub enum Cover {
+    /// Exactly one call.
+    Exact {
+        /// Its fingerprint.
+        fingerprint: Fingerprint,
+        /// Its arguments, to show.
+        arguments: Value,
+    },
+    /// Arguments that each fit their rule; one without a rule fits nothing.
+    Pattern {
+        /// By name.
+        rules: BTreeMap<String, Rule>,
+    },
+}
+
+/// What one argument may be.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "rule", content = "value")]
+pub enum Rule {
+    /// Anything.
+    Any,
+    /// This value.
+    Equals(Value),
+    /// One of these values.
+    OneOf(Vec<Value>),
+    /// A path or URL at or below this one, part by part: below `a/b` lies `a/b/c`, not `a/bc` and not `a/b/../c`.
+    Below(String),
+}
+
+/// Why a grant cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GrantError {
+    /// The call belongs to the highest class.
+    #[error("{0} is asked for each time; no grant can cover it")]
+    Highest(String),
+    /// A pattern over text that a shell reads.
+    #[error("{tool}.{argument} is read by a shell, so only exactly this text can be granted")]
+    ShellText {
+        /// The tool.
+        tool: String,
+        /// The argument.
+        argument: String,
+    },
+    /// The pattern does not cover the call that it was made for.
+    #[error("the pattern does not cover the call that asks for it: see {0}")]
+    DoesNotCover(String),
+    /// There is no job that it could belong to.
+    #[error("only runs of a job can be granted for always")]
+    NoJob,
+}
+
+impl Grant {
+    /// Whether it counts at `now`.
+    #[must_use]
+    pub fn is_good(&self, now: UnixMs) -> bool {
+        self.revoked_at.is_none()
+            && self.expires_at.is_none_or(|end| now < end)
+            && self.uses_left != Some(0)
+    }
+
+    /// Whether it covers a call of `tool`.
+    #[must_use]
+    pub fn covers(&self, tool: &str, arguments: &Value, fingerprint: &Fingerprint) -> bool {
+        self.tool == tool
+            && match &self.covers {
+                Cover::Exact { fingerprint: granted, .. } => granted == fingerprint,
+                Cover::Pattern { rules } => misfit(rules, arguments).is_none(),
+            }
+    }
+}
+
+impl NewGrant {
+    /// Whether it may be made as the answer to `approval` about a call of `tool`.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check(&self, approval: &Approval, tool: &ToolSpec) -> Result<(), GrantError> {
+        if approval.is_highest {
+            return Err(GrantError::Highest(approval.tool.clone()));
+        }
+        if approval.job_id.is_none() {
+            return Err(GrantError::NoJob);
+        }
+        match &self.covers {
+            Cover::Exact { fingerprint, .. } if *fingerprint == approval.fingerprint => Ok(()),
+            Cover::Exact { .. } => Err(GrantError::DoesNotCover("the fingerprint".to_owned())),
+            Cover::Pattern { rules } => {
+                let is_loose = |rule: &Rule| !matches!(rule, Rule::Equals(_) | Rule::OneOf(_));
+                let shell = tool.shell_text.iter();
+                let loose = shell.into_iter().find(|name| rules.get(*name).is_some_and(is_loose));
+                if let Some(argument) = loose {
+                    let (tool, argument) = (approval.tool.clone(), argument.clone());
+                    return Err(GrantError::ShellText { tool, argument });
+                }
+                match misfit(rules, &approval.arguments) {
+                    Some(argument) => Err(GrantError::DoesNotCover(argument)),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+/// The first argument that does not fit; none when all do.
+fn misfit(rules: &BTreeMap<String, Rule>, arguments: &Value) -> Option<String> {
+    let Value::Object(fields) = arguments else { return Some("the arguments".to_owned()) };
+    let fits =
+        |(name, value): &(&String, &Value)| rules.get(*name).is_some_and(|rule| rule.fits(value));
+    if let Some((name, _)) = fields.iter().find(|field| !fits(field)) {
+        return Some(name.clone());
+    }
+    // What is left out has a default that the person did not see; only a rule for anything allows that.
+    let is_left_out =
+        |(name, rule): &(&String, &Rule)| **rule != Rule::Any && !fields.contains_key(*name);
+    rules.iter().find(is_left_out).map(|(name, _)| name.clone())
+}
+
+impl Rule {
+    fn fits(&self, value: &Value) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Equals(wanted) => canonical(wanted) == canonical(value),
+            Self::OneOf(wanted) => {
+                wanted.iter().any(|wanted| canonical(wanted) == canonical(value))
+            }
+            Self::Below(root) => value.as_str().is_some_and(|text| lies_below(root, text)),
+        }
+    }
+}
+
+/// Compares part by part and refuses everything by which a path can climb or a URL can name another host.
+fn lies_below(root: &str, text: &str) -> bool {
+    let root = root.trim_end_matches('/');
+    let Some(rest) = text.strip_prefix(root) else { return false };
+    let begins_a_part = rest.is_empty() || rest.starts_with(['/', '?', '#']);
+    let decoded_dots = text.to_ascii_lowercase().contains("%2e");
+    let climbs = rest.split(['/', '\\', '?', '#']).any(|part| part == ".." || part == ".");
+    let is_odd = |c: char| c.is_control() || c == '\\';
+    // Without its host a URL could go on with one of the caller's choice: `https://a` and `https://a@b`.
+    let names_host = root.split_once("://").is_none_or(|(_, after)| !after.is_empty());
+    !root.is_empty()
+        && names_host
+        && begins_a_part
+        && !climbs
+        && !decoded_dots
+        && !text.contains(is_odd)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn of(tool: &str, arguments: &Value) -> Fingerprint {
+        Fingerprint::of(tool, arguments, &Surroundings::default())
+    }
+
+    #[test]
+    fn the_same_call_written_in_another_way_is_the_same_call() {
+        let one: Value =
+            serde_json::from_str(r#"{"b": [1, {"y": 2, "x": "é"}], "a": null}"#).expect("JSON");
+        let other: Value =
+            serde_json::from_str(r#"{"a":null,"b":[1,{"x":"\u00e9","y":2}]}"#).expect("JSON");
+        assert_eq!(of("http", &one), of("http", &other));
+        assert_eq!(canonical(&one), r#"{"a":null,"b":[1,{"x":"é","y":2}]}"#);
+    }
+
+    #[test]
+    fn whatever_decides_what_a_call_does_is_in_its_fingerprint() {
+        let arguments = json!({"command": "sh a.sh"});
+        let here = Surroundings {
+            directory: Some("/w".to_owned()),
+            environment: BTreeMap::from([("PATH".to_owned(), "/bin".to_owned())]),
+            files: BTreeMap::from([("a.sh".to_owned(), "00".to_owned())]),
+        };
+        let one = |change: fn(&mut Surroundings)| {
+            let mut there = here.clone();
+            change(&mut there);
+            Fingerprint::of("run_command", &arguments, &there)
+        };
+        let all = [
+            one(|_| ()),
+            one(|s| s.directory = Some("/v".to_owned())),
+            one(|s| s.directory = None),
+            one(|s| drop(s.environment.insert("PATH".to_owned(), "/tmp".to_owned()))),
+            one(|s| drop(s.environment.insert("B".to_owned(), "1".to_owned()))),
+            one(|s| drop(s.files.insert("a.sh".to_owned(), "01".to_owned()))),
+            one(|s| s.files.clear()),
+            // A variable is no file.
+            one(|s| {
+                s.files =
+                    std::mem::take(&mut s.environment).into_iter().chain(s.files.clone()).collect()
+            }),
+            Fingerprint::of("run_command", &json!({"command": "sh a.sh "}), &here),
+            Fingerprint::of("run_commandx", &arguments, &here),
+        ];
+        let different: std::collections::HashSet<&Fingerprint> = all.iter().collect();
+        assert_eq!(different.len(), all.len());
+    }
+
+    #[test]
+    fn a_pattern_covers_what_it_says_and_nothing_else() {
+        let rules = BTreeMap::from([
+            ("url".to_owned(), Rule::Below("https://example.com/api".to_owned())),
+            ("method".to_owned(), Rule::OneOf(vec![json!("GET"), json!("HEAD")])),
+            ("maxBytes".to_owned(), Rule::Any),
+        ]);
+        let fits = |arguments: Value| misfit(&rules, &arguments).is_none();
+        let url = |url: &str| fits(json!({"method": "GET", "url": url}));
+        for good in [
+            "https://example.com/api",
+            "https://example.com/api/v1?x=1",
+            "https://example.com/api#a",
+        ] {
+            assert!(url(good), "{good}");
+        }
+        for bad in [
+            "https://example.com/apix",
+            "https://example.com.evil.org/api",
+            "https://example.com/api/../admin",
+            "https://example.com/api/%2E%2e/admin",
+            "https://example.com/api\\..\\admin",
+            "http://example.com/api",
+            "https://example.com/api/./x",
+            "https://example.com/api/\n",
+            "https://user@example.com/api",
+            "",
+        ] {
+            assert!(!url(bad), "{bad}");
+        }
+        assert!(fits(json!({"method": "HEAD", "url": "https://example.com/api", "maxBytes": 5})));
+        assert!(!fits(json!({"method": "POST", "url": "https://example.com/api"})));
+        assert!(!fits(json!({"url": "https://example.com/api"})), "a method that was left out");
+        assert!(
+            !fits(json!({"method": "GET", "url": "https://example.com/api", "body": "x"})),
+            "an argument more"
+        );
+        assert!(!fits(json!("GET")));
+        for root in ["", "https://", "/"] {
+            assert!(!Rule::Below(root.to_owned()).fits(&json!("https://evil.example/x")), "{root}");
+        }
+    }
+}
