@@ -363,20 +363,19 @@ impl Rule {
 
 /// Compares part by part and refuses everything by which a path can climb or a URL can name another host.
 fn lies_below(root: &str, text: &str) -> bool {
+    // Without its host a URL could go on with one of the caller's choice.
+    let names_no_host =
+        root.split_once("://").is_some_and(|(_, host)| host.trim_matches('/').is_empty());
     let root = root.trim_end_matches('/');
+    if root.is_empty() || names_no_host {
+        return false;
+    }
     let Some(rest) = text.strip_prefix(root) else { return false };
     let begins_a_part = rest.is_empty() || rest.starts_with(['/', '?', '#']);
-    let decoded_dots = text.to_ascii_lowercase().contains("%2e");
-    let climbs = rest.split(['/', '\\', '?', '#']).any(|part| part == ".." || part == ".");
+    let climbs = rest.split(['/', '?', '#']).any(|part| matches!(part, "." | ".."));
     let is_odd = |c: char| c.is_control() || c == '\\';
-    // Without its host a URL could go on with one of the caller's choice: `https://a` and `https://a@b`.
-    let names_host = root.split_once("://").is_none_or(|(_, after)| !after.is_empty());
-    !root.is_empty()
-        && names_host
-        && begins_a_part
-        && !climbs
-        && !decoded_dots
-        && !text.contains(is_odd)
+    let hides_dots = text.to_ascii_lowercase().contains("%2e");
+    begins_a_part && !climbs && !hides_dots && !text.contains(is_odd)
 }
 
 #[cfg(test)]
