@@ -37,7 +37,11 @@ impl Stale {
             EventKind::Cron if is("action", &["added", "updated", "removed"]) => Some(Self::Jobs),
             EventKind::Run if event.data.get("step").is_some() => None,
             EventKind::Cron | EventKind::Run | EventKind::Config => Some(Self::Facts),
-            EventKind::Delivery | EventKind::Heartbeat | EventKind::RunText | EventKind::Seen => {
+            EventKind::Approval
+            | EventKind::Delivery
+            | EventKind::Heartbeat
+            | EventKind::RunText
+            | EventKind::Seen => {
                 None
             }
         }

@@ -11,6 +11,8 @@ pub enum EventKind {
     Cron,
     /// A run changed.
     Run,
+    /// A question to a person was asked or answered, or a grant was taken back.
+    Approval,
     /// A delivery changed.
     Delivery,
     /// The heartbeat changed.
@@ -26,6 +28,7 @@ impl EventKind {
         match self {
             Self::Cron => "cron",
             Self::Run => "run",
+            Self::Approval => "approval",
             Self::Delivery => "delivery",
             Self::Heartbeat => "heartbeat",
             Self::Config => "config",
@@ -35,7 +38,7 @@ impl EventKind {
     /// The kind of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Cron, Self::Run, Self::Delivery, Self::Heartbeat, Self::Config]
+        [Self::Cron, Self::Run, Self::Approval, Self::Delivery, Self::Heartbeat, Self::Config]
             .into_iter()
             .find(|k| k.name() == name)
     }

@@ -15,6 +15,7 @@ pub(crate) fn event_view(event: &Event) -> wire::EventView {
     let kind = match event.kind {
         EventKind::Cron => wire::EventKind::Cron,
         EventKind::Run => wire::EventKind::Run,
+        EventKind::Approval => wire::EventKind::Approval,
         EventKind::Delivery => wire::EventKind::Delivery,
         EventKind::Heartbeat => wire::EventKind::Heartbeat,
         EventKind::Config => wire::EventKind::Config,

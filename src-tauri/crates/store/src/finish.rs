@@ -11,6 +11,7 @@ use rouse_core::event::EventKind;
 use rouse_core::incident::IncidentStep;
 use rouse_core::{JobId, Outcome, Run, RunId, RunState, SessionKey, UnixMs};
 
+use crate::approvals::withdraw;
 use crate::causes::{Fired, copy_cause, insert_fired};
 use crate::incidents;
 use crate::jobs::{delete, pause};
@@ -187,6 +188,7 @@ async fn end(
         return Ok(None);
     };
     write.event(EventKind::Run, run_event(&run));
+    withdraw(write, &run.id).await?;
     if let Some(job_id) = &run.job_id {
         remember(write, &run, job_id).await?;
     }

@@ -18,6 +18,7 @@ mod error;
 mod row;
 mod write;
 
+mod approvals;
 mod causes;
 mod claims;
 mod events;
@@ -37,6 +38,7 @@ mod webhooks;
 #[cfg(test)]
 mod tests;
 
+pub use approvals::{Decided, Park, Permit};
 pub use causes::Fired;
 pub use claims::{Claim, DueJob};
 pub use connection::{EventListener, Store};

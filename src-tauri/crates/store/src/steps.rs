@@ -11,6 +11,7 @@ use rouse_core::{JobId, RunId, RunState, UnixMs};
 use serde_json::Value;
 use sqlx::sqlite::SqliteRow;
 
+use crate::approvals::{Permit, use_up};
 use crate::row::{Columns, bind_usage};
 use crate::runs::state_event;
 use crate::write::{Durability, Write};
@@ -62,6 +63,8 @@ pub struct NewStep {
     pub kind: StepKind,
     /// The tool's or the model's name.
     pub name: String,
+    /// The call in the words of the model's provider.
+    pub call_id: Option<String>,
     /// Whether repeating it after a crash is harmless. One that is not is on the disk before
     /// `begin_step` returns.
     pub repeatable: bool,
@@ -95,6 +98,8 @@ pub struct RunStep {
     pub kind: StepKind,
     /// The tool's or the model's name.
     pub name: String,
+    /// The call in the words of the model's provider.
+    pub call_id: Option<String>,
     /// Where it stands.
     pub status: StepStatus,
     /// Whether repeating it is harmless.
@@ -116,16 +121,16 @@ pub struct RunStep {
 }
 
 pub(crate) const BEGIN: &str = "INSERT INTO run_steps (run_id, seq, kind, name, status, repeatable, input, is_error,
-        input_tokens, cached_input_tokens, output_tokens, started_at)
+        input_tokens, cached_input_tokens, output_tokens, started_at, call_id)
     VALUES (?1, (SELECT coalesce(max(seq), 0) + 1 FROM run_steps WHERE run_id = ?1), ?2, ?3, 'started', ?4, ?5, 0,
-        0, 0, 0, ?6)
+        0, 0, 0, ?6, ?7)
     RETURNING seq";
 const END: &str = "UPDATE run_steps SET status = ?3, output = ?4, is_error = ?5, finished_at = ?6, duration_ms = ?7,
         input_tokens = ?8, cached_input_tokens = ?9, output_tokens = ?10, cost_micro_usd = ?11
     WHERE run_id = ?1 AND seq = ?2";
 pub(crate) const LIST: &str =
     "SELECT run_id, seq, kind, name, status, repeatable, input, output, is_error, input_tokens,
-        cached_input_tokens, output_tokens, cost_micro_usd, started_at, finished_at, duration_ms
+        cached_input_tokens, output_tokens, cost_micro_usd, started_at, finished_at, duration_ms, call_id
     FROM run_steps WHERE run_id = ?1 ORDER BY seq";
 const LOSE: &str =
     "UPDATE run_steps SET status = 'unknown' WHERE run_id = ?1 AND status = 'started'";
@@ -140,24 +145,27 @@ impl Store {
     /// `NotFound` without its run, `Write`.
     pub async fn begin_step(&self, step: &NewStep, now: UnixMs) -> Result<u32, StoreError> {
         let durability = if step.repeatable { Durability::Normal } else { Durability::Full };
-        let mut write = self.write("journal the step", durability, now).await?;
-        let Some(run) = RunOfStep::find(&mut write, &step.run_id).await? else {
-            write.undo().await?;
-            return Err(StoreError::NotFound { what: "run", id: step.run_id.to_string() });
-        };
-        let query = sqlx::query(BEGIN)
-            .bind(step.run_id.as_str())
-            .bind(name_of(&KINDS, step.kind))
-            .bind(step.name.as_str())
-            .bind(step.repeatable)
-            .bind(step.input.to_string())
-            .bind(now.0);
-        let seq = write.one(query, |row| Columns::of(row).count()).await?.unwrap_or_default();
-        write.event(EventKind::Run, run.event(&step.run_id, seq));
-        write.commit().await?;
-        Ok(seq)
+        let write = self.write("journal the step", durability, now).await?;
+        begin(write, step).await
     }
 
+    /// The same for a step that somebody has allowed, which uses that up; none when it allows nothing any more.
+    ///
+    /// # Errors
+    /// `NotFound` without its run, `Write`.
+    pub async fn begin_permitted_step(
+        &self,
+        step: &NewStep,
+        permit: &Permit,
+        now: UnixMs,
+    ) -> Result<Option<u32>, StoreError> {
+        let mut write = self.write("journal the step", Durability::Full, now).await?;
+        if !use_up(&mut write, permit).await? {
+            write.undo().await?;
+            return Ok(None);
+        }
+        begin(write, step).await.map(Some)
+    }
     /// Journals how a step ended. Event `run` with `step`.
     ///
     /// # Errors
@@ -205,6 +213,26 @@ impl Store {
         let found = self.one("read the journal", query, |row| Columns::of(row).get()).await?;
         Ok(found.unwrap_or(false))
     }
+}
+
+/// Writes the first line of a step and commits.
+async fn begin(mut write: Write, step: &NewStep) -> Result<u32, StoreError> {
+    let Some(run) = RunOfStep::find(&mut write, &step.run_id).await? else {
+        write.undo().await?;
+        return Err(StoreError::NotFound { what: "run", id: step.run_id.to_string() });
+    };
+    let query = sqlx::query(BEGIN)
+        .bind(step.run_id.as_str())
+        .bind(name_of(&KINDS, step.kind))
+        .bind(step.name.as_str())
+        .bind(step.repeatable)
+        .bind(step.input.to_string())
+        .bind(write.now().0)
+        .bind(step.call_id.clone());
+    let seq = write.one(query, |row| Columns::of(row).count()).await?.unwrap_or_default();
+    write.event(EventKind::Run, run.event(&step.run_id, seq));
+    write.commit().await?;
+    Ok(seq)
 }
 
 /// What an event about a step says of its run.
@@ -256,6 +284,7 @@ fn read(row: &SqliteRow) -> sqlx::Result<RunStep> {
         started_at: columns.instant()?,
         finished_at: columns.some_instant()?,
         duration_ms: columns.get()?,
+        call_id: columns.get()?,
     })
 }
 

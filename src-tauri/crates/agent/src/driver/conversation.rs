@@ -119,6 +119,7 @@ impl Conversation<'_> {
     async fn ask(&self, turn: &Turn) -> Result<ModelAnswer, End> {
         let driver = self.driver;
         let step = NewStep {
+            call_id: None,
             run_id: self.context.run_id.clone(),
             kind: StepKind::ModelTurn,
             name: self.model.model.clone(),

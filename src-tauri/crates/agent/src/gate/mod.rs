@@ -154,6 +154,7 @@ impl Gate {
         run: &RunId,
     ) -> Result<u32, StoreError> {
         let step = NewStep {
+            call_id: Some(request.id.clone()),
             run_id: run.clone(),
             kind: StepKind::ToolCall,
             // What was refused did nothing, so doing it again is harmless.

@@ -27,6 +27,9 @@ pub enum EventKind {
     Cron,
     /// A run changed: `{runId, jobId?, state?, step?}`.
     Run,
+    /// A question to a person was asked or has an answer: `{approvalId, runId, jobId?, state}`; or a grant was taken
+    /// back: `{grantId, action}`.
+    Approval,
     /// A delivery changed: `{deliveryId, runId?, state}`.
     Delivery,
     /// The heartbeat or the queue of system events changed.

@@ -1,5 +1,6 @@
 //! Tests against real files. Each verb has one that would fail without it.
 
+mod approvals;
 mod causes;
 mod claims;
 mod crash;

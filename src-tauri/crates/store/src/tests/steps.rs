@@ -3,6 +3,7 @@ use crate::{NewStep, RunStep, StepEnd, StepKind, StepStatus, StoreError};
 
 fn step(run_id: &RunId, kind: StepKind, repeatable: bool) -> NewStep {
     NewStep {
+        call_id: None,
         run_id: run_id.clone(),
         kind,
         name: "http".to_owned(),
@@ -20,6 +21,7 @@ async fn a_step_is_journalled_before_and_after() {
     assert_eq!((first, second), (1, 2));
     let begun = fixture.store.steps(&id).await.unwrap();
     let wanted = RunStep {
+        call_id: None,
         run_id: id.clone(),
         seq: 2,
         kind: StepKind::ToolCall,
@@ -50,6 +52,7 @@ async fn a_step_is_journalled_before_and_after() {
     };
     fixture.store.end_step(&id, 2, &end, NOW.plus_ms(20)).await.unwrap();
     let ended = RunStep {
+        call_id: None,
         status: StepStatus::Failed,
         output: end.output.clone(),
         is_error: true,

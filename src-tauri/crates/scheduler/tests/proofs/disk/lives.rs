@@ -43,6 +43,7 @@ impl Runner for Hands {
         let (store, ledger, now) = (self.store.clone(), self.ledger.clone(), self.clock.now());
         Box::pin(async move {
             let step = NewStep {
+                call_id: None,
                 run_id: run.id.clone(),
                 kind: StepKind::ToolCall,
                 name: "mark".to_owned(),

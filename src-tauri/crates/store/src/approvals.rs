@@ -1,0 +1,452 @@
+//! The tables `approvals` and `grants`: questions to a person, their answers, and what an answer is good for.
+//!
+//! Owns the order of things around an answer: the first one wins, whoever gives it; a run is parked together with its
+//! questions and waits for its lane again together with the last of its answers; a yes for once is used up by one call
+//! in the same transaction that journals the call. It refuses to judge whether a call needs a yes. One could get it
+//! wrong by reading that a question is open and writing the answer later: two people would both have decided.
+
+use rouse_core::approval::{Answer, Approval, ApprovalState, Fingerprint, Grant, NewGrant, Scope};
+use rouse_core::delivery::NewDelivery;
+use rouse_core::event::EventKind;
+use rouse_core::run::Usage;
+use rouse_core::{ApprovalId, GrantId, JobId, Run, RunId, UnixMs};
+use serde_json::{Value, json};
+use sqlx::sqlite::SqliteRow;
+
+use crate::outbox::enqueue;
+use crate::row::{Columns, bind_usage};
+use crate::runs::{read_run, run_columns, run_event};
+use crate::write::{Durability, Write};
+use crate::{Store, StoreError};
+
+/// The columns of a question, as `read` takes them.
+macro_rules! approval_columns {
+    () => {
+        "id, run_id, job_id, job_name, call_id, tool, arguments, surroundings, fingerprint, preview, why, is_highest,
+         asked_at, expires_at, state, scope, reason, decided_at"
+    };
+}
+
+macro_rules! grant_columns {
+    () => {
+        "id, job_id, tool, covers, created_at, expires_at, uses_left, used, revoked_at"
+    };
+}
+
+const INSERT: &str = concat!(
+    "INSERT INTO approvals (",
+    approval_columns!(),
+    ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 'pending', NULL, NULL, NULL)"
+);
+const PARK: &str = concat!(
+    "UPDATE runs SET state = 'awaitingApproval', input_tokens = input_tokens + ?2,
+        cached_input_tokens = cached_input_tokens + ?3, output_tokens = output_tokens + ?4,
+        cost_micro_usd = CASE WHEN ?5 IS NULL THEN cost_micro_usd ELSE coalesce(cost_micro_usd, 0) + ?5 END
+     WHERE id = ?1 AND state = 'running' RETURNING ",
+    run_columns!()
+);
+pub(crate) const GET: &str =
+    concat!("SELECT ", approval_columns!(), " FROM approvals WHERE id = ?1");
+pub(crate) const PENDING: &str = concat!(
+    "SELECT ",
+    approval_columns!(),
+    " FROM approvals WHERE state = 'pending' ORDER BY expires_at, id"
+);
+pub(crate) const NEWEST: &str = concat!(
+    "SELECT ",
+    approval_columns!(),
+    " FROM approvals ORDER BY asked_at DESC, id DESC LIMIT ?1"
+);
+pub(crate) const OF_RUN: &str = concat!(
+    "SELECT ",
+    approval_columns!(),
+    " FROM approvals WHERE run_id = ?1 ORDER BY asked_at, id"
+);
+pub(crate) const NEXT_EXPIRY: &str =
+    "SELECT min(expires_at) FROM approvals WHERE state = 'pending'";
+const DECIDE: &str = concat!(
+    "UPDATE approvals SET state = ?2, scope = ?3, reason = ?4, decided_at = ?5
+     WHERE id = ?1 AND state = 'pending' AND expires_at > ?5 RETURNING ",
+    approval_columns!()
+);
+pub(crate) const EXPIRE: &str = concat!(
+    "UPDATE approvals SET state = 'expired', decided_at = ?1
+     WHERE state = 'pending' AND expires_at <= ?1 RETURNING ",
+    approval_columns!()
+);
+pub(crate) const WITHDRAW: &str = concat!(
+    "UPDATE approvals SET state = 'withdrawn', decided_at = ?2
+     WHERE run_id = ?1 AND state = 'pending' RETURNING ",
+    approval_columns!()
+);
+/// Back into its lane, unless another of its questions is open.
+const UNPARK: &str = concat!(
+    "UPDATE runs SET state = 'queued' WHERE id = ?1 AND state = 'awaitingApproval'
+        AND NOT EXISTS (SELECT 1 FROM approvals WHERE run_id = ?1 AND state = 'pending') RETURNING ",
+    run_columns!()
+);
+const USE: &str = "UPDATE approvals SET used_at = ?2
+    WHERE id = ?1 AND state = 'approved' AND (scope <> 'once' OR used_at IS NULL)";
+const INSERT_GRANT: &str = concat!(
+    "INSERT INTO grants (",
+    grant_columns!(),
+    ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, NULL)"
+);
+pub(crate) const GRANTS: &str =
+    concat!("SELECT ", grant_columns!(), " FROM grants WHERE job_id = ?1 ORDER BY created_at, id");
+const ALL_GRANTS: &str =
+    concat!("SELECT ", grant_columns!(), " FROM grants ORDER BY created_at DESC, id DESC");
+const REVOKE: &str = "UPDATE grants SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
+const USE_GRANT: &str = "UPDATE grants SET used = used + 1, uses_left = uses_left - 1
+    WHERE id = ?1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)
+        AND (uses_left IS NULL OR uses_left > 0)";
+
+/// A run that waits for a person, with its questions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Park {
+    /// The run.
+    pub run_id: RunId,
+    /// What it asks.
+    pub questions: Vec<Approval>,
+    /// What it has cost so far.
+    pub usage: Usage,
+    /// Rows for the outbox.
+    pub deliveries: Vec<NewDelivery>,
+    /// When.
+    pub now: UnixMs,
+}
+
+/// What an answer did.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Decided {
+    /// It counts. The run goes on when it was the last of its questions.
+    Counts {
+        /// The question as it stands now.
+        approval: Approval,
+        /// The run, when it waits in its lane again.
+        goes_on: Option<Run>,
+    },
+    /// Somebody was faster, it has expired, or its run is over: the question as it stood.
+    TooLate(Approval),
+}
+
+/// What allows one call; used up together with the call's first line in the journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Permit {
+    /// An answer of this run.
+    Answer(ApprovalId),
+    /// A grant of its job.
+    Grant(GrantId),
+}
+
+impl Store {
+    /// Parks a run that is at work: its questions, its new state and what is told are one transaction. None when it is
+    /// not at work any more; then nothing was asked.
+    ///
+    /// # Errors
+    /// `Write`.
+    pub async fn park_run(&self, park: &Park) -> Result<Option<Run>, StoreError> {
+        let mut write = self.write("save the question", Durability::Full, park.now).await?;
+        let query = bind_usage(sqlx::query(PARK).bind(park.run_id.as_str()), park.usage);
+        let Some(run) = write.one(query, read_run).await? else {
+            write.undo().await?;
+            return Ok(None);
+        };
+        for question in &park.questions {
+            insert(&mut write, question).await?;
+            write.event(EventKind::Approval, event(question));
+        }
+        for delivery in &park.deliveries {
+            enqueue(&mut write, Some(&run.id), delivery).await?;
+        }
+        write.event(EventKind::Run, run_event(&run));
+        write.commit().await?;
+        Ok(Some(run))
+    }
+
+    /// Takes an answer; the first one counts. With a grant it is made in the same transaction.
+    ///
+    /// # Errors
+    /// `NotFound`, `Write`.
+    pub async fn decide(
+        &self,
+        id: &ApprovalId,
+        answer: &Answer,
+        now: UnixMs,
+    ) -> Result<Decided, StoreError> {
+        let mut write = self.write("save the answer", Durability::Full, now).await?;
+        let (state, scope, reason) = words_of(answer);
+        let query =
+            sqlx::query(DECIDE).bind(id.as_str()).bind(state).bind(scope).bind(reason).bind(now.0);
+        let Some(approval) = write.one(query, read).await? else {
+            write.undo().await?;
+            let approval = self.approval(id).await?;
+            return approval
+                .map(Decided::TooLate)
+                .ok_or_else(|| not_found("question", id.as_str()));
+        };
+        if let (Answer::Always(grant), Some(job_id)) = (answer, &approval.job_id) {
+            insert_grant(&mut write, grant, job_id, &approval.tool).await?;
+        }
+        write.event(EventKind::Approval, event(&approval));
+        let goes_on = unpark(&mut write, &approval.run_id).await?;
+        write.commit().await?;
+        Ok(Decided::Counts { approval, goes_on })
+    }
+
+    /// Ends the questions that nobody answered in time; answers the runs that go on, to be told so.
+    ///
+    /// # Errors
+    /// `Write`.
+    pub async fn expire_approvals(&self, now: UnixMs) -> Result<Vec<Run>, StoreError> {
+        let mut write = self.write("end the questions", Durability::Full, now).await?;
+        let expired = write.list(sqlx::query(EXPIRE).bind(now.0), read).await?;
+        let mut goes_on = Vec::new();
+        for approval in &expired {
+            write.event(EventKind::Approval, event(approval));
+            goes_on.extend(unpark(&mut write, &approval.run_id).await?);
+        }
+        if expired.is_empty() {
+            write.undo().await?;
+        } else {
+            write.commit().await?;
+        }
+        Ok(goes_on)
+    }
+
+    /// When the first open question expires.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn next_expiry(&self) -> Result<Option<UnixMs>, StoreError> {
+        let query = sqlx::query(NEXT_EXPIRY);
+        let next =
+            self.one("read the questions", query, |row| Columns::of(row).some_instant()).await?;
+        Ok(next.flatten())
+    }
+
+    /// One question.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn approval(&self, id: &ApprovalId) -> Result<Option<Approval>, StoreError> {
+        self.one("read the question", sqlx::query(GET).bind(id.as_str()), read).await
+    }
+
+    /// The open questions, the first to expire first.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn pending_approvals(&self) -> Result<Vec<Approval>, StoreError> {
+        self.list("read the questions", sqlx::query(PENDING), read).await
+    }
+
+    /// The newest questions, whatever became of them.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn newest_approvals(&self, limit: u32) -> Result<Vec<Approval>, StoreError> {
+        self.list("read the questions", sqlx::query(NEWEST).bind(limit), read).await
+    }
+
+    /// The questions of a run, in their order.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn approvals_of(&self, run: &RunId) -> Result<Vec<Approval>, StoreError> {
+        self.list("read the questions", sqlx::query(OF_RUN).bind(run.as_str()), read).await
+    }
+
+    /// The grants of a job, also those that count no more.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn grants_of(&self, job: &JobId) -> Result<Vec<Grant>, StoreError> {
+        self.list("read the grants", sqlx::query(GRANTS).bind(job.as_str()), read_grant).await
+    }
+
+    /// All grants, the newest first.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn grants(&self) -> Result<Vec<Grant>, StoreError> {
+        self.list("read the grants", sqlx::query(ALL_GRANTS), read_grant).await
+    }
+
+    /// Takes a grant back; false when it was taken back before, or never given.
+    ///
+    /// # Errors
+    /// `Write`.
+    pub async fn revoke_grant(&self, id: &GrantId, now: UnixMs) -> Result<bool, StoreError> {
+        let mut write = self.write("take the grant back", Durability::Full, now).await?;
+        let query = sqlx::query(REVOKE).bind(id.as_str()).bind(now.0);
+        if write.run(query).await?.rows_affected() == 0 {
+            write.undo().await?;
+            return Ok(false);
+        }
+        write.event(EventKind::Approval, json!({ "grantId": id.as_str(), "action": "revoked" }));
+        write.commit().await?;
+        Ok(true)
+    }
+}
+
+/// Uses up what allows a call, as part of the write that journals it; false when it allows nothing any more.
+pub(crate) async fn use_up(write: &mut Write, permit: &Permit) -> Result<bool, StoreError> {
+    let now = write.now().0;
+    let query = match permit {
+        Permit::Answer(id) => sqlx::query(USE).bind(id.as_str()).bind(now),
+        Permit::Grant(id) => sqlx::query(USE_GRANT).bind(id.as_str()).bind(now),
+    };
+    Ok(write.run(query).await?.rows_affected() > 0)
+}
+
+/// Ends the open questions of a run that is over, as part of a write.
+pub(crate) async fn withdraw(write: &mut Write, run: &RunId) -> Result<(), StoreError> {
+    let query = sqlx::query(WITHDRAW).bind(run.as_str()).bind(write.now().0);
+    for approval in write.list(query, read).await? {
+        write.event(EventKind::Approval, event(&approval));
+    }
+    Ok(())
+}
+
+async fn unpark(write: &mut Write, run: &RunId) -> Result<Option<Run>, StoreError> {
+    let run = write.one(sqlx::query(UNPARK).bind(run.as_str()), read_run).await?;
+    if let Some(run) = &run {
+        write.event(EventKind::Run, run_event(run));
+    }
+    Ok(run)
+}
+
+async fn insert(write: &mut Write, question: &Approval) -> Result<(), StoreError> {
+    let surroundings = json!(question.surroundings).to_string();
+    let query = sqlx::query(INSERT)
+        .bind(question.id.as_str())
+        .bind(question.run_id.as_str())
+        .bind(question.job_id.as_ref().map(JobId::as_str))
+        .bind(question.job_name.as_str())
+        .bind(question.call_id.as_str())
+        .bind(question.tool.as_str())
+        .bind(question.arguments.to_string())
+        .bind(surroundings)
+        .bind(question.fingerprint.as_str())
+        .bind(question.preview.as_str())
+        .bind(question.why.as_str())
+        .bind(question.is_highest)
+        .bind(question.asked_at.0)
+        .bind(question.expires_at.0);
+    write.run(query).await?;
+    Ok(())
+}
+
+async fn insert_grant(
+    write: &mut Write,
+    grant: &NewGrant,
+    job: &JobId,
+    tool: &str,
+) -> Result<(), StoreError> {
+    let now = write.now();
+    let query = sqlx::query(INSERT_GRANT)
+        .bind(GrantId::generate(now).as_str())
+        .bind(job.as_str())
+        .bind(tool)
+        .bind(json!(grant.covers).to_string())
+        .bind(now.0)
+        .bind(grant.expires_at.map(|at| at.0))
+        .bind(grant.uses);
+    write.run(query).await?;
+    Ok(())
+}
+
+fn words_of(answer: &Answer) -> (&'static str, Option<&'static str>, Option<&str>) {
+    match answer {
+        Answer::Once => ("approved", Some(scope_name(Scope::Once)), None),
+        Answer::Run => ("approved", Some(scope_name(Scope::Run)), None),
+        Answer::Always(_) => ("approved", Some(scope_name(Scope::Always)), None),
+        Answer::Deny { reason } => ("denied", None, reason.as_deref()),
+    }
+}
+
+const fn scope_name(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Once => "once",
+        Scope::Run => "run",
+        Scope::Always => "always",
+    }
+}
+
+fn scope_of(name: &str) -> Option<Scope> {
+    [Scope::Once, Scope::Run, Scope::Always].into_iter().find(|scope| scope_name(*scope) == name)
+}
+
+/// The data of an `approval` event.
+fn event(approval: &Approval) -> Value {
+    let mut data = json!({
+        "approvalId": approval.id.as_str(),
+        "runId": approval.run_id.as_str(),
+        "state": approval.state.name(),
+    });
+    if let Some(job_id) = &approval.job_id {
+        data["jobId"] = job_id.as_str().into();
+    }
+    data
+}
+
+fn read(row: &SqliteRow) -> sqlx::Result<Approval> {
+    let mut columns = Columns::of(row);
+    Ok(Approval {
+        id: columns.id(ApprovalId::new)?,
+        run_id: columns.id(RunId::new)?,
+        job_id: columns.some_id(JobId::new)?,
+        job_name: columns.get()?,
+        call_id: columns.get()?,
+        tool: columns.get()?,
+        arguments: columns.json()?,
+        surroundings: decoded(columns.json()?)?,
+        fingerprint: columns.id(Fingerprint::new)?,
+        preview: columns.get()?,
+        why: columns.get()?,
+        is_highest: columns.get()?,
+        asked_at: columns.instant()?,
+        expires_at: columns.instant()?,
+        state: read_state(&mut columns)?,
+    })
+}
+
+fn read_state(columns: &mut Columns<'_>) -> sqlx::Result<ApprovalState> {
+    let name: String = columns.get()?;
+    let scope = columns.some_word(scope_of)?;
+    let reason = columns.get()?;
+    let decided_at = columns.some_instant()?;
+    let known = || match (name.as_str(), scope, decided_at) {
+        ("pending", _, _) => Some(ApprovalState::Pending),
+        ("approved", Some(scope), Some(at)) => Some(ApprovalState::Approved { scope, at }),
+        ("denied", _, Some(at)) => Some(ApprovalState::Denied { reason, at }),
+        ("expired", _, Some(at)) => Some(ApprovalState::Expired { at }),
+        ("withdrawn", _, Some(at)) => Some(ApprovalState::Withdrawn { at }),
+        _ => None,
+    };
+    known().ok_or_else(|| sqlx::Error::Decode("a question in an unknown state".into()))
+}
+
+fn read_grant(row: &SqliteRow) -> sqlx::Result<Grant> {
+    let mut columns = Columns::of(row);
+    Ok(Grant {
+        id: columns.id(GrantId::new)?,
+        job_id: columns.id(JobId::new)?,
+        tool: columns.get()?,
+        covers: decoded(columns.json()?)?,
+        created_at: columns.instant()?,
+        expires_at: columns.some_instant()?,
+        uses_left: columns.get::<Option<u32>>()?,
+        used: columns.count()?,
+        revoked_at: columns.some_instant()?,
+    })
+}
+
+fn decoded<T: serde::de::DeserializeOwned>(value: Value) -> sqlx::Result<T> {
+    serde_json::from_value(value).map_err(|error| sqlx::Error::Decode(error.into()))
+}
+
+fn not_found(what: &'static str, id: &str) -> StoreError {
+    StoreError::NotFound { what, id: id.to_owned() }
+}

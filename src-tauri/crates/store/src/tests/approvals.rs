@@ -1,0 +1,200 @@
+use std::collections::BTreeMap;
+
+use rouse_core::approval::{
+    Answer, Approval, ApprovalState, Cover, Fingerprint, NewGrant, Rule, Scope, Surroundings,
+};
+use rouse_core::{ApprovalId, Outcome};
+
+use super::*;
+use crate::finish::Finish;
+use crate::{Decided, NewStep, Park, Permit, StepKind};
+
+const MINUTE: i64 = 60_000;
+
+/// A run of the job `job` at work.
+async fn at_work(fixture: &Fixture) -> Run {
+    fixture.store.insert_job(&job("job"), NOW).await.unwrap();
+    let run = Run { id: RunId::new("run"), state: RunState::Running, ..slot_run("job", NOW) };
+    fixture.store.insert_run(&run, NOW).await.unwrap();
+    run
+}
+
+fn question(id: &str, command: &str) -> Approval {
+    let arguments = json!({ "command": command });
+    Approval {
+        id: ApprovalId::new(id),
+        run_id: RunId::new("run"),
+        job_id: Some(JobId::new("job")),
+        job_name: "job".to_owned(),
+        call_id: format!("call-{id}"),
+        tool: "run_command".to_owned(),
+        fingerprint: Fingerprint::of("run_command", &arguments, &Surroundings::default()),
+        arguments,
+        surroundings: Surroundings { directory: Some("/w".to_owned()), ..Surroundings::default() },
+        preview: command.to_owned(),
+        why: "It changes things.".to_owned(),
+        is_highest: false,
+        asked_at: NOW,
+        expires_at: NOW.plus_ms(30 * MINUTE),
+        state: ApprovalState::Pending,
+    }
+}
+
+async fn parked(fixture: &Fixture, questions: Vec<Approval>) -> Run {
+    let run = at_work(fixture).await;
+    let usage = Usage { input_tokens: 5, output_tokens: 2, ..Usage::default() };
+    let park = Park { run_id: run.id, questions, usage, deliveries: Vec::new(), now: NOW };
+    fixture.store.park_run(&park).await.unwrap().expect("it was at work")
+}
+
+async fn state_of_run(fixture: &Fixture) -> RunState {
+    fixture.store.run(&RunId::new("run")).await.unwrap().unwrap().state
+}
+
+#[tokio::test]
+async fn a_run_is_parked_with_its_questions_and_goes_on_with_the_last_answer() {
+    let fixture = Fixture::new().await;
+    let run = parked(&fixture, vec![question("a", "ls"), question("b", "rm x")]).await;
+    assert_eq!((run.state, run.usage.input_tokens), (RunState::AwaitingApproval, 5));
+    assert_eq!(
+        fixture.store.pending_approvals().await.unwrap(),
+        [question("a", "ls"), question("b", "rm x")]
+    );
+
+    let first = fixture.store.decide(&ApprovalId::new("a"), &Answer::Once, NOW).await.unwrap();
+    assert!(matches!(&first, Decided::Counts { goes_on: None, .. }), "{first:?}");
+    assert_eq!(state_of_run(&fixture).await, RunState::AwaitingApproval);
+
+    let no = Answer::Deny { reason: Some("Not that one.".to_owned()) };
+    let last = fixture.store.decide(&ApprovalId::new("b"), &no, NOW).await.unwrap();
+    let Decided::Counts { approval, goes_on: Some(run) } = last else { panic!("{last:?}") };
+    let denied = ApprovalState::Denied { reason: Some("Not that one.".to_owned()), at: NOW };
+    assert_eq!((approval.state, run.state), (denied, RunState::Queued));
+    assert_eq!(state_of_run(&fixture).await, RunState::Queued);
+}
+
+#[tokio::test]
+async fn the_first_answer_counts_and_none_after_the_end() {
+    let fixture = Fixture::new().await;
+    parked(&fixture, vec![question("a", "ls")]).await;
+    let end = NOW.plus_ms(30 * MINUTE);
+    let id = ApprovalId::new("a");
+    let late = fixture.store.decide(&id, &Answer::Once, end).await.unwrap();
+    assert!(
+        matches!(&late, Decided::TooLate(question) if question.state == ApprovalState::Pending)
+    );
+    let in_time = fixture.store.decide(&id, &Answer::Run, end.plus_ms(-1)).await.unwrap();
+    assert!(matches!(in_time, Decided::Counts { .. }));
+    let no = Answer::Deny { reason: None };
+    let twice = fixture.store.decide(&id, &no, end.plus_ms(-1)).await.unwrap();
+    let Decided::TooLate(question) = twice else { panic!("{twice:?}") };
+    assert_eq!(question.state, ApprovalState::Approved { scope: Scope::Run, at: end.plus_ms(-1) });
+    let nobody = fixture.store.decide(&ApprovalId::new("x"), &Answer::Once, NOW).await;
+    assert!(matches!(nobody, Err(crate::StoreError::NotFound { .. })));
+}
+
+#[tokio::test]
+async fn what_nobody_answers_expires_and_its_run_goes_on_to_hear_of_it() {
+    let fixture = Fixture::new().await;
+    parked(&fixture, vec![question("a", "ls")]).await;
+    let end = NOW.plus_ms(30 * MINUTE);
+    assert_eq!(fixture.store.next_expiry().await.unwrap(), Some(end));
+    assert!(fixture.store.expire_approvals(end.plus_ms(-1)).await.unwrap().is_empty());
+    let goes_on = fixture.store.expire_approvals(end).await.unwrap();
+    assert_eq!(goes_on.iter().map(|run| run.state).collect::<Vec<_>>(), [RunState::Queued]);
+    assert_eq!(fixture.store.next_expiry().await.unwrap(), None);
+    let asked = fixture.store.approvals_of(&RunId::new("run")).await.unwrap();
+    assert_eq!(asked[0].state, ApprovalState::Expired { at: end });
+}
+
+#[tokio::test]
+async fn the_end_of_a_run_takes_its_questions_back() {
+    let fixture = Fixture::new().await;
+    let run = parked(&fixture, vec![question("a", "ls")]).await;
+    let finish = Finish {
+        run_id: run.id,
+        outcome: Outcome::of(RunState::Cancelled),
+        deliveries: Vec::new(),
+        system_event: None,
+        fired: Vec::new(),
+        incident: IncidentStep::Nothing,
+        pause_job: None,
+        delete_job: false,
+        now: NOW,
+    };
+    assert!(fixture.store.finish_run(&finish).await.unwrap().is_some());
+    assert!(fixture.store.pending_approvals().await.unwrap().is_empty());
+    let late = fixture.store.decide(&ApprovalId::new("a"), &Answer::Once, NOW).await.unwrap();
+    assert!(
+        matches!(late, Decided::TooLate(question) if question.state == ApprovalState::Withdrawn { at: NOW })
+    );
+}
+
+#[tokio::test]
+async fn a_run_that_is_over_cannot_be_parked() {
+    let fixture = Fixture::new().await;
+    let run = Run { id: RunId::new("run"), ..slot_run("job", NOW) };
+    fixture.store.insert_run(&run, NOW).await.unwrap();
+    let park = Park {
+        run_id: run.id,
+        questions: vec![question("a", "ls")],
+        usage: Usage::default(),
+        deliveries: Vec::new(),
+        now: NOW,
+    };
+    assert_eq!(fixture.store.park_run(&park).await.unwrap(), None);
+    assert!(fixture.store.pending_approvals().await.unwrap().is_empty());
+}
+
+fn step() -> NewStep {
+    NewStep {
+        call_id: Some("call-a".to_owned()),
+        run_id: RunId::new("run"),
+        kind: StepKind::ToolCall,
+        name: "run_command".to_owned(),
+        repeatable: false,
+        input: json!({}),
+    }
+}
+
+#[tokio::test]
+async fn a_yes_for_once_is_used_up_by_one_call_and_one_for_the_run_is_not() {
+    let fixture = Fixture::new().await;
+    parked(&fixture, vec![question("a", "ls"), question("b", "rm x")]).await;
+    fixture.store.decide(&ApprovalId::new("a"), &Answer::Once, NOW).await.unwrap();
+    fixture.store.decide(&ApprovalId::new("b"), &Answer::Run, NOW).await.unwrap();
+    let begun = async |id: &str| {
+        let permit = Permit::Answer(ApprovalId::new(id));
+        fixture.store.begin_permitted_step(&step(), &permit, NOW).await.unwrap()
+    };
+    assert_eq!((begun("a").await, begun("a").await), (Some(1), None));
+    assert_eq!((begun("b").await, begun("b").await), (Some(2), Some(3)));
+    let steps = fixture.store.steps(&RunId::new("run")).await.unwrap();
+    assert_eq!(steps[0].call_id.as_deref(), Some("call-a"));
+}
+
+#[tokio::test]
+async fn a_grant_counts_its_uses_and_ends() {
+    let fixture = Fixture::new().await;
+    parked(&fixture, vec![question("a", "ls")]).await;
+    let rules = BTreeMap::from([("command".to_owned(), Rule::Equals(json!("ls")))]);
+    let grant = NewGrant {
+        covers: Cover::Pattern { rules },
+        expires_at: Some(NOW.plus_ms(MINUTE)),
+        uses: Some(2),
+    };
+    fixture.store.decide(&ApprovalId::new("a"), &Answer::Always(grant.clone()), NOW).await.unwrap();
+    let grants = fixture.store.grants_of(&JobId::new("job")).await.unwrap();
+    let [granted] = grants.as_slice() else { panic!("{grants:?}") };
+    assert_eq!((&granted.covers, granted.uses_left, granted.used), (&grant.covers, Some(2), 0));
+    let permit = Permit::Grant(granted.id.clone());
+    let begun =
+        async |now| fixture.store.begin_permitted_step(&step(), &permit, now).await.unwrap();
+    assert!(begun(NOW.plus_ms(MINUTE)).await.is_none(), "it had ended");
+    assert!(begun(NOW).await.is_some() && begun(NOW).await.is_some());
+    assert!(begun(NOW).await.is_none(), "it was used up");
+    let used = fixture.store.grants().await.unwrap();
+    assert_eq!((used[0].used, used[0].uses_left), (2, Some(0)));
+    assert!(fixture.store.revoke_grant(&granted.id, NOW).await.unwrap());
+    assert!(!fixture.store.revoke_grant(&granted.id, NOW).await.unwrap());
+}
