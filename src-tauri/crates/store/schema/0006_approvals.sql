@@ -23,7 +23,7 @@ CREATE TABLE approvals (
 ) STRICT;
 CREATE INDEX approvals_by_run ON approvals (run_id);
 CREATE INDEX approvals_pending ON approvals (expires_at) WHERE state = 'pending';
-CREATE INDEX approvals_by_time ON approvals (asked_at);
+CREATE INDEX approvals_by_time ON approvals (asked_at, id);
 
 -- Standing answers of jobs. One that was taken back stays on record.
 CREATE TABLE grants (

@@ -6,8 +6,8 @@ use sqlx::{AssertSqlSafe, Row as _};
 use super::*;
 use crate::run_pages::Filter;
 use crate::{
-    RunQuery, causes, claims, events, finish, incidents, jobs, outbox, retention, runs, sessions,
-    steps, system_events, webhooks,
+    RunQuery, approvals, causes, claims, events, finish, incidents, jobs, outbox, retention, runs,
+    sessions, steps, system_events, webhooks,
 };
 
 async fn plan(store: &Store, sql: &str) -> String {
@@ -23,9 +23,17 @@ async fn check(store: &Store, sql: &str, lines: &[&str]) {
     for line in lines {
         assert!(plan.contains(line), "no `{line}` in the plan of\n{sql}\n\n{plan}");
     }
-    for table in
-        ["jobs", "runs", "run_steps", "messages", "system_events", "outbox", "events", "incidents"]
-    {
+    for table in [
+        "jobs",
+        "runs",
+        "run_steps",
+        "messages",
+        "system_events",
+        "outbox",
+        "events",
+        "incidents",
+        "approvals",
+    ] {
         let scan = format!("SCAN {table}");
         let walked = plan.lines().filter(|line| *line == scan).count();
         assert_eq!(walked, 0, "a whole table is read by\n{sql}\n\n{plan}");
@@ -37,6 +45,20 @@ async fn check_ordered(store: &Store, sql: &str, lines: &[&str]) {
     check(store, sql, lines).await;
     let plan = plan(store, sql).await;
     assert!(!plan.contains("B-TREE"), "rows are sorted by\n{sql}\n\n{plan}");
+}
+
+#[tokio::test]
+async fn questions_use_their_indexes() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let pending = &["approvals_pending"];
+    check(store, approvals::PENDING, pending).await;
+    check(store, approvals::NEXT_EXPIRY, pending).await;
+    check(store, approvals::EXPIRE, pending).await;
+    check_ordered(store, approvals::NEWEST, &["approvals_by_time"]).await;
+    check(store, approvals::OF_RUN, &["INDEX approvals_by_run (run_id=?)"]).await;
+    check(store, approvals::WITHDRAW, &["INDEX approvals_by_run (run_id=?)"]).await;
+    check(store, approvals::GRANTS, &["INDEX grants_by_job (job_id=?)"]).await;
 }
 
 #[tokio::test]
