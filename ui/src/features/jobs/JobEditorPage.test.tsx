@@ -61,6 +61,48 @@ test("the panel asks about the schedule as saving would leave it", async () => {
   await waitFor(() => expect(host.called("cron.preview")).toContainEqual({ schedule: job.schedule, id: "job-7", count: 5 }));
 });
 
+test("what is left open says what the engine does then", async () => {
+  const imported = aJob({
+    id: "job-7", payload: { kind: "agentTurn", message: "Look", timeoutSeconds: 90 },
+    policies: { overlap: "parallel", misfire: { mode: "runAll" } },
+  }).job;
+  const { user } = renderApp("/jobs/job-7", hostWith(imported));
+  const says = (name: string, words: string) => expect(screen.getByRole("textbox", { name: new RegExp(name) })).toHaveAttribute("placeholder", words);
+  await name();
+  await user.click(screen.getByRole("button", { name: /Advanced/ }));
+  says("Stop a run after", "1.5");
+  says("Runs at the same time", "2");
+  says("Most missed times", "10");
+  says("At most this late", "Any");
+});
+
+test("a limit on lateness is seen where it is in force, also for times that are left out", async () => {
+  const job = aJob({ id: "job-7", policies: { misfire: { mode: "skip", maxLatenessSeconds: 30 } } }).job;
+  const host = hostWith(job);
+  const { user } = renderApp("/jobs/job-7", host);
+  await name();
+  const late = screen.getByRole("textbox", { name: /At most this late/ });
+  expect(late).toHaveValue("0.5");
+  await user.clear(late);
+  await user.tab();
+  expect(late).toHaveAttribute("placeholder", "1");
+  await user.click(save());
+  await waitFor(() => expect(host.called("cron.update")).toEqual([{ id: "job-7", expectedRevision: 1, patch: { policies: { misfire: { maxLatenessSeconds: null } } } }]));
+});
+
+test("quiet hours of a job show their nights and their zone, and both can be changed", async () => {
+  const job = aJob({ id: "job-7", policies: { quietHours: { from: "21:00", to: "06:30", tz: "Asia/Tokyo", days: ["fri"] } } }).job;
+  const host = hostWith(job);
+  const { user } = renderApp("/jobs/job-7", host);
+  await name();
+  await waitFor(() => expect(screen.getByRole("combobox", { name: /Zone of the quiet hours/ })).toHaveValue("Asia/Tokyo"));
+  const nights = within(screen.getByRole("toolbar", { name: "Quiet nights" }));
+  expect(nights.getAllByRole("button", { pressed: true }).map((night) => night.textContent)).toEqual(["Fri"]);
+  await user.click(nights.getByRole("button", { name: "Sat" }));
+  await user.click(save());
+  await waitFor(() => expect(host.called("cron.update")).toEqual([{ id: "job-7", expectedRevision: 1, patch: { policies: { quietHours: { days: ["fri", "sat"] } } } }]));
+});
+
 test("days write the pattern, and the pattern sets the days", async () => {
   const { user } = renderApp("/jobs/new", hostWith());
   const pattern = await screen.findByRole("textbox", { name: /cron pattern/ });

@@ -16,6 +16,7 @@ import type { JobForm, Unit, When } from "./form";
 import { CronText } from "./CronText";
 import { EventFields } from "./EventFields";
 import { WebhookFields } from "./WebhookFields";
+import { zoneChoices } from "./zones";
 
 const kinds: readonly { id: When; label: string }[] = [
   { id: "at", label: "Once" },
@@ -94,9 +95,4 @@ function Zone({ said }: { said: Said }) {
       help={value === localZone() ? "The zone of this computer." : `This computer is in ${localZone().replaceAll("_", " ")}.`}
     />
   );
-}
-
-function zoneChoices(present: string) {
-  const known = new Set([localZone(), present, "UTC", ...Intl.supportedValuesOf("timeZone")]);
-  return [...known].map((id) => ({ id, label: id.replaceAll("_", " ") }));
 }

@@ -5,7 +5,6 @@ import { memo } from "react";
 import { useWatch } from "react-hook-form";
 
 import { Switch } from "@/components/Choice";
-import { TimeField } from "@/components/DateTime";
 import { Folded } from "@/components/Folded";
 import { Section } from "@/components/Page";
 import { durationWords, plural } from "@/format/amount";
@@ -15,6 +14,7 @@ import { ChoiceOf, NumberOf, useBound, useJobForm } from "./bound";
 import styles from "./Editor.module.css";
 import type { JobForm, QuietChoice } from "./form";
 import { hasSlots } from "./LivePanel";
+import { OwnHoursFields } from "./OwnHoursFields";
 
 const misfires: readonly { id: MisfireMode; label: string }[] = [
   { id: "runOnce", label: "Run once afterwards" },
@@ -43,7 +43,7 @@ const quiets: readonly { id: QuietChoice; label: string }[] = [
 ];
 
 const read = [
-  "quiet", "misfire", "overlap", "what", "when", "backoffSeconds", "cooldownMinutes", "maxConcurrent", "misfireLimit", "tokensPerRun", "jitterSeconds",
+  "quiet", "payloadTimeoutMinutes", "misfire", "overlap", "what", "when", "backoffSeconds", "cooldownMinutes", "maxConcurrent", "misfireLimit", "tokensPerRun", "jitterSeconds",
 ] as const;
 
 type Read = Pick<JobForm, (typeof read)[number]>;
@@ -62,11 +62,11 @@ export const WrongSection = memo(function WrongSection({ open }: { open: boolean
       <div className={styles.fields}>
         <div className={styles.pair}>
           <ChoiceOf name="misfire" label="If a time was missed" choices={misfires} help="The computer was asleep or off, or Rouse was not running." />
-          {values.misfire !== "skip" && <NumberOf name="latestMinutes" label="At most this late" unit="minutes" placeholder="Any" help="A later one counts as missed." />}
+          <NumberOf name="latestMinutes" label="At most this late" unit="minutes" placeholder={values.misfire === "skip" ? "1" : "Any"} help="A later one counts as missed." />
         </div>
         <div className={styles.pair}>
           <ChoiceOf name="overlap" label="If the run before still goes" choices={overlaps} />
-          <NumberOf name="timeoutMinutes" label="Stop a run after" unit="minutes" placeholder="10" />
+          <NumberOf name="timeoutMinutes" label="Stop a run after" unit="minutes" placeholder={String(usualLimit(values))} />
         </div>
         <div className={styles.pair}>
           <NumberOf name="attempts" label="Attempts in all" least={1} most={20} placeholder="1" help="Only failures that may pass are tried again." />
@@ -76,7 +76,7 @@ export const WrongSection = memo(function WrongSection({ open }: { open: boolean
           <ChoiceOf name="notify" label="Notify me of" choices={notifies} help="The same failure is told once, and again when it is over." />
           <ChoiceOf name="quiet" label="In quiet hours" choices={quiets} help="What is held then comes as one notification afterwards." />
         </div>
-        {values.quiet === "own" && <OwnHours />}
+        {values.quiet === "own" && <OwnHoursFields />}
         <Switch isSelected={remove.value} onChange={remove.onChange} help="Its runs stay.">
           Delete the job after its first finished run
         </Switch>
@@ -88,17 +88,6 @@ export const WrongSection = memo(function WrongSection({ open }: { open: boolean
   );
 });
 
-function OwnHours() {
-  const from = useBound("quietFrom");
-  const to = useBound("quietTo");
-  return (
-    <div className={styles.pair}>
-      <TimeField label="Quiet from" {...from} />
-      <TimeField label="Quiet until" {...to} />
-    </div>
-  );
-}
-
 function Advanced({ values }: { values: Read }) {
   return (
     <div className={styles.fields}>
@@ -107,13 +96,18 @@ function Advanced({ values }: { values: Read }) {
         <NumberOf name="cooldownMinutes" label="Least time between runs" unit="minutes" placeholder="0" />
       </div>
       <div className={styles.pair}>
-        {values.overlap === "parallel" && <NumberOf name="maxConcurrent" label="Runs at the same time" least={1} most={100} placeholder="Any" />}
-        {values.misfire === "runAll" && <NumberOf name="misfireLimit" label="Most missed times" least={1} most={100} placeholder="Default" />}
+        {values.overlap === "parallel" && <NumberOf name="maxConcurrent" label="Runs at the same time" least={1} most={100} placeholder="2" />}
+        {values.misfire === "runAll" && <NumberOf name="misfireLimit" label="Most missed times" least={1} most={100} placeholder="10" />}
         {values.what === "agentTurn" && <NumberOf name="tokensPerRun" label="Most tokens of a run" least={1} placeholder="No limit" />}
         {hasSlots(values.when) && <NumberOf name="jitterSeconds" label="Spread over" unit="seconds" most={3_600} placeholder="0" help="So that jobs of one instant do not all begin at once." />}
       </div>
     </div>
   );
+}
+
+/** The minutes after which a run is stopped when the job says nothing about it. */
+function usualLimit({ what, payloadTimeoutMinutes }: Read): number {
+  return (what === "agentTurn" ? payloadTimeoutMinutes : null) ?? 10;
 }
 
 /** What is folded away, in a few words. */

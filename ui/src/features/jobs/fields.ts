@@ -48,6 +48,8 @@ const places: Record<string, keyof JobForm> = {
   "policies.quietHours": "quiet",
   "policies.quietHours.from": "quietFrom",
   "policies.quietHours.to": "quietTo",
+  "policies.quietHours.days": "quietDays",
+  "policies.quietHours.tz": "quietZone",
   "runtime.maxAttempts": "attempts",
   "runtime.retryBackoffMs": "backoffSeconds",
   deleteAfterRun: "deleteAfterRun",

@@ -47,6 +47,22 @@ test("a condition and quiet hours of its own are read, kept and taken back", () 
   expect(changed(full, { quiet: "own" })).toEqual({ policies: { quietHours: { from: "22:00", to: "07:00" } } });
 });
 
+test("quiet hours of its own have their nights and their zone", () => {
+  const own = aJob({ policies: { quietHours: { from: "21:00", to: "06:30", tz: "Asia/Tokyo", days: ["fri"] } } }).job;
+  expect(formOf(own, noon)).toMatchObject({ quietDays: ["fri"], quietZone: "Asia/Tokyo" });
+  expect(changed(own, {})).toBeUndefined();
+  expect(changed(own, { quietDays: ["fri", "sat"] })).toEqual({ policies: { quietHours: { days: ["fri", "sat"] } } });
+  expect(changed(own, { quietDays: [], quietZone: "" })).toEqual({ policies: { quietHours: { days: null, tz: null } } });
+  const fresh = draftOf({ ...emptyForm(noon), quiet: "own", quietDays: ["sun"], quietZone: "UTC" });
+  expect(fresh.policies).toEqual({ quietHours: { from: "22:00", to: "07:00", tz: "UTC", days: ["sun"] } });
+});
+
+test("a time limit in the payload is known, and stays where it is", () => {
+  const imported = aJob({ payload: { kind: "agentTurn", message: "Look", timeoutSeconds: 90 } }).job;
+  expect(formOf(imported, noon)).toMatchObject({ timeoutMinutes: null, payloadTimeoutMinutes: 1.5 });
+  expect(changed(imported, { timeoutMinutes: 3 })).toEqual({ policies: { timeoutSeconds: 180 } });
+});
+
 test("only what changed is sent, so that keys the form does not know stay", () => {
   expect(changed(full, { name: "New" })).toEqual({ name: "New" });
   expect(changed(full, { message: "Look again" })).toEqual({ payload: { message: "Look again" } });

@@ -4,7 +4,7 @@
 
 import { localZone } from "@/format/time";
 import { instantOf, wallOf } from "@/format/wall";
-import type { Job, JobDraft, MisfireMode, Notify, NotifyWhen, NotifyWord, Overlap, Payload, Policies, QuietPolicy, QuietWord, Schedule, WakeMode } from "@/platform";
+import type { Job, JobDraft, MisfireMode, Notify, NotifyWhen, NotifyWord, Overlap, Payload, Policies, QuietHours, QuietPolicy, QuietWord, Schedule, WakeMode } from "@/platform";
 
 import { type DaysAndTimes, daysOf } from "./cron";
 import { emptyEvent, type EventForm, eventForm, eventOf } from "./events";
@@ -55,6 +55,8 @@ export interface JobForm extends EventForm {
   overlap: Overlap;
   maxConcurrent: number | null;
   timeoutMinutes: number | null;
+  /** The limit that an imported task brought along: in force while no other is set. It is shown, never written. */
+  payloadTimeoutMinutes: number | null;
   attempts: number | null;
   backoffSeconds: number | null;
   pauseAfterFailures: number | null;
@@ -64,6 +66,10 @@ export interface JobForm extends EventForm {
   quiet: QuietChoice;
   quietFrom: string;
   quietTo: string;
+  /** The nights that begin on these days; every night when there are none. */
+  quietDays: string[];
+  /** Empty: the zone of the computer. */
+  quietZone: string;
   deleteAfterRun: boolean;
 }
 
@@ -79,10 +85,10 @@ export function emptyForm(now: number): JobForm {
     message: "", model: "", toolChoice: "all", tools: [], maxSteps: null, deliver: true,
     tool: "", arguments: {}, notifyWhen: "always", condition: "",
     when: "days", zone, at: wallOf(soon, zone), every: 30, everyUnit: "minute", expr: "0 9 * * 1-5", days: null, jitterSeconds: null,
-    misfire: "runOnce", latestMinutes: null, misfireLimit: null, overlap: "skip", maxConcurrent: null, timeoutMinutes: null,
+    misfire: "runOnce", latestMinutes: null, misfireLimit: null, overlap: "skip", maxConcurrent: null, timeoutMinutes: null, payloadTimeoutMinutes: null,
     attempts: null, backoffSeconds: null, pauseAfterFailures: null, cooldownMinutes: null, tokensPerRun: null, notify: "findings", deleteAfterRun: false,
     ...emptyEvent,
-    quiet: "respect", quietFrom: "22:00", quietTo: "07:00",
+    quiet: "respect", quietFrom: "22:00", quietTo: "07:00", quietDays: [], quietZone: "",
   };
 }
 
@@ -132,7 +138,7 @@ function payloadForm(payload: Payload): Partial<JobForm> {
       return {
         what: "agentTurn", message: payload.message, model: payload.model ?? "", maxSteps: payload.maxSteps ?? null,
         toolChoice: payload.useTools === false ? "none" : payload.tools ? "some" : "all", tools: payload.tools ?? [],
-        deliver: payload.deliver ?? true,
+        deliver: payload.deliver ?? true, payloadTimeoutMinutes: scaled(payload.timeoutSeconds, 60),
       };
     case "toolCall":
       return { what: "toolCall", tool: payload.tool, arguments: payload.arguments, ...tellForm(payload.notifyWhen) };
@@ -144,7 +150,7 @@ function tellForm(when: NotifyWhen = "always"): Pick<JobForm, "notifyWhen" | "co
 }
 
 function quietForm(quiet: QuietPolicy = "respect"): Partial<JobForm> {
-  return typeof quiet === "string" ? { quiet } : { quiet: "own", quietFrom: quiet.from, quietTo: quiet.to };
+  return typeof quiet === "string" ? { quiet } : { quiet: "own", quietFrom: quiet.from, quietTo: quiet.to, quietDays: quiet.days ?? [], quietZone: quiet.tz ?? "" };
 }
 
 function policiesForm({ policies = {}, runtime = {} }: Pick<Job, "policies" | "runtime">): Partial<JobForm> {
@@ -222,8 +228,12 @@ function policiesOf(form: JobForm): Policies {
     ...given("cooldownSeconds", scaled(form.cooldownMinutes, 1 / 60)),
     ...part("budget", given("tokensPerRun", form.tokensPerRun)),
     ...unless("notify", form.notify, "findings"),
-    ...(form.quiet === "own" ? { quietHours: { from: form.quietFrom, to: form.quietTo } } : unless("quietHours", form.quiet, "respect")),
+    ...(form.quiet === "own" ? { quietHours: ownHours(form) } : unless("quietHours", form.quiet, "respect")),
   };
+}
+
+function ownHours({ quietFrom, quietTo, quietZone, quietDays }: JobForm): QuietHours {
+  return { from: quietFrom, to: quietTo, ...(quietZone !== "" && { tz: quietZone }), ...(quietDays.length > 0 && { days: quietDays }) };
 }
 
 /** The job that the form describes. Defaults are left out, so that a job says only what was decided. */
