@@ -2,9 +2,10 @@
 //!
 //! Owns the steps, each one small transaction, so that a claim never waits for more than one of them. What to keep and
 //! when to go on is the caller's. What goes is looked up on a reading connection first; it is final, so nothing about
-//! it can change before it is deleted. A slot stays fired when its run goes: that is in `slots`. One could get this
-//! wrong by deleting a run that something still waits for (a pending delivery, the result that the next one is compared
-//! with), or by walking a whole table while the writer is held.
+//! it can change before it is deleted. A slot stays fired when its run goes: that is in `slots`. Rows of slots that did
+//! not run are *quiet*; they have a bound of their own, or the pause of a weekend would take the place of all that a
+//! job has done. One could get this wrong by deleting a run that something still waits for (a pending delivery, the
+//! result that the next one is compared with), or by walking a whole table while the writer is held.
 
 mod file;
 mod slots;
@@ -23,6 +24,8 @@ use crate::{Store, StoreError};
 const RUNS: u32 = 50;
 /// The same, where the size is looked at after each: runs may be large, and no more than needed shall go.
 const RUNS_FOR_SIZE: u32 = 10;
+/// Quiet rows of a job that are kept at most.
+const QUIET: u32 = 200;
 /// Most messages or lines of one step.
 const ROWS: u32 = 200;
 /// Settled lines of the queues that belong to no run and are kept all the same, for whoever looks for a cause.
@@ -48,21 +51,60 @@ macro_rules! may_go {
     };
 }
 
-pub(crate) const CROWDED: &str = "SELECT job_id FROM runs GROUP BY job_id HAVING count(*) > ?1";
+/// A row that says only why a slot, or a run that waited, was not carried out. The `+` leaves the choice of the index to
+/// the job.
+macro_rules! is_quiet {
+    ($runs:literal) => {
+        concat!(
+            "(+",
+            $runs,
+            ".state IN ('skipped', 'missed') OR (+",
+            $runs,
+            ".state = 'cancelled' AND ",
+            $runs,
+            ".started_at IS NULL))"
+        )
+    };
+}
+
+// All rows are counted in an index; only the quiet ones are read.
+pub(crate) const CROWDED: &str = "SELECT crowd.job_id
+    FROM (SELECT job_id, count(*) AS total FROM runs GROUP BY job_id HAVING count(*) > ?2) AS crowd
+    LEFT JOIN (SELECT job_id, count(*) AS quiet FROM runs WHERE state IN ('skipped', 'missed', 'cancelled')
+                   AND (state <> 'cancelled' OR started_at IS NULL) GROUP BY job_id) AS still
+        ON still.job_id IS crowd.job_id
+    WHERE total - coalesce(quiet, 0) > ?1 OR quiet > ?2";
+pub(crate) const OLDEST_QUIET_OF: &str = concat!(
+    "SELECT seq, id, job_id, slot_at, session FROM runs WHERE ",
+    may_go!(),
+    " AND job_id IS ?2 AND ",
+    is_quiet!("runs"),
+    " AND seq <= (SELECT seq FROM runs WHERE job_id IS ?2 AND ",
+    is_quiet!("runs"),
+    " ORDER BY seq DESC LIMIT 1 OFFSET ?3) ORDER BY seq LIMIT ?4"
+);
 pub(crate) const OLDEST_OF: &str = concat!(
     "SELECT seq, id, job_id, slot_at, session FROM runs WHERE ",
     may_go!(),
-    " AND job_id IS ?2
-      AND seq <= (SELECT seq FROM runs WHERE job_id IS ?2 ORDER BY seq DESC LIMIT 1 OFFSET ?3)
+    " AND job_id IS ?2 AND NOT ",
+    is_quiet!("runs"),
+    " AND seq <= (SELECT seq FROM runs WHERE job_id IS ?2 AND NOT ",
+    is_quiet!("runs"),
+    " ORDER BY seq DESC LIMIT 1 OFFSET ?3)
       AND seq IS NOT (SELECT seq FROM runs WHERE job_id IS ?2 AND +state = 'succeeded' AND result IS NOT NULL
                       ORDER BY created_at DESC, seq DESC LIMIT 1)
       ORDER BY seq LIMIT ?4"
 );
-// Not the newest one of a job that still exists.
+// Not the newest one of a job that still exists, and not the newest that ran.
 pub(crate) const OLDEST: &str = concat!(
     "SELECT seq, id, job_id, slot_at, session FROM runs WHERE ",
     may_go!(),
-    " AND (EXISTS (SELECT 1 FROM runs AS newer WHERE newer.job_id IS runs.job_id AND newer.seq > runs.seq)
+    " AND (EXISTS (SELECT 1 FROM runs AS newer WHERE newer.job_id IS runs.job_id AND newer.seq > runs.seq
+                   AND (",
+    is_quiet!("runs"),
+    " OR NOT ",
+    is_quiet!("newer"),
+    "))
            OR NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.id = runs.job_id))
       ORDER BY seq LIMIT ?2"
 );
@@ -95,17 +137,18 @@ const DELETE_OLD_DELIVERIES: &str =
     "DELETE FROM outbox WHERE rowid IN (SELECT value FROM json_each(?1))";
 
 impl Store {
-    /// The jobs with more than `keep` runs; none stands for runs without a job.
+    /// The jobs with more than `keep` runs, or with too many quiet rows; none stands for runs without a job.
     ///
     /// # Errors
     /// `Read`.
     pub async fn crowded_jobs(&self, keep: u32) -> Result<Vec<Option<JobId>>, StoreError> {
-        let query = sqlx::query(CROWDED).bind(keep);
+        let query = sqlx::query(CROWDED).bind(keep).bind(quiet_of(keep));
         self.list("count the runs", query, |row| Columns::of(row).some_id(JobId::new)).await
     }
 
-    /// Deletes some of the oldest runs of a job (or of those without one) beyond its newest `keep`; whether there may be
-    /// more. Their steps, deliveries and messages go with them; what is compared with the next result stays.
+    /// Deletes some of the oldest runs of a job (or of those without one) beyond its newest `keep`, the quiet rows that
+    /// are too many first; whether there may be more. Their steps, deliveries and messages go with them; what is compared
+    /// with the next result stays.
     ///
     /// # Errors
     /// `Read`, `Write`.
@@ -115,9 +158,18 @@ impl Store {
         keep: u32,
         now: UnixMs,
     ) -> Result<bool, StoreError> {
-        let query =
-            sqlx::query(OLDEST_OF).bind(now.0).bind(job.map(JobId::as_str)).bind(keep).bind(RUNS);
-        Ok(self.prune_runs(query, now).await? == RUNS as usize)
+        let beyond = |query: &'static str, keep: u32| {
+            sqlx::query(query)
+                .bind(now.0)
+                .bind(job.map(JobId::as_str).map(str::to_owned))
+                .bind(keep)
+                .bind(RUNS)
+        };
+        let quiet = beyond(OLDEST_QUIET_OF, quiet_of(keep));
+        if self.prune_runs(quiet, now).await? > 0 {
+            return Ok(true);
+        }
+        Ok(self.prune_runs(beyond(OLDEST_OF, keep), now).await? == RUNS as usize)
     }
 
     /// Deletes a few of the oldest runs of all, but never the newest of a job; whether there were any.
@@ -212,6 +264,11 @@ impl Store {
     ) -> Result<Vec<i64>, StoreError> {
         self.list(what, query, |row| Columns::of(row).get()).await
     }
+}
+
+/// How many quiet rows are kept of a job of which `keep` runs are.
+fn quiet_of(keep: u32) -> u32 {
+    keep.min(QUIET)
 }
 
 async fn delete_runs(write: &mut Write, doomed: &[Doomed]) -> Result<(), StoreError> {

@@ -170,6 +170,11 @@ async fn the_queues_and_the_journal_use_their_indexes() {
         check(store, sql, &[open]).await;
     }
     check(store, outbox::OF_RUN, &["USING INDEX outbox_by_run (run_id=?)"]).await;
+    let counted = ["SCAN runs USING COVERING INDEX", "INDEX runs_by_state (state=?)"];
+    check(store, retention::CROWDED, &counted).await;
+    for sql in [retention::OLDEST_QUIET_OF, retention::OLDEST_OF] {
+        check(store, sql, &["INDEX runs_by_job (job_id=?)"]).await;
+    }
     let settled = "SEARCH outbox USING INDEX outbox_without_run (created_at<?)";
     check(store, retention::OLD_DELIVERIES, &[settled]).await;
     check_ordered(store, system_events::PENDING, &["USING INDEX system_events_pending"]).await;

@@ -156,6 +156,65 @@ async fn a_run_of_the_future_stays() {
     assert!(!fires(&fixture, "a", future).await);
 }
 
+/// A slot of `job` that did not run.
+async fn quiet(fixture: &Fixture, job: &str, slot: UnixMs, state: RunState) {
+    let run = Run { id: RunId::generate(slot), created_at: slot, ..slot_run(job, slot) };
+    let run = Run { state, reason: Some("Everything was paused".to_owned()), ..run };
+    fixture.store.insert_run(&run, slot).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_long_pause_takes_nothing_of_the_history() {
+    let fixture = Fixture::new().await;
+    for minute in 0..5 {
+        ended(&fixture, "a", NOW.plus_ms(minute * MINUTE)).await;
+    }
+    for minute in 5..405 {
+        let state = if minute < 390 { RunState::Skipped } else { RunState::Missed };
+        quiet(&fixture, "a", NOW.plus_ms(minute * MINUTE), state).await;
+    }
+    let now = NOW.plus_ms(DAY);
+    assert_eq!(fixture.store.crowded_jobs(300).await.unwrap(), [Some(JobId::new("a"))]);
+    prune(&fixture, "a", 300, now).await;
+    let minutes = |range: std::ops::Range<i64>| range.map(|minute| NOW.plus_ms(minute * MINUTE));
+    let kept: Vec<UnixMs> = minutes(0..5).chain(minutes(205..405)).collect();
+    assert_eq!(runs_of(&fixture, "a").await, kept, "all that ran, and the newest that did not");
+    assert!(fixture.store.crowded_jobs(300).await.unwrap().is_empty());
+    assert!(!fires(&fixture, "a", NOW.plus_ms(100 * MINUTE)).await, "its slot has had its answer");
+
+    // Of neither kind are more kept than the settings say.
+    prune(&fixture, "a", 3, now).await;
+    let kept: Vec<UnixMs> = minutes(2..5).chain(minutes(402..405)).collect();
+    assert_eq!(runs_of(&fixture, "a").await, kept);
+    assert!(fixture.store.crowded_jobs(3).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_run_that_was_cancelled_while_it_waited_did_not_run() {
+    let fixture = Fixture::new().await;
+    ended(&fixture, "a", NOW).await;
+    for minute in 1..4 {
+        quiet(&fixture, "a", NOW.plus_ms(minute * MINUTE), RunState::Cancelled).await;
+    }
+    prune(&fixture, "a", 1, NOW.plus_ms(DAY)).await;
+    assert_eq!(runs_of(&fixture, "a").await, [NOW, NOW.plus_ms(3 * MINUTE)]);
+}
+
+#[tokio::test]
+async fn when_space_is_short_a_job_keeps_the_newest_that_ran() {
+    let fixture = Fixture::new().await;
+    fixture.insert_job("a", None).await;
+    for minute in 0..3 {
+        ended(&fixture, "a", NOW.plus_ms(minute * MINUTE)).await;
+    }
+    for minute in 3..6 {
+        quiet(&fixture, "a", NOW.plus_ms(minute * MINUTE), RunState::Skipped).await;
+    }
+    while fixture.store.prune_oldest_runs(NOW.plus_ms(DAY)).await.unwrap() {}
+    let kept = [NOW.plus_ms(2 * MINUTE), NOW.plus_ms(5 * MINUTE)];
+    assert_eq!(runs_of(&fixture, "a").await, kept);
+}
+
 #[tokio::test]
 async fn what_hangs_on_a_run_goes_with_it_and_what_waits_keeps_it() {
     let fixture = Fixture::new().await;
