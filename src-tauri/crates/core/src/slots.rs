@@ -2,15 +2,12 @@
 //!
 //! Owns the answer to "when next" for preview and engine alike; there is no second function. Jitter moves the whole
 //! grid by an offset that depends on the job's id alone, so it never makes two slots of one. One could get it wrong by
-//! counting passed slots forwards up to a bound and taking the last one counted for the newest.
+//! looking for the newest slot from the first one on, through all that have passed.
 
 use crate::job::{Schedule, ScheduleSpec};
 use crate::schedule::{CronPattern, Zone, Zones, every_count_slots, every_next_after};
 use crate::stable_hash::stable_hash;
 use crate::{JobId, UnixMs};
-
-/// Slots of a cron pattern that are counted at most: five weeks of minutes, some milliseconds of work.
-const MOST_COUNTED: u32 = 50_000;
 
 /// A job's trigger, ready to be asked. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -30,7 +27,7 @@ enum Grid {
 /// Slots that have come, the first one included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passed {
-    /// How many; exact for intervals, at most 50,000 for cron patterns.
+    /// How many.
     pub count: u32,
     /// The newest of them, oldest first; never empty.
     pub newest: Vec<UnixMs>,
@@ -83,7 +80,7 @@ impl Slots {
     }
 
     /// What has come by `until` when `first` was the next slot: how many, and the newest `keep` of them. The cost does
-    /// not grow with the time that has passed, but for the bounded counting of a cron pattern.
+    /// not grow with their number.
     #[must_use]
     pub fn passed(&self, first: UnixMs, until: UnixMs, keep: usize) -> Passed {
         let (from, to) = (self.on_grid(first), self.on_grid(until));
@@ -92,10 +89,9 @@ impl Slots {
             Grid::Every { anchor, every_ms } => {
                 newest_of_interval(anchor.0, *every_ms, from, to, keep)
             }
-            Grid::Cron { pattern, zone } => (
-                pattern.count_slots(*zone, from, to, MOST_COUNTED - 1),
-                pattern.newest_slots(*zone, from, to, keep),
-            ),
+            Grid::Cron { pattern, zone } => {
+                (pattern.count_slots(*zone, from, to), pattern.newest_slots(*zone, from, to, keep))
+            }
         };
         // `first` is put in front rather than searched: it may lie off today's grid when the zone's rules have changed.
         let room_for_first = newest.len() < keep.max(1);
@@ -196,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_slots_of_a_pattern_are_the_newest_even_beyond_the_count() {
+    fn the_slots_of_a_pattern_are_counted_and_the_newest_of_them_told() {
         let slots = cron("* * * * *");
         let first = NEW_YEAR;
         let passed = slots.passed(UnixMs(first), UnixMs(first + 120_000), 2);
@@ -204,7 +200,7 @@ mod tests {
 
         let year = first + 365 * DAY;
         let passed = slots.passed(UnixMs(first), UnixMs(year), 1);
-        assert_eq!((passed.count, instants(&passed)), (MOST_COUNTED, vec![year]));
+        assert_eq!((passed.count, instants(&passed)), (525_601, vec![year]));
     }
 
     #[test]

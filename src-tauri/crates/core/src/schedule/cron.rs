@@ -1,7 +1,7 @@
 //! Cron patterns: reading them and asking them for slots.
 //!
 //! Owns the way from a text to slots: `fields` reads it, `dates` and `times` match it on a wall clock without changes,
-//! `rule` turns matches into slots. A pattern that never fires is refused when it is read. Reading takes a microsecond
+//! `rule` turns matches into slots and `count` counts them. A pattern that never fires is refused when it is read. Reading takes a microsecond
 //! and a pattern is some hundred bytes, so nobody needs to keep patterns to have them fast. One could get it wrong by
 //! looking for a matching time and then for a matching date: the time of day begins anew with every date.
 
@@ -106,13 +106,6 @@ impl CronPattern {
         last.map(|seconds| seconds * 1000)
     }
 
-    /// How many slots lie after `from` up to and including `to`, at most `cap`. Walks them, so `cap` bounds the cost.
-    #[must_use]
-    pub fn count_slots(&self, zone: Zone, from: i64, to: i64, cap: u32) -> u32 {
-        let slots = self.slots(zone, from).take_while(|slot| *slot <= to);
-        slots.zip(0..cap).map(|(_, index)| index + 1).last().unwrap_or(0)
-    }
-
     /// The newest `keep` slots after `from` up to and including `to`, oldest first. Walks back from `to`, so `keep`
     /// bounds the cost.
     #[must_use]
@@ -129,6 +122,14 @@ impl CronPattern {
         std::iter::successors(self.next_after(zone, after), move |slot| {
             self.next_after(zone, *slot)
         })
+    }
+
+    pub(super) fn dates(&self) -> &Dates {
+        &self.0.dates
+    }
+
+    pub(super) fn times(&self) -> &Times {
+        &self.0.times
     }
 
     pub(super) fn fields(&self) -> &Fields {

@@ -110,6 +110,22 @@ impl Dates {
         Some(month.first + i64::from(days.ilog2()))
     }
 
+    /// Whether a day, in days since 1970, matches.
+    pub(super) fn has(&self, day: i64) -> bool {
+        self.next(day, day) == Some(day)
+    }
+
+    /// How many days match in each month from the day `from` up to and without `end`, in days since 1970.
+    pub(super) fn by_month(&self, from: i64, end: i64) -> impl Iterator<Item = u32> + '_ {
+        let months = std::iter::successors(Some(Month::of(from)), |month| Some(month.next()));
+        months.take_while(move |month| month.first < end).map(move |month| {
+            let before = u32::try_from(from - month.first).unwrap_or(0);
+            let until = u32::try_from(end - month.first).unwrap_or(u32::MAX);
+            let days = self.within(&month) & (u32::MAX << before);
+            (days & 1_u32.checked_shl(until).unwrap_or(0).wrapping_sub(1)).count_ones()
+        })
+    }
+
     /// The matching days of `month`; bit 0 is the first.
     fn within(&self, month: &Month) -> u32 {
         if self.months & (1 << month.number) == 0 {

@@ -24,6 +24,7 @@
 mod cron;
 mod dates;
 mod rule;
+mod count;
 mod times;
 
 mod fields;

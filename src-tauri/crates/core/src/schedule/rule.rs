@@ -107,7 +107,7 @@ impl Overlap {
 }
 
 /// The first time that the clock has neither shown nor skipped up to and including `at`.
-fn first_unseen(zone: Zone, at: i64) -> Wall {
+pub(super) fn first_unseen(zone: Zone, at: i64) -> Wall {
     let shown = wall_at(zone, at);
     match Overlap::around(zone, at, shown) {
         Some((Pass::Second, overlap)) => overlap.end,

@@ -56,6 +56,21 @@ impl Times {
         most(self.hours, hour).map(|hour| hour * HOUR + self.final_one() % HOUR)
     }
 
+    /// How many times of a day there are.
+    pub(super) fn per_day(&self) -> u64 {
+        count(self.hours) * count(self.minutes) * count(self.seconds)
+    }
+
+    /// How many of them come before `end`, in seconds since midnight.
+    pub(super) fn before(&self, end: u32) -> u64 {
+        let (hour, minute, second) = (end / HOUR, end / MINUTE % 60, end % 60);
+        let (minutes, seconds) = (count(self.minutes), count(self.seconds));
+        let in_minute = if has(self.minutes, minute) { below(self.seconds, second) } else { 0 };
+        let in_hour = below(self.minutes, minute) * seconds + in_minute;
+        let in_hour = if has(self.hours, hour) { in_hour } else { 0 };
+        below(self.hours, hour) * minutes * seconds + in_hour
+    }
+
     /// The first time of a day.
     pub(super) const fn first(&self) -> u32 {
         self.hours.trailing_zeros() * HOUR
@@ -71,6 +86,15 @@ impl Times {
 
 const fn has(set: u64, value: u32) -> bool {
     set >> value & 1 == 1
+}
+
+fn count(set: u64) -> u64 {
+    u64::from(set.count_ones())
+}
+
+/// How many values lie below `end`.
+fn below(set: u64, end: u32) -> u64 {
+    count(set & ((1 << end) - 1))
 }
 
 /// The least value from `from` on; values are below 64.

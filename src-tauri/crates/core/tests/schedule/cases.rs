@@ -36,7 +36,7 @@ fn check(text: &str, tz: &str, after: &str, expected: &[&str]) {
         "`{text}` looking back"
     );
     assert_eq!(
-        pattern.count_slots(tz, after, last, 1_000),
+        pattern.count_slots(tz, after, last),
         u32::try_from(found.len()).unwrap(),
         "`{text}` counted"
     );
@@ -406,13 +406,24 @@ fn the_ends_of_the_calendar_are_ends_and_not_failures() {
 }
 
 #[test]
-fn counting_stops_at_the_cap_and_looking_back_at_the_number() {
+fn slots_are_counted_to_the_last_one() {
+    let (tz, hour, day) = (zone("Europe/Berlin"), 3_600_000, 86_400_000);
+    let noon = ms("2026-06-01T12:00:00+02:00");
+    let count = |text: &str, length: i64| pattern(text).count_slots(tz, noon, noon + length);
+    assert_eq!(count("* * * * *", hour), 60);
+    assert_eq!(count("* * * * *", 0), 0);
+    assert_eq!(count("* * * * *", -hour), 0);
+    // A year goes there and back again, so that it has all its hours.
+    assert_eq!(count("* * * * *", 366 * day), 527_040);
+    assert_eq!(count("* * * * * *", 365 * day), 31_536_000);
+    assert_eq!(count("30 2 * * *", 365 * day), 365);
+    assert_eq!(count("* * * * * *", 200 * 365 * day), u32::MAX, "more than can be said");
+}
+
+#[test]
+fn looking_back_stops_at_the_number() {
     let (tz, day) = (zone("Europe/Berlin"), 86_400_000);
     let noon = ms("2026-06-01T12:00:00+02:00");
-    assert_eq!(pattern("* * * * *").count_slots(tz, noon, noon + 3_600_000, 1_000), 60);
-    assert_eq!(pattern("* * * * *").count_slots(tz, noon, noon + 3_600_000, 25), 25);
-    assert_eq!(pattern("* * * * *").count_slots(tz, noon, noon, 25), 0);
-    assert_eq!(pattern("* * * * *").count_slots(tz, noon, noon + 3_600_000, 0), 0);
     let year_of_seconds = pattern("* * * * * *").newest_slots(tz, noon, noon + 365 * day, 3);
     assert_eq!(
         year_of_seconds,

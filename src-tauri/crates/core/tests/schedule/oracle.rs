@@ -140,6 +140,11 @@ fn check_pattern(text: &str, walk: &Walk, random: &mut Random, seed: u64, seen: 
                 pattern.last_until(walk.tz.zone(), after).filter(|at| *at > walk.start * 1000);
             assert_eq!(got, want, "last until: {}", context());
             seen.slots += usize::from(got_inside.is_some());
+            let until = walk.random_instant(random);
+            let inside = slots.iter().map(|slot| slot.at * 1000);
+            let want = inside.filter(|at| (after + 1..=until).contains(at)).count();
+            let got = pattern.count_slots(walk.tz.zone(), after, until);
+            assert_eq!(got as usize, want, "counted up to {until}: {}", context());
             let Some(next) = got_inside else { break };
             after = next;
         }
@@ -259,6 +264,10 @@ fn walk_dates(places: &[Place], seed: u64) {
         let got = pattern.next_after(tz.zone(), after);
         let want = next_by_dates(&expected, tz, after);
         assert_eq!(got, want, "`{text}` in {tz}, {}, round {round}, seed {seed}", show(tz, from));
+        let until = after + random.between(0, 8 * 366 * DAY * 1000);
+        let walked = pattern.slots(tz.zone(), after).take_while(|at| *at <= until).count();
+        let counted = pattern.count_slots(tz.zone(), after, until) as usize;
+        assert_eq!(counted, walked, "`{text}` in {tz}, {after} to {until}, seed {seed}");
         let back = got.and_then(|at| pattern.last_until(tz.zone(), at + 999));
         assert_eq!(
             back,

@@ -16,6 +16,7 @@ mod next_run;
 mod plan;
 mod stage;
 mod turnover;
+mod year_off;
 
 use figures::Figures;
 
@@ -26,6 +27,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut figures = Figures::default();
     if is_wanted("next") {
         next_run::measure(&mut figures);
+    }
+    if is_wanted("year_off") {
+        year_off::measure(&mut figures)?;
     }
     if is_wanted("plan") {
         plan::measure(&mut figures).await?;
