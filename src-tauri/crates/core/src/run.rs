@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::approval::Approval;
 use crate::condition::Verdict;
 use crate::{JobId, RunId, SessionKey, UnixMs};
 
@@ -224,7 +225,7 @@ impl Usage {
 /// How a run ended, as its runner reports it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// A final state.
+    /// A final state, or `AwaitingApproval` for a run that is to be parked.
     pub state: RunState,
     /// The outcome in words, for the person.
     pub summary: Option<String>,
@@ -242,6 +243,8 @@ pub struct Outcome {
     pub result: Option<Value>,
     /// What the job's condition said of the result; none without one.
     pub verdict: Option<Verdict>,
+    /// What it asks of a person, for `AwaitingApproval`, the one state here that is not final.
+    pub asks: Vec<Approval>,
 }
 
 impl Outcome {
@@ -263,6 +266,7 @@ impl Outcome {
             model: None,
             result: None,
             verdict: None,
+            asks: Vec::new(),
         }
     }
 

@@ -163,6 +163,7 @@ impl Running {
         let outcome = said.unwrap_or(Outcome::of(RunState::Cancelled));
         let outcome = match self.ending.as_ref().map(|ending| &ending.why) {
             Some(why) if !done => self.brought_to_an_end(why, outcome),
+            _ if outcome.state == RunState::AwaitingApproval && !outcome.asks.is_empty() => outcome,
             _ if !outcome.state.is_final() => {
                 Outcome::failed("It stopped in the middle of its work.")
             }
@@ -181,7 +182,7 @@ impl Running {
             }
             Why::Shutdown => return outcome,
         };
-        Outcome { state, error, reason, may_pass: false, result: None, ..outcome }
+        Outcome { state, error, reason, may_pass: false, result: None, asks: Vec::new(), ..outcome }
     }
 }
 

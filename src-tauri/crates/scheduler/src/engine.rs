@@ -23,6 +23,7 @@ use crate::handle::{Request, SchedulerHandle};
 use crate::heartbeat::Heartbeat;
 use crate::lanes::Lanes;
 use crate::listeners::Listeners;
+use crate::parked::Parked;
 use crate::trouble::Trouble;
 use crate::{MainSession, Pause, Runner, SchedulerConfig, SchedulerError};
 
@@ -90,6 +91,7 @@ pub(crate) struct Engine {
     pub(crate) wait_ended: VecDeque<WaitEnded>,
     pub(crate) zones: Zones,
     pub(crate) listeners: Listeners,
+    pub(crate) parked: Parked,
     /// The earliest next slot of all jobs, as last read.
     next_due: Option<UnixMs>,
     /// Whether a job has changed since.
@@ -130,6 +132,7 @@ impl Engine {
             wait_ended: VecDeque::new(),
             zones: clock.zones(),
             listeners: Listeners::default(),
+            parked: Parked::default(),
             next_due: None,
             next_due_is_stale: true,
             has_taken_up: false,
@@ -223,6 +226,7 @@ impl Engine {
     async fn write_and_start(&mut self) -> Result<(), StoreError> {
         self.take_up_once().await?;
         self.record_ends().await?;
+        self.expire_questions().await?;
         self.begin_next_attempts().await?;
         self.tick_if_due().await?;
         self.plan_anew_if_needed().await?;
@@ -277,12 +281,13 @@ impl Engine {
         // What needs the store waits while the store is in trouble, or a timer that is due already would not let the
         // engine rest.
         let at = match self.trouble.keeps_still_until(monotonic) {
-            Some(until) => [expires, on_the_wall(Some(until)), None, None, None, None],
+            Some(until) => [expires, on_the_wall(Some(until)), None, None, None, None, None],
             None => {
                 let goes_on = self.running.values().filter_map(Running::goes_on_at).min();
                 let (pause_end, beat) = (self.pause_end(), self.heartbeat.next_at());
                 let asked = on_the_wall(self.heartbeat.asked_at(self.has_model));
-                [expires, on_the_wall(goes_on), self.next_due, pause_end, beat, asked]
+                let expiry = self.parked.next_expiry();
+                [expires, on_the_wall(goes_on), self.next_due, pause_end, beat, asked, expiry]
             }
         };
         self.timer.arm(at.into_iter().flatten().min());

@@ -158,6 +158,7 @@ impl Engine {
                 Outcome { reason: Some(reason.to_owned()), ..Outcome::of(RunState::Cancelled) };
             self.wait_ended.push_back(WaitEnded { id, outcome });
         }
+        self.end_parked_of(job_id, reason);
         let now = self.clock.monotonic();
         let of_job = |running: &&mut Running| running.run.job_id.as_ref() == Some(job_id);
         for running in self.running.values_mut().filter(of_job) {
@@ -215,7 +216,9 @@ const fn schedule_kind(schedule: &ScheduleSpec) -> &'static str {
 
 /// A queued run whose first attempt begins at `now`.
 pub(crate) fn begun(run: Run, now: UnixMs) -> Run {
-    Run { state: RunState::Running, started_at: Some(now), attempt: 1, ..run }
+    // A run that goes on after an answer began when it began.
+    let started_at = run.started_at.or(Some(now));
+    Run { state: RunState::Running, started_at, attempt: run.attempt.max(1), ..run }
 }
 
 /// How many runs of a job may be at work at once.

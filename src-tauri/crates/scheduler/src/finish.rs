@@ -71,6 +71,10 @@ impl Engine {
     async fn record_end(&mut self, id: &RunId) -> Result<(), StoreError> {
         let Some(running) = self.running.get(id) else { return Ok(()) };
         let (run, Work::Over(outcome)) = (&running.run, &running.work) else { return Ok(()) };
+        if outcome.state == RunState::AwaitingApproval {
+            let (run, outcome) = (run.clone(), outcome.clone());
+            return self.park(&run, &outcome).await;
+        }
         let job = self.job_of(run).await?;
         let previous = self.previous_result(job.as_ref()).await?;
         let fate =
@@ -122,14 +126,15 @@ impl Engine {
     }
 
     /// What an outcome does to the incidents of its job. A job that has not failed since its last success has none, so
-    /// that most ends cost no reading.
+    /// that most ends cost no reading; but for a condition on its results, which may break while its runs succeed.
     async fn incident_step(
         &self,
         job: Option<&Job>,
         outcome: &Outcome,
         now: UnixMs,
     ) -> Result<IncidentStep, StoreError> {
-        let has_none = job.is_some_and(|job| job.state.consecutive_failures == 0);
+        let has_none =
+            job.is_some_and(|job| job.state.consecutive_failures == 0 && !has_condition(job));
         let open = match has_none {
             true => Vec::new(),
             false => self.store.open_incidents(job.map(|job| &job.id)).await?,
@@ -162,7 +167,7 @@ impl Engine {
     }
 
     /// Gives the place of a recorded run back.
-    fn release(&mut self, id: &RunId) {
+    pub(crate) fn release(&mut self, id: &RunId) {
         if let Some(running) = self.running.remove(id) {
             self.lanes.finished(&running.lane, Rank::from(running.run.trigger));
             if running.run.trigger == RunTrigger::Heartbeat {
@@ -189,7 +194,8 @@ impl Engine {
     /// Takes runs that slots asked for out of their lanes, as skipped: those of one job, or all.
     pub(crate) fn skip_waiting(&mut self, job: Option<&JobId>, reason: &str) {
         let goes = |run: &Run| {
-            !matches!(run.trigger, RunTrigger::Manual | RunTrigger::Heartbeat)
+            !has_begun(run)
+                && !matches!(run.trigger, RunTrigger::Manual | RunTrigger::Heartbeat)
                 && job.is_none_or(|job| run.job_id.as_ref() == Some(job))
         };
         for id in self.lanes.remove_where(|waiting| goes(&waiting.run)) {
@@ -206,6 +212,16 @@ impl Engine {
         }
         self.lanes.set_width(&lane, crate::execute::lane_width(job));
     }
+}
+
+/// Whether it has done a part of its work and waits for a place to go on.
+pub(crate) const fn has_begun(run: &Run) -> bool {
+    run.started_at.is_some()
+}
+
+/// Whether only results of which a condition holds are told.
+const fn has_condition(job: &Job) -> bool {
+    matches!(&job.payload, Payload::ToolCall(call) if matches!(call.notify_when, NotifyWhen::Cel(_)))
 }
 
 /// The end of a run that nobody is told about.

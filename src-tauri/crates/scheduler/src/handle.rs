@@ -6,7 +6,9 @@
 
 use std::time::Duration;
 
-use rouse_core::{Job, JobId, RunId, UnixMs};
+use rouse_core::approval::Answer;
+use rouse_core::{ApprovalId, Job, JobId, RunId, UnixMs};
+use rouse_store::Decided;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
@@ -25,6 +27,7 @@ pub(crate) enum Request {
     RunNow(JobId, RunMode, Reply<Option<RunId>>),
     Retry(RunId, Reply<RunId>),
     Cancel(RunId, String, Reply<bool>),
+    Decide(ApprovalId, Box<Answer>, Reply<Decided>),
     Pause(Option<UnixMs>, Reply<()>),
     Resume(Reply<()>),
     Status(Reply<Status>),
@@ -110,6 +113,14 @@ impl SchedulerHandle {
     /// The store's refusal.
     pub async fn cancel(&self, id: &RunId, reason: &str) -> Result<bool, SchedulerError> {
         self.ask(|reply| Request::Cancel(id.clone(), reason.to_owned(), reply)).await
+    }
+
+    /// Takes a person's answer to a question of a run; the first one counts, and with the last one the run goes on.
+    ///
+    /// # Errors
+    /// No such question, or the store's refusal.
+    pub async fn decide(&self, id: &ApprovalId, answer: Answer) -> Result<Decided, SchedulerError> {
+        self.ask(|reply| Request::Decide(id.clone(), Box::new(answer), reply)).await
     }
 
     /// Pauses everything, until then or until `resume`. What waits is skipped; what is at work goes on.

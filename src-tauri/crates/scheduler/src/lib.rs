@@ -28,6 +28,7 @@ mod finish;
 mod heartbeat;
 mod jobs;
 mod listeners;
+mod parked;
 mod pause;
 mod recovery;
 mod requests;

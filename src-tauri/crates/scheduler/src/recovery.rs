@@ -15,7 +15,7 @@ use rouse_store::{Interruption, StoreError};
 
 use crate::engine::Engine;
 use crate::events::rows;
-use crate::finish::WaitEnded;
+use crate::finish::{WaitEnded, has_begun};
 use crate::tick::new_run;
 
 const CUT_OFF: &str = "Rouse stopped while it was at work";
@@ -30,6 +30,7 @@ impl Engine {
             let job = jobs.of(&run, self).await?;
             self.recover_cut_off(run, job).await?;
         }
+        self.load_parked().await?;
         let mut waiting = Vec::new();
         for run in self.store.queued_runs().await? {
             let job = jobs.of(&run, self).await?;
@@ -99,7 +100,7 @@ impl Engine {
 
     /// A run that a slot asked for must still be wanted; one by hand is.
     fn reason_not_to_start(&self, run: &Run, job: Option<&Job>) -> Option<Outcome> {
-        let job = job.filter(|_| run.trigger != RunTrigger::Manual)?;
+        let job = job.filter(|_| run.trigger != RunTrigger::Manual && !has_begun(run))?;
         if let Firing::Off(reason) = self.firing_at(self.clock.now()) {
             return Some(Outcome::skipped(reason));
         }

@@ -25,6 +25,7 @@ impl Engine {
             Request::RunNow(id, mode, reply) => answer(reply, self.run_now(&id, mode).await),
             Request::Retry(id, reply) => answer(reply, self.retry(&id).await),
             Request::Cancel(id, reason, reply) => answer(reply, self.cancel(&id, &reason).await),
+            Request::Decide(id, said, reply) => answer(reply, self.decide(&id, &said).await),
             Request::Pause(until, reply) => answer(reply, self.pause(until).await),
             Request::Resume(reply) => answer(reply, self.resume().await),
             Request::Status(reply) => answer(reply, self.status().await),
@@ -94,14 +95,15 @@ impl Engine {
         if let Some(running) = self.running.get_mut(id) {
             return Ok(running.end(Why::Cancelled(reason.to_owned()), self.clock.monotonic()));
         }
-        let waits = self.store.run(id).await?.is_some_and(|run| run.state == RunState::Queued);
-        if !waits {
+        let waits = |run: Run| matches!(run.state, RunState::Queued | RunState::AwaitingApproval);
+        if !self.store.run(id).await?.is_some_and(waits) {
             return Ok(false);
         }
         self.refresh_listeners().await?;
         let outcome =
             Outcome { reason: Some(reason.to_owned()), ..Outcome::of(RunState::Cancelled) };
         let cancelled = self.record_wait_end(id, &outcome).await?;
+        self.forget_parked(id);
         if let Some(waiting) = self.lanes.remove(id)
             && waiting.run.trigger == RunTrigger::Heartbeat
         {

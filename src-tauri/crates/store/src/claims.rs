@@ -26,7 +26,7 @@ pub struct DueJob {
     pub job: Job,
     /// Its runs that are queued.
     pub queued: u32,
-    /// Its runs that are at work or parked.
+    /// Its runs that are at work.
     pub active: u32,
 }
 
@@ -48,14 +48,14 @@ pub struct Claim {
     pub fired: Vec<Fired>,
 }
 
-/// How many runs of a job are queued, and how many at work or parked. Without `INDEXED BY` the second count walks
-/// through every run that the job ever had.
+/// How many runs of a job are queued, and how many at work. One that waits for a person holds nothing up. Without
+/// `INDEXED BY` the second count walks through every run that the job ever had.
 macro_rules! load_columns {
     () => {
         "(SELECT count(*) FROM runs INDEXED BY runs_open
             WHERE job_id = jobs.id AND finished_at IS NULL AND state = 'queued'),
          (SELECT count(*) FROM runs INDEXED BY runs_open
-            WHERE job_id = jobs.id AND finished_at IS NULL AND state <> 'queued')"
+            WHERE job_id = jobs.id AND finished_at IS NULL AND state = 'running')"
     };
 }
 pub(crate) use load_columns;

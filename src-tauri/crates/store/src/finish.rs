@@ -66,8 +66,9 @@ pub struct Interruption {
 
 pub(crate) const END: &str = concat!(
     "UPDATE runs SET state = ?3, reason = ?4, finished_at = ?5, summary = ?6, error = ?7,
-        model = coalesce(?8, model), result = ?9, input_tokens = ?10, cached_input_tokens = ?11, output_tokens = ?12,
-        cost_micro_usd = ?13
+        model = coalesce(?8, model), result = ?9, input_tokens = input_tokens + ?10,
+        cached_input_tokens = cached_input_tokens + ?11, output_tokens = output_tokens + ?12,
+        cost_micro_usd = CASE WHEN ?13 IS NULL THEN cost_micro_usd ELSE coalesce(cost_micro_usd, 0) + ?13 END
      WHERE id = ?1 AND finished_at IS NULL AND (?2 IS NULL OR state = ?2) RETURNING ",
     run_columns!()
 );

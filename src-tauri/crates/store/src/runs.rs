@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;
 
+use crate::approvals::withdraw;
 use crate::causes::copy_cause;
 use crate::jobs::change;
 use crate::retention::not_pruned;
@@ -45,7 +46,7 @@ const INSERT: &str = concat!(
      ON CONFLICT (job_id, slot_at) WHERE slot_at IS NOT NULL DO NOTHING RETURNING id"
 );
 // The `+` keeps SQLite from walking all queued runs instead of looking these up.
-pub(crate) const START: &str = "UPDATE runs SET state = 'running', started_at = ?1, attempt = 1
+pub(crate) const START: &str = "UPDATE runs SET state = 'running', started_at = coalesce(started_at, ?1), attempt = max(attempt, 1)
     WHERE id IN (SELECT value FROM json_each(?2)) AND +state = 'queued' RETURNING id, job_id";
 pub(crate) const TOUCH_JOBS: &str =
     "UPDATE jobs SET last_run_at = ?1 WHERE id IN (SELECT value FROM json_each(?2))";
@@ -55,7 +56,7 @@ const SET_ATTEMPT: &str = concat!(
 );
 pub(crate) const CANCEL_QUEUED_OF: &str = concat!(
     "UPDATE runs SET state = 'cancelled', reason = ?2, finished_at = ?3
-     WHERE job_id = ?1 AND finished_at IS NULL AND state = 'queued' RETURNING ",
+     WHERE job_id = ?1 AND finished_at IS NULL AND state IN ('queued', 'awaitingApproval') RETURNING ",
     run_columns!()
 );
 // The `+` keeps SQLite on the runs of this job, away from all runs in this state.
@@ -114,6 +115,14 @@ impl Store {
     /// `Read`.
     pub async fn running_runs(&self) -> Result<Vec<Run>, StoreError> {
         self.runs_in(RunState::Running).await
+    }
+
+    /// Parked runs, the oldest first.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn parked_runs(&self) -> Result<Vec<Run>, StoreError> {
+        self.runs_in(RunState::AwaitingApproval).await
     }
 
     async fn runs_in(&self, state: RunState) -> Result<Vec<Run>, StoreError> {
@@ -248,7 +257,7 @@ pub(crate) async fn insert_runs<'r>(
     Ok(inserted.into_iter().collect())
 }
 
-/// Cancels what waits for a job, as part of a write.
+/// Cancels what waits for a job, its place or an answer, as part of a write.
 pub(crate) async fn cancel_queued_of(
     write: &mut Write,
     job: &JobId,
@@ -256,6 +265,7 @@ pub(crate) async fn cancel_queued_of(
 ) -> Result<(), StoreError> {
     let query = sqlx::query(CANCEL_QUEUED_OF).bind(job.as_str()).bind(reason).bind(write.now().0);
     for run in write.list(query, read_run).await? {
+        withdraw(write, &run.id).await?;
         write.event(EventKind::Run, run_event(&run));
     }
     Ok(())

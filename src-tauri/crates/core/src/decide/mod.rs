@@ -9,6 +9,7 @@ mod delivery;
 mod digest;
 mod fate;
 mod incident;
+mod question;
 mod recovery;
 mod retry;
 
@@ -21,5 +22,6 @@ pub use digest::digest;
 pub use event::{EventPlan, plan_event};
 pub use fate::{JobFate, fate_of_job};
 pub use incident::incident_step;
+pub use question::question;
 pub use recovery::{Recovery, recover, too_late_to_start};
 pub use retry::retry_after_ms;

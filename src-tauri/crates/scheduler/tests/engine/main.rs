@@ -13,6 +13,7 @@ mod heartbeat;
 mod jobs;
 mod misfire;
 mod overlap;
+mod parked;
 mod pause;
 mod restart;
 mod set_back;

@@ -210,6 +210,18 @@ impl Stage {
         self.run(id).await
     }
 
+    /// Waits until the run waits for a person.
+    pub(crate) async fn parked(&self, id: &RunId) {
+        if self.run(id).await.state != RunState::AwaitingApproval {
+            let name = RunState::AwaitingApproval.name();
+            let is_parked =
+                |event: &Event| event.data["runId"] == id.as_str() && event.data["state"] == name;
+            self.events.next_where(is_parked).await;
+        }
+        // The engine has given its place back by the time it answers.
+        self.settle().await;
+    }
+
     /// (at work, waiting).
     pub(crate) async fn load(&self) -> (u32, u32) {
         let status = self.handle.status().await.expect("a status");

@@ -1,4 +1,4 @@
-use rouse_core::incident::{Incident, IncidentEnd};
+use rouse_core::incident::{Ailment, Incident, IncidentEnd};
 use rouse_core::{Outcome, RunState};
 
 use super::*;
@@ -60,7 +60,7 @@ async fn an_incident_counts_its_failures_and_ends_with_a_success() {
 
     end(&fixture, "a", 4, |finish| {
         finish.outcome = Outcome::succeeded("ok");
-        finish.incident = IncidentStep::Recovers { failures: 3, after_ms: 3 };
+        finish.incident = IncidentStep::Recovers { of: Ailment::Runs, failures: 3, after_ms: 3 };
     })
     .await;
     assert_eq!(open(&fixture, "a").await, []);

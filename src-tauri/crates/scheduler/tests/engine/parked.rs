@@ -1,0 +1,180 @@
+//! Runs that ask a person: parked, answered, expired, ended.
+
+use rouse_core::approval::{Answer, Approval, ApprovalState, Fingerprint, Surroundings};
+use rouse_core::{ApprovalId, Outcome, Run, RunState};
+use rouse_scheduler::RunMode;
+use rouse_store::Decided;
+use serde_json::json;
+
+use super::stage::{Begun, MINUTE, SECOND, Stage};
+
+fn question(run: &Run, id: &str, now: rouse_core::UnixMs) -> Approval {
+    let arguments = json!({ "command": id });
+    Approval {
+        id: ApprovalId::new(id),
+        run_id: run.id.clone(),
+        job_id: run.job_id.clone(),
+        job_name: run.job_name.clone(),
+        call_id: id.to_owned(),
+        tool: "run_command".to_owned(),
+        fingerprint: Fingerprint::of("run_command", &arguments, &Surroundings::default()),
+        arguments,
+        surroundings: Surroundings::default(),
+        preview: id.to_owned(),
+        why: "It changes things.".to_owned(),
+        is_highest: false,
+        asked_at: now,
+        expires_at: now.plus_ms(30 * MINUTE),
+        state: ApprovalState::Pending,
+    }
+}
+
+/// Ends the attempt with these questions.
+fn asks(stage: &Stage, begun: Begun, questions: &[&str]) -> Run {
+    let run = begun.run.clone();
+    let asks = questions.iter().map(|id| question(&run, id, stage.now())).collect();
+    begun.end(Outcome { asks, ..Outcome::of(RunState::AwaitingApproval) });
+    run
+}
+
+async fn minutely(stage: &Stage) -> rouse_core::Job {
+    let schedule = json!({ "kind": "every", "everyMs": MINUTE });
+    let payload = json!({ "kind": "agentTurn", "message": "Tidy up" });
+    stage.add(json!({ "name": "Tidy", "schedule": schedule, "payload": payload })).await
+}
+
+async fn first_asks(stage: &Stage, questions: &[&str]) -> (rouse_core::Job, Run) {
+    let job = minutely(stage).await;
+    stage.pass(MINUTE).await;
+    let run = asks(stage, stage.begun.next().await, questions);
+    stage.parked(&run.id).await;
+    (job, run)
+}
+
+#[tokio::test]
+async fn a_run_that_asks_frees_its_lane_and_goes_on_with_the_answer() {
+    let stage = Stage::new().await;
+    let (_, run) = first_asks(&stage, &["a", "b"]).await;
+    let told = stage.store.deliveries_of(&run.id).await.unwrap();
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0].body, "Needs 2 answers before it goes on.");
+
+    // The next slot is not held up by it.
+    stage.pass(MINUTE).await;
+    let other = stage.begun.next().await;
+    assert_ne!(other.run.id, run.id);
+    other.succeed();
+    stage.settle().await;
+
+    let first = stage.handle.decide(&ApprovalId::new("a"), Answer::Once).await.unwrap();
+    assert!(matches!(first, Decided::Counts { goes_on: None, .. }));
+    let no = Answer::Deny { reason: Some("Not that.".to_owned()) };
+    stage.handle.decide(&ApprovalId::new("b"), no).await.unwrap();
+    let again = stage.begun.next().await;
+    assert_eq!((&again.run.id, again.run.attempt), (&run.id, 1));
+    assert_eq!(again.run.started_at, run.started_at, "it began when it began");
+    again.succeed();
+    let ended = stage.ended(&run.id).await;
+    assert_eq!((ended.state, ended.started_at), (RunState::Succeeded, run.started_at));
+}
+
+#[tokio::test]
+async fn only_the_first_of_two_answers_counts() {
+    let stage = Stage::new().await;
+    let (_, run) = first_asks(&stage, &["a"]).await;
+    let (id, no) = (ApprovalId::new("a"), Answer::Deny { reason: None });
+    let (one, other) =
+        tokio::join!(stage.handle.decide(&id, Answer::Once), stage.handle.decide(&id, no));
+    let counts = [one.unwrap(), other.unwrap()]
+        .iter()
+        .filter(|d| matches!(d, Decided::Counts { .. }))
+        .count();
+    assert_eq!(counts, 1);
+    let again = stage.begun.next().await;
+    assert_eq!(again.run.id, run.id);
+    stage.settle().await;
+    assert!(stage.begun.take_all().is_empty(), "it goes on once");
+}
+
+#[tokio::test]
+async fn a_question_that_nobody_answers_lets_the_run_go_on_to_report() {
+    let stage = Stage::new().await;
+    let (job, run) = first_asks(&stage, &["a"]).await;
+    stage.handle.update_job(&job.id, json!({ "enabled": false }), None).await.unwrap();
+    stage.pass(30 * MINUTE - SECOND).await;
+    assert!(stage.begun.take_all().is_empty());
+    stage.pass(SECOND).await;
+    let again = stage.begun.next().await;
+    assert_eq!(again.run.id, run.id);
+    let asked = stage.store.approvals_of(&run.id).await.unwrap();
+    assert!(matches!(asked[0].state, ApprovalState::Expired { .. }));
+    let late = stage.handle.decide(&ApprovalId::new("a"), Answer::Once).await.unwrap();
+    assert!(matches!(late, Decided::TooLate(_)));
+}
+
+#[tokio::test]
+async fn a_restart_keeps_the_question_and_the_answer_after_it_counts() {
+    let stage = Stage::new().await;
+    let (_, run) = first_asks(&stage, &["a"]).await;
+    let stage = stage.killed_for(SECOND).await;
+    assert_eq!(stage.run(&run.id).await.state, RunState::AwaitingApproval);
+    stage.handle.decide(&ApprovalId::new("a"), Answer::Once).await.unwrap();
+    assert_eq!(stage.begun.next().await.run.id, run.id);
+}
+
+#[tokio::test]
+async fn an_answer_survives_the_end_of_the_process_before_its_run_goes_on() {
+    let stage = Stage::new().await;
+    let (_, run) = first_asks(&stage, &["a"]).await;
+    stage.handle.decide(&ApprovalId::new("a"), Answer::Once).await.unwrap();
+    drop(stage.begun.next().await);
+    // It was cut off while it went on; what an answer allowed may have been done.
+    let stage = stage.killed_for(SECOND).await;
+    assert_eq!(stage.ended(&run.id).await.state, RunState::Interrupted);
+}
+
+#[tokio::test]
+async fn a_parked_run_can_be_cancelled_and_goes_with_its_job() {
+    let stage = Stage::new().await;
+    let (job, run) = first_asks(&stage, &["a"]).await;
+    assert!(stage.handle.cancel(&run.id, "Cancelled by you").await.unwrap());
+    assert_eq!(stage.ended(&run.id).await.state, RunState::Cancelled);
+    let asked = stage.store.approvals_of(&run.id).await.unwrap();
+    assert!(matches!(asked[0].state, ApprovalState::Withdrawn { .. }));
+
+    stage.handle.run_now(&job.id, RunMode::Force).await.unwrap();
+    let run = asks(&stage, stage.begun.next().await, &["b"]);
+    stage.parked(&run.id).await;
+    stage.handle.remove_job(&job.id).await.unwrap();
+    assert_eq!(stage.ended(&run.id).await.state, RunState::Cancelled);
+    assert!(stage.store.pending_approvals().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_run_that_is_cancelled_while_it_asks_is_cancelled() {
+    let stage = Stage::new().await;
+    minutely(&stage).await;
+    stage.pass(MINUTE).await;
+    let begun = stage.begun.next().await;
+    let id = begun.run.id.clone();
+    stage.handle.cancel(&id, "Cancelled by you").await.unwrap();
+    asks(&stage, begun, &["a"]);
+    assert_eq!(stage.ended(&id).await.state, RunState::Cancelled);
+    assert!(stage.store.approvals_of(&id).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn what_a_run_costs_before_and_after_the_answer_is_added_up() {
+    let stage = Stage::new().await;
+    minutely(&stage).await;
+    stage.pass(MINUTE).await;
+    let begun = stage.begun.next().await;
+    let run = begun.run.clone();
+    let usage = |tokens| rouse_core::run::Usage { input_tokens: tokens, ..Default::default() };
+    let asks = vec![question(&run, "a", stage.now())];
+    begun.end(Outcome { asks, usage: usage(10), ..Outcome::of(RunState::AwaitingApproval) });
+    stage.parked(&run.id).await;
+    stage.handle.decide(&ApprovalId::new("a"), Answer::Once).await.unwrap();
+    stage.begun.next().await.end(Outcome { usage: usage(5), ..Outcome::succeeded("Done.") });
+    assert_eq!(stage.ended(&run.id).await.usage.input_tokens, 15);
+}
