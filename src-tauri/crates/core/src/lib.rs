@@ -5,6 +5,7 @@
 //! (`Clock`, `Tool`) are declared here and implemented in the rooms around it.
 
 pub mod stable_hash;
+pub mod visible;
 pub mod time;
 pub mod id;
 pub mod json_fields;

@@ -11,8 +11,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::approval::Surroundings;
 use crate::policy::ApprovedCall;
 use crate::schedule::Zone;
+use crate::visible::visible;
 use crate::{Clock, JobId, RunId};
 
 /// A future that a port returns.
@@ -125,8 +127,22 @@ pub enum SandboxMode {
         /// The hosts that the job grants; without any there is no network.
         hosts: Vec<String>,
     },
-    /// With the person's own rights, because the person has written so.
+    /// With the person's own rights, because the person has written the call itself.
     ByPersonUnsandboxed,
+    /// With the person's own rights although no person has written the call, because the person has opened the sandbox
+    /// for this job: each call is asked for.
+    OpenedByPerson,
+}
+
+impl SandboxMode {
+    /// The hosts that the job grants, to its commands and to `http` alike; none when it names none.
+    #[must_use]
+    pub fn hosts(&self) -> &[String] {
+        match self {
+            Self::Sandboxed { hosts } => hosts,
+            Self::ByPersonUnsandboxed | Self::OpenedByPerson => &[],
+        }
+    }
 }
 
 /// What a tool may know of the run that calls it.
@@ -271,6 +287,29 @@ pub trait Tool: Send + Sync {
     fn approval(&self, arguments: &Value, context: &ToolContext) -> ApprovalRule {
         let _ = (arguments, context);
         self.spec().approval
+    }
+    /// What this call does to the world, where its arguments say it finer than the spec.
+    fn annotations(&self, arguments: &Value) -> Annotations {
+        let _ = arguments;
+        self.spec().annotations
+    }
+    /// What would happen, for the person who is asked; nothing is cut off, and what cannot be seen is shown.
+    fn preview<'a>(
+        &'a self,
+        arguments: &'a Value,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, String> {
+        let _ = context;
+        Box::pin(std::future::ready(visible(&format!("{arguments:#}"))))
+    }
+    /// What beside its arguments decides what this call does, as it is now; or why the call could not be made at all.
+    fn surroundings<'a>(
+        &'a self,
+        arguments: &'a Value,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Surroundings, ToolOutput>> {
+        let _ = (arguments, context);
+        Box::pin(std::future::ready(Ok(Surroundings::default())))
     }
     /// What this call will cost beside the model, when that is known.
     fn estimated_cost_micro_usd(&self, arguments: &Value) -> Option<u64> {

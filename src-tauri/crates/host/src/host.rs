@@ -191,7 +191,9 @@ impl Ground {
             network: http.clone(),
         };
         let read_file_max_bytes = config.tools.read_file_max_bytes;
-        let tools = builtin(ToolsConfig { read_file_max_bytes, http, command });
+        let is_risky_workspace = config.is_risky_workspace;
+        let tools =
+            builtin(ToolsConfig { read_file_max_bytes, http, command, is_risky_workspace });
         let registry = ToolRegistry::new(tools)?;
         let gate = Arc::new(Gate::new(registry, self.store.clone(), Arc::clone(&self.clock)));
         let settings =

@@ -69,8 +69,8 @@ impl Tool for CompleteRun {
     }
 
     fn call<'a>(&'a self, call: ApprovedCall, _: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
-        let asked = arguments::read(&call).and_then(ending);
-        Box::pin(ready(asked.unwrap_or_else(ToolOutput::error)))
+        let asked = arguments::read(call.arguments()).and_then(ending);
+        Box::pin(ready(asked.unwrap_or_else(arguments::misfit)))
     }
 }
 

@@ -37,9 +37,9 @@ impl Tool for Echo {
     }
 
     fn call<'a>(&'a self, call: ApprovedCall, _: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
-        let said = arguments::read(&call)
+        let said = arguments::read(call.arguments())
             .map(|arguments: Arguments| ToolOutput::ok(plain_text(&arguments.text)));
-        Box::pin(ready(said.unwrap_or_else(ToolOutput::error)))
+        Box::pin(ready(said.unwrap_or_else(arguments::misfit)))
     }
 }
 

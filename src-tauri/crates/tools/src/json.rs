@@ -66,8 +66,8 @@ impl Tool for Json {
     }
 
     fn call<'a>(&'a self, call: ApprovedCall, _: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
-        let result = arguments::read(&call).and_then(work).map(ToolOutput::ok);
-        Box::pin(ready(result.unwrap_or_else(ToolOutput::error)))
+        let result = arguments::read(call.arguments()).and_then(work).map(ToolOutput::ok);
+        Box::pin(ready(result.unwrap_or_else(arguments::misfit)))
     }
 }
 

@@ -10,6 +10,7 @@
 //! argument that loosens its own limits, or by letting a second path reach the network or the disk.
 
 mod arguments;
+mod answer;
 mod spec;
 mod text;
 
@@ -23,6 +24,8 @@ mod workspace;
 
 mod list_dir;
 mod read_file;
+mod write_file;
+mod create_workspace;
 
 mod child;
 mod sandbox;
@@ -55,6 +58,8 @@ pub struct ToolsConfig {
     pub http: HttpConfig,
     /// How commands are run.
     pub command: CommandConfig,
+    /// Whether the person has opened the workspace wider than is safe (`RISKY_WORKSPACE_MODE`).
+    pub is_risky_workspace: bool,
 }
 
 impl Default for ToolsConfig {
@@ -63,6 +68,7 @@ impl Default for ToolsConfig {
             read_file_max_bytes: 524_288,
             http: HttpConfig::default(),
             command: CommandConfig::default(),
+            is_risky_workspace: false,
         }
     }
 }
@@ -77,6 +83,8 @@ pub fn builtin(config: ToolsConfig) -> Vec<Arc<dyn Tool>> {
         Arc::new(http::Http::new(config.http)),
         Arc::new(read_file::ReadFile::new(config.read_file_max_bytes)),
         Arc::new(list_dir::ListDir::new()),
+        Arc::new(write_file::WriteFile::new()),
+        Arc::new(create_workspace::CreateWorkspace::new(config.is_risky_workspace)),
         Arc::new(run_command::RunCommand::new(config.command)),
         Arc::new(notify::Notify::new()),
         Arc::new(complete_run::CompleteRun::new()),

@@ -2,7 +2,10 @@
 //!
 //! Entries come folder by folder, the nearest first, each folder sorted by name, so that a listing that reaches its cap
 //! still shows the top completely, and the same folder always looks the same. Links are shown as links and not entered.
+//! Hidden entries and what `.gitignore` names (`rules`) are left out and counted, unless they are asked for: a project's
+//! listing must not be filled by what it has downloaded and built.
 
+mod rules;
 #[cfg(test)]
 mod tests;
 
@@ -10,16 +13,19 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 use rouse_core::policy::ApprovedCall;
-use rouse_core::tool::{BoxFuture, Tool, ToolContext, ToolOutput, ToolSpec};
+use rouse_core::tool::{BoxFuture, Fault, Tool, ToolContext, ToolOutput, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::text::shortened;
-use crate::workspace::{Entry, EntryKind, RelativePath, Workspace, WorkspaceError, answered};
-use crate::{arguments, spec};
+use crate::workspace::{Entry, EntryKind, RelativePath, Workspace, WorkspaceError};
+use crate::{answer, arguments, spec};
+use rules::Rules;
 
 const MOST_ENTRIES: usize = 500;
 const MOST_DEPTH: usize = 8;
+/// Entries looked at in all, before those that are left out are taken away.
+const MOST_SEEN: usize = 20_000;
 
 /// The tool.
 pub(crate) struct ListDir {
@@ -27,24 +33,30 @@ pub(crate) struct ListDir {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Arguments {
     path: Option<String>,
     #[serde(default)]
     recursive: bool,
+    #[serde(default)]
+    show_hidden: bool,
+    #[serde(default)]
+    show_ignored: bool,
 }
 
 impl ListDir {
     pub(crate) fn new() -> Self {
         let description = format!(
             "Lists a folder of the workspace: name, isFile, isDirectory, size in bytes. At most {MOST_ENTRIES} entries, and \
-             {MOST_DEPTH} levels when recursive."
+             {MOST_DEPTH} levels when recursive. Hidden entries and those that .gitignore names are only counted."
         );
         let parameters = spec::object(
             &[],
             json!({
                 "path": { "type": "string", "description": "Folder relative to the workspace. Default: the workspace itself.", "maxLength": 4_096 },
                 "recursive": { "type": "boolean", "description": "Whether to list folders inside it too. Default: false." },
+                "showHidden": { "type": "boolean", "description": "Whether to list names that begin with a dot. Default: false." },
+                "showIgnored": { "type": "boolean", "description": "Whether to list what .gitignore names, and .git. Default: false." },
             }),
         );
         let harmless = spec::harmless("list_dir", &description, parameters);
@@ -65,9 +77,9 @@ impl Tool for ListDir {
     ) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             let workspace = context.workspace.clone();
-            match arguments::read(&call) {
-                Ok(arguments) => answered(move || list(&workspace, &arguments)).await,
-                Err(error) => ToolOutput::error(error),
+            match arguments::read(call.arguments()) {
+                Ok(arguments) => answer::of(move || list(&workspace, &arguments)).await,
+                Err(error) => answer::failed(Fault::InvalidParameters, error),
             }
         })
     }
@@ -77,25 +89,44 @@ fn list(workspace: &Path, arguments: &Arguments) -> Result<Value, WorkspaceError
     let workspace = Workspace::open(workspace)?;
     let start = workspace.relative(arguments.path.as_deref().unwrap_or("."))?;
     let depth = if arguments.recursive { MOST_DEPTH } else { 1 };
-    let mut listing = Listing::default();
-    listing.add_folder(&workspace, &start, &[], depth)?;
+    let mut listing = Listing {
+        workspace: &workspace,
+        shows_hidden: arguments.show_hidden,
+        shows_ignored: arguments.show_ignored,
+        entries: Vec::new(),
+        waiting: VecDeque::new(),
+        seen: 0,
+        left_out: LeftOut::default(),
+        is_truncated: false,
+        notes: Vec::new(),
+    };
+    let rules = Rules::above(&workspace, &start);
+    listing.add_folder(&Folder { path: start.clone(), names: Vec::new(), depth, rules })?;
     while let Some(folder) = listing.waiting.pop_front() {
         // It was there a moment ago; one that may not be read must not hide the others.
-        if let Err(error) =
-            listing.add_folder(&workspace, &folder.path, &folder.names, folder.depth)
-        {
+        if let Err(error) = listing.add_folder(&folder) {
             listing.notes.push(shortened(&error.to_string(), 300));
         }
     }
     Ok(listing.into_value(&start))
 }
 
-#[derive(Default)]
-struct Listing {
+struct Listing<'w> {
+    workspace: &'w Workspace,
+    shows_hidden: bool,
+    shows_ignored: bool,
     entries: Vec<Value>,
     waiting: VecDeque<Folder>,
+    seen: usize,
+    left_out: LeftOut,
     is_truncated: bool,
     notes: Vec<String>,
+}
+
+#[derive(Default)]
+struct LeftOut {
+    hidden: usize,
+    ignored: usize,
 }
 
 /// A folder that is still to be listed.
@@ -105,37 +136,60 @@ struct Folder {
     names: Vec<String>,
     /// How many levels are left, itself included.
     depth: usize,
+    /// What the folders above it say of what is in it.
+    rules: Rules,
 }
 
-impl Listing {
-    fn add_folder(
-        &mut self,
-        workspace: &Workspace,
-        path: &RelativePath,
-        names: &[String],
-        depth: usize,
-    ) -> Result<(), WorkspaceError> {
-        let (mut entries, has_more) = workspace.entries(path, MOST_ENTRIES - self.entries.len())?;
+impl Listing<'_> {
+    fn add_folder(&mut self, folder: &Folder) -> Result<(), WorkspaceError> {
+        if self.entries.len() == MOST_ENTRIES {
+            self.is_truncated = true;
+            return Ok(());
+        }
+        let most = MOST_SEEN.saturating_sub(self.seen).max(1);
+        let (mut entries, has_more) = self.workspace.entries(&folder.path, most)?;
+        self.seen += entries.len();
         self.is_truncated |= has_more;
         entries.sort_by(|a, b| a.name.cmp(&b.name));
+        let rules = folder.rules.with_those_of(self.workspace, &folder.path);
         for entry in entries {
-            self.add_entry(&entry, path, names, depth);
+            if !self.is_left_out(&entry, folder, &rules) {
+                self.add_entry(&entry, folder, &rules);
+            }
         }
         Ok(())
     }
 
-    fn add_entry(&mut self, entry: &Entry, folder: &RelativePath, names: &[String], depth: usize) {
+    /// Whether the entry is not shown, and counts it.
+    fn is_left_out(&mut self, entry: &Entry, folder: &Folder, rules: &Rules) -> bool {
+        let is_folder = entry.kind == EntryKind::Folder;
+        if !self.shows_ignored && rules.ignore(&folder.path.child(&entry.name), is_folder) {
+            self.left_out.ignored += 1;
+            return true;
+        }
+        let is_hidden = entry.name.as_encoded_bytes().starts_with(b".");
+        let is_left_out = is_hidden && !self.shows_hidden;
+        self.left_out.hidden += usize::from(is_left_out);
+        is_left_out
+    }
+
+    fn add_entry(&mut self, entry: &Entry, folder: &Folder, rules: &Rules) {
+        if self.entries.len() == MOST_ENTRIES {
+            self.is_truncated = true;
+            return;
+        }
         let shown = crate::plain_line(&entry.name.to_string_lossy());
-        let names = [names, &[shown]].concat();
+        let names = [folder.names.as_slice(), &[shown]].concat();
         self.entries.push(described(entry, &names.join("/")));
         if entry.kind != EntryKind::Folder {
             return;
         }
-        if depth > 1 {
+        if folder.depth > 1 {
             self.waiting.push_back(Folder {
-                path: folder.child(&entry.name),
+                path: folder.path.child(&entry.name),
                 names,
-                depth: depth - 1,
+                depth: folder.depth - 1,
+                rules: rules.clone(),
             });
         } else {
             self.is_truncated |= names.len() >= MOST_DEPTH;
@@ -144,6 +198,10 @@ impl Listing {
 
     fn into_value(self, start: &RelativePath) -> Value {
         let mut value = json!({ "path": start.to_string(), "truncated": self.is_truncated });
+        let LeftOut { hidden, ignored } = self.left_out;
+        if hidden + ignored > 0 {
+            value["leftOut"] = json!({ "hidden": hidden, "ignored": ignored });
+        }
         if !self.notes.is_empty() {
             value["notes"] = self.notes.into();
         }

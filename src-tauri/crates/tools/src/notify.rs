@@ -54,8 +54,8 @@ impl Tool for Notify {
     }
 
     fn call<'a>(&'a self, call: ApprovedCall, _: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
-        let asked = arguments::read(&call).and_then(notification);
-        Box::pin(ready(asked.unwrap_or_else(ToolOutput::error)))
+        let asked = arguments::read(call.arguments()).and_then(notification);
+        Box::pin(ready(asked.unwrap_or_else(arguments::misfit)))
     }
 }
 

@@ -12,13 +12,14 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use rouse_core::policy::ApprovedCall;
-use rouse_core::tool::{BoxFuture, Tool, ToolContext, ToolOutput, ToolSpec};
+use rouse_core::tool::{BoxFuture, Fault, Tool, ToolContext, ToolOutput, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use thiserror::Error;
 
+use crate::answer::{self, Faulty};
 use crate::text::plain_text;
-use crate::workspace::{RelativePath, Workspace, WorkspaceError, answered};
+use crate::workspace::{RelativePath, Workspace, WorkspaceError};
 use crate::{arguments, spec};
 use decode::{Piece, decoded};
 
@@ -59,6 +60,18 @@ enum ReadError {
     UnknownEncoding(String),
 }
 
+impl Faulty for ReadError {
+    fn fault(&self) -> Fault {
+        match self {
+            Self::Workspace(error) => error.fault(),
+            Self::TooLarge { .. } | Self::PastTheEnd { .. } | Self::UnknownEncoding(_) => {
+                Fault::InvalidParameters
+            }
+            Self::Binary { .. } | Self::NotInEncoding { .. } => Fault::Execution,
+        }
+    }
+}
+
 impl ReadFile {
     pub(crate) fn new(most: u64) -> Self {
         let description = format!(
@@ -91,9 +104,9 @@ impl Tool for ReadFile {
     ) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             let (workspace, most) = (context.workspace.clone(), self.most);
-            match arguments::read(&call) {
-                Ok(arguments) => answered(move || read(&workspace, &arguments, most)).await,
-                Err(error) => ToolOutput::error(error),
+            match arguments::read(call.arguments()) {
+                Ok(arguments) => answer::of(move || read(&workspace, &arguments, most)).await,
+                Err(error) => answer::failed(Fault::InvalidParameters, error),
             }
         })
     }
@@ -117,7 +130,7 @@ fn read(workspace: &Path, arguments: &Arguments, most: u64) -> Result<Value, Rea
     let is_last = offset + as_u64(bytes.len()) >= size;
     let text = decoded(&Piece { bytes: &bytes, is_first: offset == 0, is_last }, encoding)
         .map_err(|problem| problem.of(path, size))?;
-    Ok(answer(&plain_text(&text.text), size, offset, text.used, is_last))
+    Ok(told(&plain_text(&text.text), size, offset, text.used, is_last))
 }
 
 /// A multiple of four: no part is shorter than a character, and no part of UTF-16 ends inside of a unit.
@@ -134,13 +147,13 @@ fn read_part(file: &mut std::fs::File, offset: u64, limit: u64) -> io::Result<Ve
 }
 
 /// The content comes last: whoever shows only the beginning of a long answer still shows where to go on.
-fn answer(content: &str, size: u64, offset: u64, used: usize, is_last: bool) -> Value {
-    let mut answer = json!({ "size": size });
+fn told(content: &str, size: u64, offset: u64, used: usize, is_last: bool) -> Value {
+    let mut told = json!({ "size": size });
     if !is_last {
-        answer["nextOffset"] = (offset + as_u64(used)).into();
+        told["nextOffset"] = (offset + as_u64(used)).into();
     }
-    answer["content"] = content.into();
-    answer
+    told["content"] = content.into();
+    told
 }
 
 fn as_u64(length: usize) -> u64 {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jsonschema::Validator;
-use rouse_core::tool::{ApprovalRule, Domain};
+use rouse_core::tool::{ApprovalRule, Domain, Fault};
 use serde_json::{Value, json};
 
 use crate::testing::{call, call_in};
@@ -34,7 +34,21 @@ fn valid_arguments() -> BTreeMap<&'static str, Vec<Value>> {
                 json!({ "path": "a", "encoding": "utf-8", "offset": 0, "limit": 4 }),
             ],
         ),
-        ("list_dir", vec![json!({}), json!({ "path": ".", "recursive": true })]),
+        (
+            "list_dir",
+            vec![
+                json!({}),
+                json!({ "path": ".", "recursive": true, "showHidden": true, "showIgnored": true }),
+            ],
+        ),
+        ("write_file", vec![json!({ "path": "a", "content": "" })]),
+        (
+            "create_workspace",
+            vec![
+                json!({ "name": "a" }),
+                json!({ "path": "a/b", "allowExisting": true, "createReadme": true, "readmeTitle": "A" }),
+            ],
+        ),
         (
             "run_command",
             vec![
@@ -58,6 +72,8 @@ fn the_catalogue_is_complete_and_in_order() {
         "http",
         "read_file",
         "list_dir",
+        "write_file",
+        "create_workspace",
         "run_command",
         "notify",
         "complete_run",
@@ -110,28 +126,71 @@ async fn what_may_be_long_comes_last() {
     }
 }
 
+/// Name, approval, where it runs, whether its words come from outside, whether it may be done again, and its rates.
+type Judged = (&'static str, ApprovalRule, Domain, bool, bool, (u32, u32));
+
+const JUDGED: &[Judged] = {
+    use ApprovalRule::{Never, UnlessGranted};
+    use Domain::{Container, InProcess};
+    &[
+        ("echo", Never, InProcess, false, true, (60, 1_000)),
+        ("time", Never, InProcess, false, true, (60, 1_000)),
+        ("json", Never, InProcess, false, true, (60, 1_000)),
+        ("http", Never, InProcess, true, true, (30, 500)),
+        ("read_file", Never, InProcess, true, true, (60, 1_000)),
+        ("list_dir", Never, InProcess, true, true, (60, 1_000)),
+        ("write_file", UnlessGranted, InProcess, false, true, (20, 200)),
+        ("create_workspace", UnlessGranted, InProcess, false, true, (60, 1_000)),
+        ("run_command", UnlessGranted, Container, true, false, (30, 300)),
+        ("notify", Never, InProcess, false, false, (6, 60)),
+        ("complete_run", Never, InProcess, false, true, (60, 1_000)),
+    ]
+};
+
 #[test]
 fn every_tool_says_truly_how_it_is_to_be_judged() {
-    let from_outside = ["http", "read_file", "list_dir", "run_command"];
-    let acts = ["notify", "run_command"];
-    for tool in builtin(ToolsConfig::default()) {
-        let spec = tool.spec();
-        let asks = spec.name == "run_command";
-        let approval = if asks { ApprovalRule::UnlessGranted } else { ApprovalRule::Never };
-        assert_eq!(spec.approval, approval, "{}", spec.name);
-        let domain = if asks { Domain::Container } else { Domain::InProcess };
-        assert_eq!(spec.domain, domain, "{}", spec.name);
-        assert_eq!(
-            spec.untrusted_output,
-            from_outside.contains(&spec.name.as_str()),
-            "{}",
-            spec.name
-        );
-        assert_eq!(spec.is_repeatable(), !acts.contains(&spec.name.as_str()), "{}", spec.name);
+    let tools = builtin(ToolsConfig::default());
+    let said: Vec<_> = tools
+        .iter()
+        .map(|tool| {
+            let spec = tool.spec();
+            let rate = (spec.rate.per_minute, spec.rate.per_hour);
+            let name = spec.name.as_str();
+            (name, spec.approval, spec.domain, spec.untrusted_output, spec.is_repeatable(), rate)
+        })
+        .collect();
+    assert_eq!(said, JUDGED);
+    assert!(tools.iter().all(|tool| !tool.spec().description.is_empty()));
+}
+
+#[tokio::test]
+async fn file_and_command_tools_say_whether_they_worked_and_how_they_failed() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let missing = json!({ "path": "none" });
+    let cases = [
+        ("read_file", missing.clone(), Fault::Execution),
+        ("read_file", json!({ "path": "../x" }), Fault::NotAuthorised),
+        ("read_file", json!({ "path": "a\0b" }), Fault::InvalidParameters),
+        ("read_file", json!({ "path": 1 }), Fault::InvalidParameters),
+        ("list_dir", missing, Fault::Execution),
+        ("list_dir", json!({ "path": "/" }), Fault::NotAuthorised),
+        ("write_file", json!({ "path": "../x", "content": "" }), Fault::NotAuthorised),
+        ("write_file", json!({ "path": ".", "content": "" }), Fault::Execution),
+        ("create_workspace", json!({ "name": "a", "path": "a" }), Fault::InvalidParameters),
+        ("create_workspace", json!({ "path": "/a" }), Fault::NotAuthorised),
+        ("run_command", json!({ "command": "exit 3" }), Fault::Execution),
+        ("run_command", json!({ "command": "true", "cwd": "none" }), Fault::Execution),
+    ];
+    let tools = builtin(ToolsConfig::default());
+    for (name, arguments, fault) in cases {
+        let tool = tools.iter().find(|tool| tool.spec().name == name).expect("it exists");
+        let output = call_in(&**tool, dir.path(), arguments.clone()).await;
+        assert_eq!(output.fault, Some(fault), "{name} {arguments}: {output:?}");
+        assert_eq!(output.value["success"], false, "{name} {arguments}");
         assert!(
-            spec.rate.per_minute > 0 && spec.rate.per_hour > 0 && !spec.description.is_empty(),
-            "{}",
-            spec.name
+            output.value["error"].as_str().is_some_and(|error| error.ends_with('.')),
+            "{output:?}"
         );
+        assert!(output.words.is_some(), "a person reads words");
     }
 }

@@ -45,9 +45,9 @@ impl Tool for Time {
         call: ApprovedCall,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, ToolOutput> {
-        let zone = arguments::read(&call).and_then(|arguments| zone(arguments, context));
+        let zone = arguments::read(call.arguments()).and_then(|arguments| zone(arguments, context));
         let told = zone.map(|zone| ToolOutput::ok(time_in(zone, context.clock.now())));
-        Box::pin(ready(told.unwrap_or_else(ToolOutput::error)))
+        Box::pin(ready(told.unwrap_or_else(arguments::misfit)))
     }
 }
 

@@ -54,7 +54,8 @@ impl AgentDriver {
         if called.output.is_error() {
             let repeatable =
                 self.gate.tools().get(tool).is_some_and(|tool| tool.spec().is_repeatable());
-            let error = shortened(&called.output.text());
+            let words = called.output.words.clone().unwrap_or_else(|| called.output.text());
+            let error = shortened(&words);
             return Outcome {
                 may_pass: called.reached_tool && repeatable,
                 ..Outcome::failed(error)

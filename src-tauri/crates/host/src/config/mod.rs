@@ -6,6 +6,8 @@
 mod file;
 mod patch;
 mod view;
+#[cfg(test)]
+mod tests;
 
 pub use file::{ConfigError, ConfigFile};
 
@@ -32,8 +34,10 @@ pub struct Config {
     pub model: ModelConfig,
     /// Providers by name.
     pub providers: BTreeMap<String, ProviderEntry>,
-    /// The folder that file tools may see.
+    /// The folder that file tools may see; in risky mode the wider one.
     pub workspace: PathBuf,
+    /// Whether the person has opened the workspace wider than is safe.
+    pub is_risky_workspace: bool,
     /// Tools.
     pub tools: ToolLimits,
     /// What is kept.
@@ -129,6 +133,7 @@ fn read(
 ) -> Result<Config, Vec<FieldError>> {
     let mut errors = Vec::new();
     let mut fields = Fields::new("", document, &mut errors);
+    let mut risky = fields.object("riskyWorkspace", read_risky).unwrap_or_default();
     let mut config = Config {
         cron: fields
             .object("cron", read_cron)
@@ -142,6 +147,7 @@ fn read(
         workspace: fields
             .text("workspace")
             .map_or_else(|| default_workspace.to_owned(), |path| expand(&path, env)),
+        is_risky_workspace: false,
         tools: fields.object("tools", read_tools).unwrap_or(ToolLimits::DEFAULT),
         retention: fields.object("retention", read_retention).unwrap_or(RetentionConfig::DEFAULT),
         keep_awake: fields
@@ -156,18 +162,70 @@ fn read(
         overridden: Vec::new(),
     };
     override_by_environment(&mut config, env, &mut errors);
-    refuse_own_data(&config.workspace, default_workspace, &mut errors);
+    risky.override_by_environment(&mut config, env, &mut errors);
+    risky.widen(&mut config, env);
+    refuse_own_data(&config, default_workspace, &mut errors);
     if errors.is_empty() { Ok(config) } else { Err(errors) }
 }
 
 /// File tools see the whole workspace, so it must not hold the database and the token. The default lies inside the data
 /// folder, beside them.
-fn refuse_own_data(workspace: &Path, default_workspace: &Path, errors: &mut Vec<FieldError>) {
+fn refuse_own_data(config: &Config, default_workspace: &Path, errors: &mut Vec<FieldError>) {
     let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let Some(data) = default_workspace.parent() else { return };
-    if real(data).starts_with(real(workspace)) {
+    if real(data).starts_with(real(&config.workspace)) {
+        let path = if config.is_risky_workspace { "riskyWorkspace.root" } else { "workspace" };
         let message = format!("must not be or contain Rouse's own data folder {}", data.display());
-        errors.push(FieldError { path: "workspace".to_owned(), message });
+        errors.push(FieldError { path: path.to_owned(), message });
+    }
+}
+
+/// The wider folder that a person may open to the file tools.
+#[derive(Default)]
+struct RiskyWorkspace {
+    is_on: bool,
+    /// The folder; the one that holds the workspace when none.
+    root: Option<String>,
+}
+
+fn read_risky(mut fields: Fields<'_>) -> RiskyWorkspace {
+    RiskyWorkspace { is_on: fields.boolean("enabled").unwrap_or(false), root: fields.text("root") }
+}
+
+impl RiskyWorkspace {
+    fn override_by_environment(
+        &mut self,
+        config: &mut Config,
+        env: Env<'_>,
+        errors: &mut Vec<FieldError>,
+    ) {
+        let set = |name: &str| env(name).filter(|value| !value.trim().is_empty());
+        if let Some(value) = set("RISKY_WORKSPACE_MODE") {
+            match yes_or_no(&value) {
+                Some(is_on) => self.is_on = is_on,
+                None => errors.push(FieldError {
+                    path: "RISKY_WORKSPACE_MODE".to_owned(),
+                    message: "expected true or false".to_owned(),
+                }),
+            }
+            config.overridden.push(("riskyWorkspace.enabled", "RISKY_WORKSPACE_MODE"));
+        }
+        if let Some(root) = set("RISKY_WORKSPACE_ROOT") {
+            self.root = Some(root);
+            config.overridden.push(("riskyWorkspace.root", "RISKY_WORKSPACE_ROOT"));
+        }
+    }
+
+    /// Takes the wider folder for the workspace, where the mode is on.
+    fn widen(self, config: &mut Config, env: Env<'_>) {
+        if !self.is_on {
+            return;
+        }
+        config.is_risky_workspace = true;
+        match self.root {
+            Some(root) => config.workspace = expand(&root, env),
+            None => drop(config.workspace.pop()),
+        }
     }
 }
 
@@ -351,11 +409,12 @@ fn yes_or_no(value: &str) -> Option<bool> {
     }
 }
 
-/// `~/` means the user's home.
+/// `~` and `~/` mean the user's home.
 fn expand(path: &str, env: Env<'_>) -> PathBuf {
     let home = env("HOME").or_else(|| env("USERPROFILE"));
-    match (path.strip_prefix("~/"), home) {
-        (Some(rest), Some(home)) => Path::new(&home).join(rest),
+    let rest = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    match (rest, home) {
+        (Some(rest), Some(home)) => Path::new(&home).join(rest.trim_start_matches('/')),
         _ => PathBuf::from(path),
     }
 }

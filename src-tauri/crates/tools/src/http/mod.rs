@@ -132,7 +132,7 @@ impl Tool for Http {
 
     fn call<'a>(&'a self, call: ApprovedCall, _: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
-            let fetched = match arguments::read(&call) {
+            let fetched = match arguments::read(call.arguments()) {
                 Ok(arguments) => self.fetch(arguments).await,
                 Err(error) => Err(error),
             };

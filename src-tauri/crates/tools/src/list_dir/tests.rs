@@ -32,6 +32,7 @@ fn names(output: &ToolOutput) -> Vec<&str> {
 #[tokio::test]
 async fn a_folder_is_listed_by_name() {
     let expected = json!({
+        "success": true,
         "path": ".",
         "entries": [
             { "name": "a.txt", "isFile": true, "isDirectory": false, "size": 1 },
@@ -160,4 +161,77 @@ async fn a_name_cannot_break_out_of_its_line() {
     let dir = tempfile::tempdir().expect("a temporary folder");
     fs::write(dir.path().join("evil\n\u{1b}[2J\u{202e}name"), "").expect("a file");
     assert_eq!(names(&list(&dir, json!({})).await), ["evil [2Jname"]);
+}
+
+fn with_ignores() -> TempDir {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    for folder in [".git/objects", "target/debug", "app/node_modules/x", "app/build"] {
+        fs::create_dir_all(dir.path().join(folder)).expect("folders");
+    }
+    let files = [
+        (".gitignore", "target/\n*.log\n!keep.log\n/only-top\n# a comment\n[broken\n"),
+        (".env", ""),
+        ("a.log", ""),
+        ("keep.log", ""),
+        ("only-top", ""),
+        ("app/.gitignore", "node_modules\n!b.log\n"),
+        ("app/.ignore", "build/\n"),
+        ("app/b.log", ""),
+        ("app/c.log", ""),
+        ("app/only-top", ""),
+        ("app/target", "a file, not a folder"),
+        ("app/node_modules/x/index.js", ""),
+    ];
+    for (name, text) in files {
+        fs::write(dir.path().join(name), text).expect("a file");
+    }
+    dir
+}
+
+#[tokio::test]
+async fn what_is_ignored_or_hidden_is_counted_and_shown_on_request() {
+    let dir = with_ignores();
+    let output = list(&dir, json!({ "recursive": true })).await;
+    let shown = ["app", "keep.log", "app/b.log", "app/only-top", "app/target"];
+    assert_eq!(names(&output), shown);
+    assert_eq!(output.value["leftOut"], json!({ "hidden": 4, "ignored": 7 }));
+    let output = list(&dir, json!({ "showHidden": true })).await;
+    assert_eq!(names(&output), [".env", ".gitignore", "app", "keep.log"]);
+    let output = list(&dir, json!({ "showHidden": true, "showIgnored": true })).await;
+    let all = [".env", ".git", ".gitignore", "a.log", "app", "keep.log", "only-top", "target"];
+    assert_eq!(names(&output), all);
+    assert!(output.value.get("leftOut").is_none(), "{}", output.text());
+}
+
+#[tokio::test]
+async fn the_rules_above_hold_below_and_an_ignored_folder_can_be_asked_for() {
+    let dir = with_ignores();
+    let output = list(&dir, json!({ "path": "app" })).await;
+    assert_eq!(names(&output), ["b.log", "only-top", "target"]);
+    let output = list(&dir, json!({ "path": "app/node_modules/x" })).await;
+    assert_eq!(names(&output), ["index.js"]);
+}
+
+#[tokio::test]
+async fn what_is_left_out_takes_no_place_in_the_listing() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    fs::write(dir.path().join(".gitignore"), "junk*\n").expect("a file");
+    for index in 0..700 {
+        fs::write(dir.path().join(format!("junk{index:04}")), "").expect("a file");
+    }
+    fs::write(dir.path().join("work"), "").expect("a file");
+    let output = list(&dir, json!({})).await;
+    assert_eq!((names(&output), &output.value["truncated"]), (vec!["work"], &json!(false)));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn rules_are_not_read_from_outside() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let outside = tempfile::tempdir().expect("a temporary folder");
+    fs::write(outside.path().join("rules"), "a*\n").expect("a file");
+    std::os::unix::fs::symlink(outside.path().join("rules"), dir.path().join(".gitignore"))
+        .expect("a link");
+    fs::write(dir.path().join("a"), "").expect("a file");
+    assert_eq!(names(&list(&dir, json!({})).await), ["a"]);
 }

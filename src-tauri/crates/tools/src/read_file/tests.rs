@@ -45,7 +45,11 @@ async fn a_text_comes_back_whole_and_plain() {
     ];
     for (path, content, size) in cases {
         let output = read(&dir, json!({ "path": path })).await;
-        assert_eq!(output, ToolOutput::ok(json!({ "content": content, "size": size })), "{path}");
+        assert_eq!(
+            output,
+            ToolOutput::ok(json!({ "success": true, "content": content, "size": size })),
+            "{path}"
+        );
     }
 }
 
@@ -75,11 +79,8 @@ async fn what_cannot_be_shown_says_what_to_do() {
     ];
     for (arguments, expected) in cases {
         let output = read(&dir, arguments.clone()).await;
-        assert!(
-            output.is_error() && output.text().contains(expected),
-            "{arguments}: {}",
-            output.text()
-        );
+        let words = output.words.as_deref().unwrap_or_default();
+        assert!(output.is_error() && words.contains(expected), "{arguments}: {output:?}");
     }
 }
 
@@ -134,7 +135,8 @@ async fn read_in_parts(dir: &TempDir, path: &str, limit: u64, encoding: Option<&
 async fn no_part_is_larger_than_the_limit() {
     let dir = house();
     let output = read(&dir, json!({ "path": "large.txt", "limit": 1_000_000 })).await;
-    let expected = json!({ "size": 65, "nextOffset": 64, "content": "x".repeat(64) });
+    let expected =
+        json!({ "success": true, "size": 65, "nextOffset": 64, "content": "x".repeat(64) });
     assert_eq!(output, ToolOutput::ok(expected));
     let output = read(&dir, json!({ "path": "large.txt", "offset": 1 })).await;
     assert_eq!(output.value["content"], "x".repeat(64));

@@ -9,13 +9,18 @@
 //! - Windows: component by component too; every folder on the way is held open without the right to delete or rename
 //!   it, so that it cannot be exchanged under way, and no link or junction is followed.
 //!
+//! Writing is stricter (`write`): folders are made one by one beneath their own handle, the last name is never followed,
+//! and a file is replaced whole, so that nothing is ever written through a name.
+//!
 //! It refuses everything that is neither a regular file nor a folder: reading a device or a pipe can hang or do things.
-//! It cannot see that a file inside is hard-linked to one outside; making such a link needs the person's own rights.
+//! It refuses files with a second name (hard links), because nothing tells whether the other name is outside.
 //! One could get this wrong by resolving the path first and opening it by name afterwards.
 
 #[cfg_attr(unix, path = "unix.rs")]
 #[cfg_attr(windows, path = "windows.rs")]
 mod system;
+mod error;
+mod write;
 #[cfg(test)]
 mod tests;
 
@@ -24,9 +29,8 @@ use std::fs::File;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use rouse_core::tool::ToolOutput;
-use serde_json::Value;
-use thiserror::Error;
+pub(crate) use error::WorkspaceError;
+pub(crate) use write::{ABSENT, digest};
 
 /// An open workspace.
 pub(crate) struct Workspace {
@@ -46,6 +50,16 @@ pub(crate) struct Entry {
     pub(crate) size: u64,
 }
 
+/// What stands at a path, itself: a link is a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Standing {
+    pub(crate) kind: EntryKind,
+    /// How many names the file has.
+    names: u64,
+    /// Whether nobody may write it.
+    is_read_only: bool,
+}
+
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EntryKind {
@@ -54,46 +68,6 @@ pub(crate) enum EntryKind {
     Link,
     /// A device, a pipe, a socket.
     Other,
-}
-
-/// Why a path could not be opened. The words are for the caller, who may mend the path.
-#[derive(Debug, Error)]
-pub(crate) enum WorkspaceError {
-    /// Opening the workspace itself failed.
-    #[error(
-        "The workspace folder cannot be opened ({}). The person can set another one in the settings.",
-        reason(source)
-    )]
-    Root { source: io::Error },
-    /// The path names something outside, or uses `..`.
-    #[error(
-        "{path:?} is outside the workspace. Use a path relative to the workspace, without `..`."
-    )]
-    Outside { path: String },
-    /// The path cannot be a path.
-    #[error("{path:?} is not a usable path.")]
-    Unusable { path: String },
-    /// Nothing is there.
-    #[error("There is nothing at {path}.")]
-    Missing { path: String },
-    /// A folder was asked for.
-    #[error("{path} is not a folder.")]
-    NotAFolder { path: String },
-    /// A file was asked for.
-    #[error("{path} is a folder. Use list_dir to see what is in it.")]
-    IsAFolder { path: String },
-    /// A device, a pipe or a socket.
-    #[error("{path} is not a regular file.")]
-    NotAFile { path: String },
-    /// A link on the way is not followed.
-    #[error("{path} leads through a link that is not followed.")]
-    Link { path: String },
-    /// Opening failed otherwise.
-    #[error("{path} cannot be opened ({}).", reason(source))]
-    Open { path: String, source: io::Error },
-    /// Reading failed.
-    #[error("{path} cannot be read ({}).", reason(source))]
-    Read { path: String, source: io::Error },
 }
 
 impl Workspace {
@@ -106,7 +80,8 @@ impl Workspace {
     /// Takes a written path apart. An absolute one is taken as relative when it begins with the workspace's own path;
     /// that is only a way of reading it: what counts is that it is then opened beneath the handle.
     pub(crate) fn relative(&self, text: &str) -> Result<RelativePath, WorkspaceError> {
-        let path = Path::new(text);
+        let at_home = from_home(text);
+        let path = at_home.as_deref().unwrap_or_else(|| Path::new(text));
         let below = if path.has_root() { path.strip_prefix(&self.path).ok() } else { Some(path) };
         let below = below.ok_or_else(|| WorkspaceError::Outside { path: text.to_owned() })?;
         let mut plain = PathBuf::new();
@@ -125,8 +100,17 @@ impl Workspace {
         Ok(RelativePath(plain))
     }
 
-    /// Opens a regular file for reading, and tells its size.
+    /// Opens a regular file that has no other name for reading, and tells its size.
     pub(crate) fn open_file(&self, path: &RelativePath) -> Result<(File, u64), WorkspaceError> {
+        let (file, size) = self.open_any_name(path)?;
+        if system::names_of(&file).map_err(|source| self.refusal(path, source))? > 1 {
+            return Err(WorkspaceError::HardLink { path: path.to_string() });
+        }
+        Ok((file, size))
+    }
+
+    /// The same for whoever shows nothing of what is in it.
+    pub(crate) fn open_any_name(&self, path: &RelativePath) -> Result<(File, u64), WorkspaceError> {
         let failed = |source| self.refusal(path, source);
         let file = system::open_file(&self.root, path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
@@ -172,6 +156,11 @@ impl RelativePath {
     pub(crate) fn as_path(&self) -> &Path {
         &self.0
     }
+
+    /// The folder that it lies in, and its name there; none for the workspace itself.
+    pub(crate) fn split(&self) -> Option<(Self, &std::ffi::OsStr)> {
+        Some((Self(self.0.parent()?.to_owned()), self.0.file_name()?))
+    }
 }
 
 /// With slashes on every system, and `.` for the workspace itself.
@@ -183,21 +172,14 @@ impl fmt::Display for RelativePath {
     }
 }
 
-/// What `work` on files comes to, done where waiting for a disk holds up nobody else.
-pub(crate) async fn answered<E: fmt::Display + Send + 'static>(
-    work: impl FnOnce() -> Result<Value, E> + Send + 'static,
-) -> ToolOutput {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(Ok(value)) => ToolOutput::ok(value),
-        Ok(Err(error)) => ToolOutput::error(error.to_string()),
-        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-        Err(_) => ToolOutput::error("Rouse is closing."),
-    }
+/// The person's home folder.
+pub(crate) fn home() -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    set("HOME").or_else(|| set("USERPROFILE")).map(PathBuf::from)
 }
 
-/// The system's reason in its usual words, without its number.
-fn reason(error: &io::Error) -> String {
-    let words = error.to_string();
-    let end = words.find(" (os error").unwrap_or(words.len());
-    words[..end].to_lowercase()
+/// What `~` and `~/…` mean; none for every other path.
+pub(crate) fn from_home(text: &str) -> Option<PathBuf> {
+    let rest = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'))?;
+    Some(home()?.join(rest.trim_start_matches('/')))
 }

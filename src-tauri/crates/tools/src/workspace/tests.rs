@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Read;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tempfile::TempDir;
 
@@ -39,6 +40,26 @@ impl House {
 
     fn open(&self) -> Workspace {
         Workspace::open(&self.work()).expect("the workspace opens")
+    }
+
+    fn write(&self, path: &str, text: &str) -> Result<bool, WorkspaceError> {
+        let workspace = self.open();
+        workspace.replace(&workspace.relative(path)?, text.as_bytes())
+    }
+
+    /// What is outside, by name; it must stay as it was.
+    fn outside_is_untouched(&self) {
+        let names = |folder: PathBuf| {
+            let entries = fs::read_dir(folder).expect("it lists");
+            let mut names: Vec<_> =
+                entries.map(|entry| entry.expect("an entry").file_name()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(names(self.outside()), ["secret.txt"]);
+        assert_eq!(names(self.dir.path().to_owned()), ["outside", "work"]);
+        let secret = fs::read_to_string(self.outside().join("secret.txt"));
+        assert_eq!(secret.expect("it is there"), "secret");
     }
 
     fn read(&self, path: &str) -> Result<String, WorkspaceError> {
@@ -125,12 +146,103 @@ fn a_folder_lists_what_is_in_it() {
     assert!(!workspace.entries(&root, 2).expect("it lists").1, "there are just two");
 }
 
+#[test]
+fn what_is_written_as_outside_is_not_written() {
+    let house = House::new();
+    let secret = house.outside().join("secret.txt");
+    let around = house.work().join("../outside/secret.txt");
+    let shouted = house.work().join("a.txt").display().to_string().to_uppercase();
+    let paths = [
+        "../new.txt",
+        "../outside/secret.txt",
+        "sub/../../outside/secret.txt",
+        "new/../../new.txt",
+        "sub/..",
+        "/tmp/rouse-new.txt",
+        secret.to_str().expect("plain"),
+        around.to_str().expect("plain"),
+        // On a disk that knows no case this is the same path; it counts as outside all the same.
+        &shouted,
+    ];
+    for path in paths {
+        let error = house.write(path, "x").expect_err(path);
+        assert!(matches!(error, WorkspaceError::Outside { .. }), "{path}: {error:?}");
+        let workspace = house.open();
+        let folder = workspace.relative(path).and_then(|path| workspace.make_folder(&path));
+        assert!(matches!(folder, Err(WorkspaceError::Outside { .. })), "{path}: {folder:?}");
+    }
+    house.outside_is_untouched();
+}
+
+#[test]
+fn a_path_that_begins_at_home_is_inside_only_when_the_workspace_is_there() {
+    let house = House::new();
+    for path in ["~", "~/x.txt", "~/../x.txt"] {
+        let error = house.write(path, "x").expect_err(path);
+        assert!(matches!(error, WorkspaceError::Outside { .. }), "{path}: {error:?}");
+    }
+    let home = crate::workspace::home().expect("a home");
+    assert_eq!(crate::workspace::from_home("~/a/b"), Some(home.join("a/b")));
+    assert_eq!(crate::workspace::from_home("~other/a"), None);
+    assert_eq!(crate::workspace::from_home("a/~/b"), None);
+}
+
+#[test]
+fn what_cannot_be_written_says_so_and_stays() {
+    let house = House::new();
+    assert!(matches!(house.write("sub", "x"), Err(WorkspaceError::IsAFolder { .. })));
+    assert!(matches!(house.write(".", "x"), Err(WorkspaceError::IsAFolder { .. })));
+    assert!(matches!(house.write("a.txt/x", "x"), Err(WorkspaceError::NotAFolder { .. })));
+    assert!(matches!(house.write("a.txt/x/y", "x"), Err(WorkspaceError::NotAFolder { .. })));
+    assert!(matches!(house.write("a\0", "x"), Err(WorkspaceError::Unusable { .. })));
+    assert!(matches!(house.write(&"x".repeat(300), "x"), Err(WorkspaceError::Unusable { .. })));
+    let path = house.work().join("a.txt");
+    let mut rights = fs::metadata(&path).expect("it is there").permissions();
+    rights.set_readonly(true);
+    fs::set_permissions(&path, rights).expect("rights");
+    assert!(matches!(house.write("a.txt", "x"), Err(WorkspaceError::ReadOnly { .. })));
+    assert_eq!(house.read("a.txt").expect("it opens"), "inside a");
+}
+
+#[test]
+fn a_second_name_of_a_file_is_neither_read_nor_written() {
+    let house = House::new();
+    fs::hard_link(house.outside().join("secret.txt"), house.work().join("linked.txt"))
+        .expect("a hard link");
+    assert!(matches!(house.read("linked.txt"), Err(WorkspaceError::HardLink { .. })));
+    assert!(matches!(house.write("linked.txt", "x"), Err(WorkspaceError::HardLink { .. })));
+    house.outside_is_untouched();
+}
+
+#[test]
+fn whoever_reads_while_it_is_written_sees_the_old_or_the_new() {
+    let house = House::new();
+    let [old, new] = ["o", "n"].map(|letter| letter.repeat(100_000));
+    house.write("a.txt", &old).expect("written");
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut count = 0_u32;
+            while count == 0 || !is_over.load(Ordering::Relaxed) {
+                let text = fs::read_to_string(house.work().join("a.txt")).expect("it is there");
+                assert!(text == old || text == new, "a part: {} bytes", text.len());
+                count += 1;
+            }
+        });
+        for round in 0..200 {
+            let text = if round % 2 == 0 { &new } else { &old };
+            assert!(!house.write("a.txt", text).expect("written"));
+        }
+        is_over.store(true, Ordering::Relaxed);
+        reader.join().expect("it saw whole files only");
+    });
+}
+
 #[cfg(unix)]
 mod unix {
     use std::os::fd::AsFd;
     use std::os::unix::fs::symlink;
     use std::path::Path;
-    use std::sync::atomic::{AtomicBool, Ordering};
 
     use rustix::fs::OFlags;
 
@@ -245,6 +357,116 @@ mod unix {
         assert!(seen.contains(&Some("inside".to_owned())), "the race was never open");
     }
 
+    #[test]
+    fn no_link_is_written_through() {
+        let house = with_links();
+        symlink("a.txt", house.work().join("in-file")).expect("a link");
+        symlink("nowhere", house.work().join("dangling")).expect("a link");
+        let paths = [
+            "out-file",
+            "out-dir/new.txt",
+            "out-dir/new/deep.txt",
+            "out-relative",
+            "sub/out-up/new.txt",
+            "chain/new.txt",
+            "self-up/new.txt",
+            "self-up/outside/secret.txt",
+            "root/tmp/rouse-new.txt",
+            "magic/tmp/rouse-new.txt",
+            "loop",
+            "loop/x",
+            "in-file",
+            "dangling",
+            "dangling/new.txt",
+        ];
+        for path in paths {
+            let error = house.write(path, "x").expect_err(path);
+            let is_refused = matches!(
+                error,
+                WorkspaceError::Outside { .. }
+                    | WorkspaceError::Link { .. }
+                    | WorkspaceError::NotAFolder { .. }
+            );
+            assert!(is_refused, "{path}: {error:?}");
+        }
+        house.outside_is_untouched();
+        assert_eq!(house.read("a.txt").expect("it opens"), "inside a");
+        assert!(!house.work().join("nowhere").exists());
+    }
+
+    #[test]
+    fn writes_go_nowhere_else_while_folders_are_swapped_for_links() {
+        let house = House::new();
+        let [swap, aside] = ["work/swap", "work/aside"].map(|name| house.dir.path().join(name));
+        fs::create_dir(&swap).expect("a folder");
+        symlink(house.outside(), &aside).expect("a link");
+        let is_over = AtomicBool::new(false);
+        let written = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    exchange(&swap, &aside);
+                }
+            });
+            let workspace = house.open();
+            let write = |round: u32| {
+                // An error is fine: then it was a link just now.
+                let name = ["swap/new.txt", "swap/deep/er/new.txt"][round as usize % 2];
+                let path = workspace.relative(name).expect("plain");
+                let written = workspace.replace(&path, b"x").is_ok();
+                let folder = workspace.relative(&format!("swap/folder{}", round % 8));
+                let made = workspace.make_folder(&folder.expect("plain")).is_ok();
+                u32::from(written) + u32::from(made)
+            };
+            let written: u32 = (0..10_000).map(write).sum();
+            is_over.store(true, Ordering::Relaxed);
+            written
+        });
+        house.outside_is_untouched();
+        assert!((1..20_000).contains(&written), "the race was never open: {written}");
+    }
+
+    #[test]
+    fn the_last_name_swapped_for_a_link_is_replaced_itself() {
+        let house = House::new();
+        let [name, link] = ["work/a.txt", "work/link"].map(|name| house.dir.path().join(name));
+        let secret = house.outside().join("secret.txt");
+        symlink(&secret, &link).expect("a link");
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    // What was replaced is made anew, so that there is always a link to swap in.
+                    drop(fs::remove_file(&link).and_then(|()| symlink(&secret, &link)));
+                    drop(fs::rename(&link, &name));
+                    drop(symlink(&secret, &link));
+                }
+            });
+            for _ in 0..10_000 {
+                drop(house.write("a.txt", "x"));
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        house.outside_is_untouched();
+    }
+
+    #[test]
+    fn what_is_replaced_keeps_its_mode_and_lends_no_rights() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let house = House::new();
+        let mode_of = |name: &str| {
+            let metadata = fs::metadata(house.work().join(name)).expect("it is there");
+            metadata.permissions().mode() & 0o7777
+        };
+        for (mode, expected) in [(0o640, 0o640), (0o755, 0o755), (0o4755, 0o755), (0o600, 0o600)] {
+            let rights = fs::Permissions::from_mode(mode);
+            fs::set_permissions(house.work().join("a.txt"), rights).expect("rights");
+            house.write("a.txt", "x").expect("written");
+            assert_eq!(mode_of("a.txt"), expected, "{mode:o}");
+        }
+        house.write("new.txt", "x").expect("written");
+        assert_eq!(mode_of("new.txt") & 0o111, 0, "a new file is no program");
+    }
+
     #[cfg(target_os = "linux")]
     fn exchange(a: &Path, b: &Path) {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -266,6 +488,7 @@ mod unix {
         let _listener =
             std::os::unix::net::UnixListener::bind(house.work().join("socket")).expect("a socket");
         assert!(matches!(house.read("socket"), Err(WorkspaceError::NotAFile { .. })));
+        assert!(matches!(house.write("socket", "x"), Err(WorkspaceError::NotAFile { .. })));
     }
 
     #[cfg(target_os = "linux")]
@@ -288,6 +511,7 @@ mod unix {
             let house = House::new();
             let mode = rustix::fs::Mode::from_raw_mode(0o600);
             mknodat(CWD, house.work().join("pipe"), FileType::Fifo, mode, 0).expect("a pipe");
+            assert!(matches!(house.write("pipe", "x"), Err(WorkspaceError::NotAFile { .. })));
             assert!(matches!(house.read("pipe"), Err(WorkspaceError::NotAFile { .. })));
         }
 
@@ -301,6 +525,7 @@ mod unix {
                 .is_ok()
             {
                 assert!(matches!(house.read("zero"), Err(WorkspaceError::NotAFile { .. })));
+                assert!(matches!(house.write("zero", "x"), Err(WorkspaceError::NotAFile { .. })));
             }
         }
     }

@@ -1,16 +1,19 @@
 //! Opening beneath a folder's handle, on Unix. The rules are in the module above.
 
-use std::ffi::OsStr;
+use std::ffi::{CStr, OsStr};
 use std::fs::File;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, openat, statat};
 use rustix::io::Errno;
+use rustix::path::Arg;
 
-use super::{Entry, EntryKind, RelativePath};
+use super::{Entry, EntryKind, RelativePath, Standing};
 
 pub(super) struct Root(OwnedFd);
 
@@ -54,20 +57,134 @@ pub(super) fn entries(
 }
 
 /// The entry as it is now; none when it has gone since the folder was read.
-fn described(folder: &OwnedFd, name: &std::ffi::CStr) -> io::Result<Option<Entry>> {
-    let stat = match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(stat) => stat,
-        Err(Errno::NOENT) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
-    let kind = match FileType::from_raw_mode(stat.st_mode) {
+fn described(folder: &OwnedFd, name: &CStr) -> io::Result<Option<Entry>> {
+    let Some(stat) = stat_of(folder, name)? else { return Ok(None) };
+    let size = u64::try_from(stat.st_size).unwrap_or(0);
+    let name = OsStr::from_bytes(name.to_bytes()).to_owned();
+    Ok(Some(Entry { name, kind: kind_of(&stat), size }))
+}
+
+/// What the name itself stands for; none when nothing is there.
+fn stat_of(folder: &OwnedFd, name: impl Arg) -> io::Result<Option<Stat>> {
+    match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Ok(Some(stat)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn kind_of(stat: &Stat) -> EntryKind {
+    match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => EntryKind::File,
         FileType::Directory => EntryKind::Folder,
         FileType::Symlink => EntryKind::Link,
         _ => EntryKind::Other,
-    };
-    let size = u64::try_from(stat.st_size).unwrap_or(0);
-    Ok(Some(Entry { name: OsStr::from_bytes(name.to_bytes()).to_owned(), kind, size }))
+    }
+}
+
+/// How many names the open file has.
+pub(super) fn names_of(file: &File) -> io::Result<u64> {
+    Ok(file.metadata()?.nlink())
+}
+
+/// A name in an open folder, where something is to be put.
+pub(super) struct Place<'p> {
+    folder: OwnedFd,
+    name: &'p OsStr,
+}
+
+/// The place of `path`; the folders on the way can be made where they are missing.
+pub(super) fn place<'p>(
+    root: &Root,
+    path: &'p RelativePath,
+    makes_folders: bool,
+) -> io::Result<Place<'p>> {
+    let (above, name) = path.split().ok_or(io::ErrorKind::IsADirectory)?;
+    let folder =
+        if makes_folders { made(root, &above)? } else { beneath(root.0.as_fd(), &above, FOLDER)? };
+    Ok(Place { folder, name })
+}
+
+fn made(root: &Root, path: &RelativePath) -> io::Result<OwnedFd> {
+    match beneath(root.0.as_fd(), path, FOLDER) {
+        Err(Errno::NOENT) => {}
+        answer => return Ok(answer?),
+    }
+    let (above, name) = path.split().ok_or(io::ErrorKind::NotFound)?;
+    let above = made(root, &above)?;
+    make_folder_in(&above, name)?;
+    Ok(openat(&above, name, FOLDER | OFlags::NOFOLLOW, Mode::empty())?)
+}
+
+/// Whether it was not there.
+fn make_folder_in(folder: &OwnedFd, name: &OsStr) -> io::Result<bool> {
+    match rustix::fs::mkdirat(folder, name, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
+        Ok(()) => rustix::fs::fsync(folder)?,
+        Err(Errno::EXIST) => return Ok(false),
+        Err(error) => return Err(error.into()),
+    }
+    Ok(true)
+}
+
+impl Place<'_> {
+    pub(super) fn look(&self) -> io::Result<Option<Standing>> {
+        let standing = |stat: Stat| Standing {
+            kind: kind_of(&stat),
+            #[expect(clippy::useless_conversion, reason = "its width differs between systems")]
+            names: stat.st_nlink.into(),
+            is_read_only: stat.st_mode & 0o222 == 0,
+        };
+        Ok(stat_of(&self.folder, self.name)?.map(standing))
+    }
+
+    /// Whether it was not there.
+    pub(super) fn make_folder(&self) -> io::Result<bool> {
+        make_folder_in(&self.folder, self.name)
+    }
+
+    /// Puts a file here, whole or not at all.
+    pub(super) fn write(&self, content: &[u8]) -> io::Result<()> {
+        // Of what was there: who may read, write and start it, and nothing that lends rights.
+        let mode =
+            stat_of(&self.folder, self.name)?.map(|stat| Mode::from_raw_mode(stat.st_mode & 0o777));
+        let (name, mut file) = self.beside()?;
+        let written = || -> io::Result<()> {
+            file.write_all(content)?;
+            if let Some(mode) = mode {
+                rustix::fs::fchmod(&file, mode)?;
+            }
+            file.sync_all()?;
+            rustix::fs::renameat(&self.folder, &name, &self.folder, self.name)?;
+            Ok(rustix::fs::fsync(&self.folder)?)
+        }();
+        if written.is_err() {
+            // It may have its new name already; then there is nothing to take away.
+            let gone = rustix::fs::unlinkat(&self.folder, &name, AtFlags::empty());
+            tracing::debug!(?gone, "a file that could not be written was taken away");
+        }
+        written
+    }
+
+    /// A new file beside this place, under a name that nothing has.
+    fn beside(&self) -> io::Result<(String, File)> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        const NEW: OFlags = OFlags::WRONLY
+            .union(OFlags::CREATE)
+            .union(OFlags::EXCL)
+            .union(OFlags::NOFOLLOW)
+            .union(OFlags::CLOEXEC);
+        let everybody = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::WGRP | Mode::ROTH | Mode::WOTH;
+        loop {
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
+            let name = format!(".rouse-{}-{count}.tmp", std::process::id());
+            match openat(&self.folder, name.as_str(), NEW, everybody) {
+                Ok(file) => return Ok((name, File::from(file))),
+                // Left behind by a process of the same number that was killed.
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
 }
 
 /// `O_NOFOLLOW` answers this when the last component is a link, `openat2` when a link has no place to lead to.

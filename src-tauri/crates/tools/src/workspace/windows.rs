@@ -6,12 +6,14 @@
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Write as _};
+use std::marker::PhantomData;
 use std::os::windows::ffi::OsStrExt;
 use std::os::windows::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Entry, EntryKind, RelativePath};
+use super::{Entry, EntryKind, RelativePath, Standing};
 
 /// The folder's verbatim path, and the handle that keeps it in its place.
 pub(super) struct Root {
@@ -45,7 +47,7 @@ pub(super) fn is_plain(name: &OsStr) -> bool {
 }
 
 pub(super) fn open_file(root: &Root, path: &RelativePath) -> io::Result<File> {
-    let way = walk(root, path)?;
+    let way = walk(root, path, false)?;
     if way.last.metadata()?.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
@@ -58,7 +60,7 @@ pub(super) fn entries(
     path: &RelativePath,
     most: usize,
 ) -> io::Result<(Vec<Entry>, bool)> {
-    let way = walk(root, path)?;
+    let way = walk(root, path, false)?;
     if !way.last.metadata()?.is_dir() {
         return Err(io::ErrorKind::NotADirectory.into());
     }
@@ -75,13 +77,101 @@ pub(super) fn entries(
 fn described(entry: &std::fs::DirEntry) -> io::Result<Entry> {
     // The metadata of an entry does not follow links.
     let metadata = entry.metadata()?;
-    let kind = match metadata.file_type() {
+    Ok(Entry { name: entry.file_name(), kind: kind_of(&metadata), size: metadata.len() })
+}
+
+fn kind_of(metadata: &std::fs::Metadata) -> EntryKind {
+    match metadata.file_type() {
         kind if kind.is_symlink() => EntryKind::Link,
         kind if kind.is_dir() => EntryKind::Folder,
         kind if kind.is_file() => EntryKind::File,
         _ => EntryKind::Other,
-    };
-    Ok(Entry { name: entry.file_name(), kind, size: metadata.len() })
+    }
+}
+
+/// How many names the open file has.
+pub(super) fn names_of(file: &File) -> io::Result<u64> {
+    Ok(winapi_util::file::information(file)?.number_of_links())
+}
+
+/// A name in a folder that is held in its place.
+pub(super) struct Place<'p> {
+    path: PathBuf,
+    /// The folders on the way.
+    _held: Way,
+    _name: PhantomData<&'p OsStr>,
+}
+
+/// The place of `path`; the folders on the way can be made where they are missing.
+pub(super) fn place<'p>(
+    root: &Root,
+    path: &'p RelativePath,
+    makes_folders: bool,
+) -> io::Result<Place<'p>> {
+    let (above, name) = path.split().ok_or(io::ErrorKind::IsADirectory)?;
+    let way = walk(root, &above, makes_folders)?;
+    if !way.last.metadata()?.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    Ok(Place { path: way.path.join(name), _held: way, _name: PhantomData })
+}
+
+/// Whether it was not there.
+fn make_folder_at(path: &Path) -> io::Result<bool> {
+    match std::fs::create_dir(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+impl Place<'_> {
+    pub(super) fn look(&self) -> io::Result<Option<Standing>> {
+        let file = match hold(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let metadata = file.metadata()?;
+        Ok(Some(Standing {
+            kind: kind_of(&metadata),
+            names: names_of(&file)?,
+            is_read_only: metadata.permissions().readonly(),
+        }))
+    }
+
+    /// Whether it was not there.
+    pub(super) fn make_folder(&self) -> io::Result<bool> {
+        make_folder_at(&self.path)
+    }
+
+    /// Puts a file here, whole or not at all.
+    pub(super) fn write(&self, content: &[u8]) -> io::Result<()> {
+        let (beside, mut file) = self.beside()?;
+        let written = file.write_all(content).and_then(|()| file.sync_all());
+        drop(file);
+        let written = written.and_then(|()| std::fs::rename(&beside, &self.path));
+        if written.is_err() {
+            drop(std::fs::remove_file(&beside));
+        }
+        written
+    }
+
+    /// A new file beside this place, under a name that nothing has.
+    fn beside(&self) -> io::Result<(PathBuf, File)> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        loop {
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
+            let name = format!(".rouse-{}-{count}.tmp", std::process::id());
+            let path = self.path.with_file_name(name);
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(file) => return Ok((path, file)),
+                // Left behind by a process of the same number that was killed.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
 }
 
 pub(super) fn is_link_refusal(error: &io::Error) -> bool {
@@ -104,10 +194,13 @@ struct Way {
     before: Vec<File>,
 }
 
-fn walk(root: &Root, path: &RelativePath) -> io::Result<Way> {
+fn walk(root: &Root, path: &RelativePath, makes_folders: bool) -> io::Result<Way> {
     let mut way = Way { path: root.path.clone(), last: hold(&root.path)?, before: Vec::new() };
     for name in path.as_path() {
         way.path.push(name);
+        if makes_folders {
+            make_folder_at(&way.path)?;
+        }
         let next = hold(&way.path)?;
         if next.metadata()?.file_type().is_symlink() {
             return Err(io::Error::other(LinkOnTheWay));

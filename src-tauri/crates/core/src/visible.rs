@@ -1,0 +1,93 @@
+//! Text that a person decides on, with everything in it to be seen.
+//!
+//! What a terminal would obey, what turns the reading direction around and what takes no room is shown by its number:
+//! `⟨U+001B⟩`. Nothing is taken out and nothing is cut off, and no text looks like another, because the mark `⟨` itself is
+//! shown by its number too. It refuses to judge: what a text does is for whoever reads it. One could get it wrong by a
+//! list of the characters that come to mind; here it is the other way round, what is not known to be visible is shown by
+//! its number.
+
+use std::fmt::Write as _;
+
+/// Letters, marks and symbols by their tables, and yet empty on the screen.
+const EMPTY: &[(u32, u32)] = &[
+    (0x034F, 0x034F),
+    (0x115F, 0x1160),
+    (0x17B4, 0x17B5),
+    (0x180B, 0x180F),
+    (0x2800, 0x2800),
+    (0x3164, 0x3164),
+    (0xFE00, 0xFE0F),
+    (0xFFA0, 0xFFA0),
+    (0xE0100, 0xE01EF),
+];
+
+/// `text` with all that cannot be seen shown by its number. Line feeds and tabs stay; a line that ends in a carriage
+/// return shows it.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_seen(character) {
+            shown.push(character);
+        } else {
+            write!(shown, "⟨U+{:04X}⟩", u32::from(character))
+                .expect("BUG: writing into a string does not fail");
+        }
+    }
+    shown
+}
+
+fn is_seen(character: char) -> bool {
+    match character {
+        '\n' | '\t' | '\'' | '"' | '\\' => true,
+        ' '..='~' => true,
+        '⟨' => false,
+        _ if is_empty(character) => false,
+        // After a letter, so that a mark which belongs onto one counts as what it is there.
+        _ => !['a', character].iter().collect::<String>().escape_debug().any(|c| c == '\\'),
+    }
+}
+
+fn is_empty(character: char) -> bool {
+    let number = u32::from(character);
+    EMPTY.iter().any(|(first, last)| (*first..=*last).contains(&number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_seen_is_shown_by_its_number() {
+        let cases = [
+            ("ls -l 'a' \"b\" \\\n\tc", "ls -l 'a' \"b\" \\\n\tc"),
+            (
+                "Grüße, 日本, Ü\u{308}, ไทย, हिन्दी, 👋, €",
+                "Grüße, 日本, Ü\u{308}, ไทย, हिन्दी, 👋, €",
+            ),
+            ("\u{1b}[2K\rls", "⟨U+001B⟩[2K⟨U+000D⟩ls"),
+            ("a\u{9b}31m\0\u{7f}\u{8}", "a⟨U+009B⟩31m⟨U+0000⟩⟨U+007F⟩⟨U+0008⟩"),
+            ("\u{202e}cod\u{2066}x\u{2069}", "⟨U+202E⟩cod⟨U+2066⟩x⟨U+2069⟩"),
+            ("a\u{200b}b\u{200d}c\u{feff}d\u{ad}", "a⟨U+200B⟩b⟨U+200D⟩c⟨U+FEFF⟩d⟨U+00AD⟩"),
+            ("rm\u{a0}x\u{2003}y\u{3000}z\u{2028}", "rm⟨U+00A0⟩x⟨U+2003⟩y⟨U+3000⟩z⟨U+2028⟩"),
+            ("\u{e0041}\u{fe0f}\u{e0100}", "⟨U+E0041⟩⟨U+FE0F⟩⟨U+E0100⟩"),
+            ("\u{3164}\u{2800}\u{115f}", "⟨U+3164⟩⟨U+2800⟩⟨U+115F⟩"),
+            ("\u{e000}\u{10ffff}", "⟨U+E000⟩⟨U+10FFFF⟩"),
+            ("⟨U+001B⟩", "⟨U+27E8⟩U+001B⟩"),
+        ];
+        for (given, expected) in cases {
+            assert_eq!(visible(given), expected, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn no_two_texts_look_the_same_and_no_character_is_obeyed() {
+        let mut seen = std::collections::HashSet::new();
+        for character in ('\0'..=char::MAX).filter(|c| !c.is_alphanumeric()) {
+            let shown = visible(&character.to_string());
+            let is_layout = matches!(character, '\n' | '\t');
+            assert!(is_layout || !shown.contains(char::is_control), "{character:?}");
+            assert!(seen.insert(shown), "{character:?}");
+        }
+    }
+}

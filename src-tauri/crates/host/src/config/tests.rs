@@ -1,0 +1,87 @@
+//! What the environment and the file say of the workspace and of the limits of tools.
+
+use serde_json::json;
+
+use super::*;
+
+const DEFAULT: &str = "/data/workspace";
+
+/// The settings by this file, with these variables.
+fn config(document: Value, variables: &[(&str, &str)]) -> Result<Config, Vec<FieldError>> {
+    let env = |name: &str| {
+        let found = variables.iter().find(|(key, _)| *key == name);
+        found.map(|(_, value)| (*value).to_owned())
+    };
+    read(document, Path::new(DEFAULT), &env)
+}
+
+#[test]
+fn the_workspace_is_the_one_that_a_variable_names_before_the_file() {
+    let file = json!({ "workspace": "/file" });
+    let wide = json!({ "workspace": "/file/deep", "riskyWorkspace": { "enabled": true } });
+    let wide_root = json!({ "riskyWorkspace": { "enabled": true, "root": "~" } });
+    let risky = ("RISKY_WORKSPACE_MODE", "true");
+    let cases: Vec<(Value, Vec<(&str, &str)>, &str, bool)> = vec![
+        (json!({}), vec![], DEFAULT, false),
+        (file.clone(), vec![], "/file", false),
+        (file.clone(), vec![("FILE_WORKSPACE_ROOT", "/variable")], "/variable", false),
+        (file.clone(), vec![("FILE_WORKSPACE_ROOT", "  ")], "/file", false),
+        (json!({ "workspace": "~/w" }), vec![("HOME", "/home/p")], "/home/p/w", false),
+        (json!({}), vec![("HOME", "/home/p"), ("FILE_WORKSPACE_ROOT", "~")], "/home/p", false),
+        (json!({ "workspace": "~other" }), vec![("HOME", "/home/p")], "~other", false),
+        // The wider root counts only where the mode is on.
+        (file.clone(), vec![("RISKY_WORKSPACE_ROOT", "/wide")], "/file", false),
+        (file.clone(), vec![risky, ("RISKY_WORKSPACE_ROOT", "/wide")], "/wide", true),
+        (file.clone(), vec![risky, ("RISKY_WORKSPACE_ROOT", "~/w"), ("HOME", "/h")], "/h/w", true),
+        (json!({}), vec![("FILE_WORKSPACE_ROOT", "/a/b"), risky], "/a", true),
+        (wide.clone(), vec![], "/file", true),
+        (wide, vec![("RISKY_WORKSPACE_MODE", "false")], "/file/deep", false),
+        (wide_root.clone(), vec![("HOME", "/home/p")], "/home/p", true),
+        (wide_root, vec![("HOME", "/home/p"), ("RISKY_WORKSPACE_ROOT", "/r")], "/r", true),
+    ];
+    for (document, variables, workspace, is_risky) in cases {
+        let read = config(document.clone(), &variables).expect("good settings");
+        let expected = (PathBuf::from(workspace), is_risky);
+        let found = (read.workspace, read.is_risky_workspace);
+        assert_eq!(found, expected, "{document} {variables:?}");
+    }
+}
+
+#[test]
+fn no_workspace_holds_rouses_own_data() {
+    let risky = ("RISKY_WORKSPACE_MODE", "1");
+    let cases: [(&[(&str, &str)], &str); 5] = [
+        (&[("FILE_WORKSPACE_ROOT", "/data")], "workspace"),
+        (&[("FILE_WORKSPACE_ROOT", "/")], "workspace"),
+        // The folder that holds the usual workspace is that of the data.
+        (&[risky], "riskyWorkspace.root"),
+        (&[risky, ("RISKY_WORKSPACE_ROOT", "/")], "riskyWorkspace.root"),
+        (&[("RISKY_WORKSPACE_MODE", "perhaps")], "RISKY_WORKSPACE_MODE"),
+    ];
+    for (variables, path) in cases {
+        let refused = config(json!({}), variables).expect_err("refused");
+        assert_eq!(refused[0].path, path, "{variables:?}");
+    }
+}
+
+#[test]
+fn the_limits_of_tools_are_those_of_the_variables_before_the_file() {
+    let file =
+        json!({ "tools": { "readFileMaxBytes": 10, "runCommandTimeoutMs": 20, "maxSteps": 3 } });
+    let limits = |document: &Value, variables: &[(&str, &str)]| {
+        let tools = config(document.clone(), variables).expect("good settings").tools;
+        (tools.read_file_max_bytes, tools.command_timeout.as_millis(), tools.max_steps)
+    };
+    assert_eq!(limits(&json!({}), &[]), (524_288, 600_000, 10));
+    assert_eq!(limits(&file, &[]), (10, 20, 3));
+    let variables = [
+        ("READ_FILE_MAX_BYTES", "11"),
+        ("RUN_COMMAND_TIMEOUT_MS", "21"),
+        ("MAX_MULTI_ACT_STEPS", "400"),
+    ];
+    assert_eq!(limits(&file, &variables), (11, 21, 50));
+    let wrong = [("READ_FILE_MAX_BYTES", "0"), ("RUN_COMMAND_TIMEOUT_MS", "never")];
+    let refused = config(file, &wrong).expect_err("refused");
+    let paths: Vec<&str> = refused.iter().map(|error| error.path.as_str()).collect();
+    assert_eq!(paths, ["READ_FILE_MAX_BYTES", "RUN_COMMAND_TIMEOUT_MS"]);
+}

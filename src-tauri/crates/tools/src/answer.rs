@@ -1,0 +1,57 @@
+//! The shape of what file and command tools answer: `{success, …, error?}`.
+//!
+//! A model sees at a glance whether a call has worked, and a fault has its kind, so that whoever reads it can act on it
+//! without reading words. One could get it wrong by two shapes for the same failure.
+
+use std::fmt;
+
+use rouse_core::tool::{Fault, ToolOutput};
+use serde_json::{Map, Value, json};
+
+/// An error that knows its kind.
+pub(crate) trait Faulty: fmt::Display {
+    fn fault(&self) -> Fault;
+}
+
+/// A result, with `success` before all else.
+pub(crate) fn done(value: Value) -> ToolOutput {
+    let mut fields = Map::from_iter([("success".to_owned(), Value::Bool(true))]);
+    match value {
+        Value::Object(more) => fields.extend(more),
+        other => drop(fields.insert("result".to_owned(), other)),
+    }
+    ToolOutput::ok(Value::Object(fields))
+}
+
+/// A failure of this kind. A person reads the words alone.
+pub(crate) fn failed(fault: Fault, message: impl Into<String>) -> ToolOutput {
+    let message = message.into();
+    let value = json!({ "success": false, "error": message });
+    ToolOutput { fault: Some(fault), ..ToolOutput::ok(value).in_words(&message) }
+}
+
+/// What an error comes to.
+pub(crate) fn refused(error: &impl Faulty) -> ToolOutput {
+    failed(error.fault(), error.to_string())
+}
+
+/// What `work` on files comes to, done where waiting for a disk holds up nobody else.
+pub(crate) async fn of<E: Faulty + Send + 'static>(
+    work: impl FnOnce() -> Result<Value, E> + Send + 'static,
+) -> ToolOutput {
+    match aside(work).await {
+        Ok(value) => done(value),
+        Err(output) => output,
+    }
+}
+
+/// The same with any result.
+pub(crate) async fn aside<T: Send + 'static, E: Faulty + Send + 'static>(
+    work: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> Result<T, ToolOutput> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done.map_err(|error| refused(&error)),
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        Err(_) => Err(failed(Fault::Execution, "Rouse is closing.")),
+    }
+}

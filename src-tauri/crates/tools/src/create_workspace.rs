@@ -1,0 +1,192 @@
+//! `create_workspace`: a new project folder in the workspace, with a README on request.
+//!
+//! It makes and never replaces: a README that is there stays, and a folder that is there is an error unless the caller
+//! says that it may be. How it is made is `workspace::write`'s matter.
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use rouse_core::approval::Surroundings;
+use rouse_core::policy::ApprovedCall;
+use rouse_core::tool::{
+    Annotations, ApprovalRule, BoxFuture, Fault, Tool, ToolContext, ToolOutput, ToolSpec,
+};
+use rouse_core::visible::visible;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::answer::{self, Faulty};
+use crate::text::plain_line;
+use crate::workspace::{RelativePath, Workspace, WorkspaceError};
+use crate::{arguments, spec};
+
+const README: &str = "README.md";
+
+/// The tool.
+pub(crate) struct CreateWorkspace {
+    spec: ToolSpec,
+    /// Whether the workspace is the wider one.
+    is_risky: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Arguments {
+    name: Option<String>,
+    path: Option<String>,
+    #[serde(default)]
+    allow_existing: bool,
+    #[serde(default)]
+    create_readme: bool,
+    readme_title: Option<String>,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum CreateError {
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
+    #[error("Give either a name or a path.")]
+    NoName,
+    #[error("{0:?} is a path. Give it as path, or a name without slashes.")]
+    NotAName(String),
+    #[error("The workspace itself is there already. Give the name of a folder in it.")]
+    Itself,
+}
+
+impl Faulty for CreateError {
+    fn fault(&self) -> Fault {
+        match self {
+            Self::Workspace(error) => error.fault(),
+            Self::NoName | Self::NotAName(_) | Self::Itself => Fault::InvalidParameters,
+        }
+    }
+}
+
+impl CreateWorkspace {
+    pub(crate) fn new(is_risky: bool) -> Self {
+        let description = "Makes a folder for a new project in the workspace, and those on the way to it, with a README.md \
+                           on request. It never replaces a file.";
+        let parameters = spec::object(
+            &[],
+            json!({
+                "name": { "type": "string", "description": "Name of the folder. Give this or path.", "minLength": 1, "maxLength": 255 },
+                "path": { "type": "string", "description": "Path relative to the workspace. Give this or name.", "minLength": 1, "maxLength": 4_096 },
+                "allowExisting": { "type": "boolean", "description": "Whether it may be there already. Default: false." },
+                "createReadme": { "type": "boolean", "description": "Whether to put a README.md into it. Default: false." },
+                "readmeTitle": { "type": "string", "description": "Title of the README. Default: the folder's name.", "maxLength": 200 },
+            }),
+        );
+        let harmless = spec::harmless("create_workspace", description, parameters);
+        // Again it makes nothing more, but says so in an error; what is there is never changed.
+        let annotations = Annotations { destructive: false, ..Annotations::OVERWRITES };
+        let spec = ToolSpec { annotations, approval: ApprovalRule::UnlessGranted, ..harmless };
+        Self { spec, is_risky }
+    }
+}
+
+impl Tool for CreateWorkspace {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn preview<'a>(
+        &'a self,
+        arguments: &'a Value,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, String> {
+        Box::pin(async move {
+            let shown = arguments::read(arguments).map(|arguments| planned(&arguments, context));
+            shown.unwrap_or_else(|error| visible(&format!("{error}\n\n{arguments:#}")))
+        })
+    }
+
+    fn surroundings<'a>(
+        &'a self,
+        _: &'a Value,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Surroundings, ToolOutput>> {
+        let directory = Some(context.workspace.display().to_string());
+        Box::pin(std::future::ready(Ok(Surroundings { directory, ..Surroundings::default() })))
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: ApprovedCall,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            let (workspace, is_risky) = (context.workspace.clone(), self.is_risky);
+            match arguments::read(call.arguments()) {
+                Ok(arguments) => answer::of(move || create(&workspace, &arguments, is_risky)).await,
+                Err(error) => answer::failed(Fault::InvalidParameters, error),
+            }
+        })
+    }
+}
+
+fn create(root: &Path, arguments: &Arguments, is_risky: bool) -> Result<Value, CreateError> {
+    let workspace = Workspace::open(root)?;
+    let path = workspace.relative(arguments.wanted()?)?;
+    let Some((_, name)) = path.split() else { return Err(CreateError::Itself) };
+    let created = workspace.make_folder(&path)?;
+    if !created && !arguments.allow_existing {
+        return Err(WorkspaceError::Exists { path: path.to_string() }.into());
+    }
+    let mut told = json!({
+        "created": created,
+        "path": path.to_string(),
+        "workspaceRoot": root.display().to_string(),
+        "riskyMode": is_risky,
+    });
+    if arguments.create_readme {
+        let title = arguments.title(&name.to_string_lossy());
+        told["readmeCreated"] = readme(&workspace, &path, &title)?.into();
+    }
+    Ok(told)
+}
+
+/// Whether there was none.
+fn readme(
+    workspace: &Workspace,
+    folder: &RelativePath,
+    title: &str,
+) -> Result<bool, WorkspaceError> {
+    let path = folder.child(README.as_ref());
+    let is_missing = workspace.standing(&path)?.is_none();
+    if is_missing {
+        workspace.replace(&path, format!("# {title}\n").as_bytes())?;
+    }
+    Ok(is_missing)
+}
+
+fn planned(arguments: &Arguments, context: &ToolContext) -> String {
+    let wanted = match arguments.wanted() {
+        Ok(wanted) => wanted,
+        Err(error) => return visible(&error.to_string()),
+    };
+    let mut shown = format!("New folder {wanted}\nin {}\n", context.workspace.display());
+    if arguments.create_readme {
+        let name = wanted.rsplit('/').next().unwrap_or(wanted);
+        shown.push_str(&format!("with {README}:\n\n# {}\n", arguments.title(name)));
+    }
+    visible(&shown)
+}
+
+impl Arguments {
+    fn wanted(&self) -> Result<&str, CreateError> {
+        match (self.name.as_deref(), self.path.as_deref()) {
+            (Some(name), None) if name.contains(['/', '\\']) || name == "~" => {
+                Err(CreateError::NotAName(name.to_owned()))
+            }
+            (Some(wanted), None) | (None, Some(wanted)) => Ok(wanted),
+            _ => Err(CreateError::NoName),
+        }
+    }
+
+    fn title(&self, name: &str) -> String {
+        let title = self.readme_title.as_deref().map(plain_line).unwrap_or_default();
+        if title.is_empty() { plain_line(name) } else { title }
+    }
+}

@@ -1,0 +1,321 @@
+//! Tests of `run_command`.
+
+use std::fs;
+
+use rouse_core::policy::{ToolPolicy, Verdict};
+
+use super::*;
+use crate::testing::context;
+
+async fn run(arguments: Value) -> ToolOutput {
+    let folder = tempfile::tempdir().expect("a folder");
+    run_in(folder.path(), arguments).await
+}
+
+async fn run_in(workspace: &Path, arguments: Value) -> ToolOutput {
+    // Tests run side by side in one process, each with an instance of its own.
+    let instance = format!("run-command-tests:{}", workspace.display());
+    let tool = RunCommand::new(CommandConfig { instance, ..CommandConfig::default() });
+    let policy = ToolPolicy::of_a_persons_call("run_command", &arguments);
+    match policy.judge(tool.spec(), arguments) {
+        Verdict::Allowed(call) => tool.call(call, &context(workspace)).await,
+        Verdict::Denied(reason) => panic!("denied: {reason}"),
+    }
+}
+
+fn error(output: &ToolOutput) -> String {
+    assert!(output.is_error(), "{output:?}");
+    output.words.clone().expect("words for a person")
+}
+
+#[tokio::test]
+async fn what_it_wrote_is_the_result() {
+    let output = run(json!({ "command": "echo 42; echo aside >&2" })).await;
+    assert_eq!(
+        output.value,
+        json!({ "success": true, "exitCode": 0, "stdout": "42", "stderr": "aside" })
+    );
+    assert_eq!(output.words.as_deref(), Some("42"));
+    let output = run(json!({ "command": r#"echo '{"percent": 17}'"# })).await;
+    assert_eq!(output.value["json"], json!({ "percent": 17 }));
+}
+
+#[tokio::test]
+async fn a_failure_says_how_in_its_first_line() {
+    let output = run(json!({ "command": "echo first >&2; echo last >&2; exit 3" })).await;
+    assert_eq!(error(&output), "Exit code 3: last\n\nfirst\nlast");
+    assert_eq!(error(&run(json!({ "command": "exit 4" })).await), "Exit code 4.");
+    assert_eq!(error(&run(json!({ "command": "kill -9 $$" })).await), "Ended by signal 9.");
+}
+
+#[tokio::test]
+async fn it_runs_in_the_workspace_or_where_it_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let real = folder.path().canonicalize().expect("there");
+    std::fs::create_dir(real.join("sub")).expect("made");
+    for (cwd, expected) in [(None, real.clone()), (Some("sub"), real.join("sub"))] {
+        let output = run_in(&real, json!({ "command": "pwd -P", "cwd": cwd })).await;
+        let output = match cwd {
+            Some(_) => output,
+            None => run_in(&real, json!({ "command": "pwd -P" })).await,
+        };
+        assert_eq!(output.value["stdout"], json!(expected.display().to_string()));
+    }
+    let output = run_in(&real, json!({ "command": "pwd", "cwd": "nowhere" })).await;
+    assert!(error(&output).contains("is not there"), "{output:?}");
+}
+
+#[tokio::test]
+async fn it_gets_a_list_of_the_environment() {
+    let output = run(json!({ "command": "env" })).await;
+    let text = output.value["stdout"].as_str().expect("a text").to_owned();
+    let names: Vec<&str> =
+        text.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
+    assert!(names.contains(&"PATH"), "{names:?}");
+    assert!(text.contains("ROUSE_JOB_NAME=Test"), "{text}");
+    // Cargo sets this for every test; it stands for everything that is not on the list.
+    assert!(std::env::vars_os().any(|(name, _)| name.to_string_lossy().starts_with("CARGO")));
+    assert!(!names.iter().any(|name| name.starts_with("CARGO")), "{names:?}");
+}
+
+/// How the call ends for whoever is no person: in the sandbox, or with a sentence on why not.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_no_person_has_written_runs_in_the_sandbox_or_not_at_all() {
+    let (folder, data) =
+        (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let config = CommandConfig { hidden: vec![data.path().to_owned()], ..CommandConfig::default() };
+    let tool = RunCommand::new(config);
+    let confined = ToolContext {
+        sandbox: SandboxMode::Sandboxed { hosts: Vec::new() },
+        ..context(folder.path())
+    };
+    let run = async |arguments: Value| {
+        let policy = ToolPolicy::of_a_persons_call("run_command", &arguments);
+        match policy.judge(tool.spec(), arguments) {
+            Verdict::Allowed(call) => tool.call(call, &confined).await,
+            Verdict::Denied(reason) => panic!("denied: {reason}"),
+        }
+    };
+    let line = format!("touch ran; ls -d '{}'; env; [ -z \"$CARGO\" ]", data.path().display());
+    let output = run(json!({ "command": line })).await;
+    if let Err(missing) = crate::sandbox::available() {
+        assert!(error(&output).contains("Nothing was run"), "{output:?} {missing}");
+        assert!(!folder.path().join("ran").exists());
+        return;
+    }
+    assert!(!output.is_error(), "{output:?}");
+    let said = output.value["stdout"].as_str().expect("a text");
+    assert!(said.contains("ROUSE_JOB_NAME=Test") && said.contains("TMPDIR=/tmp"), "{said}");
+    for name in ["ROUSE_HOME=", "DBUS_", "SSH_", "XDG_", "DISPLAY", "CARGO"] {
+        assert!(!said.contains(name), "{said}");
+    }
+    assert!(output.value["stderr"].as_str().is_some_and(|text| text.contains("No such file")));
+    let outside = run(json!({ "command": "true", "cwd": data.path() })).await;
+    assert!(error(&outside).contains("can only begin in the workspace"), "{outside:?}");
+    // No argument names the mode.
+    let schema = tool.spec().parameters.to_string();
+    assert!(
+        !schema.contains("sandbox") && schema.contains("\"additionalProperties\":false"),
+        "{schema}"
+    );
+}
+
+#[tokio::test]
+async fn it_is_ended_after_its_time_and_when_it_never_stops_writing() {
+    let output = run(json!({ "command": "sleep 1000", "timeoutSeconds": 1 })).await;
+    assert_eq!(error(&output), "Did not end within 1 s and was ended.");
+    let output = run(json!({ "command": "yes" })).await;
+    let first = error(&output).lines().next().map(str::to_owned);
+    assert_eq!(first.as_deref(), Some("Wrote more than 64 MB and was ended: y"));
+}
+
+#[tokio::test]
+async fn nobody_else_may_call_it() {
+    let tool = RunCommand::new(CommandConfig::default());
+    let call = json!({ "command": "true" });
+    assert!(!ToolPolicy::default().offers(tool.spec()), "no model is offered it");
+    let judged = |policy: ToolPolicy| policy.judge(tool.spec(), call.clone());
+    assert!(matches!(judged(ToolPolicy::default()), Verdict::Denied(_)));
+    let other = ToolPolicy::of_a_persons_call("run_command", &json!({ "command": "false" }));
+    assert!(matches!(judged(other), Verdict::Denied(_)), "another call than the one written down");
+    let own = ToolPolicy::of_a_persons_call("run_command", &call);
+    assert!(matches!(judged(own), Verdict::Allowed(_)));
+}
+
+/// What a question about this call would be bound to, without a network and in the sandbox.
+async fn bound(workspace: &Path, arguments: Value, sandbox: SandboxMode) -> Surroundings {
+    let context = ToolContext { sandbox, ..context(workspace) };
+    let tool = RunCommand::new(CommandConfig::default());
+    tool.surroundings(&arguments, &context).await.expect("it could be run")
+}
+
+const CONFINED: SandboxMode = SandboxMode::Sandboxed { hosts: Vec::new() };
+
+fn scripts() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::create_dir(folder.path().join("sub")).expect("made");
+    for (name, text) in [
+        ("a.sh", "echo a"),
+        ("sub/b.sh", "echo b"),
+        ("data.json", "{}"),
+        ("with space.sh", "echo c"),
+        ("tool", "#!./runner -x\necho"),
+        ("runner", "#!/bin/sh\necho"),
+    ] {
+        fs::write(folder.path().join(name), text).expect("a file");
+    }
+    std::os::unix::fs::symlink("a.sh", folder.path().join("link.sh")).expect("a link");
+    folder
+}
+
+#[tokio::test]
+async fn a_yes_is_bound_to_every_file_that_the_line_names() {
+    let folder = scripts();
+    let real = folder.path().canonicalize().expect("there");
+    let there = |name: &str| real.join(name).display().to_string();
+    let cases: [(&str, Option<&str>, &[&str]); 13] = [
+        ("sh a.sh", None, &["a.sh"]),
+        ("sh ./a.sh>out", None, &["a.sh"]),
+        ("sh 'with space.sh' && sh \"a.sh\"", None, &["with space.sh", "a.sh"]),
+        ("sh with\\ space.sh", None, &["with space.sh"]),
+        ("sh -c 'sh sub/b.sh; echo \"$(cat data.json)\"'", None, &["sub/b.sh", "data.json"]),
+        ("sh b.sh ../a.sh", Some("sub"), &["sub/b.sh", "a.sh"]),
+        ("sh link.sh", None, &["a.sh"]),
+        ("curl -d @data.json --config=a.sh X=sub/b.sh", None, &["data.json", "a.sh", "sub/b.sh"]),
+        ("awk -fa.sh PATH=x:sub/b.sh", None, &["a.sh", "sub/b.sh"]),
+        ("./tool", None, &["tool", "runner"]),
+        ("(./tool)|`./a.sh`", None, &["tool", "runner", "a.sh"]),
+        ("ls . sub /etc/passwd /dev/null", None, &[]),
+        ("", None, &[]),
+    ];
+    for (line, cwd, expected) in cases {
+        let mut arguments = json!({ "command": line });
+        if let Some(cwd) = cwd {
+            arguments["cwd"] = cwd.into();
+        }
+        let bound = bound(&real, arguments, CONFINED).await;
+        let held: Vec<&String> =
+            bound.files.iter().filter(|(_, hash)| hash.len() == 64).map(|(name, _)| name).collect();
+        let mut expected: Vec<String> = expected.iter().map(|name| there(name)).collect();
+        expected.sort();
+        assert_eq!(held, expected.iter().collect::<Vec<_>>(), "{line}");
+        assert_eq!(
+            bound.directory,
+            Some(there(cwd.unwrap_or("")).trim_end_matches('/').to_owned())
+        );
+    }
+    let absolute = format!("sh {}", there("a.sh"));
+    let bound = bound(&real, json!({ "command": absolute }), CONFINED).await;
+    assert_eq!(bound.files[&there("a.sh")].len(), 64);
+}
+
+#[tokio::test]
+async fn what_comes_to_be_there_or_changes_is_another_call() {
+    let folder = scripts();
+    let real = folder.path().canonicalize().expect("there");
+    let arguments = json!({ "command": "sh new.sh a.sh ./tool" });
+    let print = async || {
+        let bound = bound(&real, arguments.clone(), CONFINED).await;
+        rouse_core::approval::Fingerprint::of("run_command", &arguments, &bound)
+    };
+    let mut seen = vec![print().await];
+    assert_eq!(print().await, seen[0], "nothing has changed");
+    let changes: [&dyn Fn(&Path); 6] = [
+        &|real| fs::write(real.join("new.sh"), "echo new").expect("written"),
+        &|real| fs::write(real.join("a.sh"), "echo A").expect("written"),
+        &|real| fs::write(real.join("runner"), "#!/bin/sh\nrm").expect("written"),
+        &|real| fs::remove_file(real.join("a.sh")).expect("removed"),
+        &|real| fs::create_dir(real.join("a.sh")).expect("made"),
+        &|real| {
+            fs::remove_file(real.join("new.sh")).expect("removed");
+            fs::hard_link(real.join("sub/b.sh"), real.join("new.sh")).expect("a hard link");
+        },
+    ];
+    for change in changes {
+        change(&real);
+        let now = print().await;
+        assert!(!seen.contains(&now), "{seen:?}");
+        seen.push(now);
+    }
+}
+
+#[tokio::test]
+async fn a_yes_is_bound_to_the_folder_and_the_environment() {
+    let folder = scripts();
+    let call = || json!({ "command": "true" });
+    let confined = bound(folder.path(), call(), CONFINED).await;
+    assert_eq!(confined.environment["TMPDIR"], "/tmp");
+    assert_eq!(confined.environment["ROUSE_JOB_NAME"], "Test");
+    assert!(confined.environment.contains_key("PATH"));
+    for absent in ["ROUSE_RUN_ID", "HOME", "CARGO"] {
+        assert!(!confined.environment.contains_key(absent), "{absent}");
+    }
+    let opened = bound(folder.path(), call(), SandboxMode::OpenedByPerson).await;
+    assert_ne!(opened.environment, confined.environment);
+    let tool = RunCommand::new(CommandConfig::default());
+    let confined = ToolContext { sandbox: CONFINED, ..context(folder.path()) };
+    for (cwd, fault) in [("..", Fault::NotAuthorised), ("/", Fault::NotAuthorised)] {
+        let refused = tool.surroundings(&json!({ "command": "true", "cwd": cwd }), &confined).await;
+        assert_eq!(refused.expect_err(cwd).fault, Some(fault));
+    }
+}
+
+#[tokio::test]
+async fn the_question_shows_the_whole_line_with_everything_to_be_seen() {
+    let folder = scripts();
+    let hidden = "ls\r\u{1b}[8mrm -rf \u{202e}x\u{200b}\n".to_owned() + &"#".repeat(8_000) + "end";
+    let tool = RunCommand::new(CommandConfig::default());
+    let shown = async |sandbox: SandboxMode| {
+        let context = ToolContext { sandbox, ..context(folder.path()) };
+        tool.preview(&json!({ "command": hidden, "cwd": "sub" }), &context).await
+    };
+    let confined = shown(CONFINED).await;
+    let begin = "ls⟨U+000D⟩⟨U+001B⟩[8mrm -rf ⟨U+202E⟩x⟨U+200B⟩\n###";
+    assert!(confined.starts_with(begin) && confined.contains("##end\n\nin the folder sub of "));
+    assert!(confined.ends_with("in the sandbox, without a network"), "{confined}");
+    let hosts = vec!["example.com".to_owned()];
+    let granted = shown(SandboxMode::Sandboxed { hosts }).await;
+    assert!(granted.ends_with("in the sandbox, with a way to example.com"), "{granted}");
+    let opened = shown(SandboxMode::OpenedByPerson).await;
+    assert!(opened.ends_with("outside the sandbox, with all your rights"), "{opened}");
+}
+
+#[test]
+fn out_of_the_sandbox_only_a_person_goes_unasked() {
+    let tool = RunCommand::new(CommandConfig::default());
+    let folder = Path::new("/nonexistent-workspace");
+    for (sandbox, rule) in [
+        (CONFINED, ApprovalRule::UnlessGranted),
+        (SandboxMode::ByPersonUnsandboxed, ApprovalRule::UnlessGranted),
+        (SandboxMode::OpenedByPerson, ApprovalRule::Always),
+    ] {
+        let context = ToolContext { sandbox, ..context(folder) };
+        assert_eq!(tool.approval(&json!({ "command": "true" }), &context), rule);
+    }
+}
+
+#[tokio::test]
+async fn a_failure_has_the_shape_of_the_others_and_its_kind() {
+    let output = run(json!({ "command": "echo out; echo err >&2; exit 3" })).await;
+    let expected = json!({
+        "success": false,
+        "error": "Exit code 3: err",
+        "stdout": "out",
+        "stderr": "err",
+        "exitCode": 3,
+    });
+    assert_eq!((&output.value, output.fault), (&expected, Some(Fault::Execution)));
+    let output = run(json!({ "command": "sleep 1000", "timeoutSeconds": 1 })).await;
+    assert_eq!((&output.value["success"], output.fault), (&json!(false), Some(Fault::Timeout)));
+}
+
+#[tokio::test]
+async fn the_time_limit_is_the_configured_one() {
+    let timeout = Duration::from_millis(50);
+    let tool = RunCommand::new(CommandConfig { timeout, ..CommandConfig::default() });
+    let folder = tempfile::tempdir().expect("a folder");
+    let output =
+        crate::testing::call_in(&tool, folder.path(), json!({ "command": "sleep 1000" })).await;
+    assert_eq!(error(&output), "Did not end within 0.05 s and was ended.");
+}

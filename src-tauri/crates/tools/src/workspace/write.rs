@@ -1,0 +1,97 @@
+//! Writing in the workspace: files that are replaced whole, and folders.
+//!
+//! A file is written beside its place, brought to the disk and then given the name, in the folder whose handle was
+//! opened: whoever reads it sees the old content or the new one, and a name that has become a link meanwhile is replaced
+//! itself and leads nowhere. It refuses to write over a link, a second name of a file elsewhere, a device, a pipe, a
+//! folder and what nobody may write. What is replaced keeps its mode, not its owner or its extended attributes.
+
+use std::io;
+
+use sha2::{Digest as _, Sha256};
+
+use super::system::Place;
+use super::{EntryKind, RelativePath, Standing, Workspace, WorkspaceError, system};
+
+/// Stands for the content of a file that is not there.
+pub(crate) const ABSENT: &str = "absent";
+
+impl Workspace {
+    /// Puts a file with this content at `path`, in place of the one that is there, and makes the folders on the way.
+    /// Whether there was none.
+    pub(crate) fn replace(
+        &self,
+        path: &RelativePath,
+        content: &[u8],
+    ) -> Result<bool, WorkspaceError> {
+        let place = self.place(path)?;
+        let standing = place.look().map_err(|source| self.refusal(path, source))?;
+        check_replaceable(path, standing)?;
+        let failed = |source| WorkspaceError::Write { path: path.to_string(), source };
+        place.write(content).map_err(failed)?;
+        Ok(standing.is_none())
+    }
+
+    /// Makes a folder at `path` and those on the way. Whether it was not there.
+    pub(crate) fn make_folder(&self, path: &RelativePath) -> Result<bool, WorkspaceError> {
+        let failed = |source| self.refusal(path, source);
+        let place = self.place(path)?;
+        if place.make_folder().map_err(failed)? {
+            return Ok(true);
+        }
+        match place.look().map_err(failed)?.map(|standing| standing.kind) {
+            Some(EntryKind::Folder) => Ok(false),
+            Some(EntryKind::Link) => Err(WorkspaceError::Link { path: path.to_string() }),
+            _ => Err(WorkspaceError::NotAFolder { path: path.to_string() }),
+        }
+    }
+
+    /// What is at `path` itself; none when nothing is.
+    pub(crate) fn standing(&self, path: &RelativePath) -> Result<Option<Standing>, WorkspaceError> {
+        match system::place(&self.root, path, false).and_then(|place| place.look()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            looked => looked.map_err(|source| self.refusal(path, source)),
+        }
+    }
+
+    /// The SHA-256 of what a write to `path` would replace; `absent` when nothing is there.
+    ///
+    /// # Errors
+    /// Why it could not be written.
+    pub(crate) fn replaced_digest(&self, path: &RelativePath) -> Result<String, WorkspaceError> {
+        let standing = self.standing(path)?;
+        check_replaceable(path, standing)?;
+        match standing.map(|_| self.open_file(path)) {
+            Some(Ok((file, _))) => digest(file)
+                .map_err(|source| WorkspaceError::Read { path: path.to_string(), source }),
+            None | Some(Err(WorkspaceError::Missing { .. })) => Ok(ABSENT.to_owned()),
+            Some(Err(error)) => Err(error),
+        }
+    }
+
+    fn place<'p>(&self, path: &'p RelativePath) -> Result<Place<'p>, WorkspaceError> {
+        system::place(&self.root, path, true).map_err(|source| self.refusal(path, source))
+    }
+}
+
+fn check_replaceable(
+    path: &RelativePath,
+    standing: Option<Standing>,
+) -> Result<(), WorkspaceError> {
+    let path = || path.to_string();
+    let Some(Standing { kind, names, is_read_only }) = standing else { return Ok(()) };
+    match kind {
+        EntryKind::Folder => Err(WorkspaceError::IsAFolder { path: path() }),
+        EntryKind::Link => Err(WorkspaceError::Link { path: path() }),
+        EntryKind::Other => Err(WorkspaceError::NotAFile { path: path() }),
+        EntryKind::File if names > 1 => Err(WorkspaceError::HardLink { path: path() }),
+        EntryKind::File if is_read_only => Err(WorkspaceError::ReadOnly { path: path() }),
+        EntryKind::File => Ok(()),
+    }
+}
+
+/// The SHA-256 of all that is left to read, in hexadecimal digits.
+pub(crate) fn digest(mut file: impl io::Read) -> io::Result<String> {
+    let mut hash = Sha256::new();
+    io::copy(&mut file, &mut hash)?;
+    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}

@@ -1,0 +1,207 @@
+//! `write_file`: one text file of the workspace, replaced whole.
+//!
+//! How it is written is `workspace::write`'s matter; here is what a person is asked about it. The question shows what
+//! would change, line by line, with everything in it to be seen, and the answer is bound to the content that is replaced:
+//! when the file has changed since, it is asked again. It refuses to append or to change a part: what a file then holds
+//! would depend on when the call is made.
+
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::time::Duration;
+
+use rouse_core::approval::Surroundings;
+use rouse_core::policy::ApprovedCall;
+use rouse_core::tool::{
+    Annotations, ApprovalRule, BoxFuture, Fault, RateLimit, Tool, ToolContext, ToolOutput, ToolSpec,
+};
+use rouse_core::visible::visible;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use similar::TextDiff;
+
+use crate::answer::{self, Faulty};
+use crate::workspace::{RelativePath, Workspace, WorkspaceError};
+use crate::{arguments, spec};
+
+/// The largest file that it writes.
+const MOST_BYTES: usize = 1 << 20;
+/// The largest file that is compared line by line.
+const MOST_COMPARED: u64 = 4 << 20;
+/// After so long a comparison gets coarser; it stays a true one.
+const COMPARED_FOR: Duration = Duration::from_secs(2);
+
+/// The tool.
+pub(crate) struct WriteFile {
+    spec: ToolSpec,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    path: String,
+    content: String,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum WriteError {
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
+    #[error("The content has {0} bytes; at most {MOST_BYTES} are written at once.")]
+    TooLarge(usize),
+}
+
+impl Faulty for WriteError {
+    fn fault(&self) -> Fault {
+        match self {
+            Self::Workspace(error) => error.fault(),
+            Self::TooLarge(_) => Fault::InvalidParameters,
+        }
+    }
+}
+
+impl WriteFile {
+    pub(crate) fn new() -> Self {
+        let description = format!(
+            "Writes a text file of the workspace, at most {MOST_BYTES} bytes. It replaces what is there and makes the \
+             folders on the way."
+        );
+        let parameters = spec::object(
+            &["path", "content"],
+            json!({
+                "path": { "type": "string", "description": "Path relative to the workspace.", "minLength": 1, "maxLength": 4_096 },
+                "content": { "type": "string", "description": "The whole content.", "maxLength": MOST_BYTES },
+            }),
+        );
+        let harmless = spec::harmless("write_file", &description, parameters);
+        let spec = ToolSpec {
+            annotations: Annotations::OVERWRITES,
+            approval: ApprovalRule::UnlessGranted,
+            rate: RateLimit { per_minute: 20, per_hour: 200 },
+            ..harmless
+        };
+        Self { spec }
+    }
+}
+
+impl Tool for WriteFile {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn preview<'a>(
+        &'a self,
+        arguments: &'a Value,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, String> {
+        Box::pin(async move {
+            let workspace = context.workspace.clone();
+            let shown = match arguments::read(arguments) {
+                Ok(arguments) => answer::aside(move || compared(&workspace, &arguments)).await,
+                Err(error) => Err(answer::failed(Fault::InvalidParameters, error)),
+            };
+            // What cannot be compared is shown as it would be written.
+            shown.unwrap_or_else(|output| {
+                visible(&format!("{}\n\n{arguments:#}", output.words.unwrap_or_default()))
+            })
+        })
+    }
+
+    fn surroundings<'a>(
+        &'a self,
+        arguments: &'a Value,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Surroundings, ToolOutput>> {
+        Box::pin(async move {
+            let workspace = context.workspace.clone();
+            match arguments::read(arguments) {
+                Ok(arguments) => answer::aside(move || bound(&workspace, &arguments)).await,
+                Err(error) => Err(answer::failed(Fault::InvalidParameters, error)),
+            }
+        })
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: ApprovedCall,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            let workspace = context.workspace.clone();
+            match arguments::read(call.arguments()) {
+                Ok(arguments) => answer::of(move || write(&workspace, &arguments)).await,
+                Err(error) => answer::failed(Fault::InvalidParameters, error),
+            }
+        })
+    }
+}
+
+fn write(workspace: &Path, arguments: &Arguments) -> Result<Value, WriteError> {
+    let bytes = arguments.content.len();
+    if bytes > MOST_BYTES {
+        return Err(WriteError::TooLarge(bytes));
+    }
+    let workspace = Workspace::open(workspace)?;
+    let path = workspace.relative(&arguments.path)?;
+    let created = workspace.replace(&path, arguments.content.as_bytes())?;
+    Ok(json!({ "path": path.to_string(), "bytes": bytes, "created": created }))
+}
+
+fn bound(workspace: &Path, arguments: &Arguments) -> Result<Surroundings, WriteError> {
+    let opened = Workspace::open(workspace)?;
+    let path = opened.relative(&arguments.path)?;
+    let digest = opened.replaced_digest(&path)?;
+    let directory = Some(workspace.display().to_string());
+    Ok(Surroundings {
+        directory,
+        files: [(path.to_string(), digest)].into(),
+        ..Surroundings::default()
+    })
+}
+
+/// What the file holds now.
+enum Old {
+    Nothing,
+    Text(String),
+    /// Too long, or no text: its size.
+    Other(u64),
+}
+
+fn compared(workspace: &Path, arguments: &Arguments) -> Result<String, WriteError> {
+    let workspace = Workspace::open(workspace)?;
+    let path = workspace.relative(&arguments.path)?;
+    let shown = match old(&workspace, &path)? {
+        Old::Nothing => difference(&path, "", &arguments.content, "/dev/null"),
+        Old::Text(old) if old == arguments.content => format!("{path} holds exactly this already."),
+        Old::Text(old) => difference(&path, &old, &arguments.content, &path.to_string()),
+        Old::Other(size) => {
+            let from = format!("{path} ({size} bytes that are not compared)");
+            difference(&path, "", &arguments.content, &from)
+        }
+    };
+    Ok(visible(&shown))
+}
+
+fn old(workspace: &Workspace, path: &RelativePath) -> Result<Old, WorkspaceError> {
+    let (file, size) = match workspace.open_file(path) {
+        Err(WorkspaceError::Missing { .. }) => return Ok(Old::Nothing),
+        opened => opened?,
+    };
+    let mut text = String::new();
+    match file.take(MOST_COMPARED).read_to_string(&mut text) {
+        Ok(_) if size <= MOST_COMPARED => Ok(Old::Text(text)),
+        Ok(_) => Ok(Old::Other(size)),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(Old::Other(size)),
+        Err(source) => Err(WorkspaceError::Read { path: path.to_string(), source }),
+    }
+}
+
+fn difference(path: &RelativePath, old: &str, new: &str, from: &str) -> String {
+    let compared = TextDiff::configure().timeout(COMPARED_FOR).diff_lines(old, new);
+    let header = (from, path.to_string());
+    let shown = compared.unified_diff().header(header.0, &header.1).to_string();
+    // An empty new file has no lines to show.
+    if shown.is_empty() { format!("--- {from}\n+++ {path}\n(empty)\n") } else { shown }
+}

@@ -1,0 +1,108 @@
+//! Tests of `write_file`: what it writes, what a person is shown, what the answer is bound to.
+
+use std::fs;
+
+use rouse_core::tool::ToolOutput;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::*;
+use crate::testing::{call_in, context};
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+async fn write(dir: &TempDir, path: &str, content: &str) -> ToolOutput {
+    call_in(&WriteFile::new(), dir.path(), json!({ "path": path, "content": content })).await
+}
+
+async fn preview(dir: &TempDir, path: &str, content: &str) -> String {
+    let arguments = json!({ "path": path, "content": content });
+    WriteFile::new().preview(&arguments, &context(dir.path())).await
+}
+
+async fn bound_to(dir: &TempDir, path: &str) -> Result<String, ToolOutput> {
+    let arguments: Value = json!({ "path": path, "content": "x" });
+    let bound = WriteFile::new().surroundings(&arguments, &context(dir.path())).await?;
+    assert_eq!(bound.directory, Some(dir.path().display().to_string()));
+    Ok(bound.files[path].clone())
+}
+
+fn text(dir: &TempDir, path: &str) -> String {
+    fs::read_to_string(dir.path().join(path)).expect("a file")
+}
+
+#[tokio::test]
+async fn a_file_is_made_with_its_folders_and_then_replaced() {
+    let dir = folder();
+    for (path, content, created) in [
+        ("a.txt", "one", true),
+        ("a.txt", "", false),
+        ("x/y/z/b.txt", "Grüße\r\n", true),
+        ("./x//y/c.txt", "c", true),
+    ] {
+        let output = write(&dir, path, content).await;
+        assert_eq!(output.value["success"], true, "{path}: {}", output.text());
+        assert_eq!(output.value["created"], created, "{path}");
+        assert_eq!(output.value["bytes"], content.len(), "{path}");
+        assert_eq!(text(&dir, path), content);
+    }
+    let left: Vec<_> = fs::read_dir(dir.path()).expect("it lists").collect();
+    assert_eq!(left.len(), 2, "nothing is left beside: {left:?}");
+}
+
+#[tokio::test]
+async fn it_writes_no_more_than_its_bound() {
+    let dir = folder();
+    let most = "ü".repeat(MOST_BYTES / 2);
+    assert!(!write(&dir, "a", &most).await.is_error());
+    let output = write(&dir, "a", &format!("{most}x")).await;
+    assert_eq!(output.fault, Some(Fault::InvalidParameters), "{:?}", output.words);
+    assert_eq!(text(&dir, "a"), most, "what was there stays");
+}
+
+#[tokio::test]
+async fn the_question_shows_what_would_change_with_everything_to_be_seen() {
+    let dir = folder();
+    let lines = |changed: &str| format!("1\n2\n3\n4\n5\n{changed}\n7\n8\n9\n10\n11\n");
+    fs::write(dir.path().join("a"), lines("six")).expect("a file");
+    let expected = "--- a\n+++ a\n@@ -3,7 +3,7 @@\n 3\n 4\n 5\n-six\n+⟨U+001B⟩[2K⟨U+202E⟩xis⟨U+000D⟩\n 7\n 8\n 9\n";
+    assert_eq!(preview(&dir, "a", &lines("\u{1b}[2K\u{202e}xis\r")).await, expected);
+    assert_eq!(preview(&dir, "a", &lines("six")).await, "a holds exactly this already.");
+    let new = preview(&dir, "new/b", "x\ny").await;
+    assert_eq!(
+        new,
+        "--- /dev/null\n+++ new/b\n@@ -0,0 +1,2 @@\n+x\n+y\n\\ No newline at end of file\n"
+    );
+    assert!(!dir.path().join("new").exists(), "asking makes nothing");
+    assert_eq!(preview(&dir, "c", "").await, "--- /dev/null\n+++ c\n(empty)\n");
+    fs::write(dir.path().join("d"), b"\xff\0").expect("a file");
+    let binary = preview(&dir, "d", "text").await;
+    assert!(binary.contains("d (2 bytes that are not compared)") && binary.contains("+text"));
+    let refused = preview(&dir, "../e", "\u{1b}").await;
+    assert!(refused.contains("outside the workspace") && refused.contains("../e"), "{refused}");
+}
+
+#[tokio::test]
+async fn nothing_of_a_long_change_is_cut_off() {
+    let dir = folder();
+    let content: String = (0..20_000).map(|line| format!("line {line}\n")).collect();
+    let shown = preview(&dir, "a", &content).await;
+    assert!((0..20_000).all(|line| shown.contains(&format!("+line {line}\n"))));
+}
+
+#[tokio::test]
+async fn the_answer_is_bound_to_what_is_replaced() {
+    let dir = folder();
+    assert_eq!(bound_to(&dir, "new/a").await.expect("it could be written"), "absent");
+    assert!(!dir.path().join("new").exists(), "asking makes nothing");
+    fs::write(dir.path().join("a"), "abc").expect("a file");
+    let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    assert_eq!(bound_to(&dir, "a").await.expect("it could be written"), abc);
+    fs::create_dir(dir.path().join("folder")).expect("a folder");
+    for path in ["folder", ".", "../a", "a/b"] {
+        let refused = bound_to(&dir, path).await.expect_err(path);
+        assert_eq!(refused.value["success"], false, "{path}");
+    }
+}
