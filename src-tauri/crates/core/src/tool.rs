@@ -51,7 +51,7 @@ impl ToolSpec {
     /// Whether doing a call again after a crash is harmless.
     #[must_use]
     pub const fn is_repeatable(&self) -> bool {
-        self.annotations.read_only || self.annotations.idempotent
+        self.annotations.is_repeatable()
     }
 }
 
@@ -70,6 +70,12 @@ pub struct Annotations {
 }
 
 impl Annotations {
+    /// Whether doing such a call again after a crash is harmless.
+    #[must_use]
+    pub const fn is_repeatable(self) -> bool {
+        self.read_only || self.idempotent
+    }
+
     /// Looks, and changes nothing, on this machine.
     pub const READS: Self =
         Self { read_only: true, destructive: false, idempotent: true, open_world: false };

@@ -44,16 +44,17 @@ impl AgentDriver {
             arguments: call.arguments.clone(),
         };
         match self.gate.call(&policy, &request, &context, cancel).await {
-            Ok(called) => self.judged(run, job, call, self.outcome_of(&call.tool, called)).await,
+            Ok(called) => self.judged(run, job, call, self.outcome_of(call, called)).await,
             Err(GateError::Cancelled) => cancelled(),
             Err(GateError::Journal(error)) => not_written(&error),
         }
     }
 
-    fn outcome_of(&self, tool: &str, called: Called) -> Outcome {
+    fn outcome_of(&self, call: &ToolCall, called: Called) -> Outcome {
         if called.output.is_error() {
+            let tool = self.gate.tools().get(&call.tool);
             let repeatable =
-                self.gate.tools().get(tool).is_some_and(|tool| tool.spec().is_repeatable());
+                tool.is_some_and(|tool| tool.annotations(&call.arguments).is_repeatable());
             let words = called.output.words.clone().unwrap_or_else(|| called.output.text());
             let error = shortened(&words);
             return Outcome {

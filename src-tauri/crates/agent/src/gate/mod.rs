@@ -17,8 +17,8 @@ use futures_util::FutureExt as _;
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::{ApprovedCall, ToolPolicy, Verdict};
 use rouse_core::run::Usage;
-use rouse_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
-use rouse_core::{Clock, JobId, RunId};
+use rouse_core::tool::{Annotations, Tool, ToolContext, ToolOutput, ToolSpec};
+use rouse_core::{Clock, RunId};
 use rouse_store::{NewStep, StepEnd, StepKind, StepStatus, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
@@ -99,10 +99,10 @@ impl Gate {
         context: &ToolContext,
         cancel: &CancellationToken,
     ) -> Result<Called, GateError> {
-        let judged = self.judge(policy, request, context.job_id.as_ref());
-        let step = self
-            .begin(request, judged.as_ref().ok().map(|(tool, _)| tool.spec()), &context.run_id)
-            .await?;
+        let judged = self.judge(policy, request, context);
+        let does =
+            |(tool, call): &(Arc<dyn Tool>, ApprovedCall)| tool.annotations(call.arguments());
+        let step = self.begin(request, judged.as_ref().ok().map(does), &context.run_id).await?;
         match judged {
             Ok((tool, call)) => self.carry_out(tool.as_ref(), call, step, context, cancel).await,
             Err(reason) => {
@@ -119,7 +119,7 @@ impl Gate {
         &self,
         policy: &ToolPolicy,
         request: &ToolCallRequest,
-        caller: Option<&JobId>,
+        context: &ToolContext,
     ) -> Result<(Arc<dyn Tool>, ApprovedCall), String> {
         let name = &request.tool;
         let Some(entry) = self.tools.entry(name) else {
@@ -136,11 +136,14 @@ impl Gate {
                 "The arguments of {name} do not fit.\n{complaints}\nCall it again with one JSON object of this schema: {schema}"
             ));
         }
-        let call = match policy.judge(entry.tool.spec(), request.arguments.clone()) {
+        // What the tool says of this very call counts, not what it says of itself in general.
+        let approval = entry.tool.approval(&request.arguments, context);
+        let spec = ToolSpec { approval, ..entry.tool.spec().clone() };
+        let call = match policy.judge(&spec, request.arguments.clone()) {
             Verdict::Allowed(call) => call,
             Verdict::Denied(reason) => return Err(reason),
         };
-        self.limits.take(name, &caller.cloned()).map_err(|wait| {
+        self.limits.take(name, &context.job_id).map_err(|wait| {
             let seconds = wait.as_secs() + 1;
             format!("{name} was called too often. It may be called again in {seconds} seconds; go on without it.")
         })?;
@@ -150,7 +153,7 @@ impl Gate {
     async fn begin(
         &self,
         request: &ToolCallRequest,
-        tool: Option<&ToolSpec>,
+        does: Option<Annotations>,
         run: &RunId,
     ) -> Result<u32, StoreError> {
         let step = NewStep {
@@ -158,7 +161,7 @@ impl Gate {
             run_id: run.clone(),
             kind: StepKind::ToolCall,
             // What was refused did nothing, so doing it again is harmless.
-            repeatable: tool.is_none_or(|spec| spec.is_repeatable()),
+            repeatable: does.is_none_or(Annotations::is_repeatable),
             name: request.tool.chars().take(200).collect(),
             input: fence::journalled(&request.arguments),
         };
@@ -173,12 +176,13 @@ impl Gate {
         context: &ToolContext,
         cancel: &CancellationToken,
     ) -> Result<Called, GateError> {
+        let is_repeatable = tool.annotations(call.arguments()).is_repeatable();
         let began = self.clock.monotonic();
         let ending = self.bounded(tool, call, context, cancel).await;
         let took = i64::try_from(self.clock.monotonic().saturating_sub(began).as_millis())
             .unwrap_or(i64::MAX);
         let cancelled = matches!(ending, Ending::Cancelled);
-        let (status, output) = self.outcome(tool.spec(), ending);
+        let (status, output) = self.outcome(tool.spec(), is_repeatable, ending);
         self.store
             .end_step(&context.run_id, step, &end_of(status, &output, took), self.clock.now())
             .await?;
@@ -207,11 +211,15 @@ impl Gate {
         }
     }
 
-    fn outcome(&self, spec: &ToolSpec, ending: Ending) -> (StepStatus, ToolOutput) {
+    fn outcome(
+        &self,
+        spec: &ToolSpec,
+        is_repeatable: bool,
+        ending: Ending,
+    ) -> (StepStatus, ToolOutput) {
         // A tool that was stopped on its way may have done its work; only for a repeatable one that does not matter.
-        let stopped = if spec.is_repeatable() { StepStatus::Failed } else { StepStatus::Unknown };
-        let doubt =
-            if spec.is_repeatable() { "" } else { " It may have done its work all the same." };
+        let stopped = if is_repeatable { StepStatus::Failed } else { StepStatus::Unknown };
+        let doubt = if is_repeatable { "" } else { " It may have done its work all the same." };
         let name = &spec.name;
         match ending {
             Ending::Answered(output) if output.is_error() => (StepStatus::Failed, output),

@@ -9,4 +9,5 @@ mod main_turns;
 mod tool_calls;
 mod turns;
 mod sandbox;
+mod per_call;
 mod causes;
