@@ -1,4 +1,5 @@
-//! Logs: concise lines on the terminal, JSON lines in files that are rotated daily and kept for a week.
+//! Logs: concise lines on the terminal, JSON lines in files: a new one each day and every 8 MB, kept for a week and up
+//! to 64 MB in all.
 //!
 //! `ROUSE_LOG` sets the level in tracing's own syntax. What a job is told and what it answers is logged only with
 //! `ROUSE_LOG_PAYLOADS=1`, which opens the target `rouse::payloads`; secrets are never logged. Libraries that see
