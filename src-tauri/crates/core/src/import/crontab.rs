@@ -1,4 +1,4 @@
-//! A user's crontab.
+//! A user's crontab. A system's has a user before each command, which is told and left in place.
 //!
 //! Each line becomes a call of `run_command` with the line's own schedule. It stays off whatever was asked: what ran as
 //! cron had it runs here in another surrounding, so a person looks at it and switches it on. Settings above a line count
@@ -34,6 +34,13 @@ const HARMLESS: [&str; 12] = [
 const STAYS_OFF: &str =
     "A shell command. It stays off until you have looked at it and switched it on.";
 
+/// Users whose names stand in the system crontabs that distributions bring along. Another user's is recognised by the
+/// heading that such a file has.
+const SYSTEM_USERS: [&str; 12] = [
+    "root", "www-data", "nobody", "daemon", "postgres", "mysql", "backup", "mail", "news", "munin",
+    "logcheck", "nagios",
+];
+
 /// A line that is neither empty nor a comment.
 enum Line<'a> {
     Setting(&'a str, String),
@@ -61,6 +68,7 @@ pub(super) fn read(text: &str) -> Vec<Entry> {
     let mut settings = BTreeMap::new();
     let mut seen = HashMap::new();
     let mut entries = Vec::new();
+    let has_users = has_user_column(text);
     for (number, line) in lines(text) {
         if entries.len() > MOST_JOBS {
             // The whole file is refused for it; there is no sense in reading on.
@@ -71,7 +79,11 @@ pub(super) fn read(text: &str) -> Vec<Entry> {
                 settings.insert(name.to_owned(), value);
             }
             Line::Command { schedule, rest } => {
-                entries.push(command(number, line, schedule, rest, &settings, &mut seen));
+                let mut entry = command(number, line, schedule, rest, &settings, &mut seen);
+                if entry.job.is_ok() {
+                    entry.notes.extend(user_column(rest, has_users));
+                }
+                entries.push(entry);
             }
             Line::Broken => entries.push(Entry::refused(
                 format!("line {number}"),
@@ -199,6 +211,24 @@ fn pattern(schedule: &str) -> Result<String, String> {
         Ok(_) => Ok(expr),
         Err(error) => Err(error.to_string()),
     }
+}
+
+/// Whether a comment heads the columns as a system crontab has them: `# m h dom mon dow user command`.
+fn has_user_column(text: &str) -> bool {
+    text.lines().filter_map(|line| line.trim().strip_prefix('#')).any(|heading| {
+        let words: Vec<&str> = heading.split_whitespace().collect();
+        words.contains(&"dow") && words.ends_with(&["user", "command"])
+            || words.ends_with(&["user-name", "command", "to", "be", "executed"])
+    })
+}
+
+/// What to know of a command that seems to begin with the user of a system crontab.
+fn user_column(rest: &str, has_users: bool) -> Option<String> {
+    let (user, command) = rest.split_once(char::is_whitespace)?;
+    let is_user = has_users || SYSTEM_USERS.contains(&user);
+    (is_user && !command.trim().is_empty()).then(|| {
+        format!("`{user}` looks like the user of a system crontab and would be run as the command: take it out first. The rest then runs as you.")
+    })
 }
 
 /// cron takes both day fields together when one of them begins with `*`; Rouse takes either.

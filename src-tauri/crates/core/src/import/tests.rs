@@ -281,3 +281,29 @@ fn no_text_makes_it_fall() {
         drop(read(text, None));
     }
 }
+
+#[test]
+fn the_user_of_a_system_crontab_is_told_apart_from_a_command() {
+    let notes = |text: &str| {
+        let entry = entries(text).remove(0);
+        entry.notes.into_iter().filter(|note| note.contains("system crontab")).collect::<Vec<_>>()
+    };
+    for (line, user) in [
+        ("17 * * * * root cd / && run-parts --report /etc/cron.hourly", "root"),
+        ("@daily\twww-data\t/usr/bin/php /srv/tidy.php", "www-data"),
+        ("# m h dom mon dow user  command\n5 4 * * * ada /home/ada/bin/tidy", "ada"),
+    ] {
+        let said = notes(line);
+        assert!(said.len() == 1 && said[0].contains(&format!("`{user}`")), "{line}: {said:?}");
+        let entry = entries(line).remove(0);
+        let command = job(&entry)["payload"]["arguments"]["command"].as_str().expect("a command");
+        assert!(command.starts_with(user), "what the file says stays: {command}");
+    }
+    for line in [
+        "0 7 * * * /usr/bin/root-check root",
+        "0 7 * * * root",
+        "# m h dom mon dow command\n0 7 * * * tidy up",
+    ] {
+        assert_eq!(notes(line), Vec::<String>::new(), "{line}");
+    }
+}
