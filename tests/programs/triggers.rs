@@ -38,6 +38,7 @@ async fn what_the_flags_say_is_what_the_job_says() {
             "schedule.pattern: is no regular expression",
         ),
         (&["--on-event", "wake", "--filter", "x"], "expected KEY=VALUE"),
+        (&["--on-event", "gihtub"], "schedule.source: expected one of job, cron, wake, webhook"),
         (&["--after", "Nothing"], "There is no job Nothing."),
         (&["--manual", "--pattern", "x"], "--pattern and --filter need --on-event or --after"),
         (&["--every", "1h", "--webhook"], "cannot be used with"),
@@ -49,6 +50,44 @@ async fn what_the_flags_say_is_what_the_job_says() {
     let shown = home.rouse(["cron", "list"]);
     assert!(shown.ok().contains("After Backup succeeds"), "{}", shown.ok());
     drop(engine);
+}
+
+#[tokio::test]
+async fn who_waits_for_a_job_is_named_when_it_goes_and_says_so_afterwards() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let backup = add(&home, &["--manual", "--name", "Backup"]);
+    let copy = add(&home, &["--after", "Backup", "--name", "Copy away"]);
+    add(&home, &["--after", "Backup", "--on", "failure", "--name", "Complain"]);
+    add(&home, &["--after", "Copy away", "--name", "Tidy"]);
+    let shown = home.rouse(["cron", "show", "Copy away"]);
+    assert!(!shown.ok().contains("gone"), "{shown:#?}");
+    let removed = home.rouse(["cron", "rm", "Backup"]);
+    assert!(removed.ok().contains("Deleted Backup"), "{removed:#?}");
+    assert!(removed.out.contains("Complain, Copy away"), "{removed:#?}");
+    assert!(!removed.out.contains("Tidy"), "{removed:#?}");
+    let list = home.rouse(["cron", "list", "--all"]);
+    assert_eq!(list.ok().matches("the job it waits for is gone").count(), 2, "{list:#?}");
+    let shown = home.rouse(["cron", "show", "Copy away"]);
+    assert!(shown.ok().contains("the job it waits for is gone"), "{shown:#?}");
+    let view = home.rouse(["cron", "show", "Copy away", "--json"]).json();
+    assert_eq!(view["predecessorIsGone"], true, "{view:#}");
+    let tidy = home.rouse(["cron", "show", "Tidy", "--json"]).json();
+    assert_eq!(tidy["predecessorIsGone"], false, "{tidy:#}");
+    // Back under its own id, it is waited for again.
+    let mut again = backup.clone();
+    again.as_object_mut().expect("a job").remove("state");
+    engine.add(again).await;
+    let view = home.rouse(["cron", "show", "Copy away", "--json"]).json();
+    assert_eq!((&view["predecessorIsGone"], &view["job"]["id"]), (&json!(false), &copy["id"]));
+    let removed = home.rouse(["cron", "rm", "Backup", "--json"]).json();
+    let names: Vec<_> = removed["followers"]
+        .as_array()
+        .expect("followers")
+        .iter()
+        .map(|job| job["name"].clone())
+        .collect();
+    assert_eq!(names, [json!("Complain"), json!("Copy away")]);
 }
 
 #[tokio::test]

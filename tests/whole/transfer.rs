@@ -109,6 +109,37 @@ async fn an_import_fires_nothing_even_when_it_switches_on() {
     house.host.stop().await;
 }
 
+/// Rouse has four sources of events; what waits for another program's would never fire, and nobody would learn why.
+#[tokio::test]
+async fn a_source_that_is_not_here_is_kept_off_with_a_note() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let mut pushes = echo(&json!({ "kind": "event", "source": "github" }));
+    (pushes["id"], pushes["name"]) = (json!("pushes"), json!("Pushes"));
+    let file = json!([pushes]).to_string();
+    let tried = import(&house, &file, &json!({ "enable": true, "dryRun": true })).await;
+    let done = import(&house, &file, &json!({ "enable": true })).await;
+    assert_eq!((outcomes(&done), &tried), (vec![("Pushes", "created")], &done));
+    let line = &done["lines"][0];
+    let note = line["notes"][0].as_str().expect("a note");
+    assert!(line["enabled"] == false && note.contains("`github`"), "{line:#}");
+    assert!(note.contains("job, cron, wake, webhook"), "{note}");
+    let job = house.job("pushes").await;
+    assert_eq!((&job["enabled"], &job["schedule"]["source"]), (&json!(false), &json!("github")));
+
+    house.call("cron.update", json!({ "id": "pushes", "patch": { "enabled": true, "schedule": { "source": "wake" } } })).await;
+    for more in [json!({ "update": true, "dryRun": true }), json!({ "update": true })] {
+        let answer = import(&house, &file, &more).await;
+        assert_eq!(
+            outcomes(&answer),
+            [("Pushes", "refused")],
+            "a job that is on stays one that fires"
+        );
+    }
+    assert_eq!(house.job("pushes").await["schedule"]["source"], "wake");
+    house.host.stop().await;
+}
+
 #[tokio::test]
 async fn a_crontab_comes_in_off_and_twice_is_once() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -26,8 +26,8 @@ export function toast(content: ToastText, forMs = 6_000): () => void {
 export const undoForMs = 10_000;
 
 /** Says what was done and offers to undo it for ten seconds. */
-export function undoToast(title: string, onUndo: () => void): () => void {
-  return toast({ title, action: { label: "Undo", onAction: onUndo } }, undoForMs);
+export function undoToast(title: string, onUndo: () => void, about?: string): () => void {
+  return toast({ title, about, action: { label: "Undo", onAction: onUndo } }, undoForMs);
 }
 
 export function Toasts() {

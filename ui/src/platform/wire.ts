@@ -35,6 +35,7 @@ export type * from "./gen/EngineMode";
 export type * from "./gen/EventKind";
 export type * from "./gen/EventView";
 export type * from "./gen/FirstStart";
+export type * from "./gen/Follower";
 export type * from "./gen/HeartbeatConfigView";
 export type * from "./gen/HeartbeatStatus";
 export type * from "./gen/ImportFormat";

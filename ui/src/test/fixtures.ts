@@ -17,7 +17,7 @@ export function aJob(parts: JobParts = {}, view: Partial<Omit<JobView, "job">> =
       ...rest,
       state: { consecutiveFailures: 0, revision: 1, ...state },
     },
-    scheduleText: "Daily at 14:00", zone: "UTC", recent: [], liveRunIds: [], incident: null,
+    scheduleText: "Daily at 14:00", zone: "UTC", recent: [], liveRunIds: [], incident: null, predecessorIsGone: false,
     ...view,
   };
 }

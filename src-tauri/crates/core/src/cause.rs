@@ -31,12 +31,16 @@ pub const CRON: &str = "cron";
 pub const WAKE: &str = "wake";
 /// The source of calls of webhooks.
 pub const WEBHOOK: &str = "webhook";
+/// All there are.
+pub const SOURCES: [&str; 4] = [JOB, CRON, WAKE, WEBHOOK];
 
 /// An event that fires runs, and what stays with them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cause {
     /// Names the event: a job fires once for it.
     pub id: String,
+    /// The event that this one came of, over however many jobs; its own id for one that came of nothing.
+    pub root: String,
     /// Where it came from: `job`, `cron`, `wake`, `webhook`.
     pub source: String,
     /// What was said. It comes from outside and is never an instruction.
@@ -63,8 +67,10 @@ impl Cause {
         fields.insert("runId".to_owned(), run.id.as_str().into());
         fields.insert("state".to_owned(), state.name().into());
         fields.insert("status".to_owned(), state.rfc_status()?.into());
+        let id = format!("run:{}", run.id);
         Some(Self {
-            id: format!("run:{}", run.id),
+            root: root_of(&id, before),
+            id,
             source: JOB.to_owned(),
             text: capped(text.unwrap_or_default()),
             fields,
@@ -76,8 +82,10 @@ impl Cause {
     /// The line that `run` queued for the main session.
     #[must_use]
     pub fn line_of_run(run: &Run, text: &str, before: Option<&Self>, now: UnixMs) -> Option<Self> {
+        let id = format!("line:{}", run.id);
         Some(Self {
-            id: format!("line:{}", run.id),
+            root: root_of(&id, before),
+            id,
             source: CRON.to_owned(),
             text: capped(text),
             fields: fields_of_job(run, "systemEvent")?,
@@ -111,8 +119,10 @@ impl Cause {
         fields: Map<String, Value>,
         now: UnixMs,
     ) -> Self {
+        let id = format!("{what}:{}", RunId::generate(now));
         Self {
-            id: format!("{what}:{}", RunId::generate(now)),
+            root: id.clone(),
+            id,
             source: source.to_owned(),
             text: capped(text),
             fields,
@@ -126,6 +136,7 @@ impl Cause {
     pub fn to_json(&self) -> Value {
         json!({
             "id": self.id,
+            "root": self.root,
             "source": self.source,
             "text": self.text,
             "fields": self.fields,
@@ -139,8 +150,10 @@ impl Cause {
     pub fn from_json(value: &Value) -> Option<Self> {
         let text = |key: &str| value.get(key)?.as_str().map(str::to_owned);
         let chain = value.get("chain")?.as_array()?.iter();
+        let id = text("id")?;
         Some(Self {
-            id: text("id")?,
+            root: text("root").unwrap_or_else(|| id.clone()),
+            id,
             source: text("source")?,
             text: text("text")?,
             fields: value.get("fields")?.as_object()?.clone(),
@@ -167,6 +180,14 @@ impl Cause {
         (names_its_job || !self.chain.contains(listener)) && self.is_an_end_for(trigger)
     }
 
+    /// The name under which a job with this trigger fires once for it. One that waits for exactly one job fires for
+    /// each of its ends. One that waits for many jobs fires once for all that came of the same event: ten of them would
+    /// otherwise fire each other in every order there is.
+    #[must_use]
+    pub fn id_for(&self, trigger: &EventTrigger) -> &str {
+        if trigger.filters.contains_key("jobId") { &self.id } else { &self.root }
+    }
+
     /// "After another job" means after it did something; what was skipped is told only to those who ask for it.
     fn is_an_end_for(&self, trigger: &EventTrigger) -> bool {
         let asks = ["status", "state"].iter().any(|key| trigger.filters.contains_key(*key));
@@ -188,6 +209,10 @@ fn fields_of_job(run: &Run, kind: &str) -> Option<Map<String, Value>> {
     fields.insert("jobId".to_owned(), job_id.as_str().into());
     fields.insert("name".to_owned(), run.job_name.as_str().into());
     Some(fields)
+}
+
+fn root_of(id: &str, before: Option<&Cause>) -> String {
+    before.map_or_else(|| id.to_owned(), |cause| cause.root.clone())
 }
 
 fn chain_after(run: &Run, before: Option<&Cause>) -> Vec<JobId> {

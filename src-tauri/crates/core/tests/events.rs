@@ -2,7 +2,10 @@
 
 use proptest::prelude::*;
 use rouse_core::cause::{Cause, Pattern};
-use rouse_core::job::{EventTrigger, Job, ScheduleSpec, job_from_json, job_to_json, patch_job};
+use rouse_core::job::{
+    EventTrigger, Job, JobError, ScheduleSpec, imported_job_from_json, job_from_json, job_to_json,
+    patch_job,
+};
 use rouse_core::run::Usage;
 use rouse_core::{JobId, Run, RunId, RunState, RunTrigger, UnixMs};
 use serde_json::{Value, json};
@@ -72,7 +75,7 @@ fn after(filters: Value) -> Value {
 fn triggers_survive_a_round_trip_with_strange_keys() {
     for schedule in [
         json!({ "kind": "event", "source": "wake" }),
-        json!({ "kind": "event", "source": "github", "pattern": "(?i)urgent", "filters": { "type": "x", "n": 1.5, "b": true }, "theirs": [1] }),
+        json!({ "kind": "event", "source": "webhook", "pattern": "(?i)urgent", "filters": { "type": "x", "n": 1.5, "b": true }, "theirs": [1] }),
         json!({ "kind": "event", "source": "job", "filters": { "jobId": "other", "status": "ok" } }),
         json!({ "kind": "webhook", "theirs": { "a": null } }),
     ] {
@@ -82,12 +85,39 @@ fn triggers_survive_a_round_trip_with_strange_keys() {
     }
 }
 
+/// A file may wait for what another program has; here such a job can be kept, and changed, but not be on.
+#[test]
+fn an_imported_job_keeps_its_source_and_is_not_switched_on_with_it() {
+    let mut file = draft(json!({ "kind": "event", "source": "github" }));
+    file["enabled"] = json!(false);
+    let job = imported_job_from_json(file, NOW, chrono_tz::UTC).expect("kept");
+    let patch = |patch: Value| patch_job(&job, patch, NOW, chrono_tz::UTC);
+    let renamed = patch(json!({ "name": "Pushes" })).expect("it is off");
+    assert_eq!(job_to_json(&renamed)["schedule"]["source"], "github");
+    let said = |refused: Result<Job, JobError>| refused.expect_err("refused").to_string();
+    let on = said(patch(json!({ "enabled": true })));
+    assert!(on.contains("schedule.source: expected one of job"), "{on}");
+    let other = said(patch(json!({ "schedule": { "source": "gitlab" } })));
+    assert!(other.contains("found `gitlab`"), "{other}");
+    let mended = patch(json!({ "enabled": true, "schedule": { "source": "wake" } }));
+    assert!(mended.expect("it can come").enabled);
+    let mut on = draft(json!({ "kind": "event", "source": "github" }));
+    on["enabled"] = json!(true);
+    let on = said(imported_job_from_json(on, NOW, chrono_tz::UTC));
+    assert!(on.contains("found `github`"), "{on}");
+}
+
 #[test]
 fn what_is_wrong_is_named_by_its_path() {
     let table = [
         (json!({ "kind": "event" }), "schedule.source: is required"),
         (json!({ "kind": "event", "source": " " }), "schedule.source: must not be empty"),
         (json!({ "kind": "event", "source": 1 }), "schedule.source: expected a text"),
+        (
+            json!({ "kind": "event", "source": "gihtub" }),
+            "schedule.source: expected one of job, cron, wake, webhook, found `gihtub`: no event ever comes from there",
+        ),
+        (json!({ "kind": "event", "source": "Wake" }), "schedule.source: expected one of job"),
         (
             json!({ "kind": "event", "source": "wake", "pattern": "(" }),
             "schedule.pattern: is no regular expression: unclosed group",
@@ -181,7 +211,6 @@ fn only_the_source_that_is_named_fires() {
         &wake
     ));
     assert!(!fires(json!({ "kind": "event", "source": "webhook" }), &wake));
-    assert!(!fires(json!({ "kind": "event", "source": "Wake" }), &wake));
     assert!(!fires(
         json!({ "kind": "event", "source": "wake", "filters": { "mode": "now" } }),
         &wake

@@ -203,7 +203,8 @@ function JobControls({ view, onDeleted }: { view: JobView; onDeleted: () => void
 
 function Above({ trouble, view, onShowNew }: { trouble: Trouble | { kind: "gone" } | undefined; view: JobView | undefined; onShowNew: () => void }) {
   const incident = view?.incident ?? null;
-  if (!trouble && incident === null) return null;
+  const isStranded = view?.predecessorIsGone ?? false;
+  if (!trouble && incident === null && !isStranded) return null;
   return (
     <div className={styles.above}>
       {trouble && (
@@ -230,6 +231,9 @@ function Above({ trouble, view, onShowNew }: { trouble: Trouble | { kind: "gone"
             </Notice>
           )}
         </div>
+      )}
+      {isStranded && (
+        <Notice tone="bad" icon={TriangleAlert}>The job that this one waits for is gone, so it never fires. Choose what it waits for below, or delete it.</Notice>
       )}
       {view && incident && <IncidentNotice job={view.job} incident={incident} />}
     </div>

@@ -1,9 +1,10 @@
 /* Which events fire a job: where they come from, what they must say. */
 
 import { ComboBox, TextArea, TextField } from "@/components/Field";
+import { Notice } from "@/components/Notice";
 import { useJobs } from "@/data/jobs";
 
-import { ChoiceOf, TextOf, useBound } from "./bound";
+import { ChoiceOf, useBound } from "./bound";
 import styles from "./Editor.module.css";
 import { type End, filtersOf, type Source } from "./events";
 import type { Said } from "./WhenSection";
@@ -13,7 +14,6 @@ const sources: readonly { id: Source; label: string }[] = [
   { id: "wake", label: "Rouse is woken with a line" },
   { id: "cron", label: "A job queues a line for main" },
   { id: "webhook", label: "A webhook is called" },
-  { id: "other", label: "Another source" },
 ];
 
 const outcomes: readonly { id: End; label: string }[] = [
@@ -32,10 +32,12 @@ const outcomes: readonly { id: End; label: string }[] = [
 
 export function EventFields({ said }: { said: Said }) {
   const source = useBound("source");
+  const { value: foreign } = useBound("otherSource");
+  const choices = source.value === "other" ? [...sources, { id: "other" as const, label: foreign }] : sources;
   return (
     <>
-      <ChoiceOf name="source" label="What happens" choices={sources} />
-      {source.value === "other" && <TextOf name="otherSource" label="Source" mono placeholder="github" />}
+      <ChoiceOf name="source" label="What happens" choices={choices} />
+      {source.value === "other" && <Notice>No event ever comes from “{foreign}” here. The job can be switched on once it waits for something else.</Notice>}
       {source.value === "job" && (
         <div className={styles.pair}>
           <AfterJob said={said} />
@@ -52,10 +54,10 @@ const anyJob = { id: "", label: "Any job" };
 
 function AfterJob({ said }: { said: Said }) {
   const { error, ...field } = useBound("afterJob");
-  const { data = [] } = useJobs();
+  const { data = [], isWhole } = useJobs();
   const jobs = data.map(({ job }) => ({ id: job.id, label: job.name }));
   const isKnown = field.value === "" || jobs.some(({ id }) => id === field.value);
-  const choices = [anyJob, ...jobs, ...(isKnown ? [] : [{ id: field.value, label: field.value }])];
+  const choices = [anyJob, ...jobs, ...(isKnown ? [] : [{ id: field.value, label: isWhole ? "A job that is gone" : field.value }])];
   return <ComboBox label="After" choices={choices} {...field} error={error ?? said.get("afterJob")} />;
 }
 

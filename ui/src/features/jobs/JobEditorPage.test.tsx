@@ -103,6 +103,32 @@ test("quiet hours of a job show their nights and their zone, and both can be cha
   await waitFor(() => expect(host.called("cron.update")).toEqual([{ id: "job-7", expectedRevision: 1, patch: { policies: { quietHours: { days: ["fri", "sat"] } } } }]));
 });
 
+test("only sources that there are can be chosen; an imported one is shown as what it is", async () => {
+  const imported = aJob({ id: "job-7", enabled: false, schedule: { kind: "event", source: "github" } }).job;
+  const { user } = renderApp("/jobs/job-7", hostWith(imported));
+  await name();
+  const source = screen.getByRole("button", { name: /What happens/ });
+  expect(source).toHaveTextContent("github");
+  expect(screen.getByText(/No event ever comes from “github” here/)).toBeInTheDocument();
+  expect(screen.queryByRole("textbox", { name: "Source" })).not.toBeInTheDocument();
+  await user.click(source);
+  await user.click(await screen.findByRole("option", { name: "Rouse is woken with a line" }));
+  expect(screen.queryByText(/No event ever comes from/)).not.toBeInTheDocument();
+  await user.click(screen.getByRole("button", { name: /What happens/ }));
+  expect((await screen.findAllByRole("option")).map((option) => option.textContent)).toEqual([
+    "Another job ends", "Rouse is woken with a line", "A job queues a line for main", "A webhook is called",
+  ]);
+});
+
+test("a job that waits for one that is gone says so on its page", async () => {
+  const after = aJob({ id: "job-7", schedule: { kind: "event", source: "job", filters: { jobId: "z" } } }, { predecessorIsGone: true });
+  const host = hostWith(after.job);
+  host.answers["cron.get"] = () => after;
+  renderApp("/jobs/job-7", host);
+  expect(await screen.findByText(/The job that this one waits for is gone/)).toBeInTheDocument();
+  await waitFor(() => expect(screen.getByRole("combobox", { name: /After/ })).toHaveValue("A job that is gone"));
+});
+
 test("days write the pattern, and the pattern sets the days", async () => {
   const { user } = renderApp("/jobs/new", hostWith());
   const pattern = await screen.findByRole("textbox", { name: /cron pattern/ });

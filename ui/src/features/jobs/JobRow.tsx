@@ -19,7 +19,8 @@ import styles from "./JobRow.module.css";
 import { Sparkline } from "./Sparkline";
 import type { JobActions } from "./useJobActions";
 
-const words: Record<Standing, string> = { running: "Running", paused: "Paused", failing: "Failing", well: "Going well", new: "Has not run yet" };
+const gone = "The job it waits for is gone";
+const words: Record<Standing, string> = { running: "Running", paused: "Paused", stranded: gone, failing: "Failing", well: "Going well", new: "Has not run yet" };
 
 export function StandingDot({ standing }: { standing: Standing }) {
   return (
@@ -56,6 +57,7 @@ export function JobRow({ view, place, actions }: { view: JobView; place: RowPlac
 function About({ view }: { view: JobView }) {
   const now = useNow(60_000);
   const schedule = scheduleWords(view);
+  if (view.predecessorIsGone) return <span className={cx(row.text, styles.schedule)} title={schedule}>{gone}</span>;
   if (view.incident === null) return <span className={cx(row.text, styles.schedule)} title={schedule}>{schedule}</span>;
   return (
     <span className={cx(row.text, styles.schedule)} title={`${schedule}\n${view.incident.cause}`}>
@@ -67,6 +69,7 @@ function About({ view }: { view: JobView }) {
 function nextOf({ job }: JobView, standing: Standing) {
   if (standing === "running") return <span className={styles.now}>Running</span>;
   if (!job.enabled) return "Paused";
+  if (standing === "stranded") return "Never";
   if (job.state.nextRunAtMs !== undefined) return <Time at={job.state.nextRunAtMs} />;
   return { manual: "By hand", event: "On an event", webhook: "By webhook" }[job.schedule.kind as string] ?? "Done";
 }

@@ -13,7 +13,10 @@ function hostWith(jobs: JobView[]) {
   const rows = [...jobs];
   return fakeHost({
     "cron.list": () => ({ jobs: [...rows], nextCursor: null }),
-    "cron.remove": ({ id }) => ({ job: rows.splice(rows.findIndex(({ job }) => job.id === id), 1)[0]?.job ?? null }),
+    "cron.remove": ({ id }) => ({
+      job: rows.splice(rows.findIndex(({ job }) => job.id === id), 1)[0]?.job ?? null,
+      followers: rows.filter(({ job: { schedule } }) => schedule.kind === "event" && schedule.filters?.jobId === id).map(({ job }) => ({ id: job.id, name: job.name })),
+    }),
     "cron.add": (draft) => {
       const view = aJob({ ...draft, id: draft.id ?? "new" });
       rows.push(view);
@@ -29,6 +32,18 @@ test("rows say when, what next and how it went", async () => {
   const row = (await screen.findByRole("link", { name: "Backup" })).closest("li")!;
   expect(within(row).getByText("in 2 h")).toBeInTheDocument();
   expect(within(row).getByRole("img", { name: "Last 2 runs: 1 succeeded, 1 failed" })).toBeInTheDocument();
+});
+
+test("who waits for a job is named when it is deleted, and a job that waits for nobody says so", async () => {
+  const after = aJob({ id: "c", name: "Copy away", schedule: { kind: "event", source: "job", filters: { jobId: "a" } } });
+  const stranded = aJob({ id: "d", name: "Tidy", schedule: { kind: "event", source: "job", filters: { jobId: "z" } } }, { predecessorIsGone: true });
+  const { user } = renderApp("/jobs", hostWith([backup, after, stranded]));
+  const row = (await screen.findByRole("link", { name: "Tidy" })).closest("li")!;
+  expect(within(row).getAllByText("The job it waits for is gone").length).toBeGreaterThan(0);
+  expect(within(row).getByText("Never")).toBeInTheDocument();
+  await user.click(within(screen.getByRole("link", { name: "Backup" }).closest("li")!).getByRole("button", { name: "More for Backup" }));
+  await user.click(await screen.findByRole("menuitem", { name: /Delete/ }));
+  expect(await screen.findByText("“Copy away” waited for it and does not fire any more.")).toBeInTheDocument();
 });
 
 test("ten thousand jobs are one list of which only the visible rows exist, and are searched at once", async () => {

@@ -7,13 +7,14 @@ import type { Schedule } from "@/platform";
 type EventSchedule = Extract<Schedule, { kind: "event" }>;
 type Filters = NonNullable<EventSchedule["filters"]>;
 
+/** Where events come from; `other` stands for what an imported job names and nothing here ever sends. */
 export type Source = "job" | "wake" | "cron" | "webhook" | "other";
 export const ends = ["any", "ok", "error", "skipped", "timedOut", "interrupted", "cancelled", "missed", "failed", "succeeded", "nothingToReport"] as const;
 export type End = (typeof ends)[number];
 
 export interface EventForm {
   source: Source;
-  /** The name of a source that has no entry of its own. */
+  /** The source that an imported job names, when there is none of that name. */
   otherSource: string;
   afterJob: string;
   afterEnd: End;

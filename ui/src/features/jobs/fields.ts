@@ -30,7 +30,7 @@ const places: Record<string, keyof JobForm> = {
   "schedule.expr": "expr",
   "schedule.tz": "zone",
   "schedule.jitterMs": "jitterSeconds",
-  "schedule.source": "otherSource",
+  "schedule.source": "source",
   "schedule.pattern": "pattern",
   "schedule.filters": "filters",
   "schedule.filters.jobId": "afterJob",

@@ -7,11 +7,12 @@ import type { JobsSearch } from "./search";
 export type JobFilter = NonNullable<JobsSearch["filter"]> | "all";
 
 /** Where a job stands, for its dot and the filters. */
-export type Standing = "running" | "paused" | "failing" | "well" | "new";
+export type Standing = "running" | "paused" | "stranded" | "failing" | "well" | "new";
 
-export function standingOf({ job, liveRunIds }: JobView): Standing {
+export function standingOf({ job, liveRunIds, predecessorIsGone }: JobView): Standing {
   if (liveRunIds.length > 0) return "running";
   if (!job.enabled) return "paused";
+  if (predecessorIsGone) return "stranded";
   if (isFailing(job)) return "failing";
   return job.state.lastState === undefined ? "new" : "well";
 }

@@ -7,7 +7,8 @@ import { useNavigate } from "@tanstack/react-router";
 import { toast, undoToast } from "@/components/Toasts";
 import { keys } from "@/data/keys";
 import { usePlatform } from "@/data/platform";
-import type { CronListResult, Job, JobView } from "@/platform";
+import { plural } from "@/format/amount";
+import type { CronListResult, Follower, Job, JobView } from "@/platform";
 
 import { withoutState } from "./form";
 
@@ -51,8 +52,8 @@ export function useJobActions() {
     remove: async ({ id, name }: Job) => {
       showJobs((jobs) => jobs.filter((view) => view.job.id !== id));
       try {
-        const { job } = await platform.rpc("cron.remove", { id });
-        if (job) undoToast(`Deleted “${job.name}”`, () => restore(job));
+        const { job, followers } = await platform.rpc("cron.remove", { id });
+        if (job) undoToast(`Deleted “${job.name}”`, () => restore(job), strandedWords(followers));
         return true;
       } catch (error) {
         failed(`“${name}” was not deleted`)(error);
@@ -62,6 +63,15 @@ export function useJobActions() {
       }
     },
   };
+}
+
+/** Who waited for a job that is gone; undefined when nobody did. */
+function strandedWords(followers: readonly Follower[]): string | undefined {
+  const names = followers.slice(0, 3).map(({ name }) => `“${name}”`);
+  const more = followers.length - names.length;
+  if (names.length === 0) return undefined;
+  const all = [...names, ...(more > 0 ? [plural(more, "other job")] : [])];
+  return all.length === 1 ? `${all[0]} waited for it and does not fire any more.` : `${all.join(", ")} waited for it and do not fire any more.`;
 }
 
 export type JobActions = ReturnType<typeof useJobActions>;

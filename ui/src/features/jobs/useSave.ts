@@ -87,7 +87,6 @@ export function missingIn(values: JobForm, schema?: Record<string, unknown>): [k
     needs("quietTo", values.quietTo === "", "Choose a time.");
   }
   if (values.when === "event") {
-    needs("otherSource", values.source === "other" && values.otherSource.trim() === "", "Say where the event comes from.");
     const read = filtersOf(values.filters);
     needs("filters", "problem" in read, "problem" in read ? read.problem : "");
   }

@@ -30,4 +30,8 @@ liveRunIds: Array<string>,
 /**
  * Why it fails at present, or why it was paused; none when all is well.
  */
-incident: IncidentView | null, };
+incident: IncidentView | null, 
+/**
+ * It waits for a job that is not there any more, and does not fire.
+ */
+predecessorIsGone: boolean, };

@@ -86,8 +86,8 @@ fn print_table(session: &Session, jobs: &[JobView]) {
         table.add_row([
             plain(text(job, "id")).chars().take(8).collect(),
             short(text(job, "name"), 32),
-            format!("{}{}", view.schedule_text, foreign_zone(session, view)),
-            next(session, job, now),
+            format!("{}{}", plain(&view.schedule_text), foreign_zone(session, view)),
+            next(session, view, now),
             last(view),
         ]);
     }
@@ -103,7 +103,7 @@ pub(crate) fn print_one(session: &Session, view: &JobView) {
         anstream::println!("  {}", plain(description));
     }
     anstream::println!("  when   {}{}", view.schedule_text, foreign_zone(session, view));
-    anstream::println!("  next   {}", next(session, job, now));
+    anstream::println!("  next   {}", next(session, view, now));
     anstream::println!("  does   {}", payload(job));
     if let Some(state) = job["state"]["lastState"].as_str() {
         let error = job["state"]["lastError"]
@@ -144,9 +144,11 @@ fn times(count: u32) -> String {
     if count == 1 { "once".to_owned() } else { format!("{count} times, same cause") }
 }
 
-fn next(session: &Session, job: &Value, now: i64) -> String {
+fn next(session: &Session, view: &JobView, now: i64) -> String {
+    let job = &view.job;
     match job["state"]["nextRunAtMs"].as_i64() {
         Some(at) => format!("{} ({})", instant(at, now, session.clock.zone()), relative(at, now)),
+        None if view.predecessor_is_gone => "never: the job it waits for is gone".to_owned(),
         None if job["enabled"] == false => "off".to_owned(),
         None if job["schedule"]["kind"] == "manual" => "by hand".to_owned(),
         None if job["schedule"]["kind"] == "event" => "on an event".to_owned(),

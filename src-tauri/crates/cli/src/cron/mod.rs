@@ -172,6 +172,11 @@ async fn remove(job: JobArg, session: &Session) -> Result<(), Failure> {
     session.tell(answer, |_, result: CronRemoveResult| {
         let name = result.job.as_ref().and_then(|job| job["name"].as_str()).unwrap_or(&id);
         anstream::println!("Deleted {}. Its runs stay in the history.", output::plain(name));
+        if !result.followers.is_empty() {
+            let names: Vec<&str> = result.followers.iter().map(|job| job.name.as_str()).collect();
+            let names = output::plain(&names.join(", "));
+            anstream::println!("These jobs waited for it and will not fire any more: {names}.");
+        }
         Ok(())
     })
 }

@@ -11,8 +11,8 @@ mod schedule;
 mod write;
 
 pub use parse::{
-    JobError, job_from_json, patch_job, schedule_from_json, stored_job_from_json,
-    stored_schedule_from_json,
+    JobError, imported_job_from_json, job_from_json, patch_job, schedule_from_json,
+    stored_job_from_json, stored_schedule_from_json,
 };
 pub use payload::{AgentTurn, NotifyWhen, Payload, ToolCall};
 pub use policies::{Budget, Misfire, MisfireMode, Notify, Overlap, Policies};

@@ -4,14 +4,14 @@
 //! decided here and nowhere else: a pattern that never fires, an interval under a second or a main-session job with an
 //! isolated payload never reach the store. `now` and the local zone fill the defaults that are fixed at creation.
 
+mod event;
+
 use serde_json::{Map, Value};
 
 use super::{
-    AgentTurn, Budget, EventTrigger, Isolation, Job, JobState, Misfire, MisfireMode, Notify,
-    NotifyWhen, Overlap, Payload, Policies, Runtime, Schedule, ScheduleSpec, SessionTarget,
-    ToolCall, WakeMode,
+    AgentTurn, Budget, Isolation, Job, JobState, Misfire, MisfireMode, Notify, NotifyWhen, Overlap,
+    Payload, Policies, Runtime, Schedule, ScheduleSpec, SessionTarget, ToolCall, WakeMode,
 };
-use crate::cause::{self, Pattern};
 use crate::json_fields::{FieldError, Fields};
 use crate::quiet::QuietPolicy;
 use crate::schedule::{CronPattern, Zone, Zones};
@@ -20,7 +20,6 @@ use crate::{JobId, RunState, UnixMs};
 /// The longest interval and the largest instant that are taken for real: the year 9999.
 const LATEST_MS: i64 = 253_402_300_799_000;
 const WEEK_SECONDS: i64 = 7 * 24 * 3600;
-const MOST_FILTERS: usize = 20;
 
 /// The input is not a job; one complaint per field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -33,10 +32,36 @@ pub struct JobError(pub Vec<FieldError>);
 /// # Errors
 /// Every complaint, with the path of its field.
 pub fn job_from_json(input: Value, now: UnixMs, zones: impl Into<Zones>) -> Result<Job, JobError> {
-    let zones = zones.into();
+    written(input, now, &zones.into(), Sources::Known)
+}
+
+/// Reads a job out of a file. It may wait for events that come elsewhere and not here, as long as it is off.
+///
+/// # Errors
+/// Every complaint, with the path of its field.
+pub fn imported_job_from_json(
+    input: Value,
+    now: UnixMs,
+    zones: impl Into<Zones>,
+) -> Result<Job, JobError> {
+    let sources = if is_off(&input) { Sources::Any } else { Sources::Known };
+    written(input, now, &zones.into(), sources)
+}
+
+fn written(
+    input: Value,
+    now: UnixMs,
+    zones: &Zones,
+    sources: Sources<'_>,
+) -> Result<Job, JobError> {
     let mut errors = Vec::new();
-    let job = read_job(Fields::new("", input, &mut errors), now, Origin::Written { zones: &zones });
+    let origin = Origin::Written { zones, sources };
+    let job = read_job(Fields::new("", input, &mut errors), now, origin);
     if errors.is_empty() { Ok(job) } else { Err(JobError(errors)) }
+}
+
+fn is_off(job: &Value) -> bool {
+    job["enabled"] == false
 }
 
 /// Reads a job that was accepted and written before. Its pattern and zone are taken as they are: judging them again
@@ -74,7 +99,7 @@ pub fn schedule_from_json(input: Value, now: UnixMs, zones: &Zones) -> Result<Sc
     let schedule = read_schedule(
         &mut Fields::new("", Value::Object(whole), &mut errors),
         now,
-        Origin::Written { zones },
+        Origin::Written { zones, sources: Sources::Known },
     );
     if errors.is_empty() { Ok(schedule) } else { Err(JobError(errors)) }
 }
@@ -100,7 +125,11 @@ pub fn patch_job(
     }
     replace_changed_kind(&mut document, &patch);
     merge(&mut document, Value::Object(patch));
-    let mut patched = job_from_json(document, now, zones)?;
+    let sources = match &job.schedule.spec {
+        ScheduleSpec::Event(trigger) if is_off(&document) => Sources::KnownOr(&trigger.source),
+        _ => Sources::Known,
+    };
+    let mut patched = written(document, now, &zones.into(), sources)?;
     patched.updated_at = now;
     patched.state = job.state.clone();
     Ok(patched)
@@ -135,9 +164,20 @@ fn merge(target: &mut Value, patch: Value) {
 #[derive(Clone, Copy)]
 enum Origin<'a> {
     /// Somebody wrote it; its zone is looked up here, and one that it leaves out is the local one.
-    Written { zones: &'a Zones },
+    Written { zones: &'a Zones, sources: Sources<'a> },
     /// It was judged when it was saved, and has its zone.
     Stored,
+}
+
+/// Which sources of events a trigger may name. One that nothing ever comes from would never fire, and nobody would learn.
+#[derive(Clone, Copy)]
+enum Sources<'a> {
+    /// Those that there are.
+    Known,
+    /// Those, and the one that the job had before.
+    KnownOr(&'a str),
+    /// Whatever another program has.
+    Any,
 }
 
 fn read_job(mut fields: Fields<'_>, now: UnixMs, origin: Origin<'_>) -> Job {
@@ -151,7 +191,7 @@ fn read_job(mut fields: Fields<'_>, now: UnixMs, origin: Origin<'_>) -> Job {
     }
     let created_at = instant(&mut fields, "createdAtMs").unwrap_or(now);
     let schedule = read_schedule(&mut fields, created_at, origin);
-    refuse_own_events(&mut fields, &id, &name, &schedule.spec);
+    event::refuse_own(&mut fields, &id, &name, &schedule.spec);
     let payload = read_payload(&mut fields);
     let targets = [("main", SessionTarget::Main), ("isolated", SessionTarget::Isolated)];
     let session_target = fields.choice("sessionTarget", &targets).unwrap_or(match payload {
@@ -235,7 +275,7 @@ fn read_spec(fields: &mut Fields<'_>, created_at: UnixMs, origin: Origin<'_>) ->
         Some(0) => read_at(fields, origin),
         Some(1) => read_every(fields, created_at),
         Some(2) => read_cron(fields, origin),
-        Some(3) => ScheduleSpec::Event(read_event(fields, origin)),
+        Some(3) => ScheduleSpec::Event(event::read(fields, origin)),
         Some(4) => ScheduleSpec::Webhook,
         _ => ScheduleSpec::Manual,
     }
@@ -267,73 +307,15 @@ fn read_cron(fields: &mut Fields<'_>, origin: Origin<'_>) -> ScheduleSpec {
         fields.complain("expr", error.to_string());
     }
     let tz = zone_name(fields, origin).unwrap_or_else(|| match origin {
-        Origin::Written { zones } => zones.local().name().to_owned(),
+        Origin::Written { zones, .. } => zones.local().name().to_owned(),
         Origin::Stored => Zone::UTC.name().to_owned(),
     });
     ScheduleSpec::Cron { expr: expr.trim().to_owned(), tz }
 }
 
-fn read_event(fields: &mut Fields<'_>, origin: Origin<'_>) -> EventTrigger {
-    let source = fields.required_text("source").trim().to_owned();
-    if source.chars().count() > 100 {
-        fields.complain("source", "must be at most 100 characters");
-    }
-    let pattern = fields.text("pattern").filter(|pattern| !pattern.is_empty());
-    if let (Origin::Written { .. }, Some(text)) = (origin, &pattern)
-        && let Err(reason) = Pattern::compile(text)
-    {
-        fields.complain("pattern", reason);
-    }
-    let filters = fields.object("filters", |filters| read_filters(filters, &source));
-    EventTrigger { source, pattern, filters: filters.unwrap_or_default() }
-}
-
-fn read_filters(mut fields: Fields<'_>, source: &str) -> Map<String, Value> {
-    let keys = fields.keys();
-    if keys.len() > MOST_FILTERS {
-        fields.complain_about_all(format!("must be at most {MOST_FILTERS} fields"));
-    }
-    let mut filters = Map::new();
-    for key in keys {
-        let Some(value) = fields.take(&key) else { continue };
-        if matches!(value, Value::Array(_) | Value::Object(_)) {
-            let found = crate::json_fields::kind_of(&value);
-            fields.complain(
-                &key,
-                format!("expected a text, a number or true or false, found {found}"),
-            );
-        }
-        filters.insert(key, value);
-    }
-    let status = filters.get("status").filter(|_| source == cause::JOB);
-    if let Some(status) = status
-        && !status.as_str().is_some_and(is_end)
-    {
-        fields.complain("status", "expected ok, error, skipped or the final state of a run");
-    }
-    filters
-}
-
-fn is_end(word: &str) -> bool {
-    ["ok", "error", "skipped"].contains(&word)
-        || RunState::from_name(word).is_some_and(RunState::is_final)
-}
-
-/// A job that fires itself would never stop.
-fn refuse_own_events(fields: &mut Fields<'_>, id: &JobId, name: &str, spec: &ScheduleSpec) {
-    let ScheduleSpec::Event(trigger) = spec else { return };
-    for (key, own) in [("jobId", id.as_str()), ("name", name)] {
-        let names_itself = trigger.filters.get(key).and_then(Value::as_str) == Some(own);
-        if names_itself && [cause::JOB, cause::CRON].contains(&trigger.source.as_str()) {
-            let path = format!("schedule.filters.{key}");
-            fields.complain(&path, "names the job itself; a job cannot come after itself");
-        }
-    }
-}
-
 fn zone_name(fields: &mut Fields<'_>, origin: Origin<'_>) -> Option<String> {
     let name = fields.text("tz")?;
-    let Origin::Written { zones } = origin else { return Some(name) };
+    let Origin::Written { zones, .. } = origin else { return Some(name) };
     match zones.zone(&name) {
         Some(zone) => Some(zone.name().to_owned()),
         None => {

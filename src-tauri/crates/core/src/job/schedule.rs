@@ -55,6 +55,12 @@ impl EventTrigger {
         self.filters.get("jobId").and_then(Value::as_str)
     }
 
+    /// Whether events of its source come at all.
+    #[must_use]
+    pub fn can_come(&self) -> bool {
+        crate::cause::SOURCES.contains(&self.source.as_str())
+    }
+
     /// When it fires, with the name that the job has of which only the id is known here.
     #[must_use]
     pub fn describe_after(&self, job_name: &str) -> String {

@@ -24,7 +24,7 @@ use crate::convert::{incident_view, run_view, wire_state};
 use crate::error::{ErrorCode, RpcError};
 use crate::wire::{
     CronAddParams, CronListParams, CronListResult, CronPauseParams, CronRemoveResult,
-    CronRunParams, CronRunsParams, CronRunsResult, CronStatus, CronUpdateParams, Empty,
+    CronRunParams, CronRunsParams, CronRunsResult, CronStatus, CronUpdateParams, Empty, Follower,
     IncidentView, JobRef, JobView, NextSlot, Pause, RunMode, StartedRun,
 };
 
@@ -108,7 +108,25 @@ pub(crate) async fn remove(
     params: JobRef,
 ) -> Result<CronRemoveResult, RpcError> {
     let removed = context.scheduler.remove_job(&JobId::new(params.id)).await?;
-    Ok(CronRemoveResult { job: removed.as_ref().map(job_to_json) })
+    let followers = match &removed {
+        Some(job) => followers(context, job).await?,
+        None => Vec::new(),
+    };
+    Ok(CronRemoveResult { job: removed.as_ref().map(job_to_json), followers })
+}
+
+/// Who is on and waits for `job`, by name.
+async fn followers(context: &Context, job: &Job) -> Result<Vec<Follower>, RpcError> {
+    let mut followers = Vec::new();
+    for other in context.store.listening_jobs().await? {
+        if let ScheduleSpec::Event(trigger) = &other.schedule.spec
+            && trigger.job_id() == Some(job.id.as_str())
+        {
+            followers.push(Follower { id: other.id.to_string(), name: other.name });
+        }
+    }
+    followers.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(followers)
 }
 
 pub(crate) async fn run(context: &Context, params: CronRunParams) -> Result<StartedRun, RpcError> {
@@ -198,9 +216,10 @@ async fn views(context: &Context, jobs: &[Job]) -> Result<Vec<JobView>, RpcError
     for job in jobs {
         texts.push(schedule_text(context, &job.schedule.spec).await?);
     }
-    let views = jobs.iter().zip(texts).map(|(job, schedule_text)| JobView {
+    let views = jobs.iter().zip(texts).map(|(job, (schedule_text, predecessor_is_gone))| JobView {
         job: job_to_json(job),
         schedule_text,
+        predecessor_is_gone,
         zone: zone_of(job),
         recent: states(recent.remove(&job.id).unwrap_or_default()),
         incident: incidents.remove(&job.id),
@@ -231,15 +250,18 @@ async fn incidents(
     Ok(newest)
 }
 
-/// When it fires, in words; a job that it comes after is called by its name.
-async fn schedule_text(context: &Context, spec: &ScheduleSpec) -> Result<String, RpcError> {
-    if let ScheduleSpec::Event(trigger) = spec
-        && let Some(id) = trigger.job_id()
-        && let Some(job) = context.store.job(&JobId::new(id)).await?
-    {
-        return Ok(trigger.describe_after(&job.name));
-    }
-    Ok(spec.describe(&context.clock.zones()))
+/// When it fires, in words; a job that it comes after is called by its name. And whether that job is gone.
+async fn schedule_text(context: &Context, spec: &ScheduleSpec) -> Result<(String, bool), RpcError> {
+    let ScheduleSpec::Event(trigger) = spec else {
+        return Ok((spec.describe(&context.clock.zones()), false));
+    };
+    let Some(id) = trigger.job_id() else {
+        return Ok((spec.describe(&context.clock.zones()), false));
+    };
+    Ok(match context.store.job(&JobId::new(id)).await? {
+        Some(job) => (trigger.describe_after(&job.name), false),
+        None => (trigger.describe_after("a job that is gone"), true),
+    })
 }
 
 fn states(states: Vec<RunState>) -> Vec<crate::wire::RunState> {

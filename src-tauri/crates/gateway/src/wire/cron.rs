@@ -23,6 +23,8 @@ pub struct JobView {
     pub live_run_ids: Vec<String>,
     /// Why it fails at present, or why it was paused; none when all is well.
     pub incident: Option<IncidentView>,
+    /// It waits for a job that is not there any more, and does not fire.
+    pub predecessor_is_gone: bool,
 }
 
 /// `cron.list`.
@@ -88,6 +90,18 @@ pub struct CronRemoveResult {
     /// The job as it was, to add it again; none when there was none.
     #[ts(as = "Option<Job>")]
     pub job: Option<Value>,
+    /// Jobs that are on and wait for it, by name: they do not fire any more.
+    pub followers: Vec<Follower>,
+}
+
+/// A job that waits for another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct Follower {
+    /// Its id.
+    pub id: String,
+    /// What people call it.
+    pub name: String,
 }
 
 /// Whether a run asks for the schedule.

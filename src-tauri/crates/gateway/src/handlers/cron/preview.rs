@@ -31,7 +31,7 @@ pub(crate) async fn preview(
     }
     let pattern = pattern_of(&schedule.spec);
     Ok(CronPreviewResult {
-        text: super::schedule_text(context, &schedule.spec).await?,
+        text: super::schedule_text(context, &schedule.spec).await?.0,
         zone: zone.name().to_owned(),
         local_zone: local.name().to_owned(),
         notes: notes(pattern.as_ref(), zone, now, next.last().copied()),

@@ -7,8 +7,9 @@
 
 use std::collections::HashSet;
 
+use rouse_core::cause::SOURCES;
 use rouse_core::import::{self, Entry, Format};
-use rouse_core::job::{Job, ScheduleSpec, job_from_json, job_to_json};
+use rouse_core::job::{Job, ScheduleSpec, imported_job_from_json, job_to_json, patch_job};
 use rouse_core::{JobId, Run};
 use rouse_store::{JobQuery, RunQuery};
 use serde_json::{Map, Value};
@@ -168,21 +169,39 @@ async fn read(
         Err(reason) => return Ok(Err(reason)),
     };
     let mut enable = wish.enable && is_faithful;
+    enable &= can_fire_here(&document);
     if let Some(fields) = document.as_object_mut() {
         fields.remove("state");
         enable &= fields.get("enabled") != Some(&Value::Bool(false));
         fields.insert("enabled".to_owned(), Value::Bool(enable));
     }
     let now = context.clock.now();
-    let mut job = job_from_json(document, now, context.clock.zones())?;
+    let mut job = imported_job_from_json(document, now, context.clock.zones())?;
     if matches!(job.schedule.spec, ScheduleSpec::At { at, .. } if at <= now) {
         (enable, job.enabled) = (false, false);
         notes.push(PASSED.to_owned());
+    }
+    if let ScheduleSpec::Event(trigger) = &job.schedule.spec
+        && !trigger.can_come()
+    {
+        notes.push(nothing_comes_from(&trigger.source));
     }
     check_call(context, &job).await?;
     let complaint = super::channel::complaint(&job);
     notes.extend(complaint.map(|what| format!("Its outcome cannot be delivered: {what}")));
     Ok(Ok(Arrival { job, notes, enable }))
+}
+
+/// Whether it waits for no event, or for one that can come.
+fn can_fire_here(document: &Value) -> bool {
+    let schedule = &document["schedule"];
+    let source = schedule["source"].as_str().unwrap_or_default().trim();
+    schedule["kind"] != "event" || SOURCES.contains(&source)
+}
+
+fn nothing_comes_from(source: &str) -> String {
+    let sources = SOURCES.join(", ");
+    format!("No event ever comes from `{source}` here, so it stays off. Sources are {sources}.")
 }
 
 /// A job of the file whose id is here already.
@@ -210,6 +229,8 @@ async fn meet(
     // What is on stays on: taking a new definition is no reason to stop a job.
     job.enabled = enable || present.enabled;
     let patch = replacing(&job_to_json(present), &job_to_json(&job));
+    // Asked also in a dry run, which must not promise more than is done.
+    patch_job(present, patch.clone(), context.clock.now(), context.clock.zones())?;
     if !wish.dry_run {
         let revision = Some(present.state.revision);
         context.scheduler.update_job(&present.id, patch, revision).await?;
