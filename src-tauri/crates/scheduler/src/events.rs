@@ -6,7 +6,7 @@
 //! what would come after it is on record as skipped and fires nothing. One could get it wrong by firing after the
 //! commit: a crash in between would lose the run that somebody waits for.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use rouse_core::cause::LONGEST_CHAIN;
@@ -61,16 +61,21 @@ impl Engine {
         let firing = self.firing_at(now);
         let mut causes: VecDeque<Cause> = causes.into();
         let mut planned: HashMap<JobId, u32> = HashMap::new();
+        let mut heard = HashSet::new();
         let mut follows = Vec::new();
         while let Some(cause) = causes.pop_front() {
-            let waiting = self.listeners.waiting_for(&cause);
+            let mut waiting = self.listeners.waiting_for(&cause);
+            waiting.retain(|job, name| heard.insert((job.clone(), name.clone())));
             if waiting.is_empty() {
                 continue;
             }
-            for mut due in self.store.jobs_with_load(&waiting).await? {
+            let ids: Vec<JobId> = waiting.keys().cloned().collect();
+            for mut due in self.store.jobs_with_load(&ids).await? {
                 let before = planned.entry(due.job.id.clone()).or_default();
                 due.queued += *before;
-                let follow = follow(due, RunTrigger::Event, cause.clone(), now, &firing);
+                let id = waiting.remove(&due.job.id).unwrap_or_else(|| cause.id.clone());
+                let own = Cause { id, ..cause.clone() };
+                let follow = follow(due, RunTrigger::Event, own, now, &firing);
                 if follow.fires() {
                     *before += 1;
                 } else if cause.chain.len() <= LONGEST_CHAIN {

@@ -4,7 +4,7 @@
 //! job. Whether the job may fire is read from the store when an event fits; a job that was switched off a moment ago
 //! may still stand here. One could get it wrong by reading the jobs for every event.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use rouse_core::JobId;
 use rouse_core::cause::{Cause, JOB, Pattern};
@@ -53,16 +53,17 @@ impl Listeners {
         })
     }
 
-    /// The jobs that wait for `cause`, in the order of their ids, so that the same events always fire in the same order.
-    pub(crate) fn waiting_for(&self, cause: &Cause) -> Vec<JobId> {
+    /// The jobs that wait for `cause`, each with the name under which it fires once for it. They come in the order of
+    /// their ids, so that the same events always fire in the same order.
+    pub(crate) fn waiting_for(&self, cause: &Cause) -> BTreeMap<JobId, String> {
         let fits = |(id, listener): &(&JobId, &Listener)| {
             cause.fits(&listener.trigger, id)
                 && listener.pattern.as_ref().is_none_or(|pattern| pattern.is_found_in(cause))
         };
-        let mut ids: Vec<JobId> =
-            self.by_job.iter().filter(fits).map(|(id, _)| id.clone()).collect();
-        ids.sort_unstable();
-        ids
+        let named = |(id, listener): (&JobId, &Listener)| {
+            (id.clone(), cause.id_for(&listener.trigger).to_owned())
+        };
+        self.by_job.iter().filter(fits).map(named).collect()
     }
 
     fn replace(&mut self, jobs: &[Job]) {
@@ -128,7 +129,7 @@ mod tests {
 
     fn who(listeners: &Listeners, text: &str) -> Vec<String> {
         let ids = listeners.waiting_for(&Cause::wake(text, UnixMs(0)));
-        ids.iter().map(ToString::to_string).collect()
+        ids.keys().map(ToString::to_string).collect()
     }
 
     #[test]

@@ -200,6 +200,51 @@ async fn jobs_that_fire_each_other_by_being_skipped_come_to_an_end() {
     work.succeed();
 }
 
+/// Twelve jobs in every order there is would be half a milliard rows.
+#[tokio::test]
+async fn a_crowd_that_waits_for_any_skipped_job_gets_one_row_each() {
+    let stage = Stage::new().await;
+    let mut crowd = Vec::new();
+    for number in 0..12 {
+        let id = format!("listener-{number}");
+        crowd.push(stage.add(after(&id, json!({ "status": "skipped" }))).await);
+    }
+    let source =
+        stage.add(named("source", json!({ "kind": "every", "everyMs": SECOND }), json!({}))).await;
+    stage.handle.pause(None).await.expect("paused");
+    stage.pass(SECOND).await;
+    assert_eq!(stage.states_of(&source).await, [RunState::Skipped]);
+    for job in &crowd {
+        assert_eq!(stage.states_of(job).await, [RunState::Skipped], "{}", job.id);
+    }
+    stage.pass(SECOND).await;
+    for job in &crowd {
+        assert_eq!(stage.states_of(job).await.len(), 2, "{}", job.id);
+    }
+}
+
+#[tokio::test]
+async fn a_crowd_that_waits_for_any_job_runs_once_each_for_all_that_came_of_one_run() {
+    let stage = Stage::new().await;
+    let mut crowd = Vec::new();
+    for number in 0..4 {
+        let queue = json!({ "overlap": "queue" });
+        let schedule = json!({ "kind": "event", "source": "job", "filters": { "status": "ok" } });
+        crowd.push(stage.add(named(&format!("listener-{number}"), schedule, queue)).await);
+    }
+    let first = stage.add(by_hand("first")).await;
+    let work = begun(&stage, &first).await;
+    done(&stage, work).await;
+    for _ in &crowd {
+        let work = stage.begun.next().await;
+        done(&stage, work).await;
+    }
+    assert!(stage.begun.take_all().is_empty(), "they fire each other");
+    for job in &crowd {
+        assert_eq!(stage.states_of(job).await, [RunState::Succeeded], "{}", job.id);
+    }
+}
+
 #[tokio::test]
 async fn a_waiting_run_that_somebody_cancels_ends_as_any_other() {
     let stage = Stage::new().await;
