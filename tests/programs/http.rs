@@ -68,12 +68,17 @@ impl Request {
 
     /// Sends it; answers what came back.
     pub(crate) fn send(&self) -> Reply {
-        let mut stream = TcpStream::connect(&self.address).expect("the engine listens");
+        self.try_send().unwrap_or_else(|error| panic!("{error} for {}", self.head()))
+    }
+
+    /// Sends it to an engine that may die meanwhile.
+    pub(crate) fn try_send(&self) -> io::Result<Reply> {
+        let mut stream = TcpStream::connect(&self.address)?;
         // A server that refuses early closes while we still write; what it said counts.
         let written =
             stream.write_all(self.head().as_bytes()).and_then(|()| stream.write_all(&self.body));
         Reply::read(&mut stream)
-            .unwrap_or_else(|error| panic!("{error} ({written:?}) for {}", self.head()))
+            .map_err(|error| io::Error::new(error.kind(), format!("{error} ({written:?})")))
     }
 
     /// Sends only the first `count` bytes and keeps the line open.

@@ -1,86 +1,46 @@
 //! `kill -9` before any call that changes a file: no slot is lost, none starts twice, nobody is left behind.
 //!
 //! The real `rouse serve` runs with a small library that counts its writes, syncs, renames and removals and kills it
-//! before the n-th. The jobs ask a server of this test, so that what they did is on record where no kill reaches. What
-//! the next life says is compared with that record and with the arithmetic of the schedules.
+//! before the n-th. What its jobs did is on record where no kill reaches (`jobs`). The commands of a killed life go on
+//! until the next one ends them. What the next life says is compared with that record and with the arithmetic of the
+//! schedules (`books`), which a test of its own feeds with what they must refuse.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::print_stdout, reason = "whoever runs the long form reads how far it went")]
 
-use std::collections::HashMap;
+mod books;
+mod jobs;
+
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpListener;
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, OnceLock};
-use std::thread;
+use std::sync::OnceLock;
 
 use rouse_gateway::Client;
 use rouse_testkit::Dice;
 use rouse_testkit::dice::{count_or, first_seed, is_long};
 use serde_json::{Value, json};
 
+use self::books::Books;
+use self::jobs::{MarkServer, after, command, job, of_load, reminder};
 use crate::engine::{Engine, Home};
+use crate::http::Request;
 
-/// How often each path was asked for.
-type Marks = Arc<Mutex<HashMap<String, usize>>>;
+/// The jobs of a load.
+const LOAD: usize = 200;
 
-/// A server that answers everything and remembers what was asked.
-struct MarkServer {
-    address: String,
-    marks: Marks,
-}
-
-impl MarkServer {
-    fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let address = listener.local_addr().expect("an address").to_string();
-        let marks = Marks::default();
-        let known = Arc::clone(&marks);
-        // It ends with the process; nothing waits for it.
-        thread::spawn(move || {
-            for mut stream in listener.incoming().flatten() {
-                let known = Arc::clone(&known);
-                thread::spawn(move || {
-                    let mut bytes = [0; 4_096];
-                    let length = stream.read(&mut bytes).unwrap_or(0);
-                    let text = String::from_utf8_lossy(&bytes[..length]);
-                    let Some(path) = text.split(' ').nth(1) else { return };
-                    *known.lock().expect("whole").entry(path.to_owned()).or_default() += 1;
-                    let answer = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
-                    drop(stream.write_all(answer.as_bytes()));
-                });
-            }
-        });
-        Self { address, marks }
-    }
-
-    fn count(&self, name: &str) -> usize {
-        self.marks.lock().expect("whole").get(&format!("/{name}")).copied().unwrap_or(0)
-    }
-
-    fn home(&self) -> Home {
-        Home::new().config(&format!("[tools]\nallowPrivateHosts = [\"{}\"]\n", self.address))
-    }
-
-    fn job(&self, name: &str, schedule: Value, more: Value) -> Value {
-        let mut job = json!({
-            "id": name,
-            "name": name,
-            "schedule": schedule,
-            "payload": {
-                "kind": "toolCall",
-                "tool": "http",
-                "arguments": { "url": format!("http://{}/{name}", self.address) },
-                "notifyWhen": "failure",
-            },
-        });
-        let more = more.as_object().expect("an object").clone();
-        job.as_object_mut().expect("an object").extend(more);
-        job
-    }
+/// What somebody was told, and what was asked without an answer.
+#[derive(Debug, Default)]
+struct Told {
+    /// Jobs that are saved.
+    saved: Vec<String>,
+    /// Runs that were promised.
+    started: Vec<String>,
+    /// Calls of webhooks, by job and key: all of them, and those that were taken.
+    sent: Vec<(String, String)>,
+    taken: Vec<(String, String)>,
 }
 
 /// The library that kills, built once.
@@ -104,7 +64,8 @@ fn library() -> &'static Path {
 /// An engine that dies before its n-th call; none when it died before it was ready.
 struct Doomed {
     process: Child,
-    client: Option<Client>,
+    /// Its client and its address.
+    door: Option<(Client, String)>,
 }
 
 impl Doomed {
@@ -123,12 +84,43 @@ impl Doomed {
         let mut line = String::new();
         let mut out = BufReader::new(process.stdout.take().expect("a pipe"));
         drop(out.read_line(&mut line));
-        let client = (!line.is_empty()).then(|| Client::find(&home.data()).ok()).flatten();
-        Self { process, client }
+        let ready: Option<Value> = serde_json::from_str(&line).ok();
+        let address = ready.and_then(|ready| Some(ready["address"].as_str()?.to_owned()));
+        let door = address.and_then(|address| Some((Client::find(&home.data()).ok()?, address)));
+        Self { process, door }
     }
 
     async fn call(&self, method: &str, params: Value) -> Option<Value> {
-        self.client.as_ref()?.call(method, params).await.ok()
+        self.door.as_ref()?.0.call(method, params).await.ok()
+    }
+
+    async fn add(&self, job: Value, told: &mut Told) {
+        let id = job["id"].as_str().expect("an id").to_owned();
+        if self.call("cron.add", job).await.is_some() {
+            told.saved.push(id);
+        }
+    }
+
+    async fn run_now(&self, id: &str, told: &mut Told) {
+        let answer = self.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+        told.started.extend(answer.and_then(|run| Some(run["runId"].as_str()?.to_owned())));
+    }
+
+    /// Calls a webhook; a call that got no answer may have been taken.
+    async fn call_webhook(&self, id: &str, secret: &str, key: &str, told: &mut Told) {
+        let Some((_, address)) = &self.door else { return };
+        let call = Request::new(address, "POST", &format!("/hooks/jobs/{id}"))
+            .with("Authorization", &format!("Bearer {secret}"))
+            .with("Idempotency-Key", key)
+            .body("Now");
+        let sent = (id.to_owned(), key.to_owned());
+        if !told.sent.contains(&sent) {
+            told.sent.push(sent.clone());
+        }
+        let reply = tokio::task::spawn_blocking(move || call.try_send()).await.expect("sent");
+        if reply.is_ok_and(|reply| reply.status / 100 == 2) && !told.taken.contains(&sent) {
+            told.taken.push(sent);
+        }
     }
 
     /// Waits until it is dead; true when it was killed.
@@ -148,31 +140,36 @@ fn calls(home: &Home) -> u32 {
     u32::from_le_bytes(bytes.try_into().expect("four bytes"))
 }
 
-/// Everything a person does in a minute, and a few slots. Answers the ids that were said to be saved.
-async fn scenario(doomed: &Doomed, server: &MarkServer) -> Vec<String> {
-    let mut saved = Vec::new();
-    let every = json!({ "kind": "every", "everyMs": 1_000 });
-    let manual = json!({ "kind": "manual" });
+/// Everything a person does in a minute, and a few slots.
+async fn scenario(doomed: &Doomed, server: &MarkServer, home: &Home) -> Told {
+    let mut told = Told::default();
+    let every = || json!({ "kind": "every", "everyMs": 1_000 });
+    let (manual, hook) = (json!({ "kind": "manual" }), json!({ "kind": "webhook" }));
     let queue = json!({ "policies": { "overlap": "queue", "misfire": { "mode": "runAll" } } });
+    let none = || json!({});
     for job in [
-        server.job("each-second", every.clone(), json!({})),
-        server.job("queued", every.clone(), queue),
-        server.job("by-hand", manual, json!({})),
+        job("each-second", every(), server.call("each-second"), none()),
+        job("queued", every(), server.call("queued"), queue),
+        job("chained", after("by-hand"), reminder("chained"), none()),
+        job("by-hand", manual, command(home, "sleep 0.1"), none()),
+        job("called", hook, command(home, "setsid sleep 60 & sleep 0.1"), none()),
     ] {
-        let id = job["id"].as_str().expect("an id").to_owned();
-        if doomed.call("cron.add", job).await.is_some() {
-            saved.push(id);
-        }
+        doomed.add(job, &mut told).await;
     }
-    drop(doomed.call("cron.run", json!({ "id": "by-hand", "mode": "force" })).await);
+    doomed.run_now("by-hand", &mut told).await;
+    let webhook = doomed.call("cron.webhook", json!({ "id": "called", "rotate": true })).await;
+    if let Some(secret) = webhook.as_ref().and_then(|webhook| webhook["secret"].as_str()) {
+        doomed.call_webhook("called", secret, "once", &mut told).await;
+        doomed.call_webhook("called", secret, "once", &mut told).await;
+    }
     drop(
         doomed.call("cron.update", json!({ "id": "queued", "patch": { "name": "Renamed" } })).await,
     );
-    drop(doomed.call("cron.add", server.job("gone", every, json!({}))).await);
+    drop(doomed.call("cron.add", job("gone", every(), server.call("gone"), none())).await);
     drop(doomed.call("cron.remove", json!({ "id": "gone" })).await);
     // Until a slot has fired, if there is a job that can.
-    if saved.iter().any(|id| id == "queued")
-        && let Some(client) = &doomed.client
+    if told.saved.iter().any(|id| id == "queued")
+        && let Some((client, _)) = &doomed.door
         && let Ok(mut events) = client.events(Some(0)).await
     {
         let fired = |data: &Value| data["status"] == "ok" && data["jobId"] == "queued";
@@ -182,61 +179,13 @@ async fn scenario(doomed: &Doomed, server: &MarkServer) -> Vec<String> {
             }
         }
     }
-    saved
+    told
 }
 
-/// A job and all of its runs, as they were at one moment.
-async fn books(engine: &Engine<'_>, id: &str) -> (Value, Vec<Value>) {
-    let job = async || engine.call("cron.get", json!({ "id": id })).await["job"].clone();
-    loop {
-        let (before, mut runs, mut cursor) = (job().await, Vec::new(), Value::Null);
-        loop {
-            let query = json!({ "jobId": id, "limit": 500, "cursor": cursor });
-            let mut page = engine.call("runs.list", query).await;
-            runs.extend(page["runs"].as_array().cloned().unwrap_or_default());
-            cursor = page["nextCursor"].take();
-            if cursor.is_null() {
-                break;
-            }
-        }
-        if job().await["state"]["nextRunAtMs"] == before["state"]["nextRunAtMs"] {
-            return (before, runs);
-        }
-    }
-}
-
-/// What the next life says about a job, against what it did and what its schedule says.
-async fn compare(engine: &Engine<'_>, server: &MarkServer, id: &str, place: &str) {
-    let (job, runs) = books(engine, id).await;
-    let mut slots: Vec<i64> = runs.iter().filter_map(|run| run["slotAtMs"].as_i64()).collect();
-    let rows = slots.len();
-    slots.sort_unstable();
-    slots.dedup();
-    assert_eq!(slots.len(), rows, "{place}: a slot of {id} has two rows");
-    if let Some(every) = job["schedule"]["everyMs"].as_i64() {
-        let anchor = job["schedule"]["anchorMs"].as_i64().expect("an anchor");
-        let next = job["state"]["nextRunAtMs"].as_i64().expect("an interval goes on");
-        let passed = (next - anchor) / every - 1;
-        let of_slots = runs.iter().filter(|run| run["slotAtMs"].is_i64());
-        let stand_for: i64 = of_slots.map(|run| run["standsFor"].as_i64().unwrap_or(1)).sum();
-        assert_eq!(stand_for, passed, "{place}: slots of {id} and the rows for them: {runs:#?}");
-    }
-    let has_state =
-        |run: &&Value, states: &[&str]| states.contains(&run["state"].as_str().unwrap_or_default());
-    let quiet = ["skipped", "missed", "queued"];
-    let started = runs.iter().filter(|run| !has_state(run, &quiet)).count();
-    let worked =
-        runs.iter().filter(|run| has_state(run, &["succeeded", "nothingToReport"])).count();
-    let marks = server.count(id);
-    assert!(
-        (worked..=started).contains(&marks),
-        "{place}: {id} asked {marks} times, {worked} runs worked, {started} started: {runs:#?}"
-    );
-}
-
-/// The life after a kill: everything is there, everything comes to an end, and the file is whole.
-async fn judge(home: &Home, server: &MarkServer, saved: &[String], place: &str) {
-    assert_eq!(left_behind(home), Vec::<String>::new(), "{place}");
+/// The life after a kill: everything is there, everything comes to an end, and the file is whole. Answers how many
+/// processes it had to end, and the books.
+async fn judge(home: &Home, server: &MarkServer, told: &Told, place: &str) -> (usize, Books) {
+    let orphans = left_behind(home);
     let engine = home.serve_as_it_is();
     engine.call("cron.pause", json!({})).await;
     let going = json!({ "states": ["queued", "running"], "limit": 1 });
@@ -247,24 +196,17 @@ async fn judge(home: &Home, server: &MarkServer, saved: &[String], place: &str) 
         })
         .await;
     let jobs = engine.call("cron.list", json!({ "includeDisabled": true, "limit": 500 })).await;
-    let ids: Vec<String> = jobs["jobs"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .filter_map(|view| Some(view["job"]["id"].as_str()?.to_owned()))
-        .collect();
-    for id in saved {
-        assert!(ids.contains(id), "{place}: {id} was saved and is gone: {ids:?}");
-        compare(&engine, server, id, place).await;
-    }
+    let listed = |id: &String| {
+        jobs["jobs"].as_array().is_some_and(|jobs| jobs.iter().any(|job| job["job"]["id"] == **id))
+    };
+    assert!(told.saved.iter().all(listed), "{place}: not all of {:?} are listed", told.saved);
+    let still = left_behind(home);
+    assert!(!orphans.iter().any(|orphan| still.contains(orphan)), "{place}: {orphans:?} live on");
     assert!(engine.stop().success(), "{place}");
-    assert_eq!(integrity(home).await, "ok", "{place}");
-}
-
-async fn integrity(home: &Home) -> String {
-    let url = format!("sqlite:{}?mode=ro", home.data().join("rouse.db").display());
-    let file = sqlx::SqlitePool::connect(&url).await.expect("opened");
-    sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&file).await.expect("an answer")
+    assert_eq!(left_behind(home), Vec::<String>::new(), "{place}");
+    let books = Books::of(home, server, place).await;
+    books.check(told).unwrap_or_else(|why| panic!("{place}: {why}"));
+    (orphans.len(), books)
 }
 
 /// Processes that still belong to this home.
@@ -287,7 +229,7 @@ async fn a_kill_before_any_change_of_a_file_loses_nothing() {
     let server = MarkServer::start();
     let whole = server.home();
     let mut doomed = Doomed::start(&whole, 0);
-    scenario(&doomed, &server).await;
+    scenario(&doomed, &server, &whole).await;
     doomed.stop();
     assert!(!doomed.is_killed());
     let all = calls(&whole);
@@ -296,18 +238,19 @@ async fn a_kill_before_any_change_of_a_file_loses_nothing() {
     // Every so many-th call in the short form, beginning elsewhere with every seed; every call in the long one.
     let stride = if is_long() { 1 } else { all / u32::try_from(count_or(10)).expect("few") };
     let mut at = 1 + u32::try_from(first_seed()).expect("small") * 7 % stride;
-    let mut kills = 0;
+    let (mut kills, mut orphans) = (0, 0);
     while at <= all {
         let server = MarkServer::start();
         let home = server.home();
         let mut doomed = Doomed::start(&home, at);
-        let saved = scenario(&doomed, &server).await;
+        let told = scenario(&doomed, &server, &home).await;
         doomed.stop();
         kills += u32::from(doomed.is_killed());
-        judge(&home, &server, &saved, &format!("killed before call {at} of {all}")).await;
+        let place = format!("killed before call {at} of {all}");
+        orphans += judge(&home, &server, &told, &place).await.0;
         at += stride;
     }
-    println!("{kills} kills in a scenario of {all} calls");
+    println!("{kills} kills in a scenario of {all} calls, which left {orphans} processes");
 }
 
 /// Two hundred jobs of all kinds and policies, killed again and again in the middle of it.
@@ -317,32 +260,79 @@ async fn kills_at_random_under_load_lose_nothing() {
     let home = server.home();
     let mut dice = Dice::new(first_seed());
     let engine = home.serve().await;
-    let saved = load(&engine, &server).await;
+    let (mut told, secrets) = load(&engine, &server).await;
     engine.kill();
-    let mut kills = 0;
-    for _ in 0..count_or(4) {
-        let at = u32::try_from(dice.between(20, 1_500)).expect("small");
+    let (mut kills, mut orphans) = (0, 0);
+    for life in 0..count_or(4) {
+        let at = u32::try_from(dice.between(20, 4_000)).expect("small");
+        let before = left_behind(&home);
+        orphans += before.len();
         let mut doomed = Doomed::start(&home, at);
+        let got_ready = doomed.door.is_some();
+        for number in 0..4 {
+            let (id, secret) = dice.pick(&secrets);
+            doomed.call_webhook(id, secret, &format!("{life}-{number}"), &mut told).await;
+            let manual = jobs::name(dice.below(LOAD / 10) * 10 + 1);
+            doomed.run_now(&manual, &mut told).await;
+        }
         kills += u32::from(doomed.is_killed());
-        assert_eq!(left_behind(&home), Vec::<String>::new(), "killed before call {at}");
+        let still = left_behind(&home);
+        let lives_on = before.iter().any(|orphan| still.contains(orphan));
+        assert!(!got_ready || !lives_on, "killed before call {at}: {before:?}, then {still:?}");
     }
-    judge(&home, &server, &saved, &format!("ROUSE_SEED={}, {kills} kills", first_seed())).await;
-    println!("{kills} kills under the load of {} jobs", saved.len());
+    live_on(&home).await;
+    let place = format!("ROUSE_SEED={}, {kills} kills", first_seed());
+    let (last, books) = judge(&home, &server, &told, &place).await;
+    orphans += last;
+    println!("{kills} kills under the load of {LOAD} jobs, which left {orphans} processes");
+    println!("{}", books.in_words());
+    assert!(orphans > 0, "no life left a process behind: nothing is shown of those");
+    assert_eq!(books.missing(), Vec::<&str>::new(), "nothing is shown of these");
 }
 
-async fn load(engine: &Engine<'_>, server: &MarkServer) -> Vec<String> {
-    let mut saved = Vec::new();
-    for number in 0..200 {
-        let overlap = ["skip", "queue", "parallel", "cancelOther"][number % 4];
-        let misfire = ["runOnce", "runAll", "skip"][number % 3];
-        let schedule = match number % 10 {
-            0 => json!({ "kind": "cron", "expr": "*/2 * * * * *", "tz": "Europe/Berlin" }),
-            1 => json!({ "kind": "manual" }),
-            _ => json!({ "kind": "every", "everyMs": 1_000 + number % 7 * 500 }),
-        };
-        let policies = json!({ "overlap": overlap, "misfire": { "mode": misfire } });
-        let job = server.job(&format!("job-{number}"), schedule, json!({ "policies": policies }));
-        saved.push(engine.add(job).await);
+/// A life until every instant has come and a run was ended by its time limit. It ends like the others.
+async fn live_on(home: &Home) {
+    let engine = home.serve_as_it_is();
+    let late = json!({ "states": ["timedOut"], "limit": 1 });
+    engine
+        .until(async |engine| {
+            let runs = engine.call("runs.list", late.clone()).await;
+            runs["runs"].as_array().is_some_and(|runs| !runs.is_empty()).then_some(())
+        })
+        .await;
+    engine
+        .until(async |engine| {
+            let all = json!({ "includeDisabled": true, "limit": 500 });
+            let jobs = engine.call("cron.list", all).await;
+            let waits = |job: &Value| {
+                job["schedule"]["kind"] == "at" && job["state"]["nextRunAtMs"].is_i64()
+            };
+            let waiting = jobs["jobs"]
+                .as_array()
+                .is_some_and(|jobs| jobs.iter().any(|view| waits(&view["job"])));
+            (!waiting).then_some(())
+        })
+        .await;
+    engine.kill();
+}
+
+/// Adds the jobs; answers the secrets of the webhooks among them.
+async fn load(engine: &Engine<'_>, server: &MarkServer) -> (Told, Vec<(String, String)>) {
+    let (mut told, mut secrets) = (Told::default(), Vec::new());
+    let first = engine.call("system.status", json!({})).await;
+    let now = first["nowMs"].as_i64().expect("a time");
+    // Who waits for another one is there before that can have worked.
+    let waits = |number: &usize| number % 10 == 3;
+    let numbers = (0..LOAD).filter(waits).chain((0..LOAD).filter(|number| !waits(number)));
+    for number in numbers {
+        let job = of_load(number, server, engine.home, now + 5_000);
+        let id = engine.add(job).await;
+        if number % 10 == 4 {
+            let webhook = engine.call("cron.webhook", json!({ "id": id, "rotate": true })).await;
+            let secret = webhook["secret"].as_str().expect("a secret").to_owned();
+            secrets.push((id.clone(), secret));
+        }
+        told.saved.push(id);
     }
-    saved
+    (told, secrets)
 }
