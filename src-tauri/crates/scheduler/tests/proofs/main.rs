@@ -5,5 +5,6 @@
 //! failure back: a seed, or the number of the step that was cut off.
 #![expect(clippy::print_stdout, reason = "whoever runs the long form reads how far it went")]
 
+mod rules;
 mod disk;
 mod world;

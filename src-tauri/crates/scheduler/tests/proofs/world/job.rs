@@ -2,12 +2,16 @@
 
 use std::collections::HashSet;
 
+use chrono::NaiveDate;
 use rouse_core::UnixMs;
 use rouse_core::job::{Job, MisfireMode, Overlap, job_from_json};
 use rouse_core::slots::Slots;
 use serde_json::{Value, json};
 
-use super::shape::{MINUTE, Shape};
+use super::rules::Bounds;
+use super::shape::{HOUR, MINUTE, Shape};
+use crate::rules::Rules;
+use rouse_core::schedule::Zones;
 use rouse_testkit::Dice;
 
 pub(crate) struct SimJob {
@@ -20,16 +24,38 @@ pub(crate) struct SimJob {
     pub(crate) recorded: HashSet<i64>,
     /// Up to here a slot may have come before, because the clock was set back since.
     pub(crate) seen_until: i64,
+    /// The dates on which a time of day has fired.
+    dates: HashSet<NaiveDate>,
+    /// Its next slot was planned by rules that nobody knows any more.
+    pub(crate) is_mixed: bool,
+    /// The widest that its policies allowed since it was idle.
+    pub(crate) bounds: Bounds,
+}
+
+/// A machine's zone data, as the engine has it and as the oracle has it.
+#[derive(Debug, Clone)]
+pub(crate) struct ZoneData {
+    pub(crate) rules: Rules,
+    pub(crate) zones: Zones,
 }
 
 impl SimJob {
-    pub(crate) fn random(dice: &mut Dice, number: usize, now: i64) -> Self {
+    pub(crate) fn random(dice: &mut Dice, number: usize, now: i64, zones: &Zones) -> Self {
         let shape = Shape::random(dice, now);
         let job = job(dice, number, &shape, now);
-        let slots =
-            Slots::compile(&job.schedule, &job.id, &chrono_tz::UTC.into()).expect("compiles");
-        let mut sim =
-            Self { job, slots, shape, covered: now, recorded: HashSet::new(), seen_until: now };
+        let slots = Slots::compile(&job.schedule, &job.id, zones).expect("compiles");
+        let mut sim = Self {
+            job,
+            slots,
+            shape,
+            covered: now,
+            recorded: HashSet::new(),
+            seen_until: now,
+            dates: HashSet::new(),
+            is_mixed: false,
+            bounds: Bounds::default(),
+        };
+        sim.bounds = Bounds::of(&sim);
         sim.plan(now);
         sim
     }
@@ -39,22 +65,56 @@ impl SimJob {
         let next = self.slots.next_after(UnixMs(now)).filter(|_| self.job.enabled);
         self.job.state.next_run_at = next;
         self.covered = now;
+        // By other rules the clock may show a time again that it showed before the plan.
+        self.dates.clear();
     }
 
     /// Another schedule and other policies. An instant that has passed would be refused, so it is never drawn.
-    pub(crate) fn edit(&mut self, dice: &mut Dice, number: usize, now: i64) {
+    pub(crate) fn edit(&mut self, dice: &mut Dice, number: usize, now: i64, zones: &Zones) {
         let shape = if dice.once_in(3) { self.shape.clone() } else { Shape::random(dice, now) };
         let fires_alike = shape == self.shape;
         let state = self.job.state.clone();
         let enabled = self.job.enabled;
         self.job = job(dice, number, &shape, now);
         (self.job.state, self.job.enabled) = (state, enabled);
-        self.slots = Slots::compile(&self.job.schedule, &self.job.id, &chrono_tz::UTC.into())
-            .expect("compiles");
+        self.slots = Slots::compile(&self.job.schedule, &self.job.id, zones).expect("compiles");
         self.shape = shape;
+        self.bounds = self.bounds.or(Bounds::of(self));
         if !fires_alike {
             self.plan(now);
         }
+    }
+
+    /// New rules while the process is up: what is not due is planned with what the clock has shown by the old ones.
+    pub(crate) fn follow_rules(&mut self, old: Rules, new: &ZoneData, now: i64) {
+        if self.seen_until > now {
+            // What had come before the clock was set back comes at another instant.
+            self.seen_until += NOT_KNOWN;
+        }
+        let slots = Slots::compile(&self.job.schedule, &self.job.id, &new.zones).expect("compiles");
+        if self.next().is_some() {
+            self.job.state.next_run_at = slots.next_by_new_rules(&self.slots, UnixMs(now));
+            self.covered = self.shape.covered_by_new_rules(self.covered, old, new.rules);
+        }
+        self.slots = slots;
+    }
+
+    /// New rules while the process was off: those of its earlier life are not known any more. What is due is claimed
+    /// first, as it was planned.
+    pub(crate) fn start_with_rules(&mut self, new: &ZoneData, now: i64) {
+        self.slots =
+            Slots::compile(&self.job.schedule, &self.job.id, &new.zones).expect("compiles");
+        self.seen_until = self.seen_until.max(now + NOT_KNOWN);
+        match self.next() {
+            Some(next) if next <= now => self.is_mixed = true,
+            _ => self.plan(now),
+        }
+    }
+
+    /// Whether the date on which a slot of a time of day stands is a new one.
+    pub(crate) fn shows_first_time(&mut self, slot: i64, rules: Rules) -> bool {
+        let Shape::At { tz, .. } = self.shape else { return true };
+        self.dates.insert(rules.local(slot, tz).date())
     }
 
     pub(crate) fn next(&self) -> Option<i64> {
@@ -112,6 +172,9 @@ fn job(dice: &mut Dice, number: usize, shape: &Shape, now: i64) -> Job {
     });
     job_from_json(document, UnixMs(now), chrono_tz::UTC).expect("a valid job")
 }
+
+/// What lies so soon after rules that were not seen to change may have been shown by the old ones.
+pub(crate) const NOT_KNOWN: i64 = 3 * HOUR;
 
 /// Up to this much lateness a slot is on time.
 pub(crate) const ON_TIME: i64 = MINUTE;

@@ -8,7 +8,8 @@ use rouse_core::{JobId, Run, RunId, RunState, RunTrigger, UnixMs};
 use rouse_scheduler::lanes::{LaneKey, Lanes, Rank};
 use serde_json::Value;
 
-use super::job::SimJob;
+use super::job::{NOT_KNOWN, SimJob};
+use super::rules::CAP;
 use super::shape::{HOUR, MINUTE};
 use super::{Broken, Row, World, hold};
 
@@ -70,14 +71,16 @@ impl World {
     fn claim(&mut self, number: usize, slot: i64) -> Result<(), Broken> {
         let firing = if self.paused { Firing::Off("paused".to_owned()) } else { Firing::On };
         let (queued, active) = self.load_of(number);
+        self.notice_idle(number);
         let now = self.now;
         let sim = &self.jobs[&number];
         let due = Due { job: &sim.job, slots: &sim.slots, slot: UnixMs(slot), queued, active };
         let plan = plan_claim(due, UnixMs(now), &firing);
         self.check_claim(number, slot, (queued, active), &plan)?;
+        let rules = self.data.rules;
         let sim = self.jobs.get_mut(&number).expect("there");
         sim.job.state.next_run_at = plan.next_run_at;
-        sim.covered = now;
+        (sim.covered, sim.is_mixed) = (now, false);
         let width = sim.width();
         let mut claimed = Vec::new();
         for run in &plan.runs {
@@ -85,6 +88,13 @@ impl World {
             hold!(
                 is_new || run.slot_at.0 <= sim.seen_until,
                 "slot {} of job {number} came twice",
+                run.slot_at.0
+            );
+            let is_again = !sim.shows_first_time(run.slot_at.0, rules);
+            hold!(
+                !is_again || run.slot_at.0 <= sim.seen_until,
+                "job {number} {:?} fires a second time on one date: {}",
+                sim.shape,
                 run.slot_at.0
             );
             if is_new {
@@ -108,6 +118,7 @@ impl World {
     }
 
     pub(super) fn enqueue(&mut self, row: Row, width: usize) {
+        self.notice_idle(row.job);
         let id = self.made;
         self.lanes.enqueue(lane(row.job), width, Rank::from(row.trigger), run_id(id), ());
         self.open.insert(id, row);
@@ -189,7 +200,7 @@ impl World {
     pub(super) fn crash(&mut self) {
         self.is_up = false;
         self.working.clear();
-        self.lanes = Lanes::new(4);
+        self.lanes = Lanes::new(CAP);
     }
 
     pub(super) fn start(&mut self) -> Result<(), Broken> {
@@ -200,6 +211,10 @@ impl World {
         }
         for (id, row) in left.into_iter().filter(|(_, row)| row.state == RunState::Queued) {
             self.recover_waiting(id, &row)?;
+        }
+        if std::mem::take(&mut self.has_new_rules) {
+            let now = self.now;
+            self.jobs.values_mut().for_each(|sim| sim.start_with_rules(&self.data, now));
         }
         self.catch_up()
     }
@@ -248,12 +263,17 @@ impl World {
         }
     }
 
-    /// As after a step of the clock or at a start: what is due is claimed, and what lies too far ahead taken nearer.
+    /// What is due is claimed, and after a step of the clock what lies too far ahead is taken nearer.
     pub(super) fn catch_up(&mut self) -> Result<(), Broken> {
         self.end_what_is_over()?;
         self.tick()?;
-        let now = self.now;
+        if !std::mem::take(&mut self.was_set) {
+            return Ok(());
+        }
+        // A step soon after new rules finds the times that these show again.
+        let (now, shown) = (self.now, self.new_rules_at.saturating_add(NOT_KNOWN));
         for sim in self.jobs.values_mut() {
+            sim.seen_until = sim.seen_until.max(shown);
             let (Some(stored), Some(nearest)) = (sim.next(), sim.slots.next_after(UnixMs(now)))
             else {
                 continue;

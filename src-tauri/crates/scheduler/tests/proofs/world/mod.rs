@@ -1,4 +1,4 @@
-//! A simulated world of jobs: years of slots, crashes, clock steps, edits and removals in seconds.
+//! A simulated world of jobs: years of slots, crashes, clock steps, other zone data, edits and removals in seconds.
 //!
 //! The decisions are the real ones (`plan_claim`, `Slots`, `recover`, `fate_of_job`, `Lanes`); what stands between them
 //! is told here as the engine and the store do it, on a disk that is a map in memory. The oracle counts slots by plain
@@ -8,15 +8,17 @@
 mod job;
 mod life;
 mod rules;
-mod shape;
+pub(crate) mod shape;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use rouse_core::{RunState, RunTrigger};
 use rouse_scheduler::lanes::Lanes;
 
-use self::job::SimJob;
+use self::job::{SimJob, ZoneData};
+use self::rules::CAP;
 use self::shape::{DAY, HOUR, MINUTE, SECOND};
+use crate::rules::Rules;
 use rouse_testkit::Dice;
 use rouse_testkit::dice::{count_or, first_seed};
 
@@ -38,7 +40,7 @@ const START: i64 = 1_704_067_200_000;
 const JOBS: usize = 24;
 const STEPS: usize = 260;
 /// Enough for a million days of jobs.
-const WORLDS: usize = 230;
+const WORLDS: usize = 240;
 
 /// A run that is not over, as the disk has it.
 #[derive(Debug, Clone)]
@@ -68,6 +70,12 @@ struct World {
     paused: bool,
     ended: u64,
     made: u64,
+    // The machine.
+    data: ZoneData,
+    new_rules_at: i64,
+    /// Since the process was up.
+    has_new_rules: bool,
+    was_set: bool,
     // The memory of the process.
     is_up: bool,
     lanes: Lanes<()>,
@@ -90,8 +98,12 @@ impl World {
             paused: false,
             ended: 0,
             made: 0,
+            data: ZoneData { rules: Rules::default(), zones: chrono_tz::UTC.into() },
+            new_rules_at: i64::MIN / 2,
+            has_new_rules: false,
+            was_set: false,
             is_up: true,
-            lanes: Lanes::new(4),
+            lanes: Lanes::new(CAP),
             working: BTreeMap::new(),
             started: BTreeSet::new(),
             next_job: 0,
@@ -120,6 +132,7 @@ impl World {
             6 | 7 => self.switch()?,
             8 => self.pause_or_resume()?,
             9 | 10 => self.run_by_hand()?,
+            11 => self.change_zones()?,
             _ => {
                 let span = match self.dice.below(8) {
                     0 => self.dice.between(1, SECOND),
@@ -164,6 +177,7 @@ impl World {
         for sim in self.jobs.values_mut() {
             sim.seen_until = sim.seen_until.max(before);
         }
+        self.was_set = true;
         if self.is_up { self.catch_up() } else { Ok(()) }
     }
 

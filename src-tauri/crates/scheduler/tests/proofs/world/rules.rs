@@ -4,11 +4,52 @@ use rouse_core::decide::{ClaimPlan, PlannedRun};
 use rouse_core::job::{MisfireMode, Overlap};
 use rouse_core::{RunState, RunTrigger};
 
-use super::job::{ON_TIME, SimJob};
+use super::job::{NOT_KNOWN, ON_TIME, SimJob, ZoneData};
+use super::shape::ZONES;
 use super::{Broken, Row, World, hold};
 
 /// Runs that may wait behind one that is going, with `overlap: queue`.
 const QUEUE_BOUND: usize = 10;
+
+/// Places for runs; catch-up runs get half of them.
+pub(super) const CAP: usize = 4;
+
+/// The most runs of a job that its policies allow, at work and waiting; those by hand are not counted as waiting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Bounds {
+    waiting: usize,
+    open: usize,
+    at_work: usize,
+}
+
+impl Bounds {
+    pub(super) fn of(sim: &SimJob) -> Self {
+        let (most, at_work) = (sim.most_at_once(), sim.width());
+        match sim.job.policies.overlap {
+            Overlap::CancelOther => Self { waiting: 1, open: 1, at_work },
+            Overlap::Skip => Self { waiting: most, open: most, at_work },
+            Overlap::Queue => {
+                let waiting = QUEUE_BOUND - 1 + most;
+                Self { waiting, open: waiting + at_work, at_work }
+            }
+            Overlap::Parallel => {
+                let open = at_work - 1 + most;
+                Self { waiting: open, open, at_work }
+            }
+        }
+    }
+
+    /// What both together may leave behind: a run that was let in under earlier policies stays.
+    pub(super) fn or(self, other: Self) -> Self {
+        let at_work = self.at_work.max(other.at_work);
+        let waiting = self.waiting.max(other.waiting);
+        let is_the_same = self == other;
+        // With a queue, as many wait as may, whatever is at work from before.
+        let open =
+            if is_the_same { self.open } else { self.open.max(other.open).max(waiting + at_work) };
+        Self { waiting, open, at_work }
+    }
+}
 
 impl World {
     /// Every slot since the last claim is in the plan, once, and the next one follows at once.
@@ -21,15 +62,19 @@ impl World {
     ) -> Result<(), Broken> {
         let sim = &self.jobs[&number];
         let (shape, now) = (&sim.shape, self.now);
-        let due = shape.next_after(sim.covered);
-        hold!(due == Some(slot), "job {number} {shape:?} claims {slot} where {due:?} is due");
-        let stand_for: u64 = plan.runs.iter().map(|run| u64::from(run.stands_for)).sum();
-        let passed = shape.count(sim.covered, now);
+        let rules = self.data.rules;
+        let due = shape.next_after(sim.covered, rules);
         hold!(
-            stand_for == passed,
+            sim.is_mixed || due == Some(slot),
+            "job {number} {shape:?} claims {slot} where {due:?} is due"
+        );
+        let stand_for: u64 = plan.runs.iter().map(|run| u64::from(run.stands_for)).sum();
+        let passed = shape.count(sim.covered, now, rules);
+        hold!(
+            sim.is_mixed || stand_for == passed,
             "job {number} {shape:?}: {passed} slots passed and the rows stand for {stand_for}"
         );
-        let next = shape.next_after(now);
+        let next = shape.next_after(now, rules);
         let planned = plan.next_run_at.map(|at| at.0);
         hold!(
             planned == next,
@@ -38,14 +83,14 @@ impl World {
         let slots: Vec<i64> = plan.runs.iter().map(|run| run.slot_at.0).collect();
         hold!(slots.is_sorted_by(|a, b| a < b), "job {number}: slots out of order: {slots:?}");
         hold!(
-            slots.iter().all(|at| shape.next_after(at - 1) == Some(*at)),
+            sim.is_mixed || slots.iter().all(|at| shape.next_after(at - 1, rules) == Some(*at)),
             "job {number} {shape:?}: {slots:?} are no slots of it"
         );
         let fires: Vec<&PlannedRun> =
             plan.runs.iter().filter(|run| run.state == RunState::Queued).collect();
         hold!(!self.paused || fires.is_empty(), "job {number} fires in a pause");
         self.check_misfire(sim, &fires)?;
-        self.check_that_it_fires(sim, load, plan)
+        self.check_admission(sim, load, plan)
     }
 
     fn check_misfire(&self, sim: &SimJob, fires: &[&PlannedRun]) -> Result<(), Broken> {
@@ -63,54 +108,67 @@ impl World {
         Ok(())
     }
 
-    /// A job at rest whose newest slot is on time has nothing to excuse it.
-    fn check_that_it_fires(
+    /// What the overlap policy lets in fires when it is on time; what it does not let in never fires.
+    fn check_admission(
         &self,
         sim: &SimJob,
-        load: (u32, u32),
+        (queued, active): (u32, u32),
         plan: &ClaimPlan,
     ) -> Result<(), Broken> {
         let newest = plan.runs.last().expect("a claim has a row");
-        let is_free = load == (0, 0) && sim.job.policies.cooldown_seconds.is_none();
+        let overlap = sim.job.policies.overlap;
+        let (waiting, open) = (queued as usize, (queued + active) as usize);
+        let is_let_in = match overlap {
+            Overlap::Skip => open == 0,
+            Overlap::Queue => waiting < QUEUE_BOUND,
+            Overlap::Parallel => open < sim.width(),
+            Overlap::CancelOther => true,
+        };
+        let fires = plan.runs.iter().any(|run| run.state == RunState::Queued);
+        hold!(
+            is_let_in || !fires,
+            "{overlap:?} lets one in beside {waiting} of {open} runs: {:?}",
+            plan.runs
+        );
+        hold!(
+            plan.cancel_others == (overlap == Overlap::CancelOther && fires && open > 0),
+            "{overlap:?} with {open} runs cancels others: {}",
+            plan.cancel_others
+        );
         let on_time = self.now - newest.slot_at.0 <= ON_TIME;
-        let must = is_free && on_time && !self.paused;
+        let must =
+            is_let_in && on_time && !self.paused && sim.job.policies.cooldown_seconds.is_none();
         hold!(
             !must || newest.state == RunState::Queued,
-            "a slot on time does not fire: {newest:?}"
+            "a slot on time does not fire with {waiting} of {open} runs and {overlap:?}: {newest:?}"
         );
         Ok(())
     }
 
-    /// What waits and works after a claim fits the overlap policy.
+    /// What waits and works after a claim fits the overlap policy, and what was let in by earlier ones since the job was
+    /// idle.
     pub(super) fn check_overlap(&self, number: usize) -> Result<(), Broken> {
         let sim = &self.jobs[&number];
         let of_slots = |row: &&Row| row.job == number && !row.is_by_hand() && !row.is_again;
-        let waiting =
-            self.open.values().filter(of_slots).filter(|row| row.state == RunState::Queued);
-        let (waiting, most) = (waiting.count(), sim.most_at_once());
-        let overlap = sim.job.policies.overlap;
-        let bound = match overlap {
-            Overlap::CancelOther => 1,
-            Overlap::Skip => most,
-            Overlap::Queue => QUEUE_BOUND - 1 + most,
-            Overlap::Parallel => sim.width() - 1 + most,
-        };
-        // What was let in under earlier policies may still wait.
-        hold!(
-            waiting <= bound.max(QUEUE_BOUND + 9),
-            "{waiting} runs wait with {overlap:?}, {bound} may"
-        );
+        let open: Vec<&Row> = self.open.values().filter(of_slots).collect();
+        let waiting = open.iter().filter(|row| row.state == RunState::Queued).count();
+        let (bounds, overlap) = (sim.bounds, sim.job.policies.overlap);
+        hold!(waiting <= bounds.waiting, "{waiting} runs wait with {overlap:?}: {bounds:?}");
+        hold!(open.len() <= bounds.open, "{} runs with {overlap:?}: {bounds:?}", open.len());
         Ok(())
     }
 
-    /// No lane is over its width, nor all of them over the cap.
+    /// No lane is over its width, nor all of them over the cap, nor catch-up over its half.
     pub(super) fn check_places(&self) -> Result<(), Broken> {
-        hold!(self.working.len() <= 4, "{} runs are at work", self.working.len());
+        hold!(self.working.len() <= CAP, "{} runs are at work", self.working.len());
         hold!(self.lanes.at_work() == self.working.len(), "the lanes count other places");
-        for number in self.working.keys().map(|id| self.open[id].job) {
-            let count = self.working.keys().filter(|id| self.open[*id].job == number).count();
-            // An edit may have narrowed the lane meanwhile.
-            hold!(count <= 3, "{count} runs of job {number} are at work");
+        let rows = || self.working.keys().map(|id| &self.open[id]);
+        let late = rows().filter(|row| row.trigger == RunTrigger::CatchUp).count();
+        hold!(late <= CAP / 2, "{late} catch-up runs are at work");
+        for number in rows().map(|row| row.job) {
+            let count = rows().filter(|row| row.job == number).count();
+            let most = self.jobs[&number].bounds.at_work;
+            hold!(count <= most, "{count} runs of job {number} are at work, {most} may be");
         }
         Ok(())
     }
@@ -124,9 +182,48 @@ impl World {
         (count(waiting), count(at_work))
     }
 
+    /// Whatever an idle job's earlier policies let in is over.
+    pub(super) fn notice_idle(&mut self, number: usize) {
+        if self.load_of(number) == (0, 0)
+            && let Some(sim) = self.jobs.get_mut(&number)
+        {
+            sim.bounds = Bounds::of(sim);
+        }
+    }
+
+    /// The machine moves to another zone, or gets other zone data. A process that is up claims what is due by the old
+    /// rules and goes over to the new ones; one that starts does not know the old ones.
+    pub(super) fn change_zones(&mut self) -> Result<(), Broken> {
+        let old = self.data.rules;
+        let local = *self.dice.pick(&ZONES);
+        // What a clock showed before the rules before these, nobody knows.
+        let is_soon = (self.now - self.new_rules_at).abs() < NOT_KNOWN;
+        let has_new_rules = !is_soon && self.dice.once_in(2);
+        let rules = if has_new_rules { old.another(&mut self.dice) } else { old };
+        if self.is_up {
+            self.tick()?;
+        }
+        if !has_new_rules {
+            // No job moves with the machine.
+            self.data.zones = self.data.zones.with_local(local.name());
+            return Ok(());
+        }
+        self.data = ZoneData { rules, zones: rules.zones(local) };
+        self.new_rules_at = self.now;
+        if !self.is_up {
+            self.has_new_rules = true;
+            return Ok(());
+        }
+        let now = self.now;
+        for sim in self.jobs.values_mut() {
+            sim.follow_rules(old, &self.data, now);
+        }
+        self.tick()
+    }
+
     pub(super) fn add(&mut self) {
         if self.jobs.len() < self.most_jobs {
-            let sim = SimJob::random(&mut self.dice, self.next_job, self.now);
+            let sim = SimJob::random(&mut self.dice, self.next_job, self.now, &self.data.zones);
             self.jobs.insert(self.next_job, sim);
             self.next_job += 1;
         }
@@ -138,8 +235,9 @@ impl World {
             return;
         }
         let now = self.now;
+        self.notice_idle(number);
         let sim = self.jobs.get_mut(&number).expect("there");
-        sim.edit(&mut self.dice, number, now);
+        sim.edit(&mut self.dice, number, now, &self.data.zones);
         let width = sim.width();
         let lane = rouse_scheduler::lanes::LaneKey::Job(rouse_core::JobId::new(number.to_string()));
         self.lanes.set_width(&lane, width);

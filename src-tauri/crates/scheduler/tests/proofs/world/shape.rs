@@ -4,18 +4,20 @@
 //! could get it wrong by letting the oracle ask `Slots`: then both would be wrong together.
 
 use chrono::Datelike as _;
-use chrono::{Days, Duration, MappedLocalTime, NaiveDate, TimeZone as _, Utc, Weekday};
+use chrono::{Days, NaiveDate, TimeZone as _, Utc, Weekday};
 use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use rouse_testkit::Dice;
+
+use crate::rules::Rules;
 
 pub(crate) const SECOND: i64 = 1_000;
 pub(crate) const MINUTE: i64 = 60 * SECOND;
 pub(crate) const HOUR: i64 = 60 * MINUTE;
 pub(crate) const DAY: i64 = 24 * HOUR;
 
-const ZONES: [Tz; 8] = [
+pub(crate) const ZONES: [Tz; 8] = [
     Tz::UTC,
     Tz::Europe__Berlin,
     Tz::America__New_York,
@@ -85,7 +87,7 @@ impl Shape {
     }
 
     /// The first slot after `after`.
-    pub(crate) fn next_after(&self, after: i64) -> Option<i64> {
+    pub(crate) fn next_after(&self, after: i64, rules: Rules) -> Option<i64> {
         match self {
             // The grid begins with its anchor.
             Self::Every { every_ms, anchor } => {
@@ -93,12 +95,12 @@ impl Shape {
             }
             Self::Quarters(_) => Some(next_on_grid(0, 15 * MINUTE, after)),
             Self::Once(at) => (*at > after).then_some(*at),
-            Self::At { .. } => self.slots_since(date_of(after)).find(|at| *at > after),
+            Self::At { .. } => self.slots_since(date_of(after), rules).find(|at| *at > after),
         }
     }
 
     /// How many slots there are after `after`, up to `until`.
-    pub(crate) fn count(&self, after: i64, until: i64) -> u64 {
+    pub(crate) fn count(&self, after: i64, until: i64, rules: Rules) -> u64 {
         let count = match self {
             Self::Every { every_ms, anchor } => {
                 let before = anchor - 1;
@@ -107,20 +109,30 @@ impl Shape {
             Self::Quarters(_) => on_grid(0, 15 * MINUTE, after, until),
             Self::Once(at) => i64::from(*at > after && *at <= until),
             Self::At { .. } => {
-                let slots = self.slots_since(date_of(after)).take_while(|at| *at <= until);
+                let slots = self.slots_since(date_of(after), rules).take_while(|at| *at <= until);
                 i64::try_from(slots.filter(|at| *at > after).count()).expect("few")
             }
         };
         u64::try_from(count).expect("time goes on")
     }
 
+    /// Up to where this shape's slots are over when the rules `old` give way to `new` at `now`, where those up to `covered`
+    /// were over: a time of day that the clock has shown by the old rules is, and one that it has not shown is not.
+    pub(crate) fn covered_by_new_rules(&self, covered: i64, old: Rules, new: Rules) -> i64 {
+        let Self::At { hour, minute, tz, .. } = *self else { return covered };
+        let Some(next) = self.next_after(covered, old) else { return covered };
+        // A time in a gap is shown later than it is called, on the same date but for a lost day, which these have not.
+        let date = old.local(next, tz).date();
+        new.instant(date, hour, minute, tz) - 1
+    }
+
     /// The slots of a time of day, from the day before `date` on.
-    fn slots_since(&self, date: NaiveDate) -> impl Iterator<Item = i64> {
+    fn slots_since(&self, date: NaiveDate, rules: Rules) -> impl Iterator<Item = i64> {
         let Self::At { hour, minute, day, tz } = *self else { panic!("not a time of day") };
         let first = date.checked_sub_days(Days::new(2)).expect("a date");
         let dates =
             first.iter_days().filter(move |date| day.is_none_or(|day| date.weekday() == day));
-        dates.map(move |date| instant(date, hour, minute, tz))
+        dates.map(move |date| rules.instant(date, hour, minute, tz))
     }
 }
 
@@ -134,17 +146,4 @@ fn on_grid(anchor: i64, every: i64, after: i64, until: i64) -> i64 {
 
 fn date_of(at: i64) -> NaiveDate {
     Utc.timestamp_millis_opt(at).single().expect("an instant").date_naive()
-}
-
-/// The instant of a time of day: the first of two, and the first one after a gap.
-fn instant(date: NaiveDate, hour: u32, minute: u32, tz: Tz) -> i64 {
-    let mut local = date.and_hms_opt(hour, minute, 0).expect("a time of day");
-    loop {
-        match tz.from_local_datetime(&local) {
-            MappedLocalTime::Single(at) | MappedLocalTime::Ambiguous(at, _) => {
-                return at.timestamp_millis();
-            }
-            MappedLocalTime::None => local += Duration::minutes(1),
-        }
-    }
 }

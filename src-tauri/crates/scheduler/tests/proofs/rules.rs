@@ -1,0 +1,117 @@
+//! Zone data that a simulated machine is given: what chrono-tz knows, or releases in which zones have other rules.
+//!
+//! A release that was never made moves a zone to one offset for ever, which is told twice: as a zone file for the
+//! engine, and as arithmetic for the oracle.
+
+use chrono::{
+    Duration, MappedLocalTime, NaiveDate, NaiveDateTime, Offset as _, TimeZone as _, Utc,
+};
+use chrono_tz::Tz;
+use rouse_core::schedule::{ZoneFiles, ZoneSource, ZoneVersion, Zones};
+use rouse_testkit::Dice;
+
+/// How far the releases move the zones from their time in winter, in seconds.
+const MOVES: [i32; 4] = [0, 3_600, -3_600, 1_800];
+
+/// A release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Rules {
+    /// None: the tables inside chrono-tz.
+    moved: Option<usize>,
+}
+
+impl Rules {
+    /// Any release but this one.
+    pub(crate) fn another(self, dice: &mut Dice) -> Self {
+        loop {
+            let number = dice.below(MOVES.len() + 1);
+            let other = Self { moved: (number < MOVES.len()).then_some(number) };
+            if other != self {
+                return other;
+            }
+        }
+    }
+
+    /// A machine with this release, in `local`.
+    pub(crate) fn zones(self, local: Tz) -> Zones {
+        let Some(moved) = self.moved else { return local.into() };
+        let letter = char::from(b'a' + u8::try_from(moved).expect("few"));
+        let version = ZoneVersion::parse(&format!("2099{letter}")).expect("a version");
+        let source = ZoneSource { version, folder: Some("/zones".to_owned()) };
+        Zones::newest(source, Box::new(self)).with_local(local.name())
+    }
+
+    /// The instant of a time of day: the first of two, and the first one after a gap.
+    pub(crate) fn instant(self, date: NaiveDate, hour: u32, minute: u32, tz: Tz) -> i64 {
+        let mut local = date.and_hms_opt(hour, minute, 0).expect("a time of day");
+        if let Some(east) = self.east(tz) {
+            return local.and_utc().timestamp_millis() - i64::from(east) * 1_000;
+        }
+        loop {
+            match tz.from_local_datetime(&local) {
+                MappedLocalTime::Single(at) | MappedLocalTime::Ambiguous(at, _) => {
+                    return at.timestamp_millis();
+                }
+                MappedLocalTime::None => local += Duration::minutes(1),
+            }
+        }
+    }
+
+    /// What a clock in `tz` shows.
+    pub(crate) fn local(self, at: i64, tz: Tz) -> NaiveDateTime {
+        let at = Utc.timestamp_millis_opt(at).single().expect("an instant");
+        match self.east(tz) {
+            Some(east) => at.naive_utc() + Duration::seconds(east.into()),
+            None => at.with_timezone(&tz).naive_local(),
+        }
+    }
+
+    /// Seconds east of Greenwich, where a release has one offset for ever. UTC has no file.
+    fn east(self, tz: Tz) -> Option<i32> {
+        let moved = self.moved.filter(|_| tz != Tz::UTC)?;
+        let winter = Utc.with_ymd_and_hms(2024, 1, 15, 12, 0, 0).single().expect("an instant");
+        Some(
+            tz.offset_from_utc_datetime(&winter.naive_utc()).fix().local_minus_utc() + MOVES[moved],
+        )
+    }
+}
+
+impl ZoneFiles for Rules {
+    fn read(&self, name: &str) -> Option<Vec<u8>> {
+        self.east(name.parse().ok()?).map(zone_file)
+    }
+}
+
+/// A zone file (RFC 9636) of one offset.
+fn zone_file(east: i32) -> Vec<u8> {
+    let mut block = b"TZif2".to_vec();
+    block.extend([0; 15]);
+    // Indicators, leap seconds, changes: none. One kind of time, and four bytes for its name.
+    for count in [0_u32, 0, 0, 0, 1, 4] {
+        block.extend(count.to_be_bytes());
+    }
+    block.extend(east.to_be_bytes());
+    block.extend([0, 0]);
+    block.extend(b"NEW\0");
+    let (sign, minutes) = (if east < 0 { '+' } else { '-' }, east.unsigned_abs() / 60);
+    let footer = format!("\n<NEW>{sign}{:02}:{:02}\n", minutes / 60, minutes % 60);
+    [&block[..], &block[..], footer.as_bytes()].concat()
+}
+
+#[test]
+fn the_engine_and_the_oracle_are_told_the_same() {
+    let summer = 1_720_000_000_000;
+    for moved in 0..MOVES.len() {
+        let rules = Rules { moved: Some(moved) };
+        for tz in [Tz::America__New_York, Tz::Asia__Kathmandu, Tz::Pacific__Chatham] {
+            let east = rules.east(tz).expect("a file");
+            let zone = rules.zones(Tz::UTC).zone(tz.name()).expect("a zone");
+            assert_ne!(Some(zone), Zones::from(Tz::UTC).zone(tz.name()), "{tz} {east}");
+            let noon = rules.local(summer, tz).date();
+            let pattern =
+                rouse_core::schedule::CronPattern::parse("0 12 * * *").expect("a pattern");
+            let engine = pattern.next_after(zone, rules.instant(noon, 12, 0, tz) - 1);
+            assert_eq!(engine, Some(rules.instant(noon, 12, 0, tz)), "{tz} {east}");
+        }
+    }
+}
