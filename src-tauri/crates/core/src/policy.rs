@@ -57,6 +57,12 @@ impl ToolPolicy {
         Self { allow: Some(vec![tool.to_owned()]), written: Some(written) }
     }
 
+    /// Whether a person has written down the one call that there is.
+    #[must_use]
+    pub const fn is_a_persons_call(&self) -> bool {
+        self.written.is_some()
+    }
+
     /// Whether the tool is offered at all.
     #[must_use]
     pub fn offers(&self, tool: &ToolSpec) -> bool {

@@ -36,7 +36,13 @@ const MOST_KEPT: usize = 1_024;
 /// The limiters of all tools.
 pub(super) struct CallLimits {
     clock: Arc<dyn Clock>,
-    by_tool: HashMap<String, Limiter>,
+    by_tool: HashMap<String, Both>,
+}
+
+/// A minute's bound and an hour's.
+struct Both {
+    minute: Limiter,
+    hour: Limiter,
 }
 
 impl CallLimits {
@@ -45,12 +51,12 @@ impl CallLimits {
         clock: &Arc<dyn Clock>,
     ) -> Self {
         let by_tool = specs.map(|spec| {
-            let a_minute = NonZeroU32::new(spec.rate.per_minute).unwrap_or(NonZeroU32::MIN);
-            let limiter = RateLimiter::hashmap_with_clock(
-                Quota::per_minute(a_minute),
-                Monotonic(Arc::clone(clock)),
-            );
-            (spec.name.clone(), limiter)
+            let most = |count| NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN);
+            let limiter =
+                |quota| RateLimiter::hashmap_with_clock(quota, Monotonic(Arc::clone(clock)));
+            let minute = limiter(Quota::per_minute(most(spec.rate.per_minute)));
+            let hour = limiter(Quota::per_hour(most(spec.rate.per_hour)));
+            (spec.name.clone(), Both { minute, hour })
         });
         Self { clock: Arc::clone(clock), by_tool: by_tool.collect() }
     }
@@ -60,12 +66,16 @@ impl CallLimits {
     /// # Errors
     /// How long to wait when there is none left.
     pub(super) fn take(&self, tool: &str, caller: &Caller) -> Result<(), Duration> {
-        let Some(limiter) = self.by_tool.get(tool) else { return Ok(()) };
-        if limiter.len() > MOST_KEPT {
-            limiter.retain_recent();
+        let Some(Both { minute, hour }) = self.by_tool.get(tool) else { return Ok(()) };
+        // The minute first: a call that it refuses is not one of the hour's.
+        for limiter in [minute, hour] {
+            if limiter.len() > MOST_KEPT {
+                limiter.retain_recent();
+            }
+            limiter
+                .check_key(caller)
+                .map_err(|not_until| not_until.wait_time_from(self.clock.monotonic()))?;
         }
-        limiter
-            .check_key(caller)
-            .map_err(|not_until| not_until.wait_time_from(self.clock.monotonic()))
+        Ok(())
     }
 }

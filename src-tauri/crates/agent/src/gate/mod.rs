@@ -143,10 +143,14 @@ impl Gate {
             Verdict::Allowed(call) => call,
             Verdict::Denied(reason) => return Err(reason),
         };
-        self.limits.take(name, &context.job_id).map_err(|wait| {
-            let seconds = wait.as_secs() + 1;
-            format!("{name} was called too often. It may be called again in {seconds} seconds; go on without it.")
-        })?;
+        // A job that makes one call a run is bounded by its own schedule, cool-down and overlap; a limit for models that
+        // call in circles would fail its slots.
+        if !policy.is_a_persons_call() {
+            self.limits.take(name, &context.job_id).map_err(|wait| {
+                let seconds = wait.as_secs() + 1;
+                format!("{name} was called too often. It may be called again in {seconds} seconds; go on without it.")
+            })?;
+        }
         Ok((Arc::clone(&entry.tool), call))
     }
 

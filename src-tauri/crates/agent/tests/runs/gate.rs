@@ -138,6 +138,31 @@ async fn one_job_that_calls_in_circles_does_not_stop_another() {
 }
 
 #[tokio::test]
+async fn an_hour_has_its_own_bound() {
+    let rare = TestTool::answering("rare", ToolOutput::ok("yes"))
+        .with(|spec| (spec.rate.per_minute, spec.rate.per_hour) = (100, 2));
+    let house = House::with_tools([], vec![Arc::new(rare)]).await;
+    for _ in 0..2 {
+        assert!(house.pass(&all(), "rare", json!({})).await.1.reached_tool);
+    }
+    house.clock.advance(60_000);
+    refused(&house, &all(), "rare", json!({})).await;
+    house.clock.advance(30 * 60_000);
+    assert!(house.pass(&all(), "rare", json!({})).await.1.reached_tool);
+}
+
+#[tokio::test]
+async fn a_call_that_a_person_has_written_is_bounded_by_its_schedule_alone() {
+    let rare =
+        TestTool::answering("rare", ToolOutput::ok("yes")).with(|spec| spec.rate.per_minute = 1);
+    let house = House::with_tools([], vec![Arc::new(rare)]).await;
+    let written = ToolPolicy::of_a_persons_call("rare", &json!({}));
+    for _ in 0..3 {
+        assert!(house.pass(&written, "rare", json!({})).await.1.reached_tool);
+    }
+}
+
+#[tokio::test]
 async fn a_refused_call_does_not_count() {
     let rare =
         TestTool::answering("rare", ToolOutput::ok("yes")).with(|spec| spec.rate.per_minute = 1);
