@@ -25,6 +25,8 @@ fn valid_arguments() -> BTreeMap<&'static str, Vec<Value>> {
             vec![
                 json!({ "url": "https://example.com" }),
                 json!({ "url": "x", "headers": { "accept": "a" }, "maxBytes": 1 }),
+                json!({ "url": "x", "method": "POST", "body": "b" }),
+                json!({ "url": "x", "method": "PUT", "json": [1] }),
             ],
         ),
         (
@@ -136,7 +138,7 @@ const JUDGED: &[Judged] = {
         ("echo", Never, InProcess, false, true, (60, 1_000)),
         ("time", Never, InProcess, false, true, (60, 1_000)),
         ("json", Never, InProcess, false, true, (60, 1_000)),
-        ("http", Never, InProcess, true, true, (30, 500)),
+        ("http", Never, InProcess, true, false, (30, 500)),
         ("read_file", Never, InProcess, true, true, (60, 1_000)),
         ("list_dir", Never, InProcess, true, true, (60, 1_000)),
         ("write_file", UnlessGranted, InProcess, false, true, (20, 200)),

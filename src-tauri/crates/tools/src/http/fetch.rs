@@ -1,8 +1,9 @@
-//! One GET, hop by hop.
+//! One request, hop by hop.
 //!
 //! Every hop is judged anew: port, then one lookup, then every address it answered, and only then a connection, to just
 //! those addresses. So a name that answers differently the second time gains nothing, and a redirect gets no further
-//! than a URL that was written out. There is no proxy, no cookie jar, no connection kept for later, and the HTTP client
+//! than a URL that was written out. What changes things stays with the site that it was meant for: a redirect elsewhere is
+//! shown and not followed. There is no proxy, no cookie jar, no connection kept for later, and the HTTP client
 //! follows no redirect by itself. One could get this wrong by letting the client resolve, or follow, or reuse.
 
 use std::io;
@@ -10,8 +11,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{HeaderMap, LOCATION};
-use reqwest::{Client, Response, redirect};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::{Client, Method, Response, StatusCode, redirect};
+use rouse_core::tool::Fault;
 use thiserror::Error;
 
 use super::HttpConfig;
@@ -19,6 +21,7 @@ use super::page::Page;
 use super::resolve::{NoSecondLookup, Resolve, SystemResolver};
 use super::rules::Rules;
 use super::target::{Host, Target, UrlError};
+use crate::answer::Faulty;
 
 const MOST_REDIRECTS: usize = 5;
 
@@ -30,14 +33,21 @@ pub(crate) struct Fetcher {
     pub(crate) timeout: Duration,
 }
 
-/// What to fetch.
-#[derive(Debug, Clone)]
+/// What to send, and where it may go.
+#[derive(Clone)]
 pub(crate) struct Request {
+    pub(crate) method: Method,
     pub(crate) target: Target,
     /// The caller's own headers; they do not go along to another origin.
     pub(crate) headers: HeaderMap,
-    /// Most bytes of the body.
+    /// What is sent; it does not go along to another origin either.
+    pub(crate) body: Option<String>,
+    /// Most bytes of the answer's body.
     pub(crate) most: usize,
+    /// The hosts of the job, when it names any: redirects stay among them and the one that was asked for.
+    pub(crate) granted: Option<Arc<Rules>>,
+    /// The host that was asked for.
+    pub(crate) asked: Host,
 }
 
 /// Why nothing was fetched. The words are for the caller, who may mend it.
@@ -72,6 +82,9 @@ pub(crate) enum FetchError {
     /// The lookup found nothing.
     #[error("{host} has no address.")]
     NoAddress { host: String },
+    /// Beside the hosts of the job.
+    #[error("{host} is not among the hosts of this job.")]
+    NotGranted { host: String },
     /// A redirect to a refused place.
     #[error("{from} redirects to {to}, which is refused: {source}")]
     Redirect { from: String, to: String, source: Box<FetchError> },
@@ -99,8 +112,8 @@ impl Fetcher {
         Self { rules, resolver: Arc::new(SystemResolver), timeout: config.timeout }
     }
 
-    /// Fetches the page, through at most five redirects.
-    pub(crate) async fn get(&self, request: Request) -> Result<Page, FetchError> {
+    /// Sends the request and reads the answer, through at most five redirects.
+    pub(crate) async fn send(&self, request: Request) -> Result<Page, FetchError> {
         let followed = tokio::time::timeout(self.timeout, self.follow(request)).await;
         followed.unwrap_or(Err(FetchError::Timeout(self.timeout)))
     }
@@ -108,55 +121,56 @@ impl Fetcher {
     async fn follow(&self, mut request: Request) -> Result<Page, FetchError> {
         let mut response = self.hop(&request).await?;
         for _ in 0..MOST_REDIRECTS {
-            let Some(location) = redirection(&response) else {
-                break;
-            };
-            let from = request.target.host().to_string();
-            let refused = |source| FetchError::Redirect {
-                from,
-                to: shown(&location),
-                source: Box::new(source),
-            };
-            match self.redirected(request, &location).await {
-                Ok(next) => (request, response) = next,
-                Err(error @ FetchError::Transport { .. }) => return Err(error),
-                Err(error) => return Err(refused(error)),
+            match self.next(&request, &response).await? {
+                Some(next) => (request, response) = next,
+                None => return page(&request, response).await,
             }
         }
-        if redirection(&response).is_some() {
-            return Err(FetchError::TooManyRedirects);
+        match request.after(&response) {
+            Ok(None) => page(&request, response).await,
+            _ => Err(FetchError::TooManyRedirects),
         }
-        let host = request.target.host().to_string();
-        Page::read(response, request.most)
-            .await
-            .map_err(|source| FetchError::Transport { host, source })
     }
 
-    async fn redirected(
+    /// The next hop and its answer; none when this answer is the one to show.
+    async fn next(
         &self,
-        request: Request,
-        location: &[u8],
-    ) -> Result<(Request, Response), FetchError> {
-        let next = request.moved(location)?;
-        let response = self.hop(&next).await?;
-        Ok((next, response))
+        request: &Request,
+        response: &Response,
+    ) -> Result<Option<(Request, Response)>, FetchError> {
+        let refused = |source| FetchError::Redirect {
+            from: request.target.host().to_string(),
+            to: redirection(response).map(|location| shown(&location)).unwrap_or_default(),
+            source: Box::new(source),
+        };
+        let Some(next) = request.after(response).map_err(refused)? else { return Ok(None) };
+        match self.hop(&next).await {
+            Ok(response) => Ok(Some((next, response))),
+            Err(error @ FetchError::Transport { .. }) => Err(error),
+            Err(error) => Err(refused(error)),
+        }
     }
 
     async fn hop(&self, request: &Request) -> Result<Response, FetchError> {
         let target = &request.target;
-        self.rules.check_port(target)?;
+        request.check_granted()?;
+        let granted_port = request.granted.as_ref().map(|granted| granted.check_port(target));
+        if !matches!(granted_port, Some(Ok(()))) {
+            self.rules.check_port(target)?;
+        }
         let addresses = self.checked_addresses(target).await?;
         let failed = |source: reqwest::Error| FetchError::Transport {
             host: target.host().to_string(),
             source: source.without_url(),
         };
         let client = client_to(target, &addresses).map_err(failed)?;
-        client
-            .get(target.url().clone())
-            .headers(request.headers.clone())
-            .send()
-            .await
-            .map_err(failed)
+        let mut sending = client
+            .request(request.method.clone(), target.url().clone())
+            .headers(request.headers.clone());
+        if let Some(body) = &request.body {
+            sending = sending.body(body.clone());
+        }
+        sending.send().await.map_err(failed)
     }
 
     /// The addresses to connect to: all that the one lookup answered, or none if any of them is refused.
@@ -186,16 +200,102 @@ impl Fetcher {
 }
 
 impl Request {
-    /// The request that a redirect leads to.
-    pub(crate) fn moved(self, location: &[u8]) -> Result<Self, FetchError> {
+    /// A bare request.
+    pub(crate) fn new(method: Method, target: Target) -> Self {
+        let asked = target.host().clone();
+        let headers = HeaderMap::new();
+        Self { method, target, headers, body: None, most: usize::MAX, granted: None, asked }
+    }
+
+    fn check_granted(&self) -> Result<(), FetchError> {
+        let is_granted = |granted: &Arc<Rules>| granted.names(&self.target);
+        if *self.target.host() == self.asked || self.granted.as_ref().is_none_or(is_granted) {
+            return Ok(());
+        }
+        Err(FetchError::NotGranted { host: self.target.host().to_string() })
+    }
+
+    /// The request that this answer to it leads to; none when the answer is to be shown.
+    fn after(&self, response: &Response) -> Result<Option<Self>, FetchError> {
+        match redirection(response) {
+            Some(location) => self.moved(response.status(), &location),
+            None => Ok(None),
+        }
+    }
+
+    /// The request that a redirect leads to; none when it stays where it is.
+    pub(crate) fn moved(
+        &self,
+        status: StatusCode,
+        location: &[u8],
+    ) -> Result<Option<Self>, FetchError> {
         let location = std::str::from_utf8(location).map_err(|_| FetchError::Location)?;
         let target = self.target.redirected(location)?;
+        let only_looks = matches!(self.method, Method::GET | Method::HEAD);
+        let is_elsewhere = !target.has_origin_of(&self.target);
+        if is_elsewhere && !only_looks {
+            return Ok(None);
+        }
         if self.target.is_encrypted() && !target.is_encrypted() {
             return Err(FetchError::Downgrade);
         }
-        let headers =
-            if target.has_origin_of(&self.target) { self.headers } else { HeaderMap::new() };
-        Ok(Self { target, headers, most: self.most })
+        let mut next = Self { target, ..self.clone() };
+        if is_elsewhere {
+            next.headers = HeaderMap::new();
+        }
+        if becomes_get(status, &self.method) {
+            next.method = Method::GET;
+            next.body = None;
+            next.headers.remove(CONTENT_TYPE);
+        }
+        Ok(Some(next))
+    }
+}
+
+/// RFC 9110 section 15.4: what every browser does with these.
+fn becomes_get(status: StatusCode, method: &Method) -> bool {
+    match status {
+        StatusCode::SEE_OTHER => *method != Method::HEAD,
+        StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => *method == Method::POST,
+        _ => false,
+    }
+}
+
+async fn page(request: &Request, response: Response) -> Result<Page, FetchError> {
+    let location = redirection(&response).map(|location| shown(&location));
+    let read = Page::read(response, location, request.most).await;
+    read.map_err(|source| FetchError::Transport { host: request.target.host().to_string(), source })
+}
+
+impl FetchError {
+    /// Whether the server may have got the request all the same.
+    pub(crate) const fn may_have_arrived(&self) -> bool {
+        matches!(self, Self::Transport { .. } | Self::Timeout(_))
+    }
+}
+
+impl Faulty for FetchError {
+    fn fault(&self) -> Fault {
+        match self {
+            Self::Url(_) => Fault::InvalidParameters,
+            Self::Port { .. }
+            | Self::LocalAddress { .. }
+            | Self::Address { .. }
+            | Self::OwnPort
+            | Self::NotGranted { .. }
+            | Self::Downgrade => Fault::NotAuthorised,
+            Self::Redirect { source, .. } => match source.fault() {
+                // The caller has not written it.
+                Fault::InvalidParameters => Fault::ExternalService,
+                fault => fault,
+            },
+            Self::Lookup { .. }
+            | Self::NoAddress { .. }
+            | Self::Location
+            | Self::TooManyRedirects
+            | Self::Transport { .. } => Fault::ExternalService,
+            Self::Timeout(_) => Fault::Timeout,
+        }
     }
 }
 

@@ -1,12 +1,19 @@
-//! `http`: fetches one URL with GET.
+//! `http`: one request to one URL.
 //!
 //! The URL comes from a model or from text that a model has read, so it is treated as an attempt to reach what only
 //! this computer can reach. `target` decides what a URL may look like, `address` where it may lead, `rules` what the
-//! person has added, and `fetch` holds all of that on every hop. Nothing here can be loosened by an argument.
+//! person has added, `request` what may be sent, and `fetch` holds all of that on every hop. Nothing here can be loosened
+//! by an argument.
+//!
+//! What goes unasked: a mere look (GET or HEAD with headers that choose the form of the answer) at a host that the job
+//! grants; of a job that names no hosts, at any public address and at those that the settings name. A job for the web
+//! could otherwise do nothing without a person, and a person who wants less names the hosts. Everything else asks: other
+//! methods, bodies, any header that could carry a key, and hosts beside those of the job. With such a list no redirect
+//! leads to a host that is neither on it nor the one that was asked for.
 //!
 //! Limits that are wanted: no proxy (a company proxy would do the lookup in our place, unchecked), no NAT64 (a network
-//! that is IPv6 only), no other method, no body, no client certificates. What it cannot see is a public address that
-//! leads back to this computer or its network; services that answer there are reachable from anywhere anyway.
+//! that is IPv6 only), no client certificates. What it cannot see is a public address that leads back to this computer or
+//! its network; services that answer there are reachable from anywhere anyway.
 
 mod address;
 mod target;
@@ -14,28 +21,32 @@ mod target;
 mod resolve;
 mod rules;
 
+mod request;
 mod fetch;
 mod page;
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
+use rouse_core::approval::Surroundings;
 use rouse_core::policy::ApprovedCall;
 use rouse_core::tool::{
-    Annotations, BoxFuture, Fault, RateLimit, Tool, ToolContext, ToolOutput, ToolSpec,
+    Annotations, ApprovalRule, BoxFuture, Fault, RateLimit, SandboxMode, Tool, ToolContext,
+    ToolOutput, ToolSpec,
 };
-use serde::Deserialize;
-use serde_json::json;
+use rouse_core::visible::visible;
+use serde_json::{Value, json};
 
+use crate::answer::Faulty as _;
 use crate::{arguments, spec};
 #[cfg(test)]
 pub(crate) use address::{Reach, reach};
 pub(crate) use fetch::Fetcher;
 use fetch::Request;
+use request::{Arguments, MOST_BODY};
 #[cfg(test)]
 pub(crate) use resolve::Resolve;
 pub use rules::OwnPorts;
@@ -43,8 +54,6 @@ pub(crate) use rules::Rules;
 pub(crate) use target::Target;
 
 const RATE: RateLimit = RateLimit { per_minute: 30, per_hour: 500 };
-/// A server may do anything with a request, but a GET asks it to change nothing (RFC 9110 section 9.2.1).
-const READS_THE_WEB: Annotations = Annotations { open_world: true, ..Annotations::READS };
 
 /// Where `http` may go, and how much of it comes back. The default is the strictest.
 #[derive(Debug, Clone)]
@@ -78,20 +87,12 @@ pub(crate) struct Http {
     max_bytes: usize,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Arguments {
-    url: String,
-    #[serde(default)]
-    headers: BTreeMap<String, String>,
-    max_bytes: Option<usize>,
-}
-
 impl Http {
     pub(crate) fn new(config: HttpConfig) -> Self {
         let description = format!(
-            "Fetches a URL with GET and returns status, url, contentType, body as text and truncated. Public http and https \
-             addresses only; at most {} bytes and {} seconds. A status of 400 or more is an error.",
+            "Sends a request to a URL (GET unless method says otherwise) and returns status, url, contentType, body as text \
+             and truncated. Public http and https addresses only; at most {} bytes and {} seconds. A status of 400 or \
+             more is an error. Other methods than GET and HEAD are not sent on to another site.",
             config.max_bytes,
             config.timeout.as_secs()
         );
@@ -99,30 +100,61 @@ impl Http {
             &["url"],
             json!({
                 "url": { "type": "string", "description": "The whole URL.", "minLength": 1, "maxLength": 4_096 },
+                "method": { "type": "string", "enum": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"], "description": "Default: GET." },
                 "headers": {
                     "type": "object",
                     "description": "Request headers, for example Accept. Not sent on after a redirect to another site.",
                     "maxProperties": 20,
                     "additionalProperties": { "type": "string", "maxLength": 4_096 },
                 },
+                "body": { "type": "string", "maxLength": MOST_BODY, "description": "Text to send; as text/plain unless Content-Type says otherwise." },
+                "json": { "description": "JSON to send, instead of body." },
                 "maxBytes": { "type": "integer", "minimum": 1, "description": "Read at most so much of the body." },
             }),
         );
         let harmless = spec::harmless("http", &description, parameters);
-        let spec =
-            ToolSpec { annotations: READS_THE_WEB, rate: RATE, untrusted_output: true, ..harmless };
+        let spec = ToolSpec {
+            annotations: Annotations::ANYTHING,
+            rate: RATE,
+            untrusted_output: true,
+            ..harmless
+        };
         Self { spec, fetcher: Fetcher::new(&config), max_bytes: config.max_bytes }
     }
 
-    async fn fetch(&self, arguments: Arguments) -> Result<ToolOutput, String> {
-        let target = Target::parse(&arguments.url).map_err(|error| error.to_string())?;
-        let headers = headers(&arguments.headers)?;
+    async fn send(&self, arguments: &Arguments, hosts: &[String]) -> ToolOutput {
+        let request = match arguments.request() {
+            Ok(request) => request,
+            Err(error) => return arguments::misfit(error.to_string()),
+        };
         let most = arguments.max_bytes.unwrap_or(self.max_bytes).min(self.max_bytes);
-        let request = Request { target, headers, most };
-        let page = self.fetcher.get(request).await.map_err(|error| error.to_string())?;
-        let fault = page.is_error().then_some(Fault::ExternalService);
-        Ok(ToolOutput { fault, ..ToolOutput::ok(page.into_value()) })
+        let granted = (!hosts.is_empty()).then(|| Arc::new(granted(hosts)));
+        match self.fetcher.send(Request { most, granted, ..request }).await {
+            Ok(page) => {
+                let fault = page.is_error().then_some(Fault::ExternalService);
+                ToolOutput { fault, ..ToolOutput::ok(page.into_value()) }
+            }
+            Err(error) => {
+                let is_in_doubt = error.may_have_arrived() && !arguments.annotations().read_only;
+                let doubt =
+                    if is_in_doubt { " It may have been carried out all the same." } else { "" };
+                ToolOutput::faulty(error.fault(), format!("{error}{doubt}"))
+            }
+        }
     }
+
+    fn asks(arguments: &Value, sandbox: &SandboxMode) -> bool {
+        let Ok(arguments) = arguments::read::<Arguments>(arguments) else { return true };
+        let Ok(request) = arguments.request() else { return true };
+        let hosts = sandbox.hosts();
+        let is_granted = hosts.is_empty() || granted(hosts).names(&request.target);
+        !(arguments.is_mere_look() && is_granted)
+    }
+}
+
+/// The hosts of a job, as rules.
+fn granted(hosts: &[String]) -> Rules {
+    Rules::new(hosts, OwnPorts::default())
 }
 
 impl Tool for Http {
@@ -130,53 +162,49 @@ impl Tool for Http {
         &self.spec
     }
 
-    fn call<'a>(&'a self, call: ApprovedCall, _: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
+    fn approval(&self, arguments: &Value, context: &ToolContext) -> ApprovalRule {
+        if Self::asks(arguments, &context.sandbox) {
+            ApprovalRule::UnlessGranted
+        } else {
+            ApprovalRule::Never
+        }
+    }
+
+    fn annotations(&self, arguments: &Value) -> Annotations {
+        let read = arguments::read::<Arguments>(arguments);
+        read.map_or(self.spec.annotations, |arguments| arguments.annotations())
+    }
+
+    fn preview<'a>(&'a self, arguments: &'a Value, _: &'a ToolContext) -> BoxFuture<'a, String> {
+        let shown = match arguments::read::<Arguments>(arguments) {
+            Ok(arguments) => arguments.shown(),
+            Err(error) => format!("{error}\n\n{arguments:#}"),
+        };
+        Box::pin(std::future::ready(visible(&shown)))
+    }
+
+    /// Nothing beside the arguments decides what is sent; what cannot be sent is said here.
+    fn surroundings<'a>(
+        &'a self,
+        arguments: &'a Value,
+        _: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Surroundings, ToolOutput>> {
+        let request = arguments::read::<Arguments>(arguments)
+            .and_then(|arguments| arguments.request().map_err(|error| error.to_string()));
+        let bound = request.map(|_| Surroundings::default()).map_err(arguments::misfit);
+        Box::pin(std::future::ready(bound))
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: ApprovedCall,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
-            let fetched = match arguments::read(call.arguments()) {
-                Ok(arguments) => self.fetch(arguments).await,
-                Err(error) => Err(error),
-            };
-            fetched.unwrap_or_else(ToolOutput::error)
+            match arguments::read(call.arguments()) {
+                Ok(arguments) => self.send(&arguments, context.sandbox.hosts()).await,
+                Err(error) => arguments::misfit(error),
+            }
         })
     }
-}
-
-fn headers(wanted: &BTreeMap<String, String>) -> Result<HeaderMap, String> {
-    let mut headers = HeaderMap::new();
-    headers.insert(
-        ACCEPT,
-        HeaderValue::from_static("text/html, application/json, text/*;q=0.9, */*;q=0.5"),
-    );
-    for (name, value) in wanted {
-        let parsed = HeaderName::try_from(name.as_str()).ok().filter(is_free);
-        let name = parsed.ok_or_else(|| format!("The header {name:?} cannot be set."))?;
-        let value = HeaderValue::try_from(value.as_str())
-            .map_err(|_| format!("The value of the header {name} is not valid."))?;
-        headers.insert(name, value);
-    }
-    Ok(headers)
-}
-
-/// Whether a caller may set this header: not those that speak for the connection, the message's frame or a proxy.
-fn is_free(name: &HeaderName) -> bool {
-    const OURS: [&str; 13] = [
-        "host",
-        "connection",
-        "keep-alive",
-        "content-length",
-        "content-type",
-        "transfer-encoding",
-        "te",
-        "trailer",
-        "upgrade",
-        "expect",
-        "accept-encoding",
-        "user-agent",
-        "http2-settings",
-    ];
-    let name = name.as_str();
-    !OURS.contains(&name)
-        && !name.starts_with("proxy-")
-        && !name.starts_with("x-forwarded")
-        && name != "forwarded"
 }

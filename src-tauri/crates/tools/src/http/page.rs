@@ -16,19 +16,25 @@ pub(crate) struct Page {
     pub(crate) status: u16,
     pub(crate) url: String,
     pub(crate) content_type: Option<String>,
+    /// Where a redirect leads that was not followed.
+    pub(crate) location: Option<String>,
     pub(crate) body: String,
     pub(crate) is_truncated: bool,
 }
 
 impl Page {
     /// Reads at most `most` bytes of the body.
-    pub(crate) async fn read(mut response: Response, most: usize) -> reqwest::Result<Self> {
+    pub(crate) async fn read(
+        mut response: Response,
+        location: Option<String>,
+        most: usize,
+    ) -> reqwest::Result<Self> {
         let content_type = content_type(&response);
         let (bytes, is_truncated) =
             read_body(&mut response, most).await.map_err(reqwest::Error::without_url)?;
         let body = text_of(&bytes, content_type.as_deref(), is_truncated);
         let (status, url) = (response.status().as_u16(), response.url().to_string());
-        Ok(Self { status, url, content_type, body, is_truncated })
+        Ok(Self { status, url, content_type, location, body, is_truncated })
     }
 
     /// Whether the server says that this is not what was asked for.
@@ -38,13 +44,17 @@ impl Page {
 
     /// The body comes last: whoever shows only the beginning of a long answer still shows the rest.
     pub(crate) fn into_value(self) -> Value {
-        json!({
+        let mut value = json!({
             "status": self.status,
             "url": self.url,
             "contentType": self.content_type,
             "truncated": self.is_truncated,
-            "body": self.body,
-        })
+        });
+        if let Some(location) = self.location {
+            value["location"] = location.into();
+        }
+        value["body"] = self.body.into();
+        value
     }
 }
 

@@ -28,7 +28,7 @@ impl OwnPorts {
     }
 }
 
-/// The rules of one configuration.
+/// The rules of one configuration, or of the hosts of one job.
 pub(crate) struct Rules {
     pub(crate) allowed: Vec<AllowedHost>,
     /// The ports of every host; others only in tests, which cannot own a usual one.

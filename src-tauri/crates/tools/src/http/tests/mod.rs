@@ -2,6 +2,7 @@
 
 mod addresses;
 mod network;
+mod sending;
 mod rebinding;
 mod redirects;
 mod server;

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use reqwest::header::HeaderMap;
+use reqwest::Method;
 use rouse_core::tool::BoxFuture;
 
 use super::server::{Server, Then, redirect};
@@ -58,7 +58,7 @@ async fn fetch(
     let fetcher = Fetcher { rules, resolver: resolver.clone(), timeout: Duration::from_secs(10) };
     let url = format!("http://rebind.example:{}{path}", server.port);
     let target = Target::parse(&url).expect("a URL");
-    let page = fetcher.get(Request { target, headers: HeaderMap::new(), most: 1_000 }).await;
+    let page = fetcher.send(Request::new(Method::GET, target)).await;
     let asked = resolver.asked.lock().expect("nobody panicked").clone();
     (page, asked)
 }

@@ -1,6 +1,6 @@
 //! Redirects on real sockets: every hop is judged like the first.
 
-use reqwest::header::HeaderMap;
+use reqwest::{Method, StatusCode};
 use rouse_core::tool::ToolOutput;
 use serde_json::{Value, json};
 
@@ -115,12 +115,9 @@ async fn a_redirect_without_a_place_is_shown_as_it_is() {
 
 #[test]
 fn an_encrypted_page_cannot_lead_to_one_that_is_not() {
-    let request = |url| Request {
-        target: Target::parse(url).expect("a URL"),
-        headers: HeaderMap::new(),
-        most: 1,
-    };
-    let moved = |url, location: &str| request(url).moved(location.as_bytes());
+    let request = |url| Request::new(Method::GET, Target::parse(url).expect("a URL"));
+    let found = StatusCode::FOUND;
+    let moved = |url, location: &str| request(url).moved(found, location.as_bytes());
     assert!(matches!(moved("https://a.example/", "http://a.example/"), Err(FetchError::Downgrade)));
     assert!(matches!(
         moved("https://a.example/", "http://b.example:8080/"),
@@ -129,5 +126,8 @@ fn an_encrypted_page_cannot_lead_to_one_that_is_not() {
     assert!(moved("https://a.example/", "https://b.example/").is_ok());
     assert!(moved("https://a.example/", "/x").is_ok());
     assert!(moved("http://a.example/", "https://a.example/").is_ok());
-    assert!(matches!(request("http://a.example/").moved(b"/\xff"), Err(FetchError::Location)));
+    assert!(matches!(
+        request("http://a.example/").moved(found, b"/\xff"),
+        Err(FetchError::Location)
+    ));
 }

@@ -51,7 +51,7 @@ impl Server {
         .await
     }
 
-    /// The heads of all requests so far.
+    /// The heads and bodies of all requests so far.
     pub(super) fn requests(&self) -> Vec<String> {
         self.requests.lock().expect("nobody panicked").clone()
     }
@@ -94,7 +94,12 @@ async fn talk(mut stream: TcpStream, answer: Arc<Answer>, requests: Arc<Mutex<Ve
     }
     let head = String::from_utf8_lossy(&head).into_owned();
     let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
-    requests.lock().expect("nobody panicked").push(head);
+    let lines = head.lines().filter_map(|line| line.split_once(": "));
+    let mut lengths = lines.filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    let length = lengths.next().and_then(|(_, length)| length.parse().ok()).unwrap_or(0);
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).await.expect("the body that was announced");
+    requests.lock().expect("nobody panicked").push(head + &String::from_utf8_lossy(&body));
     let (bytes, then) = answer(&path);
     // A client that has seen enough hangs up, which is no failure of the test.
     let mut is_read = stream.write_all(&bytes).await.is_ok();

@@ -1,0 +1,293 @@
+//! What is sent, where it stays, and what asks a person first.
+
+use std::path::Path;
+
+use rouse_core::tool::{
+    Annotations, ApprovalRule, Fault, SandboxMode, Tool, ToolContext, ToolOutput,
+};
+use serde_json::{Value, json};
+
+use super::server::{Server, Then, ok, redirect};
+use crate::http::request::MOST_BODY;
+use crate::http::{Http, HttpConfig};
+use crate::testing::{call, context};
+
+fn tool(allowed: &[&Server]) -> Http {
+    let allow_private_hosts = allowed.iter().map(|server| server.entry()).collect();
+    Http::new(HttpConfig { allow_private_hosts, ..HttpConfig::default() })
+}
+
+async fn send(server: &Server, arguments: Value) -> ToolOutput {
+    call(&tool(&[server]), arguments).await
+}
+
+#[tokio::test]
+async fn every_method_goes_out_with_its_headers_and_its_body() {
+    let server = Server::saying("done").await;
+    let json_type = "content-type: application/json\r\n";
+    let cases = [
+        (json!({}), "GET", "", ""),
+        (json!({ "method": "HEAD" }), "HEAD", "", ""),
+        (json!({ "method": "OPTIONS" }), "OPTIONS", "", ""),
+        (json!({ "method": "DELETE" }), "DELETE", "", ""),
+        (json!({ "method": "POST" }), "POST", "", ""),
+        (
+            json!({ "method": "POST", "json": { "a": [1, null] } }),
+            "POST",
+            json_type,
+            "{\"a\":[1,null]}",
+        ),
+        (json!({ "method": "PUT", "json": null }), "PUT", json_type, "null"),
+        (
+            json!({ "method": "PATCH", "body": "Grüße" }),
+            "PATCH",
+            "content-type: text/plain; charset=utf-8\r\n",
+            "Grüße",
+        ),
+        (
+            json!({ "method": "POST", "body": "a=b", "headers": { "Content-Type": "application/x-www-form-urlencoded", "X-Key": "k" } }),
+            "POST",
+            "content-type: application/x-www-form-urlencoded\r\n",
+            "a=b",
+        ),
+    ];
+    for (mut arguments, method, content_type, body) in cases {
+        arguments["url"] = server.url("/path").into();
+        let output = send(&server, arguments.clone()).await;
+        assert!(!output.is_error(), "{arguments}: {output:?}");
+        let request = server.requests().pop().expect("it arrived");
+        let (head, sent) = request.split_once("\r\n\r\n").expect("a head");
+        assert!(head.starts_with(&format!("{method} /path HTTP/1.1\r\n")), "{request}");
+        assert!((head.to_lowercase() + "\r\n").contains(content_type), "{request}");
+        assert_eq!(sent, body, "{arguments}");
+        assert_eq!(head.contains("content-type"), !content_type.is_empty(), "{request}");
+    }
+    assert!(server.requests().last().is_some_and(|request| request.contains("x-key: k\r\n")));
+}
+
+#[tokio::test]
+async fn what_is_no_request_is_not_sent_and_nobody_is_asked() {
+    let server = Server::saying("done").await;
+    let large = "x".repeat(MOST_BODY + 1);
+    let cases = [
+        (json!({ "body": "x" }), "GET takes no body"),
+        (json!({ "method": "HEAD", "json": 1 }), "HEAD takes no body"),
+        (json!({ "method": "POST", "body": "x", "json": 1 }), "either as body or as json"),
+        (json!({ "method": "POST", "body": large }), "at most 1048576"),
+        (json!({ "method": "POST", "json": [large] }), "at most 1048576"),
+        (json!({ "method": "TRACE" }), "do not fit"),
+        (json!({ "method": "get" }), "do not fit"),
+        (json!({ "method": "CONNECT" }), "do not fit"),
+        (json!({ "headers": { "Content-Type": "text/plain" } }), "cannot be set"),
+        (json!({ "method": "POST", "headers": { "Content-Length": "0" } }), "cannot be set"),
+        (json!({ "url": "ftp://x/" }), "http"),
+    ];
+    for (mut arguments, expected) in cases {
+        if arguments.get("url").is_none() {
+            arguments["url"] = server.url("/").into();
+        }
+        let output = send(&server, arguments.clone()).await;
+        assert_eq!(output.fault, Some(Fault::InvalidParameters), "{arguments} {output:?}");
+        assert!(output.text().contains(expected), "{expected}: {}", output.text());
+        let context = context(Path::new("/nonexistent-workspace"));
+        let bound = tool(&[&server]).surroundings(&arguments, &context).await;
+        assert_eq!(bound.expect_err(expected).fault, Some(Fault::InvalidParameters));
+    }
+    assert_eq!(server.requests(), Vec::<String>::new());
+}
+
+/// Status, method, and what follows at the same origin: method and body.
+const MOVED: &[(u16, &str, &str, bool)] = &[
+    (301, "GET", "GET", false),
+    (302, "HEAD", "HEAD", false),
+    (303, "HEAD", "HEAD", false),
+    (301, "POST", "GET", false),
+    (302, "POST", "GET", false),
+    (303, "POST", "GET", false),
+    (303, "PUT", "GET", false),
+    (303, "DELETE", "GET", false),
+    (301, "PUT", "PUT", true),
+    (302, "PATCH", "PATCH", true),
+    (307, "POST", "POST", true),
+    (308, "POST", "POST", true),
+    (308, "DELETE", "DELETE", true),
+];
+
+fn moved(status: u16, to: &str) -> Vec<u8> {
+    let answer = String::from_utf8(redirect(to)).expect("a text");
+    answer.replace("302 Found", &format!("{status} Moved")).into_bytes()
+}
+
+#[tokio::test]
+async fn a_redirect_at_the_same_site_takes_along_what_it_should() {
+    for (status, method, then, keeps_body) in MOVED {
+        let server = Server::start(Box::new(move |path| match path {
+            "/" => (moved(*status, "/there"), Then::Close),
+            _ => (ok("text/plain", b"there"), Then::Close),
+        }))
+        .await;
+        let mut arguments = json!({ "url": server.url("/"), "method": method });
+        if !matches!(*method, "GET" | "HEAD") {
+            arguments["body"] = "canary".into();
+        }
+        let output = send(&server, arguments).await;
+        assert!(!output.is_error(), "{status} {method}: {output:?}");
+        let request = server.requests().pop().expect("it arrived");
+        assert!(request.starts_with(&format!("{then} /there ")), "{status} {method}: {request}");
+        assert_eq!(request.ends_with("canary"), *keeps_body, "{status} {method}: {request}");
+        assert_eq!(request.contains("content-type"), *keeps_body, "{status} {method}: {request}");
+    }
+}
+
+#[tokio::test]
+async fn what_changes_things_stays_at_its_site() {
+    let other = Server::saying("secret").await;
+    for status in [301, 302, 303, 307, 308] {
+        let elsewhere = other.url("/there");
+        let first =
+            Server::start(Box::new(move |_| (moved(status, &elsewhere), Then::Close))).await;
+        for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"] {
+            let arguments = json!({ "url": first.url("/"), "method": method, "body": "canary" });
+            let output = call(&tool(&[&first, &other]), arguments).await;
+            assert_eq!(output.value["status"], status, "{method}: {output:?}");
+            assert_eq!(output.value["location"], other.url("/there"), "{method}");
+        }
+    }
+    assert_eq!(other.requests(), Vec::<String>::new());
+}
+
+fn of_job(hosts: &[&str]) -> ToolContext {
+    let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
+    let sandbox = SandboxMode::Sandboxed { hosts };
+    ToolContext { sandbox, ..context(Path::new("/nonexistent-workspace")) }
+}
+
+#[test]
+fn only_a_mere_look_at_an_allowed_host_goes_unasked() {
+    use ApprovalRule::{Never, UnlessGranted};
+    let tool = Http::new(HttpConfig::default());
+    let any: &[&str] = &[];
+    let own: &[&str] = &["example.com", "api.example.com:8443"];
+    let url = "https://example.com/a?b=c";
+    let headers = |name: &str| json!({ "url": url, "headers": { name: "x" } });
+    let cases = [
+        (any, json!({ "url": url }), Never),
+        (any, json!({ "url": url, "method": "HEAD" }), Never),
+        (any, json!({ "url": url, "maxBytes": 5 }), Never),
+        (any, headers("Accept"), Never),
+        (any, headers("if-none-match"), Never),
+        (any, headers("Authorization"), UnlessGranted),
+        (any, headers("COOKIE"), UnlessGranted),
+        (any, headers("X-Api-Key"), UnlessGranted),
+        (any, headers("X-Auth-Token"), UnlessGranted),
+        (any, headers("X-Anything"), UnlessGranted),
+        (any, json!({ "url": url, "method": "POST" }), UnlessGranted),
+        (any, json!({ "url": url, "method": "PUT", "body": "x" }), UnlessGranted),
+        (any, json!({ "url": url, "method": "PATCH" }), UnlessGranted),
+        (any, json!({ "url": url, "method": "DELETE" }), UnlessGranted),
+        (any, json!({ "url": url, "method": "OPTIONS" }), UnlessGranted),
+        (any, json!({ "url": url, "json": null }), UnlessGranted),
+        (any, json!({ "url": "no url" }), UnlessGranted),
+        (any, json!({}), UnlessGranted),
+        (own, json!({ "url": url }), Never),
+        (own, json!({ "url": "http://EXAMPLE.com:8080/" }), Never),
+        (own, json!({ "url": "https://api.example.com:8443/" }), Never),
+        (own, json!({ "url": "https://api.example.com/" }), UnlessGranted),
+        (own, json!({ "url": "https://other.example.com/" }), UnlessGranted),
+        (own, json!({ "url": "https://example.com.evil.org/" }), UnlessGranted),
+        (own, headers("Authorization"), UnlessGranted),
+        (own, json!({ "url": url, "method": "POST" }), UnlessGranted),
+    ];
+    for (hosts, arguments, expected) in cases {
+        assert_eq!(tool.approval(&arguments, &of_job(hosts)), expected, "{hosts:?} {arguments}");
+    }
+}
+
+#[test]
+fn what_a_call_does_is_what_its_method_asks_for() {
+    let tool = Http::new(HttpConfig::default());
+    let of =
+        |method: &str| tool.annotations(&json!({ "url": "https://a.example", "method": method }));
+    for method in ["GET", "HEAD", "OPTIONS"] {
+        assert!(of(method).read_only && of(method).open_world, "{method}");
+    }
+    for method in ["PUT", "DELETE"] {
+        let does = of(method);
+        assert!(!does.read_only && does.idempotent && does.destructive && does.open_world);
+    }
+    for method in ["POST", "PATCH", "NONE"] {
+        assert_eq!(of(method), Annotations::ANYTHING, "{method}");
+    }
+    assert_eq!(tool.spec().annotations, Annotations::ANYTHING);
+}
+
+#[tokio::test]
+async fn with_hosts_of_its_own_a_job_is_not_led_to_others() {
+    let far = Server::saying("far").await;
+    let near = Server::redirecting_to(format!("http://localhost:{}/", far.port)).await;
+    let tool = Http::new(HttpConfig {
+        allow_private_hosts: vec![near.entry(), format!("localhost:{}", far.port)],
+        ..HttpConfig::default()
+    });
+    let fetch = async |hosts: &[&str]| {
+        let arguments = json!({ "url": near.url("/") });
+        let policy = rouse_core::policy::ToolPolicy::default();
+        match policy.judge(tool.spec(), arguments) {
+            rouse_core::policy::Verdict::Allowed(call) => tool.call(call, &of_job(hosts)).await,
+            rouse_core::policy::Verdict::Denied(reason) => panic!("denied: {reason}"),
+        }
+    };
+    assert_eq!(fetch(&[]).await.value["body"], "far");
+    assert_eq!(fetch(&["localhost"]).await.value["body"], "far", "one is asked for, one granted");
+    let before = far.requests().len();
+    let refused = fetch(&["example.com"]).await;
+    assert_eq!(refused.fault, Some(Fault::NotAuthorised), "{refused:?}");
+    assert!(refused.text().contains("not among the hosts of this job"), "{refused:?}");
+    assert_eq!(far.requests().len(), before);
+}
+
+#[tokio::test]
+async fn the_question_shows_the_request_with_everything_to_be_seen() {
+    let tool = Http::new(HttpConfig::default());
+    let shown = async |arguments: Value| tool.preview(&arguments, &of_job(&[])).await;
+    let url = "https://example.com/\u{202e}x";
+    let headers = json!({ "X-A": "1\u{200b}" });
+    let text =
+        shown(json!({ "url": url, "method": "PUT", "headers": headers, "body": "a\u{1b}b" })).await;
+    assert_eq!(text, "PUT https://example.com/⟨U+202E⟩x\nX-A: 1⟨U+200B⟩\n\na⟨U+001B⟩b");
+    let text = shown(json!({ "url": url, "method": "POST", "json": { "a": 1 } })).await;
+    assert!(text.ends_with("\n\n{\n  \"a\": 1\n}"), "{text}");
+    assert!(shown(json!({ "url": 1 })).await.contains("do not fit"));
+}
+
+#[tokio::test]
+async fn every_failure_has_its_kind() {
+    let broken = Server::start(Box::new(|_| {
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx".to_vec(), Then::Close)
+    }))
+    .await;
+    let silent = Server::start(Box::new(|_| (Vec::new(), Then::Hang))).await;
+    let refusing = Server::start(Box::new(|_| {
+        (b"HTTP/1.1 503 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_vec(), Then::Close)
+    }))
+    .await;
+    let allow_private_hosts = [&broken, &silent, &refusing].map(Server::entry).to_vec();
+    let timeout = std::time::Duration::from_millis(100);
+    let tool = Http::new(HttpConfig { allow_private_hosts, timeout, ..HttpConfig::default() });
+    let cases = [
+        (broken.url("/"), Fault::ExternalService),
+        (refusing.url("/"), Fault::ExternalService),
+        (silent.url("/"), Fault::Timeout),
+        ("http://127.0.0.1/".to_owned(), Fault::NotAuthorised),
+        ("http://169.254.169.254/".to_owned(), Fault::NotAuthorised),
+        ("http://example.com:22/".to_owned(), Fault::NotAuthorised),
+        ("http://user@example.com/".to_owned(), Fault::InvalidParameters),
+    ];
+    for (url, fault) in cases {
+        let output = call(&tool, json!({ "url": url })).await;
+        assert_eq!(output.fault, Some(fault), "{url}: {output:?}");
+        assert!(!output.text().contains("carried out"), "{output:?}");
+    }
+    let posted = call(&tool, json!({ "url": silent.url("/"), "method": "POST" })).await;
+    assert!(posted.text().ends_with("It may have been carried out all the same."), "{posted:?}");
+}
