@@ -1,7 +1,7 @@
 //! The tables `sessions` and `messages`: transcripts.
 //!
 //! A session is made with its first message and keeps the number of its messages, so that a list of
-//! sessions never counts. Messages are only ever added, and all of a turn's or none. A turn of the
+//! sessions never counts. Messages are only ever added, those of one step together. A turn of the
 //! main session and the system events it saw belong together: taking the events out of the queue
 //! without the turn that answered them would lose them.
 
@@ -37,6 +37,8 @@ const ADD: &str = "INSERT INTO messages (session, run_id, at, message)
     SELECT ?1, ?2, ?3, value FROM json_each(?4) ORDER BY key";
 // The run's page leads to its transcript.
 const NAME_SESSION: &str = "UPDATE runs SET session = ?2 WHERE id = ?1 AND session IS NULL";
+pub(crate) const OF_RUN: &str = "SELECT id, run_id, message, at FROM messages
+    WHERE session = ?1 AND run_id = ?2 ORDER BY id";
 pub(crate) const NEWEST: &str = "SELECT id, run_id, message, at FROM messages WHERE session = ?1
     ORDER BY id DESC LIMIT ?2";
 
@@ -70,6 +72,20 @@ impl Store {
         let mut messages = self.list("read the messages", query, read).await?;
         messages.reverse();
         Ok(messages)
+    }
+
+    /// What a run has said in a transcript so far, in order.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn messages_of(
+        &self,
+        session: &SessionKey,
+        run: &RunId,
+    ) -> Result<Vec<Message>, StoreError> {
+        let query = sqlx::query(OF_RUN).bind(session.as_str()).bind(run.as_str());
+        let messages = self.list("read the messages", query, read).await?;
+        Ok(messages.into_iter().map(|stored| stored.message).collect())
     }
 
     /// Adds a turn's messages to the main session and takes the system events that it saw out of

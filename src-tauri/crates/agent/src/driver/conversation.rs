@@ -5,7 +5,6 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rouse_core::DeliveryId;
 use rouse_core::delivery::{Channel, NewDelivery};
 use rouse_core::message::{Message, ModelAnswer, ToolCallRequest};
 use rouse_core::model::{Delta, ModelRequest, ProviderError};
@@ -14,10 +13,12 @@ use rouse_core::quiet::QuietPolicy;
 use rouse_core::run::{Outcome, Usage};
 use rouse_core::tool::{ToolContext, ToolEffect, ToolOutput, ToolSpec};
 use rouse_core::turn::{Next, Turn, TurnLimits};
-use rouse_store::{NewStep, StepEnd, StepKind, StepStatus, StoreError};
+use rouse_core::{DeliveryId, SessionKey};
+use rouse_store::{NewStep, RunStep, StepEnd, StepKind, StepStatus, StoreError};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::resume::{Earlier, Journal, nobody_knows};
 use super::{AgentDriver, cancelled, not_written};
 use crate::gate::{Called, GateError};
 use crate::models::ChosenModel;
@@ -26,6 +27,10 @@ use crate::retry::{pause, wait_before_next};
 /// Everything that stays the same while a run talks.
 pub(super) struct Conversation<'r> {
     pub(super) driver: &'r AgentDriver,
+    /// Where what is said is kept step by step; none when the caller stores it as a whole at the end.
+    pub(super) session: Option<&'r SessionKey>,
+    /// What was begun before a break.
+    pub(super) journal: Journal,
     pub(super) model: &'r ChosenModel,
     pub(super) system: String,
     pub(super) offered: Vec<ToolSpec>,
@@ -35,6 +40,14 @@ pub(super) struct Conversation<'r> {
     pub(super) quiet_hours: QuietPolicy,
     pub(super) context: &'r ToolContext,
     pub(super) cancel: &'r CancellationToken,
+}
+
+/// How a conversation begins.
+pub(super) enum Opening {
+    /// With a task.
+    Fresh(Message),
+    /// With what the run had said before a break, and what it had cost.
+    Again(Vec<Message>, Usage),
 }
 
 /// A conversation that has ended.
@@ -91,15 +104,26 @@ impl Conducted {
 
 impl Conversation<'_> {
     /// Talks until the run is over.
-    pub(super) async fn conduct(&self, history: Vec<Message>, task: Message) -> Conducted {
+    pub(super) async fn conduct(&self, mut history: Vec<Message>, opening: Opening) -> Conducted {
         let before = history.len();
-        let mut turn = Turn::new(history.into_iter().chain([task]).collect(), self.limits);
-        let mut next = Next::AskModel;
+        let (mut kept, (mut turn, mut next)) = match opening {
+            Opening::Fresh(task) => {
+                history.push(task);
+                (before, (Turn::new(history, self.limits), Next::AskModel))
+            }
+            Opening::Again(said, spent) => {
+                let kept = before + said.len();
+                (kept, Turn::resumed(history, said, spent, self.limits))
+            }
+        };
         let outcome = loop {
-            let step = match next {
-                Next::Finish(outcome) => break *outcome,
-                Next::AskModel => self.ask(&turn).await.map(|answer| turn.answered(answer)),
-                Next::CallTools(calls) => {
+            let step = match (self.keep(&turn, &mut kept).await, next) {
+                (Err(end), _) => Err(end),
+                (Ok(()), Next::Finish(outcome)) => break *outcome,
+                (Ok(()), Next::AskModel) => {
+                    self.ask(&turn).await.map(|answer| turn.answered(answer))
+                }
+                (Ok(()), Next::CallTools(calls)) => {
                     self.call_all(calls).await.map(|results| turn.called(results))
                 }
             };
@@ -113,6 +137,20 @@ impl Conversation<'_> {
             }
         };
         Conducted { outcome, said: turn.messages()[before..].to_vec() }
+    }
+
+    /// Stores what was said since the last time.
+    async fn keep(&self, turn: &Turn, kept: &mut usize) -> Result<(), End> {
+        let (Some(session), new) = (self.session, turn.messages().get(*kept..).unwrap_or_default())
+        else {
+            return Ok(());
+        };
+        if !new.is_empty() {
+            let (driver, run) = (self.driver, &self.context.run_id);
+            driver.store.append_messages(session, Some(run), new, driver.clock.now()).await?;
+            *kept = turn.messages().len();
+        }
+        Ok(())
     }
 
     /// One turn of the model, in the journal from its beginning to its end.
@@ -183,9 +221,15 @@ impl Conversation<'_> {
             let told = if over {
                 ToolOutput::error("Not carried out: complete_run had ended the run before.")
             } else {
-                let called = self.call(&self.policy, &call).await?;
-                over = matches!(called.output.effect, Some(ToolEffect::Complete { .. }));
-                called.told
+                match self.journal.earlier(&call) {
+                    Earlier::ToDo => {
+                        let called = self.call(&self.policy, &call).await?;
+                        over = matches!(called.output.effect, Some(ToolEffect::Complete { .. }));
+                        called.told
+                    }
+                    Earlier::Done(step) => self.told_again(&step).await?,
+                    Earlier::Unknown => nobody_knows(&call.tool),
+                }
             };
             results.push((call, told));
         }
@@ -201,6 +245,17 @@ impl Conversation<'_> {
             self.notify(called.step, title.as_deref(), body).await?;
         }
         Ok(called)
+    }
+
+    /// The outcome of a call that was made before a break, as the model would have been told it.
+    async fn told_again(&self, step: &RunStep) -> Result<ToolOutput, End> {
+        let text = |key: &str| step.input.get(key).and_then(Value::as_str);
+        if let ("notify", StepStatus::Finished, Some(body)) =
+            (step.name.as_str(), step.status, text("body"))
+        {
+            self.notify(step.seq, text("title"), body).await?;
+        }
+        Ok(self.driver.gate.told_again(step))
     }
 
     /// Puts a notification into the outbox under a key made of the run and the step, so that it is there once.

@@ -17,7 +17,8 @@ use tokio::io::AsyncReadExt as _;
 use tokio_util::sync::CancellationToken;
 
 use super::context::time_line;
-use super::conversation::{Conversation, ended_early};
+use super::conversation::{Conversation, Opening, ended_early};
+use super::resume::Journal;
 use super::{AgentDriver, NO_MODEL, history, not_written};
 use crate::models::ChosenModel;
 
@@ -80,6 +81,8 @@ impl AgentDriver {
         let policy = ToolPolicy::default();
         let conversation = Conversation {
             driver: self,
+            session: None,
+            journal: Journal::default(),
             model,
             system,
             offered: self.gate.tools().offered(&policy),
@@ -94,7 +97,7 @@ impl AgentDriver {
             Ok(history) => history,
             Err(end) => return ended_early(&end),
         };
-        let conducted = conversation.conduct(history, task).await;
+        let conducted = conversation.conduct(history, Opening::Fresh(task)).await;
         let seen: Vec<i64> = match conducted.outcome.state {
             RunState::Succeeded | RunState::NothingToReport => {
                 events.iter().map(|event| event.id).collect()

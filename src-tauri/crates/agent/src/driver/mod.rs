@@ -12,6 +12,7 @@ mod context;
 mod conversation;
 mod history;
 mod main_turn;
+mod resume;
 mod tool_call;
 mod verdict;
 
@@ -31,7 +32,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::gate::Gate;
 use crate::models::ChosenModel;
-use conversation::Conversation;
+use conversation::{Conversation, Opening};
+use resume::Journal;
 
 /// Told about every piece of an answer on its way.
 pub type Observer = Arc<dyn Fn(&RunId, &Delta) + Send + Sync>;
@@ -88,9 +90,15 @@ impl AgentDriver {
     ) -> Outcome {
         let Some(model) = model else { return Outcome::failed(NO_MODEL) };
         let session = SessionKey::of_job(&job.id);
+        let journal = match self.store.steps(&run.id).await {
+            Ok(steps) => Journal::of(steps),
+            Err(error) => return not_written(&error),
+        };
         let context = self.tool_context(run, Some(job), CONFINED);
         let conversation = Conversation {
             driver: self,
+            session: Some(&session),
+            journal,
             model: &model,
             system: context::job_prompt(turn),
             offered: context::offered(&self.gate, turn),
@@ -103,20 +111,20 @@ impl AgentDriver {
         };
         let opened = async {
             let history = history::of_session(&self.store, &session, &run.id).await?;
+            let said = self.store.messages_of(&session, &run.id).await?;
+            if !said.is_empty() {
+                return Ok((history, Opening::Again(said, run.usage)));
+            }
             let mut parts = conversation.read_context_files(&turn.context_paths).await?;
             parts.extend(self.store.cause(&run.id).await?.as_ref().map(context::cause));
-            Ok((history, context::task(run, job, turn, &context, &parts)))
+            let task = context::task(run, job, turn, &context, &parts);
+            Ok((history, Opening::Fresh(task)))
         };
-        let (history, task) = match opened.await {
+        let (history, opening) = match opened.await {
             Ok(opened) => opened,
             Err(end) => return conversation::ended_early(&end),
         };
-        let conducted = conversation.conduct(history, task).await;
-        let stored = self
-            .store
-            .append_messages(&session, Some(&run.id), &conducted.said, self.clock.now())
-            .await;
-        conducted.outcome_after(stored)
+        conversation.conduct(history, opening).await.outcome
     }
 
     fn limits(&self, wanted_steps: Option<u32>, job: &Job) -> TurnLimits {

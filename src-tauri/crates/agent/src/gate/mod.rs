@@ -19,7 +19,7 @@ use rouse_core::policy::{ApprovedCall, ToolPolicy, Verdict};
 use rouse_core::run::Usage;
 use rouse_core::tool::{Annotations, Tool, ToolContext, ToolOutput, ToolSpec};
 use rouse_core::{Clock, RunId};
-use rouse_store::{NewStep, StepEnd, StepKind, StepStatus, Store, StoreError};
+use rouse_store::{NewStep, RunStep, StepEnd, StepKind, StepStatus, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use crate::condition::Conditions;
@@ -111,6 +111,19 @@ impl Gate {
                 self.store.end_step(&context.run_id, step, &end, self.clock.now()).await?;
                 Ok(Called { step, told: output.clone(), output, reached_tool: false })
             }
+        }
+    }
+
+    /// What a model is told of a call that stands in the journal.
+    pub(crate) fn told_again(&self, step: &RunStep) -> ToolOutput {
+        let value = step.output.clone().unwrap_or_default();
+        let output = match step.is_error {
+            true => ToolOutput { value, ..ToolOutput::error("") },
+            false => ToolOutput::ok(value),
+        };
+        match self.tools.get(&step.name) {
+            Some(tool) => told(tool.spec(), &output),
+            None => output,
         }
     }
 

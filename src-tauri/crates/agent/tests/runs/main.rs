@@ -10,4 +10,5 @@ mod tool_calls;
 mod turns;
 mod sandbox;
 mod per_call;
+mod breaks;
 mod causes;

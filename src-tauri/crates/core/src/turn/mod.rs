@@ -8,7 +8,7 @@
 mod tests;
 
 use crate::RunState;
-use crate::message::{Message, ModelAnswer, StopReason, ToolCallRequest};
+use crate::message::{Message, ModelAnswer, Part, StopReason, ToolCallRequest};
 use crate::run::{Outcome, Usage};
 use crate::tool::{Completion, ToolEffect, ToolOutput};
 
@@ -41,6 +41,8 @@ pub struct Turn {
     usage: Usage,
     model: Option<String>,
     reminded: bool,
+    /// Tokens that the run had cost before a break.
+    tokens_before: u64,
 }
 
 /// Said once to a model that ends an unattended run without an outcome.
@@ -56,7 +58,36 @@ impl Turn {
             output_tokens: 0,
             cost_micro_usd: None,
         };
-        Self { messages, limits, steps: 0, usage, model: None, reminded: false }
+        Self { messages, limits, steps: 0, usage, model: None, reminded: false, tokens_before: 0 }
+    }
+
+    /// Goes on after a break with what the run had `said` by then, its task first, after `history`. What it costs from
+    /// now on counts on top of `before`.
+    #[must_use]
+    pub fn resumed(
+        mut history: Vec<Message>,
+        mut said: Vec<Message>,
+        before: Usage,
+        limits: TurnLimits,
+    ) -> (Self, Next) {
+        let asked = said.iter().rposition(|message| matches!(message, Message::Assistant { .. }));
+        let pending = asked.map_or_else(Vec::new, |asked| still_to_do(&mut said, asked));
+        let words = match said.last() {
+            Some(Message::Assistant { parts }) if pending.is_empty() => Some(text_of(parts)),
+            _ => None,
+        };
+        let is_step = |message: &&Message| matches!(message, Message::Assistant { .. });
+        let steps = u32::try_from(said.iter().filter(is_step).count()).unwrap_or(u32::MAX);
+        let reminded = said.iter().any(is_reminder);
+        history.append(&mut said);
+        let mut turn =
+            Self { steps, reminded, tokens_before: before.tokens(), ..Self::new(history, limits) };
+        let next = match words {
+            _ if !pending.is_empty() => Next::CallTools(pending),
+            Some(words) => turn.ended_in_words(&words),
+            None => turn.ask_again(),
+        };
+        (turn, next)
     }
 
     /// Everything said so far.
@@ -166,11 +197,15 @@ impl Turn {
                 "Stopped after {steps} model turns without an outcome (maxSteps)."
             ));
         }
-        if let Some(most) = self.limits.max_tokens.filter(|most| self.usage.tokens() >= *most) {
-            let used = self.usage.tokens();
+        if let Some(most) = self.limits.max_tokens.filter(|most| self.tokens() >= *most) {
+            let used = self.tokens();
             return self.fail(&format!("Stopped after {used} tokens: the run's budget is {most}."));
         }
         Next::AskModel
+    }
+
+    const fn tokens(&self) -> u64 {
+        self.tokens_before.saturating_add(self.usage.tokens())
     }
 
     fn fail(&self, error: &str) -> Next {
@@ -182,6 +217,40 @@ impl Turn {
         let model = self.model.clone();
         Next::Finish(Box::new(Outcome { summary, error, usage, model, ..Outcome::of(state) }))
     }
+}
+
+/// The calls of the message at `asked` that have no result yet. One that ended the run has to end it again: its result
+/// says nothing of how.
+fn still_to_do(said: &mut Vec<Message>, asked: usize) -> Vec<ToolCallRequest> {
+    let Message::Assistant { parts } = &said[asked] else { return Vec::new() };
+    let calls = parts.iter().filter_map(|part| match part {
+        Part::ToolCall(call) => Some(call.clone()),
+        _ => None,
+    });
+    let calls: Vec<ToolCallRequest> = calls.collect();
+    let mut results = said.split_off(asked + 1);
+    let ends = |result: &Message| matches!(result, Message::ToolResult { tool, is_error: false, .. } if tool == "complete_run");
+    results.retain(|result| !ends(result));
+    let has_result = |call: &ToolCallRequest| {
+        results.iter().any(
+            |result| matches!(result, Message::ToolResult { call_id, .. } if *call_id == call.id),
+        )
+    };
+    let pending = calls.into_iter().filter(|call| !has_result(call)).collect();
+    said.append(&mut results);
+    pending
+}
+
+fn text_of(parts: &[Part]) -> String {
+    let text = |part: &Part| match part {
+        Part::Text { text } => Some(text.clone()),
+        _ => None,
+    };
+    parts.iter().filter_map(text).collect()
+}
+
+fn is_reminder(message: &Message) -> bool {
+    matches!(message, Message::User { text } if text == REMINDER.trim())
 }
 
 /// Whether a whole reply means "nothing to report". Models like to dress the word up as code or in bold.

@@ -1,0 +1,54 @@
+//! What became of the calls that a run had begun before a break.
+//!
+//! Owns the answer to "was this call made?": the journal says so. A call that has an outcome is not made again; its
+//! outcome is told from the journal. One whose outcome nobody knows is made again only when that is harmless, and else
+//! the model is told that nobody knows. One could get it wrong by the ids of calls alone: some providers count them
+//! anew with every answer, so only what was journalled after the last answer counts.
+
+use std::collections::HashMap;
+
+use rouse_core::message::ToolCallRequest;
+use rouse_core::tool::ToolOutput;
+use rouse_store::{RunStep, StepKind, StepStatus};
+
+/// The calls that were begun after the last answer of the model, by their ids.
+#[derive(Default)]
+pub(super) struct Journal(HashMap<String, RunStep>);
+
+/// What a run that goes on does with one of its calls.
+pub(super) enum Earlier {
+    /// It was not begun, or doing it again is harmless.
+    ToDo,
+    /// It has an outcome.
+    Done(RunStep),
+    /// It was begun, and nobody knows how it ended.
+    Unknown,
+}
+
+impl Journal {
+    pub(super) fn of(steps: Vec<RunStep>) -> Self {
+        let answered = steps.iter().rposition(|step| step.kind == StepKind::ModelTurn);
+        let since = answered.map_or(0, |at| at + 1);
+        let calls = steps.into_iter().skip(since).filter(|step| step.kind == StepKind::ToolCall);
+        Self(calls.filter_map(|step| Some((step.call_id.clone()?, step))).collect())
+    }
+
+    pub(super) fn earlier(&self, call: &ToolCallRequest) -> Earlier {
+        // It has no effect but its answer, and the journal does not keep that as it is.
+        let Some(step) = self.0.get(&call.id).filter(|_| call.tool != "complete_run") else {
+            return Earlier::ToDo;
+        };
+        match step.status {
+            StepStatus::Finished | StepStatus::Failed => Earlier::Done(step.clone()),
+            StepStatus::Started | StepStatus::Unknown if step.repeatable => Earlier::ToDo,
+            StepStatus::Started | StepStatus::Unknown => Earlier::Unknown,
+        }
+    }
+}
+
+/// What the model is told of a call whose outcome nobody knows.
+pub(super) fn nobody_knows(tool: &str) -> ToolOutput {
+    ToolOutput::error(format!(
+        "Rouse was stopped while {tool} was at work, and nobody knows whether it did its work. It was not done again. Look before you repeat it."
+    ))
+}
