@@ -347,3 +347,84 @@ async fn new_quiet_hours_stand_for_themselves() {
     assert_eq!(edit("23:00-06:00")["quietHours"], hours);
     assert_eq!(edit("respect"), json!({ "cooldownSeconds": 5 }));
 }
+
+#[tokio::test]
+async fn whatever_can_be_set_can_be_taken_off() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let mut draft = echo("Bound");
+    draft["payload"] = json!({ "kind": "agentTurn", "message": "Look" });
+    draft["schedule"] = json!({ "kind": "every", "everyMs": 60_000 });
+    let id = engine.add(draft).await;
+    let edit = |flags: &[&str]| {
+        job(&home.rouse(["cron", "edit", &id, "--json"].iter().chain(flags.iter())))
+    };
+    let table: &[(&str, &str, &str, &str, Value)] = &[
+        ("--delete-after-run", "", "=false", "/deleteAfterRun", json!(true)),
+        ("--delete-after-run", "=true", "=false", "/deleteAfterRun", json!(true)),
+        ("--deliver", "", "=false", "/payload/deliver", json!(true)),
+        ("--pause-after", "=3", "=none", "/policies/pauseAfterFailures", json!(3)),
+        ("--max-lateness", "=2m", "=none", "/policies/misfire/maxLatenessSeconds", json!(120)),
+        ("--misfire-limit", "=4", "=none", "/policies/misfire/limit", json!(4)),
+        ("--timeout", "=1m", "=none", "/policies/timeoutSeconds", json!(60)),
+        ("--cooldown", "=5m", "=none", "/policies/cooldownSeconds", json!(300)),
+        ("--max-concurrent", "=4", "=none", "/policies/maxConcurrent", json!(4)),
+        ("--max-attempts", "=3", "=none", "/runtime/maxAttempts", json!(3)),
+        ("--retry-backoff", "=30s", "=none", "/runtime/retryBackoffMs", json!(30_000)),
+        ("--jitter", "=5s", "=none", "/schedule/jitterMs", json!(5_000)),
+        ("--description", "=Why", "=", "/description", json!("Why")),
+        ("--post-prefix", "=News", "=", "/isolation/postToMainPrefix", json!("News")),
+        ("--model", "=tiny", "=", "/payload/model", json!("tiny")),
+        ("--to", "=me", "=", "/payload/to", json!("me")),
+        ("--tools", "=echo,time", "=all", "/payload/tools", json!(["echo", "time"])),
+        ("--max-steps", "=3", "=none", "/payload/maxSteps", json!(3)),
+        ("--max-tokens", "=900", "=none", "/payload/maxTokens", json!(900)),
+        (
+            "--context-paths",
+            "=a.md,b.md",
+            "=none",
+            "/payload/contextPaths",
+            json!(["a.md", "b.md"]),
+        ),
+        ("--tokens-per-run", "=5000", "=none", "/policies/budget/tokensPerRun", json!(5_000)),
+    ];
+    for (flag, on, off, path, value) in table {
+        let set = edit(&[&format!("{flag}{on}")]);
+        assert_eq!(set.pointer(path), Some(value), "{flag}{on}: {set:#}");
+        let taken = edit(&[&format!("{flag}{off}")]);
+        let left = taken.pointer(path).filter(|left| **left != json!(false));
+        assert_eq!(left, None, "{flag}{off}: {taken:#}");
+    }
+    for (flag, words) in [
+        ("--pause-after=soon", "a number, or none"),
+        ("--timeout=soon", "--timeout"),
+        ("--delete-after-run=maybe", "true"),
+        ("--quiet-days=fri", "--quiet-hours"),
+    ] {
+        home.rouse(["cron", "edit", &id, flag]).refused(2, words);
+    }
+}
+
+#[tokio::test]
+async fn quiet_hours_have_nights_and_a_zone_by_flags() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let id = engine.add(echo("Loud")).await;
+    let edit = |flags: &[&str]| {
+        let said = home.rouse(["cron", "edit", &id, "--json"].iter().chain(flags.iter()));
+        job(&said)["policies"]["quietHours"].clone()
+    };
+    let hours =
+        ["--quiet-hours", "22:00-07:00", "--quiet-days", "fri,sat", "--quiet-zone", "Asia/Tokyo"];
+    let whole =
+        json!({ "from": "22:00", "to": "07:00", "tz": "Asia/Tokyo", "days": ["fri", "sat"] });
+    assert_eq!(edit(&hours), whole);
+    let fewer = json!({ "from": "22:00", "to": "07:00", "tz": "Asia/Tokyo", "days": ["sun"] });
+    assert_eq!(edit(&["--quiet-days", "sun"]), fewer, "the hours stay");
+    let plain = json!({ "from": "22:00", "to": "07:00" });
+    assert_eq!(edit(&["--quiet-days", "none", "--quiet-zone", "none"]), plain);
+    let added =
+        home.rouse(["cron", "add", "--json", "--manual", "--tool", "time"].iter().chain(&hours));
+    assert_eq!(job(&added)["policies"]["quietHours"], whole);
+    home.rouse(["cron", "edit", &id, "--quiet-zone", "Mars"]).refused(2, "quietHours.tz");
+}

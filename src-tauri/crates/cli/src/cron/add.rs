@@ -58,7 +58,7 @@ async fn draft(args: &Args, session: &Session) -> Result<Value, Failure> {
     job.insert("enabled".to_owned(), json!(!args.disabled));
     job.insert("schedule".to_owned(), schedule);
     job.insert("payload".to_owned(), payload);
-    args.behaviour.apply(&mut job)?;
+    args.behaviour.apply(&mut job, &Value::Null)?;
     Ok(Value::Object(job))
 }
 

@@ -4,7 +4,11 @@ use clap::{ArgGroup, Args, ValueEnum};
 use rouse_core::schedule::parse_duration;
 use serde_json::{Map, Value, json};
 
+use super::quiet::QuietArgs;
 use crate::exit::Failure;
+
+/// Takes a setting off.
+pub(super) const NONE: &str = "none";
 
 /// What the job does.
 #[derive(Debug, Args)]
@@ -29,30 +33,36 @@ pub(crate) struct PayloadArgs {
     #[arg(long, value_name = "CEL")]
     notify_if: Option<String>,
     /// Hand the outcome to a channel.
-    #[arg(long)]
-    deliver: bool,
-    /// Which channel: notification, or last (where you last wrote from).
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    deliver: Option<bool>,
+    /// Which channel: notification, or last (where you last wrote from); empty for the usual one.
     #[arg(long, value_name = "NAME")]
     channel: Option<String>,
-    /// The recipient on that channel.
+    /// The recipient on that channel; empty for the usual one.
     #[arg(long, value_name = "DEST")]
     to: Option<String>,
-    /// The model of this job.
+    /// The model of this job; empty for the one of the settings.
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// Offer only these tools, separated by commas.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    tools: Option<Vec<String>>,
-    /// Most model turns of a run.
-    #[arg(long, value_name = "N")]
-    max_steps: Option<u32>,
+    /// Offer only these tools, separated by commas; `all` for all of them.
+    #[arg(long, value_name = "NAMES")]
+    tools: Option<String>,
+    /// Most model turns of a run, or `none` for the usual number.
+    #[arg(long, value_name = "N", value_parser = number)]
+    max_steps: Option<Value>,
+    /// Most tokens of one answer of the model, or `none`.
+    #[arg(long, value_name = "N", value_parser = number)]
+    max_tokens: Option<Value>,
+    /// Files of the workspace that stand in the context, separated by commas, or `none`.
+    #[arg(long, value_name = "PATHS")]
+    context_paths: Option<String>,
 }
 
-/// How it behaves.
+/// How it behaves. What can be set can be taken off again: by `none`, or by an empty text.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "How")]
 pub(crate) struct BehaviourArgs {
-    /// What it is for.
+    /// What it is for; empty for nothing.
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
     /// The session it works in; follows from what it does when absent.
@@ -61,47 +71,48 @@ pub(crate) struct BehaviourArgs {
     /// When the main session gets its turn.
     #[arg(long, value_enum)]
     wake: Option<Wake>,
-    /// Stands before the summary in the main session.
+    /// Stands before the summary in the main session; empty for the usual word.
     #[arg(long, value_name = "TEXT")]
     post_prefix: Option<String>,
     /// Delete the job after its first finished run.
-    #[arg(long)]
-    delete_after_run: bool,
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    delete_after_run: Option<bool>,
     /// Slots that passed while nothing could fire.
     #[arg(long, value_enum)]
     misfire: Option<Misfire>,
-    /// A slot later than this is missed, whatever --misfire says: `2h`.
+    /// A slot later than this is missed, whatever --misfire says: `2h`, or `none`.
     #[arg(long, value_name = "DURATION")]
     max_lateness: Option<String>,
-    /// Most slots that --misfire run-all makes up for.
-    #[arg(long, value_name = "N")]
-    misfire_limit: Option<u32>,
+    /// Most slots that --misfire run-all makes up for, or `none` for the usual number.
+    #[arg(long, value_name = "N", value_parser = number)]
+    misfire_limit: Option<Value>,
     /// A slot that comes while a run is still going.
     #[arg(long, value_enum)]
     overlap: Option<Overlap>,
-    /// Runs at the same time with --overlap parallel.
-    #[arg(long, value_name = "N")]
-    max_concurrent: Option<u32>,
-    /// Least time between the starts of two runs: `5m`.
+    /// Runs at the same time with --overlap parallel, or `none` for the usual number.
+    #[arg(long, value_name = "N", value_parser = number)]
+    max_concurrent: Option<Value>,
+    /// Least time between the starts of two runs: `5m`, or `none`.
     #[arg(long, value_name = "DURATION")]
     cooldown: Option<String>,
-    /// Pause the job after so many failures in a row.
-    #[arg(long, value_name = "N")]
-    pause_after: Option<u32>,
+    /// Pause the job after so many failures in a row, or `none`.
+    #[arg(long, value_name = "N", value_parser = number)]
+    pause_after: Option<Value>,
+    /// Most tokens of a run, or `none`.
+    #[arg(long, value_name = "N", value_parser = number)]
+    tokens_per_run: Option<Value>,
     /// Which outcomes are worth a notification.
     #[arg(long, value_enum)]
     notify: Option<Notify>,
-    /// Whether notifications wait for the end of quiet hours: `respect`, `ignore`, or hours of its own (`22:00-07:00`,
-    /// every day, in the zone of the computer).
-    #[arg(long, value_name = "RULE")]
-    quiet_hours: Option<String>,
-    /// Time limit of a run: `10m`.
+    #[command(flatten)]
+    quiet: QuietArgs,
+    /// Time limit of a run: `10m`, or `none` for the usual one.
     #[arg(long, value_name = "DURATION")]
     timeout: Option<String>,
-    /// Attempts in all for failures that may pass.
-    #[arg(long, value_name = "N")]
-    max_attempts: Option<u32>,
-    /// The pause before the second attempt, doubling from there: `30s`.
+    /// Attempts in all for failures that may pass, or `none` for one.
+    #[arg(long, value_name = "N", value_parser = number)]
+    max_attempts: Option<Value>,
+    /// The pause before the second attempt, doubling from there: `30s`, or `none` for the usual one.
     #[arg(long, value_name = "DURATION")]
     retry_backoff: Option<String>,
 }
@@ -183,26 +194,43 @@ fn set_part(object: &mut Map<String, Value>, key: &str, part: Map<String, Value>
     set(object, key, (!part.is_empty()).then_some(Value::Object(part)));
 }
 
-fn milliseconds(text: &str, flag: &str) -> Result<Value, Failure> {
+/// A number, or `none`, which takes it off.
+fn number(text: &str) -> Result<Value, String> {
+    if text == NONE {
+        return Ok(Value::Null);
+    }
+    text.parse::<u32>().map(Value::from).map_err(|_| "expected a number, or none".to_owned())
+}
+
+/// A text; an empty one takes it off.
+fn text(given: Option<&str>) -> Option<Value> {
+    given.map(|text| if text.is_empty() { Value::Null } else { json!(text) })
+}
+
+/// Names between commas; `all` stands for no list.
+pub(super) fn names(given: Option<&str>, all: &str) -> Option<Value> {
+    given.map(|text| match text == all {
+        true => Value::Null,
+        false => text.split(',').map(str::trim).collect(),
+    })
+}
+
+/// A duration in milliseconds, or `none`, which takes it off.
+pub(super) fn milliseconds(text: &str, flag: &str) -> Result<Value, Failure> {
+    if text == NONE {
+        return Ok(Value::Null);
+    }
     let ms = parse_duration(text).map_err(|error| Failure::input(format!("--{flag}: {error}")))?;
     Ok(json!(ms))
 }
 
 fn seconds(text: &str, flag: &str) -> Result<Value, Failure> {
-    let ms = milliseconds(text, flag)?.as_i64().unwrap_or_default();
-    Ok(json!((ms + 999) / 1_000))
-}
-
-/// `22:00-07:00` as hours, anything else as the word that it is; the gateway says what is wrong with it.
-fn quiet_rule(text: &str) -> Value {
-    match text.split_once(['-', '–']) {
-        Some((from, to)) => json!({ "from": from.trim(), "to": to.trim() }),
-        None => json!(text),
-    }
+    let ms = milliseconds(text, flag)?.as_i64();
+    Ok(ms.map_or(Value::Null, |ms| json!((ms + 999) / 1_000)))
 }
 
 /// What RFC 7396 has to lay over `old` to make it `new`: keys that only `old` has go away.
-pub(super) fn replacing(old: &Value, new: Value) -> Value {
+pub(crate) fn replacing(old: &Value, new: Value) -> Value {
     match (old, new) {
         (Value::Object(old), Value::Object(mut new)) => {
             for (key, value) in old {
@@ -234,12 +262,14 @@ impl PayloadArgs {
         }
         set(&mut payload, "notifyWhen", self.notify_when.map(word));
         set(&mut payload, "notifyWhen", self.notify_if.as_ref().map(|cel| json!({ "cel": cel })));
-        set(&mut payload, "deliver", self.deliver.then_some(true));
-        set(&mut payload, "channel", self.channel.clone());
-        set(&mut payload, "to", self.to.clone());
-        set(&mut payload, "model", self.model.clone());
-        set(&mut payload, "tools", self.tools.clone());
-        set(&mut payload, "maxSteps", self.max_steps);
+        set(&mut payload, "deliver", self.deliver);
+        set(&mut payload, "channel", text(self.channel.as_deref()));
+        set(&mut payload, "to", text(self.to.as_deref()));
+        set(&mut payload, "model", text(self.model.as_deref()));
+        set(&mut payload, "tools", names(self.tools.as_deref(), "all"));
+        set(&mut payload, "maxSteps", self.max_steps.clone());
+        set(&mut payload, "maxTokens", self.max_tokens.clone());
+        set(&mut payload, "contextPaths", names(self.context_paths.as_deref(), NONE));
         Ok((!payload.is_empty()).then_some(Value::Object(payload)))
     }
 
@@ -262,12 +292,14 @@ impl PayloadArgs {
     pub(crate) fn fits(&self, kind: &Value) -> Result<(), Failure> {
         let (agent, tool) = (("agentTurn", "--message"), ("toolCall", "--tool"));
         let flags = [
-            ("--deliver", self.deliver, agent),
+            ("--deliver", self.deliver.is_some(), agent),
             ("--channel", self.channel.is_some(), agent),
             ("--to", self.to.is_some(), agent),
             ("--model", self.model.is_some(), agent),
             ("--tools", self.tools.is_some(), agent),
             ("--max-steps", self.max_steps.is_some(), agent),
+            ("--max-tokens", self.max_tokens.is_some(), agent),
+            ("--context-paths", self.context_paths.is_some(), agent),
             ("--arguments", self.arguments.is_some(), tool),
             ("--notify-when", self.notify_when.is_some(), tool),
             ("--notify-if", self.notify_if.is_some(), tool),
@@ -287,25 +319,29 @@ impl PayloadArgs {
 }
 
 impl BehaviourArgs {
-    /// Lays what is named over `job`.
-    pub(crate) fn apply(&self, job: &mut Map<String, Value>) -> Result<(), Failure> {
-        set(job, "description", self.description.clone());
+    /// Lays what is named over `job`, which is new, or changes a job whose policies are `present`.
+    pub(crate) fn apply(
+        &self,
+        job: &mut Map<String, Value>,
+        present: &Value,
+    ) -> Result<(), Failure> {
+        set(job, "description", text(self.description.as_deref()));
         set(job, "sessionTarget", self.session.map(word));
         set(job, "wakeMode", self.wake.map(Wake::name));
         set(
             job,
             "isolation",
-            self.post_prefix.as_ref().map(|prefix| json!({ "postToMainPrefix": prefix })),
+            text(self.post_prefix.as_deref()).map(|prefix| json!({ "postToMainPrefix": prefix })),
         );
-        set(job, "deleteAfterRun", self.delete_after_run.then_some(true));
+        set(job, "deleteAfterRun", self.delete_after_run);
         set_part(job, "runtime", self.runtime()?);
         set_part(job, "policies", self.policies()?);
-        Ok(())
+        self.quiet.settle(job, present)
     }
 
     fn runtime(&self) -> Result<Map<String, Value>, Failure> {
         let mut runtime = Map::new();
-        set(&mut runtime, "maxAttempts", self.max_attempts);
+        set(&mut runtime, "maxAttempts", self.max_attempts.clone());
         if let Some(backoff) = &self.retry_backoff {
             runtime.insert("retryBackoffMs".to_owned(), milliseconds(backoff, "retry-backoff")?);
         }
@@ -315,13 +351,15 @@ impl BehaviourArgs {
     fn policies(&self) -> Result<Map<String, Value>, Failure> {
         let mut misfire = Map::new();
         set(&mut misfire, "mode", self.misfire.map(word));
-        set(&mut misfire, "limit", self.misfire_limit);
+        set(&mut misfire, "limit", self.misfire_limit.clone());
         let mut policies = Map::new();
         set(&mut policies, "overlap", self.overlap.map(word));
-        set(&mut policies, "maxConcurrent", self.max_concurrent);
-        set(&mut policies, "pauseAfterFailures", self.pause_after);
+        set(&mut policies, "maxConcurrent", self.max_concurrent.clone());
+        set(&mut policies, "pauseAfterFailures", self.pause_after.clone());
+        let budget = self.tokens_per_run.as_ref().map(|most| json!({ "tokensPerRun": most }));
+        set(&mut policies, "budget", budget);
         set(&mut policies, "notify", self.notify.map(word));
-        set(&mut policies, "quietHours", self.quiet_hours.as_deref().map(quiet_rule));
+        set(&mut policies, "quietHours", self.quiet.to_json());
         for (object, key, flag, given) in [
             (&mut misfire, "maxLatenessSeconds", "max-lateness", &self.max_lateness),
             (&mut policies, "cooldownSeconds", "cooldown", &self.cooldown),
@@ -357,7 +395,5 @@ mod tests {
         assert_eq!(word(Misfire::RunOnce), json!("runOnce"));
         assert_eq!(word(Overlap::CancelOther), json!("cancelOther"));
         assert_eq!(word(Notify::Never), json!("never"));
-        assert_eq!(quiet_rule("22:00-07:00"), json!({ "from": "22:00", "to": "07:00" }));
-        assert_eq!(quiet_rule("ignore"), json!("ignore"));
     }
 }

@@ -3,7 +3,7 @@
 use rouse_gateway::wire::JobView;
 use serde_json::{Map, Value, json};
 
-use super::draft::{BehaviourArgs, PayloadArgs, replacing};
+use super::draft::{BehaviourArgs, PayloadArgs};
 use super::trigger::ScheduleArgs;
 use super::{list, resolve, warn_when_off};
 use crate::exit::Failure;
@@ -46,20 +46,11 @@ async fn patch(args: &Args, present: &Value, session: &Session) -> Result<Value,
     if let Some(payload) = args.payload.to_patch(&present["payload"])? {
         patch.insert("payload".to_owned(), payload);
     }
-    args.behaviour.apply(&mut patch)?;
-    stand_for_themselves(&mut patch, present);
+    args.behaviour.apply(&mut patch, &present["policies"])?;
     if patch.is_empty() {
         return Err(Failure::input("say what to change, for example --name or --cron"));
     }
     Ok(Value::Object(patch))
-}
-
-/// New quiet hours replace the ones before: days and zone, which no flag can say, do not stay with other hours.
-fn stand_for_themselves(patch: &mut Map<String, Value>, present: &Value) {
-    let policies = patch.get_mut("policies").and_then(Value::as_object_mut);
-    if let Some(hours) = policies.and_then(|policies| policies.get_mut("quietHours")) {
-        *hours = replacing(&present["policies"]["quietHours"], hours.take());
-    }
 }
 
 pub(crate) async fn set_enabled(id: &str, enabled: bool, session: &Session) -> Result<(), Failure> {

@@ -3,7 +3,8 @@
 mod add;
 mod condition;
 mod draft;
-pub(crate) use draft::Wake;
+mod quiet;
+pub(crate) use draft::{Wake, replacing};
 mod edit;
 mod list;
 mod transfer;

@@ -5,7 +5,7 @@ use rouse_core::Clock as _;
 use rouse_core::schedule::parse_duration;
 use serde_json::{Map, Value, json};
 
-use super::draft::{replacing, set};
+use super::draft::{milliseconds, replacing, set};
 use super::resolve;
 use crate::exit::Failure;
 use crate::session::Session;
@@ -51,7 +51,7 @@ pub(crate) struct ScheduleArgs {
     /// The zone of --cron and of an --at without offset; this computer's when absent.
     #[arg(long, value_name = "ZONE")]
     tz: Option<String>,
-    /// Spread the slots by a stable offset of at most this long.
+    /// Spread the slots by a stable offset of at most this long, or `none`.
     #[arg(long, value_name = "DURATION")]
     jitter: Option<String>,
 }
@@ -106,9 +106,7 @@ impl ScheduleArgs {
 
     fn apply_jitter(&self, schedule: &mut Value) -> Result<(), Failure> {
         if let Some(jitter) = &self.jitter {
-            let ms = parse_duration(jitter)
-                .map_err(|error| Failure::input(format!("--jitter: {error}")))?;
-            schedule["jitterMs"] = json!(ms);
+            schedule["jitterMs"] = milliseconds(jitter, "jitter")?;
         }
         Ok(())
     }
