@@ -202,6 +202,20 @@ fn completions_need_no_engine() {
     assert!(!home.data().join("logs").exists(), "looking leaves nothing behind");
 }
 
+/// `rouse completions bash | head -1`: whoever reads has gone.
+#[test]
+fn a_reader_that_is_gone_ends_a_command_quietly() {
+    let home = Home::new();
+    for args in [&["completions", "bash"][..], &["completions", "zsh"], &["--help"]] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut command = home.command(args);
+        let ended = command.stdout(writer).output().expect("rouse starts");
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!((ended.status.code(), said.as_str()), (Some(0), ""), "{args:?}");
+    }
+}
+
 #[test]
 fn going_wrong_ends_with_a_code_and_one_plain_line() {
     let home = Home::new();

@@ -80,7 +80,9 @@ fn main() -> std::process::ExitCode {
 fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "rouse", &mut std::io::stdout());
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "rouse", &mut script);
+            anstream::print!("{}", String::from_utf8_lossy(&script));
             Ok(())
         }
         Command::Serve(args) => serve::run(&args),

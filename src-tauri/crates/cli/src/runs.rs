@@ -124,7 +124,7 @@ fn print_detail(session: &Session, detail: &RunDetail) {
     anstream::println!("{}  {}", plain(&run.job_name), state(run.state));
     let fact = |name: &str, value: Option<String>| {
         if let Some(value) = value {
-            anstream::println!("  {name:<10}{value}");
+            anstream::println!("{}", fact_line(name, &value));
         }
     };
     fact("why", Some(trigger(run.trigger).to_owned()));
@@ -157,6 +157,11 @@ fn print_detail(session: &Session, detail: &RunDetail) {
     }
 }
 
+/// A fact and its name, the names in a column of their own.
+fn fact_line(name: &str, value: &str) -> String {
+    format!("  {name:<10}  {value}")
+}
+
 /// The event that fired it: its source, its fields, the beginning of its text.
 fn print_cause(cause: &CauseView) {
     let fields = cause.fields.iter().map(|(key, value)| {
@@ -164,9 +169,10 @@ fn print_cause(cause: &CauseView) {
         format!("{key}={}", short(&value, 60))
     });
     let fields = fields.collect::<Vec<_>>().join(" ");
-    anstream::println!("  event     {}", plain(&format!("{} {fields}", cause.source)));
+    let event = plain(&format!("{} {fields}", cause.source));
+    anstream::println!("{}", fact_line("event", &event));
     if !cause.text.is_empty() {
-        anstream::println!("  said      {}", short(&cause.text, 200));
+        anstream::println!("{}", fact_line("said", &short(&cause.text, 200)));
     }
 }
 
@@ -210,5 +216,16 @@ const fn trigger(trigger: RunTrigger) -> &'static str {
         RunTrigger::Webhook => "webhook",
         RunTrigger::Manual => "by hand",
         RunTrigger::Heartbeat => "heartbeat",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_touches_its_fact() {
+        assert_eq!(fact_line("stands for", "50000 slots"), "  stands for  50000 slots");
+        assert_eq!(fact_line("why", "schedule"), "  why         schedule");
     }
 }
