@@ -17,6 +17,7 @@ mod cron_words;
 mod triggers;
 mod transfer;
 mod other_commands;
+mod settings;
 mod starting;
 mod dying;
 mod kills;

@@ -5,6 +5,7 @@ use rouse_gateway::wire::SystemStatus;
 use rouse_host::{Exposure, Layers, SandboxError};
 use serde_json::json;
 
+use crate::config;
 use crate::exit::Failure;
 use crate::session::Session;
 use crate::status::zone_data;
@@ -25,7 +26,11 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
         findings.push(Finding { ok: false, what, mend: Some(mend) });
     }
     match session.call("system.status", json!({})).await {
-        Ok(answer) => findings.extend(of_engine(&serde_json::from_value(answer)?)),
+        Ok(answer) => {
+            findings.extend(of_engine(&serde_json::from_value(answer)?));
+            let changed = config::changed_by_hand(session).await?;
+            findings.extend(changed.map(|what| Finding { ok: false, what, mend: None }));
+        }
         Err(Failure::Client(error @ ClientError::NotRunning)) => findings.push(Finding {
             ok: false,
             what: "Rouse is not running, so no job fires".to_owned(),

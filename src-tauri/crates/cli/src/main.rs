@@ -11,6 +11,7 @@ mod cron;
 mod runs;
 mod wake;
 mod heartbeat;
+mod config;
 mod tools;
 mod status;
 mod open;
@@ -50,6 +51,9 @@ enum Command {
     /// The periodic turn of the main session.
     #[command(subcommand)]
     Heartbeat(heartbeat::Command),
+    /// The settings: read them, change them.
+    #[command(subcommand)]
+    Config(config::Command),
     /// The tools that runs can call.
     Tools,
     /// The engine's state in a few lines.
@@ -101,6 +105,7 @@ async fn call(command: Command, session: Session) -> Result<(), Failure> {
         Command::Runs(command) => runs::run(command, &session).await,
         Command::Wake(args) => wake::run(args, &session).await,
         Command::Heartbeat(command) => heartbeat::run(&command, &session).await,
+        Command::Config(command) => config::run(command, &session).await,
         Command::Tools => tools::run(&session).await,
         Command::Status => status::run(&session).await,
         Command::Open(args) => open::run(&args, &session).await,

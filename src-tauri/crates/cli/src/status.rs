@@ -4,11 +4,16 @@ use rouse_core::Clock as _;
 use rouse_gateway::wire::{CronStatus, EngineMode, SystemStatus, ZoneDataStatus};
 use serde_json::json;
 
+use crate::config;
 use crate::exit::Failure;
 use crate::output::{instant, plain, relative};
 use crate::session::Session;
 
 pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
+    let changed = match session.json {
+        true => None,
+        false => config::changed_by_hand(session).await?,
+    };
     session
         .show("system.status", json!({}), |session, status: SystemStatus| {
             let mode = match status.mode {
@@ -34,6 +39,9 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
             }
             if let Some(problem) = status.problem {
                 anstream::println!("Problem: {problem}");
+            }
+            if let Some(changed) = changed {
+                anstream::println!("Settings: {changed}");
             }
             anstream::println!("Data: {}", status.home);
             Ok(())
