@@ -15,3 +15,4 @@ mod attached;
 mod concurrency;
 mod retention;
 mod transfer;
+mod door;

@@ -75,6 +75,8 @@ impl Host {
     /// `Home(Owned)` when another process owns the directory; then nothing was touched.
     pub async fn start(options: HostOptions) -> Result<Self, HostError> {
         let owner = options.home.own()?;
+        #[cfg(unix)]
+        crate::open_files::raise();
         if let Some(Exposure { what, mend }) = options.home.exposure() {
             tracing::warn!(mend, "{what}");
         }

@@ -5,6 +5,8 @@
 //! `rouse serve` both start a [`Host`] and add only what is theirs.
 
 mod host;
+#[cfg(unix)]
+mod open_files;
 mod options;
 mod runner;
 mod models;

@@ -3,6 +3,8 @@
 //! A name that was rebound to 127.0.0.1 carries its own Host; a foreign page carries its Origin. Both end here with
 //! 403, whatever the method and the path, before any body is read and before a WebSocket is accepted.
 
+use std::sync::Arc;
+
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -10,6 +12,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
 use super::Shared;
+use super::door::Place;
 use crate::auth::SESSION_FOR_MS;
 
 /// The name of the session cookie.
@@ -84,6 +87,9 @@ impl FromRequestParts<Shared> for Known {
         shared: &Shared,
     ) -> Result<Self, Self::Rejection> {
         if is_known(shared, &parts.headers) {
+            if let Some(place) = parts.extensions.get::<Arc<Place>>() {
+                place.keep();
+            }
             return Ok(Self);
         }
         Err((StatusCode::UNAUTHORIZED, "Sign in with `rouse open`, or show the token."))

@@ -1,8 +1,9 @@
 //! The loopback server: `/rpc`, `/ws`, `/hooks`, `/healthz`, sign-in, and the UI's files.
 //!
 //! Host and Origin are checked before anything else, so that no web page and no rebound name can reach a handler;
-//! then who calls; only then is the body read. It binds loopback and nothing else, and refuses CORS altogether.
+//! then who calls; only then is the body read. `door` bounds how many may connect. It binds loopback and nothing else, and refuses CORS altogether.
 
+mod door;
 mod files;
 mod guard;
 mod hooks;
@@ -26,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Gateway;
 use crate::auth::Auth;
+use door::Door;
 use pace::Pace;
 
 /// The largest request body.
@@ -120,13 +122,8 @@ impl Server {
             pace: Arc::default(),
             closing: closing.clone(),
         };
-        let served = axum::serve(listener, router(shared))
-            .with_graceful_shutdown(closing.clone().cancelled_owned());
-        let task = tokio::spawn(async move {
-            if let Err(error) = served.await {
-                tracing::error!(%error, "the gateway's server stopped");
-            }
-        });
+        let served = Door::default().serve(listener, router(shared), closing.clone());
+        let task = tokio::spawn(served);
         Self { address, closing, task }
     }
 

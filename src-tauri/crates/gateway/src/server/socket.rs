@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -18,6 +19,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, mpsc};
 
+use super::door::Place;
 use super::guard::{self, Known};
 use super::{MOST_BODY_BYTES, Shared, rpc};
 use crate::screens::Screen;
@@ -37,6 +39,7 @@ pub(super) async fn upgrade(
     _: Known,
     State(shared): State<Shared>,
     Query(wishes): Query<Wishes>,
+    Extension(place): Extension<Arc<Place>>,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
@@ -44,9 +47,11 @@ pub(super) async fn upgrade(
         return (StatusCode::FORBIDDEN, "A page cannot show notifications for Rouse.")
             .into_response();
     }
-    upgrade
-        .max_message_size(MOST_BODY_BYTES)
-        .on_upgrade(move |socket| serve(socket, shared, wishes))
+    upgrade.max_message_size(MOST_BODY_BYTES).on_upgrade(async move |socket| {
+        serve(socket, shared, wishes).await;
+        // The connection's place was taken until now.
+        drop(place);
+    })
 }
 
 async fn serve(socket: WebSocket, shared: Shared, wishes: Wishes) {
