@@ -171,3 +171,32 @@ async fn every_variable_overrides_its_setting() {
     assert_eq!(overridden.as_array().map(Vec::len), Some(6));
     house.host.stop().await;
 }
+
+#[tokio::test]
+async fn a_wider_workspace_is_that_of_the_tools_where_a_person_opens_it() {
+    for (mode, root) in [("false", "safe"), ("true", "wide")] {
+        let (folder, all) =
+            (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+        let path = |name: &str| all.path().join(name).display().to_string();
+        let house = Plan::new(folder.path())
+            .env("FILE_WORKSPACE_ROOT", &path("safe"))
+            .env("RISKY_WORKSPACE_MODE", mode)
+            .env("RISKY_WORKSPACE_ROOT", &path("wide"))
+            .build()
+            .await;
+        let arguments = json!({ "name": "mail", "createReadme": true });
+        let call =
+            json!({ "kind": "toolCall", "tool": "create_workspace", "arguments": arguments });
+        let job = json!({ "name": "Make", "schedule": { "kind": "manual" }, "payload": call });
+        let id = house.add(job).await;
+        house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+        let run = house.ended(&id, 1).await.remove(0);
+        assert_eq!(run["summary"], "New folder: mail.", "{run:#}");
+        let output = house.detail(&run).await["steps"][0]["output"].clone();
+        assert_eq!(output["workspaceRoot"], json!(path(root)), "{output:#}");
+        assert_eq!(output["riskyMode"], json!(mode == "true"));
+        let readme = std::fs::read_to_string(all.path().join(root).join("mail/README.md"));
+        assert_eq!(readme.expect("it is there"), "# mail\n");
+        house.host.stop().await;
+    }
+}

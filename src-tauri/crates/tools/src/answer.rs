@@ -35,17 +35,23 @@ pub(crate) fn refused(error: &impl Faulty) -> ToolOutput {
     failed(error.fault(), error.to_string())
 }
 
-/// What `work` on files comes to, done where waiting for a disk holds up nobody else.
+/// A result, and what a person reads of it.
+pub(crate) struct Told {
+    pub(crate) value: Value,
+    pub(crate) words: String,
+}
+
+/// What `work` on files comes to.
 pub(crate) async fn of<E: Faulty + Send + 'static>(
-    work: impl FnOnce() -> Result<Value, E> + Send + 'static,
+    work: impl FnOnce() -> Result<Told, E> + Send + 'static,
 ) -> ToolOutput {
     match aside(work).await {
-        Ok(value) => done(value),
+        Ok(Told { value, words }) => done(value).in_words(&words),
         Err(output) => output,
     }
 }
 
-/// The same with any result.
+/// Does `work` where waiting for a disk holds up nobody else.
 pub(crate) async fn aside<T: Send + 'static, E: Faulty + Send + 'static>(
     work: impl FnOnce() -> Result<T, E> + Send + 'static,
 ) -> Result<T, ToolOutput> {

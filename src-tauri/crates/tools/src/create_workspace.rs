@@ -17,7 +17,7 @@ use rouse_core::visible::visible;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::answer::{self, Faulty};
+use crate::answer::{self, Faulty, Told};
 use crate::text::plain_line;
 use crate::workspace::{RelativePath, Workspace, WorkspaceError};
 use crate::{arguments, spec};
@@ -126,7 +126,7 @@ impl Tool for CreateWorkspace {
     }
 }
 
-fn create(root: &Path, arguments: &Arguments, is_risky: bool) -> Result<Value, CreateError> {
+fn create(root: &Path, arguments: &Arguments, is_risky: bool) -> Result<Told, CreateError> {
     let workspace = Workspace::open(root)?;
     let path = workspace.relative(arguments.wanted()?)?;
     let Some((_, name)) = path.split() else { return Err(CreateError::Itself) };
@@ -134,7 +134,7 @@ fn create(root: &Path, arguments: &Arguments, is_risky: bool) -> Result<Value, C
     if !created && !arguments.allow_existing {
         return Err(WorkspaceError::Exists { path: path.to_string() }.into());
     }
-    let mut told = json!({
+    let mut value = json!({
         "created": created,
         "path": path.to_string(),
         "workspaceRoot": root.display().to_string(),
@@ -142,9 +142,10 @@ fn create(root: &Path, arguments: &Arguments, is_risky: bool) -> Result<Value, C
     });
     if arguments.create_readme {
         let title = arguments.title(&name.to_string_lossy());
-        told["readmeCreated"] = readme(&workspace, &path, &title)?.into();
+        value["readmeCreated"] = readme(&workspace, &path, &title)?.into();
     }
-    Ok(told)
+    let how = if created { "New folder" } else { "Was there already" };
+    Ok(Told { value, words: format!("{how}: {path}.") })
 }
 
 /// Whether there was none.

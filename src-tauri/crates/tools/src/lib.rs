@@ -5,9 +5,10 @@
 //! takes an `ApprovedCall`. Tools hold no handles of other rooms; what they want from the run (a notification, the end)
 //! they return as a `ToolEffect`. A failure that the caller can mend is an output marked as an error, never a panic.
 //!
-//! Only `run_command` changes anything outside the run (see there for who may call it). Two others reach outside: `http`
-//! (see `http` for the address rules) and the file tools (see `workspace` for how they are confined). One could get this wrong by giving a tool an
-//! argument that loosens its own limits, or by letting a second path reach the network or the disk.
+//! `run_command`, `write_file`, `create_workspace` and most requests of `http` change something outside the run: of each
+//! such call its tool says that it asks, what a person is to be shown, and what the answer is bound to. How far they reach
+//! is settled in three places: `sandbox` for commands, `http` for addresses, `workspace` for files. One could get this
+//! wrong by giving a tool an argument that loosens its own limits, or by letting a second path reach the network or the disk.
 
 mod arguments;
 mod answer;

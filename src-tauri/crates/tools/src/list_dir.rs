@@ -17,9 +17,10 @@ use rouse_core::tool::{BoxFuture, Fault, Tool, ToolContext, ToolOutput, ToolSpec
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::answer::{self, Told};
 use crate::text::shortened;
 use crate::workspace::{Entry, EntryKind, RelativePath, Workspace, WorkspaceError};
-use crate::{answer, arguments, spec};
+use crate::{arguments, spec};
 use rules::Rules;
 
 const MOST_ENTRIES: usize = 500;
@@ -85,7 +86,7 @@ impl Tool for ListDir {
     }
 }
 
-fn list(workspace: &Path, arguments: &Arguments) -> Result<Value, WorkspaceError> {
+fn list(workspace: &Path, arguments: &Arguments) -> Result<Told, WorkspaceError> {
     let workspace = Workspace::open(workspace)?;
     let start = workspace.relative(arguments.path.as_deref().unwrap_or("."))?;
     let depth = if arguments.recursive { MOST_DEPTH } else { 1 };
@@ -108,7 +109,7 @@ fn list(workspace: &Path, arguments: &Arguments) -> Result<Value, WorkspaceError
             listing.notes.push(shortened(&error.to_string(), 300));
         }
     }
-    Ok(listing.into_value(&start))
+    Ok(listing.told(&start))
 }
 
 struct Listing<'w> {
@@ -194,6 +195,14 @@ impl Listing<'_> {
         } else {
             self.is_truncated |= names.len() >= MOST_DEPTH;
         }
+    }
+
+    /// A person reads the names, a line each.
+    fn told(self, start: &RelativePath) -> Told {
+        let name = |entry: &Value| entry["name"].as_str().unwrap_or_default().to_owned();
+        let names: Vec<String> = self.entries.iter().map(name).collect();
+        let words = if names.is_empty() { "(empty)".to_owned() } else { names.join("\n") };
+        Told { value: self.into_value(start), words }
     }
 
     fn into_value(self, start: &RelativePath) -> Value {

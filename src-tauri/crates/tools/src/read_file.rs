@@ -14,10 +14,10 @@ use std::path::Path;
 use rouse_core::policy::ApprovedCall;
 use rouse_core::tool::{BoxFuture, Fault, Tool, ToolContext, ToolOutput, ToolSpec};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use thiserror::Error;
 
-use crate::answer::{self, Faulty};
+use crate::answer::{self, Faulty, Told};
 use crate::text::plain_text;
 use crate::workspace::{RelativePath, Workspace, WorkspaceError};
 use crate::{arguments, spec};
@@ -112,7 +112,7 @@ impl Tool for ReadFile {
     }
 }
 
-fn read(workspace: &Path, arguments: &Arguments, most: u64) -> Result<Value, ReadError> {
+fn read(workspace: &Path, arguments: &Arguments, most: u64) -> Result<Told, ReadError> {
     let encoding = decode::named(arguments.encoding.as_deref())?;
     let workspace = Workspace::open(workspace)?;
     let path = workspace.relative(&arguments.path)?;
@@ -147,13 +147,14 @@ fn read_part(file: &mut std::fs::File, offset: u64, limit: u64) -> io::Result<Ve
 }
 
 /// The content comes last: whoever shows only the beginning of a long answer still shows where to go on.
-fn told(content: &str, size: u64, offset: u64, used: usize, is_last: bool) -> Value {
-    let mut told = json!({ "size": size });
+fn told(content: &str, size: u64, offset: u64, used: usize, is_last: bool) -> Told {
+    let mut value = json!({ "size": size });
     if !is_last {
-        told["nextOffset"] = (offset + as_u64(used)).into();
+        value["nextOffset"] = (offset + as_u64(used)).into();
     }
-    told["content"] = content.into();
-    told
+    value["content"] = content.into();
+    let words = if content.trim().is_empty() { "(empty)" } else { content };
+    Told { value, words: words.to_owned() }
 }
 
 fn as_u64(length: usize) -> u64 {

@@ -22,7 +22,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use similar::TextDiff;
 
-use crate::answer::{self, Faulty};
+use crate::answer::{self, Faulty, Told};
 use crate::workspace::{RelativePath, Workspace, WorkspaceError};
 use crate::{arguments, spec};
 
@@ -138,7 +138,7 @@ impl Tool for WriteFile {
     }
 }
 
-fn write(workspace: &Path, arguments: &Arguments) -> Result<Value, WriteError> {
+fn write(workspace: &Path, arguments: &Arguments) -> Result<Told, WriteError> {
     let bytes = arguments.content.len();
     if bytes > MOST_BYTES {
         return Err(WriteError::TooLarge(bytes));
@@ -146,7 +146,11 @@ fn write(workspace: &Path, arguments: &Arguments) -> Result<Value, WriteError> {
     let workspace = Workspace::open(workspace)?;
     let path = workspace.relative(&arguments.path)?;
     let created = workspace.replace(&path, arguments.content.as_bytes())?;
-    Ok(json!({ "path": path.to_string(), "bytes": bytes, "created": created }))
+    let how = if created { "New file" } else { "Replaced" };
+    Ok(Told {
+        value: json!({ "path": path.to_string(), "bytes": bytes, "created": created }),
+        words: format!("{how}: {path} ({bytes} bytes)."),
+    })
 }
 
 fn bound(workspace: &Path, arguments: &Arguments) -> Result<Surroundings, WriteError> {

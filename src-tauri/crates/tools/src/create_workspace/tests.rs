@@ -32,7 +32,7 @@ async fn a_folder_is_made_and_told() {
         "workspaceRoot": dir.path().display().to_string(),
         "riskyMode": false,
     });
-    assert_eq!(output, ToolOutput::ok(expected));
+    assert_eq!(output, ToolOutput::ok(expected).in_words("New folder: mail."));
     assert!(dir.path().join("mail").is_dir() && readme(&dir, "mail").is_none());
     let risky = call_in(&CreateWorkspace::new(true), dir.path(), json!({ "path": "a/b" })).await;
     assert_eq!((&risky.value["riskyMode"], &risky.value["path"]), (&json!(true), &json!("a/b")));

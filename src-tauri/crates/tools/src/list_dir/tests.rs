@@ -41,7 +41,8 @@ async fn a_folder_is_listed_by_name() {
         ],
         "truncated": false,
     });
-    assert_eq!(list(&house(), json!({})).await, ToolOutput::ok(expected));
+    let output = list(&house(), json!({})).await;
+    assert_eq!(output, ToolOutput::ok(expected).in_words("a.txt\nb.txt\nsub"));
 }
 
 #[tokio::test]

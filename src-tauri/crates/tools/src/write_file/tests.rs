@@ -46,6 +46,8 @@ async fn a_file_is_made_with_its_folders_and_then_replaced() {
         assert_eq!(output.value["success"], true, "{path}: {}", output.text());
         assert_eq!(output.value["created"], created, "{path}");
         assert_eq!(output.value["bytes"], content.len(), "{path}");
+        let how = if created { "New file: " } else { "Replaced: " };
+        assert!(output.words.is_some_and(|words| words.starts_with(how)), "{path}");
         assert_eq!(text(&dir, path), content);
     }
     let left: Vec<_> = fs::read_dir(dir.path()).expect("it lists").collect();
