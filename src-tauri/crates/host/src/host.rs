@@ -16,8 +16,7 @@ use rouse_core::stable_hash::stable_hash;
 use rouse_core::{Clock, UnixMs};
 use rouse_gateway::wire::NotificationStatus;
 use rouse_gateway::{
-    Auth, BoundPort, Client, Context, Endpoint, Engine, EventBus, Gateway, LiveText, Screens,
-    Server, write_private,
+    Auth, BoundPort, Client, Context, Engine, EventBus, Gateway, LiveText, Screens, Server,
 };
 use rouse_scheduler::{HeartbeatConfig, Scheduler, SchedulerConfig, SchedulerHandle};
 use rouse_store::{EventListener, Store};
@@ -27,6 +26,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::{Config, ConfigFile};
+use crate::endpoint::{AGAIN_AFTER, keep_telling, tell_clients};
 use crate::error::HostError;
 use crate::first_start;
 use crate::home::{Exposure, Home, Owner, make_private_dir};
@@ -92,9 +92,15 @@ impl Host {
         let gateway = ground.gateway(&options, &scheduler, gate, (started_at, port.number()));
         let (clock, ui) = (Arc::clone(&ground.clock), Arc::clone(&options.ui));
         let server = Server::start(port, gateway.clone(), auth, clock, ui);
-        tell_clients(&options.home, server.address())?;
         let closing = CancellationToken::new();
-        let tasks = ground.tasks(&options, &scheduler, &closing)?;
+        let mut tasks = ground.tasks(&options, &scheduler, &closing)?;
+        if !tell_clients(&options.home, server.address()) {
+            let telling = keep_telling(options.home.clone(), server.address(), AGAIN_AFTER);
+            let closing = closing.clone();
+            tasks.push(tokio::spawn(async move {
+                closing.run_until_cancelled(telling).await.unwrap_or(());
+            }));
+        }
         tracing::info!(address = %server.address(), home = %options.home.root().display(), "the engine is ready");
         let Ground { store, .. } = ground;
         Ok(Self {
@@ -194,8 +200,7 @@ impl Ground {
         };
         let read_file_max_bytes = config.tools.read_file_max_bytes;
         let is_risky_workspace = config.is_risky_workspace;
-        let tools =
-            builtin(ToolsConfig { read_file_max_bytes, http, command, is_risky_workspace });
+        let tools = builtin(ToolsConfig { read_file_max_bytes, http, command, is_risky_workspace });
         let registry = ToolRegistry::new(tools)?;
         let gate = Arc::new(Gate::new(registry, self.store.clone(), Arc::clone(&self.clock)));
         let settings =
@@ -434,15 +439,4 @@ fn end_what_a_crash_left(home: &Home) {
     if count > 0 {
         tracing::warn!(count, "processes that an earlier run of Rouse had left behind were ended");
     }
-}
-
-fn tell_clients(home: &Home, address: SocketAddr) -> Result<(), HostError> {
-    let endpoint = Endpoint {
-        address,
-        pid: std::process::id(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-    };
-    let path = Client::endpoint_path(home.root());
-    let text = serde_json::to_string(&endpoint).expect("BUG: an endpoint is JSON");
-    write_private(&path, &text).map_err(|source| HostError::Write { path, source })
 }

@@ -5,6 +5,7 @@
 //! `rouse serve` both start a [`Host`] and add only what is theirs.
 
 mod host;
+mod endpoint;
 #[cfg(unix)]
 mod open_files;
 mod options;
