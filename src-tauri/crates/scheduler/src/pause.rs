@@ -6,7 +6,7 @@
 
 use rouse_core::UnixMs;
 use rouse_core::event::EventKind;
-use rouse_store::StoreError;
+use rouse_store::{Setting, StoreError};
 use serde_json::{Value, json};
 
 use crate::engine::Engine;
@@ -17,8 +17,11 @@ const SETTING: &str = "pause";
 
 impl Engine {
     pub(crate) async fn load_pause(&mut self) -> Result<(), StoreError> {
-        let stored = self.store.setting(SETTING).await?;
-        self.pause = stored.as_ref().and_then(read);
+        self.pause = match self.store.stored_setting(SETTING).await? {
+            Setting::Absent | Setting::Is(Value::Null) => None,
+            Setting::Is(value) => Some(read(&value)),
+            Setting::Unreadable => Some(unreadable()),
+        };
         Ok(())
     }
 
@@ -53,7 +56,17 @@ impl Engine {
     }
 }
 
-fn read(stored: &Value) -> Option<Pause> {
-    let pause = stored.as_object()?;
-    Some(Pause { until: pause.get("untilMs").and_then(Value::as_i64).map(UnixMs) })
+fn read(stored: &Value) -> Pause {
+    match stored.as_object() {
+        Some(pause) => Pause { until: pause.get("untilMs").and_then(Value::as_i64).map(UnixMs) },
+        None => unreadable(),
+    }
+}
+
+/// Somebody had paused everything: what cannot be read must not set it all going.
+fn unreadable() -> Pause {
+    tracing::error!(
+        "the stored pause cannot be read, so everything stays paused until somebody resumes it (`rouse cron resume`)"
+    );
+    Pause { until: None }
 }

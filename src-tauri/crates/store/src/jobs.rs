@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;
 
 use crate::incidents;
-use crate::row::Columns;
+use crate::row::{Columns, is_news};
 use crate::runs::cancel_queued_of;
 use crate::write::{Durability, Write};
 use crate::{Store, StoreError};
@@ -101,7 +101,8 @@ pub(crate) const SET_NEXT: &str = "UPDATE jobs SET next_run_at = planned.value -
     WHERE jobs.id = planned.value ->> 0 AND jobs.next_run_at IS NOT planned.value ->> 1
     RETURNING id, next_run_at";
 /// The condition is that of `jobs_due`: jobs without a next slot are never looked at.
-pub(crate) const PLANNED: &str = "SELECT id, next_run_at, definition -> '$.schedule' FROM jobs
+pub(crate) const PLANNED: &str = "SELECT id, next_run_at,
+        CASE WHEN json_valid(definition) THEN definition -> '$.schedule' END FROM jobs
     WHERE enabled = 1 AND next_run_at IS NOT NULL";
 const PAUSE: &str =
     "UPDATE jobs SET enabled = 0, next_run_at = NULL, revision = revision + 1 WHERE id = ?1";
@@ -361,7 +362,7 @@ impl JobRow {
         let state = JobState {
             next_run_at: columns.some_instant()?,
             last_run_at: columns.some_instant()?,
-            last_state: columns.some_word(RunState::from_name)?,
+            last_state: last_state(&id, columns.get()?),
             last_error: columns.get()?,
             last_duration_ms: columns.get()?,
             consecutive_failures: columns.count()?,
@@ -386,6 +387,15 @@ impl JobRow {
         let job = stored_job_from_json(document).map_err(|e| unreadable(e.to_string()))?;
         Ok(Job { id: self.id, enabled: self.enabled, state: self.state, ..job })
     }
+}
+
+/// A state that is no word of ours is history that nobody can read; the job goes on without it.
+fn last_state(id: &JobId, word: Option<&str>) -> Option<RunState> {
+    let state = RunState::from_name(word?);
+    if state.is_none() && is_news(&format!("last state {id}")) {
+        tracing::error!(jobId = %id, word, "the state of a job's newest run is no known word");
+    }
+    state
 }
 
 /// A place in the order of the list. The name and the id are in it so that a deleted or renamed job

@@ -48,6 +48,7 @@ pub use jobs::{JobCounts, JobPage, JobQuery, PlannedJob};
 pub use retention::{FileSize, Kept};
 pub use run_pages::{RunPage, RunQuery};
 pub use sessions::StoredMessage;
+pub use settings::Setting;
 pub use steps::{NewStep, RunStep, StepEnd, StepKind, StepStatus};
 pub use system_events::SystemEvent;
 pub use webhooks::{WebhookCall, WebhookSecret};

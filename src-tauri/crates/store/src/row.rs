@@ -4,6 +4,11 @@
 //! names them: a name per value would cost a hash for each of a hundred thousand values. One could
 //! get this wrong by adding a column to a list of columns and not to the function that reads it;
 //! every such pair stands side by side in its table's file.
+//!
+//! A row of a list that cannot be read is left out and told once: whatever wrote it, it must not take the others with it.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
 
 use rouse_core::UnixMs;
 use rouse_core::run::Usage;
@@ -93,7 +98,7 @@ impl<'r> Columns<'r> {
 }
 
 impl Store {
-    /// Reads all rows of a statement; `what` names it in errors.
+    /// Reads all rows of a statement but those that cannot be read; `what` names it in errors.
     pub(crate) async fn list<T>(
         &self,
         what: &'static str,
@@ -101,8 +106,8 @@ impl Store {
         read: impl Fn(&SqliteRow) -> sqlx::Result<T>,
     ) -> Result<Vec<T>, StoreError> {
         let rows = query.fetch_all(&self.readers).await;
-        rows.and_then(|rows| rows.iter().map(read).collect())
-            .map_err(|source| StoreError::Read { what, source })
+        let rows = rows.map_err(|source| StoreError::Read { what, source })?;
+        Ok(rows.iter().filter_map(|row| readable(what, row, &read)).collect())
     }
 
     /// Reads the first row of a statement.
@@ -116,6 +121,32 @@ impl Store {
         row.and_then(|row| row.as_ref().map(read).transpose())
             .map_err(|source| StoreError::Read { what, source })
     }
+}
+
+/// A row of a list, unless it cannot be read.
+pub(crate) fn readable<T>(
+    what: &str,
+    row: &SqliteRow,
+    read: impl FnOnce(&SqliteRow) -> sqlx::Result<T>,
+) -> Option<T> {
+    match read(row) {
+        Ok(value) => Some(value),
+        Err(error) => {
+            let id = row.try_get::<String, _>("id").unwrap_or_else(|_| "without an id".to_owned());
+            if is_news(&format!("{what} {id}")) {
+                tracing::error!(id, %error, "a row is left out, it cannot be read ({what})");
+            }
+            None
+        }
+    }
+}
+
+/// Whether a broken row was not told yet in this process: lists are read again and again.
+pub(crate) fn is_news(about: &str) -> bool {
+    const MOST: usize = 1_000;
+    static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    told.len() < MOST && told.insert(about.to_owned())
 }
 
 /// Binds the four columns that `Columns::usage` reads.

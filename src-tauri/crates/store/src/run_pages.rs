@@ -9,7 +9,7 @@
 use rouse_core::{DeliveryId, JobId, Run, RunState, RunTrigger, UnixMs};
 use sqlx::AssertSqlSafe;
 
-use crate::row::{Columns, json_list};
+use crate::row::{Columns, json_list, readable};
 use crate::runs::{run_columns, take_run};
 use crate::write::Query;
 use crate::{Store, StoreError};
@@ -78,16 +78,17 @@ impl Store {
         let mut rows = self
             .list("list the runs", select, |row| {
                 let mut columns = Columns::of(row);
-                let seq = columns.get()?;
-                Ok((seq, take_run(&mut columns)?))
+                let place = Place { seq: columns.get()?, created_at: columns.get()? };
+                // One that cannot be read has its place all the same, or the page would seem to be the last.
+                Ok((place, readable("list the runs", row, |_| take_run(&mut columns))))
             })
             .await?;
         let has_more = rows.len() > limit as usize;
         rows.truncate(limit as usize);
         let last = rows.last().filter(|_| has_more);
-        let next = last.map(|(seq, run)| Place { created_at: run.created_at.0, seq: *seq }.write());
+        let next = last.map(|(place, _)| place.write());
         let total = self.one("count the runs", count, |row| Columns::of(row).count()).await?;
-        let runs = rows.into_iter().map(|(_, run)| run).collect();
+        let runs = rows.into_iter().filter_map(|(_, run)| run).collect();
         Ok(RunPage { runs, next, total: total.unwrap_or(0) })
     }
 }
@@ -135,7 +136,7 @@ impl Filter {
 
     pub(crate) fn page_sql(&self) -> String {
         format!(
-            "SELECT seq, {} FROM runs WHERE seq IN
+            "SELECT seq, created_at, {} FROM runs WHERE seq IN
                 (SELECT seq FROM runs WHERE {} ORDER BY created_at DESC, seq DESC LIMIT ?)
              ORDER BY created_at DESC, seq DESC",
             run_columns!(),

@@ -16,7 +16,7 @@ use crate::approvals::withdraw;
 use crate::causes::copy_cause;
 use crate::jobs::change;
 use crate::retention::not_pruned;
-use crate::row::{Columns, json_list, json_text, signed};
+use crate::row::{Columns, json_list, json_text, readable, signed};
 use crate::write::{Durability, Write};
 use crate::{Store, StoreError};
 
@@ -264,7 +264,8 @@ pub(crate) async fn cancel_queued_of(
     reason: &str,
 ) -> Result<(), StoreError> {
     let query = sqlx::query(CANCEL_QUEUED_OF).bind(job.as_str()).bind(reason).bind(write.now().0);
-    for run in write.list(query, read_run).await? {
+    let cancelled = write.list(query, |row| Ok(readable("cancel the runs", row, read_run))).await?;
+    for run in cancelled.into_iter().flatten() {
         withdraw(write, &run.id).await?;
         write.event(EventKind::Run, run_event(&run));
     }

@@ -7,7 +7,7 @@ use rouse_core::UnixMs;
 use rouse_core::event::EventKind;
 use serde_json::Value;
 
-use crate::row::Columns;
+use crate::row::{Columns, is_news};
 use crate::write::Durability;
 use crate::{Store, StoreError};
 
@@ -15,14 +15,46 @@ const GET: &str = "SELECT value FROM settings WHERE key = ?1";
 const PUT: &str = "INSERT INTO settings (key, value) VALUES (?1, ?2)
     ON CONFLICT (key) DO UPDATE SET value = excluded.value";
 
+/// What is stored under a key.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Setting {
+    /// It was never written.
+    Absent,
+    /// This.
+    Is(Value),
+    /// Something that cannot be read. It was logged.
+    Unreadable,
+}
+
 impl Store {
-    /// The value of `key`; none when it was never written.
+    /// The value of `key`; none when it was never written, or cannot be read.
     ///
     /// # Errors
     /// `Read`.
     pub async fn setting(&self, key: &str) -> Result<Option<Value>, StoreError> {
+        match self.stored_setting(key).await? {
+            Setting::Is(value) => Ok(Some(value)),
+            Setting::Absent | Setting::Unreadable => Ok(None),
+        }
+    }
+
+    /// The same, for who must not take an unreadable value for an absent one.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn stored_setting(&self, key: &str) -> Result<Setting, StoreError> {
         let query = sqlx::query(GET).bind(key);
-        self.one("read a setting", query, |row| Columns::of(row).json()).await
+        let read = self.one("read a setting", query, |row| Ok(Columns::of(row).json())).await?;
+        Ok(match read {
+            None => Setting::Absent,
+            Some(Ok(value)) => Setting::Is(value),
+            Some(Err(error)) => {
+                if is_news(&format!("setting {key}")) {
+                    tracing::error!(key, %error, "a setting of the database cannot be read");
+                }
+                Setting::Unreadable
+            }
+        })
     }
 
     /// Writes the value of `key`, with the event that tells about it.

@@ -153,3 +153,18 @@ async fn a_new_cap_holds_from_now_on() {
         .expect("set");
     assert_eq!(stage.load().await, (3, 0));
 }
+
+#[tokio::test]
+async fn a_pause_that_cannot_be_read_still_pauses() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    let now = stage.now();
+    stage.store.put_setting("pause", &json!("garbage"), None, now).await.expect("a setting");
+    let stage = stage.killed_for(SECOND).await;
+    let status = stage.handle.status().await.expect("a status");
+    assert_eq!(status.pause, Some(Pause { until: None }));
+    stage.pass(MINUTE).await;
+    assert_eq!(stage.states_of(&job).await, [RunState::Skipped]);
+    stage.handle.resume().await.expect("resumed");
+    assert_eq!(stage.handle.status().await.expect("a status").pause, None);
+}

@@ -6,6 +6,7 @@ mod claims;
 mod crash;
 mod events;
 mod finish;
+mod garbled;
 mod incidents;
 mod jobs;
 mod opening;
