@@ -1,6 +1,7 @@
 //! What makes a job fail, from the first failure to the first success.
 //!
-//! A job that fails every minute of a night has one thing to tell, not five hundred: one incident per job and cause.
+//! A job that fails every minute of a night has one thing to tell, not five hundred: one incident per job and cause. A
+//! condition on its results that cannot be checked is one as well: the runs go well, yet nobody hears what they found.
 //! Whom it is told is decided in `decide`, and the rows are the store's.
 
 use crate::{JobId, RunId, UnixMs};
@@ -81,9 +82,20 @@ pub enum IncidentStep {
     },
     /// It went well again.
     Recovers {
-        /// Runs that had failed.
+        /// What was wrong.
+        of: Ailment,
+        /// Runs that had failed, or whose results could not be checked.
         failures: u32,
         /// Since the first of them.
         after_ms: i64,
     },
+}
+
+/// What was wrong with a job that works again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ailment {
+    /// Its runs failed.
+    Runs,
+    /// Its runs went well, but the condition on their results could not be checked.
+    Condition,
 }

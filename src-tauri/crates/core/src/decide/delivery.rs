@@ -7,9 +7,10 @@
 //! wants to hear of failures wants to hear of it, too.
 
 use super::fate::JobFate;
+use super::incident::unchecked;
 use crate::condition::Verdict;
 use crate::delivery::{Channel, NewDelivery};
-use crate::incident::IncidentStep;
+use crate::incident::{Ailment, IncidentStep};
 use crate::job::{Job, Notify, NotifyWhen, Payload};
 use crate::run::{Outcome, Run};
 use crate::schedule::format_duration;
@@ -95,7 +96,8 @@ fn tells_by_itself(ended: &Ended<'_>) -> bool {
                 NotifyWhen::Always => true,
                 NotifyWhen::Failure => false,
                 NotifyWhen::Changed => outcome.result.as_ref() != ended.previous_result,
-                // A condition that could not be checked is told: nobody must wait in vain for what it was to tell.
+                // A condition that could not be checked is told, as the incident that it is: nobody must wait in vain
+                // for what it was to tell.
                 NotifyWhen::Cel(_) => outcome.verdict != Some(Verdict::NotMet),
             },
             Payload::AgentTurn(turn) => turn.deliver != Some(false),
@@ -144,8 +146,8 @@ fn notification_body(ended: &Ended<'_>) -> String {
             Some(error) => format!("{reason}: {error}"),
             None => format!("{reason}."),
         }),
-        (_, IncidentStep::Recovers { failures, after_ms }) => {
-            Some(recovery(ended, *failures, *after_ms))
+        (_, IncidentStep::Recovers { of, failures, after_ms }) => {
+            Some(recovery(ended, *of, *failures, *after_ms))
         }
         _ => of_outcome(outcome),
     };
@@ -161,20 +163,21 @@ fn of_outcome(outcome: &Outcome) -> Option<String> {
         RunState::NothingToReport => Some("Nothing to report.".to_owned()),
         RunState::Missed => outcome.reason.as_deref().map(|reason| format!("Missed: {reason}")),
         _ => match &outcome.verdict {
-            Some(Verdict::Broken(reason)) => {
-                Some(format!("The condition could not be checked: {reason}"))
-            }
+            Some(Verdict::Broken(reason)) => Some(unchecked(reason)),
             _ => outcome.summary.clone(),
         },
     }
 }
 
 /// That it works again, and what it says, if that would have been told in any case.
-fn recovery(ended: &Ended<'_>, failures: u32, after_ms: i64) -> String {
-    let again = match failures {
-        0 | 1 => "Works again after a failure".to_owned(),
-        failures => {
-            format!("Works again after {failures} failures in {}", format_duration(after_ms))
+fn recovery(ended: &Ended<'_>, of: Ailment, failures: u32, after_ms: i64) -> String {
+    let after = format_duration(after_ms);
+    let again = match (of, failures) {
+        (Ailment::Runs, 0 | 1) => "Works again after a failure".to_owned(),
+        (Ailment::Runs, _) => format!("Works again after {failures} failures in {after}"),
+        (Ailment::Condition, 0 | 1) => "The condition can be checked again".to_owned(),
+        (Ailment::Condition, _) => {
+            format!("The condition can be checked again after {failures} runs in {after}")
         }
     };
     let said = tells_by_itself(ended).then(|| of_outcome(ended.outcome)).flatten();
@@ -337,7 +340,8 @@ mod tests {
 
     #[test]
     fn a_recovery_is_told_to_whoever_heard_of_the_failure() {
-        let recovers = IncidentStep::Recovers { failures: 14, after_ms: 3 * 3_600_000 };
+        let of = Ailment::Runs;
+        let recovers = IncidentStep::Recovers { of, failures: 14, after_ms: 3 * 3_600_000 };
         let well = Outcome::succeeded("17 %");
         let body = |notify, when: &str| {
             let mut job =
@@ -350,12 +354,35 @@ mod tests {
         assert_eq!(body(Notify::Findings, "failure"), Some(format!("{again}.")));
         assert_eq!(body(Notify::Failure, "always"), Some(format!("{again}.")));
         assert_eq!(body(Notify::Never, "always"), None);
-        let once = IncidentStep::Recovers { failures: 1, after_ms: 60_000 };
+        let once = IncidentStep::Recovers { of, failures: 1, after_ms: 60_000 };
         let nothing = Outcome::of(NothingToReport);
         assert_eq!(
             told_with(&job(), &nothing, &once).as_deref(),
             Some("Works again after a failure.")
         );
+    }
+
+    #[test]
+    fn a_condition_that_cannot_be_checked_is_told_once_and_once_when_it_can() {
+        let job = job_doing(
+            json!({ "kind": "toolCall", "tool": "echo", "notifyWhen": { "cel": "result < 20" } }),
+        );
+        let with = |verdict| Outcome { verdict: Some(verdict), ..Outcome::succeeded("17 %") };
+        let broken = with(Verdict::Broken("there is no `level` in it".to_owned()));
+        let (class, cause) = ("condition".to_owned(), "words".to_owned());
+        let first = told_with(&job, &broken, &IncidentStep::Opens { class, cause });
+        let said = "The condition could not be checked: there is no `level` in it";
+        assert_eq!(first.as_deref(), Some(said));
+        assert_eq!(told_with(&job, &broken, &IncidentStep::GoesOn { id: 1 }), None);
+        let again = |failures, verdict| {
+            let of = Ailment::Condition;
+            let recovers = IncidentStep::Recovers { of, failures, after_ms: 3 * 3_600_000 };
+            told_with(&job, &with(verdict), &recovers)
+        };
+        let can = "The condition can be checked again";
+        assert_eq!(again(14, Verdict::NotMet), Some(format!("{can} after 14 runs in 3 h.")));
+        assert_eq!(again(14, Verdict::Met), Some(format!("{can} after 14 runs in 3 h: 17 %")));
+        assert_eq!(again(1, Verdict::NotMet), Some(format!("{can}.")));
     }
 
     #[test]

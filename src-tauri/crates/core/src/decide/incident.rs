@@ -5,7 +5,8 @@
 //! counts. However varied the words, a job has few incidents at once: beyond that everything belongs to the newest, or
 //! a talkative error would be a notification a minute again.
 
-use crate::incident::{Incident, IncidentStep};
+use crate::condition::Verdict;
+use crate::incident::{Ailment, Incident, IncidentStep};
 use crate::job::{Job, Payload};
 use crate::{Outcome, RunState, UnixMs};
 
@@ -15,6 +16,8 @@ const MOST_OPEN: usize = 3;
 const CLASS_CHARACTERS: usize = 160;
 /// Most characters of a cause.
 const CAUSE_CHARACTERS: usize = 500;
+/// The class of results that cannot be checked, however that is worded: a person mends the one condition there is.
+const CONDITION: &str = "condition";
 
 /// Decides what `outcome` does to the incidents of `job` that are `open`, the newest failure first.
 #[must_use]
@@ -25,19 +28,29 @@ pub fn incident_step(
     now: UnixMs,
 ) -> IncidentStep {
     match outcome.state {
-        state if state.is_failure() => failure(job, outcome, open),
+        state if state.is_failure() => {
+            let cause = outcome.error.as_deref().unwrap_or_default();
+            goes_wrong(class_of(job, outcome), cause, open)
+        }
+        RunState::Succeeded if let Some(Verdict::Broken(reason)) = &outcome.verdict => {
+            goes_wrong(CONDITION.to_owned(), &unchecked(reason), open)
+        }
         RunState::Succeeded | RunState::NothingToReport => recovery(open, now),
         _ => IncidentStep::Nothing,
     }
 }
 
-fn failure(job: Option<&Job>, outcome: &Outcome, open: &[Incident]) -> IncidentStep {
-    let class = class_of(job, outcome);
+/// What is said of a result whose condition could not be checked.
+pub(super) fn unchecked(reason: &str) -> String {
+    format!("The condition could not be checked: {reason}")
+}
+
+fn goes_wrong(class: String, cause: &str, open: &[Incident]) -> IncidentStep {
     let same = open.iter().find(|incident| incident.class == class);
     let full = open.first().filter(|_| open.len() >= MOST_OPEN);
     match same.or(full) {
         Some(incident) => IncidentStep::GoesOn { id: incident.id },
-        None => IncidentStep::Opens { class, cause: cause_of(outcome) },
+        None => IncidentStep::Opens { class, cause: cause_of(cause) },
     }
 }
 
@@ -46,11 +59,15 @@ fn recovery(open: &[Incident], now: UnixMs) -> IncidentStep {
         return IncidentStep::Nothing;
     };
     let failures = open.iter().fold(0_u32, |sum, incident| sum.saturating_add(incident.count));
-    IncidentStep::Recovers { failures, after_ms: now.since(since).max(0) }
+    let of = match open.iter().all(|incident| incident.class == CONDITION) {
+        true => Ailment::Condition,
+        false => Ailment::Runs,
+    };
+    IncidentStep::Recovers { of, failures, after_ms: now.since(since).max(0) }
 }
 
-fn cause_of(outcome: &Outcome) -> String {
-    let words = outcome.error.as_deref().map(str::trim).filter(|words| !words.is_empty());
+fn cause_of(words: &str) -> String {
+    let words = Some(words.trim()).filter(|words| !words.is_empty());
     words.unwrap_or("No details").chars().take(CAUSE_CHARACTERS).collect()
 }
 
@@ -191,10 +208,42 @@ mod tests {
     #[test]
     fn a_success_ends_all_of_them_and_counts() {
         let open = [open(2, "a"), open(1, "b")];
-        let ended = IncidentStep::Recovers { failures: 14, after_ms: 8_000 };
+        let ended = IncidentStep::Recovers { of: Ailment::Runs, failures: 14, after_ms: 8_000 };
         assert_eq!(step(&Outcome::succeeded("ok"), &open), ended);
         assert_eq!(step(&Outcome::of(RunState::NothingToReport), &open), ended);
         assert_eq!(step(&Outcome::succeeded("ok"), &[]), IncidentStep::Nothing);
+    }
+
+    fn broken(reason: &str) -> Outcome {
+        Outcome { verdict: Some(Verdict::Broken(reason.to_owned())), ..Outcome::succeeded("17 %") }
+    }
+
+    #[test]
+    fn a_condition_that_cannot_be_checked_is_an_incident() {
+        let class = match step(&broken("there is no `level` in it"), &[]) {
+            IncidentStep::Opens { class, cause } => {
+                assert_eq!(cause, "The condition could not be checked: there is no `level` in it");
+                class
+            }
+            other => panic!("{other:?}"),
+        };
+        let open_one = [open(4, &class)];
+        assert_eq!(
+            step(&broken("there is no `other` in it"), &open_one),
+            IncidentStep::GoesOn { id: 4 }
+        );
+        let can_be_checked = |verdict| {
+            let outcome = Outcome { verdict: Some(verdict), ..Outcome::succeeded("17 %") };
+            step(&outcome, &open_one)
+        };
+        let again = IncidentStep::Recovers { of: Ailment::Condition, failures: 7, after_ms: 5_000 };
+        assert_eq!(can_be_checked(Verdict::Met), again);
+        assert_eq!(can_be_checked(Verdict::NotMet), again);
+        // Whoever failed and cannot be checked now works only when both are well.
+        let failed_before = step(&broken("there is no `level` in it"), &[open(1, "failed: #")]);
+        assert!(matches!(failed_before, IncidentStep::Opens { .. }), "{failed_before:?}");
+        let both = step(&Outcome::succeeded("ok"), &[open(4, &class), open(1, "failed: #")]);
+        assert!(matches!(both, IncidentStep::Recovers { of: Ailment::Runs, .. }), "{both:?}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! How runs are brought to an end: by a person, by their time limit, by a crash.
 
+use rouse_core::condition::Verdict;
 use rouse_core::{Outcome, RunId, RunState};
 use serde_json::json;
 
@@ -151,4 +152,28 @@ async fn a_run_cannot_end_in_the_middle() {
     let id = begun.run.id.clone();
     begun.end(Outcome::of(RunState::Running));
     assert_eq!(stage.ended(&id).await.state, RunState::Failed);
+}
+
+#[tokio::test]
+async fn a_condition_that_cannot_be_checked_is_told_once() {
+    let stage = Stage::new().await;
+    let payload =
+        json!({ "kind": "toolCall", "tool": "echo", "notifyWhen": { "cel": "result.level < 20" } });
+    let job = stage.add(every(MINUTE, json!({ "payload": payload }))).await;
+    let broken = || Verdict::Broken("there is no `level` in it".to_owned());
+    let mut told = Vec::new();
+    for verdict in [broken(), broken(), broken(), Verdict::NotMet, Verdict::NotMet, broken()] {
+        stage.clock.advance(60_000);
+        let begun = stage.begun.next().await;
+        let id = begun.run.id.clone();
+        begun.end(Outcome { verdict: Some(verdict), ..Outcome::succeeded("17 %") });
+        stage.ended(&id).await;
+        let said = stage.store.deliveries_of(&id).await.expect("read");
+        told.push(said.into_iter().map(|delivery| delivery.body).collect::<Vec<_>>().join(""));
+    }
+    let cannot = "The condition could not be checked: there is no `level` in it";
+    let can = "The condition can be checked again after 3 runs in 3 min.";
+    assert_eq!(told, [cannot, "", "", can, "", cannot]);
+    let open = stage.store.open_incidents(Some(&job.id)).await.expect("read");
+    assert_eq!((open.len(), open[0].count, open[0].cause.as_str()), (1, 1, cannot));
 }
