@@ -180,11 +180,24 @@ fn admission(load: Load<'_>, now: UnixMs) -> Admission {
         Overlap::CancelOther => {
             Admission::Newest { reason: "A newer slot took its place".to_owned() }
         }
-        Overlap::Skip => unless(busy > 0, "The previous run was still going"),
+        Overlap::Skip => unless(
+            busy > 0,
+            match load.active {
+                0 => "The previous run was still waiting for a place",
+                _ => "The previous run was still going",
+            },
+        ),
         Overlap::Queue => unless(load.queued >= QUEUE_BOUND, "Too many runs were waiting already"),
         Overlap::Parallel => {
             let most = policies.max_concurrent.unwrap_or(2);
-            unless(busy >= most, "As many runs as allowed were going")
+            unless(
+                busy >= most,
+                match (load.active, load.queued) {
+                    (_, 0) => "As many runs as allowed were going",
+                    (0, _) => "As many runs as allowed were waiting for a place",
+                    (_, _) => "As many runs as allowed were going or waiting for a place",
+                },
+            )
         }
     };
     let Some(seconds) = policies.cooldown_seconds.filter(|seconds| *seconds > 0) else {
@@ -415,6 +428,23 @@ mod tests {
             (job_with(with(Overlap::CancelOther)), (1, 0), (Queued, true)),
         ] {
             assert_eq!(state(&job, others), expected, "{:?} {others:?}", job.policies.overlap);
+        }
+    }
+
+    #[test]
+    fn what_held_a_slot_up_is_said_as_it_was() {
+        let skip = job_with(|policies| policies.overlap = Overlap::Skip);
+        let parallel = job_with(|policies| policies.overlap = Overlap::Parallel);
+        for (job, others, said) in [
+            (&skip, (0, 1), "The previous run was still going"),
+            (&skip, (1, 1), "The previous run was still going"),
+            (&skip, (1, 0), "The previous run was still waiting for a place"),
+            (&parallel, (0, 2), "As many runs as allowed were going"),
+            (&parallel, (1, 1), "As many runs as allowed were going or waiting for a place"),
+            (&parallel, (2, 0), "As many runs as allowed were waiting for a place"),
+        ] {
+            let plan = plan_with(job, MINUTE, MINUTE, others, &Firing::On);
+            assert_eq!(reason(&plan, 0), said, "{others:?}");
         }
     }
 
