@@ -1,7 +1,7 @@
 //! The slots of one job: its compiled trigger and its stable jitter.
 //!
 //! Owns the answer to "when next" for preview and engine alike; there is no second function. Jitter moves the whole
-//! grid by an offset that depends on the job's id alone, so it never makes two slots of one. One could get it wrong by
+//! grid by an offset that depends on the job's id alone, so it never makes two slots of one, and it comes on top of the first interval. One could get it wrong by
 //! looking for the newest slot from the first one on, through all that have passed.
 
 use crate::job::{Schedule, ScheduleSpec};
@@ -69,10 +69,14 @@ impl Slots {
     /// The first slot strictly after `after`.
     #[must_use]
     pub fn next_after(&self, after: UnixMs) -> Option<UnixMs> {
-        let after = self.on_grid(after);
+        let (asked, after) = (after, self.on_grid(after));
         let next = match &self.grid {
             Grid::Once(at) => Some(at.0).filter(|at| *at > after),
-            Grid::Every { anchor, every_ms } => every_next_after(anchor.0, *every_ms, after),
+            Grid::Every { anchor, every_ms } => {
+                // Once the anchor is behind, a new job waits for a whole interval, whatever its offset.
+                let after = if asked < *anchor { after } else { after.max(anchor.0) };
+                every_next_after(anchor.0, *every_ms, after)
+            }
             Grid::Cron { pattern, zone } => pattern.next_after(*zone, after),
             Grid::Never => None,
         };
@@ -216,8 +220,8 @@ mod tests {
         let slots = slots_of(spec(), 30_000);
         // The offset is part of the stored grid of every job: a change of the hash would move all of them.
         assert_eq!(slots.offset_ms, 3_606);
-        let first = slots.next_after(UnixMs(0)).expect("has a slot");
-        assert_eq!(first, UnixMs(3_606));
+        // A job that was stored with this slot keeps it.
+        let first = UnixMs(3_606);
         assert_eq!(slots.next_after(first), Some(UnixMs(63_606)));
         let passed = slots.passed(first, UnixMs(123_606), 2);
         assert_eq!((passed.count, instants(&passed)), (3, vec![63_606, 123_606]));
@@ -225,6 +229,24 @@ mod tests {
             slots_of(ScheduleSpec::Cron { expr: "* * * * *".into(), tz: "UTC".into() }, 30_000);
         let passed = cron_slots.passed(UnixMs(3_606), UnixMs(63_606), 1);
         assert_eq!((passed.count, instants(&passed)), (2, vec![63_606]));
+    }
+
+    #[test]
+    fn with_jitter_too_an_interval_passes_before_the_first_slot() {
+        let spec = || ScheduleSpec::Every { every_ms: 60_000, anchor: UnixMs(100_000) };
+        let slots = slots_of(spec(), 30_000);
+        for (after, first) in [
+            (100_000, 163_606),
+            (100_001, 163_606),
+            (103_606, 163_606),
+            (163_605, 163_606),
+            (163_606, 223_606),
+            // An anchor that is still to come is a slot, as it is without jitter.
+            (99_999, 103_606),
+            (0, 103_606),
+        ] {
+            assert_eq!(slots.next_after(UnixMs(after)), Some(UnixMs(first)), "after {after}");
+        }
     }
 
     #[test]

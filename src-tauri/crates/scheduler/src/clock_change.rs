@@ -104,7 +104,9 @@ impl Planning<'_> {
             return None;
         }
         let slots = Self::slots(job, self.new)?;
-        if !self.has_new_rules {
+        // Only a pattern follows the rules of a zone.
+        let follows = matches!(job.schedule.spec, ScheduleSpec::Cron { .. });
+        if !(self.has_new_rules && follows) {
             return slots.next_after(self.now).filter(|next| *next < job.next_run_at);
         }
         let next = match Self::slots(job, self.old) {

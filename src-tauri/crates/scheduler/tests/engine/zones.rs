@@ -193,3 +193,20 @@ async fn check(stage: &Stage, job: &Job, furthest: UnixMs) {
         assert!(instants.contains(&came.newest[0]), "{}: the newest slot is missing", job.id);
     }
 }
+
+#[tokio::test]
+async fn an_interval_keeps_its_slot_when_rules_change() {
+    let stage = Stage::new().await;
+    let interval =
+        json!({ "kind": "every", "everyMs": HOUR, "anchorMs": START.0, "jitterMs": 30 * MINUTE });
+    let job = stage.add(every(MINUTE, json!({ "id": "spread", "schedule": interval }))).await;
+    let first = next(&stage, &job).await.expect("a slot");
+    assert!(first.since(START) >= HOUR, "an interval goes by before the first run: {first:?}");
+    assert!(first.since(START) < HOUR + 30 * MINUTE, "{first:?}");
+    // As a version stored it that counted the anchor itself.
+    let early = first.plus_ms(-HOUR);
+    let kept = (job.id.clone(), Some(early));
+    stage.store.set_next_run(&[kept], START).await.expect("stored");
+    change_to(&stage, newer()).await;
+    assert_eq!(next(&stage, &job).await, Some(early));
+}
