@@ -1,11 +1,11 @@
 //! Runs that a person asks for.
 
-use rouse_core::{JobId, Outcome, RunId, RunState, RunTrigger};
-use rouse_scheduler::{RunMode, SchedulerError};
+use rouse_core::{Job, JobId, Outcome, RunId, RunState, RunTrigger};
+use rouse_scheduler::{RunMode, SchedulerConfig, SchedulerError};
 use rouse_store::StoreError;
 use serde_json::json;
 
-use crate::stage::{HOUR, MINUTE, START, Stage, every, once};
+use crate::stage::{Begun, HOUR, MINUTE, START, Stage, config, every, once};
 
 #[tokio::test]
 async fn a_run_by_hand_does_not_move_the_schedule() {
@@ -124,4 +124,59 @@ async fn a_run_without_its_job_cannot_run_again() {
     assert_eq!(error.to_string(), "The job Look was removed, so it cannot run again.");
     let nobody = stage.handle.retry(&RunId::new("nobody")).await.expect_err("refused");
     assert!(matches!(nobody, SchedulerError::Store(StoreError::NotFound { what: "run", .. })));
+}
+
+/// Starts `job` by hand from inside the run `outer`, and waits for its result there.
+async fn asked_from_inside(stage: &Stage, outer: &mut Begun, job: &Job) -> (RunId, bool) {
+    let id = stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked").expect("a run");
+    let is_over = tokio::select! {
+        run = stage.ended(&id) => run.state.is_final(),
+        () = outer.cancel.cancelled() => false,
+    };
+    (id, is_over)
+}
+
+#[tokio::test]
+async fn a_run_that_waits_for_another_one_waits_no_longer_than_its_own_time() {
+    let cap = SchedulerConfig { max_concurrent_runs: 1, ..config() };
+    let stage = Stage::with(cap, false).await;
+    let limit = json!({ "id": "outer", "policies": { "timeoutSeconds": 60 } });
+    let outer_job = stage.add(every(HOUR, limit)).await;
+    let inner_job = stage.add(every(HOUR, json!({ "id": "inner" }))).await;
+    for asked in [&inner_job, &outer_job] {
+        let by_hand = stage.handle.run_now(&outer_job.id, RunMode::Force).await;
+        let outer_id = by_hand.expect("asked").expect("a run");
+        let mut outer = stage.begun.next().await;
+        let waiting = asked_from_inside(&stage, &mut outer, asked);
+        let time = async {
+            stage.settle().await;
+            assert_eq!(stage.load().await, (1, 1), "there is one place, and the outer run has it");
+            stage.clock.advance(60_000);
+        };
+        let ((inner_id, is_over), ()) = tokio::join!(waiting, time);
+        assert!(!is_over, "the inner run cannot end before the outer one");
+        outer.end(Outcome::failed("Gave up waiting"));
+        assert_eq!(stage.ended(&outer_id).await.state, RunState::TimedOut);
+        let inner = stage.begun.next().await;
+        assert_eq!(inner.run.id, inner_id, "its place is free, and the inner run begins");
+        inner.succeed();
+        assert_eq!(stage.ended(&inner_id).await.state, RunState::Succeeded);
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_starts_another_one_and_does_not_wait_holds_nobody_up() {
+    let cap = SchedulerConfig { max_concurrent_runs: 1, ..config() };
+    let stage = Stage::with(cap, false).await;
+    let job = stage.add(every(HOUR, json!({}))).await;
+    let by_hand = || async {
+        stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked").expect("a run")
+    };
+    by_hand().await;
+    let outer = stage.begun.next().await;
+    let inner_id = by_hand().await;
+    outer.succeed();
+    let inner = stage.begun.next().await;
+    assert_eq!(inner.run.id, inner_id);
+    inner.succeed();
 }
