@@ -7,7 +7,9 @@ mod cuts;
 mod errors;
 mod lives;
 
+mod hands;
 mod script;
+mod timeline;
 
 use std::collections::BTreeMap;
 use std::path::Path;
