@@ -376,13 +376,19 @@ fn books_that_are_not_in_order_are_refused() {
         ("was saved and is gone", |books| drop(books.jobs.remove("hook"))),
         ("without an end", |books| books.rows[1].is_over = false),
         ("worked 2 times", |books| *books.ledger.get_mut("t1").expect("there") = 2),
-        ("did the work of t2", |books| drop(books.ledger.insert("t2".to_owned(), 1))),
-        ("has no row", |books| drop(books.ledger.insert("t9".to_owned(), 1))),
+        ("did the work of t2", |books| {
+            books.ledger.insert("t2".to_owned(), 1);
+        }),
+        ("has no row", |books| {
+            books.ledger.insert("t9".to_owned(), 1);
+        }),
         ("a slot has two rows", |books| books.rows[1].slot_at = Some(1_000)),
         ("stand for 2", |books| drop(books.rows.remove(3))),
         ("stand for 4", |books| books.rows[3].stands_for = 2),
         ("left out, and began", |books| books.rows[3].attempt = 1),
-        ("2 runs worked", |books| drop(books.ledger.remove("t1"))),
+        ("2 runs worked", |books| {
+            books.ledger.remove("t1");
+        }),
         ("Some(3) lines", |books| *books.lines.get_mut("after").expect("there") = 3),
         ("that fired 1 runs", |books| *books.fired.get_mut("after").expect("there") = 1),
         ("1 of 1 calls were taken, and 0", |books| {
