@@ -113,6 +113,37 @@ async fn pausing_in_the_tray_changes_its_words_and_its_picture() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_is_stopped_from_the_tray() {
+    let session = Session::start().await;
+    let mut desk = Desk::set_up(&session).await;
+    desk.host_trays().await;
+    let mut app = session.start_app(&["--hidden"]);
+    let tray = desk.next_tray_item().await;
+    desk.next_notification().await;
+    tray.menu_once(|menu| menu.has("Pause all") && !menu.has("Stop")).await;
+    let job = session
+        .call(
+            "cron.add",
+            json!({
+                "name": "Endless", "schedule": { "kind": "manual" },
+                "payload": { "kind": "toolCall", "tool": "run_command", "arguments": { "command": "sleep 3000" } }
+            }),
+        )
+        .await;
+    let job = job["job"]["id"].as_str().expect("an id").to_owned();
+    let run = session.call("cron.run", json!({ "id": job, "mode": "force" })).await;
+    let is_endless = |label: &String| label.starts_with("◔ Endless · running since");
+    let menu = tray.menu_once(|menu| menu.under("Stop").iter().any(is_endless)).await;
+    let label = menu.under("Stop").into_iter().find(is_endless).expect("the run");
+
+    tray.choose("Stop", &label).await;
+    tray.menu_once(|menu| !menu.has("Stop")).await;
+    let run = session.call("runs.get", json!({ "id": run["runId"] })).await;
+    assert_eq!(run["run"]["state"], "cancelled", "{run:#}");
+    app.quit_by(&tray, "Quit Rouse (jobs will not run)").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_tray_that_comes_later_is_used_and_none_at_all_is_no_trouble() {
     let session = Session::start().await;
     let mut desk = Desk::set_up(&session).await;

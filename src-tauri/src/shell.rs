@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rouse_core::{Clock as _, DeliveryId, UnixMs};
 use rouse_gateway::RpcError;
 use rouse_gateway::wire::{
-    CronPauseParams, CronRunParams, CronStatus, Empty, EventKind, EventView, RunDetail, RunMode,
-    RunRef, StartedRun, SystemStatus,
+    CronPauseParams, CronRunParams, CronStatus, Done, Empty, EventKind, EventView, RunDetail,
+    RunMode, RunRef, StartedRun, SystemStatus,
 };
 use rouse_host::{Notifier as _, SystemClock};
 use serde_json::Value;
@@ -61,6 +61,9 @@ impl Shell {
             Command::Run(job) => self.tell_engine("run", move |engine| async move {
                 let now = CronRunParams { id: job.to_string(), mode: Some(RunMode::Force) };
                 engine.ask::<StartedRun>("cron.run", &now).await.map(drop)
+            }),
+            Command::Stop(run) => self.tell_engine("stop", move |engine| async move {
+                engine.ask::<Done>("runs.cancel", &RunRef { id: run.to_string() }).await.map(drop)
             }),
         }
     }

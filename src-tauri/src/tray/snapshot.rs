@@ -1,6 +1,6 @@
 //! Takes a reading of the engine for the tray.
 //!
-//! A reading is two small questions; the jobs are asked for again only when an event says that one was added, changed or
+//! A reading is three small questions; the jobs are asked for again only when an event says that one was added, changed or
 //! removed, and then only as many as the menu shows, and one that tells that there are more. Times of day follow the same
 //! zone data as the engine: the engine names its zone, and this computer has the rules.
 
@@ -8,13 +8,15 @@ use rouse_core::schedule::{Zone, Zones};
 use rouse_core::{Clock as _, JobId, RunId, UnixMs};
 use rouse_gateway::RpcError;
 use rouse_gateway::wire::{
-    CronListParams, CronListResult, CronStatus, Empty, EventKind, EventView, RunView,
+    CronListParams, CronListResult, CronStatus, Empty, EventKind, EventView, RunState, RunView,
     RunsListParams, RunsListResult, SystemStatus,
 };
 use rouse_host::SystemClock;
 use serde_json::Value;
 
-use super::state::{Facts, Firing, JobLine, MOST_JOBS, MOST_RUNS, NextSlot, RunLine, Snapshot};
+use super::state::{
+    Facts, Firing, JobLine, MOST_JOBS, MOST_LIVE, MOST_RUNS, NextSlot, RunLine, Snapshot,
+};
 use crate::backend::{Backend, Engine, EngineDoor};
 
 /// What an event makes stale.
@@ -41,9 +43,7 @@ impl Stale {
             | EventKind::Delivery
             | EventKind::Heartbeat
             | EventKind::RunText
-            | EventKind::Seen => {
-                None
-            }
+            | EventKind::Seen => None,
         }
     }
 }
@@ -80,6 +80,7 @@ impl Reader {
         let newest =
             RunsListParams { limit: u32::try_from(MOST_RUNS).ok(), ..RunsListParams::default() };
         let recent: RunsListResult = backend.ask("runs.list", &newest).await?;
+        let live = backend.ask::<RunsListResult>("runs.list", &live_runs()).await?;
         let jobs = match &self.jobs {
             Some(jobs) => jobs.clone(),
             None => self.jobs.insert(read_jobs(backend).await?).clone(),
@@ -100,6 +101,7 @@ impl Reader {
                 at: UnixMs(next.at_ms),
             }),
             jobs,
+            live: live.runs.into_iter().map(run_line).collect(),
             recent: recent.runs.into_iter().map(run_line).collect(),
         })
     }
@@ -108,6 +110,15 @@ impl Reader {
 /// The engine's zone; UTC when this computer knows no such zone, which can be only when the engine is another version.
 pub(crate) fn zone_of(name: &str, zones: &Zones) -> Zone {
     zones.zone(name).unwrap_or(Zone::UTC)
+}
+
+/// Runs that are not over, and one more than is shown.
+fn live_runs() -> RunsListParams {
+    RunsListParams {
+        states: Some(vec![RunState::Running, RunState::AwaitingApproval, RunState::Queued]),
+        limit: u32::try_from(MOST_LIVE + 1).ok(),
+        ..RunsListParams::default()
+    }
 }
 
 async fn read_jobs(backend: &Backend) -> Result<Vec<JobLine>, RpcError> {

@@ -48,6 +48,8 @@ pub(crate) struct Facts {
     pub(crate) next: Option<NextSlot>,
     /// The first jobs, in the order in which they are offered; more than are shown when there are more.
     pub(crate) jobs: Vec<JobLine>,
+    /// Runs that can be stopped: at work, waiting, or waiting for a person. More than are shown when there are more.
+    pub(crate) live: Vec<RunLine>,
     /// The newest runs, newest first.
     pub(crate) recent: Vec<RunLine>,
 }
@@ -134,6 +136,8 @@ pub(crate) enum Command {
     Resume,
     /// Runs a job now.
     Run(JobId),
+    /// Stops a run.
+    Stop(RunId),
     /// Ends the app.
     Quit,
 }
@@ -151,6 +155,8 @@ pub(crate) enum PauseFor {
 pub(crate) const MOST_JOBS: usize = 15;
 /// Runs offered under "Recent runs".
 pub(crate) const MOST_RUNS: usize = 5;
+/// Runs offered under "Stop".
+pub(crate) const MOST_LIVE: usize = 10;
 /// Names longer than this are cut, so that one job cannot make the menu as wide as the screen.
 const LONGEST_NAME: usize = 40;
 /// When "tomorrow" begins, as in the UI.
@@ -243,6 +249,9 @@ impl Facts {
         }
         menu.push(Entry::Separator);
         menu.extend(self.pause_entries());
+        if !self.live.is_empty() {
+            menu.push(Entry::Submenu("Stop".to_owned(), self.stop_entries()));
+        }
         menu.push(Entry::Submenu("Run now".to_owned(), self.job_entries()));
         menu.push(Entry::Submenu("Recent runs".to_owned(), self.run_entries()));
         menu.push(Entry::open("New job…", "/jobs/new"));
@@ -294,15 +303,31 @@ impl Facts {
         entries
     }
 
+    fn stop_entries(&self) -> Vec<Entry> {
+        let lines = self.live.iter().take(MOST_LIVE);
+        let mut entries: Vec<Entry> = lines
+            .map(|run| Entry::Choice(self.run_label(run), Command::Stop(run.id.clone())))
+            .collect();
+        if self.live.len() > MOST_LIVE {
+            entries.extend([Entry::Separator, Entry::open("All runs", "/runs")]);
+        }
+        entries
+    }
+
+    fn run_label(&self, run: &RunLine) -> String {
+        let (glyph, word) = glyph_and_word(run.state);
+        format!("{glyph} {} · {word} {}", short(&run.name), self.when(run.at))
+    }
+
     fn run_entries(&self) -> Vec<Entry> {
         if self.recent.is_empty() {
             return vec![Entry::Words("No runs yet".to_owned())];
         }
-        let lines = self.recent.iter().take(MOST_RUNS).map(|run| {
-            let (glyph, word) = glyph_and_word(run.state);
-            let label = format!("{glyph} {} · {word} {}", short(&run.name), self.when(run.at));
-            Entry::Choice(label, Command::Open(Place::run(&run.id)))
-        });
+        let lines = self
+            .recent
+            .iter()
+            .take(MOST_RUNS)
+            .map(|run| Entry::Choice(self.run_label(run), Command::Open(Place::run(&run.id))));
         lines.chain([Entry::Separator, Entry::open("All runs", "/runs")]).collect()
     }
 
@@ -340,6 +365,7 @@ impl Command {
             Self::Pause(length) => format!("pause:{}", length.name()),
             Self::Resume => "resume".to_owned(),
             Self::Run(job) => format!("run:{job}"),
+            Self::Stop(run) => format!("stop:{run}"),
             Self::Quit => "quit".to_owned(),
         }
     }
@@ -353,6 +379,7 @@ impl Command {
             "pause" => PauseFor::from_name(object).map(Self::Pause),
             "resume" => Some(Self::Resume),
             "run" => Some(Self::Run(JobId::new(object))),
+            "stop" => Some(Self::Stop(RunId::new(object))),
             "quit" => Some(Self::Quit),
             _ => None,
         }

@@ -31,6 +31,7 @@ fn facts() -> Facts {
             at: at("2026-11-20 14:00"),
         }),
         jobs: vec![JobLine { id: JobId::new("j1"), name: "Backup".to_owned() }],
+        live: Vec::new(),
         recent: vec![run("r1", RunState::Succeeded, "2026-11-20 08:00")],
     }
 }
@@ -231,6 +232,29 @@ fn pauses_end_when_they_say() {
 }
 
 #[test]
+fn what_is_at_work_or_waits_can_be_stopped() {
+    assert!(!drawn(&tray(facts()).menu).contains("Stop"), "there is nothing to stop");
+    let live = vec![
+        run("r2", RunState::Running, "2026-11-20 11:58"),
+        run("r3", RunState::AwaitingApproval, "2026-11-19 23:00"),
+        run("r4", RunState::Queued, "2026-11-20 12:00"),
+    ];
+    let menu = drawn(&tray(Facts { running: 1, live, ..facts() }).menu);
+    let stop = "\
+Stop >
+  ◔ Backup · running since 11:58 -> stop:r2
+  ✋ Backup · needs you since yesterday 23:00 -> stop:r3
+  ○ Backup · waiting since 12:00 -> stop:r4
+Run now >
+";
+    assert!(menu.contains(stop), "{menu}");
+    let many = (0..20).map(|n| run(&n.to_string(), RunState::Running, "2026-11-20 11:58"));
+    let menu = drawn(&tray(Facts { running: 20, live: many.collect(), ..facts() }).menu);
+    assert_eq!(menu.matches("-> stop:").count(), MOST_LIVE);
+    assert_eq!(menu.matches("All runs -> open:/runs").count(), 2, "{menu}");
+}
+
+#[test]
 fn every_command_survives_being_a_menu_id() {
     for command in [
         Command::Show,
@@ -238,6 +262,7 @@ fn every_command_survives_being_a_menu_id() {
         Command::Pause(PauseFor::UntilTomorrow),
         Command::Resume,
         Command::Run(JobId::new("imported:with colon")),
+        Command::Stop(RunId::new("r:1")),
         Command::Quit,
     ] {
         assert_eq!(Command::from_id(&command.to_id()), Some(command));
