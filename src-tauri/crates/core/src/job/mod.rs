@@ -5,6 +5,7 @@
 //! program, loses nothing here. It refuses to know what is due (`slots`) or what a run did (`run`).
 
 mod parse;
+mod bounds;
 mod payload;
 mod policies;
 mod schedule;

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::{
     AgentTurn, Budget, Isolation, Job, JobState, Misfire, MisfireMode, Notify, NotifyWhen, Overlap,
-    Payload, Policies, Runtime, Schedule, ScheduleSpec, SessionTarget, ToolCall, WakeMode,
+    Payload, Policies, Runtime, Schedule, ScheduleSpec, SessionTarget, ToolCall, WakeMode, bounds,
 };
 use crate::json_fields::{FieldError, Fields};
 use crate::quiet::QuietPolicy;
@@ -32,7 +32,7 @@ pub struct JobError(pub Vec<FieldError>);
 /// # Errors
 /// Every complaint, with the path of its field.
 pub fn job_from_json(input: Value, now: UnixMs, zones: impl Into<Zones>) -> Result<Job, JobError> {
-    written(input, now, &zones.into(), Sources::Known)
+    written(input, now, &zones.into(), Sources::Known, &[])
 }
 
 /// Reads a job out of a file. It may wait for events that come elsewhere and not here, as long as it is off.
@@ -45,18 +45,23 @@ pub fn imported_job_from_json(
     zones: impl Into<Zones>,
 ) -> Result<Job, JobError> {
     let sources = if is_off(&input) { Sources::Any } else { Sources::Known };
-    written(input, now, &zones.into(), sources)
+    written(input, now, &zones.into(), sources, &[])
 }
 
+/// Reads what somebody wrote. What was out of bounds `before` may stay as it was.
 fn written(
     input: Value,
     now: UnixMs,
     zones: &Zones,
     sources: Sources<'_>,
+    before: &[FieldError],
 ) -> Result<Job, JobError> {
     let mut errors = Vec::new();
     let origin = Origin::Written { zones, sources };
+    let bytes = input.to_string().len();
     let job = read_job(Fields::new("", input, &mut errors), now, origin);
+    let unbound = bounds::complaints(&job, bytes);
+    errors.extend(unbound.into_iter().filter(|complaint| !before.contains(complaint)));
     if errors.is_empty() { Ok(job) } else { Err(JobError(errors)) }
 }
 
@@ -116,6 +121,7 @@ pub fn patch_job(
     zones: impl Into<Zones>,
 ) -> Result<Job, JobError> {
     let mut document = super::job_to_json(job);
+    let before = bounds::complaints(job, document.to_string().len());
     let Value::Object(mut patch) = patch else {
         let message = format!("expected an object, found {}", crate::json_fields::kind_of(&patch));
         return Err(JobError(vec![FieldError { path: "patch".to_owned(), message }]));
@@ -129,7 +135,7 @@ pub fn patch_job(
         ScheduleSpec::Event(trigger) if is_off(&document) => Sources::KnownOr(&trigger.source),
         _ => Sources::Known,
     };
-    let mut patched = written(document, now, &zones.into(), sources)?;
+    let mut patched = written(document, now, &zones.into(), sources, &before)?;
     patched.updated_at = now;
     patched.state = job.state.clone();
     Ok(patched)
@@ -186,9 +192,6 @@ fn read_job(mut fields: Fields<'_>, now: UnixMs, origin: Origin<'_>) -> Job {
         .filter(|id| !id.trim().is_empty())
         .map_or_else(JobId::generate, JobId::new);
     let name = fields.required_text("name");
-    if name.chars().count() > 200 {
-        fields.complain("name", "must be at most 200 characters");
-    }
     let created_at = instant(&mut fields, "createdAtMs").unwrap_or(now);
     let schedule = read_schedule(&mut fields, created_at, origin);
     event::refuse_own(&mut fields, &id, &name, &schedule.spec);
