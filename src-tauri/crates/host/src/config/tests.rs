@@ -15,13 +15,16 @@ fn config(document: Value, variables: &[(&str, &str)]) -> Result<Config, Vec<Fie
     read(document, Path::new(DEFAULT), &env)
 }
 
+/// The file, the variables, the workspace, and whether it is the wider one.
+type Case = (Value, Vec<(&'static str, &'static str)>, &'static str, bool);
+
 #[test]
 fn the_workspace_is_the_one_that_a_variable_names_before_the_file() {
     let file = json!({ "workspace": "/file" });
     let wide = json!({ "workspace": "/file/deep", "riskyWorkspace": { "enabled": true } });
     let wide_root = json!({ "riskyWorkspace": { "enabled": true, "root": "~" } });
     let risky = ("RISKY_WORKSPACE_MODE", "true");
-    let cases: Vec<(Value, Vec<(&str, &str)>, &str, bool)> = vec![
+    let cases: Vec<Case> = vec![
         (json!({}), vec![], DEFAULT, false),
         (file.clone(), vec![], "/file", false),
         (file.clone(), vec![("FILE_WORKSPACE_ROOT", "/variable")], "/variable", false),

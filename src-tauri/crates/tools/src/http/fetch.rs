@@ -269,8 +269,12 @@ async fn page(request: &Request, response: Response) -> Result<Page, FetchError>
 
 impl FetchError {
     /// Whether the server may have got the request all the same.
-    pub(crate) const fn may_have_arrived(&self) -> bool {
-        matches!(self, Self::Transport { .. } | Self::Timeout(_))
+    pub(crate) fn may_have_arrived(&self) -> bool {
+        match self {
+            Self::Transport { source, .. } => !source.is_connect(),
+            Self::Timeout(_) | Self::Redirect { .. } | Self::TooManyRedirects => true,
+            _ => false,
+        }
     }
 }
 

@@ -54,8 +54,8 @@ pub(crate) struct Entry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Standing {
     pub(crate) kind: EntryKind,
-    /// How many names the file has.
-    names: u64,
+    /// Whether it is one of several names of a file.
+    has_other_names: bool,
     /// Whether nobody may write it.
     is_read_only: bool,
 }
@@ -103,7 +103,7 @@ impl Workspace {
     /// Opens a regular file that has no other name for reading, and tells its size.
     pub(crate) fn open_file(&self, path: &RelativePath) -> Result<(File, u64), WorkspaceError> {
         let (file, size) = self.open_any_name(path)?;
-        if system::names_of(&file).map_err(|source| self.refusal(path, source))? > 1 {
+        if system::has_other_names(&file).map_err(|source| self.refusal(path, source))? {
             return Err(WorkspaceError::HardLink { path: path.to_string() });
         }
         Ok((file, size))

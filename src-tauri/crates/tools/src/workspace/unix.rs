@@ -82,9 +82,9 @@ fn kind_of(stat: &Stat) -> EntryKind {
     }
 }
 
-/// How many names the open file has.
-pub(super) fn names_of(file: &File) -> io::Result<u64> {
-    Ok(file.metadata()?.nlink())
+/// Whether the open file has more than one name.
+pub(super) fn has_other_names(file: &File) -> io::Result<bool> {
+    Ok(file.metadata()?.nlink() > 1)
 }
 
 /// A name in an open folder, where something is to be put.
@@ -130,8 +130,7 @@ impl Place<'_> {
     pub(super) fn look(&self) -> io::Result<Option<Standing>> {
         let standing = |stat: Stat| Standing {
             kind: kind_of(&stat),
-            #[expect(clippy::useless_conversion, reason = "its width differs between systems")]
-            names: stat.st_nlink.into(),
+            has_other_names: stat.st_nlink > 1,
             is_read_only: stat.st_mode & 0o222 == 0,
         };
         Ok(stat_of(&self.folder, self.name)?.map(standing))

@@ -89,9 +89,9 @@ fn kind_of(metadata: &std::fs::Metadata) -> EntryKind {
     }
 }
 
-/// How many names the open file has.
-pub(super) fn names_of(file: &File) -> io::Result<u64> {
-    Ok(winapi_util::file::information(file)?.number_of_links())
+/// Whether the open file has more than one name.
+pub(super) fn has_other_names(file: &File) -> io::Result<bool> {
+    Ok(winapi_util::file::information(file)?.number_of_links() > 1)
 }
 
 /// A name in a folder that is held in its place.
@@ -135,7 +135,7 @@ impl Place<'_> {
         let metadata = file.metadata()?;
         Ok(Some(Standing {
             kind: kind_of(&metadata),
-            names: names_of(&file)?,
+            has_other_names: has_other_names(&file)?,
             is_read_only: metadata.permissions().readonly(),
         }))
     }

@@ -78,12 +78,12 @@ fn check_replaceable(
     standing: Option<Standing>,
 ) -> Result<(), WorkspaceError> {
     let path = || path.to_string();
-    let Some(Standing { kind, names, is_read_only }) = standing else { return Ok(()) };
+    let Some(Standing { kind, has_other_names, is_read_only }) = standing else { return Ok(()) };
     match kind {
         EntryKind::Folder => Err(WorkspaceError::IsAFolder { path: path() }),
         EntryKind::Link => Err(WorkspaceError::Link { path: path() }),
         EntryKind::Other => Err(WorkspaceError::NotAFile { path: path() }),
-        EntryKind::File if names > 1 => Err(WorkspaceError::HardLink { path: path() }),
+        EntryKind::File if has_other_names => Err(WorkspaceError::HardLink { path: path() }),
         EntryKind::File if is_read_only => Err(WorkspaceError::ReadOnly { path: path() }),
         EntryKind::File => Ok(()),
     }

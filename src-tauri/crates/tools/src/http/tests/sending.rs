@@ -290,4 +290,14 @@ async fn every_failure_has_its_kind() {
     }
     let posted = call(&tool, json!({ "url": silent.url("/"), "method": "POST" })).await;
     assert!(posted.text().ends_with("It may have been carried out all the same."), "{posted:?}");
+    let circle = Server::redirecting_to("/".to_owned()).await;
+    let posted = send(&circle, json!({ "url": circle.url("/"), "method": "POST" })).await;
+    assert!(posted.text().ends_with("It may have been carried out all the same."), "{posted:?}");
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = closed.local_addr().expect("a bound socket").to_string();
+    drop(closed);
+    let config = HttpConfig { allow_private_hosts: vec![address.clone()], ..HttpConfig::default() };
+    let url = format!("http://{address}/");
+    let posted = call(&Http::new(config), json!({ "url": url, "method": "POST" })).await;
+    assert!(posted.is_error() && !posted.text().contains("carried out"), "{posted:?}");
 }
