@@ -16,3 +16,4 @@ mod concurrency;
 mod retention;
 mod transfer;
 mod door;
+mod bad_words;

@@ -14,7 +14,9 @@ pub(crate) use webhook::{knows as knows_webhook, webhook};
 use std::collections::HashMap;
 
 use rouse_agent::Complaint;
-use rouse_core::job::{Job, Payload, ScheduleSpec, job_from_json, job_to_json, patch_job};
+use rouse_core::job::{
+    Job, JobState, Payload, ScheduleSpec, job_from_json, job_to_json, patch_job,
+};
 use rouse_core::{JobId, RunId, RunState, UnixMs};
 use rouse_scheduler::RunMode as Asked;
 use rouse_store::{JobPage, JobQuery, RunQuery};
@@ -37,7 +39,7 @@ pub(crate) async fn list(
 ) -> Result<CronListResult, RpcError> {
     let query = JobQuery {
         include_disabled: params.include_disabled.unwrap_or(false),
-        search: params.search.filter(|words| !words.trim().is_empty()),
+        search: super::words_of(params.search)?,
         limit: params.limit.unwrap_or(100).clamp(1, 500),
         after: params.cursor,
     };
@@ -80,7 +82,9 @@ pub(crate) async fn get(context: &Context, params: JobRef) -> Result<JobView, Rp
 }
 
 pub(crate) async fn add(context: &Context, params: CronAddParams) -> Result<JobView, RpcError> {
-    let job = job_from_json(params.0, context.clock.now(), context.clock.zones())?;
+    let mut job = job_from_json(params.0, context.clock.now(), context.clock.zones())?;
+    // What runs a job had is the engine's to say: a last run in the future would keep it from ever firing.
+    job.state = JobState::default();
     check_call(context, &job).await?;
     channel::check(&job, None)?;
     let job = context.scheduler.add_job(job).await?;

@@ -8,3 +8,20 @@ pub(crate) mod providers;
 pub(crate) mod runs;
 pub(crate) mod system;
 pub(crate) mod tools;
+
+use crate::error::RpcError;
+
+/// The longest search: more than anybody types, and far below what the database refuses.
+const MOST_SEARCHED: usize = 200;
+
+/// The words of a search; none when they are blank.
+fn words_of(search: Option<String>) -> Result<Option<String>, RpcError> {
+    let words = search.filter(|words| !words.trim().is_empty());
+    match words.as_ref().map_or(0, |words| words.chars().count()) {
+        0..=MOST_SEARCHED => Ok(words),
+        count => {
+            let message = format!("must be at most {MOST_SEARCHED} characters, found {count}");
+            Err(RpcError::field("search", &message))
+        }
+    }
+}

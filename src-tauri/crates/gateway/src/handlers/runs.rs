@@ -19,7 +19,7 @@ pub(crate) async fn list(
         from: params.from_ms.map(UnixMs),
         to: params.to_ms.map(UnixMs),
         digest: params.digest.map(DeliveryId::new),
-        text: params.search.filter(|text| !text.trim().is_empty()),
+        text: super::words_of(params.search)?,
         limit: params.limit.unwrap_or(50).clamp(1, 500),
         before: params.cursor,
     };
