@@ -36,7 +36,7 @@ impl Failure {
     fn code(&self) -> u8 {
         match self {
             Self::Input(_) => 2,
-            Self::Client(ClientError::NotRunning) => 3,
+            Self::Client(ClientError::NotRunning | ClientError::Silent { .. }) => 3,
             Self::Client(ClientError::Rpc(error)) => {
                 let is = |code: ErrorCode| error.code == code.number();
                 if is(ErrorCode::InvalidParams) {

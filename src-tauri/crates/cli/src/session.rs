@@ -1,11 +1,18 @@
 //! One command's connection to the engine and its way of answering.
 
+use std::time::Duration;
+
 use rouse_gateway::{Client, ClientError};
 use rouse_host::{Home, SystemClock};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::exit::Failure;
+
+/// How long an answer may take to begin. The engine answers within milliseconds, and following is no call.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
+/// The same for a file of jobs, each of which is saved before the answer.
+const FILE_ANSWERED_WITHIN: Duration = Duration::from_secs(300);
 
 /// The engine of this user's data directory.
 pub(crate) struct Session {
@@ -22,7 +29,8 @@ impl Session {
     /// Looks for the engine; that there is none is reported when it is first needed.
     pub(crate) fn find(json: bool) -> Result<Self, Failure> {
         let home = Home::find(&|name| std::env::var(name).ok()).map_err(anyhow::Error::from)?;
-        let client = Client::find(home.root());
+        let client =
+            Client::find(home.root()).map(|client| client.answered_within(ANSWERED_WITHIN));
         Ok(Self { home, clock: SystemClock::default(), json, client })
     }
 
@@ -36,7 +44,15 @@ impl Session {
 
     /// Calls a method.
     pub(crate) async fn call(&self, method: &str, params: Value) -> Result<Value, Failure> {
-        Ok(self.client()?.call(method, params).await?)
+        let client = self.client()?;
+        if method == "cron.import" {
+            return Ok(client
+                .clone()
+                .answered_within(FILE_ANSWERED_WITHIN)
+                .call(method, params)
+                .await?);
+        }
+        Ok(client.call(method, params).await?)
     }
 
     /// Calls a method and prints its answer: as JSON when asked, else with `print`.

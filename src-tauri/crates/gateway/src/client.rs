@@ -6,6 +6,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use http_body_util::{BodyExt as _, Full};
@@ -19,6 +20,9 @@ use tokio_tungstenite::tungstenite;
 
 use crate::error::RpcError;
 use crate::wire::{EventView, ShowRequest};
+
+/// How long a connection may take to be made, and a WebSocket to be agreed on: the engine does both at once.
+const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
 /// Where an engine listens; written beside the data (mode 0600) while it runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +60,15 @@ pub enum ClientError {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// Somebody takes the connection and says nothing.
+    #[error(
+        "Something listens at {address} and does not answer. When Rouse hangs, end it and start it again; when it is \
+         another program, `rouse serve` takes the place of an engine that is gone."
+    )]
+    Silent {
+        /// Where.
+        address: SocketAddr,
+    },
     /// The engine said no.
     #[error(transparent)]
     Rpc(#[from] RpcError),
@@ -70,6 +83,7 @@ pub struct Client {
     endpoint: Endpoint,
     token: String,
     token_path: std::path::PathBuf,
+    answers_within: Option<Duration>,
 }
 
 impl Client {
@@ -95,7 +109,13 @@ impl Client {
         let token = read(&token_path)?.trim().to_owned();
         // A half-written file belongs to an engine that is just starting or has just died.
         let endpoint = serde_json::from_str(&endpoint).map_err(|_| ClientError::NotRunning)?;
-        Ok(Self { endpoint, token, token_path })
+        Ok(Self { endpoint, token, token_path, answers_within: None })
+    }
+
+    /// The same client, giving up on calls whose answer does not begin within `limit`.
+    #[must_use]
+    pub fn answered_within(self, limit: Duration) -> Self {
+        Self { answers_within: Some(limit), ..self }
     }
 
     /// Where the engine listens.
@@ -158,9 +178,9 @@ impl Client {
             .map_err(|error| self.broken::<header::InvalidHeaderValue>(error))?;
         request.headers_mut().insert(header::AUTHORIZATION, bearer);
         let stream = self.connect().await?;
-        let (socket, _) = tokio_tungstenite::client_async(request, stream)
-            .await
-            .map_err(|error| self.broken(error))?;
+        let agreed = tokio_tungstenite::client_async(request, stream);
+        let (socket, _) =
+            self.within(Some(CONNECT_WITHIN), agreed).await?.map_err(|error| self.broken(error))?;
         Ok(Socket(socket))
     }
 
@@ -178,7 +198,11 @@ impl Client {
             .header(header::AUTHORIZATION, format!("Bearer {}", self.token))
             .body(Full::new(Bytes::from(body.to_string())))
             .map_err(|error| self.broken(error))?;
-        let response = sender.send_request(request).await.map_err(|error| self.broken(error))?;
+        let answer = self.within(self.answers_within, sender.send_request(request)).await;
+        if answer.is_err() {
+            driver.abort();
+        }
+        let response = answer?.map_err(|error| self.broken(error))?;
         let status = response.status();
         let bytes =
             response.into_body().collect().await.map_err(|error| self.broken(error))?.to_bytes();
@@ -192,7 +216,8 @@ impl Client {
     }
 
     async fn connect(&self) -> Result<TcpStream, ClientError> {
-        match TcpStream::connect(self.endpoint.address).await {
+        let connecting = TcpStream::connect(self.endpoint.address);
+        match self.within(Some(CONNECT_WITHIN), connecting).await? {
             Ok(stream) => {
                 stream.set_nodelay(true).map_err(|error| self.broken(error))?;
                 Ok(stream)
@@ -202,6 +227,16 @@ impl Client {
             }
             Err(error) => Err(self.broken(error)),
         }
+    }
+
+    async fn within<T>(
+        &self,
+        limit: Option<Duration>,
+        work: impl Future<Output = T>,
+    ) -> Result<T, ClientError> {
+        let Some(limit) = limit else { return Ok(work.await) };
+        let silent = |_| ClientError::Silent { address: self.endpoint.address };
+        tokio::time::timeout(limit, work).await.map_err(silent)
     }
 
     fn broken<E: std::error::Error + Send + Sync + 'static>(&self, error: E) -> ClientError {
@@ -281,4 +316,28 @@ fn read(path: &Path) -> Result<String, ClientError> {
         io::ErrorKind::NotFound => ClientError::NotRunning,
         _ => ClientError::Files { path: path.to_owned(), source },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn who_never_answers_is_given_up() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let endpoint = Endpoint {
+            address: listener.local_addr().expect("its address"),
+            pid: 1,
+            version: String::new(),
+        };
+        let client = Client {
+            endpoint,
+            token: String::new(),
+            token_path: std::path::PathBuf::new(),
+            answers_within: None,
+        };
+        let answer =
+            client.answered_within(Duration::from_millis(20)).call("cron.list", json!({})).await;
+        assert!(matches!(answer, Err(ClientError::Silent { .. })), "{answer:?}");
+    }
 }
