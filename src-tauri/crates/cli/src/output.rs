@@ -3,6 +3,7 @@
 use chrono::TimeZone as _;
 use comfy_table::{ContentArrangement, Table, presets};
 use rouse_core::schedule::{Zone, format_duration};
+use rouse_core::visible::visible;
 
 /// A borderless table with `columns` as its head.
 pub(crate) fn table(columns: &[&str]) -> Table {
@@ -42,10 +43,9 @@ pub(crate) fn relative(at_ms: i64, now_ms: i64) -> String {
     if distance > 0 { format!("in {words}") } else { format!("{words} ago") }
 }
 
-/// At most `most` characters of the first line.
+/// At most `most` characters of the first line, with all of them to be seen.
 pub(crate) fn short(text: &str, most: usize) -> String {
-    let line: String =
-        text.lines().next().unwrap_or_default().chars().filter(|c| !c.is_control()).collect();
+    let line = plain(&text.lines().next().unwrap_or_default().replace('\t', " "));
     if line.chars().count() <= most {
         return line;
     }
@@ -53,9 +53,18 @@ pub(crate) fn short(text: &str, most: usize) -> String {
     format!("{}…", cut.trim_end())
 }
 
-/// Text from outside for a terminal: control characters, which could move the cursor or recolour, are taken out.
+/// Text from outside for a terminal: what could move the cursor, recolour, turn the reading direction or hide is shown by
+/// its number, as `⟨U+202E⟩`. What was made so already stays as it is.
 pub(crate) fn plain(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+    let mut shown = String::with_capacity(text.len());
+    let mut letter = [0; 4];
+    for character in text.replace("\r\n", "\n").chars() {
+        match character {
+            ' '..='~' | '\n' | '\t' | '⟨' => shown.push(character),
+            other => shown.push_str(&visible(other.encode_utf8(&mut letter))),
+        }
+    }
+    shown
 }
 
 #[cfg(test)]
@@ -71,7 +80,10 @@ mod tests {
 
     #[test]
     fn text_from_outside_cannot_steer_the_terminal() {
-        assert_eq!(plain("a\u{1b}[31mb\r\nc"), "a[31mb\nc");
+        assert_eq!(plain("a\u{1b}[31mb\r\nc"), "a⟨U+001B⟩[31mb\nc");
+        assert_eq!(plain("\u{202e}cod\u{200b}"), "⟨U+202E⟩cod⟨U+200B⟩");
+        assert_eq!(plain(&plain("a\u{202e}")), "a⟨U+202E⟩");
+        assert_eq!(short("Grüße\u{2066}\tx", 40), "Grüße⟨U+2066⟩ x");
         assert_eq!(short("one\ntwo", 10), "one");
         assert_eq!(short("abcdef", 4), "abc…");
     }
