@@ -7,8 +7,15 @@ use sqlx::sqlite::SqliteConnectOptions;
 use super::*;
 use crate::connection::{MIGRATIONS, apply};
 
-/// The rows of a file whose schema is the first one.
-const GOLDEN: &str = include_str!("golden_0001.sql");
+/// What is written by the version that brought a schema, after its migration: rows for every table and column of its own.
+/// Each is frozen with its release.
+const GOLDEN: [(usize, &str); 5] = [
+    (1, include_str!("golden_0001.sql")),
+    (3, include_str!("golden_0003.sql")),
+    (4, include_str!("golden_0004.sql")),
+    (5, include_str!("golden_0005.sql")),
+    (6, include_str!("golden_0006.sql")),
+];
 
 /// A file as the version with so many migrations leaves it, closed.
 async fn golden(path: &std::path::Path, version: usize) {
@@ -17,11 +24,50 @@ async fn golden(path: &std::path::Path, version: usize) {
     sqlx::raw_sql("PRAGMA journal_mode = WAL").execute(&mut connection).await.unwrap();
     for (index, script) in MIGRATIONS.iter().enumerate().take(version) {
         apply(&mut connection, script, i64::try_from(index + 1).unwrap()).await.unwrap();
-        if index == 0 {
-            sqlx::raw_sql(GOLDEN).execute(&mut connection).await.unwrap();
+        for (_, rows) in GOLDEN.iter().filter(|(of, _)| *of == index + 1) {
+            sqlx::raw_sql(*rows).execute(&mut connection).await.unwrap();
         }
     }
     sqlx::Connection::close(connection).await.unwrap();
+}
+
+/// All rows of a file, by table: the columns in the order of the schema.
+type Rows = std::collections::BTreeMap<String, (Vec<String>, Vec<String>)>;
+
+/// The rows of a file, of its own columns or of those that another one has.
+async fn rows(path: &std::path::Path, of: Option<&Rows>) -> Rows {
+    let mut connection =
+        SqliteConnectOptions::new().filename(path).read_only(true).connect().await.unwrap();
+    let tables: Vec<String> = sqlx::query_scalar(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+    )
+    .fetch_all(&mut connection)
+    .await
+    .unwrap();
+    let mut rows = Rows::new();
+    for table in tables {
+        let columns: Vec<String> = match of {
+            Some(of) if !of.contains_key(&table) => continue,
+            Some(of) => of[&table].0.clone(),
+            None => sqlx::query_scalar("SELECT name FROM pragma_table_info(?1)")
+                .bind(&table)
+                .fetch_all(&mut connection)
+                .await
+                .unwrap(),
+        };
+        let query = format!("SELECT json_array({}) FROM {table} ORDER BY 1", columns.join(", "));
+        let found = sqlx::query_scalar(sqlx::AssertSqlSafe(query));
+        rows.insert(table, (columns, found.fetch_all(&mut connection).await.unwrap()));
+    }
+    sqlx::Connection::close(connection).await.unwrap();
+    rows
+}
+
+/// Opens a file and closes it: whatever there was in any table is there still.
+async fn loses_no_row(path: &std::path::Path, before: &Rows, place: &str) {
+    let opened = Store::open(path, listener(&Arc::default())).await;
+    opened.unwrap_or_else(|error| panic!("{place}: {error:?}")).close().await;
+    assert_eq!(&rows(path, Some(before)).await, before, "{place}");
 }
 
 /// Everything that the person had is there, and the file takes more.
@@ -66,6 +112,10 @@ async fn a_file_of_every_schema_opens_with_everything_in_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rouse.db");
         golden(&path, version).await;
+        let before = rows(&path, None).await;
+        let empty = before.iter().find(|(_, (_, rows))| rows.is_empty());
+        assert_eq!(empty, None, "no row is frozen for this table of schema {version}");
+        loses_no_row(&path, &before, &format!("from schema {version}")).await;
         let store = Store::open(&path, listener(&Arc::default())).await.unwrap();
         holds_everything(&store, &format!("from schema {version}")).await;
     }
@@ -73,27 +123,31 @@ async fn a_file_of_every_schema_opens_with_everything_in_it() {
 
 #[tokio::test]
 async fn a_power_cut_at_any_moment_of_a_migration_costs_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("rouse.db");
-    golden(&path, 1).await;
-    let disk = FaultyDisk::over(folder.path());
-    disk.record();
-    Store::open(&path, listener(&Arc::default())).await.unwrap().close().await;
-    let record = disk.recorded();
-    drop(disk);
-    let length = record.entries().len();
-    assert!(length > 20, "a migration writes: {length} calls");
-    for upto in 0..=length {
-        let mut dice = Dice::new(u64::try_from(upto).unwrap());
-        let image = tempfile::tempdir().unwrap();
-        for (name, bytes) in record.image(upto, || dice.number()) {
-            std::fs::write(image.path().join(name), bytes).unwrap();
+    for version in 1..MIGRATIONS.len() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rouse.db");
+        golden(&path, version).await;
+        let before = rows(&path, None).await;
+        let disk = FaultyDisk::over(folder.path());
+        disk.record();
+        Store::open(&path, listener(&Arc::default())).await.unwrap().close().await;
+        let record = disk.recorded();
+        drop(disk);
+        let length = record.entries().len();
+        assert!(length > 10, "a migration writes: {length} calls");
+        for upto in 0..=length {
+            let mut dice = Dice::new(u64::try_from(upto).unwrap());
+            let image = tempfile::tempdir().unwrap();
+            for (name, bytes) in record.image(upto, || dice.number()) {
+                std::fs::write(image.path().join(name), bytes).unwrap();
+            }
+            let path = image.path().join("rouse.db");
+            let place = format!("from schema {version}, cut after {upto} of {length} calls");
+            loses_no_row(&path, &before, &place).await;
+            let store = Store::open(&path, listener(&Arc::default())).await.unwrap();
+            holds_everything(&store, &place).await;
+            store.close().await;
         }
-        let place = format!("cut after {upto} of {length} calls");
-        let store = Store::open(&image.path().join("rouse.db"), listener(&Arc::default())).await;
-        let store = store.unwrap_or_else(|error| panic!("{place}: {error:?}"));
-        holds_everything(&store, &place).await;
-        store.close().await;
     }
 }
 
