@@ -53,14 +53,54 @@ pub(crate) fn torture(arguments: &[String]) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// `cargo xtask fuzz [--for 10m] [--seed S]`: round after round, each with another seed.
+/// The doors, as both harnesses name them: programs of `fuzz/` and folders of the corpus.
+const DOORS: [&str; 7] = ["jobs", "patches", "cron", "durations", "imports", "settings", "frames"];
+
+/// `cargo xtask fuzz [--for 10m] [--seed S]`: with cargo-fuzz where it and a nightly toolchain are there, each door for
+/// its part of the time; else round after round of the tests, each with another seed.
 pub(crate) fn fuzz(arguments: &[String]) -> Result<ExitCode, Failure> {
     let options = Options::parse(arguments)?.without_names()?;
-    let (watch, lasts) = (Stopwatch::start(), options.lasts.unwrap_or(Duration::from_secs(600)));
+    let lasts = options.lasts.unwrap_or(Duration::from_secs(600));
+    if has_cargo_fuzz() {
+        println!("With cargo-fuzz: coverage leads the way. What it finds is in fuzz/artifacts.");
+        return fuzz_by_coverage(lasts, options.seed.unwrap_or(1));
+    }
+    println!(
+        "With the tests' own harness: there is no cargo-fuzz, or no nightly toolchain for it."
+    );
+    let watch = Stopwatch::start();
     let mut seed = options.seed.unwrap_or(1);
     while watch.took() < lasts {
         run(&NOISE, options.count.unwrap_or(NOISE.4), seed)?;
         seed += 1;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn has_cargo_fuzz() -> bool {
+    let mut asked = std::process::Command::new("cargo");
+    // Without what cargo tells its children of the toolchain that runs this.
+    asked.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO").args([
+        "+nightly",
+        "fuzz",
+        "--version",
+    ]);
+    asked.output().is_ok_and(|answer| answer.status.success())
+}
+
+/// The committed corpus is read, and what is learnt beyond it stays out of the repository.
+fn fuzz_by_coverage(lasts: Duration, seed: u64) -> Result<ExitCode, Failure> {
+    let seconds = (lasts.as_secs() / DOORS.len() as u64).max(1);
+    for door in DOORS {
+        let mut command = std::process::Command::new("cargo");
+        command.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO").current_dir(house::root());
+        command.args(["+nightly", "fuzz", "run", "--target-dir", "target/fuzz", door]);
+        let learnt = house::root().join("fuzz/corpus").join(door);
+        std::fs::create_dir_all(&learnt)
+            .map_err(|error| Failure::new(format!("{}: {error}", learnt.display())))?;
+        command.arg(learnt).arg(house::root().join("tests/fixtures/noise").join(door));
+        command.args(["--", &format!("-max_total_time={seconds}"), &format!("-seed={seed}")]);
+        process::run(command)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -146,6 +186,16 @@ mod tests {
         assert_eq!(options, Options { names, count: Some(5), seed: Some(7), lasts });
         for refused in [&["--count"][..], &["--count", "many"], &["--for", "10"], &["--fast"]] {
             assert!(parse(refused).is_err(), "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn both_harnesses_know_the_same_doors() {
+        for door in DOORS {
+            let program = format!("fuzz/fuzz_targets/{door}.rs");
+            for path in [program, format!("tests/fixtures/noise/{door}")] {
+                assert!(house::root().join(&path).exists(), "{path} is not there");
+            }
         }
     }
 

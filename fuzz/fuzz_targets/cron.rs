@@ -1,0 +1,8 @@
+//! `targets::cron` for cargo-fuzz.
+#![no_main]
+
+#[path = "../../tests/noise/targets.rs"]
+#[expect(dead_code, reason = "each program feeds one of the doors")]
+mod targets;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| targets::cron(bytes));
