@@ -227,3 +227,104 @@ async fn what_a_command_had_started_is_ended_at_the_next_start() {
     let runs = engine.ended(&id, 1).await;
     assert_eq!((runs.len(), fact(&runs[0], "state")), (1, "interrupted"), "it is not repeated");
 }
+
+/// Whether a process is at work. What has ended and was not yet waited for is none any more.
+#[cfg(target_os = "linux")]
+fn is_alive(number: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", number.trim()));
+    let state = stat.iter().find_map(|stat| stat.rsplit_once(") ")?.1.chars().next());
+    state.is_some_and(|state| state != 'Z')
+}
+
+/// What a job of a command line looks like.
+#[cfg(target_os = "linux")]
+fn command(line: &str, schedule: &Value, policies: &Value) -> Value {
+    let mut job = echo("Does not listen");
+    job["schedule"] = schedule.clone();
+    job["policies"] = policies.clone();
+    job["payload"] =
+        json!({ "kind": "toolCall", "tool": "run_command", "arguments": { "command": line } });
+    job
+}
+
+/// Where commands write their numbers.
+#[cfg(target_os = "linux")]
+struct Numbers(std::sync::Arc<std::sync::Mutex<std::io::BufReader<std::fs::File>>>, String);
+
+#[cfg(target_os = "linux")]
+impl Numbers {
+    fn new(home: &Home) -> Self {
+        let pipe = home.beside("numbers");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.expect("mkfifo runs").success());
+        // Open at both ends, so that it has no end while commands come and go.
+        let file = std::fs::File::options().read(true).write(true).open(&pipe).expect("opened");
+        let lines = std::io::BufReader::new(file);
+        Self(std::sync::Arc::new(std::sync::Mutex::new(lines)), pipe.display().to_string())
+    }
+
+    async fn next(&self) -> String {
+        let lines = std::sync::Arc::clone(&self.0);
+        let line = tokio::task::spawn_blocking(move || {
+            let mut line = String::new();
+            std::io::BufRead::read_line(&mut *lines.lock().expect("one reader"), &mut line)
+                .expect("read");
+            line
+        });
+        line.await.expect("joined").trim().to_owned()
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_run_is_over_when_its_command_is() {
+    let home = Home::new();
+    let numbers = Numbers::new(&home);
+    let engine = home.serve().await;
+    let line = format!("trap '' TERM; echo $$ > '{}'; sleep 1000", numbers.1);
+    for (policies, state) in
+        [(json!({}), "cancelled"), (json!({ "timeoutSeconds": 1 }), "timedOut")]
+    {
+        let id = engine.add(command(&line, &json!({ "kind": "manual" }), &policies)).await;
+        let run = engine.run_now(&id).await;
+        let number = numbers.next().await;
+        if state == "cancelled" {
+            engine.call("runs.cancel", json!({ "id": run })).await;
+        }
+        let runs = engine.ended(&id, 1).await;
+        let was_alive = is_alive(&number);
+        assert_eq!(fact(&runs[0], "state"), state);
+        assert!(!was_alive, "{state}: the run was called over while its command worked");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_newer_slot_begins_when_the_command_before_has_ended() {
+    let home = Home::new();
+    let numbers = Numbers::new(&home);
+    let line = format!("trap '' TERM; echo $$ > '{}'; sleep 1000", numbers.1);
+    let engine = home.serve().await;
+    let schedule = json!({ "kind": "every", "everyMs": 2_000 });
+    engine.add(command(&line, &schedule, &json!({ "overlap": "cancelOther" }))).await;
+    let first = numbers.next().await;
+    numbers.next().await;
+    assert!(!is_alive(&first), "two commands of one job were at work at once");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn an_orderly_stop_leaves_no_command_behind() {
+    let home = Home::new();
+    let numbers = Numbers::new(&home);
+    // It has left the group of its command, and does not listen.
+    let stubborn = format!("trap \"\" TERM; echo $$ > {}; sleep 1000", numbers.1);
+    let line = format!("setsid sh -c '{stubborn}' & trap '' TERM; sleep 1000");
+    let engine = home.serve().await;
+    let id = engine.add(command(&line, &json!({ "kind": "manual" }), &json!({}))).await;
+    engine.run_now(&id).await;
+    let number = numbers.next().await;
+    assert!(is_alive(&number));
+    assert!(engine.stop().success());
+    assert!(!is_alive(&number), "a process of a run outlived an orderly stop");
+}

@@ -6,7 +6,7 @@
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -151,6 +151,24 @@ impl SandboxMode {
     }
 }
 
+/// What calls have left behind that is still coming to an end: a command that was asked to end may take a moment.
+/// Whoever drops the future of a call waits for this before it calls the call over. Clones share it.
+#[derive(Clone, Default)]
+pub struct LooseEnds(Arc<Mutex<Vec<BoxFuture<'static, ()>>>>);
+
+impl LooseEnds {
+    /// Leaves something behind that is over when `end` is.
+    pub fn add(&self, end: BoxFuture<'static, ()>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(end);
+    }
+
+    /// Takes out what was left behind so far.
+    #[must_use]
+    pub fn take(&self) -> Vec<BoxFuture<'static, ()>> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
 /// What a tool may know of the run that calls it.
 #[derive(Clone)]
 pub struct ToolContext {
@@ -168,6 +186,8 @@ pub struct ToolContext {
     pub clock: Arc<dyn Clock>,
     /// The job's zone.
     pub zone: Zone,
+    /// Where a call that is dropped leaves what has yet to end.
+    pub loose_ends: LooseEnds,
 }
 
 /// What a tool answers. A fault is told to the model, which may mend it; it does not end the run.
@@ -322,7 +342,8 @@ pub trait Tool: Send + Sync {
         let _ = arguments;
         None
     }
-    /// Does it. The future is dropped when the run is cancelled or runs out of time.
+    /// Does it. The future is dropped when the run is cancelled or runs out of time; what does not end with it goes into
+    /// the context's `loose_ends`.
     fn call<'a>(
         &'a self,
         call: ApprovedCall,

@@ -174,6 +174,7 @@ impl RunCommand {
                 unconfined(arguments, context, &mark)?
             }
         };
+        let child = child.leaving(&context.loose_ends);
         let finished = child.finish(limit).await.map_err(CommandError::Lost)?;
         Ok(outcome(&finished, limit))
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use chrono_tz::Tz;
 use rouse_core::policy::{ToolPolicy, Verdict};
 use rouse_core::schedule::Zones;
-use rouse_core::tool::{SandboxMode, Tool, ToolContext, ToolOutput};
+use rouse_core::tool::{LooseEnds, SandboxMode, Tool, ToolContext, ToolOutput};
 use rouse_core::{Clock, JobId, RunId, UnixMs};
 use serde_json::Value;
 
@@ -40,6 +40,7 @@ pub(crate) fn context(workspace: &Path) -> ToolContext {
         sandbox: SandboxMode::ByPersonUnsandboxed,
         clock: Arc::new(StoppedClock),
         zone: Tz::Europe__Berlin.into(),
+        loose_ends: LooseEnds::default(),
     }
 }
 

@@ -24,7 +24,7 @@ use rouse_core::model::Delta;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::run::{Outcome, Run};
 use rouse_core::schedule::Zone;
-use rouse_core::tool::{SandboxMode, ToolContext};
+use rouse_core::tool::{LooseEnds, SandboxMode, ToolContext};
 use rouse_core::turn::TurnLimits;
 use rouse_core::{Clock, Job, RunId, RunState, SessionKey};
 use rouse_store::{Store, StoreError};
@@ -147,6 +147,7 @@ impl AgentDriver {
             sandbox,
             clock: Arc::clone(&self.clock),
             zone: self.zone_of(job),
+            loose_ends: LooseEnds::default(),
         }
     }
 

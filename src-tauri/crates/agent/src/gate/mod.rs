@@ -12,8 +12,10 @@ mod limits;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use futures_util::future::join_all;
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::{ApprovedCall, ToolPolicy, Verdict};
 use rouse_core::run::Usage;
@@ -26,6 +28,9 @@ use crate::condition::Conditions;
 use crate::registry::ToolRegistry;
 use fence::TOLD_BYTES;
 use limits::CallLimits;
+
+/// How long what a call left behind may take to end: less than the scheduler gives a run that it has told to end.
+const LOOSE_ENDS_FOR: Duration = Duration::from_millis(1_750);
 
 /// The gate. Cheap to share, never to copy: the limits count over all runs of a job.
 pub struct Gate {
@@ -210,7 +215,8 @@ impl Gate {
         Ok(Called { step, output, told, reached_tool: true })
     }
 
-    /// The call with its limits: a run that is cancelled, a tool that takes too long or falls over.
+    /// The call with its limits: a run that is cancelled, a tool that takes too long or falls over. A call is over when
+    /// what it has started is, or the next run of the job would begin beside it.
     async fn bounded(
         &self,
         tool: &dyn Tool,
@@ -220,12 +226,17 @@ impl Gate {
     ) -> Ending {
         let calling = AssertUnwindSafe(tool.call(call, context)).catch_unwind();
         let timed = tokio::time::timeout(tool.spec().call_for, calling);
-        match cancel.run_until_cancelled(timed).await {
+        let ending = match cancel.run_until_cancelled(timed).await {
             None => Ending::Cancelled,
             Some(Err(_)) => Ending::TimedOut,
             Some(Ok(Err(_))) => Ending::Panicked,
             Some(Ok(Ok(output))) => Ending::Answered(output),
+        };
+        let loose = join_all(context.loose_ends.take());
+        if tokio::time::timeout(LOOSE_ENDS_FOR, loose).await.is_err() {
+            tracing::warn!(tool = %tool.spec().name, "what a call had left behind did not end in time");
         }
+        ending
     }
 
     fn outcome(

@@ -12,8 +12,8 @@ use rouse_core::model::Delta;
 use rouse_core::policy::{ApprovedCall, ToolPolicy};
 use rouse_core::run::{Outcome, Run, Usage};
 use rouse_core::tool::{
-    Annotations, ApprovalRule, BoxFuture, Completion, Domain, RateLimit, SandboxMode, Tool,
-    ToolContext, ToolEffect, ToolOutput, ToolSpec,
+    Annotations, ApprovalRule, BoxFuture, Completion, Domain, LooseEnds, RateLimit, SandboxMode,
+    Tool, ToolContext, ToolEffect, ToolOutput, ToolSpec,
 };
 use rouse_core::{Clock, Job, RunId, RunState, RunTrigger, SessionKey, UnixMs};
 use rouse_store::{RunStep, Store};
@@ -151,6 +151,7 @@ impl House {
             sandbox: SandboxMode::Sandboxed { hosts: Vec::new() },
             clock: Arc::new(self.clock.clone()),
             zone: chrono_tz::UTC.into(),
+            loose_ends: LooseEnds::default(),
         }
     }
 }

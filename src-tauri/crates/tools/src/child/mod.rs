@@ -26,6 +26,7 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rouse_core::tool::LooseEnds;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 use tokio::sync::Notify;
@@ -43,9 +44,11 @@ const GRACE: Duration = Duration::from_secs(1);
 /// How long to read on when the command is over: what it wrote last is in the pipe already.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// A running command. Dropping it ends it.
+/// A running command. Dropping it ends it, in a task that is left to whoever waits for loose ends.
 pub(crate) struct Child {
     process: Option<system::Process>,
+    ending: Option<JoinHandle<()>>,
+    left_to: LooseEnds,
     mark: String,
     overflow: Arc<Notify>,
     readers: [JoinHandle<Kept>; 2],
@@ -83,7 +86,21 @@ impl Child {
         let overflow = Arc::new(Notify::new());
         let (stdout, stderr) = process.take_output();
         let readers = [read(stdout, Arc::clone(&overflow)), read(stderr, Arc::clone(&overflow))];
-        Ok(Self { process: Some(process), mark: mark.to_owned(), overflow, readers, kept: None })
+        Ok(Self {
+            process: Some(process),
+            ending: None,
+            left_to: LooseEnds::default(),
+            mark: mark.to_owned(),
+            overflow,
+            readers,
+            kept: None,
+        })
+    }
+
+    /// The same child, whose end is left to `ends` when it is dropped.
+    pub(crate) fn leaving(mut self, ends: &LooseEnds) -> Self {
+        self.left_to = ends.clone();
+        self
     }
 
     /// The same child, with something that is to live as long as it does.
@@ -103,13 +120,27 @@ impl Child {
             () = self.overflow.notified() => End::WroteTooMuch,
             () = pause(limit) => End::TimedOut,
         };
-        if let Some(mut process) = self.process.take() {
-            process.ask_group_to_end();
-            end_whole(process, std::mem::take(&mut self.mark)).await;
+        self.begin_to_end();
+        if let Some(ending) = &mut self.ending {
+            over(ending).await;
         }
+        self.ending = None;
         let [stdout, stderr] = &mut self.readers;
         let (stdout, stderr) = tokio::join!(last_words(stdout), last_words(stderr));
         Ok(Finished { end, stdout, stderr })
+    }
+}
+
+impl Child {
+    /// Ends the whole group in a task of its own, so that nobody who stops waiting for that stops it.
+    fn begin_to_end(&mut self) {
+        let Some(mut process) = self.process.take() else { return };
+        process.ask_group_to_end();
+        // Without a runtime the process ends its group when it is dropped.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let mark = std::mem::take(&mut self.mark);
+            self.ending = Some(runtime.spawn(end_whole(process, mark)));
+        }
     }
 }
 
@@ -118,13 +149,16 @@ impl Drop for Child {
         for reader in &self.readers {
             reader.abort();
         }
-        let Some(mut process) = self.process.take() else { return };
-        let mark = std::mem::take(&mut self.mark);
-        process.ask_group_to_end();
-        match tokio::runtime::Handle::try_current() {
-            Ok(runtime) => drop(runtime.spawn(end_whole(process, mark))),
-            Err(_) => drop(process),
+        self.begin_to_end();
+        if let Some(mut ending) = self.ending.take() {
+            self.left_to.add(Box::pin(async move { over(&mut ending).await }));
         }
+    }
+}
+
+async fn over(ending: &mut JoinHandle<()>) {
+    if let Err(error) = ending.await {
+        tracing::error!(%error, "the end of a command was not waited for");
     }
 }
 
