@@ -80,7 +80,7 @@ impl Host {
         if let Some(Exposure { what, mend }) = options.home.exposure() {
             tracing::warn!(mend, "{what}");
         }
-        end_what_a_crash_left(&options.home);
+        end_what_is_left(&options.home);
         let ground = Ground::lay(&options).await?;
         let started_at = ground.clock.now();
         let (port, auth) = ground.port(&options).await?;
@@ -133,6 +133,11 @@ impl Host {
             tracing::debug!(%error, "the file that tells clients where to go was not there");
         }
         self.scheduler.shutdown().await;
+        // What has left the group of its command, and a run that did not end in time, end here.
+        let home = self.home.clone();
+        if let Err(error) = tokio::task::spawn_blocking(move || end_what_is_left(&home)).await {
+            tracing::error!(%error, "commands of this run of Rouse were not looked for");
+        }
         self.closing.cancel();
         self.server.stop().await;
         for task in self.tasks {
@@ -433,10 +438,10 @@ fn instance(home: &Home) -> String {
     format!("{:016x}", stable_hash(path.as_os_str().as_encoded_bytes()))
 }
 
-/// Commands of an earlier life that its end could not end. Nobody else starts any: the directory is ours.
-fn end_what_a_crash_left(home: &Home) {
+/// Commands that an earlier life, or this one at its end, left at work. Nobody else starts any: the directory is ours.
+fn end_what_is_left(home: &Home) {
     let count = end_strays(&format!("{}:", instance(home)));
     if count > 0 {
-        tracing::warn!(count, "processes that an earlier run of Rouse had left behind were ended");
+        tracing::warn!(count, "processes that runs had left behind were ended");
     }
 }
