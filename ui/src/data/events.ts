@@ -24,6 +24,7 @@ export function staleAfter(event: HostEvent): QueryKey[] {
       return [keys.jobs, keys.status, ...job, ...run];
     case "run":
       return [keys.runs, keys.status, keys.jobs, ...job, ...run];
+    case "approval":
     case "delivery":
       return run;
     case "heartbeat":
