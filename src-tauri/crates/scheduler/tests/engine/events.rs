@@ -517,3 +517,24 @@ async fn a_job_for_one_call_stays_when_it_is_skipped_and_goes_when_it_has_worked
     assert!(stage.handle.call_webhook(call("once", "", None)).await.is_err(), "it is gone");
     assert_eq!(stage.states_of(&once).await, [RunState::Skipped, RunState::Succeeded]);
 }
+
+#[tokio::test]
+async fn a_waiting_run_whose_job_is_removed_ends_as_any_other() {
+    let stage = Stage::new().await;
+    let job = stage.add(by_hand("removed")).await;
+    let after_it =
+        stage.add(after("after", json!({ "jobId": "removed", "state": "cancelled" }))).await;
+    let work = begun(&stage, &job).await;
+    let waits = stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked").expect("a run");
+    stage.handle.remove_job(&job.id).await.expect("removed");
+    assert_eq!(stage.run(&waits).await.state, RunState::Cancelled);
+    let next = stage.begun.next_where(|begun| begun.run.job_id == Some(after_it.id.clone())).await;
+    let cause = stage.store.cause(&next.run.id).await.expect("read").expect("a cause");
+    assert_eq!(
+        (cause.fields["runId"].as_str(), cause.text.as_str()),
+        (Some(waits.as_str()), "Its job was deleted")
+    );
+    next.succeed();
+    work.try_end(Outcome::succeeded("Done."));
+    stage.settle().await;
+}
