@@ -110,28 +110,6 @@ impl Store {
         Ok(Some(run))
     }
 
-    /// Queued → cancelled; false when it is not queued any more. Events `run` and `cron`
-    /// `finished`.
-    ///
-    /// # Errors
-    /// `Write`.
-    pub async fn cancel_queued(
-        &self,
-        id: &RunId,
-        reason: &str,
-        now: UnixMs,
-    ) -> Result<bool, StoreError> {
-        let mut write = self.write("cancel the run", Durability::Full, now).await?;
-        let outcome =
-            Outcome { reason: Some(reason.to_owned()), ..Outcome::of(RunState::Cancelled) };
-        if end(&mut write, id, Some(RunState::Queued), &outcome).await?.is_none() {
-            write.undo().await?;
-            return Ok(false);
-        }
-        write.commit().await?;
-        Ok(true)
-    }
-
     /// Running → interrupted, its unfinished steps → unknown, with what tells about it and what
     /// makes up for it. None when it is not running any more.
     ///

@@ -99,7 +99,6 @@ async fn a_final_state_never_changes() {
             ..finish(&id, Outcome::succeeded("late"))
         };
         assert_eq!(fixture.store.finish_run(&late).await.unwrap(), None);
-        assert!(!fixture.store.cancel_queued(&id, "late", NOW).await.unwrap());
         assert_eq!(fixture.store.start_runs(std::slice::from_ref(&id), NOW).await.unwrap(), []);
         let interruption = Interruption {
             run_id: id.clone(),
@@ -195,25 +194,6 @@ async fn a_run_can_end_after_its_job_is_gone() {
     fixture.store.remove_job(&JobId::new("a"), NOW).await.unwrap();
     let ended = fixture.store.finish_run(&finish(&id, Outcome::succeeded("ok"))).await.unwrap();
     assert_eq!(ended.map(|run| run.state), Some(RunState::Succeeded));
-}
-
-#[tokio::test]
-async fn only_queued_runs_are_cancelled_at_once() {
-    let fixture = Fixture::new().await;
-    let queued = fixture.queued("a").await;
-    let running = fixture.running("b").await;
-    assert!(fixture.store.cancel_queued(&queued, "Cancelled by you", NOW).await.unwrap());
-    assert!(!fixture.store.cancel_queued(&running, "Cancelled by you", NOW).await.unwrap());
-    let cancelled = fixture.run(&queued).await;
-    assert_eq!(cancelled.state, RunState::Cancelled);
-    assert_eq!(cancelled.reason.as_deref(), Some("Cancelled by you"));
-    assert_eq!(fixture.job("a").await.state.last_state, Some(RunState::Cancelled));
-    assert_eq!(fixture.run(&running).await.state, RunState::Running);
-    let event = json!({
-        "jobId": "a", "action": "finished", "runId": queued.as_str(), "state": "cancelled", "status": "skipped",
-        "error": "Cancelled by you"
-    });
-    assert_eq!(fixture.told()[1], (EventKind::Cron, event));
 }
 
 #[tokio::test]

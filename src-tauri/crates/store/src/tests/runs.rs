@@ -79,7 +79,8 @@ async fn only_queued_runs_start() {
     let queued = fixture.queued("a").await;
     let running = fixture.running("b").await;
     let cancelled = fixture.queued("c").await;
-    fixture.store.cancel_queued(&cancelled, "no", NOW).await.unwrap();
+    let no = finish(&cancelled, Outcome::of(RunState::Cancelled));
+    fixture.store.finish_run(&no).await.unwrap();
     fixture.told();
     let now = NOW.plus_ms(7);
     let ids = [cancelled.clone(), RunId::new("x"), running.clone(), queued.clone()];
