@@ -287,6 +287,9 @@ async fn names_cannot_steer_the_terminal() {
     evil["payload"]["arguments"] = json!({ "text": "\u{1b}[2Jtext" });
     evil["schedule"] = json!({ "kind": "every", "everyMs": 3_600_000 });
     let document = json!([evil, { "name": "\u{1b}[31mbad" }]).to_string();
+    // Such a name and such an id are refused; what turns text around is not.
+    evil["name"] = json!("\u{202e}red\u{200b}");
+    evil["id"] = json!("evil");
     let id = engine.add(evil).await;
     engine.run_now(&id).await;
     let run = engine.ended(&id, 1).await[0]["id"].as_str().expect("an id").to_owned();
@@ -308,7 +311,8 @@ async fn names_cannot_steer_the_terminal() {
     ] {
         let said = colours(args);
         assert!(
-            !format!("{}{}", said.out, said.err).contains(['\u{1b}', '\u{7}', '\u{9b}']),
+            !format!("{}{}", said.out, said.err)
+                .contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}', '\u{200b}']),
             "{args:?}: {said:#?}"
         );
     }
@@ -317,7 +321,8 @@ async fn names_cannot_steer_the_terminal() {
     for args in [&["cron", "import", path.to_str().expect("text")][..], &["cron", "rm", &id]] {
         let said = colours(args);
         assert!(
-            !format!("{}{}", said.out, said.err).contains(['\u{1b}', '\u{7}', '\u{9b}']),
+            !format!("{}{}", said.out, said.err)
+                .contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}', '\u{200b}']),
             "{args:?}: {said:#?}"
         );
     }
