@@ -183,5 +183,9 @@ async fn the_preview_of_a_job_shows_the_slots_that_the_engine_has_planned() {
     let shown = json!({ "schedule": job["schedule"], "id": id });
     let preview = house.call("cron.preview", shown).await;
     assert_eq!(preview["next"][0]["atMs"], job["state"]["nextRunAtMs"]);
+    // A job without an id has no offset yet.
+    let preview = house.call("cron.preview", json!({ "schedule": spread })).await;
+    assert_eq!(preview["next"][0]["atMs"], NOON + 3_600_000);
+    assert_eq!(preview["notes"], json!(["Each up to 10 min later"]));
     house.host.stop().await;
 }

@@ -22,6 +22,6 @@ localZone: string,
  */
 next: Array<PreviewSlot>, 
 /**
- * Changes of clocks within the shown slots, in words.
+ * Changes of clocks within the shown slots, in words; and how much later a job without an id may fire.
  */
 notes: Array<string>, };

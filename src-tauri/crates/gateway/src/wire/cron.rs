@@ -178,7 +178,7 @@ pub struct CronPreviewResult {
     pub local_zone: String,
     /// The next slots.
     pub next: Vec<PreviewSlot>,
-    /// Changes of clocks within the shown slots, in words.
+    /// Changes of clocks within the shown slots, in words; and how much later a job without an id may fire.
     pub notes: Vec<String>,
 }
 

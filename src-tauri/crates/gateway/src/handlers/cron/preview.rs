@@ -2,7 +2,7 @@
 
 use chrono::SecondsFormat;
 use rouse_core::job::ScheduleSpec;
-use rouse_core::schedule::{CronPattern, Zone, Zones, transitions_in};
+use rouse_core::schedule::{CronPattern, Zone, Zones, format_duration, transitions_in};
 use rouse_core::slots::Slots;
 use rouse_core::{JobId, UnixMs};
 
@@ -18,8 +18,12 @@ pub(crate) async fn preview(
     params: CronPreviewParams,
 ) -> Result<CronPreviewResult, RpcError> {
     let (now, zones) = (context.clock.now(), context.clock.zones());
-    let schedule = rouse_core::job::schedule_from_json(params.schedule, now, &zones)?;
-    let id = JobId::new(params.id.unwrap_or_else(|| "preview".to_owned()));
+    let mut schedule = rouse_core::job::schedule_from_json(params.schedule, now, &zones)?;
+    // How much later a job fires depends on its id. One that is new has none yet, so its times are shown without.
+    let (id, spread_ms) = match params.id {
+        Some(id) => (JobId::new(id), None),
+        None => (JobId::new("new"), schedule.jitter_ms.take().filter(|ms| *ms > 0)),
+    };
     let slots = Slots::compile(&schedule, &id, &zones)
         .map_err(|reason| RpcError::field("schedule", &reason))?;
     let local = zones.local();
@@ -30,11 +34,13 @@ pub(crate) async fn preview(
         return Err(RpcError::field("schedule.atMs", "must be in the future"));
     }
     let pattern = pattern_of(&schedule.spec);
+    let spread = spread_ms.map(|ms| format!("Each up to {} later", format_duration(i64::from(ms))));
+    let changes = notes(pattern.as_ref(), zone, now, next.last().copied());
     Ok(CronPreviewResult {
         text: super::schedule_text(context, &schedule.spec).await?.0,
         zone: zone.name().to_owned(),
         local_zone: local.name().to_owned(),
-        notes: notes(pattern.as_ref(), zone, now, next.last().copied()),
+        notes: spread.into_iter().chain(changes).collect(),
         next: next.into_iter().map(|at| slot(at, pattern.as_ref(), zone, local)).collect(),
     })
 }
