@@ -121,7 +121,7 @@ pub(super) fn after(id: &str) -> Value {
 /// The name of the job with this number in a load.
 pub(super) fn name(number: usize) -> String {
     // Those that ask the server and are told of its trouble, so that they try again.
-    let fails = number % 3 == 0 && number % 7 == 0;
+    let fails = number.is_multiple_of(21);
     if fails { format!("{FAILS}-{number}") } else { format!("job-{number}") }
 }
 
