@@ -310,6 +310,7 @@ async fn a_newer_slot_begins_when_the_command_before_has_ended() {
     let first = numbers.next().await;
     numbers.next().await;
     assert!(!is_alive(&first), "two commands of one job were at work at once");
+    assert!(engine.stop().success());
 }
 
 #[cfg(target_os = "linux")]
