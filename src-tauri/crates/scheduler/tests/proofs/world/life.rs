@@ -80,7 +80,9 @@ impl World {
         let rules = self.data.rules;
         let sim = self.jobs.get_mut(&number).expect("there");
         sim.job.state.next_run_at = plan.next_run_at;
-        (sim.covered, sim.is_mixed) = (now, false);
+        sim.covered = now;
+        // The date of a slot is not known when its rules are not.
+        let was_mixed = std::mem::take(&mut sim.is_mixed);
         let width = sim.width();
         let mut claimed = Vec::new();
         for run in &plan.runs {
@@ -90,7 +92,7 @@ impl World {
                 "slot {} of job {number} came twice",
                 run.slot_at.0
             );
-            let is_again = !sim.shows_first_time(run.slot_at.0, rules);
+            let is_again = !was_mixed && !sim.shows_first_time(run.slot_at.0, rules);
             hold!(
                 !is_again || run.slot_at.0 <= sim.seen_until,
                 "job {number} {:?} fires a second time on one date: {}",
