@@ -40,9 +40,8 @@ pub fn visible(text: &str) -> String {
 /// Whether there is anything in `text` to be seen.
 #[must_use]
 pub fn shows_something(text: &str) -> bool {
-    text.chars().any(|character| {
-        character == '⟨' || (is_seen(character) && !character.is_whitespace())
-    })
+    text.chars()
+        .any(|character| character == '⟨' || (is_seen(character) && !character.is_whitespace()))
 }
 
 fn is_seen(character: char) -> bool {

@@ -39,6 +39,7 @@ pub(crate) async fn keep_telling(home: Home, address: SocketAddr, again_after: D
     let path = Client::endpoint_path(home.root());
     while let Err(error) = write(&path, address) {
         tracing::debug!(%error, "the file that tells clients still cannot be written");
+        #[expect(clippy::disallowed_methods, reason = "nothing tells when a disk has room again")]
         tokio::time::sleep(again_after).await;
     }
     tracing::info!(path = %path.display(), "commands find Rouse again");

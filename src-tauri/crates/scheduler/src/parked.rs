@@ -91,7 +91,7 @@ impl Engine {
         if let Decided::Counts { approval, goes_on } = &decided {
             log_answer(approval);
             if let Some(run) = goes_on {
-                self.go_on(run.clone()).await?;
+                self.go_on((**run).clone()).await?;
             }
             self.parked.next_expiry = self.store.next_expiry().await?;
         }

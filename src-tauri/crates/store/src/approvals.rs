@@ -122,12 +122,12 @@ pub enum Decided {
     /// It counts. The run goes on when it was the last of its questions.
     Counts {
         /// The question as it stands now.
-        approval: Approval,
+        approval: Box<Approval>,
         /// The run, when it waits in its lane again.
-        goes_on: Option<Run>,
+        goes_on: Option<Box<Run>>,
     },
     /// Somebody was faster, it has expired, or its run is over: the question as it stood.
-    TooLate(Approval),
+    TooLate(Box<Approval>),
 }
 
 /// What allows one call; used up together with the call's first line in the journal.
@@ -182,7 +182,7 @@ impl Store {
             write.undo().await?;
             let approval = self.approval(id).await?;
             return approval
-                .map(Decided::TooLate)
+                .map(|approval| Decided::TooLate(Box::new(approval)))
                 .ok_or_else(|| not_found("question", id.as_str()));
         };
         if let (Answer::Always(grant), Some(job_id)) = (answer, &approval.job_id) {
@@ -191,7 +191,7 @@ impl Store {
         write.event(EventKind::Approval, event(&approval));
         let goes_on = unpark(&mut write, &approval.run_id).await?;
         write.commit().await?;
-        Ok(Decided::Counts { approval, goes_on })
+        Ok(Decided::Counts { approval: Box::new(approval), goes_on: goes_on.map(Box::new) })
     }
 
     /// Ends the questions that nobody answered in time; answers the runs that go on, to be told so.

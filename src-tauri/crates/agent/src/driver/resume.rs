@@ -20,7 +20,7 @@ pub(super) enum Earlier {
     /// It was not begun, or doing it again is harmless.
     ToDo,
     /// It has an outcome.
-    Done(RunStep),
+    Done(Box<RunStep>),
     /// It was begun, and nobody knows how it ended.
     Unknown,
 }
@@ -39,7 +39,7 @@ impl Journal {
             return Earlier::ToDo;
         };
         match step.status {
-            StepStatus::Finished | StepStatus::Failed => Earlier::Done(step.clone()),
+            StepStatus::Finished | StepStatus::Failed => Earlier::Done(Box::new(step.clone())),
             StepStatus::Started | StepStatus::Unknown if step.repeatable => Earlier::ToDo,
             StepStatus::Started | StepStatus::Unknown => Earlier::Unknown,
         }
