@@ -1,12 +1,10 @@
 //! What the machine itself takes: a transaction of plain SQLite, and a wake-up by the kernel's timer.
 
 use rouse_core::UnixMs;
-use rouse_core::time::Timer as _;
-use rouse_scheduler::timer::WallTimer;
 use rusqlite::Connection;
 
 use crate::figures::quantile;
-use crate::stage::{Done, timed, wall_us};
+use crate::stage::{Done, own_timer, timed, wall_us};
 
 /// A file with the settings of the store and two tables of its shape, without its columns that stay empty.
 pub(crate) fn plain_sqlite(folder: &std::path::Path) -> Done<Connection> {
@@ -38,7 +36,7 @@ pub(crate) fn commit_ms() -> Done<f64> {
 
 /// Microseconds from an instant to the wake-up for it, at the median.
 pub(crate) async fn wake_us() -> Done<f64> {
-    let mut timer = WallTimer::new()?;
+    let mut timer = own_timer()?;
     let mut samples = Vec::new();
     for _ in 0..50 {
         let at = wall_us() / 1_000 + 20;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rouse_core::job::{Job, job_from_json};
 use rouse_core::schedule::Zones;
-use rouse_core::time::Clock;
+use rouse_core::time::{Clock, Timer};
 use rouse_core::tool::BoxFuture;
 use rouse_core::{Outcome, Run, UnixMs};
 use rouse_scheduler::timer::WallTimer;
@@ -94,6 +94,23 @@ impl Runner for Begins {
     }
 }
 
+/// What the engine waits with on this system.
+#[cfg(target_os = "linux")]
+fn timer(_: &Arc<SystemClock>) -> Done<Box<dyn Timer>> {
+    Ok(Box::new(WallTimer::new()?))
+}
+
+/// What the engine waits with on this system.
+#[cfg(not(target_os = "linux"))]
+fn timer(clock: &Arc<SystemClock>) -> Done<Box<dyn Timer>> {
+    Ok(Box::new(WallTimer::new(clock.clone())))
+}
+
+/// The same, for a measurement of the timer alone.
+pub(crate) fn own_timer() -> Done<Box<dyn Timer>> {
+    timer(&Arc::new(SystemClock(Mutex::new(Zones::built_in(chrono_tz::UTC)))))
+}
+
 struct NoMain;
 
 impl MainSession for NoMain {
@@ -122,7 +139,7 @@ impl Stage {
         let scheduler = Scheduler {
             store: self.store.clone(),
             clock: self.clock.clone(),
-            timer: Box::new(WallTimer::new()?),
+            timer: timer(&self.clock)?,
             runner: Arc::new(self.begins.clone()),
             main_session: Arc::new(NoMain),
             model: watch::Sender::new(false).subscribe(),
