@@ -42,12 +42,12 @@ use serde_json::{Value, json};
 
 use crate::answer::Faulty as _;
 use crate::{arguments, spec};
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 pub(crate) use address::{Reach, reach};
 pub(crate) use fetch::Fetcher;
 use fetch::Request;
 use request::{Arguments, MOST_BODY};
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 pub(crate) use resolve::Resolve;
 pub use rules::OwnPorts;
 pub(crate) use rules::Rules;
