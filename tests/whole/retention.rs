@@ -1,7 +1,6 @@
 //! What is kept, and that each of its settings changes it.
 
 use rouse_core::message::Message;
-use rouse_core::run::Usage;
 use rouse_core::{JobId, Run, RunId, RunState, RunTrigger, SessionKey, UnixMs};
 use rouse_store::Store;
 use serde_json::{Value, json};
@@ -18,25 +17,16 @@ async fn fill(folder: &Path, runs: i64, bytes: usize) {
     for n in 0..runs {
         let at = UnixMs(NOON - 86_400_000 + n);
         let run = Run {
-            id: RunId::generate(at),
             job_id: Some(JobId::new("old")),
             job_name: "Old".to_owned(),
             slot_at: Some(at),
-            trigger: RunTrigger::Schedule,
             state: RunState::Succeeded,
-            reason: None,
-            stands_for: 1,
-            created_at: at,
             started_at: Some(at),
             finished_at: Some(at),
             attempt: 1,
-            retry_of: None,
             summary: Some("x".repeat(bytes)),
-            error: None,
-            session: None,
-            model: None,
-            usage: Usage::default(),
             payload: json!({ "kind": "agentTurn", "message": "Look" }),
+            ..Run::queued(RunId::generate(at), RunTrigger::Schedule, at)
         };
         store.insert_run(&run, at).await.expect("a run");
         let said = [Message::User { text: "a".into() }, Message::User { text: "b".into() }];

@@ -178,6 +178,32 @@ pub struct Run {
 }
 
 impl Run {
+    /// A run that waits in its lane since `created_at`, and of which nothing else is said: no job, no slot, no payload.
+    #[must_use]
+    pub fn queued(id: RunId, trigger: RunTrigger, created_at: UnixMs) -> Self {
+        Self {
+            id,
+            job_id: None,
+            job_name: String::new(),
+            slot_at: None,
+            trigger,
+            state: RunState::Queued,
+            reason: None,
+            stands_for: 1,
+            created_at,
+            started_at: None,
+            finished_at: None,
+            attempt: 0,
+            retry_of: None,
+            summary: None,
+            error: None,
+            session: None,
+            model: None,
+            usage: Usage::default(),
+            payload: Value::Null,
+        }
+    }
+
     /// Milliseconds between the slot and the start of the work; none without both.
     #[must_use]
     pub fn late_by_ms(&self) -> Option<i64> {

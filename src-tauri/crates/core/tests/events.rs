@@ -6,7 +6,6 @@ use rouse_core::job::{
     EventTrigger, Job, JobError, ScheduleSpec, imported_job_from_json, job_from_json, job_to_json,
     patch_job,
 };
-use rouse_core::run::Usage;
 use rouse_core::{JobId, Run, RunId, RunState, RunTrigger, UnixMs};
 use serde_json::{Value, json};
 
@@ -37,25 +36,12 @@ fn trigger(schedule: Value) -> EventTrigger {
 
 fn run_of(job: &str) -> Run {
     Run {
-        id: RunId::new(format!("run of {job}")),
         job_id: Some(JobId::new(job)),
         job_name: format!("The {job}"),
-        slot_at: None,
-        trigger: RunTrigger::Manual,
         state: RunState::Running,
-        reason: None,
-        stands_for: 1,
-        created_at: NOW,
         started_at: Some(NOW),
-        finished_at: None,
         attempt: 1,
-        retry_of: None,
-        summary: None,
-        error: None,
-        session: None,
-        model: None,
-        usage: Usage::default(),
-        payload: Value::Null,
+        ..Run::queued(RunId::new(format!("run of {job}")), RunTrigger::Manual, NOW)
     }
 }
 

@@ -58,7 +58,7 @@ impl Engine {
         let follows = self.plan_after_waiting(id, outcome).await?;
         let now = self.clock.now();
         let finish =
-            Finish { fired: rows(&follows), ..quiet_finish(id.clone(), outcome.clone(), now) };
+            Finish { fired: rows(&follows), ..Finish::of(id.clone(), outcome.clone(), now) };
         let ended = self.store.finish_run(&finish).await?;
         if let Some(run) = &ended {
             log_end(run, run.state, run.reason.as_deref(), now);
@@ -98,7 +98,7 @@ impl Engine {
             incident,
             pause_job: fate.pause_reason().map(str::to_owned),
             delete_job: fate == JobFate::IsDeleted,
-            ..quiet_finish(id.clone(), (**outcome).clone(), now)
+            ..Finish::of(id.clone(), (**outcome).clone(), now)
         };
         let is_new = self.store.finish_run(&finish).await?.is_some();
         let next_run_at = job.as_ref().filter(|_| fate == JobFate::Stays);
@@ -222,21 +222,6 @@ pub(crate) const fn has_begun(run: &Run) -> bool {
 /// Whether only results of which a condition holds are told.
 const fn has_condition(job: &Job) -> bool {
     matches!(&job.payload, Payload::ToolCall(call) if matches!(call.notify_when, NotifyWhen::Cel(_)))
-}
-
-/// The end of a run that nobody is told about.
-fn quiet_finish(run_id: RunId, outcome: Outcome, now: UnixMs) -> Finish {
-    Finish {
-        run_id,
-        outcome,
-        deliveries: Vec::new(),
-        system_event: None,
-        fired: Vec::new(),
-        incident: IncidentStep::Nothing,
-        pause_job: None,
-        delete_job: false,
-        now,
-    }
 }
 
 /// When a turn of the main session began that did its work; it may have left lines for the next.

@@ -11,7 +11,6 @@ use std::sync::Arc;
 
 use rouse_core::decide::{ClaimPlan, Due, Firing, PlannedRun, plan_claim};
 use rouse_core::job::{Job, Payload, payload_to_json};
-use rouse_core::run::Usage;
 use rouse_core::slots::Slots;
 use rouse_core::{Run, RunId, RunState, RunTrigger, SessionKey, UnixMs};
 use rouse_store::{Claim, DueJob, StoreError};
@@ -242,25 +241,11 @@ fn claimed_run(job: &Job, planned: PlannedRun, payload: Value, now: UnixMs) -> R
 /// A run that waits in its lane.
 pub(crate) fn new_run(job: Option<&Job>, trigger: RunTrigger, payload: Value, now: UnixMs) -> Run {
     Run {
-        id: RunId::generate(now),
         job_id: job.map(|job| job.id.clone()),
         job_name: job.map_or("Heartbeat", |job| &job.name).to_owned(),
-        slot_at: None,
-        trigger,
-        state: RunState::Queued,
-        reason: None,
-        stands_for: 1,
-        created_at: now,
-        started_at: None,
-        finished_at: None,
-        attempt: 0,
-        retry_of: None,
-        summary: None,
-        error: None,
         session: session_of(job),
-        model: None,
-        usage: Usage::default(),
         payload,
+        ..Run::queued(RunId::generate(now), trigger, now)
     }
 }
 

@@ -46,6 +46,24 @@ pub struct Finish {
     pub now: UnixMs,
 }
 
+impl Finish {
+    /// An end that nobody is told about and that changes nothing about its job.
+    #[must_use]
+    pub const fn of(run_id: RunId, outcome: Outcome, now: UnixMs) -> Self {
+        Self {
+            run_id,
+            outcome,
+            deliveries: Vec::new(),
+            system_event: None,
+            fired: Vec::new(),
+            incident: IncidentStep::Nothing,
+            pause_job: None,
+            delete_job: false,
+            now,
+        }
+    }
+}
+
 /// The end of a run that the end of the process cut off, and what makes up for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interruption {

@@ -10,7 +10,7 @@ use rouse_core::job::{AgentTurn, Payload, ToolCall, job_from_json};
 use rouse_core::message::{Message, ToolCallRequest};
 use rouse_core::model::Delta;
 use rouse_core::policy::{ApprovedCall, ToolPolicy};
-use rouse_core::run::{Outcome, Run, Usage};
+use rouse_core::run::{Outcome, Run};
 use rouse_core::tool::{
     Annotations, ApprovalRule, BoxFuture, Completion, Domain, LooseEnds, RateLimit, SandboxMode,
     Tool, ToolContext, ToolEffect, ToolOutput, ToolSpec,
@@ -87,25 +87,17 @@ impl House {
     pub(crate) async fn run_of(&self, job: Option<&Job>) -> Run {
         let number = self.runs.fetch_add(1, Ordering::Relaxed);
         let run = Run {
-            id: RunId::new(format!("run-{number}")),
             job_id: job.map(|job| job.id.clone()),
             job_name: job.map_or_else(|| "Heartbeat".to_owned(), |job| job.name.clone()),
-            slot_at: None,
-            trigger: if job.is_some() { RunTrigger::Manual } else { RunTrigger::Heartbeat },
             state: RunState::Running,
-            reason: None,
-            stands_for: 1,
-            created_at: NOW,
             started_at: Some(NOW),
-            finished_at: None,
             attempt: 1,
-            retry_of: None,
-            summary: None,
-            error: None,
-            session: None,
-            model: None,
-            usage: Usage::default(),
             payload: json!({}),
+            ..Run::queued(
+                RunId::new(format!("run-{number}")),
+                if job.is_some() { RunTrigger::Manual } else { RunTrigger::Heartbeat },
+                NOW,
+            )
         };
         self.store.insert_run(&run, NOW).await.expect("inserted");
         run

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::job::{Job, Policies, job_from_json};
-use crate::{JobId, Run, RunId, RunState, RunTrigger, UnixMs, run::Usage};
+use crate::{JobId, Run, RunId, RunState, RunTrigger, UnixMs};
 
 /// A job every minute on the minute.
 pub(super) fn job() -> Job {
@@ -32,24 +32,12 @@ pub(super) fn job_doing(payload: Value) -> Job {
 /// A run of the job that began at one minute.
 pub(super) fn run() -> Run {
     Run {
-        id: RunId::new("run-1"),
         job_id: Some(JobId::new("job-1")),
         job_name: "Morning".to_owned(),
         slot_at: Some(UnixMs(60_000)),
-        trigger: RunTrigger::Schedule,
         state: RunState::Running,
-        reason: None,
-        stands_for: 1,
-        created_at: UnixMs(60_000),
         started_at: Some(UnixMs(60_001)),
-        finished_at: None,
         attempt: 1,
-        retry_of: None,
-        summary: None,
-        error: None,
-        session: None,
-        model: None,
-        usage: Usage::default(),
-        payload: Value::Null,
+        ..Run::queued(RunId::new("run-1"), RunTrigger::Schedule, UnixMs(60_000))
     }
 }

@@ -56,17 +56,11 @@ async fn turns(stage: &Stage, job: &Job) -> Done<()> {
             fired: Vec::new(),
         };
         let runs = stage.store.claim(&[claim], slot).await?;
-        let finish = Finish {
-            run_id: runs.into_iter().next().ok_or("nothing was claimed")?,
-            outcome: Outcome::succeeded("Done."),
-            deliveries: Vec::new(),
-            system_event: None,
-            fired: Vec::new(),
-            incident: Default::default(),
-            pause_job: None,
-            delete_job: false,
-            now: slot,
-        };
+        let finish = Finish::of(
+            runs.into_iter().next().ok_or("nothing was claimed")?,
+            Outcome::succeeded("Done."),
+            slot,
+        );
         stage.store.finish_run(&finish).await?;
     }
     Ok(())
@@ -74,25 +68,14 @@ async fn turns(stage: &Stage, job: &Job) -> Done<()> {
 
 fn begun(job: &Job, slot: UnixMs) -> Run {
     Run {
-        id: RunId::generate(slot),
         job_id: Some(job.id.clone()),
         job_name: job.name.clone(),
         slot_at: Some(slot),
-        trigger: RunTrigger::Schedule,
         state: RunState::Running,
-        reason: None,
-        stands_for: 1,
-        created_at: slot,
         started_at: Some(slot),
-        finished_at: None,
         attempt: 1,
-        retry_of: None,
-        summary: None,
-        error: None,
-        session: None,
-        model: None,
-        usage: Default::default(),
         payload: json!({ "kind": "toolCall", "tool": "echo", "arguments": { "text": "x" } }),
+        ..Run::queued(RunId::generate(slot), RunTrigger::Schedule, slot)
     }
 }
 

@@ -111,17 +111,7 @@ async fn what_nobody_answers_expires_and_its_run_goes_on_to_hear_of_it() {
 async fn the_end_of_a_run_takes_its_questions_back() {
     let fixture = Fixture::new().await;
     let run = parked(&fixture, vec![question("a", "ls")]).await;
-    let finish = Finish {
-        run_id: run.id,
-        outcome: Outcome::of(RunState::Cancelled),
-        deliveries: Vec::new(),
-        system_event: None,
-        fired: Vec::new(),
-        incident: IncidentStep::Nothing,
-        pause_job: None,
-        delete_job: false,
-        now: NOW,
-    };
+    let finish = Finish::of(run.id, Outcome::of(RunState::Cancelled), NOW);
     assert!(fixture.store.finish_run(&finish).await.unwrap().is_some());
     assert!(fixture.store.pending_approvals().await.unwrap().is_empty());
     let late = fixture.store.decide(&ApprovalId::new("a"), &Answer::Once, NOW).await.unwrap();

@@ -5,17 +5,7 @@ use super::*;
 use crate::{Finish, Interruption, NewStep, StepEnd, StepKind, StepStatus, StoreError};
 
 pub(super) fn finish(run_id: &RunId, outcome: Outcome) -> Finish {
-    Finish {
-        run_id: run_id.clone(),
-        outcome,
-        deliveries: Vec::new(),
-        system_event: None,
-        fired: Vec::new(),
-        incident: IncidentStep::Nothing,
-        pause_job: None,
-        delete_job: false,
-        now: NOW.plus_ms(1_005),
-    }
+    Finish::of(run_id.clone(), outcome, NOW.plus_ms(1_005))
 }
 
 #[tokio::test]

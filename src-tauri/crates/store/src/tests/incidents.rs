@@ -8,17 +8,7 @@ use crate::Finish;
 async fn end(fixture: &Fixture, job: &str, n: i64, change: impl FnOnce(&mut Finish)) -> RunId {
     let run = slot_run(job, NOW.plus_ms(n));
     fixture.store.insert_run(&run, NOW).await.unwrap();
-    let mut finish = Finish {
-        run_id: run.id.clone(),
-        outcome: Outcome::failed("no network"),
-        deliveries: Vec::new(),
-        system_event: None,
-        fired: Vec::new(),
-        incident: IncidentStep::Nothing,
-        pause_job: None,
-        delete_job: false,
-        now: NOW.plus_ms(n),
-    };
+    let mut finish = Finish::of(run.id.clone(), Outcome::failed("no network"), NOW.plus_ms(n));
     change(&mut finish);
     fixture.store.finish_run(&finish).await.unwrap().unwrap();
     run.id
@@ -85,15 +75,8 @@ async fn incidents_of_one_job_are_not_those_of_another_or_of_the_heartbeat() {
     let beat = manual_run();
     fixture.store.insert_run(&beat, NOW).await.unwrap();
     let finish = Finish {
-        run_id: beat.id.clone(),
-        outcome: Outcome::of(RunState::TimedOut),
-        deliveries: Vec::new(),
-        system_event: None,
-        fired: Vec::new(),
         incident: opens("timedOut"),
-        pause_job: None,
-        delete_job: false,
-        now: NOW,
+        ..Finish::of(beat.id.clone(), Outcome::of(RunState::TimedOut), NOW)
     };
     fixture.store.finish_run(&finish).await.unwrap().unwrap();
     let of_heartbeat = fixture.store.open_incidents(None).await.unwrap();

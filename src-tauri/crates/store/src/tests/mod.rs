@@ -136,25 +136,9 @@ fn slot_run(job: &str, slot: UnixMs) -> Run {
 /// A queued run without a job.
 fn manual_run() -> Run {
     Run {
-        id: RunId::generate(NOW),
-        job_id: None,
         job_name: "Heartbeat".to_owned(),
-        slot_at: None,
-        trigger: RunTrigger::Manual,
-        state: RunState::Queued,
-        reason: None,
-        stands_for: 1,
-        created_at: NOW,
-        started_at: None,
-        finished_at: None,
-        attempt: 0,
-        retry_of: None,
-        summary: None,
-        error: None,
-        session: None,
-        model: None,
-        usage: Usage::default(),
         payload: json!({ "kind": "systemEvent", "text": "Hi" }),
+        ..Run::queued(RunId::generate(NOW), RunTrigger::Manual, NOW)
     }
 }
 

@@ -6,17 +6,7 @@ use super::*;
 use crate::Finish;
 
 fn finish(run_id: &RunId, outcome: Outcome) -> Finish {
-    Finish {
-        run_id: run_id.clone(),
-        outcome,
-        deliveries: Vec::new(),
-        system_event: None,
-        fired: Vec::new(),
-        incident: IncidentStep::Nothing,
-        pause_job: None,
-        delete_job: false,
-        now: NOW.plus_ms(10),
-    }
+    Finish::of(run_id.clone(), outcome, NOW.plus_ms(10))
 }
 
 #[tokio::test]

@@ -125,15 +125,8 @@ async fn claims_and_what_a_person_was_told_survive_power_loss() {
     assert_eq!(level(store).await, NORMAL, "begin_step of one that may be");
 
     let finish = Finish {
-        run_id: ids[0].clone(),
-        outcome: Outcome::succeeded("Done."),
         deliveries: vec![delivery("d")],
-        system_event: None,
-        fired: Vec::new(),
-        incident: IncidentStep::Nothing,
-        pause_job: None,
-        delete_job: false,
-        now: NOW,
+        ..Finish::of(ids[0].clone(), Outcome::succeeded("Done."), NOW)
     };
     store.finish_run(&finish).await.unwrap().unwrap();
     assert_eq!(level(store).await, FULL, "finish_run");

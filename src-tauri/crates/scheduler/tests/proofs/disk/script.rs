@@ -1,14 +1,12 @@
 //! Writes of every durable kind, and what each of them promises once it has been answered.
 
 use rouse_core::delivery::{Channel, NewDelivery};
-use rouse_core::incident::IncidentStep;
 use rouse_core::job::job_from_json;
 use rouse_core::quiet::QuietPolicy;
-use rouse_core::run::Usage;
 use rouse_core::{DeliveryId, Job, JobId, Outcome, Run, RunId, RunState, RunTrigger, UnixMs};
 use rouse_store::{Claim, Finish, Store, StoreError};
 use rouse_testkit::FaultyDisk;
-use serde_json::{Value, json};
+use serde_json::json;
 
 pub(super) const NOW: UnixMs = UnixMs(1_800_000_000_000);
 
@@ -98,17 +96,8 @@ impl<'d> Script<'d> {
         };
         let outcome = Outcome::succeeded("Done.");
         let state = outcome.state;
-        let finish = Finish {
-            run_id: run.id.clone(),
-            outcome,
-            deliveries: vec![delivery],
-            system_event: None,
-            fired: Vec::new(),
-            incident: IncidentStep::Nothing,
-            pause_job: None,
-            delete_job: false,
-            now: NOW,
-        };
+        let finish =
+            Finish { deliveries: vec![delivery], ..Finish::of(run.id.clone(), outcome, NOW) };
         match store.finish_run(&finish).await {
             // Its row is not there: its claim was refused.
             Ok(None) => {}
@@ -176,24 +165,9 @@ fn job(id: &str) -> Job {
 
 fn run(job: &Job, round: i64) -> Run {
     Run {
-        id: RunId::new(format!("run-{round}")),
         job_id: Some(job.id.clone()),
         job_name: job.name.clone(),
         slot_at: Some(NOW),
-        trigger: RunTrigger::Schedule,
-        state: RunState::Queued,
-        reason: None,
-        stands_for: 1,
-        created_at: NOW,
-        started_at: None,
-        finished_at: None,
-        attempt: 0,
-        retry_of: None,
-        summary: None,
-        error: None,
-        session: None,
-        model: None,
-        usage: Usage::default(),
-        payload: Value::Null,
+        ..Run::queued(RunId::new(format!("run-{round}")), RunTrigger::Schedule, NOW)
     }
 }

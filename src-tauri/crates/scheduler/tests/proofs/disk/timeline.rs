@@ -233,34 +233,21 @@ fn number(shape: &Shape, slot: i64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use rouse_core::run::Usage;
+
     use rouse_core::{RunId, RunState, RunTrigger, UnixMs};
-    use serde_json::Value;
 
     use super::*;
     use crate::world::shape::MINUTE;
 
     fn row(minute: i64, stands_for: u32) -> Run {
         Run {
-            id: RunId::new(minute.to_string()),
             job_id: Some(JobId::new("job")),
             job_name: name(1),
             slot_at: Some(UnixMs(minute * MINUTE)),
-            trigger: RunTrigger::Schedule,
             state: RunState::Succeeded,
-            reason: None,
             stands_for,
-            created_at: UnixMs(0),
-            started_at: None,
-            finished_at: None,
             attempt: 1,
-            retry_of: None,
-            summary: None,
-            error: None,
-            session: None,
-            model: None,
-            usage: Usage::default(),
-            payload: Value::Null,
+            ..Run::queued(RunId::new(minute.to_string()), RunTrigger::Schedule, UnixMs(0))
         }
     }
 

@@ -3,10 +3,8 @@
 use rouse_core::decide::{
     Due, Firing, JobFate, Recovery, fate_of_job, plan_claim, recover, too_late_to_start,
 };
-use rouse_core::run::Usage;
 use rouse_core::{JobId, Run, RunId, RunState, RunTrigger, UnixMs};
 use rouse_scheduler::lanes::{LaneKey, Lanes, Rank};
-use serde_json::Value;
 
 use super::job::{NOT_KNOWN, SimJob};
 use super::rules::CAP;
@@ -299,24 +297,11 @@ fn run_id(id: u64) -> RunId {
 
 fn run_of(id: u64, row: &Row) -> Run {
     Run {
-        id: run_id(id),
         job_id: Some(JobId::new(row.job.to_string())),
-        job_name: String::new(),
         slot_at: row.slot.map(UnixMs),
-        trigger: row.trigger,
         state: row.state,
-        reason: None,
-        stands_for: 1,
-        created_at: UnixMs(0),
-        started_at: None,
-        finished_at: None,
         attempt: 1,
         retry_of: row.is_again.then(|| RunId::new("before")),
-        summary: None,
-        error: None,
-        session: None,
-        model: None,
-        usage: Usage::default(),
-        payload: Value::Null,
+        ..Run::queued(run_id(id), row.trigger, UnixMs(0))
     }
 }
