@@ -68,11 +68,10 @@ pub(crate) fn clock_readers_in_sql(sources: &[Source]) -> Vec<String> {
     sources.iter().flat_map(|source| lines_with(source, &code_of(source), CLOCK_IN_SQL)).collect()
 }
 
-/// Files that are tests or measurements as a whole.
+/// Files that are tests as a whole.
 fn is_test(path: &str) -> bool {
     path.starts_with("tests/")
         || path.contains("/tests/")
-        || path.contains("/benches/")
         || path.ends_with("/tests.rs")
         || path.ends_with("_tests.rs")
 }

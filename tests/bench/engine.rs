@@ -51,15 +51,6 @@ pub(crate) struct Engine {
 impl Engine {
     /// Starts it over `home`; no model is looked for.
     pub(crate) fn start(programs: &Programs, home: &Path) -> anyhow::Result<Self> {
-        Self::start_with(programs, home, &[])
-    }
-
-    /// The same with more variables.
-    pub(crate) fn start_with(
-        programs: &Programs,
-        home: &Path,
-        variables: &[(&str, &Path)],
-    ) -> anyhow::Result<Self> {
         #[expect(clippy::disallowed_methods, reason = "a bench measures")]
         let began = Instant::now();
         let mut process = Command::new(&programs.rouse)
@@ -70,7 +61,6 @@ impl Engine {
             .env_remove("OPENAI_API_KEY")
             .env_remove("OPENROUTER_API_KEY")
             .env("ROUSE_LOG", "warn")
-            .envs(variables.iter().copied())
             .stdout(Stdio::piped())
             .spawn()?;
         let mut line = String::new();

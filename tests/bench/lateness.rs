@@ -1,4 +1,5 @@
-//! How late runs begin: the start of the work against the slot, both as the engine recorded them (1 ms steps).
+//! A thousand jobs at one instant in the real program: the start of the work against the slot, both as the engine recorded
+//! them.
 
 use std::time::Duration;
 
@@ -6,21 +7,6 @@ use serde_json::{Value, json};
 
 use crate::engine::{Engine, Programs, echo_job, now_ms, wait};
 use crate::report::{Report, quantile};
-
-pub(crate) async fn one_a_second(programs: &Programs, report: &mut Report) -> anyhow::Result<()> {
-    const SECONDS: u64 = 30;
-    let home = tempfile::tempdir()?;
-    let engine = Engine::start(programs, home.path())?;
-    engine
-        .call("cron.add", echo_job("Ticker", &json!({ "kind": "every", "everyMs": 1_000 })))
-        .await?;
-    wait(Duration::from_secs(SECONDS + 1)).await;
-    let mut late = late_by(&engine, "Ticker").await?;
-    anyhow::ensure!(late.len() >= 29, "only {} runs in {SECONDS} seconds", late.len());
-    report.millis("lateness of 1 job a second, p50", quantile(&mut late, 0.5), 1.0);
-    report.millis("lateness of 1 job a second, p99", quantile(&mut late, 0.99), 10.0);
-    engine.stop()
-}
 
 pub(crate) async fn a_thousand_at_once(
     programs: &Programs,

@@ -1,6 +1,5 @@
 //! Ten thousand jobs: adding one more, listing them, starting over them.
 
-use std::path::Path;
 use std::time::Instant;
 
 use serde_json::json;
@@ -38,42 +37,9 @@ pub(crate) async fn with_many_jobs(programs: &Programs, report: &mut Report) -> 
     report.millis(
         "start of the process to armed with 10,000 jobs, p50",
         quantile(&mut starts, 0.5),
-        60.0,
+        25.0,
     );
-    planned_anew(programs, home.path(), report).await
-}
-
-/// Zone data in which the clock of every job is another one: each start finds that it changed.
-async fn planned_anew(programs: &Programs, home: &Path, report: &mut Report) -> anyhow::Result<()> {
-    let zones = tempfile::tempdir()?;
-    std::fs::write(zones.path().join("+VERSION"), "9998a")?;
-    let other = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../src-tauri/crates/core/tests/zoneinfo/2026f/America/Vancouver"
-    );
-    std::fs::copy(other, zones.path().join("UTC"))?;
-    let nowhere = tempfile::tempdir()?;
-    let (mut same, mut changed) = (Vec::new(), Vec::new());
-    for _ in 0..5 {
-        for folder in [zones.path(), nowhere.path()] {
-            changed.push(first_answer(programs, home, folder).await?);
-            same.push(first_answer(programs, home, folder).await?);
-        }
-    }
-    let more = quantile(&mut changed, 0.5) - quantile(&mut same, 0.5);
-    report.millis("10,000 jobs planned anew by other rules of their zone, p50", more, 100.0);
     Ok(())
-}
-
-/// From the start of the process until the scheduler has answered.
-async fn first_answer(programs: &Programs, home: &Path, zones: &Path) -> anyhow::Result<f64> {
-    #[expect(clippy::disallowed_methods, reason = "a bench measures")]
-    let began = Instant::now();
-    let engine = Engine::start_with(programs, home, &[("TZDIR", zones)])?;
-    engine.call("system.status", json!({})).await?;
-    let took = millis_of(began.elapsed());
-    engine.stop()?;
-    Ok(took)
 }
 
 async fn timed(engine: &Engine, method: &str, params: serde_json::Value) -> anyhow::Result<f64> {

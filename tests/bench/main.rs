@@ -1,11 +1,14 @@
 //! `cargo xtask bench`: the promises with numbers, measured on the real programs in one run.
 //!
+//! `cargo xtask bench -- next plan` measures only these parts of `alone`, without any program.
+//!
 //! Owns the measuring and nothing else: it starts release builds, talks to them as any client does, and prints each
 //! figure beside what it has to hold and, where the machine sets a floor, beside that floor. It refuses to be a test:
 //! timings depend on the machine, so nothing here fails a build.
 
 #![expect(clippy::print_stdout, reason = "printing is what a bench is for")]
 
+mod alone;
 mod engine;
 mod lateness;
 mod load;
@@ -24,14 +27,22 @@ async fn main() -> anyhow::Result<()> {
     if let Some(at) = arguments.iter().position(|argument| argument == "--beside") {
         return beside::answer(&arguments[at + 1..]).await;
     }
-    let programs = Programs::find()?;
     let mut report = Report::start();
-    load::with_many_jobs(&programs, &mut report).await?;
-    round_trip::of_the_command(&programs, &mut report).await?;
-    lateness::one_a_second(&programs, &mut report).await?;
-    lateness::a_thousand_at_once(&programs, &mut report).await?;
-    memory::idle(&programs, &mut report).await?;
-    memory::of_the_app(&programs, &mut report)?;
+    let names: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
+    let is_wanted = |name: &str| names.is_empty() || names.iter().any(|wanted| *wanted == name);
+    alone::measure(is_wanted, &mut report).await?;
+    if names.is_empty() {
+        of_the_programs(&mut report).await?;
+    }
     report.print();
     Ok(())
+}
+
+async fn of_the_programs(report: &mut Report) -> anyhow::Result<()> {
+    let programs = Programs::find()?;
+    load::with_many_jobs(&programs, report).await?;
+    round_trip::of_the_command(&programs, report).await?;
+    lateness::a_thousand_at_once(&programs, report).await?;
+    memory::idle(&programs, report).await?;
+    memory::of_the_app(&programs, report)
 }

@@ -16,26 +16,33 @@ struct Row {
 
 impl Report {
     pub(crate) fn start() -> Self {
-        println!("Measuring; this takes about three minutes.");
+        println!("Measuring; this takes about six minutes.");
         Self { rows: Vec::new() }
     }
 
     /// A figure in milliseconds that must not exceed `hold`.
     pub(crate) fn millis(&mut self, what: &str, figure: f64, hold: f64) {
-        self.add(what, format!("{figure:.2} ms"), format!("≤ {hold} ms"), Some(figure <= hold));
+        self.at_most(what, figure, hold, "ms");
     }
 
     /// A figure in any unit that must not exceed `hold`.
     pub(crate) fn at_most(&mut self, what: &str, figure: f64, hold: f64, unit: &str) {
-        self.add(
-            what,
-            format!("{figure:.1} {unit}"),
-            format!("≤ {hold} {unit}"),
-            Some(figure <= hold),
-        );
+        let (shown, hold_shown) = (format!("{figure:.2} {unit}"), format!("≤ {hold} {unit}"));
+        self.add(what, shown, hold_shown, Some(figure <= hold));
+    }
+
+    /// A figure in any unit that must reach `hold`.
+    pub(crate) fn at_least(&mut self, what: &str, figure: f64, hold: f64, unit: &str) {
+        let (shown, hold_shown) = (format!("{figure:.0} {unit}"), format!("≥ {hold} {unit}"));
+        self.add(what, shown, hold_shown, Some(figure >= hold));
     }
 
     /// A figure to know, such as a floor.
+    pub(crate) fn known(&mut self, what: &str, figure: f64, unit: &str) {
+        self.note(what, format!("{figure:.2} {unit}"));
+    }
+
+    /// Something to know in words.
     pub(crate) fn note(&mut self, what: &str, figure: String) {
         self.add(what, figure, String::new(), None);
     }

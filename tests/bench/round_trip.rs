@@ -14,8 +14,8 @@ pub(crate) async fn of_the_command(programs: &Programs, report: &mut Report) -> 
     report.note("rouse --version (a process and nothing else), p50", format!("{floor:.2} ms"));
     let add =
         &["cron", "add", "--every", "1h", "--tool", "echo", "--arguments", r#"{"text":"x"}"#][..];
-    report.millis("rouse cron add, p50", run(programs, &engine, add, 20)?, 25.0);
-    report.millis("rouse cron list, p50", run(programs, &engine, &["cron", "list"], 20)?, 25.0);
+    report.millis("rouse cron add, p50", run(programs, &engine, add, 20)?, 15.0);
+    report.millis("rouse cron list, p50", run(programs, &engine, &["cron", "list"], 20)?, 15.0);
     engine.stop()
 }
 

@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: the figures that Rouse promises to hold.
 //!
 //! Owns only that everything measured is an optimised build. What is measured, and against which figure, stands in the
-//! benchmark programs of the scheduler (the engine alone) and of the `tests` crate (the programs); with `--peers`, other schedulers are measured beside it instead.
+//! benchmark program of the `tests` crate; with `--peers`, other schedulers are measured beside it instead.
 
 use std::process::ExitCode;
 
@@ -23,19 +23,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
         "--package",
         "rouse-desktop",
     ]))?;
-    // In one go, so that both are built from the same libraries.
-    let mut bench = process::cargo([
-        "bench",
-        "--package",
-        "rouse-scheduler",
-        "--package",
-        "rouse-tests",
-        "--bench",
-        "engine",
-        "--bench",
-        "promises",
-        "--",
-    ]);
+    let mut bench =
+        process::cargo(["bench", "--package", "rouse-tests", "--bench", "promises", "--"]);
     bench.args(arguments);
     process::run(bench)?;
     Ok(ExitCode::SUCCESS)

@@ -3,11 +3,11 @@
 use rouse_core::UnixMs;
 use rusqlite::Connection;
 
-use crate::figures::quantile;
-use crate::stage::{Done, own_timer, timed, wall_us};
+use super::stage::{own_timer, timed, wall_us};
+use crate::report::quantile;
 
 /// A file with the settings of the store and two tables of its shape, without its columns that stay empty.
-pub(crate) fn plain_sqlite(folder: &std::path::Path) -> Done<Connection> {
+pub(crate) fn plain_sqlite(folder: &std::path::Path) -> anyhow::Result<Connection> {
     let connection = Connection::open(folder.join("plain.db"))?;
     connection.execute_batch(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
@@ -21,7 +21,7 @@ pub(crate) fn plain_sqlite(folder: &std::path::Path) -> Done<Connection> {
 }
 
 /// Milliseconds of one durable transaction with one small row, at the median.
-pub(crate) fn commit_ms() -> Done<f64> {
+pub(crate) fn commit_ms() -> anyhow::Result<f64> {
     let folder = tempfile::tempdir()?;
     let connection = plain_sqlite(folder.path())?;
     let mut insert = connection.prepare("INSERT INTO events (data) VALUES (?1)")?;
@@ -35,7 +35,7 @@ pub(crate) fn commit_ms() -> Done<f64> {
 }
 
 /// Microseconds from an instant to the wake-up for it, at the median.
-pub(crate) async fn wake_us() -> Done<f64> {
+pub(crate) async fn wake_us() -> anyhow::Result<f64> {
     let mut timer = own_timer()?;
     let mut samples = Vec::new();
     for _ in 0..50 {

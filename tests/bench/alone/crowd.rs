@@ -7,9 +7,9 @@ use rouse_core::event::EventKind;
 use serde_json::json;
 use tokio::sync::Notify;
 
-use crate::figures::Figures;
-use crate::floor;
-use crate::stage::{Done, Stage, timed, wall_us};
+use super::floor;
+use super::stage::{Stage, timed, wall_us};
+use crate::report::Report;
 
 const JOBS: usize = 10_000;
 
@@ -31,8 +31,8 @@ impl Claimed {
     }
 }
 
-pub(crate) async fn measure(figures: &mut Figures) -> Done<()> {
-    figures.note("floor: 10,000 rows in one durable transaction of plain SQLite", plain()?, "ms");
+pub(crate) async fn measure(report: &mut Report) -> anyhow::Result<()> {
+    report.known("floor: 10,000 rows in one durable transaction of plain SQLite", plain()?, "ms");
     let claimed = Arc::new(Claimed::default());
     let told = claimed.clone();
     // Each claim tells of its run once, after the commit.
@@ -49,7 +49,7 @@ pub(crate) async fn measure(figures: &mut Figures) -> Done<()> {
     claimed.all.notified().await;
     #[expect(clippy::cast_precision_loss, reason = "a duration")]
     let after = (claimed.last_at.load(Ordering::SeqCst) - at * 1_000) as f64 / 1_000.0;
-    figures.at_most(
+    report.at_most(
         "10,000 jobs due at one instant: all claimed on the disk after",
         after,
         25.0,
@@ -59,7 +59,7 @@ pub(crate) async fn measure(figures: &mut Figures) -> Done<()> {
 }
 
 /// Milliseconds for a row and a move for each job, prepared and in one transaction.
-fn plain() -> Done<f64> {
+fn plain() -> anyhow::Result<f64> {
     let folder = tempfile::tempdir()?;
     let mut connection = floor::plain_sqlite(folder.path())?;
     let ids: Vec<String> = (0..JOBS).map(|number| format!("job-{number:032}")).collect();

@@ -1,5 +1,6 @@
 //! Claim and finish, one job after the other, beside plain SQLite with the same durability.
 
+use anyhow::Context as _;
 use rouse_core::job::Job;
 use rouse_core::{Outcome, Run, RunId, RunState, RunTrigger, UnixMs};
 use rouse_store::{Claim, Finish};
@@ -7,13 +8,13 @@ use serde_json::json;
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteSynchronous};
 
-use crate::figures::Figures;
-use crate::floor;
-use crate::stage::{Done, Stage, timed, timed_async};
+use super::floor;
+use super::stage::{Stage, timed, timed_async};
+use crate::report::Report;
 
 const TURNS: u32 = 500;
 
-pub(crate) async fn measure(figures: &mut Figures) -> Done<()> {
+pub(crate) async fn measure(report: &mut Report) -> anyhow::Result<()> {
     // In turns and by the best of them: how long a disk takes for the same thing changes by the minute.
     let (mut ours, mut driver, mut plain) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
     for _ in 0..6 {
@@ -22,20 +23,20 @@ pub(crate) async fn measure(figures: &mut Figures) -> Done<()> {
         ours = ours.min(of_the_store().await?);
     }
     let turns = f64::from(TURNS);
-    let note = |figures: &mut Figures, what: &str, seconds: f64| {
-        figures.note(&format!("claim and finish {what}"), turns / seconds, "a second");
+    let note = |report: &mut Report, what: &str, seconds: f64| {
+        report.known(&format!("claim and finish {what}"), turns / seconds, "a second");
     };
-    note(figures, "of plain SQLite (two durable transactions)", plain);
-    note(figures, "of plain SQLite through the driver of the store", driver);
-    note(figures, "of the store", ours);
+    note(report, "of plain SQLite (two durable transactions)", plain);
+    note(report, "of plain SQLite through the driver of the store", driver);
+    note(report, "of the store", ours);
     let what = "claim and finish, of what plain SQLite does";
-    figures.at_least(what, plain / ours * 100.0, 80.0, "%");
-    figures.note("the same, of what it does through the driver", driver / ours * 100.0, "%");
+    report.at_least(what, plain / ours * 100.0, 80.0, "%");
+    report.known("the same, of what it does through the driver", driver / ours * 100.0, "%");
     Ok(())
 }
 
 /// Seconds for all turns.
-async fn of_the_store() -> Done<f64> {
+async fn of_the_store() -> anyhow::Result<f64> {
     let stage = Stage::new(std::sync::Arc::new(|_| {})).await?;
     let job = stage.job(0, &json!({ "kind": "every", "everyMs": 1_000, "anchorMs": 0 }))?;
     let job = stage.store.insert_job(&job, UnixMs(0)).await?;
@@ -44,8 +45,8 @@ async fn of_the_store() -> Done<f64> {
     Ok(took.as_secs_f64())
 }
 
-async fn turns(stage: &Stage, job: &Job) -> Done<()> {
-    let first = job.state.next_run_at.ok_or("a job without a slot")?;
+async fn turns(stage: &Stage, job: &Job) -> anyhow::Result<()> {
+    let first = job.state.next_run_at.context("a job without a slot")?;
     for turn in 0..i64::from(TURNS) {
         let (slot, next) = (first.plus_ms(turn * 1_000), first.plus_ms((turn + 1) * 1_000));
         let claim = Claim {
@@ -57,7 +58,7 @@ async fn turns(stage: &Stage, job: &Job) -> Done<()> {
         };
         let runs = stage.store.claim(&[claim], slot).await?;
         let finish = Finish::of(
-            runs.into_iter().next().ok_or("nothing was claimed")?,
+            runs.into_iter().next().context("nothing was claimed")?,
             Outcome::succeeded("Done."),
             slot,
         );
@@ -80,7 +81,7 @@ fn begun(job: &Job, slot: UnixMs) -> Run {
 }
 
 /// Seconds for all turns: the same rows and events, without anything that the store keeps beside them.
-fn of_plain_sqlite() -> Done<f64> {
+fn of_plain_sqlite() -> anyhow::Result<f64> {
     let folder = tempfile::tempdir()?;
     let mut connection = floor::plain_sqlite(folder.path())?;
     connection.execute("INSERT INTO jobs VALUES ('job', 0, NULL)", [])?;
@@ -129,7 +130,7 @@ fn event(write: &rusqlite::Transaction<'_>) -> rusqlite::Result<()> {
 }
 
 /// Seconds for all turns: the same statements, each handed to the driver's thread and back.
-async fn of_the_driver() -> Done<f64> {
+async fn of_the_driver() -> anyhow::Result<f64> {
     let folder = tempfile::tempdir()?;
     drop(floor::plain_sqlite(folder.path())?);
     let options = SqliteConnectOptions::new()

@@ -1,14 +1,15 @@
 //! Ten thousand jobs whose zone gets other rules.
 
+use anyhow::Context as _;
 use rouse_core::schedule::{ZoneFiles, ZoneSource, ZoneVersion, Zones};
 use serde_json::json;
 
-use crate::figures::{Figures, quantile};
-use crate::stage::{Done, Stage, timed_async};
+use super::stage::{Stage, timed_async};
+use crate::report::{Report, quantile};
 
 const JOBS: u32 = 10_000;
 
-pub(crate) async fn measure(figures: &mut Figures) -> Done<()> {
+pub(crate) async fn measure(report: &mut Report) -> anyhow::Result<()> {
     let stage = Stage::new(std::sync::Arc::new(|_| {})).await?;
     let pattern = |number: u32| {
         let (minute, hour) = (number % 60, number / 60 % 24);
@@ -31,12 +32,12 @@ pub(crate) async fn measure(figures: &mut Figures) -> Done<()> {
         samples.push(took.as_secs_f64() * 1_000.0);
     }
     let what = "10,000 jobs of 10,000 patterns planned anew by other rules of their zone, p50";
-    figures.at_most(what, quantile(&mut samples, 0.5), 100.0, "ms");
+    report.at_most(what, quantile(&mut samples, 0.5), 100.0, "ms");
     Ok(())
 }
 
 /// The files of the system, taken for newer than the built-in tables.
-fn newer() -> Done<Zones> {
+fn newer() -> anyhow::Result<Zones> {
     struct Folder;
     impl ZoneFiles for Folder {
         fn read(&self, name: &str) -> Option<Vec<u8>> {
@@ -44,6 +45,6 @@ fn newer() -> Done<Zones> {
             std::fs::read(std::path::Path::new("/usr/share/zoneinfo").join(name)).ok()
         }
     }
-    let version = ZoneVersion::parse("9999z").ok_or("no version")?;
+    let version = ZoneVersion::parse("9999z").context("no version")?;
     Ok(Zones::newest(ZoneSource { version, folder: Some("files".to_owned()) }, Box::new(Folder)))
 }

@@ -4,8 +4,8 @@ use std::hint::black_box;
 
 use rouse_core::schedule::{CronPattern, Zone};
 
-use crate::figures::Figures;
-use crate::stage::timed;
+use super::stage::timed;
+use crate::report::Report;
 
 const PATTERNS: [&str; 5] =
     ["* * * * *", "30 2 * * *", "0 9 * * 1-5", "0 0 29 2 *", "0 12 LW * 5#L"];
@@ -13,16 +13,16 @@ const CALLS: u32 = 100_000;
 /// 2026-01-01T00:00:00Z.
 const NEW_YEAR: i64 = 1_767_225_600_000;
 
-pub(crate) fn measure(figures: &mut Figures) {
+pub(crate) fn measure(report: &mut Report) {
     for text in PATTERNS {
         let parse = nanos(|_| CronPattern::parse(black_box(text)).is_ok());
-        figures.note(&format!("reading `{text}`"), parse, "ns");
+        report.known(&format!("reading `{text}`"), parse, "ns");
         let Ok(pattern) = CronPattern::parse(text) else { continue };
         for zone in [Zone::UTC, Zone::from(chrono_tz::America::New_York)] {
             // Spread over eight years, so that changes of the clock and leap days are among them.
             let at = |call: u32| NEW_YEAR + i64::from(call) * 2_500_000;
             let next = nanos(|call| pattern.next_after(zone, black_box(at(call))).is_some());
-            figures.at_most(&format!("next run of `{text}` in {zone}"), next, 500.0, "ns");
+            report.at_most(&format!("next run of `{text}` in {zone}"), next, 500.0, "ns");
         }
     }
 }

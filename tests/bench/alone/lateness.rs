@@ -2,29 +2,29 @@
 
 use serde_json::json;
 
-use crate::figures::{Figures, quantile};
-use crate::floor;
-use crate::stage::{Done, Stage, wall_us};
+use super::floor;
+use super::stage::{Stage, wall_us};
+use crate::report::{Report, quantile};
 
 const SECONDS: usize = 60;
 
-pub(crate) async fn measure(figures: &mut Figures) -> Done<()> {
+pub(crate) async fn measure(report: &mut Report) -> anyhow::Result<()> {
     let commit = floor::commit_ms()?;
     let wake = floor::wake_us().await?;
-    figures.note("floor: the kernel's timer wakes a task, p50", wake / 1_000.0, "ms");
-    figures.note("floor: one durable transaction of plain SQLite, p50", commit, "ms");
+    report.known("floor: the kernel's timer wakes a task, p50", wake / 1_000.0, "ms");
+    report.known("floor: one durable transaction of plain SQLite, p50", commit, "ms");
     for others in [0, 9_999] {
         let mut late = beside(others).await?;
         let what =
             |share: &str| format!("lateness of one job a second beside {others} others, {share}");
-        figures.at_most(&what("p50"), quantile(&mut late, 0.5), 0.3, "ms");
-        figures.at_most(&what("p99"), quantile(&mut late, 0.99), 2.0, "ms");
+        report.at_most(&what("p50"), quantile(&mut late, 0.5), 0.3, "ms");
+        report.at_most(&what("p99"), quantile(&mut late, 0.99), 2.0, "ms");
     }
     Ok(())
 }
 
 /// Milliseconds from each slot to the begin of its run, which comes after a durable claim.
-async fn beside(others: usize) -> Done<Vec<f64>> {
+async fn beside(others: usize) -> anyhow::Result<Vec<f64>> {
     let stage = Stage::new(std::sync::Arc::new(|_| {})).await?;
     let far = (0..others).map(|_| json!({ "kind": "cron", "expr": "0 0 1 1 *", "tz": "UTC" }));
     stage.store_jobs(far).await?;

@@ -5,9 +5,11 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rouse_core::job::{Job, job_from_json};
 use rouse_core::schedule::Zones;
+use rouse_core::slots::Slots;
 use rouse_core::time::{Clock, Timer};
 use rouse_core::tool::BoxFuture;
 use rouse_core::{Outcome, Run, UnixMs};
+use rouse_host::SystemClock;
 use rouse_scheduler::timer::WallTimer;
 use rouse_scheduler::{
     HeartbeatConfig, MainSession, Runner, Scheduler, SchedulerConfig, SchedulerHandle,
@@ -17,9 +19,6 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
-
-/// What a measurement answers.
-pub(crate) type Done<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// Microseconds since 1970.
 pub(crate) fn wall_us() -> i64 {
@@ -44,19 +43,30 @@ pub(crate) async fn timed_async<T>(work: impl Future<Output = T>) -> (T, Duratio
     (done, began.elapsed())
 }
 
-struct SystemClock(Mutex<Zones>);
+/// The system's clock, with zones that a measurement can change.
+struct BenchClock {
+    system: SystemClock,
+    zones: Mutex<Zones>,
+}
 
-impl Clock for SystemClock {
+impl BenchClock {
+    fn new() -> Self {
+        let zones = Mutex::new(Zones::built_in(chrono_tz::UTC));
+        Self { system: SystemClock::default(), zones }
+    }
+}
+
+impl Clock for BenchClock {
     fn now(&self) -> UnixMs {
-        UnixMs(wall_us() / 1_000)
+        self.system.now()
     }
 
     fn monotonic(&self) -> Duration {
-        Duration::from_micros(wall_us().unsigned_abs())
+        self.system.monotonic()
     }
 
     fn zones(&self) -> Zones {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.zones.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -96,19 +106,19 @@ impl Runner for Begins {
 
 /// What the engine waits with on this system.
 #[cfg(target_os = "linux")]
-fn timer(_: &Arc<SystemClock>) -> Done<Box<dyn Timer>> {
+fn timer(_: &Arc<BenchClock>) -> anyhow::Result<Box<dyn Timer>> {
     Ok(Box::new(WallTimer::new()?))
 }
 
 /// What the engine waits with on this system.
 #[cfg(not(target_os = "linux"))]
-fn timer(clock: &Arc<SystemClock>) -> Done<Box<dyn Timer>> {
+fn timer(clock: &Arc<BenchClock>) -> anyhow::Result<Box<dyn Timer>> {
     Ok(Box::new(WallTimer::new(clock.clone())))
 }
 
 /// The same, for a measurement of the timer alone.
-pub(crate) fn own_timer() -> Done<Box<dyn Timer>> {
-    timer(&Arc::new(SystemClock(Mutex::new(Zones::built_in(chrono_tz::UTC)))))
+pub(crate) fn own_timer() -> anyhow::Result<Box<dyn Timer>> {
+    timer(&Arc::new(BenchClock::new()))
 }
 
 struct NoMain;
@@ -123,19 +133,19 @@ pub(crate) struct Stage {
     _folder: TempDir,
     pub(crate) store: Store,
     pub(crate) begins: Begins,
-    clock: Arc<SystemClock>,
+    clock: Arc<BenchClock>,
 }
 
 impl Stage {
     /// A new store; nothing fires before `start`. `on_commit` hears the events of every write after it is durable.
-    pub(crate) async fn new(on_commit: rouse_store::EventListener) -> Done<Self> {
+    pub(crate) async fn new(on_commit: rouse_store::EventListener) -> anyhow::Result<Self> {
         let folder = tempfile::tempdir()?;
         let store = Store::open(&folder.path().join("rouse.db"), on_commit).await?;
-        let clock = Arc::new(SystemClock(Mutex::new(Zones::built_in(chrono_tz::UTC))));
+        let clock = Arc::new(BenchClock::new());
         Ok(Self { _folder: folder, store, begins: Begins::default(), clock })
     }
 
-    pub(crate) async fn start(&self, places: usize) -> Done<SchedulerHandle> {
+    pub(crate) async fn start(&self, places: usize) -> anyhow::Result<SchedulerHandle> {
         let scheduler = Scheduler {
             store: self.store.clone(),
             clock: self.clock.clone(),
@@ -156,11 +166,14 @@ impl Stage {
 
     /// The rules that the clock answers from now on.
     pub(crate) fn follow_zones(&self, zones: Zones) {
-        *self.clock.0.lock().unwrap_or_else(PoisonError::into_inner) = zones;
+        *self.clock.zones.lock().unwrap_or_else(PoisonError::into_inner) = zones;
     }
 
     /// Writes jobs without asking a scheduler.
-    pub(crate) async fn store_jobs(&self, schedules: impl Iterator<Item = Value>) -> Done<()> {
+    pub(crate) async fn store_jobs(
+        &self,
+        schedules: impl Iterator<Item = Value>,
+    ) -> anyhow::Result<()> {
         for (number, schedule) in schedules.enumerate() {
             let job = self.job(number, &schedule)?;
             self.store.insert_job(&job, self.clock.now()).await?;
@@ -168,14 +181,15 @@ impl Stage {
         Ok(())
     }
 
-    pub(crate) fn job(&self, number: usize, schedule: &Value) -> Done<Job> {
+    pub(crate) fn job(&self, number: usize, schedule: &Value) -> anyhow::Result<Job> {
         let document = json!({
             "name": format!("Job {number}"),
             "schedule": schedule,
             "payload": { "kind": "toolCall", "tool": "echo", "arguments": { "text": "x" } }
         });
         let mut job = job_from_json(document, self.clock.now(), self.clock.zones())?;
-        let slots = rouse_core::slots::Slots::compile(&job.schedule, &job.id, &self.clock.zones())?;
+        let slots = Slots::compile(&job.schedule, &job.id, &self.clock.zones())
+            .map_err(anyhow::Error::msg)?;
         job.state.next_run_at = slots.next_after(self.clock.now());
         Ok(job)
     }
