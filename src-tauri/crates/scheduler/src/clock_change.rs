@@ -58,7 +58,11 @@ impl Engine {
     }
 
     /// One read, one write.
-    async fn plan_anew(&mut self, zones: &Zones, has_new_rules: bool) -> Result<(), StoreError> {
+    pub(crate) async fn plan_anew(
+        &mut self,
+        zones: &Zones,
+        has_new_rules: bool,
+    ) -> Result<(), StoreError> {
         let now = self.clock.now();
         let source = zones.source().to_string();
         tracing::info!(now = now.0, zones = source, "next slots are planned anew");

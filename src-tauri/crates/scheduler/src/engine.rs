@@ -242,7 +242,7 @@ impl Engine {
             self.load_pause().await?;
             self.load_zone_data().await?;
             self.load_heartbeat().await?;
-            self.notice_a_clock_set_back().await?;
+            self.plan_nearer_if_set_back().await?;
             self.recover().await?;
             self.has_taken_up = true;
             self.record_ends().await?;

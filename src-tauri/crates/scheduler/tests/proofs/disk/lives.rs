@@ -4,9 +4,6 @@
 //! off and on and removed, pauses, runs by hand, steps of the clock both ways, other zone data, and time. At the end the
 //! ledger and the timeline are compared with the rows. Whether a call that got no answer was done is read from the next
 //! life; it must have been done whole or not at all.
-//!
-//! It leaves one thing out: a start that is cut off after the clock was set back while nobody was there. The engine tells
-//! such a step by the time of its newest event, and an event of that start may be all that is left of it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -49,7 +46,6 @@ struct Lives {
     made: usize,
     versions: usize,
     is_paused: bool,
-    is_set_back_unseen: bool,
 }
 
 impl Lives {
@@ -67,7 +63,6 @@ impl Lives {
             made: 0,
             versions: 0,
             is_paused: false,
-            is_set_back_unseen: false,
         }
     }
 
@@ -80,12 +75,10 @@ impl Lives {
         let disk = FaultyDisk::over(self.folder.path());
         disk.record();
         let calls = u64::try_from(self.dice.between(30, 1_200)).expect("positive");
-        if !self.is_set_back_unseen {
-            disk.fail_at(calls, Fault::Broken, Lasts::UntilMended);
-        }
+        disk.fail_at(calls, Fault::Broken, Lasts::UntilMended);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.expect("a runtime");
-        runtime.block_on(self.days(&disk, calls));
+        runtime.block_on(self.days());
         drop(runtime);
         disk.wait_until_closed();
         let record = disk.recorded();
@@ -96,16 +89,13 @@ impl Lives {
         self.pass(span);
         // Nobody is there to see these.
         match self.dice.below(8) {
-            0 => {
-                self.set_clock();
-                self.is_set_back_unseen = matches!(self.events.last(), Some(Event::SetBack { .. }));
-            }
+            0 => self.set_clock(),
             1 => self.change_zones(),
             _ => {}
         }
     }
 
-    async fn days(&mut self, disk: &FaultyDisk, calls: u64) {
+    async fn days(&mut self) {
         let Ok(store) = open(self.folder.path()).await else { return };
         if self.learn(&store).await.is_none() {
             return;
@@ -113,9 +103,6 @@ impl Lives {
         let Some(handle) = start(&store, &self.clock, &self.ledger).await else { return };
         if self.see(&handle).await.is_none() {
             return;
-        }
-        if std::mem::take(&mut self.is_set_back_unseen) {
-            disk.fail_at(disk.calls() + calls, Fault::Broken, Lasts::UntilMended);
         }
         for _ in 0..STEPS {
             if self.act(&handle).await.is_none() {
@@ -425,7 +412,7 @@ async fn rows_of(store: &Store, id: &JobId) -> Vec<Run> {
     }
 }
 
-fn job(id: &JobId, name: &str, number: usize, schedule: Value, now: i64) -> Job {
+pub(super) fn job(id: &JobId, name: &str, number: usize, schedule: Value, now: i64) -> Job {
     let modes = ["runOnce", "runAll", "skip"];
     let overlaps = ["skip", "queue", "parallel", "cancelOther"];
     let document = json!({

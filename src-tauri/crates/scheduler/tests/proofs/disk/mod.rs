@@ -6,6 +6,7 @@
 mod cuts;
 mod errors;
 mod lives;
+mod set_back;
 
 mod hands;
 mod script;
