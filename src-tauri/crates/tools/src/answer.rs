@@ -6,7 +6,10 @@
 use std::fmt;
 
 use rouse_core::tool::{Fault, ToolOutput};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
+
+use crate::arguments;
 
 /// An error that knows its kind.
 pub(crate) trait Faulty: fmt::Display {
@@ -42,20 +45,33 @@ pub(crate) struct Told {
 }
 
 /// What `work` on files comes to.
-pub(crate) async fn of<E: Faulty + Send + 'static>(
-    work: impl FnOnce() -> Result<Told, E> + Send + 'static,
-) -> ToolOutput {
-    match aside(work).await {
+pub(crate) async fn of<A, E>(
+    arguments: &Value,
+    work: impl FnOnce(A) -> Result<Told, E> + Send + 'static,
+) -> ToolOutput
+where
+    A: DeserializeOwned + Send + 'static,
+    E: Faulty + Send + 'static,
+{
+    match aside(arguments, work).await {
         Ok(Told { value, words }) => done(value).in_words(&words),
         Err(output) => output,
     }
 }
 
 /// Does `work` where waiting for a disk holds up nobody else.
-pub(crate) async fn aside<T: Send + 'static, E: Faulty + Send + 'static>(
-    work: impl FnOnce() -> Result<T, E> + Send + 'static,
-) -> Result<T, ToolOutput> {
-    match tokio::task::spawn_blocking(work).await {
+pub(crate) async fn aside<A, T, E>(
+    arguments: &Value,
+    work: impl FnOnce(A) -> Result<T, E> + Send + 'static,
+) -> Result<T, ToolOutput>
+where
+    A: DeserializeOwned + Send + 'static,
+    T: Send + 'static,
+    E: Faulty + Send + 'static,
+{
+    let arguments =
+        arguments::read(arguments).map_err(|error| failed(Fault::InvalidParameters, error))?;
+    match tokio::task::spawn_blocking(move || work(arguments)).await {
         Ok(done) => done.map_err(|error| refused(&error)),
         Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
         Err(_) => Err(failed(Fault::Execution, "Rouse is closing.")),

@@ -116,12 +116,10 @@ impl Tool for CreateWorkspace {
         call: ApprovedCall,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, ToolOutput> {
+        let (workspace, is_risky) = (context.workspace.clone(), self.is_risky);
         Box::pin(async move {
-            let (workspace, is_risky) = (context.workspace.clone(), self.is_risky);
-            match arguments::read(call.arguments()) {
-                Ok(arguments) => answer::of(move || create(&workspace, &arguments, is_risky)).await,
-                Err(error) => answer::failed(Fault::InvalidParameters, error),
-            }
+            answer::of(call.arguments(), move |arguments| create(&workspace, &arguments, is_risky))
+                .await
         })
     }
 }

@@ -13,14 +13,14 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 use rouse_core::policy::ApprovedCall;
-use rouse_core::tool::{BoxFuture, Fault, Tool, ToolContext, ToolOutput, ToolSpec};
+use rouse_core::tool::{BoxFuture, Tool, ToolContext, ToolOutput, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::answer::{self, Told};
+use crate::spec;
 use crate::text::shortened;
 use crate::workspace::{Entry, EntryKind, RelativePath, Workspace, WorkspaceError};
-use crate::{arguments, spec};
 use rules::Rules;
 
 const MOST_ENTRIES: usize = 500;
@@ -76,12 +76,9 @@ impl Tool for ListDir {
         call: ApprovedCall,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, ToolOutput> {
+        let workspace = context.workspace.clone();
         Box::pin(async move {
-            let workspace = context.workspace.clone();
-            match arguments::read(call.arguments()) {
-                Ok(arguments) => answer::of(move || list(&workspace, &arguments)).await,
-                Err(error) => answer::failed(Fault::InvalidParameters, error),
-            }
+            answer::of(call.arguments(), move |arguments| list(&workspace, &arguments)).await
         })
     }
 }

@@ -18,9 +18,9 @@ use serde_json::json;
 use thiserror::Error;
 
 use crate::answer::{self, Faulty, Told};
+use crate::spec;
 use crate::text::plain_text;
 use crate::workspace::{RelativePath, Workspace, WorkspaceError};
-use crate::{arguments, spec};
 use decode::{Piece, decoded};
 
 /// The tool.
@@ -102,12 +102,9 @@ impl Tool for ReadFile {
         call: ApprovedCall,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, ToolOutput> {
+        let (workspace, most) = (context.workspace.clone(), self.most);
         Box::pin(async move {
-            let (workspace, most) = (context.workspace.clone(), self.most);
-            match arguments::read(call.arguments()) {
-                Ok(arguments) => answer::of(move || read(&workspace, &arguments, most)).await,
-                Err(error) => answer::failed(Fault::InvalidParameters, error),
-            }
+            answer::of(call.arguments(), move |arguments| read(&workspace, &arguments, most)).await
         })
     }
 }

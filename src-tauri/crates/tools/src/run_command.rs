@@ -293,13 +293,8 @@ impl Tool for RunCommand {
         arguments: &'a Value,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, Result<Surroundings, ToolOutput>> {
-        Box::pin(async move {
-            let context = context.clone();
-            match arguments::read(arguments) {
-                Ok(arguments) => answer::aside(move || bound(&arguments, &context)).await,
-                Err(error) => Err(answer::failed(Fault::InvalidParameters, error)),
-            }
-        })
+        let context = context.clone();
+        Box::pin(answer::aside(arguments, move |arguments| bound(&arguments, &context)))
     }
 
     fn call<'a>(

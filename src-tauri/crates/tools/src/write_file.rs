@@ -23,8 +23,8 @@ use serde_json::{Value, json};
 use similar::TextDiff;
 
 use crate::answer::{self, Faulty, Told};
+use crate::spec;
 use crate::workspace::{RelativePath, Workspace, WorkspaceError};
-use crate::{arguments, spec};
 
 /// The largest file that it writes.
 const MOST_BYTES: usize = 1 << 20;
@@ -98,10 +98,7 @@ impl Tool for WriteFile {
     ) -> BoxFuture<'a, String> {
         Box::pin(async move {
             let workspace = context.workspace.clone();
-            let shown = match arguments::read(arguments) {
-                Ok(arguments) => answer::aside(move || compared(&workspace, &arguments)).await,
-                Err(error) => Err(answer::failed(Fault::InvalidParameters, error)),
-            };
+            let shown = answer::aside(arguments, move |it| compared(&workspace, &it)).await;
             // What cannot be compared is shown as it would be written.
             shown.unwrap_or_else(|output| {
                 visible(&format!("{}\n\n{arguments:#}", output.words.unwrap_or_default()))
@@ -114,13 +111,8 @@ impl Tool for WriteFile {
         arguments: &'a Value,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, Result<Surroundings, ToolOutput>> {
-        Box::pin(async move {
-            let workspace = context.workspace.clone();
-            match arguments::read(arguments) {
-                Ok(arguments) => answer::aside(move || bound(&workspace, &arguments)).await,
-                Err(error) => Err(answer::failed(Fault::InvalidParameters, error)),
-            }
-        })
+        let workspace = context.workspace.clone();
+        Box::pin(answer::aside(arguments, move |arguments| bound(&workspace, &arguments)))
     }
 
     fn call<'a>(
@@ -128,12 +120,9 @@ impl Tool for WriteFile {
         call: ApprovedCall,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, ToolOutput> {
+        let workspace = context.workspace.clone();
         Box::pin(async move {
-            let workspace = context.workspace.clone();
-            match arguments::read(call.arguments()) {
-                Ok(arguments) => answer::of(move || write(&workspace, &arguments)).await,
-                Err(error) => answer::failed(Fault::InvalidParameters, error),
-            }
+            answer::of(call.arguments(), move |arguments| write(&workspace, &arguments)).await
         })
     }
 }
