@@ -19,7 +19,19 @@ mod tray;
 use desk::Desk;
 use rouse_gateway::EventStream;
 use serde_json::{Value, json};
-use session::{Session, soon};
+use session::{App, Session, soon};
+use tray::TrayItem;
+
+/// The app without a window on a desk with a tray, when it has said hello.
+async fn in_the_tray() -> (Session, Desk, App, TrayItem) {
+    let session = Session::start().await;
+    let mut desk = Desk::set_up(&session).await;
+    desk.host_trays().await;
+    let app = session.start_app(&["--hidden"]);
+    let tray = desk.next_tray_item().await;
+    desk.next_notification().await;
+    (session, desk, app, tray)
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_first_job_fires_and_its_notification_opens_its_run() {
@@ -92,13 +104,8 @@ async fn the_window_comes_and_goes_and_rouse_stays() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pausing_in_the_tray_changes_its_words_and_its_picture() {
-    let session = Session::start().await;
-    let mut desk = Desk::set_up(&session).await;
-    desk.host_trays().await;
-    let mut app = session.start_app(&["--hidden"]);
-    let tray = desk.next_tray_item().await;
+    let (_session, _desk, mut app, tray) = in_the_tray().await;
     tray.menu_once(|menu| menu.has("Pause all")).await;
-    desk.next_notification().await;
     let idle = tray.icon().await;
 
     tray.choose("Pause all", "Until resumed").await;
@@ -114,12 +121,7 @@ async fn pausing_in_the_tray_changes_its_words_and_its_picture() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_is_stopped_from_the_tray() {
-    let session = Session::start().await;
-    let mut desk = Desk::set_up(&session).await;
-    desk.host_trays().await;
-    let mut app = session.start_app(&["--hidden"]);
-    let tray = desk.next_tray_item().await;
-    desk.next_notification().await;
+    let (session, _desk, mut app, tray) = in_the_tray().await;
     tray.menu_once(|menu| menu.has("Pause all") && !menu.has("Stop")).await;
     let job = session
         .call(
@@ -178,12 +180,7 @@ async fn the_end_of_the_session_ends_the_app_in_order() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failure_is_urgent_and_goes_away_once_its_run_was_looked_at() {
-    let session = Session::start().await;
-    let mut desk = Desk::set_up(&session).await;
-    desk.host_trays().await;
-    let mut app = session.start_app(&["--hidden"]);
-    let tray = desk.next_tray_item().await;
-    desk.next_notification().await;
+    let (session, mut desk, mut app, tray) = in_the_tray().await;
 
     let failing = json!({
         "name": "Reads <nothing> & fails",
