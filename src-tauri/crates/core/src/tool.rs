@@ -45,6 +45,9 @@ pub struct ToolSpec {
     pub sensitive: Vec<String>,
     /// Parameters whose values a shell reads, so that only exactly the same text is the same call.
     pub shell_text: Vec<String>,
+    /// Whether only a turn that a person has started may call it: it is neither offered nor let through while nobody
+    /// is there.
+    pub attended_only: bool,
 }
 
 impl ToolSpec {

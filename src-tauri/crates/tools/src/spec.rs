@@ -19,6 +19,7 @@ pub(crate) fn harmless(name: &str, description: &str, parameters: Value) -> Tool
         untrusted_output: false,
         sensitive: Vec::new(),
         shell_text: Vec::new(),
+        attended_only: false,
     }
 }
 

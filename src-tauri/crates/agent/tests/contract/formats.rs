@@ -147,5 +147,6 @@ pub(crate) fn read_file() -> ToolSpec {
         untrusted_output: true,
         sensitive: Vec::new(),
         shell_text: Vec::new(),
+        attended_only: false,
     }
 }

@@ -208,6 +208,7 @@ impl TestTool {
             untrusted_output: false,
             sensitive: Vec::new(),
             shell_text: Vec::new(),
+            attended_only: false,
         };
         Self { spec, act: Box::new(act) }
     }
