@@ -25,6 +25,7 @@ pub mod event;
 pub mod message;
 pub mod model;
 pub mod tool;
+pub mod memory;
 pub mod approval;
 pub mod policy;
 pub mod turn;

@@ -25,6 +25,7 @@ mod events;
 mod finish;
 mod incidents;
 mod jobs;
+mod memory;
 mod outbox;
 mod retention;
 mod run_pages;

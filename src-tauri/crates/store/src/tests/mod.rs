@@ -9,6 +9,7 @@ mod finish;
 mod garbled;
 mod incidents;
 mod jobs;
+mod memory;
 mod opening;
 mod outbox;
 mod pages;

@@ -6,8 +6,8 @@ use sqlx::{AssertSqlSafe, Row as _};
 use super::*;
 use crate::run_pages::Filter;
 use crate::{
-    RunQuery, approvals, causes, claims, events, finish, incidents, jobs, outbox, retention, runs,
-    sessions, steps, system_events, webhooks,
+    RunQuery, approvals, causes, claims, events, finish, incidents, jobs, memory, outbox,
+    retention, runs, sessions, steps, system_events, webhooks,
 };
 
 async fn plan(store: &Store, sql: &str) -> String {
@@ -59,6 +59,18 @@ async fn questions_use_their_indexes() {
     check(store, approvals::OF_RUN, &["INDEX approvals_by_run (run_id=?)"]).await;
     check(store, approvals::WITHDRAW, &["INDEX approvals_by_run (run_id=?)"]).await;
     check(store, approvals::GRANTS, &["INDEX grants_by_job (job_id=?)"]).await;
+}
+
+#[tokio::test]
+async fn the_memory_uses_its_indexes() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let by_path = "INDEX sqlite_autoindex_memory_files_1 (path=?)";
+    for sql in [memory::FORGET, memory::FORGET_TEXT] {
+        check(store, sql, &[by_path]).await;
+    }
+    let by_id = "SEARCH f USING INTEGER PRIMARY KEY (rowid=?)";
+    check(store, memory::SEARCH, &["SCAN memory_text VIRTUAL TABLE INDEX 0:M", by_id]).await;
 }
 
 #[tokio::test]
