@@ -119,6 +119,41 @@ pub struct Approval {
     pub expires_at: UnixMs,
     /// Where it stands.
     pub state: ApprovalState,
+    /// Where a person answered it.
+    pub answered_from: Option<AnsweredFrom>,
+}
+
+/// Where a person answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnsweredFrom {
+    /// A page or a window.
+    Page,
+    /// The command line.
+    Cli,
+    /// A button of a notification.
+    Notification,
+    /// The tray's menu.
+    Tray,
+}
+
+impl AnsweredFrom {
+    /// The name in SQL and on the wire.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Page => "page",
+            Self::Cli => "cli",
+            Self::Notification => "notification",
+            Self::Tray => "tray",
+        }
+    }
+
+    /// The place of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        let all = [Self::Page, Self::Cli, Self::Notification, Self::Tray];
+        all.into_iter().find(|place| place.name() == name)
+    }
 }
 
 /// Where a question stands. Everything but `Pending` is for ever.

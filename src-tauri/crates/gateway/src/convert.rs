@@ -1,6 +1,7 @@
 //! Core and store values → wire shapes, and the errors of other rooms → errors on the wire.
 
 use rouse_core::Cause;
+use rouse_core::approval::{AnsweredFrom, Approval, ApprovalState, Scope};
 use rouse_core::delivery::{Delivery, DeliveryState};
 use rouse_core::event::{Event, EventKind};
 use rouse_core::incident::Incident;
@@ -99,6 +100,50 @@ pub(crate) fn delivery_view(delivery: &Delivery) -> wire::DeliveryView {
     }
 }
 
+/// A question, with those of its tool's arguments that a shell reads.
+pub(crate) fn approval_view(approval: &Approval, shell_text: Vec<String>) -> wire::ApprovalView {
+    let (state, scope, reason, decided_at) = match &approval.state {
+        ApprovalState::Pending => (wire::ApprovalState::Pending, None, None, None),
+        ApprovalState::Approved { scope, at } => {
+            (wire::ApprovalState::Approved, Some(wire_scope(*scope)), None, Some(at))
+        }
+        ApprovalState::Denied { reason, at } => {
+            (wire::ApprovalState::Denied, None, reason.clone(), Some(at))
+        }
+        ApprovalState::Expired { at } => (wire::ApprovalState::Expired, None, None, Some(at)),
+        ApprovalState::Withdrawn { at } => (wire::ApprovalState::Withdrawn, None, None, Some(at)),
+    };
+    wire::ApprovalView {
+        id: approval.id.to_string(),
+        run_id: approval.run_id.to_string(),
+        job_id: approval.job_id.as_ref().map(ToString::to_string),
+        job_name: approval.job_name.clone(),
+        tool: approval.tool.clone(),
+        arguments: approval.arguments.clone(),
+        directory: approval.surroundings.directory.clone(),
+        files: approval.surroundings.files.keys().cloned().collect(),
+        preview: approval.preview.clone(),
+        why: approval.why.clone(),
+        is_highest: approval.is_highest,
+        shell_text,
+        asked_at_ms: approval.asked_at.0,
+        expires_at_ms: approval.expires_at.0,
+        state,
+        scope,
+        reason,
+        decided_at_ms: decided_at.map(|at| at.0),
+        answered_from: approval.answered_from.map(wire_answered_from),
+    }
+}
+
+const fn wire_scope(scope: Scope) -> wire::ApprovalScope {
+    match scope {
+        Scope::Once => wire::ApprovalScope::Once,
+        Scope::Run => wire::ApprovalScope::Run,
+        Scope::Always => wire::ApprovalScope::Always,
+    }
+}
+
 pub(crate) fn cause_view(cause: Cause) -> wire::CauseView {
     let Cause { source, text, fields, at, .. } = cause;
     wire::CauseView { source, text, fields, at_ms: at.0 }
@@ -161,6 +206,14 @@ same_words!(
     RunTrigger,
     wire::RunTrigger,
     [Schedule, CatchUp, Event, Webhook, Manual, Heartbeat]
+);
+
+same_words!(
+    wire_answered_from,
+    answered_from,
+    AnsweredFrom,
+    wire::AnsweredFrom,
+    [Page, Cli, Notification, Tray]
 );
 
 impl From<StoreError> for RpcError {

@@ -9,7 +9,9 @@ use serde_json::Value;
 
 use crate::context::Context;
 use crate::error::RpcError;
-use crate::handlers::{config, cron, deliveries, heartbeat, providers, runs, system, tools};
+use crate::handlers::{
+    approvals, config, cron, deliveries, grants, heartbeat, providers, runs, system, tools,
+};
 use crate::wire::*;
 
 macro_rules! methods {
@@ -71,6 +73,12 @@ methods! {
     "runs.cancel" => runs::cancel(RunRef) -> Done;
     "runs.seen" => runs::seen(RunRef) -> Done;
     "runs.retry" => runs::retry(RunRef) -> StartedRun;
+
+    "approvals.list" => approvals::list(ApprovalsListParams) -> ApprovalsListResult;
+    "approvals.get" => approvals::get(ApprovalRef) -> ApprovalView;
+    "approvals.decide" => approvals::decide(ApprovalsDecideParams) -> ApprovalsDecideResult;
+    "grants.list" => grants::list(GrantsListParams) -> GrantsListResult;
+    "grants.revoke" => grants::revoke(GrantRef) -> Done;
 
     "deliveries.get" => deliveries::get(DeliveryRef) -> DeliveryView;
     "deliveries.test" => deliveries::test(Empty) -> DeliveryView;

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use rouse_core::approval::Answer;
+use rouse_core::approval::{Answer, AnsweredFrom};
 use rouse_core::{ApprovalId, Job, JobId, RunId, UnixMs};
 use rouse_store::Decided;
 use serde_json::Value;
@@ -27,7 +27,7 @@ pub(crate) enum Request {
     RunNow(JobId, RunMode, Reply<Option<RunId>>),
     Retry(RunId, Reply<RunId>),
     Cancel(RunId, String, Reply<bool>),
-    Decide(ApprovalId, Box<Answer>, Reply<Decided>),
+    Decide(ApprovalId, Box<Answer>, AnsweredFrom, Reply<Decided>),
     Pause(Option<UnixMs>, Reply<()>),
     Resume(Reply<()>),
     Status(Reply<Status>),
@@ -119,8 +119,13 @@ impl SchedulerHandle {
     ///
     /// # Errors
     /// No such question, or the store's refusal.
-    pub async fn decide(&self, id: &ApprovalId, answer: Answer) -> Result<Decided, SchedulerError> {
-        self.ask(|reply| Request::Decide(id.clone(), Box::new(answer), reply)).await
+    pub async fn decide(
+        &self,
+        id: &ApprovalId,
+        answer: Answer,
+        from: AnsweredFrom,
+    ) -> Result<Decided, SchedulerError> {
+        self.ask(|reply| Request::Decide(id.clone(), Box::new(answer), from, reply)).await
     }
 
     /// Pauses everything, until then or until `resume`. What waits is skipped; what is at work goes on.

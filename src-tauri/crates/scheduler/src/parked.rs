@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use rouse_core::approval::{Answer, Approval};
+use rouse_core::approval::{Answer, AnsweredFrom, Approval};
 use rouse_core::decide::question;
 use rouse_core::{ApprovalId, DeliveryId, JobId, Outcome, Run, RunId, RunState, UnixMs};
 use rouse_store::{Decided, Park, StoreError};
@@ -86,8 +86,9 @@ impl Engine {
         &mut self,
         id: &ApprovalId,
         answer: &Answer,
+        from: AnsweredFrom,
     ) -> Result<Decided, SchedulerError> {
-        let decided = self.store.decide(id, answer, self.clock.now()).await?;
+        let decided = self.store.decide(id, answer, from, self.clock.now()).await?;
         if let Decided::Counts { approval, goes_on } = &decided {
             log_answer(approval);
             if let Some(run) = goes_on {

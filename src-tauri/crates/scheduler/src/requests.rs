@@ -25,7 +25,9 @@ impl Engine {
             Request::RunNow(id, mode, reply) => answer(reply, self.run_now(&id, mode).await),
             Request::Retry(id, reply) => answer(reply, self.retry(&id).await),
             Request::Cancel(id, reason, reply) => answer(reply, self.cancel(&id, &reason).await),
-            Request::Decide(id, said, reply) => answer(reply, self.decide(&id, &said).await),
+            Request::Decide(id, said, from, reply) => {
+                answer(reply, self.decide(&id, &said, from).await);
+            }
             Request::Pause(until, reply) => answer(reply, self.pause(until).await),
             Request::Resume(reply) => answer(reply, self.resume().await),
             Request::Status(reply) => answer(reply, self.status().await),

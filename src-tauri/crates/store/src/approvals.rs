@@ -5,7 +5,9 @@
 //! in the same transaction that journals the call. It refuses to judge whether a call needs a yes. One could get it
 //! wrong by reading that a question is open and writing the answer later: two people would both have decided.
 
-use rouse_core::approval::{Answer, Approval, ApprovalState, Fingerprint, Grant, NewGrant, Scope};
+use rouse_core::approval::{
+    Answer, AnsweredFrom, Approval, ApprovalState, Fingerprint, Grant, NewGrant, Scope,
+};
 use rouse_core::delivery::NewDelivery;
 use rouse_core::event::EventKind;
 use rouse_core::run::Usage;
@@ -23,7 +25,7 @@ use crate::{Store, StoreError};
 macro_rules! approval_columns {
     () => {
         "id, run_id, job_id, job_name, call_id, tool, arguments, surroundings, fingerprint, preview, why, is_highest,
-         asked_at, expires_at, state, scope, reason, decided_at"
+         asked_at, expires_at, state, scope, reason, decided_at, answered_from"
     };
 }
 
@@ -36,7 +38,7 @@ macro_rules! grant_columns {
 const INSERT: &str = concat!(
     "INSERT INTO approvals (",
     approval_columns!(),
-    ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 'pending', NULL, NULL, NULL)"
+    ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 'pending', NULL, NULL, NULL, NULL)"
 );
 const PARK: &str = concat!(
     "UPDATE runs SET state = 'awaitingApproval', input_tokens = input_tokens + ?2,
@@ -65,7 +67,7 @@ pub(crate) const OF_RUN: &str = concat!(
 pub(crate) const NEXT_EXPIRY: &str =
     "SELECT min(expires_at) FROM approvals WHERE state = 'pending'";
 const DECIDE: &str = concat!(
-    "UPDATE approvals SET state = ?2, scope = ?3, reason = ?4, decided_at = ?5
+    "UPDATE approvals SET state = ?2, scope = ?3, reason = ?4, decided_at = ?5, answered_from = ?6
      WHERE id = ?1 AND state = 'pending' AND expires_at > ?5 RETURNING ",
     approval_columns!()
 );
@@ -172,12 +174,18 @@ impl Store {
         &self,
         id: &ApprovalId,
         answer: &Answer,
+        from: AnsweredFrom,
         now: UnixMs,
     ) -> Result<Decided, StoreError> {
         let mut write = self.write("save the answer", Durability::Full, now).await?;
         let (state, scope, reason) = words_of(answer);
-        let query =
-            sqlx::query(DECIDE).bind(id.as_str()).bind(state).bind(scope).bind(reason).bind(now.0);
+        let query = sqlx::query(DECIDE)
+            .bind(id.as_str())
+            .bind(state)
+            .bind(scope)
+            .bind(reason)
+            .bind(now.0)
+            .bind(from.name());
         let Some(approval) = write.one(query, read).await? else {
             write.undo().await?;
             let approval = self.approval(id).await?;
@@ -409,6 +417,7 @@ fn read(row: &SqliteRow) -> sqlx::Result<Approval> {
         asked_at: columns.instant()?,
         expires_at: columns.instant()?,
         state: read_state(&mut columns)?,
+        answered_from: columns.some_word(AnsweredFrom::from_name)?,
     })
 }
 

@@ -20,6 +20,9 @@ const PRUNED_EVERY: i64 = 256;
 pub(crate) const AFTER: &str =
     "SELECT seq, at, kind, data FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2";
 const ENDS: &str = "SELECT (SELECT min(seq) FROM events), (SELECT max(seq) FROM events)";
+/// Of the newest thousand: a clock that was set back leaves later times behind earlier ones.
+const LATEST: &str =
+    "SELECT max(at) FROM (SELECT at FROM events ORDER BY seq DESC LIMIT 1000)";
 const INSERT: &str = "INSERT INTO events (at, kind, data)
     SELECT ?1, value ->> 0, value -> 1 FROM jsonb_each(?2) ORDER BY key";
 const PRUNE: &str = "DELETE FROM events WHERE seq <= ?1";
@@ -49,6 +52,17 @@ impl Store {
     /// `Read`.
     pub async fn last_seq(&self) -> Result<i64, StoreError> {
         Ok(self.ends().await?.1)
+    }
+
+    /// The latest wall time at which one of the newest events was written; none without any.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn latest_event_at(&self) -> Result<Option<UnixMs>, StoreError> {
+        let query = sqlx::query(LATEST);
+        let latest =
+            self.one("read the events", query, |row| Columns::of(row).some_instant()).await?;
+        Ok(latest.flatten())
     }
 
     /// The numbers of the oldest and of the newest stored event; 1 and 0 when there is none.

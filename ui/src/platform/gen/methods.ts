@@ -1,4 +1,10 @@
 // Written by `cargo xtask types` from the gateway's method table. Do not edit.
+import type { ApprovalRef } from "./ApprovalRef";
+import type { ApprovalView } from "./ApprovalView";
+import type { ApprovalsDecideParams } from "./ApprovalsDecideParams";
+import type { ApprovalsDecideResult } from "./ApprovalsDecideResult";
+import type { ApprovalsListParams } from "./ApprovalsListParams";
+import type { ApprovalsListResult } from "./ApprovalsListResult";
 import type { ConfigPatchParams } from "./ConfigPatchParams";
 import type { ConfigView } from "./ConfigView";
 import type { CronAddParams } from "./CronAddParams";
@@ -25,6 +31,9 @@ import type { DeliveryRef } from "./DeliveryRef";
 import type { DeliveryView } from "./DeliveryView";
 import type { Done } from "./Done";
 import type { Empty } from "./Empty";
+import type { GrantRef } from "./GrantRef";
+import type { GrantsListParams } from "./GrantsListParams";
+import type { GrantsListResult } from "./GrantsListResult";
 import type { HeartbeatStatus } from "./HeartbeatStatus";
 import type { JobRef } from "./JobRef";
 import type { JobView } from "./JobView";
@@ -71,6 +80,11 @@ export type Methods = {
   "runs.cancel": { params: RunRef; result: Done };
   "runs.seen": { params: RunRef; result: Done };
   "runs.retry": { params: RunRef; result: StartedRun };
+  "approvals.list": { params: ApprovalsListParams; result: ApprovalsListResult };
+  "approvals.get": { params: ApprovalRef; result: ApprovalView };
+  "approvals.decide": { params: ApprovalsDecideParams; result: ApprovalsDecideResult };
+  "grants.list": { params: GrantsListParams; result: GrantsListResult };
+  "grants.revoke": { params: GrantRef; result: Done };
   "deliveries.get": { params: DeliveryRef; result: DeliveryView };
   "deliveries.test": { params: Empty; result: DeliveryView };
   "deliveries.answer": { params: ShowAnswer; result: Done };

@@ -16,7 +16,7 @@ pub use parse::{
     stored_job_from_json, stored_schedule_from_json,
 };
 pub use payload::{AgentTurn, NotifyWhen, Payload, ToolCall};
-pub use policies::{Budget, Misfire, MisfireMode, Notify, Overlap, Policies};
+pub use policies::{Approvals, Budget, Misfire, MisfireMode, Notify, Overlap, Policies, Sandbox};
 pub use schedule::{EventTrigger, Schedule, ScheduleSpec};
 pub use write::{job_to_json, payload_to_json, state_to_json};
 

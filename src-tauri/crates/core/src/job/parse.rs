@@ -5,12 +5,14 @@
 //! isolated payload never reach the store. `now` and the local zone fill the defaults that are fixed at creation.
 
 mod event;
+mod hosts;
 
 use serde_json::{Map, Value};
 
 use super::{
-    AgentTurn, Budget, Isolation, Job, JobState, Misfire, MisfireMode, Notify, NotifyWhen, Overlap,
-    Payload, Policies, Runtime, Schedule, ScheduleSpec, SessionTarget, ToolCall, WakeMode, bounds,
+    AgentTurn, Approvals, Budget, Isolation, Job, JobState, Misfire, MisfireMode, Notify,
+    NotifyWhen, Overlap, Payload, Policies, Runtime, Sandbox, Schedule, ScheduleSpec,
+    SessionTarget, ToolCall, WakeMode, bounds,
 };
 use crate::json_fields::{FieldError, Fields};
 use crate::quiet::QuietPolicy;
@@ -442,6 +444,17 @@ fn read_policies(mut fields: Fields<'_>) -> Policies {
         budget: fields.object("budget", read_budget),
         notify: fields.choice("notify", &notifies),
         quiet_hours: QuietPolicy::read(&mut fields, "quietHours"),
+        approvals: fields
+            .choice(
+                "approvals",
+                &[("ask", Approvals::Ask), ("deny", Approvals::Deny), ("skip", Approvals::Skip)],
+            )
+            .unwrap_or_default(),
+        approval_seconds: unsigned(&mut fields, "approvalSeconds", 60, WEEK_SECONDS),
+        hosts: hosts::read(&mut fields, "hosts"),
+        sandbox: fields
+            .choice("sandbox", &[("required", Sandbox::Required), ("open", Sandbox::Open)])
+            .unwrap_or_default(),
         extra: fields.rest(),
     }
 }

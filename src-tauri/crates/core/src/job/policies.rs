@@ -25,6 +25,14 @@ pub struct Policies {
     pub notify: Option<Notify>,
     /// Whether notifications wait for the end of quiet hours.
     pub quiet_hours: QuietPolicy,
+    /// What becomes of calls that need a person's yes.
+    pub approvals: Approvals,
+    /// How long a question waits for its answer; half an hour when absent.
+    pub approval_seconds: Option<u32>,
+    /// Hosts that its calls may reach: `host` or `host:port`.
+    pub hosts: Vec<String>,
+    /// How what a model has chosen to run is confined.
+    pub sandbox: Sandbox,
     /// Keys that this version does not know.
     pub extra: Map<String, Value>,
 }
@@ -75,6 +83,28 @@ pub struct Budget {
     pub tokens_per_run: Option<u64>,
     /// Keys that this version does not know.
     pub extra: Map<String, Value>,
+}
+
+/// What becomes of calls that need a person's yes and have none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Approvals {
+    /// The run parks, and the person is asked.
+    #[default]
+    Ask,
+    /// The model is told no at once.
+    Deny,
+    /// Tools that need one are not offered at all.
+    Skip,
+}
+
+/// How what a model has chosen to run is confined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sandbox {
+    /// In the sandbox, or not at all.
+    #[default]
+    Required,
+    /// With the person's own rights, each call asked for.
+    Open,
 }
 
 /// Which outcomes are worth a notification.

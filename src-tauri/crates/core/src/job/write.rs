@@ -4,8 +4,9 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    AgentTurn, Isolation, Job, JobState, Misfire, MisfireMode, Notify, NotifyWhen, Overlap,
-    Payload, Policies, Runtime, Schedule, ScheduleSpec, SessionTarget, ToolCall, WakeMode,
+    AgentTurn, Approvals, Isolation, Job, JobState, Misfire, MisfireMode, Notify, NotifyWhen,
+    Overlap, Payload, Policies, Runtime, Sandbox, Schedule, ScheduleSpec, SessionTarget, ToolCall,
+    WakeMode,
 };
 
 /// An object under construction: sets keys, skips absent values.
@@ -171,6 +172,15 @@ fn policies(policies: &Policies) -> Value {
     let budget = policies.budget.as_ref().map(|budget| {
         Document::new().set_some("tokensPerRun", budget.tokens_per_run).end(&budget.extra)
     });
+    let approvals = match policies.approvals {
+        Approvals::Ask => None,
+        Approvals::Deny => Some("deny"),
+        Approvals::Skip => Some("skip"),
+    };
+    let sandbox = match policies.sandbox {
+        Sandbox::Required => None,
+        Sandbox::Open => Some("open"),
+    };
     Document::new()
         .set_unless_empty("misfire", misfire(&policies.misfire))
         .set_some("overlap", overlap)
@@ -181,6 +191,10 @@ fn policies(policies: &Policies) -> Value {
         .set_some("budget", budget)
         .set_some("notify", notify)
         .set_some("quietHours", policies.quiet_hours.to_json())
+        .set_some("approvals", approvals)
+        .set_some("approvalSeconds", policies.approval_seconds)
+        .set_some("hosts", (!policies.hosts.is_empty()).then(|| json!(policies.hosts)))
+        .set_some("sandbox", sandbox)
         .end(&policies.extra)
 }
 

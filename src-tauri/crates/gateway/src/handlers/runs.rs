@@ -40,11 +40,13 @@ pub(crate) async fn get(context: &Context, params: RunRef) -> Result<RunDetail, 
         Some(job_id) => context.store.job(job_id).await?.is_some(),
         None => false,
     };
+    let approvals = context.store.approvals_of(&id).await?;
     let cause = context.store.cause(&id).await?;
     Ok(RunDetail {
         cause: cause.map(cause_view),
         payload: run.payload.clone(),
         steps: steps.iter().map(step_view).collect(),
+        approvals: approvals.iter().map(|one| super::approvals::view(context, one)).collect(),
         deliveries: deliveries.iter().map(delivery_view).collect(),
         job_exists,
         live_text: context.live.of(&id),

@@ -192,6 +192,10 @@ pub struct QuietHours {
 
 words!(/// Which outcomes are worth a notification.
     Notify { Always, Findings, Failure, Never });
+words!(/// What becomes of calls that need a person's yes and have none.
+    Approvals { Ask, Deny, Skip });
+words!(/// How what a model has chosen to run is confined.
+    Sandbox { Required, Open });
 words!(/// A slot that comes while a run is still going.
     Overlap { Skip, Queue, Parallel, CancelOther });
 words!(/// What happens with slots that passed.
@@ -244,6 +248,14 @@ pub struct Policies {
     pub notify: Option<Notify>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quiet_hours: Option<QuietPolicy>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approvals: Option<Approvals>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval_seconds: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Sandbox>,
 }
 
 /// Slots that passed while nothing could fire.
@@ -367,6 +379,10 @@ mod tests {
             budget: Some(core_job::Budget { tokens_per_run: Some(10_000), extra: Map::new() }),
             notify: Some(core_job::Notify::Failure),
             quiet_hours: rouse_core::quiet::QuietPolicy::Ignore,
+            approvals: core_job::Approvals::Deny,
+            approval_seconds: Some(600),
+            hosts: vec!["example.org".to_owned(), "nas:8080".to_owned()],
+            sandbox: core_job::Sandbox::Open,
             extra: Map::new(),
         }
     }
@@ -471,6 +487,8 @@ mod tests {
             ("notify", json!(["always", "findings", "failure", "never"])),
             ("overlap", json!(["queue", "parallel", "cancelOther"])),
             ("mode", json!(["skip", "runAll"])),
+            ("approvals", json!(["deny", "skip"])),
+            ("sandbox", json!(["open"])),
             ("notifyWhen", json!(["always", "failure", "changed", { "cel": "result < 20" }])),
             ("quietHours", json!(["ignore", { "from": "22:00", "to": "07:00", "days": ["fri"] }])),
         ];

@@ -4,6 +4,7 @@
 //! while the core moves. Results write absent values as `null`; the job format leaves them out.
 
 mod announcement;
+mod approval;
 mod config;
 mod cron;
 mod delivery;
@@ -17,6 +18,7 @@ mod tool;
 mod transfer;
 
 pub use announcement::*;
+pub use approval::*;
 pub use config::*;
 pub use cron::*;
 pub use delivery::*;

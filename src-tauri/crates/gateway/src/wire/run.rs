@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use ts_rs::TS;
 
-use super::DeliveryView;
+use super::{ApprovalView, DeliveryView};
 
 /// Where a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -161,6 +161,8 @@ pub struct RunDetail {
     pub payload: Value,
     /// The journal, in order.
     pub steps: Vec<StepView>,
+    /// What it has asked a person, in order.
+    pub approvals: Vec<ApprovalView>,
     /// What was told to whom.
     pub deliveries: Vec<DeliveryView>,
     /// The event that fired it; none when its time did, or a person.

@@ -1,6 +1,8 @@
 //! Runs that ask a person: parked, answered, expired, ended.
 
-use rouse_core::approval::{Answer, Approval, ApprovalState, Fingerprint, Surroundings};
+use rouse_core::approval::{
+    Answer, AnsweredFrom, Approval, ApprovalState, Fingerprint, Surroundings,
+};
 use rouse_core::{ApprovalId, Outcome, Run, RunState};
 use rouse_scheduler::RunMode;
 use rouse_store::Decided;
@@ -26,6 +28,7 @@ fn question(run: &Run, id: &str, now: rouse_core::UnixMs) -> Approval {
         asked_at: now,
         expires_at: now.plus_ms(30 * MINUTE),
         state: ApprovalState::Pending,
+        answered_from: None,
     }
 }
 
@@ -66,10 +69,11 @@ async fn a_run_that_asks_frees_its_lane_and_goes_on_with_the_answer() {
     other.succeed();
     stage.settle().await;
 
-    let first = stage.handle.decide(&ApprovalId::new("a"), Answer::Once).await.unwrap();
+    let first =
+        stage.handle.decide(&ApprovalId::new("a"), Answer::Once, AnsweredFrom::Page).await.unwrap();
     assert!(matches!(first, Decided::Counts { goes_on: None, .. }));
     let no = Answer::Deny { reason: Some("Not that.".to_owned()) };
-    stage.handle.decide(&ApprovalId::new("b"), no).await.unwrap();
+    stage.handle.decide(&ApprovalId::new("b"), no, AnsweredFrom::Page).await.unwrap();
     let again = stage.begun.next().await;
     assert_eq!((&again.run.id, again.run.attempt), (&run.id, 1));
     assert_eq!(again.run.started_at, run.started_at, "it began when it began");
@@ -83,8 +87,10 @@ async fn only_the_first_of_two_answers_counts() {
     let stage = Stage::new().await;
     let (_, run) = first_asks(&stage, &["a"]).await;
     let (id, no) = (ApprovalId::new("a"), Answer::Deny { reason: None });
-    let (one, other) =
-        tokio::join!(stage.handle.decide(&id, Answer::Once), stage.handle.decide(&id, no));
+    let (one, other) = tokio::join!(
+        stage.handle.decide(&id, Answer::Once, AnsweredFrom::Page),
+        stage.handle.decide(&id, no, AnsweredFrom::Page)
+    );
     let counts = [one.unwrap(), other.unwrap()]
         .iter()
         .filter(|d| matches!(d, Decided::Counts { .. }))
@@ -108,7 +114,8 @@ async fn a_question_that_nobody_answers_lets_the_run_go_on_to_report() {
     assert_eq!(again.run.id, run.id);
     let asked = stage.store.approvals_of(&run.id).await.unwrap();
     assert!(matches!(asked[0].state, ApprovalState::Expired { .. }));
-    let late = stage.handle.decide(&ApprovalId::new("a"), Answer::Once).await.unwrap();
+    let late =
+        stage.handle.decide(&ApprovalId::new("a"), Answer::Once, AnsweredFrom::Page).await.unwrap();
     assert!(matches!(late, Decided::TooLate(_)));
 }
 
@@ -118,7 +125,7 @@ async fn a_restart_keeps_the_question_and_the_answer_after_it_counts() {
     let (_, run) = first_asks(&stage, &["a"]).await;
     let stage = stage.killed_for(SECOND).await;
     assert_eq!(stage.run(&run.id).await.state, RunState::AwaitingApproval);
-    stage.handle.decide(&ApprovalId::new("a"), Answer::Once).await.unwrap();
+    stage.handle.decide(&ApprovalId::new("a"), Answer::Once, AnsweredFrom::Page).await.unwrap();
     assert_eq!(stage.begun.next().await.run.id, run.id);
 }
 
@@ -126,7 +133,7 @@ async fn a_restart_keeps_the_question_and_the_answer_after_it_counts() {
 async fn an_answer_survives_the_end_of_the_process_before_its_run_goes_on() {
     let stage = Stage::new().await;
     let (_, run) = first_asks(&stage, &["a"]).await;
-    stage.handle.decide(&ApprovalId::new("a"), Answer::Once).await.unwrap();
+    stage.handle.decide(&ApprovalId::new("a"), Answer::Once, AnsweredFrom::Page).await.unwrap();
     drop(stage.begun.next().await);
     // It was cut off while it went on; what an answer allowed may have been done.
     let stage = stage.killed_for(SECOND).await;
@@ -174,7 +181,7 @@ async fn what_a_run_costs_before_and_after_the_answer_is_added_up() {
     let asks = vec![question(&run, "a", stage.now())];
     begun.end(Outcome { asks, usage: usage(10), ..Outcome::of(RunState::AwaitingApproval) });
     stage.parked(&run.id).await;
-    stage.handle.decide(&ApprovalId::new("a"), Answer::Once).await.unwrap();
+    stage.handle.decide(&ApprovalId::new("a"), Answer::Once, AnsweredFrom::Page).await.unwrap();
     stage.begun.next().await.end(Outcome { usage: usage(5), ..Outcome::succeeded("Done.") });
     assert_eq!(stage.ended(&run.id).await.usage.input_tokens, 15);
 }

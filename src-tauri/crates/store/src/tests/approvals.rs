@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 
 use rouse_core::approval::{
-    Answer, Approval, ApprovalState, Cover, Fingerprint, NewGrant, Rule, Scope, Surroundings,
+    Answer, AnsweredFrom, Approval, ApprovalState, Cover, Fingerprint, NewGrant, Rule, Scope,
+    Surroundings,
 };
 use rouse_core::{ApprovalId, Outcome};
 
@@ -37,6 +38,7 @@ fn question(id: &str, command: &str) -> Approval {
         asked_at: NOW,
         expires_at: NOW.plus_ms(30 * MINUTE),
         state: ApprovalState::Pending,
+        answered_from: None,
     }
 }
 
@@ -61,12 +63,17 @@ async fn a_run_is_parked_with_its_questions_and_goes_on_with_the_last_answer() {
         [question("a", "ls"), question("b", "rm x")]
     );
 
-    let first = fixture.store.decide(&ApprovalId::new("a"), &Answer::Once, NOW).await.unwrap();
+    let first = fixture
+        .store
+        .decide(&ApprovalId::new("a"), &Answer::Once, AnsweredFrom::Page, NOW)
+        .await
+        .unwrap();
     assert!(matches!(&first, Decided::Counts { goes_on: None, .. }), "{first:?}");
     assert_eq!(state_of_run(&fixture).await, RunState::AwaitingApproval);
 
     let no = Answer::Deny { reason: Some("Not that one.".to_owned()) };
-    let last = fixture.store.decide(&ApprovalId::new("b"), &no, NOW).await.unwrap();
+    let last =
+        fixture.store.decide(&ApprovalId::new("b"), &no, AnsweredFrom::Page, NOW).await.unwrap();
     let Decided::Counts { approval, goes_on: Some(run) } = last else { panic!("{last:?}") };
     let denied = ApprovalState::Denied { reason: Some("Not that one.".to_owned()), at: NOW };
     assert_eq!((approval.state, run.state), (denied, RunState::Queued));
@@ -79,17 +86,19 @@ async fn the_first_answer_counts_and_none_after_the_end() {
     parked(&fixture, vec![question("a", "ls")]).await;
     let end = NOW.plus_ms(30 * MINUTE);
     let id = ApprovalId::new("a");
-    let late = fixture.store.decide(&id, &Answer::Once, end).await.unwrap();
+    let late = fixture.store.decide(&id, &Answer::Once, AnsweredFrom::Page, end).await.unwrap();
     assert!(
         matches!(&late, Decided::TooLate(question) if question.state == ApprovalState::Pending)
     );
-    let in_time = fixture.store.decide(&id, &Answer::Run, end.plus_ms(-1)).await.unwrap();
+    let in_time =
+        fixture.store.decide(&id, &Answer::Run, AnsweredFrom::Page, end.plus_ms(-1)).await.unwrap();
     assert!(matches!(in_time, Decided::Counts { .. }));
     let no = Answer::Deny { reason: None };
-    let twice = fixture.store.decide(&id, &no, end.plus_ms(-1)).await.unwrap();
+    let twice = fixture.store.decide(&id, &no, AnsweredFrom::Page, end.plus_ms(-1)).await.unwrap();
     let Decided::TooLate(question) = twice else { panic!("{twice:?}") };
     assert_eq!(question.state, ApprovalState::Approved { scope: Scope::Run, at: end.plus_ms(-1) });
-    let nobody = fixture.store.decide(&ApprovalId::new("x"), &Answer::Once, NOW).await;
+    let nobody =
+        fixture.store.decide(&ApprovalId::new("x"), &Answer::Once, AnsweredFrom::Page, NOW).await;
     assert!(matches!(nobody, Err(crate::StoreError::NotFound { .. })));
 }
 
@@ -114,7 +123,11 @@ async fn the_end_of_a_run_takes_its_questions_back() {
     let finish = Finish::of(run.id, Outcome::of(RunState::Cancelled), NOW);
     assert!(fixture.store.finish_run(&finish).await.unwrap().is_some());
     assert!(fixture.store.pending_approvals().await.unwrap().is_empty());
-    let late = fixture.store.decide(&ApprovalId::new("a"), &Answer::Once, NOW).await.unwrap();
+    let late = fixture
+        .store
+        .decide(&ApprovalId::new("a"), &Answer::Once, AnsweredFrom::Page, NOW)
+        .await
+        .unwrap();
     assert!(
         matches!(late, Decided::TooLate(question) if question.state == ApprovalState::Withdrawn { at: NOW })
     );
@@ -151,8 +164,16 @@ fn step() -> NewStep {
 async fn a_yes_for_once_is_used_up_by_one_call_and_one_for_the_run_is_not() {
     let fixture = Fixture::new().await;
     parked(&fixture, vec![question("a", "ls"), question("b", "rm x")]).await;
-    fixture.store.decide(&ApprovalId::new("a"), &Answer::Once, NOW).await.unwrap();
-    fixture.store.decide(&ApprovalId::new("b"), &Answer::Run, NOW).await.unwrap();
+    fixture
+        .store
+        .decide(&ApprovalId::new("a"), &Answer::Once, AnsweredFrom::Page, NOW)
+        .await
+        .unwrap();
+    fixture
+        .store
+        .decide(&ApprovalId::new("b"), &Answer::Run, AnsweredFrom::Page, NOW)
+        .await
+        .unwrap();
     let begun = async |id: &str| {
         let permit = Permit::Answer(ApprovalId::new(id));
         fixture.store.begin_permitted_step(&step(), &permit, NOW).await.unwrap()
@@ -173,7 +194,11 @@ async fn a_grant_counts_its_uses_and_ends() {
         expires_at: Some(NOW.plus_ms(MINUTE)),
         uses: Some(2),
     };
-    fixture.store.decide(&ApprovalId::new("a"), &Answer::Always(grant.clone()), NOW).await.unwrap();
+    fixture
+        .store
+        .decide(&ApprovalId::new("a"), &Answer::Always(grant.clone()), AnsweredFrom::Page, NOW)
+        .await
+        .unwrap();
     let grants = fixture.store.grants_of(&JobId::new("job")).await.unwrap();
     let [granted] = grants.as_slice() else { panic!("{grants:?}") };
     assert_eq!((&granted.covers, granted.uses_left, granted.used), (&grant.covers, Some(2), 0));

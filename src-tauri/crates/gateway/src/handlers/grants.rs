@@ -1,0 +1,59 @@
+//! `grants.*`: the standing answers of a person.
+
+use std::collections::HashMap;
+
+use rouse_core::approval::{Cover, Grant};
+use rouse_core::{GrantId, JobId};
+
+use crate::context::Context;
+use crate::error::RpcError;
+use crate::wire::{CoverView, Done, GrantRef, GrantView, GrantsListParams, GrantsListResult};
+
+pub(crate) async fn list(
+    context: &Context,
+    params: GrantsListParams,
+) -> Result<GrantsListResult, RpcError> {
+    let grants = match params.job_id {
+        Some(job) => context.store.grants_of(&JobId::new(job)).await?,
+        None => context.store.grants().await?,
+    };
+    let mut names: HashMap<JobId, Option<String>> = HashMap::new();
+    let mut views = Vec::with_capacity(grants.len());
+    for grant in grants {
+        if !names.contains_key(&grant.job_id) {
+            let job = context.store.job(&grant.job_id).await?;
+            names.insert(grant.job_id.clone(), job.map(|job| job.name));
+        }
+        let name = names.get(&grant.job_id).cloned().flatten();
+        views.push(view(context, grant, name));
+    }
+    Ok(GrantsListResult { grants: views })
+}
+
+/// Takes a grant back; runs that are at work ask again from now on.
+pub(crate) async fn revoke(context: &Context, params: GrantRef) -> Result<Done, RpcError> {
+    let id = GrantId::new(params.id);
+    Ok(Done { changed: context.store.revoke_grant(&id, context.clock.now()).await? })
+}
+
+fn view(context: &Context, grant: Grant, job_name: Option<String>) -> GrantView {
+    let is_good = grant.is_good(context.clock.now());
+    GrantView {
+        id: grant.id.to_string(),
+        job_id: grant.job_id.to_string(),
+        job_name,
+        tool: grant.tool,
+        covers: match grant.covers {
+            Cover::Exact { arguments, .. } => CoverView::Exact { arguments },
+            Cover::Pattern { rules } => CoverView::Pattern {
+                rules: rules.into_iter().map(|(name, rule)| (name, rule.into())).collect(),
+            },
+        },
+        created_at_ms: grant.created_at.0,
+        expires_at_ms: grant.expires_at.map(|at| at.0),
+        uses_left: grant.uses_left,
+        used: grant.used,
+        revoked_at_ms: grant.revoked_at.map(|at| at.0),
+        is_good,
+    }
+}

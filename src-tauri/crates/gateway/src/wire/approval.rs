@@ -1,0 +1,266 @@
+//! `approvals.*` and `grants.*`: questions to a person, and standing answers.
+
+use std::collections::BTreeMap;
+
+use rouse_core::approval::Rule;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use ts_rs::TS;
+
+/// A question.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalView {
+    /// Identity.
+    pub id: String,
+    /// The run that waits.
+    pub run_id: String,
+    /// Its job; none for the main session.
+    pub job_id: Option<String>,
+    /// The job's name when it asked.
+    pub job_name: String,
+    /// The tool.
+    pub tool: String,
+    /// The arguments, exactly.
+    #[ts(type = "Record<string, unknown>")]
+    pub arguments: Value,
+    /// The folder it works in.
+    pub directory: Option<String>,
+    /// The files it runs or replaces, to which the answer is bound beside the arguments.
+    pub files: Vec<String>,
+    /// What would happen, for a person; nothing is cut off and what cannot be seen is shown.
+    pub preview: String,
+    /// Why it is asked, as a sentence.
+    pub why: String,
+    /// Whether it is asked each time and granted never.
+    pub is_highest: bool,
+    /// The arguments that a shell reads: a grant takes them only as they are.
+    pub shell_text: Vec<String>,
+    /// When it was asked.
+    pub asked_at_ms: i64,
+    /// When nobody's answer counts any more.
+    pub expires_at_ms: i64,
+    /// Where it stands.
+    pub state: ApprovalState,
+    /// How far a yes reaches.
+    pub scope: Option<ApprovalScope>,
+    /// What the model is told with a no.
+    pub reason: Option<String>,
+    /// When it was answered or ended.
+    pub decided_at_ms: Option<i64>,
+    /// Where it was answered.
+    pub answered_from: Option<AnsweredFrom>,
+}
+
+/// Where a question stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the states are documented in rouse_core::approval")]
+pub enum ApprovalState {
+    Pending,
+    Approved,
+    Denied,
+    Expired,
+    Withdrawn,
+}
+
+/// How far a yes reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the words are documented in rouse_core::approval")]
+pub enum ApprovalScope {
+    Once,
+    Run,
+    Always,
+}
+
+/// Where a person answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the words are documented in rouse_core::approval")]
+pub enum AnsweredFrom {
+    Page,
+    Cli,
+    Notification,
+    Tray,
+}
+
+/// `approvals.list`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", default)]
+#[ts(optional_fields)]
+pub struct ApprovalsListParams {
+    /// Also those that have an answer, the newest first; else only the open ones, the first to expire first.
+    pub all: Option<bool>,
+    /// Of all, at most so many; 50 when absent, at most 500.
+    pub limit: Option<u32>,
+}
+
+/// `approvals.list`.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalsListResult {
+    /// The questions.
+    pub approvals: Vec<ApprovalView>,
+}
+
+/// One question by id.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalRef {
+    /// The question.
+    pub id: String,
+}
+
+/// `approvals.decide`.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalsDecideParams {
+    /// The question.
+    pub id: String,
+    /// The answer.
+    pub answer: Answer,
+    /// Where it is given.
+    pub from: AnsweredFrom,
+}
+
+/// What a person answers.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", tag = "kind", rename_all_fields = "camelCase")]
+#[ts(optional_fields)]
+pub enum Answer {
+    /// Yes, for this call.
+    Once,
+    /// Yes, for the same call in this run.
+    Run,
+    /// Yes, and from now on for this job.
+    Always {
+        /// What each argument may be, by name; exactly this call when absent.
+        rules: Option<BTreeMap<String, RuleView>>,
+        /// When it ends by itself; never when absent.
+        expires_at_ms: Option<i64>,
+        /// How many calls it is good for; any number when absent.
+        uses: Option<u32>,
+    },
+    /// No.
+    Deny {
+        /// What the model is told.
+        reason: Option<String>,
+    },
+}
+
+/// What one argument may be.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", tag = "rule", content = "value")]
+pub enum RuleView {
+    /// Anything.
+    Any,
+    /// This value.
+    Equals(#[ts(type = "unknown")] Value),
+    /// One of these values.
+    OneOf(#[ts(type = "unknown[]")] Vec<Value>),
+    /// A path or URL at or below this one.
+    Below(String),
+}
+
+impl From<RuleView> for Rule {
+    fn from(rule: RuleView) -> Self {
+        match rule {
+            RuleView::Any => Self::Any,
+            RuleView::Equals(value) => Self::Equals(value),
+            RuleView::OneOf(values) => Self::OneOf(values),
+            RuleView::Below(root) => Self::Below(root),
+        }
+    }
+}
+
+impl From<Rule> for RuleView {
+    fn from(rule: Rule) -> Self {
+        match rule {
+            Rule::Any => Self::Any,
+            Rule::Equals(value) => Self::Equals(value),
+            Rule::OneOf(values) => Self::OneOf(values),
+            Rule::Below(root) => Self::Below(root),
+        }
+    }
+}
+
+/// `approvals.decide`.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalsDecideResult {
+    /// Whether this answer counts; else somebody was faster, the time is over, or the run has ended.
+    pub counts: bool,
+    /// The question as it stands now.
+    pub approval: ApprovalView,
+}
+
+/// `grants.list`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", default)]
+#[ts(optional_fields)]
+pub struct GrantsListParams {
+    /// Only this job's.
+    pub job_id: Option<String>,
+}
+
+/// `grants.list`.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct GrantsListResult {
+    /// The newest first, those that count no more among them.
+    pub grants: Vec<GrantView>,
+}
+
+/// A standing yes of one job.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct GrantView {
+    /// Identity.
+    pub id: String,
+    /// The job.
+    pub job_id: String,
+    /// Its name; none when it was removed.
+    pub job_name: Option<String>,
+    /// The tool.
+    pub tool: String,
+    /// What it covers.
+    pub covers: CoverView,
+    /// When it was given.
+    pub created_at_ms: i64,
+    /// When it ends by itself.
+    pub expires_at_ms: Option<i64>,
+    /// Calls that it is still good for; any number when none.
+    pub uses_left: Option<u32>,
+    /// Calls that it has covered.
+    pub used: u32,
+    /// When it was taken back.
+    pub revoked_at_ms: Option<i64>,
+    /// Whether it counts now.
+    pub is_good: bool,
+}
+
+/// What a grant covers.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", tag = "kind", rename_all_fields = "camelCase")]
+pub enum CoverView {
+    /// Exactly one call.
+    Exact {
+        /// Its arguments.
+        #[ts(type = "Record<string, unknown>")]
+        arguments: Value,
+    },
+    /// Arguments that each fit their rule.
+    Pattern {
+        /// By name.
+        rules: BTreeMap<String, RuleView>,
+    },
+}
+
+/// One grant by id.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct GrantRef {
+    /// The grant.
+    pub id: String,
+}
