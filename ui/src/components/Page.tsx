@@ -25,7 +25,7 @@ export function Page({ title, shownTitle = title, lead, about, actions, children
       <header className={styles.header}>
         <div className={styles.heading}>
           <h1 className={styles.title}>
-            {lead}
+            {lead !== undefined && <span className={styles.lead}>{lead}</span>}
             <span className={styles.name}>{shownTitle}</span>
           </h1>
           {about !== undefined && <div className={styles.about}>{about}</div>}

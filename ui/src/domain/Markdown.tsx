@@ -29,7 +29,7 @@ export default function Markdown({ text, onOpen }: Props) {
     // A heading in a text is not a heading of the page.
     h1: Heading, h2: Heading, h3: Heading, h4: Heading, h5: Heading, h6: Heading,
     table: ({ children }) => (
-      <div className={styles.scroll} tabIndex={0} role="region" aria-label="Table">
+      <div className={styles.scroll} tabIndex={0} role="group" aria-label="Table">
         <table>{children}</table>
       </div>
     ),

@@ -104,7 +104,8 @@ function Failing({ now }: { now: number }) {
     <>
       {failing.slice(0, failingShown).map(({ job, incident }) => (
         <Notice key={job.id} icon={TriangleAlert} tone="bad" action={<ButtonLink to="/jobs/$jobId" params={{ jobId: job.id }} small>Open</ButtonLink>}>
-          {job.name}: {incident && `${incidentWords(incident, now)}. ${firstLine(incident.cause)}`}
+          <p className={styles.failing}><strong>{job.name}</strong> {incident && incidentWords(incident, now)}</p>
+          {incident && <p className={styles.cause}>{firstLine(incident.cause)}</p>}
         </Notice>
       ))}
       {others > 0 && (

@@ -23,7 +23,7 @@ export function HeartbeatRow() {
         Heartbeat
       </Link>
       <span className={cx(row.text, styles.schedule)}>{words(heartbeat)}</span>
-      <span className={cx(row.small, row.end, styles.next)}>{heartbeat.nextAtMs === null ? "" : <Time at={heartbeat.nextAtMs} />}</span>
+      <span className={cx(row.small, row.end, styles.next)}>{heartbeat.nextAtMs === null ? "" : <Time at={heartbeat.nextAtMs} as="log" />}</span>
       <span className={styles.space} />
     </div>
   );

@@ -70,7 +70,7 @@ function nextOf({ job }: JobView, standing: Standing) {
   if (standing === "running") return <span className={styles.now}>Running</span>;
   if (!job.enabled) return "Paused";
   if (standing === "stranded") return "Never";
-  if (job.state.nextRunAtMs !== undefined) return <Time at={job.state.nextRunAtMs} />;
+  if (job.state.nextRunAtMs !== undefined) return <Time at={job.state.nextRunAtMs} as="log" />;
   return { manual: "By hand", event: "On an event", webhook: "By webhook" }[job.schedule.kind as string] ?? "Done";
 }
 

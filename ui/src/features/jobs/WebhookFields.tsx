@@ -31,7 +31,7 @@ function Address({ jobId }: { jobId: string }) {
       .then(setView, (error: unknown) => toast({ title: "The webhook could not be read", about: error instanceof Error ? error.message : String(error) }))
       .finally(() => setBusy(false));
   };
-  if (!view) return <Button isPending={busy} onPress={() => ask(false)}>Show address and secret</Button>;
+  if (!view) return <Button isPending={busy} onPress={() => ask(false)} className={styles.fit}>Show address and secret</Button>;
   const shown = view.secret ?? "SECRET";
   return (
     <>
@@ -45,7 +45,7 @@ function Address({ jobId }: { jobId: string }) {
         </>
       )}
       <Code label="Command" text={`curl -X POST -H 'Authorization: Bearer ${shown}' -d 'Hello' ${view.url}`} onCopy={platform.copyText} />
-      <Button small isPending={busy} onPress={() => ask(true)}>Make a new secret</Button>
+      <Button small isPending={busy} onPress={() => ask(true)} className={styles.fit}>Make a new secret</Button>
     </>
   );
 }

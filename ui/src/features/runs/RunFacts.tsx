@@ -30,7 +30,7 @@ export function RunFacts({ detail: { run, deliveries } }: { detail: RunDetail })
           run.model !== null && { name: "Model", value: run.model },
           tokens > 0 && { name: "Tokens", value: tokenWords(run) },
           worked && !isLive(run.state) && { name: "Cost", value: money(run.usage.costMicroUsd) },
-          deliveries.length > 0 && { name: "Delivery", value: deliveries.map((d) => <Delivery key={d.id} delivery={d} />) },
+          deliveries.length > 0 && { name: "Delivery", value: deliveries.map((d) => <Delivery key={d.id} delivery={d} />), wide: true },
         ]}
       />
     </div>
@@ -39,7 +39,7 @@ export function RunFacts({ detail: { run, deliveries } }: { detail: RunDetail })
 
 function why(run: RunView) {
   const word = triggerWord(run.trigger);
-  const slots = run.standsFor > 1 ? ` for ${run.standsFor} slots` : "";
+  const slots = run.standsFor > 1 ? `, for ${run.standsFor} slots` : "";
   if (run.retryOf === null) return word + slots;
   return (
     <Link to="/runs/$runId" params={{ runId: run.retryOf }} className={styles.link} title="The run it makes up for">

@@ -64,7 +64,7 @@ function Steps({ detail, shown }: { detail: RunDetail; shown: Shown }) {
   return (
     <ol className={styles.timeline} aria-label="Steps">
       {visible.map((step) => (
-        <TimelineStep key={step.seq} step={step} begin={run.startedAtMs ?? run.createdAtMs} liveText={step === last ? liveText : null} />
+        <TimelineStep key={step.seq} step={step} begin={run.startedAtMs ?? run.createdAtMs} liveText={step === last ? liveText : null} summary={run.summary} />
       ))}
     </ol>
   );

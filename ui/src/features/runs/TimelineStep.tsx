@@ -14,7 +14,7 @@ import { firstLine } from "@/format/text";
 import { absolute } from "@/format/time";
 import type { StepView } from "@/platform";
 
-import { argumentsLine, callsOf, failureOf, modelText, tokensLine, wentWrong } from "./steps";
+import { argumentsLine, callsOf, failureOf, modelText, resultLine, tokensLine, wentWrong } from "./steps";
 import styles from "./Timeline.module.css";
 
 interface Props {
@@ -22,17 +22,21 @@ interface Props {
   /** When the run began, to say how far in the step is. */
   begin: number;
   liveText: string | null;
+  /** What is said above the steps already, and is not said again. */
+  summary: string | null;
 }
 
-export function TimelineStep({ step, begin, liveText }: Props) {
+export function TimelineStep({ step, begin, liveText, summary }: Props) {
   const platform = usePlatform();
   if (step.kind === "modelTurn") {
     const text = modelText(step.output) || (step.status === "started" ? (liveText ?? "") : "");
     const calls = callsOf(step.output);
+    const isSaid = summary !== null && text.trim() === summary.trim();
     return (
       <Item step={step} begin={begin} name={step.name}>
         {text.trim() === "" && calls.length > 0 && <p className={styles.word}>Asks for {calls.join(", ")}</p>}
-        {text.trim() !== "" && <ModelText text={text} onOpen={platform.openExternal} />}
+        {isSaid && <p className={styles.word}>Gives the answer that stands above</p>}
+        {text.trim() !== "" && !isSaid && <ModelText text={text} onOpen={platform.openExternal} />}
         {wentWrong(step) && <Result step={step} />}
       </Item>
     );
@@ -48,7 +52,7 @@ export function TimelineStep({ step, begin, liveText }: Props) {
 }
 
 /** A tool's call and what it answered, a line each; all of both behind them. */
-function ToolStep({ step, begin }: Omit<Props, "liveText">) {
+function ToolStep({ step, begin }: Omit<Props, "liveText" | "summary">) {
   const [open, setOpen] = useState(false);
   const line = argumentsLine(step.input);
   return (
@@ -122,8 +126,4 @@ function callWord(step: StepView): string | undefined {
   if (step.status === "started") return "running";
   if (step.status === "unknown") return "outcome unknown";
   return wentWrong(step) ? "failed" : undefined;
-}
-
-function resultLine(output: unknown): string {
-  return typeof output === "string" ? output : JSON.stringify(output);
 }

@@ -7,6 +7,7 @@ import { type Fact, Facts } from "@/components/Facts";
 import { Section } from "@/components/Page";
 import { Time } from "@/components/Time";
 import { usePlatform } from "@/data/platform";
+import { runStates, stateWord } from "@/domain/runState";
 import type { CauseView } from "@/platform";
 
 import styles from "./RunPage.module.css";
@@ -18,6 +19,12 @@ const sources: Record<string, string> = {
   webhook: "A call of its webhook",
 };
 
+/** Of the end of another run: whose it was and how it ended. The link leads to the rest. */
+function endOf({ name, state }: CauseView["fields"]): Fact[] {
+  const ended = runStates.find((known) => known === state);
+  return [...(typeof name === "string" ? [{ name: "Of", value: name }] : []), ...(ended ? [{ name: "It ended", value: stateWord(ended) }] : [])];
+}
+
 export function WhyItFired({ cause }: { cause: CauseView }) {
   const { copyText } = usePlatform();
   const { source, fields, text, atMs } = cause;
@@ -25,7 +32,7 @@ export function WhyItFired({ cause }: { cause: CauseView }) {
   const facts: Fact[] = [
     { name: "Event", value: runId === undefined ? (sources[source] ?? source) : <Link to="/runs/$runId" params={{ runId }} className={styles.link}>{sources.job}</Link> },
     { name: "Came", value: <Time at={atMs} as="when" /> },
-    ...Object.entries(fields).filter(([key]) => key !== "runId").map(([key, value]) => ({ name: key, value: typeof value === "string" ? value : JSON.stringify(value) })),
+    ...(source === "job" ? endOf(fields) : Object.entries(fields).map(([name, value]) => ({ name, value: typeof value === "string" ? value : JSON.stringify(value) }))),
   ];
   return (
     <Section title="Why it fired">

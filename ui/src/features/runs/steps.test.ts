@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { aStep, noUsage } from "@/test/fixtures";
 
-import { argumentsLine, callsOf, failureOf, modelText, tokensLine, wentWrong } from "./steps";
+import { argumentsLine, callsOf, failureOf, modelText, resultLine, tokensLine, wentWrong } from "./steps";
 
 test.each([
   ["just words", "just words"],
@@ -30,6 +30,16 @@ test("arguments fit on a line", () => {
   expect(argumentsLine({ url: "https://x.example", depth: 2, deep: { a: 1 } })).toBe('url: https://x.example, depth: 2, deep: {"a":1}');
   expect(argumentsLine("not json")).toBe("not json");
   expect(argumentsLine(null)).toBe("");
+});
+
+test.each([
+  [{ success: true, size: 14, content: "dentist 10:30", stderr: "" }, "size: 14, content: dentist 10:30"],
+  [{ success: false, error: "Exit code 3.", stdout: "" }, "Exit code 3."],
+  ["as it is", "as it is"],
+  [[1, 2], "[1,2]"],
+  [7, "7"],
+])("the result %j fits on a line", (output, line) => {
+  expect(resultLine(output)).toBe(line);
 });
 
 test("a step without a model has no tokens", () => {

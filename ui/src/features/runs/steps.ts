@@ -41,6 +41,15 @@ export function argumentsLine(input: unknown): string {
     .join(", ");
 }
 
+/** What a tool answered, on one line: what it said of a failure, or its fields without those that only say it went well. */
+export function resultLine(output: unknown): string {
+  const said = failureOf(output);
+  if (typeof said === "string") return said;
+  if (typeof said !== "object" || said === null || Array.isArray(said)) return JSON.stringify(said);
+  const fields = Object.entries(said).filter(([name, value]) => !(name === "success" && value === true) && value !== null && value !== "");
+  return argumentsLine(Object.fromEntries(fields));
+}
+
 /** `3.1k in, 212 out`; nothing for a step that no model worked on. */
 export function tokensLine(usage: UsageView): string | undefined {
   if (usage.inputTokens + usage.outputTokens === 0) return undefined;
