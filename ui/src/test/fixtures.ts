@@ -38,7 +38,7 @@ export function aRun(parts: Partial<RunView> = {}): RunView {
 }
 
 export function aDetail(run: Partial<RunView> = {}, parts: Partial<Omit<RunDetail, "run">> = {}): RunDetail {
-  return { run: aRun(run), payload: {}, steps: [], deliveries: [], cause: null, jobExists: true, liveText: null, ...parts };
+  return { run: aRun(run), payload: {}, steps: [], deliveries: [], approvals: [], cause: null, jobExists: true, liveText: null, ...parts };
 }
 
 export function aStep(parts: Partial<StepView> = {}): StepView {
