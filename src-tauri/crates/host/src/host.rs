@@ -20,7 +20,9 @@ use rouse_gateway::{
 };
 use rouse_scheduler::{HeartbeatConfig, Scheduler, SchedulerConfig, SchedulerHandle};
 use rouse_store::{EventListener, Store};
-use rouse_tools::{CommandConfig, HttpConfig, OwnPorts, ToolsConfig, builtin, end_strays};
+use rouse_tools::{
+    CommandConfig, HttpConfig, OwnPorts, ToolsConfig, builtin, end_strays, memory_tools,
+};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -205,7 +207,9 @@ impl Ground {
         };
         let read_file_max_bytes = config.tools.read_file_max_bytes;
         let is_risky_workspace = config.is_risky_workspace;
-        let tools = builtin(ToolsConfig { read_file_max_bytes, http, command, is_risky_workspace });
+        let mut tools =
+            builtin(ToolsConfig { read_file_max_bytes, http, command, is_risky_workspace });
+        tools.extend(memory_tools(Arc::new(self.store.clone()), read_file_max_bytes));
         let registry = ToolRegistry::new(tools)?;
         let gate = Arc::new(Gate::new(registry, self.store.clone(), Arc::clone(&self.clock)));
         let settings =

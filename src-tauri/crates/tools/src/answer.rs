@@ -71,7 +71,18 @@ where
 {
     let arguments =
         arguments::read(arguments).map_err(|error| failed(Fault::InvalidParameters, error))?;
-    match tokio::task::spawn_blocking(move || work(arguments)).await {
+    blocking(move || work(arguments)).await
+}
+
+/// The same for work that has read its arguments.
+pub(crate) async fn blocking<T, E>(
+    work: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> Result<T, ToolOutput>
+where
+    T: Send + 'static,
+    E: Faulty + Send + 'static,
+{
+    match tokio::task::spawn_blocking(work).await {
         Ok(done) => done.map_err(|error| refused(&error)),
         Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
         Err(_) => Err(failed(Fault::Execution, "Rouse is closing.")),

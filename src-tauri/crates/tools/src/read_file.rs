@@ -11,6 +11,7 @@ mod tests;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use encoding_rs::Encoding;
 use rouse_core::policy::ApprovedCall;
 use rouse_core::tool::{BoxFuture, Fault, Tool, ToolContext, ToolOutput, ToolSpec};
 use serde::Deserialize;
@@ -39,7 +40,7 @@ struct Arguments {
 }
 
 #[derive(Debug, Error)]
-enum ReadError {
+pub(crate) enum ReadError {
     #[error(transparent)]
     Workspace(#[from] WorkspaceError),
     #[error(
@@ -110,18 +111,30 @@ impl Tool for ReadFile {
 }
 
 fn read(workspace: &Path, arguments: &Arguments, most: u64) -> Result<Told, ReadError> {
-    let encoding = decode::named(arguments.encoding.as_deref())?;
+    let Arguments { path, encoding, offset, limit } = arguments;
+    let encoding = decode::named(encoding.as_deref())?;
     let workspace = Workspace::open(workspace)?;
-    let path = workspace.relative(&arguments.path)?;
+    let path = workspace.relative(path)?;
+    read_part_of(&workspace, path, encoding, (*offset, *limit), most)
+}
+
+/// The text of a file from `offset` on, at most `limit` bytes.
+pub(crate) fn read_part_of(
+    workspace: &Workspace,
+    path: RelativePath,
+    encoding: &'static Encoding,
+    (offset, limit): (Option<u64>, Option<u64>),
+    most: u64,
+) -> Result<Told, ReadError> {
     let (mut file, size) = workspace.open_file(&path)?;
-    let offset = arguments.offset.unwrap_or(0);
-    if arguments.limit.is_none() && size.saturating_sub(offset) > most {
+    let offset = offset.unwrap_or(0);
+    if limit.is_none() && size.saturating_sub(offset) > most {
         return Err(ReadError::TooLarge { path, size, most });
     }
     if offset > size {
         return Err(ReadError::PastTheEnd { path, size, offset });
     }
-    let limit = arguments.limit.map_or(most, part_length).min(most);
+    let limit = limit.map_or(most, part_length).min(most);
     let failed = |source| WorkspaceError::Read { path: path.to_string(), source };
     let bytes = read_part(&mut file, offset, limit).map_err(failed)?;
     let is_last = offset + as_u64(bytes.len()) >= size;

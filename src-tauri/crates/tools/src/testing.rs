@@ -51,9 +51,18 @@ pub(crate) async fn call(tool: &dyn Tool, arguments: Value) -> ToolOutput {
 
 /// Calls a tool in a workspace, the way the gate does: judged first.
 pub(crate) async fn call_in(tool: &dyn Tool, workspace: &Path, arguments: Value) -> ToolOutput {
+    call_with(tool, &context(workspace), arguments).await
+}
+
+/// The same with a context of the test's own.
+pub(crate) async fn call_with(
+    tool: &dyn Tool,
+    context: &ToolContext,
+    arguments: Value,
+) -> ToolOutput {
     let policy = ToolPolicy::of_a_persons_call(&tool.spec().name, &arguments);
     match policy.judge(tool.spec(), arguments) {
-        Verdict::Allowed(call) => tool.call(call, &context(workspace)).await,
+        Verdict::Allowed(call) => tool.call(call, context).await,
         Verdict::Denied(reason) => panic!("denied: {reason}"),
     }
 }

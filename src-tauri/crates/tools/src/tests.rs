@@ -1,13 +1,39 @@
 //! What holds for every built-in tool.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jsonschema::Validator;
-use rouse_core::tool::{ApprovalRule, Domain, Fault};
+use rouse_core::memory::{Hit, IndexChanges, Indexed, IndexedFile, MemoryIndex};
+use rouse_core::tool::{ApprovalRule, Domain, Fault, Tool};
 use serde_json::{Value, json};
 
 use crate::testing::{call, call_in};
-use crate::{ToolsConfig, builtin};
+use crate::{ToolsConfig, builtin, memory_tools};
+
+/// An index of nothing.
+struct Nothing;
+
+impl MemoryIndex for Nothing {
+    fn held(&self) -> Indexed<'_, Vec<IndexedFile>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    fn change(&self, _: IndexChanges) -> Indexed<'_, ()> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn search<'a>(&'a self, _: &'a str, _: u32) -> Indexed<'a, Vec<Hit>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+}
+
+/// Every tool that comes with Rouse.
+fn all() -> Vec<Arc<dyn Tool>> {
+    let mut tools = builtin(ToolsConfig::default());
+    tools.extend(memory_tools(Arc::new(Nothing), 1_000));
+    tools
+}
 
 fn valid_arguments() -> BTreeMap<&'static str, Vec<Value>> {
     BTreeMap::from([
@@ -60,12 +86,24 @@ fn valid_arguments() -> BTreeMap<&'static str, Vec<Value>> {
         ),
         ("notify", vec![json!({ "body": "b" }), json!({ "title": "t", "body": "b" })]),
         ("complete_run", vec![json!({ "outcome": "report", "summary": "s" })]),
+        (
+            "memory_write",
+            vec![
+                json!({ "path": "a", "content": "" }),
+                json!({ "title": "a", "content": "b", "append": true }),
+            ],
+        ),
+        (
+            "memory_read",
+            vec![json!({ "path": "a" }), json!({ "path": "a", "offset": 1, "limit": 4 })],
+        ),
+        ("memory_search", vec![json!({ "query": "a" }), json!({ "query": "a", "limit": 50 })]),
     ])
 }
 
 #[test]
 fn the_catalogue_is_complete_and_in_order() {
-    let tools = builtin(ToolsConfig::default());
+    let tools = all();
     let names: Vec<&str> = tools.iter().map(|tool| tool.spec().name.as_str()).collect();
     let expected = [
         "echo",
@@ -79,13 +117,16 @@ fn the_catalogue_is_complete_and_in_order() {
         "run_command",
         "notify",
         "complete_run",
+        "memory_write",
+        "memory_read",
+        "memory_search",
     ];
     assert_eq!(names, expected);
 }
 
 #[test]
 fn every_schema_is_strict_and_takes_what_the_tool_takes() {
-    for tool in builtin(ToolsConfig::default()) {
+    for tool in all() {
         let spec = tool.spec();
         let schema: Validator =
             jsonschema::draft202012::new(&spec.parameters).expect("a valid schema");
@@ -102,7 +143,7 @@ fn every_schema_is_strict_and_takes_what_the_tool_takes() {
 
 #[tokio::test]
 async fn every_tool_refuses_unknown_arguments_by_itself() {
-    for tool in builtin(ToolsConfig::default()) {
+    for tool in all() {
         for mut arguments in valid_arguments()[tool.spec().name.as_str()].clone() {
             arguments["approved"] = true.into();
             let output = call(&*tool, arguments).await;
@@ -116,7 +157,7 @@ async fn every_tool_refuses_unknown_arguments_by_itself() {
 async fn what_may_be_long_comes_last() {
     let dir = tempfile::tempdir().expect("a temporary folder");
     std::fs::write(dir.path().join("file"), "eight by").expect("a file");
-    let tools = builtin(ToolsConfig::default());
+    let tools = all();
     let cases = [
         ("read_file", json!({ "path": "file", "limit": 4 }), "\"content\":\"eigh\"}"),
         ("list_dir", json!({}), "\"size\":8}]}"),
@@ -146,12 +187,15 @@ const JUDGED: &[Judged] = {
         ("run_command", UnlessGranted, Container, true, false, (30, 300)),
         ("notify", Never, InProcess, false, false, (6, 60)),
         ("complete_run", Never, InProcess, false, true, (60, 1_000)),
+        ("memory_write", Never, InProcess, false, true, (20, 200)),
+        ("memory_read", Never, InProcess, true, true, (60, 1_000)),
+        ("memory_search", Never, InProcess, true, true, (60, 1_000)),
     ]
 };
 
 #[test]
 fn every_tool_says_truly_how_it_is_to_be_judged() {
-    let tools = builtin(ToolsConfig::default());
+    let tools = all();
     let said: Vec<_> = tools
         .iter()
         .map(|tool| {
@@ -182,8 +226,11 @@ async fn file_and_command_tools_say_whether_they_worked_and_how_they_failed() {
         ("create_workspace", json!({ "path": "/a" }), Fault::NotAuthorised),
         ("run_command", json!({ "command": "exit 3" }), Fault::Execution),
         ("run_command", json!({ "command": "true", "cwd": "none" }), Fault::Execution),
+        ("memory_write", json!({ "path": "a.txt", "content": "" }), Fault::InvalidParameters),
+        ("memory_read", json!({ "path": "../x" }), Fault::NotAuthorised),
+        ("memory_search", json!({ "query": "?" }), Fault::InvalidParameters),
     ];
-    let tools = builtin(ToolsConfig::default());
+    let tools = all();
     for (name, arguments, fault) in cases {
         let tool = tools.iter().find(|tool| tool.spec().name == name).expect("it exists");
         let output = call_in(&**tool, dir.path(), arguments.clone()).await;

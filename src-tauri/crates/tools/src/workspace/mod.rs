@@ -29,6 +29,8 @@ use std::fs::File;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use rouse_core::UnixMs;
+
 pub(crate) use error::WorkspaceError;
 pub(crate) use write::{ABSENT, digest};
 
@@ -48,6 +50,18 @@ pub(crate) struct Entry {
     pub(crate) name: std::ffi::OsString,
     pub(crate) kind: EntryKind,
     pub(crate) size: u64,
+    pub(crate) trace: Trace,
+}
+
+/// What the system tells of a file without reading it, and what is another when its content is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Trace {
+    /// When the content was last written, or said to have been.
+    pub(crate) modified_at: UnixMs,
+    /// The latest sign of a change. Another change within the grain of the system's clock leaves no other sign.
+    pub(crate) latest_at: UnixMs,
+    /// Everything of it, to compare.
+    pub(crate) stamp: String,
 }
 
 /// What stands at a path, itself: a link is a link.
@@ -75,6 +89,13 @@ impl Workspace {
     pub(crate) fn open(path: &Path) -> Result<Self, WorkspaceError> {
         let root = system::open_root(path).map_err(|source| WorkspaceError::Root { source })?;
         Ok(Self { root, path: path.to_owned() })
+    }
+
+    /// The folder at `path`, as a workspace of its own: nothing leads out of it into the rest of this one. A link in its
+    /// place is not followed.
+    pub(crate) fn below(&self, path: &RelativePath) -> Result<Self, WorkspaceError> {
+        let root = system::open_below(&self.root, path).map_err(|source| self.refusal(path, source))?;
+        Ok(Self { root, path: self.path.join(path.as_path()) })
     }
 
     /// Takes a written path apart. An absolute one is taken as relative when it begins with the workspace's own path;

@@ -9,11 +9,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rouse_core::UnixMs;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, openat, statat};
 use rustix::io::Errno;
 use rustix::path::Arg;
 
-use super::{Entry, EntryKind, RelativePath, Standing};
+use super::{Entry, EntryKind, RelativePath, Standing, Trace};
 
 pub(super) struct Root(OwnedFd);
 
@@ -24,6 +25,11 @@ const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::DIREC
 
 pub(super) fn open_root(path: &Path) -> io::Result<Root> {
     Ok(Root(rustix::fs::open(path, FOLDER, Mode::empty())?))
+}
+
+/// The folder at `path` as a root of its own.
+pub(super) fn open_below(root: &Root, path: &RelativePath) -> io::Result<Root> {
+    Ok(Root(beneath(root.0.as_fd(), path, FOLDER | OFlags::NOFOLLOW)?))
 }
 
 /// Whether a component can be opened as it is written.
@@ -61,7 +67,21 @@ fn described(folder: &OwnedFd, name: &CStr) -> io::Result<Option<Entry>> {
     let Some(stat) = stat_of(folder, name)? else { return Ok(None) };
     let size = u64::try_from(stat.st_size).unwrap_or(0);
     let name = OsStr::from_bytes(name.to_bytes()).to_owned();
-    Ok(Some(Entry { name, kind: kind_of(&stat), size }))
+    Ok(Some(Entry { name, kind: kind_of(&stat), size, trace: trace_of(&stat) }))
+}
+
+/// The time of a change of the content can be set to anything, that of a change of the file cannot; a file that was put
+/// in place of another has another number.
+fn trace_of(stat: &Stat) -> Trace {
+    let Stat { st_size, st_mtime, st_mtime_nsec, st_ctime, st_ctime_nsec, st_ino, .. } = stat;
+    let stamp = format!("{st_size} {st_mtime}.{st_mtime_nsec} {st_ctime}.{st_ctime_nsec} {st_ino}");
+    let (modified_at, changed_at) = (instant(*st_mtime), instant(*st_ctime));
+    Trace { modified_at, latest_at: modified_at.max(changed_at), stamp }
+}
+
+/// Seconds since 1970, which every system counts in a type of its own; those before are of no use here.
+fn instant(seconds: impl TryInto<i64>) -> UnixMs {
+    UnixMs(seconds.try_into().unwrap_or(0).saturating_mul(1_000))
 }
 
 /// What the name itself stands for; none when nothing is there.

@@ -9,16 +9,18 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::marker::PhantomData;
 use std::os::windows::ffi::OsStrExt;
-use std::os::windows::fs::OpenOptionsExt;
+use std::os::windows::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Entry, EntryKind, RelativePath, Standing};
+use rouse_core::UnixMs;
+
+use super::{Entry, EntryKind, RelativePath, Standing, Trace};
 
 /// The folder's verbatim path, and the handle that keeps it in its place.
 pub(super) struct Root {
     path: PathBuf,
-    _held: File,
+    _held: Vec<File>,
 }
 
 const FILE_SHARE_READ: u32 = 0x1;
@@ -34,7 +36,17 @@ pub(super) fn open_root(path: &Path) -> io::Result<Root> {
     if !held.metadata()?.is_dir() {
         return Err(io::ErrorKind::NotADirectory.into());
     }
-    Ok(Root { path, _held: held })
+    Ok(Root { path, _held: vec![held] })
+}
+
+/// The folder at `path` as a root of its own.
+pub(super) fn open_below(root: &Root, path: &RelativePath) -> io::Result<Root> {
+    let Way { path, last, mut before } = walk(root, path, false)?;
+    if !last.metadata()?.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    before.push(last);
+    Ok(Root { path, _held: before })
 }
 
 /// Whether a component can be opened as it is written: a colon would name a stream of the file, and what a name that is
@@ -77,7 +89,21 @@ pub(super) fn entries(
 fn described(entry: &std::fs::DirEntry) -> io::Result<Entry> {
     // The metadata of an entry does not follow links.
     let metadata = entry.metadata()?;
-    Ok(Entry { name: entry.file_name(), kind: kind_of(&metadata), size: metadata.len() })
+    let (kind, size) = (kind_of(&metadata), metadata.len());
+    Ok(Entry { name: entry.file_name(), kind, size, trace: trace_of(&metadata) })
+}
+
+fn trace_of(metadata: &std::fs::Metadata) -> Trace {
+    let written = metadata.last_write_time();
+    let modified_at = UnixMs(since_1970_ms(written));
+    let stamp = format!("{} {written} {}", metadata.len(), metadata.creation_time());
+    Trace { modified_at, latest_at: modified_at, stamp }
+}
+
+/// The system counts hundreds of nanoseconds since 1601.
+fn since_1970_ms(ticks: u64) -> i64 {
+    const TO_1970_MS: i64 = 11_644_473_600_000;
+    i64::try_from(ticks / 10_000).unwrap_or(i64::MAX).saturating_sub(TO_1970_MS)
 }
 
 fn kind_of(metadata: &std::fs::Metadata) -> EntryKind {

@@ -1,0 +1,102 @@
+//! The memory over real files and a real index.
+
+mod keeping;
+mod searching;
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rouse_core::UnixMs;
+use rouse_core::memory::MemoryIndex;
+use rouse_core::tool::{Tool, ToolContext, ToolOutput};
+use rouse_store::Store;
+use rouse_testkit::ManualClock;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::memory_tools;
+use crate::testing::{call_with, context};
+
+/// Long after every file of these tests was written: the system's own trace of them is settled.
+const LATER: UnixMs = UnixMs(4_000_000_000_000);
+
+/// A workspace with its memory.
+struct House {
+    folder: TempDir,
+    store: Store,
+    tools: Vec<Arc<dyn Tool>>,
+    context: ToolContext,
+}
+
+impl House {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let workspace = folder.path().join("workspace");
+        fs::create_dir(&workspace).expect("a workspace");
+        let store = Store::open(&folder.path().join("rouse.db"), Arc::new(|_| {})).await;
+        let store = store.expect("a store");
+        let tools = memory_tools(Arc::new(store.clone()), 1_000);
+        let clock = Arc::new(ManualClock::new(LATER));
+        let context = ToolContext { clock, ..context(&workspace) };
+        Self { folder, store, tools, context }
+    }
+
+    /// A house with these files in its memory, put there by hand.
+    async fn with(files: &[(&str, &str)]) -> Self {
+        let house = Self::new().await;
+        files.iter().for_each(|(path, text)| house.put(path, text));
+        house
+    }
+
+    fn memory(&self) -> PathBuf {
+        self.folder.path().join("workspace/memory")
+    }
+
+    fn put(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.memory().join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+        fs::write(path, content).expect("a file");
+    }
+
+    fn text(&self, path: &str) -> String {
+        fs::read_to_string(self.memory().join(path)).expect("a file")
+    }
+
+    async fn call(&self, tool: &str, arguments: Value) -> ToolOutput {
+        let tool = self.tools.iter().find(|one| one.spec().name == tool).expect("a tool");
+        call_with(&**tool, &self.context, arguments).await
+    }
+
+    /// What a call that works answers.
+    async fn done(&self, tool: &str, arguments: Value) -> Value {
+        let output = self.call(tool, arguments.clone()).await;
+        assert_eq!(output.value["success"], true, "{tool} {arguments}: {}", output.text());
+        output.value
+    }
+
+    /// What a call that is refused says.
+    async fn refused(&self, tool: &str, arguments: Value) -> String {
+        let output = self.call(tool, arguments.clone()).await;
+        assert!(output.is_error(), "{tool} {arguments}: {}", output.text());
+        output.value["error"].as_str().expect("words").to_owned()
+    }
+
+    async fn search(&self, query: &str) -> Value {
+        self.done("memory_search", json!({ "query": query, "limit": 50 })).await
+    }
+
+    /// The paths of what is found, in the order of the alphabet.
+    async fn found(&self, query: &str) -> Vec<String> {
+        let answer = self.search(query).await;
+        let results = answer["results"].as_array().expect("results").iter();
+        let mut paths: Vec<String> =
+            results.map(|hit| hit["path"].as_str().expect("a path").to_owned()).collect();
+        paths.sort();
+        paths
+    }
+
+    async fn indexed(&self) -> usize {
+        self.store.held().await.expect("the index").len()
+    }
+}

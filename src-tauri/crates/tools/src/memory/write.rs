@@ -1,0 +1,184 @@
+//! `memory_write`: one Markdown file of the memory, written anew or added to.
+//!
+//! It never asks, so it is bounded instead: in what one call writes, in what a file holds, and in how many there are.
+//! Adding reads and replaces the whole file, one call after the other, so that two runs which add to the same file lose
+//! nothing; it is put in place whole, so that a crash leaves the old one or the new one.
+
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rouse_core::approval::Surroundings;
+use rouse_core::policy::ApprovedCall;
+use rouse_core::tool::{
+    Annotations, BoxFuture, RateLimit, Tool, ToolContext, ToolOutput, ToolSpec,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::walk::walk;
+use super::{MOST_BYTES, MOST_FILES, MemoryError, file_at, open_or_make, shown};
+use crate::answer::{self, Told};
+use crate::spec;
+use crate::text::plain_line;
+use crate::workspace::{RelativePath, Workspace, WorkspaceError};
+
+/// The most that one call writes, in characters.
+const MOST_CONTENT: usize = 64 << 10;
+/// The longest file name that is made of a title, in characters.
+const LONGEST_NAME: usize = 60;
+
+/// The tool.
+pub(super) struct MemoryWrite {
+    spec: ToolSpec,
+    /// Held from the reading of a file to its replacement.
+    turn: Arc<Mutex<()>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    path: Option<String>,
+    title: Option<String>,
+    content: String,
+    #[serde(default)]
+    append: bool,
+}
+
+impl MemoryWrite {
+    pub(super) fn new() -> Self {
+        let description = "Keeps something in mind: writes a Markdown file of the memory, in the folder memory/ of the workspace. \
+                           Later runs find it with memory_search. It replaces the file, or adds to its end with append. Keep \
+                           what a person would want remembered, and no passwords or keys.";
+        let parameters = spec::object(
+            &["content"],
+            json!({
+                "path": { "type": "string", "description": "Such as memory/garden.md. Give this or title.", "minLength": 1, "maxLength": 4_096 },
+                "title": { "type": "string", "description": "The heading of the file; its name is made of it. Give this or path.", "minLength": 1, "maxLength": 200 },
+                "content": { "type": "string", "description": "Markdown.", "maxLength": MOST_CONTENT },
+                "append": { "type": "boolean", "description": "Whether to add to the end of what is there. Default: false." },
+            }),
+        );
+        let harmless = spec::harmless("memory_write", description, parameters);
+        let rate = RateLimit { per_minute: 20, per_hour: 200 };
+        let spec = ToolSpec { annotations: Annotations::OVERWRITES, rate, ..harmless };
+        Self { spec, turn: Arc::default() }
+    }
+}
+
+impl Tool for MemoryWrite {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn annotations(&self, arguments: &Value) -> Annotations {
+        if arguments["append"] == true { Annotations::ADDS } else { self.spec.annotations }
+    }
+
+    fn surroundings<'a>(
+        &'a self,
+        _: &'a Value,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<Surroundings, ToolOutput>> {
+        let directory = Some(context.workspace.display().to_string());
+        Box::pin(std::future::ready(Ok(Surroundings { directory, ..Surroundings::default() })))
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: ApprovedCall,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, ToolOutput> {
+        let (workspace, turn) = (context.workspace.clone(), Arc::clone(&self.turn));
+        Box::pin(async move {
+            answer::of(call.arguments(), move |arguments| {
+                let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+                write(&workspace, &arguments)
+            })
+            .await
+        })
+    }
+}
+
+fn write(workspace: &Path, arguments: &Arguments) -> Result<Told, MemoryError> {
+    let memory = open_or_make(workspace)?;
+    let (path, heading) = arguments.place(&memory)?;
+    let old = if arguments.append { text_of(&memory, &path)? } else { None };
+    let is_added_to = old.is_some();
+    let text = joined(old.or(heading), &arguments.content);
+    if u64::try_from(text.len()).unwrap_or(u64::MAX) > MOST_BYTES {
+        return Err(MemoryError::TooLarge { path, bytes: text.len() });
+    }
+    if memory.standing(&path)?.is_none() && walk(&memory)?.files.len() >= MOST_FILES {
+        return Err(MemoryError::Full);
+    }
+    let created = memory.replace(&path, text.as_bytes())?;
+    let how = match (created, is_added_to) {
+        (true, _) => "New file",
+        (false, true) => "Added to",
+        (false, false) => "Replaced",
+    };
+    let name = shown(&path);
+    Ok(Told {
+        words: format!("{how}: {name} ({} bytes).", text.len()),
+        value: json!({ "path": name, "bytes": text.len(), "created": created }),
+    })
+}
+
+impl Arguments {
+    /// The file, and what a new one begins with.
+    fn place(&self, memory: &Workspace) -> Result<(RelativePath, Option<String>), MemoryError> {
+        match (self.path.as_deref(), self.title.as_deref()) {
+            (Some(path), None) => Ok((file_at(memory, path)?, None)),
+            (None, Some(title)) => {
+                let heading = format!("# {}\n\n", plain_line(title));
+                Ok((file_at(memory, &file_name_of(title)?)?, Some(heading)))
+            }
+            _ => Err(MemoryError::NoName),
+        }
+    }
+}
+
+/// The letters and digits of a title, with a dash for everything between them.
+fn file_name_of(title: &str) -> Result<String, MemoryError> {
+    let lower = title.to_lowercase();
+    let words: Vec<&str> = lower
+        .split(|character: char| !character.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect();
+    let name: String = words.join("-").chars().take(LONGEST_NAME).collect();
+    match name.trim_end_matches('-') {
+        "" => Err(MemoryError::NoWordInTitle(title.to_owned())),
+        name => Ok(format!("{name}.md")),
+    }
+}
+
+/// What the file holds; none when it is not there.
+fn text_of(memory: &Workspace, path: &RelativePath) -> Result<Option<String>, MemoryError> {
+    let (file, size) = match memory.open_file(path) {
+        Err(WorkspaceError::Missing { .. }) => return Ok(None),
+        opened => opened?,
+    };
+    if size > MOST_BYTES {
+        let bytes = usize::try_from(size).unwrap_or(usize::MAX);
+        return Err(MemoryError::TooLarge { path: path.clone(), bytes });
+    }
+    let mut bytes = Vec::new();
+    let failed = |source| WorkspaceError::Read { path: path.to_string(), source };
+    file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(failed)?;
+    let text = String::from_utf8(bytes).map_err(|_| MemoryError::NotText(path.clone()))?;
+    Ok(Some(text))
+}
+
+/// What is there with `content` behind it, each ending with its line.
+fn joined(before: Option<String>, content: &str) -> String {
+    let mut text = before.unwrap_or_default();
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.push_str(content);
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
+}
