@@ -129,8 +129,8 @@ impl Engine {
 
     async fn next_slot(&mut self) -> Result<Option<NextSlot>, StoreError> {
         let Some(at) = self.next_due().await? else { return Ok(None) };
-        let first = self.store.due_jobs(at, 1).await?.pop();
-        Ok(first.map(|due| NextSlot { job_id: due.job.id, name: due.job.name, at }))
+        let first = self.store.first_due_job(at).await?;
+        Ok(first.map(|job| NextSlot { job_id: job.id, name: job.name, at }))
     }
 
     async fn set_config(&mut self, config: SchedulerConfig) -> Result<(), SchedulerError> {

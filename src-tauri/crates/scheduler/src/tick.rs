@@ -23,8 +23,8 @@ use crate::finish::log_end;
 use crate::lanes::Startable;
 use crate::{Pause, TickReport};
 
-/// Most jobs of one transaction; more of them take several.
-const BATCH: u32 = 10_000;
+/// Most jobs of one transaction. More of them take several: the first of a crowd begins while the rest is claimed.
+const BATCH: u32 = 500;
 pub(crate) const PAUSED: &str = "Everything was paused";
 pub(crate) const REPLACED: &str = "A newer slot took its place";
 
@@ -77,15 +77,12 @@ impl Engine {
     ) -> Result<(), StoreError> {
         self.next_due_is_stale = true;
         self.refresh_listeners().await?;
-        loop {
-            let due = self.store.due_jobs(now, BATCH).await?;
-            let is_last = due.len() < BATCH as usize;
-            let planned = due.into_iter().filter_map(|due| self.plan(due, now, firing)).collect();
+        let mut due = self.store.due_jobs(now, BATCH);
+        while let Some(batch) = due.next().await? {
+            let planned = batch.into_iter().filter_map(|due| self.plan(due, now, firing)).collect();
             self.claim(planned, now, report).await?;
-            if is_last {
-                return Ok(());
-            }
         }
+        Ok(())
     }
 
     fn plan(&mut self, due: DueJob, now: UnixMs, firing: &Firing) -> Option<Planned> {
@@ -98,7 +95,7 @@ impl Engine {
             Err(reason) => unreadable(slot, &reason),
         };
         let payload = payload_to_json(&job.payload);
-        let runs = plan.runs.into_iter().map(|run| claimed_run(&job, run, payload.clone(), now));
+        let runs = plan.runs.into_iter().map(|run| claimed_run(&job, run, &payload, now));
         let claim = Claim {
             job_id: job.id.clone(),
             slot_at: slot,
@@ -224,7 +221,7 @@ fn unreadable(slot_at: UnixMs, reason: &str) -> ClaimPlan {
     ClaimPlan { runs: vec![run], next_run_at: None, cancel_others: false }
 }
 
-fn claimed_run(job: &Job, planned: PlannedRun, payload: Value, now: UnixMs) -> Run {
+fn claimed_run(job: &Job, planned: PlannedRun, payload: &Value, now: UnixMs) -> Run {
     let PlannedRun { slot_at, trigger, state, reason, stands_for } = planned;
     let finished_at = state.is_final().then_some(now);
     let slot_at = Some(slot_at);
@@ -234,7 +231,7 @@ fn claimed_run(job: &Job, planned: PlannedRun, payload: Value, now: UnixMs) -> R
         reason,
         stands_for,
         finished_at,
-        ..new_run(Some(job), trigger, payload, now)
+        ..new_run(Some(job), trigger, payload.clone(), now)
     }
 }
 

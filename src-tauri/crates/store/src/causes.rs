@@ -11,7 +11,8 @@ use rouse_core::event::EventKind;
 use rouse_core::{Cause, Job, JobId, Run, RunId, UnixMs};
 use serde_json::{Value, json};
 
-use crate::claims::{DueJob, load_columns, remember_ended};
+use crate::claims::remember_ended;
+use crate::due::{DueJob, load_columns};
 use crate::jobs::{JobRow, job_columns};
 use crate::row::{Columns, json_list};
 use crate::runs::{finished_event, insert_runs, run_event};
@@ -121,7 +122,8 @@ pub(crate) async fn insert_fired(
     let known = known(write, fired).await?;
     let new = fired.iter().enumerate().filter(|(index, _)| !known.contains(index));
     let new: Vec<&Fired> = new.map(|(_, fired)| fired).collect();
-    let inserted = insert_runs(write, new.iter().map(|fired| &fired.run)).await?;
+    let runs: Vec<&Run> = new.iter().map(|fired| &fired.run).collect();
+    let inserted = insert_runs(write, &runs).await?;
     let is_new = |fired: &&&Fired| inserted.contains(&fired.run.id);
     let causes = new.iter().filter(is_new).map(|Fired { run, cause }| {
         let job_id = run.job_id.as_ref().map(JobId::as_str);
@@ -137,7 +139,7 @@ pub(crate) async fn insert_fired(
             write.event(EventKind::Cron, finished_event(run, job_id, None));
         }
     }
-    Ok(inserted)
+    Ok(runs().map(|run| run.id.clone()).collect())
 }
 
 /// Which of them their jobs were fired by before.

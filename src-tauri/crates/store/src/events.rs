@@ -8,7 +8,8 @@ use rouse_core::UnixMs;
 use rouse_core::event::{Event, EventKind};
 use serde_json::Value;
 
-use crate::row::{Columns, json_text};
+use crate::many::Rows;
+use crate::row::Columns;
 use crate::write::Write;
 use crate::{Store, StoreError};
 
@@ -21,10 +22,8 @@ pub(crate) const AFTER: &str =
     "SELECT seq, at, kind, data FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2";
 const ENDS: &str = "SELECT (SELECT min(seq) FROM events), (SELECT max(seq) FROM events)";
 /// Of the newest thousand: a clock that was set back leaves later times behind earlier ones.
-const LATEST: &str =
-    "SELECT max(at) FROM (SELECT at FROM events ORDER BY seq DESC LIMIT 1000)";
-const INSERT: &str = "INSERT INTO events (at, kind, data)
-    SELECT ?1, value ->> 0, value -> 1 FROM jsonb_each(?2) ORDER BY key";
+const LATEST: &str = "SELECT max(at) FROM (SELECT at FROM events ORDER BY seq DESC LIMIT 1000)";
+static INSERT: Rows = Rows::new("INSERT INTO events (at, kind, data)", 3, "");
 const PRUNE: &str = "DELETE FROM events WHERE seq <= ?1";
 
 impl Store {
@@ -84,9 +83,12 @@ pub(crate) async fn insert_events(
     events: Vec<(EventKind, Value)>,
     now: UnixMs,
 ) -> Result<Vec<Event>, StoreError> {
-    let rows: Vec<_> = events.iter().map(|(kind, data)| (kind.name(), data)).collect();
-    let query = sqlx::query(INSERT).bind(now.0).bind(json_text(&rows));
-    let last = write.run(query).await?.last_insert_rowid();
+    let inserted = write
+        .rows(&INSERT, &events, |query, (kind, data)| {
+            query.bind(now.0).bind(kind.name()).bind(data.to_string())
+        })
+        .await?;
+    let last = inserted.last_insert_rowid();
     let count = i64::try_from(events.len()).expect("BUG: more events than fit");
     let before = last - count;
     if before / PRUNED_EVERY != last / PRUNED_EVERY {

@@ -150,7 +150,7 @@ impl Store {
             enqueue(&mut write, Some(run_id), delivery).await?;
         }
         if let Some(again) = run_again {
-            insert_runs(&mut write, [again]).await?;
+            insert_runs(&mut write, &[again]).await?;
             copy_cause(&mut write, run_id, &again.id).await?;
             write.event(EventKind::Run, run_event(again));
         }

@@ -371,10 +371,6 @@ impl JobRow {
         Ok(Self { id, enabled, state, definition: columns.get()? })
     }
 
-    pub(crate) const fn id(&self) -> &JobId {
-        &self.id
-    }
-
     /// The whole job.
     pub(crate) fn job(self) -> Result<Job, StoreError> {
         let unreadable = |reason: String| StoreError::Unreadable {

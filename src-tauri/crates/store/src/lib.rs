@@ -15,12 +15,15 @@
 
 mod connection;
 mod error;
+mod many;
 mod row;
 mod write;
 
 mod approvals;
+mod broken;
 mod causes;
 mod claims;
+mod due;
 mod events;
 mod finish;
 mod incidents;
@@ -41,9 +44,10 @@ mod tests;
 
 pub use approvals::{Decided, Park, Permit};
 pub use causes::Fired;
-pub use claims::{Claim, DueJob};
+pub use claims::Claim;
 pub use connection::{EventListener, Store};
 pub use error::StoreError;
+pub use due::{DueJob, DueJobs};
 pub use finish::{Finish, Interruption};
 pub use jobs::{JobCounts, JobPage, JobQuery, PlannedJob};
 pub use retention::{FileSize, Kept};

@@ -12,7 +12,6 @@ use std::sync::{Mutex, PoisonError};
 
 use rouse_core::UnixMs;
 use rouse_core::run::Usage;
-use serde::Serialize;
 use serde_json::Value;
 use sqlx::sqlite::{Sqlite, SqliteRow};
 use sqlx::{Decode, Row as _, Type};
@@ -28,7 +27,12 @@ pub(crate) struct Columns<'r> {
 
 impl<'r> Columns<'r> {
     pub(crate) const fn of(row: &'r SqliteRow) -> Self {
-        Self { row, next: 0 }
+        Self::after(row, 0)
+    }
+
+    /// The columns from number `next` on.
+    pub(crate) const fn after(row: &'r SqliteRow, next: usize) -> Self {
+        Self { row, next }
     }
 
     /// The next column as SQLite has it.
@@ -161,11 +165,6 @@ pub(crate) fn bind_usage(query: Query, usage: Usage) -> Query {
 /// SQLite has signed numbers only; no count of tokens comes near their end.
 pub(crate) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-/// Rows for `jsonb_each`: one statement for any number of them.
-pub(crate) fn json_text(rows: &[impl Serialize]) -> String {
-    serde_json::to_string(rows).expect("BUG: a row with a key that is no text")
 }
 
 /// A list of texts for `json_each`: one statement for any number of them.

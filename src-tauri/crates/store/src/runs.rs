@@ -8,16 +8,16 @@ use std::collections::{HashMap, HashSet};
 
 use rouse_core::event::EventKind;
 use rouse_core::{JobId, Run, RunId, RunState, RunTrigger, SessionKey, UnixMs};
-use serde::Serialize;
 use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;
 
 use crate::approvals::withdraw;
 use crate::causes::copy_cause;
 use crate::jobs::change;
+use crate::many::Rows;
 use crate::retention::not_pruned;
-use crate::row::{Columns, json_list, json_text, readable, signed};
-use crate::write::{Durability, Write};
+use crate::row::{Columns, bind_usage, json_list, readable};
+use crate::write::{Durability, Query, Write};
 use crate::{Store, StoreError};
 
 /// What `read_run` reads, in its order.
@@ -33,18 +33,17 @@ pub(crate) use run_columns;
 pub(crate) const GET: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = ?1");
 pub(crate) const IN_STATE: &str =
     concat!("SELECT ", run_columns!(), " FROM runs WHERE state = ?1 ORDER BY created_at, seq");
-// In the order of `run_columns`; the payload stays JSON.
-const INSERT: &str = concat!(
-    "INSERT INTO runs (",
-    run_columns!(),
-    ") SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
-        value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13, value ->> 14, value ->> 15,
-        value ->> 16, value ->> 17, value ->> 18, value ->> 19, value ->> 20, value -> 21
-     FROM jsonb_each(?1) WHERE ",
-    not_pruned!(),
-    " ORDER BY key
-     ON CONFLICT (job_id, slot_at) WHERE slot_at IS NOT NULL DO NOTHING RETURNING id"
+// In the order of `run_columns`.
+pub(crate) static INSERT: Rows = Rows::new(
+    concat!("INSERT INTO runs (", run_columns!(), ") SELECT * FROM ("),
+    22,
+    concat!(
+        ") WHERE ",
+        not_pruned!(),
+        " ON CONFLICT (job_id, slot_at) WHERE slot_at IS NOT NULL DO NOTHING"
+    ),
 );
+const THERE: &str = "SELECT id FROM runs WHERE id IN (SELECT value FROM json_each(?1))";
 // The `+` keeps SQLite from walking all queued runs instead of looking these up.
 pub(crate) const START: &str = "UPDATE runs SET state = 'running', started_at = coalesce(started_at, ?1), attempt = max(attempt, 1)
     WHERE id IN (SELECT value FROM json_each(?2)) AND +state = 'queued' RETURNING id, job_id";
@@ -85,7 +84,7 @@ impl Store {
     /// `Write`, also when the id is taken.
     pub async fn insert_run(&self, run: &Run, now: UnixMs) -> Result<(), StoreError> {
         let mut write = self.write("save the run", Durability::Full, now).await?;
-        insert_runs(&mut write, [run]).await?;
+        insert_runs(&mut write, &[run]).await?;
         if let Some(of) = &run.retry_of {
             copy_cause(&mut write, of, &run.id).await?;
         }
@@ -245,16 +244,55 @@ impl Store {
     }
 }
 
+/// Which of the runs that were handed over are in the file now.
+pub(crate) enum Inserted {
+    All,
+    Only(HashSet<RunId>),
+}
+
+impl Inserted {
+    pub(crate) fn contains(&self, id: &RunId) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(ids) => ids.contains(id),
+        }
+    }
+}
+
 /// Inserts runs as part of a write, those that are final as finished now; answers those whose slot had none.
-pub(crate) async fn insert_runs<'r>(
-    write: &mut Write,
-    runs: impl IntoIterator<Item = &'r Run>,
-) -> Result<HashSet<RunId>, StoreError> {
+pub(crate) async fn insert_runs(write: &mut Write, runs: &[&Run]) -> Result<Inserted, StoreError> {
     let now = write.now();
-    let rows: Vec<_> = runs.into_iter().map(|run| RunRow::of(run, now)).collect();
-    let query = sqlx::query(INSERT).bind(json_text(&rows));
-    let inserted = write.list(query, |row| Columns::of(row).id(RunId::new)).await?;
-    Ok(inserted.into_iter().collect())
+    let done = write.rows(&INSERT, runs, |query, run| bind_run(query, run, now)).await?;
+    if done.rows_affected() == runs.len() as u64 {
+        return Ok(Inserted::All);
+    }
+    let asked = json_list(runs.iter().map(|run| run.id.as_str()));
+    let there = write.list(sqlx::query(THERE).bind(asked), |row| Columns::of(row).id(RunId::new));
+    Ok(Inserted::Only(there.await?.into_iter().collect()))
+}
+
+/// Binds a run as `INSERT` takes it: the columns in their order.
+fn bind_run(query: Query, run: &Run, now: UnixMs) -> Query {
+    let finished_at = run.finished_at.or(run.state.is_final().then_some(now));
+    let query = query
+        .bind(run.id.as_str())
+        .bind(run.job_id.as_ref().map(JobId::as_str))
+        .bind(run.job_name.as_str())
+        .bind(run.slot_at.map(|at| at.0))
+        .bind(run.trigger.name())
+        .bind(run.state.name())
+        .bind(run.reason.as_deref())
+        .bind(run.stands_for)
+        .bind(run.created_at.0)
+        .bind(run.started_at.map(|at| at.0))
+        .bind(finished_at.map(|at| at.0))
+        .bind(run.attempt)
+        .bind(run.retry_of.as_ref().map(RunId::as_str))
+        .bind(run.summary.as_deref())
+        .bind(run.error.as_deref())
+        .bind(run.session.as_ref().map(SessionKey::as_str))
+        .bind(run.model.as_deref());
+    bind_usage(query, run.usage).bind(run.payload.to_string())
 }
 
 /// Cancels what waits for a job, its place or an answer, as part of a write.
@@ -331,62 +369,6 @@ pub(crate) fn started_event(id: &RunId, job_id: &JobId) -> Value {
     let mut data = change(job_id, "started", None);
     data["runId"] = id.as_str().into();
     data
-}
-
-/// A run as `INSERT` takes it: the columns in their order.
-#[derive(Serialize)]
-struct RunRow<'r>(
-    &'r str,
-    Option<&'r str>,
-    &'r str,
-    Option<UnixMs>,
-    &'static str,
-    &'static str,
-    &'r Option<String>,
-    u32,
-    UnixMs,
-    Option<UnixMs>,
-    Option<UnixMs>,
-    u32,
-    Option<&'r str>,
-    &'r Option<String>,
-    &'r Option<String>,
-    Option<&'r str>,
-    &'r Option<String>,
-    i64,
-    i64,
-    i64,
-    Option<i64>,
-    &'r Value,
-);
-
-impl<'r> RunRow<'r> {
-    fn of(run: &'r Run, now: UnixMs) -> Self {
-        Self(
-            run.id.as_str(),
-            run.job_id.as_ref().map(JobId::as_str),
-            &run.job_name,
-            run.slot_at,
-            run.trigger.name(),
-            run.state.name(),
-            &run.reason,
-            run.stands_for,
-            run.created_at,
-            run.started_at,
-            run.finished_at.or(run.state.is_final().then_some(now)),
-            run.attempt,
-            run.retry_of.as_ref().map(RunId::as_str),
-            &run.summary,
-            &run.error,
-            run.session.as_ref().map(SessionKey::as_str),
-            &run.model,
-            signed(run.usage.input_tokens),
-            signed(run.usage.cached_input_tokens),
-            signed(run.usage.output_tokens),
-            run.usage.cost_micro_usd.map(signed),
-            &run.payload,
-        )
-    }
 }
 
 /// Newest first from SQL; a word that this binary does not know is left out.

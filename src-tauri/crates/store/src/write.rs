@@ -5,6 +5,10 @@
 //! wrong way round. Commit and telling happen in a task of their own: a caller that is dropped
 //! half-way (a client that hung up) cannot cut them apart.
 //!
+//! What was committed is in the log and safe. It moves from there into the file every so many writes, after the caller
+//! has its answer: SQLite would do that inside of a commit, and every so often a slot would wait for two more flushes
+//! of the disk.
+//!
 //! sqlx's own transactions are not used for this. They count nesting beside SQLite, and after a
 //! full disk, when SQLite has rolled back by itself, that count stays wrong and the connection
 //! refuses every later transaction. Here a turn that may have left a transaction open is marked,
@@ -42,7 +46,12 @@ pub(crate) struct Writer {
     /// A turn ended without word about its transaction.
     in_doubt: bool,
     closed: bool,
+    /// Commits since the log was moved into the file.
+    in_log: u32,
 }
+
+/// Commits after which the log is moved into the file.
+const LONG_LOG: u32 = 64;
 
 /// A transaction that is going. Dropped without `commit`, it leaves nothing behind.
 pub(crate) struct Write {
@@ -78,6 +87,7 @@ impl Writer {
             durability: None,
             in_doubt: false,
             closed: false,
+            in_log: 0,
         }
     }
 
@@ -155,6 +165,12 @@ impl Writer {
         Ok(())
     }
 
+    async fn restart(&mut self) -> sqlx::Result<()> {
+        sqlx::query("ROLLBACK").execute(self.connection()).await?;
+        sqlx::query("BEGIN IMMEDIATE").execute(self.connection()).await?;
+        Ok(())
+    }
+
     async fn end(&mut self, how: &'static str) -> sqlx::Result<()> {
         sqlx::query(how).execute(self.connection()).await?;
         self.in_doubt = false;
@@ -205,10 +221,22 @@ impl Write {
             .map_err(|source| StoreError::Write { what: self.what, source })
     }
 
+    /// Takes back what was written so far; the turn goes on.
+    pub(crate) async fn start_over(&mut self) -> Result<(), StoreError> {
+        self.events.clear();
+        let restarted = self.writer.restart().await;
+        restarted.map_err(|source| StoreError::Write { what: self.what, source })
+    }
+
     /// Commits and tells the listener.
     pub(crate) async fn commit(self) -> Result<(), StoreError> {
         match tokio::spawn(self.commit_and_tell()).await {
-            Ok(result) => result,
+            Ok((done, turn)) => {
+                if turn.writer.in_log >= LONG_LOG {
+                    tokio::spawn(turn.move_log_into_file());
+                }
+                done
+            }
             Err(end) if end.is_panic() => std::panic::resume_unwind(end.into_panic()),
             Err(_) => Err(StoreError::Closed),
         }
@@ -220,14 +248,28 @@ impl Write {
         ended.map_err(|source| StoreError::Write { what: self.what, source })
     }
 
-    async fn commit_and_tell(mut self) -> Result<(), StoreError> {
+    async fn commit_and_tell(mut self) -> (Result<(), StoreError>, Self) {
+        (self.try_commit_and_tell().await, self)
+    }
+
+    async fn try_commit_and_tell(&mut self) -> Result<(), StoreError> {
         let events = self.store_events().await?;
         let ended = self.writer.end("COMMIT").await;
         ended.map_err(|source| StoreError::Write { what: self.what, source })?;
+        self.writer.in_log += 1;
         if !events.is_empty() {
             (self.listener)(&events);
         }
         Ok(())
+    }
+
+    /// Nothing is lost when this fails or never happens: the log stays, and the next one moves more.
+    async fn move_log_into_file(mut self) {
+        self.writer.in_log = 0;
+        let checkpoint = sqlx::query("PRAGMA wal_checkpoint(PASSIVE)");
+        if let Err(error) = checkpoint.execute(self.writer.connection()).await {
+            tracing::debug!(%error, "the log of the database stays long");
+        }
     }
 
     async fn store_events(&mut self) -> Result<Vec<Event>, StoreError> {

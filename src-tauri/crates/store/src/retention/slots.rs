@@ -15,12 +15,12 @@ use crate::StoreError;
 use crate::row::Columns;
 use crate::write::Write;
 
-/// The condition under which a run may be inserted, for a row whose job is `value ->> 1` and whose slot `value ->> 3`:
-/// the first span that ends at or after the slot does not begin at or before it.
+/// The condition under which a run may be inserted, for a row whose job is `column2` and whose slot `column4`: the first
+/// span that ends at or after the slot does not begin at or before it.
 macro_rules! not_pruned {
     () => {
-        "((SELECT from_at FROM pruned_slots WHERE job_id = value ->> 1 AND through_at >= value ->> 3
-             ORDER BY through_at LIMIT 1) <= value ->> 3) IS NOT TRUE"
+        "((SELECT from_at FROM pruned_slots WHERE job_id = column2 AND through_at >= column4
+             ORDER BY through_at LIMIT 1) <= column4) IS NOT TRUE"
     };
 }
 pub(crate) use not_pruned;

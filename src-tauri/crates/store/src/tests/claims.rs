@@ -19,12 +19,12 @@ async fn due_jobs_come_earliest_first_with_their_open_runs() {
     for run in [going, parked, waiting, over] {
         fixture.store.insert_run(&run, NOW).await.unwrap();
     }
-    let due = fixture.store.due_jobs(NOW, 10).await.unwrap();
+    let due = fixture.due().await;
     let found: Vec<_> =
         due.iter().map(|due| (due.job.id.as_str(), due.queued, due.active)).collect();
     assert_eq!(found, [("a", 1, 1), ("b", 0, 0)]);
     assert_eq!(due[0].job, fixture.job("a").await);
-    assert_eq!(fixture.store.due_jobs(NOW, 1).await.unwrap().len(), 1);
+    assert_eq!(fixture.store.first_due_job(NOW).await.unwrap(), Some(fixture.job("a").await));
 }
 
 #[tokio::test]

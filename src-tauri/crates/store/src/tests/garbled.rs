@@ -1,18 +1,7 @@
 //! What one value that nobody can read does to the rest: nothing.
 
 use super::*;
-use crate::write::Durability;
 use crate::{JobQuery, RunQuery, Setting};
-
-impl Fixture {
-    /// Changes one row as no verb of the store would.
-    async fn garble(&self, statement: &'static str, id: &str) {
-        let mut write = self.store.write("garble", Durability::Full, NOW).await.unwrap();
-        let changed = write.run(sqlx::query(statement).bind(id)).await.unwrap();
-        assert_eq!(changed.rows_affected(), 1);
-        write.commit().await.unwrap();
-    }
-}
 
 #[tokio::test]
 async fn a_run_that_cannot_be_read_is_left_out_and_the_pages_go_on() {
@@ -52,7 +41,7 @@ async fn a_job_goes_on_and_goes_away_whatever_is_said_of_its_runs() {
     let page = fixture.store.jobs(&JobQuery::default()).await.unwrap();
     assert_eq!(page.jobs.len(), 2);
     assert_eq!(fixture.job("a").await.state.last_state, None);
-    assert_eq!(fixture.store.due_jobs(NOW, 10).await.unwrap().len(), 2);
+    assert_eq!(fixture.due().await.len(), 2);
     assert_eq!(fixture.store.planned_jobs().await.unwrap().len(), 2);
     assert!(fixture.store.remove_job(&JobId::new("a"), NOW).await.unwrap().is_some());
 }

@@ -4,6 +4,7 @@ mod approvals;
 mod causes;
 mod claims;
 mod crash;
+mod due;
 mod events;
 mod finish;
 mod garbled;
@@ -35,7 +36,7 @@ use rouse_core::run::Usage;
 use rouse_core::{DeliveryId, Job, JobId, Run, RunId, RunState, RunTrigger, UnixMs};
 use serde_json::{Value, json};
 
-use crate::{Claim, EventListener, Store};
+use crate::{Claim, DueJob, EventListener, Store};
 
 /// The instant most tests begin at.
 const NOW: UnixMs = UnixMs(1_800_000_000_000);
@@ -88,6 +89,23 @@ impl Fixture {
         self.store.start_runs(std::slice::from_ref(&id), NOW.plus_ms(5)).await.unwrap();
         self.told();
         id
+    }
+
+    /// Changes one row as no verb of the store would.
+    async fn garble(&self, statement: &'static str, id: &str) {
+        let mut write = self.store.write("garble", crate::write::Durability::Full, NOW).await.unwrap();
+        let changed = write.run(sqlx::query(statement).bind(id)).await.unwrap();
+        assert_eq!(changed.rows_affected(), 1);
+        write.commit().await.unwrap();
+    }
+
+    /// Everything that is due now.
+    async fn due(&self) -> Vec<DueJob> {
+        let (mut batches, mut due) = (self.store.due_jobs(NOW, 3), Vec::new());
+        while let Some(batch) = batches.next().await.unwrap() {
+            due.extend(batch);
+        }
+        due
     }
 
     async fn run(&self, id: &RunId) -> Run {

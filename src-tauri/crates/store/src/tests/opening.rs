@@ -184,3 +184,17 @@ async fn says_which_folder_it_cannot_use() {
     let refused = try_open(&file.join("rouse.db")).await.err().unwrap();
     assert!(matches!(refused, StoreError::Create { .. }), "{refused:?}");
 }
+
+#[tokio::test]
+async fn a_long_log_is_moved_into_the_file_once_the_caller_has_its_answer() {
+    let fixture = Fixture::new().await;
+    let size = || std::fs::metadata(fixture.path()).unwrap().len();
+    let before = size();
+    for n in 0..64 {
+        assert_eq!(size(), before, "a commit moves nothing");
+        fixture.insert_job(&n.to_string(), None).await;
+    }
+    // The next write gets its turn when the log has been moved.
+    fixture.insert_job("next", None).await;
+    assert!(size() > before);
+}

@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, Row as _};
 use super::*;
 use crate::run_pages::Filter;
 use crate::{
-    RunQuery, approvals, causes, claims, events, finish, incidents, jobs, memory, outbox,
+    RunQuery, approvals, causes, claims, due, events, finish, incidents, jobs, memory, outbox,
     retention, runs, sessions, steps, system_events, webhooks,
 };
 
@@ -80,7 +80,7 @@ async fn jobs_use_their_indexes() {
     check_ordered(store, jobs::NEXT_DUE, &["USING COVERING INDEX jobs_due"]).await;
     check_ordered(
         store,
-        claims::DUE,
+        due::DUE,
         &[
             "SEARCH jobs USING INDEX jobs_due (next_run_at>? AND next_run_at<?)",
             "SEARCH runs USING INDEX runs_open (job_id=? AND state=?)",
@@ -88,8 +88,14 @@ async fn jobs_use_their_indexes() {
     )
     .await;
     let by_id = "INDEX sqlite_autoindex_jobs_1 (id=?)";
-    for sql in [jobs::GET, jobs::SET_NEXT, claims::MOVE, claims::REMEMBER, runs::TOUCH_JOBS] {
+    let many = [claims::MOVE.one(), claims::MOVE.handful(), claims::HOLDS];
+    let few = [jobs::GET, jobs::SET_NEXT, claims::REMEMBER, runs::TOUCH_JOBS];
+    for sql in few.into_iter().chain(many) {
         check(store, sql, &[by_id]).await;
+    }
+    let pruned = "SEARCH pruned_slots USING PRIMARY KEY (job_id=? AND through_at>?)";
+    for sql in [runs::INSERT.one(), runs::INSERT.handful()] {
+        check_ordered(store, sql, &[pruned]).await;
     }
     check(
         store,

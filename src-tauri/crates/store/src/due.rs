@@ -1,0 +1,153 @@
+//! Due jobs: those whose next slot has come, with what each is busy with.
+//!
+//! Owns their reading, a batch at a time and in a task of its own: the next batch is read and understood while the one
+//! before is claimed, and never more than two of them are in memory. A job that cannot be read is switched off on the
+//! spot with the reason: it would be due for ever, and the timer with it. It refuses to say what a slot becomes. One
+//! could get it wrong by counting only the jobs that can be read: a broken one would make its batch look like the last.
+
+use rouse_core::{Job, UnixMs};
+use sqlx::Row as _;
+use sqlx::sqlite::SqliteRow;
+use tokio::sync::mpsc;
+
+use crate::jobs::{JobRow, job_columns};
+use crate::row::Columns;
+use crate::{Store, StoreError};
+
+/// A job whose next slot has come.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DueJob {
+    /// The job.
+    pub job: Job,
+    /// Its runs that are queued.
+    pub queued: u32,
+    /// Its runs that are at work.
+    pub active: u32,
+}
+
+/// Due jobs, batch by batch.
+#[derive(Debug)]
+pub struct DueJobs(mpsc::Receiver<Result<Vec<DueJob>, StoreError>>);
+
+/// How many runs of a job are queued, and how many at work. One that waits for a person holds nothing up. Without
+/// `INDEXED BY` the second count walks through every run that the job ever had.
+macro_rules! load_columns {
+    () => {
+        "(SELECT count(*) FROM runs INDEXED BY runs_open
+            WHERE job_id = jobs.id AND finished_at IS NULL AND state = 'queued'),
+         (SELECT count(*) FROM runs INDEXED BY runs_open
+            WHERE job_id = jobs.id AND finished_at IS NULL AND state = 'running')"
+    };
+}
+pub(crate) use load_columns;
+
+pub(crate) const DUE: &str = concat!(
+    "SELECT rowid, next_run_at, ",
+    job_columns!(),
+    ", ",
+    load_columns!(),
+    " FROM jobs WHERE enabled = 1 AND next_run_at IS NOT NULL AND next_run_at >= ?1 AND next_run_at <= ?2
+        AND (next_run_at > ?1 OR rowid > ?3)
+     ORDER BY next_run_at, rowid LIMIT ?4"
+);
+
+/// Where a batch ends, in the order of the index.
+#[derive(Clone, Copy)]
+struct Place {
+    next_run_at: i64,
+    row: i64,
+}
+
+const FIRST: Place = Place { next_run_at: i64::MIN, row: i64::MIN };
+
+impl DueJobs {
+    /// The next batch; none when there are no more.
+    ///
+    /// # Errors
+    /// `Read`, `Write`.
+    pub async fn next(&mut self) -> Result<Option<Vec<DueJob>>, StoreError> {
+        self.0.recv().await.transpose()
+    }
+}
+
+impl Store {
+    /// Enabled jobs whose next slot is not after `now`, the earliest first, `size` at a time.
+    #[must_use]
+    pub fn due_jobs(&self, now: UnixMs, size: u32) -> DueJobs {
+        let (batches, receiver) = mpsc::channel(1);
+        tokio::spawn(self.clone().send_due(now, size, batches));
+        DueJobs(receiver)
+    }
+
+    /// The first due job that can be read.
+    ///
+    /// # Errors
+    /// `Read`, `Write`.
+    pub async fn first_due_job(&self, now: UnixMs) -> Result<Option<Job>, StoreError> {
+        let mut place = Some(FIRST);
+        while let Some(after) = place {
+            let (jobs, next) = self.due_after(after, now, 1).await?;
+            if let Some(due) = jobs.into_iter().next() {
+                return Ok(Some(due.job));
+            }
+            place = next;
+        }
+        Ok(None)
+    }
+
+    async fn send_due(
+        self,
+        now: UnixMs,
+        size: u32,
+        batches: mpsc::Sender<Result<Vec<DueJob>, StoreError>>,
+    ) {
+        let mut place = Some(FIRST);
+        while let Some(after) = place {
+            let batch = self.due_after(after, now, size).await;
+            place = batch.as_ref().ok().and_then(|(_, next)| *next);
+            // Whoever does not want the rest has dropped the other end.
+            if batches.send(batch.map(|(jobs, _)| jobs)).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// A batch, and where the next one begins.
+    async fn due_after(
+        &self,
+        after: Place,
+        now: UnixMs,
+        size: u32,
+    ) -> Result<(Vec<DueJob>, Option<Place>), StoreError> {
+        let what = "read the due jobs";
+        let query = sqlx::query(DUE).bind(after.next_run_at).bind(now.0).bind(after.row).bind(size);
+        let rows = query.fetch_all(&self.readers).await;
+        let rows = rows.map_err(|source| StoreError::Read { what, source })?;
+        let mut due = Vec::with_capacity(rows.len());
+        let mut place = None;
+        for row in &rows {
+            let at = placed(row).map_err(|source| StoreError::Read { what, source })?;
+            match read(row) {
+                Ok(job) => due.push(job),
+                Err(reason) => self.switch_off_broken(at.row, &reason, now).await?,
+            }
+            place = Some(at);
+        }
+        let is_full = rows.len() >= size.max(1) as usize;
+        Ok((due, place.filter(|_| is_full)))
+    }
+}
+
+fn placed(row: &SqliteRow) -> sqlx::Result<Place> {
+    Ok(Place { row: row.try_get(0)?, next_run_at: row.try_get(1)? })
+}
+
+/// A due job, or why it is none.
+fn read(row: &SqliteRow) -> Result<DueJob, String> {
+    let mut columns = Columns::after(row, 2);
+    let parts = JobRow::take(&mut columns)
+        .and_then(|job| Ok((job, columns.count()?, columns.count()?)))
+        .map_err(|error| error.to_string());
+    let (job, queued, active) = parts?;
+    Ok(DueJob { job: job.job().map_err(|error| error.to_string())?, queued, active })
+}

@@ -1,0 +1,66 @@
+use super::*;
+use crate::due::DUE;
+
+#[tokio::test]
+async fn batches_follow_each_other_without_leaving_anybody_out() {
+    let fixture = Fixture::new().await;
+    // Many at one instant, so that batches end in the middle of it.
+    for n in 0..7 {
+        fixture.insert_job(&format!("same-{n}"), Some(NOW.plus_ms(-1))).await;
+    }
+    fixture.insert_job("first", Some(NOW.plus_ms(-9))).await;
+    fixture.insert_job("last", Some(NOW)).await;
+    fixture.insert_job("later", Some(NOW.plus_ms(1))).await;
+    let found: Vec<String> =
+        fixture.due().await.into_iter().map(|due| due.job.id.to_string()).collect();
+    let same = (0..7).map(|n| format!("same-{n}"));
+    let wanted = std::iter::once("first".to_owned()).chain(same).chain(["last".to_owned()]);
+    assert_eq!(found, wanted.collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn whoever_stops_reading_leaves_nothing_behind() {
+    let fixture = Fixture::new().await;
+    for n in 0..20 {
+        fixture.insert_job(&n.to_string(), Some(NOW)).await;
+    }
+    let mut batches = fixture.store.due_jobs(NOW, 3);
+    assert_eq!(batches.next().await.unwrap().unwrap().len(), 3);
+    drop(batches);
+    assert_eq!(fixture.due().await.len(), 20);
+}
+
+#[tokio::test]
+async fn a_broken_job_is_switched_off_and_holds_nobody_up() {
+    let fixture = Fixture::new().await;
+    for n in 0..9 {
+        fixture.insert_job(&n.to_string(), Some(NOW)).await;
+    }
+    fixture.garble("UPDATE jobs SET definition = '[7]' WHERE id = ?1", "0").await;
+    fixture
+        .garble("UPDATE jobs SET name = CAST(x'ff' AS TEXT), definition = '{}' WHERE id = ?1", "1")
+        .await;
+    fixture.garble("UPDATE jobs SET last_error = CAST(x'ff' AS TEXT) WHERE id = ?1", "5").await;
+    fixture.told();
+    let found: Vec<String> =
+        fixture.due().await.into_iter().map(|due| due.job.id.to_string()).collect();
+    assert_eq!(found, ["2", "3", "4", "6", "7", "8"]);
+    let told = fixture.told();
+    assert_eq!(told.len(), 3, "{told:?}");
+    assert!(told.iter().all(|(_, data)| data["action"] == "updated"), "{told:?}");
+    assert_eq!(told[2].1["jobId"], "5");
+    let left = fixture.due().await.len();
+    assert_eq!((left, fixture.told().len()), (6, 0), "they are due no more");
+    assert_eq!(fixture.store.next_due_at().await.unwrap(), Some(NOW));
+}
+
+#[tokio::test]
+async fn a_batch_is_read_in_the_order_of_its_index() {
+    let fixture = Fixture::new().await;
+    let plan = format!("EXPLAIN QUERY PLAN {DUE}");
+    let rows = sqlx::query(sqlx::AssertSqlSafe(plan)).fetch_all(&fixture.store.readers).await;
+    let details = rows.unwrap().into_iter().map(|row| sqlx::Row::get::<String, _>(&row, "detail"));
+    let details: Vec<String> = details.collect();
+    assert!(details.iter().any(|line| line.contains("jobs_due (next_run_at>? AND next_run_at<?)")));
+    assert!(details.iter().all(|line| !line.contains("B-TREE")), "{details:?}");
+}
