@@ -13,6 +13,7 @@ mod models;
 mod provider;
 mod registry;
 mod retry;
+mod safety;
 mod secret;
 
 pub use condition::{Conditions, Subject};
@@ -22,4 +23,5 @@ pub use gate::{Called, Gate, GateError};
 pub use models::{ChosenModel, Models};
 pub use provider::{ConnectError, ProviderConfig, ProviderKind, connect};
 pub use registry::{Complaint, RegistryError, ToolRegistry};
-pub use secret::ApiKey;
+pub use safety::{Incoming, IncomingText, Leak, Safety, Signal};
+pub use secret::{ApiKey, HandleError, Secret, SecretBook, SecretError, SecretValue};

@@ -1,9 +1,16 @@
-//! The key of a provider.
+//! Secrets: the key of a provider, and the stored ones that a call can name.
 //!
-//! Owns the one type that holds a credential in this room. It has no `Display` and no `Serialize`, its `Debug` shows
+//! Owns the one type that holds a provider's key. It has no `Display` and no `Serialize`, its `Debug` shows
 //! nothing, and `expose` is private to the crate: whoever wants to leak it must do so here.
 
+mod book;
+mod handle;
+mod host;
+
 use std::fmt;
+
+pub use book::{Secret, SecretBook, SecretError, SecretValue};
+pub use handle::HandleError;
 
 /// What stands where a key stood.
 const REDACTED: &str = "[key]";

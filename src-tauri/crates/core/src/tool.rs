@@ -172,6 +172,17 @@ impl LooseEnds {
     }
 }
 
+/// The one host that a call's arguments are sent to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Destination {
+    /// A name in small letters, an IPv4 address, or an IPv6 address in brackets.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// Whether nobody on the way can read along.
+    pub is_encrypted: bool,
+}
+
 /// What a tool may know of the run that calls it.
 #[derive(Clone)]
 pub struct ToolContext {
@@ -339,6 +350,11 @@ pub trait Tool: Send + Sync {
     ) -> BoxFuture<'a, Result<Surroundings, ToolOutput>> {
         let _ = (arguments, context);
         Box::pin(std::future::ready(Ok(Surroundings::default())))
+    }
+    /// Where this call sends its arguments, when that is one host and no other sees them. Secrets go only there.
+    fn destination(&self, arguments: &Value) -> Option<Destination> {
+        let _ = arguments;
+        None
     }
     /// What this call will cost beside the model, when that is known.
     fn estimated_cost_micro_usd(&self, arguments: &Value) -> Option<u64> {

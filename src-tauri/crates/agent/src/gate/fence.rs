@@ -7,7 +7,7 @@ use rouse_core::tool::ToolOutput;
 use serde_json::Value;
 
 /// The most bytes of one output that a model is told.
-pub(super) const TOLD_BYTES: usize = 64 << 10;
+pub(crate) const TOLD_BYTES: usize = 64 << 10;
 
 /// `text` between marks that name what it came through.
 pub(crate) fn fenced(through: &str, text: &str) -> String {
@@ -17,7 +17,7 @@ pub(crate) fn fenced(through: &str, text: &str) -> String {
 }
 
 /// At most `most` bytes of `text`, and said so.
-pub(super) fn capped(text: &str, most: usize) -> String {
+pub(crate) fn capped(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
     }

@@ -34,8 +34,8 @@ use std::time::Duration;
 use rouse_core::approval::Surroundings;
 use rouse_core::policy::ApprovedCall;
 use rouse_core::tool::{
-    Annotations, ApprovalRule, BoxFuture, Fault, RateLimit, SandboxMode, Tool, ToolContext,
-    ToolOutput, ToolSpec,
+    Annotations, ApprovalRule, BoxFuture, Destination, Fault, RateLimit, SandboxMode, Tool,
+    ToolContext, ToolOutput, ToolSpec,
 };
 use rouse_core::visible::visible;
 use serde_json::{Value, json};
@@ -173,6 +173,12 @@ impl Tool for Http {
     fn annotations(&self, arguments: &Value) -> Annotations {
         let read = arguments::read::<Arguments>(arguments);
         read.map_or(self.spec.annotations, |arguments| arguments.annotations())
+    }
+
+    /// No redirect carries headers or a body on to another origin.
+    fn destination(&self, arguments: &Value) -> Option<Destination> {
+        let arguments = arguments::read::<Arguments>(arguments).ok()?;
+        Some(arguments.request().ok()?.target.destination())
     }
 
     fn preview<'a>(&'a self, arguments: &'a Value, _: &'a ToolContext) -> BoxFuture<'a, String> {

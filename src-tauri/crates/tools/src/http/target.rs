@@ -8,6 +8,7 @@
 use std::net::{IpAddr, Ipv6Addr};
 
 use reqwest::Url;
+use rouse_core::tool::Destination;
 use thiserror::Error;
 
 const MOST_LENGTH: usize = 4_096;
@@ -107,6 +108,15 @@ impl Target {
 
     pub(crate) fn is_encrypted(&self) -> bool {
         self.url.scheme() == "https"
+    }
+
+    /// The host, the port and who can read along.
+    pub(crate) fn destination(&self) -> Destination {
+        let host = match &self.host {
+            Host::Address(IpAddr::V6(address)) => format!("[{address}]"),
+            other => other.to_string(),
+        };
+        Destination { host, port: self.port, is_encrypted: self.is_encrypted() }
     }
 
     /// Whether both are the same scheme, host and port.

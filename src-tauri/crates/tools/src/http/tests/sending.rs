@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rouse_core::tool::{
-    Annotations, ApprovalRule, Fault, SandboxMode, Tool, ToolContext, ToolOutput,
+    Annotations, ApprovalRule, Destination, Fault, SandboxMode, Tool, ToolContext, ToolOutput,
 };
 use serde_json::{Value, json};
 
@@ -300,4 +300,19 @@ async fn every_failure_has_its_kind() {
     let url = format!("http://{address}/");
     let posted = call(&Http::new(config), json!({ "url": url, "method": "POST" })).await;
     assert!(posted.is_error() && !posted.text().contains("carried out"), "{posted:?}");
+}
+
+#[test]
+fn a_call_says_to_which_host_alone_it_sends() {
+    let http = tool(&[]);
+    let to = |url: &str| http.destination(&json!({ "url": url }));
+    let at = |host: &str, port, is_encrypted| {
+        Some(Destination { host: host.to_owned(), port, is_encrypted })
+    };
+    assert_eq!(to("https://API.example.com/a?k={{secret:x}}"), at("api.example.com", 443, true));
+    assert_eq!(to("http://192.0.2.7:8080/"), at("192.0.2.7", 8_080, false));
+    assert_eq!(to("https://[2001:DB8::1]/"), at("[2001:db8::1]", 443, true));
+    assert_eq!(to("https://{{secret:x}}/"), None);
+    assert_eq!(to("https://user@example.com/"), None);
+    assert_eq!(http.destination(&json!({ "path": "x" })), None);
 }

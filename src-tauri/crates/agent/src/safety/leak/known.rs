@@ -1,0 +1,305 @@
+//! The values of stored secrets, in every spelling that a text may use for them.
+//!
+//! Owns the list of spellings and one automaton over all of them, so that a text is read once whatever is stored. Escapes
+//! and white space are not here: a `View` has undone them. One could get it wrong with base64, where the same bytes read
+//! differently by what stands before them: only the letters that depend on the secret alone are looked for, in each of the
+//! three places it can begin at, and the two letters beside them go with them.
+
+use std::fmt;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+
+use super::Finding;
+use super::view::View;
+
+/// The fewest bytes, white space not counted, by which a secret can be recognised.
+pub(crate) const SHORTEST: usize = 8;
+
+/// Letters of base64 beside a core that carry a part of the secret.
+const EDGE: usize = 2;
+
+/// The values to look for.
+pub(crate) struct Known {
+    automaton: AhoCorasick,
+    /// What each pattern of the automaton is.
+    patterns: Vec<Pattern>,
+}
+
+struct Pattern {
+    name: String,
+    /// Bytes beside it that belong to it.
+    edge: usize,
+}
+
+impl Known {
+    /// Looks for these values under their names. One that is too short is not looked for.
+    pub(crate) fn new<'s>(secrets: impl Iterator<Item = (&'s str, &'s str)>) -> Self {
+        let mut needles: Vec<Vec<u8>> = Vec::new();
+        let mut patterns = Vec::new();
+        for (name, value) in secrets {
+            for (needle, edge) in spellings(value) {
+                if !needles.contains(&needle) {
+                    needles.push(needle);
+                    patterns.push(Pattern { name: format!("secret:{name}"), edge });
+                }
+            }
+        }
+        let automaton = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(&needles)
+            .expect("BUG: a few thousand needles fit into an automaton");
+        Self { automaton, patterns }
+    }
+
+    /// Whether there is nothing to look for.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.patterns.is_empty()
+    }
+
+    /// Adds what stands in `view`, which is without white space.
+    pub(super) fn find(&self, view: &View<'_>, found: &mut Vec<Finding>) {
+        let bytes = view.bytes();
+        for hit in self.automaton.find_iter(bytes) {
+            let pattern = &self.patterns[hit.pattern().as_usize()];
+            let before = count(bytes[..hit.start()].iter().rev(), pattern.edge);
+            let after = count(bytes[hit.end()..].iter(), pattern.edge);
+            let at = view.in_text(hit.start() - before..hit.end() + after);
+            found.push(Finding { what: pattern.name.clone(), certain: true, at });
+        }
+    }
+}
+
+impl fmt::Debug for Known {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Known").finish_non_exhaustive()
+    }
+}
+
+/// How many of the first `most` bytes are letters of base64.
+fn count<'b>(bytes: impl Iterator<Item = &'b u8>, most: usize) -> usize {
+    let is_letter = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+/-_=".contains(byte);
+    bytes.take(most).take_while(is_letter).count()
+}
+
+/// Every spelling of `value`, with how many letters beside it carry a part of it.
+fn spellings(value: &str) -> Vec<(Vec<u8>, usize)> {
+    let plain = View::of(value).without_spaces().bytes().to_vec();
+    if plain.len() < SHORTEST {
+        return Vec::new();
+    }
+    let wide: Vec<u8> = value.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let turned = reversed_text(value).into_bytes();
+    let turned_plain = reversed_text(&String::from_utf8_lossy(&plain)).into_bytes();
+    let mut exact = vec![plain.clone(), turned_plain];
+    let mut cores = Vec::new();
+    for bytes in [value.as_bytes(), &plain, &turned, &wide] {
+        exact.extend(hex_spellings(bytes));
+        cores.extend(base64_cores(bytes));
+    }
+    for again in [
+        STANDARD.encode(value),
+        STANDARD_NO_PAD.encode(value),
+        hex(value.as_bytes(), "", ""),
+        escaped(value),
+        reversed_text(&STANDARD.encode(value)),
+    ] {
+        cores.extend(base64_cores(again.as_bytes()));
+        exact.extend(hex_spellings(again.as_bytes()));
+    }
+    let turned: Vec<Vec<u8>> =
+        cores.iter().map(|core| core.iter().rev().copied().collect()).collect();
+    cores.extend(turned);
+    let url_safe: Vec<Vec<u8>> = cores.iter().map(|core| url_letters(core)).collect();
+    cores.extend(url_safe);
+    let exact = exact.into_iter().map(|needle| (needle, 0));
+    exact.chain(cores.into_iter().map(|needle| (needle, EDGE))).collect()
+}
+
+fn reversed_text(text: &str) -> String {
+    text.chars().rev().collect()
+}
+
+/// Every byte as `%XX`, as whoever hides something writes it.
+fn escaped(value: &str) -> String {
+    hex(value.as_bytes(), "%", "").to_ascii_uppercase()
+}
+
+fn url_letters(core: &[u8]) -> Vec<u8> {
+    let letter = |byte: &u8| match byte {
+        b'+' => b'-',
+        b'/' => b'_',
+        other => *other,
+    };
+    core.iter().map(letter).collect()
+}
+
+/// The letters of base64 that depend on `bytes` alone, for each of the places in a group of three they can begin at.
+fn base64_cores(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let core = |before: usize| {
+        let whole = [&[0; 2][..before], bytes].concat();
+        let letters = STANDARD_NO_PAD.encode(&whole).into_bytes();
+        let first = (before * 8).div_ceil(6);
+        letters[first..whole.len() * 8 / 6].to_vec()
+    };
+    (0..3).map(core).collect()
+}
+
+/// Hexadecimal digits, small and capital, as they are written in a row and in lists.
+fn hex_spellings(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut spelled = Vec::new();
+    for (before, between) in [("", ""), ("", ":"), ("", "-"), ("", ","), ("0x", ","), ("0x", "")] {
+        let small = hex(bytes, before, between);
+        let digits = |text: &str| text.to_ascii_uppercase().replace("0X", "0x");
+        spelled.push(digits(&small).into_bytes());
+        spelled.push(small.into_bytes());
+    }
+    spelled
+}
+
+fn hex(bytes: &[u8], before: &str, between: &str) -> String {
+    let spelled: Vec<String> = bytes.iter().map(|byte| format!("{before}{byte:02x}")).collect();
+    spelled.join(between)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::safety::leak::{find, redacted};
+
+    const SECRET: &str = "hunter2/Zz+9!é\"x";
+
+    fn hides(secret: &str, text: &str) -> Option<String> {
+        let known = Known::new([("mail", secret)].into_iter());
+        redacted(text, &find(text, &known))
+    }
+
+    #[test]
+    fn a_stored_secret_is_named_and_gone() {
+        let hidden = hides(SECRET, &format!("it is {SECRET}, keep it"));
+        assert_eq!(hidden.as_deref(), Some("it is [redacted: secret:mail], keep it"));
+        assert_eq!(hides(SECRET, "it is hunter2"), None);
+    }
+
+    #[test]
+    fn what_is_too_short_is_not_looked_for() {
+        assert_eq!(hides("none", "there is none"), None);
+        assert_eq!(hides("a b c d e", "abcde"), None);
+    }
+
+    #[test]
+    fn nothing_of_a_base64_spelling_stays() {
+        for before in ["", "x", "xy", "xyz"] {
+            let text = STANDARD.encode(format!("{before}{SECRET}{before}"));
+            let left = hides(SECRET, &text).expect("found").replace("[redacted: secret:mail]", " ");
+            for part in left.split(' ') {
+                assert!(part.len() <= 8, "{part} of {text}");
+            }
+        }
+    }
+
+    /// One more way to write a text.
+    type Way = (&'static str, fn(&str) -> String);
+
+    const WAYS: &[Way] = &[
+        ("plain", str::to_owned),
+        ("reversed", |text| text.chars().rev().collect()),
+        ("base64", |text| STANDARD.encode(text)),
+        ("base64url", |text| base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(text)),
+        ("hex", |text| hex(text.as_bytes(), "", "")),
+        ("HEX", |text| hex(text.as_bytes(), "", "").to_uppercase()),
+        ("hex:list", |text| hex(text.as_bytes(), "", ":")),
+        ("0xlist", |text| hex(text.as_bytes(), "0x", ", ")),
+        (r"\x", |text| hex(text.as_bytes(), r"\x", "")),
+        ("percent", |text| hex(text.as_bytes(), "%", "")),
+        ("PERCENT", |text| escaped(text)),
+        ("json", |text| serde_json::Value::from(text).to_string()),
+        (r"\u", |text| text.encode_utf16().map(|unit| format!("\\u{unit:04X}")).collect()),
+        ("entities", |text| text.chars().map(|c| format!("&#{};", u32::from(c))).collect()),
+        ("utf-16", |text| {
+            let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+            STANDARD.encode(wide)
+        }),
+    ];
+
+    /// Ways to put a text into pieces.
+    const SPLITS: &[Way] = &[
+        ("whole", str::to_owned),
+        ("lines", |text| text.chars().map(|c| format!("{c}\n")).collect()),
+        ("blanks", |text| text.chars().map(|c| format!("{c} \t")).collect()),
+        ("wrapped", |text| {
+            let chars: Vec<char> = text.chars().collect();
+            chars.chunks(7).map(|line| line.iter().collect::<String>() + "\r\n").collect()
+        }),
+        ("zero width", |text| text.chars().map(|c| format!("{c}\u{200b}")).collect()),
+    ];
+
+    #[test]
+    fn three_hundred_spellings_of_a_secret_are_found() {
+        let mut tried = 0;
+        for secret in ["sunflower-42-Tango", "p@ss/w+rd=\"q\"\\n9", "grün&%41<ok>☂x"] {
+            for (way, spell) in WAYS {
+                for (split, cut) in SPLITS {
+                    for before in ["", "k=", "{\"token\": \""] {
+                        let text = format!("{before}{} and so on", cut(&spell(secret)));
+                        assert!(
+                            hides(secret, &text).is_some(),
+                            "{secret} as {way}, {split}: {text}"
+                        );
+                        tried += 1;
+                    }
+                }
+            }
+        }
+        assert!(tried >= 300, "{tried}");
+    }
+
+    #[test]
+    fn a_spelling_of_a_spelling_is_found() {
+        let secret = "sunflower-42-Tango";
+        for inner in ["plain", "base64", "hex", "PERCENT"] {
+            for outer in ["base64", "base64url", "hex", "percent", "json"] {
+                let way = |name| WAYS.iter().find(|(way, _)| *way == name).expect("a way").1;
+                let text = way(outer)(&way(inner)(secret));
+                assert!(hides(secret, &text).is_some(), "{inner} in {outer}: {text}");
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn any_secret_is_found_anywhere(
+            secret in "[!-~]{8,60}",
+            before in "[ -~]{0,12}",
+            after in "[ -~]{0,12}",
+            way in 0..WAYS.len(),
+        ) {
+            let (name, spell) = WAYS[way];
+            // What stands around it must not run into it: `%4` before `1…` is another text.
+            let text = format!("{before} | {} | {after}", spell(&secret));
+            let hidden = hides(&secret, &text);
+            prop_assert!(hidden.is_some(), "{name}: {text}");
+        }
+
+        #[test]
+        fn what_is_told_instead_does_not_hold_it(
+            secret in "[A-Za-z0-9]{8,40}",
+            before in "[a-z ]{0,12}",
+            at in 0_usize..3,
+        ) {
+            let text = format!("{before} {secret}{secret} {}", STANDARD.encode(format!("{}{secret}", "x".repeat(at))));
+            let told = hides(&secret, &text).expect("found");
+            prop_assert!(hides(&secret, &told).is_none(), "{told}");
+        }
+
+        #[test]
+        fn no_text_makes_it_fall_over(text in any::<String>(), secret in any::<String>()) {
+            hides(&secret, &text);
+        }
+    }
+}

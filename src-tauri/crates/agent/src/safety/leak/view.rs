@@ -1,0 +1,308 @@
+//! A text as somebody else would read it: with its escapes resolved, or without its white space.
+//!
+//! Owns the way back: every byte of a view knows the bytes of the text that it came from, so that what is found in a view
+//! can be taken out of the text. A view is bytes and not characters, because an escape may name half of one.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Escapes within escapes are followed so deep.
+const DEEPEST: u8 = 3;
+
+/// Which escapes are resolved.
+///
+/// A secret may hold what looks like an escape of another kind, so each kind is undone by itself too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Escapes {
+    All,
+    /// `\n`, `\x41`, `\u0041`.
+    Backslash,
+    /// `%41`.
+    Percent,
+    /// `&#65;`.
+    Entities,
+}
+
+impl Escapes {
+    const fn begin_with(self, byte: u8) -> bool {
+        match self {
+            Self::All => matches!(byte, b'\\' | b'%' | b'&'),
+            Self::Backslash => byte == b'\\',
+            Self::Percent => byte == b'%',
+            Self::Entities => byte == b'&',
+        }
+    }
+}
+
+/// One reading of a text.
+pub(super) struct View<'t> {
+    text: &'t str,
+    bytes: Cow<'t, [u8]>,
+    /// Where in the text each byte begins; none when the view is the text.
+    from: Option<Vec<u32>>,
+    depth: u8,
+}
+
+impl<'t> View<'t> {
+    /// The text as it stands.
+    pub(super) const fn of(text: &'t str) -> Self {
+        Self { text, bytes: Cow::Borrowed(text.as_bytes()), from: None, depth: 0 }
+    }
+
+    /// What there is to read.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The characters of the text behind these bytes of the view, without white space at their end.
+    pub(super) fn in_text(&self, at: Range<usize>) -> Range<usize> {
+        if at.is_empty() {
+            return 0..0;
+        }
+        let start = self.text.floor_char_boundary(self.place(at.start));
+        let end = self.text.ceil_char_boundary(self.place(at.end));
+        start..start + self.text[start..end].trim_end_matches(takes_no_place).len()
+    }
+
+    /// Where in the text the byte `at` begins.
+    fn place(&self, at: usize) -> usize {
+        match &self.from {
+            None => at,
+            Some(from) => from.get(at).map_or(self.text.len(), |place| *place as usize),
+        }
+    }
+
+    /// The same without white space, and without what takes no room.
+    pub(super) fn without_spaces(&self) -> Self {
+        let mut kept = Kept::new(self.bytes.len());
+        let mut from = 0;
+        let mut at = 0;
+        while at < self.bytes.len() {
+            match space_at(&self.bytes[at..]) {
+                0 => at += 1,
+                length => {
+                    kept.copy(self, from..at);
+                    at += length;
+                    from = at;
+                }
+            }
+        }
+        kept.copy(self, from..self.bytes.len());
+        kept.view(self.text, self.depth)
+    }
+
+    /// The same with these escapes resolved; none when there are none, or it is deep enough.
+    pub(super) fn decoded(&self, escapes: Escapes) -> Option<Self> {
+        if self.depth == DEEPEST {
+            return None;
+        }
+        let mut next = self.escape_from(0, escapes);
+        next.as_ref()?;
+        let mut kept = Kept::new(self.bytes.len());
+        let mut from = 0;
+        while let Some((at, length, named)) = next {
+            kept.copy(self, from..at);
+            kept.push(&named, self.place(at));
+            from = at + length;
+            next = self.escape_from(from, escapes);
+        }
+        kept.copy(self, from..self.bytes.len());
+        Some(kept.view(self.text, self.depth + 1))
+    }
+
+    /// The next escape: where it is, how long, and what it stands for.
+    fn escape_from(&self, start: usize, escapes: Escapes) -> Option<(usize, usize, Named)> {
+        let mut rest = start;
+        loop {
+            let begin = |byte: &u8| escapes.begin_with(*byte);
+            let at = rest + self.bytes[rest..].iter().position(begin)?;
+            if let Some((length, named)) = escape_at(&self.bytes[at..]) {
+                return Some((at, length, named));
+            }
+            rest = at + 1;
+        }
+    }
+}
+
+/// A view on its way.
+struct Kept {
+    bytes: Vec<u8>,
+    from: Vec<u32>,
+}
+
+impl Kept {
+    fn new(size: usize) -> Self {
+        Self { bytes: Vec::with_capacity(size), from: Vec::with_capacity(size) }
+    }
+
+    /// What stands in `view` as it is.
+    fn copy(&mut self, view: &View<'_>, range: Range<usize>) {
+        match &view.from {
+            None => self.from.extend(range.clone().map(number_of)),
+            Some(from) => self.from.extend_from_slice(&from[range.clone()]),
+        }
+        self.bytes.extend_from_slice(&view.bytes[range]);
+    }
+
+    /// What an escape at `place` stands for.
+    fn push(&mut self, named: &Named, place: usize) {
+        match named {
+            Named::Byte(byte) => self.bytes.push(*byte),
+            Named::Character(character) => {
+                self.bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+            }
+        }
+        self.from.resize(self.bytes.len(), number_of(place));
+    }
+
+    fn view(self, text: &str, depth: u8) -> View<'_> {
+        View { text, bytes: Cow::Owned(self.bytes), from: Some(self.from), depth }
+    }
+}
+
+/// What is longer than four gigabytes is nobody's text; its end would count as its last byte.
+fn number_of(place: usize) -> u32 {
+    u32::try_from(place).unwrap_or(u32::MAX)
+}
+
+fn takes_no_place(character: char) -> bool {
+    space_at(character.encode_utf8(&mut [0; 4]).as_bytes()) > 0
+}
+
+/// How many bytes of white space, or of characters without width, `bytes` begins with.
+fn space_at(bytes: &[u8]) -> usize {
+    match bytes {
+        [0x09..=0x0d | b' ', ..] => 1,
+        [..=0x7f, ..] => 0,
+        // No-break space and soft hyphen.
+        [0xc2, 0xa0 | 0xad, ..] => 2,
+        // The spaces from U+2000, what joins and parts (U+200B to U+200F), line ends, U+202F and U+2060 to U+2064.
+        [0xe2, 0x80, 0x80..=0x8f | 0xa8..=0xaf, ..] | [0xe2, 0x81, 0x9f..=0xa4, ..] => 3,
+        // The ideographic space and the mark of byte order.
+        [0xe3, 0x80, 0x80, ..] | [0xef, 0xbb, 0xbf, ..] => 3,
+        _ => 0,
+    }
+}
+
+/// What an escape stands for.
+enum Named {
+    Byte(u8),
+    Character(char),
+}
+
+/// The escape that `bytes` begins with: how long it is, and what it stands for.
+fn escape_at(bytes: &[u8]) -> Option<(usize, Named)> {
+    match bytes {
+        [b'%', rest @ ..] => Some((3, Named::Byte(byte_of(rest.get(..2)?)?))),
+        [b'\\', b'x', rest @ ..] => Some((4, Named::Byte(byte_of(rest.get(..2)?)?))),
+        [b'\\', b'u', b'{', rest @ ..] => {
+            let end = rest.iter().take(7).position(|byte| *byte == b'}')?;
+            Some((end + 4, character(number(&rest[..end], 16)?)?))
+        }
+        [b'\\', b'u', rest @ ..] => Some((6, character(number(rest.get(..4)?, 16)?)?)),
+        [b'\\', letter, ..] => Some((2, Named::Byte(short_escape(*letter)?))),
+        [b'&', b'#', b'x' | b'X', rest @ ..] => {
+            let end = rest.iter().take(7).position(|byte| *byte == b';')?;
+            Some((end + 4, character(number(&rest[..end], 16)?)?))
+        }
+        [b'&', b'#', rest @ ..] => {
+            let end = rest.iter().take(8).position(|byte| *byte == b';')?;
+            Some((end + 3, character(number(&rest[..end], 10)?)?))
+        }
+        [b'&', rest @ ..] => ENTITIES.iter().find_map(|(name, byte)| {
+            rest.starts_with(name).then_some((name.len() + 1, Named::Byte(*byte)))
+        }),
+        _ => None,
+    }
+}
+
+const ENTITIES: &[(&[u8], u8)] =
+    &[(b"amp;", b'&'), (b"lt;", b'<'), (b"gt;", b'>'), (b"quot;", b'"'), (b"apos;", b'\'')];
+
+fn short_escape(letter: u8) -> Option<u8> {
+    Some(match letter {
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        b'b' => 0x08,
+        b'f' => 0x0c,
+        b'"' | b'\'' | b'\\' | b'/' | b'&' | b'=' | b'$' => letter,
+        _ => return None,
+    })
+}
+
+fn character(number: u32) -> Option<Named> {
+    char::from_u32(number).map(Named::Character)
+}
+
+fn byte_of(digits: &[u8]) -> Option<u8> {
+    u8::try_from(number(digits, 16)?).ok()
+}
+
+fn number(digits: &[u8], radix: u32) -> Option<u32> {
+    let digit = |number: u32, byte: &u8| {
+        number.checked_mul(radix)?.checked_add(char::from(*byte).to_digit(radix)?)
+    };
+    if digits.is_empty() { None } else { digits.iter().try_fold(0, digit) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(view: &View<'_>) -> String {
+        String::from_utf8_lossy(view.bytes()).into_owned()
+    }
+
+    #[test]
+    fn escapes_of_addresses_json_and_pages_are_resolved() {
+        let cases = [
+            ("a%2Fb%3d", "a/b="),
+            (r"a\/b\u003d\x3D\n\u{41}", "a/b==\nA"),
+            ("a&amp;b&#x3d;&#61;&lt;", "a&b==<"),
+            ("%C3%A9", "é"),
+            ("100% of &c, C:\\Users", "100% of &c, C:\\Users"),
+        ];
+        for (text, expected) in cases {
+            let decoded = View::of(text).decoded(Escapes::All);
+            assert_eq!(decoded.map_or(text.to_owned(), |view| read(&view)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_escape_in_an_escape_is_followed_and_not_for_ever() {
+        let once = View::of("%2525252541").decoded(Escapes::All).expect("an escape");
+        let twice = once.decoded(Escapes::All).expect("an escape");
+        assert_eq!(read(&twice), "%252541");
+        let thrice = twice.decoded(Escapes::All).expect("an escape");
+        assert!(thrice.decoded(Escapes::All).is_none());
+    }
+
+    #[test]
+    fn each_kind_of_escape_is_resolved_alone_too() {
+        let text = r"%41&#65;\x41";
+        for (escapes, expected) in [
+            (Escapes::Percent, r"A&#65;\x41"),
+            (Escapes::Entities, r"%41A\x41"),
+            (Escapes::Backslash, "%41&#65;A"),
+            (Escapes::All, "AAA"),
+        ] {
+            assert_eq!(read(&View::of(text).decoded(escapes).expect("an escape")), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_found_in_a_view_is_found_in_the_text() {
+        let text = "é s\u{200b}e\n cr%65t!";
+        let view = View::of(text).decoded(Escapes::All).expect("an escape").without_spaces();
+        assert_eq!(read(&view), "ésecret!");
+        assert_eq!(&text[view.in_text(2..8)], "s\u{200b}e\n cr%65t");
+        assert_eq!(view.in_text(3..3), 0..0);
+    }
+
+    #[test]
+    fn half_a_character_is_the_whole_one() {
+        let text = "aéb";
+        assert_eq!(&text[View::of(text).in_text(1..2)], "é");
+    }
+}

@@ -1,0 +1,45 @@
+//! The safety layer: what stands between the world and a model, and between a model and the world.
+//!
+//! Two ways through it. `incoming`: what a tool answers, a webhook says or a file holds is freed of secrets and of
+//! characters that hide something, bounded, looked through for text that gives orders, and fenced with where it comes
+//! from. `outgoing`: what a call sends, what a notification says and what a model is asked is searched for secrets; a call
+//! that holds one is not made.
+//!
+//! It refuses to allow anything: no finding and no missing finding is a permission, that is the gate's. It judges text and
+//! not intentions, so it is a net under the gate and never the gate. One could get it wrong by showing a text first and
+//! looking through it later: the journal, the log and the window are places that a secret can end in, too.
+
+mod characters;
+mod incoming;
+mod injection;
+mod leak;
+mod outgoing;
+
+use std::sync::Arc;
+
+pub use incoming::{Incoming, IncomingText};
+pub use injection::Signal;
+pub(crate) use leak::{Known, SHORTEST};
+pub use outgoing::Leak;
+
+use crate::secret::SecretBook;
+
+/// The safety layer. Cheap to share.
+#[derive(Debug, Clone)]
+pub struct Safety {
+    secrets: Arc<SecretBook>,
+}
+
+impl Safety {
+    /// A layer that recognises what is in `secrets`, and whatever looks like a secret.
+    #[must_use]
+    pub const fn new(secrets: Arc<SecretBook>) -> Self {
+        Self { secrets }
+    }
+
+    /// `text` with every secret replaced by what it is; none when it holds none. For what is shown or kept.
+    #[must_use]
+    pub fn redacted(&self, text: &str) -> Option<String> {
+        leak::redacted(text, &leak::find(text, &self.secrets.known()))
+    }
+}

@@ -1,0 +1,165 @@
+//! What goes out: the arguments of a call that sends something away, a notification, a request to a model.
+//!
+//! A call that holds a secret is not made, and is told what it held, so that it can be made without. Only what can hardly
+//! be anything else stops one: the value of a stored secret, in whatever spelling, and what has the shape of a key. What
+//! is told only by a name beside it stops nothing, because every form has a field called token. The pieces of a secret that
+//! stand in several arguments are put together again.
+//!
+//! It asks for the arguments as they were judged, with their handles: a handle is how a secret is meant to travel. One
+//! could get it wrong by asking about every call: writing a key into a file of the workspace is no leak.
+
+use rouse_core::tool::{Annotations, Fault, ToolOutput};
+use serde_json::Value;
+
+use super::{Safety, leak};
+
+/// A secret that was about to leave.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "Not sent: it holds what must not leave this computer ({}). Take it out, or let a person store it with `rouse secrets \
+     set` and write {{{{secret:NAME}}}} in its place.",
+    what.join(", ")
+)]
+pub struct Leak {
+    /// What it is: `secret:NAME` of a stored one, or what it looks like.
+    pub what: Vec<String>,
+}
+
+impl Leak {
+    /// As the answer of the call that was not made.
+    #[must_use]
+    pub fn output(&self) -> ToolOutput {
+        ToolOutput::faulty(Fault::NotAuthorised, self.to_string())
+    }
+}
+
+impl Safety {
+    /// Whether a call that does this to the world sends its arguments away, so that `outgoing` has to be asked.
+    ///
+    /// `notify` sends as well: what it says is shown on a locked screen.
+    #[must_use]
+    pub fn leaves(tool: &str, does: Annotations) -> bool {
+        does.open_world || tool == "notify"
+    }
+
+    /// Whether `leaving` may leave.
+    ///
+    /// # Errors
+    /// When it holds a secret; nothing of it may be sent then.
+    pub fn outgoing(&self, leaving: &Value) -> Result<(), Leak> {
+        let known = self.secrets.known();
+        let mut texts = [leaving.to_string(), String::new(), String::new()];
+        pieces(leaving, false, &mut texts[1]);
+        pieces(leaving, true, &mut texts[2]);
+        let mut what: Vec<String> = texts
+            .iter()
+            .flat_map(|text| leak::find(text, &known))
+            .filter(|finding| finding.certain)
+            .map(|finding| finding.what)
+            .collect();
+        what.sort();
+        what.dedup();
+        if what.is_empty() { Ok(()) } else { Err(Leak { what }) }
+    }
+
+    /// Arguments as they may be kept and shown: without the secrets that somebody has written into them.
+    #[must_use]
+    pub fn kept(&self, arguments: Value) -> Value {
+        self.value_without(arguments, &mut Vec::new())
+    }
+}
+
+/// All texts of `value`, one behind the other, with the keys before their values or without them.
+fn pieces(value: &Value, with_keys: bool, together: &mut String) {
+    match value {
+        Value::String(text) => together.push_str(text),
+        Value::Number(number) => together.push_str(&number.to_string()),
+        Value::Array(items) => items.iter().for_each(|item| pieces(item, with_keys, together)),
+        Value::Object(fields) => {
+            for (key, field) in fields {
+                if with_keys {
+                    together.push_str(key);
+                }
+                pieces(field, with_keys, together);
+            }
+        }
+        Value::Null | Value::Bool(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::secret::{Secret, SecretBook, SecretValue};
+
+    const VALUE: &str = "sunflower-42-Tango";
+
+    fn safety() -> Safety {
+        let book = SecretBook::default();
+        let value = SecretValue::new(VALUE).expect("a value");
+        book.replace(vec![Secret::never_sent("mail", value)]);
+        Safety::new(Arc::new(book))
+    }
+
+    fn what(leaving: &Value) -> Vec<String> {
+        safety().outgoing(leaving).err().map(|leak| leak.what).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_stored_secret_does_not_leave_in_any_part_of_a_request() {
+        let stripe = format!("sk_{}_{}", "live", "4eC39HqLyjWDarjtT1zdp7dc");
+        let cases = [
+            json!({"url": format!("https://x.example/?q={VALUE}")}),
+            json!({"url": "https://x.example/", "headers": {"x": VALUE}}),
+            json!({"url": "https://x.example/", "headers": {VALUE: "x"}}),
+            json!({"url": "https://x.example/", "body": "c3VuZmxvd2VyLTQyLVRhbmdv"}),
+            json!({"url": "https://x.example/", "json": {"a": ["sunflower", "-42-", {"b": "Tango"}]}}),
+            json!({"url": "https://sunflower-42-tango.x.example/73756e666c6f7765722d34322d54616e676f"}),
+            json!({"title": "sunflower", "body": "-42-Tango"}),
+        ];
+        for leaving in cases {
+            assert_eq!(what(&leaving), ["secret:mail"], "{leaving}");
+        }
+        assert_eq!(what(&json!({"body": format!("key={stripe}&x=1")})), ["stripe-access-token"]);
+    }
+
+    #[test]
+    fn what_is_no_secret_leaves() {
+        for leaving in [
+            json!({"url": "https://api.example.com/", "headers": {"authorization": "Bearer {{secret:mail}}"}}),
+            json!({"url": "https://x.example/", "json": {"discord_token": "0123456789abcdef0123456789abcdef"}}),
+            json!({"title": "Backup", "body": "It took 42 minutes. The sunflower is well."}),
+            json!(null),
+        ] {
+            assert_eq!(safety().outgoing(&leaving), Ok(()), "{leaving}");
+        }
+    }
+
+    #[test]
+    fn a_local_write_is_not_leaving() {
+        assert!(!Safety::leaves("write_file", Annotations::OVERWRITES));
+        assert!(!Safety::leaves("read_file", Annotations::READS));
+        assert!(Safety::leaves("http", Annotations { open_world: true, ..Annotations::READS }));
+        assert!(Safety::leaves("notify", Annotations::ADDS));
+    }
+
+    #[test]
+    fn a_refusal_names_the_secret_and_not_its_value() {
+        let leak = safety().outgoing(&json!(VALUE)).expect_err("a leak");
+        let said = leak.output().text();
+        assert!(said.contains("secret:mail") && said.contains("{{secret:NAME}}"), "{said}");
+        assert!(!said.contains(VALUE));
+    }
+
+    #[test]
+    fn what_is_kept_of_arguments_holds_no_secret() {
+        assert_eq!(
+            safety().kept(json!({"body": VALUE, "n": 1})),
+            json!({"body": "[redacted: secret:mail]", "n": 1})
+        );
+    }
+}

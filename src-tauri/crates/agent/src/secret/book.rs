@@ -1,0 +1,387 @@
+//! The stored secrets, as the running engine holds them.
+//!
+//! Owns their values in memory, the automaton that recognises them in text, and the one way a value gets out: into the
+//! arguments of a call to a host that it is bound to. There is no other way to read one: no getter, no `Serialize`, and
+//! `Debug` shows names. Where they are kept is the host's business; a change replaces the book's contents as a whole, so
+//! that nobody sees half of it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use rouse_core::tool::{Destination, Tool};
+use serde_json::Value;
+use zeroize::Zeroizing;
+
+use super::handle::{self, HandleError};
+use super::host::BoundHost;
+use crate::safety::{Known, SHORTEST};
+
+/// The longest value that every system's keyring takes.
+const LONGEST: usize = 2_400;
+
+/// The longest name.
+const LONGEST_NAME: usize = 64;
+
+/// A value that nobody is shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SecretValue(Zeroizing<String>);
+
+/// Why something is no secret that can be stored.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SecretError {
+    /// The name cannot stand in a handle.
+    #[error("`{0}` is no name for a secret: use 1 to 64 small letters, digits, _ and -")]
+    Name(String),
+    /// It could not be told from ordinary text.
+    #[error(
+        "a secret has at least {SHORTEST} characters, or Rouse could not recognise it in a text"
+    )]
+    Short,
+    /// Not every keyring takes it.
+    #[error("a secret has at most {LONGEST} bytes")]
+    Long,
+    /// It would end a header.
+    #[error("a secret is one line without control characters")]
+    Control,
+    /// It could go nowhere.
+    #[error("a secret is bound to at least one host")]
+    NoHost,
+    /// No host.
+    #[error("`{0}` is no host: write api.example.com, or api.example.com:8443")]
+    Host(String),
+}
+
+impl SecretValue {
+    /// Takes a value as it was typed; a line break at its end is not part of it.
+    ///
+    /// # Errors
+    /// When it is too short, too long, or more than a line.
+    pub fn new(text: &str) -> Result<Self, SecretError> {
+        let text = text.trim_end_matches(['\n', '\r']);
+        if text.chars().filter(|c| !c.is_whitespace()).map(char::len_utf8).sum::<usize>() < SHORTEST
+        {
+            return Err(SecretError::Short);
+        }
+        if text.len() > LONGEST {
+            return Err(SecretError::Long);
+        }
+        if text.chars().any(char::is_control) {
+            return Err(SecretError::Control);
+        }
+        Ok(Self(Zeroizing::new(text.to_owned())))
+    }
+
+    /// The value itself, for where it is stored and for nothing else.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for SecretValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[secret]")
+    }
+}
+
+/// A secret with its name and the hosts it may be sent to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Secret {
+    name: String,
+    value: SecretValue,
+    hosts: Vec<BoundHost>,
+}
+
+impl Secret {
+    /// A secret that may be sent to `hosts`.
+    ///
+    /// # Errors
+    /// When the name or a host is none, or there is no host.
+    pub fn new(name: &str, value: SecretValue, hosts: &[String]) -> Result<Self, SecretError> {
+        if hosts.is_empty() {
+            return Err(SecretError::NoHost);
+        }
+        let hosts = hosts
+            .iter()
+            .map(|host| BoundHost::parse(host).ok_or_else(|| SecretError::Host(host.clone())))
+            .collect::<Result<_, _>>()?;
+        if !is_name(name) {
+            return Err(SecretError::Name(name.to_owned()));
+        }
+        Ok(Self { name: name.to_owned(), value, hosts })
+    }
+
+    /// A key that is only recognised and never put into a call: a provider's, say.
+    #[must_use]
+    pub fn never_sent(name: &str, value: SecretValue) -> Self {
+        Self { name: name.to_owned(), value, hosts: Vec::new() }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where it may be sent.
+    #[must_use]
+    pub fn hosts(&self) -> Vec<String> {
+        self.hosts.iter().map(ToString::to_string).collect()
+    }
+
+    /// Its value, for where it is stored and for nothing else.
+    #[must_use]
+    pub const fn value(&self) -> &SecretValue {
+        &self.value
+    }
+}
+
+/// Whether `name` can stand in a handle.
+fn is_name(name: &str) -> bool {
+    let spelled = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
+    !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(spelled)
+}
+
+/// All secrets. Clones of the `Arc` around it see every change.
+#[derive(Debug)]
+pub struct SecretBook {
+    written: RwLock<Arc<Written>>,
+}
+
+#[derive(Debug)]
+struct Written {
+    by_name: BTreeMap<String, Secret>,
+    known: Arc<Known>,
+}
+
+impl Default for SecretBook {
+    fn default() -> Self {
+        Self { written: RwLock::new(Arc::new(Written::of(Vec::new()))) }
+    }
+}
+
+impl Written {
+    fn of(secrets: Vec<Secret>) -> Self {
+        let known = Known::new(
+            secrets.iter().map(|secret| (secret.name.as_str(), secret.value.0.as_str())),
+        );
+        let by_name = secrets.into_iter().map(|secret| (secret.name.clone(), secret)).collect();
+        Self { by_name, known: Arc::new(known) }
+    }
+}
+
+impl SecretBook {
+    /// Holds these secrets and no others from now on.
+    pub fn replace(&self, secrets: Vec<Secret>) {
+        let written = Arc::new(Written::of(secrets));
+        *self.written.write().unwrap_or_else(PoisonError::into_inner) = written;
+    }
+
+    pub(crate) fn known(&self) -> Arc<Known> {
+        Arc::clone(&self.now().known)
+    }
+
+    fn now(&self) -> Arc<Written> {
+        Arc::clone(&self.written.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The arguments of a call with its handles replaced by values; none when there is no handle in them.
+    ///
+    /// For the very last moment: what comes out of here goes to the tool and is neither shown nor kept. What was judged,
+    /// journalled and approved holds the handles.
+    ///
+    /// # Errors
+    /// When a handle names no secret, or one that may not go where this call goes.
+    pub fn filled(&self, tool: &dyn Tool, arguments: &Value) -> Result<Option<Value>, HandleError> {
+        let names = handle::names_in(arguments)?;
+        let Some(first) = names.first() else { return Ok(None) };
+        let to = tool.destination(arguments);
+        let Some(to) = to else { return Err(HandleError::NoDestination(first.clone())) };
+        let written = self.now();
+        for name in &names {
+            may_go(&written, name, &to)?;
+        }
+        let filled = handle::fill(arguments, &|name| {
+            written.by_name.get(name).map_or("", |secret| secret.value.0.as_str())
+        });
+        // A value that turns the address into another one goes nowhere.
+        if tool.destination(&filled).as_ref() != Some(&to) {
+            return Err(HandleError::Elsewhere(first.clone()));
+        }
+        Ok(Some(filled))
+    }
+}
+
+fn may_go(written: &Written, name: &str, to: &Destination) -> Result<(), HandleError> {
+    let Some(secret) = written.by_name.get(name) else {
+        return Err(HandleError::Unknown(name.to_owned()));
+    };
+    if secret.hosts.iter().any(|host| host.is(to)) {
+        return Ok(());
+    }
+    Err(HandleError::OtherHost { name: name.to_owned(), bound: secret.hosts().join(", ") })
+}
+
+#[cfg(test)]
+mod tests {
+    use rouse_core::policy::ApprovedCall;
+    use std::time::Duration;
+
+    use rouse_core::tool::{
+        Annotations, ApprovalRule, BoxFuture, Domain, RateLimit, ToolContext, ToolOutput, ToolSpec,
+    };
+    use serde_json::json;
+
+    use super::*;
+    use crate::safety::Safety;
+
+    /// A tool that sends its arguments to the host between the second and the third `/` of `url`.
+    struct Sends(ToolSpec);
+
+    impl Tool for Sends {
+        fn spec(&self) -> &ToolSpec {
+            &self.0
+        }
+
+        fn destination(&self, arguments: &Value) -> Option<Destination> {
+            let (scheme, rest) = arguments["url"].as_str()?.split_once("://")?;
+            let host = rest.split(['/', '?']).next()?.rsplit('@').next()?.to_owned();
+            Some(Destination {
+                host,
+                port: if scheme == "https" { 443 } else { 80 },
+                is_encrypted: scheme == "https",
+            })
+        }
+
+        fn call<'a>(&'a self, _: ApprovedCall, _: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
+            Box::pin(std::future::ready(ToolOutput::ok("")))
+        }
+    }
+
+    fn sends() -> Sends {
+        Sends(ToolSpec {
+            name: "http".to_owned(),
+            description: String::new(),
+            parameters: json!({}),
+            annotations: Annotations::ANYTHING,
+            approval: ApprovalRule::Never,
+            domain: Domain::InProcess,
+            rate: RateLimit::USUAL,
+            call_for: Duration::from_secs(1),
+            untrusted_output: true,
+            sensitive: Vec::new(),
+            shell_text: Vec::new(),
+            attended_only: false,
+        })
+    }
+
+    const VALUE: &str = "hunter2/hunter2@x";
+
+    fn book() -> SecretBook {
+        let value = |text| SecretValue::new(text).expect("a value");
+        let book = SecretBook::default();
+        book.replace(vec![
+            Secret::new("mail", value(VALUE), &["api.example.com".to_owned()]).expect("a secret"),
+            Secret::never_sent("provider", value("sk-0123456789")),
+        ]);
+        book
+    }
+
+    fn filled(arguments: &Value) -> Result<Option<Value>, HandleError> {
+        book().filled(&sends(), arguments)
+    }
+
+    #[test]
+    fn a_handle_becomes_the_value_for_the_bound_host() {
+        let arguments = json!({
+            "url": "https://api.example.com/a?k={{secret:mail}}",
+            "headers": {"authorization": "Bearer {{secret:mail}}"},
+            "body": ["{{ secret:mail }}", 7],
+        });
+        let expected = json!({
+            "url": "https://api.example.com/a?k=hunter2%2Fhunter2%40x",
+            "headers": {"authorization": format!("Bearer {VALUE}")},
+            "body": [VALUE, 7],
+        });
+        assert_eq!(filled(&arguments), Ok(Some(expected)));
+    }
+
+    #[test]
+    fn without_a_handle_nothing_is_replaced() {
+        assert_eq!(filled(&json!({"url": "https://elsewhere.example/{{x}}"})), Ok(None));
+    }
+
+    #[test]
+    fn a_secret_goes_to_no_other_host_and_never_in_the_open() {
+        let other =
+            Err(HandleError::OtherHost { name: "mail".into(), bound: "api.example.com".into() });
+        for url in [
+            "https://example.com/",
+            "https://api.example.com.evil.example/",
+            "https://evil.example/api.example.com",
+            "http://api.example.com/",
+        ] {
+            assert_eq!(filled(&json!({"url": url, "body": "{{secret:mail}}"})), other, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_handle_in_the_place_of_the_host_goes_nowhere() {
+        for url in ["https://{{secret:mail}}/", "https://{{secret:mail}}.api.example.com/"] {
+            assert!(filled(&json!({ "url": url })).is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_filled_is_said() {
+        let to = "https://api.example.com/";
+        assert_eq!(
+            filled(&json!({"url": to, "body": "{{secret:other}}"})),
+            Err(HandleError::Unknown("other".into()))
+        );
+        assert_eq!(
+            filled(&json!({"url": to, "body": "{{secret:provider}}"})),
+            Err(HandleError::OtherHost { name: "provider".into(), bound: String::new() })
+        );
+        assert_eq!(
+            filled(&json!({"path": "x", "body": "{{secret:mail}}"})),
+            Err(HandleError::NoDestination("mail".into()))
+        );
+        assert_eq!(
+            filled(&json!({"url": to, "{{secret:mail}}": 1})),
+            Err(HandleError::Key("mail".into()))
+        );
+    }
+
+    #[test]
+    fn a_change_reaches_everybody_who_holds_the_book() {
+        let book = Arc::new(book());
+        let safety = Safety::new(Arc::clone(&book));
+        assert_eq!(safety.redacted(VALUE).as_deref(), Some("[redacted: secret:mail]"));
+        book.replace(Vec::new());
+        assert_eq!(safety.redacted(VALUE), None);
+    }
+
+    #[test]
+    fn only_what_can_be_a_secret_becomes_one() {
+        assert_eq!(SecretValue::new("a b c d e f g\n"), Err(SecretError::Short));
+        assert_eq!(SecretValue::new("two lines of\nit"), Err(SecretError::Control));
+        assert_eq!(SecretValue::new(&"x".repeat(LONGEST + 1)), Err(SecretError::Long));
+        let value = SecretValue::new("hunter2hunter2\r\n").expect("a value");
+        assert_eq!(value.expose(), "hunter2hunter2");
+        let secret = |name, hosts: &[&str]| {
+            let hosts: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
+            Secret::new(name, value.clone(), &hosts)
+        };
+        assert_eq!(secret("Mail", &["a.example"]), Err(SecretError::Name("Mail".into())));
+        assert_eq!(secret("", &["a.example"]), Err(SecretError::Name(String::new())));
+        assert_eq!(secret("mail", &[]), Err(SecretError::NoHost));
+        assert_eq!(secret("mail", &["*.example"]), Err(SecretError::Host("*.example".into())));
+    }
+
+    #[test]
+    fn nothing_shows_a_value() {
+        assert!(!format!("{:?} {:#?}", book(), book().now().by_name).contains("hunter2"));
+    }
+}

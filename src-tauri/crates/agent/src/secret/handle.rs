@@ -1,0 +1,117 @@
+//! `{{secret:NAME}}`: how a call names a secret without holding it.
+//!
+//! Owns the spelling, and where a handle may stand: in any text of the arguments, but not in a key. In a text that is an
+//! address the value is written with its escapes, so that it stays the part of the address that it stands in.
+
+use std::fmt::Write as _;
+use std::sync::LazyLock;
+
+use regex_automata::meta::Regex;
+use serde_json::Value;
+
+static HANDLE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\{\{\s*secret:([^{}\s]*)\s*\}\}").expect("BUG: the expression is a constant")
+});
+
+/// Why a call with a handle is not made. No variant holds a value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HandleError {
+    /// There is no such secret.
+    #[error("There is no secret called {0}. A person can store it with `rouse secrets set {0}`.")]
+    Unknown(String),
+    /// It is bound to other hosts.
+    #[error(
+        "The secret {name} may not be sent there. It is bound to: {}.",
+        if bound.is_empty() { "no host" } else { bound }
+    )]
+    OtherHost {
+        /// The secret.
+        name: String,
+        /// The hosts it is bound to.
+        bound: String,
+    },
+    /// The tool sends nothing to one known host.
+    #[error("The secret {0} can only stand in a request to a host that it is bound to.")]
+    NoDestination(String),
+    /// With the value in it the address would lead elsewhere.
+    #[error("The secret {0} must not stand in the host of an address.")]
+    Elsewhere(String),
+    /// It stands in a key.
+    #[error("The secret {0} can stand in a value and not in the name of an argument.")]
+    Key(String),
+}
+
+/// The names of all handles in `arguments`.
+pub(super) fn names_in(arguments: &Value) -> Result<Vec<String>, HandleError> {
+    let mut names = Vec::new();
+    collect(arguments, &mut names)?;
+    Ok(names)
+}
+
+fn collect(value: &Value, names: &mut Vec<String>) -> Result<(), HandleError> {
+    match value {
+        Value::String(text) => names.extend(names_of(text)),
+        Value::Array(items) => items.iter().try_for_each(|item| collect(item, names))?,
+        Value::Object(fields) => {
+            for (key, field) in fields {
+                if let Some(name) = names_of(key).next() {
+                    return Err(HandleError::Key(name));
+                }
+                collect(field, names)?;
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+    Ok(())
+}
+
+fn names_of(text: &str) -> impl Iterator<Item = String> {
+    HANDLE
+        .captures_iter(text)
+        .filter_map(|captures| captures.get_group(1).map(|name| text[name.range()].to_owned()))
+}
+
+/// `value` with the handles in its texts replaced.
+pub(super) fn fill<'b>(value: &Value, secret: &impl Fn(&str) -> &'b str) -> Value {
+    match value {
+        Value::String(text) => Value::String(fill_text(text, secret)),
+        Value::Array(items) => items.iter().map(|item| fill(item, secret)).collect(),
+        Value::Object(fields) => {
+            fields.iter().map(|(key, field)| (key.clone(), fill(field, secret))).collect()
+        }
+        other => other.clone(),
+    }
+}
+
+fn fill_text<'b>(text: &str, secret: &impl Fn(&str) -> &'b str) -> String {
+    let lower = text.trim_start().get(..8).unwrap_or_default().to_ascii_lowercase();
+    let is_address = lower.starts_with("http://") || lower.starts_with("https://");
+    let mut filled = String::with_capacity(text.len());
+    let mut rest = 0;
+    for captures in HANDLE.captures_iter(text) {
+        let (Some(whole), Some(name)) = (captures.get_match(), captures.get_group(1)) else {
+            continue;
+        };
+        filled.push_str(&text[rest..whole.start()]);
+        let value = secret(&text[name.range()]);
+        if is_address {
+            escape(value, &mut filled)
+        } else {
+            filled.push_str(value)
+        }
+        rest = whole.end();
+    }
+    filled.push_str(&text[rest..]);
+    filled
+}
+
+/// Every byte that is not a letter, a digit or one of `-._~` as `%XX`.
+fn escape(value: &str, into: &mut String) {
+    for byte in value.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            into.push(char::from(byte));
+        } else {
+            write!(into, "%{byte:02X}").expect("BUG: writing into a string does not fail");
+        }
+    }
+}
