@@ -6,7 +6,6 @@
 mod exit;
 mod output;
 mod session;
-mod when;
 mod cron;
 mod runs;
 mod wake;

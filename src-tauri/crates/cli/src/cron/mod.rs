@@ -256,7 +256,7 @@ async fn pause(args: PauseArgs, session: &Session) -> Result<(), Failure> {
     use rouse_core::Clock as _;
     let until = match &args.until {
         Some(text) => {
-            let at = crate::when::instant(text, session.clock.now(), session.clock.zone());
+            let at = rouse_core::when::instant(text, session.clock.now(), session.clock.zone());
             Some(at.map_err(Failure::input)?.0)
         }
         None => None,

@@ -9,7 +9,6 @@ use super::draft::{milliseconds, replacing, set};
 use super::resolve;
 use crate::exit::Failure;
 use crate::session::Session;
-use crate::when;
 
 /// When the job fires.
 #[derive(Debug, Args)]
@@ -160,7 +159,7 @@ impl ScheduleArgs {
                 })?,
                 None => session.clock.zone(),
             };
-            let at = when::instant(at, session.clock.now(), zone)
+            let at = rouse_core::when::instant(at, session.clock.now(), zone)
                 .map_err(|error| Failure::input(format!("--at: {error}")))?;
             let mut schedule = json!({ "kind": "at", "atMs": at.0 });
             if let Some(tz) = &self.tz {

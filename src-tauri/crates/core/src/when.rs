@@ -1,12 +1,16 @@
-//! `--at`: an ISO 8601 instant, milliseconds, or a time from now.
+//! Instants as people and models write them: ISO 8601, milliseconds, or a time from now.
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, TimeZone as _};
-use rouse_core::UnixMs;
-use rouse_core::schedule::{Zone, parse_duration};
+
+use crate::UnixMs;
+use crate::schedule::{Zone, parse_duration};
 
 /// Reads `text`. A time without an offset is local to `zone`; one that the clocks skip is refused, one that comes twice
 /// means the first.
-pub(crate) fn instant(text: &str, now: UnixMs, zone: Zone) -> Result<UnixMs, String> {
+///
+/// # Errors
+/// What was expected, as the end of a sentence.
+pub fn instant(text: &str, now: UnixMs, zone: Zone) -> Result<UnixMs, String> {
     let text = text.trim();
     if text.chars().all(|c| c.is_ascii_digit()) && text.len() >= 11 {
         return text.parse().map(UnixMs).map_err(|_| "is too large".to_owned());
