@@ -58,6 +58,24 @@ const run = createRoute({
   component: lazyRouteComponent(() => import("@/features/runs/RunPage"), "RunPage"),
 });
 
+const approvals = createRoute({
+  getParentRoute: () => root,
+  path: "/approvals",
+  component: lazyRouteComponent(() => import("@/features/approvals/ApprovalsPage"), "NeedsYouPage"),
+});
+
+const approval = createRoute({
+  getParentRoute: () => root,
+  path: "/approvals/$approvalId",
+  component: lazyRouteComponent(() => import("@/features/approvals/ApprovalsPage"), "ApprovalPage"),
+});
+
+const grants = createRoute({
+  getParentRoute: () => root,
+  path: "/grants",
+  component: lazyRouteComponent(() => import("@/features/approvals/GrantsPage"), "GrantsPage"),
+});
+
 const settings = createRoute({
   getParentRoute: () => root,
   path: "/settings",
@@ -66,7 +84,7 @@ const settings = createRoute({
 
 export function createAppRouter(history: RouterHistory = createBrowserHistory()) {
   return createRouter({
-    routeTree: root.addChildren([home, jobs, newJob, job, runs, run, settings]),
+    routeTree: root.addChildren([home, jobs, newJob, job, runs, run, approvals, approval, grants, settings]),
     history,
     scrollRestoration: true,
     scrollToTopSelectors: ["#main"],

@@ -1,9 +1,12 @@
 /* The frame of every page: title left, one primary action right, content below, at most 960 px wide. */
 
-import { type ReactNode, useEffect } from "react";
+import { createContext, type ReactNode, use, useEffect } from "react";
 
 import { cx } from "./cx";
 import styles from "./Page.module.css";
+
+/** How much waits for the person; stands in the window's title on every page. */
+export const TitleCountContext = createContext(0);
 
 interface Props {
   title: string;
@@ -19,7 +22,7 @@ interface Props {
 }
 
 export function Page({ title, shownTitle = title, lead, about, actions, children, className }: Props) {
-  useDocumentTitle(title);
+  useDocumentTitle(title, use(TitleCountContext));
   return (
     <div className={cx(styles.page, className)}>
       <header className={styles.header}>
@@ -37,10 +40,10 @@ export function Page({ title, shownTitle = title, lead, about, actions, children
   );
 }
 
-function useDocumentTitle(title: string) {
+function useDocumentTitle(title: string, waiting: number) {
   useEffect(() => {
-    document.title = title === "Rouse" ? title : `${title} · Rouse`;
-  }, [title]);
+    document.title = `${waiting > 0 ? `(${waiting}) ` : ""}${title} · Rouse`;
+  }, [title, waiting]);
 }
 
 /** A titled part of a page. */

@@ -100,8 +100,8 @@ function useMoves(list: RefObject<HTMLElement | null>, length: number, firstSeen
   };
   const isInside = () => list.current?.contains(document.activeElement) ?? false;
   const step = (by: number) => go(isInside() ? current + by : firstSeen());
-  useShortcut("j", "Next row", () => step(1), { group: "Lists", when: length > 0 });
-  useShortcut("k", "Previous row", () => step(-1), { group: "Lists", when: length > 0 });
+  useShortcut("j", "Next row", () => step(1), { group: "Lists", when: length > 0, repeats: true });
+  useShortcut("k", "Previous row", () => step(-1), { group: "Lists", when: length > 0, repeats: true });
 
   const onKeyDown = (event: KeyboardEvent) => {
     if (!(event.target instanceof HTMLElement) || event.target.closest("[data-row-link]") === null) return;

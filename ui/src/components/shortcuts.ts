@@ -1,6 +1,6 @@
 /* Single keys that do something on this page. Views register theirs while they are shown, the newest wins, and the help
-   dialog lists what is registered. Keys typed into a field, a menu or a dialog are never taken. The frame registers its
-   keys as fallbacks: it is mounted once, but its effects run after its first page's, so age alone would put it first. */
+   dialog lists what is registered. Keys typed into a field, a menu or a dialog are never taken, and a key that is held down
+   counts once unless it only moves: nobody means to start a job thirty times a second. The frame registers its keys as fallbacks: it is mounted once, but its effects run after its first page's, so age alone would put it first. */
 
 import { useEffect, useEffectEvent, useSyncExternalStore } from "react";
 
@@ -13,6 +13,7 @@ export interface Shortcut {
 }
 
 interface Registered extends Shortcut {
+  repeats: boolean;
   run: () => boolean | undefined;
 }
 
@@ -24,16 +25,24 @@ function replace(next: readonly Registered[]) {
   watchers.forEach((watcher) => watcher());
 }
 
+interface Options {
+  group?: string;
+  when?: boolean;
+  fallback?: boolean;
+  /** Whether it goes on while the key is held down. */
+  repeats?: boolean;
+}
+
 /** Registers a key while the component is shown. The handler may return false to leave the key to others. */
-export function useShortcut(key: string, label: string, run: () => unknown, options: { group?: string; when?: boolean; fallback?: boolean } = {}) {
-  const { group, when = true, fallback = false } = options;
+export function useShortcut(key: string, label: string, run: () => unknown, options: Options = {}) {
+  const { group, when = true, fallback = false, repeats = false } = options;
   const current = useEffectEvent(() => run() !== false);
   useEffect(() => {
     if (!when) return;
-    const entry: Registered = { key, label, group, run: () => current() };
+    const entry: Registered = { key, label, group, repeats, run: () => current() };
     replace(fallback ? [entry, ...registered] : [...registered, entry]);
     return () => replace(registered.filter((other) => other !== entry));
-  }, [key, label, group, when, fallback]);
+  }, [key, label, group, when, fallback, repeats]);
 }
 
 /** Everything registered now, for the help dialog. */
@@ -59,7 +68,7 @@ export function useShortcutListener() {
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
       if (isTaken(event.target)) return;
       const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-      const handled = registered.filter((entry) => entry.key === key).reverse().some((entry) => entry.run() !== false);
+      const handled = registered.filter((entry) => entry.key === key && (entry.repeats || !event.repeat)).reverse().some((entry) => entry.run() !== false);
       if (handled) event.preventDefault();
     };
     document.addEventListener("keydown", onKey);

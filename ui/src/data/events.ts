@@ -23,8 +23,9 @@ export function staleAfter(event: HostEvent): QueryKey[] {
     case "cron":
       return [keys.jobs, keys.status, ...job, ...run];
     case "run":
-      return [keys.runs, keys.status, keys.jobs, ...job, ...run];
+      return [keys.runs, keys.status, keys.jobs, keys.grants, ...job, ...run];
     case "approval":
+      return [keys.approvals, keys.grants, keys.runs, keys.status, ...run];
     case "delivery":
       return run;
     case "heartbeat":

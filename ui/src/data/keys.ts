@@ -24,4 +24,9 @@ export const keys = {
   allRunPages: ["runPages"],
   runPages: (filter: RunsListParams) => ["runPages", filter],
   run: (id: string) => ["run", id],
+  approvals: ["approvals"],
+  openApprovals: ["approvals", "open"],
+  newestApprovals: ["approvals", "newest"],
+  approval: (id: string) => ["approvals", "one", id],
+  grants: ["grants"],
 } as const;

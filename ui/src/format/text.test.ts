@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { firstLine } from "./text";
+import { argumentsLine, firstLine } from "./text";
 
 test.each([
   ["\n\n# Three things\nmore", "Three things"],
@@ -16,4 +16,10 @@ test.each([
 
 test("long lines end in an ellipsis", () => {
   expect(firstLine("word ".repeat(100), 20)).toBe("word word word word…");
+});
+
+test("arguments fit on a line", () => {
+  expect(argumentsLine({ url: "https://x.example", depth: 2, deep: { a: 1 } })).toBe('url: https://x.example, depth: 2, deep: {"a":1}');
+  expect(argumentsLine("not json")).toBe("not json");
+  expect(argumentsLine(null)).toBe("");
 });

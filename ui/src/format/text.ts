@@ -10,3 +10,12 @@ export function firstLine(text: string, most = 200): string {
     .replace(/(\*\*|__|`)/g, "");
   return plain.length > most ? `${plain.slice(0, most).trimEnd()}…` : plain;
 }
+
+/** Arguments on one line: `url: https://…, method: GET`. */
+export function argumentsLine(input: unknown): string {
+  if (typeof input === "string") return input;
+  if (typeof input !== "object" || input === null) return "";
+  return Object.entries(input)
+    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join(", ");
+}

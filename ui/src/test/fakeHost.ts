@@ -27,6 +27,7 @@ export function fakeHost(answers: Answers = {}): FakeHost {
       "system.status": () => aStatus(),
       "cron.list": () => ({ jobs: [], nextCursor: null }),
       "runs.list": () => ({ runs: [], nextCursor: null, total: 0 }),
+      "approvals.list": () => ({ approvals: [] }),
       ...answers,
     },
     calls,

@@ -1,6 +1,6 @@
 /* Jobs, runs and a status as the gateway writes them; a test names only what it is about. */
 
-import type { IncidentView, Job, JobView, RunDetail, RunView, StepView, SystemStatus } from "@/platform";
+import type { ApprovalView, GrantView, IncidentView, Job, JobView, RunDetail, RunView, StepView, SystemStatus } from "@/platform";
 
 /** Saturday, 21 November 2026, 10:00 UTC. */
 export const noon = Date.UTC(2026, 10, 21, 10, 0, 0);
@@ -43,6 +43,25 @@ export function aDetail(run: Partial<RunView> = {}, parts: Partial<Omit<RunDetai
 
 export function aStep(parts: Partial<StepView> = {}): StepView {
   return { seq: 1, kind: "toolCall", name: "http", status: "finished", input: {}, output: null, isError: false, usage: noUsage, startedAtMs: noon, durationMs: 5, ...parts };
+}
+
+/** A question that waits, asked a minute before `noon` and open for half an hour. */
+export function anApproval(parts: Partial<ApprovalView> = {}): ApprovalView {
+  return {
+    id: "ask-1", runId: "run-1", jobId: "job-1", jobName: "Weekly notes", tool: "write_file", arguments: { path: "notes/today.md", content: "dentist\n" },
+    directory: "/home/ada/workspace", files: ["notes/today.md"], preview: "--- notes/today.md\n+++ notes/today.md\n@@ -1 +1 @@\n-nothing\n+dentist\n",
+    why: "write_file changes files, and this job has no grant for it.", isHighest: false, shellText: [],
+    askedAtMs: noon - 60_000, expiresAtMs: noon + 29 * 60_000, state: "pending", scope: null, reason: null, decidedAtMs: null, answeredFrom: null,
+    ...parts,
+  };
+}
+
+export function aGrant(parts: Partial<GrantView> = {}): GrantView {
+  return {
+    id: "grant-1", jobId: "job-1", jobName: "Weekly notes", tool: "write_file", covers: { kind: "exact", arguments: { path: "notes/today.md" } },
+    createdAtMs: noon, expiresAtMs: null, usesLeft: null, used: 0, revokedAtMs: null, isGood: true,
+    ...parts,
+  };
 }
 
 type StatusParts = Partial<Omit<SystemStatus, "cron">> & { cron?: Partial<SystemStatus["cron"]> };

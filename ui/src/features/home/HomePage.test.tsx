@@ -2,7 +2,7 @@ import { screen, waitFor, within } from "@testing-library/react";
 import { expect, onTestFinished, test, vi } from "vitest";
 
 import { fakeHost } from "@/test/fakeHost";
-import { aJob, anIncident, aRun, aStatus } from "@/test/fixtures";
+import { aJob, anApproval, anIncident, aRun, aStatus, noon } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 const soon = () => Date.now() + 7_200_000;
@@ -94,4 +94,26 @@ test("what does not fire while everything is off is not announced as coming", as
   host.emit("config", {});
   await screen.findByText(/^Scheduling is switched off/);
   expect(screen.queryByRole("img", { name: /to come/ })).not.toBeInTheDocument();
+});
+
+test("what needs the person stands above everything, and can be denied there but not allowed unseen", async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: noon });
+  onTestFinished(() => void vi.useRealTimers());
+  const waiting = Array.from({ length: 5 }, (_, i) => anApproval({ id: `ask-${i}`, jobName: `Job ${i}` }));
+  const host = fakeHost({
+    "approvals.list": () => ({ approvals: waiting }),
+    "approvals.decide": ({ id }) => ({ counts: true, approval: anApproval({ id, state: "denied", decidedAtMs: noon, answeredFrom: "page" }) }),
+  });
+  const { user } = renderApp("/", host);
+  const list = await screen.findByRole("list", { name: "Waiting questions" });
+  expect(within(list).getAllByRole("listitem")).toHaveLength(3);
+  expect(within(list).queryByRole("button", { name: /allow/i })).not.toBeInTheDocument();
+  expect(screen.getByRole("link", { name: "All 5" })).toHaveAttribute("href", "/approvals");
+  expect(within(list).getByRole("link", { name: "Review write_file in Job 0" })).toHaveAttribute("href", "/approvals/ask-0");
+  await user.click(within(list).getByRole("button", { name: "Deny write_file in Job 0" }));
+  expect(host.called("approvals.decide"), "a click that was meant for something else").toEqual([]);
+  await waitFor(async () => {
+    await user.click(within(list).getByRole("button", { name: "Deny write_file in Job 0" }));
+    expect(host.called("approvals.decide")).toEqual([{ id: "ask-0", answer: { kind: "deny" }, from: "page" }]);
+  });
 });

@@ -21,6 +21,7 @@ import type { SystemStatus } from "@/platform";
 
 import { FirstStart } from "./FirstStart";
 import styles from "./HomePage.module.css";
+import { NeedsYou } from "./NeedsYou";
 import { NextUp } from "./NextUp";
 import { Today } from "./Today";
 
@@ -42,6 +43,7 @@ export function HomePage() {
         </ButtonLink>
       }
     >
+      <NeedsYou />
       {status && <Situations status={status} now={now} />}
       {status && !status.firstStart.dismissed && <FirstStart status={status} />}
       <Today />

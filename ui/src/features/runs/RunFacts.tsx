@@ -8,14 +8,14 @@ import { useNow } from "@/components/useNow";
 import { isLive } from "@/domain/runState";
 import { deliveryWord, triggerWord } from "@/domain/words";
 import { count, duration, money } from "@/format/amount";
-import type { DeliveryView, RunDetail, RunView } from "@/platform";
+import type { ApprovalView, DeliveryView, RunDetail, RunView } from "@/platform";
 
 import styles from "./RunPage.module.css";
 
 /** Being less late than this is being on time. */
 const onTimeMs = 1_000;
 
-export function RunFacts({ detail: { run, deliveries } }: { detail: RunDetail }) {
+export function RunFacts({ detail: { run, deliveries, approvals } }: { detail: RunDetail }) {
   const tokens = run.usage.inputTokens + run.usage.outputTokens;
   const worked = run.model !== null || tokens > 0;
   return (
@@ -25,7 +25,7 @@ export function RunFacts({ detail: { run, deliveries } }: { detail: RunDetail })
           { name: "Why it fired", value: why(run) },
           run.slotAtMs !== null && { name: "Scheduled", value: <Time at={run.slotAtMs} as="when" /> },
           run.startedAtMs !== null && { name: "Started", value: started(run.startedAtMs, run.lateByMs) },
-          took(run),
+          asked(approvals) ?? took(run),
           run.attempt > 1 && { name: "Attempt", value: run.attempt },
           run.model !== null && { name: "Model", value: run.model },
           tokens > 0 && { name: "Tokens", value: tokenWords(run) },
@@ -55,6 +55,12 @@ function started(at: number, lateByMs: number | null) {
       {lateByMs !== null && <span className={styles.aside}>{lateByMs < onTimeMs ? " on time" : ` ${duration(lateByMs)} late`}</span>}
     </>
   );
+}
+
+/** How long it has waited for the person, while it does. */
+function asked(approvals: readonly ApprovalView[]): Fact | undefined {
+  const waiting = approvals.filter(({ state }) => state === "pending").map(({ askedAtMs }) => askedAtMs);
+  return waiting.length === 0 ? undefined : { name: "Waiting for you", value: <Elapsed since={Math.min(...waiting)} /> };
 }
 
 function took(run: RunView): Fact | undefined {

@@ -1,9 +1,9 @@
 import { screen, waitFor, within } from "@testing-library/react";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 
 import { errorCode, RpcError } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
-import { aDetail, aStep, noon, noUsage } from "@/test/fixtures";
+import { aDetail, anApproval, aStep, noon, noUsage } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 test("the header tells what came of it, why it fired, how long it took and what it cost", async () => {
@@ -121,4 +121,29 @@ test("what fired the run is shown as it came, and leads to the run before", asyn
   await user.click(screen.getByRole("link", { name: "The end of another run" }));
   await waitFor(() => expect(path()).toBe("/runs/run-0"));
   await waitFor(() => expect(screen.queryByRole("region", { name: "What was said" })).not.toBeInTheDocument());
+});
+
+test("a run that asks shows its question in full, and is answered where it is looked at", async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: noon });
+  onTestFinished(() => void vi.useRealTimers());
+  const waiting = aDetail({ state: "awaitingApproval", finishedAtMs: null, durationMs: null }, { approvals: [anApproval(), anApproval({ id: "ask-2" })] });
+  const host = fakeHost({ "runs.get": () => waiting, "approvals.decide": ({ id }) => ({ counts: true, approval: anApproval({ id, state: "approved", scope: "once", decidedAtMs: noon, answeredFrom: "page" }) }) });
+  const { user } = renderApp("/runs/run-1", host);
+  expect(await screen.findAllByRole("article", { name: "Question: write_file in Weekly notes" })).toHaveLength(1);
+  expect(screen.getByText(/^1 more question of this run after this one\./)).toBeInTheDocument();
+  expect(screen.getByText("Waiting for you")).toBeInTheDocument();
+  await waitFor(async () => {
+    await user.keyboard("a");
+    expect(host.called("approvals.decide")).toEqual([{ id: "ask-1", answer: { kind: "once" }, from: "page" }]);
+  });
+});
+
+test("the timeline tells what was asked, who answered, and where, between the steps", async () => {
+  const approvals = [anApproval({ askedAtMs: noon + 50, state: "denied", reason: "Use the archive.", answeredFrom: "cli", decidedAtMs: noon + 60 })];
+  const steps = [aStep({ kind: "modelTurn", name: "llama3.2", startedAtMs: noon }), aStep({ seq: 2, name: "write_file", startedAtMs: noon + 100 })];
+  const { user } = renderApp("/runs/run-1", fakeHost({ "runs.get": () => aDetail({}, { steps, approvals }) }));
+  const entries = within(await screen.findByRole("list", { name: "Steps" })).getAllByRole("listitem");
+  expect(entries.map((entry) => /llama3\.2|Asked you about|write_file/.exec(entry.textContent)?.[0])).toEqual(["llama3.2", "Asked you about", "write_file"]);
+  await user.click(within(entries[1]!).getByRole("button", { name: /Denied from the command line/ }));
+  expect(await within(entries[1]!).findByText("The model is told: “Use the archive.”")).toBeInTheDocument();
 });

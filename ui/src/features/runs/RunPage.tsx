@@ -15,6 +15,7 @@ import { useRun } from "@/data/queries";
 import { isLive, StateGlyph, stateWord } from "@/domain/runState";
 import { errorCode, RpcError, type RunDetail, type RunView } from "@/platform";
 
+import { OpenQuestion } from "./OpenQuestion";
 import { Outcome } from "./Outcome";
 import { RunFacts } from "./RunFacts";
 import { Timeline } from "./Timeline";
@@ -46,6 +47,7 @@ function Shown({ detail }: { detail: RunDetail }) {
       actions={<Actions run={run} jobExists={detail.jobExists} />}
     >
       <Outcome run={run} />
+      <OpenQuestion approvals={detail.approvals} />
       <RunFacts detail={detail} />
       {detail.cause !== null && <WhyItFired cause={detail.cause} />}
       <Timeline detail={detail} />

@@ -9,12 +9,13 @@ import { Button } from "@/components/Button";
 import { useAnchored } from "@/components/useAnchored";
 import { usePlatform } from "@/data/platform";
 import { isLive } from "@/domain/runState";
-import type { RunDetail, StepKind } from "@/platform";
+import type { ApprovalView, RunDetail, StepKind, StepView } from "@/platform";
 
+import { QuestionStep } from "./QuestionStep";
 import styles from "./Timeline.module.css";
 import { TimelineStep } from "./TimelineStep";
 
-type Shown = "all" | StepKind;
+type Shown = "all" | "question" | StepKind;
 
 /** A handful of steps is seen at a glance and needs no filter. */
 const filteredFrom = 5;
@@ -23,8 +24,21 @@ const kinds: readonly { id: Shown; label: string }[] = [
   { id: "all", label: "All" },
   { id: "modelTurn", label: "Model" },
   { id: "toolCall", label: "Tools" },
+  { id: "question", label: "Questions" },
   { id: "note", label: "Notes" },
 ];
+
+type Entry = { at: number; step: StepView } | { at: number; approval: ApprovalView };
+
+/** Steps and questions as they came; what a question was about is called after its answer. */
+function entriesOf({ steps, approvals }: RunDetail): Entry[] {
+  const all: Entry[] = [...steps.map((step) => ({ at: step.startedAtMs, step })), ...approvals.map((approval) => ({ at: approval.askedAtMs, approval }))];
+  return all.toSorted((a, b) => a.at - b.at);
+}
+
+function kindOf(entry: Entry): Shown {
+  return "step" in entry ? entry.step.kind : "question";
+}
 
 export function Timeline({ detail }: { detail: RunDetail }) {
   const [shown, setShown] = useState<Shown>("all");
@@ -32,7 +46,8 @@ export function Timeline({ detail }: { detail: RunDetail }) {
   const platform = usePlatform();
   const element = useRef<HTMLDivElement>(null);
   useAnchored(element);
-  const present = kinds.filter(({ id }) => id === "all" || detail.steps.some((step) => step.kind === id));
+  const entries = entriesOf(detail);
+  const present = kinds.filter(({ id }) => id === "all" || entries.some((entry) => kindOf(entry) === id));
   return (
     <div ref={element}>
       <Section
@@ -47,8 +62,8 @@ export function Timeline({ detail }: { detail: RunDetail }) {
           <Code label="Raw JSON" text={pretty(detail)} onCopy={platform.copyText} unfolded />
         ) : (
           <>
-            {present.length > 2 && detail.steps.length >= filteredFrom && <Chips label="Steps" options={present} value={shown} onChange={setShown} className={styles.filter} />}
-            <Steps detail={detail} shown={shown} />
+            {present.length > 2 && entries.length >= filteredFrom && <Chips label="Steps" options={present} value={shown} onChange={setShown} className={styles.filter} />}
+            <Steps detail={detail} entries={entries} shown={shown} />
           </>
         )}
       </Section>
@@ -56,16 +71,21 @@ export function Timeline({ detail }: { detail: RunDetail }) {
   );
 }
 
-function Steps({ detail, shown }: { detail: RunDetail; shown: Shown }) {
+function Steps({ detail, entries, shown }: { detail: RunDetail; entries: readonly Entry[]; shown: Shown }) {
   const { run, steps, liveText } = detail;
-  const visible = steps.filter((step) => shown === "all" || step.kind === shown);
-  if (steps.length === 0) return <p className={styles.none}>{nothing(detail)}</p>;
+  const begin = run.startedAtMs ?? run.createdAtMs;
+  const visible = entries.filter((entry) => shown === "all" || kindOf(entry) === shown);
+  if (entries.length === 0) return <p className={styles.none}>{nothing(detail)}</p>;
   const last = steps.at(-1);
   return (
     <ol className={styles.timeline} aria-label="Steps">
-      {visible.map((step) => (
-        <TimelineStep key={step.seq} step={step} begin={run.startedAtMs ?? run.createdAtMs} liveText={step === last ? liveText : null} summary={run.summary} />
-      ))}
+      {visible.map((entry) =>
+        "step" in entry ? (
+          <TimelineStep key={entry.step.seq} step={entry.step} begin={begin} liveText={entry.step === last ? liveText : null} summary={run.summary} />
+        ) : (
+          <QuestionStep key={entry.approval.id} approval={entry.approval} begin={begin} />
+        ),
+      )}
     </ol>
   );
 }

@@ -10,11 +10,11 @@ import { usePlatform } from "@/data/platform";
 import { ModelText } from "@/domain/ModelText";
 import { MovingArc } from "@/domain/rings";
 import { duration } from "@/format/amount";
-import { firstLine } from "@/format/text";
+import { argumentsLine, firstLine } from "@/format/text";
 import { absolute } from "@/format/time";
 import type { StepView } from "@/platform";
 
-import { argumentsLine, callsOf, failureOf, modelText, resultLine, tokensLine, wentWrong } from "./steps";
+import { callsOf, failureOf, modelText, resultLine, tokensLine, wentWrong } from "./steps";
 import styles from "./Timeline.module.css";
 
 interface Props {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { aStep, noUsage } from "@/test/fixtures";
 
-import { argumentsLine, callsOf, failureOf, modelText, resultLine, tokensLine, wentWrong } from "./steps";
+import { callsOf, failureOf, modelText, resultLine, tokensLine, wentWrong } from "./steps";
 
 test.each([
   ["just words", "just words"],
@@ -24,12 +24,6 @@ test("a failed turn says its error in words", () => {
   expect(failureOf({ error: "The provider is overloaded." })).toBe("The provider is overloaded.");
   expect(failureOf("as it is")).toBe("as it is");
   expect(failureOf(null)).toBe(null);
-});
-
-test("arguments fit on a line", () => {
-  expect(argumentsLine({ url: "https://x.example", depth: 2, deep: { a: 1 } })).toBe('url: https://x.example, depth: 2, deep: {"a":1}');
-  expect(argumentsLine("not json")).toBe("not json");
-  expect(argumentsLine(null)).toBe("");
 });
 
 test.each([

@@ -2,6 +2,7 @@
    its shape is certain: whatever cannot be read as words is shown as it is. */
 
 import { count } from "@/format/amount";
+import { argumentsLine } from "@/format/text";
 import type { StepView, UsageView } from "@/platform";
 
 /** The words of a model's turn. */
@@ -30,15 +31,6 @@ export function callsOf(output: unknown): string[] {
 export function failureOf(output: unknown): unknown {
   const { error } = (output ?? {}) as { error?: unknown };
   return typeof error === "string" ? error : output;
-}
-
-/** Arguments on one line: `url: https://…, method: GET`. */
-export function argumentsLine(input: unknown): string {
-  if (typeof input === "string") return input;
-  if (typeof input !== "object" || input === null) return "";
-  return Object.entries(input)
-    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
-    .join(", ");
 }
 
 /** What a tool answered, on one line: what it said of a failure, or its fields without those that only say it went well. */

@@ -1,13 +1,14 @@
 /* The command bar: jump to any job or run, start one, pause everything. It fetches nothing until it is opened. */
 
 import { useRouter } from "@tanstack/react-router";
-import { CalendarClock, CirclePlay, History, House, Keyboard, Pause, Play, Plus, Search, Settings2 } from "lucide-react";
+import { CalendarClock, CirclePlay, Hand, History, House, Keyboard, Pause, Play, Plus, Search, Settings2, ShieldCheck } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Autocomplete, Dialog, Header, Input, ListBox, ListBoxItem, ListBoxSection, Modal, ModalOverlay, SearchField, Text, useFilter } from "react-aria-components";
 
 import { Time } from "@/components/Time";
 import { toast } from "@/components/Toasts";
 import { usePause, useResume, useRunNow } from "@/data/actions";
+import { useOpenApprovals } from "@/data/approvals";
 import { useJobs } from "@/data/jobs";
 import { useStatus } from "@/data/queries";
 import { useNewestRuns } from "@/data/runs";
@@ -115,11 +116,12 @@ function useSections(onHelp: () => void, typed: string): Group[] {
   const { contains } = useFilter({ sensitivity: "base" });
   const { open, run } = useJobCommands();
   const runs = { title: "Recent runs", commands: useRunCommands() };
+  const waiting = { title: "Needs you", commands: useWaitingCommands() };
   const general = { title: "Commands", commands: useGeneralCommands(onHelp) };
   const words = typed.trim().split(/\s+/).filter((word) => word !== "");
-  if (words.length === 0) return filled([{ title: "Jobs", commands: open }, runs, general].map((group) => first(group, mostShown.untyped)));
+  if (words.length === 0) return filled([waiting, { title: "Jobs", commands: open }, runs, general].map((group) => first(group, mostShown.untyped)));
   const fits = ({ label, words: more = "" }: Command) => words.every((word) => contains(`${label} ${more}`, word));
-  const groups = [{ title: "Jobs", commands: open }, { title: "Run now", commands: run }, general, runs];
+  const groups = [waiting, { title: "Jobs", commands: open }, { title: "Run now", commands: run }, general, runs];
   return filled(groups.map(({ title, commands }) => first({ title, commands: commands.filter(fits) }, mostShown.typed)));
 }
 
@@ -159,6 +161,18 @@ function useJobCommands(): { open: Command[]; run: Command[] } {
   };
 }
 
+function useWaitingCommands(): Command[] {
+  const router = useRouter();
+  const waiting = useOpenApprovals().data ?? [];
+  return waiting.map(({ id, tool, jobName }) => ({
+    id: `ask:${id}`,
+    label: `${tool} in ${jobName}`,
+    icon: <Hand size={15} aria-hidden />,
+    words: "needs you approve allow deny question",
+    run: () => void router.navigate({ to: "/approvals/$approvalId", params: { approvalId: id } }),
+  }));
+}
+
 function useRunCommands(): Command[] {
   const router = useRouter();
   const runs = useNewestRuns().data?.runs ?? [];
@@ -182,6 +196,8 @@ function useGeneralCommands(onHelp: () => void): Command[] {
     { id: "/", label: "Home", icon: <House size={15} aria-hidden /> },
     { id: "/jobs", label: "Jobs", icon: <CalendarClock size={15} aria-hidden /> },
     { id: "/runs", label: "Runs", icon: <History size={15} aria-hidden /> },
+    { id: "/approvals", label: "Needs you", icon: <Hand size={15} aria-hidden /> },
+    { id: "/grants", label: "Grants", icon: <ShieldCheck size={15} aria-hidden /> },
     { id: "/settings", label: "Settings", icon: <Settings2 size={15} aria-hidden /> },
   ];
   return [

@@ -1,7 +1,7 @@
 /* The rail: where one can go, and at its foot how the engine is. */
 
 import { Link } from "@tanstack/react-router";
-import { CalendarClock, History, House, type LucideIcon, Search, Settings2 } from "lucide-react";
+import { CalendarClock, Hand, History, House, type LucideIcon, Search, Settings2 } from "lucide-react";
 import { Button } from "react-aria-components";
 
 import { Kbd, modKey } from "@/components/Kbd";
@@ -11,14 +11,21 @@ import { EngineLine } from "./EngineLine";
 import { Mark } from "./Mark";
 import styles from "./Rail.module.css";
 
-const places: readonly { to: "/" | "/jobs" | "/runs" | "/settings"; label: string; icon: LucideIcon }[] = [
+const places: readonly { to: "/" | "/jobs" | "/runs" | "/approvals" | "/settings"; label: string; icon: LucideIcon }[] = [
   { to: "/", label: "Home", icon: House },
   { to: "/jobs", label: "Jobs", icon: CalendarClock },
   { to: "/runs", label: "Runs", icon: History },
+  { to: "/approvals", label: "Needs you", icon: Hand },
   { to: "/settings", label: "Settings", icon: Settings2 },
 ];
 
-export function Rail({ onSearch }: { onSearch: () => void }) {
+interface Props {
+  onSearch: () => void;
+  /** How many questions wait. */
+  waiting: number;
+}
+
+export function Rail({ onSearch, waiting }: Props) {
   return (
     <aside className={styles.rail}>
       <div className={styles.brand}>
@@ -38,6 +45,12 @@ export function Rail({ onSearch }: { onSearch: () => void }) {
           <Link key={to} to={to} title={label} className={styles.place} activeOptions={{ exact: to === "/", includeSearch: false }}>
             <Icon size={16} aria-hidden />
             <span className={styles.label}>{label}</span>
+            {to === "/approvals" && waiting > 0 && (
+              <span className={styles.count}>
+                {waiting}
+                <span className="visually-hidden"> waiting</span>
+              </span>
+            )}
           </Link>
         ))}
       </nav>

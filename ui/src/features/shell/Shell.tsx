@@ -4,15 +4,18 @@
 import { useCanGoBack, useRouter, useRouterState } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useState } from "react";
 
+import { TitleCountContext } from "@/components/Page";
 import { useShortcut, useShortcutListener } from "@/components/shortcuts";
 import { Toasts } from "@/components/Toasts";
 import { ScrollerContext } from "@/components/VirtualList";
 import { isUnauthenticated, isUnreachable } from "@/data/client";
+import { useOpenApprovals } from "@/data/approvals";
 import { useStatus } from "@/data/queries";
 
 import { CommandBar } from "./CommandBar";
 import { Broken, NotSignedIn, Unreachable } from "./Doors";
 import { Help } from "./Help";
+import { NewQuestions } from "./NewQuestions";
 import { Rail } from "./Rail";
 import styles from "./Shell.module.css";
 
@@ -24,6 +27,7 @@ export function Shell({ children }: { children: ReactNode }) {
   usePageShortcuts(() => setOpen("commands"), () => setOpen("help"));
   useCommandKey(() => setOpen((now) => (now === "commands" ? null : "commands")));
   useFocusAfterNavigation(scroller);
+  const waiting = useOpenApprovals().data;
 
   if (isUnauthenticated(status.error)) return <NotSignedIn onRetry={() => void status.refetch()} />;
   if (status.error && !status.data && !isUnreachable(status.error)) return <Broken error={status.error} onRetry={() => void status.refetch()} />;
@@ -40,9 +44,12 @@ export function Shell({ children }: { children: ReactNode }) {
       >
         Skip to content
       </a>
-      <Rail onSearch={() => setOpen("commands")} />
+      <Rail onSearch={() => setOpen("commands")} waiting={waiting?.length ?? 0} />
+      <NewQuestions waiting={waiting} />
       <main id="main" ref={setScroller} tabIndex={-1} className={styles.content}>
-        <ScrollerContext value={scroller}>{children}</ScrollerContext>
+        <ScrollerContext value={scroller}>
+          <TitleCountContext value={waiting?.length ?? 0}>{children}</TitleCountContext>
+        </ScrollerContext>
       </main>
       <CommandBar isOpen={open === "commands"} onClose={() => setOpen(null)} onHelp={() => setOpen("help")} />
       <Help isOpen={open === "help"} onClose={() => setOpen(null)} />
@@ -67,7 +74,7 @@ function usePageShortcuts(openCommands: () => void, openHelp: () => void) {
 }
 
 const anywhere = { group: "Anywhere", fallback: true };
-const lists = { group: "Lists", fallback: true };
+const lists = { group: "Lists", fallback: true, repeats: true };
 
 /** Moves through the rows of short lists; long ones move by themselves, because most of their rows do not exist. */
 function stepRow(by: 1 | -1): boolean {
@@ -82,7 +89,7 @@ function stepRow(by: 1 | -1): boolean {
 function useBackKey() {
   const router = useRouter();
   const canGoBack = useCanGoBack();
-  const parent = useRouterState({ select: (state) => /^\/(?:jobs|runs)(?=\/.)/.exec(state.location.pathname)?.[0] });
+  const parent = useRouterState({ select: (state) => /^\/(?:jobs|runs|approvals|tools)(?=\/.)/.exec(state.location.pathname)?.[0] });
   const back = () => {
     if (canGoBack) window.history.back();
     else void router.navigate({ href: parent });

@@ -1,0 +1,155 @@
+/* One question to a person: what would run, exactly; why it is asked; who asks; how long there is; and the answers. Answers
+   are keys as well, named on the buttons; none of them counts in the first half second, while something is being typed, or
+   while the key is held down. The highest class has no "always". */
+
+import { Hand, ShieldAlert } from "lucide-react";
+import { type ReactNode, useState } from "react";
+
+import { Button } from "@/components/Button";
+import { Code, pretty } from "@/components/Code";
+import { type Fact, Facts } from "@/components/Facts";
+import { Folded } from "@/components/Folded";
+import { Kbd } from "@/components/Kbd";
+import { Notice } from "@/components/Notice";
+import { useShortcut } from "@/components/shortcuts";
+import { Time } from "@/components/Time";
+import { useArmed } from "@/components/useArmed";
+import { useNow } from "@/components/useNow";
+import type { Answer, ApprovalView } from "@/platform";
+
+import styles from "./ApprovalCard.module.css";
+import { Countdown } from "./Countdown";
+import { DenyForm } from "./DenyForm";
+import { GrantEditor } from "./GrantEditor";
+import { answerIcon } from "./icons";
+import { Preview } from "./Preview";
+import { afterwards, answerWords } from "./words";
+
+interface Props {
+  approval: ApprovalView;
+  /** Gives the answer; rejects when it could not be given. */
+  onAnswer: (answer: Answer) => Promise<unknown>;
+  onCopy: (text: string) => Promise<void>;
+  /** Who asks, as links: the job and the run. Left out where the page says it already. */
+  who?: readonly Fact[];
+  /** What comes after an answer, such as the way to the next question. */
+  next?: ReactNode;
+}
+
+export function ApprovalCard({ approval, onAnswer, onCopy, who = [], next }: Props) {
+  const { tool, why, isHighest, askedAtMs, expiresAtMs, state } = approval;
+  const isOpen = state === "pending";
+  return (
+    <article className={styles.card} aria-label={`Question: ${tool} in ${approval.jobName}`}>
+      <header className={styles.head}>
+        <h2 className={styles.title}>
+          <Hand size={17} aria-hidden className={styles.hand} />
+          <span>May <code>{tool}</code> run?</span>
+        </h2>
+        {isOpen && <Countdown endsAtMs={expiresAtMs} />}
+      </header>
+      <p className={styles.why}>
+        {isHighest && <ShieldAlert size={14} aria-hidden />}
+        {why}
+        {isHighest && " It is asked every time."}
+      </p>
+      <Preview text={approval.preview} />
+      <Facts
+        facts={[
+          ...who,
+          { name: "Asked", value: <Time at={askedAtMs} /> },
+          approval.directory !== null && { name: "Works in", value: <code>{approval.directory}</code>, wide: true },
+          approval.files.length > 0 && { name: "The answer holds for these files as they are", value: approval.files.map((file) => <div key={file}><code>{file}</code></div>), wide: true },
+        ]}
+      />
+      <Folded title="Arguments" summary="Exactly as they will be passed on">
+        <Code label="Arguments" text={pretty(approval.arguments)} onCopy={onCopy} unfolded />
+      </Folded>
+      {isOpen ? <Answers key={approval.id} approval={approval} onAnswer={onAnswer} /> : <Answered approval={approval} next={next} />}
+    </article>
+  );
+}
+
+function Answers({ approval, onAnswer }: Pick<Props, "approval" | "onAnswer">) {
+  const { id, jobId, isHighest, expiresAtMs } = approval;
+  const [open, setOpen] = useState<"deny" | "grant">();
+  const [busy, setBusy] = useState<Answer["kind"]>();
+  const [problem, setProblem] = useState<string>();
+  const isOver = useNow(1_000) >= expiresAtMs;
+  const armed = useArmed(id) && !isOver && busy === undefined;
+
+  const give = async (answer: Answer) => {
+    setBusy(answer.kind);
+    setProblem(undefined);
+    try {
+      await onAnswer(answer);
+      return true;
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+      return false;
+    } finally {
+      setBusy(undefined);
+    }
+  };
+  const pressed = (what: () => unknown) => () => {
+    if (armed) what();
+  };
+  const once = pressed(() => void give({ kind: "once" }));
+  const run = pressed(() => void give({ kind: "run" }));
+  const always = pressed(() => setOpen("grant"));
+  const deny = pressed(() => setOpen("deny"));
+  const canAlways = !isHighest && jobId !== null;
+  const keys = { group: "This question", when: !isOver && open === undefined };
+  useShortcut("a", "Allow once", once, keys);
+  useShortcut("r", "Allow for this run", run, keys);
+  useShortcut("g", "Always for this job…", always, { ...keys, when: keys.when && canAlways });
+  useShortcut("d", "Deny, with a reason", deny, keys);
+
+  return (
+    <div className={styles.answers}>
+      {problem !== undefined && open !== "grant" && <p role="alert" className={styles.problem}>It was not answered. {problem}</p>}
+      {isOver && <p className={styles.over}>The time for an answer is over.</p>}
+      {open === "deny" ? (
+        <DenyForm busy={busy === "deny"} onDeny={(reason) => void give({ kind: "deny", ...(reason !== "" && { reason }) })} onCancel={() => setOpen(undefined)} />
+      ) : (
+        <div className={styles.buttons} role="group" aria-label="Answers">
+          <AnswerButton letter="A" look="primary" isDisabled={isOver} isPending={busy === "once"} onPress={once}>Allow once</AnswerButton>
+          <AnswerButton letter="R" isDisabled={isOver} isPending={busy === "run"} onPress={run}>This run</AnswerButton>
+          {canAlways && <AnswerButton letter="G" isDisabled={isOver} isPending={busy === "always"} onPress={always}>Always…</AnswerButton>}
+          <span className={styles.gap} />
+          <AnswerButton letter="D" look="danger" isDisabled={isOver} isPending={busy === "deny"} onPress={deny}>Deny</AnswerButton>
+        </div>
+      )}
+      {open === "grant" && <GrantEditor approval={approval} onClose={() => setOpen(undefined)} onGrant={give} problem={problem} />}
+    </div>
+  );
+}
+
+interface ButtonProps {
+  letter: string;
+  look?: "primary" | "quiet" | "danger";
+  isDisabled: boolean;
+  isPending: boolean;
+  onPress: () => void;
+  children: string;
+}
+
+function AnswerButton({ letter, look = "quiet", children, ...props }: ButtonProps) {
+  return (
+    <Button look={look} aria-keyshortcuts={letter} {...props}>
+      {children} <Kbd>{letter}</Kbd>
+    </Button>
+  );
+}
+
+function Answered({ approval, next }: Pick<Props, "approval" | "next">) {
+  const now = useNow(30_000);
+  return (
+    <div role="status">
+      <Notice icon={answerIcon[approval.state]} action={next}>
+        <p className={styles.answer}>{answerWords(approval, now)}</p>
+        <p className={styles.after}>{afterwards(approval)}</p>
+      </Notice>
+    </div>
+  );
+}

@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+
+import { diffOf, hiddenIn, marksIn } from "./preview";
+
+const diff = "--- a\n+++ a\n@@ -1,2 +1,2 @@\n same\n--- a list item\n+++ two more\n\\ No newline at end of file\n";
+
+test("a comparison is known by its head, and its lines by their sign, also those that look like a head", () => {
+  const lines = diffOf(diff);
+  expect(lines?.map(({ kind }) => kind)).toEqual(["head", "head", "place", "same", "removed", "added", "same", "same"]);
+  expect(lines?.map(({ text }) => text).join("\n")).toBe(diff);
+});
+
+test.each(["tar czf a.tgz .\n\nin the folder .", "--- only one line", "", "+++ a\n--- a"])("%j is no comparison", (text) => {
+  expect(diffOf(text)).toBeUndefined();
+});
+
+test("what cannot be seen is marked, and nothing of the text is lost", () => {
+  const text = "rm ⟨U+202E⟩x⟨U+001B⟩[2K ⟨ ⟨U+XYZ⟩ ⟨U+E0001⟩";
+  expect(marksIn(text).filter((_, i) => i % 2 === 1)).toEqual(["⟨U+202E⟩", "⟨U+001B⟩", "⟨U+E0001⟩"]);
+  expect(marksIn(text).join("")).toBe(text);
+  expect(hiddenIn(text)).toBe(3);
+  expect(hiddenIn("plain")).toBe(0);
+});

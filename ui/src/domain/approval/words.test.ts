@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+
+import { anApproval, noon } from "@/test/fixtures";
+
+import { afterwards, answerWord, answerWords, leftWords } from "./words";
+
+test.each([
+  [-5, "0 s"],
+  [400, "1 s"],
+  [48_000, "48 s"],
+  [60_000, "1 min"],
+  [252_000, "4 min 12 s"],
+  [1_440_000, "24 min"],
+  [5_400_000, "1 h 30 min"],
+  [7_200_000, "2 h"],
+])("%d ms are %s", (ms, words) => {
+  expect(leftWords(ms)).toBe(words);
+});
+
+test.each([
+  [{ state: "approved", scope: "run" }, "Allowed for this run"],
+  [{ state: "approved", scope: "always" }, "Allowed always"],
+  [{ state: "denied" }, "Denied"],
+  [{ state: "expired" }, "Nobody answered in time"],
+  [{ state: "withdrawn" }, "Not needed any more"],
+] as const)("%j reads %s", (parts, word) => {
+  expect(answerWord(anApproval(parts))).toBe(word);
+});
+
+test("an answer says from where and when", () => {
+  const answered = anApproval({ state: "approved", scope: "once", answeredFrom: "cli", decidedAtMs: noon });
+  expect(answerWords(answered, noon)).toMatch(/^Allowed once from the command line, \d\d:\d\d/);
+});
+
+test("a reason is what the model was told", () => {
+  expect(afterwards(anApproval({ state: "denied", reason: "Use the archive." }))).toBe("The model is told: “Use the archive.”");
+});

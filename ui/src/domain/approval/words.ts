@@ -1,0 +1,60 @@
+/* What became of a question, and how long it still waits, in words. */
+
+import { when } from "@/format/time";
+import type { AnsweredFrom, ApprovalScope, ApprovalView } from "@/platform";
+
+const scopes: Record<ApprovalScope, string> = { once: "Allowed once", run: "Allowed for this run", always: "Allowed always" };
+const places: Record<AnsweredFrom, string> = { page: "on the page", cli: "from the command line", notification: "from the notification", tray: "from the tray" };
+
+/** `Allowed once`, `Denied`, `Nobody answered in time`. */
+export function answerWord({ state, scope }: ApprovalView): string {
+  switch (state) {
+    case "pending":
+      return "Waits for an answer";
+    case "approved":
+      return scopes[scope ?? "once"];
+    case "denied":
+      return "Denied";
+    case "expired":
+      return "Nobody answered in time";
+    case "withdrawn":
+      return "Not needed any more";
+  }
+}
+
+/** `Allowed once from the command line, 07:31`. */
+export function answerWords(approval: ApprovalView, now: number): string {
+  const { answeredFrom, decidedAtMs } = approval;
+  const where = answeredFrom === null ? "" : ` ${places[answeredFrom]}`;
+  return `${answerWord(approval)}${where}${decidedAtMs === null ? "" : `, ${when(decidedAtMs, now)}`}`;
+}
+
+/** What the answer means for the run that asked. */
+export function afterwards({ state, reason }: ApprovalView): string | undefined {
+  switch (state) {
+    case "pending":
+      return undefined;
+    case "approved":
+      return "The run goes on with exactly this call.";
+    case "denied":
+      return reason === null ? "The model is told so, and the run goes on without it." : `The model is told: “${reason}”`;
+    case "expired":
+      return "The model is told so, and the run goes on without it.";
+    case "withdrawn":
+      return "The run ended before anybody answered.";
+  }
+}
+
+/** Below this a countdown warns. */
+export const warnBelowMs = 5 * 60_000;
+
+/** `24 min`, `4 min 12 s`, `48 s`, as precise as it helps while one decides. */
+export function leftWords(leftMs: number): string {
+  const seconds = Math.max(0, Math.ceil(leftMs / 1_000));
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 5) return seconds % 60 === 0 ? `${minutes} min` : `${minutes} min ${seconds % 60} s`;
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`;
+}

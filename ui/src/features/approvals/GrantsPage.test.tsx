@@ -1,0 +1,36 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import { expect, test } from "vitest";
+
+import { fakeHost } from "@/test/fakeHost";
+import { aGrant, noon } from "@/test/fixtures";
+import { renderApp } from "@/test/renderApp";
+
+test("a grant says what it covers, how often it was used and when it ends", async () => {
+  const grants = [
+    aGrant({ covers: { kind: "pattern", rules: { path: { rule: "below", value: "notes" }, content: { rule: "any" } } }, used: 3, usesLeft: 17 }),
+    aGrant({ id: "g2", isGood: false, revokedAtMs: noon }),
+    aGrant({ id: "g3", isGood: false, usesLeft: 0, used: 1 }),
+  ];
+  renderApp("/grants", fakeHost({ "grants.list": () => ({ grants }) }));
+  const inForce = within(await screen.findByRole("list", { name: "Grants in force" }));
+  expect(inForce.getByRole("listitem")).toHaveTextContent("Weekly notes may call write_file when path is “notes” or lies below it and content is anything");
+  expect(inForce.getByText("Used 3 times")).toBeInTheDocument();
+  expect(inForce.getByText("17 more times at most")).toBeInTheDocument();
+  expect(inForce.getByText("No end")).toBeInTheDocument();
+  const past = within(screen.getByRole("list", { name: "Grants no longer in force" }));
+  expect(past.getByText(/^Taken back/)).toBeInTheDocument();
+  expect(past.getByText("Used up")).toBeInTheDocument();
+  expect(past.queryByRole("button", { name: /^Take back/ })).not.toBeInTheDocument();
+});
+
+test("taking a grant back asks first", async () => {
+  const host = fakeHost({ "grants.list": () => ({ grants: [aGrant()] }), "grants.revoke": () => ({ changed: true }) });
+  const { user } = renderApp("/grants", host);
+  await user.click(await screen.findByRole("button", { name: "Take back: write_file for Weekly notes" }));
+  const question = within(await screen.findByRole("alertdialog", { name: "Take this grant back?" }));
+  expect(host.called("grants.revoke")).toEqual([]);
+  host.answers["grants.list"] = () => ({ grants: [aGrant({ isGood: false, revokedAtMs: noon })] });
+  await user.click(question.getByRole("button", { name: "Take it back" }));
+  await waitFor(() => expect(host.called("grants.revoke")).toEqual([{ id: "grant-1" }]));
+  expect(await screen.findByRole("heading", { name: "No grants" })).toBeInTheDocument();
+});

@@ -1,0 +1,31 @@
+/* Who asks, as facts with links: the job, its run, and what waits for the answer. */
+
+import { Link } from "@tanstack/react-router";
+
+import type { Fact } from "@/components/Facts";
+import { Time } from "@/components/Time";
+import { useApprovalContext } from "@/data/approvals";
+import type { ApprovalView } from "@/platform";
+
+import styles from "./useWhoAsks.module.css";
+
+export function useWhoAsks(approval: ApprovalView | undefined): Fact[] {
+  const { run, job } = useApprovalContext(approval);
+  if (!approval) return [];
+  const { jobId, jobName, runId, state } = approval;
+  const next = job?.job.state.nextRunAtMs;
+  return [
+    { name: "Job", value: jobId === null ? jobName : <Link to="/jobs/$jobId" params={{ jobId }} className={styles.link}>{jobName}</Link> },
+    {
+      name: "Run",
+      value: (
+        <Link to="/runs/$runId" params={{ runId }} className={styles.link}>
+          {run?.startedAtMs != null ? <>begun <Time at={run.startedAtMs} as="when" /></> : "See it"}
+        </Link>
+      ),
+    },
+    ...(state === "pending"
+      ? [{ name: "Holds up", value: <>Only this run{next !== undefined && <>; the job fires again <Time at={next} /></>}</> }]
+      : []),
+  ];
+}
