@@ -15,12 +15,24 @@ use tracing::field::display;
 
 use crate::attempt::Work;
 use crate::engine::Engine;
-use crate::events::rows;
+use crate::events::{Follow, rows};
 use crate::heartbeat::COALESCE;
 use crate::lanes::{LaneKey, Rank};
 
 /// How much of an error is in the log.
 const ERROR_BYTES: usize = 300;
+
+/// Most ends of one transaction: a slot that comes meanwhile waits for them.
+const TOGETHER: usize = 64;
+
+/// The end of a run at work, ready to be written.
+struct End {
+    job_id: Option<JobId>,
+    job: Option<Job>,
+    fate: JobFate,
+    follows: Vec<Follow>,
+    finish: Finish,
+}
 
 /// A run that left its lane without having started.
 #[derive(Debug)]
@@ -41,10 +53,34 @@ impl Engine {
                 return Err(error);
             }
         }
+        self.record_ends_of_work().await
+    }
+
+    /// Ends of different jobs that fire nothing have nothing to do with each other, and are committed together: a
+    /// hundred runs that end at once wait for the disk once. One that fires comes after them and alone, since what it
+    /// fires depends on what is going then.
+    async fn record_ends_of_work(&mut self) -> Result<(), StoreError> {
         let is_over = |work: &Work| matches!(work, Work::Over(_));
         let over = self.running.iter().filter(|(_, running)| is_over(&running.work));
-        for id in over.map(|(id, _)| id.clone()).collect::<Vec<_>>() {
-            self.record_end(&id).await?;
+        let over: Vec<RunId> = over.map(|(id, _)| id.clone()).collect();
+        let (mut together, mut alone) = (Vec::<End>::new(), Vec::new());
+        for id in over {
+            let job_id = self.running.get(&id).and_then(|running| running.run.job_id.as_ref());
+            if together.len() >= TOGETHER
+                || together.iter().any(|end| end.job_id.as_ref() == job_id)
+            {
+                self.commit_ends(std::mem::take(&mut together)).await?;
+            }
+            match self.end_of(&id).await? {
+                Some(end) if end.follows.is_empty() => together.push(end),
+                Some(_) => alone.push(id),
+                None => {}
+            }
+        }
+        self.commit_ends(together).await?;
+        for id in alone {
+            let end = self.end_of(&id).await?;
+            self.commit_ends(end.into_iter().collect()).await?;
         }
         Ok(())
     }
@@ -68,12 +104,14 @@ impl Engine {
         Ok(is_new)
     }
 
-    async fn record_end(&mut self, id: &RunId) -> Result<(), StoreError> {
-        let Some(running) = self.running.get(id) else { return Ok(()) };
-        let (run, Work::Over(outcome)) = (&running.run, &running.work) else { return Ok(()) };
+    /// What the end of a run at work means. None for one that is not over; one that asks a person is parked.
+    async fn end_of(&mut self, id: &RunId) -> Result<Option<End>, StoreError> {
+        let Some(running) = self.running.get(id) else { return Ok(None) };
+        let (run, Work::Over(outcome)) = (&running.run, &running.work) else { return Ok(None) };
         if outcome.state == RunState::AwaitingApproval {
             let (run, outcome) = (run.clone(), outcome.clone());
-            return self.park(&run, &outcome).await;
+            self.park(&run, &outcome).await?;
+            return Ok(None);
         }
         let job = self.job_of(run).await?;
         let previous = self.previous_result(job.as_ref()).await?;
@@ -100,18 +138,39 @@ impl Engine {
             delete_job: fate == JobFate::IsDeleted,
             ..Finish::of(id.clone(), (**outcome).clone(), now)
         };
-        let is_new = self.store.finish_run(&finish).await?.is_some();
-        let next_run_at = job.as_ref().filter(|_| fate == JobFate::Stays);
+        Ok(Some(End { job_id: run.job_id.clone(), job, fate, follows, finish }))
+    }
+
+    /// Writes ends and follows them.
+    async fn commit_ends(&mut self, ends: Vec<End>) -> Result<(), StoreError> {
+        let (finishes, ends): (Vec<Finish>, Vec<_>) =
+            ends.into_iter().map(|end| (end.finish, (end.job, end.fate, end.follows))).unzip();
+        let ended = self.store.finish_runs(&finishes).await?;
+        for ((finish, (job, fate, follows)), ended) in finishes.iter().zip(ends).zip(ended) {
+            self.follow_end(finish, job, &fate, follows, ended.is_some()).await?;
+        }
+        Ok(())
+    }
+
+    /// What follows an end that is on the disk.
+    async fn follow_end(
+        &mut self,
+        finish: &Finish,
+        job: Option<Job>,
+        fate: &JobFate,
+        follows: Vec<Follow>,
+        is_new: bool,
+    ) -> Result<(), StoreError> {
+        let Some(running) = self.running.get(&finish.run_id) else { return Ok(()) };
+        let (run, outcome) = (&running.run, &finish.outcome);
+        let next_run_at = job.as_ref().filter(|_| *fate == JobFate::Stays);
         let next_run_at = next_run_at.and_then(|job| job.state.next_run_at);
-        log_finish(run, outcome, next_run_at, now);
+        log_finish(run, outcome, next_run_at, finish.now);
         log_outcome(run, outcome);
         let reminder = job.as_ref().filter(|job| wakes_main(job, outcome));
         let begun_at = main_turn_begun_at(run, outcome);
-        self.release(id);
+        self.release(&finish.run_id);
         self.follow(follows, |_| is_new);
-        if let Some(begun_at) = begun_at {
-            self.ask_for_the_rest(begun_at).await?;
-        }
         if !finish.deliveries.is_empty() {
             self.outbox.notify_one();
         }
@@ -120,9 +179,12 @@ impl Engine {
             self.heartbeat.request(&format!("cron:{}", job.id), at);
         }
         if let Some(job) = job {
-            self.settle_job(&job, &fate);
+            self.settle_job(&job, fate);
         }
-        Ok(())
+        match begun_at {
+            Some(begun_at) => self.ask_for_the_rest(begun_at).await,
+            None => Ok(()),
+        }
     }
 
     /// What an outcome does to the incidents of its job. A job that has not failed since its last success has none, so

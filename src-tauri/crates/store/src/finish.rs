@@ -96,36 +96,33 @@ const REMEMBER: &str = "UPDATE jobs SET last_state = ?2, last_error = ?3, last_d
     WHERE id = ?1 RETURNING next_run_at";
 
 impl Store {
-    /// Ends a run: run row, job state, system event, outbox and events in one transaction. None
-    /// when it was final already (or is not there): a final state never changes, and nothing is
-    /// written.
+    /// Ends runs: of each the run row, job state, system event, outbox and events, all in one transaction, so that many
+    /// ends at once wait for the disk once. Answers the runs, in the order given; none for one that was final already
+    /// (or is not there): a final state never changes, and nothing is written of it.
+    ///
+    /// # Errors
+    /// `NotFinal` for a waiting state, `Write`: no run has ended.
+    pub async fn finish_runs(&self, ends: &[Finish]) -> Result<Vec<Option<Run>>, StoreError> {
+        let Some(now) = ends.iter().map(|end| end.now).max() else { return Ok(Vec::new()) };
+        let mut write = self.write("save the outcome", Durability::Full, now).await?;
+        let mut ended = Vec::with_capacity(ends.len());
+        for finish in ends {
+            ended.push(finish_one(&mut write, finish).await?);
+        }
+        match ended.iter().all(Option::is_none) {
+            true => write.undo().await?,
+            false => write.commit().await?,
+        }
+        Ok(ended)
+    }
+
+    /// Ends one run.
     ///
     /// # Errors
     /// `NotFinal` for a waiting state, `Write`.
     pub async fn finish_run(&self, finish: &Finish) -> Result<Option<Run>, StoreError> {
-        let mut write = self.write("save the outcome", Durability::Full, finish.now).await?;
-        let Some(run) = end(&mut write, &finish.run_id, None, &finish.outcome).await? else {
-            write.undo().await?;
-            return Ok(None);
-        };
-        if let Some(text) = &finish.system_event {
-            queue(&mut write, text, &source_of(&run)).await?;
-        }
-        for delivery in &finish.deliveries {
-            enqueue(&mut write, Some(&run.id), delivery).await?;
-        }
-        insert_fired(&mut write, &finish.fired).await?;
-        incidents::follow(&mut write, &run, &finish.incident).await?;
-        if let (Some(job_id), Some(reason)) = (&run.job_id, &finish.pause_job)
-            && pause(&mut write, job_id, reason).await?
-        {
-            incidents::blame(&mut write, job_id, &run.id, reason).await?;
-        }
-        if let Some(job_id) = run.job_id.as_ref().filter(|_| finish.delete_job) {
-            delete(&mut write, job_id).await?;
-        }
-        write.commit().await?;
-        Ok(Some(run))
+        let ended = self.finish_runs(std::slice::from_ref(finish)).await?;
+        Ok(ended.into_iter().next().flatten())
     }
 
     /// Running → interrupted, its unfinished steps → unknown, with what tells about it and what
@@ -158,6 +155,30 @@ impl Store {
         write.commit().await?;
         Ok(Some(run))
     }
+}
+
+/// The end of one run with everything that hangs on it, as part of a write.
+async fn finish_one(write: &mut Write, finish: &Finish) -> Result<Option<Run>, StoreError> {
+    let Some(run) = end(write, &finish.run_id, None, &finish.outcome).await? else {
+        return Ok(None);
+    };
+    if let Some(text) = &finish.system_event {
+        queue(write, text, &source_of(&run)).await?;
+    }
+    for delivery in &finish.deliveries {
+        enqueue(write, Some(&run.id), delivery).await?;
+    }
+    insert_fired(write, &finish.fired).await?;
+    incidents::follow(write, &run, &finish.incident).await?;
+    if let (Some(job_id), Some(reason)) = (&run.job_id, &finish.pause_job)
+        && pause(write, job_id, reason).await?
+    {
+        incidents::blame(write, job_id, &run.id, reason).await?;
+    }
+    if let Some(job_id) = run.job_id.as_ref().filter(|_| finish.delete_job) {
+        delete(write, job_id).await?;
+    }
+    Ok(Some(run))
 }
 
 /// Ends one run and writes its fate into its job; none when it is not in `from` (or in any waiting

@@ -177,3 +177,44 @@ async fn a_condition_that_cannot_be_checked_is_told_once() {
     let open = stage.store.open_incidents(Some(&job.id)).await.expect("read");
     assert_eq!((open.len(), open[0].count, open[0].cause.as_str()), (1, 1, cannot));
 }
+
+#[tokio::test]
+async fn ends_of_one_job_that_come_together_count_each_other() {
+    let policies = json!({ "overlap": "parallel", "maxConcurrent": 3, "pauseAfterFailures": 3 });
+    let (stage, job, first) = at_work(json!({ "policies": policies })).await;
+    stage.clock.advance(60_000);
+    let second = stage.begun.next().await;
+    stage.clock.advance(60_000);
+    let third = stage.begun.next().await;
+    let ids = [&first, &second, &third].map(|begun| begun.run.id.clone());
+    for begun in [first, second, third] {
+        begun.end(Outcome::failed("no network"));
+    }
+    for id in &ids {
+        assert_eq!(stage.ended(id).await.state, RunState::Failed);
+    }
+    stage.settle().await;
+    let stored = stage.stored(&job).await;
+    assert_eq!((stored.enabled, stored.state.consecutive_failures), (false, 3));
+    let open = stage.store.open_incidents(Some(&job.id)).await.expect("read");
+    assert_eq!(open.iter().map(|incident| incident.count).collect::<Vec<_>>(), [3]);
+}
+
+#[tokio::test]
+async fn an_end_that_fires_a_job_whose_run_ends_with_it_finds_that_over() {
+    let stage = Stage::new().await;
+    let source = stage.add(every(MINUTE, json!({}))).await;
+    let after =
+        json!({ "kind": "event", "source": "job", "filters": { "jobId": source.id.as_str() } });
+    let listener = every(MINUTE, json!({ "id": "after", "schedule": after }));
+    let listener = stage.add(listener).await;
+    stage.handle.run_now(&listener.id, rouse_scheduler::RunMode::Force).await.expect("asked");
+    let by_hand = stage.begun.next().await;
+    stage.clock.advance(60_000);
+    let first = stage.begun.next().await;
+    assert_eq!(first.run.job_id, Some(source.id));
+    by_hand.succeed();
+    first.succeed();
+    let fired = stage.begun.next().await;
+    assert_eq!(fired.run.job_id, Some(listener.id), "nothing of it was going any more");
+}

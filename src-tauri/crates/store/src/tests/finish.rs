@@ -230,3 +230,29 @@ async fn an_interruption_tells_and_makes_up_in_one_go() {
     let kinds: Vec<EventKind> = fixture.told().into_iter().map(|(kind, _)| kind).collect();
     assert_eq!(kinds, [EventKind::Run, EventKind::Cron, EventKind::Delivery, EventKind::Run]);
 }
+
+#[tokio::test]
+async fn ends_at_once_are_one_commit_and_one_that_was_over_takes_no_other_along() {
+    let folder = tempfile::tempdir().unwrap();
+    let told: Arc<Mutex<Vec<usize>>> = Arc::default();
+    let commits = told.clone();
+    let listener: EventListener =
+        Arc::new(move |events| commits.lock().unwrap().push(events.len()));
+    let store = Store::open(&folder.path().join("rouse.db"), listener).await.unwrap();
+    let runs: Vec<Run> = (0..3).map(|_| manual_run()).collect();
+    for run in &runs {
+        store.insert_run(run, NOW).await.unwrap();
+    }
+    let end =
+        |run: &Run, ms| Finish::of(run.id.clone(), Outcome::succeeded("Done."), NOW.plus_ms(ms));
+    store.finish_run(&end(&runs[1], 1)).await.unwrap();
+    told.lock().unwrap().clear();
+    let ends: Vec<Finish> = runs.iter().map(|run| end(run, 5)).collect();
+    let ended = store.finish_runs(&ends).await.unwrap();
+    let states: Vec<_> = ended.iter().map(|run| run.as_ref().map(|run| run.state)).collect();
+    assert_eq!(states, [Some(RunState::Succeeded), None, Some(RunState::Succeeded)]);
+    assert_eq!(*told.lock().unwrap(), [2], "one commit with both events");
+    assert_eq!(store.run(&runs[1].id).await.unwrap().unwrap().finished_at, Some(NOW.plus_ms(1)));
+    assert_eq!(store.finish_runs(&ends).await.unwrap(), [None, None, None]);
+    assert_eq!(store.finish_runs(&[]).await.unwrap(), []);
+}
