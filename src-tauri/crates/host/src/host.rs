@@ -12,6 +12,7 @@ use std::sync::Arc;
 use rouse_agent::{AgentDriver, AgentSettings, Gate, Observer, ToolRegistry};
 use rouse_core::event::{Event, EventKind};
 use rouse_core::model::Delta;
+use rouse_core::routines::Routines;
 use rouse_core::stable_hash::stable_hash;
 use rouse_core::{Clock, UnixMs};
 use rouse_gateway::wire::NotificationStatus;
@@ -22,6 +23,7 @@ use rouse_scheduler::{HeartbeatConfig, Scheduler, SchedulerConfig, SchedulerHand
 use rouse_store::{EventListener, Store};
 use rouse_tools::{
     CommandConfig, HttpConfig, OwnPorts, ToolsConfig, builtin, end_strays, memory_tools,
+    routine_tools,
 };
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -39,6 +41,7 @@ use crate::notifier::{Borrowed, Notifier};
 use crate::options::HostOptions;
 use crate::outbox::Outbox;
 use crate::retention::{Ended, Retention};
+use crate::routines::{OpenDoor, RoutineDoor};
 use crate::runner::{Main, PayloadRunner};
 use crate::settings::LiveSettings;
 
@@ -52,6 +55,7 @@ pub struct Host {
     server: Server,
     closing: CancellationToken,
     tasks: Vec<JoinHandle<()>>,
+    _routines: OpenDoor,
 }
 
 /// What several steps of the start need.
@@ -68,6 +72,7 @@ struct Ground {
     live: LiveText,
     screens: Screens,
     at_work: AtWork,
+    routines: Arc<RoutineDoor>,
 }
 
 impl Host {
@@ -91,7 +96,9 @@ impl Host {
         let (agent, gate) = ground.agent(&options.home, own_ports)?;
         let scheduler = ground.scheduler(&options, agent).await?;
         first_start::prepare(&ground.store, &scheduler, ground.clock.as_ref()).await?;
-        let gateway = ground.gateway(&options, &scheduler, gate, (started_at, port.number()));
+        let facts = (started_at, port.number());
+        let gateway = ground.gateway(&options, &scheduler, Arc::clone(&gate), facts);
+        let routines = Arc::clone(&ground.routines).open(gateway.clone(), gate);
         let (clock, ui) = (Arc::clone(&ground.clock), Arc::clone(&options.ui));
         let server = Server::start(port, gateway.clone(), auth, clock, ui);
         let closing = CancellationToken::new();
@@ -114,6 +121,7 @@ impl Host {
             server,
             closing,
             tasks,
+            _routines: routines,
         })
     }
 
@@ -185,6 +193,7 @@ impl Ground {
             live,
             screens,
             at_work: AtWork::default(),
+            routines: Arc::default(),
         })
     }
 
@@ -210,6 +219,7 @@ impl Ground {
         let mut tools =
             builtin(ToolsConfig { read_file_max_bytes, http, command, is_risky_workspace });
         tools.extend(memory_tools(Arc::new(self.store.clone()), read_file_max_bytes));
+        tools.extend(routine_tools(&(Arc::clone(&self.routines) as Arc<dyn Routines>)));
         let registry = ToolRegistry::new(tools)?;
         let gate = Arc::new(Gate::new(registry, self.store.clone(), Arc::clone(&self.clock)));
         let settings =

@@ -13,6 +13,7 @@ mod runner;
 mod models;
 mod outbox;
 mod retention;
+mod routines;
 mod settings;
 mod config;
 mod home;

@@ -30,6 +30,8 @@ mod create_workspace;
 
 mod memory;
 
+mod routines;
+
 mod child;
 mod sandbox;
 mod run_command;
@@ -49,6 +51,7 @@ use rouse_core::tool::Tool;
 pub use child::end_strays;
 pub use http::{HttpConfig, OwnPorts};
 pub use memory::memory_tools;
+pub use routines::routine_tools;
 pub use run_command::CommandConfig;
 pub use sandbox::{Layer, Layers, Missing, SandboxError, available as sandbox_available};
 pub use text::{plain_line, plain_text};

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use jsonschema::Validator;
 use rouse_core::memory::{Hit, IndexChanges, Indexed, IndexedFile, MemoryIndex};
-use rouse_core::tool::{ApprovalRule, Domain, Fault, Tool};
+use rouse_core::routines::{Refusal, Routines, Wish};
+use rouse_core::tool::{ApprovalRule, BoxFuture, Domain, Fault, Tool, ToolContext};
 use serde_json::{Value, json};
 
 use crate::testing::{call, call_in};
-use crate::{ToolsConfig, builtin, memory_tools};
+use crate::{ToolsConfig, builtin, memory_tools, routine_tools};
 
 /// An index of nothing.
 struct Nothing;
@@ -28,10 +29,24 @@ impl MemoryIndex for Nothing {
     }
 }
 
+/// Jobs that nobody looks after.
+struct Nobody;
+
+impl Routines for Nobody {
+    fn ask<'a>(&'a self, _: Wish, _: &'a ToolContext) -> BoxFuture<'a, Result<Value, Refusal>> {
+        Box::pin(std::future::ready(Ok(Value::Null)))
+    }
+
+    fn check<'a>(&'a self, _: &'a Wish, _: &'a ToolContext) -> BoxFuture<'a, Result<(), Refusal>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
 /// Every tool that comes with Rouse.
 fn all() -> Vec<Arc<dyn Tool>> {
     let mut tools = builtin(ToolsConfig::default());
     tools.extend(memory_tools(Arc::new(Nothing), 1_000));
+    tools.extend(routine_tools(&(Arc::new(Nobody) as Arc<dyn Routines>)));
     tools
 }
 
@@ -98,6 +113,31 @@ fn valid_arguments() -> BTreeMap<&'static str, Vec<Value>> {
             vec![json!({ "path": "a" }), json!({ "path": "a", "offset": 1, "limit": 4 })],
         ),
         ("memory_search", vec![json!({ "query": "a" }), json!({ "query": "a", "limit": 50 })]),
+        (
+            "routine_create",
+            vec![
+                json!({ "name": "a", "schedule": { "kind": "at", "at": "20m" }, "reminder": "b" }),
+                json!({
+                    "name": "a", "schedule": { "kind": "cron", "expr": "@daily", "tz": "Asia/Tokyo" },
+                    "message": "b", "use_tools": true, "tools": ["http"], "notify": "always",
+                }),
+                json!({
+                    "name": "a", "schedule": { "kind": "event", "source": "job", "filters": { "jobId": "c" } },
+                    "call": { "tool": "http", "arguments": { "url": "x" }, "notifyWhen": "changed" },
+                }),
+            ],
+        ),
+        ("routine_list", vec![json!({}), json!({ "search": "a", "limit": 100, "cursor": "c" })]),
+        (
+            "routine_update",
+            vec![
+                json!({ "id": "a", "revision": 1, "enabled": false }),
+                json!({ "id": "a", "revision": 0, "schedule": { "kind": "every", "every": "1h" } }),
+            ],
+        ),
+        ("routine_delete", vec![json!({ "id": "a" })]),
+        ("routine_fire", vec![json!({ "id": "a" })]),
+        ("routine_history", vec![json!({ "id": "a" }), json!({ "id": "a", "limit": 50 })]),
     ])
 }
 
@@ -120,6 +160,12 @@ fn the_catalogue_is_complete_and_in_order() {
         "memory_write",
         "memory_read",
         "memory_search",
+        "routine_create",
+        "routine_list",
+        "routine_update",
+        "routine_delete",
+        "routine_fire",
+        "routine_history",
     ];
     assert_eq!(names, expected);
 }
@@ -190,6 +236,12 @@ const JUDGED: &[Judged] = {
         ("memory_write", Never, InProcess, false, true, (20, 200)),
         ("memory_read", Never, InProcess, true, true, (60, 1_000)),
         ("memory_search", Never, InProcess, true, true, (60, 1_000)),
+        ("routine_create", UnlessGranted, InProcess, false, false, (5, 30)),
+        ("routine_list", Never, InProcess, true, true, (60, 1_000)),
+        ("routine_update", UnlessGranted, InProcess, false, true, (60, 1_000)),
+        ("routine_delete", UnlessGranted, InProcess, false, true, (60, 1_000)),
+        ("routine_fire", UnlessGranted, InProcess, false, false, (10, 60)),
+        ("routine_history", Never, InProcess, true, true, (60, 1_000)),
     ]
 };
 
@@ -207,6 +259,10 @@ fn every_tool_says_truly_how_it_is_to_be_judged() {
         .collect();
     assert_eq!(said, JUDGED);
     assert!(tools.iter().all(|tool| !tool.spec().description.is_empty()));
+    for tool in &tools {
+        let spec = tool.spec();
+        assert_eq!(spec.attended_only, spec.name.starts_with("routine_"), "{}", spec.name);
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,96 @@
+//! What a person is shown before an agent changes their jobs: the job in words, and what would be different.
+
+use rouse_core::routines::{Routines, Wish};
+use rouse_core::tool::ToolContext;
+use serde_json::Value;
+
+use super::shown;
+
+/// The next times that are named.
+const TIMES: usize = 3;
+
+/// What carrying out `wish` would mean; or why it cannot be said.
+pub(super) async fn about(
+    routines: &dyn Routines,
+    wish: &Wish,
+    context: &ToolContext,
+) -> Result<String, String> {
+    let get = async |id: &str| {
+        let answer = routines.ask(Wish::Get { id: id.to_owned() }, context).await;
+        answer.map_err(|refusal| refusal.message)
+    };
+    match wish {
+        Wish::Create { draft } => {
+            let when = when(routines, &draft["schedule"], context).await?;
+            Ok(format!("New routine: {}\n{when}\n{}", name(draft), does(&draft["payload"])))
+        }
+        Wish::Update { id, patch, .. } => {
+            let view = get(id).await?;
+            let mut lines = vec![present("Change the routine", &view)];
+            if !patch["schedule"].is_null() {
+                lines.push(format!(
+                    "\nNew times:\n{}",
+                    when(routines, &patch["schedule"], context).await?
+                ));
+            }
+            lines.push(format!("\nWhat changes:\n{patch:#}"));
+            Ok(lines.join("\n"))
+        }
+        Wish::Delete { id } => Ok(present("Delete the routine", &get(id).await?)),
+        Wish::Fire { id } => {
+            Ok(present("Run at once, beside its schedule: the routine", &get(id).await?))
+        }
+        Wish::List { .. } | Wish::Get { .. } | Wish::Preview { .. } | Wish::History { .. } => {
+            Ok("Looks at the routines and changes nothing.".to_owned())
+        }
+    }
+}
+
+/// The job as it stands.
+fn present(what: &str, view: &Value) -> String {
+    let job = &view["job"];
+    let text = view["scheduleText"].as_str().unwrap_or_default();
+    format!("{what} {}\nWhen: {text}\n{}", name(job), does(&job["payload"]))
+}
+
+fn name(job: &Value) -> &str {
+    job["name"].as_str().unwrap_or_default()
+}
+
+async fn when(
+    routines: &dyn Routines,
+    schedule: &Value,
+    context: &ToolContext,
+) -> Result<String, String> {
+    let asked = Wish::Preview { schedule: schedule.clone() };
+    let preview = routines.ask(asked, context).await.map_err(|refusal| refusal.message)?;
+    let mut lines = vec![format!("When: {}", preview["text"].as_str().unwrap_or_default())];
+    let next = preview["next"].as_array().into_iter().flatten().take(TIMES);
+    lines.extend(
+        next.filter_map(|slot| {
+            Some(format!("      {}", shown::at(&slot["atMs"], context).as_str()?))
+        }),
+    );
+    Ok(lines.join("\n"))
+}
+
+/// All that it does, nothing cut off.
+fn does(payload: &Value) -> String {
+    let text = |key: &str| payload[key].as_str().unwrap_or_default();
+    match payload["kind"].as_str() {
+        Some("agentTurn") => {
+            let tools = match (&payload["useTools"], &payload["tools"]) {
+                (Value::Bool(false), _) => "\nIt has no tools.".to_owned(),
+                (_, Value::Array(tools)) => {
+                    let names: Vec<&str> = tools.iter().filter_map(Value::as_str).collect();
+                    format!("\nIt has only these tools: {}.", names.join(", "))
+                }
+                _ => String::new(),
+            };
+            format!("An agent works on:\n{}{tools}", text("message"))
+        }
+        Some("systemEvent") => format!("You are reminded of:\n{}", text("text")),
+        Some("toolCall") => format!("Calls {} with\n{:#}", text("tool"), payload["arguments"]),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,290 @@
+//! What models write, as wishes; and what is told and asked. How wishes are carried out is tested where that is done.
+
+use std::sync::{Arc, Mutex};
+
+use rouse_core::routines::{Refusal, Routines, Wish};
+use rouse_core::tool::{BoxFuture, Fault, Tool, ToolContext, ToolOutput};
+use serde_json::{Value, json};
+
+use super::routine_tools;
+use crate::testing::{NOW, call_with, context};
+
+/// Keeps the wishes and answers with what it was given.
+#[derive(Default)]
+struct Recorder {
+    wishes: Mutex<Vec<Wish>>,
+    answers: Mutex<Vec<Result<Value, Refusal>>>,
+    checks: Mutex<Vec<Refusal>>,
+}
+
+impl Routines for Recorder {
+    fn ask<'a>(&'a self, wish: Wish, _: &'a ToolContext) -> BoxFuture<'a, Result<Value, Refusal>> {
+        self.wishes.lock().expect("not poisoned").push(wish);
+        let mut answers = self.answers.lock().expect("not poisoned");
+        let answer = if answers.is_empty() { Ok(json!({})) } else { answers.remove(0) };
+        Box::pin(std::future::ready(answer))
+    }
+
+    fn check<'a>(&'a self, _: &'a Wish, _: &'a ToolContext) -> BoxFuture<'a, Result<(), Refusal>> {
+        let refusal = self.checks.lock().expect("not poisoned").pop();
+        Box::pin(std::future::ready(refusal.map_or(Ok(()), Err)))
+    }
+}
+
+struct Desk {
+    recorder: Arc<Recorder>,
+    tools: Vec<Arc<dyn Tool>>,
+    context: ToolContext,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let recorder = Arc::new(Recorder::default());
+        let tools = routine_tools(&(Arc::clone(&recorder) as Arc<dyn Routines>));
+        Self { recorder, tools, context: context(std::path::Path::new("/nonexistent")) }
+    }
+
+    /// The next answers of the engine.
+    fn answering(self, answers: impl IntoIterator<Item = Value>) -> Self {
+        *self.recorder.answers.lock().expect("not poisoned") =
+            answers.into_iter().map(Ok).collect();
+        self
+    }
+
+    fn tool(&self, name: &str) -> &dyn Tool {
+        &**self.tools.iter().find(|tool| tool.spec().name == name).expect("a tool")
+    }
+
+    async fn call(&self, name: &str, arguments: Value) -> ToolOutput {
+        call_with(self.tool(name), &self.context, arguments).await
+    }
+
+    fn wishes(&self) -> Vec<Wish> {
+        std::mem::take(&mut *self.recorder.wishes.lock().expect("not poisoned"))
+    }
+
+    /// The document that a create comes to; or what is wrong with its arguments.
+    async fn draft(&self, change: Value) -> Result<Value, String> {
+        let mut arguments = json!({ "name": "A", "schedule": { "kind": "manual" } });
+        for (key, value) in change.as_object().cloned().unwrap_or_default() {
+            arguments[key] = value;
+        }
+        let output = self.call("routine_create", arguments).await;
+        match self.wishes().pop() {
+            Some(Wish::Create { draft }) => Ok(draft),
+            other => {
+                assert_eq!((other, output.fault), (None, Some(Fault::InvalidParameters)));
+                Err(output.value["error"].as_str().expect("words").to_owned())
+            }
+        }
+    }
+}
+
+fn view() -> Value {
+    json!({
+        "job": {
+            "id": "j1", "name": "Plants", "enabled": true, "createdBy": { "kind": "agent", "runId": "r" },
+            "schedule": { "kind": "every", "everyMs": 3_600_000 },
+            "payload": { "kind": "agentTurn", "message": "Look at the\u{1b}[2Kplants", "tools": ["http"] },
+            "state": { "nextRunAtMs": NOW.0, "lastState": "failed", "lastError": "No network.", "revision": 4 },
+        },
+        "scheduleText": "Every hour",
+    })
+}
+
+#[tokio::test]
+async fn times_are_written_as_people_do() {
+    let desk = Desk::new();
+    let does = json!({ "message": "Look" });
+    for (when, expected) in [
+        (json!({ "kind": "at", "at": "20m" }), json!({ "kind": "at", "atMs": NOW.0 + 1_200_000 })),
+        (
+            json!({ "kind": "at", "at": "2026-03-30T07:30" }),
+            json!({ "kind": "at", "atMs": 1_774_848_600_000_i64 }),
+        ),
+        (
+            json!({ "kind": "at", "at": "2026-03-30T07:30", "tz": "UTC" }),
+            json!({ "kind": "at", "atMs": 1_774_855_800_000_i64, "tz": "UTC" }),
+        ),
+        (
+            json!({ "kind": "every", "every": "1h 30m" }),
+            json!({ "kind": "every", "everyMs": 5_400_000 }),
+        ),
+        (
+            json!({ "kind": "cron", "expr": "0 9 * * 1" }),
+            json!({ "kind": "cron", "expr": "0 9 * * 1" }),
+        ),
+        (
+            json!({ "kind": "event", "source": "job", "filters": { "jobId": "x" } }),
+            json!({ "kind": "event", "source": "job", "filters": { "jobId": "x" } }),
+        ),
+    ] {
+        let mut given = does.clone();
+        given["schedule"] = when;
+        assert_eq!(desk.draft(given).await.expect("a draft")["schedule"], expected);
+    }
+    for (when, said) in [
+        (json!({ "kind": "at", "at": "tomorrow" }), "schedule.at: expected a time"),
+        (json!({ "kind": "at", "at": "2026-03-29T02:30" }), "the clocks skip it"),
+        (json!({ "kind": "every", "every": "30" }), "has no unit"),
+        (json!({ "kind": "every", "at": "20m" }), "schedule.at does not belong to the kind every"),
+        (json!({ "kind": "at", "at": "20m", "tz": "Mars" }), "not an IANA zone"),
+    ] {
+        let mut given = does.clone();
+        given["schedule"] = when;
+        let words = desk.draft(given).await.expect_err("a complaint");
+        assert!(words.contains(said), "{words}");
+    }
+}
+
+#[tokio::test]
+async fn what_it_does_is_one_of_three() {
+    let desk = Desk::new();
+    let draft =
+        desk.draft(json!({ "message": "Look", "use_tools": false, "notify": "always" })).await;
+    let draft = draft.expect("a draft");
+    assert_eq!(
+        draft["payload"],
+        json!({ "kind": "agentTurn", "message": "Look", "useTools": false })
+    );
+    assert_eq!(
+        (&draft["sessionTarget"], &draft["policies"]),
+        (&json!("isolated"), &json!({ "notify": "always" }))
+    );
+    let draft = desk.draft(json!({ "reminder": "Water" })).await.expect("a draft");
+    assert_eq!(draft["payload"], json!({ "kind": "systemEvent", "text": "Water" }));
+    assert_eq!((&draft["sessionTarget"], &draft["wakeMode"]), (&json!("main"), &json!("now")));
+    let call = json!({ "tool": "http", "arguments": { "url": "https://example.com" }, "notifyWhen": "changed" });
+    let draft = desk.draft(json!({ "call": call })).await.expect("a draft");
+    let payload = json!({ "kind": "toolCall", "tool": "http", "arguments": { "url": "https://example.com" }, "notifyWhen": "changed" });
+    assert_eq!(draft["payload"], payload);
+    for (given, said) in [
+        (json!({}), "give message, reminder or call"),
+        (json!({ "use_tools": true }), "give message, reminder or call"),
+        (json!({ "message": "a", "reminder": "b" }), "only one of"),
+        (json!({ "reminder": "b", "use_tools": true }), "belong to a message"),
+    ] {
+        let words = desk.draft(given).await.expect_err("a complaint");
+        assert!(words.contains(said), "{words}");
+    }
+}
+
+/// Whatever only a person may decide has no argument.
+#[tokio::test]
+async fn there_is_no_argument_for_the_rights_of_a_job() {
+    let desk = Desk::new();
+    for more in [
+        json!({ "sandbox": "open" }),
+        json!({ "hosts": ["example.com"] }),
+        json!({ "approvals": "skip" }),
+        json!({ "policies": {} }),
+        json!({ "id": "mine" }),
+        json!({ "createdBy": {} }),
+        json!({ "model": "large" }),
+        json!({ "call": { "tool": "http", "sandbox": "open" } }),
+        json!({ "schedule": { "kind": "manual", "jitterMs": 1 } }),
+    ] {
+        let mut given = json!({ "message": "Look" });
+        given.as_object_mut().expect("fields").extend(more.as_object().cloned().expect("fields"));
+        let words = desk.draft(given).await.expect_err("a complaint");
+        assert!(words.contains("unknown field"), "{more}: {words}");
+    }
+}
+
+#[tokio::test]
+async fn a_change_names_the_revision_and_only_what_is_different() {
+    let desk = Desk::new();
+    let arguments = json!({ "id": "j1", "revision": 4, "enabled": false, "use_tools": true });
+    desk.call("routine_update", arguments).await;
+    let patch = json!({ "enabled": false, "payload": { "useTools": true } });
+    assert_eq!(desk.wishes(), [Wish::Update { id: "j1".to_owned(), patch, revision: 4 }]);
+    for (arguments, said) in [
+        (json!({ "id": "j1", "revision": 4 }), "nothing was given"),
+        (json!({ "id": "j1", "enabled": true }), "revision is missing"),
+        (json!({ "id": 1, "revision": 4, "enabled": true }), "expected a text"),
+    ] {
+        let output = desk.call("routine_update", arguments).await;
+        assert!(output.text().contains(said), "{}", output.text());
+        assert_eq!(desk.wishes(), []);
+    }
+}
+
+#[tokio::test]
+async fn routines_and_runs_are_told_in_few_fields_on_the_persons_clock() {
+    let desk = Desk::new().answering([json!({ "jobs": [view()], "nextCursor": "c" })]);
+    let output = desk.call("routine_list", json!({})).await;
+    let expected = json!({
+        "success": true, "nextCursor": "c",
+        "routines": [{
+            "id": "j1", "name": "Plants", "enabled": true, "revision": 4, "when": "Every hour",
+            "next": "2026-03-29T00:30+01:00", "lastState": "failed", "lastError": "No network.",
+            "madeBy": "agent", "message": "Look at the\u{1b}[2Kplants",
+        }],
+    });
+    assert_eq!(output.value, expected);
+    assert_eq!(output.words.as_deref(), Some("Plants: Every hour"));
+    let entry = json!({ "id": "r1", "createdAtMs": NOW.0, "state": "succeeded", "summary": "Dry.", "reason": null });
+    let desk = Desk::new().answering([json!({ "entries": [entry] })]);
+    let output = desk.call("routine_history", json!({ "id": "j1" })).await;
+    let run = json!({ "runId": "r1", "at": "2026-03-29T00:30+01:00", "state": "succeeded", "summary": "Dry." });
+    assert_eq!(output.value["runs"], json!([run]));
+    assert_eq!(desk.wishes(), [Wish::History { id: "j1".to_owned(), limit: 10 }]);
+}
+
+#[tokio::test]
+async fn a_refusal_keeps_its_kind_and_words() {
+    let desk = Desk::new();
+    let refusal =
+        Refusal { fault: Fault::InvalidParameters, message: "schedule.expr: no.".to_owned() };
+    *desk.recorder.answers.lock().expect("not poisoned") = vec![Err(refusal)];
+    let output = desk.call("routine_delete", json!({ "id": "j1" })).await;
+    assert_eq!(output.fault, Some(Fault::InvalidParameters));
+    assert_eq!(output.value, json!({ "success": false, "error": "schedule.expr: no." }));
+}
+
+#[tokio::test]
+async fn a_person_is_shown_the_job_in_words_with_everything_to_be_seen() {
+    let preview = json!({ "text": "Every hour", "next": [{ "atMs": NOW.0 }] });
+    let desk = Desk::new().answering([preview.clone()]);
+    let arguments = json!({ "name": "Plants\u{202e}", "schedule": { "kind": "every", "every": "1h" }, "message": "Look", "use_tools": false });
+    let shown = desk.tool("routine_create").preview(&arguments, &desk.context).await;
+    for words in [
+        "New routine: Plants⟨U+202E⟩",
+        "When: Every hour",
+        "2026-03-29T00:30+01:00",
+        "An agent works on:\nLook",
+        "no tools",
+    ] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    for (tool, arguments, first) in [
+        ("routine_delete", json!({ "id": "j1" }), "Delete the routine Plants"),
+        ("routine_fire", json!({ "id": "j1" }), "Run at once"),
+        (
+            "routine_update",
+            json!({ "id": "j1", "revision": 4, "enabled": false }),
+            "Change the routine Plants",
+        ),
+    ] {
+        let desk = Desk::new().answering([view()]);
+        let shown = desk.tool(tool).preview(&arguments, &desk.context).await;
+        assert!(shown.starts_with(first), "{shown}");
+        assert!(shown.contains("Look at the⟨U+001B⟩[2Kplants"), "{shown}");
+        assert_eq!(shown.contains("\"enabled\": false"), tool == "routine_update", "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_is_bound_to_the_job_as_it_was_and_no_hopeless_question_is_asked() {
+    let desk = Desk::new().answering([view()]);
+    let arguments = json!({ "id": "j1" });
+    for tool in ["routine_delete", "routine_fire"] {
+        let desk = Desk::new().answering([view()]);
+        let bound = desk.tool(tool).surroundings(&arguments, &desk.context).await.expect("bound");
+        assert_eq!(bound.environment["routine j1"], "revision 4");
+    }
+    let refusal = Refusal { fault: Fault::Execution, message: "There is no job j1.".to_owned() };
+    desk.recorder.checks.lock().expect("not poisoned").push(refusal);
+    let refused = desk.tool("routine_delete").surroundings(&arguments, &desk.context).await;
+    assert!(refused.expect_err("no question").text().contains("There is no job j1."));
+}
