@@ -2,6 +2,7 @@
 
 import { Link } from "@tanstack/react-router";
 
+import { cx } from "@/components/cx";
 import type { Fact } from "@/components/Facts";
 import { Time } from "@/components/Time";
 import { useApprovalContext } from "@/data/approvals";
@@ -15,7 +16,7 @@ export function useWhoAsks(approval: ApprovalView | undefined): Fact[] {
   const { jobId, jobName, runId, state } = approval;
   const next = job?.job.state.nextRunAtMs;
   return [
-    { name: "Job", value: jobId === null ? jobName : <Link to="/jobs/$jobId" params={{ jobId }} className={styles.link}>{jobName}</Link> },
+    { name: "Job", value: jobId === null ? jobName : <Link to="/jobs/$jobId" params={{ jobId }} className={cx(styles.link, styles.name)}>{jobName}</Link> },
     {
       name: "Run",
       value: (

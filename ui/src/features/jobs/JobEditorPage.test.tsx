@@ -307,3 +307,19 @@ test("a new webhook is saved first", async () => {
   expect(screen.getByText(/Save the job first/)).toBeInTheDocument();
   expect(screen.queryByRole("button", { name: "Show address and secret" })).not.toBeInTheDocument();
 });
+
+test("what a job may do is folded with its summary, and saved as policies", async () => {
+  const host = hostWith(aJob({ payload: { kind: "agentTurn", message: "Look" } }).job);
+  const { user } = renderApp("/jobs/job-1", host);
+  await name();
+  const fold = screen.getByRole("button", { name: /^What it may do asks you · any public address$/ });
+  await user.click(fold);
+  await write(user, await screen.findByRole("textbox", { name: "Hosts it may reach" }), "example.com");
+  await user.click(screen.getByRole("button", { name: /When something needs your yes/ }));
+  await user.click(await screen.findByRole("option", { name: "Answer no at once" }));
+  expect(screen.queryByRole("textbox", { name: "A question waits" })).not.toBeInTheDocument();
+  await user.click(screen.getByRole("switch", { name: "Let its commands leave the sandbox" }));
+  expect(screen.getByText(/run with all your rights/)).toBeInTheDocument();
+  await user.click(save());
+  await waitFor(() => expect(host.called("cron.update")[0]).toMatchObject({ patch: { policies: { approvals: "deny", hosts: ["example.com"], sandbox: "open" } } }));
+});

@@ -14,6 +14,7 @@ import { ChoiceOf, LongTextOf, NumberOf, TextOf, useBound } from "./bound";
 import { Condition } from "./Condition";
 import styles from "./Editor.module.css";
 import type { TellWhen, ToolChoice } from "./form";
+import { MayFields } from "./MayFields";
 
 const wakeModes: readonly { id: WakeMode; label: string }[] = [
   { id: "now", label: "At once" },
@@ -73,6 +74,7 @@ function Task() {
       <Switch isSelected={deliver.value} onChange={deliver.onChange} help="Off: only failures are told; the outcome is on the run’s page.">
         Tell me the outcome
       </Switch>
+      <MayFields isAgent />
     </>
   );
 }
@@ -128,6 +130,7 @@ function Call({ jobId }: { jobId: string | undefined }) {
       {tool.value !== "" && <ArgumentFields key={tool.value} tool={shown} />}
       <ChoiceOf name="notifyWhen" label="Tell me when" choices={tells} />
       {tell.value === "condition" && <Condition jobId={jobId} />}
+      <MayFields isAgent={false} />
     </>
   );
 }

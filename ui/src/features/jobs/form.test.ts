@@ -16,6 +16,7 @@ const full: Job = aJob({
   policies: {
     misfire: { mode: "runAll", maxLatenessSeconds: 90, limit: 3 }, overlap: "parallel", maxConcurrent: 2, timeoutSeconds: 300,
     pauseAfterFailures: 5, cooldownSeconds: 60, budget: { tokensPerRun: 1_000 }, notify: "always",
+    approvals: "deny", approvalSeconds: 90, hosts: ["example.com", "api.example.com:8443"], sandbox: "open",
   },
   runtime: { maxAttempts: 3, retryBackoffMs: 2_500 }, deleteAfterRun: true,
 }).job;
@@ -31,6 +32,12 @@ test("a form says everything that a job decides, and says it again", () => {
   const draft = draftOf(formOf(full, noon));
   expect(draft).toMatchObject({ description: "Why", schedule: full.schedule, policies: full.policies, runtime: full.runtime, deleteAfterRun: true });
   expect(draft.payload).toEqual({ kind: "agentTurn", message: "Look", model: "m", tools: ["http"], maxSteps: 4, deliver: false });
+});
+
+test("hosts are read as people write them down, and taken back when there are none", () => {
+  expect(changed(full, { hosts: "a.example, b.example\n\nc.example" })).toEqual({ policies: { hosts: ["a.example", "b.example", "c.example"] } });
+  expect(changed(full, { hosts: " \n" })).toEqual({ policies: { hosts: null } });
+  expect(changed(full, { approvals: "ask", approvalMinutes: null, sandbox: "required" })).toEqual({ policies: { approvals: null, approvalSeconds: null, sandbox: null } });
 });
 
 test("a condition and quiet hours of its own are read, kept and taken back", () => {

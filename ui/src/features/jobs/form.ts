@@ -4,7 +4,7 @@
 
 import { localZone } from "@/format/time";
 import { instantOf, wallOf } from "@/format/wall";
-import type { Job, JobDraft, MisfireMode, Notify, NotifyWhen, NotifyWord, Overlap, Payload, Policies, QuietHours, QuietPolicy, QuietWord, Schedule, WakeMode } from "@/platform";
+import type { Approvals, Job, JobDraft, MisfireMode, Notify, NotifyWhen, NotifyWord, Overlap, Payload, Policies, QuietHours, QuietPolicy, QuietWord, Sandbox, Schedule, WakeMode } from "@/platform";
 
 import { type DaysAndTimes, daysOf } from "./cron";
 import { emptyEvent, type EventForm, eventForm, eventOf } from "./events";
@@ -36,6 +36,12 @@ export interface JobForm extends EventForm {
   notifyWhen: TellWhen;
   /** The expression of `notifyWhen: condition`. */
   condition: string;
+
+  approvals: Approvals;
+  approvalMinutes: number | null;
+  /** One a line. */
+  hosts: string;
+  sandbox: Sandbox;
 
   when: When;
   zone: string;
@@ -88,6 +94,7 @@ export function emptyForm(now: number): JobForm {
     misfire: "runOnce", latestMinutes: null, misfireLimit: null, overlap: "skip", maxConcurrent: null, timeoutMinutes: null, payloadTimeoutMinutes: null,
     attempts: null, backoffSeconds: null, pauseAfterFailures: null, cooldownMinutes: null, tokensPerRun: null, notify: "findings", deleteAfterRun: false,
     ...emptyEvent,
+    approvals: "ask", approvalMinutes: null, hosts: "", sandbox: "required",
     quiet: "respect", quietFrom: "22:00", quietTo: "07:00", quietDays: [], quietZone: "",
   };
 }
@@ -168,6 +175,10 @@ function policiesForm({ policies = {}, runtime = {} }: Pick<Job, "policies" | "r
     cooldownMinutes: scaled(policies.cooldownSeconds, 60),
     tokensPerRun: policies.budget?.tokensPerRun ?? null,
     notify: policies.notify ?? "findings",
+    approvals: policies.approvals ?? "ask",
+    approvalMinutes: scaled(policies.approvalSeconds, 60),
+    hosts: (policies.hosts ?? []).join("\n"),
+    sandbox: policies.sandbox ?? "required",
     ...quietForm(policies.quietHours),
   };
 }
@@ -228,8 +239,17 @@ function policiesOf(form: JobForm): Policies {
     ...given("cooldownSeconds", scaled(form.cooldownMinutes, 1 / 60)),
     ...part("budget", given("tokensPerRun", form.tokensPerRun)),
     ...unless("notify", form.notify, "findings"),
+    ...unless("approvals", form.approvals, "ask"),
+    ...given("approvalSeconds", scaled(form.approvalMinutes, 1 / 60)),
+    ...some("hosts", hostsOf(form.hosts)),
+    ...unless("sandbox", form.sandbox, "required"),
     ...(form.quiet === "own" ? { quietHours: ownHours(form) } : unless("quietHours", form.quiet, "respect")),
   };
+}
+
+/** Hosts as people write them down: one a line, or with commas. */
+function hostsOf(text: string): string[] {
+  return text.split(/[\s,]+/).filter((host) => host !== "");
 }
 
 function ownHours({ quietFrom, quietTo, quietZone, quietDays }: JobForm): QuietHours {
@@ -299,6 +319,10 @@ function given<K extends string>(key: K, value: number | null): Partial<Record<K
 
 function unless<K extends string, V extends string>(key: K, value: V, usual: NoInfer<V>): Partial<Record<K, V>> {
   return value === usual ? {} : ({ [key]: value } as Record<K, V>);
+}
+
+function some<K extends string>(key: K, list: string[]): Partial<Record<K, string[]>> {
+  return list.length === 0 ? {} : ({ [key]: list } as Record<K, string[]>);
 }
 
 function part<K extends string, V extends object>(key: K, value: V): Partial<Record<K, V>> {

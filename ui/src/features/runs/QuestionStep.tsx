@@ -5,7 +5,6 @@ import { Button, Disclosure, DisclosurePanel } from "react-aria-components";
 
 import { cx } from "@/components/cx";
 import { useNow } from "@/components/useNow";
-import { Countdown } from "@/domain/approval/Countdown";
 import { answerIcon } from "@/domain/approval/icons";
 import { Preview } from "@/domain/approval/Preview";
 import { afterwards, answerWords } from "@/domain/approval/words";
@@ -18,7 +17,7 @@ import styles from "./Timeline.module.css";
 export function QuestionStep({ approval, begin }: { approval: ApprovalView; begin: number }) {
   const [open, setOpen] = useState(false);
   const now = useNow(30_000);
-  const { tool, why, state, askedAtMs, expiresAtMs, preview } = approval;
+  const { tool, why, state, askedAtMs, preview } = approval;
   const Icon = answerIcon[state];
   return (
     <li className={cx(styles.step, state === "pending" && styles.waits)}>
@@ -28,7 +27,7 @@ export function QuestionStep({ approval, begin }: { approval: ApprovalView; begi
       <div className={styles.head}>
         <span className={styles.name}>Asked you about</span>
         <span className={styles.tool}>{tool}</span>
-        {state === "pending" && <Countdown endsAtMs={expiresAtMs} />}
+        {state === "pending" && <span className={styles.word}>waiting</span>}
         <time className={styles.offset} dateTime={new Date(askedAtMs).toISOString()} title={absolute(askedAtMs)}>
           +{duration(Math.max(0, askedAtMs - begin))}
         </time>

@@ -1,0 +1,53 @@
+/* What the job may do: what happens when a call needs a yes, which hosts it may reach, and whether commands that a model has
+   chosen stay in the sandbox. The defaults are the careful ones, and are a full answer. */
+
+import { Switch } from "@/components/Choice";
+import { TextArea } from "@/components/Field";
+import { Folded } from "@/components/Folded";
+import type { Approvals } from "@/platform";
+
+import { ChoiceOf, NumberOf, useBound } from "./bound";
+import styles from "./Editor.module.css";
+
+const answers: readonly { id: Approvals; label: string; about: string }[] = [
+  { id: "ask", label: "Ask me, and wait", about: "The run waits for your answer; everything else goes on." },
+  { id: "deny", label: "Answer no at once", about: "The model is told so, and goes on without it." },
+  { id: "skip", label: "Do not offer such tools", about: "Tools that would have to ask are left out." },
+];
+
+export function MayFields({ isAgent }: { isAgent: boolean }) {
+  const { value: approvals, error: approvalsError } = useBound("approvals");
+  const { value: hosts, error: hostsError } = useBound("hosts");
+  const sandbox = useBound("sandbox");
+  const isWrong = approvalsError !== undefined || hostsError !== undefined;
+  const summary = [isAgent && short[approvals], hosts.trim() === "" ? "any public address" : "only named hosts", isAgent && sandbox.value === "open" && "commands outside the sandbox"];
+  return (
+    <Folded key={String(isWrong)} title="What it may do" summary={summary.filter((part) => part !== false).join(" · ")} defaultExpanded={isWrong}>
+      <div className={styles.fields}>
+        {isAgent && (
+          <div className={styles.pair}>
+            <ChoiceOf name="approvals" label="When something needs your yes" choices={answers} />
+            {approvals === "ask" && <NumberOf name="approvalMinutes" label="A question waits" unit="minutes" least={1} placeholder="30" help="Then the answer is no." />}
+          </div>
+        )}
+        <Hosts />
+        {isAgent && (
+          <Switch
+            isSelected={sandbox.value === "open"}
+            onChange={(open) => sandbox.onChange(open ? "open" : "required")}
+            help={sandbox.value === "open" ? "Commands that the model chooses run with all your rights, and can read and change whatever you can. Each one is asked for." : "Commands that the model chooses run in a sandbox, or not at all."}
+          >
+            Let its commands leave the sandbox
+          </Switch>
+        )}
+      </div>
+    </Folded>
+  );
+}
+
+const short: Record<Approvals, string> = { ask: "asks you", deny: "is told no", skip: "is not offered what asks" };
+
+function Hosts() {
+  const { error, ...field } = useBound("hosts");
+  return <TextArea mono rows={2} label="Hosts it may reach" {...field} error={error} help="One a line, with or without a port. With none named it may look at any public address, and its commands have no network." placeholder="example.com" spellCheck="false" />;
+}
