@@ -123,7 +123,8 @@ impl Session {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.folder.path())
             .env("ROUSE_HOME", &self.rouse_home)
-            .env("ROUSE_LOCAL_MODELS", "0");
+            .env("ROUSE_LOCAL_MODELS", "0")
+            .env("ROUSE_KEYRING", "0");
         let mut child = spawn(&mut command, "rouse serve");
         first_line(&mut child).await;
         let example =

@@ -131,7 +131,11 @@ async fn post(door: &Door, body: &[u8]) -> String {
 fn open_door() -> Door {
     let runtime = Runtime::new().expect("a runtime");
     let folder = tempfile::tempdir().expect("a folder");
-    let env = HashMap::from([("ROUSE_LOCAL_MODELS", "0"), ("ROUSE_SKIP_CRON", "1")]);
+    let env = HashMap::from([
+        ("ROUSE_LOCAL_MODELS", "0"),
+        ("ROUSE_KEYRING", "0"),
+        ("ROUSE_SKIP_CRON", "1"),
+    ]);
     let mut options = HostOptions::headless(
         Home::at(folder.path()),
         EngineMode::Serve,

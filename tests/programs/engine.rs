@@ -65,6 +65,7 @@ impl Home {
             .env("HOME", self.folder.path())
             .env("ROUSE_HOME", self.data())
             .env("ROUSE_LOCAL_MODELS", "0")
+            .env("ROUSE_KEYRING", "0")
             .envs(self.env.iter().map(|(name, value)| (name, value)));
         command
     }

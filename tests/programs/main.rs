@@ -25,6 +25,7 @@ mod many_starts;
 mod soak;
 mod models;
 mod secrets;
+mod stored_secrets;
 mod door;
 mod sign_in;
 mod garbage;

@@ -77,7 +77,9 @@ impl<'a> Plan<'a> {
     pub(crate) async fn build(self) -> House {
         let model = Arc::new(ScriptedModel::new(self.script.clone().unwrap_or_default()));
         let mut env = self.env;
-        env.entry("ROUSE_LOCAL_MODELS".to_owned()).or_insert_with(|| "0".to_owned());
+        for off in ["ROUSE_LOCAL_MODELS", "ROUSE_KEYRING"] {
+            env.entry(off.to_owned()).or_insert_with(|| "0".to_owned());
+        }
         let clock = self.clock.clone();
         let mut options =
             HostOptions::headless(Home::at(self.folder), EngineMode::Serve, Some(0), no_ui());

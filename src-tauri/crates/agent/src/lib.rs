@@ -17,7 +17,7 @@ mod safety;
 mod secret;
 
 pub use condition::{Conditions, Subject};
-pub use discover::{FoundIn, FoundModel, LocalAddresses, discover};
+pub use discover::{FoundIn, FoundModel, LocalAddresses, discover, usual_key_variables};
 pub use driver::{AgentDriver, AgentSettings, Observer};
 pub use gate::{Called, Gate, GateError};
 pub use models::{ChosenModel, Models};

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::config;
 use crate::exit::Failure;
+use crate::secrets;
 use crate::session::Session;
 use crate::status::zone_data;
 
@@ -30,6 +31,8 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
             findings.extend(of_engine(&serde_json::from_value(answer)?));
             let changed = config::changed_by_hand(session).await?;
             findings.extend(changed.map(|what| Finding { ok: false, what, mend: None }));
+            let troubles = secrets::troubles(session).await?.into_iter();
+            findings.extend(troubles.map(|what| Finding { ok: true, what, mend: None }));
         }
         Err(Failure::Client(error @ ClientError::NotRunning)) => findings.push(Finding {
             ok: false,

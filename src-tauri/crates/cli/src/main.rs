@@ -12,6 +12,7 @@ mod wake;
 mod heartbeat;
 mod config;
 mod tools;
+mod secrets;
 mod status;
 mod open;
 mod doctor;
@@ -55,6 +56,9 @@ enum Command {
     Config(config::Command),
     /// The tools that runs can call.
     Tools,
+    /// Keys that requests name and no model sees.
+    #[command(subcommand)]
+    Secrets(secrets::Command),
     /// The engine's state in a few lines.
     Status,
     /// Open Rouse in the browser, signed in.
@@ -106,6 +110,7 @@ async fn call(command: Command, session: Session) -> Result<(), Failure> {
         Command::Heartbeat(command) => heartbeat::run(&command, &session).await,
         Command::Config(command) => config::run(command, &session).await,
         Command::Tools => tools::run(&session).await,
+        Command::Secrets(command) => secrets::run(command, &session).await,
         Command::Status => status::run(&session).await,
         Command::Open(args) => open::run(&args, &session).await,
         Command::Doctor => doctor::run(&session).await,

@@ -13,6 +13,8 @@ use crate::exit::Failure;
 const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
 /// The same for a file of jobs, each of which is saved before the answer.
 const FILE_ANSWERED_WITHIN: Duration = Duration::from_secs(300);
+/// The same where a person may have to unlock the keyring first.
+const KEYRING_ANSWERED_WITHIN: Duration = Duration::from_secs(60);
 
 /// The engine of this user's data directory.
 pub(crate) struct Session {
@@ -45,14 +47,12 @@ impl Session {
     /// Calls a method.
     pub(crate) async fn call(&self, method: &str, params: Value) -> Result<Value, Failure> {
         let client = self.client()?;
-        if method == "cron.import" {
-            return Ok(client
-                .clone()
-                .answered_within(FILE_ANSWERED_WITHIN)
-                .call(method, params)
-                .await?);
-        }
-        Ok(client.call(method, params).await?)
+        let patience = match method {
+            "cron.import" => FILE_ANSWERED_WITHIN,
+            _ if method.starts_with("secrets.") => KEYRING_ANSWERED_WITHIN,
+            _ => ANSWERED_WITHIN,
+        };
+        Ok(client.clone().answered_within(patience).call(method, params).await?)
     }
 
     /// Calls a method and prints its answer: as JSON when asked, else with `print`.

@@ -7,12 +7,13 @@ use serde_json::json;
 use crate::config;
 use crate::exit::Failure;
 use crate::output::{instant, plain, relative};
+use crate::secrets;
 use crate::session::Session;
 
 pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
-    let changed = match session.json {
-        true => None,
-        false => config::changed_by_hand(session).await?,
+    let (changed, troubles) = match session.json {
+        true => (None, Vec::new()),
+        false => (config::changed_by_hand(session).await?, secrets::troubles(session).await?),
     };
     session
         .show("system.status", json!({}), |session, status: SystemStatus| {
@@ -42,6 +43,9 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
             }
             if let Some(changed) = changed {
                 anstream::println!("Settings: {changed}");
+            }
+            for trouble in troubles {
+                anstream::println!("Secrets: {trouble}");
             }
             anstream::println!("Data: {}", status.home);
             Ok(())

@@ -15,7 +15,10 @@ use crate::error::RpcError;
 use crate::events::EventBus;
 use crate::live::LiveText;
 use crate::screens::Screens;
-use crate::wire::{ConfigView, EngineMode, NotificationStatus, ProvidersListResult};
+use crate::wire::{
+    ConfigView, Done, EngineMode, NotificationStatus, ProvidersListResult, SecretSetParams,
+    SecretView, SecretsListResult,
+};
 
 /// The handles that handlers work with.
 pub struct Context {
@@ -29,6 +32,8 @@ pub struct Context {
     pub settings: Arc<dyn Settings>,
     /// The models at hand.
     pub models: Arc<dyn Models>,
+    /// The stored secrets.
+    pub secrets: Arc<dyn Secrets>,
     /// The tools at hand, behind their gate.
     pub gate: Arc<Gate>,
     /// The event stream.
@@ -78,4 +83,14 @@ pub trait Models: Send + Sync {
     fn list(&self, refresh: bool) -> BoxFuture<'_, ProvidersListResult>;
     /// The one in use, for people.
     fn active_label(&self) -> Option<String>;
+}
+
+/// The stored secrets, kept by the composition root. Nothing answers with a value.
+pub trait Secrets: Send + Sync {
+    /// Names and hosts.
+    fn list(&self) -> BoxFuture<'_, Result<SecretsListResult, RpcError>>;
+    /// Stores one, or changes it.
+    fn set(&self, params: SecretSetParams) -> BoxFuture<'_, Result<SecretView, RpcError>>;
+    /// Forgets one.
+    fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Done, RpcError>>;
 }

@@ -21,7 +21,7 @@ mod webhook_secret;
 
 pub use auth::{Auth, AuthError};
 pub use client::{Client, ClientError, Endpoint, EventStream, ForScreen, ScreenStream};
-pub use context::{Context, Engine, Models, Settings};
+pub use context::{Context, Engine, Models, Secrets, Settings};
 pub use error::{ErrorCode, RpcError};
 pub use events::{EventBus, Subscription};
 pub use live::LiveText;

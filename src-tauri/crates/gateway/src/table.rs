@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::context::Context;
 use crate::error::RpcError;
 use crate::handlers::{
-    approvals, config, cron, deliveries, grants, heartbeat, providers, runs, system, tools,
+    approvals, config, cron, deliveries, grants, heartbeat, providers, runs, secrets, system, tools,
 };
 use crate::wire::*;
 
@@ -86,6 +86,10 @@ methods! {
 
     "tools.catalog" => tools::catalog(Empty) -> ToolsCatalogResult;
     "providers.list" => providers::list(ProvidersListParams) -> ProvidersListResult;
+
+    "secrets.list" => secrets::list(Empty) -> SecretsListResult;
+    "secrets.set" => secrets::set(SecretSetParams) -> SecretView;
+    "secrets.remove" => secrets::remove(SecretRef) -> Done;
 
     "config.get" => config::get(Empty) -> ConfigView;
     "config.patch" => config::patch(ConfigPatchParams) -> ConfigView;

@@ -91,6 +91,12 @@ impl Home {
         self.root.join("config.toml")
     }
 
+    /// The list of secrets.
+    #[must_use]
+    pub fn secrets(&self) -> PathBuf {
+        self.root.join("secrets.json")
+    }
+
     /// The folder that file tools may see unless configured otherwise.
     #[must_use]
     pub fn workspace(&self) -> PathBuf {

@@ -43,6 +43,7 @@ use crate::outbox::Outbox;
 use crate::retention::{Ended, Retention};
 use crate::routines::{OpenDoor, RoutineDoor};
 use crate::runner::{Main, PayloadRunner};
+use crate::secrets::{self, SecretShelf};
 use crate::settings::LiveSettings;
 
 /// A running engine.
@@ -64,6 +65,7 @@ struct Ground {
     clock: Arc<dyn Clock>,
     settings: Arc<LiveSettings>,
     models: Arc<ModelShelf>,
+    secrets: Arc<SecretShelf>,
     outbox: Arc<Notify>,
     ended: Arc<Ended>,
     /// Told with every change that is stored.
@@ -91,6 +93,7 @@ impl Host {
         let ground = Ground::lay(&options).await?;
         let started_at = ground.clock.now();
         let (port, auth) = ground.port(&options).await?;
+        secrets::load_at_start(&ground.secrets).await;
         let own_ports = OwnPorts::default();
         own_ports.add(port.number());
         let (agent, gate) = ground.agent(&options.home, own_ports)?;
@@ -179,6 +182,7 @@ impl Ground {
             LiveSettings::new(file, Arc::clone(&options.env), store.clone(), Arc::clone(&clock));
         let models =
             ModelShelf::new(settings.watch(), Arc::clone(&options.env), options.model.clone());
+        let secrets = Arc::new(secrets::shelf(options, &settings, Arc::default()));
         let live = LiveText::new(events.clone(), Arc::clone(&clock));
         let screens = Screens::new(events.clone());
         Ok(Self {
@@ -186,6 +190,7 @@ impl Ground {
             clock,
             settings,
             models,
+            secrets,
             outbox,
             ended,
             worked,
@@ -290,6 +295,7 @@ impl Ground {
             clock: Arc::clone(&self.clock),
             settings: Arc::clone(&self.settings) as _,
             models: Arc::clone(&self.models) as _,
+            secrets: Arc::clone(&self.secrets) as _,
             gate,
             events: self.events.clone(),
             live: self.live.clone(),
@@ -341,6 +347,7 @@ impl Ground {
         let settings = follow_settings(
             Arc::clone(&self.settings),
             Arc::clone(&self.models),
+            Arc::clone(&self.secrets),
             scheduler.clone(),
         );
         let machine = machine::follow(
@@ -374,6 +381,7 @@ fn own_notifications(options: &HostOptions) -> NotificationStatus {
 async fn follow_settings(
     settings: Arc<LiveSettings>,
     models: Arc<ModelShelf>,
+    secrets: Arc<SecretShelf>,
     scheduler: SchedulerHandle,
 ) {
     let mut changes = settings.watch();
@@ -386,6 +394,7 @@ async fn follow_settings(
             tracing::error!(%error, "a change of settings did not reach the scheduler");
         }
         models.look().await;
+        secrets.load().await;
     }
 }
 

@@ -11,6 +11,7 @@ mod open_files;
 mod options;
 mod runner;
 mod models;
+mod secrets;
 mod outbox;
 mod retention;
 mod routines;

@@ -101,6 +101,12 @@ const VENDORS: [Vendor; 3] = [
     },
 ];
 
+/// The variables that usually hold a provider's key.
+#[must_use]
+pub fn usual_key_variables() -> [&'static str; 3] {
+    VENDORS.map(|vendor| vendor.key)
+}
+
 impl Vendor {
     fn in_environment(&self, env: &impl Fn(&str) -> Option<String>) -> Option<FoundModel> {
         let api_key = env(self.key).as_deref().and_then(ApiKey::new)?;

@@ -8,6 +8,7 @@ pub(crate) mod grants;
 pub(crate) mod heartbeat;
 pub(crate) mod providers;
 pub(crate) mod runs;
+pub(crate) mod secrets;
 pub(crate) mod system;
 pub(crate) mod tools;
 

@@ -6,10 +6,13 @@ use rouse_agent::{Gate, ToolRegistry};
 use rouse_core::job::Job;
 use rouse_core::tool::BoxFuture;
 use rouse_core::{Outcome, Run, UnixMs};
-use rouse_gateway::wire::{ConfigView, EngineMode, NotificationStatus, ProvidersListResult};
+use rouse_gateway::wire::{
+    ConfigView, Done, EngineMode, NotificationStatus, ProvidersListResult, SecretSetParams,
+    SecretView, SecretsListResult,
+};
 use rouse_gateway::{
-    Auth, BoundPort, Client, Context, Endpoint, Engine, EventBus, Gateway, LiveText, Models,
-    RpcError, Screens, Server, Settings, UiFile, UiFiles,
+    Auth, BoundPort, Client, Context, Endpoint, Engine, ErrorCode, EventBus, Gateway, LiveText,
+    Models, RpcError, Screens, Secrets, Server, Settings, UiFile, UiFiles,
 };
 use rouse_scheduler::{
     HeartbeatConfig, MainSession, Runner, Scheduler, SchedulerConfig, SchedulerHandle,
@@ -54,6 +57,7 @@ impl House {
             clock: Arc::new(clock.clone()),
             settings: Arc::new(Broken),
             models: Arc::new(NoModels),
+            secrets: Arc::new(NoSecrets),
             gate: Arc::new(gate),
             live: LiveText::new(events.clone(), Arc::new(clock.clone())),
             screens: Screens::new(events.clone()),
@@ -206,6 +210,24 @@ impl Models for NoModels {
 
     fn active_label(&self) -> Option<String> {
         None
+    }
+}
+
+struct NoSecrets;
+
+impl Secrets for NoSecrets {
+    fn list(&self) -> BoxFuture<'_, Result<SecretsListResult, RpcError>> {
+        Box::pin(async { Ok(SecretsListResult { secrets: Vec::new(), warning: None }) })
+    }
+
+    fn set(&self, _: SecretSetParams) -> BoxFuture<'_, Result<SecretView, RpcError>> {
+        Box::pin(async {
+            Err(RpcError::new(ErrorCode::Conflict, "There is no place for secrets."))
+        })
+    }
+
+    fn remove<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Done, RpcError>> {
+        Box::pin(async { Ok(Done { changed: false }) })
     }
 }
 

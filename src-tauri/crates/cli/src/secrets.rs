@@ -1,0 +1,122 @@
+//! `rouse secrets …`: keys that a request names and no model sees.
+//!
+//! A value is read from a pipe, or from the keyboard without showing it. It never stands on a command line, where every
+//! program of the computer could read it and the shell would remember it, and nothing prints it again.
+
+use std::io::{IsTerminal as _, Read as _, stdin};
+
+use clap::Subcommand;
+use rouse_core::Clock as _;
+use rouse_gateway::wire::{Done, SecretKeeper, SecretView, SecretsListResult};
+use serde_json::json;
+
+use crate::exit::Failure;
+use crate::output::{instant, plain, print, table};
+use crate::session::Session;
+
+/// More than any value takes.
+const MOST_READ: u64 = 16 << 10;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Names and hosts of the stored secrets; never a value.
+    List,
+    /// Store a secret: `rouse secrets set github --host api.github.com`, and type or pipe its value.
+    ///
+    /// A request to one of its hosts names it as {{secret:github}}, in its address, a header or its body.
+    Set {
+        /// 1 to 64 small letters, digits, _ and -.
+        name: String,
+        /// A host that it may be sent to, such as api.example.com or api.example.com:8443; several are allowed. A secret
+        /// that is stored already keeps its hosts when none is named.
+        #[arg(long = "host", value_name = "HOST")]
+        hosts: Vec<String>,
+    },
+    /// Forget a secret.
+    Rm {
+        /// Its name.
+        name: String,
+    },
+}
+
+pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failure> {
+    match command {
+        Command::List => session.show("secrets.list", json!({}), print_list).await,
+        Command::Set { name, hosts } => {
+            let mut params = json!({ "name": name, "value": read_value(&name)? });
+            if !hosts.is_empty() {
+                params["hosts"] = json!(hosts);
+            }
+            session
+                .show("secrets.set", params, |_, secret: SecretView| {
+                    anstream::println!(
+                        "Stored {}, for {} alone.",
+                        secret.name,
+                        secret.hosts.join(", ")
+                    );
+                    if let (SecretKeeper::File, Some(problem)) = (secret.kept_in, secret.problem) {
+                        anstream::println!(
+                            "Its value is in a file that only you can read, because {}.",
+                            plain(&problem)
+                        );
+                    }
+                    Ok(())
+                })
+                .await
+        }
+        Command::Rm { name } => {
+            session
+                .show("secrets.remove", json!({ "name": name }), |_, _: Done| {
+                    anstream::println!("Removed {}.", plain(&name));
+                    Ok(())
+                })
+                .await
+        }
+    }
+}
+
+/// The value, from the keyboard or a pipe.
+fn read_value(name: &str) -> Result<String, Failure> {
+    if stdin().is_terminal() {
+        return Ok(rpassword::prompt_password(format!("Value of {}: ", plain(name)))?);
+    }
+    let mut value = String::new();
+    stdin().take(MOST_READ).read_to_string(&mut value)?;
+    Ok(value)
+}
+
+fn print_list(session: &Session, list: SecretsListResult) -> Result<(), Failure> {
+    if list.secrets.is_empty() {
+        anstream::println!("No secrets. Store one: rouse secrets set NAME --host HOST");
+        return Ok(());
+    }
+    let mut rows = table(&["NAME", "HOSTS", "SET", "KEPT IN", ""]);
+    for secret in list.secrets {
+        let kept = match secret.kept_in {
+            SecretKeeper::Keyring => "keyring",
+            SecretKeeper::File => "file",
+        };
+        let set = instant(secret.set_at_ms, session.clock.now().0, session.clock.zone());
+        let problem = secret.problem.as_deref().map(plain).unwrap_or_default();
+        rows.add_row([secret.name, secret.hosts.join(", "), set, kept.to_owned(), problem]);
+    }
+    print(&rows);
+    if let Some(warning) = list.warning {
+        anstream::println!("{}", plain(&warning));
+    }
+    Ok(())
+}
+
+/// What a person should know about where the secrets are kept, and whether all of them are at hand.
+pub(crate) async fn troubles(session: &Session) -> Result<Vec<String>, Failure> {
+    let list: SecretsListResult =
+        serde_json::from_value(session.call("secrets.list", json!({})).await?)?;
+    let missing =
+        list.secrets.iter().filter(|secret| secret.kept_in == SecretKeeper::Keyring).filter_map(
+            |secret| {
+                let problem = plain(secret.problem.as_ref()?);
+                Some(format!("The secret {} is not at hand: {problem}", secret.name))
+            },
+        );
+    Ok(missing.chain(list.warning.as_deref().map(plain)).collect())
+}

@@ -1,0 +1,20 @@
+//! `secrets.*`.
+
+use crate::context::Context;
+use crate::error::RpcError;
+use crate::wire::{Done, Empty, SecretRef, SecretSetParams, SecretView, SecretsListResult};
+
+pub(crate) async fn list(context: &Context, _: Empty) -> Result<SecretsListResult, RpcError> {
+    context.secrets.list().await
+}
+
+pub(crate) async fn set(
+    context: &Context,
+    params: SecretSetParams,
+) -> Result<SecretView, RpcError> {
+    context.secrets.set(params).await
+}
+
+pub(crate) async fn remove(context: &Context, params: SecretRef) -> Result<Done, RpcError> {
+    context.secrets.remove(&params.name).await
+}

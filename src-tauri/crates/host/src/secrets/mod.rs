@@ -1,0 +1,293 @@
+//! The stored secrets: where they are kept, and the book that the engine works with.
+//!
+//! Owns the list in `secrets.json`, the values in the system's keyring, and the way back from there into the book. A value
+//! goes in through `set` and out into the book alone; no method of the gateway answers with one. Where there is no keyring
+//! the value stays in the file, which only the person can read, and everybody who looks is told so. It refuses to lose
+//! anything: a file that cannot be read is not written over, a keyring that does not answer leaves the list as it is.
+//!
+//! One could get it wrong by reading the keyring when a call needs the value: it may ask its person, who is not there.
+
+mod file;
+mod keyring;
+mod start;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rouse_agent::{Secret, SecretBook, SecretError, SecretValue};
+use rouse_core::Clock;
+use rouse_core::tool::BoxFuture;
+use rouse_gateway::wire::{Done, SecretKeeper, SecretSetParams, SecretView, SecretsListResult};
+use rouse_gateway::{ErrorCode, RpcError, Secrets};
+use tokio::sync::Mutex;
+
+use file::{Line, SecretsFile};
+use keyring::{Keyring, KeyringError, ask};
+pub(crate) use start::{load_at_start, shelf};
+
+/// Most secrets of one data directory.
+const MOST: usize = 200;
+
+/// Keys that are recognised in texts and never sent: those of providers, and the gateway's token.
+type OwnKeys = Arc<dyn Fn() -> Vec<Secret> + Send + Sync>;
+
+/// Where secrets are kept.
+pub(crate) struct SecretShelf {
+    path: PathBuf,
+    /// None where the person wants none.
+    keyring: Option<Arc<dyn Keyring>>,
+    own: OwnKeys,
+    clock: Arc<dyn Clock>,
+    book: Arc<SecretBook>,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// The list, or why it cannot be read.
+    file: Result<SecretsFile, String>,
+    values: BTreeMap<String, SecretValue>,
+    /// Why a value is not at hand.
+    problems: BTreeMap<String, String>,
+}
+
+impl SecretShelf {
+    /// Opens the list; no value is in `book` before `load`.
+    fn open(
+        path: PathBuf,
+        keyring: Option<Arc<dyn Keyring>>,
+        own: OwnKeys,
+        clock: Arc<dyn Clock>,
+        book: Arc<SecretBook>,
+    ) -> Self {
+        let file = SecretsFile::read(&path);
+        if let Err(reason) = &file {
+            tracing::error!("{reason}");
+        }
+        let state = State { file, values: BTreeMap::new(), problems: BTreeMap::new() };
+        Self { path, keyring, own, clock, book, state: Mutex::new(state) }
+    }
+
+    /// Fetches the values that are not at hand, and puts all of them into the book.
+    pub(crate) async fn load(&self) {
+        let mut state = self.state.lock().await;
+        self.fetch(&mut state).await;
+        self.fill_book(&state);
+    }
+
+    async fn fetch(&self, state: &mut State) {
+        let Ok(file) = &state.file else { return };
+        let mut wanted = Vec::new();
+        for (name, line) in &file.secrets {
+            match &line.value {
+                _ if state.values.contains_key(name) => {}
+                Some(value) => take(&mut state.values, &mut state.problems, name, Ok(Some(value))),
+                None => wanted.push((name.clone(), file.account(name))),
+            }
+        }
+        let Some(keyring) = self.keyring.as_ref().filter(|_| !wanted.is_empty()) else {
+            for (name, _) in wanted {
+                let reason =
+                    "it is in the system's keyring, which is switched off (ROUSE_KEYRING=0)";
+                state.problems.insert(name, reason.to_owned());
+            }
+            return;
+        };
+        let names: Vec<String> = wanted.iter().map(|(name, _)| name.clone()).collect();
+        let fetched = ask(keyring, move |keyring| {
+            Ok(wanted.iter().map(|(_, account)| keyring.get(account)).collect::<Vec<_>>())
+        });
+        match fetched.await {
+            Ok(fetched) => {
+                for (name, value) in names.iter().zip(fetched) {
+                    let value = value.as_ref().map(|value| value.as_deref());
+                    take(
+                        &mut state.values,
+                        &mut state.problems,
+                        name,
+                        value.map_err(ToString::to_string),
+                    );
+                }
+            }
+            Err(error) => {
+                let reason = error.to_string();
+                state.problems.extend(names.into_iter().map(|name| (name, reason.clone())));
+            }
+        }
+    }
+
+    fn fill_book(&self, state: &State) {
+        let mut secrets = (self.own)();
+        if let Ok(file) = &state.file {
+            for (name, value) in &state.values {
+                let Some(line) = file.secrets.get(name) else { continue };
+                match Secret::new(name, value.clone(), &line.hosts) {
+                    Ok(secret) => secrets.push(secret),
+                    Err(error) => tracing::error!(name, %error, "a secret in the list is none"),
+                }
+            }
+        }
+        self.book.replace(secrets);
+    }
+
+    async fn keep(&self, params: SecretSetParams) -> Result<SecretView, RpcError> {
+        let mut state = self.state.lock().await;
+        let mut file = state.file.clone().map_err(damaged)?;
+        let before = file.secrets.get(&params.name);
+        let hosts = match (params.hosts.clone(), before) {
+            (Some(hosts), _) => hosts,
+            (None, Some(line)) => line.hosts.clone(),
+            (None, None) => Vec::new(),
+        };
+        let value = SecretValue::new(&params.value).map_err(wrong)?;
+        let secret = Secret::new(&params.name, value.clone(), &hosts).map_err(wrong)?;
+        if before.is_none() && file.secrets.len() >= MOST {
+            let message = format!("There are {MOST} secrets already. Remove one first.");
+            return Err(RpcError::new(ErrorCode::Conflict, message));
+        }
+        let set_at_ms = self.clock.now().0;
+        let account = file.account(&params.name);
+        let in_keyring = self.into_keyring(account, value.expose().to_owned()).await;
+        let kept = match &in_keyring {
+            Ok(()) => None,
+            Err(_) => Some(value.expose().to_owned()),
+        };
+        let line = Line { hosts: secret.hosts(), set_at_ms, value: kept };
+        file.secrets.insert(params.name.clone(), line);
+        file.write(&self.path).map_err(|error| not_written(&self.path, &error))?;
+        state.file = Ok(file);
+        state.values.insert(params.name.clone(), value);
+        state.problems.remove(&params.name);
+        self.fill_book(&state);
+        Ok(SecretView {
+            name: params.name,
+            hosts: secret.hosts(),
+            set_at_ms,
+            kept_in: if in_keyring.is_ok() { SecretKeeper::Keyring } else { SecretKeeper::File },
+            problem: in_keyring.err(),
+        })
+    }
+
+    /// Keeps the value in the keyring, or says why it is not there.
+    async fn into_keyring(&self, account: String, value: String) -> Result<(), String> {
+        let Some(keyring) = &self.keyring else {
+            return Err("the system's keyring is switched off (ROUSE_KEYRING=0)".to_owned());
+        };
+        let kept = ask(keyring, move |keyring| keyring.set(&account, &value)).await;
+        kept.map_err(|error: KeyringError| error.to_string())
+    }
+
+    async fn forget(&self, name: &str) -> Result<Done, RpcError> {
+        let mut state = self.state.lock().await;
+        let mut file = state.file.clone().map_err(damaged)?;
+        let Some(line) = file.secrets.remove(name) else {
+            let message = format!("There is no secret called {name}.");
+            return Err(RpcError::new(ErrorCode::NotFound, message));
+        };
+        // First the value and then the name, so that nothing is left behind that nobody knows of.
+        if let (None, Some(keyring)) = (&line.value, &self.keyring) {
+            let account = file.account(name);
+            let removed = ask(keyring, move |keyring| keyring.remove(&account)).await;
+            removed.map_err(|error| {
+                let message = format!("The secret was not removed: {error}.");
+                RpcError::new(ErrorCode::Conflict, message)
+            })?;
+        }
+        file.write(&self.path).map_err(|error| not_written(&self.path, &error))?;
+        state.file = Ok(file);
+        state.values.remove(name);
+        state.problems.remove(name);
+        self.fill_book(&state);
+        Ok(Done { changed: true })
+    }
+
+    async fn look(&self) -> Result<SecretsListResult, RpcError> {
+        // A keyring that was locked may be open by now.
+        self.load().await;
+        let state = self.state.lock().await;
+        let file = state.file.as_ref().map_err(|reason| damaged(reason.clone()))?;
+        let secrets: Vec<SecretView> = file
+            .secrets
+            .iter()
+            .map(|(name, line)| SecretView {
+                name: name.clone(),
+                hosts: line.hosts.clone(),
+                set_at_ms: line.set_at_ms,
+                kept_in: if line.value.is_some() {
+                    SecretKeeper::File
+                } else {
+                    SecretKeeper::Keyring
+                },
+                problem: state.problems.get(name).cloned(),
+            })
+            .collect();
+        let in_file = secrets.iter().filter(|view| view.kept_in == SecretKeeper::File).count();
+        let warning = (in_file > 0).then(|| {
+            format!(
+                "{in_file} of {} secrets are kept in {}, which only you can read, and not in the system's keyring.",
+                secrets.len(),
+                self.path.display()
+            )
+        });
+        Ok(SecretsListResult { secrets, warning })
+    }
+}
+
+/// Puts a fetched value where it belongs, or the reason why there is none.
+fn take(
+    values: &mut BTreeMap<String, SecretValue>,
+    problems: &mut BTreeMap<String, String>,
+    name: &str,
+    fetched: Result<Option<impl AsRef<str>>, String>,
+) {
+    let value = match fetched {
+        Ok(Some(text)) => SecretValue::new(text.as_ref()).map_err(|error| error.to_string()),
+        Ok(None) => Err("the system's keyring does not show it; unlock the keyring, or set the secret again".to_owned()),
+        Err(reason) => Err(reason),
+    };
+    match value {
+        Ok(value) => {
+            values.insert(name.to_owned(), value);
+            problems.remove(name);
+        }
+        Err(reason) => {
+            tracing::warn!(name, reason, "a secret is not at hand");
+            problems.insert(name.to_owned(), reason);
+        }
+    }
+}
+
+fn wrong(error: SecretError) -> RpcError {
+    let field = match error {
+        SecretError::Name(_) => "name",
+        SecretError::Short | SecretError::Long | SecretError::Control => "value",
+        SecretError::NoHost | SecretError::Host(_) => "hosts",
+    };
+    RpcError::field(field, &error.to_string())
+}
+
+fn damaged(reason: String) -> RpcError {
+    RpcError::new(ErrorCode::Conflict, reason)
+}
+
+fn not_written(path: &std::path::Path, error: &std::io::Error) -> RpcError {
+    tracing::error!(%error, "the secrets could not be written");
+    let message = format!("{} cannot be written: {error}. Nothing was changed.", path.display());
+    RpcError::new(ErrorCode::Storage, message)
+}
+
+impl Secrets for SecretShelf {
+    fn list(&self) -> BoxFuture<'_, Result<SecretsListResult, RpcError>> {
+        Box::pin(self.look())
+    }
+
+    fn set(&self, params: SecretSetParams) -> BoxFuture<'_, Result<SecretView, RpcError>> {
+        Box::pin(self.keep(params))
+    }
+
+    fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Done, RpcError>> {
+        Box::pin(self.forget(name))
+    }
+}

@@ -1,0 +1,218 @@
+//! Where a secret is kept, what is told when it is not at hand, and what is never lost.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use rouse_agent::{Safety, Secret, SecretValue};
+use rouse_gateway::Secrets as _;
+use rouse_gateway::wire::{SecretKeeper, SecretSetParams};
+use rouse_testkit::ManualClock;
+use tempfile::TempDir;
+
+use super::keyring::{Keyring, KeyringError};
+use super::*;
+
+const VALUE: &str = "sunflower-42-Tango";
+
+/// A keyring in memory that can be locked.
+#[derive(Default)]
+struct Drawer {
+    kept: Mutex<BTreeMap<String, String>>,
+    locked: Mutex<bool>,
+}
+
+impl Drawer {
+    fn lock(&self, locked: bool) {
+        *self.locked.lock().expect("not poisoned") = locked;
+    }
+
+    fn open(&self) -> Result<std::sync::MutexGuard<'_, BTreeMap<String, String>>, KeyringError> {
+        match *self.locked.lock().expect("not poisoned") {
+            true => Err(KeyringError::Unusable("it is locked".to_owned())),
+            false => Ok(self.kept.lock().expect("not poisoned")),
+        }
+    }
+}
+
+impl Keyring for Drawer {
+    fn get(&self, account: &str) -> Result<Option<String>, KeyringError> {
+        Ok(self.open()?.get(account).cloned())
+    }
+
+    fn set(&self, account: &str, value: &str) -> Result<(), KeyringError> {
+        self.open()?.insert(account.to_owned(), value.to_owned());
+        Ok(())
+    }
+
+    fn remove(&self, account: &str) -> Result<(), KeyringError> {
+        self.open()?.remove(account);
+        Ok(())
+    }
+}
+
+struct Room {
+    folder: TempDir,
+    drawer: Arc<Drawer>,
+}
+
+impl Room {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        Self { folder, drawer: Arc::default() }
+    }
+
+    fn path(&self) -> std::path::PathBuf {
+        self.folder.path().join("secrets.json")
+    }
+
+    fn text(&self) -> String {
+        std::fs::read_to_string(self.path()).expect("a file")
+    }
+
+    async fn shelf(&self, with_keyring: bool) -> Shelf {
+        let keyring = with_keyring.then(|| Arc::clone(&self.drawer) as Arc<dyn Keyring>);
+        let own: OwnKeys = Arc::new(|| {
+            let value = SecretValue::new("sk-0123456789").expect("a value");
+            vec![Secret::never_sent("PROVIDER_KEY", value)]
+        });
+        let clock = Arc::new(ManualClock::new(rouse_core::UnixMs(1_795_327_200_000)));
+        let book = Arc::new(SecretBook::default());
+        let shelf = SecretShelf::open(self.path(), keyring, own, clock, Arc::clone(&book));
+        shelf.load().await;
+        Shelf { shelf, book }
+    }
+}
+
+fn params(name: &str, hosts: Option<&[&str]>) -> SecretSetParams {
+    let hosts = hosts.map(|hosts| hosts.iter().map(|host| (*host).to_owned()).collect());
+    SecretSetParams { name: name.to_owned(), value: VALUE.to_owned(), hosts }
+}
+
+/// A shelf and the book that it fills.
+struct Shelf {
+    shelf: SecretShelf,
+    book: Arc<SecretBook>,
+}
+
+impl std::ops::Deref for Shelf {
+    type Target = SecretShelf;
+
+    fn deref(&self) -> &SecretShelf {
+        &self.shelf
+    }
+}
+
+/// Whether the engine recognises the stored value.
+fn knows(shelf: &Shelf) -> bool {
+    Safety::new(Arc::clone(&shelf.book)).redacted(VALUE).is_some()
+}
+
+#[tokio::test]
+async fn a_secret_is_in_the_keyring_and_not_in_the_file() {
+    let room = Room::new();
+    let shelf = room.shelf(true).await;
+    let view = shelf.set(params("mail", Some(&["api.example.com"]))).await.expect("kept");
+    assert_eq!((view.kept_in, view.problem), (SecretKeeper::Keyring, None));
+    assert!(!room.text().contains(VALUE) && room.text().contains("api.example.com"));
+    assert!(knows(&shelf));
+    let again = room.shelf(true).await;
+    assert!(knows(&again), "after a restart too");
+    let listed = again.list().await.expect("a list");
+    assert_eq!((listed.secrets.len(), listed.warning), (1, None));
+    assert!(!format!("{:?}", listed.secrets).contains(VALUE));
+}
+
+#[tokio::test]
+async fn without_a_keyring_it_is_in_a_file_of_the_person_alone_and_that_is_said() {
+    let room = Room::new();
+    room.drawer.lock(true);
+    for with_keyring in [true, false] {
+        let shelf = room.shelf(with_keyring).await;
+        let view = shelf.set(params("mail", Some(&["api.example.com"]))).await.expect("kept");
+        assert_eq!(view.kept_in, SecretKeeper::File);
+        assert!(view.problem.is_some());
+        assert!(knows(&room.shelf(with_keyring).await), "after a restart too");
+        let warning = shelf.list().await.expect("a list").warning.expect("a warning");
+        assert!(warning.starts_with("1 of 1 secrets are kept in "), "{warning}");
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::metadata(room.path()).expect("a file").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+}
+
+#[tokio::test]
+async fn a_secret_that_was_in_the_file_leaves_it_when_it_is_set_with_a_keyring() {
+    let room = Room::new();
+    room.shelf(false).await.set(params("mail", Some(&["a.example"]))).await.expect("kept");
+    assert!(room.text().contains(VALUE));
+    let shelf = room.shelf(true).await;
+    let view = shelf.set(params("mail", None)).await.expect("kept");
+    assert_eq!((view.kept_in, view.hosts), (SecretKeeper::Keyring, vec!["a.example".to_owned()]));
+    assert!(!room.text().contains(VALUE));
+}
+
+#[tokio::test]
+async fn a_locked_keyring_loses_nothing_and_is_asked_again() {
+    let room = Room::new();
+    room.shelf(true).await.set(params("mail", Some(&["a.example"]))).await.expect("kept");
+    room.drawer.lock(true);
+    let shelf = room.shelf(true).await;
+    assert!(!knows(&shelf));
+    let listed = shelf.list().await.expect("a list");
+    assert!(listed.secrets[0].problem.as_deref().is_some_and(|why| why.contains("locked")));
+    assert!(shelf.remove("mail").await.is_err(), "its value could not be removed");
+    room.drawer.lock(false);
+    assert_eq!(shelf.list().await.expect("a list").secrets[0].problem, None);
+    assert!(knows(&shelf));
+}
+
+#[tokio::test]
+async fn a_removed_secret_is_nowhere() {
+    let room = Room::new();
+    let shelf = room.shelf(true).await;
+    shelf.set(params("mail", Some(&["a.example"]))).await.expect("kept");
+    shelf.remove("mail").await.expect("removed");
+    assert!(room.drawer.kept.lock().expect("not poisoned").is_empty());
+    assert!(!knows(&shelf) && !room.text().contains("mail"));
+    assert!(shelf.remove("mail").await.is_err(), "there is none");
+}
+
+#[tokio::test]
+async fn what_is_no_secret_is_refused_by_its_field() {
+    let room = Room::new();
+    let shelf = room.shelf(true).await;
+    let short =
+        SecretSetParams { value: "short".to_owned(), ..params("mail", Some(&["a.example"])) };
+    for (wrong, field) in [
+        (params("Mail", Some(&["a.example"])), "name"),
+        (short, "value"),
+        (params("mail", None), "hosts"),
+        (params("mail", Some(&["no host"])), "hosts"),
+    ] {
+        let error = shelf.set(wrong).await.expect_err("refused");
+        assert_eq!(error.data["fields"][0]["path"], field, "{error}");
+    }
+    assert!(!room.path().exists(), "nothing was kept");
+}
+
+#[tokio::test]
+async fn a_damaged_list_is_not_written_over() {
+    let room = Room::new();
+    let damaged = format!("{{\"keyringId\": \"x\", \"secrets\": {{\"mail\": \"{VALUE}\"}}");
+    std::fs::write(room.path(), &damaged).expect("written");
+    let shelf = room.shelf(true).await;
+    let error = shelf.set(params("other", Some(&["a.example"]))).await.expect_err("refused");
+    assert!(error.message.contains("damaged") && !error.message.contains(VALUE), "{error}");
+    assert!(shelf.list().await.is_err());
+    assert_eq!(room.text(), damaged);
+}
+
+#[tokio::test]
+async fn keys_of_providers_are_known_and_not_listed() {
+    let shelf = Room::new().shelf(true).await;
+    assert!(Safety::new(Arc::clone(&shelf.book)).redacted("it is sk-0123456789").is_some());
+    assert_eq!(shelf.list().await.expect("a list").secrets.len(), 0);
+}
