@@ -11,6 +11,7 @@ const triggers: Record<RunTrigger, string> = {
   event: "On an event",
   webhook: "By webhook",
   manual: "By hand",
+  chat: "In the chat",
   heartbeat: "Heartbeat",
 };
 

@@ -216,6 +216,7 @@ const fn trigger(trigger: RunTrigger) -> &'static str {
         RunTrigger::Webhook => "webhook",
         RunTrigger::Manual => "by hand",
         RunTrigger::Heartbeat => "heartbeat",
+        RunTrigger::Chat => "chat",
     }
 }
 

@@ -103,6 +103,8 @@ pub enum RunTrigger {
     Manual,
     /// The heartbeat or a wake.
     Heartbeat,
+    /// A person wrote to the main session and waits for an answer.
+    Chat,
 }
 
 impl RunTrigger {
@@ -116,7 +118,14 @@ impl RunTrigger {
             Self::Webhook => "webhook",
             Self::Manual => "manual",
             Self::Heartbeat => "heartbeat",
+            Self::Chat => "chat",
         }
+    }
+
+    /// Whether it is a turn of the main session.
+    #[must_use]
+    pub const fn is_main_turn(self) -> bool {
+        matches!(self, Self::Heartbeat | Self::Chat)
     }
 
     /// The trigger of that name.
@@ -129,6 +138,7 @@ impl RunTrigger {
             Self::Webhook,
             Self::Manual,
             Self::Heartbeat,
+            Self::Chat,
         ];
         all.into_iter().find(|trigger| trigger.name() == name)
     }

@@ -205,7 +205,7 @@ same_words!(
     run_trigger,
     RunTrigger,
     wire::RunTrigger,
-    [Schedule, CatchUp, Event, Webhook, Manual, Heartbeat]
+    [Schedule, CatchUp, Event, Webhook, Manual, Heartbeat, Chat]
 );
 
 same_words!(

@@ -21,8 +21,8 @@ pub enum SchedulerError {
         /// Its name.
         name: String,
     },
-    /// A beat of the heartbeat was to run again.
-    #[error("A heartbeat cannot run again. Wake the main session instead.")]
+    /// A turn of the main session was to run again.
+    #[error("A turn of the main session cannot run again. Wake it or write to it instead.")]
     IsHeartbeat,
     /// The scheduler has stopped, or is about to.
     #[error("Rouse is stopping.")]

@@ -118,7 +118,11 @@ impl Engine {
         let fate =
             job.as_ref().map_or(JobFate::Stays, |job| fate_of_job(job, run.trigger, outcome.state));
         let now = self.clock.now();
-        let incident = self.incident_step(job.as_ref(), outcome, now).await?;
+        let incident = match run.trigger {
+            // Who has written is there and sees what went wrong.
+            RunTrigger::Chat => IncidentStep::Nothing,
+            _ => self.incident_step(job.as_ref(), outcome, now).await?,
+        };
         let ended = Ended {
             job: job.as_ref(),
             run,
@@ -257,7 +261,7 @@ impl Engine {
     pub(crate) fn skip_waiting(&mut self, job: Option<&JobId>, reason: &str) {
         let goes = |run: &Run| {
             !has_begun(run)
-                && !matches!(run.trigger, RunTrigger::Manual | RunTrigger::Heartbeat)
+                && !(run.trigger == RunTrigger::Manual || run.trigger.is_main_turn())
                 && job.is_none_or(|job| run.job_id.as_ref() == Some(job))
         };
         for id in self.lanes.remove_where(|waiting| goes(&waiting.run)) {
@@ -289,7 +293,7 @@ const fn has_condition(job: &Job) -> bool {
 /// When a turn of the main session began that did its work; it may have left lines for the next.
 fn main_turn_begun_at(run: &Run, outcome: &Outcome) -> Option<UnixMs> {
     let has_worked = matches!(outcome.state, RunState::Succeeded | RunState::NothingToReport);
-    run.started_at.filter(|_| has_worked && run.trigger == RunTrigger::Heartbeat)
+    run.started_at.filter(|_| has_worked && run.trigger.is_main_turn())
 }
 
 /// A reminder that was queued for the main session and asked for a turn at once.

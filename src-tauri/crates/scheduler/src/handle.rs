@@ -33,6 +33,7 @@ pub(crate) enum Request {
     Status(Reply<Status>),
     Heartbeat(String, Duration, Reply<()>),
     Wake(String, Reply<()>),
+    Chat(String, Reply<RunId>),
     CallWebhook(Call, Reply<Called>),
     SetConfig(Box<SchedulerConfig>, Reply<()>),
     ClockChanged(Reply<()>),
@@ -167,6 +168,15 @@ impl SchedulerHandle {
     /// The store's refusal.
     pub async fn queue_wake(&self, text: &str) -> Result<(), SchedulerError> {
         self.ask(|reply| Request::Wake(text.to_owned(), reply)).await
+    }
+
+    /// Takes what a person writes to the main session. It is saved as a run of its own, which gets its turn when those
+    /// before it are over.
+    ///
+    /// # Errors
+    /// The store's refusal.
+    pub async fn chat(&self, text: &str) -> Result<RunId, SchedulerError> {
+        self.ask(|reply| Request::Chat(text.to_owned(), reply)).await
     }
 
     /// Fires a job because its webhook was called, by somebody who may.

@@ -20,6 +20,7 @@ pub mod lanes;
 pub mod timer;
 
 mod attempt;
+mod chat;
 mod clock_change;
 mod engine;
 mod events;

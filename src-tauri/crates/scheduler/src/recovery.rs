@@ -27,6 +27,9 @@ impl Engine {
         self.refresh_listeners().await?;
         let mut jobs = KnownJobs::default();
         for run in self.store.running_runs().await? {
+            if self.goes_on_with_answer(&run).await? {
+                continue;
+            }
             let job = jobs.of(&run, self).await?;
             self.recover_cut_off(run, job).await?;
         }

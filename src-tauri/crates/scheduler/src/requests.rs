@@ -36,6 +36,7 @@ impl Engine {
                 answer(reply, self.beat_if_wanted().await.map_err(Into::into));
             }
             Request::Wake(text, reply) => answer(reply, self.queue_wake(&text).await),
+            Request::Chat(text, reply) => answer(reply, self.chat(&text).await),
             Request::CallWebhook(call, reply) => answer(reply, self.call_webhook(call).await),
             Request::SetConfig(config, reply) => answer(reply, self.set_config(*config).await),
             Request::ClockChanged(reply) => {

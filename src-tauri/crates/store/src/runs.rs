@@ -17,6 +17,7 @@ use crate::jobs::change;
 use crate::many::Rows;
 use crate::retention::not_pruned;
 use crate::row::{Columns, bind_usage, json_list, readable};
+use crate::steps::lose_unfinished;
 use crate::write::{Durability, Query, Write};
 use crate::{Store, StoreError};
 
@@ -51,6 +52,10 @@ pub(crate) const TOUCH_JOBS: &str =
     "UPDATE jobs SET last_run_at = ?1 WHERE id IN (SELECT value FROM json_each(?2))";
 const SET_ATTEMPT: &str = concat!(
     "UPDATE runs SET attempt = ?2 WHERE id = ?1 AND finished_at IS NULL RETURNING ",
+    run_columns!()
+);
+const PUT_BACK: &str = concat!(
+    "UPDATE runs SET state = 'queued', attempt = attempt + 1 WHERE id = ?1 AND state = 'running' RETURNING ",
     run_columns!()
 );
 pub(crate) const CANCEL_QUEUED_OF: &str = concat!(
@@ -159,6 +164,23 @@ impl Store {
         }
         write.commit().await?;
         Ok(moved)
+    }
+
+    /// Puts a run that the end of the process cut off back among those that wait, to go on as another attempt; its
+    /// unfinished steps become unknown. None when it is not running. Event `run`.
+    ///
+    /// # Errors
+    /// `Write`.
+    pub async fn put_back(&self, id: &RunId, now: UnixMs) -> Result<Option<Run>, StoreError> {
+        let mut write = self.write("take the run up again", Durability::Full, now).await?;
+        let Some(run) = write.one(sqlx::query(PUT_BACK).bind(id.as_str()), read_run).await? else {
+            write.undo().await?;
+            return Ok(None);
+        };
+        lose_unfinished(&mut write, id).await?;
+        write.event(EventKind::Run, run_event(&run));
+        write.commit().await?;
+        Ok(Some(run))
     }
 
     /// Writes the number of the attempt that begins; nothing when the run is over. Event `run`.

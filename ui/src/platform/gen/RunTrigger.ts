@@ -3,4 +3,4 @@
 /**
  * Why a run exists.
  */
-export type RunTrigger = "schedule" | "catchUp" | "event" | "webhook" | "manual" | "heartbeat";
+export type RunTrigger = "schedule" | "catchUp" | "event" | "webhook" | "manual" | "heartbeat" | "chat";

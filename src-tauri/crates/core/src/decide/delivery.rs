@@ -14,7 +14,7 @@ use crate::incident::{Ailment, IncidentStep};
 use crate::job::{Job, Notify, NotifyWhen, Payload};
 use crate::run::{Outcome, Run};
 use crate::schedule::format_duration;
-use crate::{DeliveryId, RunState};
+use crate::{DeliveryId, RunState, RunTrigger};
 
 /// Most characters of a notification's text.
 const MOST_CHARACTERS: usize = 180;
@@ -88,7 +88,9 @@ fn is_told(ended: &Ended<'_>) -> bool {
 fn tells_by_itself(ended: &Ended<'_>) -> bool {
     let (outcome, state) = (ended.outcome, ended.outcome.state);
     let Some(job) = ended.job else {
-        return state == RunState::Succeeded || state.is_failure();
+        // Who has written in the chat reads the answer there.
+        let is_chat = ended.run.trigger == RunTrigger::Chat;
+        return !is_chat && (state == RunState::Succeeded || state.is_failure());
     };
     let by_payload = went_wrong(state)
         || match &job.payload {

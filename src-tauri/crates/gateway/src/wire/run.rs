@@ -35,6 +35,7 @@ pub enum RunTrigger {
     Webhook,
     Manual,
     Heartbeat,
+    Chat,
 }
 
 /// Tokens and money.

@@ -4,6 +4,7 @@ mod stage;
 
 mod attempts;
 mod by_hand;
+mod chat;
 mod clock;
 mod zones;
 mod ends;

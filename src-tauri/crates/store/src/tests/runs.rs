@@ -175,3 +175,16 @@ async fn live_runs_are_those_that_run_and_then_those_that_wait() {
     let expected = vec![made[1].clone(), made[0].clone()];
     assert_eq!(live, HashMap::from([(JobId::new("a"), expected)]));
 }
+
+#[tokio::test]
+async fn a_run_that_was_cut_off_is_put_back_once() {
+    let fixture = Fixture::new().await;
+    let id = fixture.running("a").await;
+    let put_back = fixture.store.put_back(&id, NOW.plus_ms(50)).await.unwrap().unwrap();
+    assert_eq!((put_back.state, put_back.attempt), (RunState::Queued, 2));
+    assert_eq!(put_back.started_at, Some(NOW.plus_ms(5)), "it began when it began");
+    assert_eq!(fixture.run(&id).await, put_back);
+    assert_eq!(fixture.told().len(), 1);
+    assert_eq!(fixture.store.put_back(&id, NOW.plus_ms(60)).await.unwrap(), None);
+    assert_eq!(fixture.told(), []);
+}

@@ -1,0 +1,43 @@
+//! What a person writes to the main session.
+//!
+//! A message is a run, like everything else that is done: it is on the disk before anybody says that it was taken, waits
+//! in the lane of the main session behind what is going there, and has one end that can be seen. A pause and the kill
+//! switch are for what happens by itself and do not touch it. When Rouse stops while it is answered, it is put back and
+//! goes on from what was said and done by then. One could get it wrong by trying for ever: a message that ends Rouse
+//! each time would keep it from starting.
+
+use rouse_core::{Run, RunId, RunTrigger};
+use rouse_store::StoreError;
+use serde_json::json;
+
+use crate::SchedulerError;
+use crate::engine::Engine;
+use crate::tick::new_run;
+
+/// What people read as the name of such a run.
+const NAME: &str = "Chat";
+/// The most attempts at an answer.
+const MOST_ATTEMPTS: u32 = 3;
+
+impl Engine {
+    pub(crate) async fn chat(&mut self, text: &str) -> Result<RunId, SchedulerError> {
+        let now = self.clock.now();
+        let payload = json!({ "kind": "chat", "text": text });
+        let job_name = NAME.to_owned();
+        let run = Run { job_name, ..new_run(None, RunTrigger::Chat, payload, now) };
+        self.store.insert_run(&run, now).await?;
+        let id = run.id.clone();
+        self.enqueue(run, None);
+        Ok(id)
+    }
+
+    /// Puts a message back that an earlier life was answering. False for every other run, and for one that was tried
+    /// often enough.
+    pub(crate) async fn goes_on_with_answer(&self, run: &Run) -> Result<bool, StoreError> {
+        if run.trigger != RunTrigger::Chat || run.attempt >= MOST_ATTEMPTS {
+            return Ok(false);
+        }
+        tracing::info!(run_id = %run.id, "an answer that was cut off goes on");
+        Ok(self.store.put_back(&run.id, self.clock.now()).await?.is_some())
+    }
+}
