@@ -56,18 +56,19 @@ impl Engine {
                 }
             };
             let moved: HashSet<RunId> = moved.into_iter().collect();
-            started.extend(self.begin(startable, |id| moved.contains(id), now));
+            started.extend(self.begin(startable, |id| moved.contains(id)));
         }
     }
 
-    /// Begins the work of runs that the store has as running; answers which.
+    /// Begins the work of runs that the store has as running; answers which. They begin now, which is later than what
+    /// was written with their claim by as long as the disk took.
     pub(crate) fn begin(
         &mut self,
         startable: Vec<Startable<Waiting>>,
         is_running: impl Fn(&RunId) -> bool,
-        now: UnixMs,
     ) -> Vec<RunId> {
         let mut ids = Vec::with_capacity(startable.len());
+        let now = self.clock.now();
         let monotonic = self.clock.monotonic();
         for Startable { lane, rank, id, load: Waiting { run, job }, .. } in startable {
             if !is_running(&id) {
@@ -153,17 +154,22 @@ impl Engine {
 
     /// Ends all runs of a job, those that wait and those at work.
     pub(crate) fn end_runs_of(&mut self, job_id: &JobId, reason: &str) {
+        self.take_waiting_of(job_id, reason);
+        let now = self.clock.monotonic();
+        let of_job = |running: &&mut Running| running.run.job_id.as_ref() == Some(job_id);
+        for running in self.running.values_mut().filter(of_job) {
+            running.end(Why::Cancelled(reason.to_owned()), now);
+        }
+    }
+
+    /// Takes the runs of a job that wait, for their place or for an answer, out of memory; their ends are to be recorded.
+    pub(crate) fn take_waiting_of(&mut self, job_id: &JobId, reason: &str) {
         for id in self.lanes.remove_lane(&LaneKey::Job(job_id.clone())) {
             let outcome =
                 Outcome { reason: Some(reason.to_owned()), ..Outcome::of(RunState::Cancelled) };
             self.wait_ended.push_back(WaitEnded { id, outcome });
         }
         self.end_parked_of(job_id, reason);
-        let now = self.clock.monotonic();
-        let of_job = |running: &&mut Running| running.run.job_id.as_ref() == Some(job_id);
-        for running in self.running.values_mut().filter(of_job) {
-            running.end(Why::Cancelled(reason.to_owned()), now);
-        }
     }
 }
 

@@ -22,6 +22,8 @@ use crate::lanes::{LaneKey, Rank};
 /// How much of an error is in the log.
 const ERROR_BYTES: usize = 300;
 
+/// Why the other runs of a job for one run end with it.
+const DONE: &str = "The job is done";
 /// Most ends of one transaction: a slot that comes meanwhile waits for them.
 const TOGETHER: usize = 64;
 
@@ -46,6 +48,21 @@ pub(crate) struct WaitEnded {
 impl Engine {
     /// Records every run that is over.
     pub(crate) async fn record_ends(&mut self) -> Result<(), StoreError> {
+        self.record_wait_ends().await?;
+        self.record_ends_of_work().await
+    }
+
+    /// Ends what waits of a job that is about to go, its place or an answer, as any other run ends: with what that fires.
+    pub(crate) async fn end_waiting_of(
+        &mut self,
+        job: &JobId,
+        reason: &str,
+    ) -> Result<(), StoreError> {
+        self.take_waiting_of(job, reason);
+        self.record_wait_ends().await
+    }
+
+    async fn record_wait_ends(&mut self) -> Result<(), StoreError> {
         self.refresh_listeners().await?;
         while let Some(end) = self.wait_ended.pop_front() {
             if let Err(error) = self.record_wait_end(&end.id, &end.outcome).await {
@@ -53,12 +70,12 @@ impl Engine {
                 return Err(error);
             }
         }
-        self.record_ends_of_work().await
+        Ok(())
     }
 
     /// Ends of different jobs that fire nothing have nothing to do with each other, and are committed together: a
-    /// hundred runs that end at once wait for the disk once. One that fires comes after them and alone, since what it
-    /// fires depends on what is going then.
+    /// hundred runs that end at once wait for the disk once. One that fires, or after which its job goes, comes after
+    /// them and alone, since what it fires depends on what is going then.
     async fn record_ends_of_work(&mut self) -> Result<(), StoreError> {
         let is_over = |work: &Work| matches!(work, Work::Over(_));
         let over = self.running.iter().filter(|(_, running)| is_over(&running.work));
@@ -72,14 +89,21 @@ impl Engine {
                 self.commit_ends(std::mem::take(&mut together)).await?;
             }
             match self.end_of(&id).await? {
-                Some(end) if end.follows.is_empty() => together.push(end),
+                Some(end) if end.follows.is_empty() && end.fate != JobFate::IsDeleted => {
+                    together.push(end);
+                }
                 Some(_) => alone.push(id),
                 None => {}
             }
         }
         self.commit_ends(together).await?;
         for id in alone {
-            let end = self.end_of(&id).await?;
+            let mut end = self.end_of(&id).await?;
+            if let Some(End { job_id: Some(job), fate: JobFate::IsDeleted, .. }) = &end {
+                let job = job.clone();
+                self.end_waiting_of(&job, DONE).await?;
+                end = self.end_of(&id).await?;
+            }
             self.commit_ends(end.into_iter().collect()).await?;
         }
         Ok(())
@@ -134,6 +158,7 @@ impl Engine {
         let said = announce(&ended, DeliveryId::generate(now));
         let follows = self.plan_after(run, outcome, said.system_event.as_deref()).await?;
         let finish = Finish {
+            started_at: run.started_at,
             fired: rows(&follows),
             deliveries: said.deliveries,
             system_event: said.system_event,
@@ -247,7 +272,7 @@ impl Engine {
             JobFate::Stays => {}
             JobFate::IsDeleted => {
                 self.next_due_is_stale = true;
-                self.end_runs_of(&job.id, "The job is done");
+                self.end_runs_of(&job.id, DONE);
             }
             JobFate::IsPaused(reason) => {
                 tracing::warn!(job_id = %job.id, name = job.name, reason, "a job was switched off");

@@ -8,13 +8,12 @@ use rouse_core::job::{Job, JobError, Schedule, ScheduleSpec, patch_job};
 use rouse_core::json_fields::FieldError;
 use rouse_core::schedule::Zones;
 use rouse_core::slots::Slots;
-use rouse_core::{JobId, Outcome, RunId, RunState, UnixMs};
+use rouse_core::{JobId, UnixMs};
 use rouse_store::StoreError;
 use serde_json::Value;
 
 use crate::SchedulerError;
 use crate::engine::Engine;
-use crate::execute::Waiting;
 
 impl Engine {
     pub(crate) async fn add_job(&mut self, mut job: Job) -> Result<Job, SchedulerError> {
@@ -51,7 +50,7 @@ impl Engine {
     }
 
     pub(crate) async fn remove_job(&mut self, id: &JobId) -> Result<Option<Job>, SchedulerError> {
-        self.end_waiting_of(id).await?;
+        self.end_waiting_of(id, "Its job was deleted").await?;
         let removed = self.store.remove_job(id, self.clock.now()).await?;
         if removed.is_some() {
             self.next_due_is_stale = true;
@@ -59,20 +58,6 @@ impl Engine {
             self.end_runs_of(id, "The job was removed");
         }
         Ok(removed)
-    }
-
-    /// What waits ends before its job is gone, as any other run does: with what its end fires.
-    async fn end_waiting_of(&mut self, id: &JobId) -> Result<(), StoreError> {
-        self.refresh_listeners().await?;
-        let reason = Some("Its job was deleted".to_owned());
-        let outcome = Outcome { reason, ..Outcome::of(RunState::Cancelled) };
-        let of_job = |waiting: &Waiting| waiting.run.job_id.as_ref() == Some(id);
-        let waiting = self.lanes.waiting().filter(|(_, waiting)| of_job(waiting));
-        for run in waiting.map(|(run, _)| run.clone()).collect::<Vec<RunId>>() {
-            self.record_wait_end(&run, &outcome).await?;
-            self.lanes.remove(&run);
-        }
-        Ok(())
     }
 
     pub(crate) async fn found(&self, id: &JobId) -> Result<Job, SchedulerError> {

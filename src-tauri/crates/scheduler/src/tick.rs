@@ -131,7 +131,7 @@ impl Engine {
             }
         };
         report.claimed += claims.len();
-        let begun = self.begin(places, |id| inserted.contains(id), begin_at);
+        let begun = self.begin(places, |id| inserted.contains(id));
         report.started.extend(begun);
         for (claim, follows) in claims.into_iter().zip(rest) {
             self.settle_claim(claim, &follows, &inserted, report);

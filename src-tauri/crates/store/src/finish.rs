@@ -30,6 +30,8 @@ pub struct Finish {
     pub run_id: RunId,
     /// How it ended.
     pub outcome: Outcome,
+    /// When its work began, if that is known better than when its start was written.
+    pub started_at: Option<UnixMs>,
     /// Rows for the outbox.
     pub deliveries: Vec<NewDelivery>,
     /// A line for the main session.
@@ -53,6 +55,7 @@ impl Finish {
         Self {
             run_id,
             outcome,
+            started_at: None,
             deliveries: Vec::new(),
             system_event: None,
             fired: Vec::new(),
@@ -86,7 +89,8 @@ pub(crate) const END: &str = concat!(
     "UPDATE runs SET state = ?3, reason = ?4, finished_at = ?5, summary = ?6, error = ?7,
         model = coalesce(?8, model), result = ?9, input_tokens = input_tokens + ?10,
         cached_input_tokens = cached_input_tokens + ?11, output_tokens = output_tokens + ?12,
-        cost_micro_usd = CASE WHEN ?13 IS NULL THEN cost_micro_usd ELSE coalesce(cost_micro_usd, 0) + ?13 END
+        cost_micro_usd = CASE WHEN ?13 IS NULL THEN cost_micro_usd ELSE coalesce(cost_micro_usd, 0) + ?13 END,
+        started_at = coalesce(?14, started_at)
      WHERE id = ?1 AND finished_at IS NULL AND (?2 IS NULL OR state = ?2) RETURNING ",
     run_columns!()
 );
@@ -138,7 +142,8 @@ impl Store {
         let mut write = self.write("save the interruption", Durability::Full, *now).await?;
         let outcome =
             Outcome { reason: Some(reason.clone()), ..Outcome::of(RunState::Interrupted) };
-        let Some(run) = end(&mut write, run_id, Some(RunState::Running), &outcome).await? else {
+        let Some(run) = end(&mut write, run_id, Some(RunState::Running), &outcome, None).await?
+        else {
             write.undo().await?;
             return Ok(None);
         };
@@ -159,7 +164,8 @@ impl Store {
 
 /// The end of one run with everything that hangs on it, as part of a write.
 async fn finish_one(write: &mut Write, finish: &Finish) -> Result<Option<Run>, StoreError> {
-    let Some(run) = end(write, &finish.run_id, None, &finish.outcome).await? else {
+    let Some(run) = end(write, &finish.run_id, None, &finish.outcome, finish.started_at).await?
+    else {
         return Ok(None);
     };
     if let Some(text) = &finish.system_event {
@@ -188,6 +194,7 @@ async fn end(
     id: &RunId,
     from: Option<RunState>,
     outcome: &Outcome,
+    started_at: Option<UnixMs>,
 ) -> Result<Option<Run>, StoreError> {
     if !outcome.state.is_final() {
         return Err(StoreError::NotFinal { state: outcome.state });
@@ -202,7 +209,8 @@ async fn end(
         .bind(outcome.error.as_deref())
         .bind(outcome.model.as_deref())
         .bind(outcome.result.as_ref().map(ToString::to_string));
-    let Some(run) = write.one(bind_usage(query, outcome.usage), read_run).await? else {
+    let query = bind_usage(query, outcome.usage).bind(started_at.map(|at| at.0));
+    let Some(run) = write.one(query, read_run).await? else {
         return Ok(None);
     };
     write.event(EventKind::Run, run_event(&run));

@@ -1,9 +1,9 @@
 //! Many rows in few statements.
 //!
-//! Owns the shape of a statement that takes its rows as `VALUES`: one text for a single row and one for a handful, each
-//! prepared once. Ten thousand rows are some hundred statements; a statement per row would cost a walk to the thread of
-//! the connection and back for each, and rows inside one JSON text a search for each of their values. One could get
-//! this wrong by making a statement for every number of rows: each would have to be prepared, and would be kept.
+//! Owns the shape of a statement that takes its rows as `VALUES`: one text for each of a few sizes, prepared once. Ten
+//! thousand rows are some hundred statements; a statement per row would cost a walk to the thread of the connection and
+//! back for each, and rows inside one JSON text a search for each of their values. One could get this wrong by making a
+//! statement for every number of rows: each would have to be prepared, and would be kept.
 
 use std::sync::OnceLock;
 
@@ -12,31 +12,26 @@ use sqlx::sqlite::SqliteQueryResult;
 use crate::StoreError;
 use crate::write::{Query, Write};
 
-/// Rows of one statement. The values of more of them would take more memory than they save time.
-pub(crate) const HANDFUL: usize = 32;
+/// Rows of one statement, the most first. The values of more of them would take more memory than they save time.
+const SIZES: [usize; 6] = [32, 16, 8, 4, 2, 1];
 
 /// A statement around `VALUES`, whose columns are `column1` and so on.
 pub(crate) struct Rows {
     before: &'static str,
     columns: usize,
     after: &'static str,
-    one: OnceLock<String>,
-    handful: OnceLock<String>,
+    texts: [OnceLock<String>; SIZES.len()],
 }
 
 impl Rows {
     pub(crate) const fn new(before: &'static str, columns: usize, after: &'static str) -> Self {
-        Self { before, columns, after, one: OnceLock::new(), handful: OnceLock::new() }
+        Self { before, columns, after, texts: [const { OnceLock::new() }; SIZES.len()] }
     }
 
-    /// The statement for one row.
-    pub(crate) fn one(&self) -> &str {
-        self.one.get_or_init(|| self.text(1))
-    }
-
-    /// The statement for `HANDFUL` rows.
-    pub(crate) fn handful(&self) -> &str {
-        self.handful.get_or_init(|| self.text(HANDFUL))
+    /// The statements, each with the number of its rows, the most first.
+    pub(crate) fn sizes(&self) -> impl Iterator<Item = (usize, &str)> {
+        let texts = self.texts.iter().zip(SIZES);
+        texts.map(|(text, size)| (size, text.get_or_init(|| self.text(size)).as_str()))
     }
 
     fn text(&self, rows: usize) -> String {
@@ -54,14 +49,13 @@ impl Write {
         bind: impl Fn(Query, &T) -> Query,
     ) -> Result<SqliteQueryResult, StoreError> {
         let mut done = SqliteQueryResult::default();
-        let handfuls = rows.chunks_exact(HANDFUL);
-        let rest = handfuls.remainder();
-        for handful in handfuls {
-            let query = handful.iter().fold(sqlx::query(statement.handful()), &bind);
-            done.extend([self.run(query).await?]);
-        }
-        for row in rest {
-            done.extend([self.run(bind(sqlx::query(statement.one()), row)).await?]);
+        let mut left = rows;
+        for (size, text) in statement.sizes() {
+            while let Some((now, later)) = left.split_at_checked(size) {
+                let query = now.iter().fold(sqlx::query(text), &bind);
+                done.extend([self.run(query).await?]);
+                left = later;
+            }
         }
         Ok(done)
     }

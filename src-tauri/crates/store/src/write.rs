@@ -139,17 +139,15 @@ impl Writer {
 
     async fn try_begin(&mut self, durability: Durability) -> sqlx::Result<()> {
         self.make_ready().await?;
-        if self.durability != Some(durability) {
-            self.durability = None;
-            let pragma = match durability {
-                Durability::Full => "PRAGMA synchronous = FULL",
-                Durability::Normal => "PRAGMA synchronous = NORMAL",
-            };
-            sqlx::query(pragma).execute(self.connection()).await?;
-            self.durability = Some(durability);
-        }
-        self.in_doubt = true;
-        sqlx::query("BEGIN IMMEDIATE").execute(self.connection()).await?;
+        // In one go: each statement is a walk to the thread of the connection and back.
+        let begin = match (self.durability == Some(durability), durability) {
+            (true, _) => "BEGIN IMMEDIATE",
+            (false, Durability::Full) => "PRAGMA synchronous = FULL; BEGIN IMMEDIATE",
+            (false, Durability::Normal) => "PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE",
+        };
+        (self.durability, self.in_doubt) = (None, true);
+        sqlx::query(begin).execute(self.connection()).await?;
+        self.durability = Some(durability);
         Ok(())
     }
 

@@ -538,3 +538,26 @@ async fn a_waiting_run_whose_job_is_removed_ends_as_any_other() {
     work.try_end(Outcome::succeeded("Done."));
     stage.settle().await;
 }
+
+#[tokio::test]
+async fn a_waiting_run_of_a_job_for_one_run_ends_as_any_other_when_that_is_done() {
+    let stage = Stage::new().await;
+    let mut once = by_hand("once");
+    once["deleteAfterRun"] = json!(true);
+    let job = stage.add(once).await;
+    let after_it =
+        stage.add(after("after", json!({ "jobId": "once", "state": "cancelled" }))).await;
+    let work = begun(&stage, &job).await;
+    let waits = stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked").expect("a run");
+    work.succeed();
+    let next = stage.begun.next_where(|begun| begun.run.job_id == Some(after_it.id.clone())).await;
+    let cause = stage.store.cause(&next.run.id).await.expect("read").expect("a cause");
+    assert_eq!(
+        (cause.fields["runId"].as_str(), cause.text.as_str()),
+        (Some(waits.as_str()), "The job is done")
+    );
+    next.succeed();
+    stage.settle().await;
+    assert_eq!(stage.store.job(&job.id).await.expect("read"), None);
+    assert_eq!(stage.load().await, (0, 0));
+}

@@ -239,3 +239,19 @@ async fn more_jobs_than_one_claim_takes_are_all_claimed() {
     let report = stage.handle.tick(START.plus_ms(MINUTE)).await.expect("a tick");
     assert_eq!((report.claimed, report.quiet.len()), (total, total));
 }
+
+#[tokio::test]
+async fn a_run_is_as_late_as_its_work_began_after_the_claim_was_on_the_disk() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    stage.disk_takes.store(7, std::sync::atomic::Ordering::SeqCst);
+    stage.clock.advance(60_000);
+    let begun = stage.begun.next().await;
+    assert_eq!(begun.run.late_by_ms(), Some(7));
+    let id = begun.run.id.clone();
+    stage.clock.advance(100);
+    begun.succeed();
+    let run = stage.ended(&id).await;
+    assert_eq!((run.late_by_ms(), run.created_at), (Some(7), START.plus_ms(MINUTE)));
+    assert_eq!(stage.stored(&job).await.state.last_duration_ms, Some(100));
+}

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rouse_core::event::Event;
 use rouse_core::job::{Job, job_from_json};
@@ -102,6 +102,8 @@ pub(crate) struct Stage {
     pub(crate) outbox: Arc<Notify>,
     pub(crate) config: SchedulerConfig,
     pub(crate) handle: SchedulerHandle,
+    /// Milliseconds that each write takes by the clock.
+    pub(crate) disk_takes: Arc<AtomicU64>,
 }
 
 pub(crate) fn config() -> SchedulerConfig {
@@ -122,11 +124,24 @@ impl Stage {
         let folder = tempfile::tempdir().expect("a folder");
         let clock = ManualClock::new(START);
         let events = Recorder::new();
-        let store = open(&folder, &events).await;
+        let disk_takes = Arc::default();
+        let store = open(&folder, &events, &clock, &disk_takes).await;
         let (begun, main, outbox) = (Recorder::new(), Arc::default(), Arc::default());
         let model = watch::Sender::new(has_model);
         let handle = start(&store, &clock, &begun, &main, &model, &outbox, &config).await;
-        Self { folder, clock, store, events, begun, main, model, outbox, config, handle }
+        Self {
+            folder,
+            clock,
+            store,
+            events,
+            begun,
+            main,
+            model,
+            outbox,
+            config,
+            handle,
+            disk_takes,
+        }
     }
 
     /// As if the process was killed and started again after `ms` milliseconds.
@@ -138,15 +153,28 @@ impl Stage {
     pub(crate) async fn killed_and(self, ms: i64, meanwhile: impl AsyncFnOnce(&Path)) -> Self {
         // What was at work is gone with the old handle; it gets no chance to say anything.
         drop(self.begun.take_all());
-        let Self { folder, clock, store, main, model, outbox, config, handle, .. } = self;
+        let Self { folder, clock, store, main, model, outbox, config, handle, disk_takes, .. } =
+            self;
         drop(handle);
         clock.advance(ms.unsigned_abs());
         let (events, begun) = (Recorder::new(), Recorder::new());
         store.close().await;
         meanwhile(&folder.path().join("rouse.db")).await;
-        let store = open(&folder, &events).await;
+        let store = open(&folder, &events, &clock, &disk_takes).await;
         let handle = start(&store, &clock, &begun, &main, &model, &outbox, &config).await;
-        Self { folder, clock, store, events, begun, main, model, outbox, config, handle }
+        Self {
+            folder,
+            clock,
+            store,
+            events,
+            begun,
+            main,
+            model,
+            outbox,
+            config,
+            handle,
+            disk_takes,
+        }
     }
 
     pub(crate) fn database(&self) -> std::path::PathBuf {
@@ -255,9 +283,20 @@ fn merge(document: &mut Value, more: Value) {
     document.as_object_mut().expect("an object").extend(more);
 }
 
-async fn open(folder: &TempDir, events: &Recorder<Event>) -> Store {
-    let events = events.clone();
-    let listener = Arc::new(move |new: &[Event]| new.iter().for_each(|e| events.record(e.clone())));
+async fn open(
+    folder: &TempDir,
+    events: &Recorder<Event>,
+    clock: &ManualClock,
+    disk_takes: &Arc<AtomicU64>,
+) -> Store {
+    let (events, clock, takes) = (events.clone(), clock.clone(), Arc::clone(disk_takes));
+    let listener = Arc::new(move |new: &[Event]| {
+        match takes.load(Ordering::SeqCst) {
+            0 => {}
+            ms => clock.advance(ms),
+        }
+        new.iter().for_each(|e| events.record(e.clone()));
+    });
     Store::open(&folder.path().join("rouse.db"), listener).await.expect("a store")
 }
 

@@ -88,13 +88,12 @@ async fn jobs_use_their_indexes() {
     )
     .await;
     let by_id = "INDEX sqlite_autoindex_jobs_1 (id=?)";
-    let many = [claims::MOVE.one(), claims::MOVE.handful(), claims::HOLDS];
-    let few = [jobs::GET, jobs::SET_NEXT, claims::REMEMBER, runs::TOUCH_JOBS];
-    for sql in few.into_iter().chain(many) {
+    let few = [jobs::GET, jobs::SET_NEXT, claims::HOLDS, claims::REMEMBER, runs::TOUCH_JOBS];
+    for sql in few.into_iter().chain(claims::MOVE.sizes().map(|(_, sql)| sql)) {
         check(store, sql, &[by_id]).await;
     }
     let pruned = "SEARCH pruned_slots USING PRIMARY KEY (job_id=? AND through_at>?)";
-    for sql in [runs::INSERT.one(), runs::INSERT.handful()] {
+    for (_, sql) in runs::INSERT.sizes() {
         check_ordered(store, sql, &[pruned]).await;
     }
     check(
