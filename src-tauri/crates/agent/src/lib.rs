@@ -18,8 +18,8 @@ mod secret;
 
 pub use condition::{Conditions, Subject};
 pub use discover::{FoundIn, FoundModel, LocalAddresses, discover, usual_key_variables};
-pub use driver::{AgentDriver, AgentSettings, Observer};
-pub use gate::{Called, Gate, GateError};
+pub use driver::{AgentDriver, AgentSettings, Observer, offered};
+pub use gate::{Called, Gate, GateError, Passage, Question, Terms};
 pub use models::{ChosenModel, Models};
 pub use provider::{ConnectError, ProviderConfig, ProviderKind, connect};
 pub use registry::{Complaint, RegistryError, ToolRegistry};

@@ -81,6 +81,13 @@ impl ToolRegistry {
         self.specs().filter(|spec| policy.offers(spec)).cloned().collect()
     }
 
+    /// The names of the tools whose output somebody else may have written.
+    #[must_use]
+    pub fn outside(&self) -> Vec<&str> {
+        let outside = self.specs().filter(|spec| spec.untrusted_output);
+        outside.map(|spec| spec.name.as_str()).collect()
+    }
+
     /// The tool of that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {

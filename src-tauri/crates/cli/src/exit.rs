@@ -11,6 +11,8 @@ use crate::output::plain;
 pub(crate) enum Failure {
     /// The input is wrong; every line says where and what was expected.
     Input(Vec<String>),
+    /// It cannot be done in the present state, and the gateway said so in its answer.
+    Refused(String),
     /// The gateway could not be asked, or said no.
     Client(ClientError),
     /// Anything else.
@@ -36,6 +38,7 @@ impl Failure {
     fn code(&self) -> u8 {
         match self {
             Self::Input(_) => 2,
+            Self::Refused(_) => 5,
             Self::Client(ClientError::NotRunning | ClientError::Silent { .. }) => 3,
             Self::Client(ClientError::Rpc(error)) => {
                 let is = |code: ErrorCode| error.code == code.number();
@@ -56,6 +59,7 @@ impl Failure {
     fn lines(&self) -> Vec<String> {
         match self {
             Self::Input(lines) => lines.clone(),
+            Self::Refused(line) => vec![line.clone()],
             Self::Client(ClientError::Rpc(error)) => {
                 let fields = error.data.get("fields").and_then(serde_json::Value::as_array);
                 match fields.filter(|fields| !fields.is_empty()) {

@@ -13,6 +13,8 @@ mod heartbeat;
 mod config;
 mod tools;
 mod secrets;
+mod approvals;
+mod grants;
 mod status;
 mod open;
 mod doctor;
@@ -55,10 +57,16 @@ enum Command {
     #[command(subcommand)]
     Config(config::Command),
     /// The tools that runs can call.
-    Tools,
+    Tools(tools::Args),
     /// Keys that requests name and no model sees.
     #[command(subcommand)]
     Secrets(secrets::Command),
+    /// What runs ask before they go on, and the answers.
+    #[command(subcommand)]
+    Approvals(approvals::Command),
+    /// Standing answers: list them, take them back.
+    #[command(subcommand)]
+    Grants(grants::Command),
     /// The engine's state in a few lines.
     Status,
     /// Open Rouse in the browser, signed in.
@@ -109,8 +117,10 @@ async fn call(command: Command, session: Session) -> Result<(), Failure> {
         Command::Wake(args) => wake::run(args, &session).await,
         Command::Heartbeat(command) => heartbeat::run(&command, &session).await,
         Command::Config(command) => config::run(command, &session).await,
-        Command::Tools => tools::run(&session).await,
         Command::Secrets(command) => secrets::run(command, &session).await,
+        Command::Tools(args) => tools::run(args, &session).await,
+        Command::Approvals(command) => approvals::run(command, &session).await,
+        Command::Grants(command) => grants::run(command, &session).await,
         Command::Status => status::run(&session).await,
         Command::Open(args) => open::run(&args, &session).await,
         Command::Doctor => doctor::run(&session).await,

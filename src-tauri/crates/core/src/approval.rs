@@ -121,6 +121,46 @@ pub struct Approval {
     pub state: ApprovalState,
     /// Where a person answered it.
     pub answered_from: Option<AnsweredFrom>,
+    /// When a call was first made on the ground of its yes.
+    pub used_at: Option<UnixMs>,
+}
+
+/// What allows one call; used up together with the call's first line in the journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Permit {
+    /// An answer of this run.
+    Answer(ApprovalId),
+    /// A grant of its job.
+    Grant(GrantId),
+}
+
+/// What the gate decided about a call, as it stands in the journal. A call that needs nobody's yes has none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "decision", rename_all_fields = "camelCase")]
+pub enum GateDecision {
+    /// The person has written the call into the job.
+    Written,
+    /// The person said yes to it.
+    Answered {
+        /// The question.
+        approval_id: ApprovalId,
+    },
+    /// A grant of the job covers it.
+    Granted {
+        /// The grant.
+        grant_id: GrantId,
+    },
+    /// It was not let through.
+    Refused,
+}
+
+impl From<&Permit> for GateDecision {
+    fn from(permit: &Permit) -> Self {
+        match permit {
+            Permit::Answer(id) => Self::Answered { approval_id: id.clone() },
+            Permit::Grant(id) => Self::Granted { grant_id: id.clone() },
+        }
+    }
 }
 
 /// Where a person answered.

@@ -1,10 +1,18 @@
 //! May exactly this call run? The only place where an `ApprovedCall` comes from.
+//!
+//! Owns the order of the answers to that question: what a run is offered at all, what a person has written down, what a
+//! person has said in this run, what a person has granted to the job, and only then whether anybody is asked. It refuses
+//! to ask twice what was answered, and lets no grant cover a call of the highest class. One could get it wrong by taking
+//! a yes to a tool for a yes to a call: only the fingerprint of the call counts.
 
 use serde_json::Value;
 
+use crate::UnixMs;
+use crate::approval::{Approval, ApprovalState, Fingerprint, Grant, Permit, Scope};
+use crate::job::Approvals;
 use crate::tool::{ApprovalRule, ToolSpec};
 
-/// A call that may run. It has no public constructor: holding one proves that `judge` said yes.
+/// A call that may run. It has no public constructor: holding one proves that it was judged here.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApprovedCall {
     arguments: Value,
@@ -25,6 +33,10 @@ pub struct ToolPolicy {
     allow: Option<Vec<String>>,
     /// The one call that the person has written down word for word, which is as good as a yes to it.
     written: Option<WrittenCall>,
+    /// What becomes of calls that need a yes and have none.
+    asks: Approvals,
+    /// Whether a person is there and has asked for this turn.
+    is_attended: bool,
 }
 
 /// A call as it stands in a job.
@@ -34,27 +46,73 @@ struct WrittenCall {
     arguments: Value,
 }
 
-/// The answer to one call.
+/// The first answer to one call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
     /// It may run.
     Allowed(ApprovedCall),
+    /// Only with a person's yes.
+    NeedsYes(NeedsYes),
+    /// It may not; the reason is for the model and the person.
+    Denied(String),
+}
+
+/// A call that may run only with a person's yes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NeedsYes {
+    tool: String,
+    arguments: Value,
+    is_highest: bool,
+    asks: Approvals,
+}
+
+/// What the person has said so far.
+#[derive(Debug, Clone, Copy)]
+pub struct Said<'s> {
+    /// The questions of this run, with their answers.
+    pub answers: &'s [Approval],
+    /// The grants of its job.
+    pub grants: &'s [Grant],
+    /// When it is.
+    pub now: UnixMs,
+}
+
+/// The second answer to a call, in the light of what the person has said.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ruling {
+    /// It may run, on this ground.
+    Permitted(ApprovedCall, Permit),
+    /// The person is to be asked.
+    Ask,
     /// It may not; the reason is for the model and the person.
     Denied(String),
 }
 
 impl ToolPolicy {
-    /// Only these tools; all when none.
+    /// Only these tools, all when none; what needs a yes is asked for.
     #[must_use]
     pub const fn of_tools(allow: Option<Vec<String>>) -> Self {
-        Self { allow, written: None }
+        Self { allow, written: None, asks: Approvals::Ask, is_attended: false }
     }
 
     /// Exactly the call of a `toolCall` job, which the person has written.
     #[must_use]
     pub fn of_a_persons_call(tool: &str, arguments: &Value) -> Self {
         let written = WrittenCall { tool: tool.to_owned(), arguments: arguments.clone() };
-        Self { allow: Some(vec![tool.to_owned()]), written: Some(written) }
+        let allow = Some(vec![tool.to_owned()]);
+        Self { allow, written: Some(written), asks: Approvals::Deny, is_attended: false }
+    }
+
+    /// The same, with this becoming of calls that need a yes and have none.
+    #[must_use]
+    pub fn asking(self, asks: Approvals) -> Self {
+        Self { asks, ..self }
+    }
+
+    /// The same for a turn that a person has asked for and waits for.
+    #[must_use]
+    pub fn attended(self) -> Self {
+        Self { is_attended: true, ..self }
     }
 
     /// Whether a person has written down the one call that there is.
@@ -67,8 +125,9 @@ impl ToolPolicy {
     #[must_use]
     pub fn offers(&self, tool: &ToolSpec) -> bool {
         // `complete_run` is the run's own way out and cannot be listed away.
-        let listed = self.lists(tool) || tool.name == "complete_run";
-        listed && tool.approval == ApprovalRule::Never
+        let is_listed = self.lists(tool) || tool.name == "complete_run";
+        let may_run = tool.approval == ApprovalRule::Never || self.asks != Approvals::Skip;
+        is_listed && may_run && (self.is_attended || !tool.attended_only)
     }
 
     fn lists(&self, tool: &ToolSpec) -> bool {
@@ -79,15 +138,123 @@ impl ToolPolicy {
     fn is_written(&self, tool: &ToolSpec, arguments: &Value) -> bool {
         let same =
             |written: &WrittenCall| written.tool == tool.name && written.arguments == *arguments;
-        tool.approval == ApprovalRule::UnlessGranted && self.written.as_ref().is_some_and(same)
+        tool.approval == ApprovalRule::UnlessGranted
+            && !tool.attended_only
+            && self.written.as_ref().is_some_and(same)
     }
 
-    /// Judges one call of `tool` whose arguments already fit its schema.
+    /// Judges one call of `tool`, whose rule is the one for this very call and whose arguments fit its schema.
     #[must_use]
     pub fn judge(&self, tool: &ToolSpec, arguments: Value) -> Verdict {
-        if !self.offers(tool) && !self.is_written(tool, &arguments) {
-            return Verdict::Denied(format!("The tool {} is not allowed in this run.", tool.name));
+        if self.is_written(tool, &arguments) {
+            return Verdict::Allowed(ApprovedCall { arguments });
         }
-        Verdict::Allowed(ApprovedCall { arguments })
+        if !self.offers(tool) {
+            return Verdict::Denied(self.refusal(tool));
+        }
+        match tool.approval {
+            ApprovalRule::Never => Verdict::Allowed(ApprovedCall { arguments }),
+            ApprovalRule::UnlessGranted | ApprovalRule::Always => Verdict::NeedsYes(NeedsYes {
+                tool: tool.name.clone(),
+                arguments,
+                is_highest: tool.approval == ApprovalRule::Always,
+                asks: self.asks,
+            }),
+        }
+    }
+
+    fn refusal(&self, tool: &ToolSpec) -> String {
+        let name = &tool.name;
+        if tool.attended_only && !self.is_attended {
+            return format!("{name} may be called only while a person is there. Go on without it.");
+        }
+        if self.lists(tool) && self.asks == Approvals::Skip {
+            return unasked(name);
+        }
+        format!("The tool {name} is not allowed in this run.")
     }
 }
+
+impl NeedsYes {
+    /// The arguments.
+    #[must_use]
+    pub const fn arguments(&self) -> &Value {
+        &self.arguments
+    }
+
+    /// Whether it belongs to the highest class: asked each time, granted never.
+    #[must_use]
+    pub const fn is_highest(&self) -> bool {
+        self.is_highest
+    }
+
+    /// Judges it by what the person has said to exactly this call. An answer of this run goes before a grant, so that a
+    /// no stands against an older yes.
+    #[must_use]
+    pub fn in_the_light_of(self, said: Said<'_>, fingerprint: &Fingerprint) -> Ruling {
+        let name = &self.tool;
+        let about = said.answers.iter().rev().filter(|asked| asked.fingerprint == *fingerprint);
+        for asked in about {
+            match &asked.state {
+                ApprovalState::Approved { scope, .. } if is_good(asked, *scope) => {
+                    let permit = Permit::Answer(asked.id.clone());
+                    return Ruling::Permitted(ApprovedCall { arguments: self.arguments }, permit);
+                }
+                ApprovalState::Denied { reason, .. } => return Ruling::Denied(no(name, reason)),
+                ApprovalState::Expired { .. } => return Ruling::Denied(nobody_answered(name)),
+                // Used up, or made into a grant that is looked at below.
+                ApprovalState::Approved { .. }
+                | ApprovalState::Pending
+                | ApprovalState::Withdrawn { .. } => {}
+            }
+        }
+        let covers = |grant: &&Grant| {
+            !self.is_highest
+                && grant.is_good(said.now)
+                && grant.covers(&self.tool, &self.arguments, fingerprint)
+        };
+        if let Some(grant) = said.grants.iter().find(covers) {
+            let permit = Permit::Grant(grant.id.clone());
+            return Ruling::Permitted(ApprovedCall { arguments: self.arguments }, permit);
+        }
+        match self.asks {
+            Approvals::Ask => Ruling::Ask,
+            Approvals::Deny | Approvals::Skip => Ruling::Denied(unasked(name)),
+        }
+    }
+}
+
+fn is_good(asked: &Approval, scope: Scope) -> bool {
+    match scope {
+        Scope::Once => asked.used_at.is_none(),
+        Scope::Run => true,
+        // The call that asked runs by its answer; whatever comes after it by the grant, which may have been taken back.
+        Scope::Always => asked.used_at.is_none(),
+    }
+}
+
+fn unasked(tool: &str) -> String {
+    format!(
+        "This call of {tool} needs a person's yes, and this job does not ask for it. Go on without it."
+    )
+}
+
+fn no(tool: &str, reason: &Option<String>) -> String {
+    match reason {
+        Some(reason) => format!(
+            "The person said no to this call of {tool}: {reason}\nDo not try it again. Go on without it, or end the run."
+        ),
+        None => format!(
+            "The person said no to this call of {tool}. Do not try it again. Go on without it, or end the run."
+        ),
+    }
+}
+
+fn nobody_answered(tool: &str) -> String {
+    format!(
+        "Nobody answered in time whether this call of {tool} may be made, so it was not made. Do not ask for it again. End the run with what there is."
+    )
+}
+
+#[cfg(test)]
+mod tests;

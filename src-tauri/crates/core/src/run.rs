@@ -279,6 +279,8 @@ pub struct Outcome {
     pub result: Option<Value>,
     /// What the job's condition said of the result; none without one.
     pub verdict: Option<Verdict>,
+    /// Why its job is to be switched off, whatever the job's own policies say.
+    pub pauses: Option<String>,
     /// What it asks of a person, for `AwaitingApproval`, the one state here that is not final.
     pub asks: Vec<Approval>,
 }
@@ -302,6 +304,7 @@ impl Outcome {
             model: None,
             result: None,
             verdict: None,
+            pauses: None,
             asks: Vec::new(),
         }
     }

@@ -140,7 +140,10 @@ pub enum SandboxMode {
     ByPersonUnsandboxed,
     /// With the person's own rights although no person has written the call, because the person has opened the sandbox
     /// for this job: each call is asked for.
-    OpenedByPerson,
+    OpenedByPerson {
+        /// The hosts that the job grants.
+        hosts: Vec<String>,
+    },
 }
 
 impl SandboxMode {
@@ -148,8 +151,8 @@ impl SandboxMode {
     #[must_use]
     pub fn hosts(&self) -> &[String] {
         match self {
-            Self::Sandboxed { hosts } => hosts,
-            Self::ByPersonUnsandboxed | Self::OpenedByPerson => &[],
+            Self::Sandboxed { hosts } | Self::OpenedByPerson { hosts } => hosts,
+            Self::ByPersonUnsandboxed => &[],
         }
     }
 }
@@ -196,6 +199,8 @@ pub struct ToolContext {
     pub workspace: PathBuf,
     /// How a command is confined.
     pub sandbox: SandboxMode,
+    /// The hosts of the URLs that the person has written into the task: to look at them is what was asked for.
+    pub named_hosts: Vec<String>,
     /// The clock.
     pub clock: Arc<dyn Clock>,
     /// The job's zone.
@@ -332,6 +337,11 @@ pub trait Tool: Send + Sync {
     fn annotations(&self, arguments: &Value) -> Annotations {
         let _ = arguments;
         self.spec().annotations
+    }
+    /// Whether this call carries what the run knows to somebody whom no person has named for it.
+    fn sends_out(&self, arguments: &Value, context: &ToolContext) -> bool {
+        let _ = context;
+        self.annotations(arguments).open_world
     }
     /// What would happen, for the person who is asked; nothing is cut off, and what cannot be seen is shown.
     fn preview<'a>(

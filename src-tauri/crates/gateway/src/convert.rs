@@ -1,7 +1,7 @@
 //! Core and store values → wire shapes, and the errors of other rooms → errors on the wire.
 
 use rouse_core::Cause;
-use rouse_core::approval::{AnsweredFrom, Approval, ApprovalState, Scope};
+use rouse_core::approval::{AnsweredFrom, Approval, ApprovalState, GateDecision, Scope};
 use rouse_core::delivery::{Delivery, DeliveryState};
 use rouse_core::event::{Event, EventKind};
 use rouse_core::incident::Incident;
@@ -73,6 +73,20 @@ pub(crate) fn step_view(step: &RunStep) -> wire::StepView {
         usage: usage_view(step.usage),
         started_at_ms: step.started_at.0,
         duration_ms: step.duration_ms,
+        gate: step.gate.as_ref().map(gate_view),
+    }
+}
+
+fn gate_view(gate: &GateDecision) -> wire::GateView {
+    match gate {
+        GateDecision::Written => wire::GateView::Written,
+        GateDecision::Answered { approval_id } => {
+            wire::GateView::Answered { approval_id: approval_id.to_string() }
+        }
+        GateDecision::Granted { grant_id } => {
+            wire::GateView::Granted { grant_id: grant_id.to_string() }
+        }
+        GateDecision::Refused => wire::GateView::Refused,
     }
 }
 

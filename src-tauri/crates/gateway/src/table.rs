@@ -85,6 +85,7 @@ methods! {
     "deliveries.answer" => deliveries::answer(ShowAnswer) -> Done;
 
     "tools.catalog" => tools::catalog(Empty) -> ToolsCatalogResult;
+    "tools.effective" => tools::effective(JobRef) -> ToolsEffectiveResult;
     "providers.list" => providers::list(ProvidersListParams) -> ProvidersListResult;
 
     "secrets.list" => secrets::list(Empty) -> SecretsListResult;

@@ -140,7 +140,7 @@ impl Engine {
         let job = self.job_of(run).await?;
         let previous = self.previous_result(job.as_ref()).await?;
         let fate =
-            job.as_ref().map_or(JobFate::Stays, |job| fate_of_job(job, run.trigger, outcome.state));
+            job.as_ref().map_or(JobFate::Stays, |job| fate_of_job(job, run.trigger, outcome));
         let now = self.clock.now();
         let incident = match run.trigger {
             // Who has written is there and sees what went wrong.

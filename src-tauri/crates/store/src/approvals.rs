@@ -6,7 +6,7 @@
 //! wrong by reading that a question is open and writing the answer later: two people would both have decided.
 
 use rouse_core::approval::{
-    Answer, AnsweredFrom, Approval, ApprovalState, Fingerprint, Grant, NewGrant, Scope,
+    Answer, AnsweredFrom, Approval, ApprovalState, Fingerprint, Grant, NewGrant, Permit, Scope,
 };
 use rouse_core::delivery::NewDelivery;
 use rouse_core::event::EventKind;
@@ -25,7 +25,7 @@ use crate::{Store, StoreError};
 macro_rules! approval_columns {
     () => {
         "id, run_id, job_id, job_name, call_id, tool, arguments, surroundings, fingerprint, preview, why, is_highest,
-         asked_at, expires_at, state, scope, reason, decided_at, answered_from"
+         asked_at, expires_at, state, scope, reason, decided_at, answered_from, used_at"
     };
 }
 
@@ -38,7 +38,7 @@ macro_rules! grant_columns {
 const INSERT: &str = concat!(
     "INSERT INTO approvals (",
     approval_columns!(),
-    ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 'pending', NULL, NULL, NULL, NULL)"
+    ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 'pending', NULL, NULL, NULL, NULL, NULL)"
 );
 const PARK: &str = concat!(
     "UPDATE runs SET state = 'awaitingApproval', input_tokens = input_tokens + ?2,
@@ -130,15 +130,6 @@ pub enum Decided {
     },
     /// Somebody was faster, it has expired, or its run is over: the question as it stood.
     TooLate(Box<Approval>),
-}
-
-/// What allows one call; used up together with the call's first line in the journal.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Permit {
-    /// An answer of this run.
-    Answer(ApprovalId),
-    /// A grant of its job.
-    Grant(GrantId),
 }
 
 impl Store {
@@ -418,6 +409,7 @@ fn read(row: &SqliteRow) -> sqlx::Result<Approval> {
         expires_at: columns.instant()?,
         state: read_state(&mut columns)?,
         answered_from: columns.some_word(AnsweredFrom::from_name)?,
+        used_at: columns.some_instant()?,
     })
 }
 

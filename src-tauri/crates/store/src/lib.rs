@@ -42,12 +42,12 @@ mod webhooks;
 #[cfg(test)]
 mod tests;
 
-pub use approvals::{Decided, Park, Permit};
+pub use approvals::{Decided, Park};
 pub use causes::Fired;
 pub use claims::Claim;
 pub use connection::{EventListener, Store};
-pub use error::StoreError;
 pub use due::{DueJob, DueJobs};
+pub use error::StoreError;
 pub use finish::{Finish, Interruption};
 pub use jobs::{JobCounts, JobPage, JobQuery, PlannedJob};
 pub use retention::{FileSize, Kept};

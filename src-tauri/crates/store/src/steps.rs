@@ -5,13 +5,14 @@
 //! that do not exist. It does not limit what a tool says; whoever journals cuts it to a sane length
 //! first.
 
+use rouse_core::approval::{GateDecision, Permit};
 use rouse_core::event::EventKind;
 use rouse_core::run::Usage;
-use rouse_core::{JobId, RunId, RunState, UnixMs};
-use serde_json::Value;
+use rouse_core::{JobId, RunId, RunState, SessionKey, UnixMs};
+use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;
 
-use crate::approvals::{Permit, use_up};
+use crate::approvals::use_up;
 use crate::row::{Columns, bind_usage};
 use crate::runs::state_event;
 use crate::write::{Durability, Write};
@@ -70,6 +71,8 @@ pub struct NewStep {
     pub repeatable: bool,
     /// What goes in.
     pub input: Value,
+    /// What the gate decided about it, for people; none for what it does not judge.
+    pub gate: Option<GateDecision>,
 }
 
 /// How a step ended.
@@ -118,24 +121,33 @@ pub struct RunStep {
     pub finished_at: Option<UnixMs>,
     /// How long it took.
     pub duration_ms: Option<i64>,
+    /// What the gate decided about it.
+    pub gate: Option<GateDecision>,
 }
 
 pub(crate) const BEGIN: &str = "INSERT INTO run_steps (run_id, seq, kind, name, status, repeatable, input, is_error,
-        input_tokens, cached_input_tokens, output_tokens, started_at, call_id)
+        input_tokens, cached_input_tokens, output_tokens, started_at, call_id, gate)
     VALUES (?1, (SELECT coalesce(max(seq), 0) + 1 FROM run_steps WHERE run_id = ?1), ?2, ?3, 'started', ?4, ?5, 0,
-        0, 0, 0, ?6, ?7)
+        0, 0, 0, ?6, ?7, ?8)
     RETURNING seq";
 const END: &str = "UPDATE run_steps SET status = ?3, output = ?4, is_error = ?5, finished_at = ?6, duration_ms = ?7,
         input_tokens = ?8, cached_input_tokens = ?9, output_tokens = ?10, cost_micro_usd = ?11
     WHERE run_id = ?1 AND seq = ?2";
 pub(crate) const LIST: &str =
     "SELECT run_id, seq, kind, name, status, repeatable, input, output, is_error, input_tokens,
-        cached_input_tokens, output_tokens, cost_micro_usd, started_at, finished_at, duration_ms, call_id
+        cached_input_tokens, output_tokens, cost_micro_usd, started_at, finished_at, duration_ms, call_id, gate
     FROM run_steps WHERE run_id = ?1 ORDER BY seq";
 const LOSE: &str =
     "UPDATE run_steps SET status = 'unknown' WHERE run_id = ?1 AND status = 'started'";
 const UNREPEATABLE: &str = "SELECT EXISTS
     (SELECT 1 FROM run_steps WHERE run_id = ?1 AND kind = 'toolCall' AND repeatable = 0)";
+pub(crate) const HAS_CALLED: &str = "SELECT EXISTS (SELECT 1 FROM run_steps WHERE run_id = ?1
+    AND kind = 'toolCall' AND status <> 'started' AND name IN (SELECT value FROM json_each(?2)))";
+pub(crate) const SESSION_HAS_CALLED: &str = "SELECT EXISTS (SELECT 1
+    FROM (SELECT DISTINCT run_id FROM (SELECT run_id FROM messages WHERE session = ?1 ORDER BY id DESC LIMIT 500)) said
+    WHERE EXISTS (SELECT 1 FROM causes WHERE causes.run_id = said.run_id)
+        OR EXISTS (SELECT 1 FROM run_steps WHERE run_steps.run_id = said.run_id AND kind = 'toolCall'
+            AND name IN (SELECT value FROM json_each(?2))))";
 const OF_RUN: &str = "SELECT job_id, state FROM runs WHERE id = ?1";
 
 impl Store {
@@ -166,6 +178,32 @@ impl Store {
         }
         begin(write, step).await.map(Some)
     }
+
+    /// Whether the run has called one of these tools and was told something.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn has_called(&self, run: &RunId, tools: &[&str]) -> Result<bool, StoreError> {
+        let query = sqlx::query(HAS_CALLED).bind(run.as_str()).bind(json!(tools).to_string());
+        let found = self.one("read the journal", query, |row| Columns::of(row).get()).await?;
+        Ok(found.unwrap_or(false))
+    }
+
+    /// Whether a run that has written to this session has called one of these tools, or was fired from outside.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn session_has_called(
+        &self,
+        session: &SessionKey,
+        tools: &[&str],
+    ) -> Result<bool, StoreError> {
+        let query =
+            sqlx::query(SESSION_HAS_CALLED).bind(session.as_str()).bind(json!(tools).to_string());
+        let found = self.one("read the journal", query, |row| Columns::of(row).get()).await?;
+        Ok(found.unwrap_or(false))
+    }
+
     /// Journals how a step ended. Event `run` with `step`.
     ///
     /// # Errors
@@ -228,7 +266,8 @@ async fn begin(mut write: Write, step: &NewStep) -> Result<u32, StoreError> {
         .bind(step.repeatable)
         .bind(step.input.to_string())
         .bind(write.now().0)
-        .bind(step.call_id.clone());
+        .bind(step.call_id.clone())
+        .bind(step.gate.as_ref().map(|gate| json!(gate).to_string()));
     let seq = write.one(query, |row| Columns::of(row).count()).await?.unwrap_or_default();
     write.event(EventKind::Run, run.event(&step.run_id, seq));
     write.commit().await?;
@@ -285,6 +324,8 @@ fn read(row: &SqliteRow) -> sqlx::Result<RunStep> {
         finished_at: columns.some_instant()?,
         duration_ms: columns.get()?,
         call_id: columns.get()?,
+        // What a newer version decided is no reason not to read the step.
+        gate: columns.some_json()?.and_then(|gate| serde_json::from_value(gate).ok()),
     })
 }
 

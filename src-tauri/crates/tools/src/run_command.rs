@@ -170,7 +170,7 @@ impl RunCommand {
         let mark = format!("{}:{}:{call}", self.config.instance, context.run_id);
         let child = match &context.sandbox {
             SandboxMode::Sandboxed { hosts } => self.confined(arguments, context, hosts, &mark)?,
-            SandboxMode::ByPersonUnsandboxed | SandboxMode::OpenedByPerson => {
+            SandboxMode::ByPersonUnsandboxed | SandboxMode::OpenedByPerson { .. } => {
                 unconfined(arguments, context, &mark)?
             }
         };
@@ -247,7 +247,7 @@ fn environment(context: &ToolContext) -> impl Iterator<Item = (OsString, OsStrin
         SandboxMode::Sandboxed { .. } => {
             (PASSED_INSIDE, &[("TMPDIR", "/tmp"), ("SHELL", "/bin/sh")])
         }
-        SandboxMode::ByPersonUnsandboxed | SandboxMode::OpenedByPerson => (PASSED_ON, &[]),
+        SandboxMode::ByPersonUnsandboxed | SandboxMode::OpenedByPerson { .. } => (PASSED_ON, &[]),
     };
     passed_on(passed).chain(inside.iter().map(|(name, value)| (name.into(), value.into())))
 }
@@ -271,7 +271,7 @@ impl Tool for RunCommand {
     /// Out of the sandbox each call is asked for, unless a person has written it.
     fn approval(&self, _: &Value, context: &ToolContext) -> ApprovalRule {
         match context.sandbox {
-            SandboxMode::OpenedByPerson => ApprovalRule::Always,
+            SandboxMode::OpenedByPerson { .. } => ApprovalRule::Always,
             SandboxMode::Sandboxed { .. } | SandboxMode::ByPersonUnsandboxed => self.spec.approval,
         }
     }
@@ -322,7 +322,7 @@ fn shown(arguments: &Arguments, context: &ToolContext) -> String {
         SandboxMode::Sandboxed { hosts } => {
             format!("in the sandbox, with a way to {}", hosts.join(", "))
         }
-        SandboxMode::ByPersonUnsandboxed | SandboxMode::OpenedByPerson => {
+        SandboxMode::ByPersonUnsandboxed | SandboxMode::OpenedByPerson { .. } => {
             "outside the sandbox, with all your rights".to_owned()
         }
     };

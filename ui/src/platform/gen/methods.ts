@@ -53,6 +53,7 @@ import type { StartedRun } from "./StartedRun";
 import type { StorageView } from "./StorageView";
 import type { SystemStatus } from "./SystemStatus";
 import type { ToolsCatalogResult } from "./ToolsCatalogResult";
+import type { ToolsEffectiveResult } from "./ToolsEffectiveResult";
 import type { WakeParams } from "./WakeParams";
 import type { WakeResult } from "./WakeResult";
 import type { WebhookParams } from "./WebhookParams";
@@ -93,6 +94,7 @@ export type Methods = {
   "deliveries.test": { params: Empty; result: DeliveryView };
   "deliveries.answer": { params: ShowAnswer; result: Done };
   "tools.catalog": { params: Empty; result: ToolsCatalogResult };
+  "tools.effective": { params: JobRef; result: ToolsEffectiveResult };
   "providers.list": { params: ProvidersListParams; result: ProvidersListResult };
   "secrets.list": { params: Empty; result: SecretsListResult };
   "secrets.set": { params: SecretSetParams; result: SecretView };

@@ -3,6 +3,8 @@
 //! The standing instructions are files in `prompts/`. The time stands in the task and not in the instructions: there a
 //! provider can keep what does not change, and here the transcript says when each run was.
 
+use std::time::Duration;
+
 use rouse_core::job::AgentTurn;
 use rouse_core::message::Message;
 use rouse_core::policy::ToolPolicy;
@@ -18,6 +20,9 @@ const UNATTENDED: &str = include_str!("../../prompts/unattended.md");
 const TOOLS: &str = include_str!("../../prompts/tools.md");
 const NO_TOOLS: &str = include_str!("../../prompts/no_tools.md");
 
+/// How long a question waits when the job does not say.
+const QUESTION_FOR: Duration = Duration::from_secs(30 * 60);
+
 /// A slot this late is worth a word: the person expected the run at another time.
 const LATE_MS: i64 = 60_000;
 
@@ -26,14 +31,44 @@ pub(super) fn job_prompt(turn: &AgentTurn) -> String {
     format!("{UNATTENDED}{}", if uses_tools(turn) { TOOLS } else { NO_TOOLS })
 }
 
-/// The tools that a job's model is offered. Without tools there is no `complete_run` either: many local models refuse
+/// What a job's model may call, and what becomes of calls that need a yes.
+pub(super) fn policy(job: &Job, turn: &AgentTurn) -> ToolPolicy {
+    ToolPolicy::of_tools(turn.tools.clone()).asking(job.policies.approvals)
+}
+
+/// How long a question waits for its answer.
+pub(super) fn question_for(job: Option<&Job>) -> Duration {
+    let of_job = job.and_then(|job| job.policies.approval_seconds);
+    of_job.map_or(QUESTION_FOR, |seconds| Duration::from_secs(seconds.into()))
+}
+
+/// The tools that a job's model is offered, by the same rules as its runs. Without tools there is no `complete_run` either: many local models refuse
 /// a request that names any.
-pub(super) fn offered(gate: &Gate, turn: &AgentTurn) -> Vec<ToolSpec> {
-    if uses_tools(turn) {
-        gate.tools().offered(&ToolPolicy::of_tools(turn.tools.clone()))
-    } else {
-        Vec::new()
+pub fn offered(gate: &Gate, job: &Job, turn: &AgentTurn) -> Vec<ToolSpec> {
+    if uses_tools(turn) { gate.tools().offered(&policy(job, turn)) } else { Vec::new() }
+}
+
+/// The hosts of the URLs in a text that a person has written, with their ports where those are written as well.
+pub(super) fn named_hosts(text: &str) -> Vec<String> {
+    let starts = text.match_indices("http").map(|(at, _)| &text[at..]);
+    let urls = starts.filter(|rest| rest.starts_with("http://") || rest.starts_with("https://"));
+    let mut hosts: Vec<String> = Vec::new();
+    for rest in urls {
+        let ends = |c: char| {
+            c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>' | '`' | ')' | ']' | '|')
+        };
+        let written = rest.split(ends).next().unwrap_or_default();
+        let Ok(url) = reqwest::Url::parse(written.trim_end_matches(['.', ',', ';', '!', '?', ':']))
+        else {
+            continue;
+        };
+        let Some(host) = url.host_str() else { continue };
+        let host = url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"));
+        if !hosts.contains(&host) {
+            hosts.push(host);
+        }
     }
+    hosts
 }
 
 fn uses_tools(turn: &AgentTurn) -> bool {

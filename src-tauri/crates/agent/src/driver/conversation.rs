@@ -5,7 +5,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rouse_core::approval::Approval;
 use rouse_core::delivery::{Channel, NewDelivery};
+use rouse_core::job::Approvals;
 use rouse_core::message::{Message, ModelAnswer, ToolCallRequest};
 use rouse_core::model::{Delta, ModelRequest, ProviderError};
 use rouse_core::policy::ToolPolicy;
@@ -13,16 +15,19 @@ use rouse_core::quiet::QuietPolicy;
 use rouse_core::run::{Outcome, Usage};
 use rouse_core::tool::{ToolContext, ToolEffect, ToolOutput, ToolSpec};
 use rouse_core::turn::{Next, Turn, TurnLimits};
-use rouse_core::{DeliveryId, SessionKey};
+use rouse_core::{DeliveryId, RunState, SessionKey};
 use rouse_store::{NewStep, RunStep, StepEnd, StepKind, StepStatus, StoreError};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::resume::{Earlier, Journal, nobody_knows};
 use super::{AgentDriver, cancelled, not_written};
-use crate::gate::{Called, GateError};
+use crate::gate::{Called, GateError, Passage, Question, Terms};
 use crate::models::ChosenModel;
 use crate::retry::{pause, wait_before_next};
+
+/// The most questions of one run.
+const MOST_QUESTIONS: usize = 3;
 
 /// Everything that stays the same while a run talks.
 pub(super) struct Conversation<'r> {
@@ -34,7 +39,7 @@ pub(super) struct Conversation<'r> {
     pub(super) model: &'r ChosenModel,
     pub(super) system: String,
     pub(super) offered: Vec<ToolSpec>,
-    pub(super) policy: ToolPolicy,
+    pub(super) terms: Terms,
     pub(super) limits: TurnLimits,
     pub(super) max_tokens: Option<u32>,
     pub(super) quiet_hours: QuietPolicy,
@@ -57,11 +62,36 @@ pub(super) struct Conducted {
     pub(super) said: Vec<Message>,
 }
 
+/// The questions of one answer of the model, all asked at once.
+#[derive(Default)]
+struct Questions {
+    asks: Vec<Approval>,
+}
+
+impl Questions {
+    fn are_none(&self) -> bool {
+        self.asks.is_empty()
+    }
+
+    /// Adds one, unless it was asked already or the run would ask too often; then its call asks when it comes to it.
+    fn add(&mut self, question: Option<Question>) {
+        let Some(Question { approval, asked_before }) = question else { return };
+        let is_new = self.asks.iter().all(|asked| asked.fingerprint != approval.fingerprint);
+        if is_new && asked_before + self.asks.len() < MOST_QUESTIONS {
+            self.asks.push(approval);
+        }
+    }
+}
+
 /// An end that the turn machine does not know.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum End {
     #[error("the run was cancelled")]
     Cancelled,
+    #[error("it waits for a person")]
+    Asks(Vec<Approval>),
+    #[error("it asked too often")]
+    AskedTooOften(String),
     #[error(transparent)]
     Provider(#[from] ProviderError),
     #[error(transparent)]
@@ -81,11 +111,24 @@ impl From<GateError> for End {
 pub(super) fn ended_early(end: &End) -> Outcome {
     match end {
         End::Cancelled => cancelled(),
+        End::Asks(asks) => {
+            Outcome { asks: asks.clone(), ..Outcome::of(RunState::AwaitingApproval) }
+        }
+        End::AskedTooOften(tool) => asked_too_often(tool),
         End::Provider(error) => {
             Outcome { may_pass: error.may_pass(), ..Outcome::failed(error.to_string()) }
         }
         End::Store(error) => not_written(error),
     }
+}
+
+/// A job that has to be asked about so often is not ready to run while nobody is there.
+fn asked_too_often(tool: &str) -> Outcome {
+    let error = format!(
+        "It has asked {MOST_QUESTIONS} times in one run and wanted to ask about {tool} as well. Grant what it needs always, or give it less to do."
+    );
+    let pauses = Some("Paused because one run asked too often".to_owned());
+    Outcome { pauses, ..Outcome::failed(error) }
 }
 
 impl Conducted {
@@ -157,6 +200,7 @@ impl Conversation<'_> {
     async fn ask(&self, turn: &Turn) -> Result<ModelAnswer, End> {
         let driver = self.driver;
         let step = NewStep {
+            gate: None,
             call_id: None,
             run_id: self.context.run_id.clone(),
             kind: StepKind::ModelTurn,
@@ -210,41 +254,66 @@ impl Conversation<'_> {
         }
     }
 
-    /// Calls the tools in order. What is asked for after the run was ended is not carried out.
+    /// Calls the tools in order. What is asked for after the run was ended is not carried out, and what comes after a
+    /// call that waits for a person may build on it: it is only looked at for further questions.
     async fn call_all(
         &self,
         calls: Vec<ToolCallRequest>,
     ) -> Result<Vec<(ToolCallRequest, ToolOutput)>, End> {
         let mut results = Vec::with_capacity(calls.len());
+        let mut questions = Questions::default();
         let mut over = false;
         for call in calls {
+            if !questions.are_none() {
+                questions.add(self.question(&call).await?);
+                continue;
+            }
             let told = if over {
                 ToolOutput::error("Not carried out: complete_run had ended the run before.")
             } else {
                 match self.journal.earlier(&call) {
-                    Earlier::ToDo => {
-                        let called = self.call(&self.policy, &call).await?;
-                        over = matches!(called.output.effect, Some(ToolEffect::Complete { .. }));
-                        called.told
-                    }
+                    Earlier::ToDo => match self.pass(&self.terms, &call).await? {
+                        Passage::Called(called) => {
+                            over =
+                                matches!(called.output.effect, Some(ToolEffect::Complete { .. }));
+                            called.told
+                        }
+                        Passage::Asks(question) if question.asked_before >= MOST_QUESTIONS => {
+                            return Err(End::AskedTooOften(call.tool));
+                        }
+                        Passage::Asks(question) => {
+                            questions.add(Some(*question));
+                            continue;
+                        }
+                    },
                     Earlier::Done(step) => self.told_again(&step).await?,
                     Earlier::Unknown => nobody_knows(&call.tool),
                 }
             };
             results.push((call, told));
         }
-        Ok(results)
+        if questions.are_none() { Ok(results) } else { Err(End::Asks(questions.asks)) }
     }
 
-    async fn call(&self, policy: &ToolPolicy, call: &ToolCallRequest) -> Result<Called, End> {
+    /// What would be asked about a call that is not made now.
+    async fn question(&self, call: &ToolCallRequest) -> Result<Option<Question>, End> {
+        if !matches!(self.journal.earlier(call), Earlier::ToDo) {
+            return Ok(None);
+        }
+        Ok(self.driver.gate.question(&self.terms, call, self.context).await?)
+    }
+
+    async fn pass(&self, terms: &Terms, call: &ToolCallRequest) -> Result<Passage, End> {
         if self.cancel.is_cancelled() {
             return Err(End::Cancelled);
         }
-        let called = self.driver.gate.call(policy, call, self.context, self.cancel).await?;
-        if let Some(ToolEffect::Notify { title, body }) = &called.output.effect {
-            self.notify(called.step, title.as_deref(), body).await?;
+        let passage = self.driver.gate.call(terms, call, self.context, self.cancel).await?;
+        if let Passage::Called(Called { step, output, .. }) = &passage
+            && let Some(ToolEffect::Notify { title, body }) = &output.effect
+        {
+            self.notify(*step, title.as_deref(), body).await?;
         }
-        Ok(called)
+        Ok(passage)
     }
 
     /// The outcome of a call that was made before a break, as the model would have been told it.
@@ -283,6 +352,7 @@ impl Conversation<'_> {
     /// The files that the job puts into its context, read through the gate like everything else.
     pub(super) async fn read_context_files(&self, paths: &[String]) -> Result<Vec<String>, End> {
         let policy = ToolPolicy::of_tools(Some(vec!["read_file".to_owned()]));
+        let terms = Terms { policy: policy.asking(Approvals::Deny), ..self.terms.clone() };
         let mut files = Vec::with_capacity(paths.len());
         for (number, path) in paths.iter().enumerate() {
             let request = ToolCallRequest {
@@ -290,8 +360,9 @@ impl Conversation<'_> {
                 tool: "read_file".to_owned(),
                 arguments: json!({ "path": path }),
             };
-            let called = self.call(&policy, &request).await?;
-            files.push(format!("{path}:\n{}", called.told.text()));
+            if let Passage::Called(called) = self.pass(&terms, &request).await? {
+                files.push(format!("{path}:\n{}", called.told.text()));
+            }
         }
         Ok(files)
     }

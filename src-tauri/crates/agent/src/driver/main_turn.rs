@@ -5,6 +5,7 @@
 
 use std::io;
 
+use rouse_core::job::Approvals;
 use rouse_core::message::Message;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::quiet::QuietPolicy;
@@ -16,10 +17,11 @@ use rouse_store::SystemEvent;
 use tokio::io::AsyncReadExt as _;
 use tokio_util::sync::CancellationToken;
 
-use super::context::time_line;
+use super::context::{question_for, time_line};
 use super::conversation::{Conversation, Opening, ended_early};
 use super::resume::Journal;
 use super::{AgentDriver, NO_MODEL, history, not_written};
+use crate::gate::Terms;
 use crate::models::ChosenModel;
 
 const MAIN: &str = include_str!("../../prompts/main.md");
@@ -78,7 +80,8 @@ impl AgentDriver {
         MainTurn { task, events, system }: MainTurn<'_>,
         cancel: &CancellationToken,
     ) -> Outcome {
-        let policy = ToolPolicy::default();
+        // Its transcript is stored as a whole, so it could not go on after an answer: what needs a yes is not offered.
+        let policy = ToolPolicy::default().asking(Approvals::Skip);
         let conversation = Conversation {
             driver: self,
             session: None,
@@ -86,7 +89,11 @@ impl AgentDriver {
             model,
             system,
             offered: self.gate.tools().offered(&policy),
-            policy,
+            terms: Terms {
+                policy,
+                question_for: question_for(None),
+                knows_outside: !events.is_empty(),
+            },
             limits: TurnLimits { max_steps: self.max_steps(None), max_tokens: None },
             max_tokens: None,
             quiet_hours: QuietPolicy::Respect,

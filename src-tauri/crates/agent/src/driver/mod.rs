@@ -19,9 +19,8 @@ mod verdict;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rouse_core::job::{AgentTurn, ScheduleSpec};
+use rouse_core::job::{AgentTurn, Sandbox, ScheduleSpec};
 use rouse_core::model::Delta;
-use rouse_core::policy::ToolPolicy;
 use rouse_core::run::{Outcome, Run};
 use rouse_core::schedule::Zone;
 use rouse_core::tool::{LooseEnds, SandboxMode, ToolContext};
@@ -30,8 +29,9 @@ use rouse_core::{Clock, Job, RunId, RunState, SessionKey};
 use rouse_store::{Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
-use crate::gate::Gate;
+use crate::gate::{Gate, Terms};
 use crate::models::ChosenModel;
+pub use context::offered;
 use conversation::{Conversation, Opening};
 use resume::Journal;
 
@@ -62,6 +62,15 @@ pub struct AgentDriver {
 
 /// What a model has chosen runs in the sandbox, without a network.
 const CONFINED: SandboxMode = SandboxMode::Sandboxed { hosts: Vec::new() };
+
+/// How what the model of a job has chosen is confined, as the person has written it into the job.
+fn sandbox_of(job: &Job) -> SandboxMode {
+    let hosts = job.policies.hosts.clone();
+    match job.policies.sandbox {
+        Sandbox::Required => SandboxMode::Sandboxed { hosts },
+        Sandbox::Open => SandboxMode::OpenedByPerson { hosts },
+    }
+}
 
 /// Said when there is nobody to ask.
 const NO_MODEL: &str = "No model is set up. Start Ollama or LM Studio on this computer, or add a provider under Settings.";
@@ -94,15 +103,32 @@ impl AgentDriver {
             Ok(steps) => Journal::of(steps),
             Err(error) => return not_written(&error),
         };
-        let context = self.tool_context(run, Some(job), CONFINED);
+        let began = async {
+            let cause = self.store.cause(&run.id).await?;
+            let outside = self.gate.tools().outside();
+            let remembers = self.store.session_has_called(&session, &outside).await?;
+            Ok((cause, remembers))
+        };
+        let (cause, remembers) = match began.await {
+            Ok(began) => began,
+            Err(error) => return not_written(&error),
+        };
+        let named_hosts = context::named_hosts(&turn.message);
+        let context =
+            ToolContext { named_hosts, ..self.tool_context(run, Some(job), sandbox_of(job)) };
+        let terms = Terms {
+            policy: context::policy(job, turn),
+            question_for: context::question_for(Some(job)),
+            knows_outside: cause.is_some() || remembers,
+        };
         let conversation = Conversation {
             driver: self,
             session: Some(&session),
             journal,
             model: &model,
             system: context::job_prompt(turn),
-            offered: context::offered(&self.gate, turn),
-            policy: ToolPolicy::of_tools(turn.tools.clone()),
+            offered: context::offered(&self.gate, job, turn),
+            terms,
             limits: self.limits(turn.max_steps, job),
             max_tokens: turn.max_tokens,
             quiet_hours: job.policies.quiet_hours.clone(),
@@ -116,7 +142,7 @@ impl AgentDriver {
                 return Ok((history, Opening::Again(said, run.usage)));
             }
             let mut parts = conversation.read_context_files(&turn.context_paths).await?;
-            parts.extend(self.store.cause(&run.id).await?.as_ref().map(context::cause));
+            parts.extend(cause.as_ref().map(context::cause));
             let task = context::task(run, job, turn, &context, &parts);
             Ok((history, Opening::Fresh(task)))
         };
@@ -145,6 +171,7 @@ impl AgentDriver {
             job_name: run.job_name.clone(),
             workspace: self.settings.workspace.clone(),
             sandbox,
+            named_hosts: Vec::new(),
             clock: Arc::clone(&self.clock),
             zone: self.zone_of(job),
             loose_ends: LooseEnds::default(),

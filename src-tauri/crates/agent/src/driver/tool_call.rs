@@ -14,8 +14,9 @@ use rouse_core::tool::{Completion, SandboxMode, ToolEffect};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::context::question_for;
 use super::{AgentDriver, cancelled, not_written};
-use crate::gate::{Called, GateError};
+use crate::gate::{Called, GateError, Passage, Terms};
 
 /// The most characters of a summary.
 const SUMMARY: usize = 2_000;
@@ -38,13 +39,17 @@ impl AgentDriver {
         // The person has written the whole call, and it has the person's rights, like a line in a crontab.
         let context = self.tool_context(run, Some(job), SandboxMode::ByPersonUnsandboxed);
         let policy = ToolPolicy::of_a_persons_call(&call.tool, &call.arguments);
+        let terms = Terms { policy, question_for: question_for(Some(job)), knows_outside: false };
         let request = ToolCallRequest {
             id: "call".to_owned(),
             tool: call.tool.clone(),
             arguments: call.arguments.clone(),
         };
-        match self.gate.call(&policy, &request, &context, cancel).await {
-            Ok(called) => self.judged(run, job, call, self.outcome_of(call, called)).await,
+        match self.gate.call(&terms, &request, &context, cancel).await {
+            Ok(Passage::Asks(question)) => Outcome::failed(question.approval.why),
+            Ok(Passage::Called(called)) => {
+                self.judged(run, job, call, self.outcome_of(call, called)).await
+            }
             Err(GateError::Cancelled) => cancelled(),
             Err(GateError::Journal(error)) => not_written(&error),
         }

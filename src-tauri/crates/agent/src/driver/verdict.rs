@@ -49,6 +49,7 @@ impl AgentDriver {
         verdict: &Verdict,
     ) -> Result<(), StoreError> {
         let step = NewStep {
+            gate: None,
             call_id: None,
             run_id: run.id.clone(),
             kind: StepKind::Note,

@@ -1,13 +1,15 @@
 //! The gate: the one place through which every tool call passes, from a model's turn and from a `toolCall` job alike.
 //!
-//! schema → policy → rate limit → journal → call → journal, and on the way back the cap and the fence. Whatever is
-//! refused is told to the model as an error that it may mend, and journalled like a call. Only a journal that cannot
-//! be written and a cancelled run end more than the call: what is not journalled does not happen.
+//! schema → policy → grant or approval → rate limit → journal → call → journal, and on the way back the cap and the
+//! fence. Whatever is refused is told to the model as an error that it may mend, and journalled like a call. A yes is
+//! used up in the transaction that journals the call's beginning. Only a question, a journal that cannot be written and
+//! a cancelled run end more than the call: what is not journalled does not happen.
 //!
 //! One could get it wrong by calling a tool from anywhere else. The type `ApprovedCall` stands against that: only
 //! `core::policy` makes one, and only for arguments that were checked here.
 
 pub(crate) mod fence;
+mod judge;
 mod limits;
 
 use std::panic::AssertUnwindSafe;
@@ -16,17 +18,20 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
+use rouse_core::Clock;
+use rouse_core::approval::{GateDecision, Permit};
 use rouse_core::message::ToolCallRequest;
-use rouse_core::policy::{ApprovedCall, ToolPolicy, Verdict};
+use rouse_core::policy::{ApprovedCall, ToolPolicy};
 use rouse_core::run::Usage;
 use rouse_core::tool::{Annotations, Tool, ToolContext, ToolOutput, ToolSpec};
-use rouse_core::{Clock, RunId};
 use rouse_store::{NewStep, RunStep, StepEnd, StepKind, StepStatus, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use crate::condition::Conditions;
 use crate::registry::ToolRegistry;
 use fence::TOLD_BYTES;
+use judge::Judged;
+pub use judge::Question;
 use limits::CallLimits;
 
 /// How long what a call left behind may take to end: less than the scheduler gives a run that it has told to end.
@@ -52,6 +57,26 @@ pub struct Called {
     pub told: ToolOutput,
     /// Whether the tool itself answered.
     pub reached_tool: bool,
+}
+
+/// On what terms a run calls: the same for all of its calls.
+#[derive(Debug, Clone)]
+pub struct Terms {
+    /// What it may call, and what becomes of calls that need a yes.
+    pub policy: ToolPolicy,
+    /// How long a question waits for its answer.
+    pub question_for: Duration,
+    /// Whether it began with text that somebody else may have written.
+    pub knows_outside: bool,
+}
+
+/// What became of a call at the gate.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Passage {
+    /// It was let through, or refused.
+    Called(Called),
+    /// It waits for a person: nothing was done, and nothing is written down yet.
+    Asks(Box<Question>),
 }
 
 /// Why the gate let nothing through at all.
@@ -93,28 +118,85 @@ impl Gate {
         &self.tools
     }
 
-    /// Lets one call through, or refuses it in words.
+    /// Lets one call through, refuses it in words, or says what the person is to be asked.
     ///
     /// # Errors
     /// When the journal cannot be written, or `cancel` is cancelled while the tool works.
     pub async fn call(
         &self,
-        policy: &ToolPolicy,
+        terms: &Terms,
         request: &ToolCallRequest,
         context: &ToolContext,
         cancel: &CancellationToken,
-    ) -> Result<Called, GateError> {
-        let judged = self.judge(policy, request, context);
-        let does =
-            |(tool, call): &(Arc<dyn Tool>, ApprovedCall)| tool.annotations(call.arguments());
-        let step = self.begin(request, judged.as_ref().ok().map(does), &context.run_id).await?;
-        match judged {
-            Ok((tool, call)) => self.carry_out(tool.as_ref(), call, step, context, cancel).await,
-            Err(reason) => {
-                let output = ToolOutput::error(reason);
-                let end = end_of(StepStatus::Failed, &output, 0);
-                self.store.end_step(&context.run_id, step, &end, self.clock.now()).await?;
-                Ok(Called { step, told: output.clone(), output, reached_tool: false })
+    ) -> Result<Passage, GateError> {
+        loop {
+            match self.judge(terms, request, context).await? {
+                Judged::Goes(tool, call, permit) => {
+                    if let Err(refusal) = self.take_rate(terms, &request.tool, context) {
+                        return Ok(Passage::Called(self.refuse(request, context, refusal).await?));
+                    }
+                    let does = tool.annotations(call.arguments());
+                    let is_written = terms.policy.is_a_persons_call();
+                    let gate = is_written.then_some(GateDecision::Written);
+                    let step = NewStep { gate, ..step_of(request, context, Some(does)) };
+                    let Some(step) = self.begin(step, permit.as_ref()).await? else {
+                        // Another run was faster with the last use of a grant, or somebody has taken it back.
+                        continue;
+                    };
+                    let called = self.carry_out(tool.as_ref(), call, step, context, cancel).await?;
+                    return Ok(Passage::Called(called));
+                }
+                Judged::Asks(question) => return Ok(Passage::Asks(question)),
+                Judged::Refused(output) => {
+                    return Ok(Passage::Called(self.refuse(request, context, output).await?));
+                }
+            }
+        }
+    }
+
+    /// What the person would be asked about a call that is not to be made now.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn question(
+        &self,
+        terms: &Terms,
+        request: &ToolCallRequest,
+        context: &ToolContext,
+    ) -> Result<Option<Question>, GateError> {
+        match self.judge(terms, request, context).await? {
+            Judged::Asks(question) => Ok(Some(*question)),
+            Judged::Goes(..) | Judged::Refused(_) => Ok(None),
+        }
+    }
+
+    async fn refuse(
+        &self,
+        request: &ToolCallRequest,
+        context: &ToolContext,
+        output: ToolOutput,
+    ) -> Result<Called, StoreError> {
+        let refused = Some(GateDecision::Refused);
+        // What was refused did nothing, so doing it again is harmless.
+        let step = NewStep { gate: refused, ..step_of(request, context, None) };
+        let step = self.store.begin_step(&step, self.clock.now()).await?;
+        let end = end_of(StepStatus::Failed, &output, 0);
+        self.store.end_step(&context.run_id, step, &end, self.clock.now()).await?;
+        Ok(Called { step, told: output.clone(), output, reached_tool: false })
+    }
+
+    /// Journals the beginning and uses up what allows the call; none when that allows nothing any more.
+    async fn begin(
+        &self,
+        step: NewStep,
+        permit: Option<&Permit>,
+    ) -> Result<Option<u32>, StoreError> {
+        let now = self.clock.now();
+        match permit {
+            None => self.store.begin_step(&step, now).await.map(Some),
+            Some(permit) => {
+                let step = NewStep { gate: Some(permit.into()), ..step };
+                self.store.begin_permitted_step(&step, permit, now).await
             }
         }
     }
@@ -130,64 +212,6 @@ impl Gate {
             Some(tool) => told(tool.spec(), &output),
             None => output,
         }
-    }
-
-    /// schema → policy → rate limit.
-    fn judge(
-        &self,
-        policy: &ToolPolicy,
-        request: &ToolCallRequest,
-        context: &ToolContext,
-    ) -> Result<(Arc<dyn Tool>, ApprovedCall), String> {
-        let name = &request.tool;
-        let Some(entry) = self.tools.entry(name) else {
-            let offered: Vec<String> =
-                self.tools.offered(policy).into_iter().map(|spec| spec.name).collect();
-            return Err(format!(
-                "There is no tool called {name}. The tools of this run are: {}.",
-                offered.join(", ")
-            ));
-        };
-        if let Some(complaints) = entry.complaints(&request.arguments) {
-            let schema = &entry.tool.spec().parameters;
-            return Err(format!(
-                "The arguments of {name} do not fit.\n{complaints}\nCall it again with one JSON object of this schema: {schema}"
-            ));
-        }
-        // What the tool says of this very call counts, not what it says of itself in general.
-        let approval = entry.tool.approval(&request.arguments, context);
-        let spec = ToolSpec { approval, ..entry.tool.spec().clone() };
-        let call = match policy.judge(&spec, request.arguments.clone()) {
-            Verdict::Allowed(call) => call,
-            Verdict::Denied(reason) => return Err(reason),
-        };
-        // A job that makes one call a run is bounded by its own schedule, cool-down and overlap; a limit for models that
-        // call in circles would fail its slots.
-        if !policy.is_a_persons_call() {
-            self.limits.take(name, &context.job_id).map_err(|wait| {
-                let seconds = wait.as_secs() + 1;
-                format!("{name} was called too often. It may be called again in {seconds} seconds; go on without it.")
-            })?;
-        }
-        Ok((Arc::clone(&entry.tool), call))
-    }
-
-    async fn begin(
-        &self,
-        request: &ToolCallRequest,
-        does: Option<Annotations>,
-        run: &RunId,
-    ) -> Result<u32, StoreError> {
-        let step = NewStep {
-            call_id: Some(request.id.clone()),
-            run_id: run.clone(),
-            kind: StepKind::ToolCall,
-            // What was refused did nothing, so doing it again is harmless.
-            repeatable: does.is_none_or(Annotations::is_repeatable),
-            name: request.tool.chars().take(200).collect(),
-            input: fence::journalled(&request.arguments),
-        };
-        self.store.begin_step(&step, self.clock.now()).await
     }
 
     async fn carry_out(
@@ -269,6 +293,18 @@ impl Gate {
                 (stopped, ToolOutput::error(format!("The run was cancelled.{doubt}")))
             }
         }
+    }
+}
+
+fn step_of(request: &ToolCallRequest, context: &ToolContext, does: Option<Annotations>) -> NewStep {
+    NewStep {
+        call_id: Some(request.id.clone()),
+        run_id: context.run_id.clone(),
+        kind: StepKind::ToolCall,
+        repeatable: does.is_none_or(Annotations::is_repeatable),
+        name: request.tool.chars().take(200).collect(),
+        input: fence::journalled(&request.arguments),
+        gate: None,
     }
 }
 

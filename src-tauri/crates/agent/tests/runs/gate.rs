@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use rouse_agent::{Gate, GateError, ToolRegistry};
+use rouse_agent::{Gate, GateError, Passage, ToolRegistry};
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::tool::{Tool, ToolOutput};
 use rouse_store::StepStatus;
 use serde_json::{Value, json};
 
-use super::house::{House, TestTool};
+use super::house::{House, TestTool, terms};
 
 fn all() -> ToolPolicy {
     ToolPolicy::default()
@@ -43,7 +43,7 @@ async fn the_journal_holds_the_call_while_the_tool_works() {
     let calling = tokio::spawn(async move {
         let request =
             ToolCallRequest { id: "c".into(), tool: "waiting".into(), arguments: json!({}) };
-        gate.call(&all(), &request, &context, &cancel).await
+        gate.call(&terms(all()), &request, &context, &cancel).await
     });
     tokio::task::spawn_blocking(move || entered.recv())
         .await
@@ -99,7 +99,7 @@ async fn a_tool_that_is_not_allowed_or_needs_approval_is_denied() {
     let house = House::new([]).await;
     let only_echo = ToolPolicy::of_tools(Some(vec!["echo".to_owned()]));
     assert!(refused(&house, &only_echo, "outside", json!({})).await.contains("not allowed"));
-    assert!(refused(&house, &all(), "asks", json!({})).await.contains("not allowed"));
+    assert!(refused(&house, &all(), "asks", json!({})).await.contains("needs a person's yes"));
 }
 
 #[tokio::test]
@@ -132,8 +132,9 @@ async fn one_job_that_calls_in_circles_does_not_stop_another() {
     for (job, reached) in [("one", true), ("one", false), ("two", true)] {
         let mut context = house.context(&run);
         context.job_id = Some(rouse_core::JobId::new(job));
-        let called = house.gate.call(&all(), &request, &context, &house.cancel).await;
-        assert_eq!(called.expect("the journal works").reached_tool, reached, "{job}");
+        let called = house.gate.call(&terms(all()), &request, &context, &house.cancel).await;
+        let Passage::Called(called) = called.expect("the journal works") else { panic!("it asks") };
+        assert_eq!(called.reached_tool, reached, "{job}");
     }
 }
 
@@ -249,7 +250,7 @@ async fn what_cannot_be_journalled_does_not_happen() {
         Arc::new(house.clock.clone()),
     );
     let request = ToolCallRequest { id: "c".into(), tool: "spy".into(), arguments: json!({}) };
-    let called = gate.call(&all(), &request, &context, &house.cancel).await;
+    let called = gate.call(&terms(all()), &request, &context, &house.cancel).await;
     assert!(matches!(called, Err(GateError::Journal(_))), "{called:?}");
     assert!(entered.try_recv().is_err(), "the tool was not called");
 }

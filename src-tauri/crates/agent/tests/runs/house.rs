@@ -5,8 +5,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rouse_agent::{AgentDriver, AgentSettings, ChosenModel, Gate, ToolRegistry};
-use rouse_core::job::{AgentTurn, Payload, ToolCall, job_from_json};
+use rouse_agent::{
+    AgentDriver, AgentSettings, ChosenModel, Gate, Passage, Question, Terms, ToolRegistry,
+};
+use rouse_core::job::{AgentTurn, Approvals, Payload, ToolCall, job_from_json};
 use rouse_core::message::{Message, ToolCallRequest};
 use rouse_core::model::Delta;
 use rouse_core::policy::{ApprovedCall, ToolPolicy};
@@ -130,8 +132,37 @@ impl House {
     ) -> (Run, rouse_agent::Called) {
         let run = self.run_of(None).await;
         let request = ToolCallRequest { id: "c1".to_owned(), tool: tool.to_owned(), arguments };
-        let called = self.gate.call(policy, &request, &self.context(&run), &self.cancel).await;
-        (run, called.expect("the journal works"))
+        let terms = terms(policy.clone());
+        let passage = self.gate.call(&terms, &request, &self.context(&run), &self.cancel).await;
+        match passage.expect("the journal works") {
+            Passage::Called(called) => (run, called),
+            Passage::Asks(question) => panic!("it asks: {question:?}"),
+        }
+    }
+
+    pub(crate) fn now(&self) -> UnixMs {
+        Clock::now(&self.clock)
+    }
+
+    /// What the gate would ask about a call of a run whose job asks.
+    pub(crate) async fn question(
+        &self,
+        run: &Run,
+        job: &Job,
+        tool: &str,
+        arguments: Value,
+    ) -> Option<Question> {
+        let policy = ToolPolicy::of_tools(None).asking(job.policies.approvals);
+        let terms =
+            Terms { policy, question_for: Duration::from_secs(1_800), knows_outside: false };
+        let request = ToolCallRequest { id: "c1".to_owned(), tool: tool.to_owned(), arguments };
+        self.gate.question(&terms, &request, &self.context(run)).await.expect("read")
+    }
+
+    /// Puts a run that was parked and answered to work again, as the scheduler does.
+    pub(crate) async fn start_again(&self, run: &Run) {
+        let started = self.store.start_runs(&[run.id.clone()], self.now()).await;
+        assert_eq!(started.expect("started"), [run.id.clone()]);
     }
 
     pub(crate) fn context(&self, run: &Run) -> ToolContext {
@@ -141,11 +172,18 @@ impl House {
             job_name: run.job_name.clone(),
             workspace: self.workspace.clone(),
             sandbox: SandboxMode::Sandboxed { hosts: Vec::new() },
+            named_hosts: Vec::new(),
             clock: Arc::new(self.clock.clone()),
             zone: chrono_tz::UTC.into(),
             loose_ends: LooseEnds::default(),
         }
     }
+}
+
+/// Terms of a run that began with nothing from outside and asks nobody.
+pub(crate) fn terms(policy: ToolPolicy) -> Terms {
+    let policy = policy.asking(Approvals::Deny);
+    Terms { policy, question_for: Duration::from_secs(1_800), knows_outside: false }
 }
 
 /// An isolated job with this `agentTurn` payload.

@@ -10,5 +10,6 @@ mod tool_calls;
 mod turns;
 mod sandbox;
 mod per_call;
+mod asks;
 mod breaks;
 mod causes;

@@ -85,7 +85,7 @@ async fn the_model_is_told_the_task_the_time_and_the_rules() {
         request.system.contains("Never ask a question") && request.system.contains("complete_run")
     );
     let offered: Vec<_> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
-    assert!(offered.contains(&"echo") && !offered.contains(&"asks"), "{offered:?}");
+    assert!(offered.contains(&"echo") && offered.contains(&"asks"), "{offered:?}");
 }
 
 #[tokio::test]

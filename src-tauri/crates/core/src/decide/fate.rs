@@ -4,7 +4,7 @@
 //! by hand never uses up the slot that a one-shot still waits for.
 
 use crate::job::Job;
-use crate::{RunState, RunTrigger};
+use crate::{Outcome, RunState, RunTrigger};
 
 /// The answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,14 +28,18 @@ impl JobFate {
     }
 }
 
-/// Decides from the job as it stood before its run ended in `state`.
+/// Decides from the job as it stood before its run ended in this way.
 #[must_use]
-pub fn fate_of_job(job: &Job, trigger: RunTrigger, state: RunState) -> JobFate {
+pub fn fate_of_job(job: &Job, trigger: RunTrigger, outcome: &Outcome) -> JobFate {
+    let state = outcome.state;
     let has_worked =
         state.is_failure() || matches!(state, RunState::Succeeded | RunState::NothingToReport);
     let waits_for_its_slot = trigger == RunTrigger::Manual && job.state.next_run_at.is_some();
     if job.delete_after_run && has_worked && !waits_for_its_slot {
         return JobFate::IsDeleted;
+    }
+    if let Some(reason) = outcome.pauses.as_ref().filter(|_| job.enabled) {
+        return JobFate::IsPaused(reason.clone());
     }
     let failures = job.state.consecutive_failures.saturating_add(1);
     match job.policies.pause_after_failures {
@@ -63,17 +67,24 @@ mod tests {
     #[test]
     fn a_job_for_one_run_goes_when_it_has_worked() {
         let mut job = job();
-        assert_eq!(fate_of_job(&job, RunTrigger::Schedule, Succeeded), JobFate::Stays);
+        assert_eq!(
+            fate_of_job(&job, RunTrigger::Schedule, &Outcome::of(Succeeded)),
+            JobFate::Stays
+        );
         job.delete_after_run = true;
         for state in [Succeeded, NothingToReport, Failed, TimedOut] {
             assert_eq!(
-                fate_of_job(&job, RunTrigger::Schedule, state),
+                fate_of_job(&job, RunTrigger::Schedule, &Outcome::of(state)),
                 JobFate::IsDeleted,
                 "{state:?}"
             );
         }
         for state in [Cancelled, Skipped, Interrupted] {
-            assert_eq!(fate_of_job(&job, RunTrigger::Schedule, state), JobFate::Stays, "{state:?}");
+            assert_eq!(
+                fate_of_job(&job, RunTrigger::Schedule, &Outcome::of(state)),
+                JobFate::Stays,
+                "{state:?}"
+            );
         }
     }
 
@@ -82,9 +93,12 @@ mod tests {
         let mut job = job();
         job.delete_after_run = true;
         job.state.next_run_at = Some(UnixMs(1));
-        assert_eq!(fate_of_job(&job, RunTrigger::Manual, Succeeded), JobFate::Stays);
+        assert_eq!(fate_of_job(&job, RunTrigger::Manual, &Outcome::of(Succeeded)), JobFate::Stays);
         job.state.next_run_at = None;
-        assert_eq!(fate_of_job(&job, RunTrigger::Manual, Succeeded), JobFate::IsDeleted);
+        assert_eq!(
+            fate_of_job(&job, RunTrigger::Manual, &Outcome::of(Succeeded)),
+            JobFate::IsDeleted
+        );
     }
 
     #[test]
@@ -100,9 +114,18 @@ mod tests {
             (2, Cancelled, JobFate::Stays),
         ] {
             job.state.consecutive_failures = before;
-            assert_eq!(fate_of_job(&job, RunTrigger::Schedule, state), fate, "{before} {state:?}");
+            assert_eq!(
+                fate_of_job(&job, RunTrigger::Schedule, &Outcome::of(state)),
+                fate,
+                "{before} {state:?}"
+            );
         }
+        let asked = Outcome { pauses: Some("Asked".to_owned()), ..Outcome::of(Failed) };
+        job.state.consecutive_failures = 0;
+        let fate = fate_of_job(&job, RunTrigger::Schedule, &asked);
+        assert_eq!(fate, JobFate::IsPaused("Asked".to_owned()), "its outcome says so");
+        job.state.consecutive_failures = 2;
         job.enabled = false;
-        assert_eq!(fate_of_job(&job, RunTrigger::Schedule, Failed), JobFate::Stays);
+        assert_eq!(fate_of_job(&job, RunTrigger::Schedule, &Outcome::of(Failed)), JobFate::Stays);
     }
 }

@@ -105,6 +105,28 @@ pub struct StepView {
     pub started_at_ms: i64,
     /// How long it took, by the monotonic clock.
     pub duration_ms: Option<i64>,
+    /// What the gate decided about it; none where nobody needs to say yes.
+    pub gate: Option<GateView>,
+}
+
+/// What the gate decided about a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase", tag = "decision", rename_all_fields = "camelCase")]
+pub enum GateView {
+    /// The person has written the call into the job.
+    Written,
+    /// The person said yes to it.
+    Answered {
+        /// The question.
+        approval_id: String,
+    },
+    /// A grant of the job covers it.
+    Granted {
+        /// The grant.
+        grant_id: String,
+    },
+    /// It was not let through.
+    Refused,
 }
 
 /// What a step is.

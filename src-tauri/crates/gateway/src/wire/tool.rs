@@ -23,6 +23,51 @@ pub struct ToolView {
     /// JSON Schema of its arguments.
     #[ts(type = "Record<string, unknown>")]
     pub parameters: Value,
-    /// Most calls a minute.
+    /// Whether its calls are asked for, when a call says nothing finer.
+    pub approval: ToolApproval,
+    /// Where it runs.
+    pub domain: ToolDomain,
+    /// Most calls a minute, by one job.
     pub calls_per_minute: u32,
+    /// Most calls an hour, by one job.
+    pub calls_per_hour: u32,
+    /// It changes nothing.
+    pub read_only: bool,
+    /// It may undo or overwrite what was there.
+    pub destructive: bool,
+    /// Doing the same call again changes nothing more.
+    pub idempotent: bool,
+    /// It reaches beyond this machine.
+    pub open_world: bool,
+    /// Its answers may be somebody else's words.
+    pub reads_outside: bool,
+    /// Only a turn that a person has started may call it.
+    pub attended_only: bool,
+}
+
+/// Whether the calls of a tool are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the words are documented in rouse_core::tool")]
+pub enum ToolApproval {
+    Never,
+    UnlessGranted,
+    Always,
+}
+
+/// Where a tool runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the words are documented in rouse_core::tool")]
+pub enum ToolDomain {
+    InProcess,
+    Container,
+}
+
+/// `tools.effective`.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolsEffectiveResult {
+    /// What the job's model is offered; the one tool of a job without a model.
+    pub tools: Vec<ToolView>,
 }

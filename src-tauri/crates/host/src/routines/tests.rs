@@ -56,6 +56,7 @@ impl House {
         let door = Arc::new(RoutineDoor::default());
         let open = Arc::clone(&door).open(host.gateway(), Arc::new(gate));
         let context = ToolContext {
+            named_hosts: Vec::new(),
             run_id: RunId::new("chat-1"),
             job_id: None,
             job_name: "Chat".to_owned(),

@@ -244,7 +244,10 @@ fn take(
 ) {
     let value = match fetched {
         Ok(Some(text)) => SecretValue::new(text.as_ref()).map_err(|error| error.to_string()),
-        Ok(None) => Err("the system's keyring does not show it; unlock the keyring, or set the secret again".to_owned()),
+        Ok(None) => Err(
+            "the system's keyring does not show it; unlock the keyring, or set the secret again"
+                .to_owned(),
+        ),
         Err(reason) => Err(reason),
     };
     match value {

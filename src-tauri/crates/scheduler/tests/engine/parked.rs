@@ -29,6 +29,7 @@ fn question(run: &Run, id: &str, now: rouse_core::UnixMs) -> Approval {
         expires_at: now.plus_ms(30 * MINUTE),
         state: ApprovalState::Pending,
         answered_from: None,
+        used_at: None,
     }
 }
 

@@ -45,6 +45,7 @@ async fn a_run_that_may_have_had_an_effect_is_not_started_over() {
     stage.clock.advance(HOUR.unsigned_abs());
     let run = stage.begun.next().await.run;
     let step = NewStep {
+        gate: None,
         call_id: None,
         run_id: run.id.clone(),
         kind: StepKind::ToolCall,

@@ -1,14 +1,14 @@
 use std::collections::BTreeMap;
 
 use rouse_core::approval::{
-    Answer, AnsweredFrom, Approval, ApprovalState, Cover, Fingerprint, NewGrant, Rule, Scope,
-    Surroundings,
+    Answer, AnsweredFrom, Approval, ApprovalState, Cover, Fingerprint, NewGrant, Permit, Rule,
+    Scope, Surroundings,
 };
 use rouse_core::{ApprovalId, Outcome};
 
 use super::*;
 use crate::finish::Finish;
-use crate::{Decided, NewStep, Park, Permit, StepKind};
+use crate::{Decided, NewStep, Park, StepKind};
 
 const MINUTE: i64 = 60_000;
 
@@ -39,6 +39,7 @@ fn question(id: &str, command: &str) -> Approval {
         expires_at: NOW.plus_ms(30 * MINUTE),
         state: ApprovalState::Pending,
         answered_from: None,
+        used_at: None,
     }
 }
 
@@ -151,6 +152,7 @@ async fn a_run_that_is_over_cannot_be_parked() {
 
 fn step() -> NewStep {
     NewStep {
+        gate: None,
         call_id: Some("call-a".to_owned()),
         run_id: RunId::new("run"),
         kind: StepKind::ToolCall,

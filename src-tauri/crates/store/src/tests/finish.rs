@@ -191,6 +191,7 @@ async fn an_interruption_tells_and_makes_up_in_one_go() {
     let fixture = Fixture::new().await;
     let id = fixture.running("a").await;
     let step = |name: &str| NewStep {
+        gate: None,
         call_id: None,
         run_id: id.clone(),
         kind: StepKind::ToolCall,

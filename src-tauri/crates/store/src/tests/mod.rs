@@ -93,7 +93,8 @@ impl Fixture {
 
     /// Changes one row as no verb of the store would.
     async fn garble(&self, statement: &'static str, id: &str) {
-        let mut write = self.store.write("garble", crate::write::Durability::Full, NOW).await.unwrap();
+        let mut write =
+            self.store.write("garble", crate::write::Durability::Full, NOW).await.unwrap();
         let changed = write.run(sqlx::query(statement).bind(id)).await.unwrap();
         assert_eq!(changed.rows_affected(), 1);
         write.commit().await.unwrap();

@@ -224,6 +224,7 @@ async fn what_hangs_on_a_run_goes_with_it_and_what_waits_keeps_it() {
     for n in 0..count {
         let id = ended(&fixture, "a", NOW.plus_ms(n)).await;
         let step = NewStep {
+            gate: None,
             call_id: None,
             run_id: id.clone(),
             kind: StepKind::ToolCall,

@@ -3,6 +3,7 @@ use crate::{NewStep, RunStep, StepEnd, StepKind, StepStatus, StoreError};
 
 fn step(run_id: &RunId, kind: StepKind, repeatable: bool) -> NewStep {
     NewStep {
+        gate: None,
         call_id: None,
         run_id: run_id.clone(),
         kind,
@@ -21,6 +22,7 @@ async fn a_step_is_journalled_before_and_after() {
     assert_eq!((first, second), (1, 2));
     let begun = fixture.store.steps(&id).await.unwrap();
     let wanted = RunStep {
+        gate: None,
         call_id: None,
         run_id: id.clone(),
         seq: 2,

@@ -112,6 +112,7 @@ async fn claims_and_what_a_person_was_told_survive_power_loss() {
     store.start_runs(&ids, NOW).await.unwrap();
     assert_eq!(level(store).await, NORMAL, "start_runs");
     let step = |repeatable| NewStep {
+        gate: None,
         call_id: None,
         run_id: ids[0].clone(),
         kind: StepKind::ToolCall,

@@ -181,6 +181,15 @@ impl Tool for Http {
         Some(arguments.request().ok()?.target.destination())
     }
 
+    /// A URL can carry anything, so a look is a message as well, unless a person has named the host.
+    fn sends_out(&self, arguments: &Value, context: &ToolContext) -> bool {
+        let Ok(arguments) = arguments::read::<Arguments>(arguments) else { return true };
+        let Ok(request) = arguments.request() else { return true };
+        let names = |hosts: &[String]| granted(hosts).names(&request.target);
+        let is_named = names(context.sandbox.hosts()) || names(&context.named_hosts);
+        !(arguments.is_mere_look() && is_named)
+    }
+
     fn preview<'a>(&'a self, arguments: &'a Value, _: &'a ToolContext) -> BoxFuture<'a, String> {
         let shown = match arguments::read::<Arguments>(arguments) {
             Ok(arguments) => arguments.shown(),

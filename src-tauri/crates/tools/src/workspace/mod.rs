@@ -94,7 +94,8 @@ impl Workspace {
     /// The folder at `path`, as a workspace of its own: nothing leads out of it into the rest of this one. A link in its
     /// place is not followed.
     pub(crate) fn below(&self, path: &RelativePath) -> Result<Self, WorkspaceError> {
-        let root = system::open_below(&self.root, path).map_err(|source| self.refusal(path, source))?;
+        let root =
+            system::open_below(&self.root, path).map_err(|source| self.refusal(path, source))?;
         Ok(Self { root, path: self.path.join(path.as_path()) })
     }
 

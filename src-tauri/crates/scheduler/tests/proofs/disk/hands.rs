@@ -34,6 +34,7 @@ impl Runner for Hands {
         let (store, ledger, now) = (self.store.clone(), self.ledger.clone(), self.clock.now());
         Box::pin(async move {
             let step = NewStep {
+                gate: None,
                 call_id: None,
                 run_id: run.id.clone(),
                 kind: StepKind::ToolCall,

@@ -3,7 +3,7 @@
 use rouse_core::decide::{
     Due, Firing, JobFate, Recovery, fate_of_job, plan_claim, recover, too_late_to_start,
 };
-use rouse_core::{JobId, Run, RunId, RunState, RunTrigger, UnixMs};
+use rouse_core::{JobId, Outcome, Run, RunId, RunState, RunTrigger, UnixMs};
 use rouse_scheduler::lanes::{LaneKey, Lanes, Rank};
 
 use super::job::{NOT_KNOWN, SimJob};
@@ -148,7 +148,7 @@ impl World {
         let row = self.close(id)?;
         self.lanes.finished(&lane(row.job), Rank::from(row.trigger));
         let Some(sim) = self.jobs.get_mut(&row.job) else { return Ok(()) };
-        let fate = fate_of_job(&sim.job, row.trigger, state);
+        let fate = fate_of_job(&sim.job, row.trigger, &Outcome::of(state));
         if state.is_failure() {
             sim.job.state.consecutive_failures += 1;
         } else if state == RunState::Succeeded {

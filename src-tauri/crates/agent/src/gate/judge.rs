@@ -1,0 +1,256 @@
+//! May this call be made? schema → what the run knows → policy → answers and grants → rate limit.
+//!
+//! Owns the facts that `core::policy` decides by: what the tool says of this very call, whether the run knows anything
+//! from outside, what the call is bound to now, and what the person has said. It makes the question when somebody is to
+//! be asked, with everything that the person needs to see. One could get it wrong by binding an answer to what a call
+//! looked like when it was asked for: the surroundings are read anew each time, also right after the answer.
+
+use std::sync::Arc;
+
+use rouse_core::ApprovalId;
+use rouse_core::approval::{Approval, ApprovalState, Fingerprint, Permit, Surroundings};
+use rouse_core::message::ToolCallRequest;
+use rouse_core::policy::{ApprovedCall, NeedsYes, Ruling, Said, Verdict};
+use rouse_core::tool::{ApprovalRule, Fault, Tool, ToolContext, ToolOutput, ToolSpec};
+use rouse_store::StoreError;
+
+use super::{Gate, Terms};
+
+/// Questions of one job that may be open in other runs before another run of it asks as well.
+const MOST_OPEN: usize = 3;
+
+/// What the gate says to a call.
+pub(super) enum Judged {
+    /// It may be made, on this ground; none where nobody needs to say yes.
+    Goes(Arc<dyn Tool>, ApprovedCall, Option<Permit>),
+    /// The person is asked.
+    Asks(Box<Question>),
+    /// It is not made, and this is what the model is told.
+    Refused(ToolOutput),
+}
+
+/// A question to a person, before it is written down.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// The question.
+    pub approval: Approval,
+    /// How many the run has asked before.
+    pub asked_before: usize,
+}
+
+/// Why a call needs a yes that its tool would not ask for in general.
+#[derive(Clone, Copy, PartialEq)]
+enum Why {
+    Usual,
+    KnowsOutside,
+}
+
+impl Gate {
+    pub(super) async fn judge(
+        &self,
+        terms: &Terms,
+        request: &ToolCallRequest,
+        context: &ToolContext,
+    ) -> Result<Judged, StoreError> {
+        let (tool, spec, why) = match self.fitting(terms, request, context).await? {
+            Ok(fitting) => fitting,
+            Err(refusal) => return Ok(Judged::Refused(refusal)),
+        };
+        match terms.policy.judge(&spec, request.arguments.clone()) {
+            Verdict::Allowed(call) => Ok(Judged::Goes(tool, call, None)),
+            Verdict::Denied(reason) => Ok(refused(reason)),
+            Verdict::NeedsYes(needs) => {
+                Asker { gate: self, terms, request, context, why }.with_yes(tool, needs).await
+            }
+        }
+    }
+
+    /// The tool whose schema the arguments fit, judged as this very call asks for.
+    async fn fitting(
+        &self,
+        terms: &Terms,
+        request: &ToolCallRequest,
+        context: &ToolContext,
+    ) -> Result<Result<(Arc<dyn Tool>, ToolSpec, Why), ToolOutput>, StoreError> {
+        let name = &request.tool;
+        let Some(entry) = self.tools.entry(name) else {
+            let offered: Vec<String> =
+                self.tools.offered(&terms.policy).into_iter().map(|spec| spec.name).collect();
+            return Ok(Err(misfit(format!(
+                "There is no tool called {name}. The tools of this run are: {}.",
+                offered.join(", ")
+            ))));
+        };
+        if let Some(complaints) = entry.complaints(&request.arguments) {
+            let schema = &entry.tool.spec().parameters;
+            return Ok(Err(misfit(format!(
+                "The arguments of {name} do not fit.\n{complaints}\nCall it again with one JSON object of this schema: {schema}"
+            ))));
+        }
+        let tool = Arc::clone(&entry.tool);
+        // What the tool says of this very call counts, not what it says of itself in general.
+        let rule = tool.approval(&request.arguments, context);
+        let tells = rule == ApprovalRule::Never && tool.sends_out(&request.arguments, context);
+        let (approval, why) = if tells && self.knows_outside(terms, context).await? {
+            (ApprovalRule::UnlessGranted, Why::KnowsOutside)
+        } else {
+            (rule, Why::Usual)
+        };
+        let spec = ToolSpec { approval, ..tool.spec().clone() };
+        Ok(Ok((tool, spec, why)))
+    }
+
+    /// Whether the run has read text that somebody else may have written.
+    async fn knows_outside(
+        &self,
+        terms: &Terms,
+        context: &ToolContext,
+    ) -> Result<bool, StoreError> {
+        if terms.policy.is_a_persons_call() {
+            return Ok(false);
+        }
+        Ok(terms.knows_outside
+            || self.store.has_called(&context.run_id, &self.tools.outside()).await?)
+    }
+
+    /// A job that makes one call a run is bounded by its own schedule, cool-down and overlap; a limit for models that
+    /// call in circles would fail its slots.
+    pub(super) fn take_rate(
+        &self,
+        terms: &Terms,
+        name: &str,
+        context: &ToolContext,
+    ) -> Result<(), ToolOutput> {
+        if terms.policy.is_a_persons_call() {
+            return Ok(());
+        }
+        self.limits.take(name, &context.job_id).map_err(|wait| {
+            let seconds = wait.as_secs() + 1;
+            let fault = Fault::RateLimited { retry_after: wait };
+            ToolOutput::faulty(fault, format!("{name} was called too often. It may be called again in {seconds} seconds; go on without it."))
+        })
+    }
+}
+
+/// Somebody who needs a yes.
+struct Asker<'g> {
+    gate: &'g Gate,
+    terms: &'g Terms,
+    request: &'g ToolCallRequest,
+    context: &'g ToolContext,
+    why: Why,
+}
+
+impl Asker<'_> {
+    async fn with_yes(&self, tool: Arc<dyn Tool>, needs: NeedsYes) -> Result<Judged, StoreError> {
+        let surroundings = match tool.surroundings(needs.arguments(), self.context).await {
+            Ok(surroundings) => surroundings,
+            Err(refusal) => return Ok(Judged::Refused(refusal)),
+        };
+        let fingerprint = Fingerprint::of(&self.request.tool, needs.arguments(), &surroundings);
+        let store = &self.gate.store;
+        let answers = store.approvals_of(&self.context.run_id).await?;
+        let grants = match &self.context.job_id {
+            Some(job) => store.grants_of(job).await?,
+            None => Vec::new(),
+        };
+        let said = Said { answers: &answers, grants: &grants, now: self.gate.clock.now() };
+        let is_highest = needs.is_highest();
+        Ok(match needs.in_the_light_of(said, &fingerprint) {
+            Ruling::Permitted(call, permit) => Judged::Goes(tool, call, Some(permit)),
+            Ruling::Denied(reason) => refused(reason),
+            Ruling::Ask => match self.why_not_asked(&fingerprint).await? {
+                Some(reason) => refused(reason),
+                None => {
+                    let bound = (surroundings, fingerprint, is_highest);
+                    let approval = self.question(tool.as_ref(), bound, &answers).await;
+                    let asked_before = answers.len();
+                    Judged::Asks(Box::new(Question { approval, asked_before }))
+                }
+            },
+        })
+    }
+
+    /// Other runs of the job that wait for an answer: the same question is not asked twice, and a job whose questions
+    /// nobody answers does not heap up more of them.
+    async fn why_not_asked(&self, fingerprint: &Fingerprint) -> Result<Option<String>, StoreError> {
+        let open = self.gate.store.pending_approvals().await?;
+        let of_others: Vec<&Approval> = open
+            .iter()
+            .filter(|asked| {
+                asked.job_id == self.context.job_id && asked.run_id != self.context.run_id
+            })
+            .collect();
+        let tool = &self.request.tool;
+        if of_others.iter().any(|asked| asked.fingerprint == *fingerprint) {
+            return Ok(Some(format!(
+                "An earlier run has asked for this very call of {tool} and waits for the answer, so it is not asked for again. Go on without it, or end the run."
+            )));
+        }
+        if of_others.len() >= MOST_OPEN {
+            return Ok(Some(format!(
+                "This call of {tool} needs a person's yes, and {} questions of earlier runs have no answer yet, so it is not asked for. Go on without it, or end the run.",
+                of_others.len()
+            )));
+        }
+        Ok(None)
+    }
+
+    async fn question(
+        &self,
+        tool: &dyn Tool,
+        (surroundings, fingerprint, is_highest): (Surroundings, Fingerprint, bool),
+        answers: &[Approval],
+    ) -> Approval {
+        let Self { gate, terms, request, context, .. } = self;
+        let now = gate.clock.now();
+        let wait = i64::try_from(terms.question_for.as_millis()).unwrap_or(i64::MAX);
+        Approval {
+            id: ApprovalId::generate(now),
+            run_id: context.run_id.clone(),
+            job_id: context.job_id.clone(),
+            job_name: context.job_name.clone(),
+            call_id: request.id.clone(),
+            tool: request.tool.clone(),
+            arguments: request.arguments.clone(),
+            surroundings,
+            fingerprint,
+            preview: tool.preview(&request.arguments, context).await,
+            why: self.reason(is_highest, answers),
+            is_highest,
+            asked_at: now,
+            expires_at: now.plus_ms(wait),
+            state: ApprovalState::Pending,
+            answered_from: None,
+            used_at: None,
+        }
+    }
+
+    /// Why it is asked, for the person.
+    fn reason(&self, is_highest: bool, answers: &[Approval]) -> String {
+        let is_same = |asked: &&Approval| {
+            asked.tool == self.request.tool
+                && asked.arguments == self.request.arguments
+                && matches!(asked.state, ApprovalState::Approved { .. })
+                && asked.used_at.is_none()
+        };
+        if answers.iter().any(|asked| is_same(&asked)) {
+            return "You said yes to this call before. What it works with has changed since, so it was not made.".to_owned();
+        }
+        if is_highest {
+            return "It would run with your own rights, outside the sandbox. That is asked for each time.".to_owned();
+        }
+        match self.why {
+            Why::KnowsOutside => "The run has read text from outside, and this call could carry what it knows to somebody else.".to_owned(),
+            Why::Usual => "It changes something or sends something, and nothing that you have granted to this job covers it.".to_owned(),
+        }
+    }
+}
+
+fn refused(reason: String) -> Judged {
+    Judged::Refused(ToolOutput::faulty(Fault::NotAuthorised, reason))
+}
+
+fn misfit(reason: String) -> ToolOutput {
+    ToolOutput::faulty(Fault::InvalidParameters, reason)
+}

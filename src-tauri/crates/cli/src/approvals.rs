@@ -1,0 +1,251 @@
+//! `rouse approvals …`: what runs ask, and the answers.
+
+use std::collections::BTreeMap;
+
+use clap::Subcommand;
+use rouse_core::Clock as _;
+use rouse_core::schedule::format_duration;
+use rouse_gateway::wire::{
+    AnsweredFrom, ApprovalScope, ApprovalState, ApprovalView, ApprovalsDecideResult,
+    ApprovalsListResult,
+};
+use serde_json::{Value, json};
+
+use crate::exit::Failure;
+use crate::output::{instant, plain, print, short, table};
+use crate::session::Session;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List the questions that wait for an answer.
+    List {
+        /// Also those that have one, newest first.
+        #[arg(long)]
+        all: bool,
+        /// Of all, at most so many.
+        #[arg(long, default_value_t = 20, requires = "all", value_parser = clap::value_parser!(u32).range(1..=500))]
+        limit: u32,
+    },
+    /// Show one question whole: what would happen, and why it is asked.
+    Show {
+        /// The question's id.
+        id: String,
+    },
+    /// Say yes.
+    Allow {
+        /// The question's id.
+        id: String,
+        /// For the same call as often as this run makes it.
+        #[arg(long, conflicts_with = "always")]
+        run: bool,
+        /// From now on for this job; exactly this call, unless --rule says more.
+        #[arg(long)]
+        always: bool,
+        /// What an argument may be: NAME=any, NAME=below:VALUE, NAME=equals:JSON or NAME=oneOf:JSON-LIST. Arguments
+        /// without a rule must be as they are.
+        #[arg(long = "rule", value_name = "RULE", requires = "always")]
+        rules: Vec<String>,
+        /// When the grant ends: an ISO 8601 time, milliseconds or 30d.
+        #[arg(long, value_name = "WHEN", requires = "always")]
+        until: Option<String>,
+        /// How many calls the grant is good for.
+        #[arg(long, value_name = "COUNT", requires = "always", value_parser = clap::value_parser!(u32).range(1..))]
+        uses: Option<u32>,
+    },
+    /// Say no.
+    Deny {
+        /// The question's id.
+        id: String,
+        /// What the model is told.
+        #[arg(long)]
+        reason: Option<String>,
+    },
+}
+
+pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failure> {
+    match command {
+        Command::List { all, limit } => {
+            let params = json!({ "all": all, "limit": limit });
+            session
+                .show("approvals.list", params, |session, found: ApprovalsListResult| {
+                    print_table(session, &found.approvals, all);
+                    Ok(())
+                })
+                .await
+        }
+        Command::Show { id } => {
+            session
+                .show("approvals.get", json!({ "id": id }), |session, one: ApprovalView| {
+                    print_whole(session, &one);
+                    Ok(())
+                })
+                .await
+        }
+        Command::Allow { id, run, always: false, .. } => {
+            let kind = if run { "run" } else { "once" };
+            decide(session, &id, json!({ "kind": kind })).await
+        }
+        Command::Allow { id, rules, until, uses, .. } => {
+            let rules = match rules.is_empty() {
+                true => None,
+                false => Some(whole(session, &id, &rules).await?),
+            };
+            let now = session.clock.now();
+            let until = until
+                .map(|text| rouse_core::when::instant(&text, now, session.clock.zone()))
+                .transpose()
+                .map_err(Failure::input)?
+                .map(|at| at.0);
+            let answer =
+                json!({ "kind": "always", "rules": rules, "expiresAtMs": until, "uses": uses });
+            decide(session, &id, answer).await
+        }
+        Command::Deny { id, reason } => {
+            decide(session, &id, json!({ "kind": "deny", "reason": reason })).await
+        }
+    }
+}
+
+async fn decide(session: &Session, id: &str, answer: Value) -> Result<(), Failure> {
+    let params = json!({ "id": id, "answer": answer, "from": AnsweredFrom::Cli });
+    let answer = session.call("approvals.decide", params).await?;
+    let decided: ApprovalsDecideResult = serde_json::from_value(answer.clone())?;
+    if !decided.counts {
+        let how = ended(&decided.approval);
+        return Err(Failure::Refused(format!("This answer came too late: the question {how}.")));
+    }
+    session.tell(answer, |_, decided: ApprovalsDecideResult| {
+        let words = match decided.approval.state {
+            ApprovalState::Approved => "Allowed. The run goes on.",
+            _ => "Refused. The run goes on without it.",
+        };
+        anstream::println!("{words}");
+        Ok(())
+    })
+}
+
+/// The rules as given, and for every other argument that it must stay as it is.
+async fn whole(
+    session: &Session,
+    id: &str,
+    given: &[String],
+) -> Result<BTreeMap<String, Value>, Failure> {
+    let asked = session.call("approvals.get", json!({ "id": id })).await?;
+    let asked: ApprovalView = serde_json::from_value(asked)?;
+    let as_it_is = |(name, value): (&String, &Value)| {
+        (name.clone(), json!({ "rule": "equals", "value": value }))
+    };
+    let mut rules: BTreeMap<String, Value> =
+        asked.arguments.as_object().into_iter().flatten().map(as_it_is).collect();
+    for text in given {
+        let (name, rule) = read_rule(text)?;
+        rules.insert(name, rule);
+    }
+    Ok(rules)
+}
+
+fn read_rule(text: &str) -> Result<(String, Value), Failure> {
+    let wrong = |why: &str| Failure::input(format!("--rule {text}: {why}"));
+    let (name, rule) = text.split_once('=').ok_or_else(|| wrong("expected NAME=RULE"))?;
+    let json_of = |text: &str| -> Result<Value, Failure> {
+        serde_json::from_str(text).map_err(|error| wrong(&format!("expected JSON: {error}")))
+    };
+    let rule = match rule.split_once(':') {
+        None if rule == "any" => json!({ "rule": "any" }),
+        Some(("below", root)) => json!({ "rule": "below", "value": root }),
+        Some(("equals", value)) => json!({ "rule": "equals", "value": json_of(value)? }),
+        Some(("oneOf", values)) => json!({ "rule": "oneOf", "value": json_of(values)? }),
+        _ => return Err(wrong("expected any, below:VALUE, equals:JSON or oneOf:JSON-LIST")),
+    };
+    Ok((name.to_owned(), rule))
+}
+
+fn print_table(session: &Session, approvals: &[ApprovalView], all: bool) {
+    if approvals.is_empty() {
+        anstream::println!("{}", if all { "No questions yet." } else { "Nothing needs you." });
+        return;
+    }
+    let now = session.clock.now().0;
+    let mut table = table(&["ASKED", "JOB", "TOOL", "STATE", "QUESTION"]);
+    for one in approvals {
+        table.add_row([
+            instant(one.asked_at_ms, now, session.clock.zone()),
+            short(&one.job_name, 28),
+            one.tool.clone(),
+            state(one, now),
+            one.id.clone(),
+        ]);
+    }
+    print(&table);
+}
+
+fn state(one: &ApprovalView, now: i64) -> String {
+    match one.state {
+        ApprovalState::Pending => {
+            format!("waits, {} left", format_duration((one.expires_at_ms - now).max(0)))
+        }
+        _ => ended(one),
+    }
+}
+
+fn ended(one: &ApprovalView) -> String {
+    let from = match one.answered_from {
+        Some(AnsweredFrom::Page) => " in a window",
+        Some(AnsweredFrom::Cli) => " on the command line",
+        Some(AnsweredFrom::Notification) => " in a notification",
+        Some(AnsweredFrom::Tray) => " in the tray",
+        None => "",
+    };
+    match (one.state, one.scope) {
+        (ApprovalState::Pending, _) => "waits".to_owned(),
+        (ApprovalState::Approved, Some(ApprovalScope::Run)) => {
+            format!("was allowed for the run{from}")
+        }
+        (ApprovalState::Approved, Some(ApprovalScope::Always)) => {
+            format!("was allowed for always{from}")
+        }
+        (ApprovalState::Approved, _) => format!("was allowed once{from}"),
+        (ApprovalState::Denied, _) => format!("was refused{from}"),
+        (ApprovalState::Expired, _) => "had no answer in time".to_owned(),
+        (ApprovalState::Withdrawn, _) => "ended with its run".to_owned(),
+    }
+}
+
+fn print_whole(session: &Session, one: &ApprovalView) {
+    let now = session.clock.now().0;
+    anstream::println!("{}  may it use {}?", plain(&one.job_name), one.tool);
+    anstream::println!("{}", plain(&one.why));
+    anstream::println!("State: {}", state(one, now));
+    if let Some(directory) = &one.directory {
+        anstream::println!("Folder: {}", plain(directory));
+    }
+    if let Some(reason) = &one.reason {
+        anstream::println!("Reason: {}", plain(reason));
+    }
+    anstream::println!("Run: {}\n", one.run_id);
+    // The preview makes visible what cannot be seen, so its line breaks are the only control characters in it.
+    for line in one.preview.lines() {
+        anstream::println!("  {}", plain(line));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_read_and_what_is_none_is_refused() {
+        let rule = |text: &str| read_rule(text).map(|(name, rule)| (name, rule.to_string()));
+        let read = |text: &str| rule(text).expect("a rule");
+        assert_eq!(
+            read("url=below:https://a.b/c").1,
+            r#"{"rule":"below","value":"https://a.b/c"}"#
+        );
+        assert_eq!(read("n=equals:3").1, r#"{"rule":"equals","value":3}"#);
+        assert_eq!(read(r#"n=oneOf:["a","b"]"#).1, r#"{"rule":"oneOf","value":["a","b"]}"#);
+        assert_eq!(read("n=any"), ("n".to_owned(), r#"{"rule":"any"}"#.to_owned()));
+        for wrong in ["n", "n=", "n=some", "n=equals:x", "n=oneOf:[", "n=like:x"] {
+            assert!(rule(wrong).is_err(), "{wrong}");
+        }
+    }
+}

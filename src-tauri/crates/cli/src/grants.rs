@@ -1,0 +1,115 @@
+//! `rouse grants …`: the standing answers.
+
+use clap::Subcommand;
+use rouse_core::Clock as _;
+use rouse_gateway::wire::{CoverView, Done, GrantView, GrantsListResult, RuleView};
+use serde_json::json;
+
+use crate::cron::resolve;
+use crate::exit::Failure;
+use crate::output::{instant, print, short, table};
+use crate::session::Session;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List the grants, newest first.
+    List {
+        /// Only this job's.
+        #[arg(long, value_name = "ID")]
+        job: Option<String>,
+        /// Also those that count no more.
+        #[arg(long)]
+        all: bool,
+    },
+    /// Take a grant back. Runs that are at work ask again from now on.
+    Revoke {
+        /// The grant's id.
+        id: String,
+    },
+}
+
+pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failure> {
+    match command {
+        Command::List { job, all } => {
+            let job_id = match job {
+                Some(job) => Some(resolve(session, &job).await?),
+                None => None,
+            };
+            session
+                .show(
+                    "grants.list",
+                    json!({ "jobId": job_id }),
+                    |session, found: GrantsListResult| {
+                        print_table(session, &found.grants, all);
+                        Ok(())
+                    },
+                )
+                .await
+        }
+        Command::Revoke { id } => {
+            session
+                .show("grants.revoke", json!({ "id": id }), |_, done: Done| {
+                    let words = if done.changed {
+                        "Taken back."
+                    } else {
+                        "It was taken back before, or never given."
+                    };
+                    anstream::println!("{words}");
+                    Ok(())
+                })
+                .await
+        }
+    }
+}
+
+fn print_table(session: &Session, grants: &[GrantView], all: bool) {
+    let shown: Vec<&GrantView> = grants.iter().filter(|grant| all || grant.is_good).collect();
+    if shown.is_empty() {
+        anstream::println!("No grants.");
+        return;
+    }
+    let now = session.clock.now().0;
+    let mut table = table(&["GIVEN", "JOB", "TOOL", "COVERS", "USED", "STATE", "GRANT"]);
+    for grant in shown {
+        table.add_row([
+            instant(grant.created_at_ms, now, session.clock.zone()),
+            short(grant.job_name.as_deref().unwrap_or(&grant.job_id), 24),
+            grant.tool.clone(),
+            short(&covers(&grant.covers), 60),
+            grant.used.to_string(),
+            state(session, grant, now),
+            grant.id.clone(),
+        ]);
+    }
+    print(&table);
+}
+
+fn covers(covers: &CoverView) -> String {
+    match covers {
+        CoverView::Exact { arguments } => format!("exactly {arguments}"),
+        CoverView::Pattern { rules } => {
+            let rule = |(name, rule): (&String, &RuleView)| match rule {
+                RuleView::Any => format!("{name} any"),
+                RuleView::Equals(value) => format!("{name} = {value}"),
+                RuleView::OneOf(values) => format!("{name} one of {}", json!(values)),
+                RuleView::Below(root) => format!("{name} below {root}"),
+            };
+            rules.iter().map(rule).collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+fn state(session: &Session, grant: &GrantView, now: i64) -> String {
+    if grant.revoked_at_ms.is_some() {
+        return "taken back".to_owned();
+    }
+    let until = |at: i64| instant(at, now, session.clock.zone());
+    match (grant.expires_at_ms, grant.uses_left) {
+        (Some(at), _) if at <= now => "over".to_owned(),
+        (_, Some(0)) => "used up".to_owned(),
+        (Some(at), Some(left)) => format!("{left} left, until {}", until(at)),
+        (Some(at), None) => format!("until {}", until(at)),
+        (None, Some(left)) => format!("{left} left"),
+        (None, None) => "counts".to_owned(),
+    }
+}
