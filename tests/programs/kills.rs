@@ -8,6 +8,7 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::print_stdout, reason = "whoever runs the long form reads how far it went")]
 
+mod agent;
 mod books;
 mod jobs;
 

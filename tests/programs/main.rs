@@ -7,6 +7,7 @@
 
 #![cfg(unix)]
 
+mod asks;
 mod engine;
 mod http;
 mod probes;

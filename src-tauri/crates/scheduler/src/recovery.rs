@@ -52,6 +52,11 @@ impl Engine {
             Firing::On => recover(job.as_deref(), &run, had_unrepeatable_call, now),
             Firing::Off(_) => Recovery::Leave,
         };
+        if recovery == Recovery::GoOn && self.store.put_back(&run.id, now).await?.is_some() {
+            let job_id = run.job_id.as_ref().map(tracing::field::display);
+            tracing::info!(job_id, run_id = %run.id, name = run.job_name, "a run that was cut off goes on");
+            return Ok(());
+        }
         let run_again = match (recovery, &job) {
             (Recovery::RunAgain, Some(job)) => Some(makes_up_for(&run, job, now)),
             _ => None,

@@ -2,5 +2,3 @@
 ALTER TABLE approvals ADD COLUMN answered_from TEXT;
 -- What the gate decided about a call, as JSON; none for what it does not judge.
 ALTER TABLE run_steps ADD COLUMN gate TEXT;
--- How often a run went on after the end of the process had cut it off.
-ALTER TABLE runs ADD COLUMN resumed INTEGER NOT NULL DEFAULT 0;

@@ -1,11 +1,12 @@
 //! What becomes of the runs that the end of the process left behind: those it cut off and those that still waited.
 //!
-//! A run whose calls may have had an effect that cannot be repeated is never started over, and neither is one that
-//! already made up for an interrupted run: a job that brings the process down must not do so in a loop.
+//! A run with a model goes on where it was: its journal says what was done. Any other is started over by another one, but
+//! never when its calls may have had an effect that cannot be repeated, and not when it already made up for an
+//! interrupted run. Both have a bound: a job that brings the process down must not do so in a loop.
 
 use super::claim::too_late;
 use crate::UnixMs;
-use crate::job::{Job, MisfireMode};
+use crate::job::{Job, MisfireMode, Payload};
 use crate::run::Run;
 
 /// The answer for one interrupted run.
@@ -13,14 +14,29 @@ use crate::run::Run;
 pub enum Recovery {
     /// It stays interrupted; the person is told.
     Leave,
+    /// It waits for its lane again and goes on from its journal.
+    GoOn,
     /// A new run makes up for it.
     RunAgain,
+}
+
+/// The most attempts of a run that is cut off each time, unless its job allows more.
+const MOST_ATTEMPTS: u32 = 3;
+
+/// Whether what the run said and did is written down step by step.
+fn has_journal(job: &Job, run: &Run) -> bool {
+    matches!(job.payload, Payload::AgentTurn(_)) && run.payload["kind"] == "agentTurn"
 }
 
 /// Decides by the job's misfire policy what becomes of a run that was cut off.
 #[must_use]
 pub fn recover(job: Option<&Job>, run: &Run, had_unrepeatable_call: bool, now: UnixMs) -> Recovery {
     let Some(job) = job.filter(|job| job.enabled) else { return Recovery::Leave };
+    if has_journal(job, run) {
+        let allowed = job.runtime.as_ref().and_then(|runtime| runtime.max_attempts);
+        let most = allowed.unwrap_or(1).max(MOST_ATTEMPTS);
+        return if run.attempt < most { Recovery::GoOn } else { Recovery::Leave };
+    }
     let again = job.policies.misfire.mode != MisfireMode::Skip
         && run.retry_of.is_none()
         && !had_unrepeatable_call
@@ -45,6 +61,21 @@ mod tests {
     #[test]
     fn a_cut_off_run_is_made_up_for() {
         assert_eq!(recover(Some(&job()), &run(), false, NOW), Recovery::RunAgain);
+    }
+
+    #[test]
+    fn a_run_with_a_model_goes_on_but_not_for_ever() {
+        use super::super::sample::job_doing;
+        let turn = serde_json::json!({ "kind": "agentTurn", "message": "Look." });
+        let job = job_doing(turn.clone());
+        let run = Run { payload: turn, ..run() };
+        assert_eq!(recover(Some(&job), &run, true, NOW), Recovery::GoOn, "whatever it has called");
+        let again = Run { attempt: 3, ..run.clone() };
+        assert_eq!(recover(Some(&job), &again, false, NOW), Recovery::Leave);
+        let off = Job { enabled: false, ..job.clone() };
+        assert_eq!(recover(Some(&off), &run, false, NOW), Recovery::Leave);
+        let other = super::super::sample::job();
+        assert_ne!(recover(Some(&other), &run, false, NOW), Recovery::GoOn, "it was changed since");
     }
 
     #[test]

@@ -221,3 +221,20 @@ async fn what_was_cancelled_before_the_stop_is_cancelled() {
     stage.handle.shutdown().await;
     assert_eq!(stage.run(&id).await.state, RunState::Cancelled);
 }
+
+#[tokio::test]
+async fn a_run_with_a_model_goes_on_where_it_was() {
+    let stage = Stage::new().await;
+    let turn = json!({ "payload": { "kind": "agentTurn", "message": "Look." } });
+    let job = stage.add(every(HOUR, turn)).await;
+    stage.clock.advance(HOUR.unsigned_abs());
+    let cut_off = stage.begun.next().await.run;
+    let mut stage = stage.killed_for(MINUTE).await;
+    for attempt in [2, 3] {
+        let goes_on = stage.begun.next().await.run;
+        assert_eq!((&goes_on.id, goes_on.attempt), (&cut_off.id, attempt));
+        stage = stage.killed_for(SECOND).await;
+    }
+    assert_eq!(stage.load().await, (0, 0), "it may bring Rouse down each time");
+    assert_eq!(stage.states_of(&job).await, [RunState::Interrupted]);
+}

@@ -1,0 +1,149 @@
+//! A run that asks, by the real programs: the question on the command line, the answer, and what a restart, a late
+//! answer and a kill at any moment leave of both.
+
+use rouse_testkit::fake_model::{FakeModel, Recorded, Reply, sse};
+use serde_json::{Value, json};
+
+use crate::engine::{Engine, Home};
+
+/// A home whose model is this server.
+pub(crate) fn home_with(server: &FakeModel) -> Home {
+    Home::new().env("MY_KEY", "sk-test-0123456789abcdefghijklmnop").config(&format!(
+        "[providers.mine]\nkind = \"openai\"\nbaseUrl = \"{}/v1\"\nmodel = \"fake-1\"\nkeyEnv = \"MY_KEY\"\n",
+        server.url(),
+    ))
+}
+
+/// A model that makes these calls one after the other and then says that it is done, as often as it is asked.
+pub(crate) fn calling(calls: Vec<(&'static str, Value)>) -> FakeModel {
+    FakeModel::start(move |request: &Recorded| {
+        let body = request.json();
+        let said = |message: &&Value| message["role"] == "assistant";
+        let messages = body["messages"].as_array().expect("messages");
+        // What earlier runs of the session have said stands before the task.
+        let task = messages.iter().rposition(|message| message["role"] == "user");
+        let since = task.map_or(0, |task| task + 1);
+        let step = messages.iter().skip(since).filter(said).count();
+        match calls.get(step) {
+            Some((tool, arguments)) => {
+                Reply::events(sse::chat_calls(&format!("call_{step}"), tool, arguments))
+            }
+            None => Reply::events(sse::chat_says("All done.")),
+        }
+    })
+}
+
+fn agent(name: &str, policies: Value) -> Value {
+    json!({
+        "id": name, "name": name, "schedule": { "kind": "manual" },
+        "payload": { "kind": "agentTurn", "message": "Do it." }, "policies": policies,
+    })
+}
+
+fn write(text: &str) -> (&'static str, Value) {
+    ("write_file", json!({ "path": "report.md", "content": text }))
+}
+
+/// The one open question, once it is asked.
+async fn question(engine: &Engine<'_>) -> Value {
+    engine
+        .until(async |engine| {
+            let asked = engine.call("approvals.list", json!({})).await;
+            asked["approvals"].as_array()?.first().cloned()
+        })
+        .await
+}
+
+fn report(home: &Home) -> Option<String> {
+    std::fs::read_to_string(home.data().join("workspace").join("report.md")).ok()
+}
+
+#[tokio::test]
+async fn a_question_is_shown_and_answered_on_the_command_line() {
+    let server = calling(vec![write("one\n")]);
+    let home = home_with(&server);
+    let engine = home.serve().await;
+    let id = engine.add(agent("writer", json!({}))).await;
+    let run = engine.run_now(&id).await;
+    let asked = question(&engine).await;
+    let asked = asked["id"].as_str().expect("an id");
+    assert_eq!(report(&home), None, "nothing was written before the answer");
+
+    let list = home.rouse(["approvals", "list"]);
+    assert!(list.ok().contains("write_file") && list.ok().contains("writer"), "{list:?}");
+    let shown = home.rouse(["approvals", "show", asked]);
+    assert!(shown.ok().contains("report.md") && shown.ok().contains("one"), "{shown:?}");
+    assert_eq!(home.rouse(["approvals", "allow", asked]).ok().trim(), "Allowed. The run goes on.");
+
+    assert_eq!(engine.ended(&id, 1).await[0]["state"], "succeeded");
+    assert_eq!(report(&home).as_deref(), Some("one\n"));
+    home.rouse(["approvals", "deny", asked]).refused(5, "too late");
+    home.rouse(["approvals", "show", "nobody"]).refused(4, "no question");
+    let detail = engine.call("runs.get", json!({ "id": run })).await;
+    assert_eq!(detail["approvals"][0]["answeredFrom"], "cli", "{detail:#}");
+    assert!(home.rouse(["approvals", "list"]).ok().contains("Nothing needs you."));
+}
+
+#[tokio::test]
+async fn a_no_is_told_to_the_model_with_its_reason() {
+    let server = calling(vec![write("one\n")]);
+    let home = home_with(&server);
+    let engine = home.serve().await;
+    let id = engine.add(agent("writer", json!({}))).await;
+    engine.run_now(&id).await;
+    let asked = question(&engine).await;
+    let asked = asked["id"].as_str().expect("an id");
+    home.rouse(["approvals", "deny", asked, "--reason", "Not in that file."]).ok();
+    assert_eq!(engine.ended(&id, 1).await[0]["state"], "succeeded");
+    assert_eq!(report(&home), None);
+    let last = server.bodies().pop().expect("asked").to_string();
+    assert!(last.contains("Not in that file."), "{last}");
+}
+
+#[tokio::test]
+async fn a_question_outlives_a_kill_and_its_answer_lets_the_run_go_on() {
+    let server = calling(vec![("echo", json!({ "text": "first" })), write("one\n")]);
+    let home = home_with(&server);
+    let engine = home.serve().await;
+    let id = engine.add(agent("writer", json!({}))).await;
+    let run = engine.run_now(&id).await;
+    let asked = question(&engine).await;
+    engine.kill();
+
+    let engine = home.serve().await;
+    let again = question(&engine).await;
+    assert_eq!(again["id"], asked["id"]);
+    let asked = asked["id"].as_str().expect("an id");
+    home.rouse(["approvals", "allow", asked, "--always", "--rule", "content=any"]).ok();
+    let ended = engine.ended(&id, 1).await;
+    assert_eq!((&ended[0]["id"], &ended[0]["state"]), (&json!(run), &json!("succeeded")));
+    assert_eq!(report(&home).as_deref(), Some("one\n"));
+
+    // The grant covers the next run, until it is taken back.
+    engine.run_now(&id).await;
+    assert_eq!(engine.ended(&id, 2).await[0]["state"], "succeeded");
+    let grants = home.rouse(["grants", "list", "--json"]).json();
+    let grant = grants["grants"][0]["id"].as_str().expect("a grant");
+    assert!(home.rouse(["grants", "list"]).ok().contains("content any"));
+    home.rouse(["grants", "revoke", grant]).ok();
+    engine.run_now(&id).await;
+    question(&engine).await;
+}
+
+#[tokio::test]
+async fn a_grant_that_the_question_does_not_bear_is_refused() {
+    let server = calling(vec![("run_command", json!({ "command": "date" }))]);
+    let home = home_with(&server);
+    let engine = home.serve().await;
+    let id = engine.add(agent("runner", json!({}))).await;
+    engine.run_now(&id).await;
+    let asked = question(&engine).await;
+    let asked = asked["id"].as_str().expect("an id");
+    let allow =
+        |rule: &'static str| home.rouse(["approvals", "allow", asked, "--always", "--rule", rule]);
+    allow("command=any").refused(2, "read by a shell");
+    allow("command=equals:\"ls\"").refused(2, "does not cover");
+    allow("command=like:x").refused(2, "expected any");
+    home.rouse(["runs", "cancel", engine.runs(&id).await[0]["id"].as_str().expect("an id")]).ok();
+    home.rouse(["approvals", "allow", asked]).refused(5, "ended with its run");
+}
