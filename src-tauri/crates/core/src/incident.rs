@@ -1,7 +1,8 @@
 //! What makes a job fail, from the first failure to the first success.
 //!
 //! A job that fails every minute of a night has one thing to tell, not five hundred: one incident per job and cause. A
-//! condition on its results that cannot be checked is one as well: the runs go well, yet nobody hears what they found.
+//! condition on its results that cannot be checked is one as well: the runs go well, yet nobody hears what they found. One
+//! that comes back soon after it was over is the same one: a job that fails and succeeds by turns is told of once.
 //! Whom it is told is decided in `decide`, and the rows are the store's.
 
 use crate::{JobId, RunId, UnixMs};
@@ -21,6 +22,8 @@ pub struct Incident {
     pub opened_at: UnixMs,
     /// When it ended, and how.
     pub closed: Option<(UnixMs, IncidentEnd)>,
+    /// Whether it was over before and is open again.
+    pub came_back: bool,
     /// Runs that failed of it.
     pub count: u32,
     /// The first of them.
@@ -79,6 +82,15 @@ pub enum IncidentStep {
     GoesOn {
         /// The incident.
         id: i64,
+    },
+    /// It failed of what it had recovered from not long ago; the incident is open again.
+    ComesBack {
+        /// The incident.
+        id: i64,
+        /// Runs that have failed of it, this one included.
+        failures: u32,
+        /// Since the first of them.
+        after_ms: i64,
     },
     /// It went well again.
     Recovers {

@@ -5,13 +5,13 @@
 //! order. A step that the store refuses leaves memory as it was and is tried again later, so nothing needs a second way
 //! for failures. One could get it wrong by awaiting a run in here: then the engine would stand still as long as the run.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use rouse_core::schedule::Zones;
 use rouse_core::time::{Clock, Timer, Wake};
-use rouse_core::{Outcome, RunId, UnixMs};
+use rouse_core::{JobId, Outcome, RunId, UnixMs};
 use rouse_store::{JobCounts, Store, StoreError};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::{self, JoinError, JoinSet};
@@ -92,6 +92,8 @@ pub(crate) struct Engine {
     pub(crate) zones: Zones,
     pub(crate) listeners: Listeners,
     pub(crate) parked: Parked,
+    /// Jobs that may have an open incident.
+    pub(crate) with_incidents: HashSet<JobId>,
     /// The earliest next slot of all jobs, as last read.
     next_due: Option<UnixMs>,
     /// Whether a job has changed since.
@@ -133,6 +135,7 @@ impl Engine {
             zones: clock.zones(),
             listeners: Listeners::default(),
             parked: Parked::default(),
+            with_incidents: HashSet::new(),
             next_due: None,
             next_due_is_stale: true,
             has_taken_up: false,
@@ -242,6 +245,7 @@ impl Engine {
             self.load_pause().await?;
             self.load_zone_data().await?;
             self.load_heartbeat().await?;
+            self.load_incidents().await?;
             self.plan_nearer_if_set_back().await?;
             self.recover().await?;
             self.has_taken_up = true;

@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use rouse_core::decide::{Ended, JobFate, announce, fate_of_job, incident_step};
+use rouse_core::condition::Verdict;
+use rouse_core::decide::{Ended, JobFate, SETTLED_MS, announce, fate_of_job, incident_step};
 use rouse_core::incident::IncidentStep;
 use rouse_core::job::{Job, NotifyWhen, Payload, WakeMode};
 use rouse_core::{DeliveryId, JobId, Outcome, Run, RunId, RunState, RunTrigger, UnixMs};
@@ -198,6 +199,8 @@ impl Engine {
         log_outcome(run, outcome);
         let reminder = job.as_ref().filter(|job| wakes_main(job, outcome));
         let begun_at = main_turn_begun_at(run, outcome);
+        let job_id = run.job_id.clone();
+        self.remember_incident(job_id.as_ref(), &finish.incident);
         self.release(&finish.run_id);
         self.follow(follows, |_| is_new);
         if !finish.deliveries.is_empty() {
@@ -216,21 +219,43 @@ impl Engine {
         }
     }
 
-    /// What an outcome does to the incidents of its job. A job that has not failed since its last success has none, so
-    /// that most ends cost no reading; but for a condition on its results, which may break while its runs succeed.
+    /// What an outcome does to the incidents of its job. Most ends are well and their jobs have none, which costs no
+    /// reading.
     async fn incident_step(
         &self,
         job: Option<&Job>,
         outcome: &Outcome,
         now: UnixMs,
     ) -> Result<IncidentStep, StoreError> {
-        let has_none =
-            job.is_some_and(|job| job.state.consecutive_failures == 0 && !has_condition(job));
-        let open = match has_none {
-            true => Vec::new(),
-            false => self.store.open_incidents(job.map(|job| &job.id)).await?,
+        let id = job.map(|job| &job.id);
+        let goes_wrong =
+            outcome.state.is_failure() || matches!(outcome.verdict, Some(Verdict::Broken(_)));
+        let mut known = match id.is_none_or(|id| goes_wrong || self.with_incidents.contains(id)) {
+            true => self.store.open_incidents(id).await?,
+            false => Vec::new(),
         };
-        Ok(incident_step(job, outcome, &open, now))
+        if goes_wrong {
+            known.extend(self.store.recovered_incidents(id, now.plus_ms(-SETTLED_MS)).await?);
+        }
+        Ok(incident_step(job, outcome, &known, now))
+    }
+
+    /// Remembers which jobs have open incidents; one too many costs a reading.
+    fn remember_incident(&mut self, job: Option<&JobId>, step: &IncidentStep) {
+        let Some(job) = job else { return };
+        match step {
+            IncidentStep::Opens { .. } | IncidentStep::ComesBack { .. } => {
+                self.with_incidents.insert(job.clone());
+            }
+            IncidentStep::Recovers { .. } => drop(self.with_incidents.remove(job)),
+            IncidentStep::GoesOn { .. } | IncidentStep::Nothing => {}
+        }
+    }
+
+    /// Which jobs an earlier life left with open incidents.
+    pub(crate) async fn load_incidents(&mut self) -> Result<(), StoreError> {
+        self.with_incidents = self.store.jobs_with_incidents().await?.into_iter().collect();
+        Ok(())
     }
 
     /// The job of a run as it is defined now; none when it is gone, or when this version cannot read it.
@@ -308,11 +333,6 @@ impl Engine {
 /// Whether it has done a part of its work and waits for a place to go on.
 pub(crate) const fn has_begun(run: &Run) -> bool {
     run.started_at.is_some()
-}
-
-/// Whether only results of which a condition holds are told.
-const fn has_condition(job: &Job) -> bool {
-    matches!(&job.payload, Payload::ToolCall(call) if matches!(call.notify_when, NotifyWhen::Cel(_)))
 }
 
 /// When a turn of the main session began that did its work; it may have left lines for the next.

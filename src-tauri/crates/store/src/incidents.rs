@@ -24,6 +24,15 @@ pub(crate) const OPEN_OF: &str = concat!(
     incident_columns!(),
     " FROM incidents WHERE coalesce(job_id, '') = ?1 AND closed_at IS NULL ORDER BY last_at DESC, id DESC"
 );
+// Few incidents are young, and only a failure asks; an index would cost more than it saves.
+const RECOVERED: &str = concat!(
+    "SELECT ",
+    incident_columns!(),
+    " FROM (SELECT * FROM incidents ORDER BY id DESC LIMIT 500)
+     WHERE coalesce(job_id, '') = ?1 AND closed_at >= ?2 AND closed_how = 'recovered' ORDER BY closed_at DESC"
+);
+pub(crate) const WITH_OPEN: &str =
+    "SELECT DISTINCT coalesce(job_id, '') FROM incidents WHERE closed_at IS NULL";
 pub(crate) const OPEN_OF_MANY: &str = concat!(
     "SELECT ",
     incident_columns!(),
@@ -33,6 +42,10 @@ pub(crate) const OPEN_OF_MANY: &str = concat!(
 const OPEN: &str = "INSERT INTO incidents
         (job_id, class, cause, opened_at, count, first_run, last_run, last_at)
     VALUES (?1, ?2, ?3, ?4, 1, ?5, ?5, ?4)";
+// How it had ended stays: that is how one is known that came back.
+const COME_BACK: &str = "UPDATE incidents
+    SET count = count + 1, last_run = ?2, last_at = ?3, closed_at = NULL, closed_how = 'recovered'
+    WHERE id = ?1";
 const GO_ON: &str = "UPDATE incidents SET count = count + 1, last_run = ?2, last_at = ?3
     WHERE id = ?1 AND closed_at IS NULL";
 pub(crate) const END: &str = "UPDATE incidents SET closed_at = ?2, closed_how = ?3
@@ -48,6 +61,28 @@ impl Store {
     pub async fn open_incidents(&self, job: Option<&JobId>) -> Result<Vec<Incident>, StoreError> {
         let query = sqlx::query(OPEN_OF).bind(key(job));
         self.list("read the incidents", query, read).await
+    }
+
+    /// The incidents that a job, or the heartbeat, has recovered from since then, the newest first.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn recovered_incidents(
+        &self,
+        job: Option<&JobId>,
+        since: UnixMs,
+    ) -> Result<Vec<Incident>, StoreError> {
+        let query = sqlx::query(RECOVERED).bind(key(job)).bind(since.0);
+        self.list("read the incidents", query, read).await
+    }
+
+    /// The jobs that have an open incident.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn jobs_with_incidents(&self) -> Result<Vec<JobId>, StoreError> {
+        let query = sqlx::query(WITH_OPEN);
+        self.list("read the incidents", query, |row| Columns::of(row).id(JobId::new)).await
     }
 
     /// The open incidents of many jobs, the newest failure first.
@@ -80,6 +115,9 @@ pub(crate) async fn follow(
             .bind(run.id.as_str()),
         IncidentStep::GoesOn { id } => {
             sqlx::query(GO_ON).bind(*id).bind(run.id.as_str()).bind(now.0)
+        }
+        IncidentStep::ComesBack { id, .. } => {
+            sqlx::query(COME_BACK).bind(*id).bind(run.id.as_str()).bind(now.0)
         }
         IncidentStep::Recovers { .. } => {
             return end(write, run.job_id.as_ref(), IncidentEnd::Recovered).await;
@@ -119,16 +157,17 @@ fn key(job: Option<&JobId>) -> &str {
 
 fn read(row: &SqliteRow) -> sqlx::Result<Incident> {
     let mut columns = Columns::of(row);
+    let (id, job_id) = (columns.get()?, columns.some_id(JobId::new)?);
+    let (class, cause, opened_at) = (columns.get()?, columns.get()?, columns.instant()?);
+    let (closed_at, how) = (columns.some_instant()?, columns.some_word(IncidentEnd::from_name)?);
     Ok(Incident {
-        id: columns.get()?,
-        job_id: columns.some_id(JobId::new)?,
-        class: columns.get()?,
-        cause: columns.get()?,
-        opened_at: columns.instant()?,
-        closed: {
-            let at: Option<UnixMs> = columns.some_instant()?;
-            at.zip(columns.some_word(IncidentEnd::from_name)?)
-        },
+        id,
+        job_id,
+        class,
+        cause,
+        opened_at,
+        closed: closed_at.zip(how),
+        came_back: closed_at.is_none() && how.is_some(),
         count: columns.count()?,
         first_run: columns.id(RunId::new)?,
         last_run: columns.id(RunId::new)?,

@@ -7,7 +7,7 @@
 //! wants to hear of failures wants to hear of it, too.
 
 use super::fate::JobFate;
-use super::incident::unchecked;
+use super::incident::{SETTLED_MS, unchecked};
 use crate::condition::Verdict;
 use crate::delivery::{Channel, NewDelivery};
 use crate::incident::{Ailment, IncidentStep};
@@ -80,7 +80,10 @@ fn is_told(ended: &Ended<'_>) -> bool {
         (JobFate::IsPaused(_), _) => true,
         (_, IncidentStep::GoesOn { .. }) => notify == Notify::Always,
         (_, IncidentStep::Recovers { .. }) => notify != Notify::Never,
-        (_, IncidentStep::Opens { .. } | IncidentStep::Nothing) => tells_by_itself(ended),
+        (
+            _,
+            IncidentStep::Opens { .. } | IncidentStep::ComesBack { .. } | IncidentStep::Nothing,
+        ) => tells_by_itself(ended),
     }
 }
 
@@ -151,6 +154,9 @@ fn notification_body(ended: &Ended<'_>) -> String {
         (_, IncidentStep::Recovers { of, failures, after_ms }) => {
             Some(recovery(ended, *of, *failures, *after_ms))
         }
+        (_, IncidentStep::ComesBack { failures, after_ms, .. }) => {
+            Some(comes_back(outcome, *failures, *after_ms))
+        }
         _ => of_outcome(outcome),
     };
     let sentence = text.map(|text| first_sentence(&text, MOST_CHARACTERS)).unwrap_or_default();
@@ -169,6 +175,15 @@ fn of_outcome(outcome: &Outcome) -> Option<String> {
             _ => outcome.summary.clone(),
         },
     }
+}
+
+/// That it fails again of what it had recovered from. Whoever reads it must know that silence means no end of it.
+fn comes_back(outcome: &Outcome, failures: u32, after_ms: i64) -> String {
+    let (after, settled) = (format_duration(after_ms), format_duration(SETTLED_MS));
+    let why = of_outcome(outcome).unwrap_or_default();
+    format!(
+        "Comes and goes, {failures} times in {after}; told next when it has gone well for {settled}: {why}"
+    )
 }
 
 /// That it works again, and what it says, if that would have been told in any case.
@@ -338,6 +353,21 @@ mod tests {
             assert_eq!(told_with(&job, &failed, &opens).is_some(), first, "{notify:?}");
             assert_eq!(told_with(&job, &failed, &goes_on).is_some(), again, "{notify:?}");
         }
+    }
+
+    #[test]
+    fn what_comes_back_is_told_with_its_count() {
+        let back = IncidentStep::ComesBack { id: 1, failures: 2, after_ms: 120_000 };
+        let failed = Outcome::failed("no network");
+        assert_eq!(
+            told_with(&job(), &failed, &back).as_deref(),
+            Some(
+                "Comes and goes, 2 times in 2 min; told next when it has gone well for 6 h: Failed: no network"
+            )
+        );
+        let mut silent = job();
+        silent.policies.notify = Some(Notify::Never);
+        assert_eq!(told_with(&silent, &failed, &back), None);
     }
 
     #[test]

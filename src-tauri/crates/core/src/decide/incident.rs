@@ -12,6 +12,8 @@ use crate::{Outcome, RunState, UnixMs};
 
 /// Most open incidents of one job.
 const MOST_OPEN: usize = 3;
+/// A cause that stayed away for this long is over; one that comes back sooner was not.
+pub const SETTLED_MS: i64 = 6 * 3_600_000;
 /// Most characters of a class.
 const CLASS_CHARACTERS: usize = 160;
 /// Most characters of a cause.
@@ -19,23 +21,27 @@ const CAUSE_CHARACTERS: usize = 500;
 /// The class of results that cannot be checked, however that is worded: a person mends the one condition there is.
 const CONDITION: &str = "condition";
 
-/// Decides what `outcome` does to the incidents of `job` that are `open`, the newest failure first.
+/// Decides what `outcome` does to the incidents of `job`: those that are open, the newest failure first, and those that
+/// it has recovered from within `SETTLED_MS`.
 #[must_use]
 pub fn incident_step(
     job: Option<&Job>,
     outcome: &Outcome,
-    open: &[Incident],
+    incidents: &[Incident],
     now: UnixMs,
 ) -> IncidentStep {
+    let (open, over): (Vec<&Incident>, Vec<&Incident>) =
+        incidents.iter().partition(|incident| incident.closed.is_none());
+    let known = Known { open, over, now };
     match outcome.state {
         state if state.is_failure() => {
             let cause = outcome.error.as_deref().unwrap_or_default();
-            goes_wrong(class_of(job, outcome), cause, open)
+            known.goes_wrong(class_of(job, outcome), cause)
         }
         RunState::Succeeded if let Some(Verdict::Broken(reason)) = &outcome.verdict => {
-            goes_wrong(CONDITION.to_owned(), &unchecked(reason), open)
+            known.goes_wrong(CONDITION.to_owned(), &unchecked(reason))
         }
-        RunState::Succeeded | RunState::NothingToReport => recovery(open, now),
+        RunState::Succeeded | RunState::NothingToReport => known.recovery(),
         _ => IncidentStep::Nothing,
     }
 }
@@ -45,25 +51,53 @@ pub(super) fn unchecked(reason: &str) -> String {
     format!("The condition could not be checked: {reason}")
 }
 
-fn goes_wrong(class: String, cause: &str, open: &[Incident]) -> IncidentStep {
-    let same = open.iter().find(|incident| incident.class == class);
-    let full = open.first().filter(|_| open.len() >= MOST_OPEN);
-    match same.or(full) {
-        Some(incident) => IncidentStep::GoesOn { id: incident.id },
-        None => IncidentStep::Opens { class, cause: cause_of(cause) },
-    }
+/// The incidents of a job.
+struct Known<'a> {
+    open: Vec<&'a Incident>,
+    over: Vec<&'a Incident>,
+    now: UnixMs,
 }
 
-fn recovery(open: &[Incident], now: UnixMs) -> IncidentStep {
-    let Some(since) = open.iter().map(|incident| incident.opened_at).min() else {
-        return IncidentStep::Nothing;
-    };
-    let failures = open.iter().fold(0_u32, |sum, incident| sum.saturating_add(incident.count));
-    let of = match open.iter().all(|incident| incident.class == CONDITION) {
-        true => Ailment::Condition,
-        false => Ailment::Runs,
-    };
-    IncidentStep::Recovers { of, failures, after_ms: now.since(since).max(0) }
+impl Known<'_> {
+    fn goes_wrong(&self, class: String, cause: &str) -> IncidentStep {
+        let same = self.open.iter().find(|incident| incident.class == class);
+        let full = self.open.first().filter(|_| self.open.len() >= MOST_OPEN);
+        if let Some(incident) = same.or(full) {
+            return IncidentStep::GoesOn { id: incident.id };
+        }
+        match self.over.iter().find(|incident| incident.class == class && self.is_fresh(incident)) {
+            Some(incident) => IncidentStep::ComesBack {
+                id: incident.id,
+                failures: incident.count.saturating_add(1),
+                after_ms: self.now.since(incident.opened_at).max(0),
+            },
+            None => IncidentStep::Opens { class, cause: cause_of(cause) },
+        }
+    }
+
+    fn recovery(&self) -> IncidentStep {
+        let open = &self.open;
+        let Some(since) = open.iter().map(|incident| incident.opened_at).min() else {
+            return IncidentStep::Nothing;
+        };
+        // What came back once will do so again: it is over when it has stayed away.
+        if open.iter().any(|incident| incident.came_back && self.is_fresh(incident)) {
+            return IncidentStep::Nothing;
+        }
+        let failures = open.iter().fold(0_u32, |sum, incident| sum.saturating_add(incident.count));
+        let of = match open.iter().all(|incident| incident.class == CONDITION) {
+            true => Ailment::Condition,
+            false => Ailment::Runs,
+        };
+        IncidentStep::Recovers { of, failures, after_ms: self.now.since(since).max(0) }
+    }
+
+    /// Whether its newest failure, or its end, is not long ago. A clock that was set back since makes it neither older
+    /// nor newer than now.
+    fn is_fresh(&self, incident: &Incident) -> bool {
+        let at = incident.closed.map_or(incident.last_at, |(at, _)| at);
+        self.now.since(at) < SETTLED_MS
+    }
 }
 
 fn cause_of(words: &str) -> String {
@@ -127,6 +161,7 @@ mod tests {
     use super::super::sample::{job, job_doing};
     use super::*;
     use crate::RunId;
+    use crate::incident::IncidentEnd;
 
     fn open(id: i64, class: &str) -> Incident {
         Incident {
@@ -136,6 +171,7 @@ mod tests {
             cause: "words".to_owned(),
             opened_at: UnixMs(1_000 * id),
             closed: None,
+            came_back: false,
             count: 7,
             first_run: RunId::new("a"),
             last_run: RunId::new("b"),
@@ -181,6 +217,37 @@ mod tests {
         assert_eq!(step(&failed, &[open(4, &known)]), IncidentStep::GoesOn { id: 4 });
         let other = step(&failed, &[open(4, "timedOut")]);
         assert!(matches!(other, IncidentStep::Opens { .. }), "another cause is told: {other:?}");
+    }
+
+    #[test]
+    fn a_recovery_that_was_too_short_opens_the_same_incident_again() {
+        let failed = Outcome::failed("no network");
+        let known = class("no network");
+        let over =
+            |at| Incident { closed: Some((UnixMs(at), IncidentEnd::Recovered)), ..open(4, &known) };
+        let again = |incident: Incident, now| {
+            incident_step(Some(&job()), &failed, &[incident], UnixMs(now))
+        };
+        let back = IncidentStep::ComesBack { id: 4, failures: 8, after_ms: 2_000 };
+        assert_eq!(again(over(5_500), 6_000), back);
+        assert!(matches!(again(over(5_500), 5_500 + SETTLED_MS), IncidentStep::Opens { .. }));
+        let other = Incident { class: "timedOut".to_owned(), ..over(5_500) };
+        assert!(matches!(again(other, 6_000), IncidentStep::Opens { .. }));
+    }
+
+    #[test]
+    fn what_came_back_is_over_when_it_has_stayed_away() {
+        let back = Incident { came_back: true, ..open(4, "failed: #") };
+        let well = |incidents: &[Incident], now| {
+            incident_step(Some(&job()), &Outcome::succeeded("ok"), incidents, UnixMs(now))
+        };
+        assert_eq!(well(std::slice::from_ref(&back), 5_001), IncidentStep::Nothing);
+        let both = [back.clone(), open(2, "timedOut")];
+        assert_eq!(well(&both, 4_999 + SETTLED_MS), IncidentStep::Nothing);
+        assert!(matches!(
+            well(&[back], 5_000 + SETTLED_MS),
+            IncidentStep::Recovers { failures: 7, .. }
+        ));
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub use delivery::{Announcement, Ended, announce, first_sentence};
 pub use digest::digest;
 pub use event::{EventPlan, plan_event};
 pub use fate::{JobFate, fate_of_job};
-pub use incident::incident_step;
+pub use incident::{SETTLED_MS, incident_step};
 pub use question::question;
 pub use recovery::{Recovery, recover, too_late_to_start};
 pub use retry::retry_after_ms;

@@ -4,7 +4,7 @@ use rouse_core::condition::Verdict;
 use rouse_core::{Outcome, RunId, RunState};
 use serde_json::json;
 
-use crate::stage::{Begun, MINUTE, SECOND, Stage, every};
+use crate::stage::{Begun, HOUR, MINUTE, SECOND, Stage, every};
 
 /// A job whose first run is at work.
 async fn at_work(more: serde_json::Value) -> (Stage, rouse_core::Job, Begun) {
@@ -173,9 +173,12 @@ async fn a_condition_that_cannot_be_checked_is_told_once() {
     }
     let cannot = "The condition could not be checked: there is no `level` in it";
     let can = "The condition can be checked again after 3 runs in 3 min.";
-    assert_eq!(told, [cannot, "", "", can, "", cannot]);
+    let back = format!(
+        "Comes and goes, 4 times in 5 min; told next when it has gone well for 6 h: {cannot}"
+    );
+    assert_eq!(told, [cannot, "", "", can, "", &back]);
     let open = stage.store.open_incidents(Some(&job.id)).await.expect("read");
-    assert_eq!((open.len(), open[0].count, open[0].cause.as_str()), (1, 1, cannot));
+    assert_eq!((open.len(), open[0].count, open[0].cause.as_str()), (1, 4, cannot));
 }
 
 #[tokio::test]
@@ -217,4 +220,48 @@ async fn an_end_that_fires_a_job_whose_run_ends_with_it_finds_that_over() {
     first.succeed();
     let fired = stage.begun.next().await;
     assert_eq!(fired.run.job_id, Some(listener.id), "nothing of it was going any more");
+}
+
+/// Lets the next run of a minutely job end like this; answers what is told.
+async fn next_ends(stage: &Stage, outcome: Outcome) -> Vec<String> {
+    stage.clock.advance(60_000);
+    let begun = stage.begun.next().await;
+    let id = begun.run.id.clone();
+    begun.end(outcome);
+    stage.ended(&id).await;
+    stage.settle().await;
+    let told = stage.store.deliveries_of(&id).await.expect("read");
+    told.into_iter().map(|delivery| delivery.body).collect()
+}
+
+#[tokio::test]
+async fn a_job_that_fails_and_succeeds_by_turns_is_told_of_once() {
+    let stage = Stage::new().await;
+    stage
+        .add(every(
+            MINUTE,
+            json!({ "payload": { "kind": "toolCall", "tool": "echo", "notifyWhen": "failure" } }),
+        ))
+        .await;
+    let failed = || Outcome::failed("no network");
+    let well = || Outcome::succeeded("ok");
+    assert_eq!(next_ends(&stage, failed()).await, ["Failed: no network"]);
+    assert_eq!(next_ends(&stage, well()).await, ["Works again after a failure."]);
+    let back = next_ends(&stage, failed()).await;
+    assert!(back.len() == 1 && back[0].starts_with("Comes and goes, 2 times in 2 min"), "{back:?}");
+    for _ in 0..5 {
+        assert_eq!(next_ends(&stage, well()).await, [""; 0]);
+        assert_eq!(next_ends(&stage, failed()).await, [""; 0]);
+    }
+    // A restart forgets nothing of it.
+    let stage = stage.killed_for(0).await;
+    assert_eq!(next_ends(&stage, well()).await, [""; 0]);
+    stage.clock.advance((6 * HOUR).unsigned_abs());
+    let begun = stage.begun.next().await;
+    let id = begun.run.id.clone();
+    begun.end(well());
+    stage.ended(&id).await;
+    let told = stage.store.deliveries_of(&id).await.expect("read");
+    let told: Vec<&str> = told.iter().map(|delivery| delivery.body.as_str()).collect();
+    assert_eq!(told, ["Works again after 7 failures in 6 h 13 min."]);
 }

@@ -36,6 +36,7 @@ async fn an_incident_counts_its_failures_and_ends_with_a_success() {
         cause: "no network".to_owned(),
         opened_at: NOW.plus_ms(1),
         closed: None,
+        came_back: false,
         count: 2,
         first_run: first,
         last_run: last,
@@ -118,4 +119,31 @@ async fn editing_a_failing_job_leaves_its_incident_and_removing_it_does_not() {
     assert_eq!(open(&fixture, "a").await.len(), 1);
     fixture.store.remove_job(&JobId::new("a"), NOW).await.unwrap();
     assert_eq!(open(&fixture, "a").await, []);
+}
+
+#[tokio::test]
+async fn an_incident_that_comes_back_is_open_again_and_keeps_its_count() {
+    let fixture = Fixture::new().await;
+    fixture.insert_job("a", None).await;
+    end(&fixture, "a", 1, |finish| finish.incident = opens("network")).await;
+    let id = open(&fixture, "a").await[0].id;
+    let (of, job) = (Ailment::Runs, JobId::new("a"));
+    let recovers = IncidentStep::Recovers { of, failures: 1, after_ms: 1 };
+    end(&fixture, "a", 2, |finish| finish.incident = recovers.clone()).await;
+    let since = |ms| fixture.store.recovered_incidents(Some(&job), NOW.plus_ms(ms));
+    assert_eq!(since(3).await.unwrap(), []);
+    let over = since(2).await.unwrap();
+    assert_eq!((over.len(), over[0].id, over[0].came_back), (1, id, false));
+    assert_eq!(fixture.store.recovered_incidents(None, NOW).await.unwrap(), []);
+    assert_eq!(fixture.store.jobs_with_incidents().await.unwrap(), []);
+
+    let back = IncidentStep::ComesBack { id, failures: 2, after_ms: 3 };
+    let last = end(&fixture, "a", 4, |finish| finish.incident = back).await;
+    let again = open(&fixture, "a").await;
+    assert_eq!((again[0].id, again[0].count, again[0].came_back), (id, 2, true));
+    assert_eq!((again[0].opened_at, &again[0].last_run), (NOW.plus_ms(1), &last));
+    assert_eq!(since(0).await.unwrap(), []);
+    assert_eq!(fixture.store.jobs_with_incidents().await.unwrap(), [job.clone()]);
+    end(&fixture, "a", 5, |finish| finish.incident = recovers).await;
+    assert_eq!((open(&fixture, "a").await, since(5).await.unwrap().len()), (vec![], 1));
 }

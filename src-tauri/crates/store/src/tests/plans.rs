@@ -190,6 +190,7 @@ async fn the_queues_and_the_journal_use_their_indexes() {
     for sql in [incidents::OPEN_OF, incidents::OPEN_OF_MANY, incidents::END, incidents::BLAME] {
         check(store, sql, &[open]).await;
     }
+    check(store, incidents::WITH_OPEN, &["USING INDEX incidents_open"]).await;
     check(store, outbox::OF_RUN, &["USING INDEX outbox_by_run (run_id=?)"]).await;
     let counted = ["SCAN runs USING COVERING INDEX", "INDEX runs_by_state (state=?)"];
     check(store, retention::CROWDED, &counted).await;
@@ -203,6 +204,8 @@ async fn the_queues_and_the_journal_use_their_indexes() {
     let after = "SEARCH events USING INTEGER PRIMARY KEY (rowid>?)";
     check_ordered(store, events::AFTER, &[after]).await;
     check_ordered(store, sessions::NEWEST, &["USING INDEX messages_by_session (session=?)"]).await;
+    let before = "USING INDEX messages_by_session (session=? AND rowid<?)";
+    check_ordered(store, sessions::BEFORE, &[before]).await;
     check_ordered(store, steps::LIST, &["USING INDEX sqlite_autoindex_run_steps_1 (run_id=?)"])
         .await;
 }
