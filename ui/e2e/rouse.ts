@@ -2,7 +2,7 @@
    style or script among them, fails its test, whatever the test was about. */
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -10,6 +10,8 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 import { type Page, test as base } from "@playwright/test";
+
+import { startModel } from "./model";
 
 export { expect } from "@playwright/test";
 
@@ -25,6 +27,8 @@ export interface Rouse {
   doorTo: (path: string) => Promise<string>;
   /** Signs the page in and shows `path`. */
   open: (page: Page, path: string) => Promise<void>;
+  /** The text of a file of the workspace; undefined when there is none. */
+  workspaceFile: (path: string) => Promise<string | undefined>;
   stop: () => Promise<void>;
   /** Starts it again after a stop, at the same address. */
   startAgain: () => Promise<void>;
@@ -47,6 +51,7 @@ async function start(home: string): Promise<Rouse> {
       // Leaving before the code was traded would leave the page signed out.
       await page.getByRole("navigation", { name: "Main" }).waitFor();
     },
+    workspaceFile: (path) => readFile(join(home, "workspace", path), "utf8").catch(() => undefined),
     stop: () => stopped(engine),
     startAgain: async () => {
       engine = serve(new URL(address).port);
@@ -72,17 +77,23 @@ async function stopped(engine: ChildProcess): Promise<void> {
 }
 
 interface Fixtures {
+  /** Whether the engine has a model that does what a task tells it (e2e/model.ts). */
+  hasModel: boolean;
   rouse: Rouse;
   /** Lets the page log errors like this; for tests in which something is refused or breaks. */
   allow: (pattern: RegExp) => void;
 }
 
 export const test = base.extend<Fixtures>({
-  rouse: async ({}, use) => {
+  hasModel: [false, { option: true }],
+  rouse: async ({ hasModel }, use) => {
     const home = await mkdtemp(join(tmpdir(), "rouse-e2e-"));
+    const model = hasModel ? await startModel() : undefined;
+    if (model) await writeFile(join(home, "config.toml"), `[model]\nprovider = "told"\n[providers.told]\nkind = "openai"\nbaseUrl = "${model.address}"\nmodel = "told"\n`);
     const rouse = await start(home);
     await use(rouse);
     await rouse.stop();
+    await model?.stop();
     await rm(home, { recursive: true, force: true });
   },
   allow: [

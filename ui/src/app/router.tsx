@@ -8,6 +8,7 @@ import { readRunsSearch } from "@/features/runs/search";
 import { NotFoundPage } from "@/features/shell/NotFoundPage";
 import { RouteFailure } from "@/features/shell/RouteFailure";
 import { Shell } from "@/features/shell/Shell";
+import { readToolsSearch } from "@/features/tools/search";
 
 const root = createRootRoute({
   component: () => (
@@ -76,6 +77,19 @@ const grants = createRoute({
   component: lazyRouteComponent(() => import("@/features/approvals/GrantsPage"), "GrantsPage"),
 });
 
+const tools = createRoute({
+  getParentRoute: () => root,
+  path: "/tools",
+  validateSearch: readToolsSearch,
+  component: lazyRouteComponent(() => import("@/features/tools/ToolsPage"), "ToolsPage"),
+});
+
+const tool = createRoute({
+  getParentRoute: () => root,
+  path: "/tools/$toolName",
+  component: lazyRouteComponent(() => import("@/features/tools/ToolPage"), "ToolPage"),
+});
+
 const settings = createRoute({
   getParentRoute: () => root,
   path: "/settings",
@@ -84,7 +98,7 @@ const settings = createRoute({
 
 export function createAppRouter(history: RouterHistory = createBrowserHistory()) {
   return createRouter({
-    routeTree: root.addChildren([home, jobs, newJob, job, runs, run, approvals, approval, grants, settings]),
+    routeTree: root.addChildren([home, jobs, newJob, job, runs, run, approvals, approval, grants, tools, tool, settings]),
     history,
     scrollRestoration: true,
     scrollToTopSelectors: ["#main"],

@@ -1,7 +1,7 @@
 /* One filter of a list: a pill that says what it lets through, and a menu of choices. Long lists can be searched. */
 
 import { ChevronDown, X } from "lucide-react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import {
   Autocomplete, Button, Dialog, DialogTrigger, Input, ListBox, ListBoxItem, Popover, SearchField, type Selection, Text, useFilter,
 } from "react-aria-components";
@@ -30,7 +30,12 @@ export function FilterMenu<Id extends string>({ label, choices, value, onChange,
   const { contains } = useFilter({ sensitivity: "base" });
   const chosen = choices.filter((choice) => value.includes(choice.id));
   const summary = summaryOf(chosen.map((choice) => choice.label), value.length);
-  const change = (selection: Selection) => onChange(choices.map((c) => c.id).filter((id) => selection === "all" || selection.has(id)));
+  const [isOpen, setOpen] = useState(false);
+  const change = (selection: Selection) => {
+    onChange(choices.map((c) => c.id).filter((id) => selection === "all" || selection.has(id)));
+    // Where only one can be chosen there is nothing more to choose.
+    if (!several) setOpen(false);
+  };
   const list = (
     <ListBox
       aria-label={label}
@@ -52,7 +57,7 @@ export function FilterMenu<Id extends string>({ label, choices, value, onChange,
   );
   return (
     <div className={cx(styles.filter, summary !== undefined && styles.on)}>
-      <DialogTrigger>
+      <DialogTrigger isOpen={isOpen} onOpenChange={setOpen}>
         <Button className={styles.pill}>
           {summary === undefined ? label : `${label}: ${summary}`}
           {summary === undefined && <ChevronDown size={13} aria-hidden />}

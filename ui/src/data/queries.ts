@@ -38,6 +38,21 @@ export function useTools() {
   return useQuery({ queryKey: keys.tools, queryFn: async () => (await platform.rpc("tools.catalog", {})).tools });
 }
 
+export function useSecrets() {
+  const platform = usePlatform();
+  return useQuery({ queryKey: keys.secrets, queryFn: () => platform.rpc("secrets.list", {}) });
+}
+
+/** What the model of a job is offered, by the rule that its runs go by; asked only when there is a job. */
+export function useEffectiveTools(jobId: string | undefined) {
+  const platform = usePlatform();
+  return useQuery({
+    queryKey: keys.effectiveTools(jobId),
+    queryFn: async () => (await platform.rpc("tools.effective", { id: jobId ?? "" })).tools,
+    enabled: jobId !== undefined,
+  });
+}
+
 /** What the engine would do with a schedule as it stands in a form, of job `id` or of a new one; the previous answer stays until the
     next one. */
 export function usePreview(schedule: Schedule | undefined, id: string | undefined, count = 5) {

@@ -28,6 +28,7 @@ export function fakeHost(answers: Answers = {}): FakeHost {
       "cron.list": () => ({ jobs: [], nextCursor: null }),
       "runs.list": () => ({ runs: [], nextCursor: null, total: 0 }),
       "approvals.list": () => ({ approvals: [] }),
+      "secrets.list": () => ({ secrets: [], warning: null }),
       ...answers,
     },
     calls,

@@ -1,6 +1,6 @@
 /* Jobs, runs and a status as the gateway writes them; a test names only what it is about. */
 
-import type { ApprovalView, GrantView, IncidentView, Job, JobView, RunDetail, RunView, StepView, SystemStatus } from "@/platform";
+import type { ApprovalView, GrantView, IncidentView, Job, JobView, RunDetail, RunView, StepView, SystemStatus, ToolView } from "@/platform";
 
 /** Saturday, 21 November 2026, 10:00 UTC. */
 export const noon = Date.UTC(2026, 10, 21, 10, 0, 0);
@@ -42,7 +42,7 @@ export function aDetail(run: Partial<RunView> = {}, parts: Partial<Omit<RunDetai
 }
 
 export function aStep(parts: Partial<StepView> = {}): StepView {
-  return { seq: 1, kind: "toolCall", name: "http", status: "finished", input: {}, output: null, isError: false, usage: noUsage, startedAtMs: noon, durationMs: 5, ...parts };
+  return { seq: 1, kind: "toolCall", name: "http", status: "finished", input: {}, output: null, isError: false, usage: noUsage, startedAtMs: noon, durationMs: 5, gate: null, ...parts };
 }
 
 /** A question that waits, asked a minute before `noon` and open for half an hour. */
@@ -60,6 +60,15 @@ export function aGrant(parts: Partial<GrantView> = {}): GrantView {
   return {
     id: "grant-1", jobId: "job-1", jobName: "Weekly notes", tool: "write_file", covers: { kind: "exact", arguments: { path: "notes/today.md" } },
     createdAtMs: noon, expiresAtMs: null, usesLeft: null, used: 0, revokedAtMs: null, isGood: true,
+    ...parts,
+  };
+}
+
+export function aTool(parts: Partial<ToolView> = {}): ToolView {
+  return {
+    name: "http", description: "Fetches a URL. More is said to the model.", parameters: { type: "object", properties: { url: { type: "string" } }, required: ["url"] },
+    approval: "unlessGranted", domain: "inProcess", callsPerMinute: 30, callsPerHour: 500,
+    readOnly: false, destructive: false, idempotent: false, openWorld: true, readsOutside: true, attendedOnly: false,
     ...parts,
   };
 }

@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 
 import { errorCode, type Job, RpcError } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
-import { aJob, anIncident, noon } from "@/test/fixtures";
+import { aJob, anIncident, aTool, noon } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
-const http = { name: "http", description: "Fetches a URL.", parameters: { type: "object", properties: { url: { type: "string" } }, required: ["url"] }, callsPerMinute: 30 };
+const http = aTool({ description: "Fetches a URL." });
 const preview = { text: "Weekdays at 09:00", zone: "UTC", localZone: "UTC", notes: [], next: [{ atMs: noon, jobTime: "2026-11-21T10:00+00:00", localTime: "2026-11-21T10:00+00:00", note: "The clock goes back." }] };
 
 function hostWith(job: Job = aJob().job) {

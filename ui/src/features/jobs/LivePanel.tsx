@@ -6,9 +6,10 @@ import { Link } from "@tanstack/react-router";
 import { Bone } from "@/components/States";
 import { useNow } from "@/components/useNow";
 import { useStatus, useTools } from "@/data/queries";
+import { asksOf } from "@/domain/tools";
 import { payloadWords } from "@/domain/words";
 import { absolute, foreignZone, localZone, relative, zoneName } from "@/format/time";
-import type { CronPreviewResult, PreviewSlot } from "@/platform";
+import type { CronPreviewResult, PreviewSlot, ToolView } from "@/platform";
 
 import { draftOf, type JobForm, type When } from "./form";
 import styles from "./LivePanel.module.css";
@@ -117,18 +118,32 @@ function Permitted({ values }: { values: JobForm }) {
   if (values.what === "toolCall") {
     return values.tool === "" ? <p className={styles.quiet}>Choose a tool first.</p> : <p>Call <code>{values.tool}</code> with exactly these arguments.</p>;
   }
-  const names = values.toolChoice === "none" ? [] : values.toolChoice === "some" ? values.tools : (tools?.map((tool) => tool.name) ?? []);
-  if (names.length === 0) return <p>Nothing but answer: it has no tools.</p>;
+  const chosen = values.toolChoice === "none" ? [] : (tools ?? []).filter(({ name }) => values.toolChoice === "all" || values.tools.includes(name));
+  const offered = chosen.filter((tool) => !tool.attendedOnly && (tool.approval === "never" || values.approvals !== "skip"));
+  if (offered.length === 0) return <p>Nothing but answer: it has no tools.</p>;
+  const free = offered.filter(({ approval }) => approval === "never");
+  const asking = offered.filter((tool) => asksOf(tool) !== "never");
   return (
     <>
-      <p>Call these tools, with arguments of its own choice:</p>
-      <ul className={styles.tools}>
-        {names.map((name) => (
-          <li key={name} title={tools?.find((tool) => tool.name === name)?.description}>
-            <code>{name}</code>
-          </li>
-        ))}
-      </ul>
+      {free.length === 0 ? <p>Nothing.</p> : <Names tools={free} />}
+      {asking.length > 0 && (
+        <>
+          <h3 className={styles.head}>{values.approvals === "deny" ? "Only with a grant" : "Asks you first, unless granted"}</h3>
+          <Names tools={asking} />
+        </>
+      )}
     </>
+  );
+}
+
+function Names({ tools }: { tools: readonly ToolView[] }) {
+  return (
+    <ul className={styles.tools}>
+      {tools.map(({ name, description }) => (
+        <li key={name} title={description}>
+          <code>{name}</code>
+        </li>
+      ))}
+    </ul>
   );
 }

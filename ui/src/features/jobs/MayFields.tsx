@@ -27,7 +27,7 @@ export function MayFields({ isAgent }: { isAgent: boolean }) {
         {isAgent && (
           <div className={styles.pair}>
             <ChoiceOf name="approvals" label="When something needs your yes" choices={answers} />
-            {approvals === "ask" && <NumberOf name="approvalMinutes" label="A question waits" unit="minutes" least={1} placeholder="30" help="Then the answer is no." />}
+            {approvals === "ask" && <NumberOf name="approvalMinutes" label="A question waits" unit="minutes" least={1} most={10_080} placeholder="30" help="Then the answer is no." />}
           </div>
         )}
         <Hosts />

@@ -7,6 +7,7 @@ import { Select } from "@/components/Field";
 import { Section } from "@/components/Page";
 import { Bone, Failure } from "@/components/States";
 import { useStatus, useTools } from "@/data/queries";
+import { firstSentence } from "@/domain/tools";
 import type { ToolView, WakeMode } from "@/platform";
 
 import { ArgumentFields } from "./ArgumentFields";
@@ -92,7 +93,7 @@ function ToolList() {
       {choice.value === "some" && (
         <div className={styles.tools} role="group" aria-label="Tools">
           {[...tools, ...unknown.map((name) => ({ name, description: "Not in the catalogue." }))].map(({ name, description }) => (
-            <Checkbox key={name} isSelected={chosen.value.includes(name)} onChange={(on) => set(name, on)} help={shortened(description)}>
+            <Checkbox key={name} isSelected={chosen.value.includes(name)} onChange={(on) => set(name, on)} help={firstSentence(description)}>
               <code>{name}</code>
             </Checkbox>
           ))}
@@ -120,7 +121,7 @@ function Call({ jobId }: { jobId: string | undefined }) {
       <Select
         label="Tool"
         placeholder="Choose a tool"
-        choices={withPresent(tools, tool.value).map(({ name, description }) => ({ id: name, label: name, about: shortened(description) }))}
+        choices={withPresent(tools, tool.value).map(({ name, description }) => ({ id: name, label: name, about: firstSentence(description) }))}
         value={tool.value === "" ? null : tool.value}
         onChange={choose}
         onBlur={tool.onBlur}
@@ -138,9 +139,4 @@ function Call({ jobId }: { jobId: string | undefined }) {
 function withPresent(tools: readonly ToolView[], present: string): Pick<ToolView, "name" | "description">[] {
   const known = present === "" || tools.some(({ name }) => name === present);
   return known ? [...tools] : [...tools, { name: present, description: "Not in the catalogue." }];
-}
-
-/** The first sentence. */
-function shortened(text: string): string {
-  return /^.*?[.:](?=\s|$)/.exec(text)?.[0].replace(/:$/, ".") ?? text;
 }

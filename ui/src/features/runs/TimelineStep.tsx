@@ -14,7 +14,7 @@ import { argumentsLine, firstLine } from "@/format/text";
 import { absolute } from "@/format/time";
 import type { StepView } from "@/platform";
 
-import { callsOf, failureOf, modelText, resultLine, tokensLine, wentWrong } from "./steps";
+import { callsOf, failureOf, gateWords, modelText, resultLine, tokensLine, wentWrong } from "./steps";
 import styles from "./Timeline.module.css";
 
 interface Props {
@@ -95,7 +95,7 @@ function Labelled({ label, children }: { label: string; children: ReactNode }) {
 
 function Item({ step, begin, name, word, children }: { step: StepView; begin: number; name: string; word?: string; children: ReactNode }) {
   const bad = wentWrong(step);
-  const facts = [tokensLine(step.usage), step.durationMs !== null && step.kind !== "note" && duration(step.durationMs)];
+  const facts = [gateWords(step), tokensLine(step.usage), step.durationMs !== null && step.kind !== "note" && duration(step.durationMs)];
   return (
     <li className={cx(styles.step, bad && styles.bad, step.kind === "note" && styles.note)}>
       <span className={styles.node}>

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { aStep, noUsage } from "@/test/fixtures";
 
-import { callsOf, failureOf, modelText, resultLine, tokensLine, wentWrong } from "./steps";
+import { callsOf, failureOf, gateWords, modelText, resultLine, tokensLine, wentWrong } from "./steps";
 
 test.each([
   ["just words", "just words"],
@@ -39,6 +39,12 @@ test.each([
 test("a step without a model has no tokens", () => {
   expect(tokensLine(noUsage)).toBeUndefined();
   expect(tokensLine({ ...noUsage, inputTokens: 3_120, outputTokens: 212 })).toBe("3.1k in, 212 out");
+});
+
+test("what the gate decided is said where somebody's yes was needed", () => {
+  expect(gateWords(aStep())).toBeUndefined();
+  expect(gateWords(aStep({ gate: { decision: "granted", grantId: "g" } }))).toBe("covered by a grant");
+  expect(gateWords(aStep({ gate: { decision: "answered", approvalId: "a" } }))).toBe("allowed by you");
 });
 
 test("an unknown outcome is not a good one", () => {

@@ -209,3 +209,32 @@ test("starting with the computer is switched through the platform", async () => 
   await user.click(await screen.findByRole("switch", { name: "Start with the computer" }));
   expect(set).toHaveBeenCalledWith(true);
 });
+
+test("a secret is set with its hosts, its value is never shown, and removing it asks first", async () => {
+  const github = { name: "github", hosts: ["api.github.com"], setAtMs: Date.now(), keptIn: "keyring" as const, problem: null };
+  let secrets: (typeof github)[] = [];
+  const host = hostWith();
+  host.answers["secrets.list"] = () => ({ secrets, warning: null });
+  host.answers["secrets.set"] = () => {
+    secrets = [github];
+    return github;
+  };
+  host.answers["secrets.remove"] = () => ({ changed: true });
+  const { user } = renderApp("/settings", host);
+  await user.click(await screen.findByRole("button", { name: "Add a secret" }));
+  const dialog = within(await screen.findByRole("dialog", { name: "Add a secret" }));
+  await user.type(dialog.getByRole("textbox", { name: "Name" }), "github");
+  expect(dialog.getByLabelText("Value")).toHaveAttribute("type", "password");
+  await user.type(dialog.getByLabelText("Value"), "not for the page");
+  await user.type(dialog.getByRole("textbox", { name: "Hosts" }), "api.github.com");
+  await user.click(dialog.getByRole("button", { name: "Save" }));
+  await waitFor(() => expect(host.called("secrets.set")).toEqual([{ name: "github", value: "not for the page", hosts: ["api.github.com"] }]));
+  expect(await screen.findByText(/^Goes to api\.github\.com alone/)).toBeInTheDocument();
+  expect(document.body.textContent).not.toContain("not for the page");
+
+  await user.click(screen.getByRole("button", { name: "Remove github" }));
+  const question = within(await screen.findByRole("alertdialog"));
+  expect(host.called("secrets.remove")).toEqual([]);
+  await user.click(question.getByRole("button", { name: "Remove" }));
+  await waitFor(() => expect(host.called("secrets.remove")).toEqual([{ name: "github" }]));
+});

@@ -15,6 +15,7 @@ import { HeartbeatSection, QuietSection, SchedulingSection } from "./EngineSecti
 import { ModelSection } from "./ModelSection";
 import { NotificationSection } from "./NotificationSection";
 import styles from "./Settings.module.css";
+import { SecretsSection } from "./SecretsSection";
 import { StartUpSection } from "./StartUpSection";
 
 export function SettingsPage() {
@@ -34,6 +35,7 @@ export function SettingsPage() {
           <SchedulingSection config={config.data} status={status.data} />
           <NotificationSection status={status.data} />
           <StartUpSection />
+          <SecretsSection />
           <DataSection config={config.data} status={status.data} />
           <AppearanceSection />
           <AboutSection status={status.data} />

@@ -1,0 +1,35 @@
+/* What a tool may do and where it runs, in words. */
+
+import type { ToolView } from "@/platform";
+
+export type Asks = "never" | "some" | "first" | "always";
+
+/** When a tool asks. One that never does by itself, and yet can change things beyond this computer, says so call by call. */
+export function asksOf({ approval, destructive, openWorld }: ToolView): Asks {
+  if (approval === "unlessGranted") return "first";
+  if (approval === "always") return "always";
+  return destructive && openWorld ? "some" : "never";
+}
+
+const asks: Record<Asks, string> = { never: "Never asks", some: "Asks for some calls", first: "Asks first", always: "Asks every time" };
+
+export function asksWord(tool: ToolView): string {
+  return asks[asksOf(tool)];
+}
+
+/** What there is to know about a tool before it is used, one short line each. */
+export function toolFacts({ readOnly, destructive, idempotent, openWorld, readsOutside, attendedOnly, domain }: ToolView): string[] {
+  return [
+    readOnly ? "Only looks; it changes nothing." : destructive ? "Can change or overwrite what is there." : "Makes or changes things.",
+    !readOnly && idempotent && "The same call a second time changes nothing more.",
+    openWorld && "Reaches beyond this computer.",
+    readsOutside && "Can bring in texts by others; a run that has read them asks before it tells anybody.",
+    attendedOnly && "Only in a conversation with you, never in a run of its own.",
+    domain === "container" ? "Runs as a process of its own in the sandbox." : "Runs inside Rouse.",
+  ].filter((line) => line !== false);
+}
+
+/** The first sentence of what is written for a model. */
+export function firstSentence(text: string): string {
+  return /^.*?[.:](?=\s|$)/.exec(text)?.[0].replace(/:$/, ".") ?? text;
+}

@@ -1,0 +1,113 @@
+/* One tool: what it does, in the words that a model gets; what it may do; its limits and its arguments; and the grants that
+   let jobs call it without asking. */
+
+import { Link, useParams } from "@tanstack/react-router";
+import { SearchX } from "lucide-react";
+
+import { ButtonLink } from "@/components/Button";
+import { Code, pretty } from "@/components/Code";
+import { Facts } from "@/components/Facts";
+import { Folded } from "@/components/Folded";
+import { Page, Section } from "@/components/Page";
+import { Empty, Failure, SkeletonRows } from "@/components/States";
+import { useGrants } from "@/data/approvals";
+import { usePlatform } from "@/data/platform";
+import { useTools } from "@/data/queries";
+import { coverWords } from "@/domain/approval/rules";
+import { asksWord, toolFacts } from "@/domain/tools";
+import type { ToolView } from "@/platform";
+
+import { argumentsOf } from "./schema";
+import { Asks } from "./ToolRow";
+import styles from "./ToolsPage.module.css";
+
+export function ToolPage() {
+  const { toolName } = useParams({ from: "/tools/$toolName" });
+  const { data, error, refetch } = useTools();
+  const tool = data?.find(({ name }) => name === toolName);
+  if (tool) return <Shown tool={tool} />;
+  return (
+    <Page title="Tool">
+      {data ? (
+        <Empty icon={SearchX} title="There is no such tool" action={<ButtonLink to="/tools" search={{}}>All tools</ButtonLink>}>
+          It may have come from a server that is not connected any more.
+        </Empty>
+      ) : error ? (
+        <Failure title="The tools could not be read." error={error} onRetry={() => void refetch()} />
+      ) : (
+        <SkeletonRows rows={6} />
+      )}
+    </Page>
+  );
+}
+
+function Shown({ tool }: { tool: ToolView }) {
+  const { name, description, approval, callsPerMinute, callsPerHour, parameters } = tool;
+  const { copyText } = usePlatform();
+  return (
+    <Page title={name} shownTitle={name} about={<Asks tool={tool} />}>
+      <p className={styles.about}>{description}</p>
+      <ul className={styles.facts} aria-label="What it may do">
+        {toolFacts(tool).map((line) => <li key={line}>{line}</li>)}
+      </ul>
+      <div className={styles.limits}>
+        <Facts
+          facts={[
+            { name: "Questions", value: asksWord(tool) },
+            { name: "At most, by one job", value: `${callsPerMinute.toLocaleString()} a minute, ${callsPerHour.toLocaleString()} an hour`, wide: true },
+          ]}
+        />
+      </div>
+      <Section title="Arguments">
+        <Arguments schema={parameters} />
+        <div className={styles.schema}>
+          <Folded title="JSON Schema" summary="What its arguments are checked against">
+            <Code label="JSON Schema" text={pretty(parameters)} onCopy={copyText} unfolded />
+          </Folded>
+        </div>
+      </Section>
+      {approval !== "always" && <Grants tool={name} />}
+    </Page>
+  );
+}
+
+function Arguments({ schema }: { schema: Record<string, unknown> }) {
+  const rows = argumentsOf(schema);
+  if (rows.length === 0) return <p className={styles.none}>It takes no arguments.</p>;
+  return (
+    <table className={styles.arguments}>
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col">Takes</th>
+          <th scope="col">For</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(({ name, required, takes, about }) => (
+          <tr key={name}>
+            <td><code>{name}</code></td>
+            <td>{required ? takes : `${takes}, optional`}</td>
+            <td>{about}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Grants({ tool }: { tool: string }) {
+  const grants = useGrants().data?.filter((grant) => grant.tool === tool && grant.isGood) ?? [];
+  if (grants.length === 0) return null;
+  return (
+    <Section title="Grants" aside={<ButtonLink to="/grants" look="ghost" small>All grants</ButtonLink>}>
+      <ul className={styles.facts} aria-label="Grants of this tool">
+        {grants.map(({ id, jobId, jobName, covers }) => (
+          <li key={id}>
+            {jobName === null ? "A job that is gone" : <Link to="/jobs/$jobId" params={{ jobId }}>{jobName}</Link>}, {coverWords(covers)}
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}

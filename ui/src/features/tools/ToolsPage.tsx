@@ -1,0 +1,69 @@
+/* The catalogue of tools: what each does, whether it asks, and where it runs; or only what one job's model is offered, by the
+   same rule that its runs go by. */
+
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { SearchX, ShieldCheck } from "lucide-react";
+import { useState } from "react";
+
+import { Button, ButtonLink } from "@/components/Button";
+import { SearchField } from "@/components/Field";
+import { FilterMenu } from "@/components/FilterMenu";
+import { Page } from "@/components/Page";
+import { Empty, Failure, SkeletonRows } from "@/components/States";
+import { useJobs } from "@/data/jobs";
+import { useEffectiveTools, useTools } from "@/data/queries";
+import { plural } from "@/format/amount";
+import type { ToolView } from "@/platform";
+
+import { ToolRow } from "./ToolRow";
+import styles from "./ToolsPage.module.css";
+
+export function ToolsPage() {
+  const { job } = useSearch({ from: "/tools" });
+  const navigate = useNavigate();
+  const jobs = useJobs().data ?? [];
+  const catalogue = useTools();
+  const effective = useEffectiveTools(job);
+  const { data, error, refetch } = job === undefined ? catalogue : effective;
+  const [words, setWords] = useState("");
+  const shown = data?.filter((tool) => fits(tool, words));
+  const clear = () => {
+    setWords("");
+    void navigate({ to: "/tools", search: {}, replace: true });
+  };
+  return (
+    <Page title="Tools" actions={<ButtonLink to="/grants" icon={ShieldCheck} look="ghost">Grants</ButtonLink>}>
+      <div className={styles.bar}>
+        <SearchField label="Search tools" placeholder="Search" value={words} onChange={setWords} className={styles.search} />
+        <FilterMenu
+          label="Offered to"
+          choices={jobs.map((view) => ({ id: view.job.id, label: view.job.name }))}
+          value={job === undefined ? [] : [job]}
+          onChange={([next]) => void navigate({ to: "/tools", search: next === undefined ? {} : { job: next }, replace: true })}
+        />
+        <span className={styles.total} role="status">{shown && plural(shown.length, "tool")}</span>
+      </div>
+      {error && !data && <Failure title="The tools could not be read." error={error} onRetry={() => void refetch()} />}
+      {!error && !data && <SkeletonRows rows={10} height={52} />}
+      {shown?.length === 0 && (
+        <Empty icon={SearchX} title="No tools like that" action={<Button onPress={clear}>Show all tools</Button>}>
+          {job !== undefined && words === "" ? "This job works without a model’s tools." : "No tool matches this search."}
+        </Empty>
+      )}
+      {shown && shown.length > 0 && (
+        <ul aria-label="Tools" className={styles.rows}>
+          {shown.map((tool) => (
+            <li key={tool.name}>
+              <ToolRow tool={tool} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </Page>
+  );
+}
+
+function fits({ name, description }: ToolView, words: string): boolean {
+  const text = `${name} ${description}`.toLocaleLowerCase();
+  return words.toLocaleLowerCase().split(/\s+/).every((word) => text.includes(word));
+}
