@@ -9,6 +9,7 @@ mod stopping;
 mod agent_runs;
 mod announcements;
 mod main_session;
+mod chat;
 mod memory;
 mod settings;
 mod delivery;

@@ -124,6 +124,12 @@ impl SessionKey {
     pub fn of_job(job: &JobId) -> Self {
         Self(format!("cron:{job}"))
     }
+
+    /// The job whose session it is; none for the main session.
+    #[must_use]
+    pub fn job_id(&self) -> Option<JobId> {
+        self.0.strip_prefix("cron:").map(JobId::new)
+    }
 }
 
 fn uuid_v7(now: crate::UnixMs) -> String {

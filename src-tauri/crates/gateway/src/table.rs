@@ -10,7 +10,8 @@ use serde_json::Value;
 use crate::context::Context;
 use crate::error::RpcError;
 use crate::handlers::{
-    approvals, config, cron, deliveries, grants, heartbeat, providers, runs, secrets, system, tools,
+    approvals, chat, config, cron, deliveries, grants, heartbeat, providers, runs, secrets,
+    sessions, system, tools,
 };
 use crate::wire::*;
 
@@ -83,6 +84,11 @@ methods! {
     "deliveries.get" => deliveries::get(DeliveryRef) -> DeliveryView;
     "deliveries.test" => deliveries::test(Empty) -> DeliveryView;
     "deliveries.answer" => deliveries::answer(ShowAnswer) -> Done;
+
+    "chat.send" => chat::send(ChatSendParams) -> ChatSendResult;
+    "chat.abort" => chat::abort(ChatAbortParams) -> Done;
+    "sessions.list" => sessions::list(SessionsListParams) -> SessionsListResult;
+    "sessions.get" => sessions::get(SessionsGetParams) -> SessionsGetResult;
 
     "tools.catalog" => tools::catalog(Empty) -> ToolsCatalogResult;
     "tools.effective" => tools::effective(JobRef) -> ToolsEffectiveResult;

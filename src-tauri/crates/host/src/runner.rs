@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rouse_agent::AgentDriver;
 use rouse_core::job::{Payload, WakeMode};
 use rouse_core::tool::BoxFuture;
-use rouse_core::{Job, Outcome, Run};
+use rouse_core::{Job, Outcome, Run, RunTrigger};
 use rouse_gateway::LiveText;
 use rouse_scheduler::{MainSession, Runner};
 use rouse_store::Store;
@@ -75,6 +75,9 @@ async fn main_turn(
 ) -> Outcome {
     if run.job_id.is_some() {
         return Outcome::failed("The job was deleted before this run began.");
+    }
+    if let (RunTrigger::Chat, Some(text)) = (run.trigger, run.payload["text"].as_str()) {
+        return agent.run_chat_turn(run, text, models.choose(None).await, cancel).await;
     }
     let model = models.choose(heartbeat.model.as_deref()).await;
     agent.run_main_turn(run, model, heartbeat.prompt.as_deref(), cancel).await

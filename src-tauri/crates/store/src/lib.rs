@@ -52,7 +52,7 @@ pub use finish::{Finish, Interruption};
 pub use jobs::{JobCounts, JobPage, JobQuery, PlannedJob};
 pub use retention::{FileSize, Kept};
 pub use run_pages::{RunPage, RunQuery};
-pub use sessions::StoredMessage;
+pub use sessions::{SessionRow, StoredMessage};
 pub use settings::Setting;
 pub use steps::{NewStep, RunStep, StepEnd, StepKind, StepStatus};
 pub use system_events::SystemEvent;

@@ -29,6 +29,25 @@ pub struct StoredMessage {
     pub at: UnixMs,
 }
 
+/// A session without its messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionRow {
+    /// Which one.
+    pub key: SessionKey,
+    /// When its first message was stored.
+    pub created_at: UnixMs,
+    /// When its newest message was stored.
+    pub updated_at: UnixMs,
+    /// How many messages it has.
+    pub messages: u32,
+}
+
+const LIST: &str = "SELECT key, created_at, updated_at, message_count FROM sessions
+    ORDER BY updated_at DESC, key LIMIT ?1";
+const GET: &str =
+    "SELECT key, created_at, updated_at, message_count FROM sessions WHERE key = ?1";
+pub(crate) const BEFORE: &str = "SELECT id, run_id, message, at FROM messages
+    WHERE session = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3";
 const TOUCH: &str =
     "INSERT INTO sessions (key, created_at, updated_at, message_count) VALUES (?1, ?2, ?2, ?3)
     ON CONFLICT (key) DO UPDATE SET updated_at = excluded.updated_at,
@@ -72,6 +91,40 @@ impl Store {
         let mut messages = self.list("read the messages", query, read).await?;
         messages.reverse();
         Ok(messages)
+    }
+
+    /// The newest `limit` messages of a transcript before the one of that number, the newest last.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn messages_before(
+        &self,
+        session: &SessionKey,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<StoredMessage>, StoreError> {
+        let before = before.unwrap_or(i64::MAX);
+        let query = sqlx::query(BEFORE).bind(session.as_str()).bind(before).bind(limit);
+        let mut messages = self.list("read the messages", query, read).await?;
+        messages.reverse();
+        Ok(messages)
+    }
+
+    /// Sessions, those that changed last first.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn sessions(&self, limit: u32) -> Result<Vec<SessionRow>, StoreError> {
+        self.list("list the sessions", sqlx::query(LIST).bind(limit), read_session).await
+    }
+
+    /// One session; none when nothing was said in it yet.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn session(&self, key: &SessionKey) -> Result<Option<SessionRow>, StoreError> {
+        let query = sqlx::query(GET).bind(key.as_str());
+        self.one("read the session", query, read_session).await
     }
 
     /// What a run has said in a transcript so far, in order.
@@ -134,6 +187,16 @@ async fn append(
         write.run(sqlx::query(NAME_SESSION).bind(run_id).bind(session.as_str())).await?;
     }
     Ok(())
+}
+
+fn read_session(row: &SqliteRow) -> sqlx::Result<SessionRow> {
+    let mut columns = Columns::of(row);
+    Ok(SessionRow {
+        key: columns.id(SessionKey::new)?,
+        created_at: columns.instant()?,
+        updated_at: columns.instant()?,
+        messages: columns.count()?,
+    })
 }
 
 fn read(row: &SqliteRow) -> sqlx::Result<StoredMessage> {

@@ -94,7 +94,11 @@ impl AgentDriver {
                 question_for: question_for(None),
                 knows_outside: !events.is_empty(),
             },
-            limits: TurnLimits { max_steps: self.max_steps(None), max_tokens: None },
+            limits: TurnLimits {
+                max_steps: self.max_steps(None),
+                max_tokens: None,
+                is_attended: false,
+            },
             max_tokens: None,
             quiet_hours: QuietPolicy::Respect,
             context,
@@ -135,7 +139,7 @@ impl AgentDriver {
 }
 
 /// The oldest lines that fit into one turn; at least one.
-fn bounded(mut events: Vec<SystemEvent>) -> Vec<SystemEvent> {
+pub(super) fn bounded(mut events: Vec<SystemEvent>) -> Vec<SystemEvent> {
     let mut left = MOST_CHARACTERS;
     let fitting = events.iter().take(MOST_LINES).take_while(|event| {
         let before = left;
@@ -173,12 +177,15 @@ fn without_comments(mut text: &str) -> String {
     rest + text
 }
 
-fn task(events: &[SystemEvent], list: Option<&str>, run: &Run, context: &ToolContext) -> Message {
+/// The queued lines, as a model is shown them.
+pub(super) fn lines(events: &[SystemEvent]) -> impl Iterator<Item = String> {
     // A line break inside an event must not look like the beginning of another one.
-    let lines =
-        events.iter().map(|event| format!("System: {}", event.text.trim().replace('\n', "\n  ")));
+    events.iter().map(|event| format!("System: {}", event.text.trim().replace('\n', "\n  ")))
+}
+
+fn task(events: &[SystemEvent], list: Option<&str>, run: &Run, context: &ToolContext) -> Message {
     let list = list.map(|list| format!("{HEARTBEAT_FILE}:\n{list}"));
-    let parts: Vec<String> = lines.chain(list).chain([time_line(run, context)]).collect();
+    let parts: Vec<String> = lines(events).chain(list).chain([time_line(run, context)]).collect();
     Message::User { text: parts.join("\n\n") }
 }
 

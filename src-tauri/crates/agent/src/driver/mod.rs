@@ -1,6 +1,7 @@
 //! The driver: carries out what the turn machine of `core` decides.
 //!
-//! Owns the three ways in: a job's turn, a turn of the main session, and a single tool call. It puts the context
+//! Owns the four ways in: a job's turn, a heartbeat of the main session, an answer to a person there, and a single tool
+//! call. It puts the context
 //! together, asks the model, sends calls through the gate, journals every step and stores the transcript, also of a run
 //! that failed. It refuses to decide how a run may end (`core::turn`), whether it may be retried, and who is told
 //! (the scheduler). It answers with an outcome whatever happens; a run never ends in silence.
@@ -8,6 +9,7 @@
 //! One could get it wrong by waiting for something without the cancellation token beside it, or by returning early
 //! without storing what was said.
 
+mod chat;
 mod context;
 mod conversation;
 mod history;
@@ -157,6 +159,7 @@ impl AgentDriver {
         TurnLimits {
             max_steps: self.max_steps(wanted_steps),
             max_tokens: job.policies.budget.as_ref().and_then(|budget| budget.tokens_per_run),
+            is_attended: false,
         }
     }
 

@@ -13,3 +13,4 @@ mod per_call;
 mod asks;
 mod breaks;
 mod causes;
+mod chat;

@@ -19,6 +19,8 @@ pub struct TurnLimits {
     pub max_steps: u32,
     /// Most tokens of the whole run.
     pub max_tokens: Option<u64>,
+    /// Whether the person is there: what ends in a question is an answer then.
+    pub is_attended: bool,
 }
 
 /// What the driver does next.
@@ -159,13 +161,14 @@ impl Turn {
         self.report(text)
     }
 
-    /// Words are a result, unless they are none or ask somebody: then the model is reminded once that nobody is there.
+    /// Words are a result, unless they are none or ask somebody who is not there: then the model is reminded once of that.
     fn report(&mut self, text: &str) -> Next {
         let text = text.trim();
-        if !text.is_empty() && !ends_in_question(text) {
+        let is_attended = self.limits.is_attended;
+        if !text.is_empty() && (is_attended || !ends_in_question(text)) {
             return self.finish(RunState::Succeeded, Some(text.to_owned()), None);
         }
-        if !self.reminded {
+        if !self.reminded && !is_attended {
             self.reminded = true;
             self.messages.push(Message::User { text: REMINDER.trim().to_owned() });
             return self.ask_again();

@@ -8,7 +8,7 @@ use crate::message::Part;
 fn turn(max_steps: u32) -> Turn {
     Turn::new(
         vec![Message::User { text: "task".into() }],
-        TurnLimits { max_steps, max_tokens: Some(1_000) },
+        TurnLimits { max_steps, max_tokens: Some(1_000), is_attended: false },
     )
 }
 
@@ -141,4 +141,17 @@ fn the_token_budget_ends_a_run() {
     assert!(matches!(turn.answered(answer), Next::CallTools(_)));
     let ended = outcome(turn.called(vec![(call, ToolOutput::ok("x"))]));
     assert!(ended.error.is_some_and(|error| error.contains("budget")));
+}
+
+#[test]
+fn to_a_person_who_is_there_a_question_is_an_answer_and_silence_is_none() {
+    let attended = || {
+        let limits = TurnLimits { max_steps: 3, max_tokens: None, is_attended: true };
+        Turn::new(vec![Message::User { text: "task".into() }], limits)
+    };
+    let ended = outcome(attended().answered(says("Which of the two do you mean?")));
+    assert_eq!(ended.state, RunState::Succeeded);
+    assert_eq!(ended.summary.as_deref(), Some("Which of the two do you mean?"));
+    let ended = outcome(attended().answered(says("  ")));
+    assert_eq!(ended.error.as_deref(), Some("The model ended without an answer."));
 }

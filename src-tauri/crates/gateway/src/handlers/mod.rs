@@ -1,6 +1,7 @@
 //! Handlers, a file a subsystem: parse → one verb → convert. Who may call is decided before a request gets here.
 
 pub(crate) mod approvals;
+pub(crate) mod chat;
 pub(crate) mod config;
 pub(crate) mod cron;
 pub(crate) mod deliveries;
@@ -9,6 +10,7 @@ pub(crate) mod heartbeat;
 pub(crate) mod providers;
 pub(crate) mod runs;
 pub(crate) mod secrets;
+pub(crate) mod sessions;
 pub(crate) mod system;
 pub(crate) mod tools;
 

@@ -70,3 +70,27 @@ async fn a_main_turn_takes_what_it_saw_and_nothing_else() {
     assert_eq!(pending.iter().map(|event| event.text.as_str()).collect::<Vec<_>>(), ["came later"]);
     assert_eq!(fixture.told(), [(EventKind::Heartbeat, json!({ "queued": 1 }))]);
 }
+
+#[tokio::test]
+async fn sessions_are_listed_and_a_transcript_is_read_from_its_end() {
+    let fixture = Fixture::new().await;
+    let (main, other) = (SessionKey::main(), SessionKey::of_job(&JobId::new("a")));
+    assert_eq!(fixture.store.sessions(10).await.unwrap(), []);
+    assert_eq!(fixture.store.session(&main).await.unwrap(), None);
+    let five: Vec<Message> = (0..5).map(|number| said(&number.to_string())).collect();
+    fixture.store.append_messages(&main, None, &five, NOW).await.unwrap();
+    fixture.store.append_messages(&other, None, &five[..1], NOW.plus_ms(1)).await.unwrap();
+    let listed = fixture.store.sessions(10).await.unwrap();
+    let keys: Vec<_> = listed.iter().map(|row| (row.key.clone(), row.messages)).collect();
+    assert_eq!(keys, [(other.clone(), 1), (main.clone(), 5)]);
+    assert_eq!(fixture.store.sessions(1).await.unwrap(), listed[..1]);
+    assert_eq!(fixture.store.session(&main).await.unwrap().as_ref(), Some(&listed[1]));
+    assert_eq!((other.job_id(), main.job_id()), (Some(JobId::new("a")), None));
+
+    let page = async |before| fixture.store.messages_before(&main, before, 2).await.unwrap();
+    let newest = page(None).await;
+    assert_eq!(newest.iter().map(|stored| stored.message.clone()).collect::<Vec<_>>(), five[3..]);
+    let earlier = page(Some(newest[0].id)).await;
+    assert_eq!(earlier.iter().map(|stored| stored.message.clone()).collect::<Vec<_>>(), five[1..3]);
+    assert_eq!(page(Some(earlier[0].id)).await.len(), 1);
+}

@@ -1,0 +1,173 @@
+//! A turn of the main session that answers what a person has written.
+//!
+//! Owns what is different when the person is there: tools that only they may start are offered, an answer may be a
+//! question, and a call that needs a yes parks the run like any other. What is said is stored step by step, so the turn
+//! goes on where it was after an answer to a question, and after a break. The lines that were queued for the main session
+//! are shown before the person's words; which ones is in the journal, and they leave the queue when the answer has come
+//! to its end. One could get it wrong by taking them out as soon as they are shown: a provider that fails would lose them.
+
+use rouse_core::message::Message;
+use rouse_core::policy::ToolPolicy;
+use rouse_core::quiet::QuietPolicy;
+use rouse_core::run::{Outcome, Run, Usage};
+use rouse_core::tool::{ToolContext, ToolSpec};
+use rouse_core::turn::TurnLimits;
+use rouse_core::{RunState, SessionKey};
+use rouse_store::{NewStep, RunStep, StepEnd, StepKind, StepStatus, StoreError, SystemEvent};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::context::{named_hosts, question_for, time_line};
+use super::conversation::{Conversation, Opening, ended_early};
+use super::main_turn::{bounded, lines};
+use super::resume::Journal;
+use super::{AgentDriver, NO_MODEL, history, not_written};
+use crate::gate::Terms;
+use crate::models::ChosenModel;
+
+const CHAT: &str = include_str!("../../prompts/chat.md");
+
+/// The note that says which queued lines a turn was shown.
+const SHOWN: &str = "Queued lines";
+
+/// How a turn begins, and what of the queue it was shown.
+struct Begun {
+    opening: Opening,
+    history: Vec<Message>,
+    shown: Vec<i64>,
+    knows_outside: bool,
+    journal: Journal,
+}
+
+impl AgentDriver {
+    /// Answers `text`, which a person has written to the main session.
+    pub async fn run_chat_turn(
+        &self,
+        run: &Run,
+        text: &str,
+        model: Option<ChosenModel>,
+        cancel: &CancellationToken,
+    ) -> Outcome {
+        let Some(model) = model else { return Outcome::failed(NO_MODEL) };
+        let named_hosts = named_hosts(text);
+        let context = ToolContext { named_hosts, ..self.tool_context(run, None, super::CONFINED) };
+        let session = SessionKey::main();
+        let begun = match self.begin_chat(run, text, &context).await {
+            Ok(begun) => begun,
+            Err(end) => return ended_early(&end),
+        };
+        let policy = ToolPolicy::default().attended();
+        let conversation = Conversation {
+            driver: self,
+            session: Some(&session),
+            journal: begun.journal,
+            model: &model,
+            system: CHAT.to_owned(),
+            offered: self.offered_in_chat(&policy),
+            terms: Terms {
+                policy,
+                question_for: question_for(None),
+                knows_outside: begun.knows_outside,
+            },
+            limits: TurnLimits {
+                max_steps: self.max_steps(None),
+                max_tokens: None,
+                is_attended: true,
+            },
+            max_tokens: None,
+            quiet_hours: QuietPolicy::Respect,
+            context: &context,
+            cancel,
+        };
+        let outcome = conversation.conduct(begun.history, begun.opening).await.outcome;
+        match outcome.state {
+            RunState::Succeeded | RunState::NothingToReport => {
+                self.drained(run, &begun.shown, outcome).await
+            }
+            _ => outcome,
+        }
+    }
+
+    /// A person ends a conversation by themselves.
+    fn offered_in_chat(&self, policy: &ToolPolicy) -> Vec<ToolSpec> {
+        let mut offered = self.gate.tools().offered(policy);
+        offered.retain(|tool| tool.name != "complete_run");
+        offered
+    }
+
+    async fn begin_chat(
+        &self,
+        run: &Run,
+        text: &str,
+        context: &ToolContext,
+    ) -> Result<Begun, super::conversation::End> {
+        let session = SessionKey::main();
+        let steps = self.store.steps(&run.id).await?;
+        let history = history::of_session(&self.store, &session, &run.id).await?;
+        let outside = self.gate.tools().outside();
+        let remembers = self.store.session_has_called(&session, &outside).await?;
+        let said = self.store.messages_of(&session, &run.id).await?;
+        let (opening, shown) = if said.is_empty() {
+            let events = bounded(self.store.pending_system_events().await?);
+            let shown: Vec<i64> = events.iter().map(|event| event.id).collect();
+            self.note_shown(run, &shown).await?;
+            (Opening::Fresh(task(&events, text, run, context)), shown)
+        } else {
+            (Opening::Again(said, run.usage), shown_before(&steps))
+        };
+        let knows_outside = remembers || !shown.is_empty();
+        Ok(Begun { opening, history, shown, knows_outside, journal: Journal::of(steps) })
+    }
+
+    /// Before anything is said, so that a turn which goes on later knows it.
+    async fn note_shown(&self, run: &Run, shown: &[i64]) -> Result<(), StoreError> {
+        if shown.is_empty() {
+            return Ok(());
+        }
+        let step = NewStep {
+            gate: None,
+            call_id: None,
+            run_id: run.id.clone(),
+            kind: StepKind::Note,
+            name: SHOWN.to_owned(),
+            repeatable: true,
+            input: json!({ "ids": shown }),
+        };
+        let seq = self.store.begin_step(&step, self.clock.now()).await?;
+        let end = StepEnd {
+            status: StepStatus::Finished,
+            output: None,
+            is_error: false,
+            usage: Usage::default(),
+            duration_ms: None,
+        };
+        self.store.end_step(&run.id, seq, &end, self.clock.now()).await
+    }
+
+    async fn drained(&self, run: &Run, shown: &[i64], outcome: Outcome) -> Outcome {
+        if shown.is_empty() {
+            return outcome;
+        }
+        match self.store.store_main_turn(&run.id, &[], shown, self.clock.now()).await {
+            Ok(()) => outcome,
+            Err(error) => {
+                let Outcome { usage, model, .. } = outcome;
+                Outcome { usage, model, may_pass: false, ..not_written(&error) }
+            }
+        }
+    }
+}
+
+/// The lines that the turn was shown before its break.
+fn shown_before(steps: &[RunStep]) -> Vec<i64> {
+    let notes = steps.iter().filter(|step| step.kind == StepKind::Note && step.name == SHOWN);
+    let ids = notes.filter_map(|step| step.input.get("ids")?.as_array());
+    ids.flatten().filter_map(serde_json::Value::as_i64).collect()
+}
+
+/// What happened, when it is, and what the person wrote, in this order.
+fn task(events: &[SystemEvent], text: &str, run: &Run, context: &ToolContext) -> Message {
+    let parts: Vec<String> =
+        lines(events).chain([time_line(run, context), text.to_owned()]).collect();
+    Message::User { text: parts.join("\n\n") }
+}

@@ -1,0 +1,205 @@
+//! Answers to a person in the main session.
+
+use std::sync::{Arc, Mutex};
+
+use rouse_core::approval::{Answer, AnsweredFrom};
+use rouse_core::message::Message;
+use rouse_core::model::ProviderErrorKind;
+use rouse_core::run::{Outcome, Run};
+use rouse_core::tool::{Annotations, ApprovalRule, Tool, ToolOutput};
+use rouse_core::{RunId, RunState, RunTrigger, SessionKey};
+use rouse_store::{Decided, Park};
+use rouse_testkit::scripted_model::{calls, fails, says};
+use serde_json::{Value, json};
+
+use super::house::{House, NOW, TestTool, tools};
+
+async fn message(house: &House, id: &str, text: &str) -> Run {
+    let run = Run {
+        state: RunState::Running,
+        started_at: Some(NOW),
+        attempt: 1,
+        job_name: "Chat".to_owned(),
+        payload: json!({ "kind": "chat", "text": text }),
+        ..Run::queued(RunId::new(id), RunTrigger::Chat, NOW)
+    };
+    house.store.insert_run(&run, NOW).await.expect("inserted");
+    run
+}
+
+async fn answer(house: &House, run: &Run) -> Outcome {
+    let text = run.payload["text"].as_str().expect("words");
+    house.driver().run_chat_turn(run, text, house.chosen(), &house.cancel).await
+}
+
+async fn queue(house: &House, line: &str) {
+    house.store.queue_system_event(line, "test", &[], NOW).await.expect("queued");
+}
+
+async fn waiting(house: &House) -> usize {
+    house.store.pending_system_events().await.expect("read").len()
+}
+
+fn task(house: &House, request: usize) -> String {
+    match house.model.requests()[request].messages.last() {
+        Some(Message::User { text }) => text.clone(),
+        other => panic!("expected a task, found {other:?}"),
+    }
+}
+
+/// A tool that asks and adds, and counts how often it was called.
+fn asking(calls: &Arc<Mutex<u32>>) -> Arc<dyn Tool> {
+    let calls = Arc::clone(calls);
+    let tool = TestTool::new("adds", move |_, _| {
+        *calls.lock().expect("not poisoned") += 1;
+        Box::pin(std::future::ready(ToolOutput::ok("added")))
+    });
+    Arc::new(tool.with(|spec| {
+        spec.annotations = Annotations::ADDS;
+        spec.approval = ApprovalRule::UnlessGranted;
+        spec.attended_only = true;
+    }))
+}
+
+#[tokio::test]
+async fn what_happened_stands_before_the_persons_words_and_is_dealt_with() {
+    let house = House::new([says("Which plants do you mean?")]).await;
+    queue(&house, "Cron Weather: Rain.").await;
+    let run = message(&house, "m1", "Water them").await;
+    let outcome = answer(&house, &run).await;
+    assert_eq!(
+        (outcome.state, outcome.summary.as_deref()),
+        (RunState::Succeeded, Some("Which plants do you mean?"))
+    );
+    let task = task(&house, 0);
+    assert!(task.starts_with("System: Cron Weather: Rain.\n\nIt is "), "{task}");
+    assert!(task.ends_with("\n\nWater them"), "{task}");
+    assert_eq!(waiting(&house).await, 0);
+    assert_eq!(house.transcript(&SessionKey::main()).await.len(), 2);
+    let request = &house.model.requests()[0];
+    assert!(request.system.contains("has just written to you"), "{}", request.system);
+    assert!(request.tools.iter().all(|tool| tool.name != "complete_run"));
+}
+
+#[tokio::test]
+async fn an_answer_that_fails_leaves_the_queue_and_the_next_one_remembers_what_was_said() {
+    let house = House::new([
+        fails(ProviderErrorKind::Auth, "no key"),
+        says("Rain."),
+        says("You asked for the weather."),
+    ])
+    .await;
+    queue(&house, "Cron Weather: Rain.").await;
+    let first = message(&house, "m1", "How is it?").await;
+    assert_eq!(answer(&house, &first).await.state, RunState::Failed);
+    assert_eq!(waiting(&house).await, 1);
+    let second = message(&house, "m2", "How is the weather?").await;
+    assert_eq!(answer(&house, &second).await.state, RunState::Succeeded);
+    assert_eq!(waiting(&house).await, 0);
+    let third = message(&house, "m3", "What did I ask?").await;
+    answer(&house, &third).await;
+    let told = format!("{:?}", house.model.requests()[2].messages);
+    assert!(told.contains("How is the weather?") && told.contains("Rain."), "{told}");
+}
+
+#[tokio::test]
+async fn without_a_model_it_says_so() {
+    let house = House::new([]).await;
+    let run = message(&house, "m1", "Hello").await;
+    let outcome = house.driver().run_chat_turn(&run, "Hello", None, &house.cancel).await;
+    assert!(outcome.error.is_some_and(|error| error.contains("No model is set up")));
+}
+
+#[tokio::test]
+async fn tools_for_a_person_who_is_there_are_offered_here_and_not_to_a_heartbeat() {
+    let count = Arc::default();
+    let mut all = tools();
+    all.push(asking(&count));
+    let house = House::with_tools([says("Hello."), says("HEARTBEAT_OK")], all).await;
+    let run = message(&house, "m1", "Hello").await;
+    answer(&house, &run).await;
+    queue(&house, "Look").await;
+    let beat = house.run_of(None).await;
+    house.driver().run_main_turn(&beat, house.chosen(), None, &house.cancel).await;
+    let offered: Vec<bool> = house
+        .model
+        .requests()
+        .iter()
+        .map(|request| request.tools.iter().any(|tool| tool.name == "adds"))
+        .collect();
+    assert_eq!(offered, [true, false]);
+}
+
+#[tokio::test]
+async fn a_call_that_needs_a_yes_waits_for_it_and_the_answer_goes_on() {
+    let count = Arc::default();
+    let mut all = tools();
+    all.push(asking(&count));
+    let script = [calls([("c1", "adds", json!({ "text": "one" }))]), says("Added.")];
+    let house = House::with_tools(script, all).await;
+    queue(&house, "Cron Weather: Rain.").await;
+    let run = message(&house, "m1", "Add one").await;
+    let outcome = answer(&house, &run).await;
+    assert_eq!((outcome.state, outcome.asks.len()), (RunState::AwaitingApproval, 1));
+    assert_eq!((*count.lock().expect("not poisoned"), waiting(&house).await), (0, 1));
+    park(&house, &run, outcome).await;
+    // It is shown what it was shown before, and what came since waits for the next turn.
+    queue(&house, "Something else").await;
+    let run = house.store.run(&run.id).await.expect("read").expect("a run");
+    let outcome = answer(&house, &run).await;
+    assert_eq!((outcome.state, outcome.summary.as_deref()), (RunState::Succeeded, Some("Added.")));
+    assert_eq!((*count.lock().expect("not poisoned"), waiting(&house).await), (1, 1));
+    let people = |messages: &[Message]| {
+        messages.iter().filter(|m| matches!(m, Message::User { .. })).count()
+    };
+    assert_eq!(people(&house.transcript(&SessionKey::main()).await), 1);
+}
+
+/// Parks the run and says yes, as scheduler and gateway do.
+async fn park(house: &House, run: &Run, outcome: Outcome) {
+    let id = outcome.asks[0].id.clone();
+    let park = Park {
+        run_id: run.id.clone(),
+        questions: outcome.asks,
+        usage: outcome.usage,
+        deliveries: Vec::new(),
+        now: house.now(),
+    };
+    house.store.park_run(&park).await.expect("parked").expect("a run");
+    let decided = house.store.decide(&id, &Answer::Once, AnsweredFrom::Page, house.now()).await;
+    assert!(matches!(decided, Ok(Decided::Counts { goes_on: Some(_), .. })));
+    house.start_again(run).await;
+}
+
+#[tokio::test]
+async fn an_answer_that_was_cut_off_goes_on_and_does_nothing_twice() {
+    let count: Arc<Mutex<u32>> = Arc::default();
+    let counted = Arc::clone(&count);
+    let adds = TestTool::new("adds", move |_, _| {
+        *counted.lock().expect("not poisoned") += 1;
+        Box::pin(std::future::ready(ToolOutput::ok("added")))
+    });
+    let mut all = tools();
+    all.push(Arc::new(adds.with(|spec| spec.annotations = Annotations::ADDS)));
+    let script = [
+        calls([("c1", "adds", json!({ "text": "one" }))]),
+        fails(ProviderErrorKind::Auth, "no key"),
+        says("Added."),
+    ];
+    let house = House::with_tools(script, all).await;
+    queue(&house, "Cron Weather: Rain.").await;
+    let run = message(&house, "m1", "Add one").await;
+    // What the second request meets stands for the end of the process: all before it is on the disk.
+    assert_eq!(answer(&house, &run).await.state, RunState::Failed);
+    let run = house.store.put_back(&run.id, house.now()).await.expect("written").expect("a run");
+    house.start_again(&run).await;
+    assert_eq!(answer(&house, &run).await.summary.as_deref(), Some("Added."));
+    assert_eq!((*count.lock().expect("not poisoned"), waiting(&house).await), (1, 0));
+    let told: Vec<Value> = house
+        .transcript(&SessionKey::main())
+        .await
+        .iter()
+        .map(|m| json!(m)["role"].clone())
+        .collect();
+    assert_eq!(told, ["user", "assistant", "toolResult", "assistant"]);
+}

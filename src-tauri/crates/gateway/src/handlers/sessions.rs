@@ -1,0 +1,163 @@
+//! `sessions.*`: transcripts.
+
+use std::collections::HashMap;
+
+use rouse_core::message::{Message, Part};
+use rouse_core::{JobId, Run, RunId, SessionKey};
+use rouse_store::{SessionRow, StoredMessage};
+
+use super::chat;
+use crate::context::Context;
+use crate::convert::wire_state;
+use crate::error::RpcError;
+use crate::wire::{
+    CallView, MessageFrom, MessageView, OpenMessage, SessionView, SessionsGetParams,
+    SessionsGetResult, SessionsListParams, SessionsListResult,
+};
+
+pub(crate) async fn list(
+    context: &Context,
+    params: SessionsListParams,
+) -> Result<SessionsListResult, RpcError> {
+    let limit = params.limit.unwrap_or(100).clamp(1, 500);
+    let mut sessions = Vec::new();
+    for row in context.store.sessions(limit).await? {
+        sessions.push(view(context, row).await?);
+    }
+    Ok(SessionsListResult { sessions })
+}
+
+pub(crate) async fn get(
+    context: &Context,
+    params: SessionsGetParams,
+) -> Result<SessionsGetResult, RpcError> {
+    let key = SessionKey::new(params.key);
+    let before = match params.cursor {
+        Some(cursor) => Some(
+            cursor
+                .parse()
+                .map_err(|_| RpcError::field("cursor", "is not one of an earlier answer"))?,
+        ),
+        None => None,
+    };
+    let limit = params.limit.unwrap_or(50).clamp(1, 500);
+    let session = match context.store.session(&key).await? {
+        Some(row) => Some(view(context, row).await?),
+        None => None,
+    };
+    let messages = context.store.messages_before(&key, before, limit).await?;
+    let is_full = u32::try_from(messages.len()).is_ok_and(|count| count == limit);
+    let next = messages.first().filter(|first| is_full && first.id > 1);
+    let open = if key == SessionKey::main() { open(context).await? } else { Vec::new() };
+    Ok(SessionsGetResult {
+        next_cursor: next.map(|first| first.id.to_string()),
+        messages: shown(context, &messages).await?,
+        session,
+        open,
+    })
+}
+
+async fn view(context: &Context, row: SessionRow) -> Result<SessionView, RpcError> {
+    let job_id = row.key.job_id();
+    let job_name = match &job_id {
+        Some(id) => context.store.job(id).await?.map(|job| job.name),
+        None => None,
+    };
+    Ok(SessionView {
+        key: row.key.to_string(),
+        job_id: job_id.as_ref().map(JobId::to_string),
+        job_name,
+        created_at_ms: row.created_at.0,
+        updated_at_ms: row.updated_at.0,
+        messages: row.messages,
+    })
+}
+
+async fn open(context: &Context) -> Result<Vec<OpenMessage>, RpcError> {
+    let open = chat::open(context).await?;
+    let view = |run: &Run| OpenMessage {
+        run_id: run.id.to_string(),
+        text: chat::words_of(run).unwrap_or_default().to_owned(),
+        at_ms: run.created_at.0,
+        state: wire_state(run.state),
+        live_text: context.live.of(&run.id),
+    };
+    Ok(open.iter().map(view).collect())
+}
+
+async fn shown(
+    context: &Context,
+    messages: &[StoredMessage],
+) -> Result<Vec<MessageView>, RpcError> {
+    let mut runs: HashMap<RunId, Option<Run>> = HashMap::new();
+    let mut views = Vec::with_capacity(messages.len());
+    for stored in messages {
+        let written = match (&stored.message, &stored.run_id) {
+            (Message::User { text }, Some(id)) => {
+                if !runs.contains_key(id) {
+                    runs.insert(id.clone(), context.store.run(id).await?);
+                }
+                let run = runs.get(id).and_then(Option::as_ref);
+                // What Rouse told the model before the person's words is not the person's.
+                run.and_then(chat::words_of).filter(|words| text.ends_with(words))
+            }
+            _ => None,
+        };
+        views.push(message(stored, written));
+    }
+    Ok(views)
+}
+
+fn message(stored: &StoredMessage, written: Option<&str>) -> MessageView {
+    let view = MessageView {
+        id: stored.id,
+        run_id: stored.run_id.as_ref().map(RunId::to_string),
+        at_ms: stored.at.0,
+        from: MessageFrom::Rouse,
+        text: String::new(),
+        calls: Vec::new(),
+        call_id: None,
+        tool: None,
+        is_error: false,
+    };
+    match &stored.message {
+        Message::User { text } => match written {
+            Some(words) => {
+                MessageView { from: MessageFrom::Person, text: words.to_owned(), ..view }
+            }
+            None => MessageView { text: text.clone(), ..view },
+        },
+        Message::Assistant { parts } => MessageView {
+            from: MessageFrom::Model,
+            text: parts.iter().filter_map(words_of).collect::<Vec<_>>().join("\n"),
+            calls: parts.iter().filter_map(call_of).collect(),
+            ..view
+        },
+        Message::ToolResult { call_id, tool, text, is_error } => MessageView {
+            from: MessageFrom::Tool,
+            text: text.clone(),
+            call_id: Some(call_id.clone()),
+            tool: Some(tool.clone()),
+            is_error: *is_error,
+            ..view
+        },
+    }
+}
+
+fn words_of(part: &Part) -> Option<&str> {
+    match part {
+        Part::Text { text } => Some(text),
+        Part::ToolCall(_) | Part::Opaque { .. } => None,
+    }
+}
+
+fn call_of(part: &Part) -> Option<CallView> {
+    match part {
+        Part::ToolCall(call) => Some(CallView {
+            id: call.id.clone(),
+            tool: call.tool.clone(),
+            arguments: call.arguments.clone(),
+        }),
+        Part::Text { .. } | Part::Opaque { .. } => None,
+    }
+}

@@ -1,0 +1,220 @@
+//! A person writes to the main session, and is answered.
+
+use rouse_core::Clock as _;
+use rouse_testkit::scripted_model::{Scripted, calls, says};
+use serde_json::{Value, json};
+
+use crate::house::{House, MINUTE, Plan};
+
+async fn send(house: &House, text: &str) -> String {
+    let sent = house.call("chat.send", json!({ "text": text })).await;
+    sent["runId"].as_str().expect("a run").to_owned()
+}
+
+/// Waits until the run is in one of these states; answers it.
+async fn run_in(house: &House, id: &str, states: &[&str]) -> Value {
+    house
+        .until(async |house| {
+            let run = house.call("runs.get", json!({ "id": id })).await["run"].clone();
+            states.contains(&run["state"].as_str()?).then_some(run)
+        })
+        .await
+}
+
+async fn main_session(house: &House) -> Value {
+    house.call("sessions.get", json!({ "key": "main" })).await
+}
+
+#[tokio::test]
+async fn a_message_is_answered_in_words_as_they_come_and_stands_in_the_transcript() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).model([says("Hello to you.")]).build().await;
+    let mut events = house.events();
+    let id = send(&house, "  Hello  ").await;
+    let run = run_in(&house, &id, &["succeeded"]).await;
+    assert_eq!(
+        (&run["trigger"], &run["summary"], &run["jobId"]),
+        (&json!("chat"), &json!("Hello to you."), &Value::Null)
+    );
+    let session = main_session(&house).await;
+    let said: Vec<_> = session["messages"]
+        .as_array()
+        .expect("messages")
+        .iter()
+        .map(|m| (m["from"].clone(), m["text"].clone(), m["runId"].clone()))
+        .collect();
+    let expected = [("person", "Hello"), ("model", "Hello to you.")];
+    assert_eq!(said, expected.map(|(from, text)| (json!(from), json!(text), json!(id))));
+    assert_eq!((&session["open"], &session["nextCursor"]), (&json!([]), &Value::Null));
+    assert_eq!(session["session"]["messages"], 2);
+    let live = loop {
+        let event = json!(events.next().await.expect("an event"));
+        if event["kind"] == "runText" {
+            break event["data"].clone();
+        }
+    };
+    assert_eq!(live, json!({ "runId": id, "text": "Hello to you." }));
+    let listed = house.call("sessions.list", json!({})).await;
+    assert_eq!(
+        (&listed["sessions"][0]["key"], &listed["sessions"][0]["jobName"]),
+        (&json!("main"), &Value::Null)
+    );
+    let deliveries = house.call("runs.get", json!({ "id": id })).await["deliveries"].clone();
+    assert_eq!(deliveries, json!([]), "whoever writes reads the answer there");
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_reminder_that_is_asked_for_is_made_when_the_person_has_said_yes_and_comes_in_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let wish = json!({ "name": "Tea", "schedule": { "kind": "at", "at": "20m" }, "reminder": "The tea is ready." });
+    let script =
+        [calls([("c1", "routine_create", wish)]), says("I will remind you in 20 minutes.")];
+    let house = Plan::new(folder.path()).model(script).build().await;
+    let id = send(&house, "Remind me of the tea in 20 minutes").await;
+    run_in(&house, &id, &["awaitingApproval"]).await;
+    let open = main_session(&house).await["open"].clone();
+    assert_eq!((&open[0]["runId"], &open[0]["state"]), (&json!(id), &json!("awaitingApproval")));
+    let asked = house.call("approvals.list", json!({})).await["approvals"][0].clone();
+    let preview = asked["preview"].as_str().expect("words");
+    for words in ["New routine: Tea", "2026-11-21T12:20", "The tea is ready."] {
+        assert!(preview.contains(words), "{words}: {preview}");
+    }
+    assert_eq!(house.call("cron.list", json!({})).await["jobs"], json!([]), "nothing is made yet");
+    let yes = json!({ "id": asked["id"], "answer": { "kind": "once" }, "from": "page" });
+    house.call("approvals.decide", yes).await;
+    let run = run_in(&house, &id, &["succeeded"]).await;
+    assert_eq!(run["summary"], "I will remind you in 20 minutes.");
+    let jobs = house.call("cron.list", json!({})).await["jobs"].clone();
+    let job = &jobs[0]["job"];
+    assert_eq!(
+        (&job["name"], &job["createdBy"]),
+        (&json!("Tea"), &json!({ "kind": "agent", "runId": id }))
+    );
+    assert_eq!(job["state"]["nextRunAtMs"], house.clock.now().plus_ms(20 * 60_000).0);
+    house.clock.advance(20 * MINUTE);
+    let job_id = job["id"].as_str().expect("an id").to_owned();
+    assert_eq!(house.ended(&job_id, 1).await[0]["state"], "succeeded");
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn no_said_once_is_told_to_the_model_and_nothing_is_made() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let wish = json!({ "name": "Tea", "schedule": { "kind": "manual" }, "reminder": "Tea" });
+    let script = [calls([("c1", "routine_create", wish)]), says("Then not.")];
+    let house = Plan::new(folder.path()).model(script).build().await;
+    let id = send(&house, "Remind me").await;
+    run_in(&house, &id, &["awaitingApproval"]).await;
+    let asked = house.call("approvals.list", json!({})).await["approvals"][0]["id"].clone();
+    let no = json!({ "id": asked, "answer": { "kind": "deny", "reason": "Too much tea." }, "from": "page" });
+    house.call("approvals.decide", no).await;
+    assert_eq!(run_in(&house, &id, &["succeeded"]).await["summary"], "Then not.");
+    let told = format!("{:?}", house.model.requests()[1].messages);
+    assert!(told.contains("Too much tea."), "{told}");
+    assert_eq!(house.call("cron.list", json!({})).await["jobs"], json!([]));
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn messages_wait_for_each_other_and_can_be_stopped_one_or_all() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = [Scripted::Silence, says("Three.")];
+    let house = Plan::new(folder.path()).model(script).build().await;
+    let first = send(&house, "One").await;
+    run_in(&house, &first, &["running"]).await;
+    let second = send(&house, "Two").await;
+    let third = send(&house, "Three").await;
+    let open = main_session(&house).await["open"].clone();
+    let texts: Vec<&Value> =
+        open.as_array().expect("a list").iter().map(|one| &one["text"]).collect();
+    assert_eq!(texts, ["One", "Two", "Three"]);
+    for id in [&second, &first] {
+        assert_eq!(house.call("chat.abort", json!({ "runId": id })).await["changed"], true);
+    }
+    run_in(&house, &first, &["cancelled"]).await;
+    assert_eq!(run_in(&house, &third, &["succeeded"]).await["summary"], "Three.");
+    run_in(&house, &second, &["cancelled"]).await;
+    assert_eq!(house.call("chat.abort", json!({})).await["changed"], false);
+    let unknown = house.try_call("chat.abort", json!({ "runId": "none" })).await.expect_err("none");
+    assert_eq!(unknown.message, "There is no message none.");
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_answered_is_refused_with_a_way_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let refused = async |text: &str| {
+        house.try_call("chat.send", json!({ "text": text })).await.expect_err("a refusal").message
+    };
+    assert!(refused(" \n").await.contains("must not be empty"));
+    assert!(refused(&"x".repeat(50_001)).await.contains("50,000"));
+    assert!(refused("Hello").await.contains("No model is set up"));
+    house.host.stop().await;
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).model([Scripted::Silence]).build().await;
+    for number in 0..20 {
+        send(&house, &number.to_string()).await;
+    }
+    let crowded = house.try_call("chat.send", json!({ "text": "more" })).await.expect_err("full");
+    assert!(crowded.message.contains("20 messages wait"), "{}", crowded.message);
+    assert_eq!(house.call("chat.abort", json!({})).await["changed"], true);
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_message_survives_the_end_of_the_engine() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).model([Scripted::Silence]).build().await;
+    let going = send(&house, "One").await;
+    run_in(&house, &going, &["running"]).await;
+    let waiting = send(&house, "Two").await;
+    let clock = house.clock.clone();
+    house.host.stop().await;
+
+    let script = [says("First."), says("Second.")];
+    let house = Plan::new(folder.path()).clock(&clock).model(script).build().await;
+    assert_eq!(run_in(&house, &going, &["succeeded"]).await["summary"], "First.");
+    assert_eq!(run_in(&house, &waiting, &["succeeded"]).await["summary"], "Second.");
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_long_transcript_is_read_page_by_page_and_says_who_speaks() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script =
+        [calls([("c1", "echo", json!({ "text": "42" }))]), says("It is 42."), says("Dealt with.")];
+    let house = Plan::new(folder.path()).model(script).build().await;
+    let id = send(&house, "What is it?").await;
+    run_in(&house, &id, &["succeeded"]).await;
+    house.call("wake", json!({ "text": "Look", "mode": "now" })).await;
+    house.clock.advance(1_000);
+    let all = house
+        .until(async |house| {
+            let messages = main_session(house).await["messages"].as_array().cloned()?;
+            (messages.len() == 6).then_some(messages)
+        })
+        .await;
+    let from: Vec<&Value> = all.iter().map(|message| &message["from"]).collect();
+    assert_eq!(from, ["person", "model", "tool", "model", "rouse", "model"]);
+    assert_eq!(all[1]["calls"][0]["tool"], "echo");
+    assert_eq!((&all[2]["callId"], &all[2]["tool"]), (&json!("c1"), &json!("echo")));
+    let mut pages = Vec::new();
+    let mut cursor = Value::Null;
+    loop {
+        let page = house
+            .call("sessions.get", json!({ "key": "main", "limit": 4, "cursor": cursor }))
+            .await;
+        pages.splice(0..0, page["messages"].as_array().cloned().expect("messages"));
+        cursor = page["nextCursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    assert_eq!(pages, all);
+    let none = house.call("sessions.get", json!({ "key": "cron:none" })).await;
+    assert_eq!((&none["session"], &none["messages"]), (&Value::Null, &json!([])));
+    house.host.stop().await;
+}
