@@ -9,6 +9,9 @@
 //! apart. The rules of an earlier life are not known any more; then the next slots begin after now. A machine that moves
 //! to another zone moves no job, because each keeps the zone it was made with.
 //!
+//! When the clock is set within a day of such a change, or the machine wakes up, the difference between the rules still
+//! counts: a time that the old ones had shown, and that the new ones show again, has fired.
+//!
 //! One could get it wrong by going over to the new rules before what was due by the old ones is claimed, or before the
 //! plan is on the disk: then a full disk would lose the difference between the two.
 
@@ -20,6 +23,16 @@ use rouse_store::{PlannedJob, StoreError};
 use serde_json::json;
 
 use crate::engine::Engine;
+
+/// How long before and after a change of rules a step of the clock can come back to times that both have shown.
+const SEAM_MS: i64 = 24 * 3_600_000;
+
+/// The newest change of rules.
+#[derive(Debug)]
+pub(crate) struct Seam {
+    at: UnixMs,
+    old: Zones,
+}
 
 /// Where the store keeps which zone data the next slots were planned with.
 const SETTING: &str = "zoneData";
@@ -50,8 +63,12 @@ impl Engine {
         if has_new_rules || self.clock_was_set {
             self.plan_anew(&zones, has_new_rules).await?;
         }
+        let old = std::mem::replace(&mut self.zones, zones);
+        // The rules of an earlier life are not known.
+        if has_new_rules && !self.rules_are_new {
+            self.seam = Some(Seam { at: self.clock.now(), old });
+        }
         self.rules_are_new = false;
-        self.zones = zones;
         self.plan_beat_anew().await?;
         self.clock_was_set = false;
         Ok(())
@@ -71,6 +88,7 @@ impl Engine {
             old: &self.zones,
             new: zones,
             has_new_rules,
+            seam: self.seam.as_ref().filter(|seam| now.since(seam.at).abs() <= SEAM_MS),
             only_changed_zones: !(self.clock_was_set || self.rules_are_new),
         };
         let jobs = self.store.planned_jobs().await?;
@@ -96,6 +114,7 @@ struct Planning<'a> {
     old: &'a Zones,
     new: &'a Zones,
     has_new_rules: bool,
+    seam: Option<&'a Seam>,
     /// Whether jobs in zones whose rules stay as they were need no look.
     only_changed_zones: bool,
 }
@@ -111,7 +130,12 @@ impl Planning<'_> {
         // Only a pattern follows the rules of a zone.
         let follows = matches!(job.schedule.spec, ScheduleSpec::Cron { .. });
         if !(self.has_new_rules && follows) {
-            return slots.next_after(self.now).filter(|next| *next < job.next_run_at);
+            let next = slots.next_after(self.now);
+            let unseen = self
+                .seam
+                .and_then(|seam| slots.next_by_new_rules(&Self::slots(job, &seam.old)?, seam.at));
+            let next = next.map(|next| unseen.map_or(next, |unseen| unseen.max(next)));
+            return next.filter(|next| *next < job.next_run_at);
         }
         let next = match Self::slots(job, self.old) {
             Some(old) => slots.next_by_new_rules(&old, self.now),

@@ -17,6 +17,7 @@ use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::{self, JoinError, JoinSet};
 
 use crate::attempt::Running;
+use crate::clock_change::Seam;
 use crate::execute::Waiting;
 use crate::finish::WaitEnded;
 use crate::handle::{Request, SchedulerHandle};
@@ -90,6 +91,7 @@ pub(crate) struct Engine {
     /// Runs taken out of their lanes whose end is still to be written.
     pub(crate) wait_ended: VecDeque<WaitEnded>,
     pub(crate) zones: Zones,
+    pub(crate) seam: Option<Seam>,
     pub(crate) listeners: Listeners,
     pub(crate) parked: Parked,
     /// Jobs that may have an open incident.
@@ -133,6 +135,7 @@ impl Engine {
             runs_of_tasks: HashMap::new(),
             wait_ended: VecDeque::new(),
             zones: clock.zones(),
+            seam: None,
             listeners: Listeners::default(),
             parked: Parked::default(),
             with_incidents: HashSet::new(),

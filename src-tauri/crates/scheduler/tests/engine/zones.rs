@@ -98,6 +98,33 @@ async fn a_time_that_new_rules_show_again_does_not_fire_again() {
 }
 
 #[tokio::test]
+async fn a_time_that_new_rules_show_again_does_not_fire_again_when_the_clock_is_set_meanwhile() {
+    for step in [-90 * MINUTE, -20 * MINUTE, 0, 5 * MINUTE] {
+        let (stage, job) = vancouver("2026-11-10T14:00:00Z", newer()).await;
+        stage.clock.advance_to(at("2026-11-10T14:30:00Z"));
+        stage.begun.next().await.succeed();
+        stage.pass(10 * MINUTE).await;
+        change_to(&stage, built_in()).await;
+        stage.clock.set(stage.now().plus_ms(step));
+        stage.handle.clock_changed().await.expect("told");
+        stage.settle().await;
+        let tomorrow = Some(at("2026-11-11T07:30:00-08:00"));
+        assert_eq!(next(&stage, &job).await, tomorrow, "{step}");
+        assert_eq!(stage.runs_of(&job.id).await.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_clock_that_was_years_ahead_is_followed_back_over_a_change_of_rules() {
+    let (stage, job) = vancouver("2030-11-10T14:00:00Z", newer()).await;
+    change_to(&stage, built_in()).await;
+    stage.clock.set(at("2026-11-10T14:00:00Z"));
+    stage.handle.clock_changed().await.expect("told");
+    stage.settle().await;
+    assert_eq!(next(&stage, &job).await, Some(at("2026-11-10T07:30:00-08:00")));
+}
+
+#[tokio::test]
 async fn an_interval_pattern_and_an_interval_follow_the_clock() {
     let (stage, _) = vancouver("2026-11-10T12:10:00Z", built_in()).await;
     let pattern = stage.add(cron("pattern", "0 */2 * * *", "America/Vancouver")).await;
