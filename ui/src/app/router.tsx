@@ -77,6 +77,12 @@ const grants = createRoute({
   component: lazyRouteComponent(() => import("@/features/approvals/GrantsPage"), "GrantsPage"),
 });
 
+const chat = createRoute({
+  getParentRoute: () => root,
+  path: "/chat",
+  component: lazyRouteComponent(() => import("@/features/chat/ChatPage"), "ChatPage"),
+});
+
 const tools = createRoute({
   getParentRoute: () => root,
   path: "/tools",
@@ -98,7 +104,7 @@ const settings = createRoute({
 
 export function createAppRouter(history: RouterHistory = createBrowserHistory()) {
   return createRouter({
-    routeTree: root.addChildren([home, jobs, newJob, job, runs, run, approvals, approval, grants, tools, tool, settings]),
+    routeTree: root.addChildren([home, jobs, newJob, job, runs, run, approvals, approval, grants, chat, tools, tool, settings]),
     history,
     scrollRestoration: true,
     scrollToTopSelectors: ["#main"],

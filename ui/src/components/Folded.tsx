@@ -11,12 +11,14 @@ interface Props {
   summary?: ReactNode;
   children: ReactNode;
   defaultExpanded?: boolean;
+  /** Of the heading; 3 below a titled part of a page, 2 directly on it. */
+  level?: 2 | 3;
 }
 
-export function Folded({ title, summary, children, defaultExpanded }: Props) {
+export function Folded({ title, summary, children, defaultExpanded, level = 3 }: Props) {
   return (
     <Disclosure className={styles.folded} defaultExpanded={defaultExpanded}>
-      <Heading className={styles.heading}>
+      <Heading level={level} className={styles.heading}>
         <Button slot="trigger" className={styles.trigger}>
           <ChevronRight size={15} aria-hidden className={styles.chevron} />
           <span className={styles.title}>{title}</span>

@@ -5,7 +5,7 @@
 
 import type { QueryClient, QueryKey } from "@tanstack/react-query";
 
-import type { Connection, HostEvent, Platform, RunDetail } from "@/platform";
+import type { Connection, HostEvent, Platform, RunDetail, SessionsGetResult } from "@/platform";
 
 import { keys } from "./keys";
 import { refreshOldRuns } from "./oldRuns";
@@ -23,9 +23,10 @@ export function staleAfter(event: HostEvent): QueryKey[] {
     case "cron":
       return [keys.jobs, keys.status, ...job, ...run];
     case "run":
-      return [keys.runs, keys.status, keys.jobs, keys.grants, ...job, ...run];
+      // A run of no job is one of the main conversation.
+      return [keys.runs, keys.status, keys.jobs, keys.grants, ...(jobId === undefined ? [keys.transcripts] : []), ...job, ...run];
     case "approval":
-      return [keys.approvals, keys.grants, keys.runs, keys.status, ...run];
+      return [keys.approvals, keys.grants, keys.runs, keys.status, keys.transcripts, ...run];
     case "delivery":
       return run;
     case "heartbeat":
@@ -38,10 +39,11 @@ export function staleAfter(event: HostEvent): QueryKey[] {
   }
 }
 
-/** Words of a model that is still speaking go straight into the run's page; they are not stored, so there is nothing to fetch. */
+/** Words of a model that is still speaking go straight to where they are read; they are not stored, so there is nothing to fetch. */
 function showWords(client: QueryClient, event: HostEvent) {
   const { runId, text } = event.data as { runId: string; text: string };
   client.setQueryData<RunDetail>(keys.run(runId), (detail) => detail && { ...detail, liveText: text });
+  client.setQueriesData<SessionsGetResult>({ queryKey: keys.transcripts }, (said) => said && { ...said, open: said.open.map((one) => (one.runId === runId ? { ...one, liveText: text } : one)) });
 }
 
 export class EventFeed {

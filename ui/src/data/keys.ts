@@ -32,4 +32,6 @@ export const keys = {
   newestApprovals: ["approvals", "newest"],
   approval: (id: string) => ["approvals", "one", id],
   grants: ["grants"],
+  transcripts: ["transcripts"],
+  transcript: (limit: number) => ["transcripts", "main", limit],
 } as const;

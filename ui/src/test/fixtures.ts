@@ -1,6 +1,6 @@
 /* Jobs, runs and a status as the gateway writes them; a test names only what it is about. */
 
-import type { ApprovalView, GrantView, IncidentView, Job, JobView, RunDetail, RunView, StepView, SystemStatus, ToolView } from "@/platform";
+import type { ApprovalView, GrantView, IncidentView, Job, JobView, MessageView, RunDetail, RunView, StepView, SystemStatus, ToolView } from "@/platform";
 
 /** Saturday, 21 November 2026, 10:00 UTC. */
 export const noon = Date.UTC(2026, 10, 21, 10, 0, 0);
@@ -62,6 +62,10 @@ export function aGrant(parts: Partial<GrantView> = {}): GrantView {
     createdAtMs: noon, expiresAtMs: null, usesLeft: null, used: 0, revokedAtMs: null, isGood: true,
     ...parts,
   };
+}
+
+export function aMessage(parts: Partial<MessageView> = {}): MessageView {
+  return { id: 1, runId: null, atMs: noon, from: "model", text: "", calls: [], callId: null, tool: null, isError: false, ...parts };
 }
 
 export function aTool(parts: Partial<ToolView> = {}): ToolView {

@@ -23,7 +23,7 @@ import { DenyForm } from "./DenyForm";
 import { GrantEditor } from "./GrantEditor";
 import { answerIcon } from "./icons";
 import { Preview } from "./Preview";
-import { afterwards, answerWords } from "./words";
+import { afterwards, answerWords, questionTitle } from "./words";
 
 interface Props {
   approval: ApprovalView;
@@ -32,11 +32,16 @@ interface Props {
   onCopy: (text: string) => Promise<void>;
   /** Who asks, as links: the job and the run. Left out where the page says it already. */
   who?: readonly Fact[];
+  /** Opens what is proposed in an editor; only calls that propose a job offer it. */
+  onEdit?: () => void;
   /** What comes after an answer, such as the way to the next question. */
   next?: ReactNode;
 }
 
-export function ApprovalCard({ approval, onAnswer, onCopy, who = [], next }: Props) {
+/** The tool whose calls propose a job. */
+const proposes = "routine_create";
+
+export function ApprovalCard({ approval, onAnswer, onCopy, onEdit, who = [], next }: Props) {
   const { tool, why, isHighest, askedAtMs, expiresAtMs, state } = approval;
   const isOpen = state === "pending";
   return (
@@ -44,14 +49,13 @@ export function ApprovalCard({ approval, onAnswer, onCopy, who = [], next }: Pro
       <header className={styles.head}>
         <h2 className={styles.title}>
           <Hand size={17} aria-hidden className={styles.hand} />
-          <span>May <code>{tool}</code> run?</span>
+          <span>{questionTitle(tool) ?? <>May <code>{tool}</code> run?</>}</span>
         </h2>
         {isOpen && <Countdown endsAtMs={expiresAtMs} />}
       </header>
       <p className={styles.why}>
         {isHighest && <ShieldAlert size={14} aria-hidden />}
         {why}
-        {isHighest && " It is asked every time."}
       </p>
       <Preview text={approval.preview} />
       <Facts
@@ -65,12 +69,12 @@ export function ApprovalCard({ approval, onAnswer, onCopy, who = [], next }: Pro
       <Folded title="Arguments" summary="Exactly as they will be passed on">
         <Code label="Arguments" text={pretty(approval.arguments)} onCopy={onCopy} unfolded />
       </Folded>
-      {isOpen ? <Answers key={approval.id} approval={approval} onAnswer={onAnswer} /> : <Answered approval={approval} next={next} />}
+      {isOpen ? <Answers key={approval.id} approval={approval} onAnswer={onAnswer} onEdit={onEdit} /> : <Answered approval={approval} next={next} />}
     </article>
   );
 }
 
-function Answers({ approval, onAnswer }: Pick<Props, "approval" | "onAnswer">) {
+function Answers({ approval, onAnswer, onEdit }: Pick<Props, "approval" | "onAnswer" | "onEdit">) {
   const { id, jobId, isHighest, expiresAtMs } = approval;
   const [open, setOpen] = useState<"deny" | "grant">();
   const [busy, setBusy] = useState<Answer["kind"]>();
@@ -115,6 +119,7 @@ function Answers({ approval, onAnswer }: Pick<Props, "approval" | "onAnswer">) {
         <div className={styles.buttons} role="group" aria-label="Answers">
           <AnswerButton letter="A" look="primary" isDisabled={isOver} isPending={busy === "once"} onPress={once}>Allow once</AnswerButton>
           <AnswerButton letter="R" isDisabled={isOver} isPending={busy === "run"} onPress={run}>This run</AnswerButton>
+          {approval.tool === proposes && onEdit && <Button isDisabled={isOver} onPress={onEdit}>Change it first…</Button>}
           {canAlways && <AnswerButton letter="G" isDisabled={isOver} isPending={busy === "always"} onPress={always}>Always…</AnswerButton>}
           <span className={styles.gap} />
           <AnswerButton letter="D" look="danger" isDisabled={isOver} isPending={busy === "deny"} onPress={deny}>Deny</AnswerButton>

@@ -6,6 +6,15 @@ import type { AnsweredFrom, ApprovalScope, ApprovalView } from "@/platform";
 const scopes: Record<ApprovalScope, string> = { once: "Allowed once", run: "Allowed for this run", always: "Allowed always" };
 const places: Record<AnsweredFrom, string> = { page: "on the page", cli: "from the command line", notification: "from the notification", tray: "from the tray" };
 
+const titles: Record<string, string> = {
+  routine_create: "Make this job?", routine_update: "Change this job?", routine_delete: "Delete this job?", routine_fire: "Run this job now?",
+};
+
+/** A plain question for tools that a person knows by another name; undefined for all others. */
+export function questionTitle(tool: string): string | undefined {
+  return titles[tool];
+}
+
 /** `Allowed once`, `Denied`, `Nobody answered in time`. */
 export function answerWord({ state, scope }: ApprovalView): string {
   switch (state) {

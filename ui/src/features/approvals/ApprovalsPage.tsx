@@ -59,6 +59,7 @@ function Shown({ id, open }: { id: string; open: readonly ApprovalView[] }) {
   const { copyText } = usePlatform();
   const { data, error, refetch } = useApproval(id);
   const approval = data ?? open.find((one) => one.id === id);
+  const navigate = useNavigate();
   const give = useGive(id, open);
   const next = open.find((one) => one.id !== id);
   const who = useWhoAsks(approval);
@@ -77,6 +78,7 @@ function Shown({ id, open }: { id: string; open: readonly ApprovalView[] }) {
         approval={approval}
         onAnswer={give}
         onCopy={copyText}
+        onEdit={() => void navigate({ to: "/jobs/new", search: { ask: id } })}
         who={who}
         next={next && <ButtonLink to="/approvals/$approvalId" params={{ approvalId: next.id }} small>Next question</ButtonLink>}
       />

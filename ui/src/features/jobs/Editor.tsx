@@ -42,6 +42,8 @@ interface Props {
   original?: Job;
   /** What to show in place of the form when the job was deleted elsewhere and nothing was written here. */
   gone?: ReactNode;
+  /** Told when a new job was made. */
+  onMade?: (job: Job) => void;
 }
 
 /** What the form was filled from. */
@@ -50,7 +52,7 @@ interface Base {
   job?: Job;
 }
 
-export function Editor({ initial, view, original, gone }: Props) {
+export function Editor({ initial, view, original, gone, onMade }: Props) {
   const [base, setBase] = useState<Base>({ form: initial, job: view?.job });
   const [start] = useState(() => (original ? { ...initial, name: `${initial.name} copy` } : initial));
   const form = useForm<JobForm>({ defaultValues: start });
@@ -81,6 +83,7 @@ export function Editor({ initial, view, original, gone }: Props) {
       setSaved();
     } else {
       leave.freely();
+      onMade?.(saved.job);
       toast({ title: `Saved “${saved.job.name}”` }, 3_000);
       void navigate({ to: "/jobs/$jobId", params: { jobId: saved.job.id }, replace: true });
     }

@@ -7,12 +7,15 @@ import { useState } from "react";
 import { ButtonLink } from "@/components/Button";
 import { Page } from "@/components/Page";
 import { Empty, Failure, SkeletonRows } from "@/components/States";
+import { toast } from "@/components/Toasts";
 import { useNow } from "@/components/useNow";
+import { useAnswer, useApproval } from "@/data/approvals";
 import { useJob } from "@/data/queries";
-import { errorCode, RpcError } from "@/platform";
+import { errorCode, type Job, RpcError } from "@/platform";
 
 import { Editor } from "./Editor";
 import { emptyForm, formOf } from "./form";
+import { formOfProposal } from "./proposal";
 import { type TemplateId, templates } from "./templates";
 
 interface Props {
@@ -26,7 +29,8 @@ interface Props {
 
 /** The page of `/jobs/new`. */
 export function NewJobPage() {
-  const { from, template } = useSearch({ from: "/jobs/new" });
+  const { from, template, ask } = useSearch({ from: "/jobs/new" });
+  if (ask !== undefined) return <Proposed key={ask} ask={ask} />;
   return <JobEditorPage key={`${from ?? ""}:${template ?? ""}`} from={from} template={template} />;
 }
 
@@ -45,6 +49,23 @@ function NewJob({ template }: { template: TemplateId | undefined }) {
   const now = useNow(60_000);
   const [initial] = useState(() => ({ ...emptyForm(now), ...(template && templates[template].form) }));
   return <Editor initial={initial} />;
+}
+
+/** A job that a model has proposed, to be changed before it is made. Once it is made here, the model's own call is not. */
+function Proposed({ ask }: { ask: string }) {
+  const now = useNow(60_000);
+  const { data, error, refetch } = useApproval(ask);
+  const answer = useAnswer();
+  const made = ({ name }: Job) =>
+    void answer(ask, { kind: "deny", reason: `The person has changed this routine and made it: it stands as “${name}”.` }).catch((failed: unknown) =>
+      toast({ title: "The model was not told", about: failed instanceof Error ? failed.message : String(failed) }),
+    );
+  if (data) return <Editor initial={formOfProposal(data.arguments, now)} onMade={made} />;
+  return (
+    <Page title="New job">
+      {error ? <Failure title="The proposal could not be read." error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={8} />}
+    </Page>
+  );
 }
 
 function FromJob({ source, isCopy }: { source: string; isCopy: boolean }) {

@@ -19,9 +19,11 @@ export interface NewJobSearch {
   from?: string;
   /** The template to begin with. */
   template?: TemplateId;
+  /** The question in which a model proposes a job. */
+  ask?: string;
 }
 
 export function readNewJobSearch(search: Record<string, unknown>): NewJobSearch {
   const template = templateIds.find((known) => known === search.template);
-  return { ...(typeof search.from === "string" && { from: search.from }), ...(template && { template }) };
+  return { ...(typeof search.from === "string" && { from: search.from }), ...(template && { template }), ...(typeof search.ask === "string" && { ask: search.ask }) };
 }

@@ -1,6 +1,8 @@
 /* The question that holds this run up, in full, to be answered where the run is looked at. Of several the first is shown; the
    next one comes up after its answer. */
 
+import { useNavigate } from "@tanstack/react-router";
+
 import { ButtonLink } from "@/components/Button";
 import { toast } from "@/components/Toasts";
 import { useAnswer } from "@/data/approvals";
@@ -15,6 +17,7 @@ import styles from "./RunPage.module.css";
 export function OpenQuestion({ approvals }: Pick<RunDetail, "approvals">) {
   const { copyText } = usePlatform();
   const answer = useAnswer();
+  const navigate = useNavigate();
   const [first, ...others] = approvals.filter(({ state }) => state === "pending");
   if (!first) return null;
   const give = async (given: Answer) => {
@@ -23,7 +26,7 @@ export function OpenQuestion({ approvals }: Pick<RunDetail, "approvals">) {
   };
   return (
     <div className={styles.question}>
-      <ApprovalCard key={first.id} approval={first} onAnswer={give} onCopy={copyText} />
+      <ApprovalCard key={first.id} approval={first} onAnswer={give} onCopy={copyText} onEdit={() => void navigate({ to: "/jobs/new", search: { ask: first.id } })} />
       {others.length > 0 && (
         <p className={styles.more}>
           {plural(others.length, "more question")} of this run after this one.

@@ -1,7 +1,7 @@
 /* The command bar: jump to any job or run, start one, pause everything. It fetches nothing until it is opened. */
 
 import { useRouter } from "@tanstack/react-router";
-import { CalendarClock, CirclePlay, Hand, History, House, Keyboard, Pause, Play, Plus, Search, Settings2, ShieldCheck, Wrench } from "lucide-react";
+import { CalendarClock, CirclePlay, Hand, History, House, Keyboard, MessagesSquare, Pause, Play, Plus, Search, Settings2, ShieldCheck, Wrench } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Autocomplete, Dialog, Header, Input, ListBox, ListBoxItem, ListBoxSection, Modal, ModalOverlay, SearchField, Text, useFilter } from "react-aria-components";
 
@@ -198,6 +198,7 @@ function useGeneralCommands(onHelp: () => void): Command[] {
     { id: "/runs", label: "Runs", icon: <History size={15} aria-hidden /> },
     { id: "/approvals", label: "Needs you", icon: <Hand size={15} aria-hidden /> },
     { id: "/grants", label: "Grants", icon: <ShieldCheck size={15} aria-hidden /> },
+    { id: "/chat", label: "Chat", icon: <MessagesSquare size={15} aria-hidden /> },
     { id: "/tools", label: "Tools", icon: <Wrench size={15} aria-hidden /> },
     { id: "/settings", label: "Settings", icon: <Settings2 size={15} aria-hidden /> },
   ];

@@ -1,7 +1,7 @@
 /* The rail: where one can go, and at its foot how the engine is. */
 
 import { Link } from "@tanstack/react-router";
-import { CalendarClock, Hand, History, House, type LucideIcon, Search, Settings2, Wrench } from "lucide-react";
+import { CalendarClock, Hand, History, House, type LucideIcon, MessagesSquare, Search, Settings2, Wrench } from "lucide-react";
 import { Button } from "react-aria-components";
 
 import { Kbd, modKey } from "@/components/Kbd";
@@ -11,11 +11,12 @@ import { EngineLine } from "./EngineLine";
 import { Mark } from "./Mark";
 import styles from "./Rail.module.css";
 
-const places: readonly { to: "/" | "/jobs" | "/runs" | "/approvals" | "/tools" | "/settings"; label: string; icon: LucideIcon }[] = [
+const places: readonly { to: "/" | "/jobs" | "/runs" | "/approvals" | "/chat" | "/tools" | "/settings"; label: string; icon: LucideIcon }[] = [
   { to: "/", label: "Home", icon: House },
   { to: "/jobs", label: "Jobs", icon: CalendarClock },
   { to: "/runs", label: "Runs", icon: History },
   { to: "/approvals", label: "Needs you", icon: Hand },
+  { to: "/chat", label: "Chat", icon: MessagesSquare },
   { to: "/tools", label: "Tools", icon: Wrench },
   { to: "/settings", label: "Settings", icon: Settings2 },
 ];

@@ -1,0 +1,67 @@
+/* A message that has no answer yet: it waits, it is being answered word by word, or it needs the person's yes. */
+
+import { useNavigate } from "@tanstack/react-router";
+
+import { Button } from "@/components/Button";
+import { toast } from "@/components/Toasts";
+import { useAnswer, useOpenApprovals } from "@/data/approvals";
+import { useStopAnswer } from "@/data/chat";
+import { usePlatform } from "@/data/platform";
+import { useRun } from "@/data/queries";
+import { ApprovalCard } from "@/domain/approval/ApprovalCard";
+import { answerWord } from "@/domain/approval/words";
+import { ModelText } from "@/domain/ModelText";
+import { StateGlyph } from "@/domain/runState";
+import type { Answer, OpenMessage } from "@/platform";
+
+import styles from "./ChatPage.module.css";
+import { Words } from "./EntryView";
+
+interface Props {
+  message: OpenMessage;
+  /** Whether the words stand in the conversation already, as they do once the answer has begun. */
+  isSaid: boolean;
+}
+
+export function Answering({ message, isSaid }: Props) {
+  const { runId, text, atMs, state, liveText } = message;
+  const { openExternal } = usePlatform();
+  const stop = useStopAnswer();
+  const failed = (error: Error) => toast({ title: "It was not stopped", about: error.message });
+  return (
+    <>
+      {!isSaid && <Words text={text} atMs={atMs} />}
+      <div className={styles.model}>
+        {liveText !== null && liveText.trim() !== "" && <ModelText text={liveText} onOpen={openExternal} />}
+        {state === "awaitingApproval" ? (
+          <Asked runId={runId} />
+        ) : (
+          <p className={styles.doing}>
+            <StateGlyph state={state} size={14} />
+            <span role="status">{state === "queued" ? "Waits for its turn" : <Doing runId={runId} />}</span>
+            <Button small look="ghost" isPending={stop.isPending} onPress={() => stop.mutate({ runId }, { onError: failed })}>Stop</Button>
+          </p>
+        )}
+      </div>
+    </>
+  );
+}
+
+/** What is being done right now: the tool that is at work, or the model. */
+function Doing({ runId }: { runId: string }) {
+  const last = useRun(runId).data?.steps.at(-1);
+  return last?.kind === "toolCall" && last.status === "started" ? <>Calls <code>{last.name}</code></> : "Answers";
+}
+
+function Asked({ runId }: { runId: string }) {
+  const { copyText } = usePlatform();
+  const answer = useAnswer();
+  const navigate = useNavigate();
+  const approval = useOpenApprovals().data?.find((one) => one.runId === runId);
+  if (!approval) return null;
+  const give = async (given: Answer) => {
+    const decided = await answer(approval.id, given);
+    if (!decided.counts) toast({ title: "This answer came too late", about: `${answerWord(decided.approval)} already.` });
+  };
+  return <ApprovalCard key={approval.id} approval={approval} onAnswer={give} onCopy={copyText} onEdit={() => void navigate({ to: "/jobs/new", search: { ask: approval.id } })} />;
+}

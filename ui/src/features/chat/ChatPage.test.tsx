@@ -1,0 +1,87 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import { expect, test } from "vitest";
+
+import { errorCode, type OpenMessage, RpcError, type SessionsGetResult } from "@/platform";
+import { fakeHost } from "@/test/fakeHost";
+import { aDetail, aMessage, anApproval, aStatus } from "@/test/fixtures";
+import { renderApp } from "@/test/renderApp";
+
+const said = (parts: Partial<SessionsGetResult> = {}): SessionsGetResult => ({ session: null, messages: [], open: [], nextCursor: null, ...parts });
+const open = (parts: Partial<OpenMessage> = {}): OpenMessage => ({ runId: "r1", text: "Hello", atMs: 0, state: "running", liveText: null, ...parts });
+const withModel = (answers: Parameters<typeof fakeHost>[0] = {}) => fakeHost({ "system.status": () => aStatus({ model: "told" }), "sessions.get": () => said(), "runs.get": () => aDetail({ id: "r1", state: "running" }), ...answers });
+
+test("Enter sends, Shift and Enter does not; the answer comes word by word and then stands", async () => {
+  const host = withModel({ "chat.send": () => ({ runId: "r1" }) });
+  const { user } = renderApp("/chat", host);
+  const box = await screen.findByRole("textbox", { name: "Message" });
+  await user.type(box, "Hello{Shift>}{Enter}{/Shift}there");
+  expect(host.called("chat.send")).toEqual([]);
+  host.answers["sessions.get"] = () => said({ open: [open({ text: "Hello\nthere" })] });
+  await user.keyboard("{Enter}");
+  await waitFor(() => expect(host.called("chat.send")).toEqual([{ text: "Hello\nthere" }]));
+  await waitFor(() => expect(box).toHaveValue(""));
+  expect(await screen.findByText("Answers")).toBeInTheDocument();
+  host.emit("runText", { runId: "r1", text: "Good mor" }, 0);
+  expect(await screen.findByText("Good mor")).toBeInTheDocument();
+  host.answers["sessions.get"] = () => said({ messages: [aMessage({ from: "person", text: "Hello\nthere", runId: "r1" }), aMessage({ id: 2, from: "model", text: "Good morning." })] });
+  host.emit("run", { runId: "r1", state: "succeeded" });
+  expect(await screen.findByText("Good morning.")).toBeInTheDocument();
+  expect(screen.queryByText("Answers")).not.toBeInTheDocument();
+});
+
+test("words that stand in the conversation already are not said twice while they are answered", async () => {
+  renderApp("/chat", withModel({ "sessions.get": () => said({ messages: [aMessage({ from: "person", text: "Hello", runId: "r1" })], open: [open()] }) }));
+  expect(await screen.findAllByText("Hello")).toHaveLength(1);
+  expect(await screen.findByText("Answers")).toBeInTheDocument();
+});
+
+test("an answer can be stopped; what could not be sent stays to be sent again", async () => {
+  const host = withModel({ "sessions.get": () => said({ open: [open()] }), "chat.abort": () => ({ changed: true }), "chat.send": () => Promise.reject(new RpcError(errorCode.conflict, "20 messages wait for their answers already.")) });
+  const { user } = renderApp("/chat", host);
+  await user.click(await screen.findByRole("button", { name: "Stop" }));
+  await waitFor(() => expect(host.called("chat.abort")).toEqual([{ runId: "r1" }]));
+  const box = screen.getByRole("textbox", { name: "Message" });
+  await user.type(box, "More{Enter}");
+  expect(await screen.findByText("20 messages wait for their answers already.")).toBeInTheDocument();
+  expect(box).toHaveValue("More");
+});
+
+test("a job that the model proposes is asked about in the conversation, and can be changed first", async () => {
+  const proposal = anApproval({ runId: "r1", jobId: null, jobName: "Chat", tool: "routine_create", arguments: { name: "Stretch", schedule: { kind: "manual" }, reminder: "Up." }, preview: "New routine: Stretch", expiresAtMs: Date.now() + 600_000 });
+  const host = withModel({
+    "sessions.get": () => said({ open: [open({ state: "awaitingApproval" })] }),
+    "approvals.list": () => ({ approvals: [proposal] }),
+    "approvals.get": () => proposal,
+    "approvals.decide": () => ({ counts: true, approval: { ...proposal, state: "denied" } }),
+    "cron.add": (draft) => ({ job: { ...draft, id: "j1", enabled: true, createdAtMs: 0, updatedAtMs: 0, state: { consecutiveFailures: 0, revision: 1 } } as never, scheduleText: "", zone: null, recent: [], liveRunIds: [], incident: null, predecessorIsGone: false }),
+    "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }),
+    "tools.catalog": () => ({ tools: [] }),
+  });
+  const { user, path } = renderApp("/chat", host);
+  const card = within(await screen.findByRole("article", { name: /^Question: routine_create/ }));
+  expect(card.getByRole("heading", { name: "Make this job?" })).toBeInTheDocument();
+  await user.click(card.getByRole("button", { name: "Change it first…" }));
+  await waitFor(() => expect(path()).toBe("/jobs/new?ask=ask-1"));
+  expect(await screen.findByRole("textbox", { name: "Name" })).toHaveValue("Stretch");
+  await user.click(screen.getByRole("button", { name: "Save" }));
+  await waitFor(() => expect(host.called("cron.add")[0]).toMatchObject({ name: "Stretch", payload: { kind: "systemEvent", text: "Up." } }));
+  await waitFor(() => expect(host.called("approvals.decide")).toEqual([{ id: "ask-1", answer: { kind: "deny", reason: "The person has changed this routine and made it: it stands as “Stretch”." }, from: "page" }]));
+});
+
+test("without a model there is nothing to write to, and the way to one", async () => {
+  renderApp("/chat", withModel({ "system.status": () => aStatus({ model: null }) }));
+  expect(await screen.findByRole("heading", { name: "No model yet" })).toBeInTheDocument();
+  expect(screen.getByRole("textbox", { name: "Message" })).toBeDisabled();
+  expect(screen.getByRole("link", { name: "Set one up" })).toHaveAttribute("href", "/settings");
+});
+
+test("earlier messages are read on request", async () => {
+  const host = withModel({ "sessions.get": ({ limit }) => said({ messages: [aMessage({ text: `of ${limit ?? 0}` })], nextCursor: "more" }) });
+  const { user } = renderApp("/chat", host);
+  expect(await screen.findByText("of 50")).toBeInTheDocument();
+  await user.click(screen.getByRole("button", { name: "Show earlier messages" }));
+  expect(await screen.findByText("of 150")).toBeInTheDocument();
+  await user.click(screen.getByRole("button", { name: "Show earlier messages" }));
+  await user.click(await screen.findByRole("button", { name: "Show earlier messages" }));
+  expect(await screen.findByText(/^The newest 500 messages are shown/)).toBeInTheDocument();
+});

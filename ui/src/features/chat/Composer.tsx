@@ -1,0 +1,55 @@
+/* The place to write: Enter sends, Shift and Enter begins a line. What is written stays when it could not be sent. */
+
+import { SendHorizontal } from "lucide-react";
+import { type KeyboardEvent, useState } from "react";
+
+import { IconButton } from "@/components/Button";
+import { TextArea } from "@/components/Field";
+import { useSend } from "@/data/chat";
+
+import styles from "./ChatPage.module.css";
+
+/** The engine takes no longer one. */
+const mostCharacters = 50_000;
+
+export function Composer({ isAnswering, isDisabled }: { isAnswering: boolean; isDisabled: boolean }) {
+  const [text, setText] = useState("");
+  const send = useSend();
+  const canSend = text.trim() !== "" && !send.isPending && !isDisabled;
+  const submit = () => {
+    if (!canSend) return;
+    const sent = text;
+    send.mutate({ text: sent.trim() }, { onSuccess: () => setText((now) => (now === sent ? "" : now)) });
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    submit();
+  };
+  return (
+    <form
+      className={styles.composer}
+      aria-label="Write"
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
+      <TextArea
+        label="Message"
+        labelHidden
+        rows={1}
+        value={text}
+        onChange={setText}
+        onKeyDown={onKeyDown}
+        maxLength={mostCharacters}
+        isDisabled={isDisabled}
+        autoFocus
+        placeholder={isDisabled ? "No model is set up" : isAnswering ? "Write on; it is answered in turn" : "Write to Rouse"}
+        error={send.error?.message}
+        className={styles.field}
+      />
+      <IconButton icon={SendHorizontal} label="Send" shortcut="Enter" look="primary" isDisabled={!canSend} onPress={submit} />
+    </form>
+  );
+}

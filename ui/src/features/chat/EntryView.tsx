@@ -1,0 +1,98 @@
+/* One entry of the conversation. */
+
+import { Link } from "@tanstack/react-router";
+import { CalendarClock } from "lucide-react";
+
+import { ButtonLink } from "@/components/Button";
+import { Code, pretty } from "@/components/Code";
+import { Folded } from "@/components/Folded";
+import { Time } from "@/components/Time";
+import { usePlatform } from "@/data/platform";
+import { ModelText } from "@/domain/ModelText";
+import { plural } from "@/format/amount";
+import { argumentsLine, firstLine } from "@/format/text";
+
+import styles from "./ChatPage.module.css";
+import { type Entry, type Made, routineMade, toldLines } from "./entries";
+
+export function EntryView({ entry }: { entry: Entry }) {
+  const { openExternal } = usePlatform();
+  switch (entry.kind) {
+    case "person":
+      return <Words text={entry.text} atMs={entry.atMs} />;
+    case "model":
+      return (
+        <div className={styles.model}>
+          <span className="visually-hidden">The model says:</span>
+          <ModelText text={entry.text} onOpen={openExternal} />
+          {entry.runId !== null && (
+            <Link to="/runs/$runId" params={{ runId: entry.runId }} className={styles.at} title="How this answer came about">
+              <Time at={entry.atMs} as="log" />
+            </Link>
+          )}
+        </div>
+      );
+    case "work":
+      return <Work made={entry.made} />;
+    case "quiet":
+      return <Quiet told={entry.told} atMs={entry.atMs} />;
+  }
+}
+
+/** What the person wrote, as they wrote it. */
+export function Words({ text, atMs }: { text: string; atMs: number }) {
+  return (
+    <div className={styles.person}>
+      <span className="visually-hidden">You wrote:</span>
+      <p className={styles.words}>{text}</p>
+      <Time at={atMs} as="log" className={styles.at} />
+    </div>
+  );
+}
+
+/** What tools did, on one line; jobs that came of it as cards. */
+export function Work({ made }: { made: readonly Made[] }) {
+  const { copyText } = usePlatform();
+  const wrong = made.filter(({ answer }) => answer?.isError).length;
+  const names = [...new Set(made.map(({ call }) => call.tool))].join(", ");
+  const jobs = made.map(routineMade).filter((job) => job !== undefined);
+  return (
+    <>
+      <div className={styles.work}>
+        <Folded level={2} title={plural(made.length, "tool call")} summary={wrong > 0 ? `${names} · ${wrong} failed` : names}>
+          <ul className={styles.calls}>
+            {made.map(({ call, answer }) => (
+              <li key={call.id}>
+                <p className={styles.call}>
+                  <code>{call.tool}</code> <span>{firstLine(argumentsLine(call.arguments))}</span>
+                </p>
+                {answer && <Code label={`What ${call.tool} answered`} text={pretty(answer.text)} tone={answer.isError ? "bad" : undefined} onCopy={copyText} />}
+              </li>
+            ))}
+          </ul>
+        </Folded>
+      </div>
+      {jobs.map((job) => (
+        <div key={job.id} className={styles.job}>
+          <CalendarClock size={16} aria-hidden />
+          <span className={styles.jobName}>{job.name}</span>
+          <ButtonLink to="/jobs/$jobId" params={{ jobId: job.id }} small>Open the job</ButtonLink>
+        </div>
+      ))}
+    </>
+  );
+}
+
+/** What Rouse told the model by itself: reminders, results of jobs, the beat of the heart. */
+function Quiet({ told, atMs }: { told: readonly string[]; atMs: number }) {
+  const lines = toldLines(told);
+  const [first] = lines;
+  const title = lines.length === 0 ? plural(told.length, "heartbeat") : lines.length === 1 ? "System" : plural(lines.length, "system line");
+  return (
+    <div className={styles.work}>
+      <Folded level={2} title={title} summary={<>{first === undefined ? "nothing new" : firstLine(first)} · <Time at={atMs} as="log" /></>}>
+        <div className={styles.told}>{told.join("\n\n")}</div>
+      </Folded>
+    </div>
+  );
+}

@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+
+import { aMessage } from "@/test/fixtures";
+
+import { entriesOf, routineMade, toldLines } from "./entries";
+
+const call = (id: string, tool = "read_file") => ({ id, tool, arguments: { path: "a" } });
+
+test("words are said by whom they are from, and tools' work between them is one line", () => {
+  const entries = entriesOf([
+    aMessage({ id: 1, from: "person", text: "What is there?" }),
+    aMessage({ id: 2, from: "model", text: "", calls: [call("c1"), call("c2", "list_dir")] }),
+    aMessage({ id: 3, from: "tool", callId: "c2", tool: "list_dir", text: "two files" }),
+    aMessage({ id: 4, from: "tool", callId: "c1", tool: "read_file", text: "no", isError: true }),
+    aMessage({ id: 5, from: "model", text: "", calls: [call("c3")] }),
+    aMessage({ id: 6, from: "model", text: " Two files. " }),
+  ]);
+  expect(entries.map(({ kind }) => kind)).toEqual(["person", "work", "model"]);
+  expect(entries[1]).toMatchObject({
+    made: [
+      { call: { id: "c1" }, answer: { text: "no", isError: true } },
+      { call: { id: "c2" }, answer: { text: "two files", isError: false } },
+      { call: { id: "c3" }, answer: undefined },
+    ],
+  });
+  expect(entries[2]).toMatchObject({ text: "Two files." });
+});
+
+test("heartbeats with nothing to say are one quiet line; one that says something is heard", () => {
+  const beat = (id: number, reply: string) => [aMessage({ id, from: "rouse", text: `beat ${id}` }), aMessage({ id: id + 1, from: "model", text: reply })];
+  const entries = entriesOf([...beat(1, "HEARTBEAT_OK"), ...beat(3, "ROUTINE_OK"), ...beat(5, "The backup has failed.")]);
+  expect(entries).toMatchObject([{ kind: "quiet", told: ["beat 1", "beat 3", "beat 5"] }, { kind: "model", text: "The backup has failed." }]);
+});
+
+test("a person who is answered with that word sees it", () => {
+  expect(entriesOf([aMessage({ from: "person", text: "Say HEARTBEAT_OK" }), aMessage({ id: 2, from: "model", text: "HEARTBEAT_OK" })]).map(({ kind }) => kind)).toEqual(["person", "model"]);
+});
+
+test("an answer whose call nobody has seen is left to its run", () => {
+  expect(entriesOf([aMessage({ from: "tool", callId: "c9", tool: "x", text: "y" })])).toEqual([]);
+});
+
+test("the lines for the person are found in what the model was told", () => {
+  expect(toldLines(["Look at this.\nSystem: Stand up.\nSystem: Cron Backup: failed", "nothing"])).toEqual(["Stand up.", "Cron Backup: failed"]);
+});
+
+test.each([
+  ['New routine: Stretch\n{"routine":{"id":"j1","name":"Stretch"}}', { id: "j1", name: "Stretch" }],
+  ["not json", undefined],
+  ['{"routine":{"id":7}}', undefined],
+])("a routine that was made is known by %j", (text, made) => {
+  expect(routineMade({ call: call("c", "routine_create"), answer: { text, isError: false } })).toEqual(made);
+  expect(routineMade({ call: call("c", "routine_create"), answer: { text, isError: true } })).toBeUndefined();
+  expect(routineMade({ call: call("c"), answer: { text, isError: false } })).toBeUndefined();
+});

@@ -1,0 +1,72 @@
+/* What was said, as a person follows it: their words, the model's, and between them quiet lines for what tools did and for
+   what Rouse told the model by itself. Nothing is left out; quiet lines hold it all. */
+
+import type { CallView, MessageView } from "@/platform";
+
+export interface Made {
+  call: CallView;
+  /** What it answered; none while nobody knows. */
+  answer: { text: string; isError: boolean } | undefined;
+}
+
+export type Entry =
+  | { kind: "person"; key: string; text: string; atMs: number }
+  | { kind: "model"; key: string; text: string; atMs: number; runId: string | null }
+  | { kind: "work"; key: string; made: Made[] }
+  | { kind: "quiet"; key: string; atMs: number; told: string[] };
+
+/** A whole answer that means: nothing to say. */
+const silences = new Set(["HEARTBEAT_OK", "ROUTINE_OK"]);
+
+export function entriesOf(messages: readonly MessageView[]): Entry[] {
+  const entries: Entry[] = [];
+  const calls = new Map<string, Made>();
+  for (const message of messages) {
+    if (message.from === "tool") answerCall(calls, message);
+    else if (message.from === "person") entries.push({ kind: "person", key: `m${message.id}`, text: message.text, atMs: message.atMs });
+    else if (message.from === "rouse") tell(entries, message);
+    else say(entries, calls, message);
+  }
+  return entries;
+}
+
+/** Whatever Rouse tells the model stands together until somebody says something. */
+function tell(entries: Entry[], message: MessageView) {
+  const last = entries.at(-1);
+  if (last?.kind === "quiet") last.told.push(message.text);
+  else entries.push({ kind: "quiet", key: `m${message.id}`, atMs: message.atMs, told: [message.text] });
+}
+
+function say(entries: Entry[], calls: Map<string, Made>, message: MessageView) {
+  const text = message.text.trim();
+  if (silences.has(text) && message.calls.length === 0 && entries.at(-1)?.kind === "quiet") return;
+  if (text !== "") entries.push({ kind: "model", key: `m${message.id}`, text, atMs: message.atMs, runId: message.runId });
+  if (message.calls.length === 0) return;
+  const made = message.calls.map((call): Made => ({ call, answer: undefined }));
+  for (const one of made) calls.set(one.call.id, one);
+  const last = entries.at(-1);
+  if (last?.kind === "work") last.made.push(...made);
+  else entries.push({ kind: "work", key: `w${message.id}`, made });
+}
+
+function answerCall(calls: Map<string, Made>, { callId, text, isError }: MessageView) {
+  const made = callId === null ? undefined : calls.get(callId);
+  if (made) made.answer = { text, isError };
+}
+
+/** The lines for the person in what Rouse told the model: `System: …`, without that word. */
+export function toldLines(told: readonly string[]): string[] {
+  return told.flatMap((text) => text.split("\n")).filter((line) => line.startsWith("System: ")).map((line) => line.slice("System: ".length));
+}
+
+/** The routine that a call has made: its id and its name. */
+export function routineMade({ call, answer }: Made): { id: string; name: string } | undefined {
+  if (call.tool !== "routine_create" || !answer || answer.isError) return undefined;
+  const found = /\{[\s\S]*\}/.exec(answer.text)?.[0];
+  try {
+    const { routine } = JSON.parse(found ?? "") as { routine?: { id?: unknown; name?: unknown } };
+    return typeof routine?.id === "string" && typeof routine.name === "string" ? { id: routine.id, name: routine.name } : undefined;
+  } catch {
+    return undefined;
+  }
+}
