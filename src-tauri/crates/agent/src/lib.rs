@@ -9,6 +9,7 @@ mod condition;
 mod discover;
 mod driver;
 mod gate;
+mod hooks;
 mod models;
 mod provider;
 mod registry;
@@ -20,6 +21,11 @@ pub use condition::{Conditions, Subject};
 pub use discover::{FoundIn, FoundModel, LocalAddresses, discover, usual_key_variables};
 pub use driver::{AgentDriver, AgentSettings, Observer, offered};
 pub use gate::{Called, Gate, GateError, Passage, Question, Terms};
+pub use hooks::{
+    CallAnswer, CallEnded, CallRuling, CallSeen, CommandHook, DeliveryAnswer, DeliverySeen, Hook,
+    HookCommand, HookContext, HookError, HookPoint, Hooks, RunEnded, RunSeen, Told, ToolMetadata,
+    ToolsResolved,
+};
 pub use models::{ChosenModel, Models};
 pub use provider::{ConnectError, ProviderConfig, ProviderKind, connect};
 pub use registry::{Complaint, RegistryError, ToolRegistry};

@@ -24,6 +24,34 @@ impl ApprovedCall {
     pub const fn arguments(&self) -> &Value {
         &self.arguments
     }
+
+    /// The same call with values of secrets where its handles stand, for the last step before the tool; none when
+    /// anything else in it differs.
+    #[must_use]
+    pub fn with_values(self, arguments: Value) -> Option<Self> {
+        differ_by_handles_alone(&self.arguments, &arguments).then_some(Self { arguments })
+    }
+}
+
+fn differ_by_handles_alone(judged: &Value, filled: &Value) -> bool {
+    match (judged, filled) {
+        (Value::String(judged), Value::String(filled)) => {
+            judged == filled || (judged.contains("{{") && judged.contains("secret:"))
+        }
+        (Value::Array(judged), Value::Array(filled)) => {
+            let pairs = judged.iter().zip(filled);
+            judged.len() == filled.len()
+                && pairs.into_iter().all(|(a, b)| differ_by_handles_alone(a, b))
+        }
+        (Value::Object(judged), Value::Object(filled)) => {
+            let pairs = judged.iter().zip(filled);
+            let same = |((a, judged), (b, filled)): ((&String, &Value), (&String, &Value))| {
+                a == b && differ_by_handles_alone(judged, filled)
+            };
+            judged.len() == filled.len() && pairs.into_iter().all(same)
+        }
+        (judged, filled) => judged == filled,
+    }
 }
 
 /// What a run is allowed to call.

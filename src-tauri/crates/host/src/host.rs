@@ -9,7 +9,9 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use rouse_agent::{AgentDriver, AgentSettings, Gate, Observer, ToolRegistry};
+use rouse_agent::{
+    AgentDriver, AgentSettings, Gate, Hooks, Observer, Safety, SecretBook, ToolRegistry,
+};
 use rouse_core::event::{Event, EventKind};
 use rouse_core::model::Delta;
 use rouse_core::routines::Routines;
@@ -66,6 +68,8 @@ struct Ground {
     settings: Arc<LiveSettings>,
     models: Arc<ModelShelf>,
     secrets: Arc<SecretShelf>,
+    /// What the gate recognises and fills in; the shelf fills it.
+    book: Arc<SecretBook>,
     outbox: Arc<Notify>,
     ended: Arc<Ended>,
     /// Told with every change that is stored.
@@ -182,7 +186,8 @@ impl Ground {
             LiveSettings::new(file, Arc::clone(&options.env), store.clone(), Arc::clone(&clock));
         let models =
             ModelShelf::new(settings.watch(), Arc::clone(&options.env), options.model.clone());
-        let secrets = Arc::new(secrets::shelf(options, &settings, Arc::default()));
+        let book = Arc::new(SecretBook::default());
+        let secrets = Arc::new(secrets::shelf(options, &settings, Arc::clone(&book)));
         let live = LiveText::new(events.clone(), Arc::clone(&clock));
         let screens = Screens::new(events.clone());
         Ok(Self {
@@ -191,6 +196,7 @@ impl Ground {
             settings,
             models,
             secrets,
+            book,
             outbox,
             ended,
             worked,
@@ -226,7 +232,9 @@ impl Ground {
         tools.extend(memory_tools(Arc::new(self.store.clone()), read_file_max_bytes));
         tools.extend(routine_tools(&(Arc::clone(&self.routines) as Arc<dyn Routines>)));
         let registry = ToolRegistry::new(tools)?;
-        let gate = Arc::new(Gate::new(registry, self.store.clone(), Arc::clone(&self.clock)));
+        let safety = Safety::new(Arc::clone(&self.book));
+        let gate = Gate::new(registry, self.store.clone(), Arc::clone(&self.clock));
+        let gate = Arc::new(gate.guarded_by(safety, Hooks::default()));
         let settings =
             AgentSettings { workspace: config.workspace, max_steps: config.tools.max_steps };
         let agent = AgentDriver::new(

@@ -14,7 +14,6 @@ use rouse_core::tool::{ToolContext, ToolSpec};
 use rouse_core::{Cause, Job, UnixMs};
 
 use crate::gate::Gate;
-use crate::gate::fence::fenced;
 
 const UNATTENDED: &str = include_str!("../../prompts/unattended.md");
 const TOOLS: &str = include_str!("../../prompts/tools.md");
@@ -93,10 +92,11 @@ pub(super) fn task(
 }
 
 /// What fired the run. Its text may come from anybody, and so may the fields of a webhook's body.
-pub(super) fn cause(cause: &Cause) -> String {
+pub(super) fn cause(gate: &Gate, cause: &Cause) -> String {
     let fields = serde_json::Value::Object(cause.fields.clone());
-    let told = format!("{fields}\n\n{}", cause.text);
-    format!("An event fired this run:\n{}", fenced(&cause.source, &told))
+    let text = format!("{fields}\n\n{}", cause.text);
+    let told = gate.safety().incoming_text(&cause.source, &text).told;
+    format!("An event fired this run:\n{told}")
 }
 
 /// When it is, and when it should have been.

@@ -22,7 +22,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::resume::{Earlier, Journal, nobody_knows};
 use super::{AgentDriver, cancelled, not_written};
+use crate::gate::guard::hook_context;
 use crate::gate::{Called, GateError, Passage, Question, Terms};
+use crate::hooks::{ToolMetadata, ToolsResolved};
 use crate::models::ChosenModel;
 use crate::retry::{pause, wait_before_next};
 
@@ -148,6 +150,7 @@ impl Conducted {
 impl Conversation<'_> {
     /// Talks until the run is over.
     pub(super) async fn conduct(&self, mut history: Vec<Message>, opening: Opening) -> Conducted {
+        self.tell_tools();
         let before = history.len();
         let (mut kept, (mut turn, mut next)) = match opening {
             Opening::Fresh(task) => {
@@ -242,6 +245,16 @@ impl Conversation<'_> {
                 return Err(End::Cancelled);
             }
         }
+    }
+
+    /// Tells the hooks which tools this attempt offers, after every policy. Nobody waits.
+    fn tell_tools(&self) {
+        self.driver.gate.hooks().after_tools_resolved(ToolsResolved {
+            tools: ToolMetadata::of_all(&self.offered),
+            provider: self.model.provider.name().to_owned(),
+            model: self.model.model.clone(),
+            context: hook_context(self.context),
+        });
     }
 
     fn request(&self, turn: &Turn) -> ModelRequest {

@@ -115,9 +115,7 @@ impl AgentDriver {
             Ok(began) => began,
             Err(error) => return not_written(&error),
         };
-        let named_hosts = context::named_hosts(&turn.message);
-        let context =
-            ToolContext { named_hosts, ..self.tool_context(run, Some(job), sandbox_of(job)) };
+        let context = self.turn_context(run, job, turn);
         let terms = Terms {
             policy: context::policy(job, turn),
             question_for: context::question_for(Some(job)),
@@ -144,7 +142,7 @@ impl AgentDriver {
                 return Ok((history, Opening::Again(said, run.usage)));
             }
             let mut parts = conversation.read_context_files(&turn.context_paths).await?;
-            parts.extend(cause.as_ref().map(context::cause));
+            parts.extend(cause.as_ref().map(|cause| context::cause(&self.gate, cause)));
             let task = context::task(run, job, turn, &context, &parts);
             Ok((history, Opening::Fresh(task)))
         };
@@ -153,6 +151,11 @@ impl AgentDriver {
             Err(end) => return conversation::ended_early(&end),
         };
         conversation.conduct(history, opening).await.outcome
+    }
+
+    fn turn_context(&self, run: &Run, job: &Job, turn: &AgentTurn) -> ToolContext {
+        let named_hosts = context::named_hosts(&turn.message);
+        ToolContext { named_hosts, ..self.tool_context(run, Some(job), sandbox_of(job)) }
     }
 
     fn limits(&self, wanted_steps: Option<u32>, job: &Job) -> TurnLimits {

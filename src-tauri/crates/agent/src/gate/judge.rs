@@ -40,19 +40,23 @@ pub struct Question {
 
 /// Why a call needs a yes that its tool would not ask for in general.
 #[derive(Clone, Copy, PartialEq)]
-enum Why {
+enum Why<'w> {
     Usual,
     KnowsOutside,
+    /// A hook wants it, for this reason.
+    Hook(&'w str),
 }
 
 impl Gate {
+    /// `wanted` is why a hook wants a person's yes, when one does.
     pub(super) async fn judge(
         &self,
         terms: &Terms,
         request: &ToolCallRequest,
         context: &ToolContext,
+        wanted: Option<&str>,
     ) -> Result<Judged, StoreError> {
-        let (tool, spec, why) = match self.fitting(terms, request, context).await? {
+        let (tool, spec, why) = match self.fitting(terms, request, context, wanted).await? {
             Ok(fitting) => fitting,
             Err(refusal) => return Ok(Judged::Refused(refusal)),
         };
@@ -66,12 +70,13 @@ impl Gate {
     }
 
     /// The tool whose schema the arguments fit, judged as this very call asks for.
-    async fn fitting(
+    async fn fitting<'w>(
         &self,
         terms: &Terms,
         request: &ToolCallRequest,
         context: &ToolContext,
-    ) -> Result<Result<(Arc<dyn Tool>, ToolSpec, Why), ToolOutput>, StoreError> {
+        wanted: Option<&'w str>,
+    ) -> Result<Result<(Arc<dyn Tool>, ToolSpec, Why<'w>), ToolOutput>, StoreError> {
         let name = &request.tool;
         let Some(entry) = self.tools.entry(name) else {
             let offered: Vec<String> =
@@ -88,6 +93,9 @@ impl Gate {
             ))));
         }
         let tool = Arc::clone(&entry.tool);
+        if let Some(refusal) = self.held_back(terms, tool.as_ref(), request, context) {
+            return Ok(Err(refusal));
+        }
         // What the tool says of this very call counts, not what it says of itself in general.
         let rule = tool.approval(&request.arguments, context);
         let tells = rule == ApprovalRule::Never && tool.sends_out(&request.arguments, context);
@@ -95,6 +103,10 @@ impl Gate {
             (ApprovalRule::UnlessGranted, Why::KnowsOutside)
         } else {
             (rule, Why::Usual)
+        };
+        let (approval, why) = match wanted {
+            Some(reason) => (approval.max(ApprovalRule::UnlessGranted), Why::Hook(reason)),
+            None => (approval, why),
         };
         let spec = ToolSpec { approval, ..tool.spec().clone() };
         Ok(Ok((tool, spec, why)))
@@ -138,7 +150,7 @@ struct Asker<'g> {
     terms: &'g Terms,
     request: &'g ToolCallRequest,
     context: &'g ToolContext,
-    why: Why,
+    why: Why<'g>,
 }
 
 impl Asker<'_> {
@@ -241,6 +253,7 @@ impl Asker<'_> {
             return "It would run with your own rights, outside the sandbox. That is asked for each time.".to_owned();
         }
         match self.why {
+            Why::Hook(reason) => reason.to_owned(),
             Why::KnowsOutside => "The run has read text from outside, and this call could carry what it knows to somebody else.".to_owned(),
             Why::Usual => "It changes something or sends something, and nothing that you have granted to this job covers it.".to_owned(),
         }

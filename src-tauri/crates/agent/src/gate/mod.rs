@@ -1,7 +1,7 @@
 //! The gate: the one place through which every tool call passes, from a model's turn and from a `toolCall` job alike.
 //!
-//! schema → policy → grant or approval → rate limit → journal → call → journal, and on the way back the cap and the
-//! fence. Whatever is refused is told to the model as an error that it may mend, and journalled like a call. A yes is
+//! schema → what the call holds → policy → grant or approval → rate limit → hooks → journal → secrets → call → safety layer
+//! → journal. Whatever is refused is told to the model as an error that it may mend, and journalled like a call. A yes is
 //! used up in the transaction that journals the call's beginning. Only a question, a journal that cannot be written and
 //! a cancelled run end more than the call: what is not journalled does not happen.
 //!
@@ -9,6 +9,7 @@
 //! `core::policy` makes one, and only for arguments that were checked here.
 
 pub(crate) mod fence;
+pub(crate) mod guard;
 mod judge;
 mod limits;
 
@@ -23,13 +24,14 @@ use rouse_core::approval::{GateDecision, Permit};
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::{ApprovedCall, ToolPolicy};
 use rouse_core::run::Usage;
-use rouse_core::tool::{Annotations, Tool, ToolContext, ToolOutput, ToolSpec};
+use rouse_core::tool::{Annotations, Fault, Tool, ToolContext, ToolOutput, ToolSpec};
 use rouse_store::{NewStep, RunStep, StepEnd, StepKind, StepStatus, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use crate::condition::Conditions;
+use crate::hooks::{CallRuling, Hooks};
 use crate::registry::ToolRegistry;
-use fence::TOLD_BYTES;
+use crate::safety::{Incoming, Safety};
 use judge::Judged;
 pub use judge::Question;
 use limits::CallLimits;
@@ -37,11 +39,16 @@ use limits::CallLimits;
 /// How long what a call left behind may take to end: less than the scheduler gives a run that it has told to end.
 const LOOSE_ENDS_FOR: Duration = Duration::from_millis(1_750);
 
+/// How often hooks may make another call of one before it is refused.
+const MOST_REWRITES: usize = 4;
+
 /// The gate. Cheap to share, never to copy: the limits count over all runs of a job.
 pub struct Gate {
     tools: ToolRegistry,
     limits: CallLimits,
     conditions: Conditions,
+    safety: Safety,
+    hooks: Hooks,
     store: Store,
     clock: Arc<dyn Clock>,
 }
@@ -90,6 +97,33 @@ pub enum GateError {
     Cancelled,
 }
 
+/// What is asked of the gate, and what has become of it on the way.
+struct Asked {
+    /// The call, as the hooks have made it.
+    request: ToolCallRequest,
+    rewrites: usize,
+    /// Whether the rate limit has counted it.
+    is_counted: bool,
+    /// Why a hook wants a person's yes.
+    wants_yes: Option<String>,
+}
+
+impl Asked {
+    fn of(request: &ToolCallRequest) -> Self {
+        Self { request: request.clone(), rewrites: 0, is_counted: false, wants_yes: None }
+    }
+}
+
+/// What the hooks make of a call that may be made.
+enum Hooked {
+    /// It goes on.
+    Go,
+    /// It is judged once more.
+    Again,
+    /// It is not made.
+    Refused(ToolOutput),
+}
+
 /// How a call ended.
 enum Ending {
     Answered(ToolOutput),
@@ -103,7 +137,26 @@ impl Gate {
     #[must_use]
     pub fn new(tools: ToolRegistry, store: Store, clock: Arc<dyn Clock>) -> Self {
         let limits = CallLimits::new(tools.specs(), &clock);
-        Self { tools, limits, conditions: Conditions::default(), store, clock }
+        let (conditions, safety) = (Conditions::default(), Safety::new(Arc::default()));
+        Self { tools, limits, conditions, safety, hooks: Hooks::default(), store, clock }
+    }
+
+    /// The same gate with these secrets to recognise and to fill in, and with these hooks.
+    #[must_use]
+    pub fn guarded_by(self, safety: Safety, hooks: Hooks) -> Self {
+        Self { safety, hooks, ..self }
+    }
+
+    /// What stands between texts from outside and a model.
+    #[must_use]
+    pub const fn safety(&self) -> &Safety {
+        &self.safety
+    }
+
+    /// Who is told and asked.
+    #[must_use]
+    pub const fn hooks(&self) -> &Hooks {
+        &self.hooks
     }
 
     /// What judges the answers of tools for jobs that tell only some of them.
@@ -129,16 +182,30 @@ impl Gate {
         context: &ToolContext,
         cancel: &CancellationToken,
     ) -> Result<Passage, GateError> {
+        let mut asked = Asked::of(request);
         loop {
-            match self.judge(terms, request, context).await? {
+            let request = &asked.request;
+            match self.judge(terms, request, context, asked.wants_yes.as_deref()).await? {
                 Judged::Goes(tool, call, permit) => {
-                    if let Err(refusal) = self.take_rate(terms, &request.tool, context) {
+                    if let Err(refusal) = self.take_rate_once(terms, &mut asked, context) {
+                        let request = &asked.request;
                         return Ok(Passage::Called(self.refuse(request, context, refusal).await?));
                     }
+                    match self.ask_hooks(&mut asked, context).await {
+                        Hooked::Go => {}
+                        Hooked::Again => continue,
+                        Hooked::Refused(refusal) => {
+                            let request = &asked.request;
+                            return Ok(Passage::Called(
+                                self.refuse(request, context, refusal).await?,
+                            ));
+                        }
+                    }
+                    let request = &asked.request;
                     let does = tool.annotations(call.arguments());
                     let is_written = terms.policy.is_a_persons_call();
                     let gate = is_written.then_some(GateDecision::Written);
-                    let step = NewStep { gate, ..step_of(request, context, Some(does)) };
+                    let step = NewStep { gate, ..self.step_of(request, context, Some(does)) };
                     let Some(step) = self.begin(step, permit.as_ref()).await? else {
                         // Another run was faster with the last use of a grant, or somebody has taken it back.
                         continue;
@@ -154,6 +221,46 @@ impl Gate {
         }
     }
 
+    /// One call is counted once, however often it is judged.
+    fn take_rate_once(
+        &self,
+        terms: &Terms,
+        asked: &mut Asked,
+        context: &ToolContext,
+    ) -> Result<(), ToolOutput> {
+        if !std::mem::replace(&mut asked.is_counted, true) {
+            self.take_rate(terms, &asked.request.tool, context)?;
+        }
+        Ok(())
+    }
+
+    /// Asks the hooks about a call that may be made as far as everybody else goes.
+    async fn ask_hooks(&self, asked: &mut Asked, context: &ToolContext) -> Hooked {
+        // A person has been asked because of them, and has said yes.
+        if asked.wants_yes.is_some() {
+            return Hooked::Go;
+        }
+        match self.hooks.before_tool_call(&guard::seen(&asked.request, context)).await {
+            CallRuling::Allow => Hooked::Go,
+            CallRuling::Deny(reason) => {
+                Hooked::Refused(ToolOutput::faulty(Fault::NotAuthorised, reason))
+            }
+            CallRuling::Ask(reason) => {
+                asked.wants_yes = Some(reason);
+                Hooked::Again
+            }
+            CallRuling::Rewritten(_) if asked.rewrites == MOST_REWRITES => {
+                let reason = "Hooks make another call of this one again and again.".to_owned();
+                Hooked::Refused(ToolOutput::faulty(Fault::NotAuthorised, reason))
+            }
+            CallRuling::Rewritten(arguments) => {
+                asked.rewrites += 1;
+                asked.request.arguments = arguments;
+                Hooked::Again
+            }
+        }
+    }
+
     /// What the person would be asked about a call that is not to be made now.
     ///
     /// # Errors
@@ -164,7 +271,7 @@ impl Gate {
         request: &ToolCallRequest,
         context: &ToolContext,
     ) -> Result<Option<Question>, GateError> {
-        match self.judge(terms, request, context).await? {
+        match self.judge(terms, request, context, None).await? {
             Judged::Asks(question) => Ok(Some(*question)),
             Judged::Goes(..) | Judged::Refused(_) => Ok(None),
         }
@@ -178,10 +285,12 @@ impl Gate {
     ) -> Result<Called, StoreError> {
         let refused = Some(GateDecision::Refused);
         // What was refused did nothing, so doing it again is harmless.
-        let step = NewStep { gate: refused, ..step_of(request, context, None) };
+        let step = NewStep { gate: refused, ..self.step_of(request, context, None) };
         let step = self.store.begin_step(&step, self.clock.now()).await?;
+        let output = self.refusal(&request.tool, output).output;
         let end = end_of(StepStatus::Failed, &output, 0);
         self.store.end_step(&context.run_id, step, &end, self.clock.now()).await?;
+        self.tell_of(&request.tool, self.kept(&request.arguments), (&output, 0), context);
         Ok(Called { step, told: output.clone(), output, reached_tool: false })
     }
 
@@ -209,7 +318,10 @@ impl Gate {
             false => ToolOutput::ok(value),
         };
         match self.tools.get(&step.name) {
-            Some(tool) => told(tool.spec(), &output),
+            Some(tool) => {
+                let spec = tool.spec();
+                self.safety.incoming(&spec.name, spec.untrusted_output, output).told
+            }
             None => output,
         }
     }
@@ -224,18 +336,26 @@ impl Gate {
     ) -> Result<Called, GateError> {
         let is_repeatable = tool.annotations(call.arguments()).is_repeatable();
         let began = self.clock.monotonic();
-        let ending = self.bounded(tool, call, context, cancel).await;
+        let arguments = self.kept(call.arguments());
+        let ending = match self.with_secrets(tool, call) {
+            Ok(call) => self.bounded(tool, call, context, cancel).await,
+            Err(refusal) => Ending::Answered(refusal),
+        };
         let took = i64::try_from(self.clock.monotonic().saturating_sub(began).as_millis())
             .unwrap_or(i64::MAX);
         let cancelled = matches!(ending, Ending::Cancelled);
-        let (status, output) = self.outcome(tool.spec(), is_repeatable, ending);
+        let spec = tool.spec();
+        let (status, output) = self.outcome(spec, is_repeatable, ending);
+        let Incoming { output, told, signals, .. } =
+            self.safety.incoming(&spec.name, spec.untrusted_output, output);
         self.store
             .end_step(&context.run_id, step, &end_of(status, &output, took), self.clock.now())
             .await?;
+        self.note(&spec.name, &signals, context).await?;
+        self.tell_of(&spec.name, arguments, (&output, took), context);
         if cancelled {
             return Err(GateError::Cancelled);
         }
-        let told = told(tool.spec(), &output);
         Ok(Called { step, output, told, reached_tool: true })
     }
 
@@ -261,6 +381,23 @@ impl Gate {
             tracing::warn!(tool = %tool.spec().name, "what a call had left behind did not end in time");
         }
         ending
+    }
+
+    fn step_of(
+        &self,
+        request: &ToolCallRequest,
+        context: &ToolContext,
+        does: Option<Annotations>,
+    ) -> NewStep {
+        NewStep {
+            call_id: Some(request.id.clone()),
+            run_id: context.run_id.clone(),
+            kind: StepKind::ToolCall,
+            repeatable: does.is_none_or(Annotations::is_repeatable),
+            name: request.tool.chars().take(200).collect(),
+            input: self.kept(&request.arguments),
+            gate: None,
+        }
     }
 
     fn outcome(
@@ -296,18 +433,6 @@ impl Gate {
     }
 }
 
-fn step_of(request: &ToolCallRequest, context: &ToolContext, does: Option<Annotations>) -> NewStep {
-    NewStep {
-        call_id: Some(request.id.clone()),
-        run_id: context.run_id.clone(),
-        kind: StepKind::ToolCall,
-        repeatable: does.is_none_or(Annotations::is_repeatable),
-        name: request.tool.chars().take(200).collect(),
-        input: fence::journalled(&request.arguments),
-        gate: None,
-    }
-}
-
 fn end_of(status: StepStatus, output: &ToolOutput, took_ms: i64) -> StepEnd {
     StepEnd {
         status,
@@ -315,17 +440,5 @@ fn end_of(status: StepStatus, output: &ToolOutput, took_ms: i64) -> StepEnd {
         is_error: output.is_error(),
         usage: Usage::default(),
         duration_ms: Some(took_ms),
-    }
-}
-
-fn told(spec: &ToolSpec, output: &ToolOutput) -> ToolOutput {
-    let text = fence::capped(&output.text(), TOLD_BYTES);
-    let text = if spec.untrusted_output { fence::fenced(&spec.name, &text) } else { text };
-    ToolOutput {
-        value: text.into(),
-        fault: output.fault,
-        cost_micro_usd: output.cost_micro_usd,
-        effect: output.effect.clone(),
-        words: None,
     }
 }

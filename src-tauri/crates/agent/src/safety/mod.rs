@@ -37,6 +37,11 @@ impl Safety {
         Self { secrets }
     }
 
+    /// The secrets that it recognises.
+    pub(crate) fn secrets(&self) -> &SecretBook {
+        &self.secrets
+    }
+
     /// `text` with every secret replaced by what it is; none when it holds none. For what is shown or kept.
     #[must_use]
     pub fn redacted(&self, text: &str) -> Option<String> {

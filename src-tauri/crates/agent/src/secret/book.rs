@@ -197,7 +197,11 @@ impl SecretBook {
         let names = handle::names_in(arguments)?;
         let Some(first) = names.first() else { return Ok(None) };
         let to = tool.destination(arguments);
-        let Some(to) = to else { return Err(HandleError::NoDestination(first.clone())) };
+        let Some(to) = to else {
+            // What stays here may well speak of handles; what goes somewhere must go to one host.
+            let stays = !tool.annotations(arguments).open_world;
+            return if stays { Ok(None) } else { Err(HandleError::NoDestination(first.clone())) };
+        };
         let written = self.now();
         for name in &names {
             may_go(&written, name, &to)?;

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rouse_agent::{
-    AgentDriver, AgentSettings, ChosenModel, Gate, Passage, Question, Terms, ToolRegistry,
+    AgentDriver, AgentSettings, ChosenModel, Gate, Hook, Hooks, Passage, Question, Safety, Secret,
+    SecretBook, Terms, ToolRegistry,
 };
 use rouse_core::job::{AgentTurn, Approvals, Payload, ToolCall, job_from_json};
 use rouse_core::message::{Message, ToolCallRequest};
@@ -50,13 +51,26 @@ impl House {
         script: impl IntoIterator<Item = rouse_testkit::scripted_model::Scripted>,
         tools: Vec<Arc<dyn Tool>>,
     ) -> Self {
+        Self::guarded(script, tools, Vec::new(), Vec::new()).await
+    }
+
+    /// With these secrets and these hooks.
+    pub(crate) async fn guarded(
+        script: impl IntoIterator<Item = rouse_testkit::scripted_model::Scripted>,
+        tools: Vec<Arc<dyn Tool>>,
+        secrets: Vec<Secret>,
+        hooks: Vec<Arc<dyn Hook>>,
+    ) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let store =
             Store::open(&folder.path().join("rouse.db"), Arc::new(|_| {})).await.expect("a store");
         let clock = ManualClock::new(NOW);
         let shared: Arc<dyn Clock> = Arc::new(clock.clone());
         let tools = ToolRegistry::new(tools).expect("a registry");
-        let gate = Arc::new(Gate::new(tools, store.clone(), shared));
+        let book = Arc::new(SecretBook::default());
+        book.replace(secrets);
+        let gate = Gate::new(tools, store.clone(), shared);
+        let gate = Arc::new(gate.guarded_by(Safety::new(book), Hooks::new(hooks)));
         Self {
             store,
             clock,

@@ -11,6 +11,7 @@ mod turns;
 mod sandbox;
 mod per_call;
 mod asks;
+mod guarded;
 mod breaks;
 mod causes;
 mod chat;

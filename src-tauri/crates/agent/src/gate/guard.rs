@@ -1,0 +1,148 @@
+//! What the gate asks beside the policy: the safety layer, the secrets and the hooks.
+//!
+//! Owns when each is asked. What a call holds is looked at before anybody is asked about it: no person is to say yes to a
+//! call that must not be made. A handle becomes a value in the last step before the tool, behind the journal and the
+//! answers, which hold the handle. What comes back is freed of secrets before it is written down anywhere.
+//!
+//! A call that a person has written into a job may hold what it likes, for it is theirs to send; what comes back from it
+//! is looked at like everything else.
+
+use rouse_core::SessionKey;
+use rouse_core::message::ToolCallRequest;
+use rouse_core::policy::ApprovedCall;
+use rouse_core::tool::{Domain, Fault, SandboxMode, Tool, ToolContext, ToolOutput};
+use rouse_store::{NewStep, StepEnd, StepKind, StepStatus, StoreError};
+use serde_json::{Value, json};
+
+use super::{Gate, Terms, fence};
+use crate::hooks::{CallEnded, CallSeen, HookContext};
+use crate::safety::{Incoming, Safety, Signal};
+use crate::secret::HandleError;
+
+impl Gate {
+    /// Why a call must not be made for what it holds; none when nothing speaks against it.
+    pub(super) fn held_back(
+        &self,
+        terms: &Terms,
+        tool: &dyn Tool,
+        request: &ToolCallRequest,
+        context: &ToolContext,
+    ) -> Option<ToolOutput> {
+        let arguments = &request.arguments;
+        if let Err(error) = self.safety.secrets().filled(tool, arguments) {
+            return Some(not_filled(&error));
+        }
+        if terms.policy.is_a_persons_call() || !leaves(tool, arguments, context) {
+            return None;
+        }
+        self.safety.outgoing(arguments).err().map(|leak| leak.output())
+    }
+
+    /// The call with values where its handles stand.
+    pub(super) fn with_secrets(
+        &self,
+        tool: &dyn Tool,
+        call: ApprovedCall,
+    ) -> Result<ApprovedCall, ToolOutput> {
+        let filled = self.safety.secrets().filled(tool, call.arguments());
+        match filled.map_err(|error| not_filled(&error))? {
+            None => Ok(call),
+            Some(arguments) => {
+                Ok(call.with_values(arguments).expect("BUG: only handles were replaced"))
+            }
+        }
+    }
+
+    /// A refusal as it may be told and written down: it may repeat what the call held.
+    pub(super) fn refusal(&self, tool: &str, output: ToolOutput) -> Incoming {
+        self.safety.incoming(tool, false, output)
+    }
+
+    /// Arguments as they are journalled.
+    pub(super) fn kept(&self, arguments: &Value) -> Value {
+        fence::journalled(&self.safety.kept(arguments.clone()))
+    }
+
+    /// Writes down that an answer gives orders, so that whoever reads the run sees it.
+    pub(super) async fn note(
+        &self,
+        tool: &str,
+        signals: &[Signal],
+        context: &ToolContext,
+    ) -> Result<(), StoreError> {
+        if signals.is_empty() {
+            return Ok(());
+        }
+        let said: Vec<String> = signals.iter().map(ToString::to_string).collect();
+        let text = format!("The answer of {tool} gives orders: {}.", said.join("; "));
+        tracing::warn!(run_id = %context.run_id, tool, "a text from outside gives orders");
+        let step = NewStep {
+            call_id: None,
+            run_id: context.run_id.clone(),
+            kind: StepKind::Note,
+            repeatable: true,
+            name: "Text that gives orders".to_owned(),
+            input: json!({ "tool": tool }),
+            gate: None,
+        };
+        let step = self.store.begin_step(&step, self.clock.now()).await?;
+        let end = StepEnd {
+            status: StepStatus::Finished,
+            output: Some(text.into()),
+            is_error: false,
+            usage: rouse_core::run::Usage::default(),
+            duration_ms: Some(0),
+        };
+        self.store.end_step(&context.run_id, step, &end, self.clock.now()).await
+    }
+
+    /// Tells the hooks of a call that was made.
+    pub(super) fn tell_of(
+        &self,
+        tool: &str,
+        arguments: Value,
+        (output, took_ms): (&ToolOutput, i64),
+        context: &ToolContext,
+    ) {
+        self.hooks.after_tool_call(CallEnded {
+            tool: tool.to_owned(),
+            arguments,
+            output: output.value.clone(),
+            is_error: output.is_error(),
+            duration_ms: took_ms,
+            context: hook_context(context),
+        });
+    }
+}
+
+/// A call as hooks are asked about it.
+pub(super) fn seen(request: &ToolCallRequest, context: &ToolContext) -> CallSeen {
+    CallSeen {
+        tool: request.tool.clone(),
+        arguments: request.arguments.clone(),
+        context: hook_context(context),
+    }
+}
+
+/// Whose run it is, for hooks.
+pub(crate) fn hook_context(context: &ToolContext) -> HookContext {
+    let session = context.job_id.as_ref().map_or_else(SessionKey::main, SessionKey::of_job);
+    HookContext {
+        agent_id: context.job_id.as_ref().map_or_else(|| "main".to_owned(), ToString::to_string),
+        session_key: session.to_string(),
+        session_id: context.run_id.to_string(),
+        workspace_dir: context.workspace.display().to_string(),
+    }
+}
+
+/// A command in a sandbox without a network tells nobody anything.
+fn leaves(tool: &dyn Tool, arguments: &Value, context: &ToolContext) -> bool {
+    let spec = tool.spec();
+    let is_alone = spec.domain == Domain::Container
+        && matches!(&context.sandbox, SandboxMode::Sandboxed { hosts } if hosts.is_empty());
+    !is_alone && Safety::leaves(&spec.name, tool.annotations(arguments))
+}
+
+fn not_filled(error: &HandleError) -> ToolOutput {
+    ToolOutput::faulty(Fault::NotAuthorised, error.to_string())
+}
