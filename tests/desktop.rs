@@ -18,13 +18,17 @@ mod tray;
 
 use desk::Desk;
 use rouse_gateway::EventStream;
+use rouse_testkit::fake_model::{FakeModel, Reply, sse};
 use serde_json::{Value, json};
 use session::{App, Session, soon};
 use tray::TrayItem;
 
 /// The app without a window on a desk with a tray, when it has said hello.
 async fn in_the_tray() -> (Session, Desk, App, TrayItem) {
-    let session = Session::start().await;
+    in_the_tray_of(Session::start().await).await
+}
+
+async fn in_the_tray_of(session: Session) -> (Session, Desk, App, TrayItem) {
     let mut desk = Desk::set_up(&session).await;
     desk.host_trays().await;
     let app = session.start_app(&["--hidden"]);
@@ -199,6 +203,63 @@ async fn a_failure_is_urgent_and_goes_away_once_its_run_was_looked_at() {
     let runs = session.call("runs.list", json!({ "limit": 1 })).await;
     session.call("runs.seen", json!({ "id": runs["runs"][0]["id"] })).await;
     assert_eq!(desk.next_withdrawn().await, shown.id);
+    app.quit_by(&tray, "Quit Rouse (jobs will not run)").await;
+}
+
+/// An agent that wants to write one file, as often as it is run.
+async fn a_writer() -> (FakeModel, Session, Value) {
+    let call = json!({ "path": "note.md", "content": "hello" });
+    let server = FakeModel::start(move |request| {
+        let body = request.json();
+        let messages = body["messages"].as_array().expect("messages");
+        match messages.last().map(|last| last["role"] == "user") {
+            Some(true) => Reply::events(sse::chat_calls("call", "write_file", &call)),
+            _ => Reply::events(sse::chat_says("All done.")),
+        }
+    });
+    let session = Session::start().await;
+    session.configure(&format!(
+        "[providers.mine]\nkind = \"openai\"\nbaseUrl = \"{}/v1\"\nmodel = \"fake-1\"\n",
+        server.url()
+    ));
+    let job = json!({
+        "name": "Writer",
+        "schedule": { "kind": "manual" },
+        "payload": { "kind": "agentTurn", "message": "Write it." },
+    });
+    (server, session, job)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_is_answered_on_its_notification_and_in_the_tray() {
+    let (_server, session, job) = a_writer().await;
+    let (session, mut desk, mut app, tray) = in_the_tray_of(session).await;
+    let id = session.call("cron.add", job).await["job"]["id"].clone();
+    let now = json!({ "id": id, "mode": "force" });
+
+    let run = session.call("cron.run", now.clone()).await["runId"].clone();
+    let shown = desk.next_notification().await;
+    assert!(shown.urgent && shown.body.contains("write_file"), "{}", shown.body);
+    assert!(!shown.body.contains("hello"), "what exactly is one click away: {}", shown.body);
+    desk.press(&shown, "Allow once").await;
+    let told = desk.next_notification().await;
+    assert_eq!(told.body, "All done.");
+    let detail = session.call("runs.get", json!({ "id": run })).await;
+    assert_eq!(detail["approvals"][0]["answeredFrom"], "notification", "{detail:#}");
+    // The same word again is no answer to anything.
+    desk.press(&shown, "Allow once").await;
+
+    let run = session.call("cron.run", now).await["runId"].clone();
+    let shown = desk.next_notification().await;
+    tray.menu_once(|menu| menu.has("Needs you")).await;
+    tray.choose("Writer · write_file", "Deny").await;
+    // The first one may go twice: by itself when its button was pressed, and because it has its answer.
+    while desk.next_withdrawn().await != shown.id {}
+    desk.next_notification().await;
+    tray.menu_once(|menu| !menu.has("Needs you")).await;
+    let detail = session.call("runs.get", json!({ "id": run })).await;
+    let asked = &detail["approvals"][0];
+    assert_eq!((&asked["state"], &asked["answeredFrom"]), (&json!("denied"), &json!("tray")));
     app.quit_by(&tray, "Quit Rouse (jobs will not run)").await;
 }
 

@@ -31,8 +31,7 @@ use tokio::sync::mpsc;
 
 use crate::args::{CommandLine, Complaint, StartOptions};
 use crate::backend::{Engine, EngineDoor, Surroundings};
-use crate::notifier::DesktopNotifier;
-use crate::place::Place;
+use crate::notifier::{DesktopNotifier, Touch};
 use crate::shell::Shell;
 use crate::tray::Tray;
 
@@ -132,9 +131,9 @@ fn surroundings(app: &AppHandle, home: Home, notifier: Arc<DesktopNotifier>) -> 
     }
 }
 
-async fn follow_clicks(app: AppHandle, mut clicked: mpsc::UnboundedReceiver<Place>) {
-    while let Some(place) = clicked.recv().await {
-        app.state::<Shell>().follow(place);
+async fn follow_clicks(app: AppHandle, mut touched: mpsc::UnboundedReceiver<Touch>) {
+    while let Some(touch) = touched.recv().await {
+        app.state::<Shell>().follow(touch);
     }
 }
 

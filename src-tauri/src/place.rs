@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use rouse_core::{DeliveryId, JobId, RunId};
+use rouse_core::{ApprovalId, DeliveryId, JobId, RunId};
 
 /// A path within the UI, known to be harmless in an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +33,11 @@ impl Place {
     /// The page of a run.
     pub(crate) fn run(id: &RunId) -> Self {
         Self(format!("/runs/{}", encode(id.as_str())))
+    }
+
+    /// The page of a question.
+    pub(crate) fn approval(id: &ApprovalId) -> Self {
+        Self(format!("/approvals/{}", encode(id.as_str())))
     }
 
     /// The runs that a digest tells of.

@@ -9,11 +9,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rouse_core::{Clock as _, DeliveryId, UnixMs};
+use rouse_core::{ApprovalId, Clock as _, DeliveryId, UnixMs};
 use rouse_gateway::RpcError;
 use rouse_gateway::wire::{
-    CronPauseParams, CronRunParams, CronStatus, Done, Empty, EventKind, EventView, RunDetail,
-    RunMode, RunRef, StartedRun, SystemStatus,
+    Answer, AnsweredFrom, ApprovalsDecideParams, ApprovalsDecideResult, CronPauseParams,
+    CronRunParams, CronStatus, Done, Empty, EventKind, EventView, RunDetail, RunMode, RunRef,
+    StartedRun, SystemStatus,
 };
 use rouse_host::{Notifier as _, SystemClock};
 use serde_json::Value;
@@ -21,7 +22,7 @@ use tauri::{AppHandle, Emitter as _};
 use tokio::sync::mpsc;
 
 use crate::backend::EngineDoor;
-use crate::notifier::{DesktopNotifier, Subject, Toast};
+use crate::notifier::{DesktopNotifier, Subject, Toast, Touch};
 use crate::place::Place;
 use crate::tray::{Command, PauseFor, Stale, Tray, zone_of};
 use crate::window::{MAIN, Wish};
@@ -62,6 +63,10 @@ impl Shell {
                 let now = CronRunParams { id: job.to_string(), mode: Some(RunMode::Force) };
                 engine.ask::<StartedRun>("cron.run", &now).await.map(drop)
             }),
+            Command::Answer(question, yes) => {
+                let place = Place::approval(&question);
+                self.answer(&question, yes, AnsweredFrom::Tray, place);
+            }
             Command::Stop(run) => self.tell_engine("stop", move |engine| async move {
                 engine.ask::<Done>("runs.cancel", &RunRef { id: run.to_string() }).await.map(drop)
             }),
@@ -89,7 +94,15 @@ impl Shell {
         if let (EventKind::Seen, Some(run)) =
             (event.kind, event.data.get("runId").and_then(Value::as_str))
         {
-            self.settle(run.to_owned());
+            self.settle(run.to_owned(), i64::MAX);
+        }
+        // A question that has its answer, wherever that was given, needs nobody any more.
+        if let (EventKind::Approval, Some(run)) =
+            (event.kind, event.data.get("runId").and_then(Value::as_str))
+            && event.data.get("state").is_some_and(|state| state != "pending")
+        {
+            // What the run has told since is for somebody to see.
+            self.settle(run.to_owned(), event.at_ms);
         }
         if let Err(error) = self.app.emit_to(MAIN, EVENT, event) {
             tracing::warn!(%error, "the page missed an event");
@@ -103,13 +116,15 @@ impl Shell {
         }
     }
 
-    /// Takes the notifications of a run away that somebody has looked at, wherever that was.
-    fn settle(&self, run: String) {
+    /// Takes the notifications of a run away that were made before an instant, in milliseconds since 1970: somebody has
+    /// looked at it or answered it, wherever that was.
+    fn settle(&self, run: String, before: i64) {
         let (engine, notifier) = (self.engine.clone(), Arc::clone(&self.notifier));
         tauri::async_runtime::spawn(async move {
             match engine.ask::<RunDetail>("runs.get", &RunRef { id: run }).await {
                 Ok(detail) => {
-                    for delivery in detail.deliveries {
+                    let settled = detail.deliveries.into_iter();
+                    for delivery in settled.filter(|delivery| delivery.created_at_ms < before) {
                         notifier.withdraw(&DeliveryId::new(delivery.id));
                     }
                 }
@@ -120,10 +135,39 @@ impl Shell {
         });
     }
 
-    /// Shows what a clicked notification is about.
-    pub(crate) fn follow(&self, place: Place) {
-        tracing::info!(%place, "a notification was clicked");
-        self.show(Some(place));
+    /// Does what was done with a notification.
+    pub(crate) fn follow(&self, touch: Touch) {
+        match touch {
+            Touch::Open(place) => {
+                tracing::info!(%place, "a notification was clicked");
+                self.show(Some(place));
+            }
+            Touch::Press(word, place) => match self.notifier.answer(&word) {
+                Some((id, yes)) => self.answer(&id, yes, AnsweredFrom::Notification, place),
+                None => tracing::info!(%place, "a button of a notification meant nothing any more"),
+            },
+        }
+    }
+
+    /// Answers a question; where the answer does not count, the page says why.
+    fn answer(&self, id: &ApprovalId, yes: bool, from: AnsweredFrom, place: Place) {
+        let answer = if yes { Answer::Once } else { Answer::Deny { reason: None } };
+        let params = ApprovalsDecideParams { id: id.to_string(), answer, from };
+        let (app, engine) = (self.app.clone(), self.engine.clone());
+        tauri::async_runtime::spawn(async move {
+            let decided: Result<ApprovalsDecideResult, _> =
+                engine.ask("approvals.decide", &params).await;
+            let shell = tauri::Manager::state::<Self>(&app);
+            match decided {
+                // The event that tells everybody takes the notification away.
+                Ok(decided) if decided.counts => {}
+                Ok(_) => shell.show(Some(place)),
+                Err(error) => {
+                    tracing::warn!(%error, "an answer was not taken");
+                    shell.show(Some(place));
+                }
+            }
+        });
     }
 
     /// Says, once for ever, that closing the window does not end Rouse.
@@ -173,6 +217,7 @@ impl Shell {
             title: title.to_owned(),
             body,
             urgent: false,
+            buttons: None,
         };
         let notifier = Arc::clone(&self.notifier);
         tauri::async_runtime::spawn(async move {

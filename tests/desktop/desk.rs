@@ -103,8 +103,19 @@ impl Desk {
         self.click_at_once.store(true, Ordering::SeqCst);
     }
 
+    /// The person presses the button of this label.
+    pub(crate) async fn press(&self, shown: &Shown, label: &str) {
+        let buttons = shown.actions.chunks(2);
+        let key = buttons.filter(|button| button[1] == label).map(|button| button[0].as_str());
+        self.invoke(shown, key.last().expect("such a button"), None).await;
+    }
+
     async fn tell_click(&self, shown: &Shown, to: Option<&str>) {
-        let action = (shown.id, "default");
+        self.invoke(shown, "default", to).await;
+    }
+
+    async fn invoke(&self, shown: &Shown, key: &str, to: Option<&str>) {
+        let action = (shown.id, key);
         let emit =
             self.bus.emit_signal(to, NOTIFICATIONS.1, NOTIFICATIONS.0, "ActionInvoked", &action);
         emit.await.expect("the click is on the bus");

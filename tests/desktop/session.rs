@@ -107,6 +107,14 @@ impl Session {
         }
     }
 
+    /// Writes the settings that the next start finds.
+    pub(crate) fn configure(&self, text: &str) {
+        let mut private = fs::DirBuilder::new();
+        std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700);
+        private.create(&self.rouse_home).expect("a folder");
+        fs::write(self.rouse_home.join("config.toml"), text).expect("a file");
+    }
+
     /// Starts the app.
     pub(crate) fn start_app(&self, args: &[&str]) -> App {
         let mut child = spawn(self.command(args).stderr(Stdio::piped()), "the app");

@@ -23,8 +23,7 @@ use zbus::message::Type;
 use zbus::{Connection, MatchRule, Message, MessageStream};
 
 use super::ledger::{Heard, Ledger};
-use super::{APP_NAME, Clicks, Subject, Toast, write_picture};
-use crate::place::Place;
+use super::{APP_NAME, Buttons, Clicks, Subject, Toast, Touch, write_picture};
 
 /// The installed .desktop file and icon, by which a desktop knows whose notification it is.
 const DESKTOP_ENTRY: &str = "rouse-desktop";
@@ -77,7 +76,7 @@ impl Notifications {
         let opens = toast.opens.clone();
         let clicked = self.desk.ledger().sent(handle.id(), toast.subject, opens, withdraw);
         if clicked {
-            self.desk.report(toast.opens);
+            self.desk.report(Touch::Open(toast.opens));
         }
         tokio::spawn(hold(handle, withdrawn, Arc::clone(&self.desk)));
         Ok(())
@@ -96,15 +95,18 @@ impl Desk {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn clicked(&self, id: u32, heard: Heard) {
+    fn clicked(&self, id: u32, action: &str, heard: Heard) {
         let opens = self.ledger().clicked(id, heard);
         if let Some(opens) = opens {
-            self.report(opens);
+            self.report(match action {
+                DEFAULT_ACTION => Touch::Open(opens),
+                word => Touch::Press(word.to_owned(), opens),
+            });
         }
     }
 
-    fn report(&self, opens: Place) {
-        if self.clicks.send(opens).is_err() {
+    fn report(&self, touch: Touch) {
+        if self.clicks.send(touch).is_err() {
             tracing::debug!("a click came while the app was closing");
         }
     }
@@ -113,10 +115,8 @@ impl Desk {
         let header = signal.header();
         match header.member().map(|member| member.as_str()) {
             Some("ActionInvoked") => {
-                if let Ok((id, action)) = signal.body().deserialize::<(u32, String)>()
-                    && action == DEFAULT_ACTION
-                {
-                    self.clicked(id, Heard::ByAll);
+                if let Ok((id, action)) = signal.body().deserialize::<(u32, String)>() {
+                    self.clicked(id, &action, Heard::ByAll);
                 }
             }
             Some("NameOwnerChanged") => {
@@ -167,10 +167,10 @@ async fn listen(desk: Arc<Desk>, home: &Path) -> zbus::Result<Server> {
 /// Keeps a notification's connection until it leaves the screen, and takes it away when its matter is settled.
 async fn hold(handle: NotificationHandle, withdrawn: oneshot::Receiver<()>, desk: Arc<Desk>) {
     let id = handle.id();
-    let answered = handle.wait_for_action_async(|response| {
-        if matches!(response, NotificationResponse::Default) {
-            desk.clicked(id, Heard::BySender);
-        }
+    let answered = handle.wait_for_action_async(|response| match response {
+        NotificationResponse::Default => desk.clicked(id, DEFAULT_ACTION, Heard::BySender),
+        NotificationResponse::Action(word) => desk.clicked(id, word, Heard::BySender),
+        _ => {}
     });
     tokio::select! {
         () = answered => {}
@@ -189,6 +189,9 @@ fn notification(toast: &Toast, server: &Server, replaces: Option<u32>) -> Notifi
         .action(DEFAULT_ACTION, "Open")
         .hint(Hint::DesktopEntry(DESKTOP_ENTRY.to_owned()))
         .urgency(if toast.urgent { Urgency::Critical } else { Urgency::Normal });
+    if let Some(Buttons { allow, deny }) = &toast.buttons {
+        notification.action(allow, "Allow once").action(deny, "Deny");
+    }
     if let Some(id) = replaces {
         notification.id(id);
     }
@@ -230,6 +233,7 @@ fn later(error: &dyn std::error::Error) -> NotifyError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::place::Place;
 
     fn toast() -> Toast {
         Toast {
@@ -238,6 +242,7 @@ mod tests {
             title: "Backup".to_owned(),
             body: "2 < 3 & <b>done</b>".to_owned(),
             urgent: false,
+            buttons: None,
         }
     }
 
@@ -251,6 +256,13 @@ mod tests {
         let markup = notification(&toast(), &server(true), None);
         assert_eq!(plain.body, "2 < 3 & <b>done</b>");
         assert_eq!(markup.body, "2 &lt; 3 &amp; &lt;b&gt;done&lt;/b&gt;");
+    }
+
+    #[test]
+    fn a_question_has_its_buttons() {
+        let buttons = Some(Buttons { allow: "1f".to_owned(), deny: "2e".to_owned() });
+        let shown = notification(&Toast { buttons, ..toast() }, &server(false), None);
+        assert_eq!(shown.actions, ["default", "Open", "1f", "Allow once", "2e", "Deny"]);
     }
 
     #[test]

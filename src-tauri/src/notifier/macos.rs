@@ -33,7 +33,7 @@ use rouse_host::NotifyError;
 use tokio::sync::oneshot;
 
 use super::waiting_thread::WaitingThreads;
-use super::{Clicks, Subject, Toast};
+use super::{Clicks, Subject, Toast, Touch};
 use crate::place::Place;
 
 /// The notifications on this desktop.
@@ -206,7 +206,7 @@ impl Delegate {
         }
         let opens = response.notification().request().content().targetContentIdentifier();
         let place = opens.and_then(|path| Place::parse(&path.to_string()));
-        if self.ivars().send(place.unwrap_or_else(Place::home)).is_err() {
+        if self.ivars().send(Touch::Open(place.unwrap_or_else(Place::home))).is_err() {
             tracing::debug!("a click came while the app was closing");
         }
     }

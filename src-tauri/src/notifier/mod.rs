@@ -4,6 +4,7 @@
 //! where it cannot, and names the limits of both. A notification is only a pointer: it carries the page that a click
 //! opens, and everything on that page comes from the engine. Nothing here may block a thread of the runtime.
 
+mod answers;
 #[cfg(target_os = "linux")]
 mod ledger;
 #[cfg(target_os = "linux")]
@@ -28,11 +29,13 @@ use std::path::PathBuf;
 
 use rouse_core::delivery::Delivery;
 use rouse_core::tool::BoxFuture;
-use rouse_core::{DeliveryId, RunId};
-use rouse_gateway::wire::{RunDetail, RunRef, RunState, ShowRequest};
+use rouse_core::{ApprovalId, DeliveryId, RunId};
+use rouse_gateway::wire::{ApprovalState, ApprovalView, RunDetail, RunRef, RunState, ShowRequest};
 use rouse_host::{Notifier, NotifyError};
 use tokio::sync::mpsc;
 
+use self::answers::AnswerBook;
+pub(crate) use self::answers::Buttons;
 use crate::backend::EngineDoor;
 use crate::place::Place;
 
@@ -73,21 +76,37 @@ pub(crate) struct Toast {
     pub(crate) body: String,
     /// Stays until it is seen, where the desktop can do that.
     pub(crate) urgent: bool,
+    /// The question that it can be answered by.
+    pub(crate) buttons: Option<Buttons>,
 }
 
-/// Clicks on their way to the window.
-pub(crate) type Clicks = mpsc::UnboundedSender<Place>;
+/// What somebody did with a notification.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Touch {
+    /// Clicked on it.
+    Open(Place),
+    /// Pressed the button behind this word; where that means nothing any more, the page is shown.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "only Linux has the buttons so far")
+    )]
+    Press(String, Place),
+}
+
+/// Touches on their way to the shell.
+pub(crate) type Clicks = mpsc::UnboundedSender<Touch>;
 
 /// The notifications of this desktop.
 pub(crate) struct DesktopNotifier {
     system: Notifications,
     engine: EngineDoor,
+    answers: AnswerBook,
 }
 
 impl DesktopNotifier {
     /// Notifications whose clicks go to `clicks`; `engine` is asked how urgent a delivery is.
     pub(crate) fn new(clicks: Clicks, engine: EngineDoor, home: &Path) -> Self {
-        Self { system: Notifications::new(clicks, home), engine }
+        Self { system: Notifications::new(clicks, home), engine, answers: AnswerBook::default() }
     }
 
     /// Shows `toast`, in place of an earlier one on the same subject.
@@ -97,6 +116,7 @@ impl DesktopNotifier {
 
     /// Shows what an engine in another process asked for.
     pub(crate) async fn show_for(&self, request: &ShowRequest) -> Result<(), NotifyError> {
+        let run = self.look(request.run_id.as_deref()).await;
         let toast = Toast {
             subject: Subject::Delivery(DeliveryId::new(request.delivery_id.as_str())),
             opens: page_of(
@@ -105,33 +125,58 @@ impl DesktopNotifier {
             ),
             title: request.title.clone(),
             body: request.body.clone(),
-            urgent: self.is_urgent(request.run_id.as_deref()).await,
+            urgent: run.as_ref().is_some_and(is_urgent),
+            buttons: run.as_ref().and_then(|run| self.buttons(run)),
         };
         self.toast(toast).await
     }
 
-    /// Failures are urgent. When the run cannot be asked for, its notification is shown all the same.
-    async fn is_urgent(&self, run: Option<&str>) -> bool {
-        let Some(run) = run else { return false };
+    /// The run that a notification is about. When it cannot be asked for, the notification is shown all the same.
+    async fn look(&self, run: Option<&str>) -> Option<RunDetail> {
+        let run = run?;
         match self.engine.ask::<RunDetail>("runs.get", &RunRef { id: run.to_string() }).await {
-            Ok(detail) => matches!(detail.run.state, RunState::Failed | RunState::TimedOut),
+            Ok(detail) => Some(detail),
             Err(error) => {
                 tracing::warn!(%error, run_id = %run, "a notification is shown without its run's state");
-                false
+                None
             }
         }
     }
+
+    /// One question can be answered on the notification, unless it is of the highest class: that one is looked at first.
+    fn buttons(&self, run: &RunDetail) -> Option<Buttons> {
+        let open = |one: &&ApprovalView| one.state == ApprovalState::Pending;
+        let mut open = run.approvals.iter().filter(open);
+        match (open.next(), open.next()) {
+            (Some(one), None) if !one.is_highest => {
+                Some(self.answers.issue(&ApprovalId::new(one.id.as_str())))
+            }
+            _ => None,
+        }
+    }
+
+    /// The question that a button answers, and whether with yes; once.
+    pub(crate) fn answer(&self, word: &str) -> Option<(ApprovalId, bool)> {
+        self.answers.take(word)
+    }
+}
+
+/// Failures and questions are urgent.
+fn is_urgent(run: &RunDetail) -> bool {
+    matches!(run.run.state, RunState::Failed | RunState::TimedOut | RunState::AwaitingApproval)
 }
 
 impl Notifier for DesktopNotifier {
     fn show<'a>(&'a self, delivery: &'a Delivery) -> BoxFuture<'a, Result<(), NotifyError>> {
         Box::pin(async move {
+            let run = self.look(delivery.run_id.as_ref().map(RunId::as_str)).await;
             let toast = Toast {
                 subject: Subject::Delivery(delivery.id.clone()),
                 opens: page_of(&delivery.id, delivery.run_id.as_ref()),
                 title: delivery.title.clone(),
                 body: delivery.body.clone(),
-                urgent: self.is_urgent(delivery.run_id.as_ref().map(RunId::as_str)).await,
+                urgent: run.as_ref().is_some_and(is_urgent),
+                buttons: run.as_ref().and_then(|run| self.buttons(run)),
             };
             self.toast(toast).await
         })

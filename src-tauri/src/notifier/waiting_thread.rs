@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use notify_rust::{Notification, NotificationHandle, NotificationResponse};
 use rouse_host::NotifyError;
 
-use super::{APP_NAME, Clicks, Toast};
+use super::{APP_NAME, Clicks, Toast, Touch};
 
 /// Threads that wait at the same time. Beyond it a notification is shown without waiting for its click.
 const MOST_WAITING: usize = 64;
@@ -57,7 +57,7 @@ fn show_and_wait(toast: &Toast, clicks: &Clicks, waiting: &AtomicUsize) {
 fn wait(handle: NotificationHandle, toast: &Toast, clicks: &Clicks) {
     let answered = handle.wait_for_response(|response: &NotificationResponse| {
         if matches!(response, NotificationResponse::Default)
-            && clicks.send(toast.opens.clone()).is_err()
+            && clicks.send(Touch::Open(toast.opens.clone())).is_err()
         {
             tracing::debug!("a click came while the app was closing");
         }

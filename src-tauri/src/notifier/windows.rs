@@ -172,6 +172,7 @@ mod tests {
             title: "Backup \"home\"".to_owned(),
             body: "2 < 3 & <text>\u{1b}[1mdone\u{0}</text>\nbye".to_owned(),
             urgent,
+            buttons: None,
         }
     }
 

@@ -1,21 +1,23 @@
 //! Takes a reading of the engine for the tray.
 //!
-//! A reading is three small questions; the jobs are asked for again only when an event says that one was added, changed or
+//! A reading is four small questions; the jobs are asked for again only when an event says that one was added, changed or
 //! removed, and then only as many as the menu shows, and one that tells that there are more. Times of day follow the same
 //! zone data as the engine: the engine names its zone, and this computer has the rules.
 
 use rouse_core::schedule::{Zone, Zones};
-use rouse_core::{Clock as _, JobId, RunId, UnixMs};
+use rouse_core::{ApprovalId, Clock as _, JobId, RunId, UnixMs};
 use rouse_gateway::RpcError;
 use rouse_gateway::wire::{
-    CronListParams, CronListResult, CronStatus, Empty, EventKind, EventView, RunState, RunView,
-    RunsListParams, RunsListResult, SystemStatus,
+    ApprovalView, ApprovalsListParams, ApprovalsListResult, CronListParams, CronListResult,
+    CronStatus, Empty, EventKind, EventView, RunState, RunView, RunsListParams, RunsListResult,
+    SystemStatus,
 };
 use rouse_host::SystemClock;
 use serde_json::Value;
 
 use super::state::{
-    Facts, Firing, JobLine, MOST_JOBS, MOST_LIVE, MOST_RUNS, NextSlot, RunLine, Snapshot,
+    Facts, Firing, JobLine, MOST_JOBS, MOST_LIVE, MOST_RUNS, NextSlot, QuestionLine, RunLine,
+    Snapshot,
 };
 use crate::backend::{Backend, Engine, EngineDoor};
 
@@ -38,12 +40,12 @@ impl Stale {
             EventKind::Reset => Some(Self::Jobs),
             EventKind::Cron if is("action", &["added", "updated", "removed"]) => Some(Self::Jobs),
             EventKind::Run if event.data.get("step").is_some() => None,
-            EventKind::Cron | EventKind::Run | EventKind::Config => Some(Self::Facts),
-            EventKind::Approval
-            | EventKind::Delivery
-            | EventKind::Heartbeat
-            | EventKind::RunText
-            | EventKind::Seen => None,
+            EventKind::Cron | EventKind::Run | EventKind::Config | EventKind::Approval => {
+                Some(Self::Facts)
+            }
+            EventKind::Delivery | EventKind::Heartbeat | EventKind::RunText | EventKind::Seen => {
+                None
+            }
         }
     }
 }
@@ -81,6 +83,8 @@ impl Reader {
             RunsListParams { limit: u32::try_from(MOST_RUNS).ok(), ..RunsListParams::default() };
         let recent: RunsListResult = backend.ask("runs.list", &newest).await?;
         let live = backend.ask::<RunsListResult>("runs.list", &live_runs()).await?;
+        let asked: ApprovalsListResult =
+            backend.ask("approvals.list", &ApprovalsListParams::default()).await?;
         let jobs = match &self.jobs {
             Some(jobs) => jobs.clone(),
             None => self.jobs.insert(read_jobs(backend).await?).clone(),
@@ -102,6 +106,7 @@ impl Reader {
             }),
             jobs,
             live: live.runs.into_iter().map(run_line).collect(),
+            questions: asked.approvals.into_iter().map(question_line).collect(),
             recent: recent.runs.into_iter().map(run_line).collect(),
         })
     }
@@ -146,6 +151,15 @@ fn firing(cron: &CronStatus) -> Firing {
         (_, false) => Firing::Off,
         (Some(pause), true) => Firing::Paused(pause.until_ms.map(UnixMs)),
         (None, true) => Firing::On,
+    }
+}
+
+fn question_line(one: ApprovalView) -> QuestionLine {
+    QuestionLine {
+        id: ApprovalId::new(one.id),
+        job: one.job_name,
+        tool: one.tool,
+        is_highest: one.is_highest,
     }
 }
 

@@ -7,7 +7,7 @@
 
 use chrono::{DateTime, Datelike as _, Days, NaiveDate, NaiveTime, TimeZone as _};
 use rouse_core::schedule::Zone;
-use rouse_core::{JobId, RunId, UnixMs};
+use rouse_core::{ApprovalId, JobId, RunId, UnixMs};
 use rouse_gateway::wire::RunState;
 
 use crate::place::Place;
@@ -50,6 +50,8 @@ pub(crate) struct Facts {
     pub(crate) jobs: Vec<JobLine>,
     /// Runs that can be stopped: at work, waiting, or waiting for a person. More than are shown when there are more.
     pub(crate) live: Vec<RunLine>,
+    /// Questions that wait for an answer, the first to expire first.
+    pub(crate) questions: Vec<QuestionLine>,
     /// The newest runs, newest first.
     pub(crate) recent: Vec<RunLine>,
 }
@@ -78,6 +80,16 @@ pub(crate) struct NextSlot {
 pub(crate) struct JobLine {
     pub(crate) id: JobId,
     pub(crate) name: String,
+}
+
+/// A question that can be answered from the tray.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct QuestionLine {
+    pub(crate) id: ApprovalId,
+    pub(crate) job: String,
+    pub(crate) tool: String,
+    /// Of the highest class: it has to be looked at first.
+    pub(crate) is_highest: bool,
 }
 
 /// A run that can be looked at from the tray.
@@ -138,6 +150,8 @@ pub(crate) enum Command {
     Run(JobId),
     /// Stops a run.
     Stop(RunId),
+    /// Answers a question.
+    Answer(ApprovalId, bool),
     /// Ends the app.
     Quit,
 }
@@ -157,6 +171,8 @@ pub(crate) const MOST_JOBS: usize = 15;
 pub(crate) const MOST_RUNS: usize = 5;
 /// Runs offered under "Stop".
 pub(crate) const MOST_LIVE: usize = 10;
+/// Questions offered under "Needs you".
+pub(crate) const MOST_QUESTIONS: usize = 5;
 /// Names longer than this are cut, so that one job cannot make the menu as wide as the screen.
 const LONGEST_NAME: usize = 40;
 /// When "tomorrow" begins, as in the UI.
@@ -201,7 +217,9 @@ impl Facts {
         match (&self.problem, self.firing) {
             (Some(_), _) => IconKind::Error,
             (None, Firing::Off | Firing::Paused(_)) => IconKind::Paused,
-            (None, Firing::On) if self.failing > 0 => IconKind::Attention,
+            (None, Firing::On) if self.failing > 0 || !self.questions.is_empty() => {
+                IconKind::Attention
+            }
             (None, Firing::On) if self.running > 0 => IconKind::Running,
             (None, Firing::On) => IconKind::Idle,
         }
@@ -227,6 +245,11 @@ impl Facts {
         if self.queued > 0 {
             parts.push(format!("{} waiting", self.queued));
         }
+        match self.questions.len() {
+            0 => {}
+            1 => parts.push("1 question".to_owned()),
+            several => parts.push(format!("{several} questions")),
+        }
         if self.failing > 0 {
             parts.push(format!(
                 "{} {} failing",
@@ -248,6 +271,9 @@ impl Facts {
             menu.push(Entry::Choice(line, Command::Open(Place::job(&next.job))));
         }
         menu.push(Entry::Separator);
+        if !self.questions.is_empty() {
+            menu.push(Entry::Submenu("Needs you".to_owned(), self.question_entries()));
+        }
         menu.extend(self.pause_entries());
         if !self.live.is_empty() {
             menu.push(Entry::Submenu("Stop".to_owned(), self.stop_entries()));
@@ -299,6 +325,25 @@ impl Facts {
             .collect();
         if self.jobs.len() > MOST_JOBS {
             entries.extend([Entry::Separator, Entry::open("All jobs", "/jobs")]);
+        }
+        entries
+    }
+
+    fn question_entries(&self) -> Vec<Entry> {
+        let lines = self.questions.iter().take(MOST_QUESTIONS).map(|question| {
+            let look = Entry::choice("Look", Command::Open(Place::approval(&question.id)));
+            let answer =
+                |label, yes| Entry::choice(label, Command::Answer(question.id.clone(), yes));
+            let mut answers = vec![look];
+            if !question.is_highest {
+                answers.push(answer("Allow once", true));
+            }
+            answers.push(answer("Deny", false));
+            Entry::Submenu(format!("{} · {}", short(&question.job), question.tool), answers)
+        });
+        let mut entries: Vec<Entry> = lines.collect();
+        if self.questions.len() > MOST_QUESTIONS {
+            entries.extend([Entry::Separator, Entry::open("All questions", "/approvals")]);
         }
         entries
     }
@@ -366,6 +411,8 @@ impl Command {
             Self::Resume => "resume".to_owned(),
             Self::Run(job) => format!("run:{job}"),
             Self::Stop(run) => format!("stop:{run}"),
+            Self::Answer(question, true) => format!("allow:{question}"),
+            Self::Answer(question, false) => format!("deny:{question}"),
             Self::Quit => "quit".to_owned(),
         }
     }
@@ -380,6 +427,7 @@ impl Command {
             "resume" => Some(Self::Resume),
             "run" => Some(Self::Run(JobId::new(object))),
             "stop" => Some(Self::Stop(RunId::new(object))),
+            "allow" | "deny" => Some(Self::Answer(ApprovalId::new(object), verb == "allow")),
             "quit" => Some(Self::Quit),
             _ => None,
         }

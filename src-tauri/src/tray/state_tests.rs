@@ -32,6 +32,7 @@ fn facts() -> Facts {
         }),
         jobs: vec![JobLine { id: JobId::new("j1"), name: "Backup".to_owned() }],
         live: Vec::new(),
+        questions: Vec::new(),
         recent: vec![run("r1", RunState::Succeeded, "2026-11-20 08:00")],
     }
 }
@@ -255,9 +256,37 @@ Run now >
 }
 
 #[test]
+fn questions_are_answered_from_the_menu_unless_they_have_to_be_looked_at() {
+    let question = |id: &str, is_highest| QuestionLine {
+        id: ApprovalId::new(id),
+        job: "Backup".to_owned(),
+        tool: "http".to_owned(),
+        is_highest,
+    };
+    let questions = vec![question("a1", false), question("a2", true)];
+    let state = tray(Facts { questions, ..facts() });
+    let menu = drawn(&state.menu);
+    let asked = "\
+Needs you >
+  Backup · http >
+    Look -> open:/approvals/a1
+    Allow once -> allow:a1
+    Deny -> deny:a1
+  Backup · http >
+    Look -> open:/approvals/a2
+    Deny -> deny:a2
+";
+    assert!(menu.contains(asked), "{menu}");
+    assert_eq!(state.icon, IconKind::Attention);
+    assert!(state.tooltip.contains("2 questions"), "{}", state.tooltip);
+}
+
+#[test]
 fn every_command_survives_being_a_menu_id() {
     for command in [
         Command::Show,
+        Command::Answer(ApprovalId::new("a:1"), true),
+        Command::Answer(ApprovalId::new("a:1"), false),
         Command::Open(Place::run(&RunId::new("r/1"))),
         Command::Pause(PauseFor::UntilTomorrow),
         Command::Resume,
