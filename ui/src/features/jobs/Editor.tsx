@@ -15,8 +15,10 @@ import { Notice } from "@/components/Notice";
 import { Page } from "@/components/Page";
 import { useShortcut } from "@/components/shortcuts";
 import { toast } from "@/components/Toasts";
-import type { Job, JobView } from "@/platform";
+import { useOpenApprovals } from "@/data/approvals";
+import type { ApprovalView, Job, JobView } from "@/platform";
 
+import { AskingNotice } from "./AskingNotice";
 import { FormContext } from "./bound";
 import styles from "./Editor.module.css";
 import { advanced, sentence } from "./fields";
@@ -66,6 +68,7 @@ export function Editor({ initial, view, original, gone, onMade }: Props) {
   const elsewhere = useElsewhere(view, base, isDirty, take);
   const { save, busy, trouble, calm } = useSave({ form, before: base.form, job: base.job && elsewhere.isStale ? base.job : view?.job, original });
   const leave = useLeaving(isDirty);
+  const waiting = useOpenApprovals().data?.filter(({ jobId }) => view !== undefined && jobId === view.job.id) ?? [];
   const preview = useSchedulePreview(values, base.form, base.job);
   const root = useRef<HTMLFormElement>(null);
   const [isSaved, setSaved] = useFlash();
@@ -102,7 +105,7 @@ export function Editor({ initial, view, original, gone, onMade }: Props) {
   return (
     <Page
       title={view ? view.job.name : "New job"}
-      lead={view && <StandingDot standing={standingOf(view)} />}
+      lead={view && <StandingDot standing={standingOf(view, waiting.length > 0)} />}
       about={<span className={styles.brief} aria-hidden>{sentenceOf(values, preview.shown, preview.problem)}</span>}
       className={styles.page}
       actions={
@@ -115,7 +118,7 @@ export function Editor({ initial, view, original, gone, onMade }: Props) {
         </>
       }
     >
-      <Above trouble={gone !== undefined ? { kind: "gone" } : elsewhere.isStale ? { kind: "stale" } : trouble} view={view} onShowNew={showNew} />
+      <Above trouble={gone !== undefined ? { kind: "gone" } : elsewhere.isStale ? { kind: "stale" } : trouble} view={view} waiting={waiting} onShowNew={showNew} />
       <FormContext value={form}>
         <div className={styles.columns}>
           <form ref={root} className={styles.form} aria-label="Job" onSubmit={(event) => event.preventDefault()} onKeyDown={onKeyDown} noValidate>
@@ -204,10 +207,17 @@ function JobControls({ view, onDeleted }: { view: JobView; onDeleted: () => void
   );
 }
 
-function Above({ trouble, view, onShowNew }: { trouble: Trouble | { kind: "gone" } | undefined; view: JobView | undefined; onShowNew: () => void }) {
+interface AboveProps {
+  trouble: Trouble | { kind: "gone" } | undefined;
+  view: JobView | undefined;
+  waiting: readonly ApprovalView[];
+  onShowNew: () => void;
+}
+
+function Above({ trouble, view, waiting, onShowNew }: AboveProps) {
   const incident = view?.incident ?? null;
   const isStranded = view?.predecessorIsGone ?? false;
-  if (!trouble && incident === null && !isStranded) return null;
+  if (!trouble && incident === null && !isStranded && waiting.length === 0) return null;
   return (
     <div className={styles.above}>
       {trouble && (
@@ -235,6 +245,7 @@ function Above({ trouble, view, onShowNew }: { trouble: Trouble | { kind: "gone"
           )}
         </div>
       )}
+      <AskingNotice waiting={waiting} />
       {isStranded && (
         <Notice tone="bad" icon={TriangleAlert}>The job that this one waits for is gone, so it never fires. Choose what it waits for below, or delete it.</Notice>
       )}

@@ -1,7 +1,7 @@
 /* One job in the list: where it stands, when it fires, when next, how it went. */
 
 import { Link } from "@tanstack/react-router";
-import { Copy, Ellipsis, Pause, Pencil, Play, RotateCw, Trash2 } from "lucide-react";
+import { Copy, Ellipsis, Hand, Pause, Pencil, Play, RotateCw, Trash2 } from "lucide-react";
 
 import { IconButton } from "@/components/Button";
 import { cx } from "@/components/cx";
@@ -20,9 +20,17 @@ import { Sparkline } from "./Sparkline";
 import type { JobActions } from "./useJobActions";
 
 const gone = "The job it waits for is gone";
-const words: Record<Standing, string> = { running: "Running", paused: "Paused", stranded: gone, failing: "Failing", well: "Going well", new: "Has not run yet" };
+const words: Record<Standing, string> = { asking: "Needs you", running: "Running", paused: "Paused", stranded: gone, failing: "Failing", well: "Going well", new: "Has not run yet" };
 
 export function StandingDot({ standing }: { standing: Standing }) {
+  if (standing === "asking") {
+    return (
+      <span className={styles.hand} title={words.asking}>
+        <Hand size={14} aria-hidden />
+        <span className="visually-hidden">{words.asking}</span>
+      </span>
+    );
+  }
   return (
     <span className={cx(styles.dot, styles[standing])} title={words[standing]}>
       <span className="visually-hidden">{words[standing]}</span>
@@ -30,9 +38,17 @@ export function StandingDot({ standing }: { standing: Standing }) {
   );
 }
 
-export function JobRow({ view, place, actions }: { view: JobView; place: RowPlace; actions: JobActions }) {
+interface Props {
+  view: JobView;
+  /** Whether a run of it waits for the person. */
+  isAsking: boolean;
+  place: RowPlace;
+  actions: JobActions;
+}
+
+export function JobRow({ view, isAsking, place, actions }: Props) {
   const { job } = view;
-  const standing = standingOf(view);
+  const standing = standingOf(view, isAsking);
   return (
     <div className={cx(row.row, styles.job, standing === "paused" && styles.off)}>
       <StandingDot standing={standing} />
@@ -67,6 +83,7 @@ function About({ view }: { view: JobView }) {
 }
 
 function nextOf({ job }: JobView, standing: Standing) {
+  if (standing === "asking") return <span className={styles.now}>Needs you</span>;
   if (standing === "running") return <span className={styles.now}>Running</span>;
   if (!job.enabled) return "Paused";
   if (standing === "stranded") return "Never";

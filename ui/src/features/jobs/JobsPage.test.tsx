@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import type { JobView } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
-import { aJob } from "@/test/fixtures";
+import { aJob, anApproval } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 const backup = aJob({ id: "a", state: { lastState: "succeeded", nextRunAtMs: Date.now() + 7_200_000 } }, { recent: ["succeeded", "failed"] });
@@ -121,4 +121,20 @@ test("no jobs teach by templates, and a template fills the form", async () => {
 test("jobs that cannot be read say why", async () => {
   renderApp("/jobs", fakeHost({ "cron.list": () => Promise.reject(new Error("The disk is full.")) }));
   expect(await screen.findByText("The disk is full.")).toBeInTheDocument();
+});
+
+test("a job whose run waits for the person says so in the list and above its form", async () => {
+  const host = fakeHost({
+    "cron.list": () => ({ jobs: [aJob({ id: "job-1", name: "Weekly notes" })], nextCursor: null }),
+    "cron.get": () => aJob({ id: "job-1", name: "Weekly notes" }),
+    "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }),
+    "tools.catalog": () => ({ tools: [] }),
+    "approvals.list": () => ({ approvals: [anApproval({ expiresAtMs: Date.now() + 600_000 }), anApproval({ id: "ask-2", jobId: "job-2" })] }),
+  });
+  const { user } = renderApp("/jobs", host);
+  const row = within(await screen.findByRole("list", { name: "Jobs" })).getByRole("listitem");
+  await waitFor(() => expect(within(row).getAllByText("Needs you").length).toBeGreaterThan(0));
+  await user.click(within(row).getByRole("link", { name: "Weekly notes" }));
+  expect(await screen.findByText(/^A run of this job needs you/)).toHaveTextContent("may write_file run?");
+  expect(screen.getByRole("link", { name: "Review" })).toHaveAttribute("href", "/approvals/ask-1");
 });

@@ -11,6 +11,7 @@ import { SearchField } from "@/components/Field";
 import { Page } from "@/components/Page";
 import { Empty, Failure, SkeletonRows } from "@/components/States";
 import { VirtualList } from "@/components/VirtualList";
+import { useOpenApprovals } from "@/data/approvals";
 import { useJobs } from "@/data/jobs";
 import { plural } from "@/format/amount";
 import type { JobView } from "@/platform";
@@ -42,6 +43,8 @@ function List({ jobs, isWhole }: { jobs: JobView[]; isWhole: boolean }) {
   const words = useDeferredValue(q);
   const shown = useMemo(() => filterJobs(jobs, { ...search, q: words }), [jobs, search, words]);
   const actions = useJobActions();
+  const waiting = useOpenApprovals().data;
+  const asking = useMemo(() => new Set(waiting?.map(({ jobId }) => jobId)), [waiting]);
   const setSearch = (next: JobsSearch) => void navigate({ to: "/jobs", search: next, replace: true });
   const keep = () => setSearch({ ...search, q: q === "" ? undefined : q });
   const clear = () => {
@@ -73,7 +76,7 @@ function List({ jobs, isWhole }: { jobs: JobView[]; isWhole: boolean }) {
             { key: "p", label: "Pause or resume", run: ({ job }) => void actions.setEnabled(job, !job.enabled) },
           ]}
         >
-          {(view, place) => <JobRow view={view} place={place} actions={actions} />}
+          {(view, place) => <JobRow view={view} isAsking={asking.has(view.job.id)} place={place} actions={actions} />}
         </VirtualList>
       )}
     </>

@@ -29,8 +29,9 @@ test("every word is looked for in name, note and schedule", () => {
 });
 
 test("a dot tells the most urgent thing", () => {
-  expect(jobs.map(standingOf)).toEqual(["well", "failing", "paused", "new"]);
+  expect(jobs.map((view) => standingOf(view))).toEqual(["well", "failing", "paused", "new"]);
   expect(standingOf(aJob({ enabled: false }, { liveRunIds: ["r"] }))).toBe("running");
+  expect(standingOf(aJob({}, { liveRunIds: ["r"] }), true)).toBe("asking");
 });
 
 test("addresses with something unknown are read without it", () => {

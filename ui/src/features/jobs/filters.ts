@@ -7,9 +7,10 @@ import type { JobsSearch } from "./search";
 export type JobFilter = NonNullable<JobsSearch["filter"]> | "all";
 
 /** Where a job stands, for its dot and the filters. */
-export type Standing = "running" | "paused" | "stranded" | "failing" | "well" | "new";
+export type Standing = "asking" | "running" | "paused" | "stranded" | "failing" | "well" | "new";
 
-export function standingOf({ job, liveRunIds, predecessorIsGone }: JobView): Standing {
+export function standingOf({ job, liveRunIds, predecessorIsGone }: JobView, isAsking = false): Standing {
+  if (isAsking) return "asking";
   if (liveRunIds.length > 0) return "running";
   if (!job.enabled) return "paused";
   if (predecessorIsGone) return "stranded";
