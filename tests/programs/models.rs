@@ -127,6 +127,9 @@ async fn works(format: &Format, home: &Home, server: &FakeModel, name: &str) {
         assert_eq!((request.method.as_str(), request.path.as_str()), ("POST", format.path));
         assert_eq!((format.key_shown)(request).as_deref(), Some(KEY));
     }
+    // Four bytes a token, as everywhere: a tiny job must stay cheap and quick, also on a small model at home.
+    let tokens = requests[0].body.len() / 4;
+    assert!(tokens <= 2_000, "{tokens} tokens for a tiny job");
     assert!(
         requests[0].body.contains(&format!("[cron:{id}] Weather: How is it?")),
         "{}",

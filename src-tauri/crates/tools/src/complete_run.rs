@@ -47,11 +47,10 @@ impl From<Outcome> for Completion {
 
 impl CompleteRun {
     pub(crate) fn new() -> Self {
-        let description = "Ends the run. Call it once, when the task is done or cannot be done. Nothing after it is carried out.";
-        let outcome = "report: there is something the person should know. nothing_to_report: all is as it should be. \
-                       failed: the task could not be done.";
-        let summary = "For the person: the result, or why it failed. The first sentence becomes the notification. \
-                       May be empty only for nothing_to_report.";
+        let description = "Ends the run. Call it once, when the task is done or cannot be done.";
+        let outcome = "report: there is something to tell. nothing_to_report: all is as it should be. failed: it could not be \
+                       done.";
+        let summary = "The result, or why it failed. The first sentence becomes the notification.";
         let parameters = spec::object(
             &["outcome", "summary"],
             json!({

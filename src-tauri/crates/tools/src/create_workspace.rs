@@ -66,16 +66,16 @@ impl Faulty for CreateError {
 
 impl CreateWorkspace {
     pub(crate) fn new(is_risky: bool) -> Self {
-        let description = "Makes a folder for a new project in the workspace, and those on the way to it, with a README.md \
-                           on request. It never replaces a file.";
+        let description =
+            "Makes a folder for a project in the workspace. It never replaces a file.";
         let parameters = spec::object(
             &[],
             json!({
-                "name": { "type": "string", "description": "Name of the folder. Give this or path.", "minLength": 1, "maxLength": 255 },
-                "path": { "type": "string", "description": "Path relative to the workspace. Give this or name.", "minLength": 1, "maxLength": 4_096 },
-                "allowExisting": { "type": "boolean", "description": "Whether it may be there already. Default: false." },
-                "createReadme": { "type": "boolean", "description": "Whether to put a README.md into it. Default: false." },
-                "readmeTitle": { "type": "string", "description": "Title of the README. Default: the folder's name.", "maxLength": 200 },
+                "name": { "type": "string", "minLength": 1, "maxLength": 255 },
+                "path": { "type": "string", "description": "Instead of name: a path in the workspace.", "minLength": 1, "maxLength": 4_096 },
+                "allowExisting": { "type": "boolean" },
+                "createReadme": { "type": "boolean" },
+                "readmeTitle": { "type": "string", "maxLength": 200 },
             }),
         );
         let harmless = spec::harmless("create_workspace", description, parameters);

@@ -50,10 +50,10 @@ impl Json {
             &["op"],
             json!({
                 "op": { "type": "string", "enum": ["parse", "get", "keys", "length", "merge"] },
-                "text": { "type": "string", "description": "JSON as text.", "maxLength": 1_000_000 },
-                "value": { "description": "JSON as a value, instead of text." },
-                "pointer": { "type": "string", "description": "JSON Pointer, for example /items/0/name. Default: the whole value.", "maxLength": 1_000 },
-                "patch": { "description": "What to merge in." },
+                "text": { "type": "string", "maxLength": 1_000_000 },
+                "value": { "description": "Instead of text." },
+                "pointer": { "type": "string", "description": "Such as /items/0/name. Default: the whole.", "maxLength": 1_000 },
+                "patch": {},
             }),
         );
         Self { spec: spec::harmless("json", description, parameters) }

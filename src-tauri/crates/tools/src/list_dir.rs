@@ -47,20 +47,17 @@ struct Arguments {
 
 impl ListDir {
     pub(crate) fn new() -> Self {
-        let description = format!(
-            "Lists a folder of the workspace: name, isFile, isDirectory, size in bytes. At most {MOST_ENTRIES} entries, and \
-             {MOST_DEPTH} levels when recursive. Hidden entries and those that .gitignore names are only counted."
-        );
+        let description = "Lists a folder of the workspace with sizes in bytes. What is hidden or named by .gitignore is only counted.";
         let parameters = spec::object(
             &[],
             json!({
-                "path": { "type": "string", "description": "Folder relative to the workspace. Default: the workspace itself.", "maxLength": 4_096 },
-                "recursive": { "type": "boolean", "description": "Whether to list folders inside it too. Default: false." },
-                "showHidden": { "type": "boolean", "description": "Whether to list names that begin with a dot. Default: false." },
-                "showIgnored": { "type": "boolean", "description": "Whether to list what .gitignore names, and .git. Default: false." },
+                "path": { "type": "string", "description": "Default: the workspace itself.", "maxLength": 4_096 },
+                "recursive": { "type": "boolean" },
+                "showHidden": { "type": "boolean" },
+                "showIgnored": { "type": "boolean" },
             }),
         );
-        let harmless = spec::harmless("list_dir", &description, parameters);
+        let harmless = spec::harmless("list_dir", description, parameters);
         // A name can be as much a text from outside as a file.
         Self { spec: ToolSpec { untrusted_output: true, ..harmless } }
     }

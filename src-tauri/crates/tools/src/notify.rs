@@ -38,8 +38,8 @@ impl Notify {
         let parameters = spec::object(
             &["body"],
             json!({
-                "title": { "type": "string", "description": "First line, at most 80 characters. Default: the job's name." },
-                "body": { "type": "string", "description": "One or two sentences, at most 400 characters.", "minLength": 1 },
+                "title": { "type": "string", "description": "At most 80 characters. Default: the job's name." },
+                "body": { "type": "string", "description": "At most 400 characters.", "minLength": 1 },
             }),
         );
         let harmless = spec::harmless("notify", description, parameters);

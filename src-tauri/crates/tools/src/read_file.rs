@@ -84,8 +84,8 @@ impl ReadFile {
             json!({
                 "path": { "type": "string", "description": "Path relative to the workspace.", "minLength": 1, "maxLength": 4_096 },
                 "encoding": { "type": "string", "description": "Default: utf-8.", "maxLength": 40 },
-                "offset": { "type": "integer", "minimum": 0, "description": "First byte to read. Default: 0." },
-                "limit": { "type": "integer", "minimum": 4, "description": "Most bytes to read." },
+                "offset": { "type": "integer", "minimum": 0, "description": "First byte." },
+                "limit": { "type": "integer", "minimum": 4, "description": "Most bytes." },
             }),
         );
         let harmless = spec::harmless("read_file", &description, parameters);

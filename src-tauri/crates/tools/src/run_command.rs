@@ -133,15 +133,14 @@ struct Arguments {
 
 impl RunCommand {
     pub(crate) fn new(config: CommandConfig) -> Self {
-        let description = "Runs one command line in the system's shell, in the workspace unless cwd says otherwise, and returns \
-             exitCode, stdout, stderr, and json where stdout is JSON. A command that fails is an error. Whatever it leaves \
-             running in the background is ended with it.";
+        let description = "Runs a command line in the system's shell; returns exitCode, stdout, stderr, and json where stdout is JSON. \
+             What it leaves running ends with it.";
         let parameters = spec::object(
             &["command"],
             json!({
-                "command": { "type": "string", "description": "As in a terminal.", "minLength": 1, "maxLength": 8_192 },
-                "cwd": { "type": "string", "description": "The folder: relative to the workspace, absolute, or beginning with ~/.", "minLength": 1, "maxLength": 4_096 },
-                "timeoutSeconds": { "type": "integer", "description": "Ends it after so long.", "minimum": 1, "maximum": LONGEST_SECONDS },
+                "command": { "type": "string", "minLength": 1, "maxLength": 8_192 },
+                "cwd": { "type": "string", "description": "Default: the workspace.", "minLength": 1, "maxLength": 4_096 },
+                "timeoutSeconds": { "type": "integer", "minimum": 1, "maximum": LONGEST_SECONDS },
             }),
         );
         let harmless = spec::harmless("run_command", description, parameters);

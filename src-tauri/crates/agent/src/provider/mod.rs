@@ -5,6 +5,7 @@
 //! (`retry` does, because only the driver knows what was already shown) and to find providers (`discover`).
 
 mod classify;
+mod compact;
 mod convert;
 mod meter;
 mod rig;

@@ -91,7 +91,11 @@ impl ModelProvider for RigProvider {
 fn definition(spec: &ToolSpec) -> Option<ToolDefinition> {
     // The registry refuses a tool without a name.
     let name = ToolName::new(spec.name.clone()).ok()?;
-    Some(ToolDefinition::new(name, spec.description.clone(), spec.parameters.clone()))
+    Some(ToolDefinition::new(
+        name,
+        spec.description.clone(),
+        super::compact::compact(&spec.parameters),
+    ))
 }
 
 fn delta_of(event: StreamEvent) -> Option<Delta> {

@@ -90,26 +90,24 @@ pub(crate) struct Http {
 impl Http {
     pub(crate) fn new(config: HttpConfig) -> Self {
         let description = format!(
-            "Sends a request to a URL (GET unless method says otherwise) and returns status, url, contentType, body as text \
-             and truncated. Public http and https addresses only; at most {} bytes and {} seconds. A status of 400 or \
-             more is an error. Other methods than GET and HEAD are not sent on to another site.",
+            "Sends a request to a public URL; returns status, url, contentType, body and truncated. At most {} bytes and {} \
+             seconds. A status of 400 or more is an error.",
             config.max_bytes,
             config.timeout.as_secs()
         );
         let parameters = spec::object(
             &["url"],
             json!({
-                "url": { "type": "string", "description": "The whole URL.", "minLength": 1, "maxLength": 4_096 },
+                "url": { "type": "string", "minLength": 1, "maxLength": 4_096 },
                 "method": { "type": "string", "enum": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"], "description": "Default: GET." },
                 "headers": {
                     "type": "object",
-                    "description": "Request headers, for example Accept. Not sent on after a redirect to another site.",
                     "maxProperties": 20,
                     "additionalProperties": { "type": "string", "maxLength": 4_096 },
                 },
-                "body": { "type": "string", "maxLength": MOST_BODY, "description": "Text to send; as text/plain unless Content-Type says otherwise." },
-                "json": { "description": "JSON to send, instead of body." },
-                "maxBytes": { "type": "integer", "minimum": 1, "description": "Read at most so much of the body." },
+                "body": { "type": "string", "maxLength": MOST_BODY, "description": "Text to send." },
+                "json": { "description": "Instead of body." },
+                "maxBytes": { "type": "integer", "minimum": 1 },
             }),
         );
         let harmless = spec::harmless("http", &description, parameters);

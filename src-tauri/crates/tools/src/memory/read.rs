@@ -31,15 +31,14 @@ struct Arguments {
 impl MemoryRead {
     pub(super) fn new(most: u64) -> Self {
         let description = format!(
-            "Reads one file of the memory, by the path that memory_search or memory_write told. At most {most} bytes at \
-             once; a larger file is read in parts with offset and limit, and nextOffset tells where to go on."
+            "Reads a file of the memory, at most {most} bytes at once; nextOffset tells where to go on."
         );
         let parameters = spec::object(
             &["path"],
             json!({
                 "path": { "type": "string", "description": "Such as memory/garden.md.", "minLength": 1, "maxLength": 4_096 },
-                "offset": { "type": "integer", "minimum": 0, "description": "First byte to read. Default: 0." },
-                "limit": { "type": "integer", "minimum": 4, "description": "Most bytes to read." },
+                "offset": { "type": "integer", "minimum": 0, "description": "First byte." },
+                "limit": { "type": "integer", "minimum": 4, "description": "Most bytes." },
             }),
         );
         let harmless = spec::harmless("memory_read", &description, parameters);

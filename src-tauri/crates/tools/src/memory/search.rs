@@ -36,14 +36,13 @@ struct Arguments {
 
 impl MemorySearch {
     pub(super) fn new(index: Arc<dyn MemoryIndex>) -> Self {
-        let description = "Searches the memory, the Markdown files that were kept with memory_write or by the person, for \
-                           words. A file need not have all of them; the best come first, with a piece of text each. Read a \
-                           whole one with memory_read.";
+        let description = "Finds files of the memory by words, the best first, with a piece of text each. Read a whole one with \
+                           memory_read.";
         let parameters = spec::object(
             &["query"],
             json!({
-                "query": { "type": "string", "description": "Words to look for. There are no operators.", "minLength": 1, "maxLength": 1_000 },
-                "limit": { "type": "integer", "minimum": 1, "maximum": MOST, "description": format!("Most results. Default: {USUAL}.") },
+                "query": { "type": "string", "description": "Words, any of them.", "minLength": 1, "maxLength": 1_000 },
+                "limit": { "type": "integer", "minimum": 1, "maximum": MOST, "description": format!("Default: {USUAL}.") },
             }),
         );
         let harmless = spec::harmless("memory_search", description, parameters);

@@ -47,16 +47,15 @@ struct Arguments {
 
 impl MemoryWrite {
     pub(super) fn new() -> Self {
-        let description = "Keeps something in mind: writes a Markdown file of the memory, in the folder memory/ of the workspace. \
-                           Later runs find it with memory_search. It replaces the file, or adds to its end with append. Keep \
-                           what a person would want remembered, and no passwords or keys.";
+        let description = "Keeps something in mind for later runs, as a Markdown file in memory/. Replaces the file, or adds to \
+                           its end. No passwords or keys.";
         let parameters = spec::object(
             &["content"],
             json!({
-                "path": { "type": "string", "description": "Such as memory/garden.md. Give this or title.", "minLength": 1, "maxLength": 4_096 },
-                "title": { "type": "string", "description": "The heading of the file; its name is made of it. Give this or path.", "minLength": 1, "maxLength": 200 },
-                "content": { "type": "string", "description": "Markdown.", "maxLength": MOST_CONTENT },
-                "append": { "type": "boolean", "description": "Whether to add to the end of what is there. Default: false." },
+                "path": { "type": "string", "description": "Such as memory/garden.md.", "minLength": 1, "maxLength": 4_096 },
+                "title": { "type": "string", "description": "Instead of path: its heading.", "minLength": 1, "maxLength": 200 },
+                "content": { "type": "string", "maxLength": MOST_CONTENT },
+                "append": { "type": "boolean", "description": "Adds. Default: false." },
             }),
         );
         let harmless = spec::harmless("memory_write", description, parameters);

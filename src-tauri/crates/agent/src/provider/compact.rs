@@ -1,0 +1,67 @@
+//! The schema of a tool as a model is told it: without the bounds that only a checker needs.
+//!
+//! Every request carries the schemas of all tools that are offered, and small models read them slowly. Lengths, counts
+//! and the ban on further fields say nothing about what to write; the gate holds each call against the whole schema all
+//! the same, and tells it to a model whose call does not fit. One could get it wrong by taking a field of that name for
+//! a bound.
+
+use serde_json::{Map, Value};
+
+const BOUNDS: [&str; 6] =
+    ["minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"];
+
+/// The schema without bounds.
+pub(super) fn compact(schema: &Value) -> Value {
+    let Value::Object(fields) = schema else { return schema.clone() };
+    let mut compacted = Map::new();
+    for (key, value) in fields {
+        let is_ban = key == "additionalProperties" && *value == Value::Bool(false);
+        if is_ban || BOUNDS.contains(&key.as_str()) {
+            continue;
+        }
+        let value = match (key.as_str(), value) {
+            // The keys in here are names, whatever they are called.
+            ("properties", Value::Object(named)) => {
+                named.iter().map(|(name, schema)| (name.clone(), compact(schema))).collect()
+            }
+            ("items" | "additionalProperties", schema) => compact(schema),
+            (_, value) => value.clone(),
+        };
+        compacted.insert(key.clone(), value);
+    }
+    Value::Object(compacted)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn bounds_go_and_meaning_stays() {
+        let whole = json!({
+            "type": "object",
+            "properties": {
+                "maxLength": { "type": "string", "description": "A name like a bound.", "minLength": 1, "maxLength": 5 },
+                "list": { "type": "array", "maxItems": 3, "items": { "type": "string", "maxLength": 9 } },
+                "map": { "type": "object", "maxProperties": 2, "additionalProperties": { "type": "string", "maxLength": 9 } },
+                "inner": { "type": "object", "properties": { "n": { "type": "integer", "maximum": 7 } }, "additionalProperties": false },
+            },
+            "required": ["maxLength"],
+            "additionalProperties": false,
+        });
+        let expected = json!({
+            "type": "object",
+            "properties": {
+                "maxLength": { "type": "string", "description": "A name like a bound." },
+                "list": { "type": "array", "items": { "type": "string" } },
+                "map": { "type": "object", "additionalProperties": { "type": "string" } },
+                "inner": { "type": "object", "properties": { "n": { "type": "integer", "maximum": 7 } } },
+            },
+            "required": ["maxLength"],
+        });
+        assert_eq!(compact(&whole), expected);
+        assert_eq!(compact(&json!(true)), json!(true));
+    }
+}
