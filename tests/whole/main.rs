@@ -13,6 +13,7 @@ mod chat;
 mod memory;
 mod settings;
 mod delivery;
+mod hooks;
 mod attached;
 mod concurrency;
 mod retention;

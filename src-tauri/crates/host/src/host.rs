@@ -36,6 +36,7 @@ use crate::endpoint::{AGAIN_AFTER, keep_telling, tell_clients};
 use crate::error::HostError;
 use crate::first_start;
 use crate::home::{Exposure, Home, Owner, make_private_dir};
+use crate::hooks;
 use crate::machine::{self, AtWork, System};
 use crate::memory;
 use crate::models::ModelShelf;
@@ -70,6 +71,7 @@ struct Ground {
     secrets: Arc<SecretShelf>,
     /// What the gate recognises and fills in; the shelf fills it.
     book: Arc<SecretBook>,
+    hooks: Hooks,
     outbox: Arc<Notify>,
     ended: Arc<Ended>,
     /// Told with every change that is stored.
@@ -188,6 +190,7 @@ impl Ground {
             ModelShelf::new(settings.watch(), Arc::clone(&options.env), options.model.clone());
         let book = Arc::new(SecretBook::default());
         let secrets = Arc::new(secrets::shelf(options, &settings, Arc::clone(&book)));
+        let hooks = hooks::of(&settings.now(), home);
         let live = LiveText::new(events.clone(), Arc::clone(&clock));
         let screens = Screens::new(events.clone());
         Ok(Self {
@@ -197,6 +200,7 @@ impl Ground {
             models,
             secrets,
             book,
+            hooks,
             outbox,
             ended,
             worked,
@@ -234,7 +238,7 @@ impl Ground {
         let registry = ToolRegistry::new(tools)?;
         let safety = Safety::new(Arc::clone(&self.book));
         let gate = Gate::new(registry, self.store.clone(), Arc::clone(&self.clock));
-        let gate = Arc::new(gate.guarded_by(safety, Hooks::default()));
+        let gate = Arc::new(gate.guarded_by(safety, self.hooks.clone()));
         let settings =
             AgentSettings { workspace: config.workspace, max_steps: config.tools.max_steps };
         let agent = AgentDriver::new(
@@ -268,6 +272,7 @@ impl Ground {
             live: self.live.clone(),
             settings: self.settings.watch(),
             at_work: self.at_work.clone(),
+            hooks: self.hooks.clone(),
         });
         let scheduler = Scheduler {
             store: self.store.clone(),
@@ -342,6 +347,8 @@ impl Ground {
             timer: timer(options, &self.clock)?,
             settings: self.settings.watch(),
             notifier: self.notifier(options),
+            safety: Safety::new(Arc::clone(&self.book)),
+            hooks: self.hooks.clone(),
             signal: Arc::clone(&self.outbox),
             closing: closing.clone(),
         };

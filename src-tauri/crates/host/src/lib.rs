@@ -10,6 +10,7 @@ mod endpoint;
 mod open_files;
 mod options;
 mod runner;
+mod hooks;
 mod models;
 mod secrets;
 mod outbox;

@@ -9,6 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use rouse_agent::{DeliveryAnswer, DeliverySeen, Hooks, Safety};
 use rouse_core::decide::digest;
 use rouse_core::delivery::{Channel, Delivery, DeliveryState, redelivery_after_ms};
 use rouse_core::time::Timer;
@@ -32,6 +33,8 @@ pub(crate) struct Outbox {
     pub(crate) timer: Box<dyn Timer>,
     pub(crate) settings: watch::Receiver<Config>,
     pub(crate) notifier: Arc<dyn Notifier>,
+    pub(crate) safety: Safety,
+    pub(crate) hooks: Hooks,
     pub(crate) signal: Arc<Notify>,
     pub(crate) closing: CancellationToken,
 }
@@ -120,7 +123,10 @@ impl Outbox {
 
     async fn deliver(&self, delivery: &Delivery) -> Result<(), StoreError> {
         let shown = match &delivery.channel {
-            Channel::Notification => self.notifier.show(delivery).await,
+            Channel::Notification => match self.prepared(delivery).await {
+                Ok(prepared) => self.notifier.show(&prepared).await,
+                Err(error) => Err(error),
+            },
             Channel::Named(name) => Err(NotifyError::Never(format!(
                 "The channel {name} is not set up. The result is in the run."
             ))),
@@ -138,6 +144,27 @@ impl Outbox {
                 self.store.settle_delivery(&delivery.id, state, Some(&reason), now).await
             }
             Err(NotifyError::Later(reason)) => self.later(delivery, &reason).await,
+        }
+    }
+
+    /// The delivery as it is shown: without secrets, and as the hooks want it.
+    async fn prepared(&self, delivery: &Delivery) -> Result<Delivery, NotifyError> {
+        let clean = |text: &str| self.safety.redacted(text).unwrap_or_else(|| text.to_owned());
+        let (title, body) = (clean(&delivery.title), clean(&delivery.body));
+        let seen = DeliverySeen {
+            delivery_id: delivery.id.to_string(),
+            channel: delivery.channel.name().to_owned(),
+            to: delivery.to.clone(),
+            title: title.clone(),
+            body: body.clone(),
+        };
+        match self.hooks.before_delivery(seen).await {
+            Ok(DeliveryAnswer::Allow) => Ok(Delivery { title, body, ..delivery.clone() }),
+            Ok(DeliveryAnswer::Rewrite { title, body }) => {
+                Ok(Delivery { title, body, ..delivery.clone() })
+            }
+            Ok(DeliveryAnswer::Suppress(reason)) => Err(NotifyError::Never(reason)),
+            Err(error) => Err(NotifyError::Later(error.to_string())),
         }
     }
 

@@ -4,6 +4,7 @@
 //! left alone in the file, and a wrong value is refused with the key, what was found and what was expected.
 
 mod file;
+mod hooks;
 mod patch;
 mod view;
 #[cfg(test)]
@@ -15,6 +16,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rouse_agent::HookCommand;
 use rouse_core::day_hours::DayHours;
 use rouse_core::json_fields::{FieldError, Fields};
 use rouse_core::quiet::QuietHours;
@@ -40,6 +42,8 @@ pub struct Config {
     pub is_risky_workspace: bool,
     /// Tools.
     pub tools: ToolLimits,
+    /// Commands that are told of a step of a run, or asked about it; in force from the next start on.
+    pub hooks: Vec<HookCommand>,
     /// What is kept.
     pub retention: RetentionConfig,
     /// Whether the computer is kept awake while a run is at work.
@@ -134,6 +138,7 @@ fn read(
     let mut errors = Vec::new();
     let mut fields = Fields::new("", document, &mut errors);
     let mut risky = fields.object("riskyWorkspace", read_risky).unwrap_or_default();
+    let hooks = fields.take("hooks");
     let mut config = Config {
         cron: fields
             .object("cron", read_cron)
@@ -149,6 +154,7 @@ fn read(
             .map_or_else(|| default_workspace.to_owned(), |path| expand(&path, env)),
         is_risky_workspace: false,
         tools: fields.object("tools", read_tools).unwrap_or(ToolLimits::DEFAULT),
+        hooks: Vec::new(),
         retention: fields.object("retention", read_retention).unwrap_or(RetentionConfig::DEFAULT),
         keep_awake: fields
             .object("system", |mut system| system.boolean("keepAwake"))
@@ -165,6 +171,8 @@ fn read(
     risky.override_by_environment(&mut config, env, &mut errors);
     risky.widen(&mut config, env);
     refuse_own_data(&config, default_workspace, &mut errors);
+    config.hooks = hooks::read(hooks, &mut errors);
+    hooks::refuse_workspace(&config.hooks, &config.workspace, &mut errors);
     if errors.is_empty() { Ok(config) } else { Err(errors) }
 }
 

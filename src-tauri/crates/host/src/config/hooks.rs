@@ -1,0 +1,153 @@
+//! `[[hooks]]`: commands of the person's that are told of a step of a run, or asked about it.
+//!
+//! Only the file can name one, never a client: whoever could write a hook could run anything. A program is a bare name or
+//! a whole path, and not one inside the workspace, where a model writes.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rouse_agent::{HookCommand, HookPoint};
+use rouse_core::json_fields::{FieldError, Fields, kind_of};
+use rouse_core::schedule::parse_duration;
+use serde_json::Value;
+
+/// How long a hook may take when it does not say.
+const USUAL: Duration = Duration::from_secs(10);
+
+/// The most that a hook may ask for: everything waits for one that is asked.
+const MOST_MS: i64 = 10 * 60_000;
+
+/// Reads the list; what is wrong goes into `errors`.
+pub(super) fn read(list: Option<Value>, errors: &mut Vec<FieldError>) -> Vec<HookCommand> {
+    let items = match list {
+        None => return Vec::new(),
+        Some(Value::Array(items)) => items,
+        Some(other) => {
+            let message =
+                format!("expected a list of hooks ([[hooks]]), found {}", kind_of(&other));
+            errors.push(FieldError { path: "hooks".to_owned(), message });
+            return Vec::new();
+        }
+    };
+    let hook = |(number, item)| read_one(Fields::new(&format!("hooks[{number}]"), item, errors));
+    items.into_iter().enumerate().filter_map(hook).collect()
+}
+
+fn read_one(mut fields: Fields<'_>) -> Option<HookCommand> {
+    let on = fields.choice("on", &HookPoint::ALL);
+    if on.is_none() {
+        let names: Vec<&str> = HookPoint::ALL.iter().map(|(name, _)| *name).collect();
+        fields.complain_once("on", format!("is required: one of {}", names.join(", ")));
+    }
+    let command = fields.texts("command").unwrap_or_default();
+    let is_program = command.first().is_some_and(|program| {
+        let path = Path::new(program);
+        path.is_absolute() || (path.components().count() == 1 && !program.trim().is_empty())
+    });
+    if !is_program {
+        let expected =
+            "expected a list: a program, by its name or its whole path, and its arguments";
+        fields.complain_once("command", expected);
+    }
+    let timeout = match fields.text("timeout").map(|text| parse_duration(&text)) {
+        None => Some(USUAL),
+        Some(Ok(ms @ 1..=MOST_MS)) => u64::try_from(ms).ok().map(Duration::from_millis),
+        Some(_) => {
+            fields.complain("timeout", "expected a duration of at most 10m, such as 5s");
+            None
+        }
+    };
+    Some(HookCommand { on: on?, command: is_program.then_some(command)?, timeout: timeout? })
+}
+
+/// No program may stand where a model can write it.
+pub(super) fn refuse_workspace(
+    hooks: &[HookCommand],
+    workspace: &Path,
+    errors: &mut Vec<FieldError>,
+) {
+    let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let workspace = real(workspace);
+    for (number, hook) in hooks.iter().enumerate() {
+        let inside = |word: &&String| {
+            let path = Path::new(word.as_str());
+            path.is_absolute() && real(path).starts_with(&workspace)
+        };
+        if let Some(word) = hook.command.iter().find(inside) {
+            let message = format!("{word} is in the workspace, where an agent could change it");
+            errors.push(FieldError { path: format!("hooks[{number}].command"), message });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn hooks(list: Value) -> Result<Vec<HookCommand>, Vec<String>> {
+        let mut errors = Vec::new();
+        let hooks = read(Some(list), &mut errors);
+        refuse_workspace(&hooks, Path::new("/work/space"), &mut errors);
+        let said = errors.into_iter().map(|error| format!("{}: {}", error.path, error.message));
+        let said: Vec<String> = said.collect();
+        if said.is_empty() { Ok(hooks) } else { Err(said) }
+    }
+
+    #[test]
+    fn hooks_are_read_in_their_order() {
+        let list = json!([
+            {"on": "before_tool_call", "command": ["/usr/bin/guard", "--strict"], "timeout": "3s"},
+            {"on": "run_finished", "command": ["logger"]},
+        ]);
+        let expected = [
+            (HookPoint::BeforeToolCall, vec!["/usr/bin/guard", "--strict"], Duration::from_secs(3)),
+            (HookPoint::RunFinished, vec!["logger"], USUAL),
+        ];
+        let expected = expected.map(|(on, command, timeout)| {
+            let command = command.into_iter().map(str::to_owned).collect();
+            HookCommand { on, command, timeout }
+        });
+        assert_eq!(hooks(list), Ok(expected.to_vec()));
+        assert_eq!(read(None, &mut Vec::new()), []);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_by_its_place() {
+        let good = json!({"on": "run_started", "command": ["x"]});
+        for (list, said) in [
+            (json!({"on": "run_started"}), "hooks: expected a list of hooks"),
+            (
+                json!([good, {"command": ["x"]}]),
+                "hooks[1].on: is required: one of after_tools_resolved",
+            ),
+            (json!([{"on": "sometimes", "command": ["x"]}]), "hooks[0].on: expected one of"),
+            (json!([{"on": "run_started"}]), "hooks[0].command: expected a list"),
+            (json!([{"on": "run_started", "command": []}]), "hooks[0].command: expected a list"),
+            (
+                json!([{"on": "run_started", "command": ["./x"]}]),
+                "hooks[0].command: expected a list",
+            ),
+            (
+                json!([{"on": "run_started", "command": ["bin/x"]}]),
+                "hooks[0].command: expected a list",
+            ),
+            (
+                json!([{"on": "run_started", "command": ["x"], "timeout": "1h"}]),
+                "hooks[0].timeout: ",
+            ),
+            (
+                json!([{"on": "run_started", "command": ["/work/space/x"]}]),
+                "hooks[0].command: /work/space/x is in",
+            ),
+            (
+                json!([{"on": "run_started", "command": ["sh", "/work/space/x"]}]),
+                "hooks[0].command: /work/space/x is in",
+            ),
+        ] {
+            let errors = hooks(list.clone()).expect_err("refused");
+            assert!(errors.iter().any(|error| error.starts_with(said)), "{list}: {errors:?}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Hooks of the settings file: real commands that are asked about calls and deliveries, and told of runs; and secrets that
+//! a real delivery does not show.
+
+#![cfg(unix)]
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::house::{House, Plan, echo};
+
+/// A settings file with this hook for each step, a shell script each.
+fn config(folder: &Path, hooks: &[(&str, &str)]) {
+    let mut text = String::new();
+    for (on, script) in hooks {
+        text.push_str(&format!(
+            "[[hooks]]\non = \"{on}\"\ncommand = [\"/bin/sh\", \"-c\", '''{script}''']\n\n"
+        ));
+    }
+    fs::write(folder.join("config.toml"), text).expect("a file");
+}
+
+async fn ran(house: &House, job: Value) -> Value {
+    let id = house.add(job).await;
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    house.ended(&id, 1).await.remove(0)
+}
+
+async fn delivered(house: &House, run: &Value) -> Value {
+    house
+        .until(async |house| {
+            let delivery = house.detail(run).await["deliveries"][0].clone();
+            (delivery["state"] != "pending").then_some(delivery)
+        })
+        .await
+}
+
+#[tokio::test]
+async fn a_command_of_the_settings_can_forbid_a_call_also_of_a_job_without_a_model() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let no = r#"read line; case "$line" in *'"tool":"echo"'*) echo '{"decision":"deny","reason":"not here"}' ;; esac"#;
+    config(folder.path(), &[("before_tool_call", no)]);
+    let house = Plan::new(folder.path()).build().await;
+    let run = ran(&house, echo(&json!({ "kind": "manual" }))).await;
+    assert_eq!(run["state"], "failed", "{run}");
+    assert!(run["error"].as_str().is_some_and(|why| why.ends_with("says no: not here")), "{run}");
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_command_of_the_settings_rewrites_what_is_shown_or_holds_it_back() {
+    let rewrites = r#"cat >/dev/null; echo '{"decision":"rewrite","title":"From the hook"}'"#;
+    let holds = r#"cat >/dev/null; echo '{"decision":"deny","reason":"private"}'"#;
+    for (script, state) in [(rewrites, "delivered"), (holds, "suppressed")] {
+        let folder = tempfile::tempdir().expect("a folder");
+        config(folder.path(), &[("before_delivery", script)]);
+        let house = Plan::new(folder.path()).build().await;
+        let run = ran(&house, echo(&json!({ "kind": "manual" }))).await;
+        let delivery = delivered(&house, &run).await;
+        assert_eq!(delivery["state"], state, "{delivery}");
+        let shown = house.notifier.shown.take_all();
+        match state {
+            "delivered" => assert_eq!(shown[0].title, "From the hook"),
+            _ => assert!(
+                shown.is_empty()
+                    && delivery["reason"]
+                        .as_str()
+                        .is_some_and(|why| why.ends_with("held it back: private")),
+                "{delivery}"
+            ),
+        }
+        house.host.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_command_of_the_settings_is_told_of_a_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pipe = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    config(folder.path(), &[("run_finished", "cat >pipe")]);
+    let house = Plan::new(folder.path()).build().await;
+    let run = ran(&house, echo(&json!({ "kind": "manual" }))).await;
+    let told = tokio::fs::read_to_string(&pipe).await.expect("read");
+    let told: Value = serde_json::from_str(&told).expect("JSON");
+    assert_eq!((&told["hook"], &told["state"]), (&json!("run_finished"), &json!("succeeded")));
+    assert_eq!(told["runId"], run["id"]);
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn no_client_can_name_a_command() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let patch = json!({ "patch": { "hooks": [{ "on": "run_started", "command": ["x"] }] } });
+    let refused = house.try_call("config.patch", patch).await.expect_err("refused");
+    assert!(refused.message.contains("hooks: is not a setting"), "{refused}");
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_stored_secret_is_recognised_as_soon_as_it_is_stored_and_not_shown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let secret = json!({ "name": "mail", "value": "sunflower-42-Tango", "hosts": ["a.example"] });
+    let view = house.call("secrets.set", secret).await;
+    assert_eq!((&view["name"], &view["keptIn"]), (&json!("mail"), &json!("file")));
+    let mut job = echo(&json!({ "kind": "manual" }));
+    job["payload"]["arguments"] = json!({ "text": "it is sunflower-42-Tango" });
+    let run = ran(&house, job).await;
+    delivered(&house, &run).await;
+    let shown = house.notifier.shown.take_all();
+    assert_eq!(shown[0].body, "it is [redacted: secret:mail]", "{:?}", shown[0]);
+    let detail = house.detail(&run).await;
+    let kept = format!("{}{}", detail["steps"], detail["run"]["summary"]);
+    assert!(kept.contains("secret:mail") && !kept.contains("sunflower"), "{kept}");
+    house.host.stop().await;
+}
