@@ -433,3 +433,52 @@ async fn quiet_hours_have_nights_and_a_zone_by_flags() {
     assert_eq!(job(&added)["policies"]["quietHours"], whole);
     home.rouse(["cron", "edit", &id, "--quiet-zone", "Mars"]).refused(2, "quietHours.tz");
 }
+
+#[tokio::test]
+async fn what_a_model_may_do_is_said_and_taken_back() {
+    let home = Home::new();
+    let _engine = home.serve().await;
+    let added = home.rouse([
+        "cron",
+        "add",
+        "--json",
+        "--name",
+        "Agent",
+        "--manual",
+        "--message",
+        "Look.",
+        "--approvals",
+        "deny",
+        "--approval-time",
+        "2h",
+        "--hosts",
+        "api.example.org,nas:8080",
+        "--sandbox",
+        "open",
+    ]);
+    let whole = json!({
+        "approvals": "deny",
+        "approvalSeconds": 7_200,
+        "hosts": ["api.example.org", "nas:8080"],
+        "sandbox": "open",
+    });
+    assert_eq!(job(&added)["policies"], whole);
+    let edited = home.rouse([
+        "cron",
+        "edit",
+        "Agent",
+        "--json",
+        "--approvals",
+        "ask",
+        "--approval-time",
+        "none",
+        "--hosts",
+        "none",
+        "--sandbox",
+        "required",
+    ]);
+    assert_eq!(job(&edited).get("policies"), None, "{edited:?}");
+    home.rouse(["cron", "edit", "Agent", "--hosts", "https://example.org/a"])
+        .refused(2, "policies.hosts[0]");
+    home.rouse(["cron", "edit", "Agent", "--approval-time", "5s"]).refused(2, "approvalSeconds");
+}

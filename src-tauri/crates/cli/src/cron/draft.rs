@@ -4,6 +4,7 @@ use clap::{ArgGroup, Args, ValueEnum};
 use rouse_core::schedule::parse_duration;
 use serde_json::{Map, Value, json};
 
+use super::may::MayArgs;
 use super::quiet::QuietArgs;
 use crate::exit::Failure;
 
@@ -106,6 +107,8 @@ pub(crate) struct BehaviourArgs {
     notify: Option<Notify>,
     #[command(flatten)]
     quiet: QuietArgs,
+    #[command(flatten)]
+    may: MayArgs,
     /// Time limit of a run: `10m`, or `none` for the usual one.
     #[arg(long, value_name = "DURATION")]
     timeout: Option<String>,
@@ -169,7 +172,7 @@ impl Wake {
 }
 
 /// The job format's word for a choice: clap's `run-once` is the format's `runOnce`.
-fn word(choice: impl ValueEnum) -> Value {
+pub(super) fn word(choice: impl ValueEnum) -> Value {
     let dashed =
         choice.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
     let mut parts = dashed.split('-');
@@ -224,7 +227,7 @@ pub(super) fn milliseconds(text: &str, flag: &str) -> Result<Value, Failure> {
     Ok(json!(ms))
 }
 
-fn seconds(text: &str, flag: &str) -> Result<Value, Failure> {
+pub(super) fn seconds(text: &str, flag: &str) -> Result<Value, Failure> {
     let ms = milliseconds(text, flag)?.as_i64();
     Ok(ms.map_or(Value::Null, |ms| json!((ms + 999) / 1_000)))
 }
@@ -360,6 +363,7 @@ impl BehaviourArgs {
         set(&mut policies, "budget", budget);
         set(&mut policies, "notify", self.notify.map(word));
         set(&mut policies, "quietHours", self.quiet.to_json());
+        self.may.apply(&mut policies)?;
         for (object, key, flag, given) in [
             (&mut misfire, "maxLatenessSeconds", "max-lateness", &self.max_lateness),
             (&mut policies, "cooldownSeconds", "cooldown", &self.cooldown),

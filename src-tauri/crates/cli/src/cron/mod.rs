@@ -4,6 +4,7 @@ mod add;
 mod condition;
 mod draft;
 mod quiet;
+mod may;
 pub(crate) use draft::{Wake, replacing};
 mod edit;
 mod list;
