@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { diffOf, hiddenIn, marksIn } from "./preview";
+import { diffOf, hiddenIn, marksIn, previewLine } from "./preview";
 
 const diff = "--- a\n+++ a\n@@ -1,2 +1,2 @@\n same\n--- a list item\n+++ two more\n\\ No newline at end of file\n";
 
@@ -12,6 +12,14 @@ test("a comparison is known by its head, and its lines by their sign, also those
 
 test.each(["tar czf a.tgz .\n\nin the folder .", "--- only one line", "", "+++ a\n--- a"])("%j is no comparison", (text) => {
   expect(diffOf(text)).toBeUndefined();
+});
+
+test.each([
+  [diff, "a: 1 added, 1 removed"],
+  ["\nrm -rf ⟨U+202E⟩old\n\nin the folder .", "rm -rf ⟨U+202E⟩old"],
+  ["", ""],
+])("%j is told in a line", (text, line) => {
+  expect(previewLine(text)).toBe(line);
 });
 
 test("what cannot be seen is marked, and nothing of the text is lost", () => {

@@ -20,6 +20,15 @@ function kindOf(line: string): LineKind {
   return line.startsWith("@@") ? "place" : "same";
 }
 
+/** The least that tells one call from another: the file and how much of it changes, or the first line of what would happen. */
+export function previewLine(text: string): string {
+  const diff = diffOf(text);
+  if (!diff) return text.split("\n").find((line) => line.trim() !== "") ?? "";
+  const count = (kind: LineKind) => diff.filter((line) => line.kind === kind).length;
+  const file = diff[1]?.text.slice("+++ ".length) ?? "";
+  return `${file}: ${count("added")} added, ${count("removed")} removed`;
+}
+
 /** The text in parts; odd ones are marks that stand for what cannot be seen: `⟨U+001B⟩`. */
 export function marksIn(text: string): string[] {
   return text.split(/(⟨U\+[0-9A-F]{4,6}⟩)/);

@@ -10,6 +10,7 @@ import { toast } from "@/components/Toasts";
 import { useArmed } from "@/components/useArmed";
 import { useAnswer, useOpenApprovals } from "@/data/approvals";
 import { Countdown } from "@/domain/approval/Countdown";
+import { previewLine } from "@/domain/approval/preview";
 import { answerWord } from "@/domain/approval/words";
 import type { ApprovalView } from "@/platform";
 
@@ -34,7 +35,7 @@ export function NeedsYou() {
 }
 
 function Waiting({ approval }: { approval: ApprovalView }) {
-  const { id, tool, jobName, why, expiresAtMs } = approval;
+  const { id, tool, jobName, why, preview, expiresAtMs } = approval;
   const answer = useAnswer();
   const armed = useArmed(id);
   const [busy, setBusy] = useState(false);
@@ -58,7 +59,7 @@ function Waiting({ approval }: { approval: ApprovalView }) {
         <p className={styles.what}>
           <code>{tool}</code> in “{jobName}”
         </p>
-        <p className={styles.why} title={why}>{why}</p>
+        <p className={styles.call} title={why}>{previewLine(preview)}</p>
       </div>
       <Countdown endsAtMs={expiresAtMs} />
       <span className={styles.buttons}>
