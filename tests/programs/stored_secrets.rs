@@ -3,6 +3,8 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
 
 use crate::engine::Home;
 
@@ -79,4 +81,62 @@ async fn without_a_keyring_the_reason_is_said() {
     let _engine = home.serve().await;
     let stored = home.rouse_reading(["secrets", "set", "mail", "--host", "a.example"], VALUE);
     assert!(stored.ok().contains("because the system's keyring cannot be used: "), "{stored:#?}");
+}
+
+/// Answers one request with what it said; hands it on.
+async fn echo_once(listener: TcpListener) -> String {
+    let (mut stream, _) = listener.accept().await.expect("a client");
+    let mut heard = Vec::new();
+    while !heard.windows(4).any(|end| end == b"\r\n\r\n") {
+        let mut some = [0; 4_096];
+        let count = stream.read(&mut some).await.expect("read");
+        assert!(count > 0, "the request ends in its middle");
+        heard.extend_from_slice(&some[..count]);
+    }
+    let heard = String::from_utf8(heard).expect("text");
+    let answer = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{heard}",
+        heard.len()
+    );
+    stream.write_all(answer.as_bytes()).await.expect("written");
+    heard
+}
+
+#[tokio::test]
+async fn a_request_of_a_job_carries_the_value_to_its_host_and_nobody_else_sees_it() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let host = format!("127.0.0.1:{}", listener.local_addr().expect("an address").port());
+    let home = Home::new()
+        .config(&format!("[tools]\nallowPrivateHosts = [\"{host}\"]\n"))
+        .env("ROUSE_LOG", "trace")
+        .env("ROUSE_LOG_PAYLOADS", "1");
+    let engine = home.serve().await;
+    let bound = format!("http://{host}");
+    home.rouse_reading(["secrets", "set", "svc", "--host", &bound], VALUE).ok();
+    let request = json!({
+        "url": format!("http://{host}/a?key={{{{secret:svc}}}}"),
+        "headers": { "Authorization": "Bearer {{secret:svc}}" },
+    });
+    let job = json!({
+        "name": "Ask the service",
+        "schedule": { "kind": "manual" },
+        "payload": { "kind": "toolCall", "tool": "http", "arguments": request },
+    });
+    let id = engine.add(job).await;
+    let server = tokio::spawn(echo_once(listener));
+    let run = engine.run_now(&id).await;
+    engine.ended(&id, 1).await;
+    let heard = server.await.expect("it answers");
+    assert!(heard.starts_with("GET /a?key=sunflower-42-Tango%2Fx HTTP/1.1"), "{heard}");
+    assert!(heard.to_lowercase().contains("authorization: bearer sunflower-42-tango/x"), "{heard}");
+
+    let shown = home.rouse(["runs", "show", &run, "--json"]).json();
+    assert_eq!(shown["run"]["state"], "succeeded", "{shown}");
+    assert!(shown["steps"][0].to_string().contains("Bearer {{secret:svc}}"), "{shown}");
+    assert!(shown.to_string().contains("Bearer [redacted: secret:svc]"), "what came back: {shown}");
+    assert!(!shown.to_string().contains("sunflower"), "{shown}");
+    for (path, bytes) in home.everything_written() {
+        let found = bytes.windows(12).any(|part| part == b"sunflower-42");
+        assert!(!found || path.ends_with("secrets.json"), "{} holds the value", path.display());
+    }
 }
