@@ -19,6 +19,7 @@ impl Engine {
     pub(crate) async fn add_job(&mut self, mut job: Job) -> Result<Job, SchedulerError> {
         let now = self.clock.now();
         // A job that was removed by mistake comes back with its history, and a one-shot that has fired stays as it is.
+        job.state = self.store.remembered_state(&job.id).await?;
         let has_fired = fired_at(&job.schedule).is_some_and(|at| job.state.last_run_at >= Some(at));
         job.state.next_run_at = if has_fired { None } else { first_slot(&job, now, &self.zones)? };
         let job = self.store.insert_job(&job, now).await?;

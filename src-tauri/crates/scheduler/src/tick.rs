@@ -24,7 +24,7 @@ use crate::lanes::Startable;
 use crate::{Pause, TickReport};
 
 /// Most jobs of one transaction. More of them take several: the first of a crowd begins while the rest is claimed.
-const BATCH: u32 = 500;
+const BATCH: u32 = 512;
 pub(crate) const PAUSED: &str = "Everything was paused";
 pub(crate) const REPLACED: &str = "A newer slot took its place";
 

@@ -26,6 +26,7 @@ mod claims;
 mod due;
 mod events;
 mod finish;
+mod history;
 mod incidents;
 mod jobs;
 mod memory;

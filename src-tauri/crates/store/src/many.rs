@@ -12,8 +12,9 @@ use sqlx::sqlite::SqliteQueryResult;
 use crate::StoreError;
 use crate::write::{Query, Write};
 
-/// Rows of one statement, the most first. The values of more of them would take more memory than they save time.
-const SIZES: [usize; 6] = [32, 16, 8, 4, 2, 1];
+/// Rows of one statement, the most first. On a busy machine each walk to the other thread may wait for its turn, so they
+/// are few; the values of more rows would take more memory than they save time.
+const SIZES: [usize; 6] = [256, 64, 16, 4, 2, 1];
 
 /// A statement around `VALUES`, whose columns are `column1` and so on.
 pub(crate) struct Rows {

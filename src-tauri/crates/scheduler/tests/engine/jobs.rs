@@ -1,7 +1,7 @@
 //! Adding, changing and removing jobs never fires anything, and moves next slots only where it must.
 
 use rouse_core::time::Clock as _;
-use rouse_core::{JobId, RunState};
+use rouse_core::{JobId, Outcome, RunState};
 use rouse_scheduler::SchedulerError;
 use rouse_store::StoreError;
 use serde_json::{Value, json};
@@ -220,4 +220,35 @@ async fn the_status_names_the_next_slot() {
     stage.handle.remove_job(&next.job_id).await.expect("removed");
     let next = stage.handle.status().await.expect("a status").next.expect("a slot");
     assert_eq!(next.at, START.plus_ms(HOUR));
+}
+
+#[tokio::test]
+async fn a_job_that_was_removed_by_mistake_comes_back_with_what_it_did() {
+    let stage = Stage::new().await;
+    let document = every(MINUTE, json!({}));
+    let job = stage.add(document.clone()).await;
+    for outcome in
+        [Outcome::succeeded("ok"), Outcome::failed("no network"), Outcome::failed("no disk")]
+    {
+        stage.clock.advance(60_000);
+        let begun = stage.begun.next().await;
+        let id = begun.run.id.clone();
+        stage.clock.advance(40);
+        begun.end(outcome);
+        stage.ended(&id).await;
+    }
+    let before = stage.stored(&job).await.state;
+    assert_eq!((before.consecutive_failures, before.last_duration_ms), (2, Some(40)));
+    stage.handle.remove_job(&job.id).await.expect("removed");
+    stage.add(document).await;
+    let after = stage.stored(&job).await.state;
+    assert_eq!(after.last_state, before.last_state);
+    assert_eq!(after.last_error, before.last_error);
+    assert_eq!(after.last_run_at, before.last_run_at);
+    assert_eq!(after.last_duration_ms, before.last_duration_ms);
+    assert_eq!(after.consecutive_failures, before.consecutive_failures);
+    assert!(
+        after.next_run_at.is_some_and(|next| next > stage.now()),
+        "nothing fires because of it"
+    );
 }

@@ -6,8 +6,8 @@ use sqlx::{AssertSqlSafe, Row as _};
 use super::*;
 use crate::run_pages::Filter;
 use crate::{
-    RunQuery, approvals, causes, claims, due, events, finish, incidents, jobs, memory, outbox,
-    retention, runs, sessions, steps, system_events, webhooks,
+    RunQuery, approvals, causes, claims, due, events, finish, history, incidents, jobs, memory,
+    outbox, retention, runs, sessions, steps, system_events, webhooks,
 };
 
 async fn plan(store: &Store, sql: &str) -> String {
@@ -120,6 +120,7 @@ async fn runs_use_their_indexes() {
     check(store, runs::LIVE, &["USING INDEX runs_open (job_id=? AND state=?)"]).await;
     check_ordered(store, runs::LAST_RESULT, &["USING INDEX runs_by_job (job_id=?)"]).await;
     check_ordered(store, runs::NEWEST_RESULTS, &["USING INDEX runs_by_job (job_id=?)"]).await;
+    check_ordered(store, history::NEWEST, &["USING INDEX runs_by_job (job_id=?)"]).await;
     check_ordered(store, runs::RECENT, &["USING INDEX runs_by_job (job_id=?)"]).await;
 }
 
