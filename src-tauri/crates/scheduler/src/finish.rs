@@ -311,7 +311,10 @@ impl Engine {
     pub(crate) fn skip_waiting(&mut self, job: Option<&JobId>, reason: &str) {
         let goes = |run: &Run| {
             !has_begun(run)
-                && !(run.trigger == RunTrigger::Manual || run.trigger.is_main_turn())
+                && !matches!(
+                    run.trigger,
+                    RunTrigger::Manual | RunTrigger::Heartbeat | RunTrigger::Chat
+                )
                 && job.is_none_or(|job| run.job_id.as_ref() == Some(job))
         };
         for id in self.lanes.remove_where(|waiting| goes(&waiting.run)) {

@@ -74,7 +74,7 @@ impl<V: Verb> RoutineTool<V> {
         arguments: &Value,
         context: &ToolContext,
     ) -> Result<ToolOutput, ToolOutput> {
-        let wish = wish::<V>(arguments, context)?;
+        let wish = V::wish(arguments, context).map_err(unfit)?;
         let answer = self.routines.ask(wish, context).await.map_err(refused)?;
         let Told { value, words } = V::told(&answer, context);
         Ok(answer::done(value).in_words(&words))
@@ -86,7 +86,7 @@ impl<V: Verb> RoutineTool<V> {
         arguments: &Value,
         context: &ToolContext,
     ) -> Result<Surroundings, ToolOutput> {
-        let wish = wish::<V>(arguments, context)?;
+        let wish = V::wish(arguments, context).map_err(unfit)?;
         self.routines.check(&wish, context).await.map_err(refused)?;
         let mut environment = BTreeMap::new();
         if let Some(id) = target(&wish) {
@@ -137,8 +137,8 @@ impl<V: Verb> Tool for RoutineTool<V> {
     }
 }
 
-fn wish<V: Verb>(arguments: &Value, context: &ToolContext) -> Result<Wish, ToolOutput> {
-    V::wish(arguments, context).map_err(|words| answer::failed(Fault::InvalidParameters, words))
+fn unfit(words: String) -> ToolOutput {
+    answer::failed(Fault::InvalidParameters, words)
 }
 
 fn refused(Refusal { fault, message }: Refusal) -> ToolOutput {
