@@ -73,6 +73,9 @@ async fn a_question_is_shown_and_answered_on_the_command_line() {
     assert!(list.ok().contains("write_file") && list.ok().contains("writer"), "{list:?}");
     let shown = home.rouse(["approvals", "show", asked]);
     assert!(shown.ok().contains("report.md") && shown.ok().contains("one"), "{shown:?}");
+    assert!(home.rouse(["status"]).ok().contains("1 question needs you: rouse approvals list"));
+    let shown = home.rouse(["runs", "show", &run]);
+    assert!(shown.ok().contains(&format!("rouse approvals show {asked}")), "{shown:?}");
     assert_eq!(home.rouse(["approvals", "allow", asked]).ok().trim(), "Allowed. The run goes on.");
 
     assert_eq!(engine.ended(&id, 1).await[0]["state"], "succeeded");
@@ -146,4 +149,27 @@ async fn a_grant_that_the_question_does_not_bear_is_refused() {
     allow("command=like:x").refused(2, "expected any");
     home.rouse(["runs", "cancel", engine.runs(&id).await[0]["id"].as_str().expect("an id")]).ok();
     home.rouse(["approvals", "allow", asked]).refused(5, "ended with its run");
+}
+
+#[tokio::test]
+async fn a_message_is_answered_on_the_command_line_with_its_question() {
+    let server = calling(vec![("echo", json!({ "text": "x" }))]);
+    let home = home_with(&server);
+    let engine = home.serve().await;
+    let said = home.rouse(["chat", "Hello", "there"]);
+    assert_eq!(said.ok().trim(), "All done.");
+    let whole = home.rouse(["chat", "Again", "--json"]).json();
+    assert_eq!(
+        (&whole["run"]["trigger"], &whole["run"]["summary"]),
+        (&json!("chat"), &json!("All done."))
+    );
+    let id = home.rouse(["chat", "--no-wait", "And again"]);
+    let id = id.ok().trim().to_owned();
+    engine
+        .until(async |engine| {
+            let run = engine.call("runs.get", json!({ "id": id })).await;
+            (run["run"]["state"] == "succeeded").then_some(())
+        })
+        .await;
+    home.rouse(["chat", " "]).refused(2, "must not be empty");
 }

@@ -160,6 +160,28 @@ fn read_rule(text: &str) -> Result<(String, Value), Failure> {
     Ok((name.to_owned(), rule))
 }
 
+/// How many questions wait for an answer.
+pub(crate) async fn open(session: &Session) -> Result<usize, Failure> {
+    let found = session.call("approvals.list", json!({})).await?;
+    let found: ApprovalsListResult = serde_json::from_value(found)?;
+    Ok(found.approvals.len())
+}
+
+/// Says that a run asks, to somebody who looks on.
+pub(crate) async fn announce(session: &Session, id: &str) -> Result<(), Failure> {
+    let asked = session.call("approvals.get", json!({ "id": id })).await?;
+    let asked: ApprovalView = serde_json::from_value(asked)?;
+    // Beside the answer, which may be read by a program.
+    anstream::eprintln!("\n{}", question(&asked));
+    Ok(())
+}
+
+/// One open question in two lines, with the way to answer it.
+pub(crate) fn question(one: &ApprovalView) -> String {
+    let ways = format!("rouse approvals show {0}, then allow {0} or deny {0}", one.id);
+    format!("May it use {}? {}\n  {ways}", one.tool, plain(&one.why))
+}
+
 fn print_table(session: &Session, approvals: &[ApprovalView], all: bool) {
     if approvals.is_empty() {
         anstream::println!("{}", if all { "No questions yet." } else { "Nothing needs you." });
@@ -182,7 +204,8 @@ fn print_table(session: &Session, approvals: &[ApprovalView], all: bool) {
 fn state(one: &ApprovalView, now: i64) -> String {
     match one.state {
         ApprovalState::Pending => {
-            format!("waits, {} left", format_duration((one.expires_at_ms - now).max(0)))
+            let seconds = (one.expires_at_ms - now).max(0) / 1_000;
+            format!("waits, {} left", format_duration(seconds * 1_000))
         }
         _ => ended(one),
     }

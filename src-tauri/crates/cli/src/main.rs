@@ -14,6 +14,7 @@ mod config;
 mod tools;
 mod secrets;
 mod approvals;
+mod chat;
 mod grants;
 mod status;
 mod open;
@@ -61,6 +62,8 @@ enum Command {
     /// Keys that requests name and no model sees.
     #[command(subcommand)]
     Secrets(secrets::Command),
+    /// Write to the main session and see the answer.
+    Chat(chat::Args),
     /// What runs ask before they go on, and the answers.
     #[command(subcommand)]
     Approvals(approvals::Command),
@@ -119,6 +122,7 @@ async fn call(command: Command, session: Session) -> Result<(), Failure> {
         Command::Config(command) => config::run(command, &session).await,
         Command::Secrets(command) => secrets::run(command, &session).await,
         Command::Tools(args) => tools::run(args, &session).await,
+        Command::Chat(args) => chat::run(args, &session).await,
         Command::Approvals(command) => approvals::run(command, &session).await,
         Command::Grants(command) => grants::run(command, &session).await,
         Command::Status => status::run(&session).await,

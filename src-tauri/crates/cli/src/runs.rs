@@ -4,10 +4,12 @@ use clap::Subcommand;
 use rouse_core::Clock as _;
 use rouse_core::schedule::format_duration;
 use rouse_gateway::wire::{
-    CauseView, Done, RunDetail, RunState, RunTrigger, RunView, RunsListResult, StartedRun, StepView,
+    ApprovalState, CauseView, Done, RunDetail, RunState, RunTrigger, RunView, RunsListResult,
+    StartedRun, StepView,
 };
 use serde_json::json;
 
+use crate::approvals::question;
 use crate::cron::resolve;
 use crate::exit::Failure;
 use crate::output::{instant, plain, print, short, table};
@@ -154,6 +156,9 @@ fn print_detail(session: &Session, detail: &RunDetail) {
     }
     if let Some(summary) = &run.summary {
         anstream::println!("\n{}", plain(summary));
+    }
+    for asked in detail.approvals.iter().filter(|one| one.state == ApprovalState::Pending) {
+        anstream::println!("\n{}", question(asked));
     }
 }
 

@@ -4,6 +4,7 @@ use rouse_core::Clock as _;
 use rouse_gateway::wire::{CronStatus, EngineMode, SystemStatus, ZoneDataStatus};
 use serde_json::json;
 
+use crate::approvals;
 use crate::config;
 use crate::exit::Failure;
 use crate::output::{instant, plain, relative};
@@ -11,9 +12,13 @@ use crate::secrets;
 use crate::session::Session;
 
 pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
-    let (changed, troubles) = match session.json {
-        true => (None, Vec::new()),
-        false => (config::changed_by_hand(session).await?, secrets::troubles(session).await?),
+    let (changed, troubles, open) = match session.json {
+        true => (None, Vec::new(), 0),
+        false => (
+            config::changed_by_hand(session).await?,
+            secrets::troubles(session).await?,
+            approvals::open(session).await?,
+        ),
     };
     session
         .show("system.status", json!({}), |session, status: SystemStatus| {
@@ -29,6 +34,11 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
             );
             anstream::println!("Time zone rules: {}", zone_data(&status.zone_data));
             print_cron(session, &status.cron);
+            match open {
+                0 => {}
+                1 => anstream::println!("1 question needs you: rouse approvals list"),
+                more => anstream::println!("{more} questions need you: rouse approvals list"),
+            }
             anstream::println!(
                 "{}",
                 status
