@@ -44,8 +44,7 @@ pub struct SessionRow {
 
 const LIST: &str = "SELECT key, created_at, updated_at, message_count FROM sessions
     ORDER BY updated_at DESC, key LIMIT ?1";
-const GET: &str =
-    "SELECT key, created_at, updated_at, message_count FROM sessions WHERE key = ?1";
+const GET: &str = "SELECT key, created_at, updated_at, message_count FROM sessions WHERE key = ?1";
 pub(crate) const BEFORE: &str = "SELECT id, run_id, message, at FROM messages
     WHERE session = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3";
 const TOUCH: &str =
