@@ -3,7 +3,7 @@
    while the key is held down. The highest class has no "always". */
 
 import { Hand, ShieldAlert } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 
 import { Button } from "@/components/Button";
 import { Code, pretty } from "@/components/Code";
@@ -44,6 +44,7 @@ const proposes = "routine_create";
 export function ApprovalCard({ approval, onAnswer, onCopy, onEdit, who = [], next }: Props) {
   const { tool, why, isHighest, askedAtMs, expiresAtMs, state } = approval;
   const isOpen = state === "pending";
+  const [wasOpen] = useState(isOpen);
   return (
     <article className={styles.card} aria-label={`Question: ${tool} in ${approval.jobName}`}>
       <header className={styles.head}>
@@ -69,7 +70,7 @@ export function ApprovalCard({ approval, onAnswer, onCopy, onEdit, who = [], nex
       <Folded title="Arguments" summary="Exactly as they will be passed on">
         <Code label="Arguments" text={pretty(approval.arguments)} onCopy={onCopy} unfolded />
       </Folded>
-      {isOpen ? <Answers key={approval.id} approval={approval} onAnswer={onAnswer} onEdit={onEdit} /> : <Answered approval={approval} next={next} />}
+      {isOpen ? <Answers key={approval.id} approval={approval} onAnswer={onAnswer} onEdit={onEdit} /> : <Answered approval={approval} next={next} takesFocus={wasOpen} />}
     </article>
   );
 }
@@ -80,7 +81,8 @@ function Answers({ approval, onAnswer, onEdit }: Pick<Props, "approval" | "onAns
   const [busy, setBusy] = useState<Answer["kind"]>();
   const [problem, setProblem] = useState<string>();
   const isOver = useNow(1_000) >= expiresAtMs;
-  const armed = useArmed(id) && !isOver && busy === undefined;
+  const isArmed = useArmed(id);
+  const armed = isArmed && !isOver && busy === undefined;
 
   const give = async (answer: Answer) => {
     setBusy(answer.kind);
@@ -116,7 +118,7 @@ function Answers({ approval, onAnswer, onEdit }: Pick<Props, "approval" | "onAns
       {open === "deny" ? (
         <DenyForm busy={busy === "deny"} onDeny={(reason) => void give({ kind: "deny", ...(reason !== "" && { reason }) })} onCancel={() => setOpen(undefined)} />
       ) : (
-        <div className={styles.buttons} role="group" aria-label="Answers">
+        <div className={styles.buttons} role="group" aria-label="Answers" data-arming={!isArmed || undefined}>
           <AnswerButton letter="A" look="primary" isDisabled={isOver} isPending={busy === "once"} onPress={once}>Allow once</AnswerButton>
           <AnswerButton letter="R" isDisabled={isOver} isPending={busy === "run"} onPress={run}>This run</AnswerButton>
           {approval.tool === proposes && onEdit && <Button isDisabled={isOver} onPress={onEdit}>Change it first…</Button>}
@@ -147,10 +149,15 @@ function AnswerButton({ letter, look = "quiet", children, ...props }: ButtonProp
   );
 }
 
-function Answered({ approval, next }: Pick<Props, "approval" | "next">) {
+/** The buttons that were pressed are gone with the answer; what came of it takes the focus they had. */
+function Answered({ approval, next, takesFocus }: Pick<Props, "approval" | "next"> & { takesFocus: boolean }) {
   const now = useNow(30_000);
+  const answer = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (takesFocus && document.activeElement === document.body) answer.current?.focus({ preventScroll: true });
+  }, [takesFocus]);
   return (
-    <div role="status">
+    <div role="status" ref={answer} tabIndex={-1}>
       <Notice icon={answerIcon[approval.state]} action={next}>
         <p className={styles.answer}>{answerWords(approval, now)}</p>
         <p className={styles.after}>{afterwards(approval)}</p>

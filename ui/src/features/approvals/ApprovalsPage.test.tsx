@@ -106,6 +106,7 @@ test("D asks for a reason, letters typed there answer nothing, Enter denies with
   await waitFor(() => expect(answered(host)).toEqual([{ id: "ask-1", answer: { kind: "deny", reason: "A grand idea, really" }, from: "page" }]));
   expect(await screen.findByText(/^Denied on the page/)).toBeInTheDocument();
   expect(screen.getByText("The model is told: “A grand idea, really”")).toBeInTheDocument();
+  expect(screen.getByText(/^Denied on the page/).closest("[role=status]"), "the field that had it is gone").toHaveFocus();
 });
 
 test("the highest class and the main conversation have no always", async () => {
