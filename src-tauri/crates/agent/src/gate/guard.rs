@@ -43,9 +43,9 @@ impl Gate {
         &self,
         tool: &dyn Tool,
         call: ApprovedCall,
-    ) -> Result<ApprovedCall, ToolOutput> {
+    ) -> Result<ApprovedCall, Box<ToolOutput>> {
         let filled = self.safety.secrets().filled(tool, call.arguments());
-        match filled.map_err(|error| not_filled(&error))? {
+        match filled.map_err(|error| Box::new(not_filled(&error)))? {
             None => Ok(call),
             Some(arguments) => {
                 Ok(call.with_values(arguments).expect("BUG: only handles were replaced"))

@@ -132,15 +132,19 @@ impl Gate {
         terms: &Terms,
         name: &str,
         context: &ToolContext,
-    ) -> Result<(), ToolOutput> {
+    ) -> Option<ToolOutput> {
         if terms.policy.is_a_persons_call() {
-            return Ok(());
+            return None;
         }
-        self.limits.take(name, &context.job_id).map_err(|wait| {
-            let seconds = wait.as_secs() + 1;
-            let fault = Fault::RateLimited { retry_after: wait };
-            ToolOutput::faulty(fault, format!("{name} was called too often. It may be called again in {seconds} seconds; go on without it."))
-        })
+        let wait = self.limits.take(name, &context.job_id).err()?;
+        let seconds = wait.as_secs() + 1;
+        let fault = Fault::RateLimited { retry_after: wait };
+        Some(ToolOutput::faulty(
+            fault,
+            format!(
+                "{name} was called too often. It may be called again in {seconds} seconds; go on without it."
+            ),
+        ))
     }
 }
 
@@ -255,6 +259,9 @@ impl Asker<'_> {
         match self.why {
             Why::Hook(reason) => reason.to_owned(),
             Why::KnowsOutside => "The run has read text from outside, and this call could carry what it knows to somebody else.".to_owned(),
+            Why::Usual if self.context.job_id.is_none() => {
+                "It changes something or sends something.".to_owned()
+            }
             Why::Usual => "It changes something or sends something, and nothing that you have granted to this job covers it.".to_owned(),
         }
     }

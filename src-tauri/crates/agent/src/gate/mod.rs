@@ -187,7 +187,7 @@ impl Gate {
             let request = &asked.request;
             match self.judge(terms, request, context, asked.wants_yes.as_deref()).await? {
                 Judged::Goes(tool, call, permit) => {
-                    if let Err(refusal) = self.take_rate_once(terms, &mut asked, context) {
+                    if let Some(refusal) = self.take_rate_once(terms, &mut asked, context) {
                         let request = &asked.request;
                         return Ok(Passage::Called(self.refuse(request, context, refusal).await?));
                     }
@@ -227,11 +227,11 @@ impl Gate {
         terms: &Terms,
         asked: &mut Asked,
         context: &ToolContext,
-    ) -> Result<(), ToolOutput> {
-        if !std::mem::replace(&mut asked.is_counted, true) {
-            self.take_rate(terms, &asked.request.tool, context)?;
+    ) -> Option<ToolOutput> {
+        if std::mem::replace(&mut asked.is_counted, true) {
+            return None;
         }
-        Ok(())
+        self.take_rate(terms, &asked.request.tool, context)
     }
 
     /// Asks the hooks about a call that may be made as far as everybody else goes.
@@ -339,7 +339,7 @@ impl Gate {
         let arguments = self.kept(call.arguments());
         let ending = match self.with_secrets(tool, call) {
             Ok(call) => self.bounded(tool, call, context, cancel).await,
-            Err(refusal) => Ending::Answered(refusal),
+            Err(refusal) => Ending::Answered(*refusal),
         };
         let took = i64::try_from(self.clock.monotonic().saturating_sub(began).as_millis())
             .unwrap_or(i64::MAX);

@@ -149,7 +149,7 @@ impl SecretShelf {
         }
         let set_at_ms = self.clock.now().0;
         let account = file.account(&params.name);
-        let in_keyring = self.into_keyring(account, value.expose().to_owned()).await;
+        let in_keyring = self.keep_in_keyring(account, value.expose().to_owned()).await;
         let kept = match &in_keyring {
             Ok(()) => None,
             Err(_) => Some(value.expose().to_owned()),
@@ -171,7 +171,7 @@ impl SecretShelf {
     }
 
     /// Keeps the value in the keyring, or says why it is not there.
-    async fn into_keyring(&self, account: String, value: String) -> Result<(), String> {
+    async fn keep_in_keyring(&self, account: String, value: String) -> Result<(), String> {
         let Some(keyring) = &self.keyring else {
             return Err("the system's keyring is switched off (ROUSE_KEYRING=0)".to_owned());
         };
