@@ -1,3 +1,5 @@
+import type { Page } from "@playwright/test";
+
 import { expectAccessible, tabTo } from "./keyboard";
 import { expect, type Rouse, test } from "./rouse";
 
@@ -10,6 +12,9 @@ async function asks(rouse: Rouse, name: string, file = "notes/today.md"): Promis
   const { runId } = (await rouse.cli("cron", "run", job.id, "--force")) as { runId: string };
   return { runId, jobId: job.id };
 }
+
+/** Until answers count, half a second after the question has come up. */
+const armed = (page: Page) => expect(page.getByRole("group", { name: "Answers" })).not.toHaveAttribute("data-arming");
 
 const read = (rouse: Rouse, file: string) => rouse.workspaceFile(file);
 
@@ -24,10 +29,9 @@ test("by keyboard alone: a question comes, is read, is allowed, and the run goes
   await expect(card.getByRole("region", { name: "What would happen" })).toContainText("+dentist");
   await expectAccessible(page, "a question");
   expect(await read(rouse, "notes/today.md"), "nothing has run yet").toBeUndefined();
-  await expect(async () => {
-    await page.keyboard.press("a");
-    await expect(page.getByText(/^Allowed once on the page/)).toBeVisible({ timeout: 200 });
-  }).toPass();
+  await armed(page);
+  await page.keyboard.press("a");
+  await expect(page.getByText(/^Allowed once on the page/)).toBeVisible();
   await expect(page).toHaveTitle("Needs you · Rouse");
   await page.goto(`${rouse.address}/runs/${runId}`);
   await expect(page.getByRole("status").filter({ hasText: "Succeeded" })).toBeVisible();
@@ -40,10 +44,9 @@ test("a no with a reason reaches the model, and nothing is written", async ({ pa
   await rouse.open(page, `/runs/${runId}`);
   const card = page.getByRole("article", { name: /^Question/ });
   await expect(card).toBeVisible();
-  await expect(async () => {
-    await page.keyboard.press("d");
-    await expect(page.getByRole("textbox", { name: "Why not?" })).toBeFocused({ timeout: 200 });
-  }).toPass();
+  await armed(page);
+  await page.keyboard.press("d");
+  await expect(page.getByRole("textbox", { name: "Why not?" })).toBeFocused();
   await page.getByRole("textbox", { name: "Why not?" }).fill("Put it into the archive.");
   await page.keyboard.press("Enter");
   const steps = page.getByRole("list", { name: "Steps" });
@@ -60,10 +63,9 @@ test("two windows: the first answer counts, the other one sees it at once", asyn
   const other = await context.newPage();
   await other.goto(`${rouse.address}/approvals`);
   for (const window of [page, other]) await expect(window.getByRole("button", { name: /^Allow once/ })).toBeVisible();
-  await expect(async () => {
-    await other.getByRole("button", { name: /^This run/ }).click({ timeout: 500 });
-    await expect(other.getByText(/^Allowed for this run on the page/)).toBeVisible({ timeout: 300 });
-  }).toPass();
+  await armed(other);
+  await other.getByRole("button", { name: /^This run/ }).click();
+  await expect(other.getByText(/^Allowed for this run on the page/)).toBeVisible();
   await expect(page.getByRole("heading", { name: "Nothing needs you" })).toBeVisible();
   await expect(page.getByText("write_file: allowed for this run")).toBeVisible();
 });
@@ -84,10 +86,9 @@ test("the time that runs out while one looks takes the answers away", async ({ p
 test("always for this job: a pattern in words, then no question more; taken back, it asks again", async ({ page, rouse }) => {
   const { jobId } = await asks(rouse, "Weekly notes");
   await rouse.open(page, "/approvals");
-  await expect(async () => {
-    await page.keyboard.press("g");
-    await expect(page.getByRole("dialog", { name: "Always for “Weekly notes”" })).toBeVisible({ timeout: 200 });
-  }).toPass();
+  await armed(page);
+  await page.keyboard.press("g");
+  await expect(page.getByRole("dialog", { name: "Always for “Weekly notes”" })).toBeVisible();
   const dialog = page.getByRole("dialog");
   await expectAccessible(page, "the grant editor");
   await dialog.getByText("Calls like this one").click();
