@@ -28,6 +28,17 @@ pub struct Surroundings {
     pub files: BTreeMap<String, String>,
 }
 
+/// Stands for the content of a file that is not there.
+pub const ABSENT: &str = "absent";
+
+impl Surroundings {
+    /// The files that are there, by path.
+    pub fn there(&self) -> impl Iterator<Item = &str> {
+        let files = self.files.iter().filter(|(_, content)| *content != ABSENT);
+        files.map(|(path, _)| path.as_str())
+    }
+}
+
 /// The SHA-256, in hexadecimal digits, of everything that decides what a call does.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

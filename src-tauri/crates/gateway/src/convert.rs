@@ -135,7 +135,7 @@ pub(crate) fn approval_view(approval: &Approval, shell_text: Vec<String>) -> wir
         tool: approval.tool.clone(),
         arguments: approval.arguments.clone(),
         directory: approval.surroundings.directory.clone(),
-        files: approval.surroundings.files.keys().cloned().collect(),
+        files: approval.surroundings.there().map(str::to_owned).collect(),
         preview: approval.preview.clone(),
         why: approval.why.clone(),
         is_highest: approval.is_highest,

@@ -325,9 +325,12 @@ fn shown(arguments: &Arguments, context: &ToolContext) -> String {
             "outside the sandbox, with all your rights".to_owned()
         }
     };
-    let cwd = arguments.cwd.as_deref().unwrap_or(".");
     let workspace = context.workspace.display();
-    format!("{}\n\nin the folder {cwd} of {workspace}\n{how}", arguments.command)
+    let place = match arguments.cwd.as_deref().filter(|cwd| *cwd != ".") {
+        Some(cwd) => format!("in the folder {cwd} of {workspace}"),
+        None => format!("in {workspace}"),
+    };
+    format!("{}\n\n{place}\n{how}", arguments.command)
 }
 
 fn bound(arguments: &Arguments, context: &ToolContext) -> Result<Surroundings, CommandError> {

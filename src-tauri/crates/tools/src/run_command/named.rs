@@ -11,7 +11,9 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
 use std::path::Path;
 
-use crate::workspace::{ABSENT, Workspace, digest, from_home};
+use rouse_core::approval::ABSENT;
+
+use crate::workspace::{Workspace, digest, from_home};
 
 /// What counts of a line; a longer one is no line that a person reads.
 const MOST_WORDS: usize = 1_000;

@@ -7,13 +7,11 @@
 
 use std::io;
 
+use rouse_core::approval::ABSENT;
 use sha2::{Digest as _, Sha256};
 
 use super::system::Place;
 use super::{EntryKind, RelativePath, Standing, Workspace, WorkspaceError, system};
-
-/// Stands for the content of a file that is not there.
-pub(crate) const ABSENT: &str = "absent";
 
 impl Workspace {
     /// Puts a file with this content at `path`, in place of the one that is there, and makes the folders on the way.
