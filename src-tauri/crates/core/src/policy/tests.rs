@@ -1,8 +1,222 @@
-//! What a judged call may become.
+//! Every way to a yes, every way to a no, and what a judged call may become.
+
+use std::time::Duration;
 
 use serde_json::json;
 
 use super::*;
+use crate::approval::{AnsweredFrom, Cover, Surroundings};
+use crate::tool::{Annotations, Domain, RateLimit};
+use crate::{ApprovalId, GrantId, JobId, RunId};
+
+const NOW: UnixMs = UnixMs(1_000);
+
+fn tool(approval: ApprovalRule) -> ToolSpec {
+    ToolSpec {
+        name: "send".to_owned(),
+        description: String::new(),
+        parameters: json!({}),
+        annotations: Annotations::ANYTHING,
+        approval,
+        domain: Domain::InProcess,
+        rate: RateLimit::USUAL,
+        call_for: Duration::from_secs(1),
+        untrusted_output: false,
+        sensitive: Vec::new(),
+        shell_text: Vec::new(),
+        attended_only: false,
+    }
+}
+
+fn arguments() -> Value {
+    json!({ "to": "anna" })
+}
+
+fn fingerprint() -> Fingerprint {
+    Fingerprint::of("send", &arguments(), &Surroundings::default())
+}
+
+fn asked(state: ApprovalState) -> Approval {
+    Approval {
+        id: ApprovalId::new("a1"),
+        run_id: RunId::new("r1"),
+        job_id: Some(JobId::new("j1")),
+        job_name: "Job".to_owned(),
+        call_id: "c1".to_owned(),
+        tool: "send".to_owned(),
+        arguments: arguments(),
+        surroundings: Surroundings::default(),
+        fingerprint: fingerprint(),
+        preview: String::new(),
+        why: String::new(),
+        is_highest: false,
+        asked_at: UnixMs(0),
+        expires_at: UnixMs(2_000),
+        state,
+        answered_from: Some(AnsweredFrom::Page),
+        used_at: None,
+    }
+}
+
+fn yes(scope: Scope) -> Approval {
+    asked(ApprovalState::Approved { scope, at: UnixMs(10) })
+}
+
+fn grant() -> Grant {
+    Grant {
+        id: GrantId::new("g1"),
+        job_id: JobId::new("j1"),
+        tool: "send".to_owned(),
+        covers: Cover::Exact { fingerprint: fingerprint(), arguments: arguments() },
+        created_at: UnixMs(0),
+        expires_at: None,
+        uses_left: None,
+        used: 0,
+        revoked_at: None,
+    }
+}
+
+fn needs(policy: &ToolPolicy, approval: ApprovalRule) -> NeedsYes {
+    match policy.judge(&tool(approval), arguments()) {
+        Verdict::NeedsYes(needs) => needs,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What becomes of the call in a run whose job asks, after these answers and grants.
+fn ruled(answers: &[Approval], grants: &[Grant]) -> Ruling {
+    let said = Said { answers, grants, now: NOW };
+    needs(&ToolPolicy::default(), ApprovalRule::UnlessGranted).in_the_light_of(said, &fingerprint())
+}
+
+fn permit(ruling: &Ruling) -> Option<&Permit> {
+    match ruling {
+        Ruling::Permitted(call, permit) => {
+            assert_eq!(call.arguments(), &arguments());
+            Some(permit)
+        }
+        Ruling::Ask | Ruling::Denied(_) => None,
+    }
+}
+
+#[test]
+fn what_nobody_has_answered_is_asked() {
+    assert_eq!(ruled(&[], &[]), Ruling::Ask);
+    assert_eq!(ruled(&[asked(ApprovalState::Withdrawn { at: NOW })], &[]), Ruling::Ask);
+}
+
+#[test]
+fn an_answer_of_this_run_permits() {
+    let answer = Permit::Answer(ApprovalId::new("a1"));
+    for scope in [Scope::Once, Scope::Run, Scope::Always] {
+        assert_eq!(permit(&ruled(&[yes(scope)], &[])), Some(&answer), "{scope:?}");
+    }
+}
+
+#[test]
+fn a_yes_that_was_used_up_permits_no_more() {
+    for (scope, is_good) in [(Scope::Once, false), (Scope::Run, true), (Scope::Always, false)] {
+        let used = Approval { used_at: Some(NOW), ..yes(scope) };
+        assert_eq!(permit(&ruled(&[used], &[])).is_some(), is_good, "{scope:?}");
+    }
+}
+
+#[test]
+fn a_yes_to_another_call_is_none_to_this_one() {
+    let other = Fingerprint::of("send", &json!({ "to": "bob" }), &Surroundings::default());
+    let answer = Approval { fingerprint: other, ..yes(Scope::Run) };
+    assert_eq!(ruled(&[answer], &[]), Ruling::Ask);
+}
+
+#[test]
+fn a_no_stands_against_an_older_grant_and_is_not_asked_again() {
+    let no = asked(ApprovalState::Denied { reason: Some("Too late.".to_owned()), at: NOW });
+    let Ruling::Denied(told) = ruled(&[no], &[grant()]) else { panic!("a no is a no") };
+    assert!(told.contains("Too late.") && told.contains("Do not try it again"), "{told}");
+    let late = asked(ApprovalState::Expired { at: NOW });
+    assert!(matches!(ruled(&[late], &[grant()]), Ruling::Denied(_)));
+}
+
+#[test]
+fn the_newest_answer_counts() {
+    let no = asked(ApprovalState::Denied { reason: None, at: NOW });
+    assert!(permit(&ruled(&[no.clone(), yes(Scope::Once)], &[])).is_some());
+    assert!(matches!(ruled(&[yes(Scope::Run), no], &[]), Ruling::Denied(_)));
+}
+
+#[test]
+fn a_grant_permits_while_it_is_good() {
+    let by = Permit::Grant(GrantId::new("g1"));
+    assert_eq!(permit(&ruled(&[], &[grant()])), Some(&by));
+    for bad in [
+        Grant { revoked_at: Some(UnixMs(1)), ..grant() },
+        Grant { expires_at: Some(NOW), ..grant() },
+        Grant { uses_left: Some(0), ..grant() },
+        Grant { tool: "other".to_owned(), ..grant() },
+    ] {
+        assert_eq!(ruled(&[], &[bad.clone()]), Ruling::Ask, "{bad:?}");
+    }
+}
+
+#[test]
+fn no_grant_covers_the_highest_class() {
+    let needs = needs(&ToolPolicy::default(), ApprovalRule::Always);
+    assert!(needs.is_highest());
+    let said = Said { answers: &[], grants: &[grant()], now: NOW };
+    assert_eq!(needs.in_the_light_of(said, &fingerprint()), Ruling::Ask);
+}
+
+#[test]
+fn who_does_not_ask_is_told_no_or_not_offered() {
+    let spec = tool(ApprovalRule::UnlessGranted);
+    let deny = ToolPolicy::default().asking(Approvals::Deny);
+    assert!(deny.offers(&spec));
+    let said = Said { answers: &[], grants: &[], now: NOW };
+    let ruling = needs(&deny, ApprovalRule::UnlessGranted).in_the_light_of(said, &fingerprint());
+    assert!(matches!(ruling, Ruling::Denied(_)));
+    let skip = ToolPolicy::default().asking(Approvals::Skip);
+    assert!(!skip.offers(&spec));
+    assert!(matches!(skip.judge(&spec, arguments()), Verdict::Denied(_)));
+    assert!(skip.offers(&tool(ApprovalRule::Never)), "what asks nobody is offered");
+}
+
+#[test]
+fn a_list_of_tools_only_narrows() {
+    let none = ToolPolicy::of_tools(Some(Vec::new()));
+    for approval in [ApprovalRule::Never, ApprovalRule::UnlessGranted, ApprovalRule::Always] {
+        assert!(!none.offers(&tool(approval)), "{approval:?}");
+        assert!(matches!(none.judge(&tool(approval), arguments()), Verdict::Denied(_)));
+    }
+    let way_out = ToolSpec { name: "complete_run".to_owned(), ..tool(ApprovalRule::Never) };
+    assert!(none.offers(&way_out), "a run can always end itself");
+}
+
+#[test]
+fn what_is_for_attended_turns_is_neither_offered_nor_let_through_elsewhere() {
+    let spec = ToolSpec { attended_only: true, ..tool(ApprovalRule::Never) };
+    let alone = ToolPolicy::default();
+    assert!(!alone.offers(&spec));
+    let Verdict::Denied(told) = alone.judge(&spec, arguments()) else { panic!("let through") };
+    assert!(told.contains("while a person is there"), "{told}");
+    assert!(alone.attended().offers(&spec));
+    // Nor may a job be made whose whole work it is.
+    let asks = ToolSpec { approval: ApprovalRule::UnlessGranted, ..spec };
+    let written = ToolPolicy::of_a_persons_call("send", &arguments());
+    assert!(matches!(written.judge(&asks, arguments()), Verdict::Denied(_)));
+}
+
+#[test]
+fn what_a_person_has_written_goes_word_for_word() {
+    let spec = tool(ApprovalRule::UnlessGranted);
+    let written = ToolPolicy::of_a_persons_call("send", &arguments());
+    assert!(matches!(written.judge(&spec, arguments()), Verdict::Allowed(_)));
+    let other = json!({ "to": "bob" });
+    let Verdict::NeedsYes(needs) = written.judge(&spec, other) else { panic!("let through") };
+    let said = Said { answers: &[], grants: &[], now: NOW };
+    assert!(matches!(needs.in_the_light_of(said, &fingerprint()), Ruling::Denied(_)));
+    let highest = written.judge(&tool(ApprovalRule::Always), arguments());
+    assert!(matches!(highest, Verdict::NeedsYes(_)), "not even then out of the sandbox unasked");
+}
 
 #[test]
 fn only_values_in_the_place_of_handles_make_another_call_of_one_that_was_judged() {
