@@ -9,6 +9,7 @@
 mod icon;
 mod menu;
 mod snapshot;
+mod command;
 mod state;
 #[cfg(target_os = "linux")]
 mod watcher;
@@ -22,7 +23,7 @@ use tauri::{AppHandle, Manager as _};
 use tokio::sync::Notify;
 
 pub(crate) use snapshot::{Stale, zone_of};
-pub(crate) use state::{Command, PauseFor};
+pub(crate) use command::{Command, PauseFor};
 
 use crate::Shell;
 use snapshot::Reader;

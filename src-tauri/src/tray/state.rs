@@ -5,11 +5,12 @@
 //! get it wrong by writing how far away something is ("in 5 min"): the tray is drawn anew only when an event comes, so
 //! only times of day stay true.
 
-use chrono::{DateTime, Datelike as _, Days, NaiveDate, NaiveTime, TimeZone as _};
+use chrono::{DateTime, Datelike as _};
 use rouse_core::schedule::Zone;
 use rouse_core::{ApprovalId, JobId, RunId, UnixMs};
 use rouse_gateway::wire::RunState;
 
+use super::command::{Command, PauseFor};
 use crate::place::Place;
 
 /// One reading of the engine.
@@ -135,36 +136,6 @@ pub(crate) enum Entry {
     Separator,
 }
 
-/// What a choice does.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Command {
-    /// Shows the window as it was left.
-    Show,
-    /// Shows a page.
-    Open(Place),
-    /// Stops all firing for a while.
-    Pause(PauseFor),
-    /// Ends the pause.
-    Resume,
-    /// Runs a job now.
-    Run(JobId),
-    /// Stops a run.
-    Stop(RunId),
-    /// Answers a question.
-    Answer(ApprovalId, bool),
-    /// Ends the app.
-    Quit,
-}
-
-/// How long a pause lasts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PauseFor {
-    QuarterHour,
-    Hour,
-    UntilTomorrow,
-    UntilResumed,
-}
-
 /// Jobs offered under "Run now"; more than that is a page's work.
 pub(crate) const MOST_JOBS: usize = 15;
 /// Runs offered under "Recent runs".
@@ -175,9 +146,6 @@ pub(crate) const MOST_LIVE: usize = 10;
 pub(crate) const MOST_QUESTIONS: usize = 5;
 /// Names longer than this are cut, so that one job cannot make the menu as wide as the screen.
 const LONGEST_NAME: usize = 40;
-/// When "tomorrow" begins, as in the UI.
-const MORNING: NaiveTime = NaiveTime::from_hms_opt(8, 0, 0).expect("BUG: 08:00 is a time");
-
 impl TrayState {
     /// What `snapshot` looks like.
     pub(crate) fn of(snapshot: &Snapshot) -> Self {
@@ -401,83 +369,7 @@ impl Entry {
     }
 }
 
-impl Command {
-    /// The command as the id of a menu item.
-    pub(crate) fn to_id(&self) -> String {
-        match self {
-            Self::Show => "show".to_owned(),
-            Self::Open(place) => format!("open:{place}"),
-            Self::Pause(length) => format!("pause:{}", length.name()),
-            Self::Resume => "resume".to_owned(),
-            Self::Run(job) => format!("run:{job}"),
-            Self::Stop(run) => format!("stop:{run}"),
-            Self::Answer(question, true) => format!("allow:{question}"),
-            Self::Answer(question, false) => format!("deny:{question}"),
-            Self::Quit => "quit".to_owned(),
-        }
-    }
-
-    /// The command of that id.
-    pub(crate) fn from_id(id: &str) -> Option<Self> {
-        let (verb, object) = id.split_once(':').unwrap_or((id, ""));
-        match verb {
-            "show" => Some(Self::Show),
-            "open" => Place::parse(object).map(Self::Open),
-            "pause" => PauseFor::from_name(object).map(Self::Pause),
-            "resume" => Some(Self::Resume),
-            "run" => Some(Self::Run(JobId::new(object))),
-            "stop" => Some(Self::Stop(RunId::new(object))),
-            "allow" | "deny" => Some(Self::Answer(ApprovalId::new(object), verb == "allow")),
-            "quit" => Some(Self::Quit),
-            _ => None,
-        }
-    }
-}
-
-impl PauseFor {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::QuarterHour => "quarterHour",
-            Self::Hour => "hour",
-            Self::UntilTomorrow => "tomorrow",
-            Self::UntilResumed => "resumed",
-        }
-    }
-
-    fn from_name(name: &str) -> Option<Self> {
-        [Self::QuarterHour, Self::Hour, Self::UntilTomorrow, Self::UntilResumed]
-            .into_iter()
-            .find(|p| p.name() == name)
-    }
-
-    const fn label(self) -> &'static str {
-        match self {
-            Self::QuarterHour => "For 15 minutes",
-            Self::Hour => "For 1 hour",
-            Self::UntilTomorrow => "Until tomorrow",
-            Self::UntilResumed => "Until resumed",
-        }
-    }
-
-    /// When the pause ends by itself; none: never.
-    pub(crate) fn until(self, now: UnixMs, zone: Zone) -> Option<UnixMs> {
-        match self {
-            Self::QuarterHour => Some(now.plus_ms(15 * 60_000)),
-            Self::Hour => Some(now.plus_ms(60 * 60_000)),
-            Self::UntilTomorrow => Some(tomorrow_morning(local(now, zone).date_naive(), zone)),
-            Self::UntilResumed => None,
-        }
-    }
-}
-
-fn tomorrow_morning(today: NaiveDate, zone: Zone) -> UnixMs {
-    let morning = today.checked_add_days(Days::new(1)).unwrap_or(today).and_time(MORNING);
-    // No zone skips 08:00 today; where one ever did, the same words in UTC are near enough to end a pause.
-    let at = zone.from_local_datetime(&morning).earliest();
-    UnixMs::from(at.map_or_else(|| morning.and_utc(), |at| at.to_utc()))
-}
-
-fn local(at: UnixMs, zone: Zone) -> DateTime<Zone> {
+pub(super) fn local(at: UnixMs, zone: Zone) -> DateTime<Zone> {
     at.to_utc().with_timezone(&zone)
 }
 

@@ -2,6 +2,8 @@
 
 use rouse_core::schedule::{ZoneFiles, ZoneSource, ZoneVersion, Zones};
 
+use chrono::TimeZone as _;
+
 use super::*;
 use crate::tray::zone_of;
 
