@@ -22,8 +22,8 @@ use tauri::tray::{MouseButton, MouseButtonState, TrayIcon, TrayIconBuilder, Tray
 use tauri::{AppHandle, Manager as _};
 use tokio::sync::Notify;
 
-pub(crate) use snapshot::{Stale, zone_of};
 pub(crate) use command::{Command, PauseFor};
+pub(crate) use snapshot::{Stale, zone_of};
 
 use crate::Shell;
 use snapshot::Reader;

@@ -23,10 +23,8 @@ struct Arguments {
 
 impl Echo {
     pub(crate) fn new() -> Self {
-        let parameters = spec::object(
-            &["text"],
-            json!({ "text": { "type": "string", "maxLength": 20_000 } }),
-        );
+        let parameters =
+            spec::object(&["text"], json!({ "text": { "type": "string", "maxLength": 20_000 } }));
         Self { spec: spec::harmless("echo", "Gives the text back unchanged.", parameters) }
     }
 }

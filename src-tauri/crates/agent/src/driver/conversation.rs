@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use super::resume::{Earlier, Journal, nobody_knows};
 use super::{AgentDriver, cancelled, not_written};
 use crate::gate::guard::hook_context;
-use crate::gate::{Called, GateError, Passage, Question, Terms};
+use crate::gate::{GateError, Passage, Question, Terms};
 use crate::hooks::{ToolMetadata, ToolsResolved};
 use crate::models::ChosenModel;
 use crate::retry::{pause, wait_before_next};
@@ -321,10 +321,10 @@ impl Conversation<'_> {
             return Err(End::Cancelled);
         }
         let passage = self.driver.gate.call(terms, call, self.context, self.cancel).await?;
-        if let Passage::Called(Called { step, output, .. }) = &passage
-            && let Some(ToolEffect::Notify { title, body }) = &output.effect
+        if let Passage::Called(called) = &passage
+            && let Some(ToolEffect::Notify { title, body }) = &called.output.effect
         {
-            self.notify(*step, title.as_deref(), body).await?;
+            self.notify(called.step, title.as_deref(), body).await?;
         }
         Ok(passage)
     }

@@ -48,7 +48,7 @@ impl AgentDriver {
         match self.gate.call(&terms, &request, &context, cancel).await {
             Ok(Passage::Asks(question)) => Outcome::failed(question.approval.why),
             Ok(Passage::Called(called)) => {
-                self.judged(run, job, call, self.outcome_of(call, called)).await
+                self.judged(run, job, call, self.outcome_of(call, *called)).await
             }
             Err(GateError::Cancelled) => cancelled(),
             Err(GateError::Journal(error)) => not_written(&error),

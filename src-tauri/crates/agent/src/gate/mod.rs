@@ -81,9 +81,15 @@ pub struct Terms {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Passage {
     /// It was let through, or refused.
-    Called(Called),
+    Called(Box<Called>),
     /// It waits for a person: nothing was done, and nothing is written down yet.
     Asks(Box<Question>),
+}
+
+impl From<Called> for Passage {
+    fn from(called: Called) -> Self {
+        Self::Called(Box::new(called))
+    }
 }
 
 /// Why the gate let nothing through at all.
@@ -189,16 +195,14 @@ impl Gate {
                 Judged::Goes(tool, call, permit) => {
                     if let Some(refusal) = self.take_rate_once(terms, &mut asked, context) {
                         let request = &asked.request;
-                        return Ok(Passage::Called(self.refuse(request, context, refusal).await?));
+                        return Ok(self.refuse(request, context, refusal).await?.into());
                     }
                     match self.ask_hooks(&mut asked, context).await {
                         Hooked::Go => {}
                         Hooked::Again => continue,
                         Hooked::Refused(refusal) => {
                             let request = &asked.request;
-                            return Ok(Passage::Called(
-                                self.refuse(request, context, refusal).await?,
-                            ));
+                            return Ok(self.refuse(request, context, refusal).await?.into());
                         }
                     }
                     let request = &asked.request;
@@ -211,11 +215,11 @@ impl Gate {
                         continue;
                     };
                     let called = self.carry_out(tool.as_ref(), call, step, context, cancel).await?;
-                    return Ok(Passage::Called(called));
+                    return Ok(called.into());
                 }
                 Judged::Asks(question) => return Ok(Passage::Asks(question)),
                 Judged::Refused(output) => {
-                    return Ok(Passage::Called(self.refuse(request, context, output).await?));
+                    return Ok(self.refuse(request, context, output).await?.into());
                 }
             }
         }

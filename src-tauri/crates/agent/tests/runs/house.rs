@@ -149,7 +149,7 @@ impl House {
         let terms = terms(policy.clone());
         let passage = self.gate.call(&terms, &request, &self.context(&run), &self.cancel).await;
         match passage.expect("the journal works") {
-            Passage::Called(called) => (run, called),
+            Passage::Called(called) => (run, *called),
             Passage::Asks(question) => panic!("it asks: {question:?}"),
         }
     }
@@ -175,8 +175,9 @@ impl House {
 
     /// Puts a run that was parked and answered to work again, as the scheduler does.
     pub(crate) async fn start_again(&self, run: &Run) {
-        let started = self.store.start_runs(&[run.id.clone()], self.now()).await;
-        assert_eq!(started.expect("started"), [run.id.clone()]);
+        let id = std::slice::from_ref(&run.id);
+        let started = self.store.start_runs(id, self.now()).await;
+        assert_eq!(started.expect("started"), id);
     }
 
     pub(crate) fn context(&self, run: &Run) -> ToolContext {

@@ -154,7 +154,7 @@ fn a_grant_permits_while_it_is_good() {
         Grant { uses_left: Some(0), ..grant() },
         Grant { tool: "other".to_owned(), ..grant() },
     ] {
-        assert_eq!(ruled(&[], &[bad.clone()]), Ruling::Ask, "{bad:?}");
+        assert_eq!(ruled(&[], std::slice::from_ref(&bad)), Ruling::Ask, "{bad:?}");
     }
 }
 
