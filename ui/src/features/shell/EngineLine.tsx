@@ -22,7 +22,7 @@ export function EngineLine() {
   const now = useNow();
   const entries = usePauseEntries(status);
   const state = engineState(status, connection, now);
-  const full = [state.text, state.tail].filter(Boolean).join(" ");
+  const full = [state.lead, state.text, state.tail].filter(Boolean).join(" ");
   return (
     <>
       <span className="visually-hidden" role="status">{state.tone === "trouble" ? full : ""}</span>

@@ -9,7 +9,7 @@ const next = { jobId: "j", name: "Backup", atMs: noon + 4 * 3_600_000 };
 const at = when(next.atMs, noon);
 
 test.each([
-  ["the next job", aStatus({ cron: { next } }), "open", "ready", "Next: Backup", at],
+  ["the next job", aStatus({ cron: { next } }), "open", "ready", "Backup", at],
   ["work before what comes next", aStatus({ cron: { next, running: 2 } }), "open", "busy", "2 running", `· next ${at}`],
   ["a pause with its end", aStatus({ cron: { next, pause: { untilMs: next.atMs } } }), "open", "paused", `Paused until ${at}`, undefined],
   ["a pause without an end, and what still works", aStatus({ cron: { pause: { untilMs: null }, running: 1 } }), "open", "paused", "Paused", "· 1 running"],
@@ -20,7 +20,11 @@ test.each([
   ["a lost connection before what was last known", aStatus({ cron: { next } }), "lost", "trouble", "Not connected, trying again", undefined],
   ["nothing while nothing is known", undefined, "open", "ready", "", undefined],
 ] as const)("the line says %s", (_what, status, connection, tone, text, tail) => {
-  expect(engineState(status, connection, noon)).toEqual({ tone, text, ...(tail !== undefined && { tail }) });
+  expect(engineState(status, connection, noon)).toMatchObject({ tone, text, ...(tail !== undefined && { tail }) });
+});
+
+test("what is not seen for lack of room is said", () => {
+  expect(engineState(aStatus({ cron: { next } }), "open", noon).lead).toBe("Next:");
 });
 
 test("pauses count from the press, and tomorrow means tomorrow morning", () => {

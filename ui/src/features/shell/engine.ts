@@ -6,6 +6,8 @@ import type { Connection, SystemStatus } from "@/platform";
 export interface EngineState {
   tone: "ready" | "busy" | "paused" | "trouble";
   /** Gives way when there is no room. */
+  /** Said before the text where there is room, and to who listens. */
+  lead?: string;
   text: string;
   /** Always seen. */
   tail?: string;
@@ -24,7 +26,7 @@ export function engineState(status: SystemStatus | undefined, connection: Connec
   }
   const next = cron.next ? when(cron.next.atMs, now) : undefined;
   if (running !== undefined) return { tone: "busy", text: running, tail: next && `· next ${next}` };
-  if (cron.next) return { tone: "ready", text: `Next: ${cron.next.name}`, tail: next };
+  if (cron.next) return { tone: "ready", lead: "Next:", text: cron.next.name, tail: next };
   return { tone: "ready", text: model === null ? "No model yet" : "Nothing scheduled" };
 }
 
