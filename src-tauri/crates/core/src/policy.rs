@@ -216,6 +216,14 @@ impl NeedsYes {
         self.is_highest
     }
 
+    fn is_answered(&self, asked: &Approval, scope: Scope) -> bool {
+        match scope {
+            Scope::Run => !self.is_highest || asked.used_at.is_none(),
+            // The call that asked runs by its answer; whatever comes after it by the grant, which may have been taken back.
+            Scope::Once | Scope::Always => asked.used_at.is_none(),
+        }
+    }
+
     /// Judges it by what the person has said to exactly this call. An answer of this run goes before a grant, so that a
     /// no stands against an older yes.
     #[must_use]
@@ -224,7 +232,7 @@ impl NeedsYes {
         let about = said.answers.iter().rev().filter(|asked| asked.fingerprint == *fingerprint);
         for asked in about {
             match &asked.state {
-                ApprovalState::Approved { scope, .. } if is_good(asked, *scope) => {
+                ApprovalState::Approved { scope, .. } if self.is_answered(asked, *scope) => {
                     let permit = Permit::Answer(asked.id.clone());
                     return Ruling::Permitted(ApprovedCall { arguments: self.arguments }, permit);
                 }
@@ -249,15 +257,6 @@ impl NeedsYes {
             Approvals::Ask => Ruling::Ask,
             Approvals::Deny | Approvals::Skip => Ruling::Denied(unasked(name)),
         }
-    }
-}
-
-fn is_good(asked: &Approval, scope: Scope) -> bool {
-    match scope {
-        Scope::Once => asked.used_at.is_none(),
-        Scope::Run => true,
-        // The call that asked runs by its answer; whatever comes after it by the grant, which may have been taken back.
-        Scope::Always => asked.used_at.is_none(),
     }
 }
 

@@ -99,6 +99,8 @@ pub(crate) const GRANTS: &str =
 const ALL_GRANTS: &str =
     concat!("SELECT ", grant_columns!(), " FROM grants ORDER BY created_at DESC, id DESC");
 const REVOKE: &str = "UPDATE grants SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
+const REVOKE_ALL: &str =
+    "UPDATE grants SET revoked_at = ?2 WHERE job_id = ?1 AND revoked_at IS NULL";
 const USE_GRANT: &str = "UPDATE grants SET used = used + 1, uses_left = uses_left - 1
     WHERE id = ?1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)
         AND (uses_left IS NULL OR uses_left > 0)";
@@ -297,6 +299,13 @@ pub(crate) async fn use_up(write: &mut Write, permit: &Permit) -> Result<bool, S
         Permit::Grant(id) => sqlx::query(USE_GRANT).bind(id.as_str()).bind(now),
     };
     Ok(write.run(query).await?.rows_affected() > 0)
+}
+
+/// Takes back what a job was granted, as part of the write that deletes it: another job may have its id some day.
+pub(crate) async fn revoke_all(write: &mut Write, job: &JobId) -> Result<(), StoreError> {
+    let query = sqlx::query(REVOKE_ALL).bind(job.as_str()).bind(write.now().0);
+    write.run(query).await?;
+    Ok(())
 }
 
 /// Ends the open questions of a run that is over, as part of a write.

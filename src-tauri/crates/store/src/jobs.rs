@@ -15,6 +15,7 @@ use rouse_core::{Job, JobId, RunState, UnixMs};
 use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;
 
+use crate::approvals::revoke_all;
 use crate::incidents;
 use crate::row::{Columns, is_news};
 use crate::runs::cancel_queued_of;
@@ -436,6 +437,7 @@ pub(crate) async fn delete(write: &mut Write, id: &JobId) -> Result<Option<JobRo
     };
     cancel_queued_of(write, id, "Its job was deleted").await?;
     incidents::end(write, Some(id), IncidentEnd::Removed).await?;
+    revoke_all(write, id).await?;
     write.event(EventKind::Cron, change(id, "removed", None));
     Ok(Some(removed))
 }

@@ -107,7 +107,7 @@ function Answers({ approval, onAnswer, onEdit }: Pick<Props, "approval" | "onAns
   const canAlways = !isHighest && jobId !== null;
   const keys = { group: "This question", when: !isOver && open === undefined };
   useShortcut("a", "Allow once", once, keys);
-  useShortcut("r", "Allow for this run", run, keys);
+  useShortcut("r", "Allow for this run", run, { ...keys, when: keys.when && !isHighest });
   useShortcut("g", "Always for this job…", always, { ...keys, when: keys.when && canAlways });
   useShortcut("d", "Deny, with a reason", deny, keys);
 
@@ -120,7 +120,7 @@ function Answers({ approval, onAnswer, onEdit }: Pick<Props, "approval" | "onAns
       ) : (
         <div className={styles.buttons} role="group" aria-label="Answers" data-arming={!isArmed || undefined}>
           <AnswerButton letter="A" look="primary" isDisabled={isOver} isPending={busy === "once"} onPress={once}>Allow once</AnswerButton>
-          <AnswerButton letter="R" isDisabled={isOver} isPending={busy === "run"} onPress={run}>This run</AnswerButton>
+          {!isHighest && <AnswerButton letter="R" isDisabled={isOver} isPending={busy === "run"} onPress={run}>This run</AnswerButton>}
           {approval.tool === proposes && onEdit && <Button isDisabled={isOver} onPress={onEdit}>Change it first…</Button>}
           {canAlways && <AnswerButton letter="G" isDisabled={isOver} isPending={busy === "always"} onPress={always}>Always…</AnswerButton>}
           <span className={styles.gap} />

@@ -32,15 +32,16 @@ fn has_journal(job: &Job, run: &Run) -> bool {
 #[must_use]
 pub fn recover(job: Option<&Job>, run: &Run, had_unrepeatable_call: bool, now: UnixMs) -> Recovery {
     let Some(job) = job.filter(|job| job.enabled) else { return Recovery::Leave };
+    if job.policies.misfire.mode == MisfireMode::Skip || too_late_to_start(job, run, now).is_some()
+    {
+        return Recovery::Leave;
+    }
     if has_journal(job, run) {
         let allowed = job.runtime.as_ref().and_then(|runtime| runtime.max_attempts);
         let most = allowed.unwrap_or(1).max(MOST_ATTEMPTS);
         return if run.attempt < most { Recovery::GoOn } else { Recovery::Leave };
     }
-    let again = job.policies.misfire.mode != MisfireMode::Skip
-        && run.retry_of.is_none()
-        && !had_unrepeatable_call
-        && too_late_to_start(job, run, now).is_none();
+    let again = run.retry_of.is_none() && !had_unrepeatable_call;
     if again { Recovery::RunAgain } else { Recovery::Leave }
 }
 
@@ -74,6 +75,12 @@ mod tests {
         assert_eq!(recover(Some(&job), &again, false, NOW), Recovery::Leave);
         let off = Job { enabled: false, ..job.clone() };
         assert_eq!(recover(Some(&off), &run, false, NOW), Recovery::Leave);
+        let mut skips = job.clone();
+        skips.policies.misfire.mode = MisfireMode::Skip;
+        assert_eq!(recover(Some(&skips), &run, false, NOW), Recovery::Leave, "its policy");
+        let mut hasty = job.clone();
+        hasty.policies.misfire.max_lateness_seconds = Some(30);
+        assert_eq!(recover(Some(&hasty), &run, false, NOW), Recovery::Leave, "too late by now");
         let other = super::super::sample::job();
         assert_ne!(recover(Some(&other), &run, false, NOW), Recovery::GoOn, "it was changed since");
     }

@@ -167,6 +167,17 @@ fn no_grant_covers_the_highest_class() {
 }
 
 #[test]
+fn nor_does_a_yes_for_the_run_cover_more_of_it_than_one_call() {
+    let used = Approval { used_at: Some(NOW), ..yes(Scope::Run) };
+    let ruled = |answers: &[Approval]| {
+        let said = Said { answers, grants: &[], now: NOW };
+        needs(&ToolPolicy::default(), ApprovalRule::Always).in_the_light_of(said, &fingerprint())
+    };
+    assert!(permit(&ruled(&[yes(Scope::Run)])).is_some());
+    assert_eq!(ruled(&[used]), Ruling::Ask);
+}
+
+#[test]
 fn who_does_not_ask_is_told_no_or_not_offered() {
     let spec = tool(ApprovalRule::UnlessGranted);
     let deny = ToolPolicy::default().asking(Approvals::Deny);

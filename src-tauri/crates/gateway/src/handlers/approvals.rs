@@ -61,6 +61,10 @@ pub(crate) fn view(context: &Context, approval: &Approval) -> ApprovalView {
 fn read(context: &Context, answer: wire::Answer, about: &Approval) -> Result<Answer, RpcError> {
     match answer {
         wire::Answer::Once => Ok(Answer::Once),
+        wire::Answer::Run if about.is_highest => {
+            let message = format!("{} is asked for each time; say yes once", about.tool);
+            Err(RpcError::field("answer.kind", &message))
+        }
         wire::Answer::Run => Ok(Answer::Run),
         wire::Answer::Deny { reason } => {
             let reason = reason.map(|reason| reason.trim().to_owned());

@@ -215,3 +215,20 @@ async fn a_grant_counts_its_uses_and_ends() {
     assert!(fixture.store.revoke_grant(&granted.id, NOW).await.unwrap());
     assert!(!fixture.store.revoke_grant(&granted.id, NOW).await.unwrap());
 }
+
+#[tokio::test]
+async fn what_a_job_was_granted_ends_with_it() {
+    let fixture = Fixture::new().await;
+    parked(&fixture, vec![question("a", "ls")]).await;
+    let rules = BTreeMap::from([("command".to_owned(), Rule::Any)]);
+    let grant = NewGrant { covers: Cover::Pattern { rules }, expires_at: None, uses: None };
+    let always = Answer::Always(grant);
+    let asked = ApprovalId::new("a");
+    fixture.store.decide(&asked, &always, AnsweredFrom::Page, NOW).await.unwrap();
+    let id = JobId::new("job");
+    assert!(fixture.store.grants_of(&id).await.unwrap()[0].is_good(NOW));
+    fixture.store.remove_job(&id, NOW).await.unwrap().expect("it was there");
+    // Another job may be made under its id.
+    fixture.store.insert_job(&job("job"), NOW).await.unwrap();
+    assert!(!fixture.store.grants_of(&id).await.unwrap()[0].is_good(NOW));
+}
