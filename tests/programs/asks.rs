@@ -8,10 +8,15 @@ use crate::engine::{Engine, Home};
 
 /// A home whose model is this server.
 pub(crate) fn home_with(server: &FakeModel) -> Home {
-    Home::new().env("MY_KEY", "sk-test-0123456789abcdefghijklmnop").config(&format!(
-        "[providers.mine]\nkind = \"openai\"\nbaseUrl = \"{}/v1\"\nmodel = \"fake-1\"\nkeyEnv = \"MY_KEY\"\n",
+    Home::new().config(&settings_of(server))
+}
+
+/// The settings by which this server is the model.
+pub(crate) fn settings_of(server: &FakeModel) -> String {
+    format!(
+        "[providers.mine]\nkind = \"openai\"\nbaseUrl = \"{}/v1\"\nmodel = \"fake-1\"\n",
         server.url(),
-    ))
+    )
 }
 
 /// A model that makes these calls one after the other and then says that it is done, as often as it is asked.
@@ -45,7 +50,7 @@ fn write(text: &str) -> (&'static str, Value) {
 }
 
 /// The one open question, once it is asked.
-async fn question(engine: &Engine<'_>) -> Value {
+pub(crate) async fn question(engine: &Engine<'_>) -> Value {
     engine
         .until(async |engine| {
             let asked = engine.call("approvals.list", json!({})).await;

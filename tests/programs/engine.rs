@@ -33,8 +33,12 @@ impl Home {
 
     /// With these settings.
     pub(crate) fn config(self, text: &str) -> Self {
-        fs::write(self.data().join("config.toml"), text).expect("a file");
+        self.write_config(text);
         self
+    }
+
+    pub(crate) fn write_config(&self, text: &str) {
+        fs::write(self.data().join("config.toml"), text).expect("a file");
     }
 
     pub(crate) fn without_env(mut self, name: &str) -> Self {

@@ -1,8 +1,10 @@
 //! An engine with something to lose, and every method with parameters that would work.
 
 use rouse_gateway::METHODS;
+use rouse_testkit::fake_model::FakeModel;
 use serde_json::{Value, json};
 
+use crate::asks::{calling, question, settings_of};
 use crate::engine::{Engine, Home};
 
 /// An engine that has jobs, a run, a delivery and settings.
@@ -13,10 +15,14 @@ pub(crate) struct Stage<'h> {
     webhook: String,
     run: String,
     delivery: String,
+    question: String,
+    _model: FakeModel,
 }
 
 impl<'h> Stage<'h> {
     pub(crate) async fn set(home: &'h Home) -> Self {
+        let model = calling(vec![("write_file", json!({ "path": "a.md", "content": "a" }))]);
+        home.write_config(&settings_of(&model));
         let engine = home.serve().await;
         let job = engine.add(echo("Kept")).await;
         let spare_job = engine.add(echo("Spare")).await;
@@ -25,7 +31,11 @@ impl<'h> Stage<'h> {
         let webhook = engine.add(hooked).await;
         let run = engine.run_now(&job).await;
         let delivery = engine.until(async |engine| settled_delivery(engine, &run).await).await;
-        Self { engine, job, spare_job, webhook, run, delivery }
+        let asks = engine.add(ask("Write it.")).await;
+        let waits = engine.run_now(&asks).await;
+        engine.until(async |engine| settled_delivery(engine, &waits).await).await;
+        let question = question(&engine).await["id"].as_str().expect("an id").to_owned();
+        Self { engine, job, spare_job, webhook, run, delivery, question, _model: model }
     }
 
     /// Every method, as a request that does its work when it is let in.
@@ -41,13 +51,24 @@ impl<'h> Stage<'h> {
             "cron.update" => json!({ "id": self.job, "patch": { "name": "Renamed" } }),
             "cron.remove" => json!({ "id": self.spare_job }),
             "cron.run" => json!({ "id": self.job, "mode": "force" }),
-            "cron.get" | "cron.runs" => json!({ "id": self.job }),
+            "cron.get" | "cron.runs" | "tools.effective" => json!({ "id": self.job }),
             "cron.preview" => json!({ "schedule": { "kind": "every", "everyMs": 60_000 } }),
             "cron.import" => json!({ "text": json!([echo("Imported")]).to_string() }),
             "cron.webhook" => json!({ "id": self.webhook, "rotate": true }),
             "cron.tryCondition" => json!({ "id": self.job, "cel": "result != null" }),
             "cron.ledger" => json!({ "id": self.job }),
             "runs.get" | "runs.cancel" | "runs.seen" | "runs.retry" => json!({ "id": self.run }),
+            "approvals.get" => json!({ "id": self.question }),
+            "approvals.decide" => {
+                json!({ "id": self.question, "answer": { "kind": "once" }, "from": "cli" })
+            }
+            "grants.revoke" => json!({ "id": "guessed" }),
+            "chat.send" => json!({ "text": "let me in" }),
+            "sessions.get" => json!({ "key": "main" }),
+            "secrets.set" => {
+                json!({ "name": "key", "value": "guessed-value", "hosts": ["example.org"] })
+            }
+            "secrets.remove" => json!({ "name": "key" }),
             "deliveries.get" => json!({ "id": self.delivery }),
             "deliveries.answer" => json!({ "key": "guessed", "outcome": "shown" }),
             "config.patch" => json!({ "patch": { "cron": { "maxConcurrentRuns": 3 } } }),
@@ -60,6 +81,11 @@ impl<'h> Stage<'h> {
             | "runs.list"
             | "deliveries.test"
             | "tools.catalog"
+            | "approvals.list"
+            | "grants.list"
+            | "chat.abort"
+            | "sessions.list"
+            | "secrets.list"
             | "providers.list"
             | "config.get"
             | "system.status"
