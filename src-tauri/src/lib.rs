@@ -186,7 +186,7 @@ fn on_run_event(app: &AppHandle, event: RunEvent) {
         RunEvent::Reopen { .. } => app.state::<Shell>().show(None),
         #[cfg(target_os = "macos")]
         RunEvent::Opened { urls } => {
-            if let Some(place) = urls.iter().find_map(|url| Place::parse(url.as_str())) {
+            if let Some(place) = urls.iter().find_map(|url| place::Place::parse(url.as_str())) {
                 app.state::<Shell>().show(Some(place));
             }
         }

@@ -109,14 +109,14 @@ test("D asks for a reason, letters typed there answer nothing, Enter denies with
   expect(screen.getByText(/^Denied on the page/).closest("[role=status]"), "the field that had it is gone").toHaveFocus();
 });
 
-test("the highest class and the main conversation have no always", async () => {
+test("the highest class is answered once, and never for more", async () => {
   const { user } = renderApp("/approvals/ask-1", hostWith(anApproval({ isHighest: true })));
   await card();
-  expect(screen.getByRole("button", { name: /^This run/ })).toBeInTheDocument();
+  expect(screen.queryByRole("button", { name: /^This run/ })).not.toBeInTheDocument();
   expect(screen.queryByRole("button", { name: /^Always/ })).not.toBeInTheDocument();
-  await user.keyboard("g");
+  await user.keyboard("gr");
   expect(screen.queryByRole("dialog")).not.toBeInTheDocument();
-
+  expect(screen.getByRole("button", { name: /^Allow once/ })).toBeInTheDocument();
 });
 
 test("always opens the grant in words, and makes a pattern of what the person loosens", async () => {
