@@ -105,9 +105,8 @@ impl Desk {
 
     /// The person presses the button of this label.
     pub(crate) async fn press(&self, shown: &Shown, label: &str) {
-        let buttons = shown.actions.chunks(2);
-        let key = buttons.filter(|button| button[1] == label).map(|button| button[0].as_str());
-        self.invoke(shown, key.last().expect("such a button"), None).await;
+        let button = shown.actions.chunks(2).find(|button| button[1] == label);
+        self.invoke(shown, &button.expect("such a button")[0], None).await;
     }
 
     async fn tell_click(&self, shown: &Shown, to: Option<&str>) {
