@@ -89,7 +89,7 @@ mod tests {
     fn hooks(list: Value) -> Result<Vec<HookCommand>, Vec<String>> {
         let mut errors = Vec::new();
         let hooks = read(Some(list), &mut errors);
-        refuse_workspace(&hooks, Path::new("/work/space"), &mut errors);
+        refuse_workspace(&hooks, Path::new("/home/anna/notes"), &mut errors);
         let said = errors.into_iter().map(|error| format!("{}: {}", error.path, error.message));
         let said: Vec<String> = said.collect();
         if said.is_empty() { Ok(hooks) } else { Err(said) }
@@ -138,12 +138,12 @@ mod tests {
                 "hooks[0].timeout: ",
             ),
             (
-                json!([{"on": "run_started", "command": ["/work/space/x"]}]),
-                "hooks[0].command: /work/space/x is in",
+                json!([{"on": "run_started", "command": ["/home/anna/notes/x"]}]),
+                "hooks[0].command: /home/anna/notes/x is in",
             ),
             (
-                json!([{"on": "run_started", "command": ["sh", "/work/space/x"]}]),
-                "hooks[0].command: /work/space/x is in",
+                json!([{"on": "run_started", "command": ["sh", "/home/anna/notes/x"]}]),
+                "hooks[0].command: /home/anna/notes/x is in",
             ),
         ] {
             let errors = hooks(list.clone()).expect_err("refused");
