@@ -8,6 +8,7 @@
 //! as the model wrote them: the same call may be written in many ways.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -32,6 +33,12 @@ pub struct Surroundings {
 pub const ABSENT: &str = "absent";
 
 impl Surroundings {
+    /// Those of a call for which nothing counts but the folder it works in.
+    #[must_use]
+    pub fn in_folder(folder: &Path) -> Self {
+        Self { directory: Some(folder.display().to_string()), ..Self::default() }
+    }
+
     /// The files that are there, by path.
     pub fn there(&self) -> impl Iterator<Item = &str> {
         let files = self.files.iter().filter(|(_, content)| *content != ABSENT);

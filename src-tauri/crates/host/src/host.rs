@@ -401,8 +401,6 @@ async fn follow_settings(
 ) {
     let mut changes = settings.watch();
     models.look().await;
-    // Looking was the last thing that only the start needed.
-    memory::give_back();
     while changes.changed().await.is_ok() {
         let config = changes.borrow_and_update().clone();
         if let Err(error) = scheduler.set_config(scheduler_config(&config)).await {

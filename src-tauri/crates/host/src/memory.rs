@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 /// How long nothing must have been stored.
 const QUIET: Duration = Duration::from_secs(10);
 
-/// Gives back once after every stretch of work; an idle engine is not woken for it.
+/// Gives back once after the start and after every stretch of work; an idle engine is not woken for it.
 pub(crate) async fn give_back_when_quiet(
     worked: Arc<Notify>,
     store: Store,
@@ -23,10 +23,10 @@ pub(crate) async fn give_back_when_quiet(
 ) {
     let rest = async {
         loop {
-            worked.notified().await;
             while tokio::time::timeout(QUIET, worked.notified()).await.is_ok() {}
             store.shrink_memory().await;
             give_back();
+            worked.notified().await;
         }
     };
     closing.run_until_cancelled(rest).await;
@@ -34,7 +34,7 @@ pub(crate) async fn give_back_when_quiet(
 
 /// Lets go of the pages of this program's own file that hold nothing but what is in the file.
 #[cfg(target_os = "linux")]
-pub(crate) fn give_back() {
+fn give_back() {
     use rustix::mm::{Advice, madvise};
     let Ok(program) = std::fs::read_link("/proc/self/exe") else { return };
     let Ok(smaps) = std::fs::read_to_string("/proc/self/smaps") else { return };
@@ -57,7 +57,7 @@ pub(crate) fn give_back() {
 
 /// Other systems count memory in other ways, and take it back by themselves.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn give_back() {}
+fn give_back() {}
 
 /// The mappings of `program` that cannot be written and hold no page that differs from the file (proc_pid_smaps(5)).
 #[cfg(target_os = "linux")]

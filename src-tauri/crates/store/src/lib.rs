@@ -55,6 +55,6 @@ pub use retention::{FileSize, Kept};
 pub use run_pages::{RunPage, RunQuery};
 pub use sessions::{SessionRow, StoredMessage};
 pub use settings::Setting;
-pub use steps::{NewStep, RunStep, StepEnd, StepKind, StepStatus};
+pub use steps::{NewStep, Note, RunStep, StepEnd, StepKind, StepStatus};
 pub use system_events::SystemEvent;
 pub use webhooks::{WebhookCall, WebhookSecret};

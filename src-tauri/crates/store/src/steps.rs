@@ -75,6 +75,21 @@ pub struct NewStep {
     pub gate: Option<GateDecision>,
 }
 
+/// A line for the reader of the journal.
+#[derive(Debug)]
+pub struct Note<'n> {
+    /// Its run.
+    pub run_id: &'n RunId,
+    /// What it is about.
+    pub name: &'n str,
+    /// What it was made of.
+    pub input: Value,
+    /// What it says.
+    pub output: Option<Value>,
+    /// Whether it tells of something that went wrong.
+    pub is_error: bool,
+}
+
 /// How a step ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepEnd {
@@ -177,6 +192,32 @@ impl Store {
             return Ok(None);
         }
         begin(write, step).await.map(Some)
+    }
+
+    /// Journals a line for the reader: nothing is done between its beginning and its end.
+    ///
+    /// # Errors
+    /// `NotFound` without its run, `Write`.
+    pub async fn note(&self, note: Note<'_>, now: UnixMs) -> Result<(), StoreError> {
+        let Note { run_id, name, input, output, is_error } = note;
+        let step = NewStep {
+            run_id: run_id.clone(),
+            kind: StepKind::Note,
+            name: name.to_owned(),
+            call_id: None,
+            repeatable: true,
+            input,
+            gate: None,
+        };
+        let seq = self.begin_step(&step, now).await?;
+        let end = StepEnd {
+            status: if is_error { StepStatus::Failed } else { StepStatus::Finished },
+            output,
+            is_error,
+            usage: Usage::default(),
+            duration_ms: None,
+        };
+        self.end_step(run_id, seq, &end, now).await
     }
 
     /// Whether the run has called one of these tools and was told something.

@@ -107,8 +107,7 @@ impl Tool for CreateWorkspace {
         _: &'a Value,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, Result<Surroundings, ToolOutput>> {
-        let directory = Some(context.workspace.display().to_string());
-        Box::pin(std::future::ready(Ok(Surroundings { directory, ..Surroundings::default() })))
+        Box::pin(std::future::ready(Ok(Surroundings::in_folder(&context.workspace))))
     }
 
     fn call<'a>(

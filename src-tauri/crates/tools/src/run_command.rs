@@ -347,7 +347,7 @@ fn bound(arguments: &Arguments, context: &ToolContext) -> Result<Surroundings, C
         environment(context).chain(told).map(|(name, value)| (text(name), text(value))).collect();
     let named = Named { folder: &folder, workspace: &context.workspace, is_confined };
     let files = named.files(&arguments.command);
-    Ok(Surroundings { directory: Some(folder.display().to_string()), environment, files })
+    Ok(Surroundings { environment, files, ..Surroundings::in_folder(&folder) })
 }
 
 fn outcome(finished: &Finished, limit: Duration) -> ToolOutput {

@@ -146,12 +146,8 @@ fn bound(workspace: &Path, arguments: &Arguments) -> Result<Surroundings, WriteE
     let opened = Workspace::open(workspace)?;
     let path = opened.relative(&arguments.path)?;
     let digest = opened.replaced_digest(&path)?;
-    let directory = Some(workspace.display().to_string());
-    Ok(Surroundings {
-        directory,
-        files: [(path.to_string(), digest)].into(),
-        ..Surroundings::default()
-    })
+    let files = [(path.to_string(), digest)].into();
+    Ok(Surroundings { files, ..Surroundings::in_folder(workspace) })
 }
 
 /// What the file holds now.

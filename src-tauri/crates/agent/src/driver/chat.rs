@@ -9,11 +9,11 @@
 use rouse_core::message::Message;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::quiet::QuietPolicy;
-use rouse_core::run::{Outcome, Run, Usage};
+use rouse_core::run::{Outcome, Run};
 use rouse_core::tool::{ToolContext, ToolSpec};
 use rouse_core::turn::TurnLimits;
 use rouse_core::{RunState, SessionKey};
-use rouse_store::{NewStep, RunStep, StepEnd, StepKind, StepStatus, StoreError, SystemEvent};
+use rouse_store::{Note, RunStep, StepKind, StoreError, SystemEvent};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -104,8 +104,7 @@ impl AgentDriver {
         let session = SessionKey::main();
         let steps = self.store.steps(&run.id).await?;
         let history = history::of_session(&self.store, &session, &run.id).await?;
-        let outside = self.gate.tools().outside();
-        let remembers = self.store.session_has_called(&session, &outside).await?;
+        let remembers = self.remembers_outside(&session).await?;
         let said = self.store.messages_of(&session, &run.id).await?;
         let (opening, shown) = if said.is_empty() {
             let events = bounded(self.store.pending_system_events().await?);
@@ -124,24 +123,14 @@ impl AgentDriver {
         if shown.is_empty() {
             return Ok(());
         }
-        let step = NewStep {
-            gate: None,
-            call_id: None,
-            run_id: run.id.clone(),
-            kind: StepKind::Note,
-            name: SHOWN.to_owned(),
-            repeatable: true,
+        let note = Note {
+            run_id: &run.id,
+            name: SHOWN,
             input: json!({ "ids": shown }),
-        };
-        let seq = self.store.begin_step(&step, self.clock.now()).await?;
-        let end = StepEnd {
-            status: StepStatus::Finished,
             output: None,
             is_error: false,
-            usage: Usage::default(),
-            duration_ms: None,
         };
-        self.store.end_step(&run.id, seq, &end, self.clock.now()).await
+        self.store.note(note, self.clock.now()).await
     }
 
     async fn drained(&self, run: &Run, shown: &[i64], outcome: Outcome) -> Outcome {

@@ -1,9 +1,8 @@
 //! The driver: carries out what the turn machine of `core` decides.
 //!
 //! Owns the four ways in: a job's turn, a heartbeat of the main session, an answer to a person there, and a single tool
-//! call. It puts the context
-//! together, asks the model, sends calls through the gate, journals every step and stores the transcript, also of a run
-//! that failed. It refuses to decide how a run may end (`core::turn`), whether it may be retried, and who is told
+//! call. It puts the context together, asks the model, sends calls through the gate, journals every step and stores the
+//! transcript, also of a run that failed. It refuses to decide how a run may end (`core::turn`), whether it may be retried, and who is told
 //! (the scheduler). It answers with an outcome whatever happens; a run never ends in silence.
 //!
 //! One could get it wrong by waiting for something without the cancellation token beside it, or by returning early
@@ -101,18 +100,13 @@ impl AgentDriver {
     ) -> Outcome {
         let Some(model) = model else { return Outcome::failed(NO_MODEL) };
         let session = SessionKey::of_job(&job.id);
-        let journal = match self.store.steps(&run.id).await {
-            Ok(steps) => Journal::of(steps),
-            Err(error) => return not_written(&error),
-        };
-        let began = async {
+        let before = async {
+            let journal = Journal::of(self.store.steps(&run.id).await?);
             let cause = self.store.cause(&run.id).await?;
-            let outside = self.gate.tools().outside();
-            let remembers = self.store.session_has_called(&session, &outside).await?;
-            Ok((cause, remembers))
+            Ok((journal, cause, self.remembers_outside(&session).await?))
         };
-        let (cause, remembers) = match began.await {
-            Ok(began) => began,
+        let (journal, cause, remembers) = match before.await {
+            Ok(before) => before,
             Err(error) => return not_written(&error),
         };
         let context = self.turn_context(run, job, turn);
@@ -151,6 +145,11 @@ impl AgentDriver {
             Err(end) => return conversation::ended_early(&end),
         };
         conversation.conduct(history, opening).await.outcome
+    }
+
+    /// Whether a run that has written to the session has read text that somebody else may have written.
+    async fn remembers_outside(&self, session: &SessionKey) -> Result<bool, StoreError> {
+        self.store.session_has_called(session, &self.gate.tools().outside()).await
     }
 
     fn turn_context(&self, run: &Run, job: &Job, turn: &AgentTurn) -> ToolContext {

@@ -6,9 +6,9 @@
 
 use rouse_core::condition::Verdict;
 use rouse_core::job::{NotifyWhen, ToolCall, state_to_json};
-use rouse_core::run::{Outcome, Run, Usage};
+use rouse_core::run::{Outcome, Run};
 use rouse_core::{Job, RunState};
-use rouse_store::{NewStep, StepEnd, StepKind, StepStatus, StoreError};
+use rouse_store::{Note, StoreError};
 use serde_json::{Value, json};
 
 use super::{AgentDriver, not_written};
@@ -48,25 +48,14 @@ impl AgentDriver {
         source: &str,
         verdict: &Verdict,
     ) -> Result<(), StoreError> {
-        let step = NewStep {
-            gate: None,
-            call_id: None,
-            run_id: run.id.clone(),
-            kind: StepKind::Note,
-            name: "Tell me when".to_owned(),
-            repeatable: true,
+        let note = Note {
+            run_id: &run.id,
+            name: "Tell me when",
             input: json!({ "cel": source }),
-        };
-        let seq = self.store.begin_step(&step, self.clock.now()).await?;
-        let is_error = matches!(verdict, Verdict::Broken(_));
-        let end = StepEnd {
-            status: if is_error { StepStatus::Failed } else { StepStatus::Finished },
             output: Some(Value::String(in_words(verdict))),
-            is_error,
-            usage: Usage::default(),
-            duration_ms: None,
+            is_error: matches!(verdict, Verdict::Broken(_)),
         };
-        self.store.end_step(&run.id, seq, &end, self.clock.now()).await
+        self.store.note(note, self.clock.now()).await
     }
 }
 

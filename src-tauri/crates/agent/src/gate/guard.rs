@@ -11,7 +11,7 @@ use rouse_core::SessionKey;
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::ApprovedCall;
 use rouse_core::tool::{Domain, Fault, SandboxMode, Tool, ToolContext, ToolOutput};
-use rouse_store::{NewStep, StepEnd, StepKind, StepStatus, StoreError};
+use rouse_store::{Note, StoreError};
 use serde_json::{Value, json};
 
 use super::{Gate, Terms, fence};
@@ -76,24 +76,14 @@ impl Gate {
         let said: Vec<String> = signals.iter().map(ToString::to_string).collect();
         let text = format!("The answer of {tool} gives orders: {}.", said.join("; "));
         tracing::warn!(run_id = %context.run_id, tool, "a text from outside gives orders");
-        let step = NewStep {
-            call_id: None,
-            run_id: context.run_id.clone(),
-            kind: StepKind::Note,
-            repeatable: true,
-            name: "Text that gives orders".to_owned(),
+        let note = Note {
+            run_id: &context.run_id,
+            name: "Text that gives orders",
             input: json!({ "tool": tool }),
-            gate: None,
-        };
-        let step = self.store.begin_step(&step, self.clock.now()).await?;
-        let end = StepEnd {
-            status: StepStatus::Finished,
             output: Some(text.into()),
             is_error: false,
-            usage: rouse_core::run::Usage::default(),
-            duration_ms: Some(0),
         };
-        self.store.end_step(&context.run_id, step, &end, self.clock.now()).await
+        self.store.note(note, self.clock.now()).await
     }
 
     /// Tells the hooks of a call that was made.

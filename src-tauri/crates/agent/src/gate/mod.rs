@@ -120,7 +120,7 @@ impl Asked {
     }
 }
 
-/// What the hooks make of a call that may be made.
+/// What the rate limit and the hooks make of a call that may be made.
 enum Hooked {
     /// It goes on.
     Go,
@@ -190,72 +190,60 @@ impl Gate {
     ) -> Result<Passage, GateError> {
         let mut asked = Asked::of(request);
         loop {
-            let request = &asked.request;
-            match self.judge(terms, request, context, asked.wants_yes.as_deref()).await? {
+            let wish = asked.wants_yes.as_deref();
+            let refusal = match self.judge(terms, &asked.request, context, wish).await? {
+                Judged::Asks(question) => return Ok(Passage::Asks(question)),
+                Judged::Refused(output) => output,
                 Judged::Goes(tool, call, permit) => {
-                    if let Some(refusal) = self.take_rate_once(terms, &mut asked, context) {
-                        let request = &asked.request;
-                        return Ok(self.refuse(request, context, refusal).await?.into());
-                    }
-                    match self.ask_hooks(&mut asked, context).await {
-                        Hooked::Go => {}
+                    match self.held_up(terms, &mut asked, context).await {
+                        Hooked::Refused(output) => output,
                         Hooked::Again => continue,
-                        Hooked::Refused(refusal) => {
-                            let request = &asked.request;
-                            return Ok(self.refuse(request, context, refusal).await?.into());
+                        Hooked::Go => {
+                            let does = tool.annotations(call.arguments());
+                            let step = self.step_of(&asked.request, context, Some(does));
+                            let is_written = terms.policy.is_a_persons_call();
+                            let gate = is_written.then_some(GateDecision::Written);
+                            let step = NewStep { gate, ..step };
+                            let Some(step) = self.begin(step, permit.as_ref()).await? else {
+                                // Another run was faster with the last use of a grant, or somebody has taken it back.
+                                continue;
+                            };
+                            let tool = tool.as_ref();
+                            let called = self.carry_out(tool, call, step, context, cancel).await?;
+                            return Ok(called.into());
                         }
                     }
-                    let request = &asked.request;
-                    let does = tool.annotations(call.arguments());
-                    let is_written = terms.policy.is_a_persons_call();
-                    let gate = is_written.then_some(GateDecision::Written);
-                    let step = NewStep { gate, ..self.step_of(request, context, Some(does)) };
-                    let Some(step) = self.begin(step, permit.as_ref()).await? else {
-                        // Another run was faster with the last use of a grant, or somebody has taken it back.
-                        continue;
-                    };
-                    let called = self.carry_out(tool.as_ref(), call, step, context, cancel).await?;
-                    return Ok(called.into());
                 }
-                Judged::Asks(question) => return Ok(Passage::Asks(question)),
-                Judged::Refused(output) => {
-                    return Ok(self.refuse(request, context, output).await?.into());
-                }
-            }
+            };
+            return Ok(self.refuse(&asked.request, context, refusal).await?.into());
         }
     }
 
-    /// One call is counted once, however often it is judged.
-    fn take_rate_once(
-        &self,
-        terms: &Terms,
-        asked: &mut Asked,
-        context: &ToolContext,
-    ) -> Option<ToolOutput> {
-        if std::mem::replace(&mut asked.is_counted, true) {
-            return None;
+    /// What the rate limit and the hooks say to a call that may be made as far as everybody else goes. One call is counted
+    /// once, however often it is judged.
+    async fn held_up(&self, terms: &Terms, asked: &mut Asked, context: &ToolContext) -> Hooked {
+        let is_counted = std::mem::replace(&mut asked.is_counted, true);
+        if !is_counted && let Some(refusal) = self.take_rate(terms, &asked.request.tool, context) {
+            return Hooked::Refused(refusal);
         }
-        self.take_rate(terms, &asked.request.tool, context)
+        self.ask_hooks(asked, context).await
     }
 
-    /// Asks the hooks about a call that may be made as far as everybody else goes.
     async fn ask_hooks(&self, asked: &mut Asked, context: &ToolContext) -> Hooked {
         // A person has been asked because of them, and has said yes.
         if asked.wants_yes.is_some() {
             return Hooked::Go;
         }
+        let denied = |reason| Hooked::Refused(ToolOutput::faulty(Fault::NotAuthorised, reason));
         match self.hooks.before_tool_call(&guard::seen(&asked.request, context)).await {
             CallRuling::Allow => Hooked::Go,
-            CallRuling::Deny(reason) => {
-                Hooked::Refused(ToolOutput::faulty(Fault::NotAuthorised, reason))
-            }
+            CallRuling::Deny(reason) => denied(reason),
             CallRuling::Ask(reason) => {
                 asked.wants_yes = Some(reason);
                 Hooked::Again
             }
             CallRuling::Rewritten(_) if asked.rewrites == MOST_REWRITES => {
-                let reason = "Hooks make another call of this one again and again.".to_owned();
-                Hooked::Refused(ToolOutput::faulty(Fault::NotAuthorised, reason))
+                denied("Hooks make another call of this one again and again.".to_owned())
             }
             CallRuling::Rewritten(arguments) => {
                 asked.rewrites += 1;

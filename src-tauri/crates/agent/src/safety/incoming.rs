@@ -123,21 +123,10 @@ fn told(through: &str, from_outside: bool, text: &str) -> (String, Vec<Signal>) 
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use serde_json::json;
 
     use super::*;
-    use crate::secret::{Secret, SecretBook, SecretValue};
-
-    const VALUE: &str = "sunflower-42-Tango";
-
-    fn safety() -> Safety {
-        let book = SecretBook::default();
-        let value = SecretValue::new(VALUE).expect("a value");
-        book.replace(vec![Secret::never_sent("mail", value)]);
-        Safety::new(Arc::new(book))
-    }
+    use crate::safety::testing::{VALUE, knowing, safety};
 
     #[test]
     fn an_answer_without_anything_to_hide_stays_as_it_is() {
@@ -178,14 +167,9 @@ mod tests {
 
     #[test]
     fn a_number_that_is_a_secret_does_not_break_the_answer() {
-        let book = SecretBook::default();
-        book.replace(vec![Secret::never_sent(
-            "pin",
-            SecretValue::new("1234567890").expect("a value"),
-        )]);
-        let safety = Safety::new(Arc::new(book));
+        let safety = knowing("1234567890");
         let incoming = safety.incoming("json", false, ToolOutput::ok(json!({"pin": 1234567890})));
-        assert_eq!(incoming.output.value, json!("{\"pin\":[redacted: secret:pin]}"));
+        assert_eq!(incoming.output.value, json!("{\"pin\":[redacted: secret:mail]}"));
     }
 
     #[test]

@@ -14,6 +14,8 @@ mod incoming;
 mod injection;
 mod leak;
 mod outgoing;
+#[cfg(test)]
+mod testing;
 
 use std::sync::Arc;
 

@@ -89,21 +89,10 @@ fn pieces(value: &Value, with_keys: bool, together: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use serde_json::json;
 
     use super::*;
-    use crate::secret::{Secret, SecretBook, SecretValue};
-
-    const VALUE: &str = "sunflower-42-Tango";
-
-    fn safety() -> Safety {
-        let book = SecretBook::default();
-        let value = SecretValue::new(VALUE).expect("a value");
-        book.replace(vec![Secret::never_sent("mail", value)]);
-        Safety::new(Arc::new(book))
-    }
+    use crate::safety::testing::{VALUE, safety};
 
     fn what(leaving: &Value) -> Vec<String> {
         safety().outgoing(leaving).err().map(|leak| leak.what).unwrap_or_default()

@@ -153,28 +153,16 @@ impl Stage {
     pub(crate) async fn killed_and(self, ms: i64, meanwhile: impl AsyncFnOnce(&Path)) -> Self {
         // What was at work is gone with the old handle; it gets no chance to say anything.
         drop(self.begun.take_all());
-        let Self { folder, clock, store, main, model, outbox, config, handle, disk_takes, .. } =
-            self;
-        drop(handle);
-        clock.advance(ms.unsigned_abs());
+        drop(self.handle);
+        self.clock.advance(ms.unsigned_abs());
         let (events, begun) = (Recorder::new(), Recorder::new());
-        store.close().await;
-        meanwhile(&folder.path().join("rouse.db")).await;
-        let store = open(&folder, &events, &clock, &disk_takes).await;
-        let handle = start(&store, &clock, &begun, &main, &model, &outbox, &config).await;
-        Self {
-            folder,
-            clock,
-            store,
-            events,
-            begun,
-            main,
-            model,
-            outbox,
-            config,
-            handle,
-            disk_takes,
-        }
+        self.store.close().await;
+        meanwhile(&self.folder.path().join("rouse.db")).await;
+        let store = open(&self.folder, &events, &self.clock, &self.disk_takes).await;
+        let handle =
+            start(&store, &self.clock, &begun, &self.main, &self.model, &self.outbox, &self.config)
+                .await;
+        Self { store, events, begun, handle, ..self }
     }
 
     pub(crate) fn database(&self) -> std::path::PathBuf {
