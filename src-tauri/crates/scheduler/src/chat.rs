@@ -7,7 +7,6 @@
 //! each time would keep it from starting.
 
 use rouse_core::{Run, RunId, RunTrigger};
-use rouse_store::StoreError;
 use serde_json::json;
 
 use crate::SchedulerError;
@@ -16,8 +15,6 @@ use crate::tick::new_run;
 
 /// What people read as the name of such a run.
 const NAME: &str = "Chat";
-/// The most attempts at an answer.
-const MOST_ATTEMPTS: u32 = 3;
 
 impl Engine {
     pub(crate) async fn chat(&mut self, text: &str) -> Result<RunId, SchedulerError> {
@@ -29,15 +26,5 @@ impl Engine {
         let id = run.id.clone();
         self.enqueue(run, None);
         Ok(id)
-    }
-
-    /// Puts a message back that an earlier life was answering. False for every other run, and for one that was tried
-    /// often enough.
-    pub(crate) async fn goes_on_with_answer(&self, run: &Run) -> Result<bool, StoreError> {
-        if run.trigger != RunTrigger::Chat || run.attempt >= MOST_ATTEMPTS {
-            return Ok(false);
-        }
-        tracing::info!(run_id = %run.id, "an answer that was cut off goes on");
-        Ok(self.store.put_back(&run.id, self.clock.now()).await?.is_some())
     }
 }

@@ -27,9 +27,6 @@ impl Engine {
         self.refresh_listeners().await?;
         let mut jobs = KnownJobs::default();
         for run in self.store.running_runs().await? {
-            if self.goes_on_with_answer(&run).await? {
-                continue;
-            }
             let job = jobs.of(&run, self).await?;
             self.recover_cut_off(run, job).await?;
         }
@@ -49,8 +46,9 @@ impl Engine {
         let now = self.clock.now();
         let had_unrepeatable_call = self.store.has_unrepeatable_step(&run.id).await?;
         let recovery = match self.firing_at(now) {
-            Firing::On => recover(job.as_deref(), &run, had_unrepeatable_call, now),
-            Firing::Off(_) => Recovery::Leave,
+            // A pause is for what happens by itself.
+            Firing::Off(_) if run.trigger != RunTrigger::Chat => Recovery::Leave,
+            _ => recover(job.as_deref(), &run, had_unrepeatable_call, now),
         };
         if recovery == Recovery::GoOn && self.store.put_back(&run.id, now).await?.is_some() {
             let job_id = run.job_id.as_ref().map(tracing::field::display);

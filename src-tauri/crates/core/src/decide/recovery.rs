@@ -7,7 +7,7 @@
 use super::claim::too_late;
 use crate::UnixMs;
 use crate::job::{Job, MisfireMode, Payload};
-use crate::run::Run;
+use crate::run::{Run, RunTrigger};
 
 /// The answer for one interrupted run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,9 +28,12 @@ fn has_journal(job: &Job, run: &Run) -> bool {
     matches!(job.payload, Payload::AgentTurn(_)) && run.payload["kind"] == "agentTurn"
 }
 
-/// Decides by the job's misfire policy what becomes of a run that was cut off.
+/// Decides what becomes of a run that was cut off: by the job's misfire policy, where it has a job.
 #[must_use]
 pub fn recover(job: Option<&Job>, run: &Run, had_unrepeatable_call: bool, now: UnixMs) -> Recovery {
+    if run.trigger == RunTrigger::Chat {
+        return goes_on(run, MOST_ATTEMPTS);
+    }
     let Some(job) = job.filter(|job| job.enabled) else { return Recovery::Leave };
     if job.policies.misfire.mode == MisfireMode::Skip || too_late_to_start(job, run, now).is_some()
     {
@@ -38,11 +41,14 @@ pub fn recover(job: Option<&Job>, run: &Run, had_unrepeatable_call: bool, now: U
     }
     if has_journal(job, run) {
         let allowed = job.runtime.as_ref().and_then(|runtime| runtime.max_attempts);
-        let most = allowed.unwrap_or(1).max(MOST_ATTEMPTS);
-        return if run.attempt < most { Recovery::GoOn } else { Recovery::Leave };
+        return goes_on(run, allowed.unwrap_or(1).max(MOST_ATTEMPTS));
     }
     let again = run.retry_of.is_none() && !had_unrepeatable_call;
     if again { Recovery::RunAgain } else { Recovery::Leave }
+}
+
+const fn goes_on(run: &Run, most: u32) -> Recovery {
+    if run.attempt < most { Recovery::GoOn } else { Recovery::Leave }
 }
 
 /// Why a run that has waited since an earlier life must not start any more; none when it may.
@@ -83,6 +89,13 @@ mod tests {
         assert_eq!(recover(Some(&hasty), &run, false, NOW), Recovery::Leave, "too late by now");
         let other = super::super::sample::job();
         assert_ne!(recover(Some(&other), &run, false, NOW), Recovery::GoOn, "it was changed since");
+    }
+
+    #[test]
+    fn an_answer_to_a_person_goes_on_as_well() {
+        let message = Run { job_id: None, trigger: RunTrigger::Chat, ..run() };
+        assert_eq!(recover(None, &message, true, NOW), Recovery::GoOn);
+        assert_eq!(recover(None, &Run { attempt: 3, ..message }, true, NOW), Recovery::Leave);
     }
 
     #[test]
