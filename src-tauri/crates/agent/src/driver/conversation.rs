@@ -1,35 +1,33 @@
 //! One run's conversation with a model: the loop around the turn machine.
 //!
-//! Owns the order of things (journal, ask, journal; gate, effect, next call) and the ends that the machine does not
-//! know: a cancelled run, a provider that fails, a journal that cannot be written.
+//! Owns the order of things (journal, ask, journal; then the calls) and the ends that the machine does not know: a cancelled run, a provider that fails, a journal that cannot be written.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rouse_core::approval::Approval;
-use rouse_core::delivery::{Channel, NewDelivery};
 use rouse_core::job::Approvals;
 use rouse_core::message::{Message, ModelAnswer, ToolCallRequest};
 use rouse_core::model::{Delta, ModelRequest, ProviderError};
 use rouse_core::policy::ToolPolicy;
 use rouse_core::quiet::QuietPolicy;
 use rouse_core::run::{Outcome, Usage};
-use rouse_core::tool::{ToolContext, ToolEffect, ToolOutput, ToolSpec};
+use rouse_core::tool::{ToolContext, ToolSpec};
 use rouse_core::turn::{Next, Turn, TurnLimits};
-use rouse_core::{DeliveryId, RunState, SessionKey};
-use rouse_store::{NewStep, RunStep, StepEnd, StepKind, StepStatus, StoreError};
+use rouse_core::{RunState, SessionKey};
+use rouse_store::{NewStep, StepEnd, StepKind, StepStatus, StoreError};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::resume::{Earlier, Journal, nobody_knows};
+use super::resume::Journal;
 use super::{AgentDriver, cancelled, not_written};
 use crate::gate::guard::hook_context;
-use crate::gate::{GateError, Passage, Question, Terms};
+use crate::gate::{GateError, Passage, Terms};
 use crate::hooks::{ToolMetadata, ToolsResolved};
 use crate::models::ChosenModel;
 use crate::retry::{pause, wait_before_next};
 
 /// The most questions of one run.
-const MOST_QUESTIONS: usize = 3;
+pub(super) const MOST_QUESTIONS: usize = 3;
 
 /// Everything that stays the same while a run talks.
 pub(super) struct Conversation<'r> {
@@ -62,27 +60,6 @@ pub(super) struct Conducted {
     pub(super) outcome: Outcome,
     /// What was said in this run, the task included.
     pub(super) said: Vec<Message>,
-}
-
-/// The questions of one answer of the model, all asked at once.
-#[derive(Default)]
-struct Questions {
-    asks: Vec<Approval>,
-}
-
-impl Questions {
-    fn are_none(&self) -> bool {
-        self.asks.is_empty()
-    }
-
-    /// Adds one, unless it was asked already or the run would ask too often; then its call asks when it comes to it.
-    fn add(&mut self, question: Option<Question>) {
-        let Some(Question { approval, asked_before }) = question else { return };
-        let is_new = self.asks.iter().all(|asked| asked.fingerprint != approval.fingerprint);
-        if is_new && asked_before + self.asks.len() < MOST_QUESTIONS {
-            self.asks.push(approval);
-        }
-    }
 }
 
 /// An end that the turn machine does not know.
@@ -265,101 +242,6 @@ impl Conversation<'_> {
             tools: self.offered.clone(),
             max_tokens: self.max_tokens,
         }
-    }
-
-    /// Calls the tools in order. What is asked for after the run was ended is not carried out, and what comes after a
-    /// call that waits for a person may build on it: it is only looked at for further questions.
-    async fn call_all(
-        &self,
-        calls: Vec<ToolCallRequest>,
-    ) -> Result<Vec<(ToolCallRequest, ToolOutput)>, End> {
-        let mut results = Vec::with_capacity(calls.len());
-        let mut questions = Questions::default();
-        let mut over = false;
-        for call in calls {
-            if !questions.are_none() {
-                questions.add(self.question(&call).await?);
-                continue;
-            }
-            let told = if over {
-                ToolOutput::error("Not carried out: complete_run had ended the run before.")
-            } else {
-                match self.journal.earlier(&call) {
-                    Earlier::ToDo => match self.pass(&self.terms, &call).await? {
-                        Passage::Called(called) => {
-                            over =
-                                matches!(called.output.effect, Some(ToolEffect::Complete { .. }));
-                            called.told
-                        }
-                        Passage::Asks(question) if question.asked_before >= MOST_QUESTIONS => {
-                            return Err(End::AskedTooOften(call.tool));
-                        }
-                        Passage::Asks(question) => {
-                            questions.add(Some(*question));
-                            continue;
-                        }
-                    },
-                    Earlier::Done(step) => self.told_again(&step).await?,
-                    Earlier::Unknown => nobody_knows(&call.tool),
-                }
-            };
-            results.push((call, told));
-        }
-        if questions.are_none() { Ok(results) } else { Err(End::Asks(questions.asks)) }
-    }
-
-    /// What would be asked about a call that is not made now.
-    async fn question(&self, call: &ToolCallRequest) -> Result<Option<Question>, End> {
-        if !matches!(self.journal.earlier(call), Earlier::ToDo) {
-            return Ok(None);
-        }
-        Ok(self.driver.gate.question(&self.terms, call, self.context).await?)
-    }
-
-    async fn pass(&self, terms: &Terms, call: &ToolCallRequest) -> Result<Passage, End> {
-        if self.cancel.is_cancelled() {
-            return Err(End::Cancelled);
-        }
-        let passage = self.driver.gate.call(terms, call, self.context, self.cancel).await?;
-        if let Passage::Called(called) = &passage
-            && let Some(ToolEffect::Notify { title, body }) = &called.output.effect
-        {
-            self.notify(called.step, title.as_deref(), body).await?;
-        }
-        Ok(passage)
-    }
-
-    /// The outcome of a call that was made before a break, as the model would have been told it.
-    async fn told_again(&self, step: &RunStep) -> Result<ToolOutput, End> {
-        let text = |key: &str| step.input.get(key).and_then(Value::as_str);
-        if let ("notify", StepStatus::Finished, Some(body)) =
-            (step.name.as_str(), step.status, text("body"))
-        {
-            self.notify(step.seq, text("title"), body).await?;
-        }
-        Ok(self.driver.gate.told_again(step))
-    }
-
-    /// Puts a notification into the outbox under a key made of the run and the step, so that it is there once.
-    async fn notify(&self, step: u32, title: Option<&str>, body: &str) -> Result<(), End> {
-        let run = &self.context.run_id;
-        let id = DeliveryId::new(format!("{run}-{step}"));
-        if self.driver.store.delivery(&id).await?.is_some() {
-            return Ok(());
-        }
-        let delivery = NewDelivery {
-            id,
-            channel: Channel::Notification,
-            to: None,
-            title: title.unwrap_or(&self.context.job_name).to_owned(),
-            body: body.to_owned(),
-            quiet_hours: self.quiet_hours.clone(),
-        };
-        Ok(self
-            .driver
-            .store
-            .enqueue_delivery(Some(run), &delivery, self.driver.clock.now())
-            .await?)
     }
 
     /// The files that the job puts into its context, read through the gate like everything else.

@@ -11,6 +11,7 @@
 mod chat;
 mod context;
 mod conversation;
+mod calls;
 mod history;
 mod main_turn;
 mod resume;

@@ -86,9 +86,27 @@ pub enum Passage {
     Asks(Box<Question>),
 }
 
-impl From<Called> for Passage {
-    fn from(called: Called) -> Self {
-        Self::Called(Box::new(called))
+/// What the first half of the gate makes of a call.
+pub(crate) enum Admission {
+    /// It stands in the journal, and what allows it is used up: now it is to be carried out.
+    Begun(Box<Begun>),
+    /// It was refused.
+    Refused(Box<Called>),
+    /// It waits for a person.
+    Asks(Box<Question>),
+}
+
+/// A call between its beginning in the journal and its work.
+pub(crate) struct Begun {
+    tool: Arc<dyn Tool>,
+    call: ApprovedCall,
+    step: u32,
+    does: Annotations,
+}
+
+impl Begun {
+    pub(crate) const fn only_reads(&self) -> bool {
+        self.does.read_only
     }
 }
 
@@ -188,35 +206,59 @@ impl Gate {
         context: &ToolContext,
         cancel: &CancellationToken,
     ) -> Result<Passage, GateError> {
-        let mut asked = Asked::of(request);
-        loop {
-            let wish = asked.wants_yes.as_deref();
-            let refusal = match self.judge(terms, &asked.request, context, wish).await? {
-                Judged::Asks(question) => return Ok(Passage::Asks(question)),
-                Judged::Refused(output) => output,
-                Judged::Goes(tool, call, permit) => {
-                    match self.held_up(terms, &mut asked, context).await {
-                        Hooked::Refused(output) => output,
-                        Hooked::Again => continue,
-                        Hooked::Go => {
-                            let does = tool.annotations(call.arguments());
-                            let step = self.step_of(&asked.request, context, Some(does));
-                            let is_written = terms.policy.is_a_persons_call();
-                            let gate = is_written.then_some(GateDecision::Written);
-                            let step = NewStep { gate, ..step };
-                            let Some(step) = self.begin(step, permit.as_ref()).await? else {
-                                // Another run was faster with the last use of a grant, or somebody has taken it back.
-                                continue;
-                            };
-                            let tool = tool.as_ref();
-                            let called = self.carry_out(tool, call, step, context, cancel).await?;
-                            return Ok(called.into());
-                        }
-                    }
-                }
-            };
-            return Ok(self.refuse(&asked.request, context, refusal).await?.into());
+        match self.admit(terms, request, context).await? {
+            Admission::Asks(question) => Ok(Passage::Asks(question)),
+            Admission::Refused(called) => Ok(Passage::Called(called)),
+            Admission::Begun(begun) => {
+                Ok(Passage::Called(Box::new(self.carry_out(*begun, context, cancel).await?)))
+            }
         }
+    }
+
+    /// The first half of a call: everything up to its beginning, which is journalled.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub(crate) async fn admit(
+        &self,
+        terms: &Terms,
+        request: &ToolCallRequest,
+        context: &ToolContext,
+    ) -> Result<Admission, GateError> {
+        let mut asked = Asked::of(request);
+        let refusal = loop {
+            let wish = asked.wants_yes.as_deref();
+            let (tool, call, permit) =
+                match self.judge(terms, &asked.request, context, wish).await? {
+                    Judged::Asks(question) => return Ok(Admission::Asks(question)),
+                    Judged::Refused(output) => break output,
+                    Judged::Goes(tool, call, permit) => (tool, call, permit),
+                };
+            match self.held_up(terms, &mut asked, context).await {
+                Hooked::Refused(output) => break output,
+                Hooked::Again => continue,
+                Hooked::Go => {}
+            }
+            let does = tool.annotations(call.arguments());
+            let is_written = terms.policy.is_a_persons_call();
+            let gate = is_written.then_some(GateDecision::Written);
+            let step = NewStep { gate, ..self.step_of(&asked.request, context, Some(does)) };
+            // None: another run was faster with the last use of a grant, or somebody has taken it back.
+            if let Some(step) = self.begin(step, permit.as_ref()).await? {
+                return Ok(Admission::Begun(Box::new(Begun { tool, call, step, does })));
+            }
+        };
+        let refused = self.refuse(&asked.request, context, refusal).await?;
+        Ok(Admission::Refused(Box::new(refused)))
+    }
+
+    /// Whether a call may be carried out beside others like it: it changes nothing and tells nobody anything. What tells
+    /// somebody something is judged by what the run has read, so it waits for that.
+    pub(crate) fn goes_beside(&self, request: &ToolCallRequest, context: &ToolContext) -> bool {
+        self.tools.get(&request.tool).is_some_and(|tool| {
+            tool.annotations(&request.arguments).read_only
+                && !tool.sends_out(&request.arguments, context)
+        })
     }
 
     /// What the rate limit and the hooks say to a call that may be made as far as everybody else goes. One call is counted
@@ -318,15 +360,18 @@ impl Gate {
         }
     }
 
-    async fn carry_out(
+    /// The second half of a call: it is made, and its end is journalled.
+    ///
+    /// # Errors
+    /// When the journal cannot be written, or `cancel` is cancelled while the tool works.
+    pub(crate) async fn carry_out(
         &self,
-        tool: &dyn Tool,
-        call: ApprovedCall,
-        step: u32,
+        Begun { tool, call, step, does }: Begun,
         context: &ToolContext,
         cancel: &CancellationToken,
     ) -> Result<Called, GateError> {
-        let is_repeatable = tool.annotations(call.arguments()).is_repeatable();
+        let tool = tool.as_ref();
+        let is_repeatable = does.is_repeatable();
         let began = self.clock.monotonic();
         let arguments = self.kept(call.arguments());
         let ending = match self.with_secrets(tool, call) {

@@ -31,7 +31,11 @@ impl ModelProvider for Steady {
         let said = |message: &&Message| matches!(message, Message::Assistant { .. });
         // The ids begin anew with every answer, as those of some local models do.
         let calls = match request.messages.iter().filter(said).count() {
-            0 => vec![("0", "echo", json!({})), ("1", "adds", json!({ "text": "one" }))],
+            0 => vec![
+                ("0", "echo", json!({})),
+                ("1", "echo", json!({ "text": "beside it" })),
+                ("2", "adds", json!({ "text": "one" })),
+            ],
             1 => vec![
                 ("0", "adds", json!({ "text": "two" })),
                 ("1", "adds", json!({ "text": "three" })),

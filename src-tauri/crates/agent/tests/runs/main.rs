@@ -13,5 +13,6 @@ mod per_call;
 mod asks;
 mod guarded;
 mod breaks;
+mod beside;
 mod causes;
 mod chat;

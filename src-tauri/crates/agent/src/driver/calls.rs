@@ -1,0 +1,219 @@
+//! The calls of one answer of the model.
+//!
+//! Owns what goes beside what: calls that change nothing and tell nobody anything are carried out at the same time, a
+//! few at once; any other waits for all before it, and all after it wait for it. Each still goes through the gate by
+//! itself and in its turn, so the journal, the questions and the counts are those of one call after the other, and only
+//! the work itself overlaps. The results are told in the order of the calls.
+//!
+//! What is asked for after the run was ended is not carried out, and what comes after a call that waits for a person may
+//! build on it: it is only looked at for further questions. One could get it wrong by leaving with an error while calls
+//! are begun and not carried out: the journal would not know how they ended.
+
+use futures_util::{StreamExt as _, stream};
+use rouse_core::DeliveryId;
+use rouse_core::approval::Approval;
+use rouse_core::delivery::{Channel, NewDelivery};
+use rouse_core::message::ToolCallRequest;
+use rouse_core::tool::{LooseEnds, ToolContext, ToolEffect, ToolOutput};
+use rouse_store::{RunStep, StepStatus};
+use serde_json::Value;
+
+use super::conversation::{Conversation, End, MOST_QUESTIONS};
+use super::resume::{Earlier, nobody_knows};
+use crate::gate::{Admission, Begun, Called, Passage, Question, Terms};
+
+/// Calls that are carried out at the same time.
+const AT_ONCE: usize = 8;
+
+/// The questions of one answer of the model, all asked at once.
+#[derive(Default)]
+struct Questions {
+    asks: Vec<Approval>,
+}
+
+impl Questions {
+    fn are_none(&self) -> bool {
+        self.asks.is_empty()
+    }
+
+    /// Adds one, unless it was asked already or the run would ask too often; then its call asks when it comes to it.
+    fn add(&mut self, question: Option<Question>) {
+        let Some(Question { approval, asked_before }) = question else { return };
+        let is_new = self.asks.iter().all(|asked| asked.fingerprint != approval.fingerprint);
+        if is_new && asked_before + self.asks.len() < MOST_QUESTIONS {
+            self.asks.push(approval);
+        }
+    }
+}
+
+/// How far the calls of one answer are.
+#[derive(Default)]
+struct Round {
+    /// In the order of the calls; what is not there yet is begun.
+    results: Vec<(ToolCallRequest, Option<ToolOutput>)>,
+    /// What is begun and not carried out, with its place among the results.
+    begun: Vec<(usize, Begun)>,
+    questions: Questions,
+    is_over: bool,
+}
+
+impl Round {
+    fn tell(&mut self, call: ToolCallRequest, told: ToolOutput) {
+        self.results.push((call, Some(told)));
+    }
+}
+
+impl Conversation<'_> {
+    /// Calls the tools; answers every result, in order.
+    pub(super) async fn call_all(
+        &self,
+        calls: Vec<ToolCallRequest>,
+    ) -> Result<Vec<(ToolCallRequest, ToolOutput)>, End> {
+        let mut round = Round::default();
+        for call in calls {
+            let goes_beside = self.goes_beside(&call);
+            if !goes_beside {
+                self.carry_out(&mut round).await?;
+            }
+            let taken = self.take(&mut round, call).await;
+            if taken.is_err() || !goes_beside || !round.questions.are_none() {
+                self.carry_out(&mut round).await?;
+            }
+            taken?;
+        }
+        self.carry_out(&mut round).await?;
+        if !round.questions.are_none() {
+            return Err(End::Asks(round.questions.asks));
+        }
+        let told = |(call, told): (_, Option<_>)| (call, told.expect("BUG: all are carried out"));
+        Ok(round.results.into_iter().map(told).collect())
+    }
+
+    fn goes_beside(&self, call: &ToolCallRequest) -> bool {
+        call.tool != "complete_run" && self.driver.gate.goes_beside(call, self.context)
+    }
+
+    /// Takes one more call as far as its beginning.
+    async fn take(&self, round: &mut Round, call: ToolCallRequest) -> Result<(), End> {
+        if !round.questions.are_none() {
+            round.questions.add(self.question(&call).await?);
+            return Ok(());
+        }
+        if round.is_over {
+            let told = ToolOutput::error("Not carried out: complete_run had ended the run before.");
+            round.tell(call, told);
+            return Ok(());
+        }
+        match self.journal.earlier(&call) {
+            Earlier::Done(step) => {
+                let told = self.told_again(&step).await?;
+                round.tell(call, told);
+            }
+            Earlier::Unknown => {
+                let told = nobody_knows(&call.tool);
+                round.tell(call, told);
+            }
+            Earlier::ToDo => self.admit(round, call).await?,
+        }
+        Ok(())
+    }
+
+    async fn admit(&self, round: &mut Round, call: ToolCallRequest) -> Result<(), End> {
+        if self.cancel.is_cancelled() {
+            return Err(End::Cancelled);
+        }
+        match self.driver.gate.admit(&self.terms, &call, self.context).await? {
+            Admission::Begun(begun) => {
+                // A hook has made another call of it.
+                if !begun.only_reads() {
+                    self.carry_out(round).await?;
+                }
+                round.begun.push((round.results.len(), *begun));
+                round.results.push((call, None));
+            }
+            Admission::Refused(called) => round.tell(call, called.told),
+            Admission::Asks(question) if question.asked_before >= MOST_QUESTIONS => {
+                return Err(End::AskedTooOften(call.tool));
+            }
+            Admission::Asks(question) => round.questions.add(Some(*question)),
+        }
+        Ok(())
+    }
+
+    /// Carries out what is begun. All of it comes to its end, also when one does not end well.
+    async fn carry_out(&self, round: &mut Round) -> Result<(), End> {
+        let begun = std::mem::take(&mut round.begun);
+        let work = begun.into_iter().map(|(place, begun)| async move {
+            // What one call has left behind is not for another to wait for.
+            let context = ToolContext { loose_ends: LooseEnds::default(), ..self.context.clone() };
+            (place, self.driver.gate.carry_out(begun, &context, self.cancel).await)
+        });
+        let ended: Vec<_> = stream::iter(work).buffered(AT_ONCE).collect().await;
+        for (place, called) in ended {
+            let called = called?;
+            self.see_to(&called).await?;
+            round.is_over |= matches!(called.output.effect, Some(ToolEffect::Complete { .. }));
+            round.results[place].1 = Some(called.told);
+        }
+        Ok(())
+    }
+
+    /// What would be asked about a call that is not made now.
+    async fn question(&self, call: &ToolCallRequest) -> Result<Option<Question>, End> {
+        if !matches!(self.journal.earlier(call), Earlier::ToDo) {
+            return Ok(None);
+        }
+        Ok(self.driver.gate.question(&self.terms, call, self.context).await?)
+    }
+
+    /// One call by itself.
+    pub(super) async fn pass(&self, terms: &Terms, call: &ToolCallRequest) -> Result<Passage, End> {
+        if self.cancel.is_cancelled() {
+            return Err(End::Cancelled);
+        }
+        Ok(self.driver.gate.call(terms, call, self.context, self.cancel).await?)
+    }
+
+    /// Does what the call asks of the run.
+    async fn see_to(&self, called: &Called) -> Result<(), End> {
+        match &called.output.effect {
+            Some(ToolEffect::Notify { title, body }) => {
+                self.notify(called.step, title.as_deref(), body).await
+            }
+            Some(ToolEffect::Complete { .. }) | None => Ok(()),
+        }
+    }
+
+    /// The outcome of a call that was made before a break, as the model would have been told it.
+    async fn told_again(&self, step: &RunStep) -> Result<ToolOutput, End> {
+        let text = |key: &str| step.input.get(key).and_then(Value::as_str);
+        if let ("notify", StepStatus::Finished, Some(body)) =
+            (step.name.as_str(), step.status, text("body"))
+        {
+            self.notify(step.seq, text("title"), body).await?;
+        }
+        Ok(self.driver.gate.told_again(step))
+    }
+
+    /// Puts a notification into the outbox under a key made of the run and the step, so that it is there once.
+    async fn notify(&self, step: u32, title: Option<&str>, body: &str) -> Result<(), End> {
+        let run = &self.context.run_id;
+        let id = DeliveryId::new(format!("{run}-{step}"));
+        if self.driver.store.delivery(&id).await?.is_some() {
+            return Ok(());
+        }
+        let delivery = NewDelivery {
+            id,
+            channel: Channel::Notification,
+            to: None,
+            title: title.unwrap_or(&self.context.job_name).to_owned(),
+            body: body.to_owned(),
+            quiet_hours: self.quiet_hours.clone(),
+        };
+        Ok(self
+            .driver
+            .store
+            .enqueue_delivery(Some(run), &delivery, self.driver.clock.now())
+            .await?)
+    }
+}
