@@ -10,7 +10,7 @@ use rouse_core::job::{job_from_json, job_to_json, patch_job, stored_job_from_jso
 use rouse_core::schedule::{CronPattern, format_duration, parse_duration};
 use rouse_core::slots::Slots;
 use rouse_gateway::wire::EngineMode;
-use rouse_host::{ConfigFile, Home, Host, HostOptions};
+use rouse_host::{ConfigFile, Home, Host, HostOptions, OfMachine};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -86,7 +86,8 @@ pub(crate) fn settings(bytes: &[u8]) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("config.toml");
     std::fs::write(&path, bytes).expect("a file");
-    if let Err(error) = ConfigFile::open(&path, Path::new("/nowhere"), &|_| None) {
+    let machine = OfMachine { env: &|_| None, zones: &chrono_tz::UTC.into() };
+    if let Err(error) = ConfigFile::open(&path, Path::new("/nowhere"), machine) {
         assert!(error.to_string().contains("config.toml"), "{error}");
     }
     assert_eq!(std::fs::read(&path).expect("a file"), bytes, "it is left as it is");

@@ -44,6 +44,42 @@ async fn a_job_is_named_by_id_by_its_beginning_or_by_name() {
     );
 }
 
+/// A due one is switched off, one that is far away is met by the list; both are shown and can be deleted.
+#[tokio::test]
+async fn a_job_that_nobody_can_read_is_shown_and_can_be_deleted() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let mut ids = Vec::new();
+    for name in ["Due", "Far", "Fine"] {
+        let mut job = echo(name);
+        job["schedule"] = json!({ "kind": "every", "everyMs": 3_600_000_000_u64 });
+        ids.push(engine.add(job).await);
+    }
+    engine.stop();
+    let file = rusqlite::Connection::open(home.data().join("rouse.db")).expect("a file");
+    let garble = "UPDATE jobs SET definition = '{\"name\": 4', next_run_at = ?2 WHERE id = ?1";
+    file.execute(garble, (&ids[0], 1)).expect("garbled");
+    file.execute(garble, (&ids[1], 9_999_999_999_999_i64)).expect("garbled");
+    drop(file);
+
+    let engine = home.serve_as_it_is();
+    let list = engine.call("cron.list", json!({})).await;
+    let broken = list["broken"].as_array().expect("a list");
+    let shown: Vec<_> = broken.iter().map(|job| (&job["id"], &job["name"])).collect();
+    assert_eq!(shown, [(&json!(ids[0]), &json!("Due")), (&json!(ids[1]), &json!("Far"))]);
+    assert_eq!(list["jobs"].as_array().map(Vec::len), Some(1));
+    assert_eq!(engine.call("cron.status", json!({})).await["failingJobs"], 1);
+    let said = home.rouse(["cron", "list"]);
+    assert!(said.out.contains("Due does not fire. The job cannot be read: "), "{said:#?}");
+    assert!(said.out.contains(&format!("Delete it: rouse cron rm {}", ids[1])), "{said:#?}");
+    for id in &ids[..2] {
+        let said = home.rouse(["cron", "rm", id]);
+        assert_eq!((said.code, said.err.as_str()), (0, ""), "{said:#?}");
+    }
+    assert_eq!(engine.call("cron.list", json!({})).await["broken"], json!([]));
+    home.rouse(["cron", "rm", &ids[0]]).refused(4, "There is no job");
+}
+
 #[tokio::test]
 async fn a_name_for_several_is_refused_with_all_of_them() {
     let home = Home::new();

@@ -1,5 +1,7 @@
 //! `kill -9` in the middle of work: nothing is lost, nothing comes twice, and it is told what happened.
 
+use std::fs;
+
 use rouse_testkit::fake_model::{FakeModel, Reply, sse};
 use serde_json::{Value, json};
 
@@ -319,4 +321,23 @@ async fn an_orderly_stop_leaves_no_command_behind() {
     assert!(is_alive(&number));
     assert!(engine.stop().success());
     assert!(!is_alive(&number), "a process of a run outlived an orderly stop");
+}
+
+/// On Unix SQLite would go on writing into a file that has no name any more.
+#[tokio::test]
+async fn a_database_that_is_moved_away_saves_nothing_and_goes_on_when_it_is_back() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let kept = engine.add(echo("Kept")).await;
+    let (file, away) = (home.data().join("rouse.db"), home.beside("away.db"));
+    fs::rename(&file, &away).expect("our own file");
+    let add = ["cron", "add", "--name", "Lost", "--every", "1h", "--system-event", "x"];
+    home.rouse(add).refused(1, "was deleted or replaced while Rouse was running");
+    fs::write(&file, b"another one").expect("our own file");
+    home.rouse(add).refused(1, "put it back, or start Rouse anew");
+    home.rouse(["cron", "run", kept.as_str()]).refused(1, "was deleted or replaced");
+    assert_eq!(fs::read(&file).expect("there"), b"another one", "it is left alone");
+    fs::rename(&away, &file).expect("our own file");
+    assert_eq!(home.rouse(add).code, 0);
+    assert!(engine.stop().success());
 }

@@ -1,8 +1,9 @@
 //! Who is told what: conditions, incidents, quiet hours.
 
+use rouse_testkit::scripted_model::{calls, says};
 use serde_json::{Value, json};
 
-use crate::house::{HOUR, House, MINUTE, NOON, Plan};
+use crate::house::{HOUR, House, MINUTE, NOON, Plan, ask};
 
 /// A tool call every hour over `value`.
 fn hourly(name: &str, value: &Value, more: &Value) -> Value {
@@ -131,6 +132,102 @@ async fn a_paused_job_says_why_and_resuming_starts_afresh() {
     house.clock.advance(HOUR);
     house.ended(&id, 4).await;
     until_fates(&house, &id, &["delivered", "delivered", "delivered"]).await;
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_job_that_was_paused_says_that_it_works_again_when_it_does() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let quiet = json!({ "notifyWhen": "failure", "policies": { "pauseAfterFailures": 2 } });
+    let mut job = hourly("Look", &json!({ "a": 1 }), &quiet);
+    job["payload"]["arguments"]["pointer"] = json!("/b");
+    let id = house.add(job).await;
+    for n in 1..=2 {
+        house.clock.advance(HOUR);
+        house.ended(&id, n).await;
+    }
+    until_fates(&house, &id, &["delivered", "delivered"]).await;
+    let patch = json!({ "enabled": true, "payload": { "arguments": { "pointer": "/a" } } });
+    house.call("cron.update", json!({ "id": id, "patch": patch })).await;
+    house.clock.advance(HOUR);
+    let newest = house.ended(&id, 3).await.remove(0);
+    until_fates(&house, &id, &["delivered", "delivered", "delivered"]).await;
+    let detail = house.call("runs.get", json!({ "id": newest["id"] })).await;
+    assert_eq!(detail["deliveries"][0]["body"], "Works again after 2 failures in 2 h.");
+    house.clock.advance(HOUR);
+    house.ended(&id, 4).await;
+    until_fates(&house, &id, &["delivered", "delivered", "delivered"]).await;
+    house.host.stop().await;
+}
+
+/// A house whose next two runs of the job ask one question each, in the quiet hours, and the job.
+async fn asking_at_night(folder: &std::path::Path) -> (House, String, Vec<Value>) {
+    let write = |path: &str| calls([("c1", "write_file", json!({ "path": path, "content": "x" }))]);
+    let script = [write("a.txt"), write("b.txt"), says("Then not."), says("Then not.")];
+    let house = Plan::new(folder).model(script).build().await;
+    quiet(&house, "15:30").await;
+    let id = house.add(ask("Write")).await;
+    let mut asked = Vec::new();
+    for n in 1..=2 {
+        house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+        let open = house.until(async |house| {
+            let open = house.call("approvals.list", json!({})).await["approvals"].take();
+            open.as_array().filter(|open| open.len() == n).cloned()
+        });
+        asked = open.await;
+    }
+    until_fates(&house, &id, &["held", "held"]).await;
+    (house, id, asked)
+}
+
+#[tokio::test]
+async fn a_question_of_the_night_can_be_answered_in_the_morning() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (house, id, _) = asking_at_night(folder.path()).await;
+    let open = house.call("approvals.list", json!({})).await["approvals"].clone();
+    let half_past_three = NOON + 12_600_000;
+    for asked in open.as_array().expect("a list") {
+        assert_eq!(asked["expiresAtMs"], json!(half_past_three + 1_800_000), "{asked}");
+    }
+    house.clock.advance(3 * HOUR);
+    until_fates(&house, &id, &["held", "held"]).await;
+    house.clock.advance(30 * MINUTE);
+    // Each by itself: it has buttons of its own.
+    until_fates(&house, &id, &["delivered", "delivered"]).await;
+    let deny =
+        |asked: &Value| json!({ "id": asked["id"], "answer": { "kind": "deny" }, "from": "page" });
+    for asked in open.as_array().expect("a list") {
+        house.call("approvals.decide", deny(asked)).await;
+    }
+    for run in house.ended(&id, 2).await {
+        assert_eq!(run["summary"], "Then not.");
+    }
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_question_that_was_answered_at_night_is_not_told_in_the_morning() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (house, id, asked) = asking_at_night(folder.path()).await;
+    let no = json!({ "id": asked[0]["id"], "answer": { "kind": "deny" }, "from": "page" });
+    house.call("approvals.decide", no).await;
+    let run = asked[0]["runId"].clone();
+    let told = house.until(async |house| {
+        let told = house.call("runs.get", json!({ "id": run })).await["deliveries"].take();
+        told.as_array()
+            .is_some_and(|told| told.iter().any(|one| one["state"] == "suppressed"))
+            .then_some(told)
+    });
+    let question = told
+        .await
+        .as_array()
+        .expect("a list")
+        .iter()
+        .find(|one| one["state"] == "suppressed")
+        .cloned();
+    assert_eq!(question.expect("it")["reason"], "The question was over before it was told.");
+    house.ended(&id, 1).await;
     house.host.stop().await;
 }
 

@@ -109,7 +109,7 @@ pub(crate) fn print_table(session: &Session, runs: &[RunView]) {
                 session.clock.zone(),
             ),
             short(&run.job_name, 28),
-            state(run.state).to_owned(),
+            counted(run),
             trigger(run.trigger).to_owned(),
             run.duration_ms.map(format_duration).unwrap_or_default(),
             short(outcome(run), 48),
@@ -117,6 +117,14 @@ pub(crate) fn print_table(session: &Session, runs: &[RunView]) {
         ]);
     }
     print(&table);
+}
+
+/// The state; of a row that stands for several slots with their number.
+fn counted(run: &RunView) -> String {
+    match run.stands_for {
+        0 | 1 => state(run.state).to_owned(),
+        slots => format!("{} ×{slots}", state(run.state)),
+    }
 }
 
 fn print_detail(session: &Session, detail: &RunDetail) {

@@ -24,6 +24,9 @@ pub struct Incident {
     pub closed: Option<(UnixMs, IncidentEnd)>,
     /// Whether it was over before and is open again.
     pub came_back: bool,
+    /// Whether somebody has switched the job on again that it had paused: the first run that goes well ends it, another
+    /// failure is a new one.
+    pub taken_up: bool,
     /// Runs that failed of it.
     pub count: u32,
     /// The first of them.
@@ -41,7 +44,7 @@ pub struct Incident {
 pub enum IncidentEnd {
     /// A run of the job went well.
     Recovered,
-    /// Somebody switched the job on again; it starts afresh.
+    /// Somebody switched the job on again, and it failed once more before it went well, or it had not been paused.
     Resumed,
     /// The job was removed.
     Removed,

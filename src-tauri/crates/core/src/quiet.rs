@@ -35,7 +35,7 @@ pub struct QuietHours {
     /// `07:00`; over midnight when it is the earlier one.
     pub to: String,
     /// The zone of both; none: wherever the machine is.
-    pub tz: Option<Tz>,
+    pub tz: Option<String>,
     /// The days on which it begins; none: every day.
     pub days: Vec<Weekday>,
     window: DayWindow,
@@ -54,10 +54,11 @@ pub enum QuietPolicy {
 }
 
 impl QuietHours {
-    /// Reads `{from, to, tz?, days?}`; what is wrong is complained about by field.
-    pub fn read(fields: &mut Fields<'_>) -> Option<Self> {
+    /// Reads `{from, to, tz?, days?}`; what is wrong is complained about by field. The zone is looked up in `zones`;
+    /// without them it was judged when it was saved.
+    pub fn read(fields: &mut Fields<'_>, zones: Option<&Zones>) -> Option<Self> {
         let days = read_days(fields);
-        let DayHours { from, to, tz, window } = DayHours::read(fields)?;
+        let DayHours { from, to, tz, window } = DayHours::read(fields, zones)?;
         let hours = Self { from, to, tz, days, window };
         if hours.ends_at(UnixMs(0), Tz::UTC).is_none() && hours.is_quiet(UnixMs(0), Tz::UTC) {
             fields.complain("to", "would never come; name the days, or another time");
@@ -72,8 +73,8 @@ impl QuietHours {
         let mut document = Map::new();
         document.insert("from".to_owned(), json!(self.from));
         document.insert("to".to_owned(), json!(self.to));
-        if let Some(tz) = self.tz {
-            document.insert("tz".to_owned(), json!(tz.name()));
+        if let Some(tz) = &self.tz {
+            document.insert("tz".to_owned(), json!(tz));
         }
         if !self.days.is_empty() {
             document.insert("days".to_owned(), json!(self.day_names()));
@@ -110,9 +111,9 @@ impl QuietHours {
 
 impl QuietPolicy {
     /// Reads the value of `key`: `respect`, `ignore`, or hours of its own.
-    pub fn read(fields: &mut Fields<'_>, key: &str) -> Self {
+    pub fn read(fields: &mut Fields<'_>, key: &str, zones: Option<&Zones>) -> Self {
         if fields.is_object(key) {
-            let own = fields.object(key, |mut own| QuietHours::read(&mut own)).flatten();
+            let own = fields.object(key, |mut own| QuietHours::read(&mut own, zones)).flatten();
             return own.map_or(Self::Respect, |own| Self::Own(Box::new(own)));
         }
         match fields.choice(key, &[("respect", false), ("ignore", true)]) {
@@ -170,7 +171,8 @@ mod tests {
 
     fn read(document: Value) -> Result<QuietHours, Vec<FieldError>> {
         let mut errors = Vec::new();
-        let read = QuietHours::read(&mut Fields::new("quietHours", document, &mut errors));
+        let mut fields = Fields::new("quietHours", document, &mut errors);
+        let read = QuietHours::read(&mut fields, Some(&Tz::UTC.into()));
         match read {
             Some(hours) if errors.is_empty() => Ok(hours),
             _ => Err(errors),
@@ -265,7 +267,7 @@ mod tests {
             let mut errors = Vec::new();
             let document = json!({ "quietHours": value });
             let policy =
-                QuietPolicy::read(&mut Fields::new("", document, &mut errors), "quietHours");
+                QuietPolicy::read(&mut Fields::new("", document, &mut errors), "quietHours", None);
             (policy, errors.len())
         };
         let (night, noon) = (night(), json!({ "from": "12:00", "to": "13:00" }));

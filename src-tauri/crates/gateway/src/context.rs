@@ -44,6 +44,8 @@ pub struct Context {
     pub screens: Screens,
     /// Wakes the outbox.
     pub outbox: Arc<Notify>,
+    /// Told after every answer: what it took may be given back.
+    pub worked: Arc<Notify>,
     /// Facts about this process.
     pub engine: Engine,
 }

@@ -56,7 +56,9 @@ impl Gateway {
         let context = std::sync::Arc::clone(&self.context);
         let name = method.to_owned();
         let work = tokio::spawn(async move { table::dispatch(&context, &name, params).await });
-        work.await.unwrap_or_else(|error| Err(RpcError::internal(&error)))
+        let answer = work.await.unwrap_or_else(|error| Err(RpcError::internal(&error)));
+        self.context.worked.notify_one();
+        answer
     }
 
     /// Whether `shown` is the secret of the job's webhook.

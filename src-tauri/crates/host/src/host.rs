@@ -31,7 +31,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{Config, ConfigFile};
+use crate::config::{Config, ConfigFile, OfMachine};
 use crate::endpoint::{AGAIN_AFTER, keep_telling, tell_clients};
 use crate::error::HostError;
 use crate::first_start;
@@ -172,8 +172,9 @@ impl Host {
 impl Ground {
     async fn lay(options: &HostOptions) -> Result<Self, HostError> {
         let home = &options.home;
-        let file =
-            ConfigFile::open(&home.config(), &home.workspace(), &|name| (options.env)(name))?;
+        let (env, zones) = (|name: &str| (options.env)(name), options.clock.zones());
+        let machine = OfMachine { env: &env, zones: &zones };
+        let file = ConfigFile::open(&home.config(), &home.workspace(), machine)?;
         let (outbox, events) = (Arc::new(Notify::new()), EventBus::default());
         let ended = Arc::new(Ended::default());
         let worked = Arc::new(Notify::new());
@@ -314,6 +315,7 @@ impl Ground {
             live: self.live.clone(),
             screens: self.screens.clone(),
             outbox: Arc::clone(&self.outbox),
+            worked: Arc::clone(&self.worked),
             engine,
         })
     }
@@ -446,7 +448,7 @@ fn scheduler_config(config: &Config) -> SchedulerConfig {
         heartbeat: HeartbeatConfig {
             enabled: config.heartbeat.enabled,
             every_ms: config.heartbeat.every_ms,
-            active_hours: config.heartbeat.active_hours.as_ref().map(|hours| hours.window),
+            active_hours: config.heartbeat.active_hours.as_ref().map(|hours| hours.window.clone()),
         },
     }
 }

@@ -29,7 +29,7 @@ mod memory;
 mod error;
 
 pub use clock::SystemClock;
-pub use config::{Config, ConfigError, ConfigFile};
+pub use config::{Config, ConfigError, ConfigFile, OfMachine};
 pub use error::HostError;
 pub use home::{Exposure, Home, HomeError};
 pub use host::Host;

@@ -3,7 +3,8 @@
 //! An engine sits in the tray for weeks and needs a small part of its program then: the rest was read to parse a command
 //! line, open a database, compile schemas, look for models or answer a page. The system would take those pages back when memory is
 //! short; until then they count as ours. On Linux they are let go at once, as what is still needed comes back from the
-//! page cache in microseconds. It refuses every page that was written to, which only the program itself could restore.
+//! page cache in microseconds, and the heap is handed back where nothing lies in it. It refuses every other page that was
+//! written to, which only the program itself could restore.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use rouse_store::Store;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// How long nothing must have been stored.
+/// How long nothing must have been stored or answered.
 const QUIET: Duration = Duration::from_secs(10);
 
 /// Gives back once after the start and after every stretch of work; an idle engine is not woken for it.
@@ -25,7 +26,8 @@ pub(crate) async fn give_back_when_quiet(
         loop {
             while tokio::time::timeout(QUIET, worked.notified()).await.is_ok() {}
             store.shrink_memory().await;
-            give_back();
+            give_back_code();
+            give_back_heap();
             worked.notified().await;
         }
     };
@@ -34,7 +36,7 @@ pub(crate) async fn give_back_when_quiet(
 
 /// Lets go of the pages of this program's own file that hold nothing but what is in the file.
 #[cfg(target_os = "linux")]
-fn give_back() {
+fn give_back_code() {
     use rustix::mm::{Advice, madvise};
     let Ok(program) = std::fs::read_link("/proc/self/exe") else { return };
     let Ok(smaps) = std::fs::read_to_string("/proc/self/smaps") else { return };
@@ -57,7 +59,19 @@ fn give_back() {
 
 /// Other systems count memory in other ways, and take it back by themselves.
 #[cfg(not(target_os = "linux"))]
-fn give_back() {}
+fn give_back_code() {}
+
+/// Lets go of the pages of the heap that nothing lies in. The allocator keeps them for the next burst, which may come
+/// tomorrow (malloc_trim(3)).
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn give_back_heap() {
+    // SAFETY: it takes a number, and touches only what is free.
+    unsafe { libc::malloc_trim(0) };
+}
+
+/// Other allocators do that by themselves.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+const fn give_back_heap() {}
 
 /// The mappings of `program` that cannot be written and hold no page that differs from the file (proc_pid_smaps(5)).
 #[cfg(target_os = "linux")]
@@ -107,7 +121,7 @@ Anonymous:             0 kB
 
     #[test]
     fn the_program_goes_on_afterwards() {
-        give_back();
+        give_back_code();
         let smaps = std::fs::read_to_string("/proc/self/smaps").expect("readable");
         let program = std::fs::read_link("/proc/self/exe").expect("a program");
         assert!(!unwritten(&smaps, &program.to_string_lossy()).is_empty());

@@ -94,7 +94,8 @@ impl Outbox {
         hours.ends_at(now, self.clock.zones())
     }
 
-    /// Lets go what need not wait any more: one by itself, several as a digest. Answers when the next quiet hours end.
+    /// Lets go what need not wait any more: questions and a single result by themselves, several results as a digest.
+    /// Answers when the next quiet hours end.
     async fn look_at_held(&self) -> Result<Option<UnixMs>, StoreError> {
         let now = self.clock.now();
         let (mut free, mut ends) = (Vec::new(), None);
@@ -109,7 +110,15 @@ impl Outbox {
                 }
             }
         }
-        match free.as_slice() {
+        let asking = self.store.pending_approvals().await?;
+        let asks = |held: &Delivery| {
+            asking.iter().any(|asked| Some(&asked.run_id) == held.run_id.as_ref())
+        };
+        let (questions, results): (Vec<Delivery>, Vec<Delivery>) = free.into_iter().partition(asks);
+        for question in &questions {
+            self.store.release_delivery(&question.id, now).await?;
+        }
+        match results.as_slice() {
             [] => {}
             [one] => self.store.release_delivery(&one.id, now).await?,
             several => {

@@ -9,7 +9,7 @@ use rouse_gateway::{ErrorCode, RpcError, Settings};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::config::{Config, ConfigError, ConfigFile};
+use crate::config::{Config, ConfigError, ConfigFile, OfMachine};
 use crate::options::Env;
 
 /// The settings, shared by whoever reads them. A change reaches the engine through the watch channel.
@@ -44,7 +44,11 @@ impl LiveSettings {
 
     fn change(&self, patch: &Value, expected: Option<&str>) -> Result<ConfigView, ConfigError> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let patched = file.patch(patch, expected, &|name| (self.env)(name));
+        let patched = file.patch(
+            patch,
+            expected,
+            OfMachine { env: &|name| (self.env)(name), zones: &self.clock.zones() },
+        );
         // What was changed by hand in between comes into force too, whatever became of this change.
         self.changed.send_if_modified(|present| {
             let differs = present != file.config();

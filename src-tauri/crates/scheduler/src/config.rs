@@ -16,7 +16,7 @@ pub struct SchedulerConfig {
 }
 
 /// The settings of the heartbeat.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeartbeatConfig {
     /// Whether it beats by itself. A wake gets its turn either way.
     pub enabled: bool,

@@ -292,7 +292,7 @@ impl Engine {
             None => {
                 let goes_on = self.running.values().filter_map(Running::goes_on_at).min();
                 let (pause_end, beat) = (self.pause_end(), self.heartbeat.next_at());
-                let asked = on_the_wall(self.heartbeat.asked_at(self.has_model));
+                let asked = on_the_wall(self.heartbeat.asked_at(self.may_ask_main()));
                 let expiry = self.parked.next_expiry();
                 [expires, on_the_wall(goes_on), self.next_due, pause_end, beat, asked, expiry]
             }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rouse_core::decide::Firing;
 use rouse_core::event::EventKind;
-use rouse_core::schedule::every_next_after;
+use rouse_core::schedule::{DayWindow, every_next_after};
 use rouse_core::{RunTrigger, UnixMs};
 use rouse_store::StoreError;
 use serde_json::{Value, json};
@@ -83,8 +83,8 @@ impl Heartbeat {
     }
 
     /// When a request that waits for its time, and for nothing else, gets its turn.
-    pub(crate) fn asked_at(&self, has_model: bool) -> Option<Duration> {
-        let asked = self.request.as_ref().filter(|_| has_model && !self.has_run)?;
+    pub(crate) fn asked_at(&self, may_ask: bool) -> Option<Duration> {
+        let asked = self.request.as_ref().filter(|_| may_ask && !self.has_run)?;
         Some(asked.not_before.max(self.flood_ends_at()))
     }
 
@@ -170,7 +170,8 @@ impl Engine {
         let every = config.every_ms.max(LEAST_EVERY_MS);
         let on_grid = |after: i64| every_next_after(anchor, every, after).map(UnixMs);
         let next = on_grid(now.0)?;
-        let Some(hours) = config.active_hours.filter(|hours| !hours.contains(next, zones)) else {
+        let Some(hours) = config.active_hours.as_ref().filter(|hours| !hours.contains(next, zones))
+        else {
             return Some(next);
         };
         let begin = hours.first_inside(next, zones)?;
@@ -195,10 +196,15 @@ impl Engine {
         self.plan_beat().await
     }
 
+    /// Whether the main session may get a turn that nobody makes by hand: there is a model, and nothing is paused.
+    pub(crate) fn may_ask_main(&self) -> bool {
+        self.has_model && matches!(self.firing_at(self.clock.now()), Firing::On)
+    }
+
     async fn take_request_up(&mut self) -> Result<(), StoreError> {
         let Some(asked) = &self.heartbeat.request else { return Ok(()) };
         let now = self.clock.monotonic();
-        if self.heartbeat.asked_at(self.has_model).is_none_or(|at| at > now) {
+        if self.heartbeat.asked_at(self.may_ask_main()).is_none_or(|at| at > now) {
             return self.store_request().await;
         }
         let reason = asked.reason.clone();
@@ -275,28 +281,32 @@ impl Engine {
     }
 
     pub(crate) fn heartbeat_status(&self) -> HeartbeatStatus {
-        let HeartbeatConfig { enabled, every_ms, active_hours } = self.config.heartbeat;
+        let HeartbeatConfig { enabled, every_ms, ref active_hours } = self.config.heartbeat;
         let no_model = (enabled && !self.has_model).then(|| NO_MODEL.to_owned());
         HeartbeatStatus {
             enabled,
             every_ms: every_ms.max(LEAST_EVERY_MS),
-            active_hours: active_hours.map(|hours| hours.describe()),
+            active_hours: active_hours.as_ref().map(DayWindow::describe),
             next_at: self.heartbeat.next_at,
             last_skip_reason: no_model.or_else(|| self.heartbeat.last_skip.clone()),
-            pending: self.pending_because().map(str::to_owned),
+            pending: self.pending_because(),
         }
     }
 
-    fn pending_because(&self) -> Option<&'static str> {
+    fn pending_because(&self) -> Option<String> {
         self.heartbeat.request.as_ref()?;
-        Some(match (self.has_model, self.heartbeat.has_run) {
+        if let Firing::Off(reason) = self.firing_at(self.clock.now()) {
+            return Some(format!("It waits: {reason}"));
+        }
+        let reason = match (self.has_model, self.heartbeat.has_run) {
             (false, _) => "It waits for a model",
             (true, true) => "It waits for the turn that is going",
             (true, false) if self.heartbeat.flood_ends_at() > self.clock.monotonic() => {
                 "There were many wakes in the last minute; it waits a little"
             }
             (true, false) => "It comes in a moment",
-        })
+        };
+        Some(reason.to_owned())
     }
 }
 

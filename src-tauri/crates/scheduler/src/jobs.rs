@@ -52,13 +52,14 @@ impl Engine {
 
     pub(crate) async fn remove_job(&mut self, id: &JobId) -> Result<Option<Job>, SchedulerError> {
         self.end_waiting_of(id, "Its job was deleted").await?;
-        let removed = self.store.remove_job(id, self.clock.now()).await?;
-        if removed.is_some() {
+        let removed = self.store.remove_job(id, self.clock.now()).await;
+        // One that nobody can read is gone as well.
+        if matches!(removed, Ok(Some(_)) | Err(StoreError::Unreadable { .. })) {
             self.next_due_is_stale = true;
             self.listeners.changed();
             self.end_runs_of(id, "The job was removed");
         }
-        Ok(removed)
+        Ok(removed?)
     }
 
     pub(crate) async fn found(&self, id: &JobId) -> Result<Job, SchedulerError> {

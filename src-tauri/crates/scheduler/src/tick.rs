@@ -11,10 +11,12 @@ use std::sync::Arc;
 
 use rouse_core::decide::{ClaimPlan, Due, Firing, PlannedRun, plan_claim};
 use rouse_core::job::{Job, Payload, payload_to_json};
+use rouse_core::schedule::Zones;
 use rouse_core::slots::Slots;
 use rouse_core::{Run, RunId, RunState, RunTrigger, SessionKey, UnixMs};
-use rouse_store::{Claim, DueJob, StoreError};
+use rouse_store::{Claim, DueJob, DueJobs, StoreError};
 use serde_json::Value;
+use tokio::sync::mpsc;
 
 use crate::engine::Engine;
 use crate::events::rows;
@@ -27,6 +29,58 @@ use crate::{Pause, TickReport};
 const BATCH: u32 = 512;
 pub(crate) const PAUSED: &str = "Everything was paused";
 pub(crate) const REPLACED: &str = "A newer slot took its place";
+
+/// What a plan depends on besides its job.
+struct Planning {
+    zones: Zones,
+    now: UnixMs,
+    firing: Firing,
+}
+
+impl Planning {
+    /// Plans the rest of a crowd in a task of its own: the next batch is ready when the one before is on the disk.
+    fn begin(self, mut due: DueJobs) -> mpsc::Receiver<Result<Vec<Planned>, StoreError>> {
+        let (plans, receiver) = mpsc::channel(1);
+        tokio::spawn(async move {
+            while let Some(batch) = due.next().await.transpose() {
+                let has_failed = batch.is_err();
+                let sent = plans.send(batch.map(|batch| self.plan_all(batch))).await;
+                // Whoever does not want the rest has dropped the other end.
+                if sent.is_err() || has_failed {
+                    return;
+                }
+            }
+        });
+        receiver
+    }
+
+    fn plan_all(&self, batch: Vec<DueJob>) -> Vec<Planned> {
+        batch.into_iter().filter_map(|due| self.plan(due)).collect()
+    }
+
+    fn plan(&self, due: DueJob) -> Option<Planned> {
+        let DueJob { job, queued, active } = due;
+        let slot = job.state.next_run_at?;
+        let plan = match Slots::compile(&job.schedule, &job.id, &self.zones) {
+            Ok(slots) => {
+                let due = Due { job: &job, slots: &slots, slot, queued, active };
+                plan_claim(due, self.now, &self.firing)
+            }
+            Err(reason) => unreadable(slot, &reason),
+        };
+        let payload = payload_to_json(&job.payload);
+        let runs = plan.runs.into_iter().map(|run| claimed_run(&job, run, &payload, self.now));
+        let claim = Claim {
+            job_id: job.id.clone(),
+            slot_at: slot,
+            next_run_at: plan.next_run_at,
+            runs: runs.collect(),
+            fired: Vec::new(),
+        };
+        let follows = Follows { job: Arc::new(job), cancel_others: plan.cancel_others };
+        Some(Planned { claim, follows })
+    }
+}
 
 /// A job's claim and what follows it.
 struct Planned {
@@ -77,34 +131,19 @@ impl Engine {
     ) -> Result<(), StoreError> {
         self.next_due_is_stale = true;
         self.refresh_listeners().await?;
+        let planning = Planning { zones: self.zones.clone(), now, firing: firing.clone() };
         let mut due = self.store.due_jobs(now, BATCH);
-        while let Some(batch) = due.next().await? {
-            let planned = batch.into_iter().filter_map(|due| self.plan(due, now, firing)).collect();
-            self.claim(planned, now, report).await?;
+        let Some(first) = due.next().await? else { return Ok(()) };
+        let first = planning.plan_all(first);
+        // Nearly always there is no rest, and every walk to another task would make the first one later.
+        let mut rest = due.may_have_more().then(|| planning.begin(due));
+        self.claim(first, now, report).await?;
+        while let Some(rest) = &mut rest
+            && let Some(planned) = rest.recv().await
+        {
+            self.claim(planned?, now, report).await?;
         }
         Ok(())
-    }
-
-    fn plan(&mut self, due: DueJob, now: UnixMs, firing: &Firing) -> Option<Planned> {
-        let DueJob { job, queued, active } = due;
-        let slot = job.state.next_run_at?;
-        let plan = match Slots::compile(&job.schedule, &job.id, &self.zones) {
-            Ok(slots) => {
-                plan_claim(Due { job: &job, slots: &slots, slot, queued, active }, now, firing)
-            }
-            Err(reason) => unreadable(slot, &reason),
-        };
-        let payload = payload_to_json(&job.payload);
-        let runs = plan.runs.into_iter().map(|run| claimed_run(&job, run, &payload, now));
-        let claim = Claim {
-            job_id: job.id.clone(),
-            slot_at: slot,
-            next_run_at: plan.next_run_at,
-            runs: runs.collect(),
-            fired: Vec::new(),
-        };
-        let follows = Follows { job: Arc::new(job), cancel_others: plan.cancel_others };
-        Some(Planned { claim, follows })
     }
 
     async fn claim(

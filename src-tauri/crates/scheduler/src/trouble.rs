@@ -33,12 +33,15 @@ impl Trouble {
     pub(crate) fn begins(&mut self, error: &StoreError, now: Duration) {
         let cause = std::error::Error::source(error).map(ToString::to_string);
         tracing::error!(%error, cause, "the scheduler cannot go on and tries again soon");
-        let sentence = if error.is_full() {
-            "Runs cannot be saved because the disk is full or cannot be written. Free some space."
-        } else {
-            "Runs cannot be saved. The log has the details."
+        let sentence = match error {
+            StoreError::Gone { .. } => error.to_string(),
+            _ if error.is_full() => {
+                "Runs cannot be saved because the disk is full or cannot be written. Free some space."
+                    .to_owned()
+            }
+            _ => "Runs cannot be saved. The log has the details.".to_owned(),
         };
-        self.sentence.set(Some(sentence.to_owned()));
+        self.sentence.set(Some(sentence));
         self.keep_still_until = Some(now + TRY_AGAIN_AFTER);
     }
 

@@ -15,7 +15,7 @@ use rouse_core::{ApprovalId, GrantId, JobId, Run, RunId, UnixMs};
 use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;
 
-use crate::outbox::enqueue;
+use crate::outbox::{enqueue, forget_questions};
 use crate::row::{Columns, bind_usage};
 use crate::runs::{read_run, run_columns, run_event};
 use crate::write::{Durability, Write};
@@ -78,6 +78,11 @@ pub(crate) const EXPIRE: &str = concat!(
 );
 pub(crate) const WITHDRAW: &str = concat!(
     "UPDATE approvals SET state = 'withdrawn', decided_at = ?2
+     WHERE run_id = ?1 AND state = 'pending' RETURNING ",
+    approval_columns!()
+);
+pub(crate) const PUT_OFF: &str = concat!(
+    "UPDATE approvals SET expires_at = ?3 + (expires_at - coalesce(?2, asked_at))
      WHERE run_id = ?1 AND state = 'pending' RETURNING ",
     approval_columns!()
 );
@@ -190,6 +195,7 @@ impl Store {
             insert_grant(&mut write, grant, job_id, &approval.tool).await?;
         }
         write.event(EventKind::Approval, event(&approval));
+        forget_questions(&mut write, &approval.run_id).await?;
         let goes_on = unpark(&mut write, &approval.run_id).await?;
         write.commit().await?;
         Ok(Decided::Counts { approval: Box::new(approval), goes_on: goes_on.map(Box::new) })
@@ -205,6 +211,7 @@ impl Store {
         let mut goes_on = Vec::new();
         for approval in &expired {
             write.event(EventKind::Approval, event(approval));
+            forget_questions(&mut write, &approval.run_id).await?;
             goes_on.extend(unpark(&mut write, &approval.run_id).await?);
         }
         if expired.is_empty() {
@@ -311,6 +318,25 @@ pub(crate) async fn revoke_all(write: &mut Write, job: &JobId) -> Result<(), Sto
 /// Ends the open questions of a run that is over, as part of a write.
 pub(crate) async fn withdraw(write: &mut Write, run: &RunId) -> Result<(), StoreError> {
     let query = sqlx::query(WITHDRAW).bind(run.as_str()).bind(write.now().0);
+    let withdrawn = write.list(query, read).await?;
+    for approval in &withdrawn {
+        write.event(EventKind::Approval, event(approval));
+    }
+    if !withdrawn.is_empty() {
+        forget_questions(write, run).await?;
+    }
+    Ok(())
+}
+
+/// Lets the time for the answers of a run begin when the quiet hours end for which its question is held, as part of a
+/// write. `before` is the end that they had when it was held for the first time.
+pub(crate) async fn put_off(
+    write: &mut Write,
+    run: &RunId,
+    before: Option<UnixMs>,
+    until: UnixMs,
+) -> Result<(), StoreError> {
+    let query = sqlx::query(PUT_OFF).bind(run.as_str()).bind(before.map(|at| at.0)).bind(until.0);
     for approval in write.list(query, read).await? {
         write.event(EventKind::Approval, event(&approval));
     }

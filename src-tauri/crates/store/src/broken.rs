@@ -1,7 +1,7 @@
 //! Jobs whose rows cannot be read: garbled by hand, by a disk, or by a program that knew better.
 //!
-//! Owns what becomes of them: one that is due is switched off with the reason, and all of them can be listed by their
-//! ids, so that a person sees them and can remove them. It refuses to mend one. One could get it wrong by leaving a due
+//! Owns what becomes of them: one that is due is switched off with the reason and counts as failing, and all that were
+//! met can be listed by their ids, so that a person sees them and can remove them. It refuses to mend one. One could get it wrong by leaving a due
 //! one alone: it would be due for ever, and the timer would never come to rest.
 
 use rouse_core::event::EventKind;
@@ -9,14 +9,59 @@ use rouse_core::{JobId, UnixMs};
 use sqlx::Row as _;
 
 use crate::jobs::change;
+use crate::row::Columns;
 use crate::write::Durability;
 use crate::{Store, StoreError};
 
+/// A job that nobody can read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrokenJob {
+    /// Its id.
+    pub id: JobId,
+    /// Its name, as far as it can be read.
+    pub name: String,
+    /// What is wrong with it, in words.
+    pub reason: String,
+}
+
+/// What the reasons begin with.
+const CANNOT: &str = "The job cannot be read: ";
+/// The most that are listed.
+const MOST: u32 = 100;
+
 const SWITCH_OFF: &str =
-    "UPDATE jobs SET enabled = 0, next_run_at = NULL, revision = revision + 1, last_error = ?2
+    "UPDATE jobs SET enabled = 0, next_run_at = NULL, revision = revision + 1, last_error = ?2,
+        consecutive_failures = max(consecutive_failures, 1)
     WHERE rowid = ?1 RETURNING id";
+pub(crate) const SWITCHED_OFF: &str = "SELECT id, name, last_error FROM jobs
+    WHERE consecutive_failures > 0 AND enabled = 0 AND substr(last_error, 1, ?1) = ?2
+    ORDER BY name, id LIMIT ?3";
+
+impl BrokenJob {
+    pub(crate) fn new(id: JobId, name: String, reason: &str) -> Self {
+        Self { id, name, reason: format!("{CANNOT}{reason}") }
+    }
+}
 
 impl Store {
+    /// The jobs that were switched off because nobody can read them, by name, at most a hundred.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn broken_jobs(&self) -> Result<Vec<BrokenJob>, StoreError> {
+        let length = i64::try_from(CANNOT.len()).expect("BUG: a short text");
+        let query = sqlx::query(SWITCHED_OFF).bind(length).bind(CANNOT).bind(MOST);
+        self.list("list the broken jobs", query, |row| {
+            let mut columns = Columns::of(row);
+            Ok(BrokenJob {
+                id: columns.id(JobId::new)?,
+                name: columns.get()?,
+                reason: columns.get()?,
+            })
+        })
+        .await
+    }
+
     /// Switches off a job that nobody can read, with the reason as its last error. Event `cron` `updated`.
     pub(crate) async fn switch_off_broken(
         &self,
@@ -25,7 +70,7 @@ impl Store {
         now: UnixMs,
     ) -> Result<(), StoreError> {
         let mut write = self.write("switch off a broken job", Durability::Full, now).await?;
-        let reason = format!("The job cannot be read: {reason}");
+        let reason = format!("{CANNOT}{reason}");
         let query = sqlx::query(SWITCH_OFF).bind(row).bind(reason.as_str());
         // An id that is no text is nothing that a client could ask for.
         let id: Option<String> =

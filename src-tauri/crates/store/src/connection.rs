@@ -12,11 +12,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rouse_core::event::Event;
+use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions as _, Connection as _, Row as _, SqliteConnection};
+use sqlx::{ConnectOptions as _, Connection as _, Row as _, Sqlite, SqliteConnection};
 use tokio::sync::Mutex;
 
 use crate::StoreError;
+use crate::identity::Identity;
 use crate::write::Writer;
 
 /// Told about events after their commit, in the order of their numbers. It runs while the writer is
@@ -73,18 +75,31 @@ impl Store {
             .max_lifetime(None)
             .test_before_acquire(false)
             .connect_lazy_with(reading);
-        let writer = Arc::new(Mutex::new(Writer::new(connection, options)));
+        let writer = Arc::new(Mutex::new(Writer::new(connection, options, Identity::of(path))));
         Ok(Self { writer, readers, listener })
     }
 
-    /// Gives back the memory in which the writer keeps pages of the file, after a burst of work.
+    /// Gives back the memory in which connections that have nothing to do keep pages of the file, after a burst of work.
     pub async fn shrink_memory(&self) {
+        const SHRINK: &str = "PRAGMA shrink_memory";
         let mut writer = self.writer.lock().await;
         if !writer.is_closed()
-            && let Err(error) = writer.alone(&["PRAGMA shrink_memory"]).await
+            && let Err(error) = writer.alone(&[SHRINK]).await
         {
             tracing::debug!(%error, "memory of the store is kept");
         }
+        // All that are free are held at once, or the same one would come again.
+        let free: Vec<_> = (0..READERS).map_while(|_| self.free_reader()).collect();
+        for mut reader in free {
+            if let Err(error) = sqlx::query(SHRINK).execute(&mut *reader).await {
+                tracing::debug!(%error, "memory of a reader is kept");
+            }
+        }
+    }
+
+    /// An open connection for reading that nobody uses now.
+    fn free_reader(&self) -> Option<PoolConnection<Sqlite>> {
+        (self.readers.num_idle() > 0).then(|| self.readers.try_acquire()).flatten()
     }
 
     /// Closes all connections; the last one moves everything from the write-ahead log into the

@@ -1,14 +1,12 @@
 //! Due jobs: those whose next slot has come, with what each is busy with.
 //!
-//! Owns their reading, a batch at a time and in a task of its own: the next batch is read and understood while the one
-//! before is claimed, and never more than two of them are in memory. A job that cannot be read is switched off on the
-//! spot with the reason: it would be due for ever, and the timer with it. It refuses to say what a slot becomes. One
-//! could get it wrong by counting only the jobs that can be read: a broken one would make its batch look like the last.
+//! Owns their reading, a batch at a time, the earliest slot first. A job that cannot be read is switched off on the spot
+//! with the reason: it would be due for ever, and the timer with it. It refuses to say what a slot becomes. One could get
+//! it wrong by counting only the jobs that can be read: a broken one would make its batch look like the last.
 
 use rouse_core::{Job, UnixMs};
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
-use tokio::sync::mpsc;
 
 use crate::jobs::{JobRow, job_columns};
 use crate::row::Columns;
@@ -26,8 +24,13 @@ pub struct DueJob {
 }
 
 /// Due jobs, batch by batch.
-#[derive(Debug)]
-pub struct DueJobs(mpsc::Receiver<Result<Vec<DueJob>, StoreError>>);
+pub struct DueJobs {
+    store: Store,
+    now: UnixMs,
+    size: u32,
+    /// Where the next batch begins; none after the last one.
+    place: Option<Place>,
+}
 
 /// How many runs of a job are queued, and how many at work. One that waits for a person holds nothing up. Without
 /// `INDEXED BY` the second count walks through every run that the job ever had.
@@ -52,7 +55,7 @@ pub(crate) const DUE: &str = concat!(
 );
 
 /// Where a batch ends, in the order of the index.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 struct Place {
     next_run_at: i64,
     row: i64,
@@ -66,7 +69,16 @@ impl DueJobs {
     /// # Errors
     /// `Read`, `Write`.
     pub async fn next(&mut self) -> Result<Option<Vec<DueJob>>, StoreError> {
-        self.0.recv().await.transpose()
+        let Some(after) = self.place else { return Ok(None) };
+        let (jobs, next) = self.store.due_after(after, self.now, self.size).await?;
+        self.place = next;
+        Ok(Some(jobs))
+    }
+
+    /// Whether there may be another batch.
+    #[must_use]
+    pub const fn may_have_more(&self) -> bool {
+        self.place.is_some()
     }
 }
 
@@ -74,9 +86,7 @@ impl Store {
     /// Enabled jobs whose next slot is not after `now`, the earliest first, `size` at a time.
     #[must_use]
     pub fn due_jobs(&self, now: UnixMs, size: u32) -> DueJobs {
-        let (batches, receiver) = mpsc::channel(1);
-        tokio::spawn(self.clone().send_due(now, size, batches));
-        DueJobs(receiver)
+        DueJobs { store: self.clone(), now, size, place: Some(FIRST) }
     }
 
     /// The first due job that can be read.
@@ -93,23 +103,6 @@ impl Store {
             place = next;
         }
         Ok(None)
-    }
-
-    async fn send_due(
-        self,
-        now: UnixMs,
-        size: u32,
-        batches: mpsc::Sender<Result<Vec<DueJob>, StoreError>>,
-    ) {
-        let mut place = Some(FIRST);
-        while let Some(after) = place {
-            let batch = self.due_after(after, now, size).await;
-            place = batch.as_ref().ok().and_then(|(_, next)| *next);
-            // Whoever does not want the rest has dropped the other end.
-            if batches.send(batch.map(|(jobs, _)| jobs)).await.is_err() {
-                return;
-            }
-        }
     }
 
     /// A batch, and where the next one begins.
@@ -149,5 +142,5 @@ fn read(row: &SqliteRow) -> Result<DueJob, String> {
         .and_then(|job| Ok((job, columns.count()?, columns.count()?)))
         .map_err(|error| error.to_string());
     let (job, queued, active) = parts?;
-    Ok(DueJob { job: job.job().map_err(|error| error.to_string())?, queued, active })
+    Ok(DueJob { job: job.parse()?, queued, active })
 }

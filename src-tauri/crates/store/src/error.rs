@@ -79,6 +79,14 @@ pub enum StoreError {
         #[source]
         source: sqlx::Error,
     },
+    /// The file at the store's path is not the one that is open.
+    #[error(
+        "The database {path} was deleted or replaced while Rouse was running. Nothing is saved and no job fires: put it back, or start Rouse anew to begin with what is there now."
+    )]
+    Gone {
+        /// The file.
+        path: PathBuf,
+    },
     /// A stored value is not what this binary writes.
     #[error("cannot read the stored {what} {id}: {reason}")]
     Unreadable {

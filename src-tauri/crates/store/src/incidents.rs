@@ -50,6 +50,12 @@ const GO_ON: &str = "UPDATE incidents SET count = count + 1, last_run = ?2, last
     WHERE id = ?1 AND closed_at IS NULL";
 pub(crate) const END: &str = "UPDATE incidents SET closed_at = ?2, closed_how = ?3
     WHERE coalesce(job_id, '') = ?1 AND closed_at IS NULL";
+/// One that had paused its job is over when a run goes well: that is still to be told.
+const TAKE_UP: &str = "UPDATE incidents
+    SET closed_at = CASE WHEN paused_because IS NULL THEN ?2 END, closed_how = 'resumed'
+    WHERE coalesce(job_id, '') = ?1 AND closed_at IS NULL";
+const END_TAKEN_UP: &str = "UPDATE incidents SET closed_at = ?2
+    WHERE coalesce(job_id, '') = ?1 AND closed_at IS NULL AND closed_how = 'resumed'";
 pub(crate) const BLAME: &str = "UPDATE incidents SET paused_because = ?3
     WHERE coalesce(job_id, '') = ?1 AND closed_at IS NULL AND last_run = ?2";
 
@@ -107,12 +113,16 @@ pub(crate) async fn follow(
     let now = write.now();
     let query = match step {
         IncidentStep::Nothing => return Ok(()),
-        IncidentStep::Opens { class, cause } => sqlx::query(OPEN)
-            .bind(run.job_id.as_ref().map(JobId::as_str))
-            .bind(class.as_str())
-            .bind(cause.as_str())
-            .bind(now.0)
-            .bind(run.id.as_str()),
+        IncidentStep::Opens { class, cause } => {
+            let taken_up = sqlx::query(END_TAKEN_UP).bind(key(run.job_id.as_ref())).bind(now.0);
+            write.run(taken_up).await?;
+            sqlx::query(OPEN)
+                .bind(run.job_id.as_ref().map(JobId::as_str))
+                .bind(class.as_str())
+                .bind(cause.as_str())
+                .bind(now.0)
+                .bind(run.id.as_str())
+        }
         IncidentStep::GoesOn { id } => {
             sqlx::query(GO_ON).bind(*id).bind(run.id.as_str()).bind(now.0)
         }
@@ -134,6 +144,13 @@ pub(crate) async fn end(
     how: IncidentEnd,
 ) -> Result<(), StoreError> {
     let query = sqlx::query(END).bind(key(job)).bind(write.now().0).bind(how.name());
+    write.run(query).await?;
+    Ok(())
+}
+
+/// Somebody has switched the job on again: a next failure is told anew, as part of a write.
+pub(crate) async fn take_up(write: &mut Write, job: &JobId) -> Result<(), StoreError> {
+    let query = sqlx::query(TAKE_UP).bind(job.as_str()).bind(write.now().0);
     write.run(query).await?;
     Ok(())
 }
@@ -167,7 +184,8 @@ fn read(row: &SqliteRow) -> sqlx::Result<Incident> {
         cause,
         opened_at,
         closed: closed_at.zip(how),
-        came_back: closed_at.is_none() && how.is_some(),
+        came_back: closed_at.is_none() && how == Some(IncidentEnd::Recovered),
+        taken_up: closed_at.is_none() && how == Some(IncidentEnd::Resumed),
         count: columns.count()?,
         first_run: columns.id(RunId::new)?,
         last_run: columns.id(RunId::new)?,

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;
 
 use crate::approvals::revoke_all;
+use crate::broken::BrokenJob;
 use crate::incidents;
 use crate::row::{Columns, is_news};
 use crate::runs::cancel_queued_of;
@@ -41,6 +42,8 @@ pub struct JobQuery {
 pub struct JobPage {
     /// The jobs.
     pub jobs: Vec<Job>,
+    /// Rows among them that cannot be read.
+    pub broken: Vec<BrokenJob>,
     /// The cursor of the next page; none on the last one.
     pub next: Option<String>,
 }
@@ -171,7 +174,7 @@ impl Store {
             return Err(StoreError::Stale { expected, found });
         }
         if updated.enabled && updated.state.consecutive_failures == 0 {
-            incidents::end(&mut write, Some(&job.id), IncidentEnd::Resumed).await?;
+            incidents::take_up(&mut write, &job.id).await?;
         }
         write.event(EventKind::Cron, change(&job.id, "updated", updated.state.next_run_at));
         write.commit().await?;
@@ -202,7 +205,7 @@ impl Store {
         self.one("read the job", query, JobRow::read).await?.map(JobRow::job).transpose()
     }
 
-    /// A page of jobs. One whose definition cannot be read is logged and left out: a single broken
+    /// A page of jobs. One whose definition cannot be read stands apart with the reason: a single broken
     /// row must not take the whole list away. An unreadable cursor begins at the top. A job that
     /// moves between two pages is told by an event; it may be on both of them or on neither.
     ///
@@ -219,8 +222,15 @@ impl Store {
             let rows = self.jobs_after(&place, query.include_disabled, in_one_go).await?;
             let was_last = rows.len() < in_one_go;
             for (row, name) in rows {
-                place = Place::of(&row, name);
-                let Some(job) = readable(row) else { continue };
+                place = Place::of(&row, name.clone());
+                let id = row.id.clone();
+                let job = match row.parse() {
+                    Ok(job) => job,
+                    Err(reason) => {
+                        page.broken.push(BrokenJob::new(id, name, &reason));
+                        continue;
+                    }
+                };
                 if !words.as_deref().is_none_or(|words| mentions(&job, words)) {
                     continue;
                 }
@@ -374,14 +384,14 @@ impl JobRow {
 
     /// The whole job.
     pub(crate) fn job(self) -> Result<Job, StoreError> {
-        let unreadable = |reason: String| StoreError::Unreadable {
-            what: "job",
-            id: self.id.to_string(),
-            reason,
-        };
-        let document =
-            serde_json::from_str(&self.definition).map_err(|e| unreadable(e.to_string()))?;
-        let job = stored_job_from_json(document).map_err(|e| unreadable(e.to_string()))?;
+        let id = self.id.to_string();
+        self.parse().map_err(|reason| StoreError::Unreadable { what: "job", id, reason })
+    }
+
+    /// The whole job, or why it is none.
+    pub(crate) fn parse(self) -> Result<Job, String> {
+        let document = serde_json::from_str(&self.definition).map_err(|e| e.to_string())?;
+        let job = stored_job_from_json(document).map_err(|e| e.to_string())?;
         Ok(Job { id: self.id, enabled: self.enabled, state: self.state, ..job })
     }
 }
@@ -423,10 +433,6 @@ impl Place {
     fn write(&self) -> String {
         json!([self.next_run_at, self.name, self.id]).to_string()
     }
-}
-
-fn readable(row: JobRow) -> Option<Job> {
-    row.job().inspect_err(|error| tracing::error!(%error, "a job is missing in the list")).ok()
 }
 
 /// Deletes the row and cancels what waits for it, as part of a write.

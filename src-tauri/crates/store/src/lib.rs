@@ -15,6 +15,7 @@
 
 mod connection;
 mod error;
+mod identity;
 mod many;
 mod row;
 mod write;
@@ -44,6 +45,7 @@ mod webhooks;
 mod tests;
 
 pub use approvals::{Decided, Park};
+pub use broken::BrokenJob;
 pub use causes::Fired;
 pub use claims::Claim;
 pub use connection::{EventListener, Store};

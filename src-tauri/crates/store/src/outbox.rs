@@ -14,6 +14,7 @@ use rouse_core::{DeliveryId, RunId, UnixMs};
 use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;
 
+use crate::approvals::put_off;
 use crate::row::{Columns, json_list};
 use crate::write::{Durability, Query, Write};
 use crate::{Store, StoreError};
@@ -35,6 +36,7 @@ pub(crate) const NEXT: &str = "SELECT next_attempt_at FROM outbox
 const ENQUEUE: &str = "INSERT INTO outbox
         (id, run_id, channel, recipient, title, body, state, attempts, created_at, next_attempt_at, quiet_hours)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'pending', 0, ?7, ?7, ?8)";
+const HELD_SINCE: &str = "SELECT run_id, held_until FROM outbox WHERE id = ?1";
 const HOLD: &str = "UPDATE outbox SET state = 'held', held_until = ?2, next_attempt_at = NULL
     WHERE id = ?1 AND state IN ('pending', 'held') AND digest IS NULL
         AND (state = 'pending' OR held_until IS NOT ?2) RETURNING run_id";
@@ -51,6 +53,12 @@ pub(crate) const INTO_DIGEST: &str = "UPDATE outbox SET digest = ?2
 pub(crate) const SETTLE_DIGESTED: &str =
     "UPDATE outbox SET state = ?2, reason = ?3, settled_at = ?4
     WHERE digest = ?1 AND state = 'held' RETURNING id, run_id";
+/// A run with an open question has told nothing else yet.
+pub(crate) const FORGET_QUESTIONS: &str =
+    "UPDATE outbox SET state = ?2, reason = 'The question was over before it was told.', settled_at = ?3,
+        next_attempt_at = NULL
+    WHERE run_id = ?1 AND state IN ('pending', 'held') AND digest IS NULL
+        AND NOT EXISTS (SELECT 1 FROM approvals WHERE run_id = ?1 AND state = 'pending') RETURNING id";
 const SETTLE: &str =
     "UPDATE outbox SET state = ?2, reason = ?3, settled_at = ?4, next_attempt_at = NULL,
         attempts = attempts + 1
@@ -158,7 +166,8 @@ impl Store {
     }
 
     /// Pending or held → held until the quiet hours end; one that is in a digest already stays as
-    /// it is. Event `delivery`.
+    /// it is. The time for the answers of its run begins with the end of the quiet hours: nobody is told before. Events
+    /// `delivery`, `approval`.
     ///
     /// # Errors
     /// `Write`.
@@ -168,8 +177,24 @@ impl Store {
         until: UnixMs,
         now: UnixMs,
     ) -> Result<(), StoreError> {
+        let mut write = self.write("hold a delivery", Durability::Full, now).await?;
+        let (_, before) = write
+            .one(sqlx::query(HELD_SINCE).bind(id.as_str()), |row| {
+                let mut columns = Columns::of(row);
+                Ok((columns.some_id(RunId::new)?, columns.some_instant()?))
+            })
+            .await?
+            .unwrap_or_default();
         let query = sqlx::query(HOLD).bind(id.as_str()).bind(until.0);
-        self.attempted(id, DeliveryState::Held, query, now).await
+        let run = write.one(query, |row| Columns::of(row).some_id(RunId::new)).await?;
+        let Some(run) = run else {
+            return write.undo().await;
+        };
+        write.event(EventKind::Delivery, event(id, run.as_ref(), DeliveryState::Held));
+        if let Some(run) = &run {
+            put_off(&mut write, run, before, until).await?;
+        }
+        write.commit().await
     }
 
     /// Deliveries that wait for the end of quiet hours, the oldest first.
@@ -254,6 +279,19 @@ async fn settle_digested(
     Ok(())
 }
 
+/// Settles what was still to be told of a run's questions, as part of the write that ends the last of them: it would ask
+/// for an answer that nobody can give any more.
+pub(crate) async fn forget_questions(write: &mut Write, run: &RunId) -> Result<(), StoreError> {
+    let query = sqlx::query(FORGET_QUESTIONS)
+        .bind(run.as_str())
+        .bind(DeliveryState::Suppressed.name())
+        .bind(write.now().0);
+    for id in write.list(query, |row| Columns::of(row).id(DeliveryId::new)).await? {
+        write.event(EventKind::Delivery, event(&id, Some(run), DeliveryState::Suppressed));
+    }
+    Ok(())
+}
+
 /// Puts a delivery into the outbox as part of a write.
 pub(crate) async fn enqueue(
     write: &mut Write,
@@ -278,7 +316,7 @@ pub(crate) async fn enqueue(
 fn quiet_rule(rule: Option<Value>) -> QuietPolicy {
     let mut complaints = Vec::new();
     let document = json!({ "quietHours": rule });
-    QuietPolicy::read(&mut Fields::new("", document, &mut complaints), "quietHours")
+    QuietPolicy::read(&mut Fields::new("", document, &mut complaints), "quietHours", None)
 }
 
 fn event(id: &DeliveryId, run: Option<&RunId>, state: DeliveryState) -> Value {

@@ -24,6 +24,7 @@ use sqlx::{ConnectOptions as _, Connection as _, Sqlite};
 use tokio::sync::OwnedMutexGuard;
 
 use crate::events::insert_events;
+use crate::identity::Identity;
 use crate::{EventListener, Store, StoreError};
 
 /// A statement with its values.
@@ -42,6 +43,7 @@ pub(crate) enum Durability {
 pub(crate) struct Writer {
     connection: Option<SqliteConnection>,
     options: SqliteConnectOptions,
+    identity: Identity,
     durability: Option<Durability>,
     /// A turn ended without word about its transaction.
     in_doubt: bool,
@@ -74,16 +76,24 @@ impl Store {
         if writer.closed {
             return Err(StoreError::Closed);
         }
+        if !writer.identity.is_still_there() {
+            return Err(StoreError::Gone { path: writer.identity.path().to_owned() });
+        }
         writer.begin(durability).await.map_err(|source| StoreError::Write { what, source })?;
         Ok(Write { writer, listener: self.listener.clone(), what, now, events: Vec::new() })
     }
 }
 
 impl Writer {
-    pub(crate) const fn new(connection: SqliteConnection, options: SqliteConnectOptions) -> Self {
+    pub(crate) const fn new(
+        connection: SqliteConnection,
+        options: SqliteConnectOptions,
+        identity: Identity,
+    ) -> Self {
         Self {
             connection: Some(connection),
             options,
+            identity,
             durability: None,
             in_doubt: false,
             closed: false,

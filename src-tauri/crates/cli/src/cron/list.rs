@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 
 use rouse_core::Clock as _;
-use rouse_gateway::wire::{CronListResult, IncidentView, JobView};
+use rouse_gateway::wire::{BrokenJob, CronListResult, IncidentView, JobView};
 use serde_json::{Value, json};
 
+use super::policies;
 use crate::exit::Failure;
 use crate::output::{instant, plain, print, relative, short, table};
 use crate::session::Session;
@@ -39,9 +40,10 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     session.tell(list, |session, list: CronListResult| {
         if list.jobs.is_empty() {
             anstream::println!("{nothing}");
-            return Ok(());
+        } else {
+            print_table(session, &list.jobs);
         }
-        print_table(session, &list.jobs);
+        print_broken(&list.broken);
         if list.next_cursor.is_some() {
             anstream::println!("There are more. See all of them without --limit.");
         }
@@ -56,7 +58,7 @@ pub(super) async fn read(
     search: Option<&str>,
     most: usize,
 ) -> Result<Value, Failure> {
-    let (mut jobs, mut seen) = (Vec::new(), HashSet::new());
+    let (mut jobs, mut broken, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
     let mut cursor = Value::Null;
     loop {
         let params = json!({
@@ -71,9 +73,13 @@ pub(super) async fn read(
             let is_new = |view: &Value| seen.insert(text(&view["job"], "id").to_owned());
             jobs.extend(views.into_iter().filter(is_new));
         }
+        if let Value::Array(unreadable) = page["broken"].take() {
+            let is_new = |job: &Value| seen.insert(text(job, "id").to_owned());
+            broken.extend(unreadable.into_iter().filter(is_new));
+        }
         cursor = page["nextCursor"].take();
         if cursor.is_null() || jobs.len() >= most {
-            return Ok(json!({ "jobs": jobs, "nextCursor": cursor }));
+            return Ok(json!({ "jobs": jobs, "broken": broken, "nextCursor": cursor }));
         }
     }
 }
@@ -94,6 +100,15 @@ fn print_table(session: &Session, jobs: &[JobView]) {
     print(&table);
 }
 
+/// Jobs that do not fire because nobody can read them, and what to do.
+fn print_broken(broken: &[BrokenJob]) {
+    for job in broken {
+        let (name, reason) = (short(&job.name, 60), plain(&short(&job.reason, 300)));
+        anstream::println!("{name} does not fire. {reason}");
+        anstream::println!("  Delete it: rouse cron rm {}", plain(&job.id));
+    }
+}
+
 /// One job in words.
 pub(crate) fn print_one(session: &Session, view: &JobView) {
     let job = &view.job;
@@ -105,6 +120,9 @@ pub(crate) fn print_one(session: &Session, view: &JobView) {
     anstream::println!("  when   {}{}", view.schedule_text, foreign_zone(session, view));
     anstream::println!("  next   {}", next(session, view, now));
     anstream::println!("  does   {}", payload(job));
+    for (about, text) in policies::lines(job) {
+        anstream::println!("  {about:<6} {text}");
+    }
     if let Some(state) = job["state"]["lastState"].as_str() {
         let error = job["state"]["lastError"]
             .as_str()

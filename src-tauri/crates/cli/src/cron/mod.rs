@@ -8,6 +8,7 @@ mod may;
 pub(crate) use draft::{Wake, replacing};
 mod edit;
 mod list;
+mod policies;
 mod transfer;
 mod trigger;
 mod webhook;

@@ -60,8 +60,9 @@ struct Known<'a> {
 
 impl Known<'_> {
     fn goes_wrong(&self, class: String, cause: &str) -> IncidentStep {
-        let same = self.open.iter().find(|incident| incident.class == class);
-        let full = self.open.first().filter(|_| self.open.len() >= MOST_OPEN);
+        let open: Vec<_> = self.open.iter().filter(|incident| !incident.taken_up).collect();
+        let same = open.iter().find(|incident| incident.class == class);
+        let full = open.first().filter(|_| open.len() >= MOST_OPEN);
         if let Some(incident) = same.or(full) {
             return IncidentStep::GoesOn { id: incident.id };
         }
@@ -172,6 +173,7 @@ mod tests {
             opened_at: UnixMs(1_000 * id),
             closed: None,
             came_back: false,
+            taken_up: false,
             count: 7,
             first_run: RunId::new("a"),
             last_run: RunId::new("b"),
@@ -189,6 +191,17 @@ mod tests {
             IncidentStep::Opens { class, .. } => class,
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn what_a_person_took_up_again_is_over_with_a_success_and_new_with_a_failure() {
+        let taken_up = Incident { taken_up: true, ..open(1, "failed") };
+        let known = std::slice::from_ref(&taken_up);
+        let now = UnixMs(9_000);
+        let well = incident_step(None, &Outcome::succeeded("ok"), known, now);
+        assert!(matches!(well, IncidentStep::Recovers { failures: 7, .. }), "{well:?}");
+        let wrong = incident_step(None, &Outcome::failed("no"), known, now);
+        assert!(matches!(wrong, IncidentStep::Opens { .. }), "{wrong:?}");
     }
 
     #[test]

@@ -177,6 +177,16 @@ enum Origin<'a> {
     Stored,
 }
 
+impl<'a> Origin<'a> {
+    /// Where its zones are looked up; none when they were judged before.
+    const fn zones(self) -> Option<&'a Zones> {
+        match self {
+            Self::Written { zones, .. } => Some(zones),
+            Self::Stored => None,
+        }
+    }
+}
+
 /// Which sources of events a trigger may name. One that nothing ever comes from would never fire, and nobody would learn.
 #[derive(Clone, Copy)]
 enum Sources<'a> {
@@ -222,7 +232,9 @@ fn read_job(mut fields: Fields<'_>, now: UnixMs, origin: Origin<'_>) -> Job {
         payload,
         isolation: fields.object("isolation", read_isolation),
         runtime: fields.object("runtime", read_runtime),
-        policies: fields.object("policies", read_policies).unwrap_or_default(),
+        policies: fields
+            .object("policies", |fields| read_policies(fields, origin))
+            .unwrap_or_default(),
         delete_after_run: fields.boolean("deleteAfterRun").unwrap_or(false),
         state: fields.object("state", read_state).unwrap_or_default(),
         extra: fields.rest(),
@@ -320,7 +332,7 @@ fn read_cron(fields: &mut Fields<'_>, origin: Origin<'_>) -> ScheduleSpec {
 
 fn zone_name(fields: &mut Fields<'_>, origin: Origin<'_>) -> Option<String> {
     let name = fields.text("tz")?;
-    let Origin::Written { zones, .. } = origin else { return Some(name) };
+    let Some(zones) = origin.zones() else { return Some(name) };
     match zones.zone(&name) {
         Some(zone) => Some(zone.name().to_owned()),
         None => {
@@ -421,7 +433,7 @@ fn read_runtime(mut fields: Fields<'_>) -> Runtime {
     }
 }
 
-fn read_policies(mut fields: Fields<'_>) -> Policies {
+fn read_policies(mut fields: Fields<'_>, origin: Origin<'_>) -> Policies {
     let overlaps = [
         ("skip", Overlap::Skip),
         ("queue", Overlap::Queue),
@@ -443,7 +455,7 @@ fn read_policies(mut fields: Fields<'_>) -> Policies {
         pause_after_failures: unsigned(&mut fields, "pauseAfterFailures", 1, 1_000),
         budget: fields.object("budget", read_budget),
         notify: fields.choice("notify", &notifies),
-        quiet_hours: QuietPolicy::read(&mut fields, "quietHours"),
+        quiet_hours: QuietPolicy::read(&mut fields, "quietHours", origin.zones()),
         approvals: fields
             .choice(
                 "approvals",

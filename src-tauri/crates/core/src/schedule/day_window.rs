@@ -6,7 +6,6 @@
 //! forgets.
 
 use chrono::{DateTime, Datelike as _, Timelike as _, Weekday};
-use chrono_tz::Tz;
 
 use super::{Zone, Zones};
 use crate::UnixMs;
@@ -18,24 +17,25 @@ const MOST_MINUTES: i64 = 3 * 24 * 60;
 
 /// From one time of day to another, the second excluded; over midnight when the second is the earlier one. Without a
 /// zone of its own it follows whatever zone is local when it is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DayWindow {
     from: u16,
     to: u16,
-    tz: Option<Tz>,
+    tz: Option<String>,
 }
 
 impl DayWindow {
-    /// Reads two times of day such as `22:00` and `07:00`; `24:00` is the end of a day.
+    /// Reads two times of day such as `22:00` and `07:00`; `24:00` is the end of a day. A zone that a machine does not
+    /// know is its local one there.
     ///
     /// # Errors
     /// What is wrong, in words.
-    pub fn parse(from: &str, to: &str, tz: Option<Tz>) -> Result<Self, String> {
+    pub fn parse(from: &str, to: &str, tz: Option<&str>) -> Result<Self, String> {
         let (from, to) = (time_of_day(from)?, time_of_day(to)?);
         if from % DAY_MINUTES == to % DAY_MINUTES && (from, to) != (0, DAY_MINUTES) {
             return Err("must not begin and end at the same time".to_owned());
         }
-        Ok(Self { from: from % DAY_MINUTES, to, tz })
+        Ok(Self { from: from % DAY_MINUTES, to, tz: tz.map(str::to_owned) })
     }
 
     /// `22:00–07:00`.
@@ -64,7 +64,7 @@ impl DayWindow {
 
     /// Its own zone by today's rules, or the local one.
     fn zone(&self, zones: &Zones) -> Zone {
-        self.tz.and_then(|tz| zones.zone(tz.name())).unwrap_or(zones.local())
+        self.tz.as_deref().and_then(|tz| zones.zone(tz)).unwrap_or(zones.local())
     }
 
     fn is_inside(&self, at: UnixMs, zone: Zone) -> bool {
@@ -119,7 +119,7 @@ fn time_of_day(text: &str) -> Result<u16, String> {
 mod tests {
     use chrono::{NaiveDateTime, TimeZone as _};
 
-    use chrono_tz::UTC;
+    use chrono_tz::{Tz, UTC};
 
     use super::*;
 
@@ -129,7 +129,7 @@ mod tests {
     }
 
     fn night(tz: Tz) -> DayWindow {
-        DayWindow::parse("22:00", "07:00", Some(tz)).expect("a window")
+        DayWindow::parse("22:00", "07:00", Some(tz.name())).expect("a window")
     }
 
     #[test]
@@ -171,14 +171,14 @@ mod tests {
         ] {
             assert_eq!(night.began_on(at(tz, time), UTC), day, "{time}");
         }
-        let noon = DayWindow::parse("12:00", "14:00", Some(tz)).expect("a window");
+        let noon = DayWindow::parse("12:00", "14:00", Some(tz.name())).expect("a window");
         assert_eq!(noon.began_on(at(tz, "2026-01-09 13:00"), UTC), Some(Weekday::Fri));
     }
 
     #[test]
     fn a_border_in_a_gap_lies_at_its_end() {
         let tz = chrono_tz::Europe::Berlin;
-        let window = DayWindow::parse("01:00", "02:30", Some(tz)).expect("a window");
+        let window = DayWindow::parse("01:00", "02:30", Some(tz.name())).expect("a window");
         let end = window.first_outside(at(tz, "2026-03-29 01:30"), UTC);
         assert_eq!(end, Some(at(tz, "2026-03-29 03:00")));
     }
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn an_hour_that_comes_twice_is_twice_inside() {
         let tz = chrono_tz::Europe::Berlin;
-        let window = DayWindow::parse("01:00", "02:30", Some(tz)).expect("a window");
+        let window = DayWindow::parse("01:00", "02:30", Some(tz.name())).expect("a window");
         let first_end = window.first_outside(at(tz, "2026-10-25 02:00"), UTC).expect("an end");
         assert_eq!(first_end, at(tz, "2026-10-25 02:30"));
         let again = window.first_inside(first_end, UTC).expect("inside again");

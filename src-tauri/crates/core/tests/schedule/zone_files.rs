@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, TimeZone as _};
 use proptest::prelude::*;
+use rouse_core::UnixMs;
+use rouse_core::json_fields::Fields;
+use rouse_core::quiet::QuietHours;
 use rouse_core::schedule::{
     CronPattern, Zone, ZoneFiles, ZoneSource, ZoneVersion, Zones, transitions_in,
 };
@@ -88,6 +91,22 @@ fn a_zone_without_a_good_file_has_the_built_in_rules() {
     assert_eq!(broken.zone("Europe/Berlin"), Some(missing));
     assert_eq!(zones.zone("Mars/Base"), None);
     assert!(zones_with("Mars/Base", file_with_footer("UTC0")).zone("Mars/Base").is_some());
+}
+
+#[test]
+fn hours_of_the_day_may_be_in_a_zone_that_only_the_system_knows() {
+    let zones = zones_with("Mars/Base", file_with_footer("MMT-5"));
+    let read = |tz: &str| {
+        let document = serde_json::json!({ "from": "22:00", "to": "07:00", "tz": tz });
+        let mut errors = Vec::new();
+        let hours = QuietHours::read(&mut Fields::new("", document, &mut errors), Some(&zones));
+        hours.filter(|_| errors.is_empty())
+    };
+    let night = read("Mars/Base").unwrap();
+    let at = |time: &str| UnixMs(DateTime::parse_from_rfc3339(time).unwrap().timestamp_millis());
+    let evening = at("2026-11-22T18:00:00Z");
+    assert_eq!(night.ends_at(evening, &zones), Some(at("2026-11-23T02:00:00Z")));
+    assert_eq!(read("Mars/Nowhere"), None);
 }
 
 #[test]

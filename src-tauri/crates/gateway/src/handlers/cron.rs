@@ -19,13 +19,16 @@ use rouse_core::job::{
 };
 use rouse_core::{JobId, RunId, RunState, UnixMs};
 use rouse_scheduler::RunMode as Asked;
-use rouse_store::{JobPage, JobQuery, RunQuery};
+use rouse_scheduler::SchedulerError;
+use rouse_store::{BrokenJob, JobPage, JobQuery, RunQuery, StoreError};
+
+use serde_json::json;
 
 use crate::context::Context;
 use crate::convert::{incident_view, run_view, wire_state};
 use crate::error::{ErrorCode, RpcError};
 use crate::wire::{
-    CronAddParams, CronListParams, CronListResult, CronPauseParams, CronRemoveResult,
+    self, CronAddParams, CronListParams, CronListResult, CronPauseParams, CronRemoveResult,
     CronRunParams, CronRunsParams, CronRunsResult, CronStatus, CronUpdateParams, Empty, Follower,
     IncidentView, JobRef, JobView, NextSlot, Pause, RunMode, StartedRun,
 };
@@ -43,11 +46,30 @@ pub(crate) async fn list(
         limit: params.limit.unwrap_or(100).clamp(1, 500),
         after: params.cursor,
     };
+    let is_first = query.after.is_none() && query.search.is_none();
     let page = match params.has_incident {
         Some(true) => failing(context, query).await?,
         Some(false) | None => context.store.jobs(&query).await?,
     };
-    Ok(CronListResult { jobs: views(context, &page.jobs).await?, next_cursor: page.next })
+    let broken = broken(context, is_first, page.broken).await?;
+    Ok(CronListResult { jobs: views(context, &page.jobs).await?, broken, next_cursor: page.next })
+}
+
+/// Those of a page, and on the first one all that were switched off for it: whoever looks for the rest has not seen them.
+async fn broken(
+    context: &Context,
+    is_first: bool,
+    of_page: Vec<BrokenJob>,
+) -> Result<Vec<wire::BrokenJob>, RpcError> {
+    let mut all = if is_first { context.store.broken_jobs().await? } else { Vec::new() };
+    for job in of_page {
+        if all.iter().all(|known| known.id != job.id) {
+            all.push(job);
+        }
+    }
+    let view =
+        |BrokenJob { id, name, reason }| wire::BrokenJob { id: id.to_string(), name, reason };
+    Ok(all.into_iter().map(view).collect())
 }
 
 /// A page of the jobs with an open incident. It may end when it is half full, or the last of its places would be looked
@@ -61,10 +83,11 @@ async fn failing(context: &Context, mut query: JobQuery) -> Result<JobPage, RpcE
         Some(_) => None,
     };
     while all.is_none_or(|all| page.jobs.len() < all) {
-        let JobPage { jobs, next } = context.store.jobs(&query).await?;
+        let JobPage { jobs, broken, next } = context.store.jobs(&query).await?;
         let incidents = incidents(context, &jobs).await?;
         let failing = jobs.into_iter().filter(|job| incidents.contains_key(&job.id));
         page.jobs.extend(failing);
+        page.broken.extend(broken);
         let found = u32::try_from(page.jobs.len()).unwrap_or(most);
         query.limit = most.saturating_sub(found);
         if next.is_none() || query.limit <= most / 2 {
@@ -111,7 +134,14 @@ pub(crate) async fn remove(
     context: &Context,
     params: JobRef,
 ) -> Result<CronRemoveResult, RpcError> {
-    let removed = context.scheduler.remove_job(&JobId::new(params.id)).await?;
+    let removed = match context.scheduler.remove_job(&JobId::new(params.id.as_str())).await {
+        // It is gone, and nothing that could be added again was in it.
+        Err(SchedulerError::Store(StoreError::Unreadable { .. })) => {
+            let job = Some(json!({ "id": params.id }));
+            return Ok(CronRemoveResult { job, followers: Vec::new() });
+        }
+        removed => removed?,
+    };
     let followers = match &removed {
         Some(job) => followers(context, job).await?,
         None => Vec::new(),

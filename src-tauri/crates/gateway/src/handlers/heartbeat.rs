@@ -29,17 +29,22 @@ pub(crate) async fn wake(context: &Context, params: WakeParams) -> Result<WakeRe
     if now {
         context.scheduler.request_heartbeat("wake", COALESCE).await;
     }
+    let status = context.scheduler.status().await?;
+    let may_fire = status.firing && status.pause.is_none();
     let queued = queued_events(context).await?;
-    Ok(WakeResult { queued, outcome: outcome_in_words(context, now).to_owned() })
+    Ok(WakeResult { queued, outcome: outcome_in_words(context, now, may_fire).to_owned() })
 }
 
-fn outcome_in_words(context: &Context, now: bool) -> &'static str {
-    match (now, context.models.active_label().is_some()) {
-        (true, true) => "The main session gets its turn now.",
-        (true, false) => {
+fn outcome_in_words(context: &Context, now: bool, may_fire: bool) -> &'static str {
+    match (now, may_fire, context.models.active_label().is_some()) {
+        (true, false, _) => {
+            "Everything is paused. The line waits and the main session gets its turn as soon as jobs fire again."
+        }
+        (true, true, true) => "The main session gets its turn now.",
+        (true, true, false) => {
             "No model is set up yet. The line waits and the main session gets its turn as soon as there is one."
         }
-        (false, _) => "The line waits for the next heartbeat.",
+        (false, ..) => "The line waits for the next heartbeat.",
     }
 }
 

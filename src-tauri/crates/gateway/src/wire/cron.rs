@@ -52,8 +52,23 @@ pub struct CronListParams {
 pub struct CronListResult {
     /// Soonest first.
     pub jobs: Vec<JobView>,
+    /// Jobs that nobody can read; they do not fire and can only be removed. On the first page all that were met, on or
+    /// off; on others those of that page.
+    pub broken: Vec<BrokenJob>,
     /// The cursor of the next page; none on the last one.
     pub next_cursor: Option<String>,
+}
+
+/// A job that cannot be read: garbled by hand, by a disk, or by a program that knew better.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct BrokenJob {
+    /// Its id, for `cron.remove`.
+    pub id: String,
+    /// What people called it.
+    pub name: String,
+    /// What is wrong, in words.
+    pub reason: String,
 }
 
 /// One job by id.
@@ -87,7 +102,7 @@ pub struct CronUpdateParams {
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct CronRemoveResult {
-    /// The job as it was, to add it again; none when there was none.
+    /// The job as it was, to add it again; none when there was none. Of one that nobody can read only the id.
     #[ts(as = "Option<Job>")]
     pub job: Option<Value>,
     /// Jobs that are on and wait for it, by name: they do not fire any more.

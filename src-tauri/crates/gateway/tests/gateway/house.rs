@@ -63,6 +63,7 @@ impl House {
             screens: Screens::new(events.clone()),
             events,
             outbox: Arc::new(Notify::new()),
+            worked: Arc::new(Notify::new()),
             engine: Engine {
                 mode: EngineMode::Serve,
                 started_at: NOON,

@@ -12,7 +12,7 @@ use rouse_core::stable_hash::stable_hash;
 use rouse_gateway::write_private;
 use serde_json::Value;
 
-use super::{Config, Env, patch, read};
+use super::{Config, OfMachine, patch, read};
 
 /// The settings could not be read or changed.
 #[derive(Debug, thiserror::Error)]
@@ -65,10 +65,14 @@ impl ConfigFile {
     ///
     /// # Errors
     /// Unreadable, not TOML, or a wrong value; the file is left as it is.
-    pub fn open(path: &Path, default_workspace: &Path, env: Env<'_>) -> Result<Self, ConfigError> {
+    pub fn open(
+        path: &Path,
+        default_workspace: &Path,
+        machine: OfMachine<'_>,
+    ) -> Result<Self, ConfigError> {
         let text = on_disk(path)?;
         let config =
-            parse(path, &text, default_workspace, env).map_err(|error| error.of_file(path))?;
+            parse(path, &text, default_workspace, machine).map_err(|error| error.of_file(path))?;
         Ok(Self {
             path: path.to_owned(),
             default_workspace: default_workspace.to_owned(),
@@ -104,24 +108,24 @@ impl ConfigFile {
         &mut self,
         change: &Value,
         expected: Option<&str>,
-        env: Env<'_>,
+        machine: OfMachine<'_>,
     ) -> Result<(), ConfigError> {
-        self.read_again(env)?;
+        self.read_again(machine)?;
         if expected.is_some_and(|expected| expected != self.revision()) {
             return Err(ConfigError::Stale);
         }
         let text = patch::apply(&self.text, change).map_err(ConfigError::Values)?;
-        let config = parse(&self.path, &text, &self.default_workspace, env)?;
+        let config = parse(&self.path, &text, &self.default_workspace, machine)?;
         write_private(&self.path, &text)
             .map_err(|source| ConfigError::Io { path: self.path.clone(), source })?;
         (self.text, self.config) = (text, config);
         Ok(())
     }
 
-    fn read_again(&mut self, env: Env<'_>) -> Result<(), ConfigError> {
+    fn read_again(&mut self, machine: OfMachine<'_>) -> Result<(), ConfigError> {
         let text = on_disk(&self.path)?;
         if text != self.text {
-            let config = parse(&self.path, &text, &self.default_workspace, env);
+            let config = parse(&self.path, &text, &self.default_workspace, machine);
             let config = config.map_err(|error| error.of_file(&self.path))?;
             (self.text, self.config) = (text, config);
         }
@@ -156,7 +160,7 @@ fn parse(
     path: &Path,
     text: &str,
     default_workspace: &Path,
-    env: Env<'_>,
+    machine: OfMachine<'_>,
 ) -> Result<Config, ConfigError> {
     let table: toml::Table = toml::from_str(text).map_err(|error| ConfigError::Syntax {
         path: path.to_owned(),
@@ -166,17 +170,31 @@ fn parse(
         path: path.to_owned(),
         message: error.to_string(),
     })?;
-    read(document, default_workspace, env).map_err(ConfigError::Values)
+    read(document, default_workspace, machine).map_err(ConfigError::Values)
 }
 
 #[cfg(test)]
 mod tests {
+    use rouse_core::schedule::Zones;
     use serde_json::json;
 
     use super::*;
 
     fn open(path: &Path) -> Result<ConfigFile, ConfigError> {
-        ConfigFile::open(path, Path::new("/workspace"), &|_| None)
+        with_machine(|machine| ConfigFile::open(path, Path::new("/workspace"), machine))
+    }
+
+    fn patch(
+        file: &mut ConfigFile,
+        change: &Value,
+        expected: Option<&str>,
+    ) -> Result<(), ConfigError> {
+        with_machine(|machine| file.patch(change, expected, machine))
+    }
+
+    /// With no variables, in UTC.
+    fn with_machine<T>(work: impl FnOnce(OfMachine<'_>) -> T) -> T {
+        work(OfMachine { env: &|_| None, zones: &Zones::built_in(chrono_tz::UTC) })
     }
 
     #[test]
@@ -187,11 +205,11 @@ mod tests {
         let seen = file.revision();
         fs::write(&path, "# by hand\n[cron]\nmaxConcurrentRuns = 7\n").expect("a file");
         let change = json!({ "cron": { "enabled": false } });
-        let refused = file.patch(&change, Some(&seen), &|_| None);
+        let refused = patch(&mut file, &change, Some(&seen));
         assert!(matches!(refused, Err(ConfigError::Stale)), "{refused:?}");
         assert_eq!(file.config().cron.max_concurrent_runs, 7, "it is in force all the same");
         let seen = file.revision();
-        file.patch(&change, Some(&seen), &|_| None).expect("a good change");
+        patch(&mut file, &change, Some(&seen)).expect("a good change");
         let text = fs::read_to_string(&path).expect("the file");
         assert_eq!(text, "# by hand\n[cron]\nmaxConcurrentRuns = 7\nenabled = false\n");
     }
@@ -202,7 +220,7 @@ mod tests {
         let path = folder.path().join("config.toml");
         let mut file = open(&path).expect("the defaults");
         fs::write(&path, "[cron\n").expect("a file");
-        let refused = file.patch(&json!({ "cron": { "enabled": false } }), None, &|_| None);
+        let refused = patch(&mut file, &json!({ "cron": { "enabled": false } }), None);
         assert!(matches!(refused, Err(ConfigError::Syntax { .. })), "{refused:?}");
         assert_eq!(fs::read_to_string(&path).expect("the file"), "[cron\n");
         assert!(file.config().cron.enabled, "what was in force stays in force");

@@ -20,6 +20,7 @@ use rouse_agent::HookCommand;
 use rouse_core::day_hours::DayHours;
 use rouse_core::json_fields::{FieldError, Fields};
 use rouse_core::quiet::QuietHours;
+use rouse_core::schedule::Zones;
 use rouse_core::schedule::parse_duration;
 use serde_json::Value;
 
@@ -129,11 +130,20 @@ pub(crate) const DEFAULT_PORT: u16 = 7717;
 
 type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
 
+/// What settings are read with besides their file.
+#[derive(Clone, Copy)]
+pub struct OfMachine<'a> {
+    /// Environment variables by name.
+    pub env: Env<'a>,
+    /// The zones that there are.
+    pub zones: &'a Zones,
+}
+
 /// Reads settings from their JSON form. `home` fills the default of the workspace.
 fn read(
     document: Value,
     default_workspace: &Path,
-    env: Env<'_>,
+    OfMachine { env, zones }: OfMachine<'_>,
 ) -> Result<Config, Vec<FieldError>> {
     let mut errors = Vec::new();
     let mut fields = Fields::new("", document, &mut errors);
@@ -143,9 +153,11 @@ fn read(
         cron: fields
             .object("cron", read_cron)
             .unwrap_or(CronConfig { enabled: true, max_concurrent_runs: 2 }),
-        heartbeat: fields.object("heartbeat", read_heartbeat).unwrap_or(HeartbeatConfig::DEFAULT),
+        heartbeat: fields
+            .object("heartbeat", |fields| read_heartbeat(fields, zones))
+            .unwrap_or(HeartbeatConfig::DEFAULT),
         quiet_hours: fields
-            .object("quietHours", |mut hours| QuietHours::read(&mut hours))
+            .object("quietHours", |mut hours| QuietHours::read(&mut hours, Some(zones)))
             .flatten(),
         model: fields.object("model", read_model).unwrap_or_default(),
         providers: fields.object("providers", read_providers).unwrap_or_default(),
@@ -268,7 +280,7 @@ fn read_cron(mut fields: Fields<'_>) -> CronConfig {
     }
 }
 
-fn read_heartbeat(mut fields: Fields<'_>) -> HeartbeatConfig {
+fn read_heartbeat(mut fields: Fields<'_>, zones: &Zones) -> HeartbeatConfig {
     let every_ms = fields.text("every").and_then(|text| match parse_duration(&text) {
         Ok(every) if every >= 60_000 => Some(every),
         Ok(_) => {
@@ -284,7 +296,7 @@ fn read_heartbeat(mut fields: Fields<'_>) -> HeartbeatConfig {
         enabled: fields.boolean("enabled").unwrap_or(true),
         every_ms: every_ms.unwrap_or(HeartbeatConfig::DEFAULT.every_ms),
         active_hours: fields
-            .object("activeHours", |mut hours| DayHours::read(&mut hours))
+            .object("activeHours", |mut hours| DayHours::read(&mut hours, Some(zones)))
             .flatten(),
         prompt: fields.text("prompt"),
         model: fields.text("model"),

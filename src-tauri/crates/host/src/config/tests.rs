@@ -12,7 +12,8 @@ fn config(document: Value, variables: &[(&str, &str)]) -> Result<Config, Vec<Fie
         let found = variables.iter().find(|(key, _)| *key == name);
         found.map(|(_, value)| (*value).to_owned())
     };
-    read(document, Path::new(DEFAULT), &env)
+    let zones = chrono_tz::UTC.into();
+    read(document, Path::new(DEFAULT), OfMachine { env: &env, zones: &zones })
 }
 
 /// The file, the variables, the workspace, and whether it is the wider one.

@@ -22,7 +22,7 @@ impl ConfigFile {
                 active_hours: config.heartbeat.active_hours.as_ref().map(|hours| wire::DayHours {
                     from: hours.from.clone(),
                     to: hours.to.clone(),
-                    tz: hours.tz.map(|tz| tz.name().to_owned()),
+                    tz: hours.tz.clone(),
                 }),
                 prompt: config.heartbeat.prompt.clone(),
                 model: config.heartbeat.model.clone(),
@@ -30,7 +30,7 @@ impl ConfigFile {
             quiet_hours: config.quiet_hours.as_ref().map(|hours| wire::QuietHours {
                 from: hours.from.clone(),
                 to: hours.to.clone(),
-                tz: hours.tz.map(|tz| tz.name().to_owned()),
+                tz: hours.tz.clone(),
                 days: (!hours.days.is_empty())
                     .then(|| hours.day_names().into_iter().map(str::to_owned).collect()),
             }),

@@ -95,7 +95,7 @@ mod tests {
     use zbus::object_server::SignalEmitter;
 
     use super::*;
-    use crate::config::ConfigFile;
+    use crate::config::{ConfigFile, OfMachine};
     use crate::machine::{AtWork, keep_awake};
 
     /// A bus of its own, ended with the test.
@@ -222,7 +222,8 @@ mod tests {
             let path = folder.path().join("config.toml");
             std::fs::write(&path, text).expect("written");
             let workspace = folder.path().join("workspace");
-            ConfigFile::open(&path, &workspace, &|_| None).expect("settings").config().clone()
+            let machine = OfMachine { env: &|_| None, zones: &chrono_tz::UTC.into() };
+            ConfigFile::open(&path, &workspace, machine).expect("settings").config().clone()
         };
         let (on, off) = (config("[system]\nkeepAwake = true\n"), config(""));
         let bus = Bus::start();

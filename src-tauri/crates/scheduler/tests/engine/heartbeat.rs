@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use rouse_core::Clock as _;
 use rouse_core::event::EventKind;
 use rouse_core::schedule::DayWindow;
 use rouse_core::{Outcome, RunState, RunTrigger, SessionKey};
@@ -149,6 +150,31 @@ async fn without_a_model_wakes_wait_and_become_one_turn() {
     assert_eq!(beats(&stage).await, 1);
     let stage = stage.killed_for(HOUR).await;
     assert_eq!((status(&stage).await.pending, beats(&stage).await), (None, 1));
+}
+
+#[tokio::test]
+async fn while_everything_is_paused_wakes_wait_and_say_so() {
+    let stage = Stage::with(config(), true).await;
+    stage.handle.pause(Some(stage.clock.now().plus_ms(HOUR))).await.expect("paused");
+    stage.handle.request_heartbeat("wake", Duration::ZERO).await;
+    stage.pass(HOUR - MINUTE).await;
+    let waits = status(&stage).await.pending.expect("it waits");
+    assert_eq!((waits.as_str(), beats(&stage).await), ("It waits: Everything was paused", 0));
+    stage.pass(MINUTE).await;
+    assert_eq!(stage.begun.next().await.run.payload["reason"], "wake");
+    assert_eq!((status(&stage).await.pending, beats(&stage).await), (None, 1));
+}
+
+#[tokio::test]
+async fn the_kill_switch_holds_wakes_up_as_well() {
+    let off = SchedulerConfig { firing: false, off_reason: "switched off".to_owned(), ..config() };
+    let stage = Stage::with(off, true).await;
+    stage.handle.request_heartbeat("wake", Duration::ZERO).await;
+    stage.pass(HOUR).await;
+    assert_eq!(status(&stage).await.pending.as_deref(), Some("It waits: switched off"));
+    stage.handle.set_config(config()).await.expect("set");
+    stage.begun.next().await;
+    assert_eq!(beats(&stage).await, 1);
 }
 
 #[tokio::test]

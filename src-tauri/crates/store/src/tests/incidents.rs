@@ -37,6 +37,7 @@ async fn an_incident_counts_its_failures_and_ends_with_a_success() {
         opened_at: NOW.plus_ms(1),
         closed: None,
         came_back: false,
+        taken_up: false,
         count: 2,
         first_run: first,
         last_run: last,
@@ -105,8 +106,15 @@ async fn a_job_is_switched_off_with_the_run_that_was_one_too_many() {
 
     let on = Job { enabled: true, ..job };
     fixture.store.update_job(&on, None, NOW.plus_ms(2)).await.unwrap();
-    assert_eq!(open(&fixture, "a").await, [], "it starts afresh");
+    let incident = open(&fixture, "a").await.remove(0);
+    assert!(incident.taken_up && !incident.came_back, "a run that goes well ends it");
     assert_eq!(fixture.job("a").await.state.consecutive_failures, 0);
+    end(&fixture, "a", 3, |finish| finish.incident = opens("network")).await;
+    let incidents = open(&fixture, "a").await;
+    assert_eq!(
+        incidents.iter().map(|one| (one.count, one.taken_up)).collect::<Vec<_>>(),
+        [(1, false)]
+    );
 }
 
 #[tokio::test]

@@ -314,12 +314,18 @@ async fn a_broken_row_neither_hides_the_others_nor_stays_due() {
     write.run(sqlx::query(query)).await.unwrap();
     write.commit().await.unwrap();
 
-    assert_eq!(names(&fixture, JobQuery::default()).await, ["good"]);
+    let page = fixture.store.jobs(&JobQuery::default()).await.unwrap();
+    assert_eq!(page.jobs.iter().map(|job| job.id.as_str()).collect::<Vec<_>>(), ["good"]);
+    assert_eq!(page.broken.iter().map(|job| job.id.as_str()).collect::<Vec<_>>(), ["broken"]);
+    assert_eq!(fixture.store.broken_jobs().await.unwrap(), []);
     let unreadable = fixture.store.job(&JobId::new("broken")).await;
     assert!(matches!(unreadable, Err(StoreError::Unreadable { .. })), "{unreadable:?}");
     let due = fixture.due().await;
     assert_eq!(due.len(), 1);
     assert_eq!(fixture.store.next_due_at().await.unwrap(), Some(UnixMs(2)));
+    let broken = fixture.store.broken_jobs().await.unwrap();
+    assert_eq!(broken, page.broken, "in the same words");
+    assert_eq!(fixture.store.job_counts().await.unwrap().failing, 1);
 }
 
 #[tokio::test]

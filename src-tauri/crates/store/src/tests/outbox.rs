@@ -100,7 +100,7 @@ async fn a_held_delivery_waits_for_the_morning_and_survives_a_restart() {
         let mut none = Vec::new();
         let document = json!({ "q": { "from": "22:00", "to": "07:00" } });
         let mut fields = rouse_core::json_fields::Fields::new("", document, &mut none);
-        QuietPolicy::read(&mut fields, "q")
+        QuietPolicy::read(&mut fields, "q", None)
     };
     let loud = NewDelivery { quiet_hours: quiet_hours.clone(), ..delivery("d1") };
     fixture.store.enqueue_delivery(None, &loud, NOW).await.unwrap();

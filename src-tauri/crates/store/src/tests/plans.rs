@@ -6,8 +6,8 @@ use sqlx::{AssertSqlSafe, Row as _};
 use super::*;
 use crate::run_pages::Filter;
 use crate::{
-    RunQuery, approvals, causes, claims, due, events, finish, history, incidents, jobs, memory,
-    outbox, retention, runs, sessions, steps, system_events, webhooks,
+    RunQuery, approvals, broken, causes, claims, due, events, finish, history, incidents, jobs,
+    memory, outbox, retention, runs, sessions, steps, system_events, webhooks,
 };
 
 async fn plan(store: &Store, sql: &str) -> String {
@@ -104,6 +104,7 @@ async fn jobs_use_their_indexes() {
     .await;
     check(store, causes::LISTENING, &["USING INDEX jobs_listening"]).await;
     check(store, jobs::COUNT, &["USING COVERING INDEX jobs_health"]).await;
+    check(store, broken::SWITCHED_OFF, &["USING INDEX jobs_health (consecutive_failures>?)"]).await;
     check_ordered(store, jobs::LIST, &["SEARCH jobs USING INDEX jobs_listed (<expr>>?)"]).await;
 }
 

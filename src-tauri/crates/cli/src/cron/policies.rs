@@ -1,0 +1,190 @@
+//! What a job's policies say, in words: one line each for those that are not the default.
+//!
+//! The job format leaves defaults out, so whatever stands there was chosen. A key that has no words here is shown as it is
+//! written: a newer engine may know more than this program. It refuses to explain the defaults; `--help` does.
+
+use rouse_core::schedule::format_duration;
+use serde_json::{Map, Value};
+
+use crate::output::{plain, short};
+
+/// The lines of `job`, each with what it is about.
+pub(super) fn lines(job: &Value) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::new();
+    let mut line =
+        |about: &'static str, text: Option<String>| lines.extend(text.map(|text| (about, text)));
+    line("spread", span(&job["schedule"], "jitterMs", 1).map(|span| format!("by up to {span}")));
+    line(
+        "after",
+        (job["deleteAfterRun"] == true).then(|| "it is deleted after its run".to_owned()),
+    );
+    line("retry", retries(&job["runtime"]));
+    line("tells", condition(&job["payload"]["notifyWhen"]));
+    let nothing = Map::new();
+    for (key, value) in job["policies"].as_object().unwrap_or(&nothing) {
+        let (about, text) = policy(key, value, &job["policies"]);
+        line(about, text);
+    }
+    lines
+}
+
+/// One policy; no text for one that is told together with another.
+fn policy(key: &str, value: &Value, all: &Value) -> (&'static str, Option<String>) {
+    let word = value.as_str().unwrap_or_default();
+    match key {
+        "misfire" => ("missed", Some(misfire(value))),
+        "overlap" => ("overlap", overlap(word, all)),
+        "maxConcurrent" => ("overlap", None),
+        "cooldownSeconds" => (
+            "pace",
+            span(all, key, 1_000).map(|span| format!("at least {span} between two starts")),
+        ),
+        "timeoutSeconds" => {
+            ("ends", span(all, key, 1_000).map(|span| format!("a run is ended after {span}")))
+        }
+        "pauseAfterFailures" => ("pauses", Some(format!("after {value} failures in a row"))),
+        "quietHours" => ("quiet", Some(quiet(value))),
+        "notify" => ("tells", Some(word.to_owned())),
+        "approvals" => ("asks", Some(approvals(word).to_owned())),
+        "approvalSeconds" => {
+            ("asks", span(all, key, 1_000).map(|span| format!("and waits {span} for an answer")))
+        }
+        "sandbox" if word == "open" => (
+            "sandbox",
+            Some("none: its commands may run with your own rights, each one asked for".to_owned()),
+        ),
+        "hosts" | "budget" => {
+            (if key == "hosts" { "hosts" } else { "budget" }, Some(listed(value)))
+        }
+        other => ("and", Some(format!("{}: {}", plain(other), short(&value.to_string(), 80)))),
+    }
+}
+
+fn misfire(misfire: &Value) -> String {
+    let made_up = match (misfire["mode"].as_str(), &misfire["limit"]) {
+        (Some("skip"), _) => "not made up for".to_owned(),
+        (Some("runAll"), Value::Null) => "each is made up for".to_owned(),
+        (Some("runAll"), most) => format!("each is made up for, the newest {most}"),
+        _ => "one late run stands for all".to_owned(),
+    };
+    match span(misfire, "maxLatenessSeconds", 1_000) {
+        Some(most) => format!("{made_up}, unless it is more than {most} late"),
+        None => made_up,
+    }
+}
+
+fn overlap(word: &str, all: &Value) -> Option<String> {
+    Some(match word {
+        "queue" => "a slot waits for the run before it".to_owned(),
+        "parallel" => match all["maxConcurrent"].as_u64() {
+            Some(most) => format!("up to {most} runs beside each other"),
+            None => "runs go beside each other".to_owned(),
+        },
+        "cancelOther" => "a slot ends the run before it".to_owned(),
+        _ => return None,
+    })
+}
+
+fn retries(runtime: &Value) -> Option<String> {
+    let attempts = runtime["maxAttempts"].as_u64().filter(|most| *most > 1)?;
+    let pause = span(runtime, "retryBackoffMs", 1).map(|span| format!(", the first after {span}"));
+    Some(format!("up to {attempts} attempts{}", pause.unwrap_or_default()))
+}
+
+fn condition(when: &Value) -> Option<String> {
+    match when {
+        Value::String(word) if word != "always" => Some(format!("only on {}", plain(word))),
+        Value::Object(cel) => Some(format!("only when {}", short(cel.get("cel")?.as_str()?, 100))),
+        _ => None,
+    }
+}
+
+fn quiet(hours: &Value) -> String {
+    let part = |key: &str| plain(hours[key].as_str().unwrap_or_default());
+    match hours {
+        Value::String(_) => "it may speak at any time".to_owned(),
+        _ => {
+            format!("from {} to {} {}", part("from"), part("to"), part("tz")).trim_end().to_owned()
+        }
+    }
+}
+
+fn approvals(word: &str) -> &'static str {
+    match word {
+        "deny" => "nobody: what would need a yes is refused at once",
+        "skip" => "nobody: what would need a yes is not offered",
+        _ => "you",
+    }
+}
+
+/// The values of a list, or the fields of an object.
+fn listed(value: &Value) -> String {
+    let text = |value: &Value| plain(value.as_str().unwrap_or(&value.to_string()));
+    match value {
+        Value::Array(items) => items.iter().map(text).collect::<Vec<_>>().join(", "),
+        Value::Object(fields) => {
+            let fields =
+                fields.iter().map(|(key, value)| format!("{} {}", plain(key), text(value)));
+            fields.collect::<Vec<_>>().join(", ")
+        }
+        other => text(other),
+    }
+}
+
+/// A length of time that stands under `key` in units of `unit_ms`.
+fn span(value: &Value, key: &str, unit_ms: i64) -> Option<String> {
+    value[key].as_i64().map(|count| format_duration(count.saturating_mul(unit_ms)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_policy_that_was_chosen_has_its_line() {
+        let job = json!({
+            "schedule": { "kind": "every", "everyMs": 60_000, "jitterMs": 30_000 },
+            "deleteAfterRun": true,
+            "runtime": { "maxAttempts": 3, "retryBackoffMs": 2_000 },
+            "payload": { "kind": "toolCall", "notifyWhen": { "cel": "result.level < 20" } },
+            "policies": {
+                "misfire": { "mode": "runAll", "limit": 5, "maxLatenessSeconds": 600 },
+                "overlap": "parallel", "maxConcurrent": 4, "cooldownSeconds": 60,
+                "timeoutSeconds": 300, "pauseAfterFailures": 3,
+                "budget": { "tokensPerRun": 1_000 },
+                "quietHours": { "from": "22:00", "to": "07:00", "tz": "Europe/Berlin" },
+                "approvals": "deny", "hosts": ["a.example", "b.example:8080"], "newer": { "x": 1 },
+            },
+        });
+        let lines: Vec<String> =
+            lines(&job).into_iter().map(|(about, text)| format!("{about}: {text}")).collect();
+        assert_eq!(
+            lines,
+            [
+                "spread: by up to 30 s",
+                "after: it is deleted after its run",
+                "retry: up to 3 attempts, the first after 2 s",
+                "tells: only when result.level < 20",
+                "missed: each is made up for, the newest 5, unless it is more than 10 min late",
+                "overlap: up to 4 runs beside each other",
+                "pace: at least 1 min between two starts",
+                "ends: a run is ended after 5 min",
+                "pauses: after 3 failures in a row",
+                "budget: tokensPerRun 1000",
+                "quiet: from 22:00 to 07:00 Europe/Berlin",
+                "asks: nobody: what would need a yes is refused at once",
+                "hosts: a.example, b.example:8080",
+                "and: newer: {\"x\":1}",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_job_of_defaults_has_none() {
+        let job =
+            json!({ "payload": { "kind": "toolCall", "notifyWhen": "always" }, "policies": {} });
+        assert_eq!(lines(&job), []);
+    }
+}
