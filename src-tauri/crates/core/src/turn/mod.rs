@@ -4,6 +4,8 @@
 //! back with what happened. Here live the rules about how a run may end: never "succeeded" after doing nothing, after
 //! an answer that was cut off, or with a question that nobody is there to answer.
 
+mod progress;
+
 #[cfg(test)]
 mod tests;
 
@@ -11,6 +13,7 @@ use crate::RunState;
 use crate::message::{Message, ModelAnswer, Part, StopReason, ToolCallRequest};
 use crate::run::{Outcome, Usage};
 use crate::tool::{Completion, ToolEffect, ToolOutput};
+use progress::{Progress, Ruling, Told};
 
 /// Limits of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +46,7 @@ pub struct Turn {
     usage: Usage,
     model: Option<String>,
     reminded: bool,
+    progress: Progress,
     /// Tokens that the run had cost before a break.
     tokens_before: u64,
 }
@@ -53,14 +57,24 @@ const REMINDER: &str = include_str!("reminder.md");
 impl Turn {
     /// Starts with the messages that are already there: transcript, context and task.
     #[must_use]
-    pub const fn new(messages: Vec<Message>, limits: TurnLimits) -> Self {
+    pub fn new(messages: Vec<Message>, limits: TurnLimits) -> Self {
         let usage = Usage {
             input_tokens: 0,
             cached_input_tokens: 0,
             output_tokens: 0,
             cost_micro_usd: None,
         };
-        Self { messages, limits, steps: 0, usage, model: None, reminded: false, tokens_before: 0 }
+        let progress = Progress::default();
+        Self {
+            messages,
+            limits,
+            steps: 0,
+            usage,
+            model: None,
+            reminded: false,
+            progress,
+            tokens_before: 0,
+        }
     }
 
     /// Goes on after a break with what the run had `said` by then, its task first, after `history`. What it costs from
@@ -81,9 +95,11 @@ impl Turn {
         let is_step = |message: &&Message| matches!(message, Message::Assistant { .. });
         let steps = u32::try_from(said.iter().filter(is_step).count()).unwrap_or(u32::MAX);
         let reminded = said.iter().any(is_reminder);
+        let progress = Progress::of(&said);
+        let tokens_before = before.tokens();
         history.append(&mut said);
         let mut turn =
-            Self { steps, reminded, tokens_before: before.tokens(), ..Self::new(history, limits) };
+            Self { steps, reminded, progress, tokens_before, ..Self::new(history, limits) };
         let next = match words {
             _ if !pending.is_empty() => Next::CallTools(pending),
             Some(words) => turn.ended_in_words(&words),
@@ -135,22 +151,34 @@ impl Turn {
     /// The tools answered, in the order of the calls.
     #[must_use]
     pub fn called(&mut self, results: Vec<(ToolCallRequest, ToolOutput)>) -> Next {
+        let told: Vec<String> = results.iter().map(|(_, output)| output.text()).collect();
+        let seen = results.iter().zip(&told).map(|((call, output), text)| Told {
+            call,
+            text,
+            is_error: output.is_error(),
+        });
+        let ruling = self.progress.after(&seen.collect::<Vec<_>>());
         let mut completion = None;
-        for (call, output) in results {
+        for ((call, output), text) in results.into_iter().zip(told) {
             if let Some(ToolEffect::Complete { outcome, summary }) = &output.effect {
                 completion.get_or_insert((*outcome, summary.clone()));
             }
-            let text = output.text();
+            let is_error = output.is_error();
             self.messages.push(Message::ToolResult {
                 call_id: call.id,
                 tool: call.tool,
                 text,
-                is_error: output.is_error(),
+                is_error,
             });
         }
-        match completion {
-            Some((outcome, summary)) => self.complete(outcome, summary),
-            None => self.ask_again(),
+        match (completion, ruling) {
+            (Some((outcome, summary)), _) => self.complete(outcome, summary),
+            (None, Ruling::GoOn) => self.ask_again(),
+            (None, Ruling::Tell(words)) => {
+                self.messages.push(Message::User { text: words.to_owned() });
+                self.ask_again()
+            }
+            (None, Ruling::End(reason)) => self.fail(&reason),
         }
     }
 
