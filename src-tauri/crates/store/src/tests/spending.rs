@@ -1,0 +1,146 @@
+use rouse_core::money::{BudgetStop, MicroUsd, Spent};
+use rouse_core::{JobId, Outcome};
+
+use super::finish::finish;
+use super::*;
+use crate::{Finish, NewStep, StepEnd, StepKind, StepStatus};
+
+const HOUR_MS: i64 = 3_600_000;
+const DAY_MS: i64 = 24 * HOUR_MS;
+
+/// A call of a run that ends at `at` and costs this.
+async fn call(fixture: &Fixture, run: &RunId, tokens: u64, cost: Option<u64>, at: UnixMs) {
+    let step = NewStep {
+        gate: None,
+        call_id: None,
+        run_id: run.clone(),
+        kind: StepKind::ModelTurn,
+        name: "m".to_owned(),
+        repeatable: true,
+        input: json!({}),
+    };
+    let seq = fixture.store.begin_step(&step, at).await.unwrap();
+    let usage = Usage {
+        input_tokens: tokens,
+        cached_input_tokens: 0,
+        output_tokens: 0,
+        cost_micro_usd: cost,
+    };
+    let (status, output) = (StepStatus::Finished, None);
+    let end = StepEnd { status, output, is_error: false, usage, duration_ms: None };
+    fixture.store.end_step(run, seq, &end, at).await.unwrap();
+}
+
+fn spent(tokens: u64, usd: u64, unpriced_tokens: u64) -> Spent {
+    Spent { tokens, usd: MicroUsd(usd), unpriced_tokens }
+}
+
+#[tokio::test]
+async fn what_calls_cost_is_summed_by_run_by_job_and_by_time() {
+    let fixture = Fixture::new().await;
+    let (a, b) = (fixture.running("a").await, fixture.running("b").await);
+    call(&fixture, &a, 10, Some(4), NOW).await;
+    call(&fixture, &a, 5, None, NOW.plus_ms(HOUR_MS)).await;
+    call(&fixture, &b, 7, Some(1), NOW.plus_ms(HOUR_MS)).await;
+    call(&fixture, &b, 0, None, NOW.plus_ms(HOUR_MS)).await;
+    let store = &fixture.store;
+    assert_eq!(store.spent_by_run(&a).await.unwrap(), spent(15, 4, 5));
+    let (job, later) = (JobId::new("a"), NOW.plus_ms(2 * HOUR_MS));
+    assert_eq!(store.spent_by_job(&job, NOW, later).await.unwrap(), spent(15, 4, 5));
+    assert_eq!(store.spent_by_job(&job, NOW.plus_ms(1), later).await.unwrap(), spent(5, 0, 5));
+    assert_eq!(store.spent_since(NOW, later).await.unwrap(), spent(22, 5, 5));
+    assert_eq!(store.spent_since(later, later).await.unwrap(), Spent::default());
+}
+
+#[tokio::test]
+async fn what_was_spent_stays_when_its_run_and_its_job_are_gone() {
+    let fixture = Fixture::new().await;
+    let run = fixture.running("a").await;
+    call(&fixture, &run, 10, Some(4), NOW).await;
+    let gone = Finish { delete_job: true, ..finish(&run, Outcome::succeeded("x")) };
+    fixture.store.finish_run(&gone).await.unwrap();
+    assert_eq!(fixture.store.spent_since(NOW, NOW).await.unwrap(), spent(10, 4, 0));
+}
+
+#[tokio::test]
+async fn a_clock_that_was_set_back_buys_nothing_twice() {
+    let fixture = Fixture::new().await;
+    let run = fixture.running("a").await;
+    call(&fixture, &run, 10, Some(4), NOW).await;
+    let job = JobId::new("a");
+    for back in [HOUR_MS, DAY_MS, 40 * DAY_MS] {
+        let now = NOW.plus_ms(-back);
+        let found = fixture.store.spent_by_job(&job, now.plus_ms(-HOUR_MS), now).await.unwrap();
+        assert_eq!(found, spent(10, 4, 0), "{back}");
+    }
+}
+
+#[tokio::test]
+async fn a_clock_that_was_decades_ahead_blocks_one_day_and_not_all() {
+    let fixture = Fixture::new().await;
+    let run = fixture.running("a").await;
+    call(&fixture, &run, 10, Some(4), NOW.plus_ms(20_000 * DAY_MS)).await;
+    let today = fixture.store.spent_since(NOW, NOW).await.unwrap();
+    assert_eq!(today, spent(10, 4, 0));
+    let tomorrow = NOW.plus_ms(DAY_MS);
+    assert_eq!(fixture.store.spent_since(tomorrow, tomorrow).await.unwrap(), Spent::default());
+}
+
+#[tokio::test]
+async fn a_budget_is_told_once_whoever_meets_it() {
+    let fixture = Fixture::new().await;
+    let runs = [fixture.running("a").await, fixture.running("b").await, fixture.running("c").await];
+    for (run, (key, id)) in runs.iter().zip([("day/1", "d1"), ("day/1", "d2"), ("day/2", "d3")]) {
+        let stop = BudgetStop {
+            key: key.to_owned(),
+            is_of_everything: false,
+            passes_with_the_day: true,
+            words: "used up".to_owned(),
+        };
+        let outcome = Outcome { budget: Some(stop), ..Outcome::skipped("used up") };
+        let end = Finish { deliveries: vec![delivery(id)], ..finish(run, outcome) };
+        fixture.store.finish_run(&end).await.unwrap();
+    }
+    let due = fixture.store.due_deliveries(NOW.plus_ms(DAY_MS), 10).await.unwrap();
+    let ids: Vec<&str> = due.iter().map(|delivery| delivery.id.as_str()).collect();
+    assert_eq!(ids, ["d1", "d3"]);
+}
+
+#[tokio::test]
+async fn a_budget_of_the_day_is_no_failure_in_a_row() {
+    let fixture = Fixture::new().await;
+    let run = fixture.running("a").await;
+    let stop = BudgetStop {
+        key: "k".to_owned(),
+        is_of_everything: false,
+        passes_with_the_day: true,
+        words: "used up".to_owned(),
+    };
+    let outcome = Outcome { budget: Some(stop), ..Outcome::failed("used up") };
+    fixture.store.finish_run(&finish(&run, outcome)).await.unwrap();
+    let state = fixture.job("a").await.state;
+    assert_eq!((state.consecutive_failures, state.last_error.as_deref()), (0, Some("used up")));
+}
+
+#[tokio::test]
+async fn a_run_that_goes_on_knows_what_it_has_cost() {
+    let fixture = Fixture::new().await;
+    let run = fixture.running("a").await;
+    call(&fixture, &run, 10, Some(4), NOW).await;
+    call(&fixture, &run, 5, Some(2), NOW).await;
+    let back = fixture.store.put_back(&run, NOW).await.unwrap().unwrap();
+    assert_eq!((back.usage.tokens(), back.usage.cost_micro_usd), (15, Some(6)));
+    fixture.store.start_runs(std::slice::from_ref(&run), NOW).await.unwrap();
+    call(&fixture, &run, 1, None, NOW).await;
+    let usage = Usage { input_tokens: 1, ..Usage::default() };
+    let outcome =
+        Outcome { usage, fell_back: Some("m was away".to_owned()), ..Outcome::succeeded("x") };
+    fixture.store.finish_run(&finish(&run, outcome)).await.unwrap();
+    let ended = fixture.run(&run).await;
+    assert_eq!(
+        (ended.usage.tokens(), ended.usage.cost_micro_usd),
+        (16, None),
+        "a part has no price"
+    );
+    assert_eq!(ended.fell_back.as_deref(), Some("m was away"));
+}
