@@ -127,24 +127,22 @@ impl Gate {
 
     /// A job that makes one call a run is bounded by its own schedule, cool-down and overlap; a limit for models that
     /// call in circles would fail its slots.
-    pub(super) fn take_rate(
+    pub(super) async fn take_rate(
         &self,
         terms: &Terms,
         name: &str,
         context: &ToolContext,
-    ) -> Option<ToolOutput> {
+    ) -> Result<Option<ToolOutput>, StoreError> {
         if terms.policy.is_a_persons_call() {
-            return None;
+            return Ok(None);
         }
-        let wait = self.limits.take(name, &context.job_id).err()?;
-        let seconds = wait.as_secs() + 1;
+        let Err(wait) = self.limits.take(name, &context.job_id).await? else { return Ok(None) };
+        let seconds = wait.as_millis().div_ceil(1_000);
         let fault = Fault::RateLimited { retry_after: wait };
-        Some(ToolOutput::faulty(
-            fault,
-            format!(
-                "{name} was called too often. It may be called again in {seconds} seconds; go on without it."
-            ),
-        ))
+        let told = format!(
+            "{name} was called too often. It may be called again in {seconds} seconds; go on without it."
+        );
+        Ok(Some(ToolOutput::faulty(fault, told)))
     }
 }
 

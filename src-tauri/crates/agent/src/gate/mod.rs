@@ -160,7 +160,7 @@ impl Gate {
     /// A gate over `tools`.
     #[must_use]
     pub fn new(tools: ToolRegistry, store: Store, clock: Arc<dyn Clock>) -> Self {
-        let limits = CallLimits::new(tools.specs(), &clock);
+        let limits = CallLimits::new(tools.specs(), &store, &clock);
         let (conditions, safety) = (Conditions::default(), Safety::new(Arc::default()));
         Self { tools, limits, conditions, safety, hooks: Hooks::default(), store, clock }
     }
@@ -234,7 +234,7 @@ impl Gate {
                     Judged::Refused(output) => break output,
                     Judged::Goes(tool, call, permit) => (tool, call, permit),
                 };
-            match self.held_up(terms, &mut asked, context).await {
+            match self.held_up(terms, &mut asked, context).await? {
                 Hooked::Refused(output) => break output,
                 Hooked::Again => continue,
                 Hooked::Go => {}
@@ -263,12 +263,18 @@ impl Gate {
 
     /// What the rate limit and the hooks say to a call that may be made as far as everybody else goes. One call is counted
     /// once, however often it is judged.
-    async fn held_up(&self, terms: &Terms, asked: &mut Asked, context: &ToolContext) -> Hooked {
-        let is_counted = std::mem::replace(&mut asked.is_counted, true);
-        if !is_counted && let Some(refusal) = self.take_rate(terms, &asked.request.tool, context) {
-            return Hooked::Refused(refusal);
+    async fn held_up(
+        &self,
+        terms: &Terms,
+        asked: &mut Asked,
+        context: &ToolContext,
+    ) -> Result<Hooked, StoreError> {
+        if !std::mem::replace(&mut asked.is_counted, true)
+            && let Some(refusal) = self.take_rate(terms, &asked.request.tool, context).await?
+        {
+            return Ok(Hooked::Refused(refusal));
         }
-        self.ask_hooks(asked, context).await
+        Ok(self.ask_hooks(asked, context).await)
     }
 
     async fn ask_hooks(&self, asked: &mut Asked, context: &ToolContext) -> Hooked {
