@@ -57,6 +57,7 @@ impl<'h> Stage<'h> {
             "cron.webhook" => json!({ "id": self.webhook, "rotate": true }),
             "cron.tryCondition" => json!({ "id": self.job, "cel": "result != null" }),
             "cron.ledger" => json!({ "id": self.job }),
+            "tools.try" => json!({ "tool": "echo", "arguments": { "text": "let me in" } }),
             "runs.get" | "runs.cancel" | "runs.seen" | "runs.retry" => json!({ "id": self.run }),
             "approvals.get" => json!({ "id": self.question }),
             "approvals.decide" => {

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::approvals;
 use crate::exit::Failure;
 use crate::output::plain;
+use crate::runs::is_over;
 use crate::session::Session;
 
 #[derive(Debug, clap::Args)]
@@ -88,12 +89,6 @@ fn show_words(event: &EventView, shown: &mut String) {
     // What cannot be flushed is shown with the next words.
     let _ = std::io::stdout().flush();
     *shown = words;
-}
-
-fn is_over(event: &EventView) -> bool {
-    let state = event.data.get("state").and_then(Value::as_str);
-    let waits = ["queued", "running", "awaitingApproval"];
-    event.kind == EventKind::Run && state.is_some_and(|state| !waits.contains(&state))
 }
 
 fn finish(detail: &RunDetail, shown: &str) {

@@ -4,10 +4,10 @@ use clap::Subcommand;
 use rouse_core::Clock as _;
 use rouse_core::schedule::format_duration;
 use rouse_gateway::wire::{
-    ApprovalState, CauseView, Done, RunDetail, RunState, RunTrigger, RunView, RunsListResult,
-    StartedRun, StepView,
+    ApprovalState, CauseView, Done, EventKind, EventView, RunDetail, RunState, RunTrigger, RunView,
+    RunsListResult, StartedRun, StepView,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::approvals::question;
 use crate::cron::resolve;
@@ -211,6 +211,13 @@ pub(crate) const fn state(state: RunState) -> &'static str {
         RunState::Missed => "missed",
         RunState::Interrupted => "interrupted",
     }
+}
+
+/// Whether an event tells the end of a run.
+pub(crate) fn is_over(event: &EventView) -> bool {
+    let state = event.data.get("state").and_then(Value::as_str);
+    let waits = ["queued", "running", "awaitingApproval"];
+    event.kind == EventKind::Run && state.is_some_and(|state| !waits.contains(&state))
 }
 
 const fn trigger(trigger: RunTrigger) -> &'static str {

@@ -92,6 +92,7 @@ methods! {
 
     "tools.catalog" => tools::catalog(Empty) -> ToolsCatalogResult;
     "tools.effective" => tools::effective(JobRef) -> ToolsEffectiveResult;
+    "tools.try" => tools::try_call(ToolsTryParams) -> ToolsTryResult;
     "providers.list" => providers::list(ProvidersListParams) -> ProvidersListResult;
 
     "secrets.list" => secrets::list(Empty) -> SecretsListResult;

@@ -45,7 +45,7 @@ impl Runner for PayloadRunner {
             hooks.run_started(hooks::seen(&run));
             let outcome = match &job {
                 Some(job) => work(&agent, &models, &run, job, &cancel).await,
-                None => main_turn(&agent, &models, &run, &heartbeat, &cancel).await,
+                None => without_job(&agent, &models, &run, &heartbeat, &cancel).await,
             };
             live.clear(&run.id);
             hooks.run_finished(hooks::ended(hooks::seen(&run), &outcome));
@@ -71,7 +71,7 @@ async fn work(
     }
 }
 
-async fn main_turn(
+async fn without_job(
     agent: &AgentDriver,
     models: &ModelShelf,
     run: &Run,
@@ -80,6 +80,9 @@ async fn main_turn(
 ) -> Outcome {
     if run.job_id.is_some() {
         return Outcome::failed("The job was deleted before this run began.");
+    }
+    if let (true, Some(tool)) = (run.is_trial(), run.payload["tool"].as_str()) {
+        return agent.run_trial(run, tool, &run.payload["arguments"], cancel).await;
     }
     if let (RunTrigger::Chat, Some(text)) = (run.trigger, run.payload["text"].as_str()) {
         return agent.run_chat_turn(run, text, models.choose(None).await, cancel).await;

@@ -34,6 +34,7 @@ pub(crate) enum Request {
     Heartbeat(String, Duration, Reply<()>),
     Wake(String, Reply<()>),
     Chat(String, Reply<RunId>),
+    Try(String, Value, Reply<RunId>),
     CallWebhook(Call, Reply<Called>),
     SetConfig(Box<SchedulerConfig>, Reply<()>),
     ClockChanged(Reply<()>),
@@ -177,6 +178,14 @@ impl SchedulerHandle {
     /// The store's refusal.
     pub async fn chat(&self, text: &str) -> Result<RunId, SchedulerError> {
         self.ask(|reply| Request::Chat(text.to_owned(), reply)).await
+    }
+
+    /// Takes a call that a person tries a tool with. It is saved as a run of its own.
+    ///
+    /// # Errors
+    /// The store's refusal.
+    pub async fn try_tool(&self, tool: &str, arguments: Value) -> Result<RunId, SchedulerError> {
+        self.ask(|reply| Request::Try(tool.to_owned(), arguments, reply)).await
     }
 
     /// Fires a job because its webhook was called, by somebody who may.

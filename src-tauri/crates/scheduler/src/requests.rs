@@ -37,6 +37,9 @@ impl Engine {
             }
             Request::Wake(text, reply) => answer(reply, self.queue_wake(&text).await),
             Request::Chat(text, reply) => answer(reply, self.chat(&text).await),
+            Request::Try(tool, arguments, reply) => {
+                answer(reply, self.try_tool(&tool, &arguments).await);
+            }
             Request::CallWebhook(call, reply) => answer(reply, self.call_webhook(call).await),
             Request::SetConfig(config, reply) => answer(reply, self.set_config(*config).await),
             Request::ClockChanged(reply) => {

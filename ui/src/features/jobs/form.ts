@@ -2,13 +2,14 @@
    changed is the difference between two drafts, so that everything the form does not show stays as the job has it. One
    could get it wrong by sending the whole form: keys of other programs, an anchor or the seconds of a time would be lost. */
 
+import { same } from "@/format/json";
 import { localZone } from "@/format/time";
 import { instantOf, wallOf } from "@/format/wall";
 import type { Approvals, Job, JobDraft, MisfireMode, Notify, NotifyWhen, NotifyWord, Overlap, Payload, Policies, QuietHours, QuietPolicy, QuietWord, Sandbox, Schedule, WakeMode } from "@/platform";
 
 import { type DaysAndTimes, daysOf } from "./cron";
 import { emptyEvent, type EventForm, eventForm, eventOf } from "./events";
-import { laidOver, mergePatch, same } from "./patch";
+import { laidOver, mergePatch } from "./patch";
 
 export type When = "at" | "every" | "days" | "cron" | "event" | "webhook" | "manual";
 export type What = Payload["kind"];

@@ -61,6 +61,8 @@ import type { StorageView } from "./StorageView";
 import type { SystemStatus } from "./SystemStatus";
 import type { ToolsCatalogResult } from "./ToolsCatalogResult";
 import type { ToolsEffectiveResult } from "./ToolsEffectiveResult";
+import type { ToolsTryParams } from "./ToolsTryParams";
+import type { ToolsTryResult } from "./ToolsTryResult";
 import type { WakeParams } from "./WakeParams";
 import type { WakeResult } from "./WakeResult";
 import type { WebhookParams } from "./WebhookParams";
@@ -106,6 +108,7 @@ export type Methods = {
   "sessions.get": { params: SessionsGetParams; result: SessionsGetResult };
   "tools.catalog": { params: Empty; result: ToolsCatalogResult };
   "tools.effective": { params: JobRef; result: ToolsEffectiveResult };
+  "tools.try": { params: ToolsTryParams; result: ToolsTryResult };
   "providers.list": { params: ProvidersListParams; result: ProvidersListResult };
   "secrets.list": { params: Empty; result: SecretsListResult };
   "secrets.set": { params: SecretSetParams; result: SecretView };

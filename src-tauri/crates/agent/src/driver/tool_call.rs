@@ -48,18 +48,18 @@ impl AgentDriver {
         match self.gate.call(&terms, &request, &context, cancel).await {
             Ok(Passage::Asks(question)) => Outcome::failed(question.approval.why),
             Ok(Passage::Called(called)) => {
-                self.judged(run, job, call, self.outcome_of(call, *called)).await
+                let outcome = self.outcome_of(&call.tool, &call.arguments, *called);
+                self.judged(run, job, call, outcome).await
             }
             Err(GateError::Cancelled) => cancelled(),
             Err(GateError::Journal(error)) => not_written(&error),
         }
     }
 
-    fn outcome_of(&self, call: &ToolCall, called: Called) -> Outcome {
+    pub(super) fn outcome_of(&self, tool: &str, arguments: &Value, called: Called) -> Outcome {
         if called.output.is_error() {
-            let tool = self.gate.tools().get(&call.tool);
-            let repeatable =
-                tool.is_some_and(|tool| tool.annotations(&call.arguments).is_repeatable());
+            let tool = self.gate.tools().get(tool);
+            let repeatable = tool.is_some_and(|tool| tool.annotations(arguments).is_repeatable());
             let words = called.output.words.clone().unwrap_or_else(|| called.output.text());
             let error = shortened(&words);
             return Outcome {

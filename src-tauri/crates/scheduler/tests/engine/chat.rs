@@ -114,3 +114,28 @@ async fn what_was_queued_before_the_answer_and_not_seen_by_it_gets_a_turn() {
     stage.ended(&id).await;
     assert_eq!(stage.begun.next().await.run.trigger, RunTrigger::Heartbeat);
 }
+
+#[tokio::test]
+async fn who_tries_a_tool_does_not_wait_for_the_end_of_a_conversation() {
+    let stage = Stage::new().await;
+    let said = stage.handle.chat("Hello").await.expect("it is taken");
+    let talk = stage.begun.next().await;
+    let tried = stage.handle.try_tool("echo", json!({ "text": "x" })).await.expect("it is taken");
+    let next = stage.handle.try_tool("echo", json!({})).await.expect("it is taken");
+    let trial = stage.begun.next().await;
+    assert_eq!((&trial.run.id, &trial.run.session), (&tried, &None));
+    assert_eq!(
+        trial.run.payload,
+        json!({ "kind": "trial", "tool": "echo", "arguments": { "text": "x" } })
+    );
+    assert_eq!(stage.load().await, (2, 1), "one trial at a time");
+    trial.end(Outcome::failed("It does not work."));
+    stage.ended(&tried).await;
+    let second = stage.begun.next().await;
+    assert_eq!(second.run.id, next);
+    second.succeed();
+    stage.ended(&next).await;
+    talk.succeed();
+    stage.ended(&said).await;
+    assert_eq!(stage.store.open_incidents(None).await.expect("read"), []);
+}
