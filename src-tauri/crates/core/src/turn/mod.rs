@@ -5,6 +5,7 @@
 //! an answer that was cut off, or with a question that nobody is there to answer.
 
 mod progress;
+pub mod window;
 
 #[cfg(test)]
 mod tests;

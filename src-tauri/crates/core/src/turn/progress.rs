@@ -10,6 +10,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::window::marked;
 use crate::approval::canonical;
 use crate::message::{Message, Part, ToolCallRequest};
 use crate::stable_hash::stable_hash;
@@ -149,8 +150,5 @@ fn call_of(part: &Part) -> Option<&ToolCallRequest> {
 
 /// A text from outside without the marks around it: they carry a word that is another one each time.
 fn without_marks(text: &str) -> &str {
-    let Some((first, rest)) = text.split_once('\n') else { return text };
-    let Some((inside, last)) = rest.rsplit_once('\n') else { return text };
-    let is_marked = first.starts_with("⟦outside ") && last.starts_with("⟦end of outside ");
-    if is_marked { inside } else { text }
+    marked(text).map_or(text, |(_, inside, _)| inside)
 }
