@@ -75,13 +75,24 @@ test("without a model there is nothing to write to, and the way to one", async (
   expect(screen.getByRole("link", { name: "Set one up" })).toHaveAttribute("href", "/settings");
 });
 
-test("earlier messages are read on request", async () => {
-  const host = withModel({ "sessions.get": ({ limit }) => said({ messages: [aMessage({ text: `of ${limit ?? 0}` })], nextCursor: "more" }) });
+test("earlier messages are read page by page, and what comes new is laid over them", async () => {
+  const told = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => aMessage({ id: from + i, from: "person", text: `word ${from + i}` }));
+  const host = withModel({
+    "sessions.get": ({ limit, cursor }) =>
+      limit === 50 ? said({ messages: told(351, 400), nextCursor: "351" }) : cursor === undefined ? said({ messages: told(201, 400), nextCursor: "201" }) : said({ messages: told(1, 200) }),
+  });
   const { user } = renderApp("/chat", host);
-  expect(await screen.findByText("of 50")).toBeInTheDocument();
+  expect(await screen.findByText("word 351")).toBeInTheDocument();
+  expect(screen.queryByText("word 350")).not.toBeInTheDocument();
   await user.click(screen.getByRole("button", { name: "Show earlier messages" }));
-  expect(await screen.findByText("of 150")).toBeInTheDocument();
+  expect(await screen.findByText("word 201")).toBeInTheDocument();
   await user.click(screen.getByRole("button", { name: "Show earlier messages" }));
-  await user.click(await screen.findByRole("button", { name: "Show earlier messages" }));
-  expect(await screen.findByText(/^The newest 500 messages are shown/)).toBeInTheDocument();
+  expect(await screen.findByText("word 1")).toBeInTheDocument();
+  expect(screen.queryByRole("button", { name: "Show earlier messages" })).not.toBeInTheDocument();
+  const said400 = host.answers["sessions.get"];
+  host.answers["sessions.get"] = (params) => (params.limit === 50 ? said({ messages: told(352, 401), nextCursor: "352" }) : said400!(params));
+  host.emit("run", { runId: "r9", state: "succeeded" });
+  expect(await screen.findByText("word 401")).toBeInTheDocument();
+  expect(screen.getAllByText("word 400")).toHaveLength(1);
+  expect(screen.getByText("word 1")).toBeInTheDocument();
 });

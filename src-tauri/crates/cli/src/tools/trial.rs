@@ -40,8 +40,7 @@ pub(super) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     // It listens before it calls, so that nothing is missed.
     let mut events = session.client()?.events(Some(status.seq)).await?;
     let params = json!({ "tool": args.tool, "arguments": arguments });
-    let begun: ToolsTryResult =
-        serde_json::from_value(session.call("tools.try", params).await?)?;
+    let begun: ToolsTryResult = serde_json::from_value(session.call("tools.try", params).await?)?;
     look_on(&mut events, &begun.run_id, session).await?;
     let answer = session.call("runs.get", json!({ "id": begun.run_id })).await?;
     let ended: RunDetail = serde_json::from_value(answer.clone())?;
