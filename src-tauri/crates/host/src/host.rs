@@ -38,6 +38,7 @@ use crate::first_start;
 use crate::home::{Exposure, Home, Owner, make_private_dir};
 use crate::hooks;
 use crate::machine::{self, AtWork, System};
+use crate::clean_index::CleanIndex;
 use crate::memory;
 use crate::models::ModelShelf;
 use crate::notifier::{Borrowed, Notifier};
@@ -233,10 +234,11 @@ impl Ground {
         let is_risky_workspace = config.is_risky_workspace;
         let mut tools =
             builtin(ToolsConfig { read_file_max_bytes, http, command, is_risky_workspace });
-        tools.extend(memory_tools(Arc::new(self.store.clone()), read_file_max_bytes));
+        let safety = Safety::new(Arc::clone(&self.book));
+        let index = CleanIndex { store: self.store.clone(), safety: safety.clone() };
+        tools.extend(memory_tools(Arc::new(index), read_file_max_bytes));
         tools.extend(routine_tools(&(Arc::clone(&self.routines) as Arc<dyn Routines>)));
         let registry = ToolRegistry::new(tools)?;
-        let safety = Safety::new(Arc::clone(&self.book));
         let gate = Gate::new(registry, self.store.clone(), Arc::clone(&self.clock));
         let gate = Arc::new(gate.guarded_by(safety, self.hooks.clone()));
         let settings =

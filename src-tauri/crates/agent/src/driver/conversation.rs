@@ -25,6 +25,7 @@ use crate::gate::{GateError, Passage, Terms};
 use crate::hooks::{ToolMetadata, ToolsResolved};
 use crate::models::ChosenModel;
 use crate::retry::{pause, wait_before_next};
+use crate::safety::Written;
 
 /// The most questions of one run.
 pub(super) const MOST_QUESTIONS: usize = 3;
@@ -139,15 +140,17 @@ impl Conversation<'_> {
                 (kept, Turn::resumed(history, said, spent, self.limits))
             }
         };
+        let mut written = Written::default();
         let outcome = loop {
             let step = match (self.keep(&turn, &mut kept).await, next) {
                 (Err(end), _) => Err(end),
                 (Ok(()), Next::Finish(outcome)) => break *outcome,
-                (Ok(()), Next::AskModel) => {
-                    self.ask(&turn).await.map(|answer| turn.answered(answer))
-                }
+                (Ok(()), Next::AskModel) => self.ask(&turn).await.map(|(answer, as_said)| {
+                    written = as_said;
+                    turn.answered(answer)
+                }),
                 (Ok(()), Next::CallTools(calls)) => {
-                    self.call_all(calls).await.map(|results| turn.called(results))
+                    self.call_all(calls, &written).await.map(|results| turn.called(results))
                 }
             };
             match step {
@@ -177,7 +180,7 @@ impl Conversation<'_> {
     }
 
     /// One turn of the model, in the journal from its beginning to its end.
-    async fn ask(&self, turn: &Turn) -> Result<ModelAnswer, End> {
+    async fn ask(&self, turn: &Turn) -> Result<(ModelAnswer, Written), End> {
         let driver = self.driver;
         let step = NewStep {
             gate: None,
@@ -190,7 +193,8 @@ impl Conversation<'_> {
         };
         let seq = driver.store.begin_step(&step, driver.clock.now()).await?;
         let began = driver.clock.monotonic();
-        let answered = self.ask_patiently(turn).await;
+        let safety = driver.gate.safety();
+        let answered = self.ask_patiently(turn).await.map(|answer| safety.kept_answer(answer));
         let took = driver.clock.monotonic().saturating_sub(began).as_millis();
         let end = StepEnd { duration_ms: i64::try_from(took).ok(), ..end_of(&answered) };
         driver.store.end_step(&self.context.run_id, seq, &end, driver.clock.now()).await?;
@@ -264,7 +268,7 @@ impl Conversation<'_> {
 }
 
 /// How a model's turn stands in the journal.
-fn end_of(answered: &Result<ModelAnswer, End>) -> StepEnd {
+fn end_of(answered: &Result<(ModelAnswer, Written), End>) -> StepEnd {
     let failed = |output: Value| StepEnd {
         status: StepStatus::Failed,
         output: Some(output),
@@ -273,7 +277,7 @@ fn end_of(answered: &Result<ModelAnswer, End>) -> StepEnd {
         duration_ms: None,
     };
     match answered {
-        Ok(answer) => StepEnd {
+        Ok((answer, _)) => StepEnd {
             status: StepStatus::Finished,
             output: Some(said(answer)),
             usage: answer.usage,

@@ -80,6 +80,10 @@ impl AgentDriver {
         MainTurn { task, events, system }: MainTurn<'_>,
         cancel: &CancellationToken,
     ) -> Outcome {
+        let knows_outside = match self.remembers_outside(&SessionKey::main()).await {
+            Ok(remembers) => remembers || !events.is_empty(),
+            Err(error) => return not_written(&error),
+        };
         // Its transcript is stored as a whole, so it could not go on after an answer: what needs a yes is not offered.
         let policy = ToolPolicy::default().asking(Approvals::Skip);
         let conversation = Conversation {
@@ -92,7 +96,7 @@ impl AgentDriver {
             terms: Terms {
                 policy,
                 question_for: question_for(None),
-                knows_outside: !events.is_empty(),
+                knows_outside,
             },
             limits: TurnLimits {
                 max_steps: self.max_steps(None),

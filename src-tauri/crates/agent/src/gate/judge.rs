@@ -113,7 +113,7 @@ impl Gate {
     }
 
     /// Whether the run has read text that somebody else may have written.
-    async fn knows_outside(
+    pub(super) async fn knows_outside(
         &self,
         terms: &Terms,
         context: &ToolContext,
@@ -175,6 +175,9 @@ impl Asker<'_> {
             Ruling::Denied(reason) => refused(reason),
             Ruling::Ask => match self.why_not_asked(&fingerprint).await? {
                 Some(reason) => refused(reason),
+                None if self.gate.safety().without_stored(&self.request.arguments).is_some() => {
+                    refused(unkept(&self.request.tool))
+                }
                 None => {
                     let bound = (surroundings, fingerprint, is_highest);
                     let approval = self.question(tool.as_ref(), bound, &answers).await;
@@ -229,7 +232,7 @@ impl Asker<'_> {
             arguments: request.arguments.clone(),
             surroundings,
             fingerprint,
-            preview: tool.preview(&request.arguments, context).await,
+            preview: gate.shown(tool.preview(&request.arguments, context).await),
             why: self.reason(is_highest, answers),
             is_highest,
             asked_at: now,
@@ -263,6 +266,13 @@ impl Asker<'_> {
             Why::Usual => "It changes something or sends something, and nothing that you have granted to this job covers it.".to_owned(),
         }
     }
+}
+
+/// A question is written down, and so would the secret be.
+fn unkept(tool: &str) -> String {
+    format!(
+        "This call of {tool} needs a person's yes, and it holds the value of a stored secret, which is written down nowhere, so it cannot be asked about. Take it out; in a request, write {{{{secret:NAME}}}} in its place."
+    )
 }
 
 fn refused(reason: String) -> Judged {

@@ -24,7 +24,7 @@ use rouse_core::approval::{GateDecision, Permit};
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::{ApprovedCall, ToolPolicy};
 use rouse_core::run::Usage;
-use rouse_core::tool::{Annotations, Fault, Tool, ToolContext, ToolOutput, ToolSpec};
+use rouse_core::tool::{Annotations, Fault, SandboxMode, Tool, ToolContext, ToolOutput, ToolSpec};
 use rouse_store::{NewStep, RunStep, StepEnd, StepKind, StepStatus, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
@@ -102,6 +102,8 @@ pub(crate) struct Begun {
     call: ApprovedCall,
     step: u32,
     does: Annotations,
+    /// How it is confined, where that is more than its run is.
+    confined: Option<SandboxMode>,
 }
 
 impl Begun {
@@ -240,12 +242,14 @@ impl Gate {
                 Hooked::Go => {}
             }
             let does = tool.annotations(call.arguments());
+            let confined = self.confined(terms, tool.as_ref(), context).await?;
             let is_written = terms.policy.is_a_persons_call();
             let gate = is_written.then_some(GateDecision::Written);
             let step = NewStep { gate, ..self.step_of(&asked.request, context, Some(does)) };
             // None: another run was faster with the last use of a grant, or somebody has taken it back.
             if let Some(step) = self.begin(step, permit.as_ref()).await? {
-                return Ok(Admission::Begun(Box::new(Begun { tool, call, step, does })));
+                let begun = Begun { tool, call, step, does, confined };
+                return Ok(Admission::Begun(Box::new(begun)));
             }
         };
         let refused = self.refuse(&asked.request, context, refusal).await?;
@@ -372,10 +376,12 @@ impl Gate {
     /// When the journal cannot be written, or `cancel` is cancelled while the tool works.
     pub(crate) async fn carry_out(
         &self,
-        Begun { tool, call, step, does }: Begun,
+        Begun { tool, call, step, does, confined }: Begun,
         context: &ToolContext,
         cancel: &CancellationToken,
     ) -> Result<Called, GateError> {
+        let confined = confined.map(|sandbox| ToolContext { sandbox, ..context.clone() });
+        let context = confined.as_ref().unwrap_or(context);
         let tool = tool.as_ref();
         let is_repeatable = does.is_repeatable();
         let began = self.clock.monotonic();
