@@ -289,7 +289,7 @@ export function patchOf(before: JobForm, after: JobForm): Record<string, unknown
 /** The whole job for `cron.add`: the form alone, or what was changed laid over a copy of `original`, with all it holds. */
 export function addOf(original: Job | undefined, before: JobForm, after: JobForm): JobDraft {
   if (!original) return draftOf(after);
-  const own = ["id", "createdAtMs", "updatedAtMs", "enabled", "state"];
+  const own = ["id", "createdAtMs", "updatedAtMs", "createdBy", "enabled", "state"];
   const copy = Object.fromEntries(Object.entries(original).filter(([key]) => !own.includes(key)));
   return laidOver(copy, patchOf(before, after) ?? {}) as unknown as JobDraft;
 }

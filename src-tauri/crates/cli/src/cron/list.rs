@@ -85,7 +85,7 @@ fn print_table(session: &Session, jobs: &[JobView]) {
         let job = &view.job;
         table.add_row([
             plain(text(job, "id")).chars().take(8).collect(),
-            short(text(job, "name"), 32),
+            format!("{}{}", short(text(job, "name"), 32), by_whom(job)),
             format!("{}{}", plain(&view.schedule_text), foreign_zone(session, view)),
             next(session, view, now),
             last(view),
@@ -105,6 +105,9 @@ pub(crate) fn print_one(session: &Session, view: &JobView) {
     anstream::println!("  when   {}{}", view.schedule_text, foreign_zone(session, view));
     anstream::println!("  next   {}", next(session, view, now));
     anstream::println!("  does   {}", payload(job));
+    if is_by_agent(job) {
+        anstream::println!("  made   {}", made_by_agent(job));
+    }
     if let Some(state) = job["state"]["lastState"].as_str() {
         let error = job["state"]["lastError"]
             .as_str()
@@ -115,6 +118,22 @@ pub(crate) fn print_one(session: &Session, view: &JobView) {
     }
     if let Some(incident) = &view.incident {
         print_incident(session, view, incident);
+    }
+}
+
+/// Of a job that a model has made: that it is not the person's own.
+fn by_whom(job: &Value) -> &'static str {
+    if is_by_agent(job) { " (by an agent)" } else { "" }
+}
+
+fn is_by_agent(job: &Value) -> bool {
+    job["createdBy"]["kind"] == "agent"
+}
+
+fn made_by_agent(job: &Value) -> String {
+    match job["createdBy"]["runId"].as_str() {
+        Some(run) => format!("by an agent, in run {}", plain(run)),
+        None => "by an agent".to_owned(),
     }
 }
 

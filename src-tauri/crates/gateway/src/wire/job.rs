@@ -29,6 +29,11 @@ pub struct Job {
     pub policies: Option<Policies>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delete_after_run: Option<bool>,
+    /// Who made it: `{kind: "agent", runId, jobId?}` of one that a model has made. Any program may write here, so nothing
+    /// about its shape is certain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(type = "unknown", optional)]
+    pub created_by: Option<serde_json::Value>,
     pub state: JobState,
 }
 
