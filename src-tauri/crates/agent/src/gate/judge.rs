@@ -171,7 +171,9 @@ impl Asker<'_> {
         let said = Said { answers: &answers, grants: &grants, now: self.gate.clock.now() };
         let is_highest = needs.is_highest();
         Ok(match needs.in_the_light_of(said, &fingerprint) {
-            Ruling::Permitted(call, permit) => Judged::Goes(tool, call, Some(permit)),
+            Ruling::Permitted(call, permit) => {
+                Judged::Goes(tool, call.bound_to(surroundings), Some(permit))
+            }
             Ruling::Denied(reason) => refused(reason),
             Ruling::Ask => match self.why_not_asked(&fingerprint).await? {
                 Some(reason) => refused(reason),
