@@ -26,6 +26,9 @@ pub(crate) struct Args {
     /// Do not wait for the answer: print the id of the run that gives it.
     #[arg(long)]
     no_wait: bool,
+    /// What the message is known by: sent again with the same key, it is taken once. For scripts that may try again.
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
 }
 
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
@@ -33,7 +36,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     let status: SystemStatus = serde_json::from_value(status)?;
     let mut events = session.client()?.events(Some(status.seq)).await?;
     let text = args.text.join(" ");
-    let sent = session.call("chat.send", json!({ "text": text })).await?;
+    let sent = session.call("chat.send", json!({ "text": text, "key": args.key })).await?;
     if args.no_wait {
         return session.tell(sent, |_, sent: ChatSendResult| {
             anstream::println!("{}", sent.run_id);

@@ -97,7 +97,7 @@ methods! {
 
     "secrets.list" => secrets::list(Empty) -> SecretsListResult;
     "secrets.set" => secrets::set(SecretSetParams) -> SecretView;
-    "secrets.remove" => secrets::remove(SecretRef) -> Done;
+    "secrets.remove" => secrets::remove(SecretRef) -> SecretRemoved;
 
     "config.get" => config::get(Empty) -> ConfigView;
     "config.patch" => config::patch(ConfigPatchParams) -> ConfigView;

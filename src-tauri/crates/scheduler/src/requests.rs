@@ -36,7 +36,9 @@ impl Engine {
                 answer(reply, self.beat_if_wanted().await.map_err(Into::into));
             }
             Request::Wake(text, reply) => answer(reply, self.queue_wake(&text).await),
-            Request::Chat(text, reply) => answer(reply, self.chat(&text).await),
+            Request::Chat(text, key, reply) => {
+                answer(reply, self.chat(&text, key.as_deref()).await)
+            }
             Request::Try(tool, arguments, reply) => {
                 answer(reply, self.try_tool(&tool, &arguments).await);
             }

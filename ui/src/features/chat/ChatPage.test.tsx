@@ -18,7 +18,7 @@ test("Enter sends, Shift and Enter does not; the answer comes word by word and t
   expect(host.called("chat.send")).toEqual([]);
   host.answers["sessions.get"] = () => said({ open: [open({ text: "Hello\nthere" })] });
   await user.keyboard("{Enter}");
-  await waitFor(() => expect(host.called("chat.send")).toEqual([{ text: "Hello\nthere" }]));
+  await waitFor(() => expect(host.called("chat.send")).toEqual([{ text: "Hello\nthere", key: expect.any(String) }]));
   await waitFor(() => expect(box).toHaveValue(""));
   expect(await screen.findByText("Answers")).toBeInTheDocument();
   host.emit("runText", { runId: "r1", text: "Good mor" }, 0);
@@ -44,6 +44,16 @@ test("an answer can be stopped; what could not be sent stays to be sent again", 
   await user.type(box, "More{Enter}");
   expect(await screen.findByText("20 messages wait for their answers already.")).toBeInTheDocument();
   expect(box).toHaveValue("More");
+  const key = () => host.called("chat.send").map((sent) => (sent as { key: string }).key);
+  await user.type(box, "{Enter}");
+  await waitFor(() => expect(key()).toHaveLength(2));
+  expect(key()[1]).toBe(key()[0]);
+  host.answers["chat.send"] = () => ({ runId: "r2" });
+  await user.type(box, "{Enter}");
+  await waitFor(() => expect(box).toHaveValue(""));
+  await user.type(box, "More{Enter}");
+  await waitFor(() => expect(key()).toHaveLength(4));
+  expect(key()[3]).not.toBe(key()[0]);
 });
 
 test("a job that the model proposes is asked about in the conversation, and can be changed first", async () => {

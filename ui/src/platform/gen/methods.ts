@@ -50,6 +50,7 @@ import type { SecretRef } from "./SecretRef";
 import type { SecretSetParams } from "./SecretSetParams";
 import type { SecretView } from "./SecretView";
 import type { SecretsListResult } from "./SecretsListResult";
+import type { SecretRemoved } from "./SecretRemoved";
 import type { SessionsGetParams } from "./SessionsGetParams";
 import type { SessionsGetResult } from "./SessionsGetResult";
 import type { SessionsListParams } from "./SessionsListParams";
@@ -112,7 +113,9 @@ export type Methods = {
   "providers.list": { params: ProvidersListParams; result: ProvidersListResult };
   "secrets.list": { params: Empty; result: SecretsListResult };
   "secrets.set": { params: SecretSetParams; result: SecretView };
-  "secrets.remove": { params: SecretRef; result: Done };
+  "secrets.remove": { params: SecretRef; result: SecretRemoved };
+  "spending.get": { params: Empty; result: SpendingView };
+  "hooks.list": { params: Empty; result: HooksListResult };
   "config.get": { params: Empty; result: ConfigView };
   "config.patch": { params: ConfigPatchParams; result: ConfigView };
   "system.status": { params: Empty; result: SystemStatus };

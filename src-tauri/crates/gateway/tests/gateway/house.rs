@@ -7,7 +7,7 @@ use rouse_core::job::Job;
 use rouse_core::tool::BoxFuture;
 use rouse_core::{Outcome, Run, UnixMs};
 use rouse_gateway::wire::{
-    ConfigView, Done, EngineMode, NotificationStatus, ProvidersListResult, SecretSetParams,
+    ConfigView, EngineMode, NotificationStatus, ProvidersListResult, SecretRemoved, SecretSetParams,
     SecretView, SecretsListResult,
 };
 use rouse_gateway::{
@@ -226,8 +226,8 @@ impl Secrets for NoSecrets {
         })
     }
 
-    fn remove<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Done, RpcError>> {
-        Box::pin(async { Ok(Done { changed: false }) })
+    fn remove<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<SecretRemoved, RpcError>> {
+        Box::pin(async { Ok(SecretRemoved { changed: false, remains: None }) })
     }
 }
 
