@@ -52,7 +52,7 @@ impl<'h> Stage<'h> {
             "cron.remove" => json!({ "id": self.spare_job }),
             "cron.run" => json!({ "id": self.job, "mode": "force" }),
             "cron.get" | "cron.runs" | "tools.effective" => json!({ "id": self.job }),
-            "cron.preview" => json!({ "schedule": { "kind": "every", "everyMs": 60_000 } }),
+            "cron.preview" | "cron.estimate" => json!({ "schedule": { "kind": "every", "everyMs": 60_000 } }),
             "cron.import" => json!({ "text": json!([echo("Imported")]).to_string() }),
             "cron.webhook" => json!({ "id": self.webhook, "rotate": true }),
             "cron.tryCondition" => json!({ "id": self.job, "cel": "result != null" }),
@@ -79,6 +79,7 @@ impl<'h> Stage<'h> {
             | "cron.pause"
             | "cron.resume"
             | "cron.export"
+            | "spending.get"
             | "runs.list"
             | "deliveries.test"
             | "tools.catalog"

@@ -2,6 +2,7 @@
 
 use clap::Subcommand;
 use rouse_core::Clock as _;
+use rouse_core::money::MicroUsd;
 use rouse_core::schedule::format_duration;
 use rouse_gateway::wire::{
     ApprovalState, CauseView, Done, EventKind, EventView, RunDetail, RunState, RunTrigger, RunView,
@@ -137,7 +138,11 @@ fn print_detail(session: &Session, detail: &RunDetail) {
     fact("took", run.duration_ms.map(format_duration));
     fact("model", run.model.as_deref().map(plain));
     let tokens = run.usage.input_tokens + run.usage.output_tokens;
+    fact("instead of", run.fell_back.as_deref().map(plain));
     fact("tokens", (tokens > 0).then(|| tokens.to_string()));
+    let cost = run.usage.cost_micro_usd.map(|cost| MicroUsd(cost).to_string());
+    let unknown = || (tokens > 0).then(|| "not known".to_owned());
+    fact("cost", cost.or_else(unknown));
     fact("reason", run.reason.as_deref().map(plain));
     fact("error", run.error.as_deref().map(plain));
     if let Some(cause) = &detail.cause {

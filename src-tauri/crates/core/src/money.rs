@@ -108,6 +108,12 @@ pub struct Spent {
 }
 
 impl Spent {
+    /// Money alone.
+    #[must_use]
+    pub const fn of_cost(micro_usd: u64) -> Self {
+        Self { tokens: 0, usd: MicroUsd(micro_usd), unpriced_tokens: 0 }
+    }
+
     /// Both together.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::error::RpcError;
 use crate::handlers::{
     approvals, chat, config, cron, deliveries, grants, heartbeat, providers, runs, secrets,
-    sessions, system, tools,
+    sessions, spending, system, tools,
 };
 use crate::wire::*;
 
@@ -61,6 +61,7 @@ methods! {
     "cron.runs" => cron::runs(CronRunsParams) -> CronRunsResult;
     "cron.status" => cron::status(Empty) -> CronStatus;
     "cron.preview" => cron::preview(CronPreviewParams) -> CronPreviewResult;
+    "cron.estimate" => cron::estimate(CronEstimateParams) -> CronEstimateResult;
     "cron.webhook" => cron::webhook(WebhookParams) -> WebhookView;
     "cron.tryCondition" => cron::try_condition(CronTryConditionParams) -> CronTryConditionResult;
     "cron.pause" => cron::pause(CronPauseParams) -> CronStatus;
@@ -98,6 +99,8 @@ methods! {
     "secrets.list" => secrets::list(Empty) -> SecretsListResult;
     "secrets.set" => secrets::set(SecretSetParams) -> SecretView;
     "secrets.remove" => secrets::remove(SecretRef) -> SecretRemoved;
+
+    "spending.get" => spending::get(Empty) -> SpendingView;
 
     "config.get" => config::get(Empty) -> ConfigView;
     "config.patch" => config::patch(ConfigPatchParams) -> ConfigView;

@@ -64,8 +64,8 @@ async fn work(
     match &job.payload {
         Payload::SystemEvent { text, .. } => system_event(job, text, models),
         Payload::AgentTurn(turn) => {
-            let model = models.choose(turn.model.as_deref()).await;
-            agent.run_turn(run, job, turn, model, cancel).await
+            let models = models.line_up(turn.model.as_deref(), &turn.fallbacks).await;
+            agent.run_turn(run, job, turn, models, cancel).await
         }
         Payload::ToolCall(call) => agent.run_tool_call(run, job, call, cancel).await,
     }
@@ -85,10 +85,10 @@ async fn without_job(
         return agent.run_trial(run, tool, &run.payload["arguments"], cancel).await;
     }
     if let (RunTrigger::Chat, Some(text)) = (run.trigger, run.payload["text"].as_str()) {
-        return agent.run_chat_turn(run, text, models.choose(None).await, cancel).await;
+        return agent.run_chat_turn(run, text, models.line_up(None, &[]).await, cancel).await;
     }
-    let model = models.choose(heartbeat.model.as_deref()).await;
-    agent.run_main_turn(run, model, heartbeat.prompt.as_deref(), cancel).await
+    let models = models.line_up(heartbeat.model.as_deref(), &[]).await;
+    agent.run_main_turn(run, models, heartbeat.prompt.as_deref(), cancel).await
 }
 
 /// The line itself is queued together with the outcome. Without a model nobody would say it, so a line that should be

@@ -9,8 +9,8 @@ CREATE TABLE spending (
     tokens         INTEGER NOT NULL,
     cost_micro_usd INTEGER
 ) STRICT;
-CREATE INDEX spending_by_time ON spending (at);
-CREATE INDEX spending_by_job ON spending (job_id, at);
+CREATE INDEX spending_by_time ON spending (at, tokens, cost_micro_usd);
+CREATE INDEX spending_by_job ON spending (job_id, at, tokens, cost_micro_usd);
 CREATE INDEX spending_by_run ON spending (run_id);
 INSERT INTO spending (at, run_id, job_id, tokens, cost_micro_usd)
     SELECT s.finished_at, s.run_id, r.job_id, s.input_tokens + s.output_tokens, s.cost_micro_usd

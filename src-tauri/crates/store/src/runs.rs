@@ -7,6 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use rouse_core::event::EventKind;
+use rouse_core::run::Usage;
 use rouse_core::{JobId, Run, RunId, RunState, RunTrigger, SessionKey, UnixMs};
 use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;
@@ -102,6 +103,11 @@ pub(crate) const LAST_RESULT: &str = "SELECT result FROM runs
     ORDER BY created_at DESC, seq DESC LIMIT 1";
 pub(crate) const NEWEST_RESULTS: &str = "SELECT id, created_at, result FROM runs
     WHERE job_id = ?1 AND +state = 'succeeded' AND result IS NOT NULL
+    ORDER BY created_at DESC, seq DESC LIMIT ?2";
+// Runs that have used something.
+pub(crate) const USAGES: &str = "SELECT input_tokens, cached_input_tokens, output_tokens, cost_micro_usd FROM runs
+    WHERE job_id = ?1 AND +state IN ('succeeded', 'nothingToReport', 'failed', 'timedOut')
+        AND (input_tokens + output_tokens > 0 OR cost_micro_usd > 0)
     ORDER BY created_at DESC, seq DESC LIMIT ?2";
 // A short walk per job. A window function over all their runs would read every run they ever had.
 pub(crate) const RECENT: &str = "SELECT asked.value,
@@ -276,6 +282,19 @@ impl Store {
             Ok((columns.id(JobId::new)?, states(&columns.json()?)))
         });
         Ok(recent.await?.into_iter().filter(|(_, states)| !states.is_empty()).collect())
+    }
+
+    /// What the newest runs of a job have used that have come to an end and used anything, the newest first.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn usage_of_newest_runs(
+        &self,
+        job: &JobId,
+        most: u32,
+    ) -> Result<Vec<Usage>, StoreError> {
+        let query = sqlx::query(USAGES).bind(job.as_str()).bind(most);
+        self.list("read what runs have used", query, |row| Columns::of(row).usage()).await
     }
 
     /// The runs of each job that run or wait, the running ones first; jobs without any are absent.

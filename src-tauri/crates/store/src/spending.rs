@@ -6,12 +6,14 @@
 //! clock that was plainly wrong; they are dated now, or they would count on every day until then. One could get it
 //! wrong by pruning by age: a clock that is wrong for a moment would take all of it.
 
+use std::collections::HashMap;
+
 use rouse_core::money::{MicroUsd, Spent};
 use rouse_core::run::Usage;
 use rouse_core::{JobId, RunId, UnixMs};
 use sqlx::sqlite::SqliteRow;
 
-use crate::row::{Columns, signed};
+use crate::row::{Columns, json_list, signed};
 use crate::write::{Durability, Query, Write};
 use crate::{Store, StoreError};
 
@@ -36,6 +38,11 @@ macro_rules! sums {
 pub(crate) const OF_RUN: &str = sums!("run_id = ?1");
 pub(crate) const OF_JOB: &str = sums!("job_id = ?1 AND at >= ?2");
 pub(crate) const OF_ALL: &str = sums!("at >= ?1");
+/// A walk over an index per job.
+pub(crate) const OF_JOBS: &str =
+    "SELECT job_id, sum(tokens), coalesce(sum(cost_micro_usd), 0),
+        coalesce(sum(CASE WHEN cost_micro_usd IS NULL THEN tokens END), 0)
+     FROM spending WHERE job_id IN (SELECT value FROM json_each(?1)) AND at >= ?2 GROUP BY job_id";
 pub(crate) const AHEAD: &str = "SELECT EXISTS (SELECT 1 FROM spending WHERE at > ?1)";
 const DATE_NOW: &str = "UPDATE spending SET at = ?2 WHERE at > ?1";
 const INSERT: &str =
@@ -69,6 +76,25 @@ impl Store {
         self.sum(sqlx::query(OF_JOB).bind(job.as_str()).bind(since.0)).await
     }
 
+    /// The same of several jobs, for who only shows it; jobs that have spent nothing are absent.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn spent_by_jobs(
+        &self,
+        jobs: &[JobId],
+        since: UnixMs,
+    ) -> Result<HashMap<JobId, Spent>, StoreError> {
+        let query = sqlx::query(OF_JOBS)
+            .bind(json_list(jobs.iter().map(JobId::as_str)))
+            .bind(since.0);
+        let sums = self.list("read what was spent", query, |row| {
+            let mut columns = Columns::of(row);
+            Ok((columns.id(JobId::new)?, spent(&mut columns)?))
+        });
+        Ok(sums.await?.into_iter().collect())
+    }
+
     /// What everything has spent from `since` on: jobs, those that are gone included, the heartbeat and the chat.
     ///
     /// # Errors
@@ -97,7 +123,10 @@ impl Store {
 }
 
 fn read(row: &SqliteRow) -> sqlx::Result<Spent> {
-    let mut columns = Columns::of(row);
+    spent(&mut Columns::of(row))
+}
+
+fn spent(columns: &mut Columns<'_>) -> sqlx::Result<Spent> {
     let mut amount = || columns.get::<i64>().map(|sum| u64::try_from(sum).unwrap_or(0));
     Ok(Spent { tokens: amount()?, usd: MicroUsd(amount()?), unpriced_tokens: amount()? })
 }

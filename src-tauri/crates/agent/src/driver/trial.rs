@@ -33,7 +33,12 @@ impl AgentDriver {
         let named_hosts = hosts_in(arguments);
         let context = ToolContext { named_hosts, ..self.tool_context(run, None, CONFINED) };
         let policy = ToolPolicy::of_tools(Some(vec![tool.to_owned()]));
-        let terms = Terms { policy, question_for: question_for(None), knows_outside: false };
+        let terms = Terms {
+            account: Some(self.account(run, None)),
+            policy,
+            question_for: question_for(None),
+            knows_outside: false,
+        };
         let (tool, arguments) = (tool.to_owned(), arguments.clone());
         let request = ToolCallRequest { id: "call".to_owned(), tool, arguments };
         match self.gate.call(&terms, &request, &context, cancel).await {

@@ -262,18 +262,6 @@ async fn a_run_that_goes_in_circles_is_told_once_and_then_ended() {
 }
 
 #[tokio::test]
-async fn the_budget_of_a_run_ends_it() {
-    let again = || calls([("c", "echo", json!({"text": "again"}))]);
-    let house = House::new((0..10).map(|_| again())).await;
-    let job = agent_job(json!({"message": "x"}), json!({"budget": {"tokensPerRun": 40}}));
-    let run = house.run_of(Some(&job)).await;
-    let outcome =
-        house.driver().run_turn(&run, &job, turn_of(&job), house.chosen(), &house.cancel).await;
-    assert!(outcome.error.is_some_and(|error| error.contains("budget")));
-    assert_eq!((house.model.requests().len(), outcome.usage.tokens()), (3, 45));
-}
-
-#[tokio::test]
 async fn the_answer_limit_of_the_job_reaches_the_provider() {
     let house = House::new([says("Done.")]).await;
     house.turn(json!({"message": "x", "maxTokens": 321})).await;

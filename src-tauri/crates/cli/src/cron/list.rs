@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 
 use rouse_core::Clock as _;
-use rouse_gateway::wire::{CronListResult, IncidentView, JobView};
+use rouse_gateway::wire::{CronListResult, IncidentView, JobView, SpentView};
 use serde_json::{Value, json};
 
+use super::budget::spent_in_words;
 use crate::exit::Failure;
 use crate::output::{instant, plain, print, relative, short, table};
 use crate::session::Session;
@@ -80,16 +81,20 @@ pub(super) async fn read(
 
 fn print_table(session: &Session, jobs: &[JobView]) {
     let now = session.clock.now().0;
-    let mut table = table(&["ID", "NAME", "WHEN", "NEXT", "LAST"]);
+    let has_spent = jobs.iter().any(|view| view.spent_this_month != SpentView::default());
+    let columns = ["ID", "NAME", "WHEN", "NEXT", "LAST", "THIS MONTH"];
+    let mut table = table(if has_spent { &columns } else { &columns[..5] });
     for view in jobs {
         let job = &view.job;
-        table.add_row([
+        let mut row = vec![
             plain(text(job, "id")).chars().take(8).collect(),
             format!("{}{}", short(text(job, "name"), 32), by_whom(job)),
             format!("{}{}", plain(&view.schedule_text), foreign_zone(session, view)),
             next(session, view, now),
             last(view),
-        ]);
+        ];
+        row.extend(has_spent.then(|| spent_in_words(view.spent_this_month).unwrap_or_default()));
+        table.add_row(row);
     }
     print(&table);
 }
@@ -115,6 +120,9 @@ pub(crate) fn print_one(session: &Session, view: &JobView) {
             .map(|error| format!(": {}", plain(error)))
             .unwrap_or_default();
         anstream::println!("  last   {state}{error}");
+    }
+    if let Some(spent) = spent_in_words(view.spent_this_month) {
+        anstream::println!("  spent  {spent} this month");
     }
     if let Some(incident) = &view.incident {
         print_incident(session, view, incident);

@@ -3,6 +3,8 @@
 //! Owns what "today" is for whatever is counted by the day. A midnight that does not exist is the end of its gap; one that
 //! comes twice begins its day the first time and ends the day before the second time, so every instant lies in its day.
 
+use chrono::Datelike as _;
+
 use super::Zone;
 use super::wall::{Instants, Wall, date_words, instants_of, time_words, wall_at};
 use crate::UnixMs;
@@ -40,6 +42,16 @@ impl Day {
         let end = wall_at(zone, self.end.0.div_euclid(1000)).naive();
         format!("{} at {} ({zone})", date_words(end), time_words(end))
     }
+}
+
+/// The first instant of the month of `zone` that `at` lies in.
+#[must_use]
+pub fn month_start(zone: Zone, at: UnixMs) -> UnixMs {
+    let wall = wall_at(zone, at.0.div_euclid(1000));
+    let first = Wall::at(wall.day_and_time().0 - i64::from(wall.naive().day0()), 0);
+    let (Instants::Once(start) | Instants::Twice { first: start, .. } | Instants::Never { gap_end: start }) =
+        instants_of(zone, first);
+    UnixMs(start * 1000)
 }
 
 #[cfg(test)]
@@ -91,6 +103,18 @@ mod tests {
                 assert!(next.end > next.start);
                 day = next;
             }
+        }
+    }
+
+    #[test]
+    fn a_month_begins_on_its_first_midnight() {
+        let berlin = chrono_tz::Europe::Berlin.into();
+        for (text, start) in [
+            ("2026-11-22T12:00:00+01:00", "2026-11-01T00:00:00+01:00"),
+            ("2026-11-01T00:00:00+01:00", "2026-11-01T00:00:00+01:00"),
+            ("2026-10-31T23:59:59+01:00", "2026-10-01T00:00:00+02:00"),
+        ] {
+            assert_eq!(month_start(berlin, at(text)), at(start), "{text}");
         }
     }
 

@@ -21,8 +21,6 @@ use progress::{Progress, Ruling, Told};
 pub struct TurnLimits {
     /// Most model turns.
     pub max_steps: u32,
-    /// Most tokens of the whole run.
-    pub max_tokens: Option<u64>,
     /// Whether the person is there: what ends in a question is an answer then.
     pub is_attended: bool,
 }
@@ -48,8 +46,6 @@ pub struct Turn {
     model: Option<String>,
     reminded: bool,
     progress: Progress,
-    /// Tokens that the run had cost before a break.
-    tokens_before: u64,
 }
 
 /// Said once to a model that ends an unattended run without an outcome.
@@ -74,17 +70,14 @@ impl Turn {
             model: None,
             reminded: false,
             progress,
-            tokens_before: 0,
         }
     }
 
-    /// Goes on after a break with what the run had `said` by then, its task first, after `history`. What it costs from
-    /// now on counts on top of `before`.
+    /// Goes on after a break with what the run had `said` by then, its task first, after `history`.
     #[must_use]
     pub fn resumed(
         mut history: Vec<Message>,
         mut said: Vec<Message>,
-        before: Usage,
         limits: TurnLimits,
     ) -> (Self, Next) {
         let asked = said.iter().rposition(|message| matches!(message, Message::Assistant { .. }));
@@ -97,10 +90,8 @@ impl Turn {
         let steps = u32::try_from(said.iter().filter(is_step).count()).unwrap_or(u32::MAX);
         let reminded = said.iter().any(is_reminder);
         let progress = Progress::of(&said);
-        let tokens_before = before.tokens();
         history.append(&mut said);
-        let mut turn =
-            Self { steps, reminded, progress, tokens_before, ..Self::new(history, limits) };
+        let mut turn = Self { steps, reminded, progress, ..Self::new(history, limits) };
         let next = match words {
             _ if !pending.is_empty() => Next::CallTools(pending),
             Some(words) => turn.ended_in_words(&words),
@@ -119,6 +110,17 @@ impl Turn {
     #[must_use]
     pub const fn usage(&self) -> Usage {
         self.usage
+    }
+
+    /// What the model said last in words.
+    #[must_use]
+    pub fn last_words(&self) -> Option<String> {
+        let said = self.messages.iter().rev().filter_map(|message| match message {
+            Message::Assistant { parts } => Some(text_of(parts)),
+            _ => None,
+        });
+        self.model.as_ref()?;
+        said.map(|text| text.trim().to_owned()).find(|text| !text.is_empty())
     }
 
     /// The model that answered last.
@@ -161,6 +163,10 @@ impl Turn {
         let ruling = self.progress.after(&seen.collect::<Vec<_>>());
         let mut completion = None;
         for ((call, output), text) in results.into_iter().zip(told) {
+            if output.cost_micro_usd.is_some() {
+                let cost_micro_usd = output.cost_micro_usd;
+                self.usage = self.usage.plus(Usage { cost_micro_usd, ..Usage::default() });
+            }
             if let Some(ToolEffect::Complete { outcome, summary }) = &output.effect {
                 completion.get_or_insert((*outcome, summary.clone()));
             }
@@ -229,15 +235,7 @@ impl Turn {
                 "Stopped after {steps} model turns without an outcome (maxSteps)."
             ));
         }
-        if let Some(most) = self.limits.max_tokens.filter(|most| self.tokens() >= *most) {
-            let used = self.tokens();
-            return self.fail(&format!("Stopped after {used} tokens: the run's budget is {most}."));
-        }
         Next::AskModel
-    }
-
-    const fn tokens(&self) -> u64 {
-        self.tokens_before.saturating_add(self.usage.tokens())
     }
 
     fn fail(&self, error: &str) -> Next {

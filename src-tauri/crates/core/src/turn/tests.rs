@@ -8,7 +8,7 @@ use crate::message::Part;
 fn turn(max_steps: u32) -> Turn {
     Turn::new(
         vec![Message::User { text: "task".into() }],
-        TurnLimits { max_steps, max_tokens: Some(1_000), is_attended: false },
+        TurnLimits { max_steps, is_attended: false },
     )
 }
 
@@ -134,19 +134,9 @@ fn the_step_limit_ends_a_loop() {
 }
 
 #[test]
-fn the_token_budget_ends_a_run() {
-    let mut turn = turn(50);
-    let (mut answer, call) = calls("echo");
-    answer.usage.input_tokens = 2_000;
-    assert!(matches!(turn.answered(answer), Next::CallTools(_)));
-    let ended = outcome(turn.called(vec![(call, ToolOutput::ok("x"))]));
-    assert!(ended.error.is_some_and(|error| error.contains("budget")));
-}
-
-#[test]
 fn to_a_person_who_is_there_a_question_is_an_answer_and_silence_is_none() {
     let attended = || {
-        let limits = TurnLimits { max_steps: 3, max_tokens: None, is_attended: true };
+        let limits = TurnLimits { max_steps: 3, is_attended: true };
         Turn::new(vec![Message::User { text: "task".into() }], limits)
     };
     let ended = outcome(attended().answered(says("Which of the two do you mean?")));
@@ -176,7 +166,7 @@ fn told_beside(turn: &Turn) -> usize {
 }
 
 fn patient() -> Turn {
-    let limits = TurnLimits { max_steps: 40, max_tokens: None, is_attended: false };
+    let limits = TurnLimits { max_steps: 40, is_attended: false };
     Turn::new(vec![Message::User { text: "task".into() }], limits)
 }
 
@@ -261,9 +251,9 @@ fn a_break_is_no_fresh_start_for_a_circle() {
         assert!(matches!(before.answered(answer), Next::CallTools(_)));
         assert_eq!(before.called(vec![(call, ToolOutput::ok("pending"))]), Next::AskModel);
     }
-    let limits = TurnLimits { max_steps: 40, max_tokens: None, is_attended: false };
+    let limits = TurnLimits { max_steps: 40, is_attended: false };
     let said = before.messages().to_vec();
-    let (mut turn, next) = Turn::resumed(Vec::new(), said, Usage::default(), limits);
+    let (mut turn, next) = Turn::resumed(Vec::new(), said, limits);
     assert_eq!(next, Next::AskModel);
     let (times, _) = circles(&mut turn, |_| ToolOutput::ok("pending"));
     assert_eq!((times, told_beside(&turn)), (1, 1));

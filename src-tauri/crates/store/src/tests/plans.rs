@@ -66,9 +66,10 @@ async fn sums_of_what_was_spent_use_their_indexes() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     check(store, spending::OF_RUN, &["INDEX spending_by_run (run_id=?)"]).await;
-    check(store, spending::OF_JOB, &["INDEX spending_by_job (job_id=? AND at>?)"]).await;
-    check(store, spending::OF_ALL, &["INDEX spending_by_time (at>?)"]).await;
-    check(store, spending::AHEAD, &["INDEX spending_by_time (at>?)"]).await;
+    check(store, spending::OF_JOB, &["COVERING INDEX spending_by_job (job_id=? AND at>?)"]).await;
+    check(store, spending::OF_JOBS, &["COVERING INDEX spending_by_job (job_id=? AND at>?)"]).await;
+    check(store, spending::OF_ALL, &["COVERING INDEX spending_by_time (at>?)"]).await;
+    check(store, spending::AHEAD, &["COVERING INDEX spending_by_time (at>?)"]).await;
 }
 
 #[tokio::test]
@@ -131,6 +132,7 @@ async fn runs_use_their_indexes() {
     check_ordered(store, runs::LAST_RESULT, &["USING INDEX runs_by_job (job_id=?)"]).await;
     check_ordered(store, runs::NEWEST_RESULTS, &["USING INDEX runs_by_job (job_id=?)"]).await;
     check_ordered(store, history::NEWEST, &["USING INDEX runs_by_job (job_id=?)"]).await;
+    check_ordered(store, runs::USAGES, &["USING INDEX runs_by_job (job_id=?)"]).await;
     check_ordered(store, runs::RECENT, &["USING INDEX runs_by_job (job_id=?)"]).await;
 }
 

@@ -49,6 +49,10 @@ async fn what_calls_cost_is_summed_by_run_by_job_and_by_time() {
     assert_eq!(store.spent_by_job(&job, NOW, later).await.unwrap(), spent(15, 4, 5));
     assert_eq!(store.spent_by_job(&job, NOW.plus_ms(1), later).await.unwrap(), spent(5, 0, 5));
     assert_eq!(store.spent_since(NOW, later).await.unwrap(), spent(22, 5, 5));
+    let both = [JobId::new("a"), JobId::new("b"), JobId::new("c")];
+    let of_jobs = store.spent_by_jobs(&both, NOW.plus_ms(1)).await.unwrap();
+    let expected = [("a", spent(5, 0, 5)), ("b", spent(7, 1, 0))];
+    assert_eq!(of_jobs, expected.map(|(job, spent)| (JobId::new(job), spent)).into());
     assert_eq!(store.spent_since(later, later).await.unwrap(), Spent::default());
 }
 
@@ -143,4 +147,32 @@ async fn a_run_that_goes_on_knows_what_it_has_cost() {
         "a part has no price"
     );
     assert_eq!(ended.fell_back.as_deref(), Some("m was away"));
+}
+
+#[tokio::test]
+async fn the_usage_of_the_newest_runs_leaves_out_those_that_used_nothing() {
+    let fixture = Fixture::new().await;
+    let usage = |tokens| Usage { input_tokens: tokens, ..Usage::default() };
+    for (minute, (state, tokens)) in [
+        (RunState::Succeeded, 1),
+        (RunState::Failed, 2),
+        (RunState::Skipped, 3),
+        (RunState::Succeeded, 0),
+        (RunState::NothingToReport, 4),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let at = NOW.plus_ms(60_000 * i64::try_from(minute).unwrap());
+        let run = Run { state, usage: usage(tokens), created_at: at, ..slot_run("a", at) };
+        fixture.store.insert_run(&run, at).await.unwrap();
+    }
+    let job = JobId::new("a");
+    let found = |most| fixture.store.usage_of_newest_runs(&job, most);
+    assert_eq!(found(9).await.unwrap(), [usage(4), usage(2), usage(1)]);
+    let id = RunId::generate(NOW);
+    let newest = Run { id, state: RunState::Succeeded, usage: usage(9), ..slot_run("a", NOW) };
+    let newest = Run { slot_at: None, created_at: NOW.plus_ms(HOUR_MS), ..newest };
+    fixture.store.insert_run(&newest, NOW).await.unwrap();
+    assert_eq!(found(2).await.unwrap(), [usage(9), usage(4)]);
 }
