@@ -177,4 +177,14 @@ async fn a_message_is_answered_on_the_command_line_with_its_question() {
         })
         .await;
     home.rouse(["chat", " "]).refused(2, "must not be empty");
+    let listed = home.rouse(["sessions", "list"]);
+    assert!(listed.ok().contains("with you") && listed.ok().contains("main"), "{listed:#?}");
+    let shown = home.rouse(["sessions", "show"]);
+    for words in ["You, ", "  Hello there", "  calls echo", "echo, ", "The model, ", "  All done."]
+    {
+        assert!(shown.ok().contains(words), "no `{words}` in {shown:#?}");
+    }
+    let last = home.rouse(["sessions", "show", "main", "--limit", "1"]);
+    assert!(last.err.contains("--before") && !last.ok().contains("Hello there"), "{last:#?}");
+    assert!(home.rouse(["sessions", "show", "--json"]).json()["messages"].is_array());
 }

@@ -164,3 +164,23 @@ async fn a_pause_is_told_and_ended() {
     home.rouse(["cron", "pause", "2020-01-01T00:00"]).refused(2, "untilMs");
     home.rouse(["cron", "pause", "a while"]).refused(2, "a while");
 }
+
+#[tokio::test]
+async fn a_job_that_an_agent_has_made_says_so() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let mut job = echo("Stretch");
+    job["createdBy"] = json!({ "kind": "agent", "runId": "run-7" });
+    let id = engine.add(job).await;
+    engine.add(echo("Mine")).await;
+    let list = home.rouse(["cron", "list", "--all"]);
+    let said = |name: &str| {
+        list.ok()
+            .lines()
+            .find(|line| line.contains(name))
+            .map(|line| line.contains("(by an agent)"))
+    };
+    assert_eq!((said("Stretch"), said("Mine")), (Some(true), Some(false)), "{list:#?}");
+    let one = home.rouse(["cron", "show", &id]);
+    assert!(one.ok().contains("made   by an agent, in run run-7"), "{one:#?}");
+}

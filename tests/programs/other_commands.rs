@@ -167,6 +167,41 @@ async fn status_and_tools_and_doctor_answer() {
 }
 
 #[tokio::test]
+async fn a_tool_is_tried_and_says_what_it_answers_and_where_a_question_is_answered() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let tried = home.rouse(["tools", "try", "echo", r#"{"text": "good morning"}"#]);
+    assert_eq!(tried.ok().trim(), "good morning");
+    assert!(tried.err.contains("took "), "{tried:#?}");
+    let whole = home.rouse(["tools", "try", "time", "--json"]).json();
+    assert_eq!(whole["run"]["jobName"], "Trial of time");
+    let failed = home.rouse(["tools", "try", "read_file", r#"{"path": "nowhere.md"}"#]);
+    assert_eq!(failed.code, 5, "{failed:#?}");
+    assert!(failed.err.contains("The call failed."), "{failed:#?}");
+    for wrong in
+        [["read_file", "nonsense"], ["echo", "{}"], ["routine_list", "{}"], ["nobody", "{}"]]
+    {
+        let refused = home.rouse(["tools", "try", wrong[0], wrong[1]]);
+        assert_eq!(refused.code, 2, "{refused:#?}");
+    }
+    let asks = std::thread::scope(|scope| {
+        let write = r#"{"path": "note.md", "content": "Tea at four."}"#;
+        let waits = scope.spawn(|| home.rouse(["tools", "try", "write_file", write]));
+        let asked = loop {
+            let open = home.rouse(["approvals", "list", "--json"]).json();
+            if let Some(id) = open["approvals"][0]["id"].as_str() {
+                break id.to_owned();
+            }
+        };
+        assert!(home.rouse(["approvals", "allow", &asked]).ok().contains("Allowed"));
+        waits.join().expect("it ends")
+    });
+    assert!(asks.ok().contains("note.md"), "{asks:#?}");
+    assert!(asks.err.contains("rouse approvals show"), "nobody sits at a terminal: {asks:#?}");
+    drop(engine);
+}
+
+#[tokio::test]
 async fn open_prints_an_address_that_is_good_once() {
     let home = Home::new();
     let engine = home.serve().await;

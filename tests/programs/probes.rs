@@ -52,11 +52,14 @@ impl<'h> Stage<'h> {
             "cron.remove" => json!({ "id": self.spare_job }),
             "cron.run" => json!({ "id": self.job, "mode": "force" }),
             "cron.get" | "cron.runs" | "tools.effective" => json!({ "id": self.job }),
-            "cron.preview" => json!({ "schedule": { "kind": "every", "everyMs": 60_000 } }),
+            "cron.preview" | "cron.estimate" => {
+                json!({ "schedule": { "kind": "every", "everyMs": 60_000 } })
+            }
             "cron.import" => json!({ "text": json!([echo("Imported")]).to_string() }),
             "cron.webhook" => json!({ "id": self.webhook, "rotate": true }),
             "cron.tryCondition" => json!({ "id": self.job, "cel": "result != null" }),
             "cron.ledger" => json!({ "id": self.job }),
+            "tools.try" => json!({ "tool": "echo", "arguments": { "text": "let me in" } }),
             "runs.get" | "runs.cancel" | "runs.seen" | "runs.retry" => json!({ "id": self.run }),
             "approvals.get" => json!({ "id": self.question }),
             "approvals.decide" => {
@@ -78,6 +81,7 @@ impl<'h> Stage<'h> {
             | "cron.pause"
             | "cron.resume"
             | "cron.export"
+            | "spending.get"
             | "runs.list"
             | "deliveries.test"
             | "tools.catalog"

@@ -218,3 +218,24 @@ async fn a_long_transcript_is_read_page_by_page_and_says_who_speaks() {
     assert_eq!((&none["session"], &none["messages"]), (&Value::Null, &json!([])));
     house.host.stop().await;
 }
+
+#[tokio::test]
+async fn a_message_that_a_client_sends_again_is_answered_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).model([says("Hello to you.")]).build().await;
+    let params = json!({ "text": "Hello", "key": "5e1f-0001" });
+    let sent = house.call("chat.send", params.clone()).await;
+    assert_eq!(sent, house.call("chat.send", params.clone()).await);
+    let id = sent["runId"].as_str().expect("a run");
+    run_in(&house, id, &["succeeded"]).await;
+    assert_eq!(sent, house.call("chat.send", params).await, "also when it was answered");
+    assert_eq!(main_session(&house).await["session"]["messages"], 2);
+    let refused = async |key: &str| {
+        let params = json!({ "text": "Bye", "key": key });
+        house.try_call("chat.send", params).await.expect_err("a refusal")
+    };
+    let other = refused("5e1f-0001").await;
+    assert!(other.message.contains("with this key before"), "{other:?}");
+    let wrong = refused("a b").await;
+    assert!(format!("{wrong:?}").contains("8 to 64"), "{wrong:?}");
+}

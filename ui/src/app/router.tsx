@@ -46,6 +46,12 @@ const job = createRoute({
   component: lazyRouteComponent(() => import("@/features/jobs/JobEditorPage"), "JobPage"),
 });
 
+const conversation = createRoute({
+  getParentRoute: () => root,
+  path: "/jobs/$jobId/conversation",
+  component: lazyRouteComponent(() => import("@/features/chat/ConversationPage"), "ConversationPage"),
+});
+
 const runs = createRoute({
   getParentRoute: () => root,
   path: "/runs",
@@ -104,7 +110,7 @@ const settings = createRoute({
 
 export function createAppRouter(history: RouterHistory = createBrowserHistory()) {
   return createRouter({
-    routeTree: root.addChildren([home, jobs, newJob, job, runs, run, approvals, approval, grants, chat, tools, tool, settings]),
+    routeTree: root.addChildren([home, jobs, newJob, job, conversation, runs, run, approvals, approval, grants, chat, tools, tool, settings]),
     history,
     scrollRestoration: true,
     scrollToTopSelectors: ["#main"],

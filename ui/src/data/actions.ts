@@ -23,5 +23,6 @@ export function useCall<M extends Method>(method: M, stale: QueryKey[] = []) {
 export const useRunNow = () => useCall("cron.run", [keys.runs, keys.jobs, keys.status]);
 export const useCancelRun = () => useCall("runs.cancel", [keys.runs, keys.status]);
 export const useRetryRun = () => useCall("runs.retry", [keys.runs, keys.status]);
+export const useTry = () => useCall("tools.try", [keys.runs, keys.status]);
 export const usePause = () => useCall("cron.pause", [keys.status]);
 export const useResume = () => useCall("cron.resume", [keys.status]);

@@ -1,34 +1,68 @@
-/* The conversation with the main session. It is read from its newest end, more of it on request; the words of an answer that
-   is still being written come with the events and are laid over what was read. */
+/* Conversations: that with the main session and those that jobs have with their models. A conversation is read from its newest
+   end, which is fetched again with every event; earlier pages are fetched once, on request, because what was said does not
+   change. The words of an answer that is still being written come with the events and are laid over what was read. One could
+   get it wrong by laying a new end over old pages that do not touch it: what was said between them would be missing. */
 
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useMemo, useState } from "react";
+
+import type { MessageView } from "@/platform";
 
 import { useCall } from "./actions";
 import { keys } from "./keys";
 import { usePlatform } from "./platform";
 
-/** What fits on a screen or two; the engine hands out no more than ten times as many. */
-const atFirst = 50;
-const atMost = 500;
+/** The session of the conversation with the person. */
+export const mainSession = "main";
 
-export function useTranscript() {
+export function sessionOfJob(jobId: string): string {
+  return `cron:${jobId}`;
+}
+
+/** What fits on a screen or two. */
+const headSize = 50;
+const pageSize = 200;
+
+export function useTranscript(session: string) {
   const platform = usePlatform();
-  const [limit, setLimit] = useState(atFirst);
-  const query = useQuery({
-    queryKey: keys.transcript(limit),
-    queryFn: () => platform.rpc("sessions.get", { key: "main", limit }),
-    placeholderData: keepPreviousData,
+  const client = useQueryClient();
+  const [wantsEarlier, setWantsEarlier] = useState(false);
+  const head = useQuery({ queryKey: keys.transcript(session), queryFn: () => platform.rpc("sessions.get", { key: session, limit: headSize }) });
+  const pages = useInfiniteQuery({
+    queryKey: keys.transcriptPages(session),
+    queryFn: ({ pageParam }) => platform.rpc("sessions.get", { key: session, limit: pageSize, cursor: pageParam }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.nextCursor ?? undefined,
+    enabled: wantsEarlier,
+    staleTime: Infinity,
   });
-  const hasEarlier = query.data?.nextCursor != null;
+  const old = useMemo(() => pages.data?.pages.toReversed().flatMap(({ messages }) => messages), [pages.data]);
+  const newest = head.data?.messages;
+  const merged = useMemo(() => mergeMessages(newest, old), [newest, old]);
+  const torn = merged === undefined && newest !== undefined && old !== undefined;
+  useEffect(() => {
+    if (torn) void client.resetQueries({ queryKey: keys.transcriptPages(session) });
+  }, [torn, client, session]);
+
+  const hasEarlier = pages.data ? pages.hasNextPage : head.data?.nextCursor != null;
   return {
-    data: query.data,
-    error: query.error,
-    refetch: () => void query.refetch(),
-    /** Reads more; nothing when there is no more, or when as much is shown as there can be. */
-    showEarlier: hasEarlier && limit < atMost ? () => setLimit(Math.min(atMost, limit * 3)) : undefined,
-    isCut: hasEarlier && limit >= atMost,
+    data: head.data && { ...head.data, messages: merged ?? head.data.messages },
+    error: head.error ?? pages.error,
+    refetch: () => void Promise.all([head.refetch(), ...(wantsEarlier ? [pages.refetch()] : [])]),
+    isLoadingEarlier: pages.isFetching,
+    /** Reads more; nothing when there is no more. */
+    showEarlier: hasEarlier ? () => (pages.data ? void pages.fetchNextPage() : setWantsEarlier(true)) : undefined,
   };
+}
+
+/** The newest end laid over what is before it; undefined when they do not touch, because then what lies between is unknown. */
+export function mergeMessages(newest: MessageView[] | undefined, old: MessageView[] | undefined): MessageView[] | undefined {
+  if (!newest || !old) return newest;
+  const [first] = newest;
+  const last = old.at(-1);
+  if (first === undefined || last === undefined) return newest;
+  if (newest.length >= headSize && last.id < first.id) return undefined;
+  return [...old.filter(({ id }) => id < first.id), ...newest];
 }
 
 export const useSend = () => useCall("chat.send", [keys.transcripts, keys.status]);

@@ -33,5 +33,7 @@ export const keys = {
   approval: (id: string) => ["approvals", "one", id],
   grants: ["grants"],
   transcripts: ["transcripts"],
-  transcript: (limit: number) => ["transcripts", "main", limit],
+  transcript: (session: string) => ["transcripts", session],
+  /** Not below `transcripts`: what was said does not change with events. */
+  transcriptPages: (session: string) => ["transcriptPages", session],
 } as const;

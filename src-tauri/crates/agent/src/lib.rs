@@ -11,6 +11,7 @@ mod driver;
 mod gate;
 mod hooks;
 mod models;
+mod money;
 mod provider;
 mod registry;
 mod retry;
@@ -18,7 +19,9 @@ mod safety;
 mod secret;
 
 pub use condition::{Conditions, Subject};
-pub use discover::{FoundIn, FoundModel, LocalAddresses, discover, usual_key_variables};
+pub use discover::{
+    FoundIn, FoundModel, LocalAddresses, discover, title_of_local, usual_key_variables,
+};
 pub use driver::{AgentDriver, AgentSettings, Observer, offered};
 pub use gate::{Called, Gate, GateError, Passage, Question, Terms};
 pub use hooks::{
@@ -26,7 +29,8 @@ pub use hooks::{
     HookCommand, HookContext, HookError, HookPoint, Hooks, RunEnded, RunSeen, Told, ToolMetadata,
     ToolsResolved,
 };
-pub use models::{ChosenModel, Models};
+pub use models::{ChosenModel, Lineup, Models};
+pub use money::{Account, Ledger, Price, Prices, Refusal, Seat};
 pub use provider::{ConnectError, ProviderConfig, ProviderKind, connect};
 pub use registry::{Complaint, RegistryError, ToolRegistry};
 pub use safety::{Incoming, IncomingText, Leak, Safety, Signal};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rouse_core::model::ModelProvider;
 
-use crate::discover::FoundModel;
+use crate::discover::{FoundModel, is_usual_name};
 use crate::provider::connect;
 
 /// A provider and the model to ask it for.
@@ -17,6 +17,51 @@ pub struct ChosenModel {
     pub provider: Arc<dyn ModelProvider>,
     /// For which model.
     pub model: String,
+}
+
+/// The models of one run, in the order in which they are asked.
+#[derive(Clone, Default)]
+pub struct Lineup {
+    models: Vec<ChosenModel>,
+    absent: Option<String>,
+}
+
+impl Lineup {
+    /// These models.
+    #[must_use]
+    pub fn of(models: impl IntoIterator<Item = ChosenModel>) -> Self {
+        Self { models: models.into_iter().collect(), absent: None }
+    }
+
+    /// None, because what would answer is on this computer and does not run, in words for the person.
+    #[must_use]
+    pub fn absent(why: impl Into<String>) -> Self {
+        Self { models: Vec::new(), absent: Some(why.into()) }
+    }
+
+    /// The one that is asked first.
+    #[must_use]
+    pub fn first(&self) -> Option<&ChosenModel> {
+        self.models.first()
+    }
+
+    /// The one in this place, from 0.
+    #[must_use]
+    pub fn at(&self, place: usize) -> Option<&ChosenModel> {
+        self.models.get(place)
+    }
+
+    /// Why there is none, where that is not a matter of settings.
+    #[must_use]
+    pub fn why_absent(&self) -> Option<&str> {
+        self.absent.as_deref()
+    }
+}
+
+impl From<Option<ChosenModel>> for Lineup {
+    fn from(model: Option<ChosenModel>) -> Self {
+        Self::of(model)
+    }
 }
 
 /// The models that can be used, the preferred one first.
@@ -63,6 +108,33 @@ impl Models {
         Some(listed.or_else(|| self.named(wish)).unwrap_or_else(|| preferred.with(wish)))
     }
 
+    /// The models for a job: the one it wishes for, then its fallbacks. One that names a provider which is not at hand is
+    /// left out, and so is what stands in the list already.
+    #[must_use]
+    pub fn line_up(&self, wish: Option<&str>, fallbacks: &[String]) -> Lineup {
+        let wishes = std::iter::once(wish).chain(fallbacks.iter().map(|wish| Some(wish.as_str())));
+        let at_hand =
+            wishes.filter(|wish| wish.is_none_or(|wish| self.stranger_of(wish).is_none()));
+        let mut models: Vec<ChosenModel> = Vec::new();
+        for model in at_hand.filter_map(|wish| self.choose(wish)) {
+            let is_same = |one: &ChosenModel| {
+                one.model == model.model && one.provider.name() == model.provider.name()
+            };
+            if !models.iter().any(is_same) {
+                models.push(model);
+            }
+        }
+        Lineup::of(models)
+    }
+
+    /// The provider that `wish` names, by a name that is looked for by itself, and that is not at hand. Any other word
+    /// before a colon is a part of a model's name, as in `llama3.2:3b`.
+    #[must_use]
+    pub fn stranger_of<'w>(&self, wish: &'w str) -> Option<&'w str> {
+        let (provider, _) = wish.trim().split_once(':')?;
+        (is_usual_name(provider) && self.named(wish.trim()).is_none()).then_some(provider)
+    }
+
     fn named(&self, wish: &str) -> Option<ChosenModel> {
         let (provider, model) = wish.split_once(':')?;
         self.entries
@@ -94,6 +166,7 @@ mod tests {
             label: name.to_owned(),
             source: FoundIn::ThisComputer,
             provider: ProviderConfig {
+                context_tokens: None,
                 name: name.to_owned(),
                 kind: ProviderKind::OpenAiChat,
                 base_url: "http://127.0.0.1:1/v1".to_owned(),
@@ -128,6 +201,30 @@ mod tests {
                 "{wish:?}"
             );
         }
+    }
+
+    #[test]
+    fn fallbacks_come_in_their_order_once_and_only_from_who_is_there() {
+        let models = Models::connect(vec![
+            found("openai", "gpt-5.6-terra", &[]),
+            found("anthropic", "claude-haiku-4-5", &["claude-haiku-4-5"]),
+        ]);
+        let names = |wish, fallbacks: &[&str]| -> Vec<String> {
+            let fallbacks: Vec<String> = fallbacks.iter().map(|&name| name.to_owned()).collect();
+            let lineup = models.line_up(wish, &fallbacks);
+            let name = |model: &ChosenModel| format!("{}:{}", model.provider.name(), model.model);
+            lineup.models.iter().map(name).collect()
+        };
+        assert_eq!(names(None, &[]), ["openai:gpt-5.6-terra"]);
+        assert_eq!(
+            names(
+                Some("claude-haiku-4-5"),
+                &["ollama:llama3.2:3b", "gpt-5.6-terra", "claude-haiku-4-5", "openai:gpt-5.6-luna"]
+            ),
+            ["anthropic:claude-haiku-4-5", "openai:gpt-5.6-terra", "openai:gpt-5.6-luna"]
+        );
+        assert_eq!(names(Some("ollama:llama3.2:3b"), &["gpt-5.6-terra"]), ["openai:gpt-5.6-terra"]);
+        assert!(Models::default().line_up(None, &["gpt-5".to_owned()]).first().is_none());
     }
 
     #[test]

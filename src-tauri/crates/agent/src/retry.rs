@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use rouse_core::model::ProviderError;
+use rouse_core::model::{ProviderError, ProviderErrorKind};
 
 /// How often a model is asked for one turn, the first time included.
 const ATTEMPTS: u32 = 3;
@@ -24,7 +24,9 @@ pub(crate) fn wait_before_next(
     error: &ProviderError,
     shown: bool,
 ) -> Option<Duration> {
-    if shown || attempt >= ATTEMPTS || !error.may_pass() {
+    // What does not run on this computer will not within seconds, and nobody should wait to hear of it.
+    let is_futile = !error.may_pass() || error.kind == ProviderErrorKind::NotRunning;
+    if shown || attempt >= ATTEMPTS || is_futile {
         return None;
     }
     let wait = error.retry_after.unwrap_or(FIRST_WAIT * 4_u32.pow(attempt - 1));
@@ -74,7 +76,8 @@ mod tests {
     #[test]
     fn nothing_is_asked_again_after_the_first_word_or_when_it_cannot_help() {
         assert_eq!(wait_before_next(1, &error(Kind::Truncated, None), true), None);
-        for kind in [Kind::Auth, Kind::BadRequest, Kind::Refused, Kind::TooLarge] {
+        for kind in [Kind::Auth, Kind::BadRequest, Kind::Refused, Kind::TooLarge, Kind::NotRunning]
+        {
             assert_eq!(wait_before_next(1, &error(kind, Some(1)), false), None, "{kind:?}");
         }
     }

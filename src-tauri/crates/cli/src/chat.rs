@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::approvals;
 use crate::exit::Failure;
 use crate::output::plain;
+use crate::runs::is_over;
 use crate::session::Session;
 
 #[derive(Debug, clap::Args)]
@@ -25,6 +26,9 @@ pub(crate) struct Args {
     /// Do not wait for the answer: print the id of the run that gives it.
     #[arg(long)]
     no_wait: bool,
+    /// What the message is known by: sent again with the same key, it is taken once. For scripts that may try again.
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
 }
 
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
@@ -32,7 +36,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     let status: SystemStatus = serde_json::from_value(status)?;
     let mut events = session.client()?.events(Some(status.seq)).await?;
     let text = args.text.join(" ");
-    let sent = session.call("chat.send", json!({ "text": text })).await?;
+    let sent = session.call("chat.send", json!({ "text": text, "key": args.key })).await?;
     if args.no_wait {
         return session.tell(sent, |_, sent: ChatSendResult| {
             anstream::println!("{}", sent.run_id);
@@ -88,12 +92,6 @@ fn show_words(event: &EventView, shown: &mut String) {
     // What cannot be flushed is shown with the next words.
     let _ = std::io::stdout().flush();
     *shown = words;
-}
-
-fn is_over(event: &EventView) -> bool {
-    let state = event.data.get("state").and_then(Value::as_str);
-    let waits = ["queued", "running", "awaitingApproval"];
-    event.kind == EventKind::Run && state.is_some_and(|state| !waits.contains(&state))
 }
 
 fn finish(detail: &RunDetail, shown: &str) {

@@ -15,6 +15,7 @@ mod tools;
 mod secrets;
 mod approvals;
 mod chat;
+mod sessions;
 mod grants;
 mod status;
 mod open;
@@ -64,6 +65,9 @@ enum Command {
     Secrets(secrets::Command),
     /// Write to the main session and see the answer.
     Chat(chat::Args),
+    /// What was said: the main conversation and those of jobs with their models.
+    #[command(subcommand)]
+    Sessions(sessions::Command),
     /// What runs ask before they go on, and the answers.
     #[command(subcommand)]
     Approvals(approvals::Command),
@@ -123,6 +127,7 @@ async fn call(command: Command, session: Session) -> Result<(), Failure> {
         Command::Secrets(command) => secrets::run(command, &session).await,
         Command::Tools(args) => tools::run(args, &session).await,
         Command::Chat(args) => chat::run(args, &session).await,
+        Command::Sessions(command) => sessions::run(command, &session).await,
         Command::Approvals(command) => approvals::run(command, &session).await,
         Command::Grants(command) => grants::run(command, &session).await,
         Command::Status => status::run(&session).await,

@@ -2,12 +2,13 @@
 
 use clap::Subcommand;
 use rouse_core::Clock as _;
+use rouse_core::money::MicroUsd;
 use rouse_core::schedule::format_duration;
 use rouse_gateway::wire::{
-    ApprovalState, CauseView, Done, RunDetail, RunState, RunTrigger, RunView, RunsListResult,
-    StartedRun, StepView,
+    ApprovalState, CauseView, Done, EventKind, EventView, RunDetail, RunState, RunTrigger, RunView,
+    RunsListResult, StartedRun, StepView,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::approvals::question;
 use crate::cron::resolve;
@@ -145,7 +146,11 @@ fn print_detail(session: &Session, detail: &RunDetail) {
     fact("took", run.duration_ms.map(format_duration));
     fact("model", run.model.as_deref().map(plain));
     let tokens = run.usage.input_tokens + run.usage.output_tokens;
+    fact("instead of", run.fell_back.as_deref().map(plain));
     fact("tokens", (tokens > 0).then(|| tokens.to_string()));
+    let cost = run.usage.cost_micro_usd.map(|cost| MicroUsd(cost).to_string());
+    let unknown = || (tokens > 0).then(|| "not known".to_owned());
+    fact("cost", cost.or_else(unknown));
     fact("reason", run.reason.as_deref().map(plain));
     fact("error", run.error.as_deref().map(plain));
     if let Some(cause) = &detail.cause {
@@ -219,6 +224,13 @@ pub(crate) const fn state(state: RunState) -> &'static str {
         RunState::Missed => "missed",
         RunState::Interrupted => "interrupted",
     }
+}
+
+/// Whether an event tells the end of a run.
+pub(crate) fn is_over(event: &EventView) -> bool {
+    let state = event.data.get("state").and_then(Value::as_str);
+    let waits = ["queued", "running", "awaitingApproval"];
+    event.kind == EventKind::Run && state.is_some_and(|state| !waits.contains(&state))
 }
 
 const fn trigger(trigger: RunTrigger) -> &'static str {

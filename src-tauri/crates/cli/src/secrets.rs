@@ -7,7 +7,7 @@ use std::io::{IsTerminal as _, Read as _, stdin};
 
 use clap::Subcommand;
 use rouse_core::Clock as _;
-use rouse_gateway::wire::{Done, SecretKeeper, SecretView, SecretsListResult};
+use rouse_gateway::wire::{SecretKeeper, SecretRemoved, SecretView, SecretsListResult};
 use serde_json::json;
 
 use crate::exit::Failure;
@@ -66,8 +66,11 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
         }
         Command::Rm { name } => {
             session
-                .show("secrets.remove", json!({ "name": name }), |_, _: Done| {
+                .show("secrets.remove", json!({ "name": name }), |_, removed: SecretRemoved| {
                     anstream::println!("Removed {}.", plain(&name));
+                    if let Some(remains) = removed.remains {
+                        anstream::println!("{}", plain(&remains));
+                    }
                     Ok(())
                 })
                 .await

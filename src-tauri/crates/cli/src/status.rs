@@ -1,23 +1,26 @@
 //! `rouse status`, and the scheduler's part of it.
 
 use rouse_core::Clock as _;
-use rouse_gateway::wire::{CronStatus, EngineMode, SystemStatus, ZoneDataStatus};
+use rouse_core::money::MicroUsd;
+use rouse_gateway::wire::{CronStatus, EngineMode, SpendingView, SystemStatus, ZoneDataStatus};
 use serde_json::json;
 
 use crate::approvals;
 use crate::config;
+use crate::cron::spent_in_words;
 use crate::exit::Failure;
 use crate::output::{instant, plain, relative};
 use crate::secrets;
 use crate::session::Session;
 
 pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
-    let (changed, troubles, open) = match session.json {
-        true => (None, Vec::new(), 0),
+    let (changed, troubles, open, spending) = match session.json {
+        true => (None, Vec::new(), 0, None),
         false => (
             config::changed_by_hand(session).await?,
             secrets::troubles(session).await?,
             approvals::open(session).await?,
+            Some(session.call("spending.get", json!({})).await?),
         ),
     };
     session
@@ -45,6 +48,9 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
                     .model
                     .map_or_else(|| "No model yet".to_owned(), |model| format!("Model: {model}"))
             );
+            if let Some(spending) = spending {
+                print_spending(&serde_json::from_value(spending)?);
+            }
             if let Some(reason) = status.notifications.reason {
                 anstream::println!("Notifications: {reason}");
             }
@@ -61,6 +67,24 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
             Ok(())
         })
         .await
+}
+
+fn print_spending(spending: &SpendingView) {
+    let words = |spent| spent_in_words(spent).unwrap_or_else(|| "nothing".to_owned());
+    let limits = [
+        spending.tokens_per_day.map(|most| format!("{most} tokens")),
+        spending.usd_per_day.map(|most| MicroUsd::of_usd(most).to_string()),
+    ];
+    let limits: Vec<String> = limits.into_iter().flatten().collect();
+    let of = match limits.is_empty() {
+        true => String::new(),
+        false => format!(" of {} a day", limits.join(" and ")),
+    };
+    anstream::println!(
+        "Spent today: {}{of} · this month: {}",
+        words(spending.today),
+        words(spending.month)
+    );
 }
 
 /// "2026a from /usr/share/zoneinfo", "2025b, built in".

@@ -1,5 +1,8 @@
-//! `rouse tools`.
+//! `rouse tools`: the catalogue, what a job is offered, and a call to try one out.
 
+mod trial;
+
+use clap::Subcommand;
 use rouse_gateway::wire::{ToolApproval, ToolView, ToolsCatalogResult, ToolsEffectiveResult};
 use serde_json::json;
 
@@ -9,27 +12,37 @@ use crate::output::{print, short, table};
 use crate::session::Session;
 
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Args {
     /// Only what the runs of this job are offered.
     #[arg(long, value_name = "ID")]
     job: Option<String>,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Call a tool once and see what it answers. What changes something is asked about first.
+    Try(trial::Args),
 }
 
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
-    match args.job {
-        None => {
-            session
-                .show("tools.catalog", json!({}), |_, catalog: ToolsCatalogResult| {
-                    print_table(&catalog.tools);
-                    Ok(())
-                })
-                .await
-        }
-        Some(job) => {
+    match args {
+        Args { command: Some(Command::Try(args)), .. } => trial::run(args, session).await,
+        Args { job: Some(job), .. } => {
             let id = resolve(session, &job).await?;
             session
                 .show("tools.effective", json!({ "id": id }), |_, found: ToolsEffectiveResult| {
                     print_table(&found.tools);
+                    Ok(())
+                })
+                .await
+        }
+        Args { job: None, .. } => {
+            session
+                .show("tools.catalog", json!({}), |_, catalog: ToolsCatalogResult| {
+                    print_table(&catalog.tools);
                     Ok(())
                 })
                 .await

@@ -11,6 +11,7 @@ pub mod id;
 pub mod json_fields;
 pub mod schedule;
 pub mod when;
+pub mod money;
 pub mod job;
 pub mod import;
 pub mod run;

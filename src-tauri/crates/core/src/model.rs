@@ -15,6 +15,16 @@ pub trait ModelProvider: Send + Sync {
     /// What people call it: `anthropic`, `ollama`, a name from the configuration.
     fn name(&self) -> &str;
 
+    /// How its answers are paid for.
+    fn billing(&self) -> Billing {
+        Billing::ByPrice
+    }
+
+    /// How many tokens its model reads at once, where somebody has said it.
+    fn context_tokens(&self) -> Option<u32> {
+        None
+    }
+
     /// Asks once and reports the answer as it comes. Dropping the future ends the exchange. It does not try again:
     /// whoever asks knows whether anything was already shown.
     fn stream<'a>(
@@ -22,6 +32,17 @@ pub trait ModelProvider: Send + Sync {
         request: ModelRequest,
         on_delta: &'a (dyn Fn(Delta) + Send + Sync),
     ) -> BoxFuture<'a, Result<ModelAnswer, ProviderError>>;
+}
+
+/// How the answers of a provider are paid for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Billing {
+    /// By the price of the model.
+    ByPrice,
+    /// Not at all: it is on this computer.
+    Free,
+    /// It tells with every answer what that has cost.
+    Reported,
 }
 
 /// One question to a model.
@@ -67,10 +88,14 @@ pub enum ProviderErrorKind {
     Truncated,
     /// The answer is larger than any honest one.
     TooLarge,
+    /// The question is longer than what the model reads.
+    Overlong,
     /// The provider does not accept the question (an unknown model, no credit, a setting it refuses).
     BadRequest,
     /// The provider declines on grounds of content.
     Refused,
+    /// The provider is on this computer, and it does not run or does not have the model.
+    NotRunning,
 }
 
 /// A failed question. Its text never holds a credential.
@@ -94,6 +119,14 @@ impl ProviderError {
         Self { kind, message: message.into(), retry_after: None, status: None }
     }
 
+    /// Whether the next model of a job may be asked instead: whenever this one did not answer, for whatever reason, since
+    /// the person has named the next one for just that. A provider that declines has answered, and asking another one
+    /// would be a way around it.
+    #[must_use]
+    pub const fn lets_another_answer(&self) -> bool {
+        !matches!(self.kind, ProviderErrorKind::Refused)
+    }
+
     /// Whether the same question may succeed later.
     #[must_use]
     pub const fn may_pass(&self) -> bool {
@@ -104,6 +137,7 @@ impl ProviderError {
                 | ProviderErrorKind::Server
                 | ProviderErrorKind::Network
                 | ProviderErrorKind::Truncated
+                | ProviderErrorKind::NotRunning
         )
     }
 }

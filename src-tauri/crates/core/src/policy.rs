@@ -8,7 +8,7 @@
 use serde_json::Value;
 
 use crate::UnixMs;
-use crate::approval::{Approval, ApprovalState, Fingerprint, Grant, Permit, Scope};
+use crate::approval::{Approval, ApprovalState, Fingerprint, Grant, Permit, Scope, Surroundings};
 use crate::job::Approvals;
 use crate::tool::{ApprovalRule, ToolSpec};
 
@@ -20,6 +20,8 @@ pub struct ApprovedCall {
 
 impl ApprovedCall {
     /// The arguments, as they were judged.
+    /// What the yes to it is bound to; none for a call that needed none.
+    bound: Option<Surroundings>,
     #[must_use]
     pub const fn arguments(&self) -> &Value {
         &self.arguments
@@ -29,7 +31,21 @@ impl ApprovedCall {
     /// anything else in it differs.
     #[must_use]
     pub fn with_values(self, arguments: Value) -> Option<Self> {
-        differ_by_handles_alone(&self.arguments, &arguments).then_some(Self { arguments })
+    /// What it worked with when it was judged, where a person's yes is bound to that: the tool holds it against what is
+    /// there when it begins.
+    #[must_use]
+    pub const fn bound(&self) -> Option<&Surroundings> {
+        self.bound.as_ref()
+    }
+
+    /// The same call, bound to this.
+    #[must_use]
+    pub fn bound_to(self, surroundings: Surroundings) -> Self {
+        Self { bound: Some(surroundings), ..self }
+    }
+
+        differ_by_handles_alone(&self.arguments, &arguments)
+            .then_some(Self { arguments, bound: self.bound })
     }
 }
 
@@ -175,13 +191,13 @@ impl ToolPolicy {
     #[must_use]
     pub fn judge(&self, tool: &ToolSpec, arguments: Value) -> Verdict {
         if self.is_written(tool, &arguments) {
-            return Verdict::Allowed(ApprovedCall { arguments });
+            return Verdict::Allowed(ApprovedCall { arguments, bound: None });
         }
         if !self.offers(tool) {
             return Verdict::Denied(self.refusal(tool));
         }
         match tool.approval {
-            ApprovalRule::Never => Verdict::Allowed(ApprovedCall { arguments }),
+            ApprovalRule::Never => Verdict::Allowed(ApprovedCall { arguments, bound: None }),
             ApprovalRule::UnlessGranted | ApprovalRule::Always => Verdict::NeedsYes(NeedsYes {
                 tool: tool.name.clone(),
                 arguments,
@@ -234,7 +250,7 @@ impl NeedsYes {
             match &asked.state {
                 ApprovalState::Approved { scope, .. } if self.is_answered(asked, *scope) => {
                     let permit = Permit::Answer(asked.id.clone());
-                    return Ruling::Permitted(ApprovedCall { arguments: self.arguments }, permit);
+                    return Ruling::Permitted(self.call(), permit);
                 }
                 ApprovalState::Denied { reason, .. } => return Ruling::Denied(no(name, reason)),
                 ApprovalState::Expired { .. } => return Ruling::Denied(nobody_answered(name)),
@@ -251,7 +267,7 @@ impl NeedsYes {
         };
         if let Some(grant) = said.grants.iter().find(covers) {
             let permit = Permit::Grant(grant.id.clone());
-            return Ruling::Permitted(ApprovedCall { arguments: self.arguments }, permit);
+            return Ruling::Permitted(self.call(), permit);
         }
         match self.asks {
             Approvals::Ask => Ruling::Ask,
@@ -285,3 +301,7 @@ fn nobody_answered(tool: &str) -> String {
 
 #[cfg(test)]
 mod tests;
+    fn call(self) -> ApprovedCall {
+        ApprovedCall { arguments: self.arguments, bound: None }
+    }
+

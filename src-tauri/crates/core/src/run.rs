@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::approval::Approval;
 use crate::condition::Verdict;
+use crate::money::BudgetStop;
 use crate::{JobId, RunId, SessionKey, UnixMs};
 
 /// Every state a run can be in. Waiting states move on; final states never change.
@@ -185,6 +186,8 @@ pub struct Run {
     pub usage: Usage,
     /// The job's payload when the run was claimed, in the job format.
     pub payload: Value,
+    /// Why another model than the job's own has worked; none when none has.
+    pub fell_back: Option<String>,
 }
 
 impl Run {
@@ -211,7 +214,20 @@ impl Run {
             model: None,
             usage: Usage::default(),
             payload: Value::Null,
+            fell_back: None,
         }
+    }
+
+    /// Whether it is a call that a person tries a tool with: no job, and a payload of its own kind.
+    #[must_use]
+    pub fn is_trial(&self) -> bool {
+        self.job_id.is_none() && self.payload["kind"] == "trial"
+    }
+
+    /// Whether whoever began it looks at its end where they began it. It is nobody's notification then, and no incident.
+    #[must_use]
+    pub fn is_watched(&self) -> bool {
+        self.trigger == RunTrigger::Chat || self.is_trial()
     }
 
     /// Milliseconds between the slot and the start of the work; none without both.
@@ -281,6 +297,10 @@ pub struct Outcome {
     pub verdict: Option<Verdict>,
     /// Why its job is to be switched off, whatever the job's own policies say.
     pub pauses: Option<String>,
+    /// The budget that has ended it, or kept it from beginning.
+    pub budget: Option<BudgetStop>,
+    /// Why another model than the job's own has worked.
+    pub fell_back: Option<String>,
     /// What it asks of a person, for `AwaitingApproval`, the one state here that is not final.
     pub asks: Vec<Approval>,
 }
@@ -305,6 +325,8 @@ impl Outcome {
             result: None,
             verdict: None,
             pauses: None,
+            budget: None,
+            fell_back: None,
             asks: Vec::new(),
         }
     }

@@ -29,7 +29,7 @@ fn full() -> Value {
         "wakeMode": "next-heartbeat",
         "payload": {
             "kind": "agentTurn", "message": "Look", "deliver": true, "channel": "last", "to": "me",
-            "timeoutSeconds": 60, "model": "m", "useTools": false, "tools": ["echo"], "maxSteps": 3,
+            "timeoutSeconds": 60, "model": "m", "fallbacks": ["n", "ollama:o"], "useTools": false, "tools": ["echo"], "maxSteps": 3,
             "maxTokens": 100, "contextPaths": ["today.md"], "x2": { "deep": null }
         },
         "isolation": { "postToMainPrefix": "Brief", "x3": 1 },
@@ -37,7 +37,7 @@ fn full() -> Value {
         "policies": {
             "misfire": { "mode": "runAll", "maxLatenessSeconds": 90, "limit": 4, "x5": true },
             "overlap": "parallel", "maxConcurrent": 2, "cooldownSeconds": 5, "timeoutSeconds": 30,
-            "pauseAfterFailures": 4, "budget": { "tokensPerRun": 10, "x6": 0 }, "notify": "always",
+            "pauseAfterFailures": 4, "budget": { "tokensPerRun": 10, "tokensPerDay": 20, "usdPerRun": 0.25, "usdPerDay": 2, "x6": 0 }, "notify": "always",
             "quietHours": { "from": "22:00", "to": "07:00" }, "x7": { "later": 1 }
         },
         "deleteAfterRun": true,

@@ -16,8 +16,8 @@ use crate::events::EventBus;
 use crate::live::LiveText;
 use crate::screens::Screens;
 use crate::wire::{
-    ConfigView, Done, EngineMode, NotificationStatus, ProvidersListResult, SecretSetParams,
-    SecretView, SecretsListResult,
+    ConfigView, EngineMode, NotificationStatus, ProvidersListResult, SecretRemoved,
+    SecretSetParams, SecretView, SecretsListResult,
 };
 
 /// The handles that handlers work with.
@@ -94,5 +94,5 @@ pub trait Secrets: Send + Sync {
     /// Stores one, or changes it.
     fn set(&self, params: SecretSetParams) -> BoxFuture<'_, Result<SecretView, RpcError>>;
     /// Forgets one.
-    fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Done, RpcError>>;
+    fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<SecretRemoved, RpcError>>;
 }

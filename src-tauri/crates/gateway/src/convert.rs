@@ -48,6 +48,7 @@ pub(crate) fn run_view(run: &Run) -> wire::RunView {
         error: run.error.clone(),
         session: run.session.as_ref().map(ToString::to_string),
         model: run.model.clone(),
+        fell_back: run.fell_back.clone(),
         usage: usage_view(run.usage),
     }
 }

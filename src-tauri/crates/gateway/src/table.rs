@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::error::RpcError;
 use crate::handlers::{
     approvals, chat, config, cron, deliveries, grants, heartbeat, providers, runs, secrets,
-    sessions, system, tools,
+    sessions, spending, system, tools,
 };
 use crate::wire::*;
 
@@ -61,6 +61,7 @@ methods! {
     "cron.runs" => cron::runs(CronRunsParams) -> CronRunsResult;
     "cron.status" => cron::status(Empty) -> CronStatus;
     "cron.preview" => cron::preview(CronPreviewParams) -> CronPreviewResult;
+    "cron.estimate" => cron::estimate(CronEstimateParams) -> CronEstimateResult;
     "cron.webhook" => cron::webhook(WebhookParams) -> WebhookView;
     "cron.tryCondition" => cron::try_condition(CronTryConditionParams) -> CronTryConditionResult;
     "cron.pause" => cron::pause(CronPauseParams) -> CronStatus;
@@ -92,11 +93,14 @@ methods! {
 
     "tools.catalog" => tools::catalog(Empty) -> ToolsCatalogResult;
     "tools.effective" => tools::effective(JobRef) -> ToolsEffectiveResult;
+    "tools.try" => tools::try_call(ToolsTryParams) -> ToolsTryResult;
     "providers.list" => providers::list(ProvidersListParams) -> ProvidersListResult;
 
     "secrets.list" => secrets::list(Empty) -> SecretsListResult;
     "secrets.set" => secrets::set(SecretSetParams) -> SecretView;
-    "secrets.remove" => secrets::remove(SecretRef) -> Done;
+    "secrets.remove" => secrets::remove(SecretRef) -> SecretRemoved;
+
+    "spending.get" => spending::get(Empty) -> SpendingView;
 
     "config.get" => config::get(Empty) -> ConfigView;
     "config.patch" => config::patch(ConfigPatchParams) -> ConfigView;

@@ -10,7 +10,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use rouse_agent::{
-    AgentDriver, AgentSettings, Gate, Hooks, Observer, Safety, SecretBook, ToolRegistry,
+    AgentDriver, AgentSettings, Gate, Hooks, Ledger, Observer, Prices, Safety, SecretBook,
+    ToolRegistry,
 };
 use rouse_core::event::{Event, EventKind};
 use rouse_core::model::Delta;
@@ -31,6 +32,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::clean_index::CleanIndex;
 use crate::config::{Config, ConfigFile, OfMachine};
 use crate::endpoint::{AGAIN_AFTER, keep_telling, tell_clients};
 use crate::error::HostError;
@@ -68,6 +70,7 @@ struct Ground {
     clock: Arc<dyn Clock>,
     settings: Arc<LiveSettings>,
     models: Arc<ModelShelf>,
+    ledger: Arc<Ledger>,
     secrets: Arc<SecretShelf>,
     /// What the gate recognises and fills in; the shelf fills it.
     book: Arc<SecretBook>,
@@ -187,8 +190,14 @@ impl Ground {
             .map_err(|source| HostError::Write { path: workspace, source })?;
         let settings =
             LiveSettings::new(file, Arc::clone(&options.env), store.clone(), Arc::clone(&clock));
-        let models =
-            ModelShelf::new(settings.watch(), Arc::clone(&options.env), options.model.clone());
+        let models = ModelShelf::new(
+            settings.watch(),
+            Arc::clone(&options.env),
+            options.model.clone(),
+            (store.clone(), Arc::clone(&clock)),
+        );
+        let ledger = Ledger::new(store.clone());
+        put_budget_into_force(&ledger, &settings.now());
         let book = Arc::new(SecretBook::default());
         let secrets = Arc::new(secrets::shelf(options, &settings, Arc::clone(&book)));
         let hooks = hooks::of(&settings.now(), home);
@@ -199,6 +208,7 @@ impl Ground {
             clock,
             settings,
             models,
+            ledger,
             secrets,
             book,
             hooks,
@@ -234,10 +244,11 @@ impl Ground {
         let is_risky_workspace = config.is_risky_workspace;
         let mut tools =
             builtin(ToolsConfig { read_file_max_bytes, http, command, is_risky_workspace });
-        tools.extend(memory_tools(Arc::new(self.store.clone()), read_file_max_bytes));
+        let safety = Safety::new(Arc::clone(&self.book));
+        let index = CleanIndex { store: self.store.clone(), safety: safety.clone() };
+        tools.extend(memory_tools(Arc::new(index), read_file_max_bytes));
         tools.extend(routine_tools(&(Arc::clone(&self.routines) as Arc<dyn Routines>)));
         let registry = ToolRegistry::new(tools)?;
-        let safety = Safety::new(Arc::clone(&self.book));
         let gate = Gate::new(registry, self.store.clone(), Arc::clone(&self.clock));
         let gate = Arc::new(gate.guarded_by(safety, self.hooks.clone()));
         let settings =
@@ -248,7 +259,8 @@ impl Ground {
             Arc::clone(&self.clock),
             settings,
             self.observer(),
-        );
+        )
+        .paid_from(Arc::clone(&self.ledger));
         Ok((agent, gate))
     }
 
@@ -364,6 +376,7 @@ impl Ground {
         let settings = follow_settings(
             Arc::clone(&self.settings),
             Arc::clone(&self.models),
+            Arc::clone(&self.ledger),
             Arc::clone(&self.secrets),
             scheduler.clone(),
         );
@@ -398,6 +411,7 @@ fn own_notifications(options: &HostOptions) -> NotificationStatus {
 async fn follow_settings(
     settings: Arc<LiveSettings>,
     models: Arc<ModelShelf>,
+    ledger: Arc<Ledger>,
     secrets: Arc<SecretShelf>,
     scheduler: SchedulerHandle,
 ) {
@@ -405,12 +419,17 @@ async fn follow_settings(
     models.look().await;
     while changes.changed().await.is_ok() {
         let config = changes.borrow_and_update().clone();
+        put_budget_into_force(&ledger, &config);
         if let Err(error) = scheduler.set_config(scheduler_config(&config)).await {
             tracing::error!(%error, "a change of settings did not reach the scheduler");
         }
         models.look().await;
         secrets.load().await;
     }
+}
+
+fn put_budget_into_force(ledger: &Ledger, config: &Config) {
+    ledger.set(config.budget, Prices::with_own(config.prices.clone()));
 }
 
 /// Events go to clients, and a new delivery wakes the outbox, whoever put it there.

@@ -26,6 +26,7 @@ mod notifier;
 mod first_start;
 mod logging;
 mod memory;
+mod clean_index;
 mod error;
 
 pub use clock::SystemClock;

@@ -7,16 +7,22 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use rouse_agent::{
-    ApiKey, ChosenModel, FoundIn, FoundModel, LocalAddresses, ProviderConfig, ProviderKind,
-    discover,
+    ApiKey, ChosenModel, FoundIn, FoundModel, Lineup, LocalAddresses, ProviderConfig, ProviderKind,
+    discover, title_of_local,
 };
+use rouse_core::Clock;
 use rouse_core::tool::BoxFuture;
 use rouse_gateway::Models;
 use rouse_gateway::wire::{ProviderSource, ProviderView, ProvidersListResult};
+use rouse_store::{Store, StoreError};
+use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::config::{Config, ProviderEntry};
 use crate::options::Env;
+
+/// The setting that says which server on this computer has the model in use; null when none has.
+const LAST_LOCAL: &str = "models.lastLocal";
 
 /// What is known about models.
 pub(crate) struct ModelShelf {
@@ -25,6 +31,8 @@ pub(crate) struct ModelShelf {
     /// The one model there is, whatever would be found.
     fixed: Option<ChosenModel>,
     known: RwLock<Known>,
+    store: Store,
+    clock: Arc<dyn Clock>,
     available: watch::Sender<bool>,
 }
 
@@ -40,9 +48,10 @@ impl ModelShelf {
         settings: watch::Receiver<Config>,
         env: Env,
         fixed: Option<ChosenModel>,
+        (store, clock): (Store, Arc<dyn Clock>),
     ) -> Arc<Self> {
         let available = watch::Sender::new(fixed.is_some());
-        Arc::new(Self { settings, env, fixed, known: RwLock::default(), available })
+        Arc::new(Self { settings, env, fixed, known: RwLock::default(), store, clock, available })
     }
 
     /// Whether there is a model, and every change of that.
@@ -50,16 +59,59 @@ impl ModelShelf {
         self.available.subscribe()
     }
 
-    /// The model for a job that wishes for `wish`; looks once more when there is none.
-    pub(crate) async fn choose(&self, wish: Option<&str>) -> Option<ChosenModel> {
+    /// The models for a job that wishes for `wish`, then for its fallbacks; looks once more when one of them is of a
+    /// provider that was not there.
+    pub(crate) async fn line_up(&self, wish: Option<&str>, fallbacks: &[String]) -> Lineup {
         if let Some(fixed) = &self.fixed {
-            return Some(fixed.clone());
+            return Lineup::of([fixed.clone()]);
         }
-        if let Some(model) = self.models().choose(wish) {
-            return Some(model);
+        let named = || wish.into_iter().chain(fallbacks.iter().map(String::as_str));
+        let known = self.models();
+        let lineup = known.line_up(wish, fallbacks);
+        if lineup.first().is_some() && named().all(|wish| known.stranger_of(wish).is_none()) {
+            return lineup;
         }
         self.look().await;
-        self.models().choose(wish)
+        let lineup = self.models().line_up(wish, fallbacks);
+        match lineup.first() {
+            Some(_) => lineup,
+            None => self.why_absent(wish).await.map_or_else(Lineup::default, Lineup::absent),
+        }
+    }
+
+    /// Who would answer, if it is a server on this computer that is known to be used here: what a run names, or the
+    /// settings, or what was used last. Without any nothing was ever set up.
+    async fn why_absent(&self, wish: Option<&str>) -> Option<String> {
+        let named = wish.and_then(|wish| wish.split_once(':')).map(|(name, _)| name.to_owned());
+        let of_settings = self.settings.borrow().model.provider.clone();
+        let last = match self.store.setting(LAST_LOCAL).await {
+            Ok(last) => last.as_ref().and_then(Value::as_str).map(str::to_owned),
+            Err(error) => {
+                tracing::warn!(%error, "which model was used last cannot be read");
+                None
+            }
+        };
+        let title = [named, of_settings, last].into_iter().flatten();
+        let title = title.into_iter().find_map(|name| title_of_local(&name))?;
+        Some(format!(
+            "{title}, whose model is to do this, is not running on this computer. Start it, or name another model as a fallback."
+        ))
+    }
+
+    /// Remembers that the model in use is on this computer, or that it is not.
+    async fn remember(&self, preferred: Option<&FoundModel>) {
+        let Some(preferred) = preferred else { return };
+        let local = Some(&preferred.provider.name).filter(|name| title_of_local(name).is_some());
+        let local = local.map_or(Value::Null, |name| Value::String(name.clone()));
+        let stored = async {
+            if self.store.setting(LAST_LOCAL).await?.unwrap_or_default() != local {
+                self.store.put_setting(LAST_LOCAL, &local, None, self.clock.now()).await?;
+            }
+            Ok::<(), StoreError>(())
+        };
+        if let Err(error) = stored.await {
+            tracing::warn!(%error, "which model is used cannot be remembered");
+        }
     }
 
     /// Looks for models and decides which is preferred.
@@ -72,6 +124,7 @@ impl ModelShelf {
             config.providers.iter().map(|(name, entry)| self.of_entry(name, entry)).collect();
         let found = discover(configured, |name| (self.env)(name), &self.local_addresses()).await;
         let usable = preferred_first(&config, found.clone());
+        self.remember(usable.first()).await;
         let models = Arc::new(rouse_agent::Models::connect(usable));
         let has_model = models.choose(None).is_some();
         let views = found.iter().map(|model| view(&config, model)).collect();
@@ -103,6 +156,7 @@ impl ModelShelf {
             },
             base_url: entry.base_url.clone(),
             model: entry.model.clone(),
+            context_tokens: entry.context_tokens,
             api_key: key.as_deref().and_then(ApiKey::new),
         }
     }

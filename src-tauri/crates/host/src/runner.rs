@@ -45,7 +45,7 @@ impl Runner for PayloadRunner {
             hooks.run_started(hooks::seen(&run));
             let outcome = match &job {
                 Some(job) => work(&agent, &models, &run, job, &cancel).await,
-                None => main_turn(&agent, &models, &run, &heartbeat, &cancel).await,
+                None => without_job(&agent, &models, &run, &heartbeat, &cancel).await,
             };
             live.clear(&run.id);
             hooks.run_finished(hooks::ended(hooks::seen(&run), &outcome));
@@ -64,14 +64,14 @@ async fn work(
     match &job.payload {
         Payload::SystemEvent { text, .. } => system_event(job, text, models),
         Payload::AgentTurn(turn) => {
-            let model = models.choose(turn.model.as_deref()).await;
-            agent.run_turn(run, job, turn, model, cancel).await
+            let models = models.line_up(turn.model.as_deref(), &turn.fallbacks).await;
+            agent.run_turn(run, job, turn, models, cancel).await
         }
         Payload::ToolCall(call) => agent.run_tool_call(run, job, call, cancel).await,
     }
 }
 
-async fn main_turn(
+async fn without_job(
     agent: &AgentDriver,
     models: &ModelShelf,
     run: &Run,
@@ -81,11 +81,14 @@ async fn main_turn(
     if run.job_id.is_some() {
         return Outcome::failed("The job was deleted before this run began.");
     }
-    if let (RunTrigger::Chat, Some(text)) = (run.trigger, run.payload["text"].as_str()) {
-        return agent.run_chat_turn(run, text, models.choose(None).await, cancel).await;
+    if let (true, Some(tool)) = (run.is_trial(), run.payload["tool"].as_str()) {
+        return agent.run_trial(run, tool, &run.payload["arguments"], cancel).await;
     }
-    let model = models.choose(heartbeat.model.as_deref()).await;
-    agent.run_main_turn(run, model, heartbeat.prompt.as_deref(), cancel).await
+    if let (RunTrigger::Chat, Some(text)) = (run.trigger, run.payload["text"].as_str()) {
+        return agent.run_chat_turn(run, text, models.line_up(None, &[]).await, cancel).await;
+    }
+    let models = models.line_up(heartbeat.model.as_deref(), &[]).await;
+    agent.run_main_turn(run, models, heartbeat.prompt.as_deref(), cancel).await
 }
 
 /// The line itself is queued together with the outcome. Without a model nobody would say it, so a line that should be

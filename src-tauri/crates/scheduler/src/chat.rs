@@ -17,11 +17,24 @@ use crate::tick::new_run;
 const NAME: &str = "Chat";
 
 impl Engine {
-    pub(crate) async fn chat(&mut self, text: &str) -> Result<RunId, SchedulerError> {
+    /// A message with a key that was taken before is that message: nothing is begun again.
+    pub(crate) async fn chat(
+        &mut self,
+        text: &str,
+        key: Option<&str>,
+    ) -> Result<RunId, SchedulerError> {
         let now = self.clock.now();
+        let id = key.map(|key| RunId::new(format!("chat-{key}")));
+        if let Some(id) = &id
+            && let Some(taken) = self.store.run(id).await?
+        {
+            let is_same = taken.payload["text"] == text;
+            return if is_same { Ok(taken.id) } else { Err(SchedulerError::KeyIsTaken) };
+        }
         let payload = json!({ "kind": "chat", "text": text });
         let job_name = NAME.to_owned();
-        let run = Run { job_name, ..new_run(None, RunTrigger::Chat, payload, now) };
+        let run = new_run(None, RunTrigger::Chat, payload, now);
+        let run = Run { job_name, id: id.unwrap_or_else(|| run.id.clone()), ..run };
         self.store.insert_run(&run, now).await?;
         let id = run.id.clone();
         self.enqueue(run, None);

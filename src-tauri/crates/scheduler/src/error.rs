@@ -24,6 +24,9 @@ pub enum SchedulerError {
     /// A turn of the main session was to run again.
     #[error("A turn of the main session cannot run again. Wake it or write to it instead.")]
     IsHeartbeat,
+    /// Another message was sent under the same key.
+    #[error("Another message was sent with this key before. Send this one with a key of its own.")]
+    KeyIsTaken,
     /// The scheduler has stopped, or is about to.
     #[error("Rouse is stopping.")]
     Stopped,

@@ -32,7 +32,7 @@ pub(crate) struct Waiting {
 impl Engine {
     /// Puts a queued run into its lane.
     pub(crate) fn enqueue(&mut self, run: Run, job: Option<Arc<Job>>) {
-        let lane = run.job_id.clone().map_or(LaneKey::Main, LaneKey::Job);
+        let lane = lane_of(&run);
         let width = job.as_deref().map_or(1, lane_width);
         let rank = Rank::from(run.trigger);
         self.lanes.enqueue(lane, width, rank, run.id.clone(), Waiting { run, job });
@@ -225,6 +225,14 @@ pub(crate) fn begun(run: Run, now: UnixMs) -> Run {
     // A run that goes on after an answer began when it began.
     let started_at = run.started_at.or(Some(now));
     Run { state: RunState::Running, started_at, attempt: run.attempt.max(1), ..run }
+}
+
+fn lane_of(run: &Run) -> LaneKey {
+    match &run.job_id {
+        Some(job) => LaneKey::Job(job.clone()),
+        None if run.is_trial() => LaneKey::Trials,
+        None => LaneKey::Main,
+    }
 }
 
 /// How many runs of a job may be at work at once.

@@ -143,10 +143,11 @@ impl Engine {
         let fate =
             job.as_ref().map_or(JobFate::Stays, |job| fate_of_job(job, run.trigger, outcome));
         let now = self.clock.now();
-        let incident = match run.trigger {
-            // Who has written is there and sees what went wrong.
-            RunTrigger::Chat => IncidentStep::Nothing,
-            _ => self.incident_step(job.as_ref(), outcome, now).await?,
+        let incident = if run.is_watched() {
+            // Who has begun it is there and sees what went wrong.
+            IncidentStep::Nothing
+        } else {
+            self.incident_step(job.as_ref(), outcome, now).await?
         };
         let ended = Ended {
             job: job.as_ref(),

@@ -33,7 +33,8 @@ pub(crate) enum Request {
     Status(Reply<Status>),
     Heartbeat(String, Duration, Reply<()>),
     Wake(String, Reply<()>),
-    Chat(String, Reply<RunId>),
+    Chat(String, Option<String>, Reply<RunId>),
+    Try(String, Value, Reply<RunId>),
     CallWebhook(Call, Reply<Called>),
     SetConfig(Box<SchedulerConfig>, Reply<()>),
     ClockChanged(Reply<()>),
@@ -171,12 +172,21 @@ impl SchedulerHandle {
     }
 
     /// Takes what a person writes to the main session. It is saved as a run of its own, which gets its turn when those
-    /// before it are over.
+    /// before it are over. Whoever may send it twice gives it a key, and it is taken once.
+    ///
+    /// # Errors
+    /// The store's refusal, and another message under the same key.
+    pub async fn chat(&self, text: &str, key: Option<&str>) -> Result<RunId, SchedulerError> {
+        let key = key.map(str::to_owned);
+        self.ask(|reply| Request::Chat(text.to_owned(), key, reply)).await
+    }
+
+    /// Takes a call that a person tries a tool with. It is saved as a run of its own.
     ///
     /// # Errors
     /// The store's refusal.
-    pub async fn chat(&self, text: &str) -> Result<RunId, SchedulerError> {
-        self.ask(|reply| Request::Chat(text.to_owned(), reply)).await
+    pub async fn try_tool(&self, tool: &str, arguments: Value) -> Result<RunId, SchedulerError> {
+        self.ask(|reply| Request::Try(tool.to_owned(), arguments, reply)).await
     }
 
     /// Fires a job because its webhook was called, by somebody who may.

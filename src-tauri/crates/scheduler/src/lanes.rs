@@ -19,6 +19,8 @@ pub enum LaneKey {
     Main,
     /// One job's runs.
     Job(JobId),
+    /// The calls that a person tries tools with.
+    Trials,
 }
 
 /// What goes first where several lanes could start a run.

@@ -21,6 +21,7 @@ pub mod timer;
 
 mod attempt;
 mod chat;
+mod trial;
 mod clock_change;
 mod engine;
 mod events;

@@ -36,7 +36,12 @@ impl Engine {
                 answer(reply, self.beat_if_wanted().await.map_err(Into::into));
             }
             Request::Wake(text, reply) => answer(reply, self.queue_wake(&text).await),
-            Request::Chat(text, reply) => answer(reply, self.chat(&text).await),
+            Request::Chat(text, key, reply) => {
+                answer(reply, self.chat(&text, key.as_deref()).await)
+            }
+            Request::Try(tool, arguments, reply) => {
+                answer(reply, self.try_tool(&tool, &arguments).await);
+            }
             Request::CallWebhook(call, reply) => answer(reply, self.call_webhook(call).await),
             Request::SetConfig(config, reply) => answer(reply, self.set_config(*config).await),
             Request::ClockChanged(reply) => {

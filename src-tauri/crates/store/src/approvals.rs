@@ -17,7 +17,7 @@ use sqlx::sqlite::SqliteRow;
 
 use crate::outbox::{enqueue, forget_questions};
 use crate::row::{Columns, bind_usage};
-use crate::runs::{read_run, run_columns, run_event};
+use crate::runs::{read_run, run_columns, run_event, with_usage};
 use crate::write::{Durability, Write};
 use crate::{Store, StoreError};
 
@@ -41,10 +41,9 @@ const INSERT: &str = concat!(
     ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, 'pending', NULL, NULL, NULL, NULL, NULL)"
 );
 const PARK: &str = concat!(
-    "UPDATE runs SET state = 'awaitingApproval', input_tokens = input_tokens + ?2,
-        cached_input_tokens = cached_input_tokens + ?3, output_tokens = output_tokens + ?4,
-        cost_micro_usd = CASE WHEN ?5 IS NULL THEN cost_micro_usd ELSE coalesce(cost_micro_usd, 0) + ?5 END
-     WHERE id = ?1 AND state = 'running' RETURNING ",
+    "UPDATE runs SET state = 'awaitingApproval', ",
+    with_usage!("?2", "?3", "?4", "?5"),
+    " WHERE id = ?1 AND state = 'running' RETURNING ",
     run_columns!()
 );
 pub(crate) const GET: &str =

@@ -17,7 +17,8 @@ use crate::incidents;
 use crate::jobs::{delete, pause};
 use crate::outbox::enqueue;
 use crate::row::{Columns, bind_usage};
-use crate::runs::{finished_event, insert_runs, read_run, run_columns, run_event};
+use crate::runs::{finished_event, insert_runs, read_run, run_columns, run_event, with_usage};
+use crate::spending::tell_once;
 use crate::steps::lose_unfinished;
 use crate::system_events::queue;
 use crate::write::{Durability, Write};
@@ -87,10 +88,9 @@ pub struct Interruption {
 
 pub(crate) const END: &str = concat!(
     "UPDATE runs SET state = ?3, reason = ?4, finished_at = ?5, summary = ?6, error = ?7,
-        model = coalesce(?8, model), result = ?9, input_tokens = input_tokens + ?10,
-        cached_input_tokens = cached_input_tokens + ?11, output_tokens = output_tokens + ?12,
-        cost_micro_usd = CASE WHEN ?13 IS NULL THEN cost_micro_usd ELSE coalesce(cost_micro_usd, 0) + ?13 END,
-        started_at = coalesce(?14, started_at)
+        model = coalesce(?8, model), result = ?9, ",
+    with_usage!("?10", "?11", "?12", "?13"),
+    ", started_at = coalesce(?14, started_at), fell_back = coalesce(?15, fell_back)
      WHERE id = ?1 AND finished_at IS NULL AND (?2 IS NULL OR state = ?2) RETURNING ",
     run_columns!()
 );
@@ -171,7 +171,11 @@ async fn finish_one(write: &mut Write, finish: &Finish) -> Result<Option<Run>, S
     if let Some(text) = &finish.system_event {
         queue(write, text, &source_of(&run)).await?;
     }
-    for delivery in &finish.deliveries {
+    let is_news = match &finish.outcome.budget {
+        Some(stop) if !finish.deliveries.is_empty() => tell_once(write, &stop.key).await?,
+        _ => true,
+    };
+    for delivery in finish.deliveries.iter().filter(|_| is_news) {
         enqueue(write, Some(&run.id), delivery).await?;
     }
     insert_fired(write, &finish.fired).await?;
@@ -209,35 +213,44 @@ async fn end(
         .bind(outcome.error.as_deref())
         .bind(outcome.model.as_deref())
         .bind(outcome.result.as_ref().map(ToString::to_string));
-    let query = bind_usage(query, outcome.usage).bind(started_at.map(|at| at.0));
+    let query = bind_usage(query, outcome.usage)
+        .bind(started_at.map(|at| at.0))
+        .bind(outcome.fell_back.as_deref());
     let Some(run) = write.one(query, read_run).await? else {
         return Ok(None);
     };
     write.event(EventKind::Run, run_event(&run));
     withdraw(write, &run.id).await?;
     if let Some(job_id) = &run.job_id {
-        remember(write, &run, job_id).await?;
+        remember(write, &run, outcome, job_id).await?;
     }
     Ok(Some(run))
 }
 
 /// Writes a run's fate into its job, if that still exists, and tells about it either way.
-async fn remember(write: &mut Write, run: &Run, job_id: &JobId) -> Result<(), StoreError> {
+async fn remember(
+    write: &mut Write,
+    run: &Run,
+    outcome: &Outcome,
+    job_id: &JobId,
+) -> Result<(), StoreError> {
     let duration = run.started_at.zip(run.finished_at).map(|(from, to)| to.since(from).max(0));
     let query = sqlx::query(REMEMBER)
         .bind(job_id.as_str())
         .bind(run.state.name())
         .bind(run.error.as_deref().or(run.reason.as_deref()))
         .bind(duration)
-        .bind(failure(run.state));
+        .bind(failure(outcome));
     let next_run_at = write.one(query, |row| Columns::of(row).some_instant()).await?.flatten();
     write.event(EventKind::Cron, finished_event(run, job_id, next_run_at));
     Ok(())
 }
 
 /// Whether a final state adds to the failures in a row, ends them, or says nothing about the job.
-const fn failure(state: RunState) -> Option<bool> {
-    match state {
+fn failure(outcome: &Outcome) -> Option<bool> {
+    match outcome.state {
+        // It is the day that is over, not the job that does not work.
+        _ if outcome.budget.as_ref().is_some_and(|stop| stop.passes_with_the_day) => None,
         RunState::Failed | RunState::TimedOut => Some(true),
         RunState::Succeeded | RunState::NothingToReport => Some(false),
         _ => None,

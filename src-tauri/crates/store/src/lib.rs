@@ -37,6 +37,7 @@ mod run_pages;
 mod runs;
 mod sessions;
 mod settings;
+mod spending;
 mod steps;
 mod system_events;
 mod webhooks;

@@ -7,6 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use rouse_core::event::EventKind;
+use rouse_core::run::Usage;
 use rouse_core::{JobId, Run, RunId, RunState, RunTrigger, SessionKey, UnixMs};
 use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;
@@ -26,10 +27,38 @@ macro_rules! run_columns {
     () => {
         "id, job_id, job_name, slot_at, trigger, state, reason, stands_for, created_at, started_at, finished_at,
          attempt, retry_of, summary, error, session, model, input_tokens, cached_input_tokens, output_tokens,
-         cost_micro_usd, payload"
+         cost_micro_usd, payload, fell_back"
     };
 }
 pub(crate) use run_columns;
+
+/// What a run has cost, with what it has cost since: four values from `$first` on. A part of which nobody knows the price
+/// leaves nobody knowing that of the whole.
+macro_rules! with_usage {
+    ($input:literal, $cached:literal, $output:literal, $cost:literal) => {
+        concat!(
+            "cost_micro_usd = CASE WHEN ",
+            $cost,
+            " IS NULL AND ",
+            $input,
+            " + ",
+            $output,
+            " = 0 THEN cost_micro_usd
+                 WHEN cost_micro_usd IS NULL AND input_tokens + output_tokens > 0 THEN NULL
+                 ELSE coalesce(cost_micro_usd, 0) + ",
+            $cost,
+            " END,
+             input_tokens = input_tokens + ",
+            $input,
+            ", cached_input_tokens = cached_input_tokens + ",
+            $cached,
+            ",
+             output_tokens = output_tokens + ",
+            $output
+        )
+    };
+}
+pub(crate) use with_usage;
 
 pub(crate) const GET: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = ?1");
 pub(crate) const IN_STATE: &str =
@@ -37,7 +66,7 @@ pub(crate) const IN_STATE: &str =
 // In the order of `run_columns`.
 pub(crate) static INSERT: Rows = Rows::new(
     concat!("INSERT INTO runs (", run_columns!(), ") SELECT * FROM ("),
-    22,
+    23,
     concat!(
         ") WHERE ",
         not_pruned!(),
@@ -55,7 +84,12 @@ const SET_ATTEMPT: &str = concat!(
     run_columns!()
 );
 const PUT_BACK: &str = concat!(
-    "UPDATE runs SET state = 'queued', attempt = attempt + 1 WHERE id = ?1 AND state = 'running' RETURNING ",
+    "UPDATE runs SET state = 'queued', attempt = attempt + 1, (input_tokens, cached_input_tokens, output_tokens, cost_micro_usd) =
+        (SELECT coalesce(sum(input_tokens), 0), coalesce(sum(cached_input_tokens), 0), coalesce(sum(output_tokens), 0),
+            CASE WHEN coalesce(sum(cost_micro_usd IS NULL AND input_tokens + output_tokens > 0), 0) = 0
+                 THEN sum(cost_micro_usd) END
+         FROM run_steps WHERE run_id = ?1)
+     WHERE id = ?1 AND state = 'running' RETURNING ",
     run_columns!()
 );
 pub(crate) const CANCEL_QUEUED_OF: &str = concat!(
@@ -69,6 +103,12 @@ pub(crate) const LAST_RESULT: &str = "SELECT result FROM runs
     ORDER BY created_at DESC, seq DESC LIMIT 1";
 pub(crate) const NEWEST_RESULTS: &str = "SELECT id, created_at, result FROM runs
     WHERE job_id = ?1 AND +state = 'succeeded' AND result IS NOT NULL
+    ORDER BY created_at DESC, seq DESC LIMIT ?2";
+// Runs that have used something.
+pub(crate) const USAGES: &str =
+    "SELECT input_tokens, cached_input_tokens, output_tokens, cost_micro_usd FROM runs
+    WHERE job_id = ?1 AND +state IN ('succeeded', 'nothingToReport', 'failed', 'timedOut')
+        AND (input_tokens + output_tokens > 0 OR cost_micro_usd > 0)
     ORDER BY created_at DESC, seq DESC LIMIT ?2";
 // A short walk per job. A window function over all their runs would read every run they ever had.
 pub(crate) const RECENT: &str = "SELECT asked.value,
@@ -245,6 +285,19 @@ impl Store {
         Ok(recent.await?.into_iter().filter(|(_, states)| !states.is_empty()).collect())
     }
 
+    /// What the newest runs of a job have used that have come to an end and used anything, the newest first.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn usage_of_newest_runs(
+        &self,
+        job: &JobId,
+        most: u32,
+    ) -> Result<Vec<Usage>, StoreError> {
+        let query = sqlx::query(USAGES).bind(job.as_str()).bind(most);
+        self.list("read what runs have used", query, |row| Columns::of(row).usage()).await
+    }
+
     /// The runs of each job that run or wait, the running ones first; jobs without any are absent.
     ///
     /// # Errors
@@ -314,7 +367,7 @@ fn bind_run(query: Query, run: &Run, now: UnixMs) -> Query {
         .bind(run.error.as_deref())
         .bind(run.session.as_ref().map(SessionKey::as_str))
         .bind(run.model.as_deref());
-    bind_usage(query, run.usage).bind(run.payload.to_string())
+    bind_usage(query, run.usage).bind(run.payload.to_string()).bind(run.fell_back.as_deref())
 }
 
 /// Cancels what waits for a job, its place or an answer, as part of a write.
@@ -357,6 +410,7 @@ pub(crate) fn take_run(columns: &mut Columns<'_>) -> sqlx::Result<Run> {
         model: columns.get()?,
         usage: columns.usage()?,
         payload: columns.json()?,
+        fell_back: columns.get()?,
     })
 }
 

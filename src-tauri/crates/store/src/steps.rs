@@ -15,6 +15,7 @@ use sqlx::sqlite::SqliteRow;
 use crate::approvals::use_up;
 use crate::row::{Columns, bind_usage};
 use crate::runs::state_event;
+use crate::spending::spend;
 use crate::write::{Durability, Write};
 use crate::{Store, StoreError};
 
@@ -163,6 +164,11 @@ pub(crate) const SESSION_HAS_CALLED: &str = "SELECT EXISTS (SELECT 1
     WHERE EXISTS (SELECT 1 FROM causes WHERE causes.run_id = said.run_id)
         OR EXISTS (SELECT 1 FROM run_steps WHERE run_steps.run_id = said.run_id AND kind = 'toolCall'
             AND name IN (SELECT value FROM json_each(?2))))";
+pub(crate) const CALLED_SINCE: &str = "SELECT started_at FROM run_steps
+    WHERE run_id IN (SELECT id FROM runs WHERE job_id IS ?1 AND created_at > ?3 - 86400000
+            UNION SELECT id FROM runs INDEXED BY runs_open WHERE job_id IS ?1 AND finished_at IS NULL)
+        AND kind = 'toolCall' AND name = ?2 AND started_at > ?3
+        AND coalesce(gate ->> '$.decision', '') NOT IN ('refused', 'written')";
 const OF_RUN: &str = "SELECT job_id, state FROM runs WHERE id = ?1";
 
 impl Store {
@@ -230,6 +236,21 @@ impl Store {
         Ok(found.unwrap_or(false))
     }
 
+    /// When runs of a job, or of the main session, have called a tool since `since`. What was refused is no call, and
+    /// what a person has written is theirs. Runs that are over and were made a day before that are not looked at.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn called_since(
+        &self,
+        job: Option<&JobId>,
+        tool: &str,
+        since: UnixMs,
+    ) -> Result<Vec<UnixMs>, StoreError> {
+        let query = sqlx::query(CALLED_SINCE).bind(job.map(JobId::as_str)).bind(tool).bind(since.0);
+        self.list("read the journal", query, |row| Columns::of(row).get().map(UnixMs)).await
+    }
+
     /// Whether a run that has written to this session has called one of these tools, or was fired from outside.
     ///
     /// # Errors
@@ -245,7 +266,7 @@ impl Store {
         Ok(found.unwrap_or(false))
     }
 
-    /// Journals how a step ended. Event `run` with `step`.
+    /// Journals how a step ended, and what it has cost. Event `run` with `step`.
     ///
     /// # Errors
     /// `NotFound`, `Write`.
@@ -270,6 +291,7 @@ impl Store {
             write.undo().await?;
             return Err(StoreError::NotFound { what: "step", id: format!("{run}/{seq}") });
         };
+        spend(&mut write, run, of_run.job_id.as_ref(), end.usage).await?;
         write.event(EventKind::Run, of_run.event(run, seq));
         write.commit().await
     }

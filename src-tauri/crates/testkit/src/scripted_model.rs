@@ -9,7 +9,9 @@ use std::sync::{Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 
 use rouse_core::message::{ModelAnswer, Part, StopReason, ToolCallRequest};
-use rouse_core::model::{Delta, ModelProvider, ModelRequest, ProviderError, ProviderErrorKind};
+use rouse_core::model::{
+    Billing, Delta, ModelProvider, ModelRequest, ProviderError, ProviderErrorKind,
+};
 use rouse_core::run::Usage;
 use rouse_core::tool::BoxFuture;
 use serde_json::Value;
@@ -26,9 +28,18 @@ pub enum Scripted {
 }
 
 /// A model that says what its script says.
-#[derive(Default)]
 pub struct ScriptedModel {
+    name: &'static str,
+    billing: Billing,
+    context_tokens: Option<u32>,
     state: Mutex<State>,
+}
+
+impl Default for ScriptedModel {
+    fn default() -> Self {
+        let (billing, context_tokens) = (Billing::ByPrice, None);
+        Self { name: "scripted", billing, context_tokens, state: Mutex::default() }
+    }
 }
 
 #[derive(Default)]
@@ -43,7 +54,25 @@ impl ScriptedModel {
     #[must_use]
     pub fn new(script: impl IntoIterator<Item = Scripted>) -> Self {
         let state = State { script: script.into_iter().collect(), ..State::default() };
-        Self { state: Mutex::new(state) }
+        Self { state: Mutex::new(state), ..Self::default() }
+    }
+
+    /// The same under another name.
+    #[must_use]
+    pub fn named(self, name: &'static str) -> Self {
+        Self { name, ..self }
+    }
+
+    /// The same, paid for in this way.
+    #[must_use]
+    pub fn paid(self, billing: Billing) -> Self {
+        Self { billing, ..self }
+    }
+
+    /// The same, which reads at most so many tokens at once.
+    #[must_use]
+    pub fn reading(self, context_tokens: u32) -> Self {
+        Self { context_tokens: Some(context_tokens), ..self }
     }
 
     /// Adds lines to the script.
@@ -86,7 +115,15 @@ impl ScriptedModel {
 
 impl ModelProvider for ScriptedModel {
     fn name(&self) -> &str {
-        "scripted"
+        self.name
+    }
+
+    fn billing(&self) -> Billing {
+        self.billing
+    }
+
+    fn context_tokens(&self) -> Option<u32> {
+        self.context_tokens
     }
 
     fn stream<'a>(

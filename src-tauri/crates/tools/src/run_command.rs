@@ -7,8 +7,9 @@
 //! environment is a list, a shorter one in the sandbox, so that keys of model providers and the like stay where they are.
 //! A command that fails is an error whose words begin with how; one that succeeds answers what it wrote, and as JSON too
 //! where it wrote JSON. What a yes is bound to beside the line (`named`) is its folder, its environment and the content
-//! of the files that it names.
+//! of the files that it names; `held` holds the call to it until the command has begun.
 
+mod held;
 mod named;
 #[cfg(all(test, unix))]
 mod tests;
@@ -35,7 +36,7 @@ use tokio::process::Command;
 use crate::answer::{self, Faulty};
 use crate::child::{Child, End, Finished};
 use crate::http::{Fetcher, HttpConfig};
-use crate::sandbox::{Sandbox, SandboxError};
+use crate::sandbox::{Sandbox, SandboxError, Sealed};
 use crate::workspace::from_home;
 use crate::{arguments, spec};
 use named::Named;
@@ -121,6 +122,9 @@ pub(crate) struct RunCommand {
     spec: ToolSpec,
     config: CommandConfig,
     calls: AtomicU64,
+    /// What a test does between the last look and the beginning of the command.
+    #[cfg(test)]
+    after_look: Option<Box<dyn Fn() + Send + Sync>>,
 }
 
 #[derive(Deserialize)]
@@ -155,26 +159,42 @@ impl RunCommand {
             shell_text: vec!["command".to_owned()],
             ..harmless
         };
-        Self { spec, config, calls: AtomicU64::new(0) }
+        Self {
+            spec,
+            config,
+            calls: AtomicU64::new(0),
+            #[cfg(test)]
+            after_look: None,
+        }
     }
 
     async fn run(
         &self,
-        arguments: &Arguments,
+        arguments: Arguments,
+        to: Option<Surroundings>,
         context: &ToolContext,
     ) -> Result<ToolOutput, CommandError> {
+        let (arguments, sealed) = last_look(arguments, to, context).await?;
+        let runs_copies = !sealed.is_empty();
+        #[cfg(test)]
+        self.after_look.iter().for_each(|act| act());
         let limit = arguments.timeout_seconds.map_or(self.config.timeout, Duration::from_secs);
         // A mark of its own for each call: two calls of one run must not end each other.
         let call = self.calls.fetch_add(1, Ordering::Relaxed);
         let mark = format!("{}:{}:{call}", self.config.instance, context.run_id);
         let child = match &context.sandbox {
-            SandboxMode::Sandboxed { hosts } => self.confined(arguments, context, hosts, &mark)?,
+            SandboxMode::Sandboxed { hosts } => {
+                self.confined(&arguments, context, (hosts, sealed), &mark)?
+            }
             SandboxMode::ByPersonUnsandboxed | SandboxMode::OpenedByPerson { .. } => {
-                unconfined(arguments, context, &mark)?
+                unconfined(&arguments, context, &mark)?
             }
         };
         let child = child.leaving(&context.loose_ends);
         let finished = child.finish(limit).await.map_err(CommandError::Lost)?;
+        if runs_copies && was_replaced(&finished) {
+            return Err(CommandError::Replaced);
+        }
         Ok(outcome(&finished, limit))
     }
 
@@ -182,12 +202,12 @@ impl RunCommand {
         &self,
         arguments: &Arguments,
         context: &ToolContext,
-        hosts: &[String],
+        (hosts, sealed): (&[String], Vec<Sealed>),
         mark: &str,
     ) -> Result<Child, CommandError> {
         let sandbox = room(arguments, context)?;
-        let sandbox =
-            Sandbox { hosts: hosts.to_vec(), hidden: self.config.hidden.clone(), ..sandbox };
+        let (hosts, hidden) = (hosts.to_vec(), self.config.hidden.clone());
+        let sandbox = Sandbox { hosts, hidden, sealed, ..sandbox };
         let variables = environment(context).chain(about(context));
         let fetcher = Fetcher::new(&self.config.network);
         Ok(sandbox.spawn(&arguments.command, variables, mark, fetcher)?)
@@ -205,6 +225,14 @@ enum CommandError {
     Start(#[source] io::Error),
     #[error("How it ended is not known: {0}.")]
     Lost(#[source] io::Error),
+    #[error(
+        "What the command works with has changed since it was allowed ({0}), so it was not run. Call it again to have it judged anew."
+    )]
+    Changed(String),
+    #[error("A file that the command runs was replaced while it was at work, so it was ended.")]
+    Replaced,
+    #[error("The last look at what the command works with fell over. Nothing was run.")]
+    Look,
 }
 
 impl Faulty for CommandError {
@@ -213,14 +241,42 @@ impl Faulty for CommandError {
             Self::Sandbox(SandboxError::Missing(_) | SandboxError::Workspace { .. }) => {
                 Fault::Sandbox
             }
-            Self::Sandbox(SandboxError::Folder { .. }) => Fault::NotAuthorised,
+            Self::Sandbox(SandboxError::Folder { .. }) | Self::Changed(_) | Self::Replaced => {
+                Fault::NotAuthorised
+            }
             Self::Sandbox(SandboxError::Path { .. }) => Fault::InvalidParameters,
             Self::Sandbox(SandboxError::Start(_))
             | Self::NoFolder(_)
             | Self::Start(_)
-            | Self::Lost(_) => Fault::Execution,
+            | Self::Lost(_)
+            | Self::Look => Fault::Execution,
         }
     }
+}
+
+/// What a yes is bound to is held against what is there, at the last moment; answers what is run from a copy.
+async fn last_look(
+    arguments: Arguments,
+    to: Option<Surroundings>,
+    context: &ToolContext,
+) -> Result<(Arguments, Vec<Sealed>), CommandError> {
+    let Some(to) = to else { return Ok((arguments, Vec::new())) };
+    let context = context.clone();
+    let look = move || held::hold(&arguments, &context, &to).map(|sealed| (arguments, sealed));
+    tokio::task::spawn_blocking(look).await.unwrap_or(Err(CommandError::Look))
+}
+
+/// Whether the sandbox has ended it because a copy did not stay in its place.
+#[cfg(target_os = "linux")]
+fn was_replaced(finished: &Finished) -> bool {
+    use std::os::unix::process::ExitStatusExt as _;
+    let signal = |status: &ExitStatus| status.signal();
+    matches!(&finished.end, End::Exited(status) if signal(status) == Some(crate::sandbox::REPLACED))
+}
+
+#[cfg(not(target_os = "linux"))]
+const fn was_replaced(_: &Finished) -> bool {
+    false
 }
 
 /// The sandbox of this call; its folder lies in the workspace.
@@ -304,7 +360,7 @@ impl Tool for RunCommand {
         Box::pin(async move {
             match arguments::read(call.arguments()) {
                 Ok(arguments) => {
-                    let run = self.run(&arguments, context).await;
+                    let run = self.run(arguments, call.bound().cloned(), context).await;
                     run.unwrap_or_else(|error| answer::refused(&error))
                 }
                 Err(error) => answer::failed(Fault::InvalidParameters, error),

@@ -51,6 +51,10 @@ enum WriteError {
     Workspace(#[from] WorkspaceError),
     #[error("The content has {0} bytes; at most {MOST_BYTES} are written at once.")]
     TooLarge(usize),
+    #[error(
+        "{0} has changed since this was allowed, so it was not written. Call it again to have it judged anew."
+    )]
+    Changed(String),
 }
 
 impl Faulty for WriteError {
@@ -58,6 +62,7 @@ impl Faulty for WriteError {
         match self {
             Self::Workspace(error) => error.fault(),
             Self::TooLarge(_) => Fault::InvalidParameters,
+            Self::Changed(_) => Fault::NotAuthorised,
         }
     }
 }
@@ -121,8 +126,16 @@ impl Tool for WriteFile {
         context: &'a ToolContext,
     ) -> BoxFuture<'a, ToolOutput> {
         let workspace = context.workspace.clone();
+        let to = call.bound().cloned();
         Box::pin(async move {
-            answer::of(call.arguments(), move |arguments| write(&workspace, &arguments)).await
+            let write = move |arguments| {
+                // What is replaced is what the person has seen.
+                match to.is_none_or(|to| bound(&workspace, &arguments).is_ok_and(|now| now == to)) {
+                    true => write(&workspace, &arguments),
+                    false => Err(WriteError::Changed(arguments.path)),
+                }
+            };
+            answer::of(call.arguments(), write).await
         })
     }
 }

@@ -18,7 +18,7 @@ test("Enter sends, Shift and Enter does not; the answer comes word by word and t
   expect(host.called("chat.send")).toEqual([]);
   host.answers["sessions.get"] = () => said({ open: [open({ text: "Hello\nthere" })] });
   await user.keyboard("{Enter}");
-  await waitFor(() => expect(host.called("chat.send")).toEqual([{ text: "Hello\nthere" }]));
+  await waitFor(() => expect(host.called("chat.send")).toEqual([{ text: "Hello\nthere", key: expect.any(String) }]));
   await waitFor(() => expect(box).toHaveValue(""));
   expect(await screen.findByText("Answers")).toBeInTheDocument();
   host.emit("runText", { runId: "r1", text: "Good mor" }, 0);
@@ -44,6 +44,16 @@ test("an answer can be stopped; what could not be sent stays to be sent again", 
   await user.type(box, "More{Enter}");
   expect(await screen.findByText("20 messages wait for their answers already.")).toBeInTheDocument();
   expect(box).toHaveValue("More");
+  const key = () => host.called("chat.send").map((sent) => (sent as { key: string }).key);
+  await user.type(box, "{Enter}");
+  await waitFor(() => expect(key()).toHaveLength(2));
+  expect(key()[1]).toBe(key()[0]);
+  host.answers["chat.send"] = () => ({ runId: "r2" });
+  await user.type(box, "{Enter}");
+  await waitFor(() => expect(box).toHaveValue(""));
+  await user.type(box, "More{Enter}");
+  await waitFor(() => expect(key()).toHaveLength(4));
+  expect(key()[3]).not.toBe(key()[0]);
 });
 
 test("a job that the model proposes is asked about in the conversation, and can be changed first", async () => {
@@ -75,13 +85,24 @@ test("without a model there is nothing to write to, and the way to one", async (
   expect(screen.getByRole("link", { name: "Set one up" })).toHaveAttribute("href", "/settings");
 });
 
-test("earlier messages are read on request", async () => {
-  const host = withModel({ "sessions.get": ({ limit }) => said({ messages: [aMessage({ text: `of ${limit ?? 0}` })], nextCursor: "more" }) });
+test("earlier messages are read page by page, and what comes new is laid over them", async () => {
+  const told = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => aMessage({ id: from + i, from: "person", text: `word ${from + i}` }));
+  const host = withModel({
+    "sessions.get": ({ limit, cursor }) =>
+      limit === 50 ? said({ messages: told(351, 400), nextCursor: "351" }) : cursor === undefined ? said({ messages: told(201, 400), nextCursor: "201" }) : said({ messages: told(1, 200) }),
+  });
   const { user } = renderApp("/chat", host);
-  expect(await screen.findByText("of 50")).toBeInTheDocument();
+  expect(await screen.findByText("word 351")).toBeInTheDocument();
+  expect(screen.queryByText("word 350")).not.toBeInTheDocument();
   await user.click(screen.getByRole("button", { name: "Show earlier messages" }));
-  expect(await screen.findByText("of 150")).toBeInTheDocument();
+  expect(await screen.findByText("word 201")).toBeInTheDocument();
   await user.click(screen.getByRole("button", { name: "Show earlier messages" }));
-  await user.click(await screen.findByRole("button", { name: "Show earlier messages" }));
-  expect(await screen.findByText(/^The newest 500 messages are shown/)).toBeInTheDocument();
+  expect(await screen.findByText("word 1")).toBeInTheDocument();
+  expect(screen.queryByRole("button", { name: "Show earlier messages" })).not.toBeInTheDocument();
+  const said400 = host.answers["sessions.get"];
+  host.answers["sessions.get"] = (params) => (params.limit === 50 ? said({ messages: told(352, 401), nextCursor: "352" }) : said400!(params));
+  host.emit("run", { runId: "r9", state: "succeeded" });
+  expect(await screen.findByText("word 401")).toBeInTheDocument();
+  expect(screen.getAllByText("word 400")).toHaveLength(1);
+  expect(screen.getByText("word 1")).toBeInTheDocument();
 });

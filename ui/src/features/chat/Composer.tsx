@@ -1,7 +1,7 @@
 /* The place to write: Enter sends, Shift and Enter begins a line. What is written stays when it could not be sent. */
 
 import { SendHorizontal } from "lucide-react";
-import { type KeyboardEvent, useState } from "react";
+import { type KeyboardEvent, useRef, useState } from "react";
 
 import { IconButton } from "@/components/Button";
 import { TextArea } from "@/components/Field";
@@ -15,11 +15,19 @@ const mostCharacters = 50_000;
 export function Composer({ isAnswering, isDisabled }: { isAnswering: boolean; isDisabled: boolean }) {
   const [text, setText] = useState("");
   const send = useSend();
+  // Whoever sends again what seemed to fail sends the same message: it may have been taken, and only the answer was lost.
+  const attempt = useRef({ text: "", key: "" });
   const canSend = text.trim() !== "" && !send.isPending && !isDisabled;
   const submit = () => {
     if (!canSend) return;
     const sent = text;
-    send.mutate({ text: sent.trim() }, { onSuccess: () => setText((now) => (now === sent ? "" : now)) });
+    if (attempt.current.text !== sent) attempt.current = { text: sent, key: crypto.randomUUID() };
+    send.mutate({ text: sent.trim(), key: attempt.current.key }, {
+      onSuccess: () => {
+        attempt.current = { text: "", key: "" };
+        setText((now) => (now === sent ? "" : now));
+      },
+    });
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;

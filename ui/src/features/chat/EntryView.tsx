@@ -4,10 +4,10 @@ import { Link } from "@tanstack/react-router";
 import { CalendarClock } from "lucide-react";
 
 import { ButtonLink } from "@/components/Button";
-import { Code, pretty } from "@/components/Code";
 import { Folded } from "@/components/Folded";
 import { Time } from "@/components/Time";
 import { usePlatform } from "@/data/platform";
+import { Marked } from "@/domain/Marked";
 import { ModelText } from "@/domain/ModelText";
 import { plural } from "@/format/amount";
 import { argumentsLine, firstLine } from "@/format/text";
@@ -36,6 +36,10 @@ export function EntryView({ entry }: { entry: Entry }) {
       return <Work made={entry.made} />;
     case "quiet":
       return <Quiet told={entry.told} atMs={entry.atMs} />;
+    case "task":
+      return <Task text={entry.text} atMs={entry.atMs} runId={entry.runId} />;
+    case "nothing":
+      return <p className={styles.nothing}>Nothing to report</p>;
   }
 }
 
@@ -66,7 +70,7 @@ export function Work({ made }: { made: readonly Made[] }) {
                 <p className={styles.call}>
                   <code>{call.tool}</code> <span>{firstLine(argumentsLine(call.arguments))}</span>
                 </p>
-                {answer && <Code label={`What ${call.tool} answered`} text={pretty(answer.text)} tone={answer.isError ? "bad" : undefined} onCopy={copyText} />}
+                {answer && <Marked label={`What ${call.tool} answered`} text={answer.text} tone={answer.isError ? "bad" : undefined} onCopy={copyText} />}
               </li>
             ))}
           </ul>
@@ -91,7 +95,21 @@ function Quiet({ told, atMs }: { told: readonly string[]; atMs: number }) {
   return (
     <div className={styles.work}>
       <Folded level={2} title={title} summary={<>{first === undefined ? "nothing new" : firstLine(first)} · <Time at={atMs} as="log" /></>}>
-        <div className={styles.told}>{told.join("\n\n")}</div>
+        <Marked label="What Rouse told the model" text={told.join("\n\n")} />
+      </Folded>
+    </div>
+  );
+}
+
+/** The beginning of a run of a job: when it was, and what the model was told. */
+function Task({ text, atMs, runId }: { text: string; atMs: number; runId: string | null }) {
+  return (
+    <div className={styles.task}>
+      <h2 className={styles.when}>
+        {runId === null ? <Time at={atMs} as="when" /> : <Link to="/runs/$runId" params={{ runId }} title="The run"><Time at={atMs} as="when" /></Link>}
+      </h2>
+      <Folded title="Task" summary={firstLine(text)}>
+        <Marked label="What the model was told" text={text} />
       </Folded>
     </div>
   );

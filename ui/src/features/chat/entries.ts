@@ -13,12 +13,30 @@ export type Entry =
   | { kind: "person"; key: string; text: string; atMs: number }
   | { kind: "model"; key: string; text: string; atMs: number; runId: string | null }
   | { kind: "work"; key: string; made: Made[] }
-  | { kind: "quiet"; key: string; atMs: number; told: string[] };
+  | { kind: "quiet"; key: string; atMs: number; told: string[] }
+  | { kind: "task"; key: string; atMs: number; text: string; runId: string | null }
+  | { kind: "nothing"; key: string };
 
 /** A whole answer that means: nothing to say. */
 const silences = new Set(["HEARTBEAT_OK", "ROUTINE_OK"]);
 
+/** The conversation with the person: whatever Rouse tells the model stands together until somebody says something. */
 export function entriesOf(messages: readonly MessageView[]): Entry[] {
+  return read(messages, (entries, { id, atMs, text }) => {
+    const last = entries.at(-1);
+    if (last?.kind === "quiet") last.told.push(text);
+    else entries.push({ kind: "quiet", key: `m${id}`, atMs, told: [text] });
+  });
+}
+
+/** The conversation of a job with its model: each run begins with its task. */
+export function entriesOfJob(messages: readonly MessageView[]): Entry[] {
+  return read(messages, (entries, { id, atMs, text, runId }) => {
+    entries.push({ kind: "task", key: `m${id}`, atMs, text, runId });
+  });
+}
+
+function read(messages: readonly MessageView[], tell: (entries: Entry[], message: MessageView) => void): Entry[] {
   const entries: Entry[] = [];
   const calls = new Map<string, Made>();
   for (const message of messages) {
@@ -30,23 +48,38 @@ export function entriesOf(messages: readonly MessageView[]): Entry[] {
   return entries;
 }
 
-/** Whatever Rouse tells the model stands together until somebody says something. */
-function tell(entries: Entry[], message: MessageView) {
-  const last = entries.at(-1);
-  if (last?.kind === "quiet") last.told.push(message.text);
-  else entries.push({ kind: "quiet", key: `m${message.id}`, atMs: message.atMs, told: [message.text] });
+function say(entries: Entry[], calls: Map<string, Made>, message: MessageView) {
+  const { id, atMs, runId } = message;
+  const text = message.text.trim();
+  const end = message.calls.find(({ tool }) => tool === "complete_run");
+  if (end === undefined && message.calls.length === 0 && silences.has(text)) {
+    if (keepsSilence(entries, id)) return;
+  }
+  if (text !== "") entries.push({ kind: "model", key: `m${id}`, text, atMs, runId });
+  work(entries, calls, message, message.calls.filter((call) => call !== end));
+  if (end === undefined) return;
+  const { outcome, summary } = (end.arguments ?? {}) as { outcome?: unknown; summary?: unknown };
+  if (outcome === "nothing_to_report") keepsSilence(entries, id);
+  // How a run ends is what the model says of it.
+  else if (typeof summary === "string" && summary.trim() !== text) entries.push({ kind: "model", key: `e${id}`, text: summary.trim(), atMs, runId });
 }
 
-function say(entries: Entry[], calls: Map<string, Made>, message: MessageView) {
-  const text = message.text.trim();
-  if (silences.has(text) && message.calls.length === 0 && entries.at(-1)?.kind === "quiet") return;
-  if (text !== "") entries.push({ kind: "model", key: `m${message.id}`, text, atMs: message.atMs, runId: message.runId });
-  if (message.calls.length === 0) return;
-  const made = message.calls.map((call): Made => ({ call, answer: undefined }));
+/** Nothing to say about what Rouse told is no entry beside it; about a task it is a word. */
+function keepsSilence(entries: Entry[], id: number): boolean {
+  const last = entries.at(-1);
+  if (last?.kind === "quiet") return true;
+  if (last?.kind !== "task" && last?.kind !== "work") return false;
+  entries.push({ kind: "nothing", key: `e${id}` });
+  return true;
+}
+
+function work(entries: Entry[], calls: Map<string, Made>, { id }: MessageView, asked: readonly CallView[]) {
+  if (asked.length === 0) return;
+  const made = asked.map((call): Made => ({ call, answer: undefined }));
   for (const one of made) calls.set(one.call.id, one);
   const last = entries.at(-1);
   if (last?.kind === "work") last.made.push(...made);
-  else entries.push({ kind: "work", key: `w${message.id}`, made });
+  else entries.push({ kind: "work", key: `w${id}`, made });
 }
 
 function answerCall(calls: Map<string, Made>, { callId, text, isError }: MessageView) {

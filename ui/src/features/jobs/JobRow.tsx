@@ -1,7 +1,7 @@
 /* One job in the list: where it stands, when it fires, when next, how it went. */
 
 import { Link } from "@tanstack/react-router";
-import { Copy, Ellipsis, Hand, Pause, Pencil, Play, RotateCw, Trash2 } from "lucide-react";
+import { Bot, Copy, Ellipsis, Hand, Pause, Pencil, Play, RotateCw, Trash2 } from "lucide-react";
 
 import { IconButton } from "@/components/Button";
 import { cx } from "@/components/cx";
@@ -10,6 +10,7 @@ import row from "@/components/Row.module.css";
 import { Time } from "@/components/Time";
 import { useNow } from "@/components/useNow";
 import type { RowPlace } from "@/components/VirtualList";
+import { agentBehind } from "@/domain/createdBy";
 import { incidentWords } from "@/domain/incident";
 import { scheduleWords } from "@/domain/words";
 import type { JobView } from "@/platform";
@@ -74,10 +75,27 @@ function About({ view }: { view: JobView }) {
   const now = useNow(60_000);
   const schedule = scheduleWords(view);
   if (view.predecessorIsGone) return <span className={cx(row.text, styles.schedule)} title={schedule}>{gone}</span>;
-  if (view.incident === null) return <span className={cx(row.text, styles.schedule)} title={schedule}>{schedule}</span>;
+  if (view.incident === null) {
+    return (
+      <span className={cx(row.text, styles.schedule)} title={schedule}>
+        {agentBehind(view.job) && <ByAgent />}
+        {schedule}
+      </span>
+    );
+  }
   return (
     <span className={cx(row.text, styles.schedule)} title={`${schedule}\n${view.incident.cause}`}>
       {incidentWords(view.incident, now)}
+    </span>
+  );
+}
+
+/** Before when it fires, so that one sees at a glance which jobs are not one's own. */
+function ByAgent() {
+  return (
+    <span className={styles.agent} title="Made by an agent">
+      <Bot size={14} aria-hidden />
+      <span className="visually-hidden">Made by an agent: </span>
     </span>
   );
 }

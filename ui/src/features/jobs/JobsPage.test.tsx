@@ -138,3 +138,9 @@ test("a job whose run waits for the person says so in the list and above its for
   expect(await screen.findByText(/^A run of this job needs you/)).toHaveTextContent("may write_file run?");
   expect(screen.getByRole("link", { name: "Review" })).toHaveAttribute("href", "/approvals/ask-1");
 });
+
+test("a job that an agent has made says so in its row", async () => {
+  renderApp("/jobs", hostWith([aJob({ id: "a", name: "Mine" }), aJob({ id: "b", name: "Its", createdBy: { kind: "agent", runId: "r1" } }), aJob({ id: "c", name: "Odd", createdBy: "me" })]));
+  const rows = await screen.findAllByRole("listitem");
+  expect(rows.filter((row) => within(row).queryByTitle("Made by an agent") !== null).map((row) => within(row).getByRole("link").textContent)).toEqual(["Its"]);
+});

@@ -4,12 +4,14 @@
 import { Link } from "@tanstack/react-router";
 
 import { Bone } from "@/components/States";
+import { Time } from "@/components/Time";
 import { useNow } from "@/components/useNow";
 import { useStatus, useTools } from "@/data/queries";
+import { agentBehind } from "@/domain/createdBy";
 import { asksOf } from "@/domain/tools";
 import { payloadWords } from "@/domain/words";
 import { absolute, foreignZone, localZone, relative, zoneName } from "@/format/time";
-import type { CronPreviewResult, PreviewSlot, ToolView } from "@/platform";
+import type { CronPreviewResult, Job, PreviewSlot, ToolView } from "@/platform";
 
 import { draftOf, type JobForm, type When } from "./form";
 import styles from "./LivePanel.module.css";
@@ -19,9 +21,11 @@ interface Props {
   preview: CronPreviewResult | undefined;
   /** Why there is no preview, in words. */
   problem: string | undefined;
+  /** The job as it is saved; none for a new one. */
+  job?: Job;
 }
 
-export function LivePanel({ values, preview, problem }: Props) {
+export function LivePanel({ values, preview, problem, job }: Props) {
   return (
     <aside className={styles.panel} aria-label="What this job will do">
       <p className={styles.sentence} role="status">{sentenceOf(values, preview, problem)}</p>
@@ -39,7 +43,23 @@ export function LivePanel({ values, preview, problem }: Props) {
         <h3 className={styles.head}>May do without asking</h3>
         <Permitted values={values} />
       </div>
+      {job && <MadeBy job={job} />}
     </aside>
+  );
+}
+
+/** Of a job that a model has made: in which run, so that a person can look why. */
+function MadeBy({ job }: { job: Job }) {
+  const maker = agentBehind(job);
+  if (!maker) return null;
+  return (
+    <div className={styles.part}>
+      <h3 className={styles.head}>Made by</h3>
+      <p>
+        An agent, <Time at={job.createdAtMs} as="when" />.{" "}
+        {maker.runId !== undefined && <Link to="/runs/$runId" params={{ runId: maker.runId }} className={styles.link}>See how</Link>}
+      </p>
+    </div>
   );
 }
 

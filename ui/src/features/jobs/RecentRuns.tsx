@@ -4,6 +4,7 @@ import { useMemo } from "react";
 
 import { ButtonLink } from "@/components/Button";
 import { Section } from "@/components/Page";
+import { sessionOfJob } from "@/data/chat";
 import { useNewestRuns } from "@/data/runs";
 import { RunRow } from "@/domain/RunRow";
 
@@ -12,8 +13,15 @@ import styles from "./Editor.module.css";
 export function RecentRuns({ jobId }: { jobId: string }) {
   const { data } = useNewestRuns(useMemo(() => ({ jobId }), [jobId]));
   if (!data || data.runs.length === 0) return null;
+  const hasConversation = data.runs.some(({ session }) => session === sessionOfJob(jobId));
+  const aside = (
+    <>
+      {hasConversation && <ButtonLink to="/jobs/$jobId/conversation" params={{ jobId }} look="ghost" small>Conversation</ButtonLink>}
+      <ButtonLink to="/runs" search={{ job: jobId }} look="ghost" small>All runs</ButtonLink>
+    </>
+  );
   return (
-    <Section title="Lately" aside={<ButtonLink to="/runs" search={{ job: jobId }} look="ghost" small>All runs</ButtonLink>}>
+    <Section title="Lately" aside={aside}>
       <ul className={styles.runs} aria-label="Newest runs">
         {data.runs.slice(0, 5).map((run) => (
           <li key={run.id}>

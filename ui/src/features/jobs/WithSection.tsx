@@ -7,10 +7,10 @@ import { Select } from "@/components/Field";
 import { Section } from "@/components/Page";
 import { Bone, Failure } from "@/components/States";
 import { useStatus, useTools } from "@/data/queries";
+import { ArgumentFields } from "@/domain/arguments/ArgumentFields";
 import { firstSentence } from "@/domain/tools";
 import type { ToolView, WakeMode } from "@/platform";
 
-import { ArgumentFields } from "./ArgumentFields";
 import { ChoiceOf, LongTextOf, NumberOf, TextOf, useBound } from "./bound";
 import { Condition } from "./Condition";
 import styles from "./Editor.module.css";
@@ -128,7 +128,7 @@ function Call({ jobId }: { jobId: string | undefined }) {
         error={tool.error}
         help={shown?.description}
       />
-      {tool.value !== "" && <ArgumentFields key={tool.value} tool={shown} />}
+      {tool.value !== "" && <ArgumentFields key={tool.value} tool={shown} value={values.value} onChange={values.onChange} error={values.error} />}
       <ChoiceOf name="notifyWhen" label="Tell me when" choices={tells} />
       {tell.value === "condition" && <Condition jobId={jobId} />}
       <MayFields isAgent={false} />

@@ -96,13 +96,14 @@ test("an argument that is gone is taken out of the job, too", () => {
 });
 
 test("a copy keeps what the form does not know, but neither identity nor history", () => {
-  const original = { ...full, "x-mine": 1 } as Job;
+  const original = { ...full, "x-mine": 1, createdBy: { kind: "agent", runId: "r1" } } as Job;
   const before = formOf(original, noon);
   const draft = addOf(original, before, { ...before, name: "Backup copy", notify: "never" });
   expect(draft).toMatchObject({ name: "Backup copy", "x-mine": 1, payload: full.payload, policies: { ...full.policies, notify: "never" } });
   expect(Object.keys(draft)).not.toEqual(expect.arrayContaining(["id"]));
   expect(draft).not.toHaveProperty("state");
   expect(draft).not.toHaveProperty("createdAtMs");
+  expect(draft).not.toHaveProperty("createdBy");
 });
 
 test("an undone delete brings everything back but what the engine fills in", () => {

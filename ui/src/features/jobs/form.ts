@@ -2,13 +2,14 @@
    changed is the difference between two drafts, so that everything the form does not show stays as the job has it. One
    could get it wrong by sending the whole form: keys of other programs, an anchor or the seconds of a time would be lost. */
 
+import { same } from "@/format/json";
 import { localZone } from "@/format/time";
 import { instantOf, wallOf } from "@/format/wall";
 import type { Approvals, Job, JobDraft, MisfireMode, Notify, NotifyWhen, NotifyWord, Overlap, Payload, Policies, QuietHours, QuietPolicy, QuietWord, Sandbox, Schedule, WakeMode } from "@/platform";
 
 import { type DaysAndTimes, daysOf } from "./cron";
 import { emptyEvent, type EventForm, eventForm, eventOf } from "./events";
-import { laidOver, mergePatch, same } from "./patch";
+import { laidOver, mergePatch } from "./patch";
 
 export type When = "at" | "every" | "days" | "cron" | "event" | "webhook" | "manual";
 export type What = Payload["kind"];
@@ -288,7 +289,7 @@ export function patchOf(before: JobForm, after: JobForm): Record<string, unknown
 /** The whole job for `cron.add`: the form alone, or what was changed laid over a copy of `original`, with all it holds. */
 export function addOf(original: Job | undefined, before: JobForm, after: JobForm): JobDraft {
   if (!original) return draftOf(after);
-  const own = ["id", "createdAtMs", "updatedAtMs", "enabled", "state"];
+  const own = ["id", "createdAtMs", "updatedAtMs", "createdBy", "enabled", "state"];
   const copy = Object.fromEntries(Object.entries(original).filter(([key]) => !own.includes(key)));
   return laidOver(copy, patchOf(before, after) ?? {}) as unknown as JobDraft;
 }

@@ -1,11 +1,7 @@
 /* What changed between two JSON values, as a merge patch (RFC 7396): only what differs is sent, so that keys this page
    does not know stay as they are. A changed list is sent whole, as the RFC wants it. */
 
-type Plain = Record<string, unknown>;
-
-export function isPlain(value: unknown): value is Plain {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+import { isPlain, type Plain, same } from "@/format/json";
 
 /** Laid over `before`, the patch gives `after`; undefined when they are the same. */
 export function mergePatch(before: Plain, after: Plain): Plain | undefined {
@@ -17,14 +13,6 @@ export function mergePatch(before: Plain, after: Plain): Plain | undefined {
     else patch[key] = isPlain(was) && isPlain(is) ? mergePatch(was, is) : is;
   }
   return Object.keys(patch).length === 0 ? undefined : patch;
-}
-
-export function same(a: unknown, b: unknown): boolean {
-  if (Object.is(a, b)) return true;
-  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, i) => same(item, b[i]));
-  if (!isPlain(a) || !isPlain(b)) return false;
-  const keys = [...new Set([...Object.keys(a), ...Object.keys(b)])];
-  return keys.every((key) => same(a[key], b[key]));
 }
 
 /** Lays a merge patch over a value, as the engine does it: another kind begins afresh. */

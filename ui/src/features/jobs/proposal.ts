@@ -1,12 +1,12 @@
 /* A job that a model proposes in the chat, as the form that it opens in. What cannot be read is left as a new job has it: the
    form shows everything that will be saved, and the engine judges it as it judges any other. */
 
+import { isPlain } from "@/format/json";
 import { instantOf } from "@/format/wall";
 import { localZone } from "@/format/time";
 import type { JobDraft, Payload, Schedule } from "@/platform";
 
 import { emptyForm, formOf, type JobForm } from "./form";
-import { isPlain } from "./patch";
 
 export function formOfProposal(proposed: Record<string, unknown>, now: number): JobForm {
   const empty = emptyForm(now);

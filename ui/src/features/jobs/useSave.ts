@@ -8,14 +8,14 @@ import type { UseFormReturn } from "react-hook-form";
 import { keys } from "@/data/keys";
 import { usePlatform } from "@/data/platform";
 import { useTools } from "@/data/queries";
+import { argumentProblems } from "@/domain/arguments/schema";
+import { same } from "@/format/json";
 import { errorCode, fieldErrors, type Job, type JobView, RpcError } from "@/platform";
 
 import { cronOf } from "./cron";
 import { filtersOf } from "./events";
 import { type Complaint, place } from "./fields";
 import { addOf, type JobForm, patchOf } from "./form";
-import { same } from "./patch";
-import { argumentProblems } from "./schema";
 
 /** What stands above the form after an attempt to save. */
 export type Trouble = { kind: "stale" } | { kind: "complaints"; complaints: Complaint[] } | { kind: "failed"; message: string };

@@ -3,12 +3,13 @@
 import { useEffect, useState } from "react";
 
 import { usePreview } from "@/data/queries";
+import { same } from "@/format/json";
 import { fieldErrors, type Job, type Schedule } from "@/platform";
 
 import { cronOf } from "./cron";
 import { place, sentence } from "./fields";
 import { type JobForm, scheduleOf } from "./form";
-import { laidOver, mergePatch, same } from "./patch";
+import { laidOver, mergePatch } from "./patch";
 import type { Said } from "./WhenSection";
 
 const nothing: Said = new Map();

@@ -1,7 +1,7 @@
 /* One run: what came of it, why it fired, and every step it took. A live run changes in place. */
 
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { Link2, Pencil, RotateCcw, SearchX, Square } from "lucide-react";
+import { Link2, MessagesSquare, Pencil, RotateCcw, SearchX, Square } from "lucide-react";
 import { useEffect } from "react";
 
 import { Button, ButtonLink, IconButton } from "@/components/Button";
@@ -10,6 +10,7 @@ import { useShortcut } from "@/components/shortcuts";
 import { Bone, Empty, Failure, SkeletonRows, useSlow } from "@/components/States";
 import { toast } from "@/components/Toasts";
 import { useCancelRun, useRetryRun } from "@/data/actions";
+import { sessionOfJob } from "@/data/chat";
 import { usePlatform } from "@/data/platform";
 import { useRun } from "@/data/queries";
 import { isLive, StateGlyph, stateWord } from "@/domain/runState";
@@ -100,6 +101,7 @@ function Actions({ run, jobExists }: { run: RunView; jobExists: boolean }) {
   return (
     <>
       <IconButton icon={Link2} label="Copy link" onPress={copy} />
+      {jobId !== null && run.session !== null && run.session === sessionOfJob(jobId) && <ButtonLink to="/jobs/$jobId/conversation" params={{ jobId }} icon={MessagesSquare} look="ghost">Conversation</ButtonLink>}
       {jobId !== null && jobExists && (
         <ButtonLink to="/jobs/$jobId" params={{ jobId }} icon={Pencil} look="ghost">
           Edit job

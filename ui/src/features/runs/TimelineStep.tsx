@@ -9,12 +9,12 @@ import { cx } from "@/components/cx";
 import { usePlatform } from "@/data/platform";
 import { ModelText } from "@/domain/ModelText";
 import { MovingArc } from "@/domain/rings";
+import { callsOf, failureOf, gateWords, modelText, resultLine, tokensLine, wentWrong } from "@/domain/steps";
 import { duration } from "@/format/amount";
 import { argumentsLine, firstLine } from "@/format/text";
 import { absolute } from "@/format/time";
 import type { StepView } from "@/platform";
 
-import { callsOf, failureOf, gateWords, modelText, resultLine, tokensLine, wentWrong } from "./steps";
 import styles from "./Timeline.module.css";
 
 interface Props {

@@ -29,6 +29,7 @@ export function SecretsSection() {
     <Section title="Secrets" id="secrets" aside={<Button small look="ghost" icon={Plus} onPress={() => setOpen("new")}>Add a secret</Button>}>
       {error && !data && <Failure title="The secrets could not be listed." error={error} onRetry={() => void refetch()} />}
       {data?.warning != null && <Notice className={styles.warning}>{data.warning}</Notice>}
+      {remove.data?.remains != null && <Notice className={styles.warning}>“{remove.variables?.name}” was removed. {remove.data.remains}</Notice>}
       <div className={styles.list}>
         {data?.secrets.length === 0 && <Setting title="None yet" help={<>Keys that tools need, kept outside the database. A call names one as <code>{"{{secret:name}}"}</code>; no model ever sees its value.</>} />}
         {data?.secrets.map((secret) => (

@@ -1,5 +1,5 @@
-/* One tool: what it does, in the words that a model gets; what it may do; its limits and its arguments; and the grants that
-   let jobs call it without asking. */
+/* One tool: what it does, in the words that a model gets; what it may do; its limits and its arguments; a call of it by hand;
+   and the grants that let jobs call it without asking. */
 
 import { Link, useParams } from "@tanstack/react-router";
 import { SearchX } from "lucide-react";
@@ -20,6 +20,7 @@ import type { ToolView } from "@/platform";
 import { argumentsOf } from "./schema";
 import { Asks } from "./ToolRow";
 import styles from "./ToolsPage.module.css";
+import { TryIt } from "./TryIt";
 
 export function ToolPage() {
   const { toolName } = useParams({ from: "/tools/$toolName" });
@@ -42,7 +43,7 @@ export function ToolPage() {
 }
 
 function Shown({ tool }: { tool: ToolView }) {
-  const { name, description, approval, callsPerMinute, callsPerHour, parameters } = tool;
+  const { name, description, approval, callsPerMinute, callsPerHour, parameters, canBeTried } = tool;
   const { copyText } = usePlatform();
   return (
     <Page title={name} shownTitle={name} about={<Asks tool={tool} />}>
@@ -66,6 +67,11 @@ function Shown({ tool }: { tool: ToolView }) {
           </Folded>
         </div>
       </Section>
+      {canBeTried && (
+        <Section title="Try it">
+          <TryIt key={name} tool={tool} />
+        </Section>
+      )}
       {approval !== "always" && <Grants tool={name} />}
     </Page>
   );

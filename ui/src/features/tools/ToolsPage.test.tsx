@@ -1,8 +1,9 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { expect, test } from "vitest";
 
+import { errorCode, RpcError } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
-import { aGrant, aJob, aTool } from "@/test/fixtures";
+import { aDetail, aGrant, aJob, anApproval, aStep, aTool } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 const readFile = aTool({ name: "read_file", description: "Reads a file of the workspace.", approval: "never", readOnly: true, openWorld: false, readsOutside: false });
@@ -51,4 +52,64 @@ test("one tool says what it may do, its limits, its arguments and its grants", a
 test("a tool that is not there says so", async () => {
   renderApp("/tools/nothing", host());
   expect(await screen.findByRole("heading", { name: "There is no such tool" })).toBeInTheDocument();
+});
+
+test("a call is tried: what is missing is said, then it is made, and its answer stands below with what the gate said", async () => {
+  const fake = host();
+  fake.answers["tools.try"] = () => ({ runId: "r1" });
+  fake.answers["runs.get"] = () => aDetail({ id: "r1", jobId: null, state: "running", durationMs: null });
+  const { user } = renderApp("/tools/http", fake);
+  const form = within(await screen.findByRole("form", { name: "Try http" }));
+  await user.click(form.getByRole("button", { name: "Call it" }));
+  expect(form.getByText("This is required.")).toBeInTheDocument();
+  expect(fake.called("tools.try")).toEqual([]);
+  await user.type(form.getByRole("textbox", { name: "url" }), "https://example.org{Enter}");
+  await waitFor(() => expect(fake.called("tools.try")).toEqual([{ tool: "http", arguments: { url: "https://example.org" } }]));
+  const outcome = within(await screen.findByRole("region", { name: "What came of it" }));
+  expect(outcome.getByRole("status")).toHaveTextContent("Running");
+  expect(outcome.getByRole("button", { name: "Stop" })).toBeInTheDocument();
+  fake.answers["runs.get"] = () => aDetail({ id: "r1", jobId: null }, { steps: [aStep({ output: { status: 200 }, durationMs: 42 })] });
+  fake.emit("run", { runId: "r1", state: "succeeded" });
+  expect(await outcome.findByText("Succeeded")).toBeInTheDocument();
+  expect(outcome.getByText("needed no yes · 42 ms")).toBeInTheDocument();
+  expect(outcome.getByRole("region", { name: "Result" })).toHaveTextContent('"status": 200');
+  expect(outcome.getByRole("link", { name: "Open the run" })).toHaveAttribute("href", "/runs/r1");
+});
+
+test("what the engine says of the arguments stands below them", async () => {
+  const fake = host();
+  fake.answers["tools.try"] = () => Promise.reject(new RpcError(errorCode.invalidParams, "arguments: /url is not a URL", { fields: [{ path: "arguments", message: "/url is not a URL" }] }));
+  const { user } = renderApp("/tools/http", fake);
+  await user.type(await screen.findByRole("textbox", { name: "url" }), "nowhere{Enter}");
+  expect(await screen.findByText("/url is not a URL")).toBeInTheDocument();
+});
+
+test("a call that changes something asks with the card that every question has; a no is said in plain words", async () => {
+  const fake = host();
+  const asked = anApproval({ id: "a1", runId: "r1", jobId: null, jobName: "Trial of http", tool: "http", preview: "POST https://example.org", expiresAtMs: Date.now() + 600_000 });
+  fake.answers["tools.try"] = () => ({ runId: "r1" });
+  fake.answers["runs.get"] = () => aDetail({ id: "r1", jobId: null, state: "awaitingApproval" }, { approvals: [asked] });
+  const denied = { ...asked, state: "denied" as const };
+  fake.answers["approvals.decide"] = () => {
+    fake.answers["runs.get"] = () => aDetail({ id: "r1", jobId: null, state: "cancelled", reason: "You said no, so it was not called" }, { approvals: [denied], steps: [aStep({ isError: true, status: "failed", output: "The person said no. Go on without it.", gate: { decision: "refused" } })] });
+    return { counts: true, approval: denied };
+  };
+  const { user } = renderApp("/tools/http", fake);
+  await user.type(await screen.findByRole("textbox", { name: "url" }), "https://example.org{Enter}");
+  const card = within(await screen.findByRole("article", { name: /^Question: http/ }));
+  expect(card.getByRole("region", { name: "What would happen" })).toHaveTextContent("POST https://example.org");
+  expect(card.queryByRole("button", { name: /^Always/ })).not.toBeInTheDocument();
+  await waitFor(async () => {
+    await user.click(card.getByRole("button", { name: /^Deny/ }));
+    expect(card.getByRole("textbox", { name: "Why not?" })).toBeInTheDocument();
+  }, { timeout: 3_000 });
+  await user.keyboard("{Enter}");
+  expect(await screen.findByText("You said no, so it was not called.")).toBeInTheDocument();
+  expect(screen.queryByText(/Go on without it/)).not.toBeInTheDocument();
+});
+
+test("a tool that belongs to a turn of a model is not tried by itself", async () => {
+  renderApp("/tools/complete_run", fakeHost({ "tools.catalog": () => ({ tools: [aTool({ name: "complete_run", canBeTried: false })] }), "grants.list": () => ({ grants: [] }) }));
+  expect(await screen.findByRole("heading", { name: "complete_run", level: 1 })).toBeInTheDocument();
+  expect(screen.queryByRole("form")).not.toBeInTheDocument();
 });

@@ -7,4 +7,9 @@ export type ChatSendParams = {
 /**
  * What the person writes.
  */
-text: string, };
+text: string, 
+/**
+ * What the message is known by, for a client that may send it again because no answer came: the same key is the
+ * same message, which is taken once. 8 to 64 letters, digits, `_` and `-`.
+ */
+key?: string, };

@@ -11,4 +11,9 @@ import type { WakeMode } from "./WakeMode";
 /**
  * A job, as the store keeps it.
  */
-export type Job = { id: string, name: string, description?: string, enabled: boolean, createdAtMs: number, updatedAtMs: number, schedule: Schedule, sessionTarget: SessionTarget, wakeMode: WakeMode, payload: Payload, isolation?: Isolation, runtime?: Runtime, policies?: Policies, deleteAfterRun?: boolean, state: JobState, };
+export type Job = { id: string, name: string, description?: string, enabled: boolean, createdAtMs: number, updatedAtMs: number, schedule: Schedule, sessionTarget: SessionTarget, wakeMode: WakeMode, payload: Payload, isolation?: Isolation, runtime?: Runtime, policies?: Policies, deleteAfterRun?: boolean, 
+/**
+ * Who made it: `{kind: "agent", runId, jobId?}` of one that a model has made. Any program may write here, so nothing
+ * about its shape is certain.
+ */
+createdBy?: unknown, state: JobState, };

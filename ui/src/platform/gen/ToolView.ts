@@ -57,4 +57,8 @@ readsOutside: boolean,
 /**
  * Only a turn that a person has started may call it.
  */
-attendedOnly: boolean, };
+attendedOnly: boolean, 
+/**
+ * Whether a person can try it out by itself (`tools.try`).
+ */
+canBeTried: boolean, };

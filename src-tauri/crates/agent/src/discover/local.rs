@@ -71,6 +71,13 @@ const LM_STUDIO: Server = Server {
 const LLAMA_CPP: Server =
     Server { name: "llamacpp", title: "llama.cpp", list_path: "/v1/models", read: read_llama_cpp };
 
+/// What people call the server on this computer that a provider of this name is; none for any other.
+#[must_use]
+pub fn title_of_local(name: &str) -> Option<&'static str> {
+    let servers = [OLLAMA, LM_STUDIO, LLAMA_CPP];
+    servers.iter().find(|server| server.name == name).map(|server| server.title)
+}
+
 /// The servers that answer, in the order of preference.
 pub(super) async fn find(addresses: &LocalAddresses) -> Vec<FoundModel> {
     // Plain HTTP to this computer: no proxy sees it, no answer leads elsewhere, and no certificates need to be read.
@@ -105,6 +112,7 @@ impl Server {
             label: format!("{} on this computer ({model})", self.title),
             source: FoundIn::ThisComputer,
             provider: ProviderConfig {
+                context_tokens: None,
                 name: self.name.to_owned(),
                 kind: ProviderKind::OpenAiChat,
                 base_url: format!("{address}/v1"),

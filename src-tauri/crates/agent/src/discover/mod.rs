@@ -10,6 +10,8 @@
 
 mod local;
 
+pub use local::title_of_local;
+
 use crate::provider::{ProviderConfig, ProviderKind};
 use crate::secret::ApiKey;
 pub use local::LocalAddresses;
@@ -101,6 +103,12 @@ const VENDORS: [Vendor; 3] = [
     },
 ];
 
+/// Whether a provider is called so that is looked for by itself: a vendor, or a server on this computer.
+#[must_use]
+pub(crate) fn is_usual_name(name: &str) -> bool {
+    title_of_local(name).is_some() || VENDORS.iter().any(|vendor| vendor.name == name)
+}
+
 /// The variables that usually hold a provider's key.
 #[must_use]
 pub fn usual_key_variables() -> [&'static str; 3] {
@@ -112,6 +120,7 @@ impl Vendor {
         let api_key = env(self.key).as_deref().and_then(ApiKey::new)?;
         let elsewhere = self.base_url_override.and_then(env).filter(|url| !url.trim().is_empty());
         let provider = ProviderConfig {
+            context_tokens: None,
             name: self.name.to_owned(),
             kind: self.kind,
             base_url: elsewhere

@@ -21,6 +21,7 @@ use serde_json::Value;
 use super::conversation::{Conversation, End, MOST_QUESTIONS};
 use super::resume::{Earlier, nobody_knows};
 use crate::gate::{Admission, Begun, Called, Passage, Question, Terms};
+use crate::safety::Written;
 
 /// Calls that are carried out at the same time.
 const AT_ONCE: usize = 8;
@@ -64,13 +65,18 @@ impl Round {
 }
 
 impl Conversation<'_> {
-    /// Calls the tools; answers every result, in order.
+    /// Calls the tools, with their arguments as the model has `written` them; answers every result, in order.
     pub(super) async fn call_all(
         &self,
         calls: Vec<ToolCallRequest>,
+        written: &Written,
     ) -> Result<Vec<(ToolCallRequest, ToolOutput)>, End> {
         let mut round = Round::default();
-        for call in calls {
+        for call in &calls {
+            let call = match written.get(&call.id) {
+                Some(arguments) => ToolCallRequest { arguments: arguments.clone(), ..call.clone() },
+                None => call.clone(),
+            };
             let goes_beside = self.goes_beside(&call);
             if !goes_beside {
                 self.carry_out(&mut round).await?;
@@ -85,8 +91,9 @@ impl Conversation<'_> {
         if !round.questions.are_none() {
             return Err(End::Asks(round.questions.asks));
         }
-        let told = |(call, told): (_, Option<_>)| (call, told.expect("BUG: all are carried out"));
-        Ok(round.results.into_iter().map(told).collect())
+        let results = round.results.into_iter();
+        let told = results.map(|(_, told)| told.expect("BUG: all are carried out"));
+        Ok(calls.into_iter().zip(told).collect())
     }
 
     fn goes_beside(&self, call: &ToolCallRequest) -> bool {

@@ -17,13 +17,14 @@ use rouse_store::{Note, RunStep, StepKind, StoreError, SystemEvent};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use super::asking::Asked;
 use super::context::{named_hosts, question_for, time_line};
 use super::conversation::{Conversation, Opening, ended_early};
 use super::main_turn::{bounded, lines};
 use super::resume::Journal;
-use super::{AgentDriver, NO_MODEL, history, not_written};
+use super::{AgentDriver, history, not_written, without_model};
 use crate::gate::Terms;
-use crate::models::ChosenModel;
+use crate::models::Lineup;
 
 const CHAT: &str = include_str!("../../prompts/chat.md");
 
@@ -45,10 +46,13 @@ impl AgentDriver {
         &self,
         run: &Run,
         text: &str,
-        model: Option<ChosenModel>,
+        models: impl Into<Lineup>,
         cancel: &CancellationToken,
     ) -> Outcome {
-        let Some(model) = model else { return Outcome::failed(NO_MODEL) };
+        let models = models.into();
+        if models.first().is_none() {
+            return without_model(&models);
+        }
         let named_hosts = named_hosts(text);
         let context = ToolContext { named_hosts, ..self.tool_context(run, None, super::CONFINED) };
         let session = SessionKey::main();
@@ -57,23 +61,23 @@ impl AgentDriver {
             Err(end) => return ended_early(&end),
         };
         let policy = ToolPolicy::default().attended();
+        let account = self.account(run, None);
         let conversation = Conversation {
             driver: self,
             session: Some(&session),
             journal: begun.journal,
-            model: &model,
+            models: &models,
+            asked: Asked::default(),
+            account: account.clone(),
             system: CHAT.to_owned(),
             offered: self.offered_in_chat(&policy),
             terms: Terms {
+                account: Some(account),
                 policy,
                 question_for: question_for(None),
                 knows_outside: begun.knows_outside,
             },
-            limits: TurnLimits {
-                max_steps: self.max_steps(None),
-                max_tokens: None,
-                is_attended: true,
-            },
+            limits: TurnLimits { max_steps: self.max_steps(None), is_attended: true },
             max_tokens: None,
             quiet_hours: QuietPolicy::Respect,
             context: &context,
@@ -112,7 +116,7 @@ impl AgentDriver {
             self.note_shown(run, &shown).await?;
             (Opening::Fresh(task(&events, text, run, context)), shown)
         } else {
-            (Opening::Again(said, run.usage), shown_before(&steps))
+            (Opening::Again(said), shown_before(&steps))
         };
         let knows_outside = remembers || !shown.is_empty();
         Ok(Begun { opening, history, shown, knows_outside, journal: Journal::of(steps) })

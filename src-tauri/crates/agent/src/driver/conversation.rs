@@ -1,30 +1,32 @@
 //! One run's conversation with a model: the loop around the turn machine.
 //!
-//! Owns the order of things (journal, ask, journal; then the calls) and the ends that the machine does not know: a cancelled run, a provider that fails, a journal that cannot be written.
-
-use std::sync::atomic::{AtomicBool, Ordering};
+//! Owns the order of things (ask, then the calls, then ask again) and the ends that the machine does not know: a cancelled
+//! run, a provider that fails, a budget that is used up, a journal that cannot be written.
 
 use rouse_core::approval::Approval;
 use rouse_core::job::Approvals;
-use rouse_core::message::{Message, ModelAnswer, ToolCallRequest};
-use rouse_core::model::{Delta, ModelRequest, ProviderError};
+use rouse_core::message::{Message, ToolCallRequest};
+use rouse_core::model::{ProviderError, ProviderErrorKind};
+use rouse_core::money::BudgetStop;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::quiet::QuietPolicy;
-use rouse_core::run::{Outcome, Usage};
+use rouse_core::run::Outcome;
 use rouse_core::tool::{ToolContext, ToolSpec};
 use rouse_core::turn::{Next, Turn, TurnLimits};
 use rouse_core::{RunState, SessionKey};
-use rouse_store::{NewStep, StepEnd, StepKind, StepStatus, StoreError};
-use serde_json::{Value, json};
+use rouse_store::StoreError;
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use super::asking::Asked;
 use super::resume::Journal;
-use super::{AgentDriver, cancelled, not_written};
+use super::{AgentDriver, NO_MODEL, cancelled, not_written};
 use crate::gate::guard::hook_context;
 use crate::gate::{GateError, Passage, Terms};
 use crate::hooks::{ToolMetadata, ToolsResolved};
-use crate::models::ChosenModel;
-use crate::retry::{pause, wait_before_next};
+use crate::models::{ChosenModel, Lineup};
+use crate::money::{Account, Refusal};
+use crate::safety::Written;
 
 /// The most questions of one run.
 pub(super) const MOST_QUESTIONS: usize = 3;
@@ -36,7 +38,11 @@ pub(super) struct Conversation<'r> {
     pub(super) session: Option<&'r SessionKey>,
     /// What was begun before a break.
     pub(super) journal: Journal,
-    pub(super) model: &'r ChosenModel,
+    pub(super) models: &'r Lineup,
+    /// Where it is in their order.
+    pub(super) asked: Asked,
+    /// What it may spend.
+    pub(super) account: Account,
     pub(super) system: String,
     pub(super) offered: Vec<ToolSpec>,
     pub(super) terms: Terms,
@@ -51,8 +57,8 @@ pub(super) struct Conversation<'r> {
 pub(super) enum Opening {
     /// With a task.
     Fresh(Message),
-    /// With what the run had said before a break, and what it had cost.
-    Again(Vec<Message>, Usage),
+    /// With what the run had said before a break.
+    Again(Vec<Message>),
 }
 
 /// A conversation that has ended.
@@ -71,6 +77,10 @@ pub(super) enum End {
     Asks(Vec<Approval>),
     #[error("it asked too often")]
     AskedTooOften(String),
+    #[error("{}", .0.words)]
+    Budget(BudgetStop),
+    #[error("there is no model")]
+    NoModel,
     #[error(transparent)]
     Provider(#[from] ProviderError),
     #[error(transparent)]
@@ -86,6 +96,16 @@ impl From<GateError> for End {
     }
 }
 
+impl From<Refusal> for End {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Budget(stop) => Self::Budget(stop),
+            Refusal::Cancelled => Self::Cancelled,
+            Refusal::Store(error) => Self::Store(error),
+        }
+    }
+}
+
 /// The outcome of a run that ended before its conversation began.
 pub(super) fn ended_early(end: &End) -> Outcome {
     match end {
@@ -94,11 +114,37 @@ pub(super) fn ended_early(end: &End) -> Outcome {
             Outcome { asks: asks.clone(), ..Outcome::of(RunState::AwaitingApproval) }
         }
         End::AskedTooOften(tool) => asked_too_often(tool),
+        End::Budget(stop) => stopped(stop),
+        End::NoModel => Outcome::failed(NO_MODEL),
+        // Nothing is wrong with the job, and nobody has to do anything but start what it wants.
+        End::Provider(error) if error.kind == ProviderErrorKind::NotRunning => {
+            Outcome { may_pass: true, ..Outcome::skipped(error.to_string()) }
+        }
         End::Provider(error) => {
             Outcome { may_pass: error.may_pass(), ..Outcome::failed(error.to_string()) }
         }
         End::Store(error) => not_written(error),
     }
+}
+
+/// A run that a budget has kept from beginning: it waits for a new day, or for a person who mends the budget.
+pub(super) fn stopped(stop: &BudgetStop) -> Outcome {
+    let words = stop.words.clone();
+    let outcome = match stop.passes_with_the_day {
+        true => Outcome::skipped(words),
+        false => Outcome::failed(words),
+    };
+    Outcome { budget: Some(stop.clone()), ..outcome }
+}
+
+/// The outcome of a run that came to such an end in the middle of its work: it is not skipped any more, and what it had
+/// said by then is its report.
+fn in_the_middle(turn: &Turn, outcome: Outcome) -> Outcome {
+    if outcome.state != RunState::Skipped && outcome.budget.is_none() {
+        return outcome;
+    }
+    let error = outcome.reason.or(outcome.error);
+    Outcome { state: RunState::Failed, error, reason: None, summary: turn.last_words(), ..outcome }
 }
 
 /// A job that has to be asked about so often is not ready to run while nobody is there.
@@ -127,38 +173,52 @@ impl Conducted {
 impl Conversation<'_> {
     /// Talks until the run is over.
     pub(super) async fn conduct(&self, mut history: Vec<Message>, opening: Opening) -> Conducted {
-        self.tell_tools();
+        let Some(first) = self.models.first() else {
+            return Conducted { outcome: ended_early(&End::NoModel), said: Vec::new() };
+        };
+        self.tell_tools(first);
         let before = history.len();
+        let is_again = matches!(opening, Opening::Again(_));
         let (mut kept, (mut turn, mut next)) = match opening {
             Opening::Fresh(task) => {
                 history.push(task);
                 (before, (Turn::new(history, self.limits), Next::AskModel))
             }
-            Opening::Again(said, spent) => {
+            Opening::Again(said) => {
                 let kept = before + said.len();
-                (kept, Turn::resumed(history, said, spent, self.limits))
+                (kept, Turn::resumed(history, said, self.limits))
             }
         };
+        let mut sent = self.sent_to(first, before);
+        let mut written = Written::default();
         let outcome = loop {
             let step = match (self.keep(&turn, &mut kept).await, next) {
                 (Err(end), _) => Err(end),
                 (Ok(()), Next::Finish(outcome)) => break *outcome,
                 (Ok(()), Next::AskModel) => {
-                    self.ask(&turn).await.map(|answer| turn.answered(answer))
+                    self.ask(&turn, before, &mut sent).await.map(|(answer, as_said)| {
+                        written = as_said;
+                        turn.answered(answer)
+                    })
                 }
                 (Ok(()), Next::CallTools(calls)) => {
-                    self.call_all(calls).await.map(|results| turn.called(results))
+                    self.call_all(calls, &written).await.map(|results| turn.called(results))
                 }
             };
             match step {
                 Ok(following) => next = following,
                 Err(end) => {
-                    let model =
-                        turn.model().map_or_else(|| self.model.model.clone(), str::to_owned);
-                    break Outcome { usage: turn.usage(), model: Some(model), ..ended_early(&end) };
+                    let has_worked = is_again || turn.model().is_some();
+                    let outcome = match (ended_early(&end), has_worked) {
+                        (outcome, true) => in_the_middle(&turn, outcome),
+                        (outcome, false) => outcome,
+                    };
+                    let model = turn.model().map_or_else(|| first.model.clone(), str::to_owned);
+                    break Outcome { usage: turn.usage(), model: Some(model), ..outcome };
                 }
             }
         };
+        let outcome = Outcome { fell_back: self.asked.fell_back(), ..outcome };
         Conducted { outcome, said: turn.messages()[before..].to_vec() }
     }
 
@@ -176,72 +236,14 @@ impl Conversation<'_> {
         Ok(())
     }
 
-    /// One turn of the model, in the journal from its beginning to its end.
-    async fn ask(&self, turn: &Turn) -> Result<ModelAnswer, End> {
-        let driver = self.driver;
-        let step = NewStep {
-            gate: None,
-            call_id: None,
-            run_id: self.context.run_id.clone(),
-            kind: StepKind::ModelTurn,
-            name: self.model.model.clone(),
-            repeatable: true,
-            input: json!({"provider": self.model.provider.name(), "messages": turn.messages().len()}),
-        };
-        let seq = driver.store.begin_step(&step, driver.clock.now()).await?;
-        let began = driver.clock.monotonic();
-        let answered = self.ask_patiently(turn).await;
-        let took = driver.clock.monotonic().saturating_sub(began).as_millis();
-        let end = StepEnd { duration_ms: i64::try_from(took).ok(), ..end_of(&answered) };
-        driver.store.end_step(&self.context.run_id, seq, &end, driver.clock.now()).await?;
-        answered
-    }
-
-    /// Asks, and asks again where that may help and nothing was shown yet.
-    async fn ask_patiently(&self, turn: &Turn) -> Result<ModelAnswer, End> {
-        let shown = AtomicBool::new(false);
-        let on_delta = |delta: Delta| {
-            shown.store(true, Ordering::Relaxed);
-            (self.driver.observer)(&self.context.run_id, &delta);
-        };
-        let mut attempt = 0;
-        loop {
-            attempt += 1;
-            let asking = self.model.provider.stream(self.request(turn), &on_delta);
-            let error = match self.cancel.run_until_cancelled(asking).await {
-                None => return Err(End::Cancelled),
-                Some(Ok(answer)) => return Ok(answer),
-                Some(Err(error)) => error,
-            };
-            let Some(wait) = wait_before_next(attempt, &error, shown.load(Ordering::Relaxed))
-            else {
-                return Err(End::Provider(error));
-            };
-            tracing::info!(attempt, ?wait, %error, "asking the model again");
-            if self.cancel.run_until_cancelled(pause(wait)).await.is_none() {
-                return Err(End::Cancelled);
-            }
-        }
-    }
-
     /// Tells the hooks which tools this attempt offers, after every policy. Nobody waits.
-    fn tell_tools(&self) {
+    fn tell_tools(&self, model: &ChosenModel) {
         self.driver.gate.hooks().after_tools_resolved(ToolsResolved {
             tools: ToolMetadata::of_all(&self.offered),
-            provider: self.model.provider.name().to_owned(),
-            model: self.model.model.clone(),
+            provider: model.provider.name().to_owned(),
+            model: model.model.clone(),
             context: hook_context(self.context),
         });
-    }
-
-    fn request(&self, turn: &Turn) -> ModelRequest {
-        ModelRequest {
-            model: self.model.model.clone(),
-            system: self.system.clone(),
-            messages: turn.messages().to_vec(),
-            tools: self.offered.clone(),
-            max_tokens: self.max_tokens,
-        }
     }
 
     /// The files that the job puts into its context, read through the gate like everything else.
@@ -261,32 +263,4 @@ impl Conversation<'_> {
         }
         Ok(files)
     }
-}
-
-/// How a model's turn stands in the journal.
-fn end_of(answered: &Result<ModelAnswer, End>) -> StepEnd {
-    let failed = |output: Value| StepEnd {
-        status: StepStatus::Failed,
-        output: Some(output),
-        is_error: false,
-        usage: Usage::default(),
-        duration_ms: None,
-    };
-    match answered {
-        Ok(answer) => StepEnd {
-            status: StepStatus::Finished,
-            output: Some(said(answer)),
-            usage: answer.usage,
-            ..failed(Value::Null)
-        },
-        Err(end) => failed(json!({ "error": end.to_string() })),
-    }
-}
-
-fn said(answer: &ModelAnswer) -> Value {
-    let calls: Vec<Value> = answer
-        .calls()
-        .map(|call| json!({"tool": call.tool, "arguments": call.arguments}))
-        .collect();
-    json!({"text": answer.text(), "calls": calls, "model": answer.model})
 }

@@ -17,12 +17,13 @@ use rouse_store::SystemEvent;
 use tokio::io::AsyncReadExt as _;
 use tokio_util::sync::CancellationToken;
 
+use super::asking::Asked;
 use super::context::{question_for, time_line};
 use super::conversation::{Conversation, Opening, ended_early};
 use super::resume::Journal;
-use super::{AgentDriver, NO_MODEL, history, not_written};
+use super::{AgentDriver, history, not_written, without_model};
 use crate::gate::Terms;
-use crate::models::ChosenModel;
+use crate::models::Lineup;
 
 const MAIN: &str = include_str!("../../prompts/main.md");
 
@@ -48,7 +49,7 @@ impl AgentDriver {
     pub async fn run_main_turn(
         &self,
         run: &Run,
-        model: Option<ChosenModel>,
+        models: impl Into<Lineup>,
         wishes: Option<&str>,
         cancel: &CancellationToken,
     ) -> Outcome {
@@ -65,40 +66,47 @@ impl AgentDriver {
         if events.is_empty() && list.is_none() {
             return Outcome::skipped(format!("{HEARTBEAT_FILE} is empty and nothing is queued"));
         }
-        let Some(model) = model else { return Outcome::failed(NO_MODEL) };
+        let models = models.into();
+        if models.first().is_none() {
+            return without_model(&models);
+        }
         let context = self.tool_context(run, None, super::CONFINED);
         let task = task(&events, list.as_deref(), run, &context);
         let turn = MainTurn { task, events: &events, system: system(wishes) };
-        self.conduct_main(run, &model, &context, turn, cancel).await
+        self.conduct_main(run, &models, &context, turn, cancel).await
     }
 
     async fn conduct_main(
         &self,
         run: &Run,
-        model: &ChosenModel,
+        models: &Lineup,
         context: &ToolContext,
         MainTurn { task, events, system }: MainTurn<'_>,
         cancel: &CancellationToken,
     ) -> Outcome {
+        let knows_outside = match self.remembers_outside(&SessionKey::main()).await {
+            Ok(remembers) => remembers || !events.is_empty(),
+            Err(error) => return not_written(&error),
+        };
         // Its transcript is stored as a whole, so it could not go on after an answer: what needs a yes is not offered.
         let policy = ToolPolicy::default().asking(Approvals::Skip);
+        let account = self.account(run, None);
         let conversation = Conversation {
             driver: self,
             session: None,
             journal: Journal::default(),
-            model,
+            models,
+            asked: Asked::default(),
+            account: account.clone(),
             system,
             offered: self.gate.tools().offered(&policy),
             terms: Terms {
+                account: Some(account),
                 policy,
                 question_for: question_for(None),
-                knows_outside: !events.is_empty(),
+                knows_outside,
             },
-            limits: TurnLimits {
-                max_steps: self.max_steps(None),
-                max_tokens: None,
-                is_attended: false,
-            },
+            limits: TurnLimits { max_steps: self.max_steps(None), is_attended: false },
             max_tokens: None,
             quiet_hours: QuietPolicy::Respect,
             context,

@@ -1,21 +1,24 @@
 //! The driver: carries out what the turn machine of `core` decides.
 //!
-//! Owns the four ways in: a job's turn, a heartbeat of the main session, an answer to a person there, and a single tool
-//! call. It puts the context together, asks the model, sends calls through the gate, journals every step and stores the
+//! Owns the five ways in: a job's turn, a heartbeat of the main session, an answer to a person there, a single tool call
+//! of a job, and one that a person tries. It puts the context together, asks the model, sends calls through the gate, journals every step and stores the
 //! transcript, also of a run that failed. It refuses to decide how a run may end (`core::turn`), whether it may be retried, and who is told
 //! (the scheduler). It answers with an outcome whatever happens; a run never ends in silence.
 //!
 //! One could get it wrong by waiting for something without the cancellation token beside it, or by returning early
 //! without storing what was said.
 
+mod asking;
 mod chat;
 mod context;
 mod conversation;
 mod calls;
+mod bound;
 mod history;
 mod main_turn;
 mod resume;
 mod tool_call;
+mod trial;
 mod verdict;
 
 use std::path::PathBuf;
@@ -32,7 +35,9 @@ use rouse_store::{Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use crate::gate::{Gate, Terms};
-use crate::models::ChosenModel;
+use crate::models::Lineup;
+use crate::money::{Account, Ledger};
+use asking::Asked;
 pub use context::offered;
 use conversation::{Conversation, Opening};
 use resume::Journal;
@@ -60,6 +65,7 @@ pub struct AgentDriver {
     clock: Arc<dyn Clock>,
     settings: AgentSettings,
     observer: Observer,
+    ledger: Arc<Ledger>,
 }
 
 /// What a model has chosen runs in the sandbox, without a network.
@@ -87,7 +93,19 @@ impl AgentDriver {
         settings: AgentSettings,
         observer: Observer,
     ) -> Self {
-        Self { store, gate, clock, settings, observer }
+        let ledger = Ledger::new(store.clone());
+        Self { store, gate, clock, settings, observer, ledger }
+    }
+
+    /// The same driver, whose runs draw on this ledger.
+    #[must_use]
+    pub fn paid_from(self, ledger: Arc<Ledger>) -> Self {
+        Self { ledger, ..self }
+    }
+
+    fn account(&self, run: &Run, job: Option<&Job>) -> Account {
+        let (ledger, clock) = (Arc::clone(&self.ledger), Arc::clone(&self.clock));
+        Account::new(ledger, clock, run, job, self.zone_of(job))
     }
 
     /// Carries out an `agentTurn` of `job` in its own session.
@@ -96,10 +114,13 @@ impl AgentDriver {
         run: &Run,
         job: &Job,
         turn: &AgentTurn,
-        model: Option<ChosenModel>,
+        models: impl Into<Lineup>,
         cancel: &CancellationToken,
     ) -> Outcome {
-        let Some(model) = model else { return Outcome::failed(NO_MODEL) };
+        let models = models.into();
+        if models.first().is_none() {
+            return without_model(&models);
+        }
         let session = SessionKey::of_job(&job.id);
         let before = async {
             let journal = Journal::of(self.store.steps(&run.id).await?);
@@ -111,7 +132,9 @@ impl AgentDriver {
             Err(error) => return not_written(&error),
         };
         let context = self.turn_context(run, job, turn);
+        let account = self.account(run, Some(job));
         let terms = Terms {
+            account: Some(account.clone()),
             policy: context::policy(job, turn),
             question_for: context::question_for(Some(job)),
             knows_outside: cause.is_some() || remembers,
@@ -120,11 +143,13 @@ impl AgentDriver {
             driver: self,
             session: Some(&session),
             journal,
-            model: &model,
+            models: &models,
+            asked: Asked::default(),
+            account,
             system: context::job_prompt(turn),
             offered: context::offered(&self.gate, job, turn),
             terms,
-            limits: self.limits(turn.max_steps, job),
+            limits: self.limits(turn.max_steps),
             max_tokens: turn.max_tokens,
             quiet_hours: job.policies.quiet_hours.clone(),
             context: &context,
@@ -134,7 +159,7 @@ impl AgentDriver {
             let history = history::of_session(&self.store, &session, &run.id).await?;
             let said = self.store.messages_of(&session, &run.id).await?;
             if !said.is_empty() {
-                return Ok((history, Opening::Again(said, run.usage)));
+                return Ok((history, Opening::Again(said)));
             }
             let mut parts = conversation.read_context_files(&turn.context_paths).await?;
             parts.extend(cause.as_ref().map(|cause| context::cause(&self.gate, cause)));
@@ -158,12 +183,8 @@ impl AgentDriver {
         ToolContext { named_hosts, ..self.tool_context(run, Some(job), sandbox_of(job)) }
     }
 
-    fn limits(&self, wanted_steps: Option<u32>, job: &Job) -> TurnLimits {
-        TurnLimits {
-            max_steps: self.max_steps(wanted_steps),
-            max_tokens: job.policies.budget.as_ref().and_then(|budget| budget.tokens_per_run),
-            is_attended: false,
-        }
+    fn limits(&self, wanted_steps: Option<u32>) -> TurnLimits {
+        TurnLimits { max_steps: self.max_steps(wanted_steps), is_attended: false }
     }
 
     fn max_steps(&self, wanted: Option<u32>) -> u32 {
@@ -193,6 +214,11 @@ impl AgentDriver {
         };
         named.unwrap_or(zones.local())
     }
+}
+
+/// A run that nobody can answer.
+fn without_model(models: &Lineup) -> Outcome {
+    models.why_absent().map_or_else(|| Outcome::failed(NO_MODEL), Outcome::skipped)
 }
 
 /// A run that was cancelled, with what it cost until then.

@@ -7,16 +7,19 @@ use rouse_core::Job;
 use rouse_core::RunState;
 use rouse_core::job::ToolCall;
 use rouse_core::message::ToolCallRequest;
+use rouse_core::money::Spent;
 use rouse_core::policy::ToolPolicy;
-use rouse_core::run::{Outcome, Run};
+use rouse_core::run::{Outcome, Run, Usage};
 use rouse_core::stable_hash::stable_hash;
 use rouse_core::tool::{Completion, SandboxMode, ToolEffect};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::context::question_for;
+use super::conversation::ended_early;
 use super::{AgentDriver, cancelled, not_written};
 use crate::gate::{Called, GateError, Passage, Terms};
+use crate::money::Account;
 
 /// The most characters of a summary.
 const SUMMARY: usize = 2_000;
@@ -39,7 +42,16 @@ impl AgentDriver {
         // The person has written the whole call, and it has the person's rights, like a line in a crontab.
         let context = self.tool_context(run, Some(job), SandboxMode::ByPersonUnsandboxed);
         let policy = ToolPolicy::of_a_persons_call(&call.tool, &call.arguments);
-        let terms = Terms { policy, question_for: question_for(Some(job)), knows_outside: false };
+        let account = self.account(run, Some(job));
+        if let Some(stop) = self.is_too_dear(&account, call, cancel).await {
+            return stop;
+        }
+        let terms = Terms {
+            account: Some(account),
+            policy,
+            question_for: question_for(Some(job)),
+            knows_outside: false,
+        };
         let request = ToolCallRequest {
             id: "call".to_owned(),
             tool: call.tool.clone(),
@@ -48,18 +60,37 @@ impl AgentDriver {
         match self.gate.call(&terms, &request, &context, cancel).await {
             Ok(Passage::Asks(question)) => Outcome::failed(question.approval.why),
             Ok(Passage::Called(called)) => {
-                self.judged(run, job, call, self.outcome_of(call, *called)).await
+                let outcome = self.outcome_of(&call.tool, &call.arguments, *called);
+                self.judged(run, job, call, outcome).await
             }
             Err(GateError::Cancelled) => cancelled(),
             Err(GateError::Journal(error)) => not_written(&error),
         }
     }
 
-    fn outcome_of(&self, call: &ToolCall, called: Called) -> Outcome {
+    /// The end of a run that has only one call to make, when no budget is left for it.
+    async fn is_too_dear(
+        &self,
+        account: &Account,
+        call: &ToolCall,
+        cancel: &CancellationToken,
+    ) -> Option<Outcome> {
+        let tool = self.gate.tools().get(&call.tool)?;
+        let cost = tool.estimated_cost_micro_usd(&call.arguments)?;
+        let refusal = account.admit(Spent::of_cost(cost), cancel).await.err()?;
+        Some(ended_early(&refusal.into()))
+    }
+
+    pub(super) fn outcome_of(&self, tool: &str, arguments: &Value, called: Called) -> Outcome {
+        let cost_micro_usd = called.output.cost_micro_usd;
+        let usage = Usage { cost_micro_usd, ..Usage::default() };
+        Outcome { usage, ..self.fate_of(tool, arguments, called) }
+    }
+
+    fn fate_of(&self, tool: &str, arguments: &Value, called: Called) -> Outcome {
         if called.output.is_error() {
-            let tool = self.gate.tools().get(&call.tool);
-            let repeatable =
-                tool.is_some_and(|tool| tool.annotations(&call.arguments).is_repeatable());
+            let tool = self.gate.tools().get(tool);
+            let repeatable = tool.is_some_and(|tool| tool.annotations(arguments).is_repeatable());
             let words = called.output.words.clone().unwrap_or_else(|| called.output.text());
             let error = shortened(&words);
             return Outcome {

@@ -58,6 +58,27 @@ impl Gate {
         self.safety.incoming(tool, false, output)
     }
 
+    /// What a person is shown of a call: what it replaces may hold a secret, and a question is written down.
+    pub(super) fn shown(&self, preview: String) -> String {
+        self.safety.text_without_stored(&preview).unwrap_or(preview)
+    }
+
+    /// How a call is confined more than its run is. What a run that knows something from outside looks at unasked is at a
+    /// host that a person has named, and what it asks for must not be sent on from there: redirects stay among the named
+    /// hosts then. Commands are not meant, to which hosts would be an opening.
+    pub(super) async fn confined(
+        &self,
+        terms: &Terms,
+        tool: &dyn Tool,
+        context: &ToolContext,
+    ) -> Result<Option<SandboxMode>, StoreError> {
+        let is_open = tool.spec().domain == Domain::InProcess && context.sandbox.hosts().is_empty();
+        let is_meant = is_open && !context.named_hosts.is_empty();
+        let hosts = || context.named_hosts.clone();
+        Ok((is_meant && self.knows_outside(terms, context).await?)
+            .then(|| SandboxMode::Sandboxed { hosts: hosts() }))
+    }
+
     /// Arguments as they are journalled.
     pub(super) fn kept(&self, arguments: &Value) -> Value {
         fence::journalled(&self.safety.kept(arguments.clone()))

@@ -113,7 +113,7 @@ impl Gate {
     }
 
     /// Whether the run has read text that somebody else may have written.
-    async fn knows_outside(
+    pub(super) async fn knows_outside(
         &self,
         terms: &Terms,
         context: &ToolContext,
@@ -127,24 +127,22 @@ impl Gate {
 
     /// A job that makes one call a run is bounded by its own schedule, cool-down and overlap; a limit for models that
     /// call in circles would fail its slots.
-    pub(super) fn take_rate(
+    pub(super) async fn take_rate(
         &self,
         terms: &Terms,
         name: &str,
         context: &ToolContext,
-    ) -> Option<ToolOutput> {
+    ) -> Result<Option<ToolOutput>, StoreError> {
         if terms.policy.is_a_persons_call() {
-            return None;
+            return Ok(None);
         }
-        let wait = self.limits.take(name, &context.job_id).err()?;
-        let seconds = wait.as_secs() + 1;
+        let Err(wait) = self.limits.take(name, &context.job_id).await? else { return Ok(None) };
+        let seconds = wait.as_millis().div_ceil(1_000);
         let fault = Fault::RateLimited { retry_after: wait };
-        Some(ToolOutput::faulty(
-            fault,
-            format!(
-                "{name} was called too often. It may be called again in {seconds} seconds; go on without it."
-            ),
-        ))
+        let told = format!(
+            "{name} was called too often. It may be called again in {seconds} seconds; go on without it."
+        );
+        Ok(Some(ToolOutput::faulty(fault, told)))
     }
 }
 
@@ -173,10 +171,15 @@ impl Asker<'_> {
         let said = Said { answers: &answers, grants: &grants, now: self.gate.clock.now() };
         let is_highest = needs.is_highest();
         Ok(match needs.in_the_light_of(said, &fingerprint) {
-            Ruling::Permitted(call, permit) => Judged::Goes(tool, call, Some(permit)),
+            Ruling::Permitted(call, permit) => {
+                Judged::Goes(tool, call.bound_to(surroundings), Some(permit))
+            }
             Ruling::Denied(reason) => refused(reason),
             Ruling::Ask => match self.why_not_asked(&fingerprint).await? {
                 Some(reason) => refused(reason),
+                None if self.gate.safety().without_stored(&self.request.arguments).is_some() => {
+                    refused(unkept(&self.request.tool))
+                }
                 None => {
                     let bound = (surroundings, fingerprint, is_highest);
                     let approval = self.question(tool.as_ref(), bound, &answers).await;
@@ -231,7 +234,7 @@ impl Asker<'_> {
             arguments: request.arguments.clone(),
             surroundings,
             fingerprint,
-            preview: tool.preview(&request.arguments, context).await,
+            preview: gate.shown(tool.preview(&request.arguments, context).await),
             why: self.reason(is_highest, answers),
             is_highest,
             asked_at: now,
@@ -265,6 +268,13 @@ impl Asker<'_> {
             Why::Usual => "It changes something or sends something, and nothing that you have granted to this job covers it.".to_owned(),
         }
     }
+}
+
+/// A question is written down, and so would the secret be.
+fn unkept(tool: &str) -> String {
+    format!(
+        "This call of {tool} needs a person's yes, and it holds the value of a stored secret, which is written down nowhere, so it cannot be asked about. Take it out; in a request, write {{{{secret:NAME}}}} in its place."
+    )
 }
 
 fn refused(reason: String) -> Judged {

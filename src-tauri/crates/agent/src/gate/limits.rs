@@ -1,81 +1,161 @@
 //! How often a tool may be called.
 //!
 //! One count a tool and job: it stops a run that calls in circles, and must not let forty jobs that fire at the full
-//! hour fail each other. It counts on the app's monotonic clock, so a test can let a minute pass.
+//! hour fail each other. Calls count for exactly a minute and an hour, on the app's monotonic clock, so a test can let a
+//! minute pass. What was called before Rouse began comes out of the journal when a count is first needed: a restart is
+//! no fresh allowance. One could get it wrong by counting refused calls: a model that asks on would never be let through.
 
-use std::collections::HashMap;
-use std::num::NonZeroU32;
-use std::sync::Arc;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use governor::middleware::NoOpMiddleware;
-use governor::state::keyed::HashMapStateStore;
-use governor::{Quota, RateLimiter};
-use rouse_core::tool::ToolSpec;
+use rouse_core::tool::{RateLimit, ToolSpec};
 use rouse_core::{Clock, JobId};
+use rouse_store::{Store, StoreError};
 
-#[derive(Clone)]
-struct Monotonic(Arc<dyn Clock>);
+const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(3_600);
 
-impl governor::clock::Clock for Monotonic {
-    type Instant = Duration;
+/// Counts kept before those that say nothing any more are dropped.
+const MOST_KEPT: usize = 1_024;
 
-    fn now(&self) -> Duration {
-        self.0.monotonic()
+/// Who calls what: a job or the main session, and a tool.
+type Key = (Option<JobId>, String);
+
+/// The counts of all tools.
+pub(super) struct CallLimits {
+    clock: Arc<dyn Clock>,
+    store: Store,
+    by_tool: HashMap<String, RateLimit>,
+    calls: Mutex<HashMap<Key, Calls>>,
+}
+
+/// The ages of the calls of the last hour, as the monotonic time of each less its count's own beginning; the oldest
+/// first.
+#[derive(Default)]
+struct Calls(VecDeque<Instant>);
+
+/// Milliseconds on the monotonic clock; before its beginning for what the journal tells of.
+type Instant = i128;
+
+impl Calls {
+    /// Those that were made so long before `now`.
+    fn of_ages(now: Instant, ages: impl Iterator<Item = i64>) -> Self {
+        let mut calls: Vec<Instant> = ages.map(|age| now - Instant::from(age.max(0))).collect();
+        calls.sort_unstable();
+        Self(calls.into())
+    }
+
+    fn forget(&mut self, now: Instant) {
+        while self.0.front().is_some_and(|call| now - call >= millis(HOUR)) {
+            self.0.pop_front();
+        }
+    }
+
+    /// Takes one, or says how long until there is one.
+    fn take(&mut self, rate: RateLimit, now: Instant) -> Result<(), Duration> {
+        self.forget(now);
+        let waits = [(rate.per_minute, MINUTE), (rate.per_hour, HOUR)];
+        let wait = waits.into_iter().filter_map(|(most, span)| self.wait(most, span, now)).max();
+        match wait {
+            Some(wait) => Err(wait),
+            None => {
+                self.0.push_back(now);
+                Ok(())
+            }
+        }
+    }
+
+    /// How long until less than `most` calls are younger than `span`.
+    fn wait(&self, most: u32, span: Duration, now: Instant) -> Option<Duration> {
+        let nth_newest = self.0.len().checked_sub(most.max(1) as usize)?;
+        let left = self.0[nth_newest] + millis(span) - now;
+        u64::try_from(left).ok().filter(|left| *left > 0).map(Duration::from_millis)
     }
 }
 
-/// Who calls: a job, or the main session.
-type Caller = Option<JobId>;
-
-type Limiter = RateLimiter<Caller, HashMapStateStore<Caller>, Monotonic, NoOpMiddleware<Duration>>;
-
-/// Counts kept a tool before those that are full again are dropped.
-const MOST_KEPT: usize = 1_024;
-
-/// The limiters of all tools.
-pub(super) struct CallLimits {
-    clock: Arc<dyn Clock>,
-    by_tool: HashMap<String, Both>,
-}
-
-/// A minute's bound and an hour's.
-struct Both {
-    minute: Limiter,
-    hour: Limiter,
+fn millis(span: Duration) -> Instant {
+    Instant::try_from(span.as_millis()).expect("BUG: a time that no clock reaches")
 }
 
 impl CallLimits {
     pub(super) fn new<'s>(
         specs: impl Iterator<Item = &'s ToolSpec>,
+        store: &Store,
         clock: &Arc<dyn Clock>,
     ) -> Self {
-        let by_tool = specs.map(|spec| {
-            let most = |count| NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN);
-            let limiter =
-                |quota| RateLimiter::hashmap_with_clock(quota, Monotonic(Arc::clone(clock)));
-            let minute = limiter(Quota::per_minute(most(spec.rate.per_minute)));
-            let hour = limiter(Quota::per_hour(most(spec.rate.per_hour)));
-            (spec.name.clone(), Both { minute, hour })
-        });
-        Self { clock: Arc::clone(clock), by_tool: by_tool.collect() }
+        let by_tool = specs.map(|spec| (spec.name.clone(), spec.rate)).collect();
+        let (clock, store) = (Arc::clone(clock), store.clone());
+        Self { clock, store, by_tool, calls: Mutex::default() }
     }
 
-    /// Takes one call of `tool` by `caller`.
+    /// Takes one call of `tool` by `caller`; how long to wait when there is none left.
     ///
     /// # Errors
-    /// How long to wait when there is none left.
-    pub(super) fn take(&self, tool: &str, caller: &Caller) -> Result<(), Duration> {
-        let Some(Both { minute, hour }) = self.by_tool.get(tool) else { return Ok(()) };
-        // The minute first: a call that it refuses is not one of the hour's.
-        for limiter in [minute, hour] {
-            if limiter.len() > MOST_KEPT {
-                limiter.retain_recent();
-            }
-            limiter
-                .check_key(caller)
-                .map_err(|not_until| not_until.wait_time_from(self.clock.monotonic()))?;
+    /// When the journal cannot be read.
+    pub(super) async fn take(
+        &self,
+        tool: &str,
+        caller: &Option<JobId>,
+    ) -> Result<Result<(), Duration>, StoreError> {
+        let Some(rate) = self.by_tool.get(tool) else { return Ok(Ok(())) };
+        let key = (caller.clone(), tool.to_owned());
+        if !self.calls().contains_key(&key) {
+            let before = self.before(tool, caller).await?;
+            // Somebody else may have been faster, and have taken one already.
+            self.calls().entry(key.clone()).or_insert(before);
         }
-        Ok(())
+        let now = self.now();
+        let mut calls = self.calls();
+        if calls.len() > MOST_KEPT {
+            calls.values_mut().for_each(|calls| calls.forget(now));
+            calls.retain(|other, calls| !calls.0.is_empty() || *other == key);
+        }
+        Ok(calls.entry(key).or_default().take(*rate, now))
+    }
+
+    /// What the journal knows of the last hour.
+    async fn before(&self, tool: &str, caller: &Option<JobId>) -> Result<Calls, StoreError> {
+        let wall = self.clock.now();
+        let since = wall.plus_ms(-i64::try_from(HOUR.as_millis()).unwrap_or(i64::MAX));
+        let called = self.store.called_since(caller.as_ref(), tool, since).await?;
+        Ok(Calls::of_ages(self.now(), called.into_iter().map(|at| wall.0 - at.0)))
+    }
+
+    fn now(&self) -> Instant {
+        millis(self.clock.monotonic())
+    }
+
+    fn calls(&self) -> MutexGuard<'_, HashMap<Key, Calls>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RATE: RateLimit = RateLimit { per_minute: 2, per_hour: 3 };
+
+    fn taken(calls: &mut Calls, seconds: i128) -> Option<u64> {
+        calls.take(RATE, seconds * 1_000).err().map(|wait| wait.as_secs())
+    }
+
+    #[test]
+    fn any_minute_and_any_hour_have_their_bounds() {
+        let mut calls = Calls::default();
+        assert_eq!(
+            [0, 10, 20, 59].map(|at| taken(&mut calls, at)),
+            [None, None, Some(40), Some(1)]
+        );
+        assert_eq!([60, 61].map(|at| taken(&mut calls, at)), [None, Some(3_539)]);
+        assert_eq!([3_599, 3_600, 3_601].map(|at| taken(&mut calls, at)), [Some(1), None, Some(9)]);
+    }
+
+    #[test]
+    fn what_is_older_than_this_clock_counts_until_its_hour_is_over() {
+        let mut calls = Calls::of_ages(0, [3_500_000, 30_000, -5].into_iter());
+        assert_eq!(taken(&mut calls, 0), Some(100));
+        assert_eq!(taken(&mut calls, 100), None);
     }
 }

@@ -22,14 +22,16 @@ use futures_util::future::join_all;
 use rouse_core::Clock;
 use rouse_core::approval::{GateDecision, Permit};
 use rouse_core::message::ToolCallRequest;
+use rouse_core::money::Spent;
 use rouse_core::policy::{ApprovedCall, ToolPolicy};
 use rouse_core::run::Usage;
-use rouse_core::tool::{Annotations, Fault, Tool, ToolContext, ToolOutput, ToolSpec};
+use rouse_core::tool::{Annotations, Fault, SandboxMode, Tool, ToolContext, ToolOutput, ToolSpec};
 use rouse_store::{NewStep, RunStep, StepEnd, StepKind, StepStatus, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use crate::condition::Conditions;
 use crate::hooks::{CallRuling, Hooks};
+use crate::money::{Account, Refusal, Seat};
 use crate::registry::ToolRegistry;
 use crate::safety::{Incoming, Safety};
 use judge::Judged;
@@ -69,6 +71,8 @@ pub struct Called {
 /// On what terms a run calls: the same for all of its calls.
 #[derive(Debug, Clone)]
 pub struct Terms {
+    /// What its calls are paid from; none when nobody pays.
+    pub account: Option<Account>,
     /// What it may call, and what becomes of calls that need a yes.
     pub policy: ToolPolicy,
     /// How long a question waits for its answer.
@@ -102,6 +106,10 @@ pub(crate) struct Begun {
     call: ApprovedCall,
     step: u32,
     does: Annotations,
+    /// How it is confined, where that is more than its run is.
+    confined: Option<SandboxMode>,
+    /// Its place among the calls that are paid for.
+    seat: Option<Seat>,
 }
 
 impl Begun {
@@ -130,11 +138,19 @@ struct Asked {
     is_counted: bool,
     /// Why a hook wants a person's yes.
     wants_yes: Option<String>,
+    /// Its place among the calls that are paid for.
+    seat: Option<Seat>,
 }
 
 impl Asked {
     fn of(request: &ToolCallRequest) -> Self {
-        Self { request: request.clone(), rewrites: 0, is_counted: false, wants_yes: None }
+        Self {
+            request: request.clone(),
+            rewrites: 0,
+            is_counted: false,
+            wants_yes: None,
+            seat: None,
+        }
     }
 }
 
@@ -160,7 +176,7 @@ impl Gate {
     /// A gate over `tools`.
     #[must_use]
     pub fn new(tools: ToolRegistry, store: Store, clock: Arc<dyn Clock>) -> Self {
-        let limits = CallLimits::new(tools.specs(), &clock);
+        let limits = CallLimits::new(tools.specs(), &store, &clock);
         let (conditions, safety) = (Conditions::default(), Safety::new(Arc::default()));
         Self { tools, limits, conditions, safety, hooks: Hooks::default(), store, clock }
     }
@@ -234,18 +250,21 @@ impl Gate {
                     Judged::Refused(output) => break output,
                     Judged::Goes(tool, call, permit) => (tool, call, permit),
                 };
-            match self.held_up(terms, &mut asked, context).await {
+            match self.held_up(terms, &mut asked, (tool.as_ref(), &call), context).await? {
                 Hooked::Refused(output) => break output,
                 Hooked::Again => continue,
                 Hooked::Go => {}
             }
             let does = tool.annotations(call.arguments());
+            let confined = self.confined(terms, tool.as_ref(), context).await?;
             let is_written = terms.policy.is_a_persons_call();
             let gate = is_written.then_some(GateDecision::Written);
             let step = NewStep { gate, ..self.step_of(&asked.request, context, Some(does)) };
             // None: another run was faster with the last use of a grant, or somebody has taken it back.
             if let Some(step) = self.begin(step, permit.as_ref()).await? {
-                return Ok(Admission::Begun(Box::new(Begun { tool, call, step, does })));
+                let seat = asked.seat;
+                let begun = Begun { tool, call, step, does, confined, seat };
+                return Ok(Admission::Begun(Box::new(begun)));
             }
         };
         let refused = self.refuse(&asked.request, context, refusal).await?;
@@ -261,14 +280,36 @@ impl Gate {
         })
     }
 
-    /// What the rate limit and the hooks say to a call that may be made as far as everybody else goes. One call is counted
-    /// once, however often it is judged.
-    async fn held_up(&self, terms: &Terms, asked: &mut Asked, context: &ToolContext) -> Hooked {
-        let is_counted = std::mem::replace(&mut asked.is_counted, true);
-        if !is_counted && let Some(refusal) = self.take_rate(terms, &asked.request.tool, context) {
-            return Hooked::Refused(refusal);
+    /// What the rate limit, the budgets and the hooks say to a call that may be made as far as everybody else goes. One
+    /// call is counted once, however often it is judged.
+    async fn held_up(
+        &self,
+        terms: &Terms,
+        asked: &mut Asked,
+        (tool, call): (&dyn Tool, &ApprovedCall),
+        context: &ToolContext,
+    ) -> Result<Hooked, GateError> {
+        if !std::mem::replace(&mut asked.is_counted, true)
+            && let Some(refusal) = self.take_rate(terms, &asked.request.tool, context).await?
+        {
+            return Ok(Hooked::Refused(refusal));
         }
-        self.ask_hooks(asked, context).await
+        // What hooks have made of the call may cost something else.
+        asked.seat = None;
+        if let (Some(cost), Some(account)) =
+            (tool.estimated_cost_micro_usd(call.arguments()), &terms.account)
+        {
+            match account.admit(Spent::of_cost(cost), &CancellationToken::new()).await {
+                Ok(seat) => asked.seat = Some(seat),
+                Err(Refusal::Budget(stop)) => {
+                    let refusal = ToolOutput::faulty(Fault::NotAuthorised, stop.words);
+                    return Ok(Hooked::Refused(refusal));
+                }
+                Err(Refusal::Cancelled) => return Err(GateError::Cancelled),
+                Err(Refusal::Store(error)) => return Err(error.into()),
+            }
+        }
+        Ok(self.ask_hooks(asked, context).await)
     }
 
     async fn ask_hooks(&self, asked: &mut Asked, context: &ToolContext) -> Hooked {
@@ -366,14 +407,17 @@ impl Gate {
     /// When the journal cannot be written, or `cancel` is cancelled while the tool works.
     pub(crate) async fn carry_out(
         &self,
-        Begun { tool, call, step, does }: Begun,
+        Begun { tool, call, step, does, confined, seat }: Begun,
         context: &ToolContext,
         cancel: &CancellationToken,
     ) -> Result<Called, GateError> {
+        let confined = confined.map(|sandbox| ToolContext { sandbox, ..context.clone() });
+        let context = confined.as_ref().unwrap_or(context);
         let tool = tool.as_ref();
         let is_repeatable = does.is_repeatable();
         let began = self.clock.monotonic();
         let arguments = self.kept(call.arguments());
+        let estimate = tool.estimated_cost_micro_usd(call.arguments());
         let ending = match self.with_secrets(tool, call) {
             Ok(call) => self.bounded(tool, call, context, cancel).await,
             Err(refusal) => Ending::Answered(*refusal),
@@ -385,9 +429,14 @@ impl Gate {
         let (status, output) = self.outcome(spec, is_repeatable, ending);
         let Incoming { output, told, signals, .. } =
             self.safety.incoming(&spec.name, spec.untrusted_output, output);
+        // What a tool does not say of a call is what it said before.
+        let cost_micro_usd = output.cost_micro_usd.or(estimate);
+        let (output, told) =
+            (ToolOutput { cost_micro_usd, ..output }, ToolOutput { cost_micro_usd, ..told });
         self.store
             .end_step(&context.run_id, step, &end_of(status, &output, took), self.clock.now())
             .await?;
+        drop(seat);
         self.note(&spec.name, &signals, context).await?;
         self.tell_of(&spec.name, arguments, (&output, took), context);
         if cancelled {
@@ -475,7 +524,7 @@ fn end_of(status: StepStatus, output: &ToolOutput, took_ms: i64) -> StepEnd {
         status,
         output: Some(fence::journalled(&output.value)),
         is_error: output.is_error(),
-        usage: Usage::default(),
+        usage: Usage { cost_micro_usd: output.cost_micro_usd, ..Usage::default() },
         duration_ms: Some(took_ms),
     }
 }

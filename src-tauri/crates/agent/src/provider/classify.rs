@@ -14,11 +14,46 @@ use serde_json::Value;
 
 use super::transport::TransportError;
 
+/// What a connection that nobody took is called.
+const NO_CONNECTION: &str = "no connection";
+
 /// The most characters quoted from a provider.
 const QUOTED: usize = 300;
 
-/// What `error` of the provider called `name` means.
-pub(super) fn classify(name: &str, error: &RigError) -> ProviderError {
+/// Where a provider is, as far as that says why it fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Somewhere else.
+    Elsewhere,
+    /// On this computer, in front of a vendor: it may be away, and what it says is the vendor's.
+    Proxy,
+    /// On this computer, with models of its own.
+    Here,
+}
+
+/// What `error` of the provider called `name` means; one on this computer may just not be running.
+pub(super) fn classify(name: &str, place: Place, error: &RigError) -> ProviderError {
+    let error = classify_anywhere(name, error);
+    let is_absent = match place {
+        Place::Elsewhere => false,
+        Place::Proxy => is_away(&error),
+        Place::Here => is_away(&error) || has_no_model(&error),
+    };
+    if is_absent { ProviderError { kind: Kind::NotRunning, ..error } } else { error }
+}
+
+fn is_away(error: &ProviderError) -> bool {
+    error.kind == Kind::Network && error.message.contains(NO_CONNECTION)
+}
+
+/// Ollama says that it has not found the model, LM Studio that none is loaded.
+fn has_no_model(error: &ProviderError) -> bool {
+    let said = error.message.to_lowercase();
+    matches!(error.kind, Kind::BadRequest | Kind::Server)
+        && (error.status == Some(404) || said.contains("no models loaded"))
+}
+
+fn classify_anywhere(name: &str, error: &RigError) -> ProviderError {
     match error {
         RigError::Truncated => cut_off(name),
         RigError::Http(error) => of_transport(name, error),
@@ -114,7 +149,10 @@ fn sentence(name: &str, kind: Kind, status: Option<u16>) -> String {
         Kind::Overloaded => format!("{name} is too busy{status}."),
         Kind::BadRequest => format!("{name} does not accept the request{status}."),
         Kind::Refused => format!("{name} declines to answer{status}."),
-        Kind::Server | Kind::Network | Kind::Truncated | Kind::TooLarge => {
+        Kind::Overlong => {
+            format!("The conversation is longer than what {name}'s model reads{status}.")
+        }
+        Kind::Server | Kind::Network | Kind::Truncated | Kind::TooLarge | Kind::NotRunning => {
             format!("{name} failed{status}.")
         }
     }
@@ -143,6 +181,9 @@ impl Told {
     }
 
     fn kind(&self) -> Option<Kind> {
+        if self.is_overlong() {
+            return Some(Kind::Overlong);
+        }
         self.codes.iter().find_map(|code| match code.as_str() {
             "insufficient_quota" | "billing_error" => Some(Kind::BadRequest),
             "overloaded_error" => Some(Kind::Overloaded),
@@ -155,6 +196,22 @@ impl Told {
             "content_filter" | "content_policy_violation" => Some(Kind::Refused),
             _ => None,
         })
+    }
+
+    /// Most servers say it in words alone, under the code of any bad request.
+    fn is_overlong(&self) -> bool {
+        let codes = ["context_length_exceeded", "exceed_context_size_error"];
+        let words = [
+            "prompt is too long",
+            "maximum context length",
+            "exceeds the available context size",
+            "exceeds the context window",
+            "exceed context limit",
+            "greater than the context length",
+        ];
+        let message = self.message.as_deref().unwrap_or_default().to_lowercase();
+        self.codes.iter().any(|code| codes.contains(&code.as_str()))
+            || words.iter().any(|words| message.contains(words))
     }
 
     /// The provider's own words; the start of the body when it has no known shape and is no web page.
@@ -231,6 +288,41 @@ mod tests {
             r#"{"error":{"type":"insufficient_quota","code":"insufficient_quota","message":"x"}}"#;
         assert_eq!(kind(Some(429), no_credit), Kind::BadRequest);
         assert!(!of_reply("acme", Some(429), no_credit, None).may_pass());
+    }
+
+    #[test]
+    fn a_conversation_that_is_too_long_is_known_in_the_words_of_every_server() {
+        for (status, body) in [
+            (
+                400,
+                r#"{"error":{"message":"x","type":"invalid_request_error","code":"context_length_exceeded"}}"#,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.","type":"invalid_request_error"}}"#,
+            ),
+            (
+                400,
+                r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 208310 tokens > 200000 maximum"}}"#,
+            ),
+            (
+                400,
+                r#"{"type":"error","error":{"type":"invalid_request_error","message":"input length and `max_tokens` exceed context limit: 199000 + 8192 > 200000"}}"#,
+            ),
+            (
+                400,
+                r#"{"error":{"code":400,"message":"the request exceeds the available context size. try increasing the context size or enable context shift","type":"exceed_context_size_error"}}"#,
+            ),
+            (
+                400,
+                r#"{"error":"The number of tokens to keep from the initial prompt is greater than the context length."}"#,
+            ),
+        ] {
+            assert_eq!(kind(Some(status), body), Kind::Overlong, "{body}");
+        }
+        let other =
+            r#"{"error":{"type":"invalid_request_error","message":"max_tokens is too long"}}"#;
+        assert_eq!(kind(Some(400), other), Kind::BadRequest);
     }
 
     #[test]

@@ -17,11 +17,12 @@ use rig_core::providers::anthropic::AnthropicConfig;
 use rig_core::providers::anthropic::wire as anthropic;
 use rig_core::providers::openai::OpenAIConfig;
 use rig_core::providers::openai::wire as openai;
-use rouse_core::model::ModelProvider;
+use rouse_core::model::{Billing, ModelProvider};
 
 use crate::secret::ApiKey;
+use classify::Place;
 use rig::RigProvider;
-use transport::Transport;
+use transport::{Transport, is_this_computer};
 
 /// The wire format of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +44,8 @@ pub struct ProviderConfig {
     pub base_url: String,
     /// The model to use when a job names none.
     pub model: String,
+    /// How many tokens that model reads at once, where somebody has said it.
+    pub context_tokens: Option<u32>,
     /// Its key; local servers need none.
     pub api_key: Option<ApiKey>,
 }
@@ -88,8 +91,14 @@ pub fn connect(config: &ProviderConfig) -> Result<Arc<dyn ModelProvider>, Connec
         ProviderKind::OpenAiChat => openai_chat(config, &host, transport),
         ProviderKind::Anthropic => anthropic_messages(config, &host, transport),
     };
-    Ok(Arc::new(provider))
+    let (place, billing) = standing(config, &host);
+    let here = is_this_computer(&config.base_url).then_some(LOCAL_CONTEXT);
+    Ok(Arc::new(provider.reading(config.context_tokens.or(here)).standing(place, billing)))
 }
+
+/// What a model on this computer is taken to read when nobody has said it. Such servers set their models up for little,
+/// and some cut the beginning off what is too long without a word, which is where the instructions are.
+const LOCAL_CONTEXT: u32 = 16_000;
 
 fn web_host(address: &str) -> Option<String> {
     // Why an address is none would only quote it.
@@ -101,6 +110,23 @@ fn web_host(address: &str) -> Option<String> {
 /// Whether a provider is the vendor `vendor` itself: by its name, also behind somebody's proxy, or by its address.
 fn is_vendor(config: &ProviderConfig, host: &str, vendor: &str, vendor_host: &str) -> bool {
     config.name == vendor || host == vendor_host
+}
+
+/// Where it is and how it is paid for: nobody pays for what a model on their own computer does, but somebody may for a
+/// vendor behind a proxy there. OpenRouter tells each answer's cost itself.
+fn standing(config: &ProviderConfig, host: &str) -> (Place, Billing) {
+    let is = |vendor, host_of| is_vendor(config, host, vendor, host_of);
+    let is_here = is_this_computer(&config.base_url);
+    match is_here {
+        _ if is("openrouter", "openrouter.ai") => {
+            (if is_here { Place::Proxy } else { Place::Elsewhere }, Billing::Reported)
+        }
+        true if is("openai", "api.openai.com") || is("anthropic", "api.anthropic.com") => {
+            (Place::Proxy, Billing::ByPrice)
+        }
+        true => (Place::Here, Billing::Free),
+        false => (Place::Elsewhere, Billing::ByPrice),
+    }
 }
 
 /// A server of the Chat Completions format that is nobody's in particular: Ollama, LM Studio, llama.cpp, vLLM.

@@ -6,15 +6,18 @@
 
 use futures_util::StreamExt as _;
 use rig_core::DynModel;
+use rig_core::ProviderError as RigError;
 use rig_core::completion::{CompletionRequest, ToolDefinition};
 use rig_core::message::{Message as RigMessage, ToolName};
 use rig_core::operation::Completion;
 use rig_core::streaming::{CompletionStream, Item, PartKind, StreamEvent};
 use rouse_core::message::ModelAnswer;
-use rouse_core::model::{Delta, ModelProvider, ModelRequest, ProviderError, ProviderErrorKind};
+use rouse_core::model::{
+    Billing, Delta, ModelProvider, ModelRequest, ProviderError, ProviderErrorKind,
+};
 use rouse_core::tool::{BoxFuture, ToolSpec};
 
-use super::classify::classify;
+use super::classify::{Place, classify};
 use super::convert;
 
 /// Makes rig's model of a name. rig binds a model's limits when it is made, so each request makes its own; it is a
@@ -24,12 +27,30 @@ type MakeModel = Box<dyn Fn(&str) -> DynModel<Completion> + Send + Sync>;
 /// A provider that rig speaks to.
 pub(super) struct RigProvider {
     name: String,
+    billing: Billing,
+    place: Place,
+    context_tokens: Option<u32>,
     model: MakeModel,
 }
 
 impl RigProvider {
     pub(super) fn new(name: String, model: MakeModel) -> Self {
-        Self { name, model }
+        let (billing, place) = (Billing::ByPrice, Place::Elsewhere);
+        Self { name, billing, place, context_tokens: None, model }
+    }
+
+    /// The same in this place, paid for in this way.
+    pub(super) fn standing(self, place: Place, billing: Billing) -> Self {
+        Self { place, billing, ..self }
+    }
+
+    /// The same with what its model reads, as its person has written it down.
+    pub(super) fn reading(self, context_tokens: Option<u32>) -> Self {
+        Self { context_tokens, ..self }
+    }
+
+    fn classify(&self, error: &RigError) -> ProviderError {
+        classify(&self.name, self.place, error)
     }
 
     async fn ask(
@@ -39,9 +60,9 @@ impl RigProvider {
     ) -> Result<ModelAnswer, ProviderError> {
         let model = (self.model)(&request.model);
         let request = self.request(request)?;
-        let mut stream = model.stream(request).map_err(|error| classify(&self.name, &error))?;
+        let mut stream = model.stream(request).map_err(|error| self.classify(&error))?;
         self.read(&mut stream, on_delta).await?;
-        let response = stream.finish().await.map_err(|error| classify(&self.name, &error))?;
+        let response = stream.finish().await.map_err(|error| self.classify(&error))?;
         convert::from_rig(&self.name, &response)
     }
 
@@ -65,7 +86,7 @@ impl RigProvider {
         on_delta: &(dyn Fn(Delta) + Send + Sync),
     ) -> Result<(), ProviderError> {
         while let Some(item) = stream.next().await {
-            let item = item.map_err(|error| classify(&self.name, &error))?;
+            let item = item.map_err(|error| self.classify(&error))?;
             if let Item::Event(event) = item {
                 delta_of(event).into_iter().for_each(on_delta);
             }
@@ -77,6 +98,14 @@ impl RigProvider {
 impl ModelProvider for RigProvider {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn billing(&self) -> Billing {
+        self.billing
+    }
+
+    fn context_tokens(&self) -> Option<u32> {
+        self.context_tokens
     }
 
     fn stream<'a>(

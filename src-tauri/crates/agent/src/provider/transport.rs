@@ -193,7 +193,7 @@ fn innermost(error: &reqwest::Error) -> String {
 }
 
 /// Whether `base_url` names this computer.
-fn is_this_computer(base_url: &str) -> bool {
+pub(super) fn is_this_computer(base_url: &str) -> bool {
     let Ok(url) = reqwest::Url::parse(base_url) else { return false };
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     host == "localhost"

@@ -1,9 +1,9 @@
 //! The safety layer: what stands between the world and a model, and between a model and the world.
 //!
-//! Two ways through it. `incoming`: what a tool answers, a webhook says or a file holds is freed of secrets and of
+//! Three ways through it. `incoming`: what a tool answers, a webhook says or a file holds is freed of secrets and of
 //! characters that hide something, bounded, looked through for text that gives orders, and fenced with where it comes
 //! from. `outgoing`: what a call sends, what a notification says and what a model is asked is searched for secrets; a call
-//! that holds one is not made.
+//! that holds one is not made. `said`: what a model itself says is kept without the values of stored secrets.
 //!
 //! It refuses to allow anything: no finding and no missing finding is a permission, that is the gate's. It judges text and
 //! not intentions, so it is a net under the gate and never the gate. One could get it wrong by showing a text first and
@@ -14,6 +14,7 @@ mod incoming;
 mod injection;
 mod leak;
 mod outgoing;
+mod said;
 #[cfg(test)]
 mod testing;
 
@@ -23,6 +24,7 @@ pub use incoming::{Incoming, IncomingText};
 pub use injection::Signal;
 pub(crate) use leak::{Known, SHORTEST};
 pub use outgoing::Leak;
+pub(crate) use said::Written;
 
 use crate::secret::SecretBook;
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rouse_agent::connect;
-use rouse_core::model::ProviderErrorKind as Kind;
+use rouse_core::model::{Billing, ProviderErrorKind as Kind};
 use rouse_testkit::fake_model::{FakeModel, Reply};
 
 use super::formats::{BOTH, Format, ask, exchange, task};
@@ -151,7 +151,51 @@ async fn a_server_that_is_not_there_is_a_network_failure() {
         // The port is free again only when the accepting thread has ended; until then it closes without a word.
         let provider = connect(&config).expect("an address");
         let (_, ended) = ask(&provider, format.request(vec![task()])).await;
-        assert_eq!(ended.expect_err("nobody is there").kind, Kind::Network, "{format:?}");
+        let kind = ended.expect_err("nobody is there").kind;
+        assert!(matches!(kind, Kind::Network | Kind::NotRunning), "{format:?}: {kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_on_this_computer_that_does_not_run_is_told_from_one_that_fails() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = port.local_addr().expect("an address");
+    drop(port);
+    for format in BOTH {
+        let server = FakeModel::replying([]);
+        let mut config = format.config(&server);
+        config.base_url = format!("http://{address}/v1");
+        let provider = connect(&config).expect("an address");
+        let (_, ended) = ask(&provider, format.request(vec![task()])).await;
+        let error = ended.expect_err("nobody listens");
+        assert_eq!(error.kind, Kind::NotRunning, "{format:?}: {error}");
+        assert!(error.may_pass(), "it may be started");
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_a_server_on_this_computer_does_not_have_is_not_running() {
+    let said = |text: &str| format!(r#"{{"error":{{"message":"{text}","type":"x"}}}}"#);
+    for (status, words, kind) in [
+        (404, "model 'llama3.2:3b' not found, try pulling it first", Kind::NotRunning),
+        (400, "No models loaded. Please load a model.", Kind::NotRunning),
+        (400, "the context is too odd", Kind::BadRequest),
+        (500, "out of memory", Kind::Server),
+    ] {
+        let reply = || Reply::json(status, &said(words));
+        let server = FakeModel::replying([reply(), reply()]);
+        let mut config = Format::Chat.config(&server);
+        config.name = "ollama".to_owned();
+        let provider = connect(&config).expect("an address");
+        assert_eq!(provider.billing(), Billing::Free);
+        let (_, ended) = ask(&provider, Format::Chat.request(vec![task()])).await;
+        assert_eq!(ended.expect_err("an error").kind, kind, "{words}");
+        // Behind the name of a vendor it is somebody else's model, and somebody pays for it.
+        config.name = "openai".to_owned();
+        let provider = connect(&config).expect("an address");
+        assert_eq!(provider.billing(), Billing::ByPrice);
+        let (_, ended) = ask(&provider, Format::Chat.request(vec![task()])).await;
+        assert_ne!(ended.expect_err("an error").kind, Kind::NotRunning, "{words}");
     }
 }
 

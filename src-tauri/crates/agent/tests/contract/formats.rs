@@ -51,6 +51,7 @@ impl Format {
             }
         };
         ProviderConfig {
+            context_tokens: None,
             name: name.to_owned(),
             kind,
             base_url,

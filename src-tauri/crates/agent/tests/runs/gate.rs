@@ -1,11 +1,12 @@
 //! Every way through the gate, and every way to be refused.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rouse_agent::{Gate, GateError, Passage, ToolRegistry};
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::ToolPolicy;
-use rouse_core::tool::{Tool, ToolOutput};
+use rouse_core::tool::{Fault, Tool, ToolOutput};
 use rouse_store::StepStatus;
 use serde_json::{Value, json};
 
@@ -112,14 +113,58 @@ async fn a_tool_is_called_so_often_a_minute_and_again_later() {
         assert!(house.pass(&all(), "rare", json!({})).await.1.reached_tool);
     }
     let told = refused(&house, &all(), "rare", json!({})).await;
-    assert!(told.contains("30 seconds") || told.contains("31 seconds"), "{told}");
+    assert!(told.contains("again in 60 seconds"), "{told}");
     assert!(
         house.pass(&all(), "often", json!({})).await.1.reached_tool,
         "another tool has its own count"
     );
-    house.clock.advance(30_000);
-    assert!(house.pass(&all(), "rare", json!({})).await.1.reached_tool);
+    house.clock.advance(59_999);
     refused(&house, &all(), "rare", json!({})).await;
+    house.clock.advance(1);
+    for _ in 0..2 {
+        assert!(house.pass(&all(), "rare", json!({})).await.1.reached_tool);
+    }
+    refused(&house, &all(), "rare", json!({})).await;
+}
+
+/// A gate that has just been made, as after a restart.
+fn anew(house: &House, per_minute: u32, per_hour: u32) -> Gate {
+    let rare = TestTool::answering("rare", ToolOutput::ok("yes"))
+        .with(|spec| (spec.rate.per_minute, spec.rate.per_hour) = (per_minute, per_hour));
+    let tools = ToolRegistry::new(vec![Arc::new(rare)]).expect("a registry");
+    Gate::new(tools, house.store.clone(), Arc::new(house.clock.clone()))
+}
+
+#[tokio::test]
+async fn a_restart_is_no_fresh_allowance() {
+    let house = House::new([]).await;
+    let job = super::house::agent_job(json!({"message": "x"}), json!({}));
+    let (run, other) = (house.run_of(Some(&job)).await, house.run_of(None).await);
+    let request = ToolCallRequest { id: "c".into(), tool: "rare".into(), arguments: json!({}) };
+    let call = async |gate: &Gate, run: &rouse_core::run::Run, policy: &ToolPolicy| {
+        let terms = terms(policy.clone());
+        let context = house.context(run);
+        match gate.call(&terms, &request, &context, &house.cancel).await.expect("a journal") {
+            Passage::Called(called) => called.output,
+            Passage::Asks(question) => panic!("it asks: {question:?}"),
+        }
+    };
+    // What a person has written into a job does not count, what is refused does not either.
+    call(&anew(&house, 2, 3), &run, &ToolPolicy::of_a_persons_call("rare", &json!({}))).await;
+    for refused in [false, false, true, true] {
+        let output = call(&anew(&house, 2, 3), &run, &all()).await;
+        let expected = Fault::RateLimited { retry_after: Duration::from_secs(60) };
+        assert_eq!(output.fault, refused.then_some(expected));
+    }
+    assert!(!call(&anew(&house, 2, 3), &other, &all()).await.is_error(), "another caller");
+    house.clock.advance(60_000);
+    assert!(!call(&anew(&house, 2, 3), &run, &all()).await.is_error());
+    house.clock.advance(60_000);
+    let output = call(&anew(&house, 2, 3), &run, &all()).await;
+    let retry_after = Duration::from_secs(3_600 - 120);
+    assert_eq!(output.fault, Some(Fault::RateLimited { retry_after }));
+    house.clock.advance(3_600_000 - 120_000);
+    assert!(!call(&anew(&house, 2, 3), &run, &all()).await.is_error());
 }
 
 #[tokio::test]
@@ -148,7 +193,7 @@ async fn an_hour_has_its_own_bound() {
     }
     house.clock.advance(60_000);
     refused(&house, &all(), "rare", json!({})).await;
-    house.clock.advance(30 * 60_000);
+    house.clock.advance(59 * 60_000);
     assert!(house.pass(&all(), "rare", json!({})).await.1.reached_tool);
 }
 

@@ -167,8 +167,12 @@ impl House {
         arguments: Value,
     ) -> Option<Question> {
         let policy = ToolPolicy::of_tools(None).asking(job.policies.approvals);
-        let terms =
-            Terms { policy, question_for: Duration::from_secs(1_800), knows_outside: false };
+        let terms = Terms {
+            account: None,
+            policy,
+            question_for: Duration::from_secs(1_800),
+            knows_outside: false,
+        };
         let request = ToolCallRequest { id: "c1".to_owned(), tool: tool.to_owned(), arguments };
         self.gate.question(&terms, &request, &self.context(run)).await.expect("read")
     }
@@ -198,7 +202,7 @@ impl House {
 /// Terms of a run that began with nothing from outside and asks nobody.
 pub(crate) fn terms(policy: ToolPolicy) -> Terms {
     let policy = policy.asking(Approvals::Deny);
-    Terms { policy, question_for: Duration::from_secs(1_800), knows_outside: false }
+    Terms { account: None, policy, question_for: Duration::from_secs(1_800), knows_outside: false }
 }
 
 /// An isolated job with this `agentTurn` payload.

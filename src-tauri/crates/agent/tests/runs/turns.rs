@@ -221,8 +221,8 @@ async fn without_a_model_the_run_fails_in_plain_words() {
 
 #[tokio::test]
 async fn the_steps_of_a_run_are_limited_by_the_job_and_by_fifty() {
-    let again = || calls([("c", "echo", json!({"text": "again"}))]);
-    let house = House::new((0..100).map(|_| again())).await;
+    let another = |text: u32| calls([("c", "echo", json!({"text": text.to_string()}))]);
+    let house = House::new((0..100).map(another)).await;
     for (wanted, expected) in [(Some(2), 2), (None, 10), (Some(500), 50)] {
         let before = house.model.requests().len();
         let mut payload = json!({"message": "x"});
@@ -243,15 +243,22 @@ async fn the_steps_of_a_run_are_limited_by_the_job_and_by_fifty() {
 }
 
 #[tokio::test]
-async fn the_budget_of_a_run_ends_it() {
-    let again = || calls([("c", "echo", json!({"text": "again"}))]);
-    let house = House::new((0..10).map(|_| again())).await;
-    let job = agent_job(json!({"message": "x"}), json!({"budget": {"tokensPerRun": 40}}));
-    let run = house.run_of(Some(&job)).await;
-    let outcome =
-        house.driver().run_turn(&run, &job, turn_of(&job), house.chosen(), &house.cancel).await;
-    assert!(outcome.error.is_some_and(|error| error.contains("budget")));
-    assert_eq!((house.model.requests().len(), outcome.usage.tokens()), (3, 45));
+async fn a_run_that_goes_in_circles_is_told_once_and_then_ended() {
+    for tool in ["echo", "outside"] {
+        let again = || calls([("c", tool, json!({}))]);
+        let house = House::new((0..10).map(|_| again())).await;
+        let (_, outcome) = house.turn(json!({"message": "x"})).await;
+        assert_eq!((outcome.state, outcome.may_pass), (RunState::Failed, false));
+        let error = outcome.error.unwrap_or_default();
+        assert!(error.contains("made no progress") && error.contains(tool), "{error}");
+        let requests = house.model.requests();
+        assert_eq!(requests.len(), 5);
+        let told = |request: usize| {
+            let last = requests[request].messages.last().expect("a message");
+            text_of(last).contains("the same call")
+        };
+        assert_eq!((2..5).map(told).collect::<Vec<_>>(), [false, true, false], "{tool}");
+    }
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use clap::{ArgGroup, Args, ValueEnum};
 use rouse_core::schedule::parse_duration;
 use serde_json::{Map, Value, json};
 
+use super::budget::BudgetArgs;
 use super::may::MayArgs;
 use super::quiet::QuietArgs;
 use crate::exit::Failure;
@@ -45,6 +46,10 @@ pub(crate) struct PayloadArgs {
     /// The model of this job; empty for the one of the settings.
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
+    /// Models that are asked in this order when that one does not answer, separated by commas; `none` for none. Name the
+    /// provider where it matters: `openai:gpt-5.6-luna`.
+    #[arg(long, value_name = "NAMES")]
+    fallbacks: Option<String>,
     /// Offer only these tools, separated by commas; `all` for all of them.
     #[arg(long, value_name = "NAMES")]
     tools: Option<String>,
@@ -99,9 +104,8 @@ pub(crate) struct BehaviourArgs {
     /// Pause the job after so many failures in a row, or `none`.
     #[arg(long, value_name = "N", value_parser = number)]
     pause_after: Option<Value>,
-    /// Most tokens of a run, or `none`.
-    #[arg(long, value_name = "N", value_parser = number)]
-    tokens_per_run: Option<Value>,
+    #[command(flatten)]
+    budget: BudgetArgs,
     /// Which outcomes are worth a notification.
     #[arg(long, value_enum)]
     notify: Option<Notify>,
@@ -193,12 +197,12 @@ pub(super) fn set(object: &mut Map<String, Value>, key: &str, value: Option<impl
 }
 
 /// Sets `key` when there is something in it.
-fn set_part(object: &mut Map<String, Value>, key: &str, part: Map<String, Value>) {
+pub(super) fn set_part(object: &mut Map<String, Value>, key: &str, part: Map<String, Value>) {
     set(object, key, (!part.is_empty()).then_some(Value::Object(part)));
 }
 
 /// A number, or `none`, which takes it off.
-fn number(text: &str) -> Result<Value, String> {
+pub(super) fn number(text: &str) -> Result<Value, String> {
     if text == NONE {
         return Ok(Value::Null);
     }
@@ -269,6 +273,7 @@ impl PayloadArgs {
         set(&mut payload, "channel", text(self.channel.as_deref()));
         set(&mut payload, "to", text(self.to.as_deref()));
         set(&mut payload, "model", text(self.model.as_deref()));
+        set(&mut payload, "fallbacks", names(self.fallbacks.as_deref(), NONE));
         set(&mut payload, "tools", names(self.tools.as_deref(), "all"));
         set(&mut payload, "maxSteps", self.max_steps.clone());
         set(&mut payload, "maxTokens", self.max_tokens.clone());
@@ -299,6 +304,7 @@ impl PayloadArgs {
             ("--channel", self.channel.is_some(), agent),
             ("--to", self.to.is_some(), agent),
             ("--model", self.model.is_some(), agent),
+            ("--fallbacks", self.fallbacks.is_some(), agent),
             ("--tools", self.tools.is_some(), agent),
             ("--max-steps", self.max_steps.is_some(), agent),
             ("--max-tokens", self.max_tokens.is_some(), agent),
@@ -359,8 +365,7 @@ impl BehaviourArgs {
         set(&mut policies, "overlap", self.overlap.map(word));
         set(&mut policies, "maxConcurrent", self.max_concurrent.clone());
         set(&mut policies, "pauseAfterFailures", self.pause_after.clone());
-        let budget = self.tokens_per_run.as_ref().map(|most| json!({ "tokensPerRun": most }));
-        set(&mut policies, "budget", budget);
+        self.budget.apply(&mut policies);
         set(&mut policies, "notify", self.notify.map(word));
         set(&mut policies, "quietHours", self.quiet.to_json());
         self.may.apply(&mut policies)?;

@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 
 use rouse_core::Clock as _;
-use rouse_gateway::wire::{BrokenJob, CronListResult, IncidentView, JobView};
+use rouse_gateway::wire::{BrokenJob, CronListResult, IncidentView, JobView, SpentView};
 use serde_json::{Value, json};
 
+use super::budget::spent_in_words;
 use super::policies;
 use crate::exit::Failure;
 use crate::output::{instant, plain, print, relative, short, table};
@@ -86,16 +87,20 @@ pub(super) async fn read(
 
 fn print_table(session: &Session, jobs: &[JobView]) {
     let now = session.clock.now().0;
-    let mut table = table(&["ID", "NAME", "WHEN", "NEXT", "LAST"]);
+    let has_spent = jobs.iter().any(|view| view.spent_this_month != SpentView::default());
+    let columns = ["ID", "NAME", "WHEN", "NEXT", "LAST", "THIS MONTH"];
+    let mut table = table(if has_spent { &columns } else { &columns[..5] });
     for view in jobs {
         let job = &view.job;
-        table.add_row([
+        let mut row = vec![
             plain(text(job, "id")).chars().take(8).collect(),
-            short(text(job, "name"), 32),
+            format!("{}{}", short(text(job, "name"), 32), by_whom(job)),
             format!("{}{}", plain(&view.schedule_text), foreign_zone(session, view)),
             next(session, view, now),
             last(view),
-        ]);
+        ];
+        row.extend(has_spent.then(|| spent_in_words(view.spent_this_month).unwrap_or_default()));
+        table.add_row(row);
     }
     print(&table);
 }
@@ -123,6 +128,9 @@ pub(crate) fn print_one(session: &Session, view: &JobView) {
     for (about, text) in policies::lines(job) {
         anstream::println!("  {about:<6} {text}");
     }
+    if is_by_agent(job) {
+        anstream::println!("  made   {}", made_by_agent(job));
+    }
     if let Some(state) = job["state"]["lastState"].as_str() {
         let error = job["state"]["lastError"]
             .as_str()
@@ -131,8 +139,27 @@ pub(crate) fn print_one(session: &Session, view: &JobView) {
             .unwrap_or_default();
         anstream::println!("  last   {state}{error}");
     }
+    if let Some(spent) = spent_in_words(view.spent_this_month) {
+        anstream::println!("  spent  {spent} this month");
+    }
     if let Some(incident) = &view.incident {
         print_incident(session, view, incident);
+    }
+}
+
+/// Of a job that a model has made: that it is not the person's own.
+fn by_whom(job: &Value) -> &'static str {
+    if is_by_agent(job) { " (by an agent)" } else { "" }
+}
+
+fn is_by_agent(job: &Value) -> bool {
+    job["createdBy"]["kind"] == "agent"
+}
+
+fn made_by_agent(job: &Value) -> String {
+    match job["createdBy"]["runId"].as_str() {
+        Some(run) => format!("by an agent, in run {}", plain(run)),
+        None => "by an agent".to_owned(),
     }
 }
 

@@ -1,10 +1,12 @@
 //! `rouse cron …`.
 
 mod add;
+mod budget;
 mod condition;
 mod draft;
 mod quiet;
 mod may;
+pub(crate) use budget::spent_in_words;
 pub(crate) use draft::{Wake, replacing};
 mod edit;
 mod list;
@@ -15,7 +17,8 @@ mod webhook;
 
 use clap::{Args, Subcommand};
 use rouse_gateway::wire::{
-    CronPreviewResult, CronRemoveResult, CronRunsResult, CronStatus, JobView, StartedRun,
+    CronEstimateResult, CronPreviewResult, CronRemoveResult, CronRunsResult, CronStatus, JobView,
+    StartedRun,
 };
 use rouse_gateway::{ErrorCode, RpcError};
 use serde_json::json;
@@ -186,12 +189,22 @@ async fn remove(job: JobArg, session: &Session) -> Result<(), Failure> {
 
 async fn show(job: JobArg, session: &Session) -> Result<(), Failure> {
     let id = resolve(session, &job.id).await?;
-    session
-        .show("cron.get", json!({ "id": id }), |session, view: JobView| {
-            list::print_one(session, &view);
-            Ok(())
-        })
-        .await
+    let answer = session.call("cron.get", json!({ "id": id })).await?;
+    let estimate = match session.json || answer["job"]["payload"]["kind"] != "agentTurn" {
+        true => None,
+        false => {
+            let params = json!({ "id": id, "schedule": answer["job"]["schedule"] });
+            let estimate = session.call("cron.estimate", params).await?;
+            Some(serde_json::from_value::<CronEstimateResult>(estimate)?)
+        }
+    };
+    session.tell(answer, |session, view: JobView| {
+        list::print_one(session, &view);
+        if let Some(estimate) = estimate {
+            anstream::println!("  costs  {}", output::plain(&estimate.text));
+        }
+        Ok(())
+    })
 }
 
 async fn start(args: RunArgs, session: &Session) -> Result<(), Failure> {

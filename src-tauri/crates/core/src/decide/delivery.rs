@@ -14,7 +14,7 @@ use crate::incident::{Ailment, IncidentStep};
 use crate::job::{Job, Notify, NotifyWhen, Payload};
 use crate::run::{Outcome, Run};
 use crate::schedule::format_duration;
-use crate::{DeliveryId, RunState, RunTrigger};
+use crate::{DeliveryId, RunState};
 
 /// Most characters of a notification's text.
 const MOST_CHARACTERS: usize = 180;
@@ -52,7 +52,7 @@ pub fn announce(ended: &Ended<'_>, key: DeliveryId) -> Announcement {
         id: key,
         channel: channel_of(ended.job),
         to: recipient_of(ended.job),
-        title: ended.run.job_name.clone(),
+        title: title_of(ended),
         body: notification_body(ended),
         quiet_hours: ended.job.map(|job| job.policies.quiet_hours.clone()).unwrap_or_default(),
     });
@@ -75,6 +75,10 @@ fn line_for_main(job: &Job, outcome: &Outcome) -> Option<String> {
 
 fn is_told(ended: &Ended<'_>) -> bool {
     let notify = ended.job.and_then(|job| job.policies.notify).unwrap_or_default();
+    if let Some(stop) = &ended.outcome.budget {
+        // Whoever keeps it tells the same budget once a day, whatever became of each run.
+        return !ended.run.is_watched() && (stop.is_of_everything || notify != Notify::Never);
+    }
     match (ended.fate, ended.incident) {
         // A job that stops firing says so, whatever it was told about its runs.
         (JobFate::IsPaused(_), _) => true,
@@ -91,9 +95,8 @@ fn is_told(ended: &Ended<'_>) -> bool {
 fn tells_by_itself(ended: &Ended<'_>) -> bool {
     let (outcome, state) = (ended.outcome, ended.outcome.state);
     let Some(job) = ended.job else {
-        // Who has written in the chat reads the answer there.
-        let is_chat = ended.run.trigger == RunTrigger::Chat;
-        return !is_chat && (state == RunState::Succeeded || state.is_failure());
+        // Who has written in the chat or tries out a tool reads the answer there.
+        return !ended.run.is_watched() && (state == RunState::Succeeded || state.is_failure());
     };
     let by_payload = went_wrong(state)
         || match &job.payload {
@@ -144,8 +147,20 @@ fn recipient_of(job: Option<&Job>) -> Option<String> {
     }
 }
 
+/// The job's name; a budget of everything is no job's.
+fn title_of(ended: &Ended<'_>) -> String {
+    match &ended.outcome.budget {
+        Some(stop) if stop.is_of_everything => "Rouse".to_owned(),
+        _ => ended.run.job_name.clone(),
+    }
+}
+
 fn notification_body(ended: &Ended<'_>) -> String {
     let outcome = ended.outcome;
+    if let Some(stop) = outcome.budget.as_ref().filter(|_| ended.fate.pause_reason().is_none()) {
+        // Figures and a date of Rouse's own, which nobody else has worded.
+        return stop.words.clone();
+    }
     let text = match (ended.fate, ended.incident) {
         (JobFate::IsPaused(reason), _) => Some(match &outcome.error {
             Some(error) => format!("{reason}: {error}"),
@@ -251,6 +266,8 @@ mod tests {
 
     use super::super::sample::{job, job_doing, run};
     use super::*;
+    use crate::RunTrigger;
+    use crate::money::BudgetStop;
     use RunState::{
         Cancelled, Failed, Interrupted, Missed, NothingToReport, Skipped, Succeeded, TimedOut,
     };
@@ -470,6 +487,33 @@ mod tests {
         let ended = Ended { fate: &fate, incident: &goes_on, ..ended(Some(&job), &run, &outcome) };
         let said = announce(&ended, DeliveryId::new("d-1"));
         assert_eq!(said.deliveries[0].body, "Paused after 3 failures in a row: no network.");
+    }
+
+    #[test]
+    fn a_budget_that_is_used_up_is_told_in_its_own_words() {
+        let stop = |is_of_everything| BudgetStop {
+            key: "k".to_owned(),
+            is_of_everything,
+            passes_with_the_day: true,
+            words: "The budget is used up. It is free again tomorrow.".to_owned(),
+        };
+        let skipped = |stop| Outcome { budget: Some(stop), ..Outcome::skipped("used up") };
+        let mut job = job();
+        for (notify, own, everything) in [
+            (Notify::Findings, true, true),
+            (Notify::Failure, true, true),
+            (Notify::Never, false, true),
+        ] {
+            job.policies.notify = Some(notify);
+            let told = |stop| told_with(&job, &skipped(stop), &IncidentStep::Nothing).is_some();
+            assert_eq!((told(stop(false)), told(stop(true))), (own, everything), "{notify:?}");
+        }
+        let said = tell(Some(&job), &skipped(stop(true))).deliveries;
+        assert_eq!((said[0].title.as_str(), said[0].body.as_str()), ("Rouse", &*stop(true).words));
+        let run = Run { trigger: RunTrigger::Chat, ..run() };
+        let failed = Outcome { budget: Some(stop(true)), ..Outcome::failed("used up") };
+        let said = announce(&ended(None, &run, &failed), DeliveryId::new("d"));
+        assert_eq!(said.deliveries, [], "who has written reads it there");
     }
 
     #[test]

@@ -42,7 +42,8 @@ pub fn fate_of_job(job: &Job, trigger: RunTrigger, outcome: &Outcome) -> JobFate
         return JobFate::IsPaused(reason.clone());
     }
     let failures = job.state.consecutive_failures.saturating_add(1);
-    match job.policies.pause_after_failures {
+    let passes = outcome.budget.as_ref().is_some_and(|stop| stop.passes_with_the_day);
+    match job.policies.pause_after_failures.filter(|_| !passes) {
         Some(most) if job.enabled && state.is_failure() && failures >= most => {
             JobFate::IsPaused(paused_because(failures))
         }
@@ -62,6 +63,7 @@ mod tests {
     use super::super::sample::{job, job_with};
     use super::*;
     use crate::UnixMs;
+    use crate::money::BudgetStop;
     use RunState::{Cancelled, Failed, Interrupted, NothingToReport, Skipped, Succeeded, TimedOut};
 
     #[test]
@@ -119,6 +121,21 @@ mod tests {
                 fate,
                 "{before} {state:?}"
             );
+        }
+        job.state.consecutive_failures = 2;
+        let stop = BudgetStop {
+            key: "k".to_owned(),
+            is_of_everything: false,
+            passes_with_the_day: true,
+            words: String::new(),
+        };
+        for (passes_with_the_day, fate) in [
+            (true, JobFate::Stays),
+            (false, JobFate::IsPaused("Paused after 3 failures in a row".to_owned())),
+        ] {
+            let budget = Some(BudgetStop { passes_with_the_day, ..stop.clone() });
+            let outcome = Outcome { budget, ..Outcome::of(Failed) };
+            assert_eq!(fate_of_job(&job, RunTrigger::Schedule, &outcome), fate);
         }
         let asked = Outcome { pauses: Some("Asked".to_owned()), ..Outcome::of(Failed) };
         job.state.consecutive_failures = 0;

@@ -34,6 +34,10 @@ pub fn incident_step(
         incidents.iter().partition(|incident| incident.closed.is_none());
     let known = Known { open, over, now };
     match outcome.state {
+        // Nothing is broken: tomorrow it runs again.
+        _ if outcome.budget.as_ref().is_some_and(|stop| stop.passes_with_the_day) => {
+            IncidentStep::Nothing
+        }
         state if state.is_failure() => {
             let cause = outcome.error.as_deref().unwrap_or_default();
             known.goes_wrong(class_of(job, outcome), cause)
@@ -163,6 +167,7 @@ mod tests {
     use super::*;
     use crate::RunId;
     use crate::incident::IncidentEnd;
+    use crate::money::BudgetStop;
 
     fn open(id: i64, class: &str) -> Incident {
         Incident {
@@ -184,6 +189,17 @@ mod tests {
 
     fn step(outcome: &Outcome, open: &[Incident]) -> IncidentStep {
         incident_step(Some(&job()), outcome, open, UnixMs(9_000))
+    }
+
+    #[test]
+    fn a_budget_of_the_day_is_no_incident_and_one_of_a_run_is() {
+        let of = |passes_with_the_day| {
+            let (key, words) = ("k".to_owned(), "used up".to_owned());
+            let stop = BudgetStop { key, is_of_everything: false, passes_with_the_day, words };
+            step(&Outcome { budget: Some(stop), ..Outcome::failed("used up") }, &[])
+        };
+        assert_eq!(of(true), IncidentStep::Nothing);
+        assert!(matches!(of(false), IncidentStep::Opens { .. }));
     }
 
     fn class(error: &str) -> String {

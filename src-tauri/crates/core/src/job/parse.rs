@@ -15,6 +15,7 @@ use super::{
     SessionTarget, ToolCall, WakeMode, bounds,
 };
 use crate::json_fields::{FieldError, Fields};
+use crate::money::{MicroUsd, read_tokens};
 use crate::quiet::QuietPolicy;
 use crate::schedule::{CronPattern, Zone, Zones};
 use crate::{JobId, RunState, UnixMs};
@@ -22,6 +23,7 @@ use crate::{JobId, RunState, UnixMs};
 /// The longest interval and the largest instant that are taken for real: the year 9999.
 const LATEST_MS: i64 = 253_402_300_799_000;
 const WEEK_SECONDS: i64 = 7 * 24 * 3600;
+const MOST_FALLBACKS: usize = 5;
 
 /// The input is not a job; one complaint per field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -375,6 +377,7 @@ fn read_agent_turn(mut fields: Fields<'_>) -> Payload {
         to: fields.text("to"),
         timeout_seconds: unsigned(&mut fields, "timeoutSeconds", 1, WEEK_SECONDS),
         model: fields.text("model"),
+        fallbacks: read_fallbacks(&mut fields),
         use_tools: fields.boolean("useTools"),
         tools: fields.texts("tools"),
         max_steps: unsigned(&mut fields, "maxSteps", 1, 50),
@@ -382,6 +385,18 @@ fn read_agent_turn(mut fields: Fields<'_>) -> Payload {
         context_paths: fields.texts("contextPaths").unwrap_or_default(),
         extra: fields.rest(),
     }))
+}
+
+fn read_fallbacks(fields: &mut Fields<'_>) -> Vec<String> {
+    let models = fields.texts("fallbacks").unwrap_or_default();
+    if models.len() > MOST_FALLBACKS {
+        let found = models.len();
+        fields.complain("fallbacks", format!("must be at most {MOST_FALLBACKS}, found {found}"));
+    }
+    for at in (0..models.len()).filter(|at| models[*at].trim().is_empty()) {
+        fields.complain(&format!("fallbacks[{at}]"), "must name a model");
+    }
+    models
 }
 
 fn read_tool_call(mut fields: Fields<'_>) -> Payload {
@@ -486,9 +501,13 @@ fn read_misfire(mut fields: Fields<'_>) -> Misfire {
 }
 
 fn read_budget(mut fields: Fields<'_>) -> Budget {
-    let tokens_per_run =
-        fields.integer("tokensPerRun", 1..=1_000_000_000).and_then(|n| u64::try_from(n).ok());
-    Budget { tokens_per_run, extra: fields.rest() }
+    Budget {
+        tokens_per_run: read_tokens(&mut fields, "tokensPerRun"),
+        tokens_per_day: read_tokens(&mut fields, "tokensPerDay"),
+        usd_per_run: MicroUsd::read(&mut fields, "usdPerRun"),
+        usd_per_day: MicroUsd::read(&mut fields, "usdPerDay"),
+        extra: fields.rest(),
+    }
 }
 
 fn read_state(mut fields: Fields<'_>) -> JobState {

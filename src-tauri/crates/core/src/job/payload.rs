@@ -33,6 +33,8 @@ pub struct AgentTurn {
     pub timeout_seconds: Option<u32>,
     /// Overrides the configured model.
     pub model: Option<String>,
+    /// Models that are asked in this order when that one does not answer.
+    pub fallbacks: Vec<String>,
     /// Whether tools are offered; yes when absent.
     pub use_tools: Option<bool>,
     /// Only these tools.

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::money::MicroUsd;
 use crate::quiet::QuietPolicy;
 
 /// All policies of a job; every field has a default, so an empty object is a full answer.
@@ -76,11 +77,17 @@ pub enum Overlap {
     CancelOther,
 }
 
-/// Spending limits of one job.
+/// Spending limits of one job. A day is one in the job's zone.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Budget {
     /// Tokens of one run.
     pub tokens_per_run: Option<u64>,
+    /// Tokens of all its runs of a day.
+    pub tokens_per_day: Option<u64>,
+    /// Dollars of one run.
+    pub usd_per_run: Option<MicroUsd>,
+    /// Dollars of all its runs of a day.
+    pub usd_per_day: Option<MicroUsd>,
     /// Keys that this version does not know.
     pub extra: Map<String, Value>,
 }

@@ -17,6 +17,12 @@ pub struct Schedule {
 }
 
 impl ScheduleSpec {
+    /// Whether it names its times; the others wait for something that happens.
+    #[must_use]
+    pub const fn has_slots(&self) -> bool {
+        matches!(self, Self::At { .. } | Self::Every { .. } | Self::Cron { .. })
+    }
+
     /// When it fires, in plain words: `Weekdays at 07:30`. A one-shot is told in its zone, or in the local one; the
     /// zone of a cron pattern is named by whoever shows it.
     #[must_use]

@@ -3,6 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::money::MicroUsd;
+
 use super::{
     AgentTurn, Approvals, Isolation, Job, JobState, Misfire, MisfireMode, Notify, NotifyWhen,
     Overlap, Payload, Policies, Runtime, Sandbox, Schedule, ScheduleSpec, SessionTarget, ToolCall,
@@ -120,6 +122,7 @@ fn agent_turn(turn: &AgentTurn) -> Value {
         .set_some("to", turn.to.as_deref())
         .set_some("timeoutSeconds", turn.timeout_seconds)
         .set_some("model", turn.model.as_deref())
+        .set_some("fallbacks", (!turn.fallbacks.is_empty()).then(|| json!(turn.fallbacks)))
         .set_some("useTools", turn.use_tools)
         .set_some("tools", turn.tools.as_ref().map(|tools| json!(tools)))
         .set_some("maxSteps", turn.max_steps)
@@ -170,7 +173,12 @@ fn policies(policies: &Policies) -> Value {
         Notify::Never => "never",
     });
     let budget = policies.budget.as_ref().map(|budget| {
-        Document::new().set_some("tokensPerRun", budget.tokens_per_run).end(&budget.extra)
+        Document::new()
+            .set_some("tokensPerRun", budget.tokens_per_run)
+            .set_some("tokensPerDay", budget.tokens_per_day)
+            .set_some("usdPerRun", budget.usd_per_run.map(MicroUsd::to_json))
+            .set_some("usdPerDay", budget.usd_per_day.map(MicroUsd::to_json))
+            .end(&budget.extra)
     });
     let approvals = match policies.approvals {
         Approvals::Ask => None,

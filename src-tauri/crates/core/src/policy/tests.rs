@@ -232,7 +232,7 @@ fn what_a_person_has_written_goes_word_for_word() {
 #[test]
 fn only_values_in_the_place_of_handles_make_another_call_of_one_that_was_judged() {
     let arguments = json!({"url": "https://a.example/{{secret:k}}", "n": [1, "x"]});
-    let judged = || ApprovedCall { arguments: arguments.clone() };
+    let judged = || ApprovedCall { arguments: arguments.clone(), bound: None };
     let filled = json!({"url": "https://a.example/v", "n": [1, "x"]});
     let call = judged().with_values(filled.clone()).expect("the same call");
     assert_eq!(call.arguments(), &filled);

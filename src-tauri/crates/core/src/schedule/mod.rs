@@ -39,12 +39,14 @@ mod zones;
 mod every;
 mod note;
 
+mod day;
 mod day_window;
 
 mod describe;
 mod duration;
 
 pub use cron::CronPattern;
+pub use day::{Day, month_start};
 pub use day_window::DayWindow;
 pub use describe::{describe_at, describe_every};
 pub use duration::{DurationError, format_duration, parse_duration};

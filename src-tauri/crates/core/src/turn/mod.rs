@@ -4,6 +4,9 @@
 //! back with what happened. Here live the rules about how a run may end: never "succeeded" after doing nothing, after
 //! an answer that was cut off, or with a question that nobody is there to answer.
 
+mod progress;
+pub mod window;
+
 #[cfg(test)]
 mod tests;
 
@@ -11,14 +14,13 @@ use crate::RunState;
 use crate::message::{Message, ModelAnswer, Part, StopReason, ToolCallRequest};
 use crate::run::{Outcome, Usage};
 use crate::tool::{Completion, ToolEffect, ToolOutput};
+use progress::{Progress, Ruling, Told};
 
 /// Limits of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TurnLimits {
     /// Most model turns.
     pub max_steps: u32,
-    /// Most tokens of the whole run.
-    pub max_tokens: Option<u64>,
     /// Whether the person is there: what ends in a question is an answer then.
     pub is_attended: bool,
 }
@@ -43,8 +45,7 @@ pub struct Turn {
     usage: Usage,
     model: Option<String>,
     reminded: bool,
-    /// Tokens that the run had cost before a break.
-    tokens_before: u64,
+    progress: Progress,
 }
 
 /// Said once to a model that ends an unattended run without an outcome.
@@ -53,23 +54,22 @@ const REMINDER: &str = include_str!("reminder.md");
 impl Turn {
     /// Starts with the messages that are already there: transcript, context and task.
     #[must_use]
-    pub const fn new(messages: Vec<Message>, limits: TurnLimits) -> Self {
+    pub fn new(messages: Vec<Message>, limits: TurnLimits) -> Self {
         let usage = Usage {
             input_tokens: 0,
             cached_input_tokens: 0,
             output_tokens: 0,
             cost_micro_usd: None,
         };
-        Self { messages, limits, steps: 0, usage, model: None, reminded: false, tokens_before: 0 }
+        let progress = Progress::default();
+        Self { messages, limits, steps: 0, usage, model: None, reminded: false, progress }
     }
 
-    /// Goes on after a break with what the run had `said` by then, its task first, after `history`. What it costs from
-    /// now on counts on top of `before`.
+    /// Goes on after a break with what the run had `said` by then, its task first, after `history`.
     #[must_use]
     pub fn resumed(
         mut history: Vec<Message>,
         mut said: Vec<Message>,
-        before: Usage,
         limits: TurnLimits,
     ) -> (Self, Next) {
         let asked = said.iter().rposition(|message| matches!(message, Message::Assistant { .. }));
@@ -81,9 +81,9 @@ impl Turn {
         let is_step = |message: &&Message| matches!(message, Message::Assistant { .. });
         let steps = u32::try_from(said.iter().filter(is_step).count()).unwrap_or(u32::MAX);
         let reminded = said.iter().any(is_reminder);
+        let progress = Progress::of(&said);
         history.append(&mut said);
-        let mut turn =
-            Self { steps, reminded, tokens_before: before.tokens(), ..Self::new(history, limits) };
+        let mut turn = Self { steps, reminded, progress, ..Self::new(history, limits) };
         let next = match words {
             _ if !pending.is_empty() => Next::CallTools(pending),
             Some(words) => turn.ended_in_words(&words),
@@ -102,6 +102,17 @@ impl Turn {
     #[must_use]
     pub const fn usage(&self) -> Usage {
         self.usage
+    }
+
+    /// What the model said last in words.
+    #[must_use]
+    pub fn last_words(&self) -> Option<String> {
+        let said = self.messages.iter().rev().filter_map(|message| match message {
+            Message::Assistant { parts } => Some(text_of(parts)),
+            _ => None,
+        });
+        self.model.as_ref()?;
+        said.map(|text| text.trim().to_owned()).find(|text| !text.is_empty())
     }
 
     /// The model that answered last.
@@ -135,22 +146,38 @@ impl Turn {
     /// The tools answered, in the order of the calls.
     #[must_use]
     pub fn called(&mut self, results: Vec<(ToolCallRequest, ToolOutput)>) -> Next {
+        let told: Vec<String> = results.iter().map(|(_, output)| output.text()).collect();
+        let seen = results.iter().zip(&told).map(|((call, output), text)| Told {
+            call,
+            text,
+            is_error: output.is_error(),
+        });
+        let ruling = self.progress.after(&seen.collect::<Vec<_>>());
         let mut completion = None;
-        for (call, output) in results {
+        for ((call, output), text) in results.into_iter().zip(told) {
+            if output.cost_micro_usd.is_some() {
+                let cost_micro_usd = output.cost_micro_usd;
+                self.usage = self.usage.plus(Usage { cost_micro_usd, ..Usage::default() });
+            }
             if let Some(ToolEffect::Complete { outcome, summary }) = &output.effect {
                 completion.get_or_insert((*outcome, summary.clone()));
             }
-            let text = output.text();
+            let is_error = output.is_error();
             self.messages.push(Message::ToolResult {
                 call_id: call.id,
                 tool: call.tool,
                 text,
-                is_error: output.is_error(),
+                is_error,
             });
         }
-        match completion {
-            Some((outcome, summary)) => self.complete(outcome, summary),
-            None => self.ask_again(),
+        match (completion, ruling) {
+            (Some((outcome, summary)), _) => self.complete(outcome, summary),
+            (None, Ruling::GoOn) => self.ask_again(),
+            (None, Ruling::Tell(words)) => {
+                self.messages.push(Message::User { text: words.to_owned() });
+                self.ask_again()
+            }
+            (None, Ruling::End(reason)) => self.fail(&reason),
         }
     }
 
@@ -200,15 +227,7 @@ impl Turn {
                 "Stopped after {steps} model turns without an outcome (maxSteps)."
             ));
         }
-        if let Some(most) = self.limits.max_tokens.filter(|most| self.tokens() >= *most) {
-            let used = self.tokens();
-            return self.fail(&format!("Stopped after {used} tokens: the run's budget is {most}."));
-        }
         Next::AskModel
-    }
-
-    const fn tokens(&self) -> u64 {
-        self.tokens_before.saturating_add(self.usage.tokens())
     }
 
     fn fail(&self, error: &str) -> Next {

@@ -8,7 +8,7 @@ use crate::message::Part;
 fn turn(max_steps: u32) -> Turn {
     Turn::new(
         vec![Message::User { text: "task".into() }],
-        TurnLimits { max_steps, max_tokens: Some(1_000), is_attended: false },
+        TurnLimits { max_steps, is_attended: false },
     )
 }
 
@@ -134,19 +134,9 @@ fn the_step_limit_ends_a_loop() {
 }
 
 #[test]
-fn the_token_budget_ends_a_run() {
-    let mut turn = turn(50);
-    let (mut answer, call) = calls("echo");
-    answer.usage.input_tokens = 2_000;
-    assert!(matches!(turn.answered(answer), Next::CallTools(_)));
-    let ended = outcome(turn.called(vec![(call, ToolOutput::ok("x"))]));
-    assert!(ended.error.is_some_and(|error| error.contains("budget")));
-}
-
-#[test]
 fn to_a_person_who_is_there_a_question_is_an_answer_and_silence_is_none() {
     let attended = || {
-        let limits = TurnLimits { max_steps: 3, max_tokens: None, is_attended: true };
+        let limits = TurnLimits { max_steps: 3, is_attended: true };
         Turn::new(vec![Message::User { text: "task".into() }], limits)
     };
     let ended = outcome(attended().answered(says("Which of the two do you mean?")));
@@ -154,4 +144,117 @@ fn to_a_person_who_is_there_a_question_is_an_answer_and_silence_is_none() {
     assert_eq!(ended.summary.as_deref(), Some("Which of the two do you mean?"));
     let ended = outcome(attended().answered(says("  ")));
     assert_eq!(ended.error.as_deref(), Some("The model ended without an answer."));
+}
+
+/// Carries on with `tool`, which answers what `result` says for each time, until the run ends; the times it was called
+/// and what the model was told beside.
+fn circles(turn: &mut Turn, result: impl Fn(u32) -> ToolOutput) -> (u32, Outcome) {
+    let mut times = 0;
+    loop {
+        let (answer, call) = calls("echo");
+        assert!(matches!(turn.answered(answer), Next::CallTools(_)));
+        let next = turn.called(vec![(call, result(times))]);
+        times += 1;
+        if let Next::Finish(outcome) = next {
+            return (times, *outcome);
+        }
+    }
+}
+
+fn told_beside(turn: &Turn) -> usize {
+    turn.messages()[1..].iter().filter(|said| matches!(said, Message::User { .. })).count()
+}
+
+fn patient() -> Turn {
+    let limits = TurnLimits { max_steps: 40, is_attended: false };
+    Turn::new(vec![Message::User { text: "task".into() }], limits)
+}
+
+#[test]
+fn the_same_call_with_the_same_result_is_told_once_and_then_ends_the_run() {
+    let mut turn = patient();
+    let (times, ended) = circles(&mut turn, |_| ToolOutput::ok("pending"));
+    assert_eq!((times, ended.state, told_beside(&turn)), (5, RunState::Failed, 1));
+    let error = ended.error.expect("a reason");
+    assert!(error.contains("no progress") && error.contains("echo"), "{error}");
+}
+
+#[test]
+fn what_changes_now_and_then_is_waited_for() {
+    let mut turn = patient();
+    let (times, ended) = circles(&mut turn, |time| ToolOutput::ok(format!("{} % done", time / 2)));
+    assert_eq!((times, told_beside(&turn)), (40, 0));
+    assert!(ended.error.is_some_and(|error| error.contains("maxSteps")));
+}
+
+#[test]
+fn marks_around_a_text_from_outside_are_no_change() {
+    let mut turn = patient();
+    let marked = |time: u32| format!("⟦outside a{time} http⟧\nthe page\n⟦end of outside a{time}⟧");
+    let (times, _) = circles(&mut turn, |time| ToolOutput::ok(marked(time)));
+    assert_eq!(times, 5);
+}
+
+#[test]
+fn nothing_but_errors_is_told_once_and_then_ends_the_run() {
+    let mut turn = patient();
+    let (times, ended) =
+        circles(&mut turn, |time| ToolOutput::error(format!("No file called {time}.")));
+    assert_eq!((times, ended.state, told_beside(&turn)), (8, RunState::Failed, 1));
+    let error = ended.error.expect("a reason");
+    assert!(error.contains("went wrong") && error.contains("No file called 7."), "{error}");
+}
+
+#[test]
+fn one_call_that_works_is_progress_among_errors() {
+    let mut turn = patient();
+    let result = |time: u32| match time % 4 {
+        0 => ToolOutput::ok(format!("found {time}")),
+        _ => ToolOutput::error(format!("No file called {time}.")),
+    };
+    let (times, _) = circles(&mut turn, result);
+    assert_eq!((times, told_beside(&turn)), (40, 0));
+}
+
+#[test]
+fn two_calls_in_turn_are_a_circle_as_well_and_twins_in_one_answer_are_none() {
+    let mut turn = patient();
+    let call = |id: &str, text: &str| ToolCallRequest {
+        id: id.into(),
+        tool: "echo".into(),
+        arguments: json!({ "text": text }),
+    };
+    let ask = |turn: &mut Turn, asked: Vec<ToolCallRequest>| {
+        let parts = asked.iter().cloned().map(Part::ToolCall).collect();
+        let answer = ModelAnswer { parts, stop: StopReason::ToolCalls, ..says("") };
+        assert!(matches!(turn.answered(answer), Next::CallTools(_)));
+        let results = asked.into_iter().map(|call| (call, ToolOutput::ok("the same")));
+        turn.called(results.collect())
+    };
+    let twins: Vec<_> = ["1", "2", "3", "4", "5", "6"].map(|id| call(id, "x")).into();
+    assert_eq!(ask(&mut turn, twins), Next::AskModel);
+    assert_eq!(told_beside(&turn), 0);
+    for time in 0.. {
+        let text = if time % 2 == 0 { "a" } else { "b" };
+        match ask(&mut turn, vec![call("1", text)]) {
+            Next::Finish(_) => return assert_eq!((time, told_beside(&turn)), (8, 1)),
+            next => assert_eq!(next, Next::AskModel),
+        }
+    }
+}
+
+#[test]
+fn a_break_is_no_fresh_start_for_a_circle() {
+    let mut before = patient();
+    for _ in 0..4 {
+        let (answer, call) = calls("echo");
+        assert!(matches!(before.answered(answer), Next::CallTools(_)));
+        assert_eq!(before.called(vec![(call, ToolOutput::ok("pending"))]), Next::AskModel);
+    }
+    let limits = TurnLimits { max_steps: 40, is_attended: false };
+    let said = before.messages().to_vec();
+    let (mut turn, next) = Turn::resumed(Vec::new(), said, limits);
+    assert_eq!(next, Next::AskModel);
+    let (times, _) = circles(&mut turn, |_| ToolOutput::ok("pending"));
+    assert_eq!((times, told_beside(&turn)), (1, 1));
 }

@@ -25,14 +25,33 @@ pub(crate) async fn send(
     if text.chars().count() > MOST_CHARACTERS {
         return Err(RpcError::field("text", "must be at most 50,000 characters"));
     }
+    let key = params.key.as_deref();
+    if key.is_some_and(|key| !is_key(key)) {
+        return Err(RpcError::field("key", "must be 8 to 64 letters, digits, _ and -"));
+    }
+    // What was taken already is answered already, or will be.
+    if is_taken(context, key).await? {
+        let run_id = context.scheduler.chat(text, key).await?;
+        return Ok(ChatSendResult { run_id: run_id.to_string() });
+    }
     if context.models.active_label().is_none() {
         return Err(RpcError::new(ErrorCode::Conflict, NO_MODEL));
     }
     if open(context).await?.len() >= MOST_OPEN {
         return Err(RpcError::new(ErrorCode::Conflict, CROWDED));
     }
-    let run_id = context.scheduler.chat(text).await?;
+    let run_id = context.scheduler.chat(text, key).await?;
     Ok(ChatSendResult { run_id: run_id.to_string() })
+}
+
+fn is_key(key: &str) -> bool {
+    let is_sign = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    (8..=64).contains(&key.len()) && key.chars().all(is_sign)
+}
+
+async fn is_taken(context: &Context, key: Option<&str>) -> Result<bool, RpcError> {
+    let Some(key) = key else { return Ok(false) };
+    Ok(context.store.run(&RunId::new(format!("chat-{key}"))).await?.is_some())
 }
 
 pub(crate) async fn abort(context: &Context, params: ChatAbortParams) -> Result<Done, RpcError> {

@@ -2,11 +2,13 @@
 
 mod channel;
 mod condition;
+mod estimate;
 mod preview;
 mod transfer;
 mod webhook;
 
 pub(crate) use condition::try_condition;
+pub(crate) use estimate::estimate;
 pub(crate) use preview::preview;
 pub(crate) use transfer::{export, import, ledger};
 pub(crate) use webhook::{knows as knows_webhook, webhook};
@@ -17,6 +19,7 @@ use rouse_agent::Complaint;
 use rouse_core::job::{
     Job, JobState, Payload, ScheduleSpec, job_from_json, job_to_json, patch_job,
 };
+use rouse_core::schedule::month_start;
 use rouse_core::{JobId, RunId, RunState, UnixMs};
 use rouse_scheduler::RunMode as Asked;
 use rouse_scheduler::SchedulerError;
@@ -27,6 +30,7 @@ use serde_json::json;
 use crate::context::Context;
 use crate::convert::{incident_view, run_view, wire_state};
 use crate::error::{ErrorCode, RpcError};
+use crate::handlers::spending::spent_view;
 use crate::wire::{
     self, CronAddParams, CronListParams, CronListResult, CronPauseParams, CronRemoveResult,
     CronRunParams, CronRunsParams, CronRunsResult, CronStatus, CronUpdateParams, Empty, Follower,
@@ -246,6 +250,8 @@ async fn views(context: &Context, jobs: &[Job]) -> Result<Vec<JobView>, RpcError
     let mut recent = context.store.recent_states(&ids, RECENT).await?;
     let mut live = context.store.live_runs(&ids).await?;
     let mut incidents = incidents(context, jobs).await?;
+    let month = month_start(context.clock.zones().local(), context.clock.now());
+    let mut spent = context.store.spent_by_jobs(&ids, month).await?;
     let mut texts = Vec::with_capacity(jobs.len());
     for job in jobs {
         texts.push(schedule_text(context, &job.schedule.spec).await?);
@@ -257,6 +263,7 @@ async fn views(context: &Context, jobs: &[Job]) -> Result<Vec<JobView>, RpcError
         zone: zone_of(job),
         recent: states(recent.remove(&job.id).unwrap_or_default()),
         incident: incidents.remove(&job.id),
+        spent_this_month: spent_view(spent.remove(&job.id).unwrap_or_default()),
         live_run_ids: live
             .remove(&job.id)
             .unwrap_or_default()

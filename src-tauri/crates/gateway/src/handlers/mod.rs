@@ -11,6 +11,7 @@ pub(crate) mod providers;
 pub(crate) mod runs;
 pub(crate) mod secrets;
 pub(crate) mod sessions;
+pub(crate) mod spending;
 pub(crate) mod system;
 pub(crate) mod tools;
 

@@ -2,7 +2,9 @@
 
 use crate::context::Context;
 use crate::error::RpcError;
-use crate::wire::{Done, Empty, SecretRef, SecretSetParams, SecretView, SecretsListResult};
+use crate::wire::{
+    Empty, SecretRef, SecretRemoved, SecretSetParams, SecretView, SecretsListResult,
+};
 
 pub(crate) async fn list(context: &Context, _: Empty) -> Result<SecretsListResult, RpcError> {
     context.secrets.list().await
@@ -15,6 +17,9 @@ pub(crate) async fn set(
     context.secrets.set(params).await
 }
 
-pub(crate) async fn remove(context: &Context, params: SecretRef) -> Result<Done, RpcError> {
+pub(crate) async fn remove(
+    context: &Context,
+    params: SecretRef,
+) -> Result<SecretRemoved, RpcError> {
     context.secrets.remove(&params.name).await
 }

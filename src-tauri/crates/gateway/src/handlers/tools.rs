@@ -1,14 +1,16 @@
-//! `tools.*`: what there is, and what the model of a job is offered.
+//! `tools.*`: what there is, what the model of a job is offered, and a call to try one out.
 
-use rouse_agent::offered;
+use rouse_agent::{Complaint, offered};
 use rouse_core::JobId;
 use rouse_core::job::Payload;
 use rouse_core::tool::{ApprovalRule, Domain, ToolSpec};
+use serde_json::json;
 
 use crate::context::Context;
 use crate::error::{ErrorCode, RpcError};
 use crate::wire::{
     Empty, JobRef, ToolApproval, ToolDomain, ToolView, ToolsCatalogResult, ToolsEffectiveResult,
+    ToolsTryParams, ToolsTryResult,
 };
 
 pub(crate) async fn catalog(context: &Context, _: Empty) -> Result<ToolsCatalogResult, RpcError> {
@@ -34,6 +36,33 @@ pub(crate) async fn effective(
     Ok(ToolsEffectiveResult { tools: tools.iter().map(view).collect() })
 }
 
+/// Begins a run that makes this one call. What could only fail is refused here, beside its field.
+pub(crate) async fn try_call(
+    context: &Context,
+    params: ToolsTryParams,
+) -> Result<ToolsTryResult, RpcError> {
+    let arguments = params.arguments.unwrap_or_else(|| json!({}));
+    let tools = context.gate.tools();
+    match tools.complaint(&params.tool, &arguments) {
+        Some(Complaint::Tool(message)) => return Err(RpcError::field("tool", &message)),
+        _ if tools.get(&params.tool).is_some_and(|tool| !can_be_tried(tool.spec())) => {
+            return Err(RpcError::field("tool", BY_ITSELF));
+        }
+        Some(Complaint::Arguments(message)) => return Err(RpcError::field("arguments", &message)),
+        None => {}
+    }
+    let run_id = context.scheduler.try_tool(&params.tool, arguments).await?;
+    Ok(ToolsTryResult { run_id: run_id.to_string() })
+}
+
+const BY_ITSELF: &str =
+    "must be a tool that does something by itself; this one belongs to a turn of a model";
+
+/// The tools of a conversation speak of jobs, for which a person has pages and commands, and the end of a run needs a run.
+fn can_be_tried(spec: &ToolSpec) -> bool {
+    !spec.attended_only && spec.name != "complete_run"
+}
+
 fn view(spec: &ToolSpec) -> ToolView {
     ToolView {
         name: spec.name.clone(),
@@ -56,5 +85,6 @@ fn view(spec: &ToolSpec) -> ToolView {
         open_world: spec.annotations.open_world,
         reads_outside: spec.untrusted_output,
         attended_only: spec.attended_only,
+        can_be_tried: can_be_tried(spec),
     }
 }

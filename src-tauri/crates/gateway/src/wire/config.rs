@@ -12,6 +12,11 @@ use super::QuietHours;
 pub struct ConfigView {
     /// Where the file is.
     pub path: String,
+    /// Whether the file was changed by hand since it was read. What it says then counts from the next start, or the next
+    /// change by Rouse.
+    pub changed_by_hand: bool,
+    /// What is wrong with the file as it is now, in words; what was in force stays in force.
+    pub problem: Option<String>,
     /// Changes with every change of the file.
     pub revision: String,
     /// Scheduling.
@@ -28,6 +33,10 @@ pub struct ConfigView {
     pub workspace: String,
     /// What is kept.
     pub retention: RetentionConfigView,
+    /// What all runs together may spend.
+    pub budget: BudgetConfigView,
+    /// What models cost.
+    pub prices: PricesView,
     /// Keys (dotted) that an environment variable overrides, with its name.
     pub overridden: Vec<OverriddenKey>,
 }
@@ -90,6 +99,40 @@ pub struct RetentionConfigView {
     pub max_database_mb: u32,
 }
 
+/// What all runs together may spend on a day of the local zone: jobs, the heartbeat and the chat.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct BudgetConfigView {
+    /// Tokens; no limit when none.
+    pub tokens_per_day: Option<u64>,
+    /// Dollars; no limit when none.
+    pub usd_per_day: Option<f64>,
+}
+
+/// What models cost.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct PricesView {
+    /// The day of the list prices that Rouse knows.
+    pub listed_on: String,
+    /// The person's own prices, which go before those. They stand in the file.
+    pub own: Vec<PriceView>,
+}
+
+/// The person's own price of a model, in dollars per million tokens.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct PriceView {
+    /// The model's name; `*` at its end stands for anything.
+    pub model: String,
+    /// Sent.
+    pub input: f64,
+    /// Sent again, out of the provider's cache; as much as sent when none.
+    pub cached: Option<f64>,
+    /// Received.
+    pub output: f64,
+}
+
 /// The model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -116,6 +159,8 @@ pub struct ProviderConfigView {
     pub model: String,
     /// The environment variable that holds its key.
     pub key_env: Option<String>,
+    /// How many tokens its model reads at once, where the file says it.
+    pub context_tokens: Option<u32>,
 }
 
 /// A key that the environment overrides.
@@ -136,7 +181,7 @@ pub struct ConfigPatchParams {
     /// Laid over the file: `{cron: {enabled: false}}`; `null` removes a key. Same keys as in `config.get`:
     /// `cron.enabled`, `cron.maxConcurrentRuns`, `heartbeat.enabled`, `heartbeat.everyMs`,
     /// `quietHours.{from, to, tz, days}`, `model.provider`, `model.name`, `workspace`,
-    /// `retention.{runsPerJob, messagesPerSession, maxDatabaseMb}`, `providers.<name>.{kind, baseUrl, model, keyEnv}`.
+    /// `budget.{tokensPerDay, usdPerDay}`, `retention.{runsPerJob, messagesPerSession, maxDatabaseMb}`, `providers.<name>.{kind, baseUrl, model, keyEnv, contextTokens}`.
     #[ts(type = "Record<string, unknown>")]
     pub patch: Value,
     /// Refused when the file has changed since.

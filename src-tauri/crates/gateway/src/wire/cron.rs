@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
-use super::{IncidentView, Job, JobDraft, RunState, RunView, Schedule};
+use super::{IncidentView, Job, JobDraft, RunState, RunView, Schedule, SpentView};
 
 /// A job with what every view of it needs.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
@@ -25,6 +25,8 @@ pub struct JobView {
     pub incident: Option<IncidentView>,
     /// It waits for a job that is not there any more, and does not fire.
     pub predecessor_is_gone: bool,
+    /// What it has spent since the first of the month, in the local zone.
+    pub spent_this_month: SpentView,
 }
 
 /// `cron.list`.

@@ -29,6 +29,11 @@ pub struct Job {
     pub policies: Option<Policies>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delete_after_run: Option<bool>,
+    /// Who made it: `{kind: "agent", runId, jobId?}` of one that a model has made. Any program may write here, so nothing
+    /// about its shape is certain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(type = "unknown", optional)]
+    pub created_by: Option<serde_json::Value>,
     pub state: JobState,
 }
 
@@ -111,6 +116,8 @@ pub enum Payload {
         timeout_seconds: Option<u32>,
         #[serde(skip_serializing_if = "Option::is_none")]
         model: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        fallbacks: Option<Vec<String>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         use_tools: Option<bool>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -280,6 +287,15 @@ pub struct Budget {
     /// Tokens of one run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_per_run: Option<u64>,
+    /// Tokens of all its runs of a day, in its zone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens_per_day: Option<u64>,
+    /// Dollars of one run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usd_per_run: Option<f64>,
+    /// Dollars of all its runs of a day, in its zone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usd_per_day: Option<f64>,
 }
 
 /// What the engine knows about a job.
@@ -310,6 +326,7 @@ words!(/// The RFC's three words.
 #[cfg(test)]
 mod tests {
     use rouse_core::job::{self as core_job, job_from_json, job_to_json, stored_job_from_json};
+    use rouse_core::money::MicroUsd;
     use rouse_core::{JobId, RunState, UnixMs};
     use serde_json::json;
 
@@ -376,7 +393,13 @@ mod tests {
             cooldown_seconds: Some(10),
             timeout_seconds: Some(120),
             pause_after_failures: Some(4),
-            budget: Some(core_job::Budget { tokens_per_run: Some(10_000), extra: Map::new() }),
+            budget: Some(core_job::Budget {
+                tokens_per_run: Some(10_000),
+                tokens_per_day: Some(100_000),
+                usd_per_run: Some(MicroUsd(250_000)),
+                usd_per_day: Some(MicroUsd(1_500_000)),
+                extra: Map::new(),
+            }),
             notify: Some(core_job::Notify::Failure),
             quiet_hours: rouse_core::quiet::QuietPolicy::Ignore,
             approvals: core_job::Approvals::Deny,
@@ -423,6 +446,7 @@ mod tests {
             to: Some("somebody".to_owned()),
             timeout_seconds: Some(60),
             model: Some("tiny".to_owned()),
+            fallbacks: vec!["ollama:small".to_owned()],
             use_tools: Some(true),
             tools: Some(vec!["echo".to_owned()]),
             max_steps: Some(4),

@@ -76,6 +76,7 @@ pub struct RunView {
     pub error: Option<String>,
     pub session: Option<String>,
     pub model: Option<String>,
+    pub fell_back: Option<String>,
     pub usage: UsageView,
 }
 

@@ -61,6 +61,15 @@ impl fmt::Debug for SecretSetParams {
 }
 
 /// `secrets.remove`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct SecretRemoved {
+    /// Whether it was there.
+    pub changed: bool,
+    /// What of it may be left, and where: its name is gone, and nobody but the person can look after its value now.
+    pub remains: Option<String>,
+}
+
+/// `secrets.remove`.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 pub struct SecretRef {
     /// Its name.

@@ -141,6 +141,11 @@ pub struct OpenMessage {
 pub struct ChatSendParams {
     /// What the person writes.
     pub text: String,
+    /// What the message is known by, for a client that may send it again because no answer came: the same key is the
+    /// same message, which is taken once. 8 to 64 letters, digits, `_` and `-`.
+    #[serde(default)]
+    #[ts(optional)]
+    pub key: Option<String>,
 }
 
 /// `chat.send`: the message is saved.

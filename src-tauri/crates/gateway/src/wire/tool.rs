@@ -43,6 +43,8 @@ pub struct ToolView {
     pub reads_outside: bool,
     /// Only a turn that a person has started may call it.
     pub attended_only: bool,
+    /// Whether a person can try it out by itself (`tools.try`).
+    pub can_be_tried: bool,
 }
 
 /// Whether the calls of a tool are asked for.
@@ -70,4 +72,23 @@ pub enum ToolDomain {
 pub struct ToolsEffectiveResult {
     /// What the job's model is offered; the one tool of a job without a model.
     pub tools: Vec<ToolView>,
+}
+
+/// `tools.try`: one call, made by a person to see what the tool does. It passes the same gate as every call.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolsTryParams {
+    /// The tool's name.
+    pub tool: String,
+    /// Its arguments, as its schema wants them; none when absent.
+    #[ts(type = "Record<string, unknown>", optional)]
+    pub arguments: Option<Value>,
+}
+
+/// `tools.try`.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolsTryResult {
+    /// The run that makes the call. It parks when the call needs a yes.
+    pub run_id: String,
 }

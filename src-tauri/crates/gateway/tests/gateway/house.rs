@@ -7,8 +7,8 @@ use rouse_core::job::Job;
 use rouse_core::tool::BoxFuture;
 use rouse_core::{Outcome, Run, UnixMs};
 use rouse_gateway::wire::{
-    ConfigView, Done, EngineMode, NotificationStatus, ProvidersListResult, SecretSetParams,
-    SecretView, SecretsListResult,
+    ConfigView, EngineMode, NotificationStatus, ProvidersListResult, SecretRemoved,
+    SecretSetParams, SecretView, SecretsListResult,
 };
 use rouse_gateway::{
     Auth, BoundPort, Client, Context, Endpoint, Engine, ErrorCode, EventBus, Gateway, LiveText,
@@ -227,8 +227,8 @@ impl Secrets for NoSecrets {
         })
     }
 
-    fn remove<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Done, RpcError>> {
-        Box::pin(async { Ok(Done { changed: false }) })
+    fn remove<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<SecretRemoved, RpcError>> {
+        Box::pin(async { Ok(SecretRemoved { changed: false, remains: None }) })
     }
 }
 

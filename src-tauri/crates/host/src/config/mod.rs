@@ -16,9 +16,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rouse_agent::HookCommand;
+use rouse_agent::{HookCommand, Price};
 use rouse_core::day_hours::DayHours;
 use rouse_core::json_fields::{FieldError, Fields};
+use rouse_core::money::{Limit, MicroUsd, read_tokens};
 use rouse_core::quiet::QuietHours;
 use rouse_core::schedule::Zones;
 use rouse_core::schedule::parse_duration;
@@ -47,6 +48,10 @@ pub struct Config {
     pub hooks: Vec<HookCommand>,
     /// What is kept.
     pub retention: RetentionConfig,
+    /// What all runs together may spend on a day.
+    pub budget: Limit,
+    /// The person's own prices, by the names of models.
+    pub prices: BTreeMap<String, Price>,
     /// Whether the computer is kept awake while a run is at work.
     pub keep_awake: bool,
     /// The port of the loopback server; the next free one when it is taken.
@@ -110,6 +115,8 @@ pub struct ProviderEntry {
     pub model: String,
     /// The environment variable that holds its key.
     pub key_env: Option<String>,
+    /// How many tokens its model reads at once.
+    pub context_tokens: Option<u32>,
 }
 
 /// Limits of tools.
@@ -168,6 +175,8 @@ fn read(
         tools: fields.object("tools", read_tools).unwrap_or(ToolLimits::DEFAULT),
         hooks: Vec::new(),
         retention: fields.object("retention", read_retention).unwrap_or(RetentionConfig::DEFAULT),
+        budget: fields.object("budget", read_budget).unwrap_or_default(),
+        prices: fields.object("prices", read_prices).unwrap_or_default(),
         keep_awake: fields
             .object("system", |mut system| system.boolean("keepAwake"))
             .flatten()
@@ -315,6 +324,45 @@ fn read_retention(mut fields: Fields<'_>) -> RetentionConfig {
     }
 }
 
+fn read_budget(mut fields: Fields<'_>) -> Limit {
+    Limit {
+        tokens: read_tokens(&mut fields, "tokensPerDay"),
+        usd: MicroUsd::read(&mut fields, "usdPerDay"),
+    }
+}
+
+/// `[prices."gpt-5"]`: a model without what it costs to send and to receive has no price.
+fn read_prices(mut fields: Fields<'_>) -> BTreeMap<String, Price> {
+    let mut prices = BTreeMap::new();
+    for name in fields.keys() {
+        let price = fields.object(&name, |mut price| Price {
+            input: required_price(&mut price, "input"),
+            cached: read_price(&mut price, "cached"),
+            output: required_price(&mut price, "output"),
+        });
+        if let Some(price) = price {
+            prices.insert(name, price);
+        }
+    }
+    prices
+}
+
+fn required_price(fields: &mut Fields<'_>, key: &str) -> f64 {
+    read_price(fields, key).unwrap_or_else(|| {
+        fields.complain_once(key, "is required: expected dollars per million tokens");
+        0.0
+    })
+}
+
+fn read_price(fields: &mut Fields<'_>, key: &str) -> Option<f64> {
+    let value = fields.take(key)?;
+    let price = value.as_f64().filter(|price| (0.0..=100_000.0).contains(price));
+    if price.is_none() {
+        fields.complain(key, format!("expected dollars per million tokens, found {value}"));
+    }
+    price
+}
+
 fn read_model(mut fields: Fields<'_>) -> ModelConfig {
     ModelConfig { provider: fields.text("provider"), name: fields.text("name") }
 }
@@ -330,6 +378,7 @@ fn read_providers(mut fields: Fields<'_>) -> BTreeMap<String, ProviderEntry> {
             base_url: read_url(&mut entry),
             model: entry.required_text("model"),
             key_env: entry.text("keyEnv"),
+            context_tokens: whole(&mut entry, "contextTokens", 2_000, 10_000_000),
         });
         if let Some(entry) = entry {
             providers.insert(name, entry);

@@ -28,8 +28,10 @@ const CHANGEABLE: &[&str] = &[
     "retention.runsPerJob",
     "retention.messagesPerSession",
     "retention.maxDatabaseMb",
+    "budget.tokensPerDay",
+    "budget.usdPerDay",
 ];
-const PROVIDER_KEYS: &[&str] = &["kind", "baseUrl", "model", "keyEnv"];
+const PROVIDER_KEYS: &[&str] = &["kind", "baseUrl", "model", "keyEnv", "contextTokens"];
 
 /// Lays `change` over `text`.
 pub(super) fn apply(text: &str, change: &Value) -> Result<String, Vec<FieldError>> {
@@ -110,6 +112,7 @@ fn in_file_form(path: &str, leaf: &Value) -> Result<(String, Option<Item>), Fiel
         Value::String(text) => Some(value(text.as_str())),
         Value::Number(number) => match number.as_i64() {
             Some(whole) => Some(value(whole)),
+            None if path == "budget.usdPerDay" => number.as_f64().map(value),
             None => return Err(complaint(path, "expected a whole number")),
         },
         Value::Array(names) if path == "quietHours.days" => {
@@ -207,6 +210,13 @@ mod tests {
         let refused = apply("", &wrong).expect_err("refused");
         let paths: Vec<&str> = refused.iter().map(|error| error.path.as_str()).collect();
         assert_eq!(paths, ["quietHours.days", "heartbeat.prompt"]);
+    }
+
+    #[test]
+    fn a_budget_may_be_a_part_of_a_dollar() {
+        let text = apply("", &json!({ "budget": { "usdPerDay": 0.5, "tokensPerDay": 9 } }));
+        let budget = patched(&text.expect("a good change"), &json!({}))["budget"].clone();
+        assert_eq!(budget, json!({ "usdPerDay": 0.5, "tokensPerDay": 9 }));
     }
 
     #[test]

@@ -89,3 +89,41 @@ fn the_limits_of_tools_are_those_of_the_variables_before_the_file() {
     let paths: Vec<&str> = refused.iter().map(|error| error.path.as_str()).collect();
     assert_eq!(paths, ["READ_FILE_MAX_BYTES", "RUN_COMMAND_TIMEOUT_MS"]);
 }
+
+#[test]
+fn the_budget_of_a_day_and_own_prices_are_read_by_their_names() {
+    let read = config(
+        json!({
+            "budget": { "tokensPerDay": 1_000, "usdPerDay": 2.5 },
+            "prices": { "gpt-5.6*": { "input": 1, "output": 2.5 }, "m:7b": { "input": 0, "cached": 0, "output": 0 } }
+        }),
+        &[],
+    )
+    .expect("good settings");
+    assert_eq!(read.budget, Limit { tokens: Some(1_000), usd: Some(MicroUsd(2_500_000)) });
+    let price = |input, cached, output| Price { input, cached, output };
+    let own = [("gpt-5.6*", price(1.0, None, 2.5)), ("m:7b", price(0.0, Some(0.0), 0.0))];
+    assert_eq!(read.prices, own.map(|(name, price)| (name.to_owned(), price)).into());
+    assert_eq!(config(json!({}), &[]).expect("the defaults").budget, Limit::default());
+    let wrong = json!({
+        "budget": { "usdPerDay": -1 },
+        "prices": { "a": { "input": 1 }, "b": { "input": "x", "output": -1 } }
+    });
+    let refused = config(wrong, &[]).expect_err("wrong");
+    let paths: Vec<&str> = refused.iter().map(|error| error.path.as_str()).collect();
+    assert_eq!(paths, ["budget.usdPerDay", "prices.a.output", "prices.b.input", "prices.b.output"]);
+}
+
+#[test]
+fn a_provider_says_how_much_its_model_reads() {
+    let provider = |tokens: Value| {
+        let entry = json!({ "baseUrl": "http://x/v1", "model": "m", "contextTokens": tokens });
+        config(json!({ "providers": { "mine": entry } }), &[])
+    };
+    let read = provider(json!(32_000)).expect("good settings");
+    assert_eq!(read.providers["mine"].context_tokens, Some(32_000));
+    for wrong in [json!(100), json!("many"), json!(-1)] {
+        let errors = provider(wrong).expect_err("no such size");
+        assert_eq!(errors[0].path, "providers.mine.contextTokens");
+    }
+}

@@ -1,16 +1,21 @@
 //! The settings as the wire shows them.
 
+use rouse_agent::Prices;
+use rouse_core::money::MicroUsd;
 use rouse_gateway::wire;
 
-use super::ConfigFile;
+use super::{ConfigFile, Env};
 
 impl ConfigFile {
     /// The settings in force, for clients. Keys are named by their variable; no secret is ever here.
     #[must_use]
-    pub fn view(&self) -> wire::ConfigView {
+    pub fn view(&self, env: Env<'_>) -> wire::ConfigView {
         let config = self.config();
+        let on_disk = self.on_disk_now(env);
         wire::ConfigView {
             path: self.path().display().to_string(),
+            changed_by_hand: on_disk != Ok(false),
+            problem: on_disk.err(),
             revision: self.revision(),
             cron: wire::CronConfigView {
                 enabled: config.cron.enabled,
@@ -42,6 +47,23 @@ impl ConfigFile {
                 messages_per_session: config.retention.messages_per_session,
                 max_database_mb: config.retention.max_database_mb,
             },
+            budget: wire::BudgetConfigView {
+                tokens_per_day: config.budget.tokens,
+                usd_per_day: config.budget.usd.map(MicroUsd::usd),
+            },
+            prices: wire::PricesView {
+                listed_on: Prices::date().to_owned(),
+                own: config
+                    .prices
+                    .iter()
+                    .map(|(model, price)| wire::PriceView {
+                        model: model.clone(),
+                        input: price.input,
+                        cached: price.cached,
+                        output: price.output,
+                    })
+                    .collect(),
+            },
             overridden: config
                 .overridden
                 .iter()
@@ -61,6 +83,7 @@ impl ConfigFile {
             base_url: entry.base_url.clone(),
             model: entry.model.clone(),
             key_env: entry.key_env.clone(),
+            context_tokens: entry.context_tokens,
         });
         wire::ModelConfigView {
             provider: config.model.provider.clone(),

@@ -12,7 +12,7 @@ use keyring_core::{Entry, Error};
 use tokio::sync::oneshot;
 
 /// The name under which a keyring shows what belongs to Rouse.
-const SERVICE: &str = "Rouse";
+pub(super) const SERVICE: &str = "Rouse";
 
 /// How long a person has to unlock the keyring.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -23,8 +23,8 @@ pub(super) trait Keyring: Send + Sync {
     fn get(&self, account: &str) -> Result<Option<String>, KeyringError>;
     /// Keeps a value, in the place of an earlier one.
     fn set(&self, account: &str, value: &str) -> Result<(), KeyringError>;
-    /// Forgets a value.
-    fn remove(&self, account: &str) -> Result<(), KeyringError>;
+    /// Forgets a value; false when it shows none of that name, which a locked keyring does as well.
+    fn remove(&self, account: &str) -> Result<bool, KeyringError>;
 }
 
 /// Why a keyring cannot be used.
@@ -82,9 +82,10 @@ impl Keyring for SystemKeyring {
             .map_err(|error| unusable(&error))
     }
 
-    fn remove(&self, account: &str) -> Result<(), KeyringError> {
+    fn remove(&self, account: &str) -> Result<bool, KeyringError> {
         match Self::entry(account).and_then(|entry| entry.delete_credential()) {
-            Ok(()) | Err(Error::NoEntry) => Ok(()),
+            Ok(()) => Ok(true),
+            Err(Error::NoEntry) => Ok(false),
             Err(error) => Err(unusable(&error)),
         }
     }

@@ -20,12 +20,14 @@ use std::sync::Arc;
 use rouse_agent::{Secret, SecretBook, SecretError, SecretValue};
 use rouse_core::Clock;
 use rouse_core::tool::BoxFuture;
-use rouse_gateway::wire::{Done, SecretKeeper, SecretSetParams, SecretView, SecretsListResult};
+use rouse_gateway::wire::{
+    SecretKeeper, SecretRemoved, SecretSetParams, SecretView, SecretsListResult,
+};
 use rouse_gateway::{ErrorCode, RpcError, Secrets};
 use tokio::sync::Mutex;
 
 use file::{Line, SecretsFile};
-use keyring::{Keyring, KeyringError, ask};
+use keyring::{Keyring, KeyringError, SERVICE, ask};
 pub(crate) use start::{load_at_start, shelf};
 
 /// Most secrets of one data directory.
@@ -179,7 +181,7 @@ impl SecretShelf {
         kept.map_err(|error: KeyringError| error.to_string())
     }
 
-    async fn forget(&self, name: &str) -> Result<Done, RpcError> {
+    async fn forget(&self, name: &str) -> Result<SecretRemoved, RpcError> {
         let mut state = self.state.lock().await;
         let mut file = state.file.clone().map_err(damaged)?;
         let Some(line) = file.secrets.remove(name) else {
@@ -187,20 +189,34 @@ impl SecretShelf {
             return Err(RpcError::new(ErrorCode::NotFound, message));
         };
         // First the value and then the name, so that nothing is left behind that nobody knows of.
-        if let (None, Some(keyring)) = (&line.value, &self.keyring) {
-            let account = file.account(name);
-            let removed = ask(keyring, move |keyring| keyring.remove(&account)).await;
-            removed.map_err(|error| {
-                let message = format!("The secret was not removed: {error}.");
-                RpcError::new(ErrorCode::Conflict, message)
-            })?;
-        }
+        let remains = match line.value {
+            Some(_) => None,
+            None => self.forget_in_keyring(file.account(name)).await?,
+        };
         file.write(&self.path).map_err(|error| not_written(&self.path, &error))?;
         state.file = Ok(file);
         state.values.remove(name);
         state.problems.remove(name);
         self.fill_book(&state);
-        Ok(Done { changed: true })
+        Ok(SecretRemoved { changed: true, remains })
+    }
+
+    /// Forgets a value in the keyring; what a person should know when it may still be there.
+    async fn forget_in_keyring(&self, account: String) -> Result<Option<String>, RpcError> {
+        let Some(keyring) = &self.keyring else {
+            return Ok(Some(format!(
+                "Its value is still in the system's keyring, which Rouse does not use (ROUSE_KEYRING=0): delete the entry {account} of {SERVICE} there."
+            )));
+        };
+        let asked = account.clone();
+        let removed = ask(keyring, move |keyring| keyring.remove(&asked)).await;
+        let was_there = removed.map_err(|error| {
+            let message = format!("The secret was not removed: {error}.");
+            RpcError::new(ErrorCode::Conflict, message)
+        })?;
+        Ok((!was_there).then(|| format!(
+            "The system's keyring showed no value of it. If the keyring was locked, the value is still there: unlock it and delete the entry {account} of {SERVICE}."
+        )))
     }
 
     async fn look(&self) -> Result<SecretsListResult, RpcError> {
@@ -290,7 +306,7 @@ impl Secrets for SecretShelf {
         Box::pin(self.keep(params))
     }
 
-    fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Done, RpcError>> {
+    fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<SecretRemoved, RpcError>> {
         Box::pin(self.forget(name))
     }
 }

@@ -44,9 +44,8 @@ impl Keyring for Drawer {
         Ok(())
     }
 
-    fn remove(&self, account: &str) -> Result<(), KeyringError> {
-        self.open()?.remove(account);
-        Ok(())
+    fn remove(&self, account: &str) -> Result<bool, KeyringError> {
+        Ok(self.open()?.remove(account).is_some())
     }
 }
 
@@ -174,10 +173,32 @@ async fn a_removed_secret_is_nowhere() {
     let room = Room::new();
     let shelf = room.shelf(true).await;
     shelf.set(params("mail", Some(&["a.example"]))).await.expect("kept");
-    shelf.remove("mail").await.expect("removed");
+    let removed = shelf.remove("mail").await.expect("removed");
+    assert_eq!(removed.remains, None);
     assert!(room.drawer.kept.lock().expect("not poisoned").is_empty());
     assert!(!knows(&shelf) && !room.text().contains("mail"));
     assert!(shelf.remove("mail").await.is_err(), "there is none");
+}
+
+#[tokio::test]
+async fn a_value_that_may_be_left_in_the_keyring_is_told() {
+    let room = Room::new();
+    let shelf = room.shelf(true).await;
+    shelf.set(params("mail", Some(&["a.example"]))).await.expect("kept");
+    // A keyring that is locked without a word shows nothing.
+    let hidden = std::mem::take(&mut *room.drawer.kept.lock().expect("not poisoned"));
+    let removed = shelf.remove("mail").await.expect("removed");
+    let remains = removed.remains.expect("something to tell");
+    let account = hidden.keys().next().expect("an entry");
+    assert!(remains.contains("locked") && remains.contains(account.as_str()), "{remains}");
+    assert!(!knows(&shelf) && !room.text().contains("mail"));
+
+    let shelf = room.shelf(true).await;
+    shelf.set(params("mail", Some(&["a.example"]))).await.expect("kept");
+    let shelf = room.shelf(false).await;
+    let removed = shelf.remove("mail").await.expect("removed");
+    assert!(removed.remains.is_some_and(|remains| remains.contains("ROUSE_KEYRING=0")));
+    assert_eq!(room.drawer.kept.lock().expect("not poisoned").len(), 1);
 }
 
 #[tokio::test]

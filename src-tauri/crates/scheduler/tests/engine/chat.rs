@@ -8,7 +8,7 @@ use crate::stage::{MINUTE, SECOND, Stage, config};
 #[tokio::test]
 async fn a_message_is_a_run_of_the_main_session_and_nobody_else_is_told_of_it() {
     let stage = Stage::new().await;
-    let id = stage.handle.chat("Hello").await.expect("it is taken");
+    let id = stage.handle.chat("Hello", None).await.expect("it is taken");
     let begun = stage.begun.next().await;
     assert_eq!(
         (&begun.run.id, begun.run.trigger, &begun.run.job_id),
@@ -22,7 +22,7 @@ async fn a_message_is_a_run_of_the_main_session_and_nobody_else_is_told_of_it() 
     begun.end(Outcome::succeeded("Hello to you."));
     assert_eq!(stage.ended(&id).await.summary.as_deref(), Some("Hello to you."));
 
-    let failed = stage.handle.chat("Again").await.expect("it is taken");
+    let failed = stage.handle.chat("Again", None).await.expect("it is taken");
     stage.begun.next().await.end(Outcome::failed("No network."));
     assert_eq!(stage.ended(&failed).await.error.as_deref(), Some("No network."));
     for run in [&id, &failed] {
@@ -34,9 +34,9 @@ async fn a_message_is_a_run_of_the_main_session_and_nobody_else_is_told_of_it() 
 #[tokio::test]
 async fn messages_and_beats_wait_for_each_other_in_their_order() {
     let stage = Stage::with(config(), true).await;
-    let first = stage.handle.chat("One").await.expect("it is taken");
+    let first = stage.handle.chat("One", None).await.expect("it is taken");
     let begun = stage.begun.next().await;
-    let second = stage.handle.chat("Two").await.expect("it is taken");
+    let second = stage.handle.chat("Two", None).await.expect("it is taken");
     stage.store.queue_system_event("Look", "wake", &[], stage.now()).await.expect("queued");
     stage.handle.request_heartbeat("wake", std::time::Duration::ZERO).await;
     assert_eq!(stage.load().await, (1, 2), "one lane, one at a time");
@@ -51,9 +51,9 @@ async fn messages_and_beats_wait_for_each_other_in_their_order() {
 #[tokio::test]
 async fn a_pause_and_the_kill_switch_are_not_for_people() {
     let stage = Stage::new().await;
-    let going = stage.handle.chat("One").await.expect("it is taken");
+    let going = stage.handle.chat("One", None).await.expect("it is taken");
     let begun = stage.begun.next().await;
-    let waiting = stage.handle.chat("Two").await.expect("it is taken");
+    let waiting = stage.handle.chat("Two", None).await.expect("it is taken");
     stage.handle.pause(None).await.expect("paused");
     let off = rouse_scheduler::SchedulerConfig { firing: false, ..stage.config.clone() };
     stage.handle.set_config(off).await.expect("off");
@@ -65,9 +65,9 @@ async fn a_pause_and_the_kill_switch_are_not_for_people() {
 #[tokio::test]
 async fn one_that_waits_or_is_answered_can_be_stopped() {
     let stage = Stage::new().await;
-    let going = stage.handle.chat("One").await.expect("it is taken");
+    let going = stage.handle.chat("One", None).await.expect("it is taken");
     let begun = stage.begun.next().await;
-    let waiting = stage.handle.chat("Two").await.expect("it is taken");
+    let waiting = stage.handle.chat("Two", None).await.expect("it is taken");
     assert!(stage.handle.cancel(&waiting, "Stopped by you").await.expect("asked"));
     assert_eq!(stage.run(&waiting).await.state, RunState::Cancelled);
     assert!(stage.handle.cancel(&going, "Stopped by you").await.expect("asked"));
@@ -83,9 +83,9 @@ async fn one_that_waits_or_is_answered_can_be_stopped() {
 #[tokio::test]
 async fn no_message_is_lost_with_the_process_and_none_is_tried_for_ever() {
     let stage = Stage::new().await;
-    let going = stage.handle.chat("One").await.expect("it is taken");
+    let going = stage.handle.chat("One", None).await.expect("it is taken");
     drop(stage.begun.next().await);
-    let waiting = stage.handle.chat("Two").await.expect("it is taken");
+    let waiting = stage.handle.chat("Two", None).await.expect("it is taken");
     let mut stage = stage;
     for attempt in [2, 3] {
         stage = stage.killed_for(10 * MINUTE).await;
@@ -109,8 +109,51 @@ async fn what_was_queued_before_the_answer_and_not_seen_by_it_gets_a_turn() {
     let stage = Stage::with(config(), true).await;
     stage.store.queue_system_event("Look", "wake", &[], stage.now()).await.expect("queued");
     stage.pass(SECOND).await;
-    let id = stage.handle.chat("One").await.expect("it is taken");
+    let id = stage.handle.chat("One", None).await.expect("it is taken");
     stage.begun.next().await.succeed();
     stage.ended(&id).await;
     assert_eq!(stage.begun.next().await.run.trigger, RunTrigger::Heartbeat);
+}
+
+#[tokio::test]
+async fn who_tries_a_tool_does_not_wait_for_the_end_of_a_conversation() {
+    let stage = Stage::new().await;
+    let said = stage.handle.chat("Hello", None).await.expect("it is taken");
+    let talk = stage.begun.next().await;
+    let tried = stage.handle.try_tool("echo", json!({ "text": "x" })).await.expect("it is taken");
+    let next = stage.handle.try_tool("echo", json!({})).await.expect("it is taken");
+    let trial = stage.begun.next().await;
+    assert_eq!((&trial.run.id, &trial.run.session), (&tried, &None));
+    assert_eq!(
+        trial.run.payload,
+        json!({ "kind": "trial", "tool": "echo", "arguments": { "text": "x" } })
+    );
+    assert_eq!(stage.load().await, (2, 1), "one trial at a time");
+    trial.end(Outcome::failed("It does not work."));
+    stage.ended(&tried).await;
+    let second = stage.begun.next().await;
+    assert_eq!(second.run.id, next);
+    second.succeed();
+    stage.ended(&next).await;
+    talk.succeed();
+    stage.ended(&said).await;
+    assert_eq!(stage.store.open_incidents(None).await.expect("read"), []);
+}
+
+#[tokio::test]
+async fn a_message_that_is_sent_twice_under_one_key_is_taken_once() {
+    let stage = Stage::new().await;
+    let first = stage.handle.chat("Hello", Some("key-00001")).await.expect("it is taken");
+    let again = stage.handle.chat("Hello", Some("key-00001")).await.expect("it is known");
+    assert_eq!(first, again);
+    let other = stage.handle.chat("Bye", Some("key-00001")).await;
+    assert!(matches!(other, Err(rouse_scheduler::SchedulerError::KeyIsTaken)), "{other:?}");
+    stage.begun.next().await.succeed();
+    stage.ended(&first).await;
+    let later = stage.handle.chat("Hello", Some("key-00001")).await.expect("it is known");
+    assert_eq!(first, later, "also when it was answered");
+    let own = stage.handle.chat("Hello", Some("key-00002")).await.expect("it is taken");
+    assert_ne!(first, own);
+    assert_eq!(stage.begun.next().await.run.id, own);
+    assert_eq!(stage.load().await, (1, 0), "nothing else waits");
 }

@@ -19,6 +19,7 @@ mod retention;
 mod runs;
 mod sessions;
 mod settings;
+mod spending;
 mod steps;
 mod system_events;
 mod turns;

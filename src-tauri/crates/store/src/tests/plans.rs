@@ -7,7 +7,7 @@ use super::*;
 use crate::run_pages::Filter;
 use crate::{
     RunQuery, approvals, broken, causes, claims, due, events, finish, history, incidents, jobs,
-    memory, outbox, retention, runs, sessions, steps, system_events, webhooks,
+    memory, outbox, retention, runs, sessions, spending, steps, system_events, webhooks,
 };
 
 async fn plan(store: &Store, sql: &str) -> String {
@@ -59,6 +59,17 @@ async fn questions_use_their_indexes() {
     check(store, approvals::OF_RUN, &["INDEX approvals_by_run (run_id=?)"]).await;
     check(store, approvals::WITHDRAW, &["INDEX approvals_by_run (run_id=?)"]).await;
     check(store, approvals::GRANTS, &["INDEX grants_by_job (job_id=?)"]).await;
+}
+
+#[tokio::test]
+async fn sums_of_what_was_spent_use_their_indexes() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    check(store, spending::OF_RUN, &["INDEX spending_by_run (run_id=?)"]).await;
+    check(store, spending::OF_JOB, &["COVERING INDEX spending_by_job (job_id=? AND at>?)"]).await;
+    check(store, spending::OF_JOBS, &["COVERING INDEX spending_by_job (job_id=? AND at>?)"]).await;
+    check(store, spending::OF_ALL, &["COVERING INDEX spending_by_time (at>?)"]).await;
+    check(store, spending::AHEAD, &["COVERING INDEX spending_by_time (at>?)"]).await;
 }
 
 #[tokio::test]
@@ -122,6 +133,7 @@ async fn runs_use_their_indexes() {
     check_ordered(store, runs::LAST_RESULT, &["USING INDEX runs_by_job (job_id=?)"]).await;
     check_ordered(store, runs::NEWEST_RESULTS, &["USING INDEX runs_by_job (job_id=?)"]).await;
     check_ordered(store, history::NEWEST, &["USING INDEX runs_by_job (job_id=?)"]).await;
+    check_ordered(store, runs::USAGES, &["USING INDEX runs_by_job (job_id=?)"]).await;
     check_ordered(store, runs::RECENT, &["USING INDEX runs_by_job (job_id=?)"]).await;
 }
 
@@ -208,6 +220,8 @@ async fn the_queues_and_the_journal_use_their_indexes() {
     check_ordered(store, sessions::NEWEST, &["USING INDEX messages_by_session (session=?)"]).await;
     let before = "USING INDEX messages_by_session (session=? AND rowid<?)";
     check_ordered(store, sessions::BEFORE, &[before]).await;
+    let of_job = &["INDEX runs_by_job (job_id=? AND created_at>?)", "INDEX runs_open (job_id=?)"];
+    check(store, steps::CALLED_SINCE, of_job).await;
     check_ordered(store, steps::LIST, &["USING INDEX sqlite_autoindex_run_steps_1 (run_id=?)"])
         .await;
 }

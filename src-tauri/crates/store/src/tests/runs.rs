@@ -31,6 +31,7 @@ async fn a_run_is_read_back_whole() {
             cost_micro_usd: Some(2),
         },
         payload: json!({ "text": "Größe ✓", "n": 1.5, "deep": [null, { "a": true }] }),
+        fell_back: Some("n did not answer".to_owned()),
         ..slot_run("a", NOW)
     };
     fixture.store.insert_run(&run, NOW).await.unwrap();

@@ -25,6 +25,9 @@ use crate::answer::Faulty;
 
 const MOST_REDIRECTS: usize = 5;
 
+/// Where a host's own pages are.
+const WEB_PORTS: [u16; 2] = [80, 443];
+
 /// Fetches pages within its rules and limits.
 pub(crate) struct Fetcher {
     pub(crate) rules: Rules,
@@ -46,8 +49,8 @@ pub(crate) struct Request {
     pub(crate) most: usize,
     /// The hosts of the job, when it names any: redirects stay among them and the one that was asked for.
     pub(crate) granted: Option<Arc<Rules>>,
-    /// The host that was asked for.
-    pub(crate) asked: Host,
+    /// The host that was asked for, and its port.
+    pub(crate) asked: (Host, u16),
 }
 
 /// Why nothing was fetched. The words are for the caller, who may mend it.
@@ -202,14 +205,18 @@ impl Fetcher {
 impl Request {
     /// A bare request.
     pub(crate) fn new(method: Method, target: Target) -> Self {
-        let asked = target.host().clone();
+        let asked = (target.host().clone(), target.port());
         let headers = HeaderMap::new();
         Self { method, target, headers, body: None, most: usize::MAX, granted: None, asked }
     }
 
     fn check_granted(&self) -> Result<(), FetchError> {
         let is_granted = |granted: &Arc<Rules>| granted.names(&self.target);
-        if *self.target.host() == self.asked || self.granted.as_ref().is_none_or(is_granted) {
+        let (host, port) = &self.asked;
+        // From http to https is the usual way; what listens on another port may be somebody else's.
+        let is_its_port = self.target.port() == *port || WEB_PORTS.contains(&self.target.port());
+        let is_asked = self.target.host() == host && is_its_port;
+        if is_asked || self.granted.as_ref().is_none_or(is_granted) {
             return Ok(());
         }
         Err(FetchError::NotGranted { host: self.target.host().to_string() })

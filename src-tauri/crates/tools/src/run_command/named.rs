@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rouse_core::approval::ABSENT;
 
@@ -35,6 +35,27 @@ impl Named<'_> {
         let mut files = BTreeMap::new();
         self.add(line, DEPTH, &mut files);
         files
+    }
+
+    /// The real paths of the files of the workspace that the line runs, with the interpreters that they name.
+    pub(super) fn run(&self, line: &str) -> BTreeSet<PathBuf> {
+        let mut found = BTreeSet::new();
+        self.add_run(line, DEPTH, &mut found);
+        found
+    }
+
+    fn add_run(&self, line: &str, depth: usize, found: &mut BTreeSet<PathBuf>) {
+        for word in run_words(line) {
+            let path = from_home(&word).unwrap_or_else(|| self.folder.join(&word));
+            let Ok(real) = path.canonicalize() else { continue };
+            let Some(Ok(mut file)) = self.open(&real) else { continue };
+            let interpreter = first_line(&mut file).ok().flatten();
+            if found.insert(real)
+                && let Some(line) = interpreter.filter(|_| depth > 0)
+            {
+                self.add_run(&line, depth - 1, found);
+            }
+        }
     }
 
     fn add(&self, line: &str, depth: usize, files: &mut BTreeMap<String, String>) {
@@ -74,6 +95,92 @@ impl Named<'_> {
         let path = workspace.relative(inside.to_str()?).ok()?;
         Some(workspace.open_any_name(&path).map(|(file, _)| file).map_err(io::Error::other))
     }
+}
+
+/// Programs that run what follows them as a command.
+const BEFORE_A_COMMAND: &[&str] = &[
+    "env", "exec", "command", "nohup", "nice", "ionice", "time", "timeout", "setsid", "stdbuf",
+    "sudo", "xargs", "then", "else", "do", "if", "elif", "while", "until", "!",
+];
+
+/// Programs that read and run the first file that they are given.
+const INTERPRETERS: &[&str] = &[
+    ".",
+    "source",
+    "sh",
+    "bash",
+    "dash",
+    "zsh",
+    "ksh",
+    "fish",
+    "python",
+    "perl",
+    "ruby",
+    "node",
+    "deno",
+    "bun",
+    "php",
+    "lua",
+    "tclsh",
+    "Rscript",
+    "awk",
+    "make",
+    "busybox",
+    "osascript",
+    "pwsh",
+];
+
+/// The words of a line that are run: at the beginning of a command, or what an interpreter is given first.
+fn run_words(line: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    collect_run(line, DEPTH, &mut found);
+    found
+}
+
+fn collect_run(line: &str, depth: usize, found: &mut BTreeSet<String>) {
+    // Whether the next word is a command, and whether it is what an interpreter reads.
+    let (mut begins, mut is_read) = (true, false);
+    for piece in pieces(line) {
+        let word = match piece {
+            Piece::Break('<') => {
+                is_read = true;
+                continue;
+            }
+            Piece::Break('>') => {
+                (begins, is_read) = (false, false);
+                continue;
+            }
+            Piece::Break(_) => {
+                (begins, is_read) = (true, false);
+                continue;
+            }
+            Piece::Word(word) => word,
+        };
+        if depth > 0 && word.contains(|c: char| c.is_whitespace() || is_special(c)) {
+            collect_run(&word, depth - 1, found);
+        }
+        let name = word.rsplit('/').next().unwrap_or_default();
+        let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let is_interpreter = INTERPRETERS.contains(&name) || INTERPRETERS.contains(&word.as_str());
+        let is_option = word.starts_with('-');
+        if begins {
+            let is_setting = word.split_once('=').is_some_and(|(name, _)| is_variable(name));
+            let is_number = word.starts_with(|c: char| c.is_ascii_digit());
+            if is_option || is_setting || is_number || BEFORE_A_COMMAND.contains(&word.as_str()) {
+                continue;
+            }
+            begins = false;
+            is_read = is_interpreter;
+            found.insert(word);
+        } else if is_read && !is_option {
+            is_read = false;
+            found.insert(word);
+        }
+    }
+}
+
+fn is_variable(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// What follows `#!`, when the file begins with it.
@@ -117,9 +224,29 @@ const fn is_special(character: char) -> bool {
     )
 }
 
+/// A piece of a line.
+enum Piece {
+    Word(String),
+    /// What ends a command, or leads its input or output elsewhere.
+    Break(char),
+}
+
 /// The words as a shell splits them, without their quotes.
 fn split(line: &str) -> Vec<String> {
-    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
+    let words = pieces(line).into_iter().filter_map(|piece| match piece {
+        Piece::Word(word) => Some(word),
+        Piece::Break(_) => None,
+    });
+    words.collect()
+}
+
+fn pieces(line: &str) -> Vec<Piece> {
+    let (mut pieces, mut word, mut quote) = (Vec::new(), String::new(), None);
+    let push = |pieces: &mut Vec<Piece>, word: &mut String| {
+        if !word.is_empty() {
+            pieces.push(Piece::Word(std::mem::take(word)));
+        }
+    };
     let mut characters = line.chars();
     while let Some(character) = characters.next() {
         match (quote, character) {
@@ -128,12 +255,35 @@ fn split(line: &str) -> Vec<String> {
             (None | Some('"'), '\\') => word.extend(characters.next()),
             (Some(_), c) => word.push(c),
             (None, c) if c.is_whitespace() || is_special(c) => {
-                words.push(std::mem::take(&mut word));
+                push(&mut pieces, &mut word);
+                if c == '\n' || is_special(c) {
+                    pieces.push(Piece::Break(c));
+                }
             }
             (None, c) => word.push(c),
         }
     }
-    words.push(word);
-    words.retain(|word| !word.is_empty());
-    words
+    push(&mut pieces, &mut word);
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_line_runs_is_known_from_what_it_works_on() {
+        for (line, expected) in [
+            ("./a.sh x > out", &["./a.sh"][..]),
+            ("sh a.sh b.sh", &["sh", "a.sh"]),
+            ("python3.12 -u gen.py data.json", &["python3.12", "gen.py"]),
+            ("cd x && A=1 env B=2 timeout 10 ./run --fast | tee log", &["./run", "cd", "tee"]),
+            ("bash -c 'cp a b; . ./c'", &["bash", "cp", ".", "./c", "cp a b; . ./c"]),
+            ("if ./a; then ./b; fi; cat < ./c", &["./a", "./b", "fi", "cat", "./c"]),
+            ("cp a.sh b.sh", &["cp"]),
+        ] {
+            let expected: BTreeSet<String> = expected.iter().map(|word| (*word).into()).collect();
+            assert_eq!(run_words(line), expected, "{line}");
+        }
+    }
 }

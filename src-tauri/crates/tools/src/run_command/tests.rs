@@ -322,3 +322,151 @@ async fn the_time_limit_is_the_configured_one() {
         crate::testing::call_in(&tool, folder.path(), json!({ "command": "sleep 1000" })).await;
     assert_eq!(error(&output), "Did not end within 0.05 s and was ended.");
 }
+
+/// Calls a command as a person has allowed it, with what it was bound to then; `after_look` comes between the last look
+/// and its beginning.
+async fn allowed(
+    workspace: &Path,
+    command: &str,
+    before: impl FnOnce(),
+    after_look: impl Fn() + Send + Sync + 'static,
+) -> ToolOutput {
+    let instance = format!("run-command-tests:{}", workspace.display());
+    let config = CommandConfig { instance, ..CommandConfig::default() };
+    let tool = RunCommand { after_look: Some(Box::new(after_look)), ..RunCommand::new(config) };
+    let arguments = json!({ "command": command });
+    let sandbox = SandboxMode::Sandboxed { hosts: Vec::new() };
+    let context = ToolContext { sandbox, ..context(workspace) };
+    let to = tool.surroundings(&arguments, &context).await.expect("a command that can run");
+    before();
+    let policy = ToolPolicy::of_a_persons_call("run_command", &arguments);
+    match policy.judge(tool.spec(), arguments) {
+        Verdict::Allowed(call) => tool.call(call.bound_to(to), &context).await,
+        other => panic!("not let through: {other:?}"),
+    }
+}
+
+fn script(workspace: &Path, name: &str, text: &str) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt as _;
+    let path = workspace.join(name);
+    fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+    fs::write(&path, text).expect("written");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("changed");
+    path
+}
+
+const GOOD: &str = "#!/bin/sh\necho good >> log\n";
+const EVIL: &str = "#!/bin/sh\necho evil >> log\n";
+
+fn log(workspace: &Path) -> String {
+    fs::read_to_string(workspace.join("log")).unwrap_or_default()
+}
+
+#[tokio::test]
+async fn what_changed_before_the_last_look_is_not_run() {
+    for line in ["sh go.sh", "./go.sh", "cat data; true"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = script(folder.path(), "go.sh", GOOD);
+        let data = folder.path().join("data");
+        fs::write(&data, "1").expect("written");
+        let swap = || {
+            fs::write(&path, EVIL).expect("written");
+            fs::write(&data, "2").expect("written");
+        };
+        let output = allowed(folder.path(), line, swap, || {}).await;
+        assert!(error(&output).contains("has changed since it was allowed"), "{line}: {output:?}");
+        assert_eq!(log(folder.path()), "", "{line}");
+    }
+}
+
+/// How a file can be swapped: its content, or another file in its place, or its folder.
+const SWAPS: [fn(&Path); 4] = [
+    |path| fs::write(path, EVIL).expect("written"),
+    |path| {
+        let other = path.with_extension("new");
+        fs::copy(path, &other).expect("copied, with its rights");
+        fs::write(&other, EVIL).expect("written");
+        fs::rename(&other, path).expect("moved");
+    },
+    |path| {
+        let folder = path.parent().expect("a folder");
+        fs::rename(folder, folder.with_extension("old")).expect("moved");
+        script(folder.parent().expect("one above"), "bin/go.sh", EVIL);
+    },
+    |path| {
+        let other = path.with_extension("link");
+        fs::write(&other, EVIL).expect("written");
+        fs::remove_file(path).expect("removed");
+        std::os::unix::fs::symlink("go.link", path).expect("linked");
+    },
+];
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_is_swapped_between_the_last_look_and_the_beginning_is_run_as_it_was_approved() {
+    let lines = [
+        "sh bin/go.sh",
+        "./bin/go.sh",
+        "cd . && exec bin/go.sh",
+        "X=1 env sh -e ./bin/go.sh",
+        "sh -c 'true; ./bin/go.sh'",
+        "sh < bin/go.sh",
+        "chmod +x bin/go.sh && bin/go.sh",
+    ];
+    for line in lines {
+        for (number, swap) in SWAPS.into_iter().enumerate() {
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = script(folder.path(), "bin/go.sh", GOOD);
+            let output = allowed(folder.path(), line, || {}, move || swap(&path)).await;
+            assert_eq!(log(folder.path()), "good\n", "{line}, swap {number}: {output:?}");
+            assert!(!output.is_error(), "{line}, swap {number}: {output:?}");
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_file_that_is_gone_at_the_beginning_is_no_reason_to_run_another_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = script(folder.path(), "go.sh", GOOD);
+    let gone = move || fs::remove_file(&path).expect("removed");
+    let output = allowed(folder.path(), "sh go.sh", || {}, gone).await;
+    assert!(output.is_error(), "{output:?}");
+    assert_eq!(log(folder.path()), "");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_copy_that_is_taken_away_while_it_is_at_work_is_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = script(folder.path(), "go.sh", "#!/bin/sh\ntouch begun\nread -r line < go.pipe\n");
+    let pipe = folder.path().join("go.pipe");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &pipe,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::from_raw_mode(0o600),
+        0,
+    )
+    .expect("a pipe");
+    let replaces = std::thread::spawn(move || {
+        // Opening it waits until the script reads, so the script is at work by then.
+        let mut pipe = fs::OpenOptions::new().write(true).open(pipe).expect("opened");
+        let other = path.with_extension("new");
+        fs::write(&other, EVIL).expect("written");
+        fs::rename(&other, &path).expect("moved");
+        std::io::Write::write_all(&mut pipe, b"go on\n").expect("written");
+    });
+    let output = allowed(folder.path(), "sh go.sh", || {}, || {}).await;
+    replaces.join().expect("replaced");
+    assert!(error(&output).contains("was replaced while it was at work"), "{output:?}");
+}
+
+#[tokio::test]
+async fn a_command_that_only_reads_and_writes_files_is_held_up_by_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("data"), "b\na\n").expect("written");
+    let line = "sort data > sorted && sort -o data data && echo more >> data && cat data";
+    let output = allowed(folder.path(), line, || {}, || {}).await;
+    assert_eq!(output.value["stdout"], json!("a\nb\nmore"), "{output:?}");
+}

@@ -42,10 +42,31 @@ pub(crate) struct Sandbox {
     pub(crate) hidden: Vec<PathBuf>,
     /// Hosts that may be reached; none when empty.
     pub(crate) hosts: Vec<String>,
+    /// Files of the workspace of which the command sees these copies.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "there are no copies there"))]
+    pub(crate) sealed: Vec<Sealed>,
     /// How much it may take; elsewhere there is nothing that would hold it.
     #[cfg(target_os = "linux")]
     pub(crate) limits: Limits,
 }
+
+/// The copy of a file of the workspace that a confined command sees in its place, whatever becomes of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "there are no copies there"))]
+pub(crate) struct Sealed {
+    /// Its real path.
+    pub(crate) path: PathBuf,
+    /// What is in it.
+    pub(crate) content: Vec<u8>,
+    /// Its rights.
+    pub(crate) mode: u32,
+    /// Whether the command may change the copy, which is gone with it.
+    pub(crate) may_change: bool,
+}
+
+/// The signal by which a command is ended whose copies did not stay in their place; nothing else uses it.
+#[cfg(target_os = "linux")]
+pub(crate) const REPLACED: i32 = libc::SIGSTKFLT;
 
 /// How much a confined command may take, beside time and output, which bound every command.
 #[cfg(target_os = "linux")]
@@ -180,6 +201,7 @@ impl Sandbox {
             folder,
             hidden: Vec::new(),
             hosts: Vec::new(),
+            sealed: Vec::new(),
             #[cfg(target_os = "linux")]
             limits: Limits::default(),
         })

@@ -32,6 +32,7 @@ use super::report::{At, Report};
 use super::sys::{self, Fork, Show};
 use super::view::{self, View};
 use super::{Identity, Plan, rules};
+use crate::sandbox::REPLACED;
 
 /// The ends of pipes and sockets that are the child's.
 pub(super) struct Ends {
@@ -102,7 +103,7 @@ fn begin(plan: &Plan, ends: &Ends, report: &Report<'_>, told: BorrowedFd<'_>) ->
         .and_then(|()| set_dumpable_behavior(DumpableBehavior::NotDumpable));
     report.of(At::Capabilities, no_gain.map_err(io::Error::from))?;
     match report.of(At::Processes, sys::fork())? {
-        Fork::Parent(command) => reap(command, told),
+        Fork::Parent(command) => reap(command, told, &plan.view),
         Fork::Child => confine(plan, report),
     }
 }
@@ -119,7 +120,7 @@ fn end_with_attendant(told: BorrowedFd<'_>) -> io::Result<()> {
 }
 
 /// The first inside.
-fn reap(command: libc::pid_t, told: BorrowedFd<'_>) -> ! {
+fn reap(command: libc::pid_t, told: BorrowedFd<'_>, view: &View) -> ! {
     sys::hear_no_signals();
     if rustix::stdio::dup2_stdin(told).is_err() || sys::close_from(1).is_err() {
         sys::exit(1);
@@ -127,6 +128,9 @@ fn reap(command: libc::pid_t, told: BorrowedFd<'_>) -> ! {
     loop {
         match sys::wait(-1) {
             Some((ended, status)) if ended == command => {
+                // A copy that was taken away does not come back, so one look at the end is enough.
+                let stayed = view.copies().all(|copied| is_in_place(copied).unwrap_or(false));
+                let status = if stayed { status } else { REPLACED };
                 // Nobody to tell is nobody who waits.
                 let _told = rustix::io::write(rustix::stdio::stdin(), &status.to_ne_bytes());
                 sys::exit(0);
@@ -203,6 +207,7 @@ fn carry_out(step: &view::Step) -> io::Result<()> {
         }
         view::Step::Link { to, at } => Ok(rustix::fs::symlink(to.as_c_str(), at.as_c_str())?),
         view::Step::Bind { from, at, show } => bind(from, at, *show),
+        view::Step::Copy(copied) => copy(copied),
         view::Step::Memory { at, options } => {
             let flags = MountFlags::NOSUID | MountFlags::NODEV;
             Ok(mount(c"tmpfs", at.as_c_str(), c"tmpfs", flags, Some(options.as_c_str()))?)
@@ -213,6 +218,31 @@ fn carry_out(step: &view::Step) -> io::Result<()> {
             Ok(mount(c"tmpfs", at.as_c_str(), c"tmpfs", flags, Some(c"mode=0755,size=4k"))?)
         }
     }
+}
+
+/// Makes a copy and shows it in the place of its file. What was in that place before does not matter.
+fn copy(copied: &view::Copied) -> io::Result<()> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    let file = rustix::fs::open(copied.kept.as_c_str(), flags, Mode::RWXU)?;
+    let mut left = copied.content.as_slice();
+    while !left.is_empty() {
+        match rustix::io::write(&file, left) {
+            Ok(written) => left = &left[written..],
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    rustix::fs::fchmod(&file, Mode::from_raw_mode(copied.mode))?;
+    drop(file);
+    bind(&copied.kept, &copied.at, copied.show)?;
+    if is_in_place(copied)? { Ok(()) } else { Err(Errno::STALE.into()) }
+}
+
+/// Whether what is seen at the place of a file is its copy.
+fn is_in_place(copied: &view::Copied) -> io::Result<bool> {
+    let (kept, shown) =
+        (rustix::fs::stat(copied.kept.as_c_str())?, rustix::fs::stat(copied.at.as_c_str())?);
+    Ok((kept.st_dev, kept.st_ino) == (shown.st_dev, shown.st_ino))
 }
 
 /// Nothing of it can be seen before it is shown as it should be.

@@ -128,9 +128,11 @@ impl Plan {
             mend: "Filters exist for x86_64 and aarch64.".to_owned(),
         })?;
         let hidden = sandbox.map_or(&[][..], |sandbox| &sandbox.hidden);
+        let sealed = sandbox.map_or(&[][..], |sandbox| &sandbox.sealed);
+        let workspace = sandbox.map(|sandbox| sandbox.workspace.as_path());
         Ok(Self {
             identity: Identity::own(),
-            view: View::new(sandbox.map(|sandbox| sandbox.workspace.as_path()), hidden, limits)?,
+            view: View::new(workspace, hidden, limits)?.with_copies(sealed)?,
             limits: resource_limits(limits),
             process_numbers: process_numbers(limits)?,
             proxy_port: sandbox

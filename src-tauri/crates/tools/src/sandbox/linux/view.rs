@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::sys::Show;
-use crate::sandbox::{Limits, SandboxError};
+use crate::sandbox::{Limits, SandboxError, Sealed};
 
 /// Where the engine's root is seen from inside while the view is built.
 const OLD: &str = "/old";
@@ -90,7 +90,24 @@ pub(super) enum Step {
     Memory { at: CString, options: CString },
     /// A folder that stays empty, over one that is not to be seen.
     Nothing(CString),
+    /// A file in memory that is shown in the place of one of the workspace.
+    Copy(Copied),
 }
+
+/// A copy of a file.
+#[derive(Debug)]
+pub(super) struct Copied {
+    pub(super) content: Vec<u8>,
+    pub(super) mode: u32,
+    /// Where it is kept: no rule lets the command in there.
+    pub(super) kept: CString,
+    /// Where it is shown.
+    pub(super) at: CString,
+    pub(super) show: Show,
+}
+
+/// Where copies are kept.
+const COPIES: &str = "/run/copies";
 
 /// What may be done beneath a path (a second lock beside the mounts).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,6 +165,36 @@ impl View {
             view.hide(workspace, hidden)?;
         }
         Ok(view)
+    }
+
+    /// The same with copies in the place of files. They are mounted over the files and kept where the command cannot
+    /// reach them; that another process on this computer takes a file away from beneath is found out at the end.
+    pub(super) fn with_copies(mut self, sealed: &[Sealed]) -> Result<Self, SandboxError> {
+        if sealed.is_empty() {
+            return Ok(self);
+        }
+        let bytes: usize = sealed.iter().map(|file| file.content.len() + 4_096).sum();
+        self.folder(Path::new(COPIES))?;
+        let options = text(&format!("mode=0755,size={}", bytes + (1 << 20)))?;
+        self.steps.push(Step::Memory { at: text(COPIES)?, options });
+        for (number, file) in sealed.iter().enumerate() {
+            self.steps.push(Step::Copy(Copied {
+                content: file.content.clone(),
+                mode: file.mode,
+                kept: text(&format!("{COPIES}/{number}"))?,
+                at: text(&file.path)?,
+                show: if file.may_change { Show::Writable } else { Show::ReadOnly },
+            }));
+        }
+        Ok(self)
+    }
+
+    /// The copies.
+    pub(super) fn copies(&self) -> impl Iterator<Item = &Copied> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Copy(copied) => Some(copied),
+            _ => None,
+        })
     }
 
     fn programs(&mut self) -> Result<(), SandboxError> {

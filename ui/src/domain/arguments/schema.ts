@@ -1,7 +1,7 @@
 /* A tool's JSON Schema as fields. Only the plain parts become fields of their own; everything else is written as JSON, so
    that no schema is too strange to fill in. */
 
-import { isPlain } from "./patch";
+import { isPlain } from "@/format/json";
 
 export type Kind = "text" | "longText" | "number" | "integer" | "boolean" | "choice" | "json";
 

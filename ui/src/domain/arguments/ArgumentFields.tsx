@@ -6,19 +6,25 @@ import { useState } from "react";
 import { Button } from "@/components/Button";
 import { Checkbox } from "@/components/Choice";
 import { NumberField, Select, TextArea, TextField } from "@/components/Field";
+import { isPlain, same } from "@/format/json";
 import type { ToolView } from "@/platform";
 
-import { useBound } from "./bound";
-import styles from "./Editor.module.css";
-import { isPlain, same } from "./patch";
+import styles from "./ArgumentFields.module.css";
 import { argumentProblems, propertiesOf, type Property, readJson, withArgument } from "./schema";
 
-export function ArgumentFields({ tool }: { tool: ToolView | undefined }) {
-  const { value, onChange, error } = useBound("arguments");
+interface Props {
+  tool: ToolView | undefined;
+  value: Record<string, unknown>;
+  onChange: (value: Record<string, unknown>) => void;
+  /** What is wrong with them as they are. */
+  error?: string;
+}
+
+export function ArgumentFields({ tool, value, onChange, error }: Props) {
   const properties = propertiesOf(tool?.parameters);
   const strangers = Object.keys(value).some((name) => !properties.some((p) => p.name === name));
   const [raw, setRaw] = useState(strangers);
-  // What is missing is said only after an attempt to save.
+  // What is missing is said only after an attempt.
   const problems = error === undefined ? {} : argumentProblems(tool?.parameters, value);
   const unplaced = Object.keys(problems).length === 0 || raw ? error : undefined;
   if (!raw && properties.length === 0 && !strangers) return <p className={styles.hint}>It takes no arguments.</p>;

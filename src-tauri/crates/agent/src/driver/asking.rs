@@ -1,0 +1,303 @@
+//! Asking a model: which of a run's models, how often, and whether a budget lets the call begin.
+//!
+//! Owns the order of the models. The first is asked until asking again is no use; then the next, before anything was
+//! shown, and a run that has gone on to another model stays with it: the first would only fail it again, step by step.
+//! Before each call stands the run's account, so that no call begins on a budget that is used up. A model whose price
+//! nobody knows is passed over where a budget is in dollars alone. One could get it wrong by giving the seat back before
+//! the journal has the cost: for a moment the call would be in no sum.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rouse_core::message::{Message, ModelAnswer, Part};
+use rouse_core::model::{Delta, ModelRequest, ProviderError, ProviderErrorKind};
+use rouse_core::money::{BudgetStop, Spent};
+use rouse_core::run::Usage;
+use rouse_core::turn::Turn;
+use rouse_store::{NewStep, Note, StepEnd, StepKind, StepStatus};
+use serde_json::{Value, json};
+
+use super::bound::Sent;
+use super::conversation::{Conversation, End};
+use crate::models::ChosenModel;
+use crate::retry::{pause, wait_before_next};
+use crate::safety::Written;
+
+/// What an answer is taken to be long when nothing limits it, in tokens.
+const USUAL_ANSWER: u64 = 1_000;
+
+/// The note that says that another model is asked.
+const FELL_BACK: &str = "Another model";
+
+/// Where a run is in the order of its models.
+#[derive(Default)]
+pub(super) struct Asked(Mutex<Progress>);
+
+#[derive(Default, Clone)]
+struct Progress {
+    /// Which model is asked.
+    at: usize,
+    /// Why those before it are not.
+    failures: Vec<ProviderError>,
+}
+
+impl Asked {
+    fn lock(&self) -> MutexGuard<'_, Progress> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Why another model than the first is asked.
+    pub(super) fn fell_back(&self) -> Option<String> {
+        let progress = self.lock();
+        let why: Vec<&str> = progress.failures.iter().map(|error| error.message.as_str()).collect();
+        (progress.at > 0).then(|| why.join(" "))
+    }
+}
+
+/// A failed question, and whether a part of the answer was shown before.
+struct Unanswered {
+    end: End,
+    shown: bool,
+}
+
+impl Conversation<'_> {
+    /// One turn of a model, by the first of the run's models that answers.
+    pub(super) async fn ask(
+        &self,
+        turn: &Turn,
+        task: usize,
+        sent: &mut Sent,
+    ) -> Result<(ModelAnswer, Written), End> {
+        loop {
+            let at = self.asked.lock().at;
+            let Some(model) = self.models.at(at) else { return Err(self.nobody_answered()) };
+            let (error, stop, shown) = match self.refused_for_its_price(model) {
+                Some(stop) => {
+                    let kind = ProviderErrorKind::BadRequest;
+                    (ProviderError::new(kind, stop.words.clone()), Some(stop), false)
+                }
+                None => match self.ask_one(model, turn, sent).await {
+                    Ok(answer) => return Ok(answer),
+                    Err(Unanswered { end: End::Provider(error), shown })
+                        if error.lets_another_answer() =>
+                    {
+                        (error, None, shown)
+                    }
+                    Err(unanswered) => return Err(unanswered.end),
+                },
+            };
+            let Some(next) = self.models.at(at + 1).filter(|_| !shown) else {
+                return Err(match stop {
+                    Some(stop) => End::Budget(stop),
+                    None if at == 0 => End::Provider(error),
+                    None => {
+                        self.asked.lock().failures.push(error);
+                        self.nobody_answered()
+                    }
+                });
+            };
+            self.go_on_to(next, model, error).await?;
+            *sent = self.sent_to(next, task);
+        }
+    }
+
+    /// What of the conversation, whose task is the message at `task`, a model is sent.
+    pub(super) fn sent_to(&self, model: &ChosenModel, task: usize) -> Sent {
+        let fixed = (self.system.as_str(), self.offered.as_slice());
+        Sent::new(task, model.provider.context_tokens(), fixed, self.max_tokens)
+    }
+
+    async fn go_on_to(
+        &self,
+        next: &ChosenModel,
+        instead_of: &ChosenModel,
+        error: ProviderError,
+    ) -> Result<(), End> {
+        let words = format!("{} is asked instead of {}: {error}", next.model, instead_of.model);
+        tracing::info!(model = next.model, instead_of = instead_of.model, %error, "a run falls back");
+        let note = Note {
+            run_id: &self.context.run_id,
+            name: FELL_BACK,
+            input: json!({ "model": next.model, "insteadOf": instead_of.model }),
+            output: Some(Value::String(words)),
+            is_error: false,
+        };
+        self.driver.store.note(note, self.driver.clock.now()).await?;
+        let mut progress = self.asked.lock();
+        progress.at += 1;
+        progress.failures.push(error);
+        Ok(())
+    }
+
+    /// All of them failed; what may pass for one of them may pass for the run.
+    fn nobody_answered(&self) -> End {
+        let failures = self.asked.lock().failures.clone();
+        let words: Vec<&str> = failures.iter().map(|error| error.message.as_str()).collect();
+        let is_running = |error: &&ProviderError| error.kind != ProviderErrorKind::NotRunning;
+        let telling = failures
+            .iter()
+            .find(|error| is_running(error) && error.may_pass())
+            .or_else(|| failures.iter().find(is_running))
+            .or(failures.last());
+        let kind = telling.map_or(ProviderErrorKind::BadRequest, |error| error.kind);
+        End::Provider(ProviderError::new(kind, format!("No model answered. {}", words.join(" "))))
+    }
+
+    fn refused_for_its_price(&self, model: &ChosenModel) -> Option<BudgetStop> {
+        let is_known = self.account.ledger().prices().knows(model);
+        self.account.needs_price_of(&model.model).filter(|_| !is_known)
+    }
+
+    /// One turn of `model`, in the journal from its beginning to its end.
+    async fn ask_one(
+        &self,
+        model: &ChosenModel,
+        turn: &Turn,
+        sent: &mut Sent,
+    ) -> Result<(ModelAnswer, Written), Unanswered> {
+        let silent = |end: End| Unanswered { end, shown: false };
+        let request = self.request(model, sent.messages(turn));
+        let guess = self.guess(model, &request);
+        let seat = self.account.admit(guess, self.cancel).await;
+        let seat = seat.map_err(|refusal| silent(refusal.into()))?;
+        let driver = self.driver;
+        let step = NewStep {
+            gate: None,
+            call_id: None,
+            run_id: self.context.run_id.clone(),
+            kind: StepKind::ModelTurn,
+            name: model.model.clone(),
+            repeatable: true,
+            input: json!({
+                "provider": model.provider.name(),
+                "messages": request.messages.len(),
+                "shortened": sent.is_shortened(),
+            }),
+        };
+        let seq = driver.store.begin_step(&step, driver.clock.now()).await;
+        let seq = seq.map_err(|error| silent(error.into()))?;
+        let began = driver.clock.monotonic();
+        let safety = driver.gate.safety();
+        let answered = self.ask_patiently(model, turn, sent).await;
+        let answered = answered.map(|answer| safety.kept_answer(self.priced(model, answer)));
+        let took = driver.clock.monotonic().saturating_sub(began).as_millis();
+        let end = StepEnd { duration_ms: i64::try_from(took).ok(), ..end_of(&answered) };
+        let ended =
+            driver.store.end_step(&self.context.run_id, seq, &end, driver.clock.now()).await;
+        ended.map_err(|error| silent(error.into()))?;
+        drop(seat);
+        answered
+    }
+
+    /// Asks, and asks again where that may help and nothing was shown yet.
+    async fn ask_patiently(
+        &self,
+        model: &ChosenModel,
+        turn: &Turn,
+        sent: &mut Sent,
+    ) -> Result<ModelAnswer, Unanswered> {
+        let shown = AtomicBool::new(false);
+        let on_delta = |delta: Delta| {
+            shown.store(true, Ordering::Relaxed);
+            (self.driver.observer)(&self.context.run_id, &delta);
+        };
+        let was_shown = || shown.load(Ordering::Relaxed);
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let request = self.request(model, sent.messages(turn));
+            let asking = model.provider.stream(request, &on_delta);
+            let error = match self.cancel.run_until_cancelled(asking).await {
+                None => return Err(Unanswered { end: End::Cancelled, shown: was_shown() }),
+                Some(Ok(answer)) => return Ok(answer),
+                Some(Err(error)) => error,
+            };
+            if error.kind == ProviderErrorKind::Overlong && sent.halve(turn) {
+                tracing::info!(%error, "sending less of the conversation");
+                attempt -= 1;
+                continue;
+            }
+            let Some(wait) = wait_before_next(attempt, &error, was_shown()) else {
+                return Err(Unanswered { end: End::Provider(error), shown: was_shown() });
+            };
+            tracing::info!(attempt, ?wait, %error, "asking the model again");
+            if self.cancel.run_until_cancelled(pause(wait)).await.is_none() {
+                return Err(Unanswered { end: End::Cancelled, shown: was_shown() });
+            }
+        }
+    }
+
+    fn request(&self, model: &ChosenModel, messages: Vec<Message>) -> ModelRequest {
+        ModelRequest {
+            model: model.model.clone(),
+            system: self.system.clone(),
+            messages,
+            tools: self.offered.clone(),
+            max_tokens: self.max_tokens,
+        }
+    }
+
+    fn priced(&self, model: &ChosenModel, answer: ModelAnswer) -> ModelAnswer {
+        let cost = self.account.ledger().prices().cost(model, answer.usage);
+        let usage = Usage { cost_micro_usd: cost.map(|cost| cost.0), ..answer.usage };
+        ModelAnswer { usage, ..answer }
+    }
+
+    /// What the call may use: four bytes a token, and an answer of a usual length.
+    fn guess(&self, model: &ChosenModel, request: &ModelRequest) -> Spent {
+        let tools = request.tools.iter();
+        let tools: usize =
+            tools.map(|tool| tool.description.len() + tool.parameters.to_string().len()).sum();
+        let messages: usize = request.messages.iter().map(bytes).sum();
+        let sent = (request.system.len() + tools + messages) / 4;
+        let usage = Usage {
+            input_tokens: u64::try_from(sent).unwrap_or(u64::MAX),
+            output_tokens: request.max_tokens.map_or(USUAL_ANSWER, u64::from),
+            ..Usage::default()
+        };
+        let usd = self.account.ledger().prices().estimate(model, usage).unwrap_or_default();
+        Spent { tokens: usage.tokens(), usd, unpriced_tokens: 0 }
+    }
+}
+
+fn bytes(message: &Message) -> usize {
+    match message {
+        Message::User { text } | Message::ToolResult { text, .. } => text.len(),
+        Message::Assistant { parts } => parts
+            .iter()
+            .map(|part| match part {
+                Part::Text { text } => text.len(),
+                Part::ToolCall(call) => call.arguments.to_string().len(),
+                Part::Opaque { .. } => 0,
+            })
+            .sum(),
+    }
+}
+
+/// How a model's turn stands in the journal.
+fn end_of(answered: &Result<(ModelAnswer, Written), Unanswered>) -> StepEnd {
+    let failed = |output: Value| StepEnd {
+        status: StepStatus::Failed,
+        output: Some(output),
+        is_error: false,
+        usage: Usage::default(),
+        duration_ms: None,
+    };
+    match answered {
+        Ok((answer, _)) => StepEnd {
+            status: StepStatus::Finished,
+            output: Some(said(answer)),
+            usage: answer.usage,
+            ..failed(Value::Null)
+        },
+        Err(unanswered) => failed(json!({ "error": unanswered.end.to_string() })),
+    }
+}
+
+fn said(answer: &ModelAnswer) -> Value {
+    let calls: Vec<Value> = answer
+        .calls()
+        .map(|call| json!({"tool": call.tool, "arguments": call.arguments}))
+        .collect();
+    json!({"text": answer.text(), "calls": calls, "model": answer.model})
+}

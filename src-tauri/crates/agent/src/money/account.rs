@@ -1,0 +1,189 @@
+//! What one run may spend, and on whose budgets it draws: its own, its job's of the day, and that of everything.
+//!
+//! Owns the answer to "may this call begin". The day is looked up anew with every call, so a run that goes on over
+//! midnight draws on the new day's budget. It refuses to stop a call that has begun.
+
+use std::fmt;
+use std::pin::pin;
+use std::sync::Arc;
+
+use rouse_core::job::Job;
+use rouse_core::money::{BudgetOf, BudgetStop, Limit, Spent};
+use rouse_core::run::Run;
+use rouse_core::schedule::{Day, Zone};
+use rouse_core::{Clock, JobId, RunId, UnixMs};
+use rouse_store::StoreError;
+use tokio_util::sync::CancellationToken;
+
+use super::ledger::{Flight, Ledger, Room, Seat, Sum, Taken};
+
+/// The budgets of one run.
+#[derive(Clone)]
+pub struct Account {
+    ledger: Arc<Ledger>,
+    clock: Arc<dyn Clock>,
+    run: RunId,
+    job: Option<JobId>,
+    of_run: Limit,
+    of_job: Limit,
+    zone: Zone,
+}
+
+/// Why a call may not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// A budget is used up, or cannot be kept.
+    #[error("{}", .0.words)]
+    Budget(BudgetStop),
+    /// The run was cancelled while it waited for room.
+    #[error("the run was cancelled")]
+    Cancelled,
+    /// What was spent cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A budget that limits something, as it is now.
+struct Budget {
+    of: BudgetOf,
+    limit: Limit,
+    zone: Zone,
+}
+
+impl Account {
+    /// The account of `run`. `zone` is that of its job's days.
+    #[must_use]
+    pub fn new(
+        ledger: Arc<Ledger>,
+        clock: Arc<dyn Clock>,
+        run: &Run,
+        job: Option<&Job>,
+        zone: Zone,
+    ) -> Self {
+        let budget = job.and_then(|job| job.policies.budget.as_ref());
+        let limit = |tokens, usd| Limit { tokens, usd };
+        Self {
+            ledger,
+            clock,
+            run: run.id.clone(),
+            job: run.job_id.clone(),
+            of_run: budget.map_or_else(Limit::default, |b| limit(b.tokens_per_run, b.usd_per_run)),
+            of_job: budget.map_or_else(Limit::default, |b| limit(b.tokens_per_day, b.usd_per_day)),
+            zone,
+        }
+    }
+
+    /// What it draws on.
+    #[must_use]
+    pub const fn ledger(&self) -> &Arc<Ledger> {
+        &self.ledger
+    }
+
+    /// Lets a call begin that may use as much as `guess`, as soon as no call in flight may use up what is left.
+    ///
+    /// # Errors
+    /// A budget that is used up; the run was cancelled while it waited.
+    pub async fn admit(&self, guess: Spent, cancel: &CancellationToken) -> Result<Seat, Refusal> {
+        loop {
+            let mut landing = pin!(self.ledger.landing());
+            landing.as_mut().enable();
+            let seen = self.ledger.landings();
+            let mut budgets = Vec::new();
+            for budget in self.budgets(self.clock.now()) {
+                let spent = self.spent(&budget).await?;
+                if let Some(stop) = self.stop(&budget, spent) {
+                    return Err(Refusal::Budget(stop));
+                }
+                budgets.push((budget, spent));
+            }
+            let (number, run, job) = (0, self.run.clone(), self.job.clone());
+            let flight = Flight { number, run, job, guess };
+            match self.ledger.take_seat(seen, flight, |flights| self.room(&budgets, flights)) {
+                Taken::Seat(seat) => return Ok(seat),
+                Taken::Never(stop) => return Err(Refusal::Budget(stop)),
+                Taken::LookAgain => {}
+                // A landing in between is not missed: it was asked for before the look.
+                Taken::Wait => {
+                    if cancel.run_until_cancelled(landing).await.is_none() {
+                        return Err(Refusal::Cancelled);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What a run has begun itself it does not wait for, because it may be what has to go on first: that counts as used.
+    fn room(&self, budgets: &[(Budget, Spent)], flights: &[Flight]) -> Room<BudgetStop> {
+        let with = |spent: Spent, budget: &Budget, which: &dyn Fn(&Flight) -> bool| {
+            let drawing = flights.iter().filter(|flight| self.shares(budget.of, flight));
+            drawing.filter(|flight| which(flight)).fold(spent, |sum, flight| sum.plus(flight.guess))
+        };
+        let is_own = |flight: &Flight| flight.run == self.run;
+        let full = budgets
+            .iter()
+            .find_map(|(budget, spent)| self.stop(budget, with(*spent, budget, &is_own)));
+        if let Some(stop) = full {
+            return Room::IsNot(stop);
+        }
+        let may_be_full = |(budget, spent): &(Budget, Spent)| {
+            budget.limit.reached_by(with(*spent, budget, &|_| true)).is_some()
+        };
+        if budgets.iter().any(may_be_full) { Room::MayBe } else { Room::Is }
+    }
+
+    /// The budget in dollars that could not be kept by a call that nobody knows the price of, if there is one.
+    #[must_use]
+    pub fn needs_price_of(&self, model: &str) -> Option<BudgetStop> {
+        let now = self.clock.now();
+        let budget = self.budgets(now).into_iter().find(|budget| budget.limit.needs_prices())?;
+        Some(BudgetStop::without_price(budget.of, model, &self.whom(), now, budget.zone))
+    }
+
+    fn budgets(&self, now: UnixMs) -> Vec<Budget> {
+        let local = self.clock.zones().local();
+        let budget = |of, limit, zone| Budget { of, limit, zone };
+        let all = [
+            budget(BudgetOf::Run, self.of_run, self.zone),
+            budget(BudgetOf::Job(Day::of(self.zone, now)), self.of_job, self.zone),
+            budget(BudgetOf::Everything(Day::of(local, now)), self.ledger.everything(), local),
+        ];
+        all.into_iter().filter(|budget| !budget.limit.is_none()).collect()
+    }
+
+    async fn spent(&self, budget: &Budget) -> Sum {
+        let (store, now) = (&self.ledger.store, self.clock.now());
+        match (budget.of, &self.job) {
+            (BudgetOf::Everything(day), _) => store.spent_since(day.start, now).await,
+            (BudgetOf::Job(day), Some(job)) => store.spent_by_job(job, day.start, now).await,
+            (BudgetOf::Run, _) | (BudgetOf::Job(_), None) => store.spent_by_run(&self.run).await,
+        }
+    }
+
+    fn stop(&self, budget: &Budget, spent: Spent) -> Option<BudgetStop> {
+        let reached = budget.limit.reached_by(spent)?;
+        Some(BudgetStop::new(budget.of, reached, &self.whom(), self.clock.now(), budget.zone))
+    }
+
+    /// Whether a call in flight draws on the same budget.
+    fn shares(&self, of: BudgetOf, flight: &Flight) -> bool {
+        match of {
+            BudgetOf::Run => flight.run == self.run,
+            BudgetOf::Job(_) => flight.job.is_some() && flight.job == self.job,
+            BudgetOf::Everything(_) => true,
+        }
+    }
+
+    fn whom(&self) -> String {
+        self.job.as_ref().map_or_else(|| "main".to_owned(), ToString::to_string)
+    }
+}
+
+impl fmt::Debug for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Account")
+            .field("run", &self.run)
+            .field("of_run", &self.of_run)
+            .field("of_job", &self.of_job)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,163 @@
+//! What was spent, and what is being spent right now.
+//!
+//! Owns the calls in flight: a call that has begun is in nobody's sums yet, and without it two runs would both see room
+//! for one more. So a call draws a seat before it begins, with a guess of what it will use. When what was spent and what
+//! is in flight may reach a limit together, the next call waits until one has landed and looks again: it is never
+//! refused for a guess, and never begins beside one that uses the budget up. A seat is given back after what the call
+//! has cost is in the store. One could get it wrong by reading the sums and the seats at two moments: a call that lands
+//! in between would be in neither, so every landing is counted, and a look across one is made again.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use rouse_core::money::{Limit, Spent};
+use rouse_core::{JobId, RunId};
+use rouse_store::{Store, StoreError};
+use tokio::sync::Notify;
+
+use super::prices::Prices;
+
+/// What all runs draw on.
+pub struct Ledger {
+    pub(super) store: Store,
+    settings: RwLock<Settings>,
+    air: Mutex<Air>,
+    landed: Notify,
+}
+
+#[derive(Clone, Default)]
+struct Settings {
+    everything: Limit,
+    prices: Arc<Prices>,
+}
+
+/// The calls that have begun and not landed.
+#[derive(Default)]
+struct Air {
+    flights: Vec<Flight>,
+    /// Calls that have ever begun: the number of the next.
+    begun: u64,
+    landings: u64,
+}
+
+/// A call in flight.
+#[derive(Debug, Clone)]
+pub(super) struct Flight {
+    pub(super) number: u64,
+    pub(super) run: RunId,
+    pub(super) job: Option<JobId>,
+    /// What it may use.
+    pub(super) guess: Spent,
+}
+
+/// Whether the calls in flight leave room for another one.
+pub(super) enum Room<W> {
+    /// Whatever they use.
+    Is,
+    /// When they have landed there may be.
+    MayBe,
+    /// None, for this reason.
+    IsNot(W),
+}
+
+/// What became of taking a seat.
+pub(super) enum Taken<W> {
+    /// Here it is.
+    Seat(Seat),
+    /// A call has landed since the sums were read.
+    LookAgain,
+    /// Not before a call has landed.
+    Wait,
+    /// Not at all, for this reason.
+    Never(W),
+}
+
+/// A call's place among those in flight, until it is dropped.
+pub struct Seat {
+    ledger: Arc<Ledger>,
+    number: u64,
+}
+
+impl Ledger {
+    /// A ledger over `store`, with the table's prices and no limit over everything.
+    #[must_use]
+    pub fn new(store: Store) -> Arc<Self> {
+        Arc::new(Self {
+            store,
+            settings: RwLock::default(),
+            air: Mutex::default(),
+            landed: Notify::new(),
+        })
+    }
+
+    /// Puts the person's settings into force, for the next call on.
+    pub fn set(&self, everything: Limit, prices: Prices) {
+        let settings = Settings { everything, prices: Arc::new(prices) };
+        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = settings;
+        // Who waits for room may have it now.
+        self.landed.notify_waiters();
+    }
+
+    /// The limit of a day over everything.
+    #[must_use]
+    pub fn everything(&self) -> Limit {
+        self.settings().everything
+    }
+
+    /// What models cost.
+    #[must_use]
+    pub fn prices(&self) -> Arc<Prices> {
+        self.settings().prices
+    }
+
+    fn settings(&self) -> Settings {
+        self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn air(&self) -> MutexGuard<'_, Air> {
+        self.air.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn landings(&self) -> u64 {
+        self.air().landings
+    }
+
+    /// Told of every landing from the moment it is made.
+    pub(super) fn landing(&self) -> tokio::sync::futures::Notified<'_> {
+        self.landed.notified()
+    }
+
+    /// Takes a seat if what is in flight leaves room for it.
+    pub(super) fn take_seat<W>(
+        self: &Arc<Self>,
+        seen: u64,
+        flight: Flight,
+        room: impl Fn(&[Flight]) -> Room<W>,
+    ) -> Taken<W> {
+        let mut air = self.air();
+        if air.landings != seen {
+            return Taken::LookAgain;
+        }
+        match room(&air.flights) {
+            Room::Is => {}
+            Room::MayBe => return Taken::Wait,
+            Room::IsNot(why) => return Taken::Never(why),
+        }
+        air.begun += 1;
+        let number = air.begun;
+        air.flights.push(Flight { number, ..flight });
+        Taken::Seat(Seat { ledger: Arc::clone(self), number })
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut air = self.ledger.air();
+        air.flights.retain(|flight| flight.number != self.number);
+        air.landings += 1;
+        drop(air);
+        self.ledger.landed.notify_waiters();
+    }
+}
+
+/// What of the store an account looks at.
+pub(super) type Sum = Result<Spent, StoreError>;

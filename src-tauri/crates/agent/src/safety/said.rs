@@ -1,0 +1,123 @@
+//! What a model says: the words of its answers and the arguments of its calls.
+//!
+//! A model is told no secret, and one that has put one together all the same, out of pieces or out of a spelling that no
+//! list knows, must not get it written down by saying it. So the values of stored secrets are taken out of its answer
+//! before anything else is done with it: the transcript, the journal, the outcome and the next request to a model all come
+//! from what is left. Only what is stored counts here, and not what merely looks like a key: a model may write an
+//! example. A call is judged by its arguments as they were written, which stay in memory until the call has been made; one
+//! could get it wrong by judging what is left, for then nothing would hold a secret any more.
+
+use std::collections::HashMap;
+
+use rouse_core::message::{ModelAnswer, Part, ToolCallRequest};
+use serde_json::Value;
+
+use super::{Safety, leak};
+
+/// The arguments of calls as a model has written them, by the ids of the calls; only where they hold a secret.
+pub(crate) type Written = HashMap<String, Value>;
+
+impl Safety {
+    /// The answer as it may be kept, and what its calls held beside that.
+    pub(crate) fn kept_answer(&self, answer: ModelAnswer) -> (ModelAnswer, Written) {
+        let mut written = Written::new();
+        let parts = answer.parts.into_iter().map(|part| match part {
+            Part::Text { text } => {
+                Part::Text { text: self.text_without_stored(&text).unwrap_or(text) }
+            }
+            Part::ToolCall(call) => Part::ToolCall(self.kept_call(call, &mut written)),
+            // Signed by the provider, who refuses it changed.
+            Part::Opaque { .. } => part,
+        });
+        (ModelAnswer { parts: parts.collect(), ..answer }, written)
+    }
+
+    fn kept_call(&self, call: ToolCallRequest, written: &mut Written) -> ToolCallRequest {
+        let ToolCallRequest { id, tool, arguments } = call;
+        let tool = self.text_without_stored(&tool).unwrap_or(tool);
+        let arguments = match self.without_stored(&arguments) {
+            Some(kept) => {
+                written.insert(id.clone(), arguments);
+                kept
+            }
+            None => arguments,
+        };
+        ToolCallRequest { id, tool, arguments }
+    }
+
+    /// `text` without the values of stored secrets; none when it holds none.
+    pub(crate) fn text_without_stored(&self, text: &str) -> Option<String> {
+        leak::redacted(text, &leak::find_stored(text, &self.secrets.known()))
+    }
+
+    /// `value` without the values of stored secrets; none when it holds none.
+    pub(crate) fn without_stored(&self, value: &Value) -> Option<Value> {
+        let kept = self.cleaned(value);
+        (kept != *value).then_some(kept)
+    }
+
+    fn cleaned(&self, value: &Value) -> Value {
+        let text = |text: &str| self.text_without_stored(text).unwrap_or_else(|| text.to_owned());
+        match value {
+            Value::String(words) => Value::String(text(words)),
+            Value::Number(number) => self
+                .text_without_stored(&number.to_string())
+                .map_or_else(|| value.clone(), Value::String),
+            Value::Array(items) => items.iter().map(|item| self.cleaned(item)).collect(),
+            Value::Object(fields) => {
+                fields.iter().map(|(key, field)| (text(key), self.cleaned(field))).collect()
+            }
+            Value::Null | Value::Bool(_) => value.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rouse_core::message::StopReason;
+    use rouse_core::run::Usage;
+    use serde_json::json;
+
+    use super::*;
+    use crate::safety::testing::{VALUE, knowing, safety};
+
+    #[test]
+    fn what_a_model_says_is_kept_without_stored_secrets_and_judged_with_them() {
+        let arguments = json!({ "path": "a.txt", "content": [VALUE, { VALUE: 1 }] });
+        let call = ToolCallRequest {
+            id: "c1".to_owned(),
+            tool: VALUE.to_owned(),
+            arguments: arguments.clone(),
+        };
+        let harmless = ToolCallRequest {
+            id: "c2".to_owned(),
+            tool: "echo".to_owned(),
+            arguments: json!({ "text": "AKIAIOSFODNN7EXAMPLE" }),
+        };
+        let answer = ModelAnswer {
+            parts: vec![
+                Part::Text { text: format!("It is {VALUE}.") },
+                Part::ToolCall(call),
+                Part::ToolCall(harmless.clone()),
+            ],
+            usage: Usage::default(),
+            model: "m".to_owned(),
+            stop: StopReason::ToolCalls,
+        };
+        let (kept, written) = safety().kept_answer(answer);
+        assert!(!format!("{kept:?}").contains(VALUE), "{kept:?}");
+        assert_eq!(
+            kept.parts[2],
+            Part::ToolCall(harmless),
+            "what only looks like a key is left alone"
+        );
+        assert_eq!(written, Written::from([("c1".to_owned(), arguments)]));
+    }
+
+    #[test]
+    fn a_secret_of_digits_is_none_as_a_number_either() {
+        let kept = knowing("1234567890").without_stored(&json!({ "pin": 1234567890 }));
+        assert_eq!(kept, Some(json!({ "pin": "[redacted: secret:mail]" })));
+        assert_eq!(safety().without_stored(&json!({ "pin": 1234567890 })), None);
+    }
+}

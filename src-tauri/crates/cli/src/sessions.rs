@@ -1,0 +1,135 @@
+//! `rouse sessions …`: what was said, in the main conversation and in those of jobs.
+//!
+//! A transcript is text from outside, and is printed as such: nothing in it reaches the terminal as more than words.
+
+use clap::Subcommand;
+use rouse_core::Clock as _;
+use rouse_gateway::wire::{
+    MessageFrom, MessageView, SessionView, SessionsGetResult, SessionsListResult,
+};
+use serde_json::json;
+
+use crate::cron::resolve;
+use crate::exit::Failure;
+use crate::output::{instant, plain, print, short, table};
+use crate::session::Session;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List the conversations, the newest first.
+    List {
+        /// At most so many.
+        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=500))]
+        limit: u32,
+    },
+    /// Show the newest messages of one, the newest last.
+    Show {
+        /// `main`, a job's id or name, or a key as `list` prints it.
+        #[arg(default_value = "main")]
+        session: String,
+        /// At most so many.
+        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=500))]
+        limit: u32,
+        /// Those before an earlier answer's beginning: the `nextCursor` that it printed.
+        #[arg(long, value_name = "CURSOR")]
+        before: Option<String>,
+    },
+}
+
+pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failure> {
+    match command {
+        Command::List { limit } => {
+            session
+                .show(
+                    "sessions.list",
+                    json!({ "limit": limit }),
+                    |session, found: SessionsListResult| {
+                        print_table(session, &found.sessions);
+                        Ok(())
+                    },
+                )
+                .await
+        }
+        Command::Show { session: named, limit, before } => {
+            let key = key_of(session, &named).await?;
+            let params = json!({ "key": key, "limit": limit, "cursor": before });
+            session
+                .show("sessions.get", params, |session, found: SessionsGetResult| {
+                    print_messages(session, &found);
+                    Ok(())
+                })
+                .await
+        }
+    }
+}
+
+async fn key_of(session: &Session, named: &str) -> Result<String, Failure> {
+    if named == "main" || named.starts_with("cron:") {
+        return Ok(named.to_owned());
+    }
+    Ok(format!("cron:{}", resolve(session, named).await?))
+}
+
+fn print_table(session: &Session, sessions: &[SessionView]) {
+    if sessions.is_empty() {
+        anstream::println!("Nothing was said yet.");
+        return;
+    }
+    let now = session.clock.now().0;
+    let mut table = table(&["CONVERSATION", "MESSAGES", "LAST", "KEY"]);
+    for one in sessions {
+        let name = match (&one.job_name, &one.job_id) {
+            (Some(name), _) => short(name, 36),
+            (None, Some(_)) => "a job that is gone".to_owned(),
+            (None, None) => "with you".to_owned(),
+        };
+        let last = instant(one.updated_at_ms, now, session.clock.zone());
+        table.add_row([name, one.messages.to_string(), last, plain(&one.key)]);
+    }
+    print(&table);
+}
+
+fn print_messages(session: &Session, found: &SessionsGetResult) {
+    if found.messages.is_empty() {
+        anstream::println!("Nothing was said yet.");
+        return;
+    }
+    if let Some(cursor) = &found.next_cursor {
+        anstream::eprintln!("There is more before: --before {cursor}\n");
+    }
+    let now = session.clock.now().0;
+    for message in &found.messages {
+        let at = instant(message.at_ms, now, session.clock.zone());
+        anstream::println!("{}, {at}", plain(&who(message)));
+        for line in said(message).lines() {
+            anstream::println!("  {}", plain(line));
+        }
+        for call in &message.calls {
+            anstream::println!(
+                "  {}",
+                plain(&format!("calls {} {}", call.tool, short(&call.arguments.to_string(), 160)))
+            );
+        }
+        anstream::println!();
+    }
+}
+
+fn who(message: &MessageView) -> String {
+    match message.from {
+        MessageFrom::Person => "You".to_owned(),
+        MessageFrom::Rouse => "Rouse".to_owned(),
+        MessageFrom::Model => "The model".to_owned(),
+        MessageFrom::Tool => {
+            let tool = message.tool.as_deref().unwrap_or("a tool");
+            format!("{tool}{}", if message.is_error { ", an error" } else { "" })
+        }
+    }
+}
+
+/// What tools answer is shown by its beginning; `--json` has all of it.
+fn said(message: &MessageView) -> String {
+    match message.from {
+        MessageFrom::Tool => message.text.chars().take(1_000).collect(),
+        MessageFrom::Person | MessageFrom::Rouse | MessageFrom::Model => message.text.clone(),
+    }
+}

@@ -1,0 +1,115 @@
+//! `rouse tools try`: one call of a tool, and what came of it.
+//!
+//! The call is a run like any other; the command looks on until it is over. A question is put to whoever sits at the
+//! terminal; where nobody does, it is told how to answer it elsewhere, and the command waits. One could get it wrong by
+//! taking silence, or the end of the input, for a yes.
+
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+
+use rouse_core::schedule::format_duration;
+use rouse_gateway::EventStream;
+use rouse_gateway::wire::{
+    AnsweredFrom, ApprovalView, EventKind, RunDetail, RunState, StepKind, StepView, SystemStatus,
+    ToolsTryResult,
+};
+use serde_json::{Value, json};
+
+use crate::approvals;
+use crate::exit::Failure;
+use crate::output::plain;
+use crate::runs;
+use crate::session::Session;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The tool's name.
+    tool: String,
+    /// Its arguments as a JSON object; none when absent.
+    #[arg(value_name = "JSON")]
+    arguments: Option<String>,
+}
+
+pub(super) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
+    let arguments: Value = match &args.arguments {
+        None => json!({}),
+        Some(text) => serde_json::from_str(text)
+            .map_err(|error| Failure::input(format!("arguments: expected JSON: {error}")))?,
+    };
+    let status: SystemStatus =
+        serde_json::from_value(session.call("system.status", json!({})).await?)?;
+    // It listens before it calls, so that nothing is missed.
+    let mut events = session.client()?.events(Some(status.seq)).await?;
+    let params = json!({ "tool": args.tool, "arguments": arguments });
+    let begun: ToolsTryResult = serde_json::from_value(session.call("tools.try", params).await?)?;
+    look_on(&mut events, &begun.run_id, session).await?;
+    let answer = session.call("runs.get", json!({ "id": begun.run_id })).await?;
+    let ended: RunDetail = serde_json::from_value(answer.clone())?;
+    session.tell(answer, |_, detail: RunDetail| {
+        print_end(&detail)?;
+        Ok(())
+    })?;
+    match ended.run.state {
+        RunState::Succeeded | RunState::NothingToReport => Ok(()),
+        state => Err(Failure::Refused(format!("The call {}.", runs::state(state)))),
+    }
+}
+
+/// Shows questions until the run is over.
+async fn look_on(events: &mut EventStream, run: &str, session: &Session) -> Result<(), Failure> {
+    while let Some(event) = events.next().await {
+        if event.data.get("runId").and_then(Value::as_str) != Some(run) {
+            continue;
+        }
+        if event.kind == EventKind::Approval && event.data["state"] == "pending" {
+            ask(session, event.data["approvalId"].as_str().unwrap_or_default()).await?;
+        }
+        if runs::is_over(&event) {
+            return Ok(());
+        }
+    }
+    Err(Failure::Refused("Rouse has ended, and the call with it.".to_owned()))
+}
+
+async fn ask(session: &Session, id: &str) -> Result<(), Failure> {
+    if session.json || !std::io::stdin().is_terminal() {
+        return approvals::announce(session, id).await;
+    }
+    let asked = session.call("approvals.get", json!({ "id": id })).await?;
+    let asked: ApprovalView = serde_json::from_value(asked)?;
+    for line in asked.preview.lines() {
+        anstream::eprintln!("  {}", plain(line));
+    }
+    anstream::eprint!("{}\nCall it? [y/N] ", plain(&asked.why));
+    // What cannot be flushed is shown with the next line.
+    let _ = std::io::stderr().flush();
+    let mut said = String::new();
+    std::io::stdin().lock().read_line(&mut said)?;
+    let is_yes = matches!(said.trim().to_lowercase().as_str(), "y" | "yes");
+    let answer = json!({ "kind": if is_yes { "once" } else { "deny" } });
+    let params = json!({ "id": id, "answer": answer, "from": AnsweredFrom::Cli });
+    session.call("approvals.decide", params).await?;
+    Ok(())
+}
+
+fn print_end(detail: &RunDetail) -> Result<(), Failure> {
+    let run = &detail.run;
+    if let Some(reason) = &run.reason {
+        anstream::println!("{}.", plain(reason));
+        return Ok(());
+    }
+    let call = detail.steps.iter().rev().find(|step| step.kind == StepKind::ToolCall);
+    match call.and_then(|call| call.output.as_ref()) {
+        Some(Value::String(text)) => anstream::println!("{}", plain(text)),
+        Some(other) => anstream::println!("{}", plain(&serde_json::to_string_pretty(other)?)),
+        None => anstream::println!("{}", plain(run.error.as_deref().unwrap_or_default())),
+    }
+    if let Some(line) = call.and_then(took) {
+        anstream::eprintln!("{line}");
+    }
+    Ok(())
+}
+
+/// Beside the answer, which may be read by a program.
+fn took(call: &StepView) -> Option<String> {
+    call.duration_ms.map(|ms| format!("took {}", format_duration(ms)))
+}

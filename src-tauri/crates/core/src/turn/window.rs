@@ -1,0 +1,296 @@
+//! What of a conversation a model is sent: as much as it can read.
+//!
+//! Owns the bound and what gives way to it, in this order: the results of older steps are shortened, then left out; what
+//! the session remembers of earlier runs goes, the oldest first; older steps go as a whole, and one line counts them; then
+//! the newest results are shortened, and last of all the task. What is left out is always said where it stood. A call and
+//! its result stay together or go together, because every provider refuses one without the other. The transcript itself
+//! stays whole: only what is sent is bounded, so nothing is lost for a run that goes on and for people who read it.
+//!
+//! Once it is too long it is made a good deal shorter than it would have to be, so that the next steps only add to it:
+//! what a provider has kept of the beginning stays of use. One could get it wrong by quoting a result from outside where
+//! its marks are not: a note tells the names of tools and how often they were called, and nothing that they said.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::message::{Message, Part};
+
+/// Results of older steps are kept up to so many bytes, then only said to have been.
+const SHORT: usize = 600;
+
+/// Texts inside the arguments of older calls are kept up to so many bytes.
+const SHORT_ARGUMENT: usize = 160;
+
+/// Words of a model in older steps.
+const SHORT_WORDS: usize = 400;
+
+/// The least that a result or a task is shortened to.
+const LEAST: usize = 200;
+
+/// How a note about steps that are left out begins.
+const LEFT_OUT: &str = "(To save room, earlier steps of this run are left out here: ";
+
+/// What is sent of one conversation, as it grows.
+#[derive(Debug, Clone)]
+pub struct Window {
+    sent: Vec<Message>,
+    /// Messages of the conversation that were looked at.
+    taken: usize,
+    /// Where the task is in what is sent.
+    task: usize,
+    /// How many calls of each tool were left out with their steps, and how many of all those went wrong.
+    gone: BTreeMap<String, usize>,
+    wrong: usize,
+}
+
+/// What a message costs at most, in tokens: three bytes each, which is less than nearly every text has, and a few for
+/// its envelope.
+#[must_use]
+pub fn tokens(message: &Message) -> usize {
+    let bytes = match message {
+        Message::User { text } => text.len(),
+        Message::ToolResult { call_id, tool, text, .. } => call_id.len() + tool.len() + text.len(),
+        Message::Assistant { parts } => parts.iter().map(bytes_of).sum(),
+    };
+    bytes / 3 + 8
+}
+
+fn bytes_of(part: &Part) -> usize {
+    match part {
+        Part::Text { text } => text.len(),
+        Part::ToolCall(call) => call.id.len() + call.tool.len() + call.arguments.to_string().len(),
+        Part::Opaque { block, .. } => block.to_string().len(),
+    }
+}
+
+fn cost(messages: &[Message]) -> usize {
+    messages.iter().map(tokens).sum()
+}
+
+impl Window {
+    /// A window on a conversation whose task is the message at `task`; before it stands what the session remembers.
+    #[must_use]
+    pub const fn new(task: usize) -> Self {
+        Self { sent: Vec::new(), taken: 0, task, gone: BTreeMap::new(), wrong: 0 }
+    }
+
+    /// What is sent of `messages`, which only ever grow, in at most `most` tokens.
+    pub fn within(&mut self, messages: &[Message], most: usize) -> &[Message] {
+        self.sent.extend_from_slice(messages.get(self.taken..).unwrap_or_default());
+        self.taken = messages.len();
+        if cost(&self.sent) > most {
+            self.shorten(most / 4 * 3);
+        }
+        &self.sent
+    }
+
+    fn shorten(&mut self, most: usize) {
+        let steps: [fn(&mut Self, usize); 7] = [
+            Self::shorten_old_results,
+            Self::leave_out_old_results,
+            Self::forget_earlier_runs,
+            Self::leave_out_steps,
+            Self::shorten_newest_results,
+            Self::shorten_newest_answer,
+            Self::shorten_task,
+        ];
+        for step in steps {
+            if cost(&self.sent) <= most {
+                return;
+            }
+            step(self, most);
+        }
+    }
+
+    /// Where the newest step begins: the model's last answer.
+    fn newest(&self) -> usize {
+        let is_answer = |message: &Message| matches!(message, Message::Assistant { .. });
+        let after_task = self.sent.iter().skip(self.task + 1).rposition(is_answer);
+        after_task.map_or(self.sent.len(), |at| self.task + 1 + at)
+    }
+
+    /// Changes the messages of older steps, the oldest first, until what is sent fits.
+    fn change_old(&mut self, most: usize, change: impl Fn(&mut Message)) {
+        let mut left = cost(&self.sent);
+        for at in self.task + 1..self.newest() {
+            if left <= most {
+                return;
+            }
+            let before = tokens(&self.sent[at]);
+            change(&mut self.sent[at]);
+            left = left + tokens(&self.sent[at]) - before;
+        }
+    }
+
+    fn shorten_old_results(&mut self, most: usize) {
+        self.change_old(most, |message| {
+            if let Message::ToolResult { text, .. } = message {
+                *text = shortened(text, SHORT);
+            }
+        });
+    }
+
+    fn leave_out_old_results(&mut self, most: usize) {
+        self.change_old(most, |message| match message {
+            Message::ToolResult { text, .. } if text.len() > LEAST => {
+                *text = format!("(left out to save room: {} bytes)", text.len());
+            }
+            Message::Assistant { parts } => shorten_parts(parts),
+            Message::ToolResult { .. } | Message::User { .. } => {}
+        });
+    }
+
+    fn forget_earlier_runs(&mut self, most: usize) {
+        let mut left = cost(&self.sent);
+        let mut gone = 0;
+        // What is left of it begins with somebody's words to the model, as providers want it.
+        while gone < self.task && (left > most || !matches!(self.sent[gone], Message::User { .. }))
+        {
+            left -= tokens(&self.sent[gone]);
+            gone += 1;
+        }
+        self.sent.drain(..gone);
+        self.task -= gone;
+    }
+
+    fn leave_out_steps(&mut self, most: usize) {
+        let first = self.task + 1;
+        let newest = self.newest();
+        let mut end = first;
+        let mut left = cost(&self.sent);
+        while end < newest && left > most {
+            left -= tokens(&self.sent[end]);
+            end += 1;
+            while end < newest && !matches!(self.sent[end], Message::Assistant { .. }) {
+                left -= tokens(&self.sent[end]);
+                end += 1;
+            }
+        }
+        for message in self.sent.drain(first..end) {
+            if let Message::ToolResult { tool, is_error, .. } = message {
+                *self.gone.entry(tool).or_default() += 1;
+                self.wrong += usize::from(is_error);
+            }
+        }
+        if end > first {
+            self.sent.insert(first, Message::User { text: self.note() });
+        }
+    }
+
+    fn note(&self) -> String {
+        let tools: Vec<String> =
+            self.gone.iter().map(|(tool, times)| format!("{tool} {times}×")).collect();
+        let wrong = if self.wrong == 0 {
+            String::new()
+        } else {
+            format!("; {} of these calls went wrong", self.wrong)
+        };
+        let tools = if tools.is_empty() { "words".to_owned() } else { tools.join(", ") };
+        format!("{LEFT_OUT}{tools}{wrong}. What they did is done.)")
+    }
+
+    fn shorten_newest_results(&mut self, most: usize) {
+        let newest = self.newest();
+        let is_result = |message: &&Message| matches!(message, Message::ToolResult { .. });
+        let rest: usize =
+            self.sent.iter().filter(|message| !is_result(message)).map(tokens).sum::<usize>()
+                + cost_of_old_results(&self.sent[..newest]);
+        let results = self.sent[newest..].iter().filter(is_result).count();
+        if results == 0 {
+            return;
+        }
+        // Short ones leave their share to the long ones.
+        let mut room = most.saturating_sub(rest) * 3;
+        let mut lengths: Vec<usize> = self.sent[newest..]
+            .iter()
+            .filter(is_result)
+            .map(|message| tokens(message) * 3)
+            .collect();
+        lengths.sort_unstable();
+        let mut share = 0;
+        for (number, length) in lengths.iter().enumerate() {
+            share = room / (results - number);
+            if *length > share {
+                break;
+            }
+            room -= length;
+        }
+        for message in &mut self.sent[newest..] {
+            if let Message::ToolResult { text, call_id, tool, .. } = message {
+                let frame = call_id.len() + tool.len() + 24;
+                *text = shortened(text, share.saturating_sub(frame).max(LEAST));
+            }
+        }
+    }
+
+    fn shorten_newest_answer(&mut self, _: usize) {
+        let newest = self.newest();
+        if let Some(Message::Assistant { parts }) = self.sent.get_mut(newest) {
+            shorten_parts(parts);
+        }
+    }
+
+    fn shorten_task(&mut self, most: usize) {
+        let over = cost(&self.sent).saturating_sub(most) * 3;
+        if let Some(Message::User { text }) = self.sent.get_mut(self.task) {
+            *text = shortened(text, text.len().saturating_sub(over).max(LEAST));
+        }
+    }
+}
+
+fn cost_of_old_results(messages: &[Message]) -> usize {
+    let results = messages.iter().filter(|message| matches!(message, Message::ToolResult { .. }));
+    results.map(tokens).sum()
+}
+
+/// An answer of the model with shorter words and arguments, and without what only its provider understands.
+fn shorten_parts(parts: &mut Vec<Part>) {
+    parts.retain(|part| !matches!(part, Part::Opaque { .. }));
+    for part in parts {
+        match part {
+            Part::Text { text } => *text = shortened(text, SHORT_WORDS),
+            Part::ToolCall(call) => shorten_texts(&mut call.arguments),
+            Part::Opaque { .. } => {}
+        }
+    }
+}
+
+fn shorten_texts(value: &mut Value) {
+    if value.to_string().len() <= SHORT_ARGUMENT {
+        return;
+    }
+    match value {
+        Value::String(text) => *text = shortened(text, SHORT_ARGUMENT),
+        Value::Array(items) => {
+            items.truncate(8);
+            items.iter_mut().for_each(shorten_texts);
+        }
+        Value::Object(fields) => fields.values_mut().for_each(shorten_texts),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// At most about `most` bytes of a text: two thirds of them its beginning, and its end. Marks around it stay.
+fn shortened(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    if let Some((first, inside, last)) = marked(text) {
+        let frame = first.len() + last.len() + 2;
+        return format!("{first}\n{}\n{last}", shortened(inside, most.saturating_sub(frame)));
+    }
+    let kept = most.saturating_sub(60);
+    let head = text.floor_char_boundary(kept / 3 * 2);
+    let tail = text.ceil_char_boundary(text.len() - kept / 3);
+    let left_out = tail - head;
+    format!("{}\n… ({left_out} bytes left out to save room) …\n{}", &text[..head], &text[tail..])
+}
+
+/// A text from outside: the line that opens its marks, what is between them, and the line that closes them.
+pub(super) fn marked(text: &str) -> Option<(&str, &str, &str)> {
+    let (first, rest) = text.split_once('\n')?;
+    let (inside, last) = rest.rsplit_once('\n')?;
+    let is_marked = first.starts_with("⟦outside ") && last.starts_with("⟦end of outside ");
+    is_marked.then_some((first, inside, last))
+}

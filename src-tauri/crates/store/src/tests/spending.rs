@@ -1,0 +1,178 @@
+use rouse_core::money::{BudgetStop, MicroUsd, Spent};
+use rouse_core::{JobId, Outcome};
+
+use super::finish::finish;
+use super::*;
+use crate::{Finish, NewStep, StepEnd, StepKind, StepStatus};
+
+const HOUR_MS: i64 = 3_600_000;
+const DAY_MS: i64 = 24 * HOUR_MS;
+
+/// A call of a run that ends at `at` and costs this.
+async fn call(fixture: &Fixture, run: &RunId, tokens: u64, cost: Option<u64>, at: UnixMs) {
+    let step = NewStep {
+        gate: None,
+        call_id: None,
+        run_id: run.clone(),
+        kind: StepKind::ModelTurn,
+        name: "m".to_owned(),
+        repeatable: true,
+        input: json!({}),
+    };
+    let seq = fixture.store.begin_step(&step, at).await.unwrap();
+    let usage = Usage {
+        input_tokens: tokens,
+        cached_input_tokens: 0,
+        output_tokens: 0,
+        cost_micro_usd: cost,
+    };
+    let (status, output) = (StepStatus::Finished, None);
+    let end = StepEnd { status, output, is_error: false, usage, duration_ms: None };
+    fixture.store.end_step(run, seq, &end, at).await.unwrap();
+}
+
+fn spent(tokens: u64, usd: u64, unpriced_tokens: u64) -> Spent {
+    Spent { tokens, usd: MicroUsd(usd), unpriced_tokens }
+}
+
+#[tokio::test]
+async fn what_calls_cost_is_summed_by_run_by_job_and_by_time() {
+    let fixture = Fixture::new().await;
+    let (a, b) = (fixture.running("a").await, fixture.running("b").await);
+    call(&fixture, &a, 10, Some(4), NOW).await;
+    call(&fixture, &a, 5, None, NOW.plus_ms(HOUR_MS)).await;
+    call(&fixture, &b, 7, Some(1), NOW.plus_ms(HOUR_MS)).await;
+    call(&fixture, &b, 0, None, NOW.plus_ms(HOUR_MS)).await;
+    let store = &fixture.store;
+    assert_eq!(store.spent_by_run(&a).await.unwrap(), spent(15, 4, 5));
+    let (job, later) = (JobId::new("a"), NOW.plus_ms(2 * HOUR_MS));
+    assert_eq!(store.spent_by_job(&job, NOW, later).await.unwrap(), spent(15, 4, 5));
+    assert_eq!(store.spent_by_job(&job, NOW.plus_ms(1), later).await.unwrap(), spent(5, 0, 5));
+    assert_eq!(store.spent_since(NOW, later).await.unwrap(), spent(22, 5, 5));
+    let both = [JobId::new("a"), JobId::new("b"), JobId::new("c")];
+    let of_jobs = store.spent_by_jobs(&both, NOW.plus_ms(1)).await.unwrap();
+    let expected = [("a", spent(5, 0, 5)), ("b", spent(7, 1, 0))];
+    assert_eq!(of_jobs, expected.map(|(job, spent)| (JobId::new(job), spent)).into());
+    assert_eq!(store.spent_since(later, later).await.unwrap(), Spent::default());
+}
+
+#[tokio::test]
+async fn what_was_spent_stays_when_its_run_and_its_job_are_gone() {
+    let fixture = Fixture::new().await;
+    let run = fixture.running("a").await;
+    call(&fixture, &run, 10, Some(4), NOW).await;
+    let gone = Finish { delete_job: true, ..finish(&run, Outcome::succeeded("x")) };
+    fixture.store.finish_run(&gone).await.unwrap();
+    assert_eq!(fixture.store.spent_since(NOW, NOW).await.unwrap(), spent(10, 4, 0));
+}
+
+#[tokio::test]
+async fn a_clock_that_was_set_back_buys_nothing_twice() {
+    let fixture = Fixture::new().await;
+    let run = fixture.running("a").await;
+    call(&fixture, &run, 10, Some(4), NOW).await;
+    let job = JobId::new("a");
+    for back in [HOUR_MS, DAY_MS, 40 * DAY_MS] {
+        let now = NOW.plus_ms(-back);
+        let found = fixture.store.spent_by_job(&job, now.plus_ms(-HOUR_MS), now).await.unwrap();
+        assert_eq!(found, spent(10, 4, 0), "{back}");
+    }
+}
+
+#[tokio::test]
+async fn a_clock_that_was_decades_ahead_blocks_one_day_and_not_all() {
+    let fixture = Fixture::new().await;
+    let run = fixture.running("a").await;
+    call(&fixture, &run, 10, Some(4), NOW.plus_ms(20_000 * DAY_MS)).await;
+    let today = fixture.store.spent_since(NOW, NOW).await.unwrap();
+    assert_eq!(today, spent(10, 4, 0));
+    let tomorrow = NOW.plus_ms(DAY_MS);
+    assert_eq!(fixture.store.spent_since(tomorrow, tomorrow).await.unwrap(), Spent::default());
+}
+
+#[tokio::test]
+async fn a_budget_is_told_once_whoever_meets_it() {
+    let fixture = Fixture::new().await;
+    let runs = [fixture.running("a").await, fixture.running("b").await, fixture.running("c").await];
+    for (run, (key, id)) in runs.iter().zip([("day/1", "d1"), ("day/1", "d2"), ("day/2", "d3")]) {
+        let stop = BudgetStop {
+            key: key.to_owned(),
+            is_of_everything: false,
+            passes_with_the_day: true,
+            words: "used up".to_owned(),
+        };
+        let outcome = Outcome { budget: Some(stop), ..Outcome::skipped("used up") };
+        let end = Finish { deliveries: vec![delivery(id)], ..finish(run, outcome) };
+        fixture.store.finish_run(&end).await.unwrap();
+    }
+    let due = fixture.store.due_deliveries(NOW.plus_ms(DAY_MS), 10).await.unwrap();
+    let ids: Vec<&str> = due.iter().map(|delivery| delivery.id.as_str()).collect();
+    assert_eq!(ids, ["d1", "d3"]);
+}
+
+#[tokio::test]
+async fn a_budget_of_the_day_is_no_failure_in_a_row() {
+    let fixture = Fixture::new().await;
+    let run = fixture.running("a").await;
+    let stop = BudgetStop {
+        key: "k".to_owned(),
+        is_of_everything: false,
+        passes_with_the_day: true,
+        words: "used up".to_owned(),
+    };
+    let outcome = Outcome { budget: Some(stop), ..Outcome::failed("used up") };
+    fixture.store.finish_run(&finish(&run, outcome)).await.unwrap();
+    let state = fixture.job("a").await.state;
+    assert_eq!((state.consecutive_failures, state.last_error.as_deref()), (0, Some("used up")));
+}
+
+#[tokio::test]
+async fn a_run_that_goes_on_knows_what_it_has_cost() {
+    let fixture = Fixture::new().await;
+    let run = fixture.running("a").await;
+    call(&fixture, &run, 10, Some(4), NOW).await;
+    call(&fixture, &run, 5, Some(2), NOW).await;
+    let back = fixture.store.put_back(&run, NOW).await.unwrap().unwrap();
+    assert_eq!((back.usage.tokens(), back.usage.cost_micro_usd), (15, Some(6)));
+    fixture.store.start_runs(std::slice::from_ref(&run), NOW).await.unwrap();
+    call(&fixture, &run, 1, None, NOW).await;
+    let usage = Usage { input_tokens: 1, ..Usage::default() };
+    let outcome =
+        Outcome { usage, fell_back: Some("m was away".to_owned()), ..Outcome::succeeded("x") };
+    fixture.store.finish_run(&finish(&run, outcome)).await.unwrap();
+    let ended = fixture.run(&run).await;
+    assert_eq!(
+        (ended.usage.tokens(), ended.usage.cost_micro_usd),
+        (16, None),
+        "a part has no price"
+    );
+    assert_eq!(ended.fell_back.as_deref(), Some("m was away"));
+}
+
+#[tokio::test]
+async fn the_usage_of_the_newest_runs_leaves_out_those_that_used_nothing() {
+    let fixture = Fixture::new().await;
+    let usage = |tokens| Usage { input_tokens: tokens, ..Usage::default() };
+    for (minute, (state, tokens)) in [
+        (RunState::Succeeded, 1),
+        (RunState::Failed, 2),
+        (RunState::Skipped, 3),
+        (RunState::Succeeded, 0),
+        (RunState::NothingToReport, 4),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let at = NOW.plus_ms(60_000 * i64::try_from(minute).unwrap());
+        let run = Run { state, usage: usage(tokens), created_at: at, ..slot_run("a", at) };
+        fixture.store.insert_run(&run, at).await.unwrap();
+    }
+    let job = JobId::new("a");
+    let found = |most| fixture.store.usage_of_newest_runs(&job, most);
+    assert_eq!(found(9).await.unwrap(), [usage(4), usage(2), usage(1)]);
+    let id = RunId::generate(NOW);
+    let newest = Run { id, state: RunState::Succeeded, usage: usage(9), ..slot_run("a", NOW) };
+    let newest = Run { slot_at: None, created_at: NOW.plus_ms(HOUR_MS), ..newest };
+    fixture.store.insert_run(&newest, NOW).await.unwrap();
+    assert_eq!(found(2).await.unwrap(), [usage(9), usage(4)]);
+}

@@ -1,0 +1,84 @@
+/* What came of a call that was tried: the question it asks, or its answer, how long it took and what the gate said. */
+
+import { useNavigate } from "@tanstack/react-router";
+
+import { Button, ButtonLink } from "@/components/Button";
+import { Code, pretty } from "@/components/Code";
+import { Failure, SkeletonRows } from "@/components/States";
+import { toast } from "@/components/Toasts";
+import { useCancelRun } from "@/data/actions";
+import { useAnswer } from "@/data/approvals";
+import { usePlatform } from "@/data/platform";
+import { useRun } from "@/data/queries";
+import { ApprovalCard } from "@/domain/approval/ApprovalCard";
+import { answerWord } from "@/domain/approval/words";
+import { isLive, StateGlyph } from "@/domain/runState";
+import { failureOf, gateWords, wentWrong } from "@/domain/steps";
+import { duration } from "@/format/amount";
+import type { Answer, ApprovalView, RunDetail, RunView, StepView } from "@/platform";
+
+import styles from "./TryIt.module.css";
+
+export function Trial({ runId }: { runId: string }) {
+  const { data, error, refetch } = useRun(runId);
+  if (error && !data) return <Failure title="What came of it could not be read." error={error} onRetry={() => void refetch()} />;
+  if (!data) return <SkeletonRows rows={2} />;
+  return <Shown detail={data} />;
+}
+
+function Shown({ detail: { run, steps, approvals } }: { detail: RunDetail }) {
+  const asked = approvals.find(({ state }) => state === "pending");
+  const call = steps.findLast(({ kind }) => kind === "toolCall");
+  const facts = [call && (gateWords(call) ?? "needed no yes"), run.durationMs !== null && call?.durationMs != null && duration(call.durationMs)];
+  return (
+    <section className={styles.trial} aria-label="What came of it">
+      {asked ? (
+        <Question approval={asked} />
+      ) : (
+        <>
+          <div className={styles.head}>
+            <span className={styles.state} role="status">
+              <StateGlyph state={run.state} size={15} word />
+            </span>
+            {!isLive(run.state) && <span className={styles.hint}>{facts.filter(Boolean).join(" · ")}</span>}
+            <span className={styles.gap} />
+            {isLive(run.state) ? <Stop runId={run.id} /> : <ButtonLink to="/runs/$runId" params={{ runId: run.id }} small look="ghost">Open the run</ButtonLink>}
+          </div>
+          <Outcome run={run} call={call} />
+        </>
+      )}
+    </section>
+  );
+}
+
+/** Who has said no knows it: why it was not called is said, not what a model would have been told. */
+function Outcome({ run, call }: { run: RunView; call: StepView | undefined }) {
+  if (isLive(run.state)) return null;
+  if (run.reason !== null) return <p className={styles.hint}>{run.reason}.</p>;
+  if (call) return <Result step={call} />;
+  return run.error !== null && <p className={styles.wrong}>{run.error}</p>;
+}
+
+function Result({ step }: { step: StepView }) {
+  const { copyText } = usePlatform();
+  const bad = wentWrong(step);
+  const shown = bad ? failureOf(step.output) : step.output;
+  return <Code label={bad ? "Error" : "Result"} text={pretty(shown)} tone={bad ? "bad" : undefined} onCopy={copyText} />;
+}
+
+function Stop({ runId }: { runId: string }) {
+  const cancel = useCancelRun();
+  const failed = (error: Error) => toast({ title: "It was not stopped", about: error.message });
+  return <Button small look="ghost" isPending={cancel.isPending} onPress={() => cancel.mutate({ id: runId }, { onError: failed })}>Stop</Button>;
+}
+
+function Question({ approval }: { approval: ApprovalView }) {
+  const { copyText } = usePlatform();
+  const answer = useAnswer();
+  const navigate = useNavigate();
+  const give = async (given: Answer) => {
+    const { counts, approval: decided } = await answer(approval.id, given);
+    if (!counts) toast({ title: "This answer came too late", about: `${answerWord(decided)} already.` });
+  };
+  return <ApprovalCard key={approval.id} approval={approval} onAnswer={give} onCopy={copyText} onEdit={() => void navigate({ to: "/jobs/new", search: { ask: approval.id } })} />;
+}
