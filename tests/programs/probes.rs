@@ -89,6 +89,7 @@ impl<'h> Stage<'h> {
             | "sessions.list"
             | "secrets.list"
             | "providers.list"
+            | "hooks.list"
             | "config.get"
             | "system.status"
             | "system.storage"

@@ -52,13 +52,14 @@ impl LiveSettings {
             differs
         });
         patched?;
-        Ok(file.view())
+        Ok(file.view(&|name| (self.env)(name)))
     }
 }
 
 impl Settings for LiveSettings {
     fn view(&self) -> ConfigView {
-        self.file.lock().unwrap_or_else(PoisonError::into_inner).view()
+        let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.view(&|name| (self.env)(name))
     }
 
     fn patch(

@@ -118,6 +118,21 @@ impl ConfigFile {
         Ok(())
     }
 
+    /// Whether the file was changed since it was read.
+    ///
+    /// # Errors
+    /// What is wrong with it as it is now, in words.
+    pub(super) fn on_disk_now(&self, env: Env<'_>) -> Result<bool, String> {
+        let look = || {
+            let text = on_disk(&self.path)?;
+            if text == self.text {
+                return Ok(false);
+            }
+            parse(&self.path, &text, &self.default_workspace, env).map(|_| true)
+        };
+        look().map_err(|error| error.of_file(&self.path).to_string())
+    }
+
     fn read_again(&mut self, env: Env<'_>) -> Result<(), ConfigError> {
         let text = on_disk(&self.path)?;
         if text != self.text {
@@ -185,7 +200,10 @@ mod tests {
         let path = folder.path().join("config.toml");
         let mut file = open(&path).expect("the defaults");
         let seen = file.revision();
+        let by_hand = |file: &ConfigFile| file.view(&|_| None).changed_by_hand;
+        assert!(!by_hand(&file));
         fs::write(&path, "# by hand\n[cron]\nmaxConcurrentRuns = 7\n").expect("a file");
+        assert!(by_hand(&file) && file.view(&|_| None).problem.is_none());
         let change = json!({ "cron": { "enabled": false } });
         let refused = file.patch(&change, Some(&seen), &|_| None);
         assert!(matches!(refused, Err(ConfigError::Stale)), "{refused:?}");
@@ -205,6 +223,8 @@ mod tests {
         let refused = file.patch(&json!({ "cron": { "enabled": false } }), None, &|_| None);
         assert!(matches!(refused, Err(ConfigError::Syntax { .. })), "{refused:?}");
         assert_eq!(fs::read_to_string(&path).expect("the file"), "[cron\n");
+        let view = file.view(&|_| None);
+        assert!(view.changed_by_hand && view.problem.is_some_and(|words| words.contains("TOML")));
         assert!(file.config().cron.enabled, "what was in force stays in force");
     }
 
