@@ -152,6 +152,7 @@ async fn status_and_tools_and_doctor_answer() {
         );
     }
     assert!(home.rouse(["tools", "--json"]).json()["tools"].is_array());
+    assert!(home.rouse(["hooks"]).ok().starts_with("No hooks."));
     let doctor = home.rouse(["doctor"]);
     assert!(doctor.ok().contains("✓ Jobs fire"), "{doctor:#?}");
     assert!(doctor.ok().to_lowercase().contains("sandbox for commands"), "{doctor:#?}");

@@ -91,6 +91,7 @@ impl<'h> Stage<'h> {
             | "sessions.list"
             | "secrets.list"
             | "providers.list"
+            | "hooks.list"
             | "config.get"
             | "system.status"
             | "system.storage"

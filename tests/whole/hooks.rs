@@ -45,6 +45,14 @@ async fn a_command_of_the_settings_can_forbid_a_call_also_of_a_job_without_a_mod
     let run = ran(&house, echo(&json!({ "kind": "manual" }))).await;
     assert_eq!(run["state"], "failed", "{run}");
     assert!(run["error"].as_str().is_some_and(|why| why.ends_with("says no: not here")), "{run}");
+    let hooks = house.call("hooks.list", json!({})).await;
+    let [hook] = hooks["hooks"].as_array().expect("hooks").as_slice() else { panic!("{hooks}") };
+    assert_eq!(
+        (&hook["on"], &hook["isAsked"], &hook["timeoutMs"], &hook["command"][2]),
+        (&json!("before_tool_call"), &json!(true), &json!(10_000), &json!(no))
+    );
+    assert_eq!((&hook["calls"], &hook["failures"]), (&json!(1), &json!(0)));
+    assert_eq!(hook["last"]["problem"], Value::Null, "a no is an answer: {hook}");
     house.host.stop().await;
 }
 

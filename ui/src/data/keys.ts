@@ -9,6 +9,7 @@ export const keys = {
   providers: ["providers"],
   tools: ["tools"],
   secrets: ["secrets"],
+  hooks: ["hooks"],
   shell: ["shell"],
   jobs: ["jobs"],
   firstJobs: ["jobs", "first"],

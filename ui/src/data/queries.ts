@@ -38,6 +38,12 @@ export function useTools() {
   return useQuery({ queryKey: keys.tools, queryFn: async () => (await platform.rpc("tools.catalog", {})).tools });
 }
 
+/** The person's commands that are told of runs; how they do is asked again whenever a run may have told them. */
+export function useHooks() {
+  const platform = usePlatform();
+  return useQuery({ queryKey: keys.hooks, queryFn: async () => (await platform.rpc("hooks.list", {})).hooks });
+}
+
 export function useSecrets() {
   const platform = usePlatform();
   return useQuery({ queryKey: keys.secrets, queryFn: () => platform.rpc("secrets.list", {}) });

@@ -9,6 +9,8 @@ import { aStatus } from "./fixtures";
 
 type Answers = { [M in Method]?: (params: ParamsOf<M>) => ResultOf<M> | Promise<ResultOf<M>> };
 
+const nothingSpent = { tokens: 0, costMicroUsd: 0, unpricedTokens: 0 };
+
 export interface FakeHost extends Platform {
   answers: Answers;
   calls: { method: Method; params: unknown }[];
@@ -28,7 +30,11 @@ export function fakeHost(answers: Answers = {}): FakeHost {
       "cron.list": () => ({ jobs: [], nextCursor: null }),
       "runs.list": () => ({ runs: [], nextCursor: null, total: 0 }),
       "approvals.list": () => ({ approvals: [] }),
+      "hooks.list": () => ({ hooks: [] }),
+      "skills.list": () => ({ skills: [], ownFolder: "/home/ada/skills", installedFolder: "/home/ada/skills/installed" }),
       "secrets.list": () => ({ secrets: [], warning: null }),
+      "cron.estimate": () => ({ text: "No runs yet, so nobody knows what it will cost.", basedOnRuns: 0, runsPerMonth: 30, tokensPerRun: null, costPerRunMicroUsd: null, tokensPerMonth: null, costPerMonthMicroUsd: null }),
+      "spending.get": () => ({ today: nothingSpent, month: nothingSpent, dayEndsAtMs: 0, tokensPerDay: null, usdPerDay: null }),
       ...answers,
     },
     calls,

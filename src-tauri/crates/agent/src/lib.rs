@@ -26,8 +26,8 @@ pub use driver::{AgentDriver, AgentSettings, Observer, offered};
 pub use gate::{Called, Gate, GateError, Passage, Question, Terms};
 pub use hooks::{
     CallAnswer, CallEnded, CallRuling, CallSeen, CommandHook, DeliveryAnswer, DeliverySeen, Hook,
-    HookCommand, HookContext, HookError, HookPoint, Hooks, RunEnded, RunSeen, Told, ToolMetadata,
-    ToolsResolved,
+    HookCommand, HookContext, HookError, HookPoint, HookRecord, HookReport, Hooks, LastCall,
+    RunEnded, RunSeen, Told, ToolMetadata, ToolsResolved,
 };
 pub use models::{ChosenModel, Lineup, Models};
 pub use money::{Account, Ledger, Price, Prices, Refusal, Seat};

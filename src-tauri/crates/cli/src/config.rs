@@ -35,7 +35,7 @@ pub(crate) enum Command {
 }
 
 /// What the answer holds beside settings.
-const NO_SETTINGS: [&str; 3] = ["path", "revision", "overridden"];
+const NO_SETTINGS: [&str; 5] = ["path", "revision", "changedByHand", "problem", "overridden"];
 /// Hours of a day, which are set as a whole.
 const HOURS: [&str; 2] = ["quietHours", "heartbeat.activeHours"];
 

@@ -13,6 +13,7 @@ mod heartbeat;
 mod config;
 mod tools;
 mod secrets;
+mod hooks;
 mod approvals;
 mod chat;
 mod sessions;
@@ -63,6 +64,8 @@ enum Command {
     /// Keys that requests name and no model sees.
     #[command(subcommand)]
     Secrets(secrets::Command),
+    /// Commands of yours that are told of runs or asked about them.
+    Hooks,
     /// Write to the main session and see the answer.
     Chat(chat::Args),
     /// What was said: the main conversation and those of jobs with their models.
@@ -125,6 +128,7 @@ async fn call(command: Command, session: Session) -> Result<(), Failure> {
         Command::Heartbeat(command) => heartbeat::run(&command, &session).await,
         Command::Config(command) => config::run(command, &session).await,
         Command::Secrets(command) => secrets::run(command, &session).await,
+        Command::Hooks => hooks::run(&session).await,
         Command::Tools(args) => tools::run(args, &session).await,
         Command::Chat(args) => chat::run(args, &session).await,
         Command::Sessions(command) => sessions::run(command, &session).await,

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::context::Context;
 use crate::error::RpcError;
 use crate::handlers::{
-    approvals, chat, config, cron, deliveries, grants, heartbeat, providers, runs, secrets,
+    approvals, chat, config, cron, deliveries, grants, heartbeat, hooks, providers, runs, secrets,
     sessions, spending, system, tools,
 };
 use crate::wire::*;
@@ -102,6 +102,7 @@ methods! {
 
     "spending.get" => spending::get(Empty) -> SpendingView;
 
+    "hooks.list" => hooks::list(Empty) -> HooksListResult;
     "config.get" => config::get(Empty) -> ConfigView;
     "config.patch" => config::patch(ConfigPatchParams) -> ConfigView;
 

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use rouse_agent::{CommandHook, Hook, Hooks, RunEnded, RunSeen};
-use rouse_core::{Outcome, Run};
+use rouse_agent::{CommandHook, Hook, HookCommand, Hooks, RunEnded, RunSeen};
+use rouse_core::{Clock, Outcome, Run};
 
 use crate::config::Config;
 use crate::home::Home;
 
 /// The hooks that the settings name. They run in the data directory, where no model writes.
-pub(crate) fn of(config: &Config, home: &Home) -> Hooks {
-    let folder = home.root();
-    let hook = |command: &_| {
-        Arc::new(CommandHook::new(Clone::clone(command), folder.to_owned())) as Arc<dyn Hook>
+pub(crate) fn of(config: &Config, home: &Home, clock: &Arc<dyn Clock>) -> Hooks {
+    let hook = |command: &HookCommand| {
+        let (folder, clock) = (home.root().to_owned(), Arc::clone(clock));
+        Arc::new(CommandHook::new(command.clone(), folder, clock)) as Arc<dyn Hook>
     };
     Hooks::new(config.hooks.iter().map(hook).collect())
 }

@@ -200,7 +200,7 @@ impl Ground {
         put_budget_into_force(&ledger, &settings.now());
         let book = Arc::new(SecretBook::default());
         let secrets = Arc::new(secrets::shelf(options, &settings, Arc::clone(&book)));
-        let hooks = hooks::of(&settings.now(), home);
+        let hooks = hooks::of(&settings.now(), home, &clock);
         let live = LiveText::new(events.clone(), Arc::clone(&clock));
         let screens = Screens::new(events.clone());
         Ok(Self {

@@ -44,11 +44,9 @@ impl LiveSettings {
 
     fn change(&self, patch: &Value, expected: Option<&str>) -> Result<ConfigView, ConfigError> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let patched = file.patch(
-            patch,
-            expected,
-            OfMachine { env: &|name| (self.env)(name), zones: &self.clock.zones() },
-        );
+        let (env, zones) = (|name: &str| (self.env)(name), self.clock.zones());
+        let machine = OfMachine { env: &env, zones: &zones };
+        let patched = file.patch(patch, expected, machine);
         // What was changed by hand in between comes into force too, whatever became of this change.
         self.changed.send_if_modified(|present| {
             let differs = present != file.config();
@@ -56,13 +54,15 @@ impl LiveSettings {
             differs
         });
         patched?;
-        Ok(file.view())
+        Ok(file.view(machine))
     }
 }
 
 impl Settings for LiveSettings {
     fn view(&self) -> ConfigView {
-        self.file.lock().unwrap_or_else(PoisonError::into_inner).view()
+        let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let (env, zones) = (|name: &str| (self.env)(name), self.clock.zones());
+        file.view(OfMachine { env: &env, zones: &zones })
     }
 
     fn patch(

@@ -12,6 +12,8 @@ import { AboutSection } from "./AboutSection";
 import { AppearanceSection } from "./AppearanceSection";
 import { DataSection } from "./DataSection";
 import { HeartbeatSection, QuietSection, SchedulingSection } from "./EngineSections";
+import { FileNotice } from "./FileNotice";
+import { HooksSection } from "./HooksSection";
 import { ModelSection } from "./ModelSection";
 import { NotificationSection } from "./NotificationSection";
 import styles from "./Settings.module.css";
@@ -29,6 +31,7 @@ export function SettingsPage() {
       {config.isPending && <SkeletonRows rows={8} />}
       {config.data && (
         <div className={styles.section}>
+          <FileNotice config={config.data} />
           <ModelSection config={config.data} />
           <HeartbeatSection config={config.data} status={status.data} />
           <QuietSection config={config.data} />
@@ -36,6 +39,7 @@ export function SettingsPage() {
           <NotificationSection status={status.data} />
           <StartUpSection />
           <SecretsSection />
+          <HooksSection config={config.data} />
           <DataSection config={config.data} status={status.data} />
           <AppearanceSection />
           <AboutSection status={status.data} />

@@ -38,6 +38,7 @@ import type { GrantRef } from "./GrantRef";
 import type { GrantsListParams } from "./GrantsListParams";
 import type { GrantsListResult } from "./GrantsListResult";
 import type { HeartbeatStatus } from "./HeartbeatStatus";
+import type { HooksListResult } from "./HooksListResult";
 import type { JobRef } from "./JobRef";
 import type { JobView } from "./JobView";
 import type { ProvidersListParams } from "./ProvidersListParams";
@@ -115,6 +116,7 @@ export type Methods = {
   "secrets.set": { params: SecretSetParams; result: SecretView };
   "secrets.remove": { params: SecretRef; result: SecretRemoved };
   "spending.get": { params: Empty; result: SpendingView };
+  "hooks.list": { params: Empty; result: HooksListResult };
   "hooks.list": { params: Empty; result: HooksListResult };
   "config.get": { params: Empty; result: ConfigView };
   "config.patch": { params: ConfigPatchParams; result: ConfigView };

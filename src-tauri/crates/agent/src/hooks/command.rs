@@ -14,8 +14,10 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
+use rouse_core::Clock;
 use rouse_core::tool::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -23,6 +25,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
 
 use super::events::{CallEnded, CallSeen, DeliverySeen, RunEnded, RunSeen, ToolsResolved};
+use super::record::{HookReport, Recorder};
 use super::{CallAnswer, DeliveryAnswer, Hook, HookError, HookPoint, Told};
 
 /// The most bytes of an answer.
@@ -73,29 +76,39 @@ pub struct CommandHook {
     name: String,
     command: HookCommand,
     folder: PathBuf,
+    clock: Arc<dyn Clock>,
+    record: Recorder,
 }
 
 impl CommandHook {
     /// A hook that runs `command` in `folder`.
     #[must_use]
-    pub fn new(command: HookCommand, folder: PathBuf) -> Self {
+    pub fn new(command: HookCommand, folder: PathBuf, clock: Arc<dyn Clock>) -> Self {
         let name = command.command.join(" ");
-        Self { name, command, folder }
+        Self { name, command, folder, clock, record: Recorder::default() }
     }
 
-    /// Runs it for `event`; none when it is for another step.
-    async fn run(
+    /// Runs it for `event` and reads its answer; none when it is for another step.
+    async fn answer<T>(
         &self,
         at: HookPoint,
         event: &impl Serialize,
-    ) -> Result<Option<Vec<u8>>, HookError> {
+        read: impl FnOnce(&[u8]) -> Result<T, HookError>,
+    ) -> Result<Option<T>, HookError> {
         if self.command.on != at {
             return Ok(None);
         }
+        let began = self.clock.monotonic();
+        let answer = self.run(at, event).await.and_then(|bytes| read(&bytes));
+        self.record.add(self.clock.as_ref(), began, answer.as_ref().err());
+        answer.map(Some)
+    }
+
+    async fn run(&self, at: HookPoint, event: &impl Serialize) -> Result<Vec<u8>, HookError> {
         let input = line(at, event)?;
         let running = self.finish(input);
         match tokio::time::timeout(self.command.timeout, running).await {
-            Ok(Ok(answer)) => answer.map(Some),
+            Ok(Ok(answer)) => answer,
             Ok(Err(error)) => Err(HookError(format!("it could not be run: {error}"))),
             Err(_) => Err(HookError(format!("it took longer than {:?}", self.command.timeout))),
         }
@@ -134,7 +147,7 @@ impl CommandHook {
     }
 
     async fn tell(&self, at: HookPoint, event: &impl Serialize) -> Result<(), HookError> {
-        self.run(at, event).await.map(drop)
+        self.answer(at, event, |_| Ok(())).await.map(drop)
     }
 }
 
@@ -225,6 +238,10 @@ impl Hook for CommandHook {
         &self.name
     }
 
+    fn report(&self) -> Option<HookReport> {
+        Some(HookReport { hook: self.command.clone(), record: self.record.so_far() })
+    }
+
     fn after_tools_resolved<'h>(&'h self, event: &'h ToolsResolved) -> Told<'h> {
         Box::pin(self.tell(HookPoint::AfterToolsResolved, event))
     }
@@ -234,8 +251,8 @@ impl Hook for CommandHook {
         call: &'h CallSeen,
     ) -> BoxFuture<'h, Result<CallAnswer, HookError>> {
         Box::pin(async move {
-            let answer = self.run(HookPoint::BeforeToolCall, call).await?;
-            answer.map_or(Ok(CallAnswer::Allow), |bytes| about_call(&bytes))
+            let answer = self.answer(HookPoint::BeforeToolCall, call, about_call).await?;
+            Ok(answer.unwrap_or(CallAnswer::Allow))
         })
     }
 
@@ -256,8 +273,9 @@ impl Hook for CommandHook {
         delivery: &'h DeliverySeen,
     ) -> BoxFuture<'h, Result<DeliveryAnswer, HookError>> {
         Box::pin(async move {
-            let answer = self.run(HookPoint::BeforeDelivery, delivery).await?;
-            answer.map_or(Ok(DeliveryAnswer::Allow), |bytes| about_delivery(&bytes, delivery))
+            let read = |bytes: &[u8]| about_delivery(bytes, delivery);
+            let answer = self.answer(HookPoint::BeforeDelivery, delivery, read).await?;
+            Ok(answer.unwrap_or(DeliveryAnswer::Allow))
         })
     }
 }

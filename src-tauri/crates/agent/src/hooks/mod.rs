@@ -11,6 +11,7 @@
 
 mod command;
 mod events;
+mod record;
 
 #[cfg(all(test, unix))]
 mod tests;
@@ -25,6 +26,7 @@ pub use command::{CommandHook, HookCommand};
 pub use events::{
     CallEnded, CallSeen, DeliverySeen, HookContext, RunEnded, RunSeen, ToolMetadata, ToolsResolved,
 };
+pub use record::{HookRecord, HookReport, LastCall};
 
 /// The steps at which somebody can be told or asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -53,6 +55,12 @@ impl HookPoint {
         ("run_finished", Self::RunFinished),
         ("before_delivery", Self::BeforeDelivery),
     ];
+
+    /// Whether a hook there is asked and waited for; else it is only told.
+    #[must_use]
+    pub const fn is_asked(self) -> bool {
+        matches!(self, Self::BeforeToolCall | Self::BeforeDelivery)
+    }
 
     /// Its name in settings and on the wire.
     #[must_use]
@@ -99,6 +107,11 @@ pub struct HookError(pub String);
 pub trait Hook: Send + Sync {
     /// Its name, for the log and the reasons.
     fn name(&self) -> &str;
+
+    /// What it is and how it does, where a person has set it up.
+    fn report(&self) -> Option<HookReport> {
+        None
+    }
 
     /// The tools of an attempt, after every policy. Told once for each attempt, also for one that follows a failure;
     /// nobody waits.
@@ -175,6 +188,12 @@ impl Hooks {
     #[must_use]
     pub fn new(all: Vec<Arc<dyn Hook>>) -> Self {
         Self { all: all.into() }
+    }
+
+    /// The hooks that a person has set up, in their order, and how they do.
+    #[must_use]
+    pub fn reports(&self) -> Vec<HookReport> {
+        self.all.iter().filter_map(|hook| hook.report()).collect()
     }
 
     /// Tells of the tools of an attempt. Nobody waits.

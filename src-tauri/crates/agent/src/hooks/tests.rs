@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rouse_core::UnixMs;
 use rouse_core::tool::{Annotations, ApprovalRule, Domain, RateLimit, ToolSpec};
+use rouse_testkit::ManualClock;
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::sync::mpsc;
@@ -35,10 +37,14 @@ fn delivery() -> DeliverySeen {
     }
 }
 
+fn clock() -> Arc<dyn rouse_core::Clock> {
+    Arc::new(ManualClock::new(UnixMs(1_000)))
+}
+
 /// A hook out of a shell script.
 fn script(on: HookPoint, text: &str, timeout: Duration, folder: &Path) -> Arc<dyn Hook> {
     let command = ["/bin/sh", "-c", text].map(str::to_owned).to_vec();
-    Arc::new(CommandHook::new(HookCommand { on, command, timeout }, folder.to_owned()))
+    Arc::new(CommandHook::new(HookCommand { on, command, timeout }, folder.to_owned(), clock()))
 }
 
 /// What a script says to `call`.
@@ -223,7 +229,8 @@ async fn a_command_that_fails_or_says_nonsense_is_a_no() {
         command: vec!["/nonexistent/program".to_owned()],
         timeout: ENOUGH,
     };
-    let hooks = Hooks::new(vec![Arc::new(CommandHook::new(command, folder.path().to_owned()))]);
+    let hooks =
+        Hooks::new(vec![Arc::new(CommandHook::new(command, folder.path().to_owned(), clock()))]);
     let ruling = hooks.before_tool_call(&call()).await;
     assert!(
         matches!(&ruling, CallRuling::Deny(why) if why.contains("could not be run")),
@@ -334,4 +341,25 @@ fn points_have_the_names_of_the_settings() {
     for (name, point) in HookPoint::ALL {
         assert_eq!(point.name(), name);
     }
+}
+
+#[tokio::test]
+async fn how_a_hook_did_is_kept_with_its_last_failure() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // It answers once, and with nonsense after that.
+    let text = "cat > seen; if [ -e once ]; then echo what; else touch once; fi";
+    let hook = script(HookPoint::BeforeToolCall, text, ENOUGH, folder.path());
+    let quiet = script(HookPoint::RunStarted, "true", ENOUGH, folder.path());
+    let hooks = Hooks::new(vec![hook, quiet, Arc::new(Says("in process", CallAnswer::Allow))]);
+    assert_eq!(hooks.reports().len(), 2, "what no person has set up is not reported");
+    assert_eq!(hooks.before_tool_call(&call()).await, CallRuling::Allow);
+    let [asked, quiet] = <[HookReport; 2]>::try_from(hooks.reports()).expect("two");
+    assert_eq!((asked.record.calls, asked.record.failures), (1, 0));
+    assert_eq!(asked.record.last.map(|last| (last.at, last.problem)), Some((UnixMs(1_000), None)));
+    assert_eq!(quiet.record, HookRecord::default());
+    assert!(matches!(hooks.before_tool_call(&call()).await, CallRuling::Deny(_)));
+    let failed = hooks.reports().remove(0).record;
+    assert_eq!((failed.calls, failed.failures), (2, 1));
+    let problem = failed.last.and_then(|last| last.problem).expect("a problem");
+    assert!(problem.contains("cannot be read"), "{problem}");
 }

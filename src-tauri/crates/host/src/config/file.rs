@@ -122,6 +122,21 @@ impl ConfigFile {
         Ok(())
     }
 
+    /// Whether the file was changed since it was read.
+    ///
+    /// # Errors
+    /// What is wrong with it as it is now, in words.
+    pub(super) fn on_disk_now(&self, machine: OfMachine<'_>) -> Result<bool, String> {
+        let look = || {
+            let text = on_disk(&self.path)?;
+            if text == self.text {
+                return Ok(false);
+            }
+            parse(&self.path, &text, &self.default_workspace, machine).map(|_| true)
+        };
+        look().map_err(|error| error.of_file(&self.path).to_string())
+    }
+
     fn read_again(&mut self, machine: OfMachine<'_>) -> Result<(), ConfigError> {
         let text = on_disk(&self.path)?;
         if text != self.text {
@@ -203,7 +218,10 @@ mod tests {
         let path = folder.path().join("config.toml");
         let mut file = open(&path).expect("the defaults");
         let seen = file.revision();
+        let by_hand = |file: &ConfigFile| with_machine(|machine| file.view(machine)).changed_by_hand;
+        assert!(!by_hand(&file));
         fs::write(&path, "# by hand\n[cron]\nmaxConcurrentRuns = 7\n").expect("a file");
+        assert!(by_hand(&file) && with_machine(|machine| file.view(machine)).problem.is_none());
         let change = json!({ "cron": { "enabled": false } });
         let refused = patch(&mut file, &change, Some(&seen));
         assert!(matches!(refused, Err(ConfigError::Stale)), "{refused:?}");
@@ -223,6 +241,8 @@ mod tests {
         let refused = patch(&mut file, &json!({ "cron": { "enabled": false } }), None);
         assert!(matches!(refused, Err(ConfigError::Syntax { .. })), "{refused:?}");
         assert_eq!(fs::read_to_string(&path).expect("the file"), "[cron\n");
+        let view = with_machine(|machine| file.view(machine));
+        assert!(view.changed_by_hand && view.problem.is_some_and(|words| words.contains("TOML")));
         assert!(file.config().cron.enabled, "what was in force stays in force");
     }
 

@@ -4,14 +4,14 @@ use rouse_agent::Prices;
 use rouse_core::money::MicroUsd;
 use rouse_gateway::wire;
 
-use super::{ConfigFile, Env};
+use super::{ConfigFile, OfMachine};
 
 impl ConfigFile {
     /// The settings in force, for clients. Keys are named by their variable; no secret is ever here.
     #[must_use]
-    pub fn view(&self, env: Env<'_>) -> wire::ConfigView {
+    pub fn view(&self, machine: OfMachine<'_>) -> wire::ConfigView {
         let config = self.config();
-        let on_disk = self.on_disk_now(env);
+        let on_disk = self.on_disk_now(machine);
         wire::ConfigView {
             path: self.path().display().to_string(),
             changed_by_hand: on_disk != Ok(false),
