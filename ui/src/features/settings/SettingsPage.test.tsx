@@ -38,7 +38,8 @@ test("a complaint is shown in words, whatever came with it", () => {
 
 test("a server is written under a name that the file takes, and without an empty variable", () => {
   expect(providerName(" My Workstation! ")).toBe("my-workstation");
-  expect(providerPatch({ name: "My box", kind: "openai", baseUrl: " http://x/v1 ", model: "m", keyEnv: "" })).toEqual({ providers: { "my-box": { kind: "openai", baseUrl: "http://x/v1", model: "m" } } });
+  expect(providerPatch({ name: "My box", kind: "openai", baseUrl: " http://x/v1 ", model: "m", keyEnv: "", contextTokens: "" })).toEqual({ providers: { "my-box": { kind: "openai", baseUrl: "http://x/v1", model: "m" } } });
+  expect(providerPatch({ name: "b", kind: "openai", baseUrl: "http://x/v1", model: "m", keyEnv: "K", contextTokens: " 32000 " })).toEqual({ providers: { b: { kind: "openai", baseUrl: "http://x/v1", model: "m", keyEnv: "K", contextTokens: 32_000 } } });
 });
 
 /** jsdom's files cannot be read. */
