@@ -18,14 +18,15 @@ interface Provider {
   baseUrl: string;
   model: string;
   keyEnv: string;
+  contextTokens: string;
 }
 
-const empty: Provider = { name: "", kind: "openai", baseUrl: "", model: "", keyEnv: "" };
+const empty: Provider = { name: "", kind: "openai", baseUrl: "", model: "", keyEnv: "", contextTokens: "" };
 const kinds = [{ id: "openai", label: "OpenAI" }, { id: "anthropic", label: "Anthropic" }];
 
-/** What goes into the file; a key's variable only when there is one. */
-export function providerPatch({ name, keyEnv, ...rest }: Provider): Record<string, unknown> {
-  const own = { kind: rest.kind, baseUrl: rest.baseUrl.trim(), model: rest.model.trim(), ...(keyEnv.trim() !== "" && { keyEnv: keyEnv.trim() }) };
+/** What goes into the file; a key's variable and the size of a context only when they are given. */
+export function providerPatch({ name, keyEnv, contextTokens, ...rest }: Provider): Record<string, unknown> {
+  const own = { kind: rest.kind, baseUrl: rest.baseUrl.trim(), model: rest.model.trim(), ...(keyEnv.trim() !== "" && { keyEnv: keyEnv.trim() }), ...(contextTokens.trim() !== "" && { contextTokens: Number(contextTokens.trim()) }) };
   return { providers: { [providerName(name)]: own } };
 }
 
@@ -43,6 +44,7 @@ export function ProviderForm({ taken }: { taken: readonly string[] }) {
       ["baseUrl", values.baseUrl.trim() === "" && "Give its address."],
       ["model", values.model.trim() === "" && "Name the model."],
       ["keyEnv", /^(sk-|key-)|\s/.test(values.keyEnv.trim()) && "This looks like a key. Put the key into an environment variable and give that variable’s name here."],
+      ["contextTokens", !/^\d{0,8}$/.test(values.contextTokens.trim()) && "Give a whole number of tokens, like 32000."],
     ];
     const found = wrong.filter((one): one is [keyof Provider, string] => one[1] !== false);
     for (const [field, message] of found) setError(field, { message });
@@ -88,6 +90,7 @@ export function ProviderForm({ taken }: { taken: readonly string[] }) {
         {text("model", "Model", { placeholder: "qwen3:14b" })}
         {text("keyEnv", "Variable that holds its key", { placeholder: "WORKSTATION_KEY", help: "The name only, never the key. Empty: it needs none." })}
       </div>
+      {text("contextTokens", "Tokens it reads at once", { placeholder: "32000", help: "Its context window. Empty: 16,000 on this computer, 100,000 elsewhere. A run that grows beyond it goes on; what is oldest is shortened." })}
       {failure !== undefined && <p className={styles.error} role="alert">{failure}</p>}
       {failure === undefined && !isPlaced && fate.kind === "failed" && <p className={styles.error} role="alert">It was not added. {fate.message}</p>}
       <div className={styles.actions}>

@@ -38,7 +38,8 @@ test("a complaint is shown in words, whatever came with it", () => {
 
 test("a server is written under a name that the file takes, and without an empty variable", () => {
   expect(providerName(" My Workstation! ")).toBe("my-workstation");
-  expect(providerPatch({ name: "My box", kind: "openai", baseUrl: " http://x/v1 ", model: "m", keyEnv: "" })).toEqual({ providers: { "my-box": { kind: "openai", baseUrl: "http://x/v1", model: "m" } } });
+  expect(providerPatch({ name: "My box", kind: "openai", baseUrl: " http://x/v1 ", model: "m", keyEnv: "", contextTokens: "" })).toEqual({ providers: { "my-box": { kind: "openai", baseUrl: "http://x/v1", model: "m" } } });
+  expect(providerPatch({ name: "b", kind: "openai", baseUrl: "http://x/v1", model: "m", keyEnv: "K", contextTokens: " 32000 " })).toEqual({ providers: { b: { kind: "openai", baseUrl: "http://x/v1", model: "m", keyEnv: "K", contextTokens: 32_000 } } });
 });
 
 /** jsdom's files cannot be read. */
@@ -50,37 +51,6 @@ test("a file is read as text, or it is said why not", async () => {
   expect(await textOf(aFile(new TextEncoder().encode("ä"), "a"))).toBe("ä");
   await expect(textOf(aFile(new Uint8Array([0xff, 0xfe]), "a"))).rejects.toThrow("not UTF-8");
   await expect(textOf(Object.defineProperty(new File([], "a"), "size", { value: mostBytes + 1 }))).rejects.toThrow("larger than 8 MB");
-});
-
-test("hooks are shown with what they are told, their limit and their last failure; the file and an example are named", async () => {
-  const host = hostWith();
-  const last = { atMs: Date.now() - 60_000, tookMs: 12, problem: null };
-  host.answers["hooks.list"] = () => ({
-    hooks: [
-      { on: "before_tool_call", isAsked: true, command: ["/bin/guard", "a b"], timeoutMs: 5_000, calls: 3, failures: 1, last: { ...last, problem: "it took longer than 5s" } },
-      { on: "run_finished", isAsked: false, command: ["logger"], timeoutMs: 10_000, calls: 0, failures: 0, last: null },
-    ],
-  });
-  const { user } = renderApp("/settings", host);
-  const hooks = within(await screen.findByRole("region", { name: "Hooks" }));
-  expect(await hooks.findByRole("heading", { name: "Before a tool is called" })).toBeInTheDocument();
-  expect(hooks.getByText('/bin/guard "a b"')).toBeInTheDocument();
-  expect(hooks.getByText(/^Asked, at most 5 s/)).toHaveTextContent("3 times, 1 failed · last 1 min ago, took 12 ms");
-  expect(hooks.getByText("The last one failed: it took longer than 5s")).toBeInTheDocument();
-  expect(hooks.getByText(/^Told, at most 10 s/)).toHaveTextContent("not needed since Rouse began");
-  await user.click(hooks.getByRole("button", { name: /^How to set one up/ }));
-  expect(hooks.getByText("/home/ada/config.toml")).toBeVisible();
-  expect(hooks.getByRole("region", { name: "Example of a hook" })).toHaveTextContent("[[hooks]]");
-});
-
-test("a settings file that was broken by hand is told with what is wrong", async () => {
-  renderApp("/settings", hostWith(aConfig({ changedByHand: true, problem: "config.toml is not valid TOML: line 3" })));
-  expect(await screen.findByRole("alert")).toHaveTextContent("config.toml is not valid TOML: line 3");
-});
-
-test("a settings file that was changed by hand is said to count later", async () => {
-  renderApp("/settings", hostWith(aConfig({ changedByHand: true })));
-  expect(await screen.findByText(/counts from the next start of Rouse/)).toBeInTheDocument();
 });
 
 test("a switch is saved at once and says so beside itself", async () => {

@@ -23,4 +23,8 @@ model: string,
 /**
  * The environment variable that holds its key.
  */
-keyEnv: string | null, };
+keyEnv: string | null, 
+/**
+ * How many tokens its model reads at once, where the file says it.
+ */
+contextTokens: number | null, };
