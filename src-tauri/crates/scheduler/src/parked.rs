@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use rouse_core::approval::{Answer, AnsweredFrom, Approval};
 use rouse_core::decide::question;
-use rouse_core::{ApprovalId, DeliveryId, JobId, Outcome, Run, RunId, RunState, UnixMs};
+use rouse_core::{
+    ApprovalId, DeliveryId, JobId, Outcome, Run, RunId, RunState, RunTrigger, UnixMs,
+};
 use rouse_store::{Decided, Park, StoreError};
 
 use crate::SchedulerError;
@@ -116,6 +118,9 @@ impl Engine {
     /// Puts a run that is queued again into its lane.
     async fn go_on(&mut self, run: Run) -> Result<(), StoreError> {
         self.parked.forget(&run.id);
+        if run.trigger == RunTrigger::Heartbeat {
+            self.heartbeat.takes_over();
+        }
         let job = self.job_of(&run).await?.map(Arc::new);
         self.enqueue(run, job);
         Ok(())

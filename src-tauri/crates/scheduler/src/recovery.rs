@@ -89,7 +89,8 @@ impl Engine {
     }
 
     fn recover_waiting(&mut self, run: Run, job: Option<Arc<Job>>) {
-        let is_extra_beat = run.trigger == RunTrigger::Heartbeat && !self.heartbeat.takes_over();
+        let is_beat = run.trigger == RunTrigger::Heartbeat;
+        let is_extra_beat = is_beat && !self.heartbeat.takes_over() && !has_begun(&run);
         let end = match (&job, &run.job_id) {
             (None, Some(_)) => Some(Outcome {
                 reason: Some("The job was removed".into()),

@@ -27,8 +27,16 @@ pub struct SystemEvent {
 }
 
 const QUEUE: &str = "INSERT INTO system_events (text, source, queued_at) VALUES (?1, ?2, ?3)";
+/// The note of a run that says which lines it was shown, as `ids`.
+pub const QUEUED_LINES: &str = "Queued lines";
+
 pub(crate) const PENDING: &str = "SELECT id, text, source, queued_at FROM system_events
-    WHERE drained_at IS NULL ORDER BY id";
+    WHERE drained_at IS NULL AND id NOT IN (
+        SELECT shown.value FROM runs JOIN run_steps ON run_steps.run_id = runs.id,
+            json_each(run_steps.input, '$.ids') AS shown
+        WHERE runs.state IN ('awaitingApproval', 'queued') AND runs.job_id IS NULL
+            AND run_steps.kind = 'note' AND run_steps.name = 'Queued lines')
+    ORDER BY id";
 pub(crate) const COUNT: &str = "SELECT count(*) FROM system_events WHERE drained_at IS NULL";
 const DRAIN: &str = "UPDATE system_events SET drained_at = ?1, drained_by = ?2
     WHERE drained_at IS NULL AND id IN (SELECT value FROM json_each(?3))";
@@ -52,7 +60,8 @@ impl Store {
         Ok(id)
     }
 
-    /// Lines that no main turn has seen, the oldest first.
+    /// Lines that no main turn has dealt with, the oldest first. Those that a turn was shown which waits for a person, or
+    /// for its place after the answer, are that turn's.
     ///
     /// # Errors
     /// `Read`.

@@ -172,10 +172,14 @@ impl Conversation<'_> {
                 "provider": model.provider.name(),
                 "messages": request.messages.len(),
                 "shortened": sent.is_shortened(),
+                "attempt": self.journal.attempt(),
             }),
         };
         let seq = driver.store.begin_step(&step, driver.clock.now()).await;
         let seq = seq.map_err(|error| silent(error.into()))?;
+        if self.journal.asks_first() {
+            self.tell_tools(model);
+        }
         let began = driver.clock.monotonic();
         let safety = driver.gate.safety();
         let answered = self.ask_patiently(model, turn, sent).await;

@@ -13,7 +13,7 @@ use rouse_core::run::{Outcome, Run};
 use rouse_core::tool::{ToolContext, ToolSpec};
 use rouse_core::turn::TurnLimits;
 use rouse_core::{RunState, SessionKey};
-use rouse_store::{Note, RunStep, StepKind, StoreError, SystemEvent};
+use rouse_store::{Note, QUEUED_LINES, RunStep, StepKind, StoreError, SystemEvent};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -27,9 +27,6 @@ use crate::gate::Terms;
 use crate::models::Lineup;
 
 const CHAT: &str = include_str!("../../prompts/chat.md");
-
-/// The note that says which queued lines a turn was shown.
-const SHOWN: &str = "Queued lines";
 
 /// How a turn begins, and what of the queue it was shown.
 struct Begun {
@@ -64,7 +61,7 @@ impl AgentDriver {
         let account = self.account(run, None);
         let conversation = Conversation {
             driver: self,
-            session: Some(&session),
+            session: &session,
             journal: begun.journal,
             models: &models,
             asked: Asked::default(),
@@ -83,7 +80,7 @@ impl AgentDriver {
             context: &context,
             cancel,
         };
-        let outcome = conversation.conduct(begun.history, begun.opening).await.outcome;
+        let outcome = conversation.conduct(begun.history, begun.opening).await;
         match outcome.state {
             RunState::Succeeded | RunState::NothingToReport => {
                 self.drained(run, &begun.shown, outcome).await
@@ -119,17 +116,17 @@ impl AgentDriver {
             (Opening::Again(said), shown_before(&steps))
         };
         let knows_outside = remembers || !shown.is_empty();
-        Ok(Begun { opening, history, shown, knows_outside, journal: Journal::of(steps) })
+        Ok(Begun { opening, history, shown, knows_outside, journal: Journal::of(steps, run.attempt) })
     }
 
     /// Before anything is said, so that a turn which goes on later knows it.
-    async fn note_shown(&self, run: &Run, shown: &[i64]) -> Result<(), StoreError> {
+    pub(super) async fn note_shown(&self, run: &Run, shown: &[i64]) -> Result<(), StoreError> {
         if shown.is_empty() {
             return Ok(());
         }
         let note = Note {
             run_id: &run.id,
-            name: SHOWN,
+            name: QUEUED_LINES,
             input: json!({ "ids": shown }),
             output: None,
             is_error: false,
@@ -137,7 +134,7 @@ impl AgentDriver {
         self.store.note(note, self.clock.now()).await
     }
 
-    async fn drained(&self, run: &Run, shown: &[i64], outcome: Outcome) -> Outcome {
+    pub(super) async fn drained(&self, run: &Run, shown: &[i64], outcome: Outcome) -> Outcome {
         if shown.is_empty() {
             return outcome;
         }
@@ -152,8 +149,8 @@ impl AgentDriver {
 }
 
 /// The lines that the turn was shown before its break.
-fn shown_before(steps: &[RunStep]) -> Vec<i64> {
-    let notes = steps.iter().filter(|step| step.kind == StepKind::Note && step.name == SHOWN);
+pub(super) fn shown_before(steps: &[RunStep]) -> Vec<i64> {
+    let notes = steps.iter().filter(|step| step.kind == StepKind::Note && step.name == QUEUED_LINES);
     let ids = notes.filter_map(|step| step.input.get("ids")?.as_array());
     ids.flatten().filter_map(serde_json::Value::as_i64).collect()
 }

@@ -34,8 +34,8 @@ pub(super) const MOST_QUESTIONS: usize = 3;
 /// Everything that stays the same while a run talks.
 pub(super) struct Conversation<'r> {
     pub(super) driver: &'r AgentDriver,
-    /// Where what is said is kept step by step; none when the caller stores it as a whole at the end.
-    pub(super) session: Option<&'r SessionKey>,
+    /// Where what is said is kept, step by step.
+    pub(super) session: &'r SessionKey,
     /// What was begun before a break.
     pub(super) journal: Journal,
     pub(super) models: &'r Lineup,
@@ -59,13 +59,6 @@ pub(super) enum Opening {
     Fresh(Message),
     /// With what the run had said before a break.
     Again(Vec<Message>),
-}
-
-/// A conversation that has ended.
-pub(super) struct Conducted {
-    pub(super) outcome: Outcome,
-    /// What was said in this run, the task included.
-    pub(super) said: Vec<Message>,
 }
 
 /// An end that the turn machine does not know.
@@ -156,27 +149,12 @@ fn asked_too_often(tool: &str) -> Outcome {
     Outcome { pauses, ..Outcome::failed(error) }
 }
 
-impl Conducted {
-    /// The outcome, once it is known whether the transcript was stored.
-    pub(super) fn outcome_after(self, stored: Result<(), StoreError>) -> Outcome {
-        match stored {
-            Ok(()) => self.outcome,
-            Err(error) => {
-                let Outcome { usage, model, .. } = self.outcome;
-                // Its calls were made; another attempt would make them again.
-                Outcome { usage, model, may_pass: false, ..not_written(&error) }
-            }
-        }
-    }
-}
-
 impl Conversation<'_> {
     /// Talks until the run is over.
-    pub(super) async fn conduct(&self, mut history: Vec<Message>, opening: Opening) -> Conducted {
+    pub(super) async fn conduct(&self, mut history: Vec<Message>, opening: Opening) -> Outcome {
         let Some(first) = self.models.first() else {
-            return Conducted { outcome: ended_early(&End::NoModel), said: Vec::new() };
+            return ended_early(&End::NoModel);
         };
-        self.tell_tools(first);
         let before = history.len();
         let is_again = matches!(opening, Opening::Again(_));
         let (mut kept, (mut turn, mut next)) = match opening {
@@ -218,26 +196,24 @@ impl Conversation<'_> {
                 }
             }
         };
-        let outcome = Outcome { fell_back: self.asked.fell_back(), ..outcome };
-        Conducted { outcome, said: turn.messages()[before..].to_vec() }
+        Outcome { fell_back: self.asked.fell_back(), ..outcome }
     }
 
     /// Stores what was said since the last time.
     async fn keep(&self, turn: &Turn, kept: &mut usize) -> Result<(), End> {
-        let (Some(session), new) = (self.session, turn.messages().get(*kept..).unwrap_or_default())
-        else {
-            return Ok(());
-        };
+        let new = turn.messages().get(*kept..).unwrap_or_default();
         if !new.is_empty() {
             let (driver, run) = (self.driver, &self.context.run_id);
-            driver.store.append_messages(session, Some(run), new, driver.clock.now()).await?;
+            driver.store.append_messages(self.session, Some(run), new, driver.clock.now()).await?;
             *kept = turn.messages().len();
         }
         Ok(())
     }
 
-    /// Tells the hooks which tools this attempt offers, after every policy. Nobody waits.
-    fn tell_tools(&self, model: &ChosenModel) {
+    /// Tells the hooks which tools this attempt offers, after every policy. Nobody waits. It is told when the first model
+    /// of the attempt is asked: an attempt that waits for a person is the same one after the answer, whatever happens to
+    /// Rouse meanwhile, and one that follows a failure or a break is another.
+    pub(super) fn tell_tools(&self, model: &ChosenModel) {
         self.driver.gate.hooks().after_tools_resolved(ToolsResolved {
             tools: ToolMetadata::of_all(&self.offered),
             provider: model.provider.name().to_owned(),

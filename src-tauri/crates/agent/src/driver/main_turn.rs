@@ -1,11 +1,12 @@
 //! A turn of the main session: the heartbeat, and what was queued for it.
 //!
-//! Owns the reading of HEARTBEAT.md and the fate of the queued lines: they leave the queue in the transaction that
-//! stores the turn which saw them, and only when that turn came to an end. A turn that failed leaves them for the next.
+//! Owns the reading of HEARTBEAT.md and the fate of the queued lines: they leave the queue when the turn that was shown
+//! them has come to its end. A turn that failed leaves them for the next; one that waits for a person keeps them for
+//! itself, so that no other deals with them meanwhile. What is said is stored step by step, like a job's: the turn asks
+//! about a call that needs a yes, and goes on where it was after the answer, and after a break.
 
 use std::io;
 
-use rouse_core::job::Approvals;
 use rouse_core::message::Message;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::quiet::QuietPolicy;
@@ -13,11 +14,12 @@ use rouse_core::run::{Outcome, Run};
 use rouse_core::tool::ToolContext;
 use rouse_core::turn::TurnLimits;
 use rouse_core::{RunState, SessionKey};
-use rouse_store::SystemEvent;
+use rouse_store::{StoreError, SystemEvent};
 use tokio::io::AsyncReadExt as _;
 use tokio_util::sync::CancellationToken;
 
 use super::asking::Asked;
+use super::chat::shown_before;
 use super::context::{question_for, time_line};
 use super::conversation::{Conversation, Opening, ended_early};
 use super::resume::Journal;
@@ -37,15 +39,17 @@ const HEARTBEAT_BYTES: u64 = 64 << 10;
 const MOST_LINES: usize = 100;
 const MOST_CHARACTERS: usize = 40_000;
 
-struct MainTurn<'a> {
-    task: Message,
-    events: &'a [SystemEvent],
-    system: String,
+/// How a turn begins, and what of the queue it was shown.
+struct Begun {
+    opening: Opening,
+    shown: Vec<i64>,
+    journal: Journal,
+    context: ToolContext,
 }
 
 impl AgentDriver {
-    /// Carries out a turn of the main session; `wishes` are the person's own words about all of them. With nothing in HEARTBEAT.md and nothing queued there is nothing to
-    /// ask a model for, and the run is skipped.
+    /// Carries out a turn of the main session; `wishes` are the person's own words about all of them. With nothing in
+    /// HEARTBEAT.md and nothing queued there is nothing to ask a model for, and the run is skipped.
     pub async fn run_main_turn(
         &self,
         run: &Run,
@@ -53,52 +57,31 @@ impl AgentDriver {
         wishes: Option<&str>,
         cancel: &CancellationToken,
     ) -> Outcome {
-        let events = match self.store.pending_system_events().await {
-            Ok(events) => bounded(events),
-            Err(error) => return not_written(&error),
-        };
-        let list = match self.heartbeat_list().await {
-            Ok(list) => list,
-            Err(error) => {
-                return Outcome::failed(format!("{HEARTBEAT_FILE} could not be read: {error}."));
-            }
-        };
-        if events.is_empty() && list.is_none() {
-            return Outcome::skipped(format!("{HEARTBEAT_FILE} is empty and nothing is queued"));
-        }
         let models = models.into();
-        if models.first().is_none() {
-            return without_model(&models);
-        }
-        let context = self.tool_context(run, None, super::CONFINED);
-        let task = task(&events, list.as_deref(), run, &context);
-        let turn = MainTurn { task, events: &events, system: system(wishes) };
-        self.conduct_main(run, &models, &context, turn, cancel).await
-    }
-
-    async fn conduct_main(
-        &self,
-        run: &Run,
-        models: &Lineup,
-        context: &ToolContext,
-        MainTurn { task, events, system }: MainTurn<'_>,
-        cancel: &CancellationToken,
-    ) -> Outcome {
-        let knows_outside = match self.remembers_outside(&SessionKey::main()).await {
-            Ok(remembers) => remembers || !events.is_empty(),
-            Err(error) => return not_written(&error),
+        let begun = match self.begin_beat(run, &models).await {
+            Ok(begun) => begun,
+            Err(outcome) => return *outcome,
         };
-        // Its transcript is stored as a whole, so it could not go on after an answer: what needs a yes is not offered.
-        let policy = ToolPolicy::default().asking(Approvals::Skip);
+        let session = SessionKey::main();
+        let before = async {
+            let remembers = self.remembers_outside(&session).await?;
+            Ok((remembers, history::of_session(&self.store, &session, &run.id).await?))
+        };
+        let (remembers, history) = match before.await {
+            Ok(before) => before,
+            Err(end) => return ended_early(&end),
+        };
+        let knows_outside = remembers || !begun.shown.is_empty();
+        let policy = ToolPolicy::default();
         let account = self.account(run, None);
         let conversation = Conversation {
             driver: self,
-            session: None,
-            journal: Journal::default(),
-            models,
+            session: &session,
+            journal: begun.journal,
+            models: &models,
             asked: Asked::default(),
             account: account.clone(),
-            system,
+            system: system(wishes),
             offered: self.gate.tools().offered(&policy),
             terms: Terms {
                 account: Some(account),
@@ -109,23 +92,53 @@ impl AgentDriver {
             limits: TurnLimits { max_steps: self.max_steps(None), is_attended: false },
             max_tokens: None,
             quiet_hours: QuietPolicy::Respect,
-            context,
+            context: &begun.context,
             cancel,
         };
-        let history = match history::of_session(&self.store, &SessionKey::main(), &run.id).await {
-            Ok(history) => history,
-            Err(end) => return ended_early(&end),
-        };
-        let conducted = conversation.conduct(history, Opening::Fresh(task)).await;
-        let seen: Vec<i64> = match conducted.outcome.state {
+        let outcome = conversation.conduct(history, begun.opening).await;
+        match outcome.state {
             RunState::Succeeded | RunState::NothingToReport => {
-                events.iter().map(|event| event.id).collect()
+                self.drained(run, &begun.shown, outcome).await
             }
-            _ => Vec::new(),
+            _ => outcome,
+        }
+    }
+
+    /// What the turn is about: what it had said before a break, or else what waits for it now.
+    async fn begin_beat(&self, run: &Run, models: &Lineup) -> Result<Begun, Box<Outcome>> {
+        let unread = |error: StoreError| Box::new(not_written(&error));
+        let steps = self.store.steps(&run.id).await.map_err(unread)?;
+        let said = self.store.messages_of(&SessionKey::main(), &run.id).await.map_err(unread)?;
+        let waits = if said.is_empty() { Some(self.what_waits().await?) } else { None };
+        if models.first().is_none() {
+            return Err(Box::new(without_model(models)));
+        }
+        let context = self.tool_context(run, None, super::CONFINED);
+        let (opening, shown) = match waits {
+            None => (Opening::Again(said), shown_before(&steps)),
+            Some((events, list)) => {
+                let shown: Vec<i64> = events.iter().map(|event| event.id).collect();
+                self.note_shown(run, &shown).await.map_err(unread)?;
+                (Opening::Fresh(task(&events, list.as_deref(), run, &context)), shown)
+            }
         };
-        let stored =
-            self.store.store_main_turn(&run.id, &conducted.said, &seen, self.clock.now()).await;
-        conducted.outcome_after(stored)
+        Ok(Begun { opening, shown, journal: Journal::of(steps, run.attempt), context })
+    }
+
+    /// The queued lines and the person's list; the end of the turn when there are neither.
+    async fn what_waits(&self) -> Result<(Vec<SystemEvent>, Option<String>), Box<Outcome>> {
+        let events = match self.store.pending_system_events().await {
+            Ok(events) => bounded(events),
+            Err(error) => return Err(Box::new(not_written(&error))),
+        };
+        let list = self.heartbeat_list().await.map_err(|error| {
+            Box::new(Outcome::failed(format!("{HEARTBEAT_FILE} could not be read: {error}.")))
+        })?;
+        if events.is_empty() && list.is_none() {
+            let why = format!("{HEARTBEAT_FILE} is empty and nothing is queued");
+            return Err(Box::new(Outcome::skipped(why)));
+        }
+        Ok((events, list))
     }
 
     /// Whether HEARTBEAT.md gives a beat anything to do. One that cannot be read does: the turn says what is wrong.

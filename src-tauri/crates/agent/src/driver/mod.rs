@@ -123,7 +123,7 @@ impl AgentDriver {
         }
         let session = SessionKey::of_job(&job.id);
         let before = async {
-            let journal = Journal::of(self.store.steps(&run.id).await?);
+            let journal = Journal::of(self.store.steps(&run.id).await?, run.attempt);
             let cause = self.store.cause(&run.id).await?;
             Ok((journal, cause, self.remembers_outside(&session).await?))
         };
@@ -141,7 +141,7 @@ impl AgentDriver {
         };
         let conversation = Conversation {
             driver: self,
-            session: Some(&session),
+            session: &session,
             journal,
             models: &models,
             asked: Asked::default(),
@@ -170,7 +170,7 @@ impl AgentDriver {
             Ok(opened) => opened,
             Err(end) => return conversation::ended_early(&end),
         };
-        conversation.conduct(history, opening).await.outcome
+        conversation.conduct(history, opening).await
     }
 
     /// Whether a run that has written to the session has read text that somebody else may have written.

@@ -6,14 +6,21 @@
 //! anew with every answer, so only what was journalled after the last answer counts.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rouse_core::message::ToolCallRequest;
 use rouse_core::tool::ToolOutput;
 use rouse_store::{RunStep, StepKind, StepStatus};
 
-/// The calls that were begun after the last answer of the model, by their ids.
-#[derive(Default)]
-pub(super) struct Journal(HashMap<String, RunStep>);
+/// What a run knows of itself from before a break.
+pub(super) struct Journal {
+    /// The calls that were begun after the last answer of the model, by their ids.
+    calls: HashMap<String, RunStep>,
+    /// The attempt that it makes now.
+    attempt: u32,
+    /// Whether a model was asked in this attempt before: an answer of a person goes on with the attempt that asked.
+    has_asked: AtomicBool,
+}
 
 /// What a run that goes on does with one of its calls.
 pub(super) enum Earlier {
@@ -26,16 +33,32 @@ pub(super) enum Earlier {
 }
 
 impl Journal {
-    pub(super) fn of(steps: Vec<RunStep>) -> Self {
+    /// That of the attempt `attempt`.
+    pub(super) fn of(steps: Vec<RunStep>, attempt: u32) -> Self {
+        let is_of_attempt = |step: &RunStep| {
+            step.kind == StepKind::ModelTurn && step.input["attempt"] == attempt
+        };
+        let has_asked = AtomicBool::new(steps.iter().any(is_of_attempt));
         let answered = steps.iter().rposition(|step| step.kind == StepKind::ModelTurn);
         let since = answered.map_or(0, |at| at + 1);
         let calls = steps.into_iter().skip(since).filter(|step| step.kind == StepKind::ToolCall);
-        Self(calls.filter_map(|step| Some((step.call_id.clone()?, step))).collect())
+        let calls = calls.filter_map(|step| Some((step.call_id.clone()?, step))).collect();
+        Self { calls, attempt, has_asked }
+    }
+
+    /// The attempt that is made now.
+    pub(super) const fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    /// Whether a model is asked for the first time in this attempt; true once.
+    pub(super) fn asks_first(&self) -> bool {
+        !self.has_asked.swap(true, Ordering::Relaxed)
     }
 
     pub(super) fn earlier(&self, call: &ToolCallRequest) -> Earlier {
         // It has no effect but its answer, and the journal does not keep that as it is.
-        let Some(step) = self.0.get(&call.id).filter(|_| call.tool != "complete_run") else {
+        let Some(step) = self.calls.get(&call.id).filter(|_| call.tool != "complete_run") else {
             return Earlier::ToDo;
         };
         match step.status {

@@ -113,8 +113,9 @@ pub trait Hook: Send + Sync {
         None
     }
 
-    /// The tools of an attempt, after every policy. Told once for each attempt, also for one that follows a failure;
-    /// nobody waits.
+    /// The tools of an attempt, after every policy. Told once for each attempt, when its first model is asked, also for
+    /// one that follows a failure or the end of the process; a run that goes on after a person's answer goes on with the
+    /// same one. Nobody waits.
     fn after_tools_resolved<'h>(&'h self, event: &'h ToolsResolved) -> Told<'h> {
         let _ = event;
         nothing()

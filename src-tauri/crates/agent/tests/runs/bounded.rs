@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use rouse_agent::{ChosenModel, Hook, Told, ToolsResolved};
+use rouse_core::approval::{Answer, AnsweredFrom};
 use rouse_core::message::{Message, Part};
 use rouse_core::model::{ModelRequest, ProviderErrorKind};
 use rouse_core::run::Outcome;
-use rouse_core::tool::{Tool, ToolOutput};
+use rouse_core::tool::{ApprovalRule, Tool, ToolOutput};
 use rouse_core::turn::window::tokens;
 use rouse_core::{RunState, SessionKey};
+use rouse_store::Park;
 use rouse_testkit::ScriptedModel;
 use rouse_testkit::scripted_model::{Scripted, calls, fails, says};
 use serde_json::json;
@@ -104,6 +106,51 @@ async fn a_run_that_reads_more_than_its_model_can_still_ends_well() {
     assert_eq!(whole.count(), 8);
     assert_eq!(heard.recv().await, Some(()));
     assert!(heard.try_recv().is_err(), "told once, however often it was shortened");
+}
+
+#[tokio::test]
+async fn the_tools_are_told_once_for_each_attempt_and_an_answer_goes_on_with_the_same() {
+    let (tells, mut heard) = mpsc::unbounded_channel();
+    let hook: Arc<dyn Hook> = Arc::new(Hears(tells));
+    let asks = TestTool::answering("wants", ToolOutput::ok("done"))
+        .with(|spec| spec.approval = ApprovalRule::UnlessGranted);
+    let asks: Arc<dyn Tool> = Arc::new(asks);
+    let all = tools().into_iter().chain([asks]).collect();
+    let house = House::guarded([], all, Vec::new(), vec![hook]).await;
+    let script = [
+        calls([("c", "wants", json!({}))]),
+        fails(ProviderErrorKind::Auth, "no key"),
+        says("Done."),
+    ];
+    let model = Arc::new(ScriptedModel::new(script));
+    let job = agent_job(json!({ "message": "Do it" }), json!({ "approvals": "ask" }));
+    let run = house.run_of(Some(&job)).await;
+    let attempt = async || {
+        let run = house.store.run(&run.id).await.expect("read").expect("a run");
+        let chosen = ChosenModel { provider: model.clone(), model: "scripted-1".to_owned() };
+        house.driver().run_turn(&run, &job, turn_of(&job), Some(chosen), &house.cancel).await
+    };
+    let asked = attempt().await;
+    assert_eq!((asked.state, heard.recv().await), (RunState::AwaitingApproval, Some(())));
+    let question = asked.asks[0].id.clone();
+    let park = Park {
+        run_id: run.id.clone(),
+        questions: asked.asks,
+        usage: asked.usage,
+        deliveries: Vec::new(),
+        now: house.now(),
+    };
+    house.store.park_run(&park).await.expect("parked").expect("a run");
+    let yes = house.store.decide(&question, &Answer::Once, AnsweredFrom::Page, house.now()).await;
+    yes.expect("decided");
+    house.start_again(&run).await;
+    assert_eq!(attempt().await.state, RunState::Failed);
+    tokio::task::yield_now().await;
+    assert!(heard.try_recv().is_err(), "it is the same attempt");
+    house.store.set_attempt(&run.id, 2, house.now()).await.expect("written");
+    assert_eq!(attempt().await.state, RunState::Succeeded);
+    assert_eq!(heard.recv().await, Some(()), "another attempt");
+    assert!(heard.try_recv().is_err());
 }
 
 #[tokio::test]

@@ -1,12 +1,18 @@
 //! Turns of the main session: HEARTBEAT.md and the queue.
 
+use std::sync::{Arc, Mutex};
+
+use rouse_core::approval::{Answer, AnsweredFrom};
 use rouse_core::message::Message;
 use rouse_core::model::ProviderErrorKind as Kind;
-use rouse_core::run::Outcome;
+use rouse_core::run::{Outcome, Run};
+use rouse_core::tool::{Annotations, ApprovalRule, Tool, ToolOutput};
 use rouse_core::{RunState, SessionKey};
-use rouse_testkit::scripted_model::{fails, says};
+use rouse_store::{Decided, Park};
+use rouse_testkit::scripted_model::{calls, fails, says};
+use serde_json::json;
 
-use super::house::{House, NOW};
+use super::house::{House, NOW, TestTool, tools};
 
 async fn heartbeat(house: &House) -> Outcome {
     let run = house.run_of(None).await;
@@ -115,4 +121,121 @@ async fn without_a_model_the_queue_stays() {
     let outcome = house.driver().run_main_turn(&run, None, None, &house.cancel).await;
     assert!(outcome.error.is_some_and(|error| error.starts_with("No model is set up.")));
     assert_eq!(waiting(&house).await, 1);
+}
+
+/// A tool that asks, and counts how often it was called.
+fn asking(count: &Arc<Mutex<u32>>) -> Vec<Arc<dyn Tool>> {
+    let count = Arc::clone(count);
+    let tool = TestTool::new("adds", move |_, _| {
+        *count.lock().expect("not poisoned") += 1;
+        Box::pin(std::future::ready(ToolOutput::ok("added")))
+    });
+    let tool: Arc<dyn Tool> = Arc::new(tool.with(|spec| {
+        spec.annotations = Annotations::ADDS;
+        spec.approval = ApprovalRule::UnlessGranted;
+    }));
+    tools().into_iter().chain([tool]).collect()
+}
+
+async fn beat(house: &House, run: &Run) -> Outcome {
+    house.driver().run_main_turn(run, house.chosen(), None, &house.cancel).await
+}
+
+/// Parks the run, as the scheduler does.
+async fn park(house: &House, run: &Run, outcome: Outcome) -> rouse_core::ApprovalId {
+    let id = outcome.asks[0].id.clone();
+    let park = Park {
+        run_id: run.id.clone(),
+        questions: outcome.asks,
+        usage: outcome.usage,
+        deliveries: Vec::new(),
+        now: house.now(),
+    };
+    house.store.park_run(&park).await.expect("parked").expect("a run");
+    id
+}
+
+async fn again(house: &House, run: &Run) -> Outcome {
+    house.start_again(run).await;
+    let run = house.store.run(&run.id).await.expect("read").expect("a run");
+    beat(house, &run).await
+}
+
+#[tokio::test]
+async fn a_beat_asks_waits_and_goes_on_after_the_answer() {
+    let count = Arc::default();
+    let add = || calls([("c1", "adds", json!({ "text": "one" }))]);
+    let script = [add(), says("HEARTBEAT_OK"), says("Added.")];
+    let house = House::with_tools(script, asking(&count)).await;
+    queue(&house, &["Cron Weather: Rain."]).await;
+    let run = house.run_of(None).await;
+    let outcome = beat(&house, &run).await;
+    assert_eq!((outcome.state, outcome.asks.len()), (RunState::AwaitingApproval, 1));
+    let question = park(&house, &run, outcome).await;
+
+    // What it was shown is its own while it waits; what comes meanwhile is the next one's.
+    assert_eq!(waiting(&house).await, 0);
+    let idle = house.run_of(None).await;
+    assert_eq!(beat(&house, &idle).await.state, RunState::Skipped);
+    queue(&house, &["Alarm: wake up"]).await;
+    let other = house.run_of(None).await;
+    assert_eq!(beat(&house, &other).await.state, RunState::NothingToReport);
+    assert!(!last_task(&house).contains("Rain") && last_task(&house).contains("Alarm"));
+
+    let yes = house.store.decide(&question, &Answer::Once, AnsweredFrom::Page, house.now()).await;
+    assert!(matches!(yes, Ok(Decided::Counts { goes_on: Some(_), .. })));
+    assert_eq!(waiting(&house).await, 0, "also while it waits for its place");
+    let outcome = again(&house, &run).await;
+    assert_eq!((outcome.state, outcome.summary.as_deref()), (RunState::Succeeded, Some("Added.")));
+    assert_eq!(*count.lock().expect("not poisoned"), 1);
+    let told = &house.model.requests()[2].messages;
+    assert!(matches!(told.last(), Some(Message::ToolResult { text, .. }) if text == "added"));
+    assert_eq!(waiting(&house).await, 0);
+}
+
+#[tokio::test]
+async fn a_beat_that_nobody_answers_ends_and_that_fails_gives_back_what_it_was_shown() {
+    let count = Arc::default();
+    let add = || calls([("c1", "adds", json!({ "text": "one" }))]);
+    let script = [add(), fails(Kind::Auth, "no key")];
+    let house = House::with_tools(script, asking(&count)).await;
+    queue(&house, &["Cron Weather: Rain."]).await;
+    let run = house.run_of(None).await;
+    let outcome = beat(&house, &run).await;
+    park(&house, &run, outcome).await;
+    house.clock.advance(30 * 60_000);
+    assert_eq!(house.store.expire_approvals(house.now()).await.expect("expired").len(), 1);
+    assert_eq!(again(&house, &run).await.state, RunState::Failed);
+    assert_eq!(waiting(&house).await, 1);
+    assert_eq!(*count.lock().expect("not poisoned"), 0);
+    let told = house.model.requests()[1].messages.clone();
+    let Some(Message::ToolResult { text, is_error: true, .. }) = told.last() else {
+        panic!("it was not told: {told:?}")
+    };
+    assert!(text.contains("Nobody answered in time"), "{text}");
+}
+
+#[tokio::test]
+async fn a_beat_that_was_cut_off_goes_on_and_does_nothing_twice() {
+    let count = Arc::default();
+    let mut all = asking(&count);
+    let adds = Arc::clone(&count);
+    let free = TestTool::new("notes", move |_, _| {
+        *adds.lock().expect("not poisoned") += 1;
+        Box::pin(std::future::ready(ToolOutput::ok("noted")))
+    });
+    all.push(Arc::new(free.with(|spec| spec.annotations = Annotations::ADDS)));
+    let script = [
+        calls([("c1", "notes", json!({ "text": "one" }))]),
+        fails(Kind::Auth, "no key"),
+        says("Noted."),
+    ];
+    let house = House::with_tools(script, all).await;
+    queue(&house, &["Cron Weather: Rain."]).await;
+    let run = house.run_of(None).await;
+    // What the second request meets stands for the end of the process: all before it is on the disk.
+    assert_eq!(beat(&house, &run).await.state, RunState::Failed);
+    house.store.put_back(&run.id, house.now()).await.expect("written").expect("a run");
+    assert_eq!(again(&house, &run).await.summary.as_deref(), Some("Noted."));
+    assert_eq!((waiting(&house).await, *count.lock().expect("not poisoned")), (0, 1));
 }

@@ -31,7 +31,7 @@ fn has_journal(job: &Job, run: &Run) -> bool {
 /// Decides what becomes of a run that was cut off: by the job's misfire policy, where it has a job.
 #[must_use]
 pub fn recover(job: Option<&Job>, run: &Run, had_unrepeatable_call: bool, now: UnixMs) -> Recovery {
-    if run.trigger == RunTrigger::Chat {
+    if matches!(run.trigger, RunTrigger::Chat | RunTrigger::Heartbeat) {
         return goes_on(run, MOST_ATTEMPTS);
     }
     let Some(job) = job.filter(|job| job.enabled) else { return Recovery::Leave };
@@ -92,10 +92,12 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_to_a_person_goes_on_as_well() {
-        let message = Run { job_id: None, trigger: RunTrigger::Chat, ..run() };
-        assert_eq!(recover(None, &message, true, NOW), Recovery::GoOn);
-        assert_eq!(recover(None, &Run { attempt: 3, ..message }, true, NOW), Recovery::Leave);
+    fn a_turn_of_the_main_session_goes_on_as_well() {
+        for trigger in [RunTrigger::Chat, RunTrigger::Heartbeat] {
+            let turn = Run { job_id: None, trigger, ..run() };
+            assert_eq!(recover(None, &turn, true, NOW), Recovery::GoOn, "{trigger:?}");
+            assert_eq!(recover(None, &Run { attempt: 3, ..turn }, true, NOW), Recovery::Leave);
+        }
     }
 
     #[test]

@@ -228,11 +228,17 @@ async fn a_reminder_that_asks_for_it_wakes_main() {
 }
 
 #[tokio::test]
-async fn a_beat_that_was_cut_off_gets_another_turn_if_events_wait() {
-    let stage = Stage::with(config(), true).await;
+async fn a_beat_that_was_cut_off_goes_on_and_not_for_ever() {
+    let mut stage = Stage::with(config(), true).await;
     queue_event(&stage).await;
     stage.handle.request_heartbeat("wake", Duration::ZERO).await;
     let first = stage.begun.next().await.run;
+    for attempt in [2, 3] {
+        stage = stage.killed_for(SECOND).await;
+        let again = stage.begun.next().await.run;
+        assert_eq!((&again.id, again.attempt), (&first.id, attempt));
+    }
+    // The events that it had not got to are still queued; they get a turn of their own.
     let stage = stage.killed_for(SECOND).await;
     let second = stage.begun.next().await.run;
     assert_eq!(second.payload["reason"], "interrupted");
