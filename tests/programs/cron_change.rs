@@ -427,6 +427,7 @@ async fn whatever_can_be_set_can_be_taken_off() {
             "/payload/contextPaths",
             json!(["a.md", "b.md"]),
         ),
+        ("--skills", "=style,report", "=none", "/payload/skills", json!(["style", "report"])),
         ("--tokens-per-run", "=5000", "=none", "/policies/budget/tokensPerRun", json!(5_000)),
     ];
     for (flag, on, off, path, value) in table {

@@ -19,6 +19,7 @@ mod triggers;
 mod transfer;
 mod other_commands;
 mod settings;
+mod skills;
 mod starting;
 mod dying;
 mod kills;

@@ -72,6 +72,8 @@ impl<'h> Stage<'h> {
                 json!({ "name": "key", "value": "guessed-value", "hosts": ["example.org"] })
             }
             "secrets.remove" => json!({ "name": "key" }),
+            "skills.trust" => json!({ "name": "fetch", "digest": "guessed" }),
+            "skills.distrust" => json!({ "name": "fetch" }),
             "deliveries.get" => json!({ "id": self.delivery }),
             "deliveries.answer" => json!({ "key": "guessed", "outcome": "shown" }),
             "config.patch" => json!({ "patch": { "cron": { "maxConcurrentRuns": 3 } } }),
@@ -90,6 +92,7 @@ impl<'h> Stage<'h> {
             | "chat.abort"
             | "sessions.list"
             | "secrets.list"
+            | "skills.list"
             | "providers.list"
             | "hooks.list"
             | "config.get"

@@ -22,3 +22,4 @@ mod transfer;
 mod door;
 mod bad_words;
 mod corpus;
+mod skills;

@@ -36,9 +36,11 @@ pub(crate) enum Channel {
     ChatRoutines,
     HeartbeatLine,
     HeartbeatSession,
+    Skill,
+    SkillFile,
 }
 
-pub(crate) const CHANNELS: [Channel; 21] = [
+pub(crate) const CHANNELS: [Channel; 23] = [
     Channel::Page,
     Channel::PageKind,
     Channel::PageError,
@@ -60,6 +62,8 @@ pub(crate) const CHANNELS: [Channel; 21] = [
     Channel::ChatRoutines,
     Channel::HeartbeatLine,
     Channel::HeartbeatSession,
+    Channel::Skill,
+    Channel::SkillFile,
 ];
 
 /// One case on its way.
@@ -193,6 +197,11 @@ impl Case<'_> {
                     .expect("gone");
                 ended
             }
+            Channel::Skill => self.by_skill("Do as it says.", &self.text(), Vec::new()).await,
+            Channel::SkillFile => {
+                let read = json!({ "skill": format!("case-{number}"), "path": "more.txt" });
+                self.by_skill(&self.text(), "Read more.txt.", vec![call("skill_read", read)]).await
+            }
             Channel::ContextFile => {
                 self.lay(&format!("case/{number}.txt"), &self.text());
                 let mut job = self.job();
@@ -223,6 +232,21 @@ impl Case<'_> {
                 self.by_remembered_chat(get(site.put(&path, Page::ok("hello")))).await
             }
         }
+    }
+
+    /// A skill that was brought in, with another file, in a job that names it.
+    async fn by_skill(&self, file: &str, body: &str, task: Vec<Call>) -> Ended {
+        let name = format!("case-{}", self.number);
+        let folder = self.world.installed().join(&name);
+        fs::create_dir_all(&folder).expect("a folder");
+        let head = format!("---\nname: {name}\ndescription: A case.\n---\n");
+        fs::write(folder.join("SKILL.md"), head + body).expect("a file");
+        fs::write(folder.join("more.txt"), file).expect("a file");
+        let mut job = self.job();
+        job["payload"]["skills"] = json!([name]);
+        let ended = self.by_hand(job, task).await;
+        fs::remove_dir_all(folder).expect("gone");
+        ended
     }
 
     async fn add(&self, job: Value) -> String {

@@ -149,6 +149,18 @@ fn changing(aim: &Aim) -> Vec<(&'static str, Vec<Call>)> {
         ("write the heartbeat's list", write("HEARTBEAT.md")),
         ("write over a key", write("loot/key.txt")),
         ("read a key", vec![call("read_file", json!({ "path": "loot/key.txt" }))]),
+        ("write a skill", write("../skills/mine/SKILL.md")),
+        (
+            "trust a skill",
+            vec![
+                call("skills.trust", json!({ "name": "case-1", "digest": "0" })),
+                call(
+                    "http",
+                    json!({ "url": format!("{gateway}/rpc"), "method": "POST", "json": { "jsonrpc": "2.0", "id": 1, "method": "skills.list" } }),
+                ),
+            ],
+        ),
+        ("name a skill", vec![call("routine_update", json!({ "id": job, "skills": ["mine"] }))]),
         ("write a file to run", [write("tool.sh"), run("sh tool.sh")].concat()),
         (
             "note outside the memory",

@@ -119,6 +119,11 @@ impl World {
         self.root.path().join("home/workspace")
     }
 
+    /// Where skills lie that were brought in.
+    pub(crate) fn installed(&self) -> PathBuf {
+        self.root.path().join("home/skills/installed")
+    }
+
     pub(crate) fn aim(&self, job: &str) -> Aim {
         Aim {
             thief: self.thief.url(""),
@@ -239,6 +244,7 @@ impl World {
                 "workspace/memory",
                 "workspace/case",
                 "workspace/HEARTBEAT.md",
+                "skills/installed/case-",
             ];
             let is_own = own.iter().any(|own| inside.display().to_string().starts_with(own));
             !is_own
@@ -328,9 +334,13 @@ fn walk(folder: &Path, files: &mut Files) {
 /// Lays out the files.
 fn furnish(root: &Path, hosts: &[String]) {
     let (outside, workspace) = (root.join("outside"), root.join("home/workspace"));
-    for folder in
-        [&outside, &workspace.join("loot"), &workspace.join("memory"), &workspace.join("case")]
-    {
+    for folder in [
+        &outside,
+        &workspace.join("loot"),
+        &workspace.join("memory"),
+        &root.join("home/skills/installed"),
+        &workspace.join("case"),
+    ] {
         fs::create_dir_all(folder).expect("a folder");
     }
     let precious = outside.join("precious.txt");

@@ -17,6 +17,7 @@ mod registry;
 mod retry;
 mod safety;
 mod secret;
+mod skills;
 
 pub use condition::{Conditions, Subject};
 pub use discover::{
@@ -35,3 +36,4 @@ pub use provider::{ConnectError, ProviderConfig, ProviderKind, connect};
 pub use registry::{Complaint, RegistryError, ToolRegistry};
 pub use safety::{Incoming, IncomingText, Leak, Safety, Signal};
 pub use secret::{ApiKey, HandleError, Secret, SecretBook, SecretError, SecretValue};
+pub use skills::{SkillShelf, TrustError};

@@ -13,6 +13,7 @@ mod heartbeat;
 mod config;
 mod tools;
 mod secrets;
+mod skills;
 mod hooks;
 mod approvals;
 mod chat;
@@ -64,6 +65,9 @@ enum Command {
     /// Keys that requests name and no model sees.
     #[command(subcommand)]
     Secrets(secrets::Command),
+    /// Instructions that jobs name: what there is, and what is trusted.
+    #[command(subcommand)]
+    Skills(skills::Command),
     /// Commands of yours that are told of runs or asked about them.
     Hooks,
     /// Write to the main session and see the answer.
@@ -128,6 +132,7 @@ async fn call(command: Command, session: Session) -> Result<(), Failure> {
         Command::Heartbeat(command) => heartbeat::run(&command, &session).await,
         Command::Config(command) => config::run(command, &session).await,
         Command::Secrets(command) => secrets::run(command, &session).await,
+        Command::Skills(command) => skills::run(command, &session).await,
         Command::Hooks => hooks::run(&session).await,
         Command::Tools(args) => tools::run(args, &session).await,
         Command::Chat(args) => chat::run(args, &session).await,

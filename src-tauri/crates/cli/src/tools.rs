@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::cron::resolve;
 use crate::exit::Failure;
-use crate::output::{print, short, table};
+use crate::output::{plain, print, short, table};
 use crate::session::Session;
 
 #[derive(Debug, clap::Args)]
@@ -34,6 +34,9 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
             let id = resolve(session, &job).await?;
             session
                 .show("tools.effective", json!({ "id": id }), |_, found: ToolsEffectiveResult| {
+                    for why in found.problem.iter().chain(&found.ceiling) {
+                        anstream::println!("{}", plain(why));
+                    }
                     print_table(&found.tools);
                     Ok(())
                 })

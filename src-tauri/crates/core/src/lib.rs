@@ -26,6 +26,7 @@ pub mod delivery;
 pub mod event;
 pub mod message;
 pub mod model;
+pub mod skills;
 pub mod tool;
 pub mod memory;
 pub mod routines;

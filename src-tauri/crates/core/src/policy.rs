@@ -1,6 +1,6 @@
 //! May exactly this call run? The only place where an `ApprovedCall` comes from.
 //!
-//! Owns the order of the answers to that question: what a run is offered at all, what a person has written down, what a
+//! Owns the order of the answers to that question: what a run is offered at all (less, with the text of a skill in it that nobody has trusted), what a person has written down, what a
 //! person has said in this run, what a person has granted to the job, and only then whether anybody is asked. It refuses
 //! to ask twice what was answered, and lets no grant cover a call of the highest class. One could get it wrong by taking
 //! a yes to a tool for a yes to a call: only the fingerprint of the call counts.
@@ -10,27 +10,27 @@ use serde_json::Value;
 use crate::UnixMs;
 use crate::approval::{Approval, ApprovalState, Fingerprint, Grant, Permit, Scope, Surroundings};
 use crate::job::Approvals;
-use crate::tool::{ApprovalRule, ToolSpec};
+use crate::skills::Skill;
+use crate::tool::{ApprovalRule, Domain, ToolSpec};
+
+/// The tool that reads the files of skills, and is there only for a run that has some.
+pub const SKILL_READ: &str = "skill_read";
 
 /// A call that may run. It has no public constructor: holding one proves that it was judged here.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApprovedCall {
     arguments: Value,
+    /// What the yes to it is bound to; none for a call that needed none.
+    bound: Option<Surroundings>,
 }
 
 impl ApprovedCall {
     /// The arguments, as they were judged.
-    /// What the yes to it is bound to; none for a call that needed none.
-    bound: Option<Surroundings>,
     #[must_use]
     pub const fn arguments(&self) -> &Value {
         &self.arguments
     }
 
-    /// The same call with values of secrets where its handles stand, for the last step before the tool; none when
-    /// anything else in it differs.
-    #[must_use]
-    pub fn with_values(self, arguments: Value) -> Option<Self> {
     /// What it worked with when it was judged, where a person's yes is bound to that: the tool holds it against what is
     /// there when it begins.
     #[must_use]
@@ -44,6 +44,10 @@ impl ApprovedCall {
         Self { bound: Some(surroundings), ..self }
     }
 
+    /// The same call with values of secrets where its handles stand, for the last step before the tool; none when
+    /// anything else in it differs.
+    #[must_use]
+    pub fn with_values(self, arguments: Value) -> Option<Self> {
         differ_by_handles_alone(&self.arguments, &arguments)
             .then_some(Self { arguments, bound: self.bound })
     }
@@ -81,6 +85,10 @@ pub struct ToolPolicy {
     asks: Approvals,
     /// Whether a person is there and has asked for this turn.
     is_attended: bool,
+    /// Whether any of its skills has files beside its instructions.
+    has_skill_files: bool,
+    /// The skills in its context that nobody has trusted: with any of them it may only look.
+    untrusted_skills: Vec<String>,
 }
 
 /// A call as it stands in a job.
@@ -136,7 +144,14 @@ impl ToolPolicy {
     /// Only these tools, all when none; what needs a yes is asked for.
     #[must_use]
     pub const fn of_tools(allow: Option<Vec<String>>) -> Self {
-        Self { allow, written: None, asks: Approvals::Ask, is_attended: false }
+        Self {
+            allow,
+            written: None,
+            asks: Approvals::Ask,
+            is_attended: false,
+            has_skill_files: false,
+            untrusted_skills: Vec::new(),
+        }
     }
 
     /// Exactly the call of a `toolCall` job, which the person has written.
@@ -144,7 +159,7 @@ impl ToolPolicy {
     pub fn of_a_persons_call(tool: &str, arguments: &Value) -> Self {
         let written = WrittenCall { tool: tool.to_owned(), arguments: arguments.clone() };
         let allow = Some(vec![tool.to_owned()]);
-        Self { allow, written: Some(written), asks: Approvals::Deny, is_attended: false }
+        Self { written: Some(written), asks: Approvals::Deny, ..Self::of_tools(allow) }
     }
 
     /// The same, with this becoming of calls that need a yes and have none.
@@ -159,6 +174,58 @@ impl ToolPolicy {
         Self { is_attended: true, ..self }
     }
 
+    /// The same with the texts of these skills in its context.
+    ///
+    /// One that nobody has trusted lowers what may be called to tools that only look, whatever the job says and whatever
+    /// was granted. Those that name their tools narrow what there is to them, if each of them does.
+    #[must_use]
+    pub fn told_of(mut self, skills: &[Skill]) -> Self {
+        let untrusted = skills.iter().filter(|skill| !skill.trust.is_given());
+        self.untrusted_skills.extend(untrusted.map(|skill| skill.name.clone()));
+        self.has_skill_files |= skills.iter().any(|skill| !skill.files.is_empty());
+        let wanted: Option<Vec<&[String]>> =
+            skills.iter().map(|skill| skill.tools.as_deref()).collect();
+        if let Some(wanted) =
+            wanted.filter(|wanted| !wanted.is_empty()).map(|wanted| wanted.concat())
+        {
+            self.allow = Some(match self.allow {
+                Some(names) => names.into_iter().filter(|name| wanted.contains(name)).collect(),
+                None => wanted,
+            });
+        }
+        self
+    }
+
+    /// The same for a run that has read the text of such a skill before.
+    #[must_use]
+    pub fn having_read(mut self, untrusted: impl IntoIterator<Item = String>) -> Self {
+        for name in untrusted {
+            if !self.untrusted_skills.contains(&name) {
+                self.untrusted_skills.push(name);
+            }
+        }
+        self
+    }
+
+    /// Why only tools that look may be called; none when that is not so.
+    #[must_use]
+    pub fn ceiling(&self) -> Option<String> {
+        let skills = match self.untrusted_skills.as_slice() {
+            [] => return None,
+            [one] => format!("the skill {one}, which"),
+            several => format!("the skills {}, which", several.join(", ")),
+        };
+        Some(format!("This run is told of {skills} nobody has trusted, so it may only look."))
+    }
+
+    fn only_looks(tool: &ToolSpec) -> bool {
+        // Ending the run changes nothing.
+        tool.name == "complete_run"
+            || (tool.annotations.read_only
+                && !tool.annotations.open_world
+                && tool.domain == Domain::InProcess)
+    }
+
     /// Whether a person has written down the one call that there is.
     #[must_use]
     pub const fn is_a_persons_call(&self) -> bool {
@@ -168,10 +235,19 @@ impl ToolPolicy {
     /// Whether the tool is offered at all.
     #[must_use]
     pub fn offers(&self, tool: &ToolSpec) -> bool {
-        // `complete_run` is the run's own way out and cannot be listed away.
-        let is_listed = self.lists(tool) || tool.name == "complete_run";
+        let is_listed = match tool.name.as_str() {
+            // Nobody lists away the files of a skill that the job names.
+            SKILL_READ => self.has_skill_files || self.names(tool),
+            // The run's own way out cannot be listed away either.
+            name => self.lists(tool) || name == "complete_run",
+        };
         let may_run = tool.approval == ApprovalRule::Never || self.asks != Approvals::Skip;
-        is_listed && may_run && (self.is_attended || !tool.attended_only)
+        let is_below = self.untrusted_skills.is_empty() || Self::only_looks(tool);
+        is_listed && may_run && is_below && (self.is_attended || !tool.attended_only)
+    }
+
+    fn names(&self, tool: &ToolSpec) -> bool {
+        self.allow.as_ref().is_some_and(|names| names.contains(&tool.name))
     }
 
     fn lists(&self, tool: &ToolSpec) -> bool {
@@ -209,6 +285,11 @@ impl ToolPolicy {
 
     fn refusal(&self, tool: &ToolSpec) -> String {
         let name = &tool.name;
+        if let Some(ceiling) = self.ceiling().filter(|_| !Self::only_looks(tool)) {
+            return format!(
+                "{name} may not be called. {ceiling} Go on without it, or end the run."
+            );
+        }
         if tool.attended_only && !self.is_attended {
             return format!("{name} may be called only while a person is there. Go on without it.");
         }
@@ -230,6 +311,10 @@ impl NeedsYes {
     #[must_use]
     pub const fn is_highest(&self) -> bool {
         self.is_highest
+    }
+
+    fn call(self) -> ApprovedCall {
+        ApprovedCall { arguments: self.arguments, bound: None }
     }
 
     fn is_answered(&self, asked: &Approval, scope: Scope) -> bool {
@@ -301,7 +386,5 @@ fn nobody_answered(tool: &str) -> String {
 
 #[cfg(test)]
 mod tests;
-    fn call(self) -> ApprovedCall {
-        ApprovedCall { arguments: self.arguments, bound: None }
-    }
-
+#[cfg(test)]
+mod skill_tests;

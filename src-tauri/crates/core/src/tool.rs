@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::approval::Surroundings;
 use crate::policy::ApprovedCall;
 use crate::schedule::Zone;
+use crate::skills::SkillInRun;
 use crate::visible::visible;
 use crate::{Clock, JobId, RunId};
 
@@ -205,6 +206,8 @@ pub struct ToolContext {
     pub clock: Arc<dyn Clock>,
     /// The job's zone.
     pub zone: Zone,
+    /// The skills that the run was told of.
+    pub skills: Vec<SkillInRun>,
     /// Where a call that is dropped leaves what has yet to end.
     pub loose_ends: LooseEnds,
 }

@@ -30,7 +30,7 @@ fn full() -> Value {
         "payload": {
             "kind": "agentTurn", "message": "Look", "deliver": true, "channel": "last", "to": "me",
             "timeoutSeconds": 60, "model": "m", "fallbacks": ["n", "ollama:o"], "useTools": false, "tools": ["echo"], "maxSteps": 3,
-            "maxTokens": 100, "contextPaths": ["today.md"], "x2": { "deep": null }
+            "maxTokens": 100, "contextPaths": ["today.md"], "skills": ["weekly-report"], "x2": { "deep": null }
         },
         "isolation": { "postToMainPrefix": "Brief", "x3": 1 },
         "runtime": { "maxAttempts": 3, "retryBackoffMs": 250, "x4": "y" },

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rouse_agent::Gate;
+use rouse_agent::{Gate, SkillShelf};
 use rouse_core::tool::BoxFuture;
 use rouse_core::{Clock, UnixMs};
 use rouse_scheduler::SchedulerHandle;
@@ -34,6 +34,8 @@ pub struct Context {
     pub models: Arc<dyn Models>,
     /// The stored secrets.
     pub secrets: Arc<dyn Secrets>,
+    /// The skills there are.
+    pub skills: SkillShelf,
     /// The tools at hand, behind their gate.
     pub gate: Arc<Gate>,
     /// The event stream.

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::error::RpcError;
 use crate::handlers::{
     approvals, chat, config, cron, deliveries, grants, heartbeat, hooks, providers, runs, secrets,
-    sessions, spending, system, tools,
+    sessions, skills, spending, system, tools,
 };
 use crate::wire::*;
 
@@ -94,6 +94,9 @@ methods! {
     "tools.catalog" => tools::catalog(Empty) -> ToolsCatalogResult;
     "tools.effective" => tools::effective(JobRef) -> ToolsEffectiveResult;
     "tools.try" => tools::try_call(ToolsTryParams) -> ToolsTryResult;
+    "skills.list" => skills::list(Empty) -> SkillsListResult;
+    "skills.trust" => skills::trust(SkillTrustParams) -> SkillView;
+    "skills.distrust" => skills::distrust(SkillRef) -> SkillView;
     "providers.list" => providers::list(ProvidersListParams) -> ProvidersListResult;
 
     "secrets.list" => secrets::list(Empty) -> SecretsListResult;

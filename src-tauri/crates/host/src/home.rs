@@ -97,6 +97,12 @@ impl Home {
         self.root.join("secrets.json")
     }
 
+    /// The skills.
+    #[must_use]
+    pub fn skills(&self) -> PathBuf {
+        self.root.join("skills")
+    }
+
     /// The folder that file tools may see unless configured otherwise.
     #[must_use]
     pub fn workspace(&self) -> PathBuf {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use rouse_agent::{
     AgentDriver, AgentSettings, Gate, Hooks, Ledger, Observer, Prices, Safety, SecretBook,
-    ToolRegistry,
+    SkillShelf, ToolRegistry,
 };
 use rouse_core::event::{Event, EventKind};
 use rouse_core::model::Delta;
@@ -26,7 +26,7 @@ use rouse_scheduler::{HeartbeatConfig, Scheduler, SchedulerConfig, SchedulerHand
 use rouse_store::{EventListener, Store};
 use rouse_tools::{
     CommandConfig, HttpConfig, OwnPorts, ToolsConfig, builtin, end_strays, memory_tools,
-    routine_tools,
+    routine_tools, skill_tools,
 };
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -72,6 +72,7 @@ struct Ground {
     models: Arc<ModelShelf>,
     ledger: Arc<Ledger>,
     secrets: Arc<SecretShelf>,
+    skills: SkillShelf,
     /// What the gate recognises and fills in; the shelf fills it.
     book: Arc<SecretBook>,
     hooks: Hooks,
@@ -200,6 +201,8 @@ impl Ground {
         put_budget_into_force(&ledger, &settings.now());
         let book = Arc::new(SecretBook::default());
         let secrets = Arc::new(secrets::shelf(options, &settings, Arc::clone(&book)));
+        let skills =
+            SkillShelf::new(home.skills(), settings.now().workspace.clone(), store.clone());
         let hooks = hooks::of(&settings.now(), home, &clock);
         let live = LiveText::new(events.clone(), Arc::clone(&clock));
         let screens = Screens::new(events.clone());
@@ -210,6 +213,7 @@ impl Ground {
             models,
             ledger,
             secrets,
+            skills,
             book,
             hooks,
             outbox,
@@ -247,6 +251,7 @@ impl Ground {
         let safety = Safety::new(Arc::clone(&self.book));
         let index = CleanIndex { store: self.store.clone(), safety: safety.clone() };
         tools.extend(memory_tools(Arc::new(index), read_file_max_bytes));
+        tools.extend(skill_tools(Arc::new(self.skills.clone())));
         tools.extend(routine_tools(&(Arc::clone(&self.routines) as Arc<dyn Routines>)));
         let registry = ToolRegistry::new(tools)?;
         let gate = Gate::new(registry, self.store.clone(), Arc::clone(&self.clock));
@@ -260,7 +265,8 @@ impl Ground {
             settings,
             self.observer(),
         )
-        .paid_from(Arc::clone(&self.ledger));
+        .paid_from(Arc::clone(&self.ledger))
+        .with_skills(self.skills.clone());
         Ok((agent, gate))
     }
 
@@ -322,6 +328,7 @@ impl Ground {
             settings: Arc::clone(&self.settings) as _,
             models: Arc::clone(&self.models) as _,
             secrets: Arc::clone(&self.secrets) as _,
+            skills: self.skills.clone(),
             gate,
             events: self.events.clone(),
             live: self.live.clone(),

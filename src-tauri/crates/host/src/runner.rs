@@ -84,6 +84,7 @@ async fn without_job(
     if let (true, Some(tool)) = (run.is_trial(), run.payload["tool"].as_str()) {
         return agent.run_trial(run, tool, &run.payload["arguments"], cancel).await;
     }
+    let agent = agent.clone().telling_main_of(heartbeat.skills.clone());
     if let (RunTrigger::Chat, Some(text)) = (run.trigger, run.payload["text"].as_str()) {
         return agent.run_chat_turn(run, text, models.line_up(None, &[]).await, cancel).await;
     }

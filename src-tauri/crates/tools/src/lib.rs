@@ -31,6 +31,7 @@ mod create_workspace;
 mod memory;
 
 mod routines;
+mod skill_read;
 
 mod child;
 mod sandbox;
@@ -51,6 +52,7 @@ use rouse_core::tool::Tool;
 pub use child::end_strays;
 pub use http::{HttpConfig, OwnPorts};
 pub use memory::memory_tools;
+pub use skill_read::skill_tools;
 pub use routines::routine_tools;
 pub use run_command::CommandConfig;
 pub use sandbox::{Layer, Layers, Missing, SandboxError, available as sandbox_available};

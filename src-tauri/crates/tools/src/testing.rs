@@ -41,6 +41,7 @@ pub(crate) fn context(workspace: &Path) -> ToolContext {
         named_hosts: Vec::new(),
         clock: Arc::new(StoppedClock),
         zone: Tz::Europe__Berlin.into(),
+        skills: Vec::new(),
         loose_ends: LooseEnds::default(),
     }
 }

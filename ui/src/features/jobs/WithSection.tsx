@@ -16,6 +16,7 @@ import { Condition } from "./Condition";
 import styles from "./Editor.module.css";
 import type { TellWhen, ToolChoice } from "./form";
 import { MayFields } from "./MayFields";
+import { SkillsField } from "./SkillsField";
 
 const wakeModes: readonly { id: WakeMode; label: string }[] = [
   { id: "now", label: "At once" },
@@ -71,6 +72,7 @@ function Task() {
         <TextOf name="model" label="Model" placeholder={status?.model?.split(" · ")[0] ?? "From the settings"} help="Empty: the one in the settings." />
         <NumberOf name="maxSteps" label="Most steps" least={1} most={50} placeholder="10" help="Turns of the model in one run." />
       </div>
+      <SkillsField />
       <ToolList />
       <Switch isSelected={deliver.value} onChange={deliver.onChange} help="Off: only failures are told; the outcome is on the run’s page.">
         Tell me the outcome

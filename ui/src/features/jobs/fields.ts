@@ -18,6 +18,7 @@ const places: Record<string, keyof JobForm> = {
   "payload.message": "message",
   "payload.model": "model",
   "payload.tools": "tools",
+  "payload.skills": "skills",
   "payload.useTools": "toolChoice",
   "payload.maxSteps": "maxSteps",
   "payload.tool": "tool",

@@ -30,6 +30,8 @@ export interface JobForm extends EventForm {
   model: string;
   toolChoice: ToolChoice;
   tools: string[];
+  /** Names of skills. */
+  skills: string[];
   maxSteps: number | null;
   deliver: boolean;
   tool: string;
@@ -89,7 +91,7 @@ export function emptyForm(now: number): JobForm {
   return {
     name: "", description: "",
     what: "systemEvent", text: "", wakeMode: "now",
-    message: "", model: "", toolChoice: "all", tools: [], maxSteps: null, deliver: true,
+    message: "", model: "", toolChoice: "all", tools: [], skills: [], maxSteps: null, deliver: true,
     tool: "", arguments: {}, notifyWhen: "always", condition: "",
     when: "days", zone, at: wallOf(soon, zone), every: 30, everyUnit: "minute", expr: "0 9 * * 1-5", days: null, jitterSeconds: null,
     misfire: "runOnce", latestMinutes: null, misfireLimit: null, overlap: "skip", maxConcurrent: null, timeoutMinutes: null, payloadTimeoutMinutes: null,
@@ -145,7 +147,7 @@ function payloadForm(payload: Payload): Partial<JobForm> {
     case "agentTurn":
       return {
         what: "agentTurn", message: payload.message, model: payload.model ?? "", maxSteps: payload.maxSteps ?? null,
-        toolChoice: payload.useTools === false ? "none" : payload.tools ? "some" : "all", tools: payload.tools ?? [],
+        toolChoice: payload.useTools === false ? "none" : payload.tools ? "some" : "all", tools: payload.tools ?? [], skills: payload.skills ?? [],
         deliver: payload.deliver ?? true, payloadTimeoutMinutes: scaled(payload.timeoutSeconds, 60),
       };
     case "toolCall":
@@ -215,6 +217,7 @@ function payloadOf(form: JobForm): Payload {
         ...(form.model.trim() !== "" && { model: form.model.trim() }),
         ...(form.toolChoice === "none" && { useTools: false }),
         ...(form.toolChoice === "some" && { tools: form.tools }),
+        ...(form.skills.length > 0 && { skills: form.skills }),
         ...given("maxSteps", form.maxSteps),
         ...(!form.deliver && { deliver: false }),
       };

@@ -13,7 +13,7 @@ const command = aTool({ name: "run_command", description: "Runs a command.", app
 const host = () =>
   fakeHost({
     "tools.catalog": () => ({ tools: [aTool(), readFile, post, command] }),
-    "tools.effective": () => ({ tools: [readFile] }),
+    "tools.effective": () => ({ tools: [readFile], ceiling: null, problem: null }),
     "cron.list": () => ({ jobs: [aJob({ id: "j1", name: "Morning brief" })], nextCursor: null }),
     "grants.list": () => ({ grants: [aGrant({ tool: "http" }), aGrant({ id: "g2", tool: "http", isGood: false, jobName: "Old" })] }),
   });
@@ -36,6 +36,28 @@ test("what one job is offered is asked of the engine, and stands in the address"
   await waitFor(() => expect(path()).toBe("/tools?job=j1"));
   await waitFor(() => expect(within(screen.getByRole("list", { name: "Tools" })).getAllByRole("listitem")).toHaveLength(1));
   expect(fake.called("tools.effective")).toEqual([{ id: "j1" }]);
+});
+
+test("why a job is offered only what looks stands above the list", async () => {
+  const fake = host();
+  fake.answers["tools.effective"] = () => ({ tools: [readFile], ceiling: "This run may only look.", problem: null });
+  renderApp("/tools?job=j1", fake);
+  expect(await screen.findByText("This run may only look.")).toBeInTheDocument();
+});
+
+test("a skill is looked at, and trusted as it stood there", async () => {
+  const fake = host();
+  const skill = { name: "fetch", description: "Fetches.", trust: "untrusted" as const, isInstalled: true, path: "/s/fetch", problem: null, body: "Fetch it.", files: ["a.txt"], tools: null, digest: "d1", usedBy: [{ jobId: "j1", name: "Morning brief" }] };
+  const bad = { ...skill, name: "broken", path: "/s/broken", description: null, trust: null, problem: "It has no SKILL.md.", body: null, digest: null };
+  fake.answers["skills.list"] = () => ({ skills: [skill, bad], ownFolder: "/s", installedFolder: "/s/installed" });
+  fake.answers["skills.trust"] = () => ({ ...skill, trust: "trusted" });
+  const { user } = renderApp("/tools", fake);
+  const rows = within(await screen.findByRole("list", { name: "Skills" })).getAllByRole("listitem");
+  expect(rows.map((row) => row.textContent)).toEqual(["fetchFetches.Not trustedLook", "brokenIt has no SKILL.md.Cannot be used"]);
+  await user.click(screen.getByRole("button", { name: "Look at fetch" }));
+  expect(await screen.findByLabelText("Instructions")).toHaveTextContent("Fetch it.");
+  await user.click(screen.getByRole("button", { name: "Trust it as it is" }));
+  await waitFor(() => expect(fake.called("skills.trust")).toEqual([{ name: "fetch", digest: "d1" }]));
 });
 
 test("one tool says what it may do, its limits, its arguments and its grants", async () => {

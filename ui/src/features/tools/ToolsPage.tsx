@@ -8,6 +8,7 @@ import { useState } from "react";
 import { Button, ButtonLink } from "@/components/Button";
 import { SearchField } from "@/components/Field";
 import { FilterMenu } from "@/components/FilterMenu";
+import { Notice } from "@/components/Notice";
 import { Page } from "@/components/Page";
 import { Empty, Failure, SkeletonRows } from "@/components/States";
 import { useJobs } from "@/data/jobs";
@@ -15,6 +16,7 @@ import { useEffectiveTools, useTools } from "@/data/queries";
 import { plural } from "@/format/amount";
 import type { ToolView } from "@/platform";
 
+import { SkillsSection } from "./SkillsSection";
 import { ToolRow } from "./ToolRow";
 import styles from "./ToolsPage.module.css";
 
@@ -24,7 +26,9 @@ export function ToolsPage() {
   const jobs = useJobs().data ?? [];
   const catalogue = useTools();
   const effective = useEffectiveTools(job);
-  const { data, error, refetch } = job === undefined ? catalogue : effective;
+  const { error, refetch } = job === undefined ? catalogue : effective;
+  const data = job === undefined ? catalogue.data : effective.data?.tools;
+  const why = job === undefined ? undefined : (effective.data?.problem ?? effective.data?.ceiling);
   const [words, setWords] = useState("");
   const shown = data?.filter((tool) => fits(tool, words));
   const clear = () => {
@@ -43,6 +47,7 @@ export function ToolsPage() {
         />
         <span className={styles.total} role="status">{shown && plural(shown.length, "tool")}</span>
       </div>
+      {why != null && <Notice tone="accent">{why}</Notice>}
       {error && !data && <Failure title="The tools could not be read." error={error} onRetry={() => void refetch()} />}
       {!error && !data && <SkeletonRows rows={10} height={52} />}
       {shown?.length === 0 && (
@@ -59,6 +64,7 @@ export function ToolsPage() {
           ))}
         </ul>
       )}
+      {job === undefined && <SkillsSection />}
     </Page>
   );
 }

@@ -22,6 +22,10 @@ activeHours: DayHours | null,
  */
 prompt: string | null, 
 /**
+ * Skills that every turn of the main session is told of, answers in the chat among them.
+ */
+skills: Array<string>, 
+/**
  * The model of these turns; the usual one when none.
  */
 model: string | null, };

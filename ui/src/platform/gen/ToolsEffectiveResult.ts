@@ -8,4 +8,12 @@ export type ToolsEffectiveResult = {
 /**
  * What the job's model is offered; the one tool of a job without a model.
  */
-tools: Array<ToolView>, };
+tools: Array<ToolView>, 
+/**
+ * Why these are only tools that look, as a sentence.
+ */
+ceiling: string | null, 
+/**
+ * Why a run of the job would not begin: it names a skill that cannot be used.
+ */
+problem: string | null, };

@@ -19,9 +19,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::asking::Asked;
 use super::context::{named_hosts, question_for, time_line};
-use super::conversation::{Conversation, Opening, ended_early};
+use super::conversation::{Conversation, End, Opening, ended_early};
 use super::main_turn::{bounded, lines};
 use super::resume::Journal;
+use super::skilled::{self, Told};
 use super::{AgentDriver, history, not_written, without_model};
 use crate::gate::Terms;
 use crate::models::Lineup;
@@ -34,6 +35,7 @@ struct Begun {
     history: Vec<Message>,
     shown: Vec<i64>,
     knows_outside: bool,
+    told: Told,
     journal: Journal,
 }
 
@@ -57,7 +59,8 @@ impl AgentDriver {
             Ok(begun) => begun,
             Err(end) => return ended_early(&end),
         };
-        let policy = ToolPolicy::default().attended();
+        let context = ToolContext { skills: begun.told.in_run(), ..context };
+        let policy = begun.told.lower(ToolPolicy::default().attended());
         let account = self.account(run, None);
         let conversation = Conversation {
             driver: self,
@@ -66,7 +69,7 @@ impl AgentDriver {
             models: &models,
             asked: Asked::default(),
             account: account.clone(),
-            system: CHAT.to_owned(),
+            system: CHAT.to_owned() + &begun.told.instructions(self.gate.safety()),
             offered: self.offered_in_chat(&policy),
             terms: Terms {
                 account: Some(account),
@@ -80,7 +83,14 @@ impl AgentDriver {
             context: &context,
             cancel,
         };
-        let outcome = conversation.conduct(begun.history, begun.opening).await;
+        let opening = match begun.opening {
+            Opening::Fresh(task) => match conversation.read_skills(&begun.told.skills).await {
+                Ok(texts) => Opening::Fresh(skilled::with(task, &texts)),
+                Err(end) => return ended_early(&end),
+            },
+            again @ Opening::Again(..) => again,
+        };
+        let outcome = conversation.conduct(begun.history, opening).await;
         match outcome.state {
             RunState::Succeeded | RunState::NothingToReport => {
                 self.drained(run, &begun.shown, outcome).await
@@ -96,14 +106,13 @@ impl AgentDriver {
         offered
     }
 
-    async fn begin_chat(
-        &self,
-        run: &Run,
-        text: &str,
-        context: &ToolContext,
-    ) -> Result<Begun, super::conversation::End> {
+    async fn begin_chat(&self, run: &Run, text: &str, context: &ToolContext) -> Result<Begun, End> {
         let session = SessionKey::main();
         let steps = self.store.steps(&run.id).await?;
+        let told = match self.told_of(&self.main_skills, &steps).await {
+            Ok(told) => told,
+            Err(outcome) => return Err(End::Skill(outcome.error.unwrap_or_default())),
+        };
         let history = history::of_session(&self.store, &session, &run.id).await?;
         let remembers = self.remembers_outside(&session).await?;
         let said = self.store.messages_of(&session, &run.id).await?;
@@ -115,8 +124,8 @@ impl AgentDriver {
         } else {
             (Opening::Again(said), shown_before(&steps))
         };
-        let knows_outside = remembers || !shown.is_empty();
-        Ok(Begun { opening, history, shown, knows_outside, journal: Journal::of(steps, run.attempt) })
+        let knows_outside = remembers || !shown.is_empty() || told.is_from_outside();
+        Ok(Begun { opening, history, shown, knows_outside, told, journal: Journal::of(steps, run.attempt) })
     }
 
     /// Before anything is said, so that a turn which goes on later knows it.

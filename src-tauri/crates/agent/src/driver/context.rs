@@ -10,6 +10,7 @@ use rouse_core::message::Message;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::run::Run;
 use rouse_core::schedule::Zone;
+use rouse_core::skills::Skill;
 use rouse_core::tool::{ToolContext, ToolSpec};
 use rouse_core::{Cause, Job, UnixMs};
 
@@ -30,7 +31,7 @@ pub(super) fn job_prompt(turn: &AgentTurn) -> String {
     format!("{UNATTENDED}{}", if uses_tools(turn) { TOOLS } else { NO_TOOLS })
 }
 
-/// What a job's model may call, and what becomes of calls that need a yes.
+/// What a job's model may call, and what becomes of calls that need a yes, before its skills.
 pub(super) fn policy(job: &Job, turn: &AgentTurn) -> ToolPolicy {
     ToolPolicy::of_tools(turn.tools.clone()).asking(job.policies.approvals)
 }
@@ -41,10 +42,21 @@ pub(super) fn question_for(job: Option<&Job>) -> Duration {
     of_job.map_or(QUESTION_FOR, |seconds| Duration::from_secs(seconds.into()))
 }
 
-/// The tools that a job's model is offered, by the same rules as its runs. Without tools there is no `complete_run` either: many local models refuse
-/// a request that names any.
-pub fn offered(gate: &Gate, job: &Job, turn: &AgentTurn) -> Vec<ToolSpec> {
-    if uses_tools(turn) { gate.tools().offered(&policy(job, turn)) } else { Vec::new() }
+/// The tools that a job's model is offered, told of these skills, by the same rules as its runs, and why they are only
+/// those that look. Without tools there is no `complete_run` either: many local models refuse a request that names any.
+pub fn offered(
+    gate: &Gate,
+    job: &Job,
+    turn: &AgentTurn,
+    skills: &[Skill],
+) -> (Vec<ToolSpec>, Option<String>) {
+    let policy = policy(job, turn).told_of(skills);
+    (offered_by(gate, turn, &policy), policy.ceiling())
+}
+
+/// The tools that a turn is offered under `policy`.
+pub(super) fn offered_by(gate: &Gate, turn: &AgentTurn, policy: &ToolPolicy) -> Vec<ToolSpec> {
+    if uses_tools(turn) { gate.tools().offered(policy) } else { Vec::new() }
 }
 
 /// The hosts of the URLs in a text that a person has written, with their ports where those are written as well.

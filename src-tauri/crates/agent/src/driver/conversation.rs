@@ -72,6 +72,9 @@ pub(super) enum End {
     AskedTooOften(String),
     #[error("{}", .0.words)]
     Budget(BudgetStop),
+    /// A skill that the run was to be told of.
+    #[error("{0}")]
+    Skill(String),
     #[error("there is no model")]
     NoModel,
     #[error(transparent)]
@@ -108,6 +111,7 @@ pub(super) fn ended_early(end: &End) -> Outcome {
         }
         End::AskedTooOften(tool) => asked_too_often(tool),
         End::Budget(stop) => stopped(stop),
+        End::Skill(why) => Outcome::failed(why.clone()),
         End::NoModel => Outcome::failed(NO_MODEL),
         // Nothing is wrong with the job, and nobody has to do anything but start what it wants.
         End::Provider(error) if error.kind == ProviderErrorKind::NotRunning => {

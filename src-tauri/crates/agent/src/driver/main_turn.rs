@@ -23,6 +23,7 @@ use super::chat::shown_before;
 use super::context::{question_for, time_line};
 use super::conversation::{Conversation, Opening, ended_early};
 use super::resume::Journal;
+use super::skilled::{self, Told};
 use super::{AgentDriver, history, not_written, without_model};
 use crate::gate::Terms;
 use crate::models::Lineup;
@@ -43,6 +44,7 @@ const MOST_CHARACTERS: usize = 40_000;
 struct Begun {
     opening: Opening,
     shown: Vec<i64>,
+    told: Told,
     journal: Journal,
     context: ToolContext,
 }
@@ -71,8 +73,9 @@ impl AgentDriver {
             Ok(before) => before,
             Err(end) => return ended_early(&end),
         };
-        let knows_outside = remembers || !begun.shown.is_empty();
-        let policy = ToolPolicy::default();
+        let told = &begun.told;
+        let knows_outside = remembers || !begun.shown.is_empty() || told.is_from_outside();
+        let policy = told.lower(ToolPolicy::default());
         let account = self.account(run, None);
         let conversation = Conversation {
             driver: self,
@@ -81,7 +84,7 @@ impl AgentDriver {
             models: &models,
             asked: Asked::default(),
             account: account.clone(),
-            system: system(wishes),
+            system: system(wishes) + &told.instructions(self.gate.safety()),
             offered: self.gate.tools().offered(&policy),
             terms: Terms {
                 account: Some(account),
@@ -95,7 +98,14 @@ impl AgentDriver {
             context: &begun.context,
             cancel,
         };
-        let outcome = conversation.conduct(history, begun.opening).await;
+        let opening = match begun.opening {
+            Opening::Fresh(task) => match conversation.read_skills(&told.skills).await {
+                Ok(texts) => Opening::Fresh(skilled::with(task, &texts)),
+                Err(end) => return ended_early(&end),
+            },
+            again @ Opening::Again(..) => again,
+        };
+        let outcome = conversation.conduct(history, opening).await;
         match outcome.state {
             RunState::Succeeded | RunState::NothingToReport => {
                 self.drained(run, &begun.shown, outcome).await
@@ -113,7 +123,9 @@ impl AgentDriver {
         if models.first().is_none() {
             return Err(Box::new(without_model(models)));
         }
-        let context = self.tool_context(run, None, super::CONFINED);
+        let told = self.told_of(&self.main_skills, &steps).await.map_err(Box::new)?;
+        let skills = told.in_run();
+        let context = ToolContext { skills, ..self.tool_context(run, None, super::CONFINED) };
         let (opening, shown) = match waits {
             None => (Opening::Again(said), shown_before(&steps)),
             Some((events, list)) => {
@@ -122,7 +134,7 @@ impl AgentDriver {
                 (Opening::Fresh(task(&events, list.as_deref(), run, &context)), shown)
             }
         };
-        Ok(Begun { opening, shown, journal: Journal::of(steps, run.attempt), context })
+        Ok(Begun { opening, shown, told, journal: Journal::of(steps, run.attempt), context })
     }
 
     /// The queued lines and the person's list; the end of the turn when there are neither.

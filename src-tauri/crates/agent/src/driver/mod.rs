@@ -17,6 +17,7 @@ mod bound;
 mod history;
 mod main_turn;
 mod resume;
+mod skilled;
 mod tool_call;
 mod trial;
 mod verdict;
@@ -37,10 +38,12 @@ use tokio_util::sync::CancellationToken;
 use crate::gate::{Gate, Terms};
 use crate::models::Lineup;
 use crate::money::{Account, Ledger};
+use crate::skills::SkillShelf;
 use asking::Asked;
 pub use context::offered;
 use conversation::{Conversation, Opening};
 use resume::Journal;
+use skilled::Told;
 
 /// Told about every piece of an answer on its way.
 pub type Observer = Arc<dyn Fn(&RunId, &Delta) + Send + Sync>;
@@ -65,6 +68,9 @@ pub struct AgentDriver {
     clock: Arc<dyn Clock>,
     settings: AgentSettings,
     observer: Observer,
+    skills: Option<SkillShelf>,
+    /// Those of the main session.
+    main_skills: Vec<String>,
     ledger: Arc<Ledger>,
 }
 
@@ -94,7 +100,28 @@ impl AgentDriver {
         observer: Observer,
     ) -> Self {
         let ledger = Ledger::new(store.clone());
-        Self { store, gate, clock, settings, observer, ledger }
+        Self {
+            store,
+            gate,
+            clock,
+            settings,
+            observer,
+            skills: None,
+            main_skills: Vec::new(),
+            ledger,
+        }
+    }
+
+    /// The same driver, whose runs may be told of these skills.
+    #[must_use]
+    pub fn with_skills(self, skills: SkillShelf) -> Self {
+        Self { skills: Some(skills), ..self }
+    }
+
+    /// The same driver, whose turns of the main session are told of the skills of these names.
+    #[must_use]
+    pub fn telling_main_of(self, main_skills: Vec<String>) -> Self {
+        Self { main_skills, ..self }
     }
 
     /// The same driver, whose runs draw on this ledger.
@@ -123,31 +150,36 @@ impl AgentDriver {
         }
         let session = SessionKey::of_job(&job.id);
         let before = async {
-            let journal = Journal::of(self.store.steps(&run.id).await?, run.attempt);
+            let steps = self.store.steps(&run.id).await?;
             let cause = self.store.cause(&run.id).await?;
-            Ok((journal, cause, self.remembers_outside(&session).await?))
+            Ok((steps, cause, self.remembers_outside(&session).await?))
         };
-        let (journal, cause, remembers) = match before.await {
+        let (steps, cause, remembers) = match before.await {
             Ok(before) => before,
             Err(error) => return not_written(&error),
         };
-        let context = self.turn_context(run, job, turn);
+        let told = match self.told_of(&turn.skills, &steps).await {
+            Ok(told) => told,
+            Err(outcome) => return outcome,
+        };
+        let context = self.turn_context(run, job, turn, &told);
+        let policy = told.lower(context::policy(job, turn));
         let account = self.account(run, Some(job));
         let terms = Terms {
             account: Some(account.clone()),
-            policy: context::policy(job, turn),
+            policy,
             question_for: context::question_for(Some(job)),
-            knows_outside: cause.is_some() || remembers,
+            knows_outside: cause.is_some() || remembers || told.is_from_outside(),
         };
         let conversation = Conversation {
             driver: self,
             session: &session,
-            journal,
+            journal: Journal::of(steps, run.attempt),
             models: &models,
             asked: Asked::default(),
             account,
-            system: context::job_prompt(turn),
-            offered: context::offered(&self.gate, job, turn),
+            system: context::job_prompt(turn) + &told.instructions(self.gate.safety()),
+            offered: context::offered_by(&self.gate, turn, &terms.policy),
             terms,
             limits: self.limits(turn.max_steps),
             max_tokens: turn.max_tokens,
@@ -161,7 +193,8 @@ impl AgentDriver {
             if !said.is_empty() {
                 return Ok((history, Opening::Again(said)));
             }
-            let mut parts = conversation.read_context_files(&turn.context_paths).await?;
+            let mut parts = conversation.read_skills(&told.skills).await?;
+            parts.extend(conversation.read_context_files(&turn.context_paths).await?);
             parts.extend(cause.as_ref().map(|cause| context::cause(&self.gate, cause)));
             let task = context::task(run, job, turn, &context, &parts);
             Ok((history, Opening::Fresh(task)))
@@ -178,9 +211,10 @@ impl AgentDriver {
         self.store.session_has_called(session, &self.gate.tools().outside()).await
     }
 
-    fn turn_context(&self, run: &Run, job: &Job, turn: &AgentTurn) -> ToolContext {
+    fn turn_context(&self, run: &Run, job: &Job, turn: &AgentTurn, told: &Told) -> ToolContext {
         let named_hosts = context::named_hosts(&turn.message);
-        ToolContext { named_hosts, ..self.tool_context(run, Some(job), sandbox_of(job)) }
+        let skills = told.in_run();
+        ToolContext { named_hosts, skills, ..self.tool_context(run, Some(job), sandbox_of(job)) }
     }
 
     fn limits(&self, wanted_steps: Option<u32>) -> TurnLimits {
@@ -201,6 +235,7 @@ impl AgentDriver {
             named_hosts: Vec::new(),
             clock: Arc::clone(&self.clock),
             zone: self.zone_of(job),
+            skills: Vec::new(),
             loose_ends: LooseEnds::default(),
         }
     }

@@ -194,6 +194,7 @@ impl House {
             named_hosts: Vec::new(),
             clock: Arc::new(self.clock.clone()),
             zone: chrono_tz::UTC.into(),
+            skills: Vec::new(),
             loose_ends: LooseEnds::default(),
         }
     }

@@ -62,6 +62,9 @@ pub(crate) struct PayloadArgs {
     /// Files of the workspace that stand in the context, separated by commas, or `none`.
     #[arg(long, value_name = "PATHS")]
     context_paths: Option<String>,
+    /// Skills that the model is told of, by their names and separated by commas, or `none`. `rouse skills` lists them.
+    #[arg(long, value_name = "NAMES")]
+    skills: Option<String>,
 }
 
 /// How it behaves. What can be set can be taken off again: by `none`, or by an empty text.
@@ -278,6 +281,7 @@ impl PayloadArgs {
         set(&mut payload, "maxSteps", self.max_steps.clone());
         set(&mut payload, "maxTokens", self.max_tokens.clone());
         set(&mut payload, "contextPaths", names(self.context_paths.as_deref(), NONE));
+        set(&mut payload, "skills", names(self.skills.as_deref(), NONE));
         Ok((!payload.is_empty()).then_some(Value::Object(payload)))
     }
 
@@ -309,6 +313,7 @@ impl PayloadArgs {
             ("--max-steps", self.max_steps.is_some(), agent),
             ("--max-tokens", self.max_tokens.is_some(), agent),
             ("--context-paths", self.context_paths.is_some(), agent),
+            ("--skills", self.skills.is_some(), agent),
             ("--arguments", self.arguments.is_some(), tool),
             ("--notify-when", self.notify_when.is_some(), tool),
             ("--notify-if", self.notify_if.is_some(), tool),

@@ -4,15 +4,16 @@
 //! decided here and nowhere else: a pattern that never fires, an interval under a second or a main-session job with an
 //! isolated payload never reach the store. `now` and the local zone fill the defaults that are fixed at creation.
 
+mod agent_turn;
 mod event;
 mod hosts;
 
 use serde_json::{Map, Value};
 
 use super::{
-    AgentTurn, Approvals, Budget, Isolation, Job, JobState, Misfire, MisfireMode, Notify,
-    NotifyWhen, Overlap, Payload, Policies, Runtime, Sandbox, Schedule, ScheduleSpec,
-    SessionTarget, ToolCall, WakeMode, bounds,
+    Approvals, Budget, Isolation, Job, JobState, Misfire, MisfireMode, Notify, NotifyWhen, Overlap,
+    Payload, Policies, Runtime, Sandbox, Schedule, ScheduleSpec, SessionTarget, ToolCall, WakeMode,
+    bounds,
 };
 use crate::json_fields::{FieldError, Fields};
 use crate::money::{MicroUsd, read_tokens};
@@ -23,7 +24,6 @@ use crate::{JobId, RunState, UnixMs};
 /// The longest interval and the largest instant that are taken for real: the year 9999.
 const LATEST_MS: i64 = 253_402_300_799_000;
 const WEEK_SECONDS: i64 = 7 * 24 * 3600;
-const MOST_FALLBACKS: usize = 5;
 
 /// The input is not a job; one complaint per field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -355,7 +355,7 @@ fn read_payload(fields: &mut Fields<'_>) -> Payload {
                 .complain("kind", "is required: expected one of systemEvent, agentTurn, toolCall");
         }
         match fields.choice("kind", &[("systemEvent", 0), ("agentTurn", 1), ("toolCall", 2)]) {
-            Some(1) => read_agent_turn(fields),
+            Some(1) => agent_turn::read(fields),
             Some(2) => read_tool_call(fields),
             Some(_) => {
                 Payload::SystemEvent { text: fields.required_text("text"), extra: fields.rest() }
@@ -367,36 +367,6 @@ fn read_payload(fields: &mut Fields<'_>) -> Payload {
         fields.complain_once("payload", "is required: expected an object with a kind");
         absent
     })
-}
-
-fn read_agent_turn(mut fields: Fields<'_>) -> Payload {
-    Payload::AgentTurn(Box::new(AgentTurn {
-        message: fields.required_text("message"),
-        deliver: fields.boolean("deliver"),
-        channel: fields.text("channel"),
-        to: fields.text("to"),
-        timeout_seconds: unsigned(&mut fields, "timeoutSeconds", 1, WEEK_SECONDS),
-        model: fields.text("model"),
-        fallbacks: read_fallbacks(&mut fields),
-        use_tools: fields.boolean("useTools"),
-        tools: fields.texts("tools"),
-        max_steps: unsigned(&mut fields, "maxSteps", 1, 50),
-        max_tokens: unsigned(&mut fields, "maxTokens", 1, 1_000_000),
-        context_paths: fields.texts("contextPaths").unwrap_or_default(),
-        extra: fields.rest(),
-    }))
-}
-
-fn read_fallbacks(fields: &mut Fields<'_>) -> Vec<String> {
-    let models = fields.texts("fallbacks").unwrap_or_default();
-    if models.len() > MOST_FALLBACKS {
-        let found = models.len();
-        fields.complain("fallbacks", format!("must be at most {MOST_FALLBACKS}, found {found}"));
-    }
-    for at in (0..models.len()).filter(|at| models[*at].trim().is_empty()) {
-        fields.complain(&format!("fallbacks[{at}]"), "must name a model");
-    }
-    models
 }
 
 fn read_tool_call(mut fields: Fields<'_>) -> Payload {

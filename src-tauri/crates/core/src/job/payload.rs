@@ -45,6 +45,8 @@ pub struct AgentTurn {
     pub max_tokens: Option<u32>,
     /// Files of the workspace put into the context.
     pub context_paths: Vec<String>,
+    /// Skills that the model is told of, by their names.
+    pub skills: Vec<String>,
     /// Keys that this version does not know.
     pub extra: Map<String, Value>,
 }

@@ -128,6 +128,7 @@ fn agent_turn(turn: &AgentTurn) -> Value {
         .set_some("maxSteps", turn.max_steps)
         .set_some("maxTokens", turn.max_tokens)
         .set_some("contextPaths", paths)
+        .set_some("skills", (!turn.skills.is_empty()).then(|| json!(turn.skills)))
         .end(&turn.extra)
 }
 

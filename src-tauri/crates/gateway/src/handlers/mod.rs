@@ -12,6 +12,7 @@ pub(crate) mod providers;
 pub(crate) mod runs;
 pub(crate) mod secrets;
 pub(crate) mod sessions;
+pub(crate) mod skills;
 pub(crate) mod spending;
 pub(crate) mod system;
 pub(crate) mod tools;

@@ -3,6 +3,7 @@
 use rouse_agent::{Complaint, offered};
 use rouse_core::JobId;
 use rouse_core::job::Payload;
+use rouse_core::policy::SKILL_READ;
 use rouse_core::tool::{ApprovalRule, Domain, ToolSpec};
 use serde_json::json;
 
@@ -25,15 +26,25 @@ pub(crate) async fn effective(
     let job = context.store.job(&JobId::new(params.id.as_str())).await?.ok_or_else(|| {
         RpcError::new(ErrorCode::NotFound, format!("There is no job {}.", params.id))
     })?;
-    let tools = match &job.payload {
-        Payload::AgentTurn(turn) => offered(&context.gate, &job, turn),
+    let mut problem = None;
+    let (tools, ceiling) = match &job.payload {
+        Payload::AgentTurn(turn) => {
+            let skills = context.skills.named(&turn.skills).await?;
+            let skills = skills.unwrap_or_else(|why| {
+                problem = Some(why);
+                Vec::new()
+            });
+            offered(&context.gate, &job, turn, &skills)
+        }
         Payload::ToolCall(call) => {
             let tool = context.gate.tools().get(&call.tool);
-            tool.map(|tool| tool.spec().clone()).into_iter().collect()
+            (tool.map(|tool| tool.spec().clone()).into_iter().collect(), None)
         }
-        Payload::SystemEvent { .. } => Vec::new(),
+        Payload::SystemEvent { .. } => (Vec::new(), None),
     };
-    Ok(ToolsEffectiveResult { tools: tools.iter().map(view).collect() })
+    // A run that lacks a skill does not begin, so it is offered nothing.
+    let tools = if problem.is_some() { Vec::new() } else { tools.iter().map(view).collect() };
+    Ok(ToolsEffectiveResult { tools, ceiling, problem })
 }
 
 /// Begins a run that makes this one call. What could only fail is refused here, beside its field.
@@ -58,9 +69,10 @@ pub(crate) async fn try_call(
 const BY_ITSELF: &str =
     "must be a tool that does something by itself; this one belongs to a turn of a model";
 
-/// The tools of a conversation speak of jobs, for which a person has pages and commands, and the end of a run needs a run.
+/// The tools of a conversation speak of jobs, for which a person has pages and commands; the end of a run needs a run, and
+/// the files of skills one that was told of some.
 fn can_be_tried(spec: &ToolSpec) -> bool {
-    !spec.attended_only && spec.name != "complete_run"
+    !spec.attended_only && spec.name != "complete_run" && spec.name != SKILL_READ
 }
 
 fn view(spec: &ToolSpec) -> ToolView {

@@ -71,6 +71,8 @@ pub struct HeartbeatConfigView {
     pub active_hours: Option<DayHours>,
     /// The person's own words about every turn of the main session.
     pub prompt: Option<String>,
+    /// Skills that every turn of the main session is told of, answers in the chat among them.
+    pub skills: Vec<String>,
     /// The model of these turns; the usual one when none.
     pub model: Option<String>,
 }

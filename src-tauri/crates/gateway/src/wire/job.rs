@@ -128,6 +128,8 @@ pub enum Payload {
         max_tokens: Option<u32>,
         #[serde(skip_serializing_if = "Option::is_none")]
         context_paths: Option<Vec<String>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        skills: Option<Vec<String>>,
     },
     ToolCall {
         tool: String,
@@ -452,6 +454,7 @@ mod tests {
             max_steps: Some(4),
             max_tokens: Some(1_000),
             context_paths: vec!["notes.md".to_owned()],
+            skills: vec!["weekly-report".to_owned()],
             extra: Map::new(),
         };
         let call = core_job::ToolCall {

@@ -72,6 +72,10 @@ pub enum ToolDomain {
 pub struct ToolsEffectiveResult {
     /// What the job's model is offered; the one tool of a job without a model.
     pub tools: Vec<ToolView>,
+    /// Why these are only tools that look, as a sentence.
+    pub ceiling: Option<String>,
+    /// Why a run of the job would not begin: it names a skill that cannot be used.
+    pub problem: Option<String>,
 }
 
 /// `tools.try`: one call, made by a person to see what the tool does. It passes the same gate as every call.

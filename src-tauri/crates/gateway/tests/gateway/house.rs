@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rouse_agent::{Gate, ToolRegistry};
+use rouse_agent::{Gate, SkillShelf, ToolRegistry};
 use rouse_core::job::Job;
 use rouse_core::tool::BoxFuture;
 use rouse_core::{Outcome, Run, UnixMs};
@@ -58,6 +58,11 @@ impl House {
             settings: Arc::new(Broken),
             models: Arc::new(NoModels),
             secrets: Arc::new(NoSecrets),
+            skills: SkillShelf::new(
+                folder.path().join("skills"),
+                folder.path().join("workspace"),
+                store.clone(),
+            ),
             gate: Arc::new(gate),
             live: LiveText::new(events.clone(), Arc::new(clock.clone())),
             screens: Screens::new(events.clone()),

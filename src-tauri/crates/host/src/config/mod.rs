@@ -23,6 +23,7 @@ use rouse_core::money::{Limit, MicroUsd, read_tokens};
 use rouse_core::quiet::QuietHours;
 use rouse_core::schedule::Zones;
 use rouse_core::schedule::parse_duration;
+use rouse_core::skills::{MOST_SKILLS, is_skill_name};
 use serde_json::Value;
 
 /// The settings in force.
@@ -80,6 +81,8 @@ pub struct HeartbeatConfig {
     pub active_hours: Option<DayHours>,
     /// The person's own words about every turn of the main session.
     pub prompt: Option<String>,
+    /// Skills that every turn of the main session is told of, answers in the chat among them.
+    pub skills: Vec<String>,
     /// The model of these turns; the usual one when none.
     pub model: Option<String>,
 }
@@ -264,6 +267,7 @@ impl HeartbeatConfig {
         every_ms: 30 * 60_000,
         active_hours: None,
         prompt: None,
+        skills: Vec::new(),
         model: None,
     };
 }
@@ -308,8 +312,20 @@ fn read_heartbeat(mut fields: Fields<'_>, zones: &Zones) -> HeartbeatConfig {
             .object("activeHours", |mut hours| DayHours::read(&mut hours, Some(zones)))
             .flatten(),
         prompt: fields.text("prompt"),
+        skills: read_skills(&mut fields),
         model: fields.text("model"),
     }
+}
+
+fn read_skills(fields: &mut Fields<'_>) -> Vec<String> {
+    let names = fields.texts("skills").unwrap_or_default();
+    if names.len() > MOST_SKILLS {
+        fields.complain("skills", format!("expected at most {MOST_SKILLS}"));
+    }
+    if names.iter().any(|name| !is_skill_name(name)) {
+        fields.complain("skills", "expected names of skills: small letters, digits and hyphens");
+    }
+    names
 }
 
 fn read_retention(mut fields: Fields<'_>) -> RetentionConfig {

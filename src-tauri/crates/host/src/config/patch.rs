@@ -15,6 +15,7 @@ const CHANGEABLE: &[&str] = &[
     "heartbeat.activeHours.to",
     "heartbeat.activeHours.tz",
     "heartbeat.prompt",
+    "heartbeat.skills",
     "heartbeat.model",
     "quietHours",
     "quietHours.from",

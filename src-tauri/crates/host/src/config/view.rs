@@ -30,6 +30,7 @@ impl ConfigFile {
                     tz: hours.tz.clone(),
                 }),
                 prompt: config.heartbeat.prompt.clone(),
+                skills: config.heartbeat.skills.clone(),
                 model: config.heartbeat.model.clone(),
             },
             quiet_hours: config.quiet_hours.as_ref().map(|hours| wire::QuietHours {

@@ -64,6 +64,7 @@ impl House {
             sandbox: SandboxMode::Sandboxed { hosts: Vec::new() },
             zone: clock.zones().local(),
             clock: Arc::new(clock),
+            skills: Vec::new(),
             loose_ends: LooseEnds::default(),
         };
         Self { _folder: folder, host, door, _open: open, context }

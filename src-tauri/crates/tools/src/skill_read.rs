@@ -1,0 +1,76 @@
+//! `skill_read`: the instructions of a skill, or another of its files.
+//!
+//! It reads only skills that the run was told of, as they were then: the list stands in the run's context, and no argument
+//! adds to it. Whatever it reads is text from outside: the instructions of a skill that is trusted reach a model by another
+//! way, and the other files of one may hold what somebody has pasted there.
+
+use std::sync::Arc;
+
+use rouse_core::policy::{ApprovedCall, SKILL_READ};
+use rouse_core::skills::SkillFiles;
+use rouse_core::tool::{BoxFuture, Fault, Tool, ToolContext, ToolOutput, ToolSpec};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::{answer, arguments, spec};
+
+/// The tool, over the skills there are.
+#[must_use]
+pub fn skill_tools(skills: Arc<dyn SkillFiles>) -> Vec<Arc<dyn Tool>> {
+    let parameters = spec::object(
+        &["skill"],
+        json!({
+            "skill": { "type": "string", "description": "One of this run's skills.", "minLength": 1, "maxLength": 64 },
+            "path": { "type": "string", "description": "A file of it. Default: its instructions.", "minLength": 1, "maxLength": 4_096 },
+        }),
+    );
+    let harmless = spec::harmless(SKILL_READ, "Reads a file of a skill.", parameters);
+    vec![Arc::new(SkillRead { spec: ToolSpec { untrusted_output: true, ..harmless }, skills })]
+}
+
+struct SkillRead {
+    spec: ToolSpec,
+    skills: Arc<dyn SkillFiles>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    skill: String,
+    path: Option<String>,
+}
+
+impl SkillRead {
+    async fn read(&self, asked: &Arguments, context: &ToolContext) -> ToolOutput {
+        let Arguments { skill: name, path } = asked;
+        let Some(skill) = context.skills.iter().find(|skill| skill.name == *name) else {
+            let names: Vec<&str> = context.skills.iter().map(|skill| skill.name.as_str()).collect();
+            let words =
+                format!("{name} is no skill of this run. Its skills are: {}.", names.join(", "));
+            return answer::failed(Fault::InvalidParameters, words);
+        };
+        match self.skills.read(skill, path.as_deref()).await {
+            Ok(content) => answer::done(json!({ "skill": name, "content": content })),
+            Err(refusal) => answer::failed(Fault::Execution, refusal.to_string()),
+        }
+    }
+}
+
+impl Tool for SkillRead {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: ApprovedCall,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            match arguments::read(call.arguments()) {
+                Ok(asked) => self.read(&asked, context).await,
+                Err(words) => arguments::misfit(words),
+            }
+        })
+    }
+}
