@@ -1,5 +1,6 @@
 //! What the command line asks of the app. The same words reach the first instance when a second one is started.
 
+use crate::link::Link;
 use crate::place::Place;
 
 /// The wishes of one start.
@@ -9,6 +10,8 @@ pub(crate) struct StartOptions {
     pub(crate) hidden: bool,
     /// The page to show.
     pub(crate) open: Option<Place>,
+    /// The word of a notification's button that was pressed.
+    pub(crate) press: Option<String>,
 }
 
 /// What a command line turns out to be.
@@ -61,8 +64,9 @@ impl CommandLine {
                     Some(place) => options.open = Some(place),
                     None => return Self::complain("--open needs a path such as /jobs"),
                 },
-                link if link.starts_with("rouse:") => match Place::parse(link) {
-                    Some(place) => options.open = Some(place),
+                link if link.starts_with("rouse:") => match Link::parse(link) {
+                    Some(Link::Show(place)) => options.open = Some(place),
+                    Some(Link::Press(word)) => options.press = Some(word),
                     None => return Self::complain("this link cannot be shown"),
                 },
                 other => return Self::complain(&format!("unknown argument {other}")),
@@ -85,7 +89,11 @@ mod tests {
     }
 
     fn start(hidden: bool, open: Option<&str>) -> CommandLine {
-        CommandLine::Start(StartOptions { hidden, open: open.and_then(Place::parse) })
+        CommandLine::Start(StartOptions {
+            hidden,
+            open: open.and_then(Place::parse),
+            press: None,
+        })
     }
 
     #[test]
@@ -97,9 +105,16 @@ mod tests {
     }
 
     #[test]
+    fn a_button_that_was_pressed_is_no_page() {
+        let press = Some("1f2e".to_owned());
+        let pressed = CommandLine::Start(StartOptions { press, ..StartOptions::default() });
+        assert_eq!(parse("rouse://answer/1f2e"), pressed);
+    }
+
+    #[test]
     fn complaints() {
         for line in
-            ["--open", "--open https://evil.example", "rouse://a\u{7}b", "--nonsense", "file.txt"]
+            ["--open", "--open https://evil.example", "rouse://a\u{7}b", "rouse://answer/a/b", "--nonsense", "file.txt"]
         {
             assert!(matches!(parse(line), CommandLine::Print(_, Complaint::Yes)), "{line}");
         }

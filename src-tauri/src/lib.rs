@@ -10,6 +10,7 @@
 mod args;
 mod autostart;
 mod backend;
+mod link;
 mod notifier;
 mod pages;
 mod place;
@@ -31,6 +32,7 @@ use tokio::sync::mpsc;
 
 use crate::args::{CommandLine, Complaint, StartOptions};
 use crate::backend::{Engine, EngineDoor, Surroundings};
+use crate::link::Link;
 use crate::notifier::{DesktopNotifier, Touch};
 use crate::shell::Shell;
 use crate::tray::Tray;
@@ -115,9 +117,12 @@ fn set_up(app: &mut App, home: Home, options: StartOptions) {
     obey_start(app, options);
 }
 
-fn obey_start(app: &AppHandle, options: StartOptions) {
-    if !options.hidden || options.open.is_some() {
-        app.state::<Shell>().show(options.open);
+fn obey_start(app: &AppHandle, StartOptions { hidden, open, press }: StartOptions) {
+    let shell = app.state::<Shell>();
+    match press {
+        Some(word) => shell.follow_link(Link::Press(word)),
+        None if hidden && open.is_none() => {}
+        None => shell.show(open),
     }
 }
 
@@ -141,8 +146,7 @@ async fn follow_clicks(app: AppHandle, mut touched: mpsc::UnboundedReceiver<Touc
 fn single_instance(home: &Home) -> TauriPlugin<Wry> {
     let builder = tauri_plugin_single_instance::Builder::new().callback(|app, args, _| {
         match CommandLine::parse(args.into_iter().skip(1)) {
-            CommandLine::Start(StartOptions { hidden: true, open: None }) => {}
-            CommandLine::Start(options) => app.state::<Shell>().show(options.open),
+            CommandLine::Start(options) => obey_start(app, options),
             CommandLine::Print(..) => app.state::<Shell>().show(None),
         }
     });
@@ -186,8 +190,8 @@ fn on_run_event(app: &AppHandle, event: RunEvent) {
         RunEvent::Reopen { .. } => app.state::<Shell>().show(None),
         #[cfg(target_os = "macos")]
         RunEvent::Opened { urls } => {
-            if let Some(place) = urls.iter().find_map(|url| place::Place::parse(url.as_str())) {
-                app.state::<Shell>().show(Some(place));
+            if let Some(link) = urls.iter().find_map(|url| Link::parse(url.as_str())) {
+                app.state::<Shell>().follow_link(link);
             }
         }
         _ => {}

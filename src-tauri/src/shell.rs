@@ -22,7 +22,8 @@ use tauri::{AppHandle, Emitter as _};
 use tokio::sync::mpsc;
 
 use crate::backend::EngineDoor;
-use crate::notifier::{DesktopNotifier, Subject, Toast, Touch};
+use crate::notifier::{DesktopNotifier, Meaning, Subject, Toast, Touch};
+use crate::link::Link;
 use crate::place::Place;
 use crate::tray::{Command, PauseFor, Stale, Tray, zone_of};
 use crate::window::{MAIN, Wish};
@@ -70,6 +71,14 @@ impl Shell {
             Command::Stop(run) => self.tell_engine("stop", move |engine| async move {
                 engine.ask::<Done>("runs.cancel", &RunRef { id: run.to_string() }).await.map(drop)
             }),
+        }
+    }
+
+    /// Does what a link asks for, wherever it came from.
+    pub(crate) fn follow_link(&self, link: Link) {
+        match link {
+            Link::Show(place) => self.show(Some(place)),
+            Link::Press(word) => self.follow(Touch::Press(word, Place::fixed("/approvals"))),
         }
     }
 
@@ -143,8 +152,14 @@ impl Shell {
                 self.show(Some(place));
             }
             Touch::Press(word, place) => match self.notifier.answer(&word) {
-                Some((id, yes)) => self.answer(&id, yes, AnsweredFrom::Notification, place),
-                None => tracing::info!(%place, "a button of a notification meant nothing any more"),
+                Meaning::Answers(id, yes) => {
+                    self.answer(&id, yes, AnsweredFrom::Notification, place)
+                }
+                Meaning::Used => tracing::debug!(%place, "a button was pressed twice"),
+                Meaning::Unknown => {
+                    tracing::info!(%place, "a button of a notification means nothing any more");
+                    self.show(Some(place));
+                }
             },
         }
     }

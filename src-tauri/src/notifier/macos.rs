@@ -22,10 +22,13 @@ use block2::{DynBlock, RcBlock};
 use objc2::rc::Retained;
 use objc2::runtime::{Bool, ProtocolObject};
 use objc2::{AnyThread, DefinedClass, define_class, msg_send};
-use objc2_foundation::{NSArray, NSError, NSObject, NSObjectProtocol, NSString};
+use objc2_foundation::{
+    NSArray, NSDictionary, NSError, NSObject, NSObjectProtocol, NSSet, NSString,
+};
 use objc2_user_notifications::{
     UNAuthorizationOptions, UNErrorCode, UNMutableNotificationContent, UNNotification,
-    UNNotificationDefaultActionIdentifier, UNNotificationPresentationOptions,
+    UNNotificationAction, UNNotificationActionOptions, UNNotificationCategory,
+    UNNotificationCategoryOptions, UNNotificationContent, UNNotificationDefaultActionIdentifier, UNNotificationPresentationOptions,
     UNNotificationRequest, UNNotificationResponse, UNNotificationSound, UNUserNotificationCenter,
     UNUserNotificationCenterDelegate,
 };
@@ -33,8 +36,12 @@ use rouse_host::NotifyError;
 use tokio::sync::oneshot;
 
 use super::waiting_thread::WaitingThreads;
-use super::{Clicks, Subject, Toast, Touch};
+use super::answers::fixed::{ALLOW, DENY};
+use super::{Buttons, Clicks, Subject, Toast, Touch};
 use crate::place::Place;
+
+/// The category of notifications that ask a question.
+const QUESTION: &str = "question";
 
 /// The notifications on this desktop.
 pub(super) enum Notifications {
@@ -81,6 +88,7 @@ impl Centre {
         let delegate = Delegate::new(clicks);
         let centre = UNUserNotificationCenter::currentNotificationCenter();
         centre.setDelegate(Some(ProtocolObject::from_ref(&*delegate)));
+        centre.setNotificationCategories(&NSSet::from_retained_slice(&[question()]));
         centre.requestAuthorizationWithOptions_completionHandler(
             UNAuthorizationOptions::Alert | UNAuthorizationOptions::Sound,
             &RcBlock::new(|granted: Bool, _: *mut NSError| {
@@ -134,10 +142,48 @@ fn content(toast: &Toast) -> Retained<UNMutableNotificationContent> {
     content.setTitle(&NSString::from_str(&toast.title));
     content.setBody(&NSString::from_str(&toast.body));
     content.setTargetContentIdentifier(Some(&NSString::from_str(toast.opens.as_str())));
+    if let Some(Buttons { allow, deny }) = &toast.buttons {
+        content.setCategoryIdentifier(&NSString::from_str(QUESTION));
+        let names = [&*NSString::from_str(ALLOW), &*NSString::from_str(DENY)];
+        let words = [NSString::from_str(allow), NSString::from_str(deny)];
+        let words = NSDictionary::from_retained_objects(&names, &words);
+        // SAFETY: texts by texts are what the system can keep and hand back.
+        unsafe { content.setUserInfo(words.cast_unchecked()) };
+    }
     if toast.urgent {
         content.setSound(Some(&UNNotificationSound::defaultSound()));
     }
     content
+}
+
+/// The two answers to a question, as the system wants to know them beforehand.
+fn question() -> Retained<UNNotificationCategory> {
+    let button = |name: &str, title: &str, options: UNNotificationActionOptions| {
+        UNNotificationAction::actionWithIdentifier_title_options(
+            &NSString::from_str(name),
+            &NSString::from_str(title),
+            options,
+        )
+    };
+    let allow =
+        button(ALLOW, "Allow once", UNNotificationActionOptions::AuthenticationRequired);
+    let deny = button(DENY, "Deny", UNNotificationActionOptions::Destructive);
+    UNNotificationCategory::categoryWithIdentifier_actions_intentIdentifiers_options(
+        &NSString::from_str(QUESTION),
+        &NSArray::from_retained_slice(&[allow, deny]),
+        &NSArray::new(),
+        UNNotificationCategoryOptions::empty(),
+    )
+}
+
+/// The words that `content` has put behind the buttons.
+fn buttons_of(content: &UNNotificationContent) -> Option<Buttons> {
+    let kept = content.userInfo();
+    let word = |name: &str| {
+        let word = kept.objectForKey(&NSString::from_str(name))?;
+        word.downcast::<NSString>().ok().map(|word| word.to_string())
+    };
+    Some(Buttons { allow: word(ALLOW)?, deny: word(DENY)? })
 }
 
 fn refused(error: &NSError) -> NotifyError {
@@ -199,14 +245,20 @@ impl Delegate {
     }
 
     fn hear(&self, response: &UNNotificationResponse) {
+        let content = response.notification().request().content();
+        let opens = content.targetContentIdentifier();
+        let place = opens.and_then(|path| Place::parse(&path.to_string()));
+        let place = place.unwrap_or_else(Place::home);
+        let action = response.actionIdentifier();
         // SAFETY: a constant of the system's.
         let click = unsafe { UNNotificationDefaultActionIdentifier };
-        if !response.actionIdentifier().isEqualToString(click) {
-            return;
-        }
-        let opens = response.notification().request().content().targetContentIdentifier();
-        let place = opens.and_then(|path| Place::parse(&path.to_string()));
-        if self.ivars().send(Touch::Open(place.unwrap_or_else(Place::home))).is_err() {
+        let touch = if action.isEqualToString(click) {
+            Some(Touch::Open(place))
+        } else {
+            let word = buttons_of(&content).and_then(|words| words.word_of(&action.to_string()));
+            word.map(|word| Touch::Press(word, place))
+        };
+        if touch.is_some_and(|touch| self.ivars().send(touch).is_err()) {
             tracing::debug!("a click came while the app was closing");
         }
     }

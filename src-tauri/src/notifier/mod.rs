@@ -11,6 +11,8 @@ mod ledger;
 mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
+#[cfg(any(windows, test))]
+mod toast_xml;
 #[cfg(target_os = "macos")]
 mod waiting_thread;
 #[cfg(windows)]
@@ -34,8 +36,7 @@ use rouse_gateway::wire::{ApprovalState, ApprovalView, RunDetail, RunRef, RunSta
 use rouse_host::{Notifier, NotifyError};
 use tokio::sync::mpsc;
 
-use self::answers::AnswerBook;
-pub(crate) use self::answers::Buttons;
+pub(crate) use self::answers::{AnswerBook, Buttons, Meaning};
 use crate::backend::EngineDoor;
 use crate::place::Place;
 
@@ -85,11 +86,7 @@ pub(crate) struct Toast {
 pub(crate) enum Touch {
     /// Clicked on it.
     Open(Place),
-    /// Pressed the button behind this word; where that means nothing any more, the page is shown.
-    #[cfg_attr(
-        not(target_os = "linux"),
-        expect(dead_code, reason = "only Linux has the buttons so far")
-    )]
+    /// Pressed the button behind this word; where nobody knows the word any more, the page is shown.
     Press(String, Place),
 }
 
@@ -155,8 +152,8 @@ impl DesktopNotifier {
         }
     }
 
-    /// The question that a button answers, and whether with yes; once.
-    pub(crate) fn answer(&self, word: &str) -> Option<(ApprovalId, bool)> {
+    /// What the button behind a word means; once.
+    pub(crate) fn answer(&self, word: &str) -> Meaning {
         self.answers.take(word)
     }
 }

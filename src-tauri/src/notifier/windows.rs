@@ -6,11 +6,11 @@
 //! - It gives a toast neither tag nor group, without which nothing can be replaced or withdrawn.
 //! - A program that no installer put into the Start menu would notify in the name of PowerShell.
 //!
-//! So a click does not come back as an event at all: the toast carries a `rouse://` link, Windows starts Rouse with it
-//! whether one runs or not, and a second start hands its link to the first. It works from the screen and from the Action
-//! Center, in this life of the app and the next. Windows has to know the name behind the toast and the program behind
-//! the link; both are written into the person's own part of the registry at each start, and stay there when the program
-//! is deleted by hand. A link can only show a page, whoever made it.
+//! So a click does not come back as an event at all: the toast and each of its buttons carry a `rouse://` link, Windows
+//! starts Rouse with it whether one runs or not, and a second start hands its link to the first. It works from the screen
+//! and from the Action Center, in this life of the app and the next. Windows has to know the name behind the toast and the
+//! program behind the link; both are written into the person's own part of the registry at each start, and stay there when
+//! the program is deleted by hand. What a link can do, whoever made it, stands in `crate::link`.
 //!
 //! One could get it wrong by waiting for `Activated` instead: Windows promises that event only for toasts on the screen.
 
@@ -24,20 +24,16 @@ use windows::UI::Notifications::{
 use windows::core::HSTRING;
 use windows_registry::{CURRENT_USER, Key};
 
+use super::toast_xml::xml;
 use super::{APP_NAME, Clicks, Subject, Toast, write_picture};
-use crate::place::Place;
+use crate::link::SCHEME;
 
 /// The app's identifier, as in `tauri.conf.json`; the installer gives it to the entry in the Start menu.
 const APP_ID: &str = "app.rouse.desktop";
-/// The scheme of Rouse's links.
-const SCHEME: &str = "rouse";
 /// Windows asks for a group wherever it takes a tag.
 const GROUP: &str = "rouse";
 /// Stands for a program that Windows could call, and names none. The Action Center keeps the toasts of apps that have it.
 const NO_ACTIVATOR: &str = "{6B0B9C53-6E5C-4E0B-9A5D-2F3C0E1B7A94}";
-/// A toast stays on the screen only if it has a button; this one is Windows's own, in the person's language.
-const DISMISS: &str =
-    r#"<actions><action activationType="system" arguments="dismiss" content=""/></actions>"#;
 
 /// The notifications on this desktop.
 pub(super) struct Notifications;
@@ -108,37 +104,6 @@ fn take_away(tag: &HSTRING) -> windows::core::Result<()> {
     )
 }
 
-fn xml(toast: &Toast) -> String {
-    let (scenario, buttons) =
-        if toast.urgent { (r#" scenario="reminder""#, DISMISS) } else { ("", "") };
-    format!(
-        r#"<toast activationType="protocol" launch="{link}"{scenario}><visual><binding template="ToastGeneric"><text>{title}</text><text>{body}</text></binding></visual>{buttons}</toast>"#,
-        link = escape(&link(&toast.opens)),
-        title = escape(&toast.title),
-        body = escape(&toast.body),
-    )
-}
-
-fn link(place: &Place) -> String {
-    format!("{SCHEME}:/{place}")
-}
-
-/// Text as XML can hold it: no character of it is markup, and those that XML knows no way to write are left out.
-fn escape(text: &str) -> String {
-    text.chars().fold(String::with_capacity(text.len()), |mut safe, c| {
-        match c {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\t' | '\n' | '\r' => safe.push(c),
-            '\0'..' ' | '\u{fffe}' | '\u{ffff}' => {}
-            _ => safe.push(c),
-        }
-        safe
-    })
-}
-
 /// Tells Windows the name behind our toasts and the program behind our links.
 fn introduce(home: &Path) -> std::io::Result<()> {
     let program = std::env::current_exe()?;
@@ -161,43 +126,7 @@ fn introduce_in(classes: &Key, program: &Path, picture: &Path) -> windows_regist
 
 #[cfg(test)]
 mod tests {
-    use rouse_core::{DeliveryId, JobId};
-
     use super::*;
-
-    fn toast(urgent: bool) -> Toast {
-        Toast {
-            subject: Subject::Delivery(DeliveryId::new("d1")),
-            opens: Place::job(&JobId::new("a b")),
-            title: "Backup \"home\"".to_owned(),
-            body: "2 < 3 & <text>\u{1b}[1mdone\u{0}</text>\nbye".to_owned(),
-            urgent,
-            buttons: None,
-        }
-    }
-
-    #[test]
-    fn a_toast_is_text_and_a_link_whatever_it_says() {
-        assert_eq!(
-            xml(&toast(false)),
-            r#"<toast activationType="protocol" launch="rouse://jobs/a%20b"><visual><binding template="ToastGeneric"><text>Backup &quot;home&quot;</text><text>2 &lt; 3 &amp; &lt;text&gt;[1mdone&lt;/text&gt;
-bye</text></binding></visual></toast>"#
-        );
-    }
-
-    #[test]
-    fn an_urgent_toast_stays_and_can_be_dismissed() {
-        let xml = xml(&toast(true));
-        assert!(xml.contains(r#" scenario="reminder">"#), "{xml}");
-        assert!(xml.ends_with(&format!("</visual>{DISMISS}</toast>")), "{xml}");
-    }
-
-    #[test]
-    fn the_link_of_every_page_leads_back_to_it() {
-        for place in [Place::home(), Place::fixed("/settings"), Place::job(&JobId::new("a/ü"))] {
-            assert_eq!(Place::parse(&link(&place)), Some(place));
-        }
-    }
 
     #[test]
     fn windows_learns_the_name_and_the_program() {
