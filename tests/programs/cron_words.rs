@@ -184,3 +184,26 @@ async fn a_job_that_an_agent_has_made_says_so() {
     let one = home.rouse(["cron", "show", &id]);
     assert!(one.ok().contains("made   by an agent, in run run-7"), "{one:#?}");
 }
+
+#[tokio::test]
+async fn a_noun_alone_shows_what_there_is() {
+    let home = Home::new();
+    let _engine = home.serve().await;
+    for noun in [
+        "cron",
+        "runs",
+        "heartbeat",
+        "config",
+        "secrets",
+        "skills",
+        "hooks",
+        "sessions",
+        "approvals",
+        "grants",
+        "tools",
+    ] {
+        let said = home.rouse([noun]);
+        assert_eq!((said.code, said.err.as_str()), (0, ""), "{noun}: {said:#?}");
+        assert!(!said.out.is_empty(), "{noun} says nothing");
+    }
+}

@@ -15,6 +15,9 @@ use crate::exit::Failure;
 use crate::output::{instant, plain, print, short, table};
 use crate::session::Session;
 
+/// Rows of a list that nobody asked more of.
+const USUAL: u32 = 20;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// List the questions that wait for an answer.
@@ -23,7 +26,7 @@ pub(crate) enum Command {
         #[arg(long)]
         all: bool,
         /// Of all, at most so many.
-        #[arg(long, default_value_t = 20, requires = "all", value_parser = clap::value_parser!(u32).range(1..=500))]
+        #[arg(long, default_value_t = USUAL, requires = "all", value_parser = clap::value_parser!(u32).range(1..=500))]
         limit: u32,
     },
     /// Show one question whole: what would happen, and why it is asked.
@@ -60,6 +63,12 @@ pub(crate) enum Command {
         #[arg(long)]
         reason: Option<String>,
     },
+}
+
+impl Default for Command {
+    fn default() -> Self {
+        Self::List { all: false, limit: USUAL }
+    }
 }
 
 pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failure> {

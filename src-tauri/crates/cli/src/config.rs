@@ -34,6 +34,12 @@ pub(crate) enum Command {
     },
 }
 
+impl Default for Command {
+    fn default() -> Self {
+        Self::Get { key: None }
+    }
+}
+
 /// What the answer holds beside settings.
 const NO_SETTINGS: [&str; 5] = ["path", "revision", "changedByHand", "problem", "overridden"];
 /// Hours of a day, which are set as a whole.

@@ -28,6 +28,12 @@ pub(crate) enum Command {
     },
 }
 
+impl Default for Command {
+    fn default() -> Self {
+        Self::List { job: None, all: false }
+    }
+}
+
 pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failure> {
     match command {
         Command::List { job, all } => {

@@ -10,9 +10,10 @@ use crate::exit::Failure;
 use crate::output::{instant, relative};
 use crate::session::Session;
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Subcommand, Default)]
 pub(crate) enum Command {
     /// The next beat, and why the last one did nothing.
+    #[default]
     Status,
     /// Switch the periodic turn on.
     On,

@@ -47,40 +47,31 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Jobs: list, add, edit, run.
-    #[command(subcommand)]
-    Cron(cron::Command),
+    Cron(Of<cron::Command>),
     /// Runs: what happened.
-    #[command(subcommand)]
-    Runs(runs::Command),
+    Runs(Of<runs::Command>),
     /// Tell the main session something.
     Wake(wake::Args),
     /// The periodic turn of the main session.
-    #[command(subcommand)]
-    Heartbeat(heartbeat::Command),
+    Heartbeat(Of<heartbeat::Command>),
     /// The settings: read them, change them.
-    #[command(subcommand)]
-    Config(config::Command),
+    Config(Of<config::Command>),
     /// The tools that runs can call.
     Tools(tools::Args),
     /// Keys that requests name and no model sees.
-    #[command(subcommand)]
-    Secrets(secrets::Command),
+    Secrets(Of<secrets::Command>),
     /// Instructions that jobs name: what there is, and what is trusted.
-    #[command(subcommand)]
-    Skills(skills::Command),
+    Skills(Of<skills::Command>),
     /// Commands of yours that are told of runs or asked about them.
     Hooks,
     /// Write to the main session and see the answer.
     Chat(chat::Args),
     /// What was said: the main conversation and those of jobs with their models.
-    #[command(subcommand)]
-    Sessions(sessions::Command),
+    Sessions(Of<sessions::Command>),
     /// What runs ask before they go on, and the answers.
-    #[command(subcommand)]
-    Approvals(approvals::Command),
+    Approvals(Of<approvals::Command>),
     /// Standing answers: list them, take them back.
-    #[command(subcommand)]
-    Grants(grants::Command),
+    Grants(Of<grants::Command>),
     /// The engine's state in a few lines.
     Status,
     /// Open Rouse in the browser, signed in.
@@ -96,6 +87,19 @@ enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
+}
+
+/// A noun and what is asked of it; alone it shows what there is.
+#[derive(Debug, clap::Args)]
+struct Of<C: Subcommand> {
+    #[command(subcommand)]
+    command: Option<C>,
+}
+
+impl<C: Subcommand + Default> Of<C> {
+    fn asked(self) -> C {
+        self.command.unwrap_or_default()
+    }
 }
 
 fn main() -> std::process::ExitCode {
@@ -126,19 +130,19 @@ fn client_runtime() -> Result<tokio::runtime::Runtime, Failure> {
 
 async fn call(command: Command, session: Session) -> Result<(), Failure> {
     match command {
-        Command::Cron(command) => cron::run(command, &session).await,
-        Command::Runs(command) => runs::run(command, &session).await,
+        Command::Cron(of) => cron::run(of.asked(), &session).await,
+        Command::Runs(of) => runs::run(of.asked(), &session).await,
         Command::Wake(args) => wake::run(args, &session).await,
-        Command::Heartbeat(command) => heartbeat::run(&command, &session).await,
-        Command::Config(command) => config::run(command, &session).await,
-        Command::Secrets(command) => secrets::run(command, &session).await,
-        Command::Skills(command) => skills::run(command, &session).await,
+        Command::Heartbeat(of) => heartbeat::run(&of.asked(), &session).await,
+        Command::Config(of) => config::run(of.asked(), &session).await,
+        Command::Secrets(of) => secrets::run(of.asked(), &session).await,
+        Command::Skills(of) => skills::run(of.asked(), &session).await,
         Command::Hooks => hooks::run(&session).await,
         Command::Tools(args) => tools::run(args, &session).await,
         Command::Chat(args) => chat::run(args, &session).await,
-        Command::Sessions(command) => sessions::run(command, &session).await,
-        Command::Approvals(command) => approvals::run(command, &session).await,
-        Command::Grants(command) => grants::run(command, &session).await,
+        Command::Sessions(of) => sessions::run(of.asked(), &session).await,
+        Command::Approvals(of) => approvals::run(of.asked(), &session).await,
+        Command::Grants(of) => grants::run(of.asked(), &session).await,
         Command::Status => status::run(&session).await,
         Command::Open(args) => open::run(&args, &session).await,
         Command::Doctor => doctor::run(&session).await,

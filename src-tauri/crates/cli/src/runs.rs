@@ -16,6 +16,9 @@ use crate::exit::Failure;
 use crate::output::{instant, plain, print, short, table};
 use crate::session::Session;
 
+/// Rows of a list that nobody asked more of.
+const USUAL: u32 = 20;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// List runs, newest first.
@@ -24,7 +27,7 @@ pub(crate) enum Command {
         #[arg(long, value_name = "ID")]
         job: Option<String>,
         /// At most so many.
-        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=500))]
+        #[arg(long, default_value_t = USUAL, value_parser = clap::value_parser!(u32).range(1..=500))]
         limit: u32,
     },
     /// Show one run: what it did, step by step.
@@ -42,6 +45,12 @@ pub(crate) enum Command {
         /// The run's id.
         id: String,
     },
+}
+
+impl Default for Command {
+    fn default() -> Self {
+        Self::List { job: None, limit: USUAL }
+    }
 }
 
 pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failure> {

@@ -17,9 +17,10 @@ use crate::session::Session;
 /// More than any value takes.
 const MOST_READ: u64 = 16 << 10;
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Subcommand, Default)]
 pub(crate) enum Command {
     /// Names and hosts of the stored secrets; never a value.
+    #[default]
     List,
     /// Store a secret: `rouse secrets set github --host api.github.com`, and type or pipe its value.
     ///

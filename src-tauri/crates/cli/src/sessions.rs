@@ -14,12 +14,15 @@ use crate::exit::Failure;
 use crate::output::{instant, plain, print, short, table};
 use crate::session::Session;
 
+/// Rows of a list that nobody asked more of.
+const USUAL: u32 = 20;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// List the conversations, the newest first.
     List {
         /// At most so many.
-        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=500))]
+        #[arg(long, default_value_t = USUAL, value_parser = clap::value_parser!(u32).range(1..=500))]
         limit: u32,
     },
     /// Show the newest messages of one, the newest last.
@@ -28,12 +31,18 @@ pub(crate) enum Command {
         #[arg(default_value = "main")]
         session: String,
         /// At most so many.
-        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=500))]
+        #[arg(long, default_value_t = USUAL, value_parser = clap::value_parser!(u32).range(1..=500))]
         limit: u32,
         /// Those before an earlier answer's beginning: the `nextCursor` that it printed.
         #[arg(long, value_name = "CURSOR")]
         before: Option<String>,
     },
+}
+
+impl Default for Command {
+    fn default() -> Self {
+        Self::List { limit: USUAL }
+    }
 }
 
 pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failure> {

@@ -8,9 +8,10 @@ use crate::exit::Failure;
 use crate::output::{plain, print, short, table};
 use crate::session::Session;
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Subcommand, Default)]
 pub(crate) enum Command {
     /// List the skills, where they lie, how far each is believed, and what is wrong with it.
+    #[default]
     List,
     /// Show one skill: its instructions, its files, and the jobs that name it.
     Show {

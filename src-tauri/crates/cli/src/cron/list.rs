@@ -12,7 +12,7 @@ use crate::exit::Failure;
 use crate::output::{instant, plain, print, relative, short, table};
 use crate::session::Session;
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct Args {
     /// Also jobs that are switched off.
     #[arg(long)]

@@ -65,6 +65,12 @@ pub(crate) enum Command {
     Import(transfer::ImportArgs),
 }
 
+impl Default for Command {
+    fn default() -> Self {
+        Self::List(list::Args::default())
+    }
+}
+
 /// A job, by id or by the beginning of its id.
 #[derive(Debug, Args)]
 pub(crate) struct JobArg {
