@@ -255,7 +255,7 @@ test("hooks are shown with what they are told, their limit and their last failur
   const hooks = within(await screen.findByRole("region", { name: "Hooks" }));
   expect(await hooks.findByRole("heading", { name: "Before a tool is called" })).toBeInTheDocument();
   expect(hooks.getByText('/bin/guard "a b"')).toBeInTheDocument();
-  expect(hooks.getByText(/^Asked, at most 5 s/)).toHaveTextContent("3 times, 1 failed · last 1 min ago, took 12 ms");
+  expect(hooks.getByText(/^Asked, at most 5 s/)).toHaveTextContent(/3 times, 1 failed · last .* ago, took 12 ms/);
   expect(hooks.getByText("The last one failed: it took longer than 5s")).toBeInTheDocument();
   expect(hooks.getByText(/^Told, at most 10 s/)).toHaveTextContent("not needed since Rouse began");
   await user.click(hooks.getByRole("button", { name: /^How to set one up/ }));
