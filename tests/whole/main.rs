@@ -22,4 +22,5 @@ mod transfer;
 mod door;
 mod bad_words;
 mod corpus;
+mod approved;
 mod skills;
