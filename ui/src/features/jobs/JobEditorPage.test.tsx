@@ -356,12 +356,3 @@ test("what a change of the clock does to a job is said beside it, and of a singl
   expect(await screen.findByText(note)).toBeInTheDocument();
   expect(screen.getByText("The clocks show 02:30 twice on that day. It fires the first time.")).toBeInTheDocument();
 });
-
-test("what a change of the clock does to a job is said beside it, and of a single time under its field", async () => {
-  const host = hostWith({ ...aJob().job, schedule: { kind: "at", atMs: Date.UTC(2027, 9, 31, 0, 30), tz: "Europe/Berlin" } } as unknown as Job);
-  const note = "On 28 Mar 2027 the clock goes forward from 02:00 to 03:00";
-  host.answers["cron.preview"] = () => ({ ...preview, notes: [note] });
-  renderApp("/jobs/job-1", host);
-  expect(await screen.findByText(note)).toBeInTheDocument();
-  expect(screen.getByText("The clocks show 02:30 twice on that day. It fires the first time.")).toBeInTheDocument();
-});
