@@ -18,7 +18,7 @@ test("Enter sends, Shift and Enter does not; the answer comes word by word and t
   expect(host.called("chat.send")).toEqual([]);
   host.answers["sessions.get"] = () => said({ open: [open({ text: "Hello\nthere" })] });
   await user.keyboard("{Enter}");
-  await waitFor(() => expect(host.called("chat.send")).toEqual([{ text: "Hello\nthere", key: expect.any(String) }]));
+  await waitFor(() => expect(host.called("chat.send")).toEqual([{ text: "Hello\nthere", key: expect.any(String) as string }]));
   await waitFor(() => expect(box).toHaveValue(""));
   expect(await screen.findByText("Answers")).toBeInTheDocument();
   host.emit("runText", { runId: "r1", text: "Good mor" }, 0);
