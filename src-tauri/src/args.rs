@@ -89,11 +89,7 @@ mod tests {
     }
 
     fn start(hidden: bool, open: Option<&str>) -> CommandLine {
-        CommandLine::Start(StartOptions {
-            hidden,
-            open: open.and_then(Place::parse),
-            press: None,
-        })
+        CommandLine::Start(StartOptions { hidden, open: open.and_then(Place::parse), press: None })
     }
 
     #[test]
@@ -113,9 +109,14 @@ mod tests {
 
     #[test]
     fn complaints() {
-        for line in
-            ["--open", "--open https://evil.example", "rouse://a\u{7}b", "rouse://answer/a/b", "--nonsense", "file.txt"]
-        {
+        for line in [
+            "--open",
+            "--open https://evil.example",
+            "rouse://a\u{7}b",
+            "rouse://answer/a/b",
+            "--nonsense",
+            "file.txt",
+        ] {
             assert!(matches!(parse(line), CommandLine::Print(_, Complaint::Yes)), "{line}");
         }
         assert!(matches!(parse("--version"), CommandLine::Print(_, Complaint::No)));

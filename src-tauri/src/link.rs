@@ -48,7 +48,9 @@ pub(crate) fn of_button(word: &str) -> String {
 }
 
 fn is_word(text: &str) -> bool {
-    !text.is_empty() && text.len() <= LONGEST && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    !text.is_empty()
+        && text.len() <= LONGEST
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 #[cfg(test)]
@@ -79,8 +81,14 @@ mod tests {
     fn a_button_is_a_word_and_nothing_else() {
         let long = format!("rouse://answer/{}", "a".repeat(LONGEST + 1));
         for bad in [
-            "rouse://answer/a/b", "rouse://answer/a?b", "rouse://answer/a%20b", "rouse://answer/../runs",
-            "rouse://answer/ü", "rouseX://answer/a", "https://answer/a", &long,
+            "rouse://answer/a/b",
+            "rouse://answer/a?b",
+            "rouse://answer/a%20b",
+            "rouse://answer/../runs",
+            "rouse://answer/ü",
+            "rouseX://answer/a",
+            "https://answer/a",
+            &long,
         ] {
             assert_eq!(Link::parse(bad), None, "{bad}");
         }

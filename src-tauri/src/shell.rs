@@ -22,8 +22,8 @@ use tauri::{AppHandle, Emitter as _};
 use tokio::sync::mpsc;
 
 use crate::backend::EngineDoor;
-use crate::notifier::{DesktopNotifier, Meaning, Subject, Toast, Touch};
 use crate::link::Link;
+use crate::notifier::{DesktopNotifier, Meaning, Subject, Toast, Touch};
 use crate::place::Place;
 use crate::tray::{Command, PauseFor, Stale, Tray, zone_of};
 use crate::window::{MAIN, Wish};

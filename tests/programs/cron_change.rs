@@ -428,7 +428,11 @@ async fn whatever_can_be_set_can_be_taken_off() {
             json!(["a.md", "b.md"]),
         ),
         ("--skills", "=style,report", "=none", "/payload/skills", json!(["style", "report"])),
+        ("--fallbacks", "=a,ollama:b", "=none", "/payload/fallbacks", json!(["a", "ollama:b"])),
         ("--tokens-per-run", "=5000", "=none", "/policies/budget/tokensPerRun", json!(5_000)),
+        ("--tokens-per-day", "=9000", "=none", "/policies/budget/tokensPerDay", json!(9_000)),
+        ("--usd-per-run", "=0.25", "=none", "/policies/budget/usdPerRun", json!(0.25)),
+        ("--usd-per-day", "=$1.50", "=none", "/policies/budget/usdPerDay", json!(1.5)),
     ];
     for (flag, on, off, path, value) in table {
         let set = edit(&[&format!("{flag}{on}")]);
@@ -439,12 +443,30 @@ async fn whatever_can_be_set_can_be_taken_off() {
     }
     for (flag, words) in [
         ("--pause-after=soon", "a number, or none"),
+        ("--usd-per-day=free", "expected dollars such as 0.50, or none"),
+        ("--usd-per-day=0", "policies.budget.usdPerDay"),
         ("--timeout=soon", "--timeout"),
         ("--delete-after-run=maybe", "true"),
         ("--quiet-days=fri", "--quiet-hours"),
     ] {
         home.rouse(["cron", "edit", &id, flag]).refused(2, words);
     }
+}
+
+#[tokio::test]
+async fn a_job_says_what_it_costs_and_status_what_was_spent() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let mut draft = echo("Dear");
+    draft["payload"] = json!({ "kind": "agentTurn", "message": "Look" });
+    let id = engine.add(draft).await;
+    let shown = home.rouse(["cron", "show", &id]);
+    assert!(shown.ok().contains("  costs  No runs yet"), "{shown:#?}");
+    assert_eq!(home.rouse(["cron", "show", &id, "--json"]).json()["spentThisMonth"]["tokens"], 0);
+    home.rouse(["config", "set", "budget.usdPerDay", "0.5"]).ok();
+    let status = home.rouse(["status"]);
+    let line = "Spent today: nothing of 0.50 USD a day · this month: nothing";
+    assert!(status.ok().lines().any(|said| said == line), "{status:#?}");
 }
 
 #[tokio::test]

@@ -29,6 +29,9 @@ async fn settings_are_read_and_changed_by_key() {
         ("quietHours", "none", "/quietHours", Value::Null),
         ("retention.runsPerJob", "100", "/retention/runsPerJob", json!(100)),
         ("retention.maxDatabaseMb", "64", "/retention/maxDatabaseMb", json!(64)),
+        ("budget.tokensPerDay", "5000", "/budget/tokensPerDay", json!(5_000)),
+        ("budget.usdPerDay", "0.5", "/budget/usdPerDay", json!(0.5)),
+        ("budget.usdPerDay", "none", "/budget/usdPerDay", Value::Null),
         ("system.keepAwake", "true", "/system/keepAwake", json!(true)),
     ];
     for (key, value, path, expected) in table {

@@ -2,7 +2,7 @@ import AxeBuilder from "@axe-core/playwright";
 
 import { expect, test } from "./rouse";
 
-const pages = ["/", "/jobs", "/jobs/new", "/runs", "/approvals", "/grants", "/chat", "/tools", "/tools/http", "/settings", "/nowhere"];
+const pages = ["/", "/jobs", "/jobs/new", "/runs", "/approvals", "/grants", "/chat", "/tools", "/tools/http", "/tools/write_file", "/jobs/gone/conversation", "/settings", "/nowhere"];
 
 for (const colorScheme of ["light", "dark"] as const) {
   test(`axe finds nothing on any page, ${colorScheme}`, async ({ page, rouse }) => {

@@ -81,11 +81,8 @@ impl AnswerBook {
             let was_used = words.used.iter().any(|used| used == word);
             return if was_used { Meaning::Used } else { Meaning::Unknown };
         };
-        let spent: Vec<String> = words
-            .open
-            .extract_if(|_, (id, _)| *id == approval)
-            .map(|(word, _)| word)
-            .collect();
+        let spent: Vec<String> =
+            words.open.extract_if(|_, (id, _)| *id == approval).map(|(word, _)| word).collect();
         words.used.extend(spent);
         let too_many = words.used.len().saturating_sub(MOST_USED);
         words.used.drain(..too_many);

@@ -28,15 +28,15 @@ use objc2_foundation::{
 use objc2_user_notifications::{
     UNAuthorizationOptions, UNErrorCode, UNMutableNotificationContent, UNNotification,
     UNNotificationAction, UNNotificationActionOptions, UNNotificationCategory,
-    UNNotificationCategoryOptions, UNNotificationContent, UNNotificationDefaultActionIdentifier, UNNotificationPresentationOptions,
-    UNNotificationRequest, UNNotificationResponse, UNNotificationSound, UNUserNotificationCenter,
-    UNUserNotificationCenterDelegate,
+    UNNotificationCategoryOptions, UNNotificationContent, UNNotificationDefaultActionIdentifier,
+    UNNotificationPresentationOptions, UNNotificationRequest, UNNotificationResponse,
+    UNNotificationSound, UNUserNotificationCenter, UNUserNotificationCenterDelegate,
 };
 use rouse_host::NotifyError;
 use tokio::sync::oneshot;
 
-use super::waiting_thread::WaitingThreads;
 use super::answers::fixed::{ALLOW, DENY};
+use super::waiting_thread::WaitingThreads;
 use super::{Buttons, Clicks, Subject, Toast, Touch};
 use crate::place::Place;
 
@@ -165,8 +165,7 @@ fn question() -> Retained<UNNotificationCategory> {
             options,
         )
     };
-    let allow =
-        button(ALLOW, "Allow once", UNNotificationActionOptions::AuthenticationRequired);
+    let allow = button(ALLOW, "Allow once", UNNotificationActionOptions::AuthenticationRequired);
     let deny = button(DENY, "Deny", UNNotificationActionOptions::Destructive);
     UNNotificationCategory::categoryWithIdentifier_actions_intentIdentifiers_options(
         &NSString::from_str(QUESTION),

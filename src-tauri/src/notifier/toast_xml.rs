@@ -94,8 +94,12 @@ bye</text></binding></visual></toast>"#
         let buttons = Some(Buttons { allow: "1f".to_owned(), deny: "2e".to_owned() });
         let xml = xml(&Toast { buttons, ..toast(true) });
         let allow = r#"<action activationType="protocol" arguments="rouse://answer/1f" content="Allow once"/>"#;
-        let deny = r#"<action activationType="protocol" arguments="rouse://answer/2e" content="Deny"/>"#;
-        assert!(xml.ends_with(&format!("<actions>{allow}{deny}{DISMISS}</actions></toast>")), "{xml}");
+        let deny =
+            r#"<action activationType="protocol" arguments="rouse://answer/2e" content="Deny"/>"#;
+        assert!(
+            xml.ends_with(&format!("<actions>{allow}{deny}{DISMISS}</actions></toast>")),
+            "{xml}"
+        );
     }
 
     #[test]

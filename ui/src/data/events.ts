@@ -25,7 +25,7 @@ export function staleAfter(event: HostEvent): QueryKey[] {
       return [keys.jobs, keys.status, ...job, ...run];
     case "run":
       // A run of no job is one of the main conversation.
-      return [keys.runs, keys.status, keys.jobs, keys.grants, keys.hooks, keys.transcript(jobId === undefined ? mainSession : sessionOfJob(jobId)), ...job, ...run];
+      return [keys.runs, keys.status, keys.jobs, keys.grants, keys.hooks, keys.spending, keys.estimates, keys.transcript(jobId === undefined ? mainSession : sessionOfJob(jobId)), ...job, ...run];
     case "approval":
       return [keys.approvals, keys.grants, keys.runs, keys.status, keys.transcripts, ...run];
     case "delivery":
@@ -33,7 +33,7 @@ export function staleAfter(event: HostEvent): QueryKey[] {
     case "heartbeat":
       return [keys.status];
     case "config":
-      return [keys.config, keys.providers, keys.skills, keys.status, keys.jobs];
+      return [keys.config, keys.providers, keys.status, keys.jobs, keys.spending];
     case "runText":
     case "seen":
       return [];

@@ -49,18 +49,12 @@ export function useSecrets() {
   return useQuery({ queryKey: keys.secrets, queryFn: () => platform.rpc("secrets.list", {}) });
 }
 
-/** The folders of skills, asked again whenever they are looked at: a person changes them with any editor. */
-export function useSkills() {
-  const platform = usePlatform();
-  return useQuery({ queryKey: keys.skills, queryFn: () => platform.rpc("skills.list", {}), staleTime: 0 });
-}
-
 /** What the model of a job is offered, by the rule that its runs go by; asked only when there is a job. */
 export function useEffectiveTools(jobId: string | undefined) {
   const platform = usePlatform();
   return useQuery({
     queryKey: keys.effectiveTools(jobId),
-    queryFn: () => platform.rpc("tools.effective", { id: jobId ?? "" }),
+    queryFn: async () => (await platform.rpc("tools.effective", { id: jobId ?? "" })).tools,
     enabled: jobId !== undefined,
   });
 }
@@ -76,6 +70,20 @@ export function usePreview(schedule: Schedule | undefined, id: string | undefine
     placeholderData: keepPreviousData,
     retry: false,
     // "Next" moves with the time.
+    staleTime: 30_000,
+    gcTime: 60_000,
+  });
+}
+
+/** What a month of this schedule will probably cost; the runs of a new job are none. */
+export function useEstimate(schedule: Schedule | undefined, id: string | undefined) {
+  const platform = usePlatform();
+  return useQuery({
+    queryKey: keys.estimate(schedule, id),
+    queryFn: () => platform.rpc("cron.estimate", { schedule: schedule ?? { kind: "manual" }, id }),
+    enabled: schedule !== undefined,
+    placeholderData: keepPreviousData,
+    retry: false,
     staleTime: 30_000,
     gcTime: 60_000,
   });

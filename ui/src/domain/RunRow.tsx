@@ -29,6 +29,7 @@ export const RunRow = memo(function RunRow({ run, tabIndex, without }: Props) {
       <RowLink href={`/runs/${encodeURIComponent(run.id)}`} tabIndex={tabIndex} className={cx(row.link, without === "job" ? styles.sole : styles.name)}>
         {without === "job" ? outcome : run.jobName}
       </RowLink>
+      {run.standsFor > 1 && <Slots count={run.standsFor} />}
       {without !== "job" && <span className={row.text}>{outcome}</span>}
       {run.trigger !== "schedule" && <span className={cx(row.small, styles.trigger)}>{triggerWord(run.trigger)}</span>}
       <span className={cx(row.small, row.end, styles.took)}>{run.durationMs !== null && duration(run.durationMs)}</span>
@@ -39,6 +40,15 @@ export const RunRow = memo(function RunRow({ run, tabIndex, without }: Props) {
     </div>
   );
 });
+
+/** A row that stands for several slots says for how many. */
+function Slots({ count }: { count: number }) {
+  return (
+    <span className={cx(row.small, styles.trigger)} title={`Stands for ${count.toLocaleString()} slots`}>
+      ×{count.toLocaleString()}
+    </span>
+  );
+}
 
 /** Runs without a model cost nothing and say nothing; with one, an unknown cost says unknown. */
 function costOf(run: RunView): string | undefined {

@@ -32,6 +32,13 @@ export function money(microUsd: number | null | undefined): string {
   return `$${usd.toFixed(usd < 1 ? 3 : 2)}`;
 }
 
+/** `$1.20, 30.5k tokens`; what nobody knows the price of is said. */
+export function spentWords({ tokens, costMicroUsd, unpricedTokens }: { tokens: number; costMicroUsd: number; unpricedTokens: number }): string {
+  const all = `${count(tokens)} ${tokens === 1 ? "token" : "tokens"}`;
+  if (tokens > 0 && unpricedTokens === tokens) return `${all}, price unknown`;
+  return `${money(costMicroUsd)}, ${all}${unpricedTokens > 0 ? `, ${count(unpricedTokens)} of them without a known price` : ""}`;
+}
+
 /** `840 bytes`, `12.4 kB`, `3.1 MB`, in the units that file managers use. */
 export function bytes(n: number): string {
   if (n < 1000) return plural(n, "byte");

@@ -12,6 +12,16 @@ export function instantOf(wall: string, zone: string): number | undefined {
   }
 }
 
+/** What is special about a time on the wall of `zone`, as sentences; undefined for an ordinary one. */
+export function oddityOf(wall: string, zone: string): string | undefined {
+  const at = instantOf(wall, zone);
+  if (at === undefined) return undefined;
+  const shown = wallOf(at, zone);
+  if (shown !== wall) return `The clocks skip ${wall.slice(11)} on that day. It fires right after, at ${shown.slice(11)}.`;
+  const again = toZoned(parseDateTime(wall), zone, "later").toDate().getTime();
+  return again === at ? undefined : `The clocks show ${wall.slice(11)} twice on that day. It fires the first time.`;
+}
+
 /** What the clocks of `zone` show at an instant, to the minute. */
 export function wallOf(atMs: number, zone: string): string {
   return toCalendarDateTime(fromAbsolute(atMs, zone)).toString().slice(0, 16);

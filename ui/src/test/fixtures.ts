@@ -17,7 +17,7 @@ export function aJob(parts: JobParts = {}, view: Partial<Omit<JobView, "job">> =
       ...rest,
       state: { consecutiveFailures: 0, revision: 1, ...state },
     },
-    scheduleText: "Daily at 14:00", zone: "UTC", recent: [], liveRunIds: [], incident: null, predecessorIsGone: false,
+    scheduleText: "Daily at 14:00", zone: "UTC", recent: [], liveRunIds: [], incident: null, predecessorIsGone: false, spentThisMonth: { tokens: 0, costMicroUsd: 0, unpricedTokens: 0 },
     ...view,
   };
 }
@@ -32,7 +32,7 @@ export function aRun(parts: Partial<RunView> = {}): RunView {
   return {
     id: "run-1", jobId: "job-1", jobName: "Backup", slotAtMs: noon, trigger: "schedule", state: "succeeded", reason: null,
     standsFor: 1, createdAtMs: noon, startedAtMs: noon, finishedAtMs: noon + 1_000, lateByMs: 0, durationMs: 1_000, attempt: 1,
-    retryOf: null, summary: null, error: null, session: null, model: null, usage: noUsage,
+    retryOf: null, summary: null, error: null, session: null, model: null, fellBack: null, usage: noUsage,
     ...parts,
   };
 }

@@ -20,7 +20,9 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
 
 fn print_table(session: &Session, hooks: &[HookView]) {
     if hooks.is_empty() {
-        anstream::println!("No hooks. The settings file names them; `rouse config get` says where it is.");
+        anstream::println!(
+            "No hooks. The settings file names them; `rouse config get` says where it is."
+        );
         return;
     }
     let mut table = table(&["ON", "COMMAND", "AT MOST", "LAST"]);

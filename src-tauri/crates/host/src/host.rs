@@ -16,7 +16,6 @@ use rouse_agent::{
 use rouse_core::event::{Event, EventKind};
 use rouse_core::model::Delta;
 use rouse_core::routines::Routines;
-use rouse_core::stable_hash::stable_hash;
 use rouse_core::{Clock, UnixMs};
 use rouse_gateway::wire::NotificationStatus;
 use rouse_gateway::{
@@ -25,8 +24,8 @@ use rouse_gateway::{
 use rouse_scheduler::{HeartbeatConfig, Scheduler, SchedulerConfig, SchedulerHandle};
 use rouse_store::{EventListener, Store};
 use rouse_tools::{
-    CommandConfig, HttpConfig, OwnPorts, ToolsConfig, builtin, end_strays, memory_tools,
-    routine_tools, skill_tools,
+    CommandConfig, HttpConfig, OwnPorts, ToolsConfig, builtin, memory_tools, routine_tools,
+    skill_tools,
 };
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -50,6 +49,7 @@ use crate::routines::{OpenDoor, RoutineDoor};
 use crate::runner::{Main, PayloadRunner};
 use crate::secrets::{self, SecretShelf};
 use crate::settings::LiveSettings;
+use crate::strays::{end_what_is_left, instance};
 
 /// A running engine.
 pub struct Host {
@@ -494,18 +494,4 @@ fn system_timer(_: &Arc<dyn Clock>) -> Result<Box<dyn rouse_core::time::Timer>, 
 #[cfg(not(target_os = "linux"))]
 fn system_timer(clock: &Arc<dyn Clock>) -> Result<Box<dyn rouse_core::time::Timer>, HostError> {
     Ok(Box::new(rouse_scheduler::timer::WallTimer::new(Arc::clone(clock))))
-}
-
-/// Names this data directory in the environment of the commands that its jobs run.
-fn instance(home: &Home) -> String {
-    let path = home.root().canonicalize().unwrap_or_else(|_| home.root().to_owned());
-    format!("{:016x}", stable_hash(path.as_os_str().as_encoded_bytes()))
-}
-
-/// Commands that an earlier life, or this one at its end, left at work. Nobody else starts any: the directory is ours.
-fn end_what_is_left(home: &Home) {
-    let count = end_strays(&format!("{}:", instance(home)));
-    if count > 0 {
-        tracing::warn!(count, "processes that runs had left behind were ended");
-    }
 }

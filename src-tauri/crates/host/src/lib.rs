@@ -27,6 +27,7 @@ mod first_start;
 mod logging;
 mod memory;
 mod clean_index;
+mod strays;
 mod error;
 
 pub use clock::SystemClock;

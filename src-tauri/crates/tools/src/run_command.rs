@@ -4,11 +4,12 @@
 //! job: then it can do whatever the person can do, like a line in a crontab. Which of the two it is never stands in the
 //! arguments, and there is no way from the one to the other: a sandbox that cannot be had is an error. Where a person has
 //! opened the sandbox for a job, each call that no person has written is asked for, and no grant covers it. What it gets of the
-//! environment is a list, a shorter one in the sandbox, so that keys of model providers and the like stay where they are.
+//! environment is a list (`environment`), a shorter one in the sandbox.
 //! A command that fails is an error whose words begin with how; one that succeeds answers what it wrote, and as JSON too
 //! where it wrote JSON. What a yes is bound to beside the line (`named`) is its folder, its environment and the content
 //! of the files that it names; `held` holds the call to it until the command has begun.
 
+mod environment;
 mod held;
 mod named;
 #[cfg(all(test, unix))]
@@ -39,59 +40,11 @@ use crate::http::{Fetcher, HttpConfig};
 use crate::sandbox::{Sandbox, SandboxError, Sealed};
 use crate::workspace::from_home;
 use crate::{arguments, spec};
+use environment::{RUN_ID, about, environment};
 use named::Named;
 
 /// The longest time limit that can be asked for: a day.
 const LONGEST_SECONDS: u64 = 86_400;
-
-/// What a command is told of the environment, where it is set.
-const PASSED_ON: &[&str] = &[
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LANGUAGE",
-    "TZ",
-    "TMPDIR",
-    "DISPLAY",
-    "WAYLAND_DISPLAY",
-    "XAUTHORITY",
-    "XDG_RUNTIME_DIR",
-    "XDG_DATA_HOME",
-    "XDG_CONFIG_HOME",
-    "XDG_CACHE_HOME",
-    "XDG_STATE_HOME",
-    "XDG_CURRENT_DESKTOP",
-    "XDG_SESSION_TYPE",
-    "DBUS_SESSION_BUS_ADDRESS",
-    "SSH_AUTH_SOCK",
-    "ROUSE_HOME",
-    // Windows does not find its own parts without these.
-    "SYSTEMROOT",
-    "SYSTEMDRIVE",
-    "WINDIR",
-    "COMSPEC",
-    "PATHEXT",
-    "TEMP",
-    "TMP",
-    "USERNAME",
-    "USERPROFILE",
-    "HOMEDRIVE",
-    "HOMEPATH",
-    "APPDATA",
-    "LOCALAPPDATA",
-    "PROGRAMDATA",
-    "PROGRAMFILES",
-    "PROGRAMFILES(X86)",
-    "NUMBER_OF_PROCESSORS",
-    "PROCESSOR_ARCHITECTURE",
-];
-
-/// What a confined command is told of it. Its home is its own, and the desktop, the agents of keys and Rouse are not
-/// there for it.
-const PASSED_INSIDE: &[&str] = &["PATH", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ"];
 
 /// How commands are run.
 #[derive(Debug, Clone)]
@@ -296,28 +249,6 @@ fn unconfined(
     Child::spawn(command, mark).map_err(CommandError::Start)
 }
 
-/// What a command gets of the environment, by how it is confined.
-fn environment(context: &ToolContext) -> impl Iterator<Item = (OsString, OsString)> {
-    let (passed, inside): (_, &[(&str, &str)]) = match context.sandbox {
-        SandboxMode::Sandboxed { .. } => {
-            (PASSED_INSIDE, &[("TMPDIR", "/tmp"), ("SHELL", "/bin/sh")])
-        }
-        SandboxMode::ByPersonUnsandboxed | SandboxMode::OpenedByPerson { .. } => (PASSED_ON, &[]),
-    };
-    passed_on(passed).chain(inside.iter().map(|(name, value)| (name.into(), value.into())))
-}
-
-const RUN_ID: &str = "ROUSE_RUN_ID";
-
-/// What a command is told of its run.
-fn about(context: &ToolContext) -> impl Iterator<Item = (OsString, OsString)> {
-    let job = context.job_id.as_ref().map(|job| ("ROUSE_JOB_ID", job.as_str()));
-    [("ROUSE_JOB_NAME", context.job_name.as_str()), (RUN_ID, context.run_id.as_str())]
-        .into_iter()
-        .chain(job)
-        .map(|(name, value)| (name.into(), value.into()))
-}
-
 impl Tool for RunCommand {
     fn spec(&self) -> &ToolSpec {
         &self.spec
@@ -479,13 +410,6 @@ fn folder(cwd: Option<&str>, workspace: &Path) -> Result<PathBuf, CommandError> 
         Some((cwd, None)) => workspace.join(cwd),
     };
     if folder.is_dir() { Ok(folder) } else { Err(CommandError::NoFolder(folder)) }
-}
-
-fn passed_on(list: &'static [&'static str]) -> impl Iterator<Item = (OsString, OsString)> {
-    std::env::vars_os().filter(|(name, _)| {
-        let name = name.to_string_lossy();
-        list.iter().any(|passed| name.eq_ignore_ascii_case(passed)) || name.starts_with("LC_")
-    })
 }
 
 #[cfg(unix)]

@@ -34,6 +34,8 @@ interface Props {
   who?: readonly Fact[];
   /** Opens what is proposed in an editor; only calls that propose a job offer it. */
   onEdit?: () => void;
+  /** The run makes this one call and no other, so a yes for the run says nothing more. */
+  isOnlyCall?: boolean;
   /** What comes after an answer, such as the way to the next question. */
   next?: ReactNode;
 }
@@ -41,7 +43,7 @@ interface Props {
 /** The tool whose calls propose a job. */
 const proposes = "routine_create";
 
-export function ApprovalCard({ approval, onAnswer, onCopy, onEdit, who = [], next }: Props) {
+export function ApprovalCard({ approval, onAnswer, onCopy, onEdit, isOnlyCall = false, who = [], next }: Props) {
   const { tool, why, isHighest, askedAtMs, expiresAtMs, state } = approval;
   const isOpen = state === "pending";
   const [wasOpen] = useState(isOpen);
@@ -70,12 +72,12 @@ export function ApprovalCard({ approval, onAnswer, onCopy, onEdit, who = [], nex
       <Folded title="Arguments" summary="Exactly as they will be passed on">
         <Code label="Arguments" text={pretty(approval.arguments)} onCopy={onCopy} unfolded />
       </Folded>
-      {isOpen ? <Answers key={approval.id} approval={approval} onAnswer={onAnswer} onEdit={onEdit} /> : <Answered approval={approval} next={next} takesFocus={wasOpen} />}
+      {isOpen ? <Answers key={approval.id} approval={approval} onAnswer={onAnswer} onEdit={onEdit} isOnlyCall={isOnlyCall} /> : <Answered approval={approval} next={next} takesFocus={wasOpen} />}
     </article>
   );
 }
 
-function Answers({ approval, onAnswer, onEdit }: Pick<Props, "approval" | "onAnswer" | "onEdit">) {
+function Answers({ approval, onAnswer, onEdit, isOnlyCall }: Pick<Props, "approval" | "onAnswer" | "onEdit" | "isOnlyCall">) {
   const { id, jobId, isHighest, expiresAtMs } = approval;
   const [open, setOpen] = useState<"deny" | "grant">();
   const [busy, setBusy] = useState<Answer["kind"]>();
@@ -105,9 +107,10 @@ function Answers({ approval, onAnswer, onEdit }: Pick<Props, "approval" | "onAns
   const always = pressed(() => setOpen("grant"));
   const deny = pressed(() => setOpen("deny"));
   const canAlways = !isHighest && jobId !== null;
+  const canRun = !isHighest && !isOnlyCall;
   const keys = { group: "This question", when: !isOver && open === undefined };
   useShortcut("a", "Allow once", once, keys);
-  useShortcut("r", "Allow for this run", run, { ...keys, when: keys.when && !isHighest });
+  useShortcut("r", "Allow for this run", run, { ...keys, when: keys.when && canRun });
   useShortcut("g", "Always for this job…", always, { ...keys, when: keys.when && canAlways });
   useShortcut("d", "Deny, with a reason", deny, keys);
 
@@ -120,7 +123,7 @@ function Answers({ approval, onAnswer, onEdit }: Pick<Props, "approval" | "onAns
       ) : (
         <div className={styles.buttons} role="group" aria-label="Answers" data-arming={!isArmed || undefined}>
           <AnswerButton letter="A" look="primary" isDisabled={isOver} isPending={busy === "once"} onPress={once}>Allow once</AnswerButton>
-          {!isHighest && <AnswerButton letter="R" isDisabled={isOver} isPending={busy === "run"} onPress={run}>This run</AnswerButton>}
+          {canRun && <AnswerButton letter="R" isDisabled={isOver} isPending={busy === "run"} onPress={run}>This run</AnswerButton>}
           {approval.tool === proposes && onEdit && <Button isDisabled={isOver} onPress={onEdit}>Change it first…</Button>}
           {canAlways && <AnswerButton letter="G" isDisabled={isOver} isPending={busy === "always"} onPress={always}>Always…</AnswerButton>}
           <span className={styles.gap} />

@@ -18,7 +18,7 @@ test("Enter sends, Shift and Enter does not; the answer comes word by word and t
   expect(host.called("chat.send")).toEqual([]);
   host.answers["sessions.get"] = () => said({ open: [open({ text: "Hello\nthere" })] });
   await user.keyboard("{Enter}");
-  await waitFor(() => expect(host.called("chat.send")).toEqual([{ text: "Hello\nthere", key: expect.any(String) }]));
+  await waitFor(() => expect(host.called("chat.send")).toEqual([{ text: "Hello\nthere", key: expect.any(String) as string }]));
   await waitFor(() => expect(box).toHaveValue(""));
   expect(await screen.findByText("Answers")).toBeInTheDocument();
   host.emit("runText", { runId: "r1", text: "Good mor" }, 0);
@@ -63,7 +63,7 @@ test("a job that the model proposes is asked about in the conversation, and can 
     "approvals.list": () => ({ approvals: [proposal] }),
     "approvals.get": () => proposal,
     "approvals.decide": () => ({ counts: true, approval: { ...proposal, state: "denied" } }),
-    "cron.add": (draft) => ({ job: { ...draft, id: "j1", enabled: true, createdAtMs: 0, updatedAtMs: 0, state: { consecutiveFailures: 0, revision: 1 } } as never, scheduleText: "", zone: null, recent: [], liveRunIds: [], incident: null, predecessorIsGone: false }),
+    "cron.add": (draft) => ({ job: { ...draft, id: "j1", enabled: true, createdAtMs: 0, updatedAtMs: 0, state: { consecutiveFailures: 0, revision: 1 } } as never, scheduleText: "", zone: null, recent: [], liveRunIds: [], incident: null, predecessorIsGone: false, spentThisMonth: { tokens: 0, costMicroUsd: 0, unpricedTokens: 0 } }),
     "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }),
     "tools.catalog": () => ({ tools: [] }),
   });

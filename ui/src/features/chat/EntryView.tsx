@@ -13,7 +13,7 @@ import { plural } from "@/format/amount";
 import { argumentsLine, firstLine } from "@/format/text";
 
 import styles from "./ChatPage.module.css";
-import { type Entry, type Made, routineMade, toldLines } from "./entries";
+import { type Entry, type Made, routineMade, taskLine, toldLines } from "./entries";
 
 export function EntryView({ entry }: { entry: Entry }) {
   const { openExternal } = usePlatform();
@@ -38,6 +38,8 @@ export function EntryView({ entry }: { entry: Entry }) {
       return <Quiet told={entry.told} atMs={entry.atMs} />;
     case "task":
       return <Task text={entry.text} atMs={entry.atMs} runId={entry.runId} />;
+    case "note":
+      return <Note text={entry.text} />;
     case "nothing":
       return <p className={styles.nothing}>Nothing to report</p>;
   }
@@ -108,7 +110,18 @@ function Task({ text, atMs, runId }: { text: string; atMs: number; runId: string
       <h2 className={styles.when}>
         {runId === null ? <Time at={atMs} as="when" /> : <Link to="/runs/$runId" params={{ runId }} title="The run"><Time at={atMs} as="when" /></Link>}
       </h2>
-      <Folded title="Task" summary={firstLine(text)}>
+      <Folded title="Task" summary={taskLine(text)}>
+        <Marked label="What the model was told" text={text} />
+      </Folded>
+    </div>
+  );
+}
+
+/** What Rouse told the model in the midst of its work. */
+function Note({ text }: { text: string }) {
+  return (
+    <div className={styles.work}>
+      <Folded title="Rouse to the model" summary={firstLine(text)}>
         <Marked label="What the model was told" text={text} />
       </Folded>
     </div>

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { aMessage } from "@/test/fixtures";
 
-import { entriesOf, routineMade, toldLines } from "./entries";
+import { entriesOf, entriesOfJob, routineMade, taskLine, toldLines } from "./entries";
 
 const call = (id: string, tool = "read_file") => ({ id, tool, arguments: { path: "a" } });
 
@@ -52,4 +52,21 @@ test.each([
   expect(routineMade({ call: call("c", "routine_create"), answer: { text, isError: false } })).toEqual(made);
   expect(routineMade({ call: call("c", "routine_create"), answer: { text, isError: true } })).toBeUndefined();
   expect(routineMade({ call: call("c"), answer: { text, isError: false } })).toBeUndefined();
+});
+
+test("in a job's conversation each run begins with its task, and what Rouse says on the way is a note", () => {
+  const entries = entriesOfJob([
+    aMessage({ id: 1, from: "rouse", runId: "r1", text: "[cron:j1] News\nLook." }),
+    aMessage({ id: 2, runId: "r1", calls: [call("c1")] }),
+    aMessage({ id: 3, from: "rouse", runId: "r1", text: "You have made the same call before." }),
+    aMessage({ id: 4, runId: "r1", calls: [{ id: "c2", tool: "complete_run", arguments: { outcome: "nothing_to_report" } }] }),
+    aMessage({ id: 5, from: "rouse", runId: "r2", text: "[cron:j1] News\nLook." }),
+    aMessage({ id: 6, runId: "r2", text: "Two things.", calls: [{ id: "c3", tool: "complete_run", arguments: { outcome: "report", summary: "Two things." } }] }),
+  ]);
+  expect(entries.map(({ kind }) => kind)).toEqual(["task", "work", "note", "nothing", "task", "model"]);
+});
+
+test("the line of a task is what it asks, not which job it is", () => {
+  expect(taskLine("[cron:j1] News: Look at it.\nAll of it.\n\nIt is nine.")).toBe("Look at it.");
+  expect(taskLine("Look: there.")).toBe("Look: there.");
 });

@@ -1,6 +1,7 @@
 /* What was said, as a person follows it: their words, the model's, and between them quiet lines for what tools did and for
    what Rouse told the model by itself. Nothing is left out; quiet lines hold it all. */
 
+import { firstLine } from "@/format/text";
 import type { CallView, MessageView } from "@/platform";
 
 export interface Made {
@@ -15,6 +16,7 @@ export type Entry =
   | { kind: "work"; key: string; made: Made[] }
   | { kind: "quiet"; key: string; atMs: number; told: string[] }
   | { kind: "task"; key: string; atMs: number; text: string; runId: string | null }
+  | { kind: "note"; key: string; text: string }
   | { kind: "nothing"; key: string };
 
 /** A whole answer that means: nothing to say. */
@@ -29,11 +31,19 @@ export function entriesOf(messages: readonly MessageView[]): Entry[] {
   });
 }
 
-/** The conversation of a job with its model: each run begins with its task. */
+/** The conversation of a job with its model: each run begins with its task; what Rouse says to the model on its way is a note. */
 export function entriesOfJob(messages: readonly MessageView[]): Entry[] {
+  let current: string | null = null;
   return read(messages, (entries, { id, atMs, text, runId }) => {
-    entries.push({ kind: "task", key: `m${id}`, atMs, text, runId });
+    if (runId !== null && runId === current) entries.push({ kind: "note", key: `m${id}`, text });
+    else entries.push({ kind: "task", key: `m${id}`, atMs, text, runId });
+    current = runId;
   });
+}
+
+/** What a task asks, on one line, without the words before it that tell the model which job it is. */
+export function taskLine(text: string): string {
+  return firstLine(text.replace(/^\[cron:[^\]]*\] (?:[^\n]*?: )?/, ""));
 }
 
 function read(messages: readonly MessageView[], tell: (entries: Entry[], message: MessageView) => void): Entry[] {
@@ -68,7 +78,7 @@ function say(entries: Entry[], calls: Map<string, Made>, message: MessageView) {
 function keepsSilence(entries: Entry[], id: number): boolean {
   const last = entries.at(-1);
   if (last?.kind === "quiet") return true;
-  if (last?.kind !== "task" && last?.kind !== "work") return false;
+  if (last?.kind !== "task" && last?.kind !== "work" && last?.kind !== "note") return false;
   entries.push({ kind: "nothing", key: `e${id}` });
   return true;
 }

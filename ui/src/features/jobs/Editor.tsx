@@ -127,7 +127,7 @@ export function Editor({ initial, view, original, gone, onMade }: Props) {
             <WithSection jobId={view?.job.id} />
             <WrongSection open={advanced.some((field) => form.formState.errors[field] !== undefined)} />
           </form>
-          <LivePanel values={values} preview={preview.shown} problem={preview.problem} job={view?.job} />
+          <LivePanel values={values} preview={preview.shown} problem={preview.problem} job={view?.job} spent={view?.spentThisMonth} />
         </div>
         {view && <RecentRuns jobId={view.job.id} />}
       </FormContext>

@@ -323,3 +323,36 @@ test("what a job may do is folded with its summary, and saved as policies", asyn
   await user.click(save());
   await waitFor(() => expect(host.called("cron.update")[0]).toMatchObject({ patch: { policies: { approvals: "deny", hosts: ["example.com"], sandbox: "open" } } }));
 });
+
+test("what a job may spend, its fallbacks and what a month of it costs", async () => {
+  const host = hostWith(aJob({ payload: { kind: "agentTurn", message: "Look" }, policies: { budget: { tokensPerRun: 5_000 } } }).job);
+  const { job } = aJob({ payload: { kind: "agentTurn", message: "Look" }, policies: { budget: { tokensPerRun: 5_000 } } });
+  host.answers["cron.get"] = () => aJob(job, { spentThisMonth: { tokens: 30_500, costMicroUsd: 1_200_000, unpricedTokens: 0 } });
+  host.answers["cron.estimate"] = () => ({ text: "About 1.26 USD a month: 30 runs at about 0.04 USD, by its last 3 runs.", basedOnRuns: 3, runsPerMonth: 30, tokensPerRun: 1_200, costPerRunMicroUsd: 42_000, tokensPerMonth: 36_000, costPerMonthMicroUsd: 1_260_000 });
+  host.answers["cron.update"] = () => aJob(job);
+  const { user } = renderApp("/jobs/job-1", host);
+  await name();
+  const panel = screen.getByRole("complementary", { name: "What this job will do" });
+  expect(await within(panel).findByText(/About 1\.26 USD a month/)).toBeInTheDocument();
+  expect(within(panel).getByText("This month so far: $1.20, 30.5k tokens.")).toBeInTheDocument();
+  expect(host.called("cron.estimate")).toContainEqual({ schedule: job.schedule, id: "job-1" });
+  await user.click(screen.getByRole("button", { name: "What it may spend at most 5,000 tokens a run" }));
+  await write(user, screen.getByRole("textbox", { name: "Most dollars of a day" }), "1.5");
+  await user.tab();
+  expect(await screen.findByText(/A model whose price is not known is not asked then/)).toBeInTheDocument();
+  await write(user, screen.getByRole("textbox", { name: "If that model does not answer" }), "gpt-5.6-luna, ollama:llama3.2");
+  await user.click(save());
+  await waitFor(() => expect(host.called("cron.update")).toHaveLength(1));
+  expect(host.called("cron.update")[0]).toMatchObject({
+    patch: { policies: { budget: { usdPerDay: 1.5 } }, payload: { fallbacks: ["gpt-5.6-luna", "ollama:llama3.2"] } },
+  });
+});
+
+test("what a change of the clock does to a job is said beside it, and of a single time under its field", async () => {
+  const host = hostWith({ ...aJob().job, schedule: { kind: "at", atMs: Date.UTC(2027, 9, 31, 0, 30), tz: "Europe/Berlin" } } as unknown as Job);
+  const note = "On 28 Mar 2027 the clock goes forward from 02:00 to 03:00";
+  host.answers["cron.preview"] = () => ({ ...preview, notes: [note] });
+  renderApp("/jobs/job-1", host);
+  expect(await screen.findByText(note)).toBeInTheDocument();
+  expect(screen.getByText("The clocks show 02:30 twice on that day. It fires the first time.")).toBeInTheDocument();
+});

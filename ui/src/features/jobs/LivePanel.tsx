@@ -6,14 +6,15 @@ import { Link } from "@tanstack/react-router";
 import { Bone } from "@/components/States";
 import { Time } from "@/components/Time";
 import { useNow } from "@/components/useNow";
-import { useStatus, useTools } from "@/data/queries";
+import { useEstimate, useStatus, useTools } from "@/data/queries";
 import { agentBehind } from "@/domain/createdBy";
 import { asksOf } from "@/domain/tools";
 import { payloadWords } from "@/domain/words";
+import { spentWords } from "@/format/amount";
 import { absolute, foreignZone, localZone, relative, zoneName } from "@/format/time";
-import type { CronPreviewResult, Job, PreviewSlot, ToolView } from "@/platform";
+import type { CronPreviewResult, Job, PreviewSlot, SpentView, ToolView } from "@/platform";
 
-import { draftOf, type JobForm, type When } from "./form";
+import { draftOf, type JobForm, scheduleOf, type When } from "./form";
 import styles from "./LivePanel.module.css";
 
 interface Props {
@@ -23,9 +24,11 @@ interface Props {
   problem: string | undefined;
   /** The job as it is saved; none for a new one. */
   job?: Job;
+  /** What that has spent since the first of the month. */
+  spent?: SpentView;
 }
 
-export function LivePanel({ values, preview, problem, job }: Props) {
+export function LivePanel({ values, preview, problem, job, spent }: Props) {
   return (
     <aside className={styles.panel} aria-label="What this job will do">
       <p className={styles.sentence} role="status">{sentenceOf(values, preview, problem)}</p>
@@ -37,7 +40,7 @@ export function LivePanel({ values, preview, problem, job }: Props) {
       )}
       <div className={styles.part}>
         <h3 className={styles.head}>Cost</h3>
-        <Cost values={values} />
+        <Cost values={values} jobId={job?.id} spent={spent} />
       </div>
       <div className={styles.part}>
         <h3 className={styles.head}>May do without asking</h3>
@@ -114,22 +117,32 @@ function needsSeconds({ atMs }: PreviewSlot): boolean {
   return atMs % 60_000 >= 1_000;
 }
 
-function Cost({ values }: { values: JobForm }) {
+function Cost({ values, jobId, spent }: { values: JobForm; jobId: string | undefined; spent: SpentView | undefined }) {
   const { data: status } = useStatus();
   if (values.what === "toolCall") return <p>No model: costs nothing.</p>;
   if (values.what === "systemEvent") {
     return <p>{status?.model === null ? "No model: costs nothing." : "The line itself costs nothing; the turn that takes it up depends on the model."}</p>;
   }
-  const named = values.model.trim();
-  if (named !== "") return <p>Depends on the model ({named}).</p>;
-  if (status?.model === null) {
-    return (
-      <p>
-        Depends on the model. There is none yet; until there is, runs of this job fail. <Link to="/settings" className={styles.link}>Set one up</Link>
-      </p>
-    );
-  }
-  return <p>Depends on the model{status ? ` (${status.model})` : ""}. Each run says what it used.</p>;
+  const model = values.model.trim() || status?.model;
+  return (
+    <>
+      {model === null ? (
+        <p>
+          Depends on the model. There is none yet; until there is, runs of this job fail. <Link to="/settings" className={styles.link}>Set one up</Link>
+        </p>
+      ) : (
+        <p>Depends on the model{model ? ` (${model})` : ""}.</p>
+      )}
+      <Estimate values={values} jobId={jobId} />
+      {spent && spent.tokens + spent.costMicroUsd > 0 && <p className={styles.quiet}>This month so far: {spentWords(spent)}.</p>}
+    </>
+  );
+}
+
+/** What a month of this schedule will probably cost, by the runs so far. */
+function Estimate({ values, jobId }: { values: JobForm; jobId: string | undefined }) {
+  const { data } = useEstimate(scheduleOf(values), jobId);
+  return data ? <p>{data.text}</p> : null;
 }
 
 function Permitted({ values }: { values: JobForm }) {

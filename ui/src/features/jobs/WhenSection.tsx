@@ -8,6 +8,7 @@ import { DateTimeField } from "@/components/DateTime";
 import { ComboBox } from "@/components/Field";
 import { Section } from "@/components/Page";
 import { localZone } from "@/format/time";
+import { oddityOf } from "@/format/wall";
 
 import { ChoiceOf, NumberOf, useBound } from "./bound";
 import { DaysAndTimesFields } from "./DaysAndTimesFields";
@@ -64,7 +65,8 @@ export const WhenSection = memo(function WhenSection({ said, jobId }: { said: Sa
 
 function Once({ said }: { said: Said }) {
   const { error, ...at } = useBound("at");
-  return <DateTimeField label="Day and time" {...at} error={error ?? said.get("at")} />;
+  const zone = useBound("zone").value;
+  return <DateTimeField label="Day and time" {...at} help={oddityOf(at.value, zone)} error={error ?? said.get("at")} />;
 }
 
 function Every({ said }: { said: Said }) {

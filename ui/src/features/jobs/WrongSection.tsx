@@ -43,7 +43,7 @@ const quiets: readonly { id: QuietChoice; label: string }[] = [
 ];
 
 const read = [
-  "quiet", "payloadTimeoutMinutes", "misfire", "overlap", "what", "when", "backoffSeconds", "cooldownMinutes", "maxConcurrent", "misfireLimit", "tokensPerRun", "jitterSeconds",
+  "quiet", "payloadTimeoutMinutes", "misfire", "overlap", "what", "when", "backoffSeconds", "cooldownMinutes", "maxConcurrent", "misfireLimit", "jitterSeconds",
 ] as const;
 
 type Read = Pick<JobForm, (typeof read)[number]>;
@@ -98,7 +98,6 @@ function Advanced({ values }: { values: Read }) {
       <div className={styles.pair}>
         {values.overlap === "parallel" && <NumberOf name="maxConcurrent" label="Runs at the same time" least={1} most={100} placeholder="2" />}
         {values.misfire === "runAll" && <NumberOf name="misfireLimit" label="Most missed times" least={1} most={100} placeholder="10" />}
-        {values.what === "agentTurn" && <NumberOf name="tokensPerRun" label="Most tokens of a run" least={1} placeholder="No limit" />}
         {hasSlots(values.when) && <NumberOf name="jitterSeconds" label="Spread over" unit="seconds" most={3_600} placeholder="0" help="So that jobs of one instant do not all begin at once." />}
       </div>
     </div>
@@ -117,7 +116,6 @@ function advancedWords(values: Read): string {
     values.cooldownMinutes !== null && `at least ${durationWords(values.cooldownMinutes * 60_000)} between runs`,
     values.overlap === "parallel" && values.maxConcurrent !== null && `${plural(values.maxConcurrent, "run")} at the same time`,
     values.misfire === "runAll" && values.misfireLimit !== null && `at most ${plural(values.misfireLimit, "missed time")}`,
-    values.what === "agentTurn" && values.tokensPerRun !== null && `at most ${plural(values.tokensPerRun, "token")}`,
     values.jitterSeconds !== null && `spread over ${durationWords(values.jitterSeconds * 1_000)}`,
   ].filter((part) => part !== false);
   return parts.length === 0 ? "Spacing, limits and spread; nothing set" : parts.join(" · ");

@@ -59,7 +59,7 @@ export function LongTextOf({ name, ...props }: Labels & { name: TextName; rows?:
 }
 
 /** A number that may be left out. */
-export function NumberOf({ name, least = 0, most, ...props }: Labels & { name: NumberName; unit?: string; least?: number; most?: number }) {
+export function NumberOf({ name, least = 0, most, digits = 3, ...props }: Labels & { name: NumberName; unit?: string; least?: number; most?: number; digits?: number }) {
   const { value, onChange, ...field } = useBound(name);
   return (
     <NumberField
@@ -69,7 +69,7 @@ export function NumberOf({ name, least = 0, most, ...props }: Labels & { name: N
       onChange={(next) => onChange(Number.isNaN(next) ? null : next)}
       minValue={least}
       maxValue={most}
-      formatOptions={{ maximumFractionDigits: 3 }}
+      formatOptions={{ maximumFractionDigits: digits }}
     />
   );
 }

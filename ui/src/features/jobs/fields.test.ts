@@ -12,6 +12,8 @@ test.each([
   ["policies.misfire.maxLatenessSeconds", "latestMinutes"],
   ["policies.misfire.mode", "misfire"],
   ["policies.budget.tokensPerRun", "tokensPerRun"],
+  ["policies.budget.usdPerDay", "usdPerDay"],
+  ["payload.fallbacks[1]", "fallbacks"],
   ["runtime.maxAttempts", "attempts"],
   ["name", "name"],
 ])("%s is shown at %s", (path, field) => {

@@ -17,8 +17,8 @@ const places: Record<string, keyof JobForm> = {
   "payload.text": "text",
   "payload.message": "message",
   "payload.model": "model",
+  "payload.fallbacks": "fallbacks",
   "payload.tools": "tools",
-  "payload.skills": "skills",
   "payload.useTools": "toolChoice",
   "payload.maxSteps": "maxSteps",
   "payload.tool": "tool",
@@ -45,6 +45,9 @@ const places: Record<string, keyof JobForm> = {
   "policies.pauseAfterFailures": "pauseAfterFailures",
   "policies.cooldownSeconds": "cooldownMinutes",
   "policies.budget": "tokensPerRun",
+  "policies.budget.tokensPerDay": "tokensPerDay",
+  "policies.budget.usdPerRun": "usdPerRun",
+  "policies.budget.usdPerDay": "usdPerDay",
   "policies.notify": "notify",
   "policies.quietHours": "quiet",
   "policies.quietHours.from": "quietFrom",
@@ -61,7 +64,7 @@ const places: Record<string, keyof JobForm> = {
 };
 
 /** Fields that are folded away unless asked for. */
-export const advanced: readonly (keyof JobForm)[] = ["misfireLimit", "maxConcurrent", "cooldownMinutes", "backoffSeconds", "tokensPerRun", "jitterSeconds"];
+export const advanced: readonly (keyof JobForm)[] = ["misfireLimit", "maxConcurrent", "cooldownMinutes", "backoffSeconds", "jitterSeconds"];
 
 /** The field of the longest known beginning of a path: `payload.tools[2]` belongs to the tools. */
 export function placeOf(path: string): keyof JobForm | undefined {

@@ -12,10 +12,10 @@ const changed = (job: Job, change: Partial<JobForm>) => {
 
 const full: Job = aJob({
   description: "Why", schedule: { kind: "cron", expr: "30 7 * * 1-5", tz: "Europe/Berlin", jitterMs: 5_000 },
-  payload: { kind: "agentTurn", message: "Look", model: "m", tools: ["http"], maxSteps: 4, deliver: false, contextPaths: ["a.md"], maxTokens: 9 },
+  payload: { kind: "agentTurn", message: "Look", model: "m", fallbacks: ["n", "ollama:o"], tools: ["http"], maxSteps: 4, deliver: false, contextPaths: ["a.md"], maxTokens: 9 },
   policies: {
     misfire: { mode: "runAll", maxLatenessSeconds: 90, limit: 3 }, overlap: "parallel", maxConcurrent: 2, timeoutSeconds: 300,
-    pauseAfterFailures: 5, cooldownSeconds: 60, budget: { tokensPerRun: 1_000 }, notify: "always",
+    pauseAfterFailures: 5, cooldownSeconds: 60, budget: { tokensPerRun: 1_000, tokensPerDay: 9_000, usdPerRun: 0.25, usdPerDay: 1.5 }, notify: "always",
     approvals: "deny", approvalSeconds: 90, hosts: ["example.com", "api.example.com:8443"], sandbox: "open",
   },
   runtime: { maxAttempts: 3, retryBackoffMs: 2_500 }, deleteAfterRun: true,
@@ -31,7 +31,7 @@ test("a form that was not touched changes nothing, whatever the job holds", () =
 test("a form says everything that a job decides, and says it again", () => {
   const draft = draftOf(formOf(full, noon));
   expect(draft).toMatchObject({ description: "Why", schedule: full.schedule, policies: full.policies, runtime: full.runtime, deleteAfterRun: true });
-  expect(draft.payload).toEqual({ kind: "agentTurn", message: "Look", model: "m", tools: ["http"], maxSteps: 4, deliver: false });
+  expect(draft.payload).toEqual({ kind: "agentTurn", message: "Look", model: "m", fallbacks: ["n", "ollama:o"], tools: ["http"], maxSteps: 4, deliver: false });
 });
 
 test("hosts are read as people write them down, and taken back when there are none", () => {
@@ -81,7 +81,10 @@ test("what is emptied or set back to its default is taken out", () => {
   expect(changed(full, { description: "", latestMinutes: null, misfire: "runOnce", toolChoice: "all" })).toEqual({
     description: null, policies: { misfire: { mode: null, maxLatenessSeconds: null } }, payload: { tools: null },
   });
-  expect(changed(full, { tokensPerRun: null })).toEqual({ policies: { budget: null } });
+  expect(changed(full, { tokensPerRun: null, usdPerDay: 2 })).toEqual({ policies: { budget: { tokensPerRun: null, usdPerDay: 2 } } });
+  expect(changed(full, { tokensPerRun: null, tokensPerDay: null, usdPerRun: null, usdPerDay: null })).toEqual({ policies: { budget: null } });
+  expect(changed(full, { fallbacks: "" })).toEqual({ payload: { fallbacks: null } });
+  expect(changed(full, { fallbacks: "n,\no" })).toEqual({ payload: { fallbacks: ["n", "o"] } });
 });
 
 test("another kind is sent whole, because the engine begins it afresh", () => {

@@ -28,10 +28,10 @@ export interface JobForm extends EventForm {
   wakeMode: WakeMode;
   message: string;
   model: string;
+  /** As written: with commas. */
+  fallbacks: string;
   toolChoice: ToolChoice;
   tools: string[];
-  /** Names of skills. */
-  skills: string[];
   maxSteps: number | null;
   deliver: boolean;
   tool: string;
@@ -71,6 +71,9 @@ export interface JobForm extends EventForm {
   pauseAfterFailures: number | null;
   cooldownMinutes: number | null;
   tokensPerRun: number | null;
+  tokensPerDay: number | null;
+  usdPerRun: number | null;
+  usdPerDay: number | null;
   notify: Notify;
   quiet: QuietChoice;
   quietFrom: string;
@@ -91,11 +94,11 @@ export function emptyForm(now: number): JobForm {
   return {
     name: "", description: "",
     what: "systemEvent", text: "", wakeMode: "now",
-    message: "", model: "", toolChoice: "all", tools: [], skills: [], maxSteps: null, deliver: true,
+    message: "", model: "", fallbacks: "", toolChoice: "all", tools: [], maxSteps: null, deliver: true,
     tool: "", arguments: {}, notifyWhen: "always", condition: "",
     when: "days", zone, at: wallOf(soon, zone), every: 30, everyUnit: "minute", expr: "0 9 * * 1-5", days: null, jitterSeconds: null,
     misfire: "runOnce", latestMinutes: null, misfireLimit: null, overlap: "skip", maxConcurrent: null, timeoutMinutes: null, payloadTimeoutMinutes: null,
-    attempts: null, backoffSeconds: null, pauseAfterFailures: null, cooldownMinutes: null, tokensPerRun: null, notify: "findings", deleteAfterRun: false,
+    attempts: null, backoffSeconds: null, pauseAfterFailures: null, cooldownMinutes: null, tokensPerRun: null, tokensPerDay: null, usdPerRun: null, usdPerDay: null, notify: "findings", deleteAfterRun: false,
     ...emptyEvent,
     approvals: "ask", approvalMinutes: null, hosts: "", sandbox: "required",
     quiet: "respect", quietFrom: "22:00", quietTo: "07:00", quietDays: [], quietZone: "",
@@ -146,8 +149,8 @@ function payloadForm(payload: Payload): Partial<JobForm> {
       return { what: "systemEvent", text: payload.text };
     case "agentTurn":
       return {
-        what: "agentTurn", message: payload.message, model: payload.model ?? "", maxSteps: payload.maxSteps ?? null,
-        toolChoice: payload.useTools === false ? "none" : payload.tools ? "some" : "all", tools: payload.tools ?? [], skills: payload.skills ?? [],
+        what: "agentTurn", message: payload.message, model: payload.model ?? "", fallbacks: (payload.fallbacks ?? []).join(", "), maxSteps: payload.maxSteps ?? null,
+        toolChoice: payload.useTools === false ? "none" : payload.tools ? "some" : "all", tools: payload.tools ?? [],
         deliver: payload.deliver ?? true, payloadTimeoutMinutes: scaled(payload.timeoutSeconds, 60),
       };
     case "toolCall":
@@ -164,7 +167,7 @@ function quietForm(quiet: QuietPolicy = "respect"): Partial<JobForm> {
 }
 
 function policiesForm({ policies = {}, runtime = {} }: Pick<Job, "policies" | "runtime">): Partial<JobForm> {
-  const { misfire = {} } = policies;
+  const { misfire = {}, budget = {} } = policies;
   return {
     misfire: misfire.mode ?? "runOnce",
     latestMinutes: scaled(misfire.maxLatenessSeconds, 60),
@@ -176,7 +179,10 @@ function policiesForm({ policies = {}, runtime = {} }: Pick<Job, "policies" | "r
     backoffSeconds: scaled(runtime.retryBackoffMs, 1_000),
     pauseAfterFailures: policies.pauseAfterFailures ?? null,
     cooldownMinutes: scaled(policies.cooldownSeconds, 60),
-    tokensPerRun: policies.budget?.tokensPerRun ?? null,
+    tokensPerRun: budget.tokensPerRun ?? null,
+    tokensPerDay: budget.tokensPerDay ?? null,
+    usdPerRun: budget.usdPerRun ?? null,
+    usdPerDay: budget.usdPerDay ?? null,
     notify: policies.notify ?? "findings",
     approvals: policies.approvals ?? "ask",
     approvalMinutes: scaled(policies.approvalSeconds, 60),
@@ -215,9 +221,9 @@ function payloadOf(form: JobForm): Payload {
       return {
         kind: "agentTurn", message: form.message,
         ...(form.model.trim() !== "" && { model: form.model.trim() }),
+        ...some("fallbacks", listOf(form.fallbacks)),
         ...(form.toolChoice === "none" && { useTools: false }),
         ...(form.toolChoice === "some" && { tools: form.tools }),
-        ...(form.skills.length > 0 && { skills: form.skills }),
         ...given("maxSteps", form.maxSteps),
         ...(!form.deliver && { deliver: false }),
       };
@@ -241,19 +247,24 @@ function policiesOf(form: JobForm): Policies {
     ...given("timeoutSeconds", scaled(form.timeoutMinutes, 1 / 60)),
     ...given("pauseAfterFailures", form.pauseAfterFailures),
     ...given("cooldownSeconds", scaled(form.cooldownMinutes, 1 / 60)),
-    ...part("budget", given("tokensPerRun", form.tokensPerRun)),
+    ...part("budget", {
+      ...given("tokensPerRun", form.tokensPerRun),
+      ...given("tokensPerDay", form.tokensPerDay),
+      ...given("usdPerRun", form.usdPerRun),
+      ...given("usdPerDay", form.usdPerDay),
+    }),
     ...unless("notify", form.notify, "findings"),
     ...unless("approvals", form.approvals, "ask"),
     ...given("approvalSeconds", scaled(form.approvalMinutes, 1 / 60)),
-    ...some("hosts", hostsOf(form.hosts)),
+    ...some("hosts", listOf(form.hosts)),
     ...unless("sandbox", form.sandbox, "required"),
     ...(form.quiet === "own" ? { quietHours: ownHours(form) } : unless("quietHours", form.quiet, "respect")),
   };
 }
 
-/** Hosts as people write them down: one a line, or with commas. */
-function hostsOf(text: string): string[] {
-  return text.split(/[\s,]+/).filter((host) => host !== "");
+/** Hosts and models as people write them down: one a line, or with commas. */
+function listOf(text: string): string[] {
+  return text.split(/[\s,]+/).filter((word) => word !== "");
 }
 
 function ownHours({ quietFrom, quietTo, quietZone, quietDays }: JobForm): QuietHours {

@@ -28,6 +28,7 @@ export function RunFacts({ detail: { run, deliveries, approvals } }: { detail: R
           asked(approvals) ?? took(run),
           run.attempt > 1 && { name: "Attempt", value: run.attempt },
           run.model !== null && { name: "Model", value: run.model },
+          run.fellBack !== null && { name: "Instead of its own", value: run.fellBack, wide: true },
           tokens > 0 && { name: "Tokens", value: tokenWords(run) },
           worked && !isLive(run.state) && { name: "Cost", value: money(run.usage.costMicroUsd) },
           deliveries.length > 0 && { name: "Delivery", value: deliveries.map((d) => <Delivery key={d.id} delivery={d} />), wide: true },

@@ -43,6 +43,16 @@ test("J, K and the arrows move through the rows, Enter opens, and one row is in 
   await waitFor(() => expect(path()).toBe("/runs/r3"));
 });
 
+test("a row that stands for many slots says for how many", async () => {
+  const runs = [aRun({ id: "many", jobName: "Each minute", state: "missed", standsFor: 52_560 }), aRun({ id: "one", jobName: "Backup" })];
+  renderApp("/runs", fakeHost({ "runs.list": pagesOf(runs) }));
+  const link = await screen.findByRole("link", { name: "Each minute" });
+  const rows = within(screen.getByRole("list", { name: "Runs" })).getAllByRole("listitem");
+  expect(within(rows[0]!).getByTitle("Stands for 52,560 slots")).toHaveTextContent("×52,560");
+  expect(rows[0]).toContainElement(link);
+  expect(rows[1]).not.toHaveTextContent("×");
+});
+
 test("a filter is asked of the gateway, stands in the address, and can be cleared", async () => {
   const host = fakeHost({ "runs.list": pagesOf([aRun({ id: "ok" }), aRun({ id: "bad", jobName: "Broken", state: "failed" })]) });
   const { user, path } = renderApp("/runs", host);

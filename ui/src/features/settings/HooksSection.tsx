@@ -42,7 +42,7 @@ export function HooksSection({ config }: { config: ConfigView }) {
         {hooks?.map((hook, i) => <Setting key={i} title={points[hook.on] ?? hook.on} help={<About hook={hook} />} />)}
       </div>
       <Folded title="How to set one up" summary="In the settings file, read at the next start">
-        <p className={styles.help}>
+        <p className={styles.how}>
           Write this into <code>{config.path}</code> and start Rouse again. The command reads one line of JSON; one that is asked answers with nothing, which is a
           yes, or with <code>{'{"decision": "deny", "reason": "…"}'}</code>. One that fails or takes too long says no.
         </p>

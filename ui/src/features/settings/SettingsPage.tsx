@@ -18,6 +18,7 @@ import { ModelSection } from "./ModelSection";
 import { NotificationSection } from "./NotificationSection";
 import styles from "./Settings.module.css";
 import { SecretsSection } from "./SecretsSection";
+import { SpendingSection } from "./SpendingSection";
 import { StartUpSection } from "./StartUpSection";
 
 export function SettingsPage() {
@@ -38,6 +39,7 @@ export function SettingsPage() {
           <SchedulingSection config={config.data} status={status.data} />
           <NotificationSection status={status.data} />
           <StartUpSection />
+          <SpendingSection config={config.data} />
           <SecretsSection />
           <HooksSection config={config.data} />
           <DataSection config={config.data} status={status.data} />

@@ -1,7 +1,5 @@
 /* What came of a call that was tried: the question it asks, or its answer, how long it took and what the gate said. */
 
-import { useNavigate } from "@tanstack/react-router";
-
 import { Button, ButtonLink } from "@/components/Button";
 import { Code, pretty } from "@/components/Code";
 import { Failure, SkeletonRows } from "@/components/States";
@@ -75,10 +73,9 @@ function Stop({ runId }: { runId: string }) {
 function Question({ approval }: { approval: ApprovalView }) {
   const { copyText } = usePlatform();
   const answer = useAnswer();
-  const navigate = useNavigate();
   const give = async (given: Answer) => {
     const { counts, approval: decided } = await answer(approval.id, given);
     if (!counts) toast({ title: "This answer came too late", about: `${answerWord(decided)} already.` });
   };
-  return <ApprovalCard key={approval.id} approval={approval} onAnswer={give} onCopy={copyText} onEdit={() => void navigate({ to: "/jobs/new", search: { ask: approval.id } })} />;
+  return <ApprovalCard key={approval.id} approval={approval} onAnswer={give} onCopy={copyText} isOnlyCall />;
 }

@@ -7,4 +7,16 @@ export type Budget = {
 /**
  * Tokens of one run.
  */
-tokensPerRun?: number, };
+tokensPerRun?: number, 
+/**
+ * Tokens of all its runs of a day, in its zone.
+ */
+tokensPerDay?: number, 
+/**
+ * Dollars of one run.
+ */
+usdPerRun?: number, 
+/**
+ * Dollars of all its runs of a day, in its zone.
+ */
+usdPerDay?: number, };

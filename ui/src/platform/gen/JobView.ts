@@ -2,6 +2,7 @@
 import type { IncidentView } from "./IncidentView";
 import type { Job } from "./Job";
 import type { RunState } from "./RunState";
+import type { SpentView } from "./SpentView";
 
 /**
  * A job with what every view of it needs.
@@ -34,4 +35,8 @@ incident: IncidentView | null,
 /**
  * It waits for a job that is not there any more, and does not fire.
  */
-predecessorIsGone: boolean, };
+predecessorIsGone: boolean, 
+/**
+ * What it has spent since the first of the month, in the local zone.
+ */
+spentThisMonth: SpentView, };

@@ -125,7 +125,8 @@ impl AgentDriver {
             (Opening::Again(said), shown_before(&steps))
         };
         let knows_outside = remembers || !shown.is_empty() || told.is_from_outside();
-        Ok(Begun { opening, history, shown, knows_outside, told, journal: Journal::of(steps, run.attempt) })
+        let journal = Journal::of(steps, run.attempt);
+        Ok(Begun { opening, history, shown, knows_outside, told, journal })
     }
 
     /// Before anything is said, so that a turn which goes on later knows it.

@@ -31,8 +31,8 @@ use rouse_core::run::{Outcome, Run};
 use rouse_core::schedule::Zone;
 use rouse_core::tool::{LooseEnds, SandboxMode, ToolContext};
 use rouse_core::turn::TurnLimits;
-use rouse_core::{Clock, Job, RunId, RunState, SessionKey};
-use rouse_store::{Store, StoreError};
+use rouse_core::{Cause, Clock, Job, RunId, RunState, SessionKey};
+use rouse_store::{RunStep, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use crate::gate::{Gate, Terms};
@@ -149,12 +149,7 @@ impl AgentDriver {
             return without_model(&models);
         }
         let session = SessionKey::of_job(&job.id);
-        let before = async {
-            let steps = self.store.steps(&run.id).await?;
-            let cause = self.store.cause(&run.id).await?;
-            Ok((steps, cause, self.remembers_outside(&session).await?))
-        };
-        let (steps, cause, remembers) = match before.await {
+        let (steps, cause, remembers) = match self.before(run, &session).await {
             Ok(before) => before,
             Err(error) => return not_written(&error),
         };
@@ -204,6 +199,17 @@ impl AgentDriver {
             Err(end) => return conversation::ended_early(&end),
         };
         conversation.conduct(history, opening).await
+    }
+
+    /// What a run has done before, what fired it, and whether its session knows anything from outside.
+    async fn before(
+        &self,
+        run: &Run,
+        session: &SessionKey,
+    ) -> Result<(Vec<RunStep>, Option<Cause>, bool), StoreError> {
+        let steps = self.store.steps(&run.id).await?;
+        let cause = self.store.cause(&run.id).await?;
+        Ok((steps, cause, self.remembers_outside(session).await?))
     }
 
     /// Whether a run that has written to the session has read text that somebody else may have written.

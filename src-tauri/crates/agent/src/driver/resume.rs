@@ -35,9 +35,8 @@ pub(super) enum Earlier {
 impl Journal {
     /// That of the attempt `attempt`.
     pub(super) fn of(steps: Vec<RunStep>, attempt: u32) -> Self {
-        let is_of_attempt = |step: &RunStep| {
-            step.kind == StepKind::ModelTurn && step.input["attempt"] == attempt
-        };
+        let is_of_attempt =
+            |step: &RunStep| step.kind == StepKind::ModelTurn && step.input["attempt"] == attempt;
         let has_asked = AtomicBool::new(steps.iter().any(is_of_attempt));
         let answered = steps.iter().rposition(|step| step.kind == StepKind::ModelTurn);
         let since = answered.map_or(0, |at| at + 1);

@@ -11,6 +11,7 @@
 pub(crate) mod fence;
 pub(crate) mod guard;
 mod judge;
+mod ending;
 mod limits;
 
 use std::panic::AssertUnwindSafe;
@@ -24,9 +25,8 @@ use rouse_core::approval::{GateDecision, Permit};
 use rouse_core::message::ToolCallRequest;
 use rouse_core::money::Spent;
 use rouse_core::policy::{ApprovedCall, ToolPolicy};
-use rouse_core::run::Usage;
-use rouse_core::tool::{Annotations, Fault, SandboxMode, Tool, ToolContext, ToolOutput, ToolSpec};
-use rouse_store::{NewStep, RunStep, StepEnd, StepKind, StepStatus, Store, StoreError};
+use rouse_core::tool::{Annotations, Fault, SandboxMode, Tool, ToolContext, ToolOutput};
+use rouse_store::{NewStep, RunStep, StepKind, StepStatus, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use crate::condition::Conditions;
@@ -34,6 +34,7 @@ use crate::hooks::{CallRuling, Hooks};
 use crate::money::{Account, Refusal, Seat};
 use crate::registry::ToolRegistry;
 use crate::safety::{Incoming, Safety};
+use ending::{Ending, end_of};
 use judge::Judged;
 pub use judge::Question;
 use limits::CallLimits;
@@ -162,14 +163,6 @@ enum Hooked {
     Again,
     /// It is not made.
     Refused(ToolOutput),
-}
-
-/// How a call ended.
-enum Ending {
-    Answered(ToolOutput),
-    TimedOut,
-    Panicked,
-    Cancelled,
 }
 
 impl Gate {
@@ -426,7 +419,7 @@ impl Gate {
             .unwrap_or(i64::MAX);
         let cancelled = matches!(ending, Ending::Cancelled);
         let spec = tool.spec();
-        let (status, output) = self.outcome(spec, is_repeatable, ending);
+        let (status, output) = ending.outcome(spec, is_repeatable);
         let Incoming { output, told, signals, .. } =
             self.safety.incoming(&spec.name, spec.untrusted_output, output);
         // What a tool does not say of a call is what it said before.
@@ -484,47 +477,5 @@ impl Gate {
             input: self.kept(&request.arguments),
             gate: None,
         }
-    }
-
-    fn outcome(
-        &self,
-        spec: &ToolSpec,
-        is_repeatable: bool,
-        ending: Ending,
-    ) -> (StepStatus, ToolOutput) {
-        // A tool that was stopped on its way may have done its work; only for a repeatable one that does not matter.
-        let stopped = if is_repeatable { StepStatus::Failed } else { StepStatus::Unknown };
-        let doubt = if is_repeatable { "" } else { " It may have done its work all the same." };
-        let name = &spec.name;
-        match ending {
-            Ending::Answered(output) if output.is_error() => (StepStatus::Failed, output),
-            Ending::Answered(output) => (StepStatus::Finished, output),
-            Ending::TimedOut => {
-                let seconds = spec.call_for.as_secs();
-                (
-                    stopped,
-                    ToolOutput::error(format!(
-                        "{name} took longer than {seconds} seconds and was stopped.{doubt}"
-                    )),
-                )
-            }
-            Ending::Panicked => {
-                tracing::error!(tool = %name, "a tool panicked");
-                (stopped, ToolOutput::error(format!("{name} failed inside Rouse.{doubt}")))
-            }
-            Ending::Cancelled => {
-                (stopped, ToolOutput::error(format!("The run was cancelled.{doubt}")))
-            }
-        }
-    }
-}
-
-fn end_of(status: StepStatus, output: &ToolOutput, took_ms: i64) -> StepEnd {
-    StepEnd {
-        status,
-        output: Some(fence::journalled(&output.value)),
-        is_error: output.is_error(),
-        usage: Usage { cost_micro_usd: output.cost_micro_usd, ..Usage::default() },
-        duration_ms: Some(took_ms),
     }
 }

@@ -4,6 +4,7 @@
 //! left alone in the file, and a wrong value is refused with the key, what was found and what was expected.
 
 mod file;
+mod heartbeat;
 mod hooks;
 mod patch;
 mod view;
@@ -22,8 +23,6 @@ use rouse_core::json_fields::{FieldError, Fields};
 use rouse_core::money::{Limit, MicroUsd, read_tokens};
 use rouse_core::quiet::QuietHours;
 use rouse_core::schedule::Zones;
-use rouse_core::schedule::parse_duration;
-use rouse_core::skills::{MOST_SKILLS, is_skill_name};
 use serde_json::Value;
 
 /// The settings in force.
@@ -164,7 +163,7 @@ fn read(
             .object("cron", read_cron)
             .unwrap_or(CronConfig { enabled: true, max_concurrent_runs: 2 }),
         heartbeat: fields
-            .object("heartbeat", |fields| read_heartbeat(fields, zones))
+            .object("heartbeat", |fields| heartbeat::read(fields, zones))
             .unwrap_or(HeartbeatConfig::DEFAULT),
         quiet_hours: fields
             .object("quietHours", |mut hours| QuietHours::read(&mut hours, Some(zones)))
@@ -291,41 +290,6 @@ fn read_cron(mut fields: Fields<'_>) -> CronConfig {
         enabled: fields.boolean("enabled").unwrap_or(true),
         max_concurrent_runs: whole(&mut fields, "maxConcurrentRuns", 1, 1_000).unwrap_or(2),
     }
-}
-
-fn read_heartbeat(mut fields: Fields<'_>, zones: &Zones) -> HeartbeatConfig {
-    let every_ms = fields.text("every").and_then(|text| match parse_duration(&text) {
-        Ok(every) if every >= 60_000 => Some(every),
-        Ok(_) => {
-            fields.complain("every", "must be at least one minute");
-            None
-        }
-        Err(error) => {
-            fields.complain("every", error.to_string());
-            None
-        }
-    });
-    HeartbeatConfig {
-        enabled: fields.boolean("enabled").unwrap_or(true),
-        every_ms: every_ms.unwrap_or(HeartbeatConfig::DEFAULT.every_ms),
-        active_hours: fields
-            .object("activeHours", |mut hours| DayHours::read(&mut hours, Some(zones)))
-            .flatten(),
-        prompt: fields.text("prompt"),
-        skills: read_skills(&mut fields),
-        model: fields.text("model"),
-    }
-}
-
-fn read_skills(fields: &mut Fields<'_>) -> Vec<String> {
-    let names = fields.texts("skills").unwrap_or_default();
-    if names.len() > MOST_SKILLS {
-        fields.complain("skills", format!("expected at most {MOST_SKILLS}"));
-    }
-    if names.iter().any(|name| !is_skill_name(name)) {
-        fields.complain("skills", "expected names of skills: small letters, digits and hyphens");
-    }
-    names
 }
 
 fn read_retention(mut fields: Fields<'_>) -> RetentionConfig {

@@ -116,7 +116,7 @@ fn in_file_form(path: &str, leaf: &Value) -> Result<(String, Option<Item>), Fiel
             None if path == "budget.usdPerDay" => number.as_f64().map(value),
             None => return Err(complaint(path, "expected a whole number")),
         },
-        Value::Array(names) if path == "quietHours.days" => {
+        Value::Array(names) if ["quietHours.days", "heartbeat.skills"].contains(&path) => {
             let names: Option<toml_edit::Array> = names.iter().map(Value::as_str).collect();
             Some(value(names.ok_or_else(|| complaint(path, "expected a list of texts"))?))
         }

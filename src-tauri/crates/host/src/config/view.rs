@@ -4,7 +4,7 @@ use rouse_agent::Prices;
 use rouse_core::money::MicroUsd;
 use rouse_gateway::wire;
 
-use super::{ConfigFile, OfMachine};
+use super::{ConfigFile, HeartbeatConfig, OfMachine};
 
 impl ConfigFile {
     /// The settings in force, for clients. Keys are named by their variable; no secret is ever here.
@@ -21,18 +21,7 @@ impl ConfigFile {
                 enabled: config.cron.enabled,
                 max_concurrent_runs: config.cron.max_concurrent_runs,
             },
-            heartbeat: wire::HeartbeatConfigView {
-                enabled: config.heartbeat.enabled,
-                every_ms: config.heartbeat.every_ms,
-                active_hours: config.heartbeat.active_hours.as_ref().map(|hours| wire::DayHours {
-                    from: hours.from.clone(),
-                    to: hours.to.clone(),
-                    tz: hours.tz.clone(),
-                }),
-                prompt: config.heartbeat.prompt.clone(),
-                skills: config.heartbeat.skills.clone(),
-                model: config.heartbeat.model.clone(),
-            },
+            heartbeat: heartbeat_view(&config.heartbeat),
             quiet_hours: config.quiet_hours.as_ref().map(|hours| wire::QuietHours {
                 from: hours.from.clone(),
                 to: hours.to.clone(),
@@ -91,5 +80,20 @@ impl ConfigFile {
             name: config.model.name.clone(),
             providers: providers.collect(),
         }
+    }
+}
+
+fn heartbeat_view(heartbeat: &HeartbeatConfig) -> wire::HeartbeatConfigView {
+    wire::HeartbeatConfigView {
+        enabled: heartbeat.enabled,
+        every_ms: heartbeat.every_ms,
+        active_hours: heartbeat.active_hours.as_ref().map(|hours| wire::DayHours {
+            from: hours.from.clone(),
+            to: hours.to.clone(),
+            tz: hours.tz.clone(),
+        }),
+        prompt: heartbeat.prompt.clone(),
+        skills: heartbeat.skills.clone(),
+        model: heartbeat.model.clone(),
     }
 }

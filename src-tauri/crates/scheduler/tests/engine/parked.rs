@@ -4,11 +4,11 @@ use rouse_core::approval::{
     Answer, AnsweredFrom, Approval, ApprovalState, Fingerprint, Surroundings,
 };
 use rouse_core::{ApprovalId, Outcome, Run, RunState};
-use rouse_scheduler::RunMode;
+use rouse_scheduler::{RunMode, SchedulerConfig};
 use rouse_store::Decided;
 use serde_json::json;
 
-use super::stage::{Begun, MINUTE, SECOND, Stage};
+use super::stage::{Begun, MINUTE, SECOND, Stage, config};
 
 fn question(run: &Run, id: &str, now: rouse_core::UnixMs) -> Approval {
     let arguments = json!({ "command": id });
@@ -81,6 +81,35 @@ async fn a_run_that_asks_frees_its_lane_and_goes_on_with_the_answer() {
     again.succeed();
     let ended = stage.ended(&run.id).await;
     assert_eq!((ended.state, ended.started_at), (RunState::Succeeded, run.started_at));
+}
+
+/// With one place for all lanes, a parked run that kept it would stop everything until somebody answers.
+#[tokio::test]
+async fn a_parked_run_leaves_the_only_place_to_other_jobs() {
+    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 1, ..config() }, false).await;
+    let (asking, run) = first_asks(&stage, &["a"]).await;
+    stage.handle.update_job(&asking.id, json!({ "enabled": false }), None).await.unwrap();
+    let manual = json!({ "kind": "manual" });
+    let payload = json!({ "kind": "toolCall", "tool": "echo" });
+    let other = json!({ "name": "Other", "schedule": manual, "payload": payload });
+    let other = stage.add(other).await;
+    stage.handle.run_now(&other.id, RunMode::Force).await.unwrap();
+    let begun = stage.begun.next().await;
+    assert_eq!(begun.run.job_id.as_ref(), Some(&other.id), "while the first is parked");
+    assert_eq!(stage.run(&run.id).await.state, RunState::AwaitingApproval);
+
+    // The answer comes while the place is taken: the run waits its turn like any other.
+    stage.handle.decide(&ApprovalId::new("a"), Answer::Once, AnsweredFrom::Page).await.unwrap();
+    stage.settle().await;
+    assert!(stage.begun.take_all().is_empty(), "there is one place");
+    assert_eq!(stage.run(&run.id).await.state, RunState::Queued);
+    let other_run = begun.run.id.clone();
+    begun.succeed();
+    stage.ended(&other_run).await;
+    let again = stage.begun.next().await;
+    assert_eq!(again.run.id, run.id);
+    again.succeed();
+    assert_eq!(stage.ended(&run.id).await.state, RunState::Succeeded);
 }
 
 #[tokio::test]

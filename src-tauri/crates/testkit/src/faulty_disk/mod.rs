@@ -9,6 +9,8 @@
 
 mod record;
 mod vfs;
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -33,6 +35,17 @@ pub enum Lasts {
     UntilMended,
 }
 
+/// What became of the calls that a fault was meant for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Hits {
+    /// SQLite was told that the disk cannot read or write.
+    pub broken: u64,
+    /// SQLite was told that there is no room left.
+    pub full: u64,
+    /// The disk was full, and the call needed no room.
+    pub spared: u64,
+}
+
 /// A watched folder. Dropped, it is watched no more.
 pub struct FaultyDisk {
     folder: PathBuf,
@@ -52,6 +65,7 @@ struct State {
     calls: u64,
     open_files: usize,
     plan: Option<Plan>,
+    hits: Hits,
     record: Record,
     is_recording: bool,
 }
@@ -97,13 +111,20 @@ impl FaultyDisk {
 
     /// From now on, the call with this number fails; calls are counted from 0.
     pub fn fail_at(&self, at: u64, fault: Fault, lasts: Lasts) {
-        self.state().plan = Some(Plan { at, fault, lasts });
+        self.state().plan(Plan { at, fault, lasts });
     }
 
     /// From the next call on, everything fails.
     pub fn fail_now(&self, fault: Fault) {
         let mut state = self.state();
-        state.plan = Some(Plan { at: state.calls, fault, lasts: Lasts::UntilMended });
+        let at = state.calls;
+        state.plan(Plan { at, fault, lasts: Lasts::UntilMended });
+    }
+
+    /// How often the planned fault has struck so far; what is planned anew is counted anew.
+    #[must_use]
+    pub fn hits(&self) -> Hits {
+        self.state().hits
     }
 
     /// No call fails any more.
@@ -148,7 +169,11 @@ impl Drop for FaultyDisk {
 }
 
 impl State {
-    /// Counts a call; answers how it fails, if it does.
+    fn plan(&mut self, plan: Plan) {
+        (self.plan, self.hits) = (Some(plan), Hits::default());
+    }
+
+    /// Counts a call; answers how it fails, if it does. Whoever asks fails it so.
     fn count(&mut self, call: Call) -> Option<Fault> {
         let number = self.calls;
         self.calls += 1;
@@ -157,8 +182,19 @@ impl State {
             Lasts::Once => number == plan.at,
             Lasts::UntilMended => number >= plan.at,
         };
+        if !is_meant {
+            return None;
+        }
         let needs_room = matches!(call, Call::Open | Call::Write | Call::Share);
-        (is_meant && (plan.fault == Fault::Broken || needs_room)).then_some(plan.fault)
+        match plan.fault {
+            Fault::Broken => self.hits.broken += 1,
+            Fault::Full if needs_room => self.hits.full += 1,
+            Fault::Full => {
+                self.hits.spared += 1;
+                return None;
+            }
+        }
+        Some(plan.fault)
     }
 
     fn write_down(&mut self, entry: impl FnOnce() -> Entry) {

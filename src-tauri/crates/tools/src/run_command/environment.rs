@@ -1,0 +1,112 @@
+//! What a command gets of the environment.
+//!
+//! Owns the lists. What is not named is not passed on, so that keys of model providers and the like stay where they are;
+//! one could get it wrong with a list of what to leave out.
+
+use std::ffi::OsString;
+
+use rouse_core::tool::{SandboxMode, ToolContext};
+
+/// What a command is told of the environment, where it is set.
+const PASSED_ON: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TMPDIR",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+    "XDG_RUNTIME_DIR",
+    "XDG_DATA_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_CACHE_HOME",
+    "XDG_STATE_HOME",
+    "XDG_CURRENT_DESKTOP",
+    "XDG_SESSION_TYPE",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "SSH_AUTH_SOCK",
+    "ROUSE_HOME",
+    // Windows does not find its own parts without these.
+    "SYSTEMROOT",
+    "SYSTEMDRIVE",
+    "WINDIR",
+    "COMSPEC",
+    "PATHEXT",
+    "TEMP",
+    "TMP",
+    "USERNAME",
+    "USERPROFILE",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "PROGRAMDATA",
+    "PROGRAMFILES",
+    "PROGRAMFILES(X86)",
+    "NUMBER_OF_PROCESSORS",
+    "PROCESSOR_ARCHITECTURE",
+];
+
+/// What a confined command is told of it. Its home is its own, and the desktop, the agents of keys and Rouse are not
+/// there for it.
+#[cfg(not(windows))]
+const PASSED_INSIDE: &[&str] = &["PATH", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ"];
+#[cfg(windows)]
+const PASSED_INSIDE: &[&str] = &[
+    "PATH",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "USERNAME",
+    "OS",
+    "SYSTEMROOT",
+    "SYSTEMDRIVE",
+    "WINDIR",
+    "COMSPEC",
+    "PATHEXT",
+    "PROGRAMDATA",
+    "PROGRAMFILES",
+    "PROGRAMFILES(X86)",
+    "COMMONPROGRAMFILES",
+    "COMMONPROGRAMFILES(X86)",
+    "NUMBER_OF_PROCESSORS",
+    "PROCESSOR_ARCHITECTURE",
+];
+
+/// What it is told beside that; the sandbox adds where its home is.
+#[cfg(not(windows))]
+const SET_INSIDE: &[(&str, &str)] = &[("TMPDIR", "/tmp"), ("SHELL", "/bin/sh")];
+#[cfg(windows)]
+const SET_INSIDE: &[(&str, &str)] = &[];
+
+/// What a command gets of the environment, by how it is confined.
+pub(super) fn environment(context: &ToolContext) -> impl Iterator<Item = (OsString, OsString)> {
+    let (passed, inside): (_, &[(&str, &str)]) = match context.sandbox {
+        SandboxMode::Sandboxed { .. } => (PASSED_INSIDE, SET_INSIDE),
+        SandboxMode::ByPersonUnsandboxed | SandboxMode::OpenedByPerson { .. } => (PASSED_ON, &[]),
+    };
+    passed_on(passed).chain(inside.iter().map(|(name, value)| (name.into(), value.into())))
+}
+
+pub(super) const RUN_ID: &str = "ROUSE_RUN_ID";
+
+/// What a command is told of its run.
+pub(super) fn about(context: &ToolContext) -> impl Iterator<Item = (OsString, OsString)> {
+    let job = context.job_id.as_ref().map(|job| ("ROUSE_JOB_ID", job.as_str()));
+    [("ROUSE_JOB_NAME", context.job_name.as_str()), (RUN_ID, context.run_id.as_str())]
+        .into_iter()
+        .chain(job)
+        .map(|(name, value)| (name.into(), value.into()))
+}
+
+fn passed_on(list: &'static [&'static str]) -> impl Iterator<Item = (OsString, OsString)> {
+    std::env::vars_os().filter(|(name, _)| {
+        let name = name.to_string_lossy();
+        list.iter().any(|passed| name.eq_ignore_ascii_case(passed)) || name.starts_with("LC_")
+    })
+}

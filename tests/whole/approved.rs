@@ -1,0 +1,200 @@
+//! What a person has said yes to is what runs, and nothing else: the real tools behind the real gate.
+//!
+//! Between the yes and the call any byte of it may be another: of the line, the folder, the environment, the script that
+//! it runs, the file that it replaces. Each such call is another one, which nobody has allowed. The short form tries some
+//! hundred of them, `cargo xtask torture calls` a hundred thousand.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rouse_agent::{Called, Gate, Passage, Terms, ToolRegistry};
+use rouse_core::approval::{Answer, AnsweredFrom};
+use rouse_core::message::ToolCallRequest;
+use rouse_core::policy::ToolPolicy;
+use rouse_core::run::{Run, Usage};
+use rouse_core::tool::{LooseEnds, SandboxMode, ToolContext};
+use rouse_core::{Clock, RunId, RunState, RunTrigger, UnixMs};
+use rouse_store::{Park, Store};
+use rouse_testkit::dice::{count_or, first_seed};
+use rouse_testkit::{Dice, ManualClock};
+use rouse_tools::{ToolsConfig, builtin};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+const NOW: UnixMs = UnixMs(1_795_251_600_000);
+
+/// A run with a yes to one call, which counts as often as it is made.
+struct Approved {
+    gate: Gate,
+    context: ToolContext,
+    tool: &'static str,
+    workspace: PathBuf,
+    _folder: TempDir,
+}
+
+impl Approved {
+    /// The yes to `arguments` in a workspace that `lay_out` has made.
+    async fn to(tool: &'static str, arguments: &Value, lay_out: impl Fn(&Path)) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let workspace = folder.path().join("workspace");
+        fs::create_dir(&workspace).expect("made");
+        let workspace = workspace.canonicalize().expect("there");
+        lay_out(&workspace);
+        let file = folder.path().join("rouse.db");
+        let store = Store::open(&file, Arc::new(|_| {})).await.expect("a store");
+        let clock: Arc<dyn Clock> = Arc::new(ManualClock::new(NOW));
+        let tools = ToolRegistry::new(builtin(ToolsConfig::default())).expect("a registry");
+        let gate = Gate::new(tools, store.clone(), Arc::clone(&clock));
+        let queued = Run::queued(RunId::new("run-1"), RunTrigger::Manual, NOW);
+        let run = Run { state: RunState::Running, started_at: Some(NOW), attempt: 1, ..queued };
+        store.insert_run(&run, NOW).await.expect("inserted");
+        let context = ToolContext {
+            run_id: run.id.clone(),
+            job_id: None,
+            job_name: "Proof".to_owned(),
+            workspace: workspace.clone(),
+            sandbox: SandboxMode::Sandboxed { hosts: Vec::new() },
+            named_hosts: Vec::new(),
+            zone: clock.zones().local(),
+            clock,
+            skills: Vec::new(),
+            loose_ends: LooseEnds::default(),
+        };
+        let approved = Self { gate, context, tool, workspace, _folder: folder };
+        let Passage::Asks(question) = approved.call(arguments, &approved.context).await else {
+            panic!("it was made unasked")
+        };
+        let id = question.approval.id.clone();
+        let (questions, usage) = (vec![question.approval], Usage::default());
+        let park = Park { run_id: run.id.clone(), questions, usage, deliveries: vec![], now: NOW };
+        store.park_run(&park).await.expect("parked").expect("a run");
+        store.decide(&id, &Answer::Run, AnsweredFrom::Page, NOW).await.expect("decided");
+        store.start_runs(&[run.id], NOW).await.expect("started");
+        approved
+    }
+
+    async fn call(&self, arguments: &Value, context: &ToolContext) -> Passage {
+        let (id, tool) = ("c".to_owned(), self.tool.to_owned());
+        let request = ToolCallRequest { id, tool, arguments: arguments.clone() };
+        let policy = ToolPolicy::of_tools(None);
+        let question_for = Duration::from_secs(1_800);
+        let terms = Terms { account: None, policy, question_for, knows_outside: false };
+        let cancel = CancellationToken::new();
+        self.gate.call(&terms, &request, context, &cancel).await.expect("a journal")
+    }
+
+    /// Tries another call than the approved one.
+    async fn tries(&self, arguments: &Value, context: &ToolContext, what: &str) {
+        if let Passage::Called(called) = self.call(arguments, context).await {
+            assert!(!called.reached_tool, "{what}: {arguments} was made: {called:?}");
+        }
+    }
+
+    async fn is_made(&self, arguments: &Value) -> Called {
+        match self.call(arguments, &self.context).await {
+            Passage::Called(called) => *called,
+            Passage::Asks(question) => panic!("the approved call is asked about: {question:?}"),
+        }
+    }
+}
+
+/// Another text: a byte changed, put in or taken away.
+fn other(dice: &mut Dice, text: &str) -> String {
+    loop {
+        let mut bytes = text.as_bytes().to_vec();
+        let at = dice.below(bytes.len());
+        let byte = u8::try_from(dice.between(0x20, 0x7e)).expect("a letter");
+        match dice.below(3) {
+            0 => bytes[at] = byte,
+            1 => bytes.insert(at, byte),
+            _ => drop(bytes.remove(at)),
+        }
+        let changed = String::from_utf8(bytes).expect("letters");
+        if changed != text {
+            return changed;
+        }
+    }
+}
+
+const SCRIPT: &str = "#!/bin/sh\necho ran >> ../ran\n";
+
+fn with_script(workspace: &Path) {
+    for folder in ["sub", "other"] {
+        fs::create_dir(workspace.join(folder)).expect("made");
+        fs::write(workspace.join(folder).join("go.sh"), SCRIPT).expect("written");
+    }
+}
+
+#[tokio::test]
+async fn no_other_command_than_the_approved_one_runs() {
+    let line = "sh go.sh one";
+    let good = json!({ "command": line, "cwd": "sub" });
+    let approved = Approved::to("run_command", &good, with_script).await;
+    let (script, ran) = (approved.workspace.join("sub/go.sh"), approved.workspace.join("ran"));
+    let absent = approved.workspace.join("sub/one");
+    let seed = first_seed();
+    let mut dice = Dice::new(seed);
+    for number in 0..count_or(400) {
+        let what = format!("seed {seed}, number {number}");
+        let (mut call, mut context) = (good.clone(), approved.context.clone());
+        match dice.below(7) {
+            0 | 1 => call["command"] = other(&mut dice, line).into(),
+            2 => {
+                let others = ["other", ".", "sub/", "./sub", "../workspace/sub", "sub/../other"];
+                call["cwd"] = (*dice.pick(&others)).into();
+            }
+            3 => fs::write(&script, other(&mut dice, SCRIPT)).expect("written"),
+            4 => context.job_name = other(&mut dice, &context.job_name),
+            5 => call["timeoutSeconds"] = dice.between(1, 600).into(),
+            _ => fs::write(&absent, "it is there now").expect("written"),
+        }
+        approved.tries(&call, &context, &what).await;
+        assert!(!ran.exists(), "{what}: it ran");
+        fs::write(&script, SCRIPT).expect("written");
+        if absent.exists() {
+            fs::remove_file(&absent).expect("removed");
+        }
+    }
+    let called = approved.is_made(&good).await;
+    if cfg!(target_os = "linux") {
+        assert!(!called.output.is_error(), "{called:?}");
+        assert_eq!(fs::read_to_string(&ran).expect("it ran"), "ran\n");
+    }
+}
+
+#[tokio::test]
+async fn nothing_else_is_written_than_what_was_approved() {
+    let (content, old) = ("Buy milk.\n", "Buy bread.\n");
+    let good = json!({ "path": "notes/list.md", "content": content });
+    let lay_out = |workspace: &Path| {
+        fs::create_dir(workspace.join("notes")).expect("made");
+        fs::write(workspace.join("notes/list.md"), old).expect("written");
+    };
+    let approved = Approved::to("write_file", &good, lay_out).await;
+    let file = approved.workspace.join("notes/list.md");
+    let seed = first_seed();
+    let mut dice = Dice::new(seed);
+    for number in 0..count_or(400) {
+        let what = format!("seed {seed}, number {number}");
+        let mut call = good.clone();
+        let mut there = Some(old.to_owned());
+        match dice.below(4) {
+            0 => call["path"] = other(&mut dice, "notes/list.md").into(),
+            1 => call["content"] = other(&mut dice, content).into(),
+            2 => there = Some(other(&mut dice, old)),
+            _ => there = None,
+        }
+        match &there {
+            Some(text) => fs::write(&file, text).expect("written"),
+            None => fs::remove_file(&file).expect("removed"),
+        }
+        approved.tries(&call, &approved.context, &what).await;
+        assert_eq!(fs::read_to_string(&file).ok(), there, "{what}");
+        fs::write(&file, old).expect("written");
+    }
+    assert!(!approved.is_made(&good).await.output.is_error());
+    assert_eq!(fs::read_to_string(&file).expect("there"), content);
+}
