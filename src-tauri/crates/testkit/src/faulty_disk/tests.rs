@@ -27,8 +27,9 @@ impl Opened {
     /// The file, or the code that opening it failed with.
     fn at(path: &Path) -> Result<Self, c_int> {
         let text = CString::new(path.to_str().expect("a text")).expect("no NUL");
-        let flags =
-            sqlite::SQLITE_OPEN_MAIN_DB | sqlite::SQLITE_OPEN_CREATE | sqlite::SQLITE_OPEN_READWRITE;
+        let flags = sqlite::SQLITE_OPEN_MAIN_DB
+            | sqlite::SQLITE_OPEN_CREATE
+            | sqlite::SQLITE_OPEN_READWRITE;
         // SAFETY: the name and the memory live as long as the file, and are what the interface asks for.
         unsafe {
             assert_eq!(sqlite::sqlite3_initialize(), sqlite::SQLITE_OK);
@@ -52,14 +53,19 @@ impl Opened {
     fn write(&self, at: usize, bytes: &[u8]) -> c_int {
         let (length, at) = (c_int::try_from(bytes.len()).expect("few"), offset(at));
         // SAFETY: the bytes are there.
-        unsafe { self.methods().xWrite.expect("it writes")(self.file, bytes.as_ptr().cast(), length, at) }
+        unsafe {
+            self.methods().xWrite.expect("it writes")(self.file, bytes.as_ptr().cast(), length, at)
+        }
     }
 
     fn read(&self, at: usize, length: usize) -> (c_int, Vec<u8>) {
         let mut bytes = vec![0; length];
-        let (buffer, length) = (bytes.as_mut_ptr().cast::<c_void>(), c_int::try_from(length).expect("few"));
+        let (buffer, length) =
+            (bytes.as_mut_ptr().cast::<c_void>(), c_int::try_from(length).expect("few"));
         // SAFETY: there is room for that many.
-        let code = unsafe { self.methods().xRead.expect("it reads")(self.file, buffer, length, offset(at)) };
+        let code = unsafe {
+            self.methods().xRead.expect("it reads")(self.file, buffer, length, offset(at))
+        };
         (code, bytes)
     }
 
@@ -183,13 +189,16 @@ fn what_was_written_is_dropped_or_torn_in_the_image_until_it_was_synced() {
     assert_eq!(file.read(0, 2 * SECTOR), (0, vec![2; 2 * SECTOR]), "the file itself has them");
 
     let record = disk.recorded();
-    let writes = record.entries().iter().filter(|entry| matches!(entry, Entry::Write { .. })).count();
+    let writes =
+        record.entries().iter().filter(|entry| matches!(entry, Entry::Write { .. })).count();
     assert_eq!(writes, 2, "what failed was not written");
     let halves = |upto: usize| -> BTreeSet<(u8, u8)> {
         let images = (0..200).map(|seed| {
             let mut dice = Dice::new(seed);
             let bytes = record.image(upto, || dice.number()).remove("file.db").expect("synced");
-            assert!(bytes.chunks(SECTOR).all(|sector| sector.iter().all(|byte| *byte == sector[0])));
+            assert!(
+                bytes.chunks(SECTOR).all(|sector| sector.iter().all(|byte| *byte == sector[0]))
+            );
             (bytes[0], bytes[SECTOR])
         });
         images.collect()

@@ -2,7 +2,7 @@
 
 use rouse_testkit::FaultyDisk;
 use rouse_testkit::dice::is_long;
-use rouse_testkit::faulty_disk::{Fault, Lasts};
+use rouse_testkit::faulty_disk::{Fault, Hits, Lasts};
 
 use super::script::{Script, broken};
 use super::{folder, integrity, open};
@@ -11,8 +11,8 @@ const ROUNDS: i64 = 2;
 /// In the short form every so many-th call fails; each fault begins elsewhere.
 const STRIDE: u64 = 7;
 
-/// Plays the script while call `at` fails; answers how many calls there were.
-async fn play(at: Option<u64>, fault: Fault, lasts: Lasts) -> u64 {
+/// Plays the script while call `at` fails; answers how many calls there were, and what the fault struck.
+async fn play(at: Option<u64>, fault: Fault, lasts: Lasts) -> (u64, Hits) {
     let place = format!("call {at:?}, {fault:?}, {lasts:?}");
     let folder = folder();
     let disk = FaultyDisk::over(folder.path());
@@ -29,7 +29,7 @@ async fn play(at: Option<u64>, fault: Fault, lasts: Lasts) -> u64 {
             script.round(store, round).await;
         }
     }
-    let calls = disk.calls();
+    let (calls, hits) = (disk.calls(), disk.hits());
     disk.mend();
     let healed = match store {
         Some(store) => store,
@@ -44,26 +44,34 @@ async fn play(at: Option<u64>, fault: Fault, lasts: Lasts) -> u64 {
     assert_eq!(broken.unwrap_or_else(|error| panic!("{place}: {error}")), [], "{place}");
     store.close().await;
     assert_eq!(integrity(folder.path()).await, "ok", "{place}");
-    calls
+    (calls, hits)
 }
 
 #[tokio::test]
 async fn no_call_that_fails_loses_what_was_answered_for() {
-    let all = play(None, Fault::Broken, Lasts::Once).await;
+    let (all, _) = play(None, Fault::Broken, Lasts::Once).await;
     let faults = [
         (Fault::Broken, Lasts::Once),
         (Fault::Broken, Lasts::UntilMended),
         (Fault::Full, Lasts::Once),
         (Fault::Full, Lasts::UntilMended),
     ];
-    let mut tried = 0;
+    let (mut tried, mut broken, mut full) = (0, 0, 0);
     for (n, (fault, lasts)) in (0_u64..).zip(faults) {
         let (first, stride) = if is_long() { (0, 1) } else { (n * 2 % STRIDE, STRIDE) };
         let mut at = first;
         while at < all {
-            play(Some(at), fault, lasts).await;
+            let (calls, hits) = play(Some(at), fault, lasts).await;
+            // Which of the connections opens a file first differs from time to time; nothing else may.
+            assert!(calls > at || at + STRIDE > all, "call {at} of {all} was not made");
+            let struck = hits.broken + hits.full + hits.spared;
+            assert!(struck > 0 || calls <= at, "nothing was struck at call {at}, {fault:?}");
+            assert!(fault == Fault::Full || hits.broken == struck, "{hits:?} at call {at}");
+            (broken, full) = (broken + u64::from(hits.broken > 0), full + u64::from(hits.full > 0));
             (at, tried) = (at + stride, tried + 1);
         }
     }
-    println!("{tried} faults in a script of {all} calls");
+    println!("{tried} faults in a script of {all} calls: {broken} times broken, {full} times full");
+    assert!(broken * 5 > tried * 2, "{broken} of {tried} times the disk was broken");
+    assert!(full * 5 > tried, "{full} of {tried} times the disk was full");
 }

@@ -1,22 +1,25 @@
 //! An engine whose runs leave a mark where no power cut reaches.
 //!
 //! A run's effect is written into a ledger after its step was journalled as one that must not be repeated: as a tool
-//! would do it.
+//! would do it. Some runs of an agent's turn ask first; of these, nothing but the answer that is used up keeps the work
+//! from being done twice.
 
 use std::sync::{Arc, Mutex};
 
+use rouse_core::approval::{ApprovalState, Permit};
 use rouse_core::job::Job;
 use rouse_core::time::Clock as _;
 use rouse_core::tool::BoxFuture;
-use rouse_core::{Outcome, Run, RunId};
+use rouse_core::{Outcome, Run, RunId, RunState, UnixMs};
 use rouse_scheduler::{
     HeartbeatConfig, MainSession, Runner, Scheduler, SchedulerConfig, SchedulerHandle,
 };
-use rouse_store::{NewStep, StepKind, Store};
+use rouse_store::{Store, StoreError};
 use rouse_testkit::ManualClock;
-use serde_json::Value;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
+
+use super::script::{question, step};
 
 const HALF_AN_HOUR: i64 = 30 * 60_000;
 
@@ -33,29 +36,75 @@ impl Runner for Hands {
     fn run(&self, run: Run, _: Option<Job>, _: CancellationToken) -> BoxFuture<'static, Outcome> {
         let (store, ledger, now) = (self.store.clone(), self.ledger.clone(), self.clock.now());
         Box::pin(async move {
-            let step = NewStep {
-                gate: None,
-                call_id: None,
-                run_id: run.id.clone(),
-                kind: StepKind::ToolCall,
-                name: "mark".to_owned(),
-                input: Value::Null,
-                repeatable: false,
-            };
-            if store.begin_step(&step, now).await.is_err() {
-                return Outcome::failed("The step could not be journalled.");
+            match begin(&store, &run, now).await {
+                Ok(Begun::AtWork) => {}
+                Ok(Begun::Over(outcome)) => return *outcome,
+                Err(_) => return Outcome::failed("The step could not be journalled."),
             }
             let first = run.retry_of.clone().unwrap_or_else(|| run.id.clone());
             ledger.lock().expect("whole").push((run.id.clone(), first));
             // Some runs are still at work when the power goes.
-            let job = run.job_id.iter().flat_map(|id| id.as_str().bytes()).map(i64::from);
-            match (run.created_at.0 + job.sum::<i64>()).rem_euclid(16) {
+            match luck(&run) {
                 0..=2 => std::future::pending().await,
                 3..=5 => Outcome::failed("It did not work."),
                 _ => Outcome::succeeded("Done."),
             }
         })
     }
+}
+
+/// What stands before the effect of a run.
+enum Begun {
+    /// It is in the journal.
+    AtWork,
+    /// There will be none.
+    Over(Box<Outcome>),
+}
+
+impl Begun {
+    fn over(outcome: Outcome) -> Result<Self, StoreError> {
+        Ok(Self::Over(Box::new(outcome)))
+    }
+}
+
+async fn begin(store: &Store, run: &Run, now: UnixMs) -> Result<Begun, StoreError> {
+    // A beat of the heartbeat that goes on has nothing to do here.
+    if run.job_id.is_none() {
+        return Begun::over(Outcome::of(RunState::NothingToReport));
+    }
+    if run.payload["kind"] != "agentTurn" {
+        return store.begin_step(&step(&run.id), now).await.map(|_| Begun::AtWork);
+    }
+    let asked = store.approvals_of(&run.id).await?;
+    let Some(asked) = asked.first() else {
+        if luck(run) % 4 != 0 {
+            let mut asks = question(run, &format!("question-{}", run.id));
+            (asks.asked_at, asks.expires_at) = (now, now.plus_ms(24 * 2 * HALF_AN_HOUR));
+            let waits = Outcome::of(RunState::AwaitingApproval);
+            return Begun::over(Outcome { asks: vec![asks], ..waits });
+        }
+        // It goes on from its journal.
+        if store.has_unrepeatable_step(&run.id).await? {
+            return Begun::over(Outcome::succeeded("It was done before."));
+        }
+        return store.begin_step(&step(&run.id), now).await.map(|_| Begun::AtWork);
+    };
+    let permit = Permit::Answer(asked.id.clone());
+    match asked.state {
+        ApprovalState::Approved { .. } => {
+            match store.begin_permitted_step(&step(&run.id), &permit, now).await? {
+                Some(_) => Ok(Begun::AtWork),
+                None => Begun::over(Outcome::succeeded("It was done before.")),
+            }
+        }
+        _ => Begun::over(Outcome::failed("It was not allowed.")),
+    }
+}
+
+/// From 0 to 15; a run's own, whatever happens.
+fn luck(run: &Run) -> i64 {
+    let job = run.job_id.iter().flat_map(|id| id.as_str().bytes()).map(i64::from);
+    (run.created_at.0 + job.sum::<i64>()).rem_euclid(16)
 }
 
 struct Nobody;

@@ -1,17 +1,18 @@
 //! The whole engine, one life after another, each ended by a power cut at a call that nobody chose.
 //!
 //! Between the cuts there is everything that a person and a machine do: jobs of all schedules made, changed, switched
-//! off and on and removed, pauses, runs by hand, steps of the clock both ways, other zone data, and time. At the end the
-//! ledger and the timeline are compared with the rows. Whether a call that got no answer was done is read from the next
-//! life; it must have been done whole or not at all.
+//! off and on and removed, pauses, runs by hand, questions of runs answered, steps of the clock both ways, other zone
+//! data, and time. At the end the ledger and the timeline are compared with the rows. Whether a call that got no answer
+//! was done is read from the next life; it must have been done whole or not at all.
 
 use std::collections::{HashMap, HashSet};
 
+use rouse_core::approval::{Answer, AnsweredFrom, ApprovalState};
 use rouse_core::job::{Job, job_from_json};
 use rouse_core::time::Clock as _;
-use rouse_core::{JobId, Run, RunState, RunTrigger, UnixMs};
+use rouse_core::{ApprovalId, JobId, Run, RunState, RunTrigger, UnixMs};
 use rouse_scheduler::{RunMode, SchedulerHandle};
-use rouse_store::{RunQuery, Store};
+use rouse_store::{Decided, RunQuery, Store};
 use rouse_testkit::dice::{count_or, first_seed};
 use rouse_testkit::faulty_disk::{Fault, Lasts};
 use rouse_testkit::{Dice, FaultyDisk, ManualClock};
@@ -46,6 +47,14 @@ struct Lives {
     made: usize,
     versions: usize,
     is_paused: bool,
+    /// Which life this is.
+    life: usize,
+    /// Questions that a person has seen, with the life in which.
+    seen: HashMap<ApprovalId, usize>,
+    /// Answers that were acknowledged, with their name.
+    answers: Vec<(ApprovalId, &'static str)>,
+    /// Answers to what an earlier life had asked.
+    answered_later: usize,
 }
 
 impl Lives {
@@ -63,6 +72,10 @@ impl Lives {
             made: 0,
             versions: 0,
             is_paused: false,
+            life: 0,
+            seen: HashMap::new(),
+            answers: Vec::new(),
+            answered_later: 0,
         }
     }
 
@@ -72,6 +85,7 @@ impl Lives {
 
     /// One life up to its power cut; the next one finds what the cut left.
     fn live(&mut self) {
+        self.life += 1;
         let disk = FaultyDisk::over(self.folder.path());
         disk.record();
         let calls = u64::try_from(self.dice.between(30, 1_200)).expect("positive");
@@ -105,7 +119,7 @@ impl Lives {
             return;
         }
         for _ in 0..STEPS {
-            if self.act(&handle).await.is_none() {
+            if self.act(&handle, &store).await.is_none() {
                 return;
             }
         }
@@ -160,8 +174,8 @@ impl Lives {
     }
 
     /// None when the disk is gone.
-    async fn act(&mut self, handle: &SchedulerHandle) -> Option<()> {
-        match self.dice.below(18) {
+    async fn act(&mut self, handle: &SchedulerHandle, store: &Store) -> Option<()> {
+        match self.dice.below(20) {
             0..=2 => self.add(handle).await?,
             3 => self.by_hand(handle).await,
             4 | 5 => self.edit(handle).await?,
@@ -173,6 +187,7 @@ impl Lives {
                 self.change_zones();
                 handle.clock_changed().await.ok()?;
             }
+            11..=13 => self.answer(handle, store).await?,
             _ => {
                 let span = self.dice.between(1, 5 * MINUTE);
                 self.pass(span);
@@ -316,6 +331,51 @@ impl Lives {
         Some(())
     }
 
+    /// Looks at the open questions and answers one of them.
+    async fn answer(&mut self, handle: &SchedulerHandle, store: &Store) -> Option<()> {
+        let open: Vec<ApprovalId> =
+            store.pending_approvals().await.ok()?.into_iter().map(|asked| asked.id).collect();
+        for id in &open {
+            self.seen.entry(id.clone()).or_insert(self.life);
+        }
+        if open.is_empty() {
+            return Some(());
+        }
+        let id = self.dice.pick(&open).clone();
+        let (answer, name) = match self.dice.below(4) {
+            0 => (Answer::Deny { reason: None }, "denied"),
+            _ => (Answer::Once, "approved"),
+        };
+        if let Decided::Counts { .. } = handle.decide(&id, answer, AnsweredFrom::Page).await.ok()? {
+            self.answered_later += usize::from(self.seen[&id] < self.life);
+            self.answers.push((id, name));
+        }
+        Some(())
+    }
+
+    /// Every question that is still open takes its answer, and its run goes on.
+    async fn answer_the_rest(&self, handle: &SchedulerHandle, store: &Store) -> Result<(), String> {
+        for asked in store.pending_approvals().await.expect("read") {
+            let decided = handle.decide(&asked.id, Answer::Once, AnsweredFrom::Page).await;
+            let (goes_on, is_withdrawn) = match &decided {
+                Ok(Decided::Counts { goes_on, .. }) => (goes_on.is_some(), false),
+                // Its run was ended since it was looked for: by the end of its job, or for another run of it.
+                Ok(Decided::TooLate(asked)) => {
+                    (false, matches!(asked.state, ApprovalState::Withdrawn { .. }))
+                }
+                Err(_) => (false, false),
+            };
+            if !goes_on && !is_withdrawn {
+                return Err(format!("{} takes no answer: {decided:?}", asked.id));
+            }
+            let run = store.run(&asked.run_id).await.expect("read").expect("it asks");
+            if run.state == RunState::AwaitingApproval {
+                return Err(format!("{} waits for an answer that it has got", run.id));
+            }
+        }
+        Ok(())
+    }
+
     /// A last life on a good disk, in which everything comes to its end; then the books are compared.
     fn close_the_books(mut self) -> Result<(), String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -326,6 +386,7 @@ impl Lives {
             if self.see(&handle).await.is_none() {
                 return Err(format!("on a good disk: {:?}", handle.problem()));
             }
+            self.answer_the_rest(&handle, &store).await?;
             handle.shutdown().await;
             let compared = self.compare(&store).await;
             store.close().await;
@@ -347,7 +408,14 @@ impl Lives {
             if store.run(run).await.expect("read").is_none() {
                 return Err(format!("run {run} worked and has no row"));
             }
+            for asked in store.approvals_of(run).await.expect("read") {
+                let is_allowed = matches!(asked.state, ApprovalState::Approved { .. });
+                if !is_allowed || asked.used_at.is_none() {
+                    return Err(format!("run {run} worked, and its question is {asked:?}"));
+                }
+            }
         }
+        self.check_answers(store).await?;
         let saved: HashSet<&JobId> = self
             .events
             .iter()
@@ -367,6 +435,23 @@ impl Lives {
             let ended = ended.iter().filter(|run| run.state == RunState::Succeeded).count();
             if fired != ended {
                 return Err(format!("{source} worked {ended} times and fired {fired} runs"));
+            }
+        }
+        Ok(())
+    }
+
+    /// A question that was seen is there, and an answer that was acknowledged counts.
+    async fn check_answers(&self, store: &Store) -> Result<(), String> {
+        for id in self.seen.keys() {
+            if store.approval(id).await.expect("read").is_none() {
+                return Err(format!("{id} was seen and is gone"));
+            }
+        }
+        for (id, name) in &self.answers {
+            let asked = store.approval(id).await.expect("read");
+            let state = asked.map(|asked| asked.state);
+            if state.as_ref().map(ApprovalState::name) != Some(name) {
+                return Err(format!("{id} was {name} and is {state:?}"));
             }
         }
         Ok(())
@@ -415,11 +500,15 @@ async fn rows_of(store: &Store, id: &JobId) -> Vec<Run> {
 pub(super) fn job(id: &JobId, name: &str, number: usize, schedule: Value, now: i64) -> Job {
     let modes = ["runOnce", "runAll", "skip"];
     let overlaps = ["skip", "queue", "parallel", "cancelOther"];
+    let payload = match number % 3 {
+        1 => json!({ "kind": "agentTurn", "message": "Ask, if you must." }),
+        _ => json!({ "kind": "toolCall", "tool": "echo" }),
+    };
     let document = json!({
         "id": id,
         "name": name,
         "schedule": schedule,
-        "payload": { "kind": "toolCall", "tool": "echo" },
+        "payload": payload,
         "policies": {
             "misfire": { "mode": modes[number % 3] },
             "overlap": overlaps[number % 4],
@@ -432,15 +521,21 @@ pub(super) fn job(id: &JobId, name: &str, number: usize, schedule: Value, now: i
 #[test]
 fn many_lives_and_power_cuts_lose_no_slot_and_repeat_no_work() {
     let worlds = count_or(24);
-    let mut effects = 0;
+    let (mut effects, mut answers, mut answered_later) = (0, 0, 0);
     for n in 0..worlds {
         let seed = first_seed() + u64::try_from(n).expect("few");
         let mut lives = Lives::new(seed);
         (0..LIVES).for_each(|_| lives.live());
         effects += lives.ledger.lock().expect("whole").len();
+        (answers, answered_later) =
+            (answers + lives.answers.len(), answered_later + lives.answered_later);
         lives.close_the_books().unwrap_or_else(|why| panic!("ROUSE_SEED={seed}: {why}"));
     }
-    println!("{worlds} worlds of {LIVES} lives, {effects} effects");
+    println!(
+        "{worlds} worlds of {LIVES} lives, {effects} effects, {answers} answers, {answered_later} of them after a cut"
+    );
+    assert!(answers >= worlds, "hardly anything was asked: {answers} answers");
+    assert!(answered_later > 0, "no answer came after a cut");
     assert!(effects > worlds * 10, "hardly anything happened: {effects} effects");
 }
 

@@ -1,10 +1,17 @@
 //! Writes of every durable kind, and what each of them promises once it has been answered.
 
+use rouse_core::approval::{
+    Answer, AnsweredFrom, Approval, ApprovalState, Cover, Fingerprint, NewGrant, Permit,
+    Surroundings,
+};
 use rouse_core::delivery::{Channel, NewDelivery};
 use rouse_core::job::job_from_json;
 use rouse_core::quiet::QuietPolicy;
-use rouse_core::{DeliveryId, Job, JobId, Outcome, Run, RunId, RunState, RunTrigger, UnixMs};
-use rouse_store::{Claim, Finish, Store, StoreError};
+use rouse_core::run::Usage;
+use rouse_core::{
+    ApprovalId, DeliveryId, Job, JobId, Outcome, Run, RunId, RunState, RunTrigger, UnixMs,
+};
+use rouse_store::{Claim, Decided, Finish, NewStep, Park, StepKind, Store, StoreError};
 use rouse_testkit::FaultyDisk;
 use serde_json::json;
 
@@ -21,6 +28,18 @@ pub(super) enum Promise {
     InOutbox(DeliveryId),
     Setting(i64),
     Event(String),
+    /// A question that nobody answers: it is open, and its run waits.
+    Parked(RunId, ApprovalId),
+    /// A question that was asked; an answer may have followed.
+    Asked(ApprovalId),
+    /// The answer with this name counts.
+    Answered(ApprovalId, &'static str),
+    /// The job has its grant.
+    Granted(JobId),
+    /// What the answer allowed is in the journal, and it allows nothing more.
+    Used(RunId, ApprovalId),
+    /// The same for the grant of the job.
+    GrantUsed(RunId, JobId),
 }
 
 /// Writes, one after the other, and the promises that were made.
@@ -82,6 +101,82 @@ impl<'d> Script<'d> {
         let text = format!("event {round}");
         let queued = store.queue_system_event(&text, "test", &[], NOW).await;
         self.answered(queued, [Promise::Event(text)]);
+        self.questions(store, &kept, round).await;
+    }
+
+    /// A run whose question stays open, and one that is answered in all three ways and uses what it was given.
+    async fn questions(&mut self, store: &Store, job: &Job, round: i64) {
+        let waits = at_work(job, &format!("waits-{round}"));
+        let open = question(&waits, &format!("open-{round}"));
+        let promise = Promise::Parked(waits.id.clone(), open.id.clone());
+        self.park(store, &waits, vec![open], [promise]).await;
+
+        let asks = at_work(job, &format!("asks-{round}"));
+        let questions =
+            ["once", "always", "no"].map(|way| question(&asks, &format!("{way}-{round}")));
+        let [once, always, no] = questions.clone().map(|question| question.id);
+        let asked = [&once, &always, &no].map(|id| Promise::Asked(id.clone()));
+        if !self.park(store, &asks, questions.to_vec(), asked).await {
+            return;
+        }
+        let granted =
+            [Promise::Answered(always.clone(), "approved"), Promise::Granted(job.id.clone())];
+        self.decide(store, &always, Answer::Always(grant()), granted).await;
+        let denied = Promise::Answered(no.clone(), "denied");
+        self.decide(store, &no, Answer::Deny { reason: None }, [denied]).await;
+        let approved = Promise::Answered(once.clone(), "approved");
+        self.decide(store, &once, Answer::Once, [approved]).await;
+        // Not durable by itself; what follows takes it along.
+        drop(store.start_runs(std::slice::from_ref(&asks.id), NOW).await);
+        let used = Promise::Used(asks.id.clone(), once.clone());
+        self.use_up(store, &asks.id, &Permit::Answer(once), used).await;
+        let grants = store.grants_of(&job.id).await.unwrap_or_default();
+        if let Some(grant) = grants.first() {
+            let used = Promise::GrantUsed(asks.id.clone(), job.id.clone());
+            self.use_up(store, &asks.id, &Permit::Grant(grant.id.clone()), used).await;
+        }
+    }
+
+    /// True when the run waits for its answers.
+    async fn park(
+        &mut self,
+        store: &Store,
+        run: &Run,
+        questions: Vec<Approval>,
+        promises: impl IntoIterator<Item = Promise>,
+    ) -> bool {
+        if store.insert_run(run, NOW).await.is_err() {
+            self.refused += 1;
+            return false;
+        }
+        let (run_id, usage) = (run.id.clone(), Usage::default());
+        let park = Park { run_id, questions, usage, deliveries: Vec::new(), now: NOW };
+        let parked = store.park_run(&park).await;
+        let is_parked = matches!(parked, Ok(Some(_)));
+        assert!(is_parked || parked.is_err(), "a run at work can be parked");
+        self.answered(parked, promises);
+        is_parked
+    }
+
+    async fn decide(
+        &mut self,
+        store: &Store,
+        id: &ApprovalId,
+        answer: Answer,
+        promises: impl IntoIterator<Item = Promise>,
+    ) {
+        let decided = store.decide(id, &answer, AnsweredFrom::Page, NOW).await;
+        let counts = matches!(decided, Ok(Decided::Counts { .. }));
+        assert!(counts || decided.is_err(), "nobody else answers: {decided:?}");
+        self.answered(decided, promises);
+    }
+
+    async fn use_up(&mut self, store: &Store, run: &RunId, permit: &Permit, promise: Promise) {
+        match store.begin_permitted_step(&step(run), permit, NOW).await {
+            // Its answer was refused.
+            Ok(None) => {}
+            begun => self.answered(begun, [promise]),
+        }
     }
 
     async fn end(&mut self, store: &Store, run: &Run, round: i64) {
@@ -131,7 +226,28 @@ pub(super) async fn is_kept(
         Promise::Event(text) => {
             store.pending_system_events().await?.iter().any(|event| event.text == *text)
         }
+        Promise::Parked(run, id) => {
+            let (run, asked) = (store.run(run).await?, store.approval(id).await?);
+            run.is_some_and(|run| run.state == RunState::AwaitingApproval)
+                && asked.is_some_and(|asked| asked.state == ApprovalState::Pending)
+        }
+        Promise::Asked(id) => store.approval(id).await?.is_some(),
+        Promise::Answered(id, name) => {
+            store.approval(id).await?.is_some_and(|asked| asked.state.name() == *name)
+        }
+        Promise::Granted(job) => store.grants_of(job).await?.len() == 1,
+        Promise::Used(run, id) => is_used_up(store, run, Permit::Answer(id.clone())).await?,
+        Promise::GrantUsed(run, job) => match store.grants_of(job).await?.first() {
+            Some(grant) => is_used_up(store, run, Permit::Grant(grant.id.clone())).await?,
+            None => false,
+        },
     })
+}
+
+/// The call that it was used for is in the journal, and it is good for no other.
+async fn is_used_up(store: &Store, run: &RunId, permit: Permit) -> Result<bool, StoreError> {
+    let is_journalled = store.has_unrepeatable_step(run).await?;
+    Ok(is_journalled && store.begin_permitted_step(&step(run), &permit, NOW).await?.is_none())
 }
 
 /// All of these promises that the store does not know.
@@ -169,5 +285,61 @@ fn run(job: &Job, round: i64) -> Run {
         job_name: job.name.clone(),
         slot_at: Some(NOW),
         ..Run::queued(RunId::new(format!("run-{round}")), RunTrigger::Schedule, NOW)
+    }
+}
+
+/// A run that a person has started and that is at work.
+fn at_work(job: &Job, id: &str) -> Run {
+    Run {
+        job_id: Some(job.id.clone()),
+        job_name: job.name.clone(),
+        state: RunState::Running,
+        started_at: Some(NOW),
+        ..Run::queued(RunId::new(id), RunTrigger::Manual, NOW)
+    }
+}
+
+/// A question of a run about a call that is to be made once.
+pub(super) fn question(run: &Run, id: &str) -> Approval {
+    let (arguments, surroundings) = (json!({ "command": id }), Surroundings::default());
+    Approval {
+        id: ApprovalId::new(id),
+        run_id: run.id.clone(),
+        job_id: run.job_id.clone(),
+        job_name: run.job_name.clone(),
+        call_id: id.to_owned(),
+        tool: "run_command".to_owned(),
+        fingerprint: Fingerprint::of("run_command", &arguments, &surroundings),
+        arguments,
+        surroundings,
+        preview: id.to_owned(),
+        why: "It changes things.".to_owned(),
+        is_highest: false,
+        asked_at: NOW,
+        expires_at: NOW.plus_ms(86_400_000),
+        state: ApprovalState::Pending,
+        answered_from: None,
+        used_at: None,
+    }
+}
+
+/// A yes for one call.
+fn grant() -> NewGrant {
+    let arguments = json!({ "command": "always" });
+    let fingerprint = Fingerprint::of("run_command", &arguments, &Surroundings::default());
+    let covers = Cover::Exact { fingerprint, arguments };
+    NewGrant { covers, expires_at: None, uses: Some(1) }
+}
+
+/// A step that must not be repeated.
+pub(super) fn step(run: &RunId) -> NewStep {
+    NewStep {
+        gate: None,
+        call_id: None,
+        run_id: run.clone(),
+        kind: StepKind::ToolCall,
+        name: "mark".to_owned(),
+        input: json!(null),
+        repeatable: false,
     }
 }
