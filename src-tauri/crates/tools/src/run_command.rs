@@ -137,7 +137,7 @@ impl RunCommand {
         let mark = format!("{}:{}:{call}", self.config.instance, context.run_id);
         let child = match &context.sandbox {
             SandboxMode::Sandboxed { hosts } => {
-                self.confined(&arguments, context, (hosts, sealed), &mark)?
+                self.confined(&arguments, context, (hosts, sealed), &mark).await?
             }
             SandboxMode::ByPersonUnsandboxed | SandboxMode::OpenedByPerson { .. } => {
                 unconfined(&arguments, context, &mark)?
@@ -151,7 +151,7 @@ impl RunCommand {
         Ok(outcome(&finished, limit))
     }
 
-    fn confined(
+    async fn confined(
         &self,
         arguments: &Arguments,
         context: &ToolContext,
@@ -161,6 +161,8 @@ impl RunCommand {
         let sandbox = room(arguments, context)?;
         let (hosts, hidden) = (hosts.to_vec(), self.config.hidden.clone());
         let sandbox = Sandbox { hosts, hidden, sealed, ..sandbox };
+        #[cfg(windows)]
+        let sandbox = sandbox.prepared().await?;
         let variables = environment(context).chain(about(context));
         let fetcher = Fetcher::new(&self.config.network);
         Ok(sandbox.spawn(&arguments.command, variables, mark, fetcher)?)

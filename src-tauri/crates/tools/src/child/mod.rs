@@ -8,7 +8,8 @@
 //! - Unix: a process group, and on Linux also every process that bears the mark, wherever it has moved itself to. A
 //!   process that leaves the group *and* clears its environment is out of reach; only a sandbox holds such a one. On
 //!   macOS the mark cannot be read from outside, so there the group is all.
-//! - Windows: a job object that the system ends together with Rouse, so that nothing is ever left behind.
+//! - Windows: a job object that the system ends together with Rouse, so that nothing is ever left behind. A confined
+//!   command has a job of its own kind (`sandbox`).
 //!
 //! One could get it wrong by killing by number: between looking and killing, a number can come to name another process.
 
@@ -33,6 +34,8 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use kept::Kept;
+#[cfg(windows)]
+pub(crate) use system::Process;
 pub use system::end_strays;
 
 /// The environment variable by which children are found: `<instance>:<run>:<call>`.
@@ -83,10 +86,20 @@ impl Child {
     pub(crate) fn spawn(mut command: Command, mark: &str) -> io::Result<Self> {
         command.env(MARK, mark).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = system::Process::spawn(command)?;
-        let overflow = Arc::new(Notify::new());
         let (stdout, stderr) = process.take_output();
+        Ok(Self::watched(process, stdout, stderr, mark))
+    }
+
+    /// A process that runs, with what it writes.
+    pub(crate) fn watched(
+        process: system::Process,
+        stdout: impl AsyncRead + Send + Unpin + 'static,
+        stderr: impl AsyncRead + Send + Unpin + 'static,
+        mark: &str,
+    ) -> Self {
+        let overflow = Arc::new(Notify::new());
         let readers = [read(stdout, Arc::clone(&overflow)), read(stderr, Arc::clone(&overflow))];
-        Ok(Self {
+        Self {
             process: Some(process),
             ending: None,
             left_to: LooseEnds::default(),
@@ -94,7 +107,7 @@ impl Child {
             overflow,
             readers,
             kept: None,
-        })
+        }
     }
 
     /// The same child, whose end is left to `ends` when it is dropped.

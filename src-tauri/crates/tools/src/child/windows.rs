@@ -6,21 +6,34 @@ use std::process::ExitStatus;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, JobObject, KillOnDrop};
 use tokio::process::{ChildStderr, ChildStdout, Command};
 
+use crate::sandbox::Confined;
+
 /// A command in its job object.
-pub(crate) struct Process(Box<dyn ChildWrapper>);
+pub(crate) enum Process {
+    /// With the rights of the person.
+    Plain(Box<dyn ChildWrapper>),
+    /// In the sandbox.
+    Confined(Confined),
+}
 
 impl Process {
     pub(crate) fn spawn(command: Command) -> io::Result<Self> {
-        CommandWrap::from(command).wrap(KillOnDrop).wrap(JobObject).spawn().map(Self)
+        CommandWrap::from(command).wrap(KillOnDrop).wrap(JobObject).spawn().map(Self::Plain)
     }
 
     pub(crate) fn take_output(&mut self) -> (ChildStdout, ChildStderr) {
-        let (stdout, stderr) = (self.0.stdout().take(), self.0.stderr().take());
+        let Self::Plain(child) = self else {
+            panic!("BUG: a confined command has given its output")
+        };
+        let (stdout, stderr) = (child.stdout().take(), child.stderr().take());
         stdout.zip(stderr).expect("BUG: a child was started without pipes")
     }
 
     pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
-        self.0.wait().await
+        match self {
+            Self::Plain(child) => child.wait().await,
+            Self::Confined(command) => command.wait().await,
+        }
     }
 
     /// There is no way to ask a console program that shares no console.
@@ -29,8 +42,13 @@ impl Process {
     }
 
     pub(crate) fn kill_group(&mut self) {
-        if let Err(error) = self.0.start_kill() {
-            tracing::debug!(%error, "a command had ended already");
+        match self {
+            Self::Plain(child) => {
+                if let Err(error) = child.start_kill() {
+                    tracing::debug!(%error, "a command had ended already");
+                }
+            }
+            Self::Confined(command) => command.kill(),
         }
     }
 }

@@ -54,10 +54,7 @@ impl Drop for Temporary {
 /// A shell that runs `line` confined once it is spawned.
 pub(super) fn shell(sandbox: &Sandbox, line: &str) -> Result<(Command, Held), SandboxError> {
     if !sandbox.hosts.is_empty() {
-        let why = "hosts can be granted to a confined command only on Linux".to_owned();
-        let mend =
-            "Take the hosts out of the job, or let a person allow it without a sandbox.".to_owned();
-        return Err(Missing { layer: Layer::Network, why, mend }.into());
+        return Err(super::no_hosts());
     }
     check(sandbox)?;
     let temporary = Temporary::new().map_err(SandboxError::Start)?;

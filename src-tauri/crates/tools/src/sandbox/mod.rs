@@ -10,13 +10,14 @@
 //! - Linux: all of the above (`linux`). Memory is bounded per process.
 //! - macOS: the disk and the network, by a Seatbelt profile (`macos`). Processes and memory are not bounded there, so a
 //!   person decides; hosts cannot be granted yet.
-//! - Windows: nothing yet (`windows`), so that nothing is run confined.
+//! - Windows: an AppContainer in a job object (`windows`), once it has withstood a command that tries to get out. Hosts
+//!   cannot be granted there, and a file that a command runs is no copy.
 //!
 //! One could get it wrong by falling back: to a weaker sandbox, or to none, because the right one did not start.
 
 #[cfg_attr(target_os = "linux", path = "linux/mod.rs")]
 #[cfg_attr(target_os = "macos", path = "macos.rs")]
-#[cfg_attr(not(any(target_os = "linux", target_os = "macos")), path = "windows.rs")]
+#[cfg_attr(windows, path = "windows/mod.rs")]
 mod system;
 
 mod proxy;
@@ -26,10 +27,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
+#[cfg(not(windows))]
 use tokio::process::Command;
 
 use crate::child::Child;
 use crate::http::Fetcher;
+#[cfg(windows)]
+pub(crate) use system::Confined;
+#[cfg(windows)]
+use system::begin;
 
 /// One command's room.
 #[derive(Debug, Clone)]
@@ -46,7 +52,7 @@ pub(crate) struct Sandbox {
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "there are no copies there"))]
     pub(crate) sealed: Vec<Sealed>,
     /// How much it may take; elsewhere there is nothing that would hold it.
-    #[cfg(target_os = "linux")]
+    #[cfg(any(target_os = "linux", windows))]
     pub(crate) limits: Limits,
 }
 
@@ -69,21 +75,27 @@ pub(crate) struct Sealed {
 pub(crate) const REPLACED: i32 = libc::SIGSTKFLT;
 
 /// How much a confined command may take, beside time and output, which bound every command.
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// Most processes and threads at once.
+    /// Most processes at once; on Linux threads count as well.
     pub(crate) processes: u32,
-    /// Most memory of one process.
+    /// Most memory: of one process on Linux, of all together on Windows.
     pub(crate) memory_bytes: u64,
     /// Most that fits into each of its folders in memory (`/tmp`, home).
+    #[cfg(target_os = "linux")]
     pub(crate) temporary_bytes: u64,
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 impl Default for Limits {
     fn default() -> Self {
-        Self { processes: 512, memory_bytes: 4 << 30, temporary_bytes: 512 << 20 }
+        Self {
+            processes: 512,
+            memory_bytes: 4 << 30,
+            #[cfg(target_os = "linux")]
+            temporary_bytes: 512 << 20,
+        }
     }
 }
 
@@ -123,6 +135,12 @@ pub enum Layer {
     /// Bounds.
     #[error("limits on what it takes")]
     Limits,
+    /// A container without rights and without a network.
+    #[error("an AppContainer")]
+    AppContainer,
+    /// That it was seen to hold.
+    #[error("a proof that the sandbox holds")]
+    Proof,
     /// The sandbox of the system as a whole.
     #[error("a sandbox")]
     All,
@@ -202,9 +220,20 @@ impl Sandbox {
             hidden: Vec::new(),
             hosts: Vec::new(),
             sealed: Vec::new(),
-            #[cfg(target_os = "linux")]
+            #[cfg(any(target_os = "linux", windows))]
             limits: Limits::default(),
         })
+    }
+
+    /// The same, once what takes its time is done, on a thread that may wait.
+    ///
+    /// # Errors
+    /// When a layer is missing.
+    #[cfg(windows)]
+    pub(crate) async fn prepared(self) -> Result<Self, SandboxError> {
+        let prepare = move || system::prepare(&self).map(|()| self);
+        let done = tokio::task::spawn_blocking(prepare).await;
+        done.unwrap_or_else(|error| Err(SandboxError::Start(io::Error::other(error))))
     }
 
     /// Starts the system's shell on `line`, with these variables and no others, under `mark`. `fetcher` judges
@@ -219,16 +248,36 @@ impl Sandbox {
         mark: &str,
         fetcher: Fetcher,
     ) -> Result<Child, SandboxError> {
-        let (command, held) = system::shell(self, line)?;
-        let mut command = Command::from(command);
-        command.env_clear().envs(variables).env("HOME", held.home());
-        if let Some(address) = held.proxy_address() {
-            command.envs(proxy::VARIABLES.iter().map(|name| (name, &address)));
-        }
-        let child = Child::spawn(command, mark).map_err(|error| held.explain(error))?;
+        let (child, held) = begin(self, line, variables, mark)?;
         let listener = held.proxy_listener().map_err(SandboxError::Start)?;
         let proxy = listener.map(|listener| proxy::answer(listener, &self.hosts, fetcher));
         let proxy = proxy.transpose().map_err(SandboxError::Start)?;
         Ok(child.keeping((held.into_life(), proxy)))
     }
+}
+
+#[cfg(not(windows))]
+fn begin(
+    sandbox: &Sandbox,
+    line: &str,
+    variables: impl IntoIterator<Item = (OsString, OsString)>,
+    mark: &str,
+) -> Result<(Child, system::Held), SandboxError> {
+    let (command, held) = system::shell(sandbox, line)?;
+    let mut command = Command::from(command);
+    command.env_clear().envs(variables).env("HOME", held.home());
+    if let Some(address) = held.proxy_address() {
+        command.envs(proxy::VARIABLES.iter().map(|name| (name, &address)));
+    }
+    let child = Child::spawn(command, mark).map_err(|error| held.explain(error))?;
+    Ok((child, held))
+}
+
+/// There is no place in such a sandbox where a proxy could answer.
+#[cfg(not(target_os = "linux"))]
+fn no_hosts() -> SandboxError {
+    let why = "hosts can be granted to a confined command only on Linux".to_owned();
+    let mend =
+        "Take the hosts out of the job, or let a person allow it without a sandbox.".to_owned();
+    Missing { layer: Layer::Network, why, mend }.into()
 }

@@ -16,6 +16,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use crate::http::{Fetcher, OwnPorts, Rules, Target};
 
 /// The variables by which programs find a proxy.
+#[cfg(not(windows))]
 pub(super) const VARIABLES: &[&str] =
     &["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
 
