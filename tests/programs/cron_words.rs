@@ -102,6 +102,29 @@ async fn a_job_is_told_in_words() {
 }
 
 #[tokio::test]
+async fn a_job_that_was_paused_after_failures_is_not_passed_over_in_silence() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let call = ["--tool", "json", "--arguments", r#"{"op":"parse","text":"no JSON"}"#];
+    let job = ["cron", "add", "--every", "1d", "--name", "Broken", "--pause-after", "1"];
+    home.rouse(job.into_iter().chain(call)).ok();
+    assert!(!home.rouse(["cron", "list"]).ok().contains("paused"), "it has not failed yet");
+    let broken = || home.rouse(["cron", "show", "Broken", "--json"]).json();
+    engine.call("cron.run", json!({ "id": broken()["job"]["id"], "mode": "force" })).await;
+    engine
+        .until(async |engine| {
+            let status = engine.call("cron.status", json!({})).await;
+            (status["enabledJobs"] == 0).then_some(())
+        })
+        .await;
+    let list = home.rouse(["cron", "list"]);
+    let words = "1 job is paused after failures: Broken. See it: rouse cron list --all";
+    assert!(list.ok().contains(words), "{list:#?}");
+    let all = home.rouse(["cron", "list", "--all"]);
+    assert!(all.ok().contains("failed, paused") && !all.out.contains(words), "{all:#?}");
+}
+
+#[tokio::test]
 async fn a_preview_tells_the_next_times_and_saves_nothing() {
     let home = Home::new();
     let engine = home.serve().await;
@@ -134,6 +157,14 @@ async fn a_preview_tells_the_next_times_and_saves_nothing() {
             .map(Vec::len),
         Some(1)
     );
+    let years = ["--cron", "0 9 1 * *", "--tz", "Europe/Berlin", "--count", "36"];
+    let told = home.rouse(["cron", "preview"].into_iter().chain(years));
+    for words in
+        ["the clock goes forward from 02:00 to 03:00", "the clock goes back from 03:00 to 02:00"]
+    {
+        assert!(told.ok().contains(words), "{told:#?}");
+    }
+    assert!(told.out.contains(" more changes of the clock"), "{told:#?}");
     home.rouse(["cron", "preview", "--manual"]).ok();
     home.rouse(["cron", "preview"]).refused(2, "give one of");
     home.rouse(["cron", "preview", "--cron", "nonsense"]).refused(2, "schedule.expr");

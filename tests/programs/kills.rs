@@ -239,19 +239,30 @@ async fn a_kill_before_any_change_of_a_file_loses_nothing() {
     // Every so many-th call in the short form, beginning elsewhere with every seed; every call in the long one.
     let stride = if is_long() { 1 } else { all / u32::try_from(count_or(10)).expect("few") };
     let mut at = 1 + u32::try_from(first_seed()).expect("small") * 7 % stride;
-    let (mut kills, mut orphans) = (0, 0);
+    let (mut kills, mut lives, mut orphans) = (0, 0, 0);
     while at <= all {
         let server = MarkServer::start();
         let home = server.home();
         let mut doomed = Doomed::start(&home, at);
         let told = scenario(&doomed, &server, &home).await;
         doomed.stop();
-        kills += u32::from(doomed.is_killed());
+        let is_killed = doomed.is_killed();
+        let made = calls(&home);
+        assert!(
+            is_killed == (made >= at),
+            "call {at} of {all}: {made} were made, killed: {is_killed}"
+        );
+        (kills, lives) = (kills + u32::from(is_killed), lives + 1);
         let place = format!("killed before call {at} of {all}");
         orphans += judge(&home, &server, &told, &place).await.0;
         at += stride;
     }
     println!("{kills} kills in a scenario of {all} calls, which left {orphans} processes");
+    // No life makes exactly as many calls as another: one may be over before its last calls would come.
+    assert!(
+        kills * 10 >= lives * 9,
+        "{kills} of {lives} lives were killed: nothing is shown of the others"
+    );
 }
 
 /// Two hundred jobs of all kinds and policies, killed again and again in the middle of it.
@@ -263,7 +274,7 @@ async fn kills_at_random_under_load_lose_nothing() {
     let engine = home.serve().await;
     let (mut told, secrets) = load(&engine, &server).await;
     engine.kill();
-    let (mut kills, mut orphans) = (0, 0);
+    let (mut kills, mut lives, mut orphans) = (0, 0, 0);
     for life in 0..count_or(4) {
         let at = u32::try_from(dice.between(20, 4_000)).expect("small");
         let before = left_behind(&home);
@@ -276,7 +287,7 @@ async fn kills_at_random_under_load_lose_nothing() {
             let manual = jobs::name(dice.below(LOAD / 10) * 10 + 1);
             doomed.run_now(&manual, &mut told).await;
         }
-        kills += u32::from(doomed.is_killed());
+        (kills, lives) = (kills + u32::from(doomed.is_killed()), lives + 1);
         let still = left_behind(&home);
         let lives_on = before.iter().any(|orphan| still.contains(orphan));
         assert!(!got_ready || !lives_on, "killed before call {at}: {before:?}, then {still:?}");
@@ -287,6 +298,7 @@ async fn kills_at_random_under_load_lose_nothing() {
     orphans += last;
     println!("{kills} kills under the load of {LOAD} jobs, which left {orphans} processes");
     println!("{}", books.in_words());
+    assert_eq!(kills, lives, "every life under load makes more calls than it is given");
     assert!(orphans > 0, "no life left a process behind: nothing is shown of those");
     assert_eq!(books.missing(), Vec::<&str>::new(), "nothing is shown of these");
 }

@@ -12,6 +12,8 @@ async fn wake_queues_a_line_and_says_what_happens() {
     let engine = home.serve().await;
     let now = home.rouse(["wake", "--text", "The kettle boils"]);
     assert!(now.ok().contains("No model is set up yet"), "{now:#?}");
+    let told = home.rouse(["heartbeat", "status"]);
+    assert!(told.ok().contains("1 line waits for the main session"), "{told:#?}");
     let later = home.rouse(["wake", "--mode", "next-heartbeat", "--text", "Check the battery"]);
     assert!(later.ok().contains("next heartbeat"), "{later:#?}");
     let third = home.rouse(["wake", "--mode", "now", "--text", "Third", "--json"]).json();

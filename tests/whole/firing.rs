@@ -174,6 +174,45 @@ async fn a_call_that_could_only_fail_is_refused_when_it_is_written_down() {
 }
 
 #[tokio::test]
+async fn the_preview_says_what_a_change_of_the_clock_does() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let shown = async |schedule: Value, count: u32| {
+        house.call("cron.preview", json!({ "schedule": schedule, "count": count })).await
+    };
+    let cron = |expr: &str| json!({ "kind": "cron", "expr": expr, "tz": "Europe/Berlin" });
+    let forward = "On 28 Mar 2027 the clock goes forward from 02:00 to 03:00";
+
+    let preview = shown(cron("30 2 28 * *"), 5).await;
+    let effect = format!("{forward}; what would fall in between runs once, right after it");
+    assert_eq!(preview["notes"], json!([effect]));
+    let notes: Vec<&Value> =
+        preview["next"].as_array().expect("slots").iter().map(|slot| &slot["note"]).collect();
+    assert_eq!(notes[..4], [&Value::Null; 4]);
+    assert_eq!(*notes[4], json!("02:30 does not exist on 28 Mar 2027; runs at 03:00"));
+
+    // Four years have eight changes.
+    let preview = shown(cron("0 9 1 * *"), 50).await;
+    let notes = preview["notes"].as_array().expect("notes");
+    assert_eq!(notes.len(), 4, "{notes:?}");
+    assert_eq!(notes[0], forward);
+    assert_eq!(notes[3], "And 5 more changes of the clock");
+
+    // An interval goes by elapsed time, and what the clock shows then is another time.
+    house.clock.set_zones(chrono_tz::Europe::Berlin);
+    let preview = shown(json!({ "kind": "every", "everyMs": 72 * HOUR }), 50).await;
+    let effect = "it keeps its interval, so from then on it fires 1 h later by the clock";
+    assert_eq!(preview["notes"], json!([format!("{forward}; {effect}")]));
+
+    for (at, which) in [(1824942600000_i64, "first"), (1824946200000, "second")] {
+        let preview = shown(json!({ "kind": "at", "atMs": at, "tz": "Europe/Berlin" }), 1).await;
+        let words = format!("02:30 comes twice on 31 Oct 2027; this is the {which} time");
+        assert_eq!(preview["next"][0]["note"], words, "{preview}");
+    }
+    house.host.stop().await;
+}
+
+#[tokio::test]
 async fn the_preview_of_a_job_shows_the_slots_that_the_engine_has_planned() {
     let folder = tempfile::tempdir().expect("a folder");
     let house = Plan::new(folder.path()).build().await;

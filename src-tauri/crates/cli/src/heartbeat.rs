@@ -48,7 +48,11 @@ fn print(session: &Session, status: HeartbeatStatus) -> Result<(), Failure> {
         anstream::println!("{which}: {reason}");
     }
     if status.queued_events > 0 {
-        anstream::println!("{} lines wait for the main session", status.queued_events);
+        let lines = match status.queued_events {
+            1 => "1 line waits".to_owned(),
+            count => format!("{count} lines wait"),
+        };
+        anstream::println!("{lines} for the main session");
     }
     if let Some(reason) = status.pending {
         anstream::println!("A turn was asked for. {reason}.");

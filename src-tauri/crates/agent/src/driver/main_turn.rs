@@ -195,8 +195,15 @@ fn system(wishes: Option<&str>) -> String {
 fn says_something(list: &str) -> bool {
     without_comments(list).lines().map(str::trim).any(|line| {
         let bare = line.trim_start_matches(['-', '*', '+', ' ']).trim_start_matches("[ ]").trim();
-        !bare.is_empty() && !line.starts_with('#')
+        !bare.is_empty() && !is_heading(line)
     })
+}
+
+/// As Markdown has it: up to six `#`, and then a space or nothing. `#call mum` is something to do.
+fn is_heading(line: &str) -> bool {
+    let rest = line.trim_start_matches('#');
+    let level = line.len() - rest.len();
+    (1..=6).contains(&level) && (rest.is_empty() || rest.starts_with([' ', '\t']))
 }
 
 /// The text without `<!-- … -->`. A comment that never ends is none.
@@ -256,6 +263,7 @@ mod tests {
             "",
             "# Heartbeat\n",
             "# A\n\n- \n* \n+ [ ]\n- [ ] \n## B",
+            "#\n######\tSix\n##",
             "<!-- write here\nwhat to look after -->\n- [ ]\n---",
         ] {
             assert!(!says_something(nothing), "{nothing:?}");
@@ -266,6 +274,8 @@ mod tests {
             "- [x] done",
             "<!-- a --> the disk <!-- b -->",
             "<!-- never ends",
+            "#call mum",
+            "####### seven are no heading",
         ] {
             assert!(says_something(something), "{something:?}");
         }

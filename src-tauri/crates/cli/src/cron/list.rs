@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 
 use rouse_core::Clock as _;
-use rouse_gateway::wire::{BrokenJob, CronListResult, IncidentView, JobView, SpentView};
+use rouse_gateway::wire::{
+    BrokenJob, CronListResult, CronStatus, IncidentView, JobView, SpentView,
+};
 use serde_json::{Value, json};
 
 use super::budget::spent_in_words;
@@ -38,11 +40,18 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     };
     let most = args.limit.map_or(usize::MAX, |limit| limit as usize);
     let list = read(session, args.all, args.search.as_deref(), most).await?;
+    let paused = match args.all || args.search.is_some() || session.json {
+        true => Vec::new(),
+        false => paused_after_failures(session).await?,
+    };
     session.tell(list, |session, list: CronListResult| {
         if list.jobs.is_empty() {
             anstream::println!("{nothing}");
         } else {
             print_table(session, &list.jobs);
+        }
+        if let Some(sentence) = paused_in_words(&paused) {
+            anstream::println!("{sentence}");
         }
         print_broken(&list.broken);
         if list.next_cursor.is_some() {
@@ -50,6 +59,36 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
         }
         Ok(())
     })
+}
+
+/// The names of the jobs that Rouse has switched off because they failed again and again.
+async fn paused_after_failures(session: &Session) -> Result<Vec<String>, Failure> {
+    let status: CronStatus = serde_json::from_value(session.call("cron.status", json!({})).await?)?;
+    if status.failing_jobs == 0 {
+        return Ok(Vec::new());
+    }
+    let all: CronListResult = serde_json::from_value(read(session, true, None, usize::MAX).await?)?;
+    let is_paused = |view: &&JobView| {
+        let incident = view.incident.as_ref();
+        view.job["enabled"] == false && incident.is_some_and(|open| open.paused_because.is_some())
+    };
+    Ok(all.jobs.iter().filter(is_paused).map(|view| text(&view.job, "name").to_owned()).collect())
+}
+
+/// Nobody who looks at the list may think that such a job runs, or that it is gone.
+fn paused_in_words(names: &[String]) -> Option<String> {
+    let shown: Vec<String> = names.iter().take(3).map(|name| short(name, 32)).collect();
+    let shown = plain(&shown.join(", "));
+    let (count, verb) = match names.len() {
+        0 => return None,
+        1 => ("1 job".to_owned(), "is"),
+        count => (format!("{count} jobs"), "are"),
+    };
+    let more = if names.len() > 3 { ", …" } else { "" };
+    Some(format!(
+        "{count} {verb} paused after failures: {shown}{more}. See {}: rouse cron list --all",
+        if names.len() == 1 { "it" } else { "them" }
+    ))
 }
 
 /// The first `most` jobs, page by page, as one answer of `cron.list`.
@@ -222,4 +261,26 @@ fn payload(job: &Value) -> String {
 
 fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value[key].as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::paused_in_words;
+
+    #[test]
+    fn jobs_that_were_paused_are_told_by_name() {
+        let names = |count: usize| (1..=count).map(|n| format!("Job {n}")).collect::<Vec<_>>();
+        let told = |count| paused_in_words(&names(count));
+        assert_eq!(told(0), None);
+        assert_eq!(
+            told(1).as_deref(),
+            Some("1 job is paused after failures: Job 1. See it: rouse cron list --all")
+        );
+        assert_eq!(
+            told(4).as_deref(),
+            Some(
+                "4 jobs are paused after failures: Job 1, Job 2, Job 3, …. See them: rouse cron list --all"
+            )
+        );
+    }
 }

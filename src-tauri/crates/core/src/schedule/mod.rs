@@ -52,7 +52,7 @@ pub use describe::{describe_at, describe_every};
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use every::{every_count_slots, every_next_after};
 pub use fields::{CronError, CronField};
-pub use note::{ClockEffect, ClockNote};
+pub use note::{ClockEffect, ClockNote, instant_note, interval_effect};
 pub use rules::{Zone, ZoneOffset};
 pub use wall::{Transition, TransitionKind, transitions_in};
 pub use zones::{ZoneFiles, ZoneSource, ZoneVersion, Zones};

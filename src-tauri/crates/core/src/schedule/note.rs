@@ -8,6 +8,7 @@ use std::fmt;
 use chrono::NaiveDateTime;
 
 use super::cron::CronPattern;
+use super::duration::format_duration;
 use super::rules::Zone;
 use super::wall::{
     FIRST_SECOND, Instants, LAST_SECOND, Transition, TransitionKind, Wall, date_words, instants_of,
@@ -57,6 +58,34 @@ impl CronPattern {
             self.next_match(gap_start).filter(|wanted| *wanted < shown && !self.is_interval())?;
         Some(ClockNote::Moved { from: skipped.naive(), to: shown.naive() })
     }
+}
+
+/// What is to be said about a single instant: that the clock of `zone` shows its time twice, and which of the two it is.
+#[must_use]
+pub fn instant_note(zone: Zone, at: i64) -> Option<ClockNote> {
+    let at = at.div_euclid(1000);
+    if !(FIRST_SECOND..=LAST_SECOND).contains(&at) {
+        return None;
+    }
+    let shown = wall_at(zone, at);
+    match instants_of(zone, shown) {
+        Instants::Twice { first, .. } => {
+            Some(ClockNote::BothPasses { time: shown.naive(), is_second: at != first })
+        }
+        Instants::Once(_) | Instants::Never { .. } => None,
+    }
+}
+
+/// What a change of the clock does to slots that are `every_ms` apart, as the end of a sentence; none when the clock
+/// shows the same times after it. What is counted in elapsed time does not follow the clock.
+#[must_use]
+pub fn interval_effect(change: &Transition, every_ms: i64) -> Option<String> {
+    let by_ms = i64::from(change.offset_after) * 1000 - i64::from(change.offset_before) * 1000;
+    if by_ms.checked_rem(every_ms).is_none_or(|rest| rest == 0) {
+        return None;
+    }
+    let (by, way) = (format_duration(by_ms.abs()), if by_ms > 0 { "later" } else { "earlier" });
+    Some(format!("it keeps its interval, so from then on it fires {by} {way} by the clock"))
 }
 
 impl CronPattern {

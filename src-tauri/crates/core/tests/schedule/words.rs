@@ -4,7 +4,7 @@ use chrono::DateTime;
 use chrono_tz::Tz;
 use rouse_core::schedule::{
     ClockEffect, CronPattern, DurationError, describe_at, describe_every, format_duration,
-    parse_duration, transitions_in,
+    instant_note, interval_effect, parse_duration, transitions_in,
 };
 
 fn ms(text: &str) -> i64 {
@@ -336,4 +336,28 @@ fn durations_are_written_exactly_and_read_back() {
         assert!(ms < 0 || parse_duration(words) == Ok(ms), "{words}");
     }
     assert!(format_duration(i64::MIN).starts_with("-106751991167 d"));
+}
+
+#[test]
+fn an_interval_is_told_only_of_a_change_that_it_shows() {
+    let zone = chrono_tz::Europe::Berlin.into();
+    let year = transitions_in(zone, ms("2027-01-01T00:00:00Z"), ms("2028-01-01T00:00:00Z"));
+    let effect = |n: usize, hours: i64| interval_effect(&year[n], hours * 3_600_000);
+    let words =
+        |by: &str| format!("it keeps its interval, so from then on it fires {by} by the clock");
+    assert_eq!(effect(0, 24), Some(words("1 h later")));
+    assert_eq!(effect(1, 24), Some(words("1 h earlier")));
+    assert_eq!((effect(0, 1), effect(1, 1)), (None, None), "the clock shows the same times");
+    assert_eq!(interval_effect(&year[0], 1_800_000), None);
+}
+
+#[test]
+fn an_instant_in_an_hour_that_comes_twice_says_which_it_is() {
+    let zone = chrono_tz::Europe::Berlin.into();
+    let note = |at: &str| instant_note(zone, ms(at)).map(|note| note.to_string());
+    let words = |which| Some(format!("02:30 comes twice on 31 Oct 2027; this is the {which} time"));
+    assert_eq!(note("2027-10-31T00:30:00Z"), words("first"));
+    assert_eq!(note("2027-10-31T01:30:00Z"), words("second"));
+    assert_eq!(note("2027-10-31T02:30:00Z"), None);
+    assert_eq!(instant_note(zone, i64::MAX), None);
 }

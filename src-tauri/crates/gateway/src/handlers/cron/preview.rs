@@ -2,7 +2,10 @@
 
 use chrono::SecondsFormat;
 use rouse_core::job::ScheduleSpec;
-use rouse_core::schedule::{CronPattern, Zone, Zones, format_duration, transitions_in};
+use rouse_core::schedule::{
+    ClockNote, CronPattern, Transition, Zone, Zones, format_duration, instant_note,
+    interval_effect, transitions_in,
+};
 use rouse_core::slots::Slots;
 use rouse_core::{JobId, UnixMs};
 
@@ -10,7 +13,7 @@ use crate::context::Context;
 use crate::error::RpcError;
 use crate::wire::{CronPreviewParams, CronPreviewResult, PreviewSlot};
 
-/// Changes of clocks that are put into words at most.
+/// Changes of clocks that are put into words at most; of the others there is a number.
 const MOST_NOTES: usize = 3;
 
 pub(crate) async fn preview(
@@ -33,15 +36,15 @@ pub(crate) async fn preview(
     if next.is_empty() && matches!(schedule.spec, ScheduleSpec::At { .. }) {
         return Err(RpcError::field("schedule.atMs", "must be in the future"));
     }
-    let pattern = pattern_of(&schedule.spec);
+    let clock = Follows::of(&schedule.spec);
     let spread = spread_ms.map(|ms| format!("Each up to {} later", format_duration(i64::from(ms))));
-    let changes = notes(pattern.as_ref(), zone, now, next.last().copied());
+    let changes = clock.notes(zone, now, next.last().copied());
     Ok(CronPreviewResult {
         text: super::schedule_text(context, &schedule.spec).await?.0,
         zone: zone.name().to_owned(),
         local_zone: local.name().to_owned(),
         notes: spread.into_iter().chain(changes).collect(),
-        next: next.into_iter().map(|at| slot(at, pattern.as_ref(), zone, local)).collect(),
+        next: next.into_iter().map(|at| slot(at, &clock, zone, local)).collect(),
     })
 }
 
@@ -51,11 +54,10 @@ fn following(slots: &Slots, now: UnixMs, count: usize) -> Vec<UnixMs> {
         .collect()
 }
 
-fn slot(at: UnixMs, pattern: Option<&CronPattern>, zone: Zone, local: Zone) -> PreviewSlot {
+fn slot(at: UnixMs, clock: &Follows, zone: Zone, local: Zone) -> PreviewSlot {
     let written =
         |zone: Zone| at.to_utc().with_timezone(&zone).to_rfc3339_opts(SecondsFormat::Secs, false);
-    let note =
-        pattern.and_then(|pattern| pattern.clock_note(zone, at.0)).map(|note| note.to_string());
+    let note = clock.note(zone, at).map(|note| note.to_string());
     PreviewSlot { at_ms: at.0, job_time: written(zone), local_time: written(local), note }
 }
 
@@ -70,29 +72,65 @@ fn zone_of(spec: &ScheduleSpec, zones: &Zones) -> Option<Zone> {
     }
 }
 
-/// Only a cron schedule follows local time, so only there a change of clocks means anything.
-fn pattern_of(spec: &ScheduleSpec) -> Option<CronPattern> {
-    match spec {
-        ScheduleSpec::Cron { expr, .. } => CronPattern::parse(expr).ok(),
-        ScheduleSpec::At { .. }
-        | ScheduleSpec::Every { .. }
-        | ScheduleSpec::Event(_)
-        | ScheduleSpec::Webhook
-        | ScheduleSpec::Manual => None,
-    }
+/// How a schedule goes by the clock on the wall, whose changes it may have to be told of.
+enum Follows {
+    /// Times of the clock.
+    Pattern(CronPattern),
+    /// Elapsed time, in milliseconds: the times that the clock shows change with it.
+    Elapsed(i64),
+    /// One instant.
+    Instant,
+    /// Nothing.
+    Nothing,
 }
 
-fn notes(
-    pattern: Option<&CronPattern>,
-    zone: Zone,
-    now: UnixMs,
-    last: Option<UnixMs>,
-) -> Vec<String> {
-    let (Some(pattern), Some(last)) = (pattern, last) else { return Vec::new() };
-    let changes = transitions_in(zone, now.0, last.0.saturating_add(1));
-    let words = changes.iter().take(MOST_NOTES).map(|change| match pattern.effect_of(change) {
-        Some(effect) => format!("{change}; {effect}"),
-        None => change.to_string(),
-    });
-    words.collect()
+impl Follows {
+    fn of(spec: &ScheduleSpec) -> Self {
+        match spec {
+            ScheduleSpec::Cron { expr, .. } => {
+                CronPattern::parse(expr).map_or(Self::Nothing, Self::Pattern)
+            }
+            ScheduleSpec::Every { every_ms, .. } => Self::Elapsed(*every_ms),
+            ScheduleSpec::At { .. } => Self::Instant,
+            ScheduleSpec::Event(_) | ScheduleSpec::Webhook | ScheduleSpec::Manual => Self::Nothing,
+        }
+    }
+
+    /// Why one slot is not simply the time that was asked for.
+    fn note(&self, zone: Zone, at: UnixMs) -> Option<ClockNote> {
+        match self {
+            Self::Pattern(pattern) => pattern.clock_note(zone, at.0),
+            Self::Instant => instant_note(zone, at.0),
+            Self::Elapsed(_) | Self::Nothing => None,
+        }
+    }
+
+    /// What the changes of the clock up to the last slot mean. An interval is told only of those that it shows.
+    fn notes(&self, zone: Zone, now: UnixMs, last: Option<UnixMs>) -> Vec<String> {
+        let Some(last) = last else { return Vec::new() };
+        let changes = transitions_in(zone, now.0, last.0.saturating_add(1));
+        let mut words: Vec<String> =
+            changes.iter().filter_map(|change| self.in_words(change)).collect();
+        let more = words.len().saturating_sub(MOST_NOTES);
+        words.truncate(MOST_NOTES);
+        words.extend(match more {
+            0 => None,
+            1 => Some("And 1 more change of the clock".to_owned()),
+            more => Some(format!("And {more} more changes of the clock")),
+        });
+        words
+    }
+
+    fn in_words(&self, change: &Transition) -> Option<String> {
+        match self {
+            Self::Pattern(pattern) => Some(match pattern.effect_of(change) {
+                Some(effect) => format!("{change}; {effect}"),
+                None => change.to_string(),
+            }),
+            Self::Elapsed(every_ms) => {
+                interval_effect(change, *every_ms).map(|effect| format!("{change}; {effect}"))
+            }
+            Self::Instant | Self::Nothing => None,
+        }
+    }
 }
