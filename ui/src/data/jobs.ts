@@ -36,6 +36,8 @@ export function useJobs() {
   const list = hasMore ? (all.data ?? first.data) : first.data;
   return {
     data: list?.jobs,
+    /** Jobs that nobody can read; the first page has all that were met. */
+    broken: first.data?.broken ?? [],
     isWhole: list?.nextCursor === null,
     error: first.error ?? all.error,
     refetch: () => void Promise.all(hasMore ? [first.refetch(), all.refetch()] : [first.refetch()]),
@@ -55,5 +57,5 @@ async function readAll(platform: Platform, signal: AbortSignal): Promise<CronLis
     }
     cursor = page.nextCursor;
   } while (cursor !== null);
-  return { jobs: [...jobs.values()], nextCursor: null };
+  return { jobs: [...jobs.values()], broken: [], nextCursor: null };
 }

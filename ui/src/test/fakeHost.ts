@@ -27,7 +27,7 @@ export function fakeHost(answers: Answers = {}): FakeHost {
   const host: FakeHost = {
     answers: {
       "system.status": () => aStatus(),
-      "cron.list": () => ({ jobs: [], nextCursor: null }),
+      "cron.list": () => ({ jobs: [], broken: [], nextCursor: null }),
       "runs.list": () => ({ runs: [], nextCursor: null, total: 0 }),
       "approvals.list": () => ({ approvals: [] }),
       "hooks.list": () => ({ hooks: [] }),

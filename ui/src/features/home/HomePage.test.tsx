@@ -10,14 +10,14 @@ const soon = () => Date.now() + 7_200_000;
 test("five jobs are next, eight runs were lately", async () => {
   const jobs = Array.from({ length: 7 }, (_, i) => aJob({ id: `j${i}`, name: `Job ${i}`, state: { nextRunAtMs: soon() + i } }));
   const runs = Array.from({ length: 20 }, (_, i) => aRun({ id: `r${i}` }));
-  renderApp("/", fakeHost({ "cron.list": () => ({ jobs, nextCursor: null }), "runs.list": () => ({ runs, nextCursor: null, total: 20 }), "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }) }));
+  renderApp("/", fakeHost({ "cron.list": () => ({ jobs, broken: [], nextCursor: null }), "runs.list": () => ({ runs, nextCursor: null, total: 20 }), "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }) }));
   const next = await screen.findByRole("list", { name: "Next jobs" });
   expect(within(next).getAllByRole("listitem")).toHaveLength(5);
   expect(within(await screen.findByRole("list", { name: "Newest runs" })).getAllByRole("listitem")).toHaveLength(8);
 });
 
 test("jobs that never come next are not offered as next", async () => {
-  renderApp("/", fakeHost({ "cron.list": () => ({ jobs: [aJob({ enabled: false })], nextCursor: null }) }));
+  renderApp("/", fakeHost({ "cron.list": () => ({ jobs: [aJob({ enabled: false })], broken: [], nextCursor: null }) }));
   expect(await screen.findByText(/Nothing is scheduled/)).toBeInTheDocument();
 });
 
@@ -28,7 +28,7 @@ test("a job that fails is said on the page, and so is one that was paused for it
     aJob({ id: "j3", name: "Off by hand", enabled: false }, { incident: anIncident() }),
     aJob({ id: "j4", name: "Well" }),
   ];
-  renderApp("/", fakeHost({ "cron.list": () => ({ jobs, nextCursor: null }) }));
+  renderApp("/", fakeHost({ "cron.list": () => ({ jobs, broken: [], nextCursor: null }) }));
   expect((await screen.findByText("Backup")).parentElement).toHaveTextContent(/^Backup Failing since .* · 14 times · same cause$/);
   expect(screen.getByText("No answer.")).toBeInTheDocument();
   expect(screen.getByText("Mail").parentElement).toHaveTextContent("Mail Paused after 3 failures in a row");
@@ -37,7 +37,7 @@ test("a job that fails is said on the page, and so is one that was paused for it
 
 test("jobs that fail are found behind the first page, and said to be more than could be counted", async () => {
   const failing = Array.from({ length: 6 }, (_, i) => aJob({ id: `f${i}`, name: `Late ${i}` }, { incident: anIncident() }));
-  const host = fakeHost({ "cron.list": ({ hasIncident }) => ({ jobs: hasIncident ? failing : [aJob({ name: "Well" })], nextCursor: "more" }) });
+  const host = fakeHost({ "cron.list": ({ hasIncident }) => ({ jobs: hasIncident ? failing : [aJob({ name: "Well" })], broken: [], nextCursor: "more" }) });
   renderApp("/", host);
   expect((await screen.findByText("Late 0")).parentElement).toHaveTextContent(/^Late 0 Failing since/);
   expect(screen.getByText(/^Over \d more jobs fail\.$/)).toBeInTheDocument();
@@ -45,7 +45,7 @@ test("jobs that fail are found behind the first page, and said to be more than c
 });
 
 test("a job can be run now from its row", async () => {
-  const host = fakeHost({ "cron.list": () => ({ jobs: [aJob({ state: { nextRunAtMs: soon() } })], nextCursor: null }), "cron.run": () => ({ runId: "r" }), "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }) });
+  const host = fakeHost({ "cron.list": () => ({ jobs: [aJob({ state: { nextRunAtMs: soon() } })], broken: [], nextCursor: null }), "cron.run": () => ({ runId: "r" }), "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }) });
   const { user } = renderApp("/", host);
   await user.click(await screen.findByRole("button", { name: "Run Backup now" }));
   await waitFor(() => expect(host.called("cron.run")).toEqual([{ id: "job-1", mode: "force" }]));
@@ -85,7 +85,7 @@ test("what does not fire while everything is off is not announced as coming", as
   onTestFinished(() => void vi.useRealTimers());
   const at = Date.now() + 3_600_000;
   const host = fakeHost({
-    "cron.list": () => ({ jobs: [aJob({ state: { nextRunAtMs: at } })], nextCursor: null }),
+    "cron.list": () => ({ jobs: [aJob({ state: { nextRunAtMs: at } })], broken: [], nextCursor: null }),
     "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [{ atMs: at, jobTime: "", localTime: "", note: null }], notes: [] }),
   });
   renderApp("/", host);

@@ -268,7 +268,7 @@ test("a job that is gone says so", async () => {
 
 test("a job comes after another one, and the engine's word about a pattern stands at its field", async () => {
   const host = hostWith();
-  host.answers["cron.list"] = () => ({ jobs: [aJob({ id: "job-7", name: "Backup" })], nextCursor: null });
+  host.answers["cron.list"] = () => ({ jobs: [aJob({ id: "job-7", name: "Backup" })], broken: [], nextCursor: null });
   host.answers["cron.preview"] = ({ schedule }) =>
     "pattern" in schedule ? Promise.reject(new RpcError(errorCode.invalidParams, "no", { fields: [{ path: "schedule.pattern", message: "is no regular expression: unclosed group" }] })) : preview;
   const { user } = renderApp("/jobs/new", host);

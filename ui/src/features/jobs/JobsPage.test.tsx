@@ -12,7 +12,7 @@ const paused = aJob({ id: "b", name: "Invoices", enabled: false });
 function hostWith(jobs: JobView[]) {
   const rows = [...jobs];
   return fakeHost({
-    "cron.list": () => ({ jobs: [...rows], nextCursor: null }),
+    "cron.list": () => ({ jobs: [...rows], broken: [], nextCursor: null }),
     "cron.remove": ({ id }) => ({
       job: rows.splice(rows.findIndex(({ job }) => job.id === id), 1)[0]?.job ?? null,
       followers: rows.filter(({ job: { schedule } }) => schedule.kind === "event" && schedule.filters?.jobId === id).map(({ job }) => ({ id: job.id, name: job.name })),
@@ -65,7 +65,7 @@ test("of more jobs than one answer holds the first are there at once; all are se
       if (from > 0) await later;
       // The last job of the first page has moved to the second one in the meantime.
       const rows = from === 500 ? many.slice(499, 1_000) : many.slice(from, from + limit);
-      return { jobs: rows, nextCursor: from + limit < many.length ? String(from + limit) : null };
+      return { jobs: rows, broken: [], nextCursor: from + limit < many.length ? String(from + limit) : null };
     },
   });
   const { user } = renderApp("/jobs", host);
@@ -125,7 +125,7 @@ test("jobs that cannot be read say why", async () => {
 
 test("a job whose run waits for the person says so in the list and above its form", async () => {
   const host = fakeHost({
-    "cron.list": () => ({ jobs: [aJob({ id: "job-1", name: "Weekly notes" })], nextCursor: null }),
+    "cron.list": () => ({ jobs: [aJob({ id: "job-1", name: "Weekly notes" })], broken: [], nextCursor: null }),
     "cron.get": () => aJob({ id: "job-1", name: "Weekly notes" }),
     "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }),
     "tools.catalog": () => ({ tools: [] }),
@@ -143,4 +143,20 @@ test("a job that an agent has made says so in its row", async () => {
   renderApp("/jobs", hostWith([aJob({ id: "a", name: "Mine" }), aJob({ id: "b", name: "Its", createdBy: { kind: "agent", runId: "r1" } }), aJob({ id: "c", name: "Odd", createdBy: "me" })]));
   const rows = await screen.findAllByRole("listitem");
   expect(rows.filter((row) => within(row).queryByTitle("Made by an agent") !== null).map((row) => within(row).getByRole("link").textContent)).toEqual(["Its"]);
+});
+
+test("a job that nobody can read is named with the reason, and can be deleted", async () => {
+  let broken = [{ id: "x", name: "Backup", reason: "The job cannot be read: name: expected a text, found a number" }];
+  const host = fakeHost({
+    "cron.list": () => ({ jobs: [paused], broken, nextCursor: null }),
+    "cron.remove": () => {
+      broken = [];
+      return { job: null, followers: [] };
+    },
+  });
+  const { user } = renderApp("/jobs", host);
+  expect(await screen.findByText(/“Backup” does not fire\. The job cannot be read/)).toBeInTheDocument();
+  await user.click(screen.getByRole("button", { name: "Delete Backup" }));
+  await waitFor(() => expect(screen.queryByText(/does not fire/)).not.toBeInTheDocument());
+  expect(host.calls).toContainEqual({ method: "cron.remove", params: { id: "x" } });
 });

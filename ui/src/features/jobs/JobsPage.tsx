@@ -16,6 +16,7 @@ import { useJobs } from "@/data/jobs";
 import { plural } from "@/format/amount";
 import type { JobView } from "@/platform";
 
+import { BrokenJobs } from "./BrokenJobs";
 import { countJobs, filterJobs, type JobFilter } from "./filters";
 import { HeartbeatRow } from "./HeartbeatRow";
 import { JobRow } from "./JobRow";
@@ -25,11 +26,12 @@ import { Teach } from "./Teach";
 import { useJobActions } from "./useJobActions";
 
 export function JobsPage() {
-  const { data: jobs, isWhole, error, refetch } = useJobs();
+  const { data: jobs, broken, isWhole, error, refetch } = useJobs();
   const hasJobs = jobs !== undefined && jobs.length > 0;
   return (
     <Page title="Jobs" actions={<ButtonLink to="/jobs/new" search={{}} look="primary" icon={Plus}>New job</ButtonLink>}>
       {error && !jobs ? <Failure title="The jobs could not be read." error={error} onRetry={refetch} /> : !jobs ? <SkeletonRows rows={12} /> : null}
+      <BrokenJobs jobs={broken} />
       {jobs?.length === 0 && <Teach />}
       {hasJobs && <List jobs={jobs} isWhole={isWhole} />}
     </Page>

@@ -8,7 +8,7 @@ import { toast, undoToast } from "@/components/Toasts";
 import { keys } from "@/data/keys";
 import { usePlatform } from "@/data/platform";
 import { plural } from "@/format/amount";
-import type { CronListResult, Follower, Job, JobView } from "@/platform";
+import type { BrokenJob, CronListResult, Follower, Job, JobView } from "@/platform";
 
 import { withoutState } from "./form";
 
@@ -47,6 +47,13 @@ export function useJobActions() {
         failed(enabled ? `“${name}” was not resumed` : `“${name}” was not paused`)(error);
       });
     },
+
+    /** Gone for good: nothing that could be brought back was in it. */
+    removeBroken: ({ id, name }: BrokenJob) =>
+      platform.rpc("cron.remove", { id }).then(() => {
+        refresh(id);
+        toast({ title: `Deleted “${name}”` });
+      }, failed(`“${name}” was not deleted`)),
 
     /** Gone at once, and back for ten seconds. */
     remove: async ({ id, name }: Job) => {

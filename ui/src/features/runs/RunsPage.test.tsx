@@ -90,7 +90,7 @@ test("an empty history teaches what will be here", async () => {
 });
 
 test("a history that cannot be read says why and can be tried again", async () => {
-  const host = fakeHost({ "runs.list": () => Promise.reject(new Error("The disk is full.")), "cron.list": () => ({ jobs: [aJob()], nextCursor: null }) });
+  const host = fakeHost({ "runs.list": () => Promise.reject(new Error("The disk is full.")), "cron.list": () => ({ jobs: [aJob()], broken: [], nextCursor: null }) });
   const { user } = renderApp("/runs", host);
   expect(await screen.findByText("The disk is full.")).toBeInTheDocument();
   host.answers["runs.list"] = pagesOf([aRun()]);

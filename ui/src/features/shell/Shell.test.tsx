@@ -64,7 +64,7 @@ test("the help lists the keys of this page, Escape closes it", async () => {
 });
 
 test("the command bar finds a job by a few letters and opens it", async () => {
-  const host = fakeHost({ "cron.list": () => ({ jobs: [aJob(), aJob({ id: "job-2", name: "Morning brief" })], nextCursor: null }) });
+  const host = fakeHost({ "cron.list": () => ({ jobs: [aJob(), aJob({ id: "job-2", name: "Morning brief" })], broken: [], nextCursor: null }) });
   const { user, path } = renderApp("/settings", host);
   await screen.findByRole("heading", { name: "Settings" });
   await user.keyboard("{Control>}k{/Control}");
@@ -74,7 +74,7 @@ test("the command bar finds a job by a few letters and opens it", async () => {
 });
 
 test("the command bar runs a job now and offers the run", async () => {
-  const host = fakeHost({ "cron.list": () => ({ jobs: [aJob()], nextCursor: null }), "cron.run": () => ({ runId: "r-9" }) });
+  const host = fakeHost({ "cron.list": () => ({ jobs: [aJob()], broken: [], nextCursor: null }), "cron.run": () => ({ runId: "r-9" }) });
   const { user, path } = renderApp("/settings", host);
   await screen.findByRole("heading", { name: "Settings" });
   await user.keyboard("{Control>}k{/Control}");

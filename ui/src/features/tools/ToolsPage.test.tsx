@@ -14,7 +14,7 @@ const host = () =>
   fakeHost({
     "tools.catalog": () => ({ tools: [aTool(), readFile, post, command] }),
     "tools.effective": () => ({ tools: [readFile], ceiling: null, problem: null }),
-    "cron.list": () => ({ jobs: [aJob({ id: "j1", name: "Morning brief" })], nextCursor: null }),
+    "cron.list": () => ({ jobs: [aJob({ id: "j1", name: "Morning brief" })], broken: [], nextCursor: null }),
     "grants.list": () => ({ grants: [aGrant({ tool: "http" }), aGrant({ id: "g2", tool: "http", isGood: false, jobName: "Old" })] }),
   });
 

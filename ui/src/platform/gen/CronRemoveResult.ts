@@ -7,7 +7,7 @@ import type { Job } from "./Job";
  */
 export type CronRemoveResult = { 
 /**
- * The job as it was, to add it again; none when there was none.
+ * The job as it was, to add it again; none when there was none. Of one that nobody can read only the id.
  */
 job: Job | null, 
 /**

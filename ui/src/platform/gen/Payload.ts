@@ -5,4 +5,4 @@ import type { JsonValue } from "./serde_json/JsonValue";
 /**
  * What a run does.
  */
-export type Payload = { "kind": "systemEvent", text: string, } | { "kind": "agentTurn", message: string, deliver?: boolean, channel?: string, to?: string, timeoutSeconds?: number, model?: string, fallbacks?: Array<string>, useTools?: boolean, tools?: Array<string>, maxSteps?: number, maxTokens?: number, contextPaths?: Array<string>, } | { "kind": "toolCall", tool: string, arguments: { [key in string]: JsonValue }, notifyWhen?: NotifyWhen, };
+export type Payload = { "kind": "systemEvent", text: string, } | { "kind": "agentTurn", message: string, deliver?: boolean, channel?: string, to?: string, timeoutSeconds?: number, model?: string, fallbacks?: Array<string>, useTools?: boolean, tools?: Array<string>, maxSteps?: number, maxTokens?: number, contextPaths?: Array<string>, skills?: Array<string>, } | { "kind": "toolCall", tool: string, arguments: { [key in string]: JsonValue }, notifyWhen?: NotifyWhen, };

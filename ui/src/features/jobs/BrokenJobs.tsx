@@ -1,0 +1,23 @@
+/* Jobs that nobody can read, above the list that they are missing from: which, why, and the way to be rid of them. */
+
+import { Unplug } from "lucide-react";
+
+import { Button } from "@/components/Button";
+import { Notice } from "@/components/Notice";
+import type { BrokenJob } from "@/platform";
+
+import { useJobActions } from "./useJobActions";
+
+export function BrokenJobs({ jobs }: { jobs: readonly BrokenJob[] }) {
+  const actions = useJobActions();
+  return jobs.map((job) => (
+    <Notice
+      key={job.id}
+      tone="bad"
+      icon={Unplug}
+      action={<Button small aria-label={`Delete ${job.name}`} onPress={() => void actions.removeBroken(job)}>Delete</Button>}
+    >
+      “{job.name}” does not fire. {job.reason}
+    </Notice>
+  ));
+}
