@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use rouse_core::UnixMs;
-use rouse_core::import::read;
+use rouse_core::import::{Format, read};
 use rouse_core::job::{job_from_json, job_to_json, patch_job, stored_job_from_json};
 use rouse_core::schedule::{CronPattern, format_duration, parse_duration};
 use rouse_core::slots::Slots;
@@ -69,16 +69,94 @@ pub(crate) fn duration(bytes: &[u8]) {
     assert_eq!(parse_duration(&format_duration(ms)), Ok(ms), "{text}");
 }
 
-/// A file is refused, or each of its jobs is one or says why not.
+/// What nothing here knows, put into every job of a file: it must come back as it went in.
+const NOISE: &str = "x-noise";
+const FORMATS: [Format; 4] = [Format::Rouse, Format::Rfc, Format::OpenClaw, Format::Crontab];
+
+/// A file is refused with words, or each of its jobs has its line in the report: as any of the formats when nothing is
+/// done, and as what it is recognised for when it is. Then the jobs that were created are there, and off, with
+/// everything in them that nobody knows.
 pub(crate) fn import(bytes: &[u8]) {
-    let text = String::from_utf8_lossy(bytes);
-    let Ok(found) = read(&text, None) else { return };
-    for entry in found.entries {
-        match entry.job {
-            Ok(document) => drop(job_from_json(document, NOW, chrono_tz::UTC)),
-            Err(reason) => assert!(!reason.is_empty()),
-        }
+    let text = with_noise(&String::from_utf8_lossy(bytes));
+    for format in FORMATS {
+        reported(&text, Some(format), true);
     }
+    let Some(dry) = reported(&text, None, true) else { return };
+    let before = job_ids();
+    let lines = reported(&text, None, false).expect("what would be done is done");
+    let told = |lines: &[Value]| -> Vec<Value> {
+        // A job without an id gets a new one each time.
+        lines.iter().map(|line| json!([line["name"], line["outcome"], line["notes"]])).collect()
+    };
+    assert_eq!(told(&dry), told(&lines), "what was promised is what was done");
+    let is_json =
+        matches!(serde_json::from_str::<Value>(&text), Ok(Value::Object(_) | Value::Array(_)));
+    for line in lines.iter().filter(|line| line["outcome"] == "created") {
+        let params = json!({ "id": line["id"] });
+        let exported = call("cron.export", &params).expect("a job that was created is there");
+        let job = &exported["jobs"][0];
+        assert_eq!(job["enabled"], false, "nobody has switched it on: {job}");
+        assert!(!is_json || job[NOISE] == json!({ "deep": [1, null] }), "a key was lost: {job}");
+        assert!(call("cron.remove", &params).is_ok(), "{line}");
+    }
+    assert_eq!(job_ids(), before, "only what is in the report was created");
+}
+
+/// A new engine has a job of its own.
+fn job_ids() -> Vec<Value> {
+    let all = call("cron.export", &json!({})).expect("an export");
+    all["jobs"].as_array().expect("jobs").iter().map(|job| job["id"].clone()).collect()
+}
+
+/// The lines about a file; none when it is refused as a whole, with words.
+fn reported(text: &str, format: Option<Format>, dry_run: bool) -> Option<Vec<Value>> {
+    let name = format.map(Format::name);
+    let params = json!({ "text": text, "format": name, "dryRun": dry_run });
+    let (answer, found) = (call("cron.import", &params), read(text, format));
+    let entries = match (&answer, found) {
+        (Ok(_), Ok(found)) => found.entries,
+        (Err(error), Err(why)) => {
+            let words = why.to_string();
+            let said = error["data"].to_string() + error["message"].as_str().unwrap_or_default();
+            assert!(!words.is_empty() && said.len() > words.len(), "{error}, {why}");
+            return None;
+        }
+        (answer, found) => panic!("{name:?}: {answer:?}, and {found:?}"),
+    };
+    let lines = answer.ok()?["lines"].as_array().expect("lines").clone();
+    assert_eq!(lines.len(), entries.len(), "every job has its line");
+    for (line, entry) in lines.iter().zip(&entries) {
+        assert_eq!(line["name"], entry.name.as_str());
+        assert_eq!(line["enabled"], false, "{line}");
+        let is_known = matches!(line["outcome"].as_str(), Some("created" | "skipped" | "refused"));
+        assert!(is_known, "nothing is replaced unasked: {line}");
+        let has_reason = line["reason"].as_str().is_some_and(|reason| !reason.is_empty());
+        assert!(has_reason || line["outcome"] == "created", "{line}");
+    }
+    Some(lines)
+}
+
+/// The same file with a key in every job that nothing here knows.
+fn with_noise(text: &str) -> String {
+    let Ok(mut document) = serde_json::from_str::<Value>(text.trim_start_matches('\u{feff}'))
+    else {
+        return text.to_owned();
+    };
+    let noise = |job: &mut Value| {
+        if let Some(fields) = job.as_object_mut() {
+            fields.insert(NOISE.to_owned(), json!({ "deep": [1, null] }));
+        }
+    };
+    match &mut document {
+        Value::Array(jobs) => jobs.iter_mut().for_each(noise),
+        Value::Object(fields) => match fields.get_mut("jobs") {
+            Some(Value::Array(jobs)) => jobs.iter_mut().for_each(noise),
+            Some(_) => {}
+            None => noise(&mut document),
+        },
+        _ => return text.to_owned(),
+    }
+    document.to_string()
 }
 
 /// Settings are read or refused with words that name the file.
@@ -112,6 +190,21 @@ pub(crate) fn frame(bytes: &[u8]) {
     let body = answer.split("\r\n\r\n").nth(1).unwrap_or_default();
     // What could be read as a call of ours may have asked for anything; a fault inside would be this.
     assert!(!body.contains("-32603"), "an internal error: {answer}");
+}
+
+/// Calls a method of an engine of its own; its error otherwise.
+fn call(method: &str, params: &Value) -> Result<Value, Value> {
+    static DOOR: OnceLock<Door> = OnceLock::new();
+    let door = DOOR.get_or_init(open_door);
+    let frame = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+    let answer = door.runtime.block_on(post(door, frame.to_string().as_bytes()));
+    let body = answer.split_once("\r\n\r\n").map(|(_, body)| body).unwrap_or_default();
+    let mut answer: Value = serde_json::from_str(body).unwrap_or_else(|_| panic!("{answer}"));
+    assert_ne!(answer["error"]["code"], -32603, "an internal error: {answer}");
+    match answer["error"].take() {
+        Value::Null => Ok(answer["result"].take()),
+        error => Err(error),
+    }
 }
 
 async fn post(door: &Door, body: &[u8]) -> String {
