@@ -17,8 +17,9 @@ use std::time::Duration;
 
 use cel::parser::Expression;
 use cel::{Context, Env, ExecutionError};
+use rouse_core::Cause;
 use rouse_core::condition::{LONGEST, Verdict};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 /// What 1 kB of source can need at most, in a debug build, with room to spare.
@@ -37,6 +38,14 @@ pub struct Subject {
     pub previous: Value,
     /// What is known about the job: `consecutiveFailures`, `lastRunAtMs`, …
     pub state: Value,
+    /// What fired the run: `source`, `text`, `fields`; `null` when no event did. Others may have written it.
+    pub event: Value,
+}
+
+/// What a condition sees of the event that fired a run.
+#[must_use]
+pub fn event_of(cause: &Cause) -> Value {
+    json!({ "source": cause.source, "text": cause.text, "fields": cause.fields })
 }
 
 /// Works conditions out. Clones share the threads.
@@ -121,8 +130,12 @@ fn syntax(errors: &cel::ParseErrors) -> String {
 fn holds(source: &str, subject: &Subject) -> Result<bool, String> {
     let expression = compile(source)?;
     let mut context = Context::default();
-    let variables =
-        [("result", &subject.result), ("previous", &subject.previous), ("state", &subject.state)];
+    let variables = [
+        ("result", &subject.result),
+        ("previous", &subject.previous),
+        ("state", &subject.state),
+        ("event", &subject.event),
+    ];
     for (name, value) in variables {
         context.add_variable_from_value(name, values::from_json(value));
     }

@@ -19,7 +19,7 @@ mod safety;
 mod secret;
 mod skills;
 
-pub use condition::{Conditions, Subject};
+pub use condition::{Conditions, Subject, event_of};
 pub use discover::{
     FoundIn, FoundModel, LocalAddresses, discover, title_of_local, usual_key_variables,
 };

@@ -25,7 +25,7 @@ export function Condition({ jobId }: { jobId: string | undefined }) {
         label="Condition"
         mono
         placeholder="result.level < 20"
-        help="In CEL, over result, previous (the result before) and state. A result that is text can be read with json(result.body)."
+        help="In CEL, over result, previous (the result before), state and event (what fired it, or null). A result that is text can be read with json(result.body)."
       />
       <div>
         <Button small isPending={tried.isPending} isDisabled={cel.trim() === ""} onPress={() => tried.mutate(cel)}>

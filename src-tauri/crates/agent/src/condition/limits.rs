@@ -17,7 +17,7 @@ const MOST_STEPS: usize = 10_000;
 const GOES_ON: &str = "@goesOn";
 /// The counter.
 const COUNTED: &str = "@counted";
-const VARIABLES: [&str; 3] = ["result", "previous", "state"];
+const VARIABLES: [&str; 4] = ["result", "previous", "state", "event"];
 /// Names of types are values, too: `type(result) == int`.
 const TYPES: [&str; 12] = [
     "bool",

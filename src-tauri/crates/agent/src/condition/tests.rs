@@ -7,6 +7,7 @@ async fn judge(source: &str, result: Value) -> Verdict {
         result,
         previous: json!({ "level": 30 }),
         state: json!({ "consecutiveFailures": 2 }),
+        event: json!({ "source": "webhook", "text": "It broke", "fields": { "level": "red" } }),
     };
     Conditions::default().judge(source, subject).await
 }
@@ -24,6 +25,7 @@ async fn the_battery_is_told_only_when_it_is_low() {
         ("json(result.body).battery.level < 20", check),
         ("json(result.content) < 20", json!({ "size": 3, "content": "17\n" })),
         ("int(result) < 20", json!("17")),
+        ("event.fields.level == 'red' && event.text.contains('broke')", json!(1)),
         ("result < 20", json!(17)),
     ] {
         assert_eq!(judge(source, result.clone()).await, Verdict::Met, "{source} of {result}");
@@ -61,8 +63,13 @@ async fn what_a_person_would_try_works() {
     assert_eq!(
         Conditions::default()
             .judge(
-                "previous == null",
-                Subject { result: json!(1), previous: Value::Null, state: json!({}) }
+                "previous == null && event == null",
+                Subject {
+                    result: json!(1),
+                    previous: Value::Null,
+                    state: json!({}),
+                    event: Value::Null
+                }
             )
             .await,
         Verdict::Met
@@ -74,7 +81,7 @@ async fn what_means_nothing_is_refused_by_name() {
     for (source, said) in [
         ("", "at character"),
         ("result.level <", "at character"),
-        ("level < 20", "there is no `level` here; there are result, previous, state"),
+        ("level < 20", "there is no `level` here; there are result, previous, state, event"),
         ("result.cells.exists(c, d.volt < 3)", "there is no `d` here"),
         ("lower(result)", "there is no function `lower`"),
         ("result.level.toUpperCase() == 1", "there is no function `toUpperCase`"),
@@ -142,7 +149,12 @@ async fn many_at_once_take_their_turns() {
     let judged = (0..40).map(|n| {
         let conditions = conditions.clone();
         tokio::spawn(async move {
-            let subject = Subject { result: json!(n), previous: Value::Null, state: json!({}) };
+            let subject = Subject {
+                result: json!(n),
+                previous: Value::Null,
+                state: json!({}),
+                event: Value::Null,
+            };
             conditions.judge("result >= 20", subject).await
         })
     });

@@ -12,7 +12,7 @@ use rouse_store::{Note, StoreError};
 use serde_json::{Value, json};
 
 use super::{AgentDriver, not_written};
-use crate::condition::Subject;
+use crate::condition::{Subject, event_of};
 
 impl AgentDriver {
     /// The outcome with the verdict, if the job has a condition and the call went well.
@@ -33,8 +33,12 @@ impl AgentDriver {
             Ok(previous) => previous.unwrap_or_default(),
             Err(error) => return not_written(&error),
         };
-        let subject =
-            Subject { result: result.clone(), previous, state: state_to_json(&job.state) };
+        let event = match self.store.cause(&run.id).await {
+            Ok(cause) => cause.as_ref().map(event_of).unwrap_or_default(),
+            Err(error) => return not_written(&error),
+        };
+        let state = state_to_json(&job.state);
+        let subject = Subject { result: result.clone(), previous, state, event };
         let verdict = self.gate.conditions().judge(source, subject).await;
         match self.note_verdict(run, source, &verdict).await {
             Ok(()) => Outcome { verdict: Some(verdict), ..outcome },

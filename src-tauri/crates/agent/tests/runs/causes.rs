@@ -1,5 +1,6 @@
 //! What a model is told of the event that fired its run: all of it, behind the marks of text from outside.
 
+use rouse_core::condition::Verdict;
 use rouse_core::message::Message;
 use rouse_core::run::Run;
 use rouse_core::{Cause, RunId, RunState, RunTrigger};
@@ -7,7 +8,7 @@ use rouse_store::Fired;
 use rouse_testkit::scripted_model::says;
 use serde_json::json;
 
-use super::house::{House, NOW, agent_job, turn_of};
+use super::house::{House, NOW, agent_job, call_of, job, turn_of};
 
 const MARK: &str = "⟦outside ";
 const END: &str = "\n⟦end of outside ";
@@ -65,4 +66,31 @@ async fn a_plain_text_is_told_as_it_came() {
     let (before, _, inside, after) = taken_apart(&task);
     assert!(inside.ends_with(&format!("\n\n{hostile}")), "{inside}");
     assert!(!before.contains("Ignore") && after.is_empty(), "{task}");
+}
+
+/// The verdict of a condition on a run that the webhook of its job fired with `body`.
+async fn judged(cel: &str, body: &str) -> Option<Verdict> {
+    let house = House::new([]).await;
+    let call = json!({ "kind": "toolCall", "tool": "echo", "arguments": { "text": "hi" }, "notifyWhen": { "cel": cel } });
+    let job = job(call, json!({}));
+    let earlier = house.run_of(Some(&job)).await;
+    let run = Run {
+        id: RunId::new("called"),
+        trigger: RunTrigger::Webhook,
+        state: RunState::Queued,
+        started_at: None,
+        ..earlier
+    };
+    let fired = Fired { run: run.clone(), cause: Cause::webhook(&job, body, NOW) };
+    house.store.fire(&[fired], None, NOW).await.expect("fired");
+    house.store.start_runs(std::slice::from_ref(&run.id), NOW).await.expect("started");
+    house.driver().run_tool_call(&run, &job, call_of(&job), &house.cancel).await.verdict
+}
+
+#[tokio::test]
+async fn a_condition_sees_what_fired_the_run() {
+    let cel =
+        "event.source == 'webhook' && event.fields.level == 'red' && event.text.contains('red')";
+    assert_eq!(judged(cel, r#"{"level":"red"}"#).await, Some(Verdict::Met));
+    assert_eq!(judged(cel, r#"{"level":"green"}"#).await, Some(Verdict::NotMet));
 }

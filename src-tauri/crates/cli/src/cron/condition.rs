@@ -13,7 +13,7 @@ use crate::session::Session;
 pub(crate) struct Args {
     /// The job's id or exact name.
     id: String,
-    /// The expression over `result`, `previous` and `state`: `"result.level < 20"`.
+    /// The expression over `result`, `previous`, `state` and `event`: `"result.level < 20"`.
     #[arg(long, value_name = "CEL")]
     cel: String,
 }

@@ -1,7 +1,7 @@
 //! `cron.tryCondition`: what a condition says of the last result, before anybody waits for it.
 
-use rouse_agent::Subject;
-use rouse_core::JobId;
+use rouse_agent::{Subject, event_of};
+use rouse_core::{JobId, RunId};
 use rouse_core::condition::Verdict;
 use rouse_core::job::{Job, NotifyWhen, Payload, state_to_json};
 
@@ -21,10 +21,12 @@ pub(crate) async fn try_condition(
     let Some(id) = &params.id else { return Ok(untried()) };
     let job = found(context, id).await?;
     let Some(on) = last_result(context, &job.id).await? else { return Ok(untried()) };
+    let cause = context.store.cause(&RunId::new(on.run_id.as_str())).await?;
     let subject = Subject {
         result: on.result.clone(),
         previous: on.previous.clone(),
         state: state_to_json(&job.state),
+        event: cause.as_ref().map(event_of).unwrap_or_default(),
     };
     let (problem, holds) = match conditions.judge(&params.cel, subject).await {
         Verdict::Met => (None, Some(true)),
