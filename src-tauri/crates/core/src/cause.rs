@@ -1,13 +1,15 @@
 //! What fires a run that no slot asked for: the end of another run, a line for the main session, a call of a webhook.
 //!
 //! Owns the words of an event (source, text, fields) and what an event trigger makes of them. Fields are compared first
-//! and exactly; the pattern, which costs more, is looked for last. Patterns are regular expressions whose search takes
-//! time in proportion to the text, and reading one is bounded in time and memory: whoever writes a pattern can make it
-//! useless, but never slow. One could get it wrong by matching an event against its own job, or by letting a chain of
+//! and exactly; the pattern, which costs more, is looked for last. Whoever writes a pattern can make it useless, but
+//! never slow. One could get it wrong by matching an event against its own job, or by letting a chain of
 //! jobs that fire each other go on for ever: a cause carries the jobs that led to it.
 
-use regex::{Regex, RegexBuilder};
+mod pattern;
+
 use serde_json::{Map, Value, json};
+
+pub use pattern::{Effort, Pattern};
 
 use crate::job::EventTrigger;
 use crate::{Job, JobId, Run, RunId, RunState, UnixMs};
@@ -16,12 +18,6 @@ use crate::{Job, JobId, Run, RunId, RunState, UnixMs};
 pub const LONGEST_CHAIN: usize = 8;
 /// Most bytes of an event's text that are kept, searched and told.
 pub const MOST_TEXT_BYTES: usize = 64 << 10;
-/// Most characters of a pattern.
-pub const MOST_PATTERN_CHARACTERS: usize = 1_000;
-/// Memory of a compiled pattern; reading a larger one is given up half-way.
-const MOST_PATTERN_BYTES: usize = 1 << 20;
-/// How deep a pattern may be nested.
-const MOST_PATTERN_LEVELS: u32 = 50;
 
 /// The source of ends of runs.
 pub const JOB: &str = "job";
@@ -243,40 +239,4 @@ fn are_equal(a: &Value, b: &Value) -> bool {
 
 fn capped(text: &str) -> String {
     text[..text.floor_char_boundary(MOST_TEXT_BYTES)].to_owned()
-}
-
-/// A compiled pattern. Cheap to clone.
-#[derive(Debug, Clone)]
-pub struct Pattern(Regex);
-
-impl Pattern {
-    /// Reads a regular expression.
-    ///
-    /// # Errors
-    /// What is wrong with it, in words.
-    pub fn compile(text: &str) -> Result<Self, String> {
-        if text.chars().count() > MOST_PATTERN_CHARACTERS {
-            return Err("must be at most 1,000 characters".to_owned());
-        }
-        let read = RegexBuilder::new(text)
-            .size_limit(MOST_PATTERN_BYTES)
-            .dfa_size_limit(MOST_PATTERN_BYTES)
-            .nest_limit(MOST_PATTERN_LEVELS)
-            .build();
-        read.map(Self).map_err(|error| match error {
-            regex::Error::CompiledTooBig(_) => "is too large once it is read".to_owned(),
-            // The library draws the pattern with a mark below it; the last line says what is wrong.
-            other => {
-                let drawn = other.to_string();
-                let said = drawn.lines().last().unwrap_or_default().trim();
-                format!("is no regular expression: {}", said.trim_start_matches("error: "))
-            }
-        })
-    }
-
-    /// Whether it is found anywhere in the text of `cause`.
-    #[must_use]
-    pub fn is_found_in(&self, cause: &Cause) -> bool {
-        self.0.is_match(&cause.text)
-    }
 }

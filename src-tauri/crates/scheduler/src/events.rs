@@ -18,6 +18,7 @@ use rouse_store::{DueJob, Fired, StoreError, WebhookCall};
 use crate::SchedulerError;
 use crate::engine::Engine;
 use crate::finish::log_end;
+use crate::listeners::Hears;
 use crate::tick::{REPLACED, new_run};
 
 /// A run that an event fires, and what else that means.
@@ -65,7 +66,7 @@ impl Engine {
         let mut follows = Vec::new();
         while let Some(cause) = causes.pop_front() {
             let mut waiting = self.listeners.waiting_for(&cause);
-            waiting.retain(|job, name| heard.insert((job.clone(), name.clone())));
+            waiting.retain(|job, hears| heard.insert((job.clone(), hears.name.clone())));
             if waiting.is_empty() {
                 continue;
             }
@@ -73,8 +74,9 @@ impl Engine {
             for mut due in self.store.jobs_with_load(&ids).await? {
                 let before = planned.entry(due.job.id.clone()).or_default();
                 due.queued += *before;
-                let id = waiting.remove(&due.job.id).unwrap_or_else(|| cause.id.clone());
-                let own = Cause { id, ..cause.clone() };
+                let Some(Hears { name, unclear }) = waiting.remove(&due.job.id) else { continue };
+                let own = Cause { id: name, ..cause.clone() };
+                let firing = unclear.map_or_else(|| firing.clone(), Firing::Off);
                 let follow = follow(due, RunTrigger::Event, own, now, &firing);
                 if follow.fires() {
                     *before += 1;

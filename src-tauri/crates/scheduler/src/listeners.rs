@@ -2,12 +2,13 @@
 //!
 //! Kept in memory, because every end of a run asks: a trigger and its compiled pattern, made once per revision of its
 //! job. Whether the job may fire is read from the store when an event fits; a job that was switched off a moment ago
-//! may still stand here. One could get it wrong by reading the jobs for every event.
+//! may still stand here. A pattern that an earlier version took and this one does not makes nobody deaf: the run that it
+//! might have fired is skipped and says why. One could get it wrong by reading the jobs for every event.
 
 use std::collections::{BTreeMap, HashMap};
 
 use rouse_core::JobId;
-use rouse_core::cause::{Cause, JOB, Pattern};
+use rouse_core::cause::{Cause, Effort, JOB, Pattern};
 use rouse_core::job::{EventTrigger, Job, ScheduleSpec};
 use rouse_store::StoreError;
 
@@ -24,7 +25,17 @@ pub(crate) struct Listeners {
 struct Listener {
     revision: i64,
     trigger: EventTrigger,
-    pattern: Option<Pattern>,
+    /// Why it cannot be looked for, where it cannot.
+    pattern: Option<Result<Pattern, String>>,
+}
+
+/// A job that an event fires.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Hears {
+    /// The name under which it fires once for the event.
+    pub(crate) name: String,
+    /// Why nobody can say whether the event is meant for it; then its run is skipped with this reason.
+    pub(crate) unclear: Option<String>,
 }
 
 impl Default for Listeners {
@@ -53,17 +64,22 @@ impl Listeners {
         })
     }
 
-    /// The jobs that wait for `cause`, each with the name under which it fires once for it. They come in the order of
-    /// their ids, so that the same events always fire in the same order.
-    pub(crate) fn waiting_for(&self, cause: &Cause) -> BTreeMap<JobId, String> {
-        let fits = |(id, listener): &(&JobId, &Listener)| {
-            cause.fits(&listener.trigger, id)
-                && listener.pattern.as_ref().is_none_or(|pattern| pattern.is_found_in(cause))
-        };
-        let named = |(id, listener): (&JobId, &Listener)| {
-            (id.clone(), cause.id_for(&listener.trigger).to_owned())
-        };
-        self.by_job.iter().filter(fits).map(named).collect()
+    /// The jobs that wait for `cause`. They come in the order of their ids, so that the same events always fire in the
+    /// same order.
+    pub(crate) fn waiting_for(&self, cause: &Cause) -> BTreeMap<JobId, Hears> {
+        let fits = |(id, listener): &(&JobId, &Listener)| cause.fits(&listener.trigger, id);
+        let fitting: BTreeMap<&JobId, &Listener> = self.by_job.iter().filter(fits).collect();
+        let mut effort = Effort::default();
+        let hears = fitting.into_iter().filter_map(|(id, listener)| {
+            let unclear = match listener.finds_its_pattern(cause, &mut effort) {
+                Ok(true) => None,
+                Ok(false) => return None,
+                Err(reason) => Some(reason),
+            };
+            let name = cause.id_for(&listener.trigger).to_owned();
+            Some((id.clone(), Hears { name, unclear }))
+        });
+        hears.collect()
     }
 
     fn replace(&mut self, jobs: &[Job]) {
@@ -81,15 +97,18 @@ impl Listeners {
 impl Listener {
     fn of(job: &Job) -> Option<Self> {
         let ScheduleSpec::Event(trigger) = &job.schedule.spec else { return None };
-        let pattern = trigger.pattern.as_deref().map(Pattern::compile).transpose();
-        match pattern {
-            Ok(pattern) => {
-                Some(Self { revision: job.state.revision, trigger: trigger.clone(), pattern })
-            }
-            Err(reason) => {
-                tracing::error!(job_id = %job.id, name = job.name, reason, "a job hears of no event");
-                None
-            }
+        let pattern = trigger.pattern.as_deref().map(Pattern::compile);
+        if let Some(Err(reason)) = &pattern {
+            tracing::error!(job_id = %job.id, name = job.name, reason, "a pattern cannot be looked for");
+        }
+        Some(Self { revision: job.state.revision, trigger: trigger.clone(), pattern })
+    }
+
+    fn finds_its_pattern(&self, cause: &Cause, effort: &mut Effort) -> Result<bool, String> {
+        match &self.pattern {
+            None => Ok(true),
+            Some(Ok(pattern)) => pattern.is_found_in(&cause.text, effort),
+            Some(Err(reason)) => Err(format!("Its pattern {reason}. Change the pattern.")),
         }
     }
 }

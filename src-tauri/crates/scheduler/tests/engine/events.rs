@@ -1,6 +1,6 @@
 //! Events, webhooks and chains of jobs: each fires once, also across a crash, and none goes on for ever.
 
-use rouse_core::job::Job;
+use rouse_core::job::{Job, stored_job_from_json};
 use rouse_core::{JobId, Outcome, Run, RunId, RunState, RunTrigger};
 use rouse_scheduler::{Call, Called, RunMode};
 use serde_json::{Value, json};
@@ -354,6 +354,23 @@ async fn a_wake_fires_those_who_listen_for_its_words() {
     stage.handle.update_job(&coffee.id, patch, None).await.expect("changed");
     stage.handle.queue_wake("ready").await.expect("queued");
     assert_eq!(stage.begun.next().await.run.job_id.as_ref(), Some(&coffee.id));
+}
+
+#[tokio::test]
+async fn a_pattern_that_is_too_large_by_now_skips_its_runs_and_says_so() {
+    let stage = Stage::new().await;
+    let schedule = json!({ "kind": "event", "source": "wake", "pattern": "(?:[a-z]{0,50}){0,40}x" });
+    // As an earlier version took it: `Stage::add` would refuse it.
+    let job = stored_job_from_json(named("old", schedule, json!({}))).expect("a stored job");
+    stage.store.insert_job(&job, stage.now()).await.expect("inserted");
+    let tea = json!({ "kind": "event", "source": "wake", "pattern": "tea" });
+    let tea = stage.add(named("tea", tea, json!({}))).await;
+    stage.handle.queue_wake("tea").await.expect("queued");
+    assert_eq!(stage.begun.next().await.run.job_id.as_ref(), Some(&tea.id), "the others hear it");
+    let run = only_run(&stage, &job).await;
+    let reason = run.reason.unwrap_or_default();
+    assert_eq!(run.state, RunState::Skipped);
+    assert!(reason.contains("too large once it is read"), "{reason}");
 }
 
 #[tokio::test]

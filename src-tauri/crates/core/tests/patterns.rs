@@ -1,0 +1,105 @@
+//! Patterns of event triggers: what they find, and what none of them can cost.
+
+use proptest::prelude::*;
+use rouse_core::UnixMs;
+use rouse_core::cause::{Cause, Effort, Pattern};
+
+const NOW: UnixMs = UnixMs(1_767_225_600_000);
+
+fn is_found(pattern: &str, text: &str) -> bool {
+    let read = Pattern::compile(pattern).unwrap_or_else(|reason| panic!("{pattern} {reason}"));
+    read.is_found_in(&Cause::wake(text, NOW).text, &mut Effort::default()).expect("cheap enough")
+}
+
+#[test]
+fn a_hostile_pattern_is_read_and_searched_in_proportion() {
+    // With backtracking these would take longer than the universe has been there.
+    let text = "a".repeat(200_000);
+    assert_eq!(Cause::wake(&text, NOW).text.len(), 64 << 10);
+    for pattern in ["(a+)+$b", "(a|aa)+c", "(.*a){20}z", "^(([a-z])+.)+[A-Z]([a-z])+$"] {
+        assert!(!is_found(pattern, &text), "{pattern}");
+    }
+    assert!(Pattern::compile(&"(".repeat(500)).is_err());
+    assert!(Pattern::compile(&format!("{}a{}", "(".repeat(200), ")".repeat(200))).is_err());
+}
+
+#[test]
+fn a_pattern_whose_search_could_take_seconds_is_refused_when_it_is_read() {
+    for pattern in [
+        "(?:[a-z]{0,50}){0,40}x",
+        r"(?:\w{1,100}){1,9}z",
+        "(?:a|b)*a(?:a|b){30}",
+        r"(?:\b[a-z]{0,50}){0,40}x",
+    ] {
+        let refusal = Pattern::compile(pattern).expect_err(pattern);
+        assert!(refusal.contains("too large"), "{pattern}: {refusal}");
+    }
+}
+
+#[test]
+fn what_people_look_for_is_found() {
+    let text = "Übung um 7: Brötchen für Jörg, disk at 97 %, ERROR 42 from a.b@example.org\nbye";
+    for (pattern, found) in [
+        ("brot|br(ö|oe)tchen", false),
+        ("(?i)brot|br(ö|oe)tchen", true),
+        (r"\bÜbung\b", true),
+        (r"\bbung\b", false),
+        (r"(?i)\berror \d+\b", true),
+        (r"^\w+ um \d:", true),
+        (r"(?m)^bye$", true),
+        (r"^bye$", false),
+        (r"disk at (9[0-9]|100) ?%", true),
+        (r"(?i)[a-z0-9.+-]+@[a-z0-9-]+\.[a-z]+", true),
+        (r"https?://\S+", false),
+        (r"(?s)Jörg.*bye", true),
+        (r"Jörg.*bye", false),
+        (r"\Brg\b", true),
+        (r"\p{Lu}{5}", true),
+        (r"(?i)\b(invoice|rechnung|facture)\b.*\b(due|fällig)\b", false),
+        (r"\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z?\b", false),
+        (r"\b(?:\d{1,3}\.){3}\d{1,3}\b", false),
+        ("", true),
+    ] {
+        assert_eq!(is_found(pattern, text), found, "{pattern}");
+    }
+}
+
+#[test]
+fn all_patterns_that_look_at_one_event_have_so_much_effort_together() {
+    // Edges of words in a text that is not English are looked for in a slower way.
+    let cause = Cause::wake(&"äx ".repeat(5_000), NOW);
+    let pattern = Pattern::compile(r"(?:\p{Greek}|x)\B\bx|\bx\b").expect("a pattern");
+    let mut effort = Effort::default();
+    let answers: Vec<_> = (0..300).map(|_| pattern.is_found_in(&cause.text, &mut effort)).collect();
+    assert_eq!(answers.first(), Some(&Ok(false)));
+    let refusal = answers.last().expect("an answer").as_ref().expect_err("too much");
+    assert!(refusal.contains("takes too long"), "{refusal}");
+    // The others go on: theirs is a look at each byte.
+    let plain = Pattern::compile("x ä").expect("a pattern");
+    assert_eq!(plain.is_found_in(&cause.text, &mut effort), Ok(true));
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_written_is_read_or_refused(pattern in any::<String>(), text in any::<String>()) {
+        if let Ok(pattern) = Pattern::compile(&pattern) {
+            prop_assert!(pattern.is_found_in(&text, &mut Effort::default()).is_ok());
+        }
+    }
+
+    #[test]
+    fn a_literal_is_found_exactly_where_it_is(text in "[a-c]{0,12}", part in "[a-c]{1,3}") {
+        prop_assert_eq!(is_found(&part, &text), text.contains(&part));
+    }
+
+    #[test]
+    fn what_is_found_is_what_the_language_says(
+        pattern in r"(\^|\\b|)([a-cä]|\.|\\w|\[äb\]|\(a\|b\)|\\b|\\B){0,5}[*+?]?(\$|\\b|)",
+        text in "[a-cäß .]{0,14}",
+    ) {
+        if let (Ok(ours), Ok(theirs)) = (Pattern::compile(&pattern), regex::Regex::new(&pattern)) {
+            let found = ours.is_found_in(&text, &mut Effort::default());
+            prop_assert_eq!(found, Ok(theirs.is_match(&text)), "{} in {}", pattern, text);
+        }
+    }
+}
