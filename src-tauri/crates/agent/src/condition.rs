@@ -2,8 +2,8 @@
 //!
 //! Owns what an expression may use and how it is kept from doing harm. The interpreter walks its tree by recursion, and
 //! a stack that overflows ends the process; so a source is short, and everything, the parsing too, happens on a thread
-//! of its own with a large stack. Nobody can stop that thread from outside: loops are counted instead, and there are few
-//! such threads at once. One could get it wrong by parsing first "just to check" on the caller's stack: 12 parentheses
+//! of its own with a large stack. Nobody can stop that thread from outside: loops are counted and what is made is weighed,
+//! both end when nobody waits any more, and there are few such threads at once. One could get it wrong by parsing first "just to check" on the caller's stack: 12 parentheses
 //! are enough to end a debug build.
 
 mod limits;
@@ -22,10 +22,14 @@ use rouse_core::condition::{LONGEST, Verdict};
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
+use limits::Stop;
+
 /// What 1 kB of source can need at most, in a debug build, with room to spare.
-const STACK_BYTES: usize = 32 << 20;
-/// How long an answer may take.
+const STACK_BYTES: usize = 128 << 20;
+/// How long an answer may take, once it is being worked out.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// How long it may wait for its turn: what takes long for one job is no fault of the next.
+const TURN: Duration = Duration::from_secs(60);
 /// Threads at once: one that takes long must not hold up every other job, and a hundred must not fill the memory.
 const THREADS: usize = 2;
 
@@ -67,13 +71,13 @@ impl Conditions {
     /// What is wrong, as a sentence.
     pub async fn check(&self, source: &str) -> Result<(), String> {
         let source = source.to_owned();
-        self.on_its_own_thread(move || compile(&source).map(drop)).await
+        self.on_its_own_thread(move |_| compile(&source).map(drop)).await
     }
 
     /// Whether `source` holds of `subject`.
     pub async fn judge(&self, source: &str, subject: Subject) -> Verdict {
         let source = source.to_owned();
-        match self.on_its_own_thread(move || holds(&source, &subject)).await {
+        match self.on_its_own_thread(move |stop| holds(&source, &subject, stop)).await {
             Ok(true) => Verdict::Met,
             Ok(false) => Verdict::NotMet,
             Err(reason) => Verdict::Broken(reason),
@@ -82,17 +86,30 @@ impl Conditions {
 
     async fn on_its_own_thread<T: Send + 'static>(
         &self,
-        work: impl FnOnce() -> Result<T, String> + Send + 'static,
+        work: impl FnOnce(&Stop) -> Result<T, String> + Send + 'static,
     ) -> Result<T, String> {
-        let patient = tokio::time::timeout(PATIENCE, async {
-            let threads = Arc::clone(&self.threads);
-            let place = threads.acquire_owned().await.expect("BUG: the threads were closed");
-            let (tell, told) = oneshot::channel();
-            start(place, move || drop(tell.send(work())))?;
-            told.await.unwrap_or_else(|_| Err("it ended in a fault inside Rouse".to_owned()))
-        });
-        let too_long = || format!("it took longer than {} seconds", PATIENCE.as_secs());
-        patient.await.unwrap_or_else(|_| Err(too_long()))
+        let threads = Arc::clone(&self.threads);
+        let turn = tokio::time::timeout(TURN, threads.acquire_owned()).await;
+        let place = turn
+            .map_err(|_| "other conditions took too long before it".to_owned())?
+            .expect("BUG: the threads were closed");
+        let (tell, told) = oneshot::channel();
+        let waits = Waits(Stop::default());
+        let stop = waits.0.clone();
+        start(place, move || drop(tell.send(work(&stop))))?;
+        let told = tokio::time::timeout(PATIENCE, told).await;
+        drop(waits);
+        let too_long = |_| format!("it took longer than {} seconds", PATIENCE.as_secs());
+        told.map_err(too_long)?.unwrap_or_else(|_| Err("it ended in a fault inside Rouse".to_owned()))
+    }
+}
+
+/// Stops the work when it is dropped, be it because the caller was.
+struct Waits(Stop);
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.0.now();
     }
 }
 
@@ -127,7 +144,7 @@ fn syntax(errors: &cel::ParseErrors) -> String {
     }
 }
 
-fn holds(source: &str, subject: &Subject) -> Result<bool, String> {
+fn holds(source: &str, subject: &Subject, stop: &Stop) -> Result<bool, String> {
     let expression = compile(source)?;
     let mut context = Context::default();
     let variables = [
@@ -139,7 +156,7 @@ fn holds(source: &str, subject: &Subject) -> Result<bool, String> {
     for (name, value) in variables {
         context.add_variable_from_value(name, values::from_json(value));
     }
-    limits::add_functions(&mut context);
+    limits::add_functions(&mut context, stop);
     values::add_functions(&mut context);
     match cel::Value::resolve(&expression, &context) {
         Ok(cel::Value::Bool(holds)) => Ok(holds),

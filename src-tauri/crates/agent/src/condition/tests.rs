@@ -164,3 +164,61 @@ async fn many_at_once_take_their_turns() {
     }
     assert_eq!(met, 20);
 }
+
+#[tokio::test]
+async fn what_an_expression_makes_is_weighed() {
+    let long = json!("a".repeat(20_000));
+    let doubled = |step: &str, times: usize| format!("[result]{}==[]", step.repeat(times));
+    for source in [
+        doubled(".map(x,x+x)", 28),
+        doubled(".map(x,[x,x])", 28),
+        doubled(".map(x,{'a':x,'b':x})", 20),
+        "[1].map(x,result+result).map(x,[x,x,x,x]).map(x,[x,x,x,x]).map(x,[x,x,x,x])\
+            .map(x,[x,x,x,x]).map(x,[x,x,x,x]) == []"
+            .to_owned(),
+    ] {
+        match judge(&source, long.clone()).await {
+            Verdict::Broken(reason) => {
+                assert!(reason.starts_with("it makes"), "{source}: {reason}");
+            }
+            other => panic!("{source}: {other:?}"),
+        }
+    }
+    let items = json!({ "items": vec![1; 5_000], "long": "a".repeat(100_000) });
+    for source in [
+        "result.items.map(a, result.long) == []",
+        "result.items.exists(a, (result.long + result.long) == '')",
+    ] {
+        match judge(source, items.clone()).await {
+            Verdict::Broken(reason) => assert!(reason.starts_with("it makes"), "{source}: {reason}"),
+            other => panic!("{source}: {other:?}"),
+        }
+    }
+    let kept = "result.items.filter(a, a == 1).map(a, a + 1).size() == 5000";
+    assert_eq!(judge(kept, items).await, Verdict::Met);
+}
+
+#[tokio::test]
+async fn a_pattern_that_would_be_slow_is_refused() {
+    let result = json!("a".repeat(60_000));
+    match judge("result.matches('(?:[a-z]{0,50}){0,40}x')", result).await {
+        Verdict::Broken(reason) => assert!(reason.contains("too large"), "{reason}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_nobody_waits_for_ends() {
+    let stop = Stop::default();
+    let subject = Subject {
+        result: json!([1]),
+        previous: Value::Null,
+        state: json!({}),
+        event: Value::Null,
+    };
+    let source = "result.map(x, x + x) == [2]";
+    assert_eq!(holds(source, &subject, &stop), Ok(true));
+    stop.now();
+    let refusal = holds(source, &subject, &stop).expect_err("stopped");
+    assert!(refusal.contains("nobody waits"), "{refusal}");
+}
