@@ -17,6 +17,9 @@ use crate::tool::BoxFuture;
 pub struct UnixMs(pub i64);
 
 impl UnixMs {
+    /// The largest instant that is taken for real: the end of the year 9999.
+    pub const LATEST: Self = Self(253_402_300_799_000);
+
     /// This instant moved by `ms` milliseconds (negative: earlier); stops at the ends of the range.
     #[must_use]
     pub const fn plus_ms(self, ms: i64) -> Self {

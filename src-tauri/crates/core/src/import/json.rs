@@ -1,20 +1,19 @@
-//! JSON as it is taken from files: whole, no key twice, nested no deeper than an answer can carry.
+//! JSON as it is taken from files: whole, and no key twice.
 //!
-//! `serde_json` alone takes the last of two equal keys, so that a file could show one job and mean another.
+//! `serde_json` alone takes the last of two equal keys, so that a file could show one job and mean another. How deep a
+//! job may be nested and which characters it may have is judged job by job, as for every other job: one that is refused
+//! must not take the others of its file with it.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// What is stored comes back inside an answer, which is deeper and has a limit of its own.
-const MOST_LEVELS: usize = 40;
-
 /// Reads one whole document.
 pub(super) fn parse(text: &str) -> Result<Value, String> {
     let mut reader = serde_json::Deserializer::from_str(text);
-    let document =
-        Level(MOST_LEVELS).deserialize(&mut reader).map_err(|error| error.to_string())?;
+    // The library has a limit of 128 levels, which keeps the stack.
+    let document = Whole.deserialize(&mut reader).map_err(|error| error.to_string())?;
     reader.end().map_err(|error| error.to_string())?;
     Ok(document)
 }
@@ -32,16 +31,10 @@ pub(super) fn jobs_of(document: Value) -> Option<Vec<Value>> {
     }
 }
 
-/// A value that may have so many levels.
-struct Level(usize);
+/// A value with each key once.
+struct Whole;
 
-impl Level {
-    fn below<E: Error>(&self) -> Result<usize, E> {
-        self.0.checked_sub(1).ok_or_else(|| E::custom("it is nested too deeply"))
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Level {
+impl<'de> DeserializeSeed<'de> for Whole {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
@@ -49,7 +42,7 @@ impl<'de> DeserializeSeed<'de> for Level {
     }
 }
 
-impl<'de> Visitor<'de> for Level {
+impl<'de> Visitor<'de> for Whole {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -78,32 +71,24 @@ impl<'de> Visitor<'de> for Level {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Value, E> {
-        if text.contains('\0') {
-            return Err(E::custom("a text holds a NUL character"));
-        }
         Ok(text.into())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let below = self.below()?;
         let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(Level(below))? {
+        while let Some(item) = items.next_element_seed(Whole)? {
             list.push(item);
         }
         Ok(Value::Array(list))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        let below = self.below()?;
         let mut map = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
-            if key.contains('\0') {
-                return Err(A::Error::custom("a key holds a NUL character"));
-            }
             if map.contains_key(&key) {
                 return Err(A::Error::custom(format!("the key `{key}` stands twice")));
             }
-            let value = entries.next_value_seed(Level(below))?;
+            let value = entries.next_value_seed(Whole)?;
             map.insert(key, value);
         }
         Ok(Value::Object(map))

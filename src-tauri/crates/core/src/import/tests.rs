@@ -1,6 +1,8 @@
 use serde_json::json;
 
 use super::*;
+use crate::UnixMs;
+use crate::job::{imported_job_from_json, job_from_json};
 
 fn entries(text: &str) -> Vec<Entry> {
     read(text, None).unwrap_or_else(|error| panic!("{error} in {text}")).entries
@@ -56,17 +58,51 @@ fn what_is_no_file_of_jobs_is_an_error() {
         ("[1, 2] trailing", "not JSON"),
         (r#"[{"name": "a", "name": "b"}]"#, "the key `name` stands twice"),
         (r#"[{"name": "a", "payload": {"to": 1, "to": 2}}]"#, "the key `to` stands twice"),
-        ("[\"a\\u0000b\"]", "NUL"),
-        ("[{\"a\\u0000b\": 1}]", "NUL"),
         ("0 7 * * * x\0y", "NUL character (byte 11)"),
         ("[1e999]", "not JSON"),
     ] {
         refused(text, words);
     }
     refused(&"[".repeat(100_000), "not JSON");
-    refused(&format!("{}{}", "[".repeat(60), "]".repeat(60)), "nested too deeply");
+    refused(&format!("{}{}", "[".repeat(200), "]".repeat(200)), "not JSON");
     refused(&" ".repeat(MOST_BYTES + 1), "larger than 8 MB");
     refused(&format!("[{}7]", "7,".repeat(10_000)), "10001 jobs");
+}
+
+/// A job with `levels` objects inside each other, itself among them.
+fn nested(levels: usize) -> Value {
+    let inner = (2..levels).fold(json!({}), |inner, _| json!({ "a": inner }));
+    json!({
+        "name": "nested", "schedule": { "kind": "manual" },
+        "payload": { "kind": "agentTurn", "message": "Look" }, "notes": inner,
+    })
+}
+
+#[test]
+fn what_a_job_is_refused_for_is_refused_alike_when_it_is_added_and_imported() {
+    let add = |job: &Value| job_from_json(job.clone(), UnixMs(0), chrono_tz::UTC);
+    let import = |job: Value| imported_job_from_json(job, UnixMs(0), chrono_tz::UTC);
+    let mut with_nul = nested(3);
+    with_nul["payload"]["to"] = json!("a\u{0}b");
+    let mut with_nul_key = nested(3);
+    with_nul_key["notes"]["list"] = json!([{ "a\u{0}b": 1 }]);
+    for (job, field) in [
+        (nested(40), None),
+        (nested(41), Some("notes.a.a")),
+        (nested(60), Some("notes.a.a")),
+        (with_nul, Some("payload.to")),
+        (with_nul_key, Some("notes.list[0].a⟨U+0000⟩b")),
+    ] {
+        let refused = add(&job).err().map(|error| error.0[0].path.clone());
+        assert_eq!(refused.as_deref(), field);
+        let good = nested(3);
+        let file = json!({ "format": "rouse", "version": 1, "jobs": [good, job] }).to_string();
+        let entries = read(&file, None).expect("the file as such is good").entries;
+        let [good, other] = entries.try_into().expect("two");
+        assert!(import(good.job.expect("a job")).is_ok());
+        let refused = import(other.job.expect("a document")).err();
+        assert_eq!(refused.map(|error| error.0[0].path.clone()).as_deref(), field);
+    }
 }
 
 #[test]

@@ -16,11 +16,24 @@ const NAME: usize = 200;
 const DESCRIPTION: usize = 4_000;
 const WORDS_BYTES: usize = 64 * 1024;
 const WHOLE_BYTES: usize = 256 * 1024;
+/// Objects and lists inside each other. What is stored comes back inside an answer, which is deeper and has a limit.
+const LEVELS: usize = 40;
 /// The tool whose `command` is run as it is written.
 const COMMAND_TOOL: &str = "run_command";
 
-/// What is wrong with the texts of `job`, whose document has `bytes` bytes.
-pub(super) fn complaints(job: &Job, bytes: usize) -> Vec<FieldError> {
+/// What is wrong with a job as a document: whatever its keys mean, it must be told in answers, exported and imported.
+pub(super) fn complaints_about(document: &Value) -> Vec<FieldError> {
+    let mut found = Complaints(Vec::new());
+    if document.to_string().len() > WHOLE_BYTES {
+        // Without the number found: an edit of something else must not look like a new complaint.
+        found.add("(whole input)", format!("must be at most {} KB", WHOLE_BYTES / 1024));
+    }
+    found.document("", document, 1);
+    found.0
+}
+
+/// What is wrong with the texts of `job`.
+pub(super) fn complaints(job: &Job) -> Vec<FieldError> {
     let mut found = Complaints(Vec::new());
     found.characters("id", job.id.as_str(), ID);
     found.characters("name", &job.name, NAME);
@@ -44,10 +57,6 @@ pub(super) fn complaints(job: &Job, bytes: usize) -> Vec<FieldError> {
         }
         Payload::ToolCall(_) => {}
     }
-    if bytes > WHOLE_BYTES {
-        // Without the number found: an edit of something else must not look like a new complaint.
-        found.add("(whole input)", format!("must be at most {} KB", WHOLE_BYTES / 1024));
-    }
     found.0
 }
 
@@ -65,6 +74,36 @@ impl Complaints {
         }
     }
 
+    fn document(&mut self, path: &str, value: &Value, level: usize) {
+        let is_nested = value.is_object() || value.is_array();
+        if is_nested && level > LEVELS {
+            return self
+                .add(outermost(path), format!("must be nested at most {LEVELS} levels deep"));
+        }
+        match value {
+            Value::Object(fields) => {
+                for (key, value) in fields {
+                    let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                    self.no_nul(&path, key);
+                    self.document(&path, value, level + 1);
+                }
+            }
+            Value::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    self.document(&format!("{path}[{index}]"), item, level + 1);
+                }
+            }
+            Value::String(text) => self.no_nul(path, text),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn no_nul(&mut self, path: &str, text: &str) {
+        if text.contains('\0') {
+            self.add(&visible(path), "must have no NUL character".to_owned());
+        }
+    }
+
     fn words(&mut self, path: &str, text: &str) {
         if text.len() > WORDS_BYTES {
             let most = WORDS_BYTES / 1024;
@@ -74,6 +113,11 @@ impl Complaints {
             self.add(path, "must have no control characters but line breaks and tabs".to_owned());
         }
     }
+}
+
+/// The first three keys: what is nested too deeply has a path that nobody reads.
+fn outermost(path: &str) -> &str {
+    path.match_indices(['.', '[']).nth(2).map_or(path, |(end, _)| &path[..end])
 }
 
 fn has_control(text: &str, but: &[char]) -> bool {

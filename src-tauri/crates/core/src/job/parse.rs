@@ -21,8 +21,8 @@ use crate::quiet::QuietPolicy;
 use crate::schedule::{CronPattern, Zone, Zones};
 use crate::{JobId, RunState, UnixMs};
 
-/// The longest interval and the largest instant that are taken for real: the year 9999.
-const LATEST_MS: i64 = 253_402_300_799_000;
+/// The longest interval and the largest instant that are taken for real.
+const LATEST_MS: i64 = UnixMs::LATEST.0;
 const WEEK_SECONDS: i64 = 7 * 24 * 3600;
 
 /// The input is not a job; one complaint per field.
@@ -62,10 +62,13 @@ fn written(
 ) -> Result<Job, JobError> {
     let mut errors = Vec::new();
     let origin = Origin::Written { zones, sources };
-    let bytes = input.to_string().len();
+    let whole = bounds::complaints_about(&input);
     let job = read_job(Fields::new("", input, &mut errors), now, origin);
-    let unbound = bounds::complaints(&job, bytes);
-    errors.extend(unbound.into_iter().filter(|complaint| !before.contains(complaint)));
+    errors.extend(bounds::complaints(&job));
+    let is_new = |found: &FieldError| !errors.iter().any(|error| error.path == found.path);
+    let whole: Vec<FieldError> = whole.into_iter().filter(is_new).collect();
+    errors.extend(whole);
+    errors.retain(|complaint| !before.contains(complaint));
     if errors.is_empty() { Ok(job) } else { Err(JobError(errors)) }
 }
 
@@ -125,7 +128,9 @@ pub fn patch_job(
     zones: impl Into<Zones>,
 ) -> Result<Job, JobError> {
     let mut document = super::job_to_json(job);
-    let before = bounds::complaints(job, document.to_string().len());
+    let mut before = bounds::complaints(job);
+    before.extend(bounds::complaints_about(&document));
+    before.extend(event::complaint(&job.schedule.spec));
     let Value::Object(mut patch) = patch else {
         let message = format!("expected an object, found {}", crate::json_fields::kind_of(&patch));
         return Err(JobError(vec![FieldError { path: "patch".to_owned(), message }]));

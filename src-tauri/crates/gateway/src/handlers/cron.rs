@@ -216,6 +216,9 @@ pub(crate) async fn pause(
     if until.is_some_and(|until| until <= context.clock.now()) {
         return Err(RpcError::field("untilMs", "must be in the future"));
     }
+    if until.is_some_and(|until| until > UnixMs::LATEST) {
+        return Err(RpcError::field("untilMs", "must be before the year 10000"));
+    }
     context.scheduler.pause(until).await?;
     status(context, Empty {}).await
 }

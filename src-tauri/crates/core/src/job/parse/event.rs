@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::{Origin, Sources};
 use crate::cause::{self, Pattern};
 use crate::job::{EventTrigger, ScheduleSpec};
-use crate::json_fields::Fields;
+use crate::json_fields::{FieldError, Fields};
 use crate::{JobId, RunState};
 
 const MOST_FILTERS: usize = 20;
@@ -25,8 +25,8 @@ pub(super) fn read(fields: &mut Fields<'_>, origin: Origin<'_>) -> EventTrigger 
         fields.complain("source", format!("expected one of {known}, {found}"));
     }
     let pattern = fields.text("pattern").filter(|pattern| !pattern.is_empty());
-    if let (Origin::Written { .. }, Some(text)) = (origin, &pattern)
-        && let Err(reason) = Pattern::compile(text)
+    if let (Origin::Written { .. }, Some(Err(reason))) =
+        (origin, pattern.as_deref().map(Pattern::compile))
     {
         fields.complain("pattern", reason);
     }
@@ -72,6 +72,13 @@ fn read_filters(mut fields: Fields<'_>, source: &str) -> Map<String, Value> {
 fn is_end(word: &str) -> bool {
     ["ok", "error", "skipped"].contains(&word)
         || RunState::from_name(word).is_some_and(RunState::is_final)
+}
+
+/// What a job's pattern would be refused for if it were written now.
+pub(super) fn complaint(spec: &ScheduleSpec) -> Option<FieldError> {
+    let ScheduleSpec::Event(EventTrigger { pattern: Some(pattern), .. }) = spec else { return None };
+    let message = Pattern::compile(pattern).err()?;
+    Some(FieldError { path: "schedule.pattern".to_owned(), message })
 }
 
 /// A job that fires itself would never stop.
