@@ -19,7 +19,7 @@ pub struct Slots {
 #[derive(Debug, Clone)]
 enum Grid {
     Once(UnixMs),
-    Every { anchor: UnixMs, every_ms: i64 },
+    Every { anchor: UnixMs, every_ms: i64, reaches_back: bool },
     Cron { pattern: CronPattern, zone: Zone },
     Never,
 }
@@ -55,7 +55,7 @@ impl Slots {
         let grid = match &schedule.spec {
             ScheduleSpec::At { at, .. } => Grid::Once(*at),
             ScheduleSpec::Every { every_ms, anchor } => {
-                Grid::Every { anchor: *anchor, every_ms: *every_ms }
+                Grid::Every { anchor: *anchor, every_ms: *every_ms, reaches_back: false }
             }
             ScheduleSpec::Cron { expr, tz } => Grid::Cron {
                 pattern: CronPattern::parse(expr).map_err(|error| error.to_string())?,
@@ -66,16 +66,27 @@ impl Slots {
         Ok(Self { grid, offset_ms: jitter_offset(id, schedule.jitter_ms.unwrap_or(0)) })
     }
 
+    /// The slots of a job that was made at `created_at`. An anchor that nobody chose is the instant at which its job was
+    /// made; when that is still to come, the clock was ahead then, and the slots begin now and not there.
+    #[must_use]
+    pub fn of_job_made_at(mut self, created_at: UnixMs) -> Self {
+        if let Grid::Every { anchor, reaches_back, .. } = &mut self.grid {
+            *reaches_back = *anchor == created_at;
+        }
+        self
+    }
+
     /// The first slot strictly after `after`.
     #[must_use]
     pub fn next_after(&self, after: UnixMs) -> Option<UnixMs> {
         let (asked, after) = (after, self.on_grid(after));
         let next = match &self.grid {
             Grid::Once(at) => Some(at.0).filter(|at| *at > after),
-            Grid::Every { anchor, every_ms } => {
+            Grid::Every { anchor, every_ms, reaches_back } => {
                 // Once the anchor is behind, a new job waits for a whole interval, whatever its offset.
                 let after = if asked < *anchor { after } else { after.max(anchor.0) };
-                every_next_after(anchor.0, *every_ms, after)
+                let first = first_slot(anchor.0, *every_ms, after, *reaches_back);
+                every_next_after(first, *every_ms, after)
             }
             Grid::Cron { pattern, zone } => pattern.next_after(*zone, after),
             Grid::Never => None,
@@ -90,8 +101,9 @@ impl Slots {
         let (from, to) = (self.on_grid(first), self.on_grid(until));
         let (later, newest) = match &self.grid {
             Grid::Once(_) | Grid::Never => (0, Vec::new()),
-            Grid::Every { anchor, every_ms } => {
-                newest_of_interval(anchor.0, *every_ms, from, to, keep)
+            Grid::Every { anchor, every_ms, reaches_back } => {
+                let first = first_slot(anchor.0, *every_ms, from, *reaches_back);
+                newest_of_interval(first, *every_ms, from, to, keep)
             }
             Grid::Cron { pattern, zone } => {
                 (pattern.count_slots(*zone, from, to), pattern.newest_slots(*zone, from, to, keep))
@@ -111,6 +123,14 @@ impl Slots {
     const fn off_grid(&self, at: i64) -> UnixMs {
         UnixMs(at).plus_ms(self.offset_ms)
     }
+}
+
+/// Where a grid begins for somebody who asks at `at`.
+fn first_slot(anchor: i64, every_ms: i64, at: i64, reaches_back: bool) -> i64 {
+    if !reaches_back || at >= anchor || every_ms <= 0 {
+        return anchor;
+    }
+    at.saturating_sub(at.saturating_sub(anchor).rem_euclid(every_ms))
 }
 
 fn newest_of_interval(
@@ -247,6 +267,28 @@ mod tests {
         ] {
             assert_eq!(slots.next_after(UnixMs(after)), Some(UnixMs(first)), "after {after}");
         }
+    }
+
+    #[test]
+    fn an_anchor_that_nobody_chose_does_not_hold_up_the_first_slot() {
+        let made_at = 400 * DAY + 5_000;
+        let slots = every(60_000, made_at).of_job_made_at(UnixMs(made_at));
+        for (after, next) in [
+            // The clock is right again, 400 days before the job was made.
+            (0, 5_000),
+            (5_000, 65_000),
+            (64_999, 65_000),
+            (made_at - 1, made_at),
+            // And while it was ahead: a whole interval passes first.
+            (made_at, made_at + 60_000),
+            (made_at + 60_000, made_at + 120_000),
+        ] {
+            assert_eq!(slots.next_after(UnixMs(after)), Some(UnixMs(next)), "after {after}");
+        }
+        let passed = slots.passed(UnixMs(5_000), UnixMs(125_000), 2);
+        assert_eq!((passed.count, instants(&passed)), (3, vec![65_000, 125_000]));
+        let chosen = every(60_000, made_at).of_job_made_at(UnixMs(0));
+        assert_eq!(chosen.next_after(UnixMs(0)), Some(UnixMs(made_at)));
     }
 
     #[test]

@@ -154,6 +154,7 @@ impl Planning<'_> {
     /// None for a schedule that this version cannot read; its tick says why.
     fn slots(job: &PlannedJob, zones: &Zones) -> Option<Slots> {
         // silent-ok: the tick records it with its reason.
-        Slots::compile(&job.schedule, &job.id, zones).ok()
+        let slots = Slots::compile(&job.schedule, &job.id, zones).ok()?;
+        Some(slots.of_job_made_at(job.created_at))
     }
 }

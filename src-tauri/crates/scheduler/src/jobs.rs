@@ -92,7 +92,8 @@ fn fires_alike(a: &Schedule, b: &Schedule) -> bool {
 /// The first slot of a job that is new, has a new schedule or was switched on.
 fn first_slot(job: &Job, now: UnixMs, zones: &Zones) -> Result<Option<UnixMs>, JobError> {
     let slots = Slots::compile(&job.schedule, &job.id, zones)
-        .map_err(|reason| refusal("schedule", reason))?;
+        .map_err(|reason| refusal("schedule", reason))?
+        .of_job_made_at(job.created_at);
     if !job.enabled {
         return Ok(None);
     }

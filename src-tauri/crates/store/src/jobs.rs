@@ -53,6 +53,8 @@ pub struct JobPage {
 pub struct PlannedJob {
     /// The job.
     pub id: JobId,
+    /// When it was made.
+    pub created_at: UnixMs,
     /// Its next slot.
     pub next_run_at: UnixMs,
     /// Its trigger.
@@ -106,6 +108,7 @@ pub(crate) const SET_NEXT: &str = "UPDATE jobs SET next_run_at = planned.value -
     RETURNING id, next_run_at";
 /// The condition is that of `jobs_due`: jobs without a next slot are never looked at.
 pub(crate) const PLANNED: &str = "SELECT id, next_run_at,
+        CASE WHEN json_valid(definition) THEN CAST(definition ->> '$.createdAtMs' AS INTEGER) END,
         CASE WHEN json_valid(definition) THEN definition -> '$.schedule' END FROM jobs
     WHERE enabled = 1 AND next_run_at IS NOT NULL";
 const PAUSE: &str =
@@ -289,10 +292,14 @@ impl Store {
     pub async fn planned_jobs(&self) -> Result<Vec<PlannedJob>, StoreError> {
         let rows = self.list("read what is planned", sqlx::query(PLANNED), |row| {
             let mut columns = Columns::of(row);
-            Ok((columns.id(JobId::new)?, columns.instant()?, columns.json()?))
+            let (id, next_run_at) = (columns.id(JobId::new)?, columns.instant()?);
+            let created_at = columns.some_instant()?.unwrap_or(UnixMs(0));
+            Ok((id, next_run_at, created_at, columns.json()?))
         });
-        let planned = |(id, next_run_at, schedule)| match stored_schedule_from_json(schedule) {
-            Ok(schedule) => Some(PlannedJob { id, next_run_at, schedule }),
+        let planned = |(id, next_run_at, created_at, schedule)| match stored_schedule_from_json(
+            schedule,
+        ) {
+            Ok(schedule) => Some(PlannedJob { id, created_at, next_run_at, schedule }),
             Err(error) => {
                 tracing::warn!(jobId = %id, %error, "a job's schedule cannot be read");
                 None

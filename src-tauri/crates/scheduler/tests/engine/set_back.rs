@@ -25,3 +25,27 @@ async fn a_clock_that_was_far_ahead_and_is_right_again_at_the_next_start_holds_u
     stage.pass(DAY).await;
     assert_eq!(stage.begun.next().await.run.slot_at, Some(START.plus_ms(DAY)));
 }
+
+#[tokio::test]
+async fn a_job_made_while_the_clock_was_ahead_begins_when_the_clock_is_right_again() {
+    let stage = Stage::new().await;
+    stage.clock.set(START.plus_ms(400 * DAY));
+    let job = stage.add(every(HOUR, json!({}))).await;
+    let chosen = START.plus_ms(500 * DAY);
+    let schedule = json!({ "kind": "every", "everyMs": HOUR, "anchorMs": chosen.0 });
+    let later = stage.add(every(HOUR, json!({ "id": "later", "schedule": schedule }))).await;
+
+    let clock = stage.clock.clone();
+    let stage = stage.killed_and(0, async |_| clock.set(START.plus_ms(DAY))).await;
+    stage.settle().await;
+    let first = START.plus_ms(DAY + HOUR);
+    assert_eq!(stage.stored(&job).await.state.next_run_at, Some(first));
+    assert_eq!(stage.stored(&later).await.state.next_run_at, Some(chosen), "a person chose it");
+    stage.pass(HOUR).await;
+    let run = stage.begun.next().await;
+    assert_eq!(run.run.slot_at, Some(first));
+    run.succeed();
+    stage.settle().await;
+    let second = Some(first.plus_ms(HOUR));
+    assert_eq!(stage.stored(&job).await.state.next_run_at, second, "it goes on");
+}
