@@ -184,16 +184,16 @@ fn print_detail(session: &Session, detail: &RunDetail) {
     }
 }
 
-/// A fact and its name, the names in a column of their own.
+/// A fact and its name, the names in a column of their own. No line of a value can look like another fact.
 fn fact_line(name: &str, value: &str) -> String {
-    format!("  {name:<10}  {value}")
+    format!("  {name:<10}  {}", value.replace('\n', &format!("\n{:14}", "")))
 }
 
 /// The event that fired it: its source, its fields, the beginning of its text.
 fn print_cause(cause: &CauseView) {
     let fields = cause.fields.iter().map(|(key, value)| {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        format!("{key}={}", short(&value, 60))
+        format!("{}={}", short(key, 60), short(&value, 60))
     });
     let fields = fields.collect::<Vec<_>>().join(" ");
     let event = plain(&format!("{} {fields}", cause.source));
@@ -262,5 +262,6 @@ mod tests {
     fn no_name_touches_its_fact() {
         assert_eq!(fact_line("stands for", "50000 slots"), "  stands for  50000 slots");
         assert_eq!(fact_line("why", "schedule"), "  why         schedule");
+        assert_eq!(fact_line("error", "a\nb"), "  error       a\n              b");
     }
 }

@@ -37,6 +37,12 @@ pub fn visible(text: &str) -> String {
     shown
 }
 
+/// The same on one line: line feeds and tabs are shown by their numbers, too, so that no text adds a line to a list.
+#[must_use]
+pub fn visible_line(text: &str) -> String {
+    visible(text).replace('\n', "⟨U+000A⟩").replace('\t', "⟨U+0009⟩")
+}
+
 /// Whether there is anything in `text` to be seen.
 #[must_use]
 pub fn shows_something(text: &str) -> bool {

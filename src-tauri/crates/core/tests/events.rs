@@ -253,6 +253,11 @@ fn triggers_in_words() {
         ),
         "On a wake event with type = wake whose text matches tea"
     );
+    let faked = json!({ "kind": "event", "source": "wake", "pattern": "a\nb", "filters": { "k\nx": "v\ty" } });
+    assert_eq!(
+        words(faked),
+        "On a wake event with k⟨U+000A⟩x = v⟨U+0009⟩y whose text matches a⟨U+000A⟩b"
+    );
     let named = trigger(after(json!({ "jobId": "a", "status": "timedOut" })));
     assert_eq!(named.describe_after("Backup"), "After Backup runs out of time");
 }

@@ -159,9 +159,11 @@ pub(crate) fn print_one(session: &Session, view: &JobView) {
     let now = session.clock.now().0;
     anstream::println!("{}  {}", plain(text(job, "id")), plain(text(job, "name")));
     if let Some(description) = job["description"].as_str() {
-        anstream::println!("  {}", plain(description));
+        for line in plain(description).lines() {
+            anstream::println!("  {line}");
+        }
     }
-    anstream::println!("  when   {}{}", view.schedule_text, foreign_zone(session, view));
+    anstream::println!("  when   {}{}", plain(&view.schedule_text), foreign_zone(session, view));
     anstream::println!("  next   {}", next(session, view, now));
     anstream::println!("  does   {}", payload(job));
     for (about, text) in policies::lines(job) {

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::UnixMs;
 use crate::schedule::{CronPattern, Zones, describe_at, describe_every};
+use crate::visible::visible_line;
 
 /// Why a job fires, with the keys this version does not know.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,10 +92,10 @@ impl EventTrigger {
         if !rest.is_empty() {
             words = format!("{words} with {}", rest.join(", "));
         }
-        match &self.pattern {
-            Some(pattern) => format!("{words} whose text matches {pattern}"),
-            None => words,
+        if let Some(pattern) = &self.pattern {
+            words = format!("{words} whose text matches {pattern}");
         }
+        visible_line(&words)
     }
 
     fn end_in_words(&self) -> &str {
