@@ -89,7 +89,7 @@ impl EngineDoor {
     }
 
     /// The engine once it is no longer starting; none when the app is closing.
-    async fn there(&self) -> Option<Engine> {
+    pub(crate) async fn there(&self) -> Option<Engine> {
         let mut door = self.0.clone();
         // silent-ok: the other end is dropped only when the app closes, and the caller is told so.
         let engine = door.wait_for(|engine| !matches!(engine, Engine::Starting)).await.ok()?;

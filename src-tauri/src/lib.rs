@@ -24,6 +24,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use rouse_host::Home;
 use tauri::plugin::TauriPlugin;
@@ -39,6 +40,8 @@ use crate::tray::Tray;
 
 /// Threads for everything that waits; the engine's work is mostly waiting.
 const WORKERS: usize = 2;
+/// How long the end of the app waits for an engine that is still starting.
+const STARTED_WITHIN: Duration = Duration::from_secs(5);
 
 /// Runs the app until it is quit.
 #[must_use]
@@ -67,6 +70,7 @@ fn start(options: StartOptions) -> Result<ExitCode, Box<dyn std::error::Error>> 
         .enable_all()
         .build()?;
     tauri::async_runtime::set(runtime.handle().clone());
+    let ending = runtime.block_on(async { Ending::hear() });
     let app = Builder::default()
         .plugin(single_instance(&home))
         .plugin(
@@ -85,7 +89,7 @@ fn start(options: StartOptions) -> Result<ExitCode, Box<dyn std::error::Error>> 
             autostart::autostart_set,
         ])
         .setup(move |app| {
-            set_up(app, home, options);
+            set_up(app, home, options, ending);
             Ok(())
         })
         .build(tauri::generate_context!())?;
@@ -93,7 +97,7 @@ fn start(options: StartOptions) -> Result<ExitCode, Box<dyn std::error::Error>> 
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
 }
 
-fn set_up(app: &mut App, home: Home, options: StartOptions) {
+fn set_up(app: &mut App, home: Home, options: StartOptions, ending: Ending) {
     let app = app.handle();
     let (clicks, clicked) = mpsc::unbounded_channel();
     let (windows, wishes) = mpsc::unbounded_channel();
@@ -112,7 +116,7 @@ fn set_up(app: &mut App, home: Home, options: StartOptions) {
     tray::start(app);
     tauri::async_runtime::spawn(window::fulfil(app.clone(), wishes));
     tauri::async_runtime::spawn(follow_clicks(app.clone(), clicked));
-    tauri::async_runtime::spawn(quit_on_signal(app.clone()));
+    tauri::async_runtime::spawn(quit_on_signal(app.clone(), ending));
     tauri::async_runtime::spawn(backend::keep(surroundings(app, home, notifier), tell));
     obey_start(app, options);
 }
@@ -198,35 +202,69 @@ fn on_run_event(app: &AppHandle, event: RunEvent) {
     }
 }
 
+/// Closes the engine, and one that is still starting once it has started.
 fn close_engine(app: &AppHandle) {
-    if let Engine::Ready(backend) = app.state::<Shell>().engine.engine() {
-        tauri::async_runtime::block_on(backend.close());
-    }
+    let door = app.state::<Shell>().engine.clone();
+    tauri::async_runtime::block_on(async {
+        match tokio::time::timeout(STARTED_WITHIN, door.there()).await {
+            Ok(Some(Engine::Ready(backend))) => backend.close().await,
+            Ok(Some(Engine::Failed(_) | Engine::Starting) | None) => {}
+            Err(_) => tracing::warn!("the app ends before its engine has started"),
+        }
+    });
 }
 
-/// The end of the session, or a person at a terminal, ends the app like Quit does.
+/// The system's polite requests to end. What is heard is kept until it is waited for, so that one that comes during the
+/// start ends the app as one that comes later does.
 #[cfg(unix)]
-async fn quit_on_signal(app: AppHandle) {
-    use tokio::signal::unix::{SignalKind, signal};
-    let signals =
-        [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal);
-    let [Ok(mut terminate), Ok(mut interrupt), Ok(mut hangup)] = signals else {
-        tracing::warn!(
-            "signals cannot be heard; the app ends without closing the engine when it is killed"
-        );
-        return;
-    };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-        _ = hangup.recv() => {}
+struct Ending(Option<[tokio::signal::unix::Signal; 3]>);
+
+#[cfg(unix)]
+impl Ending {
+    fn hear() -> Self {
+        use tokio::signal::unix::{SignalKind, signal};
+        let signals =
+            [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal);
+        let [Ok(terminate), Ok(interrupt), Ok(hangup)] = signals else {
+            tracing::warn!(
+                "signals cannot be heard; the app ends without closing the engine when it is killed"
+            );
+            return Self(None);
+        };
+        Self(Some([terminate, interrupt, hangup]))
     }
-    app.state::<Shell>().quit();
+
+    async fn wait(self) {
+        let Some([mut terminate, mut interrupt, mut hangup]) = self.0 else {
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    }
 }
 
 /// Windows ends the app through its window messages, which Tauri handles.
 #[cfg(not(unix))]
-async fn quit_on_signal(_: AppHandle) {}
+struct Ending;
+
+#[cfg(not(unix))]
+impl Ending {
+    const fn hear() -> Self {
+        Self
+    }
+
+    async fn wait(self) {
+        std::future::pending().await
+    }
+}
+
+async fn quit_on_signal(app: AppHandle, ending: Ending) {
+    ending.wait().await;
+    app.state::<Shell>().quit();
+}
 
 /// Why no window can ever come up here. The toolkit would abort instead of saying it.
 fn no_screen() -> Option<&'static str> {

@@ -234,3 +234,36 @@ async fn the_page_comes_with_the_command() {
     let route = Request::new(&engine.address, "GET", "/jobs/some-id").send();
     assert_eq!(route.body, page.body, "a route of the page is the page");
 }
+
+#[tokio::test]
+async fn an_engine_that_cannot_be_reached_is_told_from_none() {
+    for name in ["gateway.json", "gateway.token"] {
+        let home = Home::new();
+        let engine = home.serve().await;
+        let path = home.data().join(name);
+        let kept = fs::read(&path).expect("a file");
+        fs::remove_file(&path).expect("our own file");
+        let gone = format!("{} is not there", path.display());
+        for args in [&["status"][..], &["cron", "list"], &["serve", "--ready-json"]] {
+            let said = home.rouse(args);
+            said.refused(3, &gone);
+            assert!(said.err.contains("start it again"), "{said:#?}");
+        }
+        let doctor = home.rouse(["doctor"]);
+        assert_eq!(doctor.code, 1, "{doctor:#?}");
+        assert!(doctor.out.contains(&gone), "{doctor:#?}");
+        assert!(!doctor.out.contains("no job fires"), "{doctor:#?}");
+        assert!(doctor.out.contains("Sandbox") || doctor.out.contains("sandbox"), "{doctor:#?}");
+        fs::write(&path, kept).expect("our own file");
+        assert!(engine.stop().success());
+    }
+}
+
+#[tokio::test]
+async fn a_deleted_lock_lets_no_second_engine_in() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    fs::remove_file(home.data().join("owner.lock")).expect("the lock");
+    let second: Value = home.rouse(["serve", "--port", "0", "--ready-json"]).json();
+    assert_eq!(second["attachedTo"], engine.pid(), "{second}");
+}

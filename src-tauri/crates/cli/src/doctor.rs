@@ -2,13 +2,14 @@
 
 use rouse_gateway::ClientError;
 use rouse_gateway::wire::SystemStatus;
-use rouse_host::{Exposure, Layers, SandboxError};
+use rouse_host::{DAMAGED, Exposure, Layers, SandboxError};
 use serde_json::json;
 
 use crate::config;
 use crate::exit::Failure;
+use crate::output::plain;
 use crate::secrets;
-use crate::session::Session;
+use crate::session::{Session, no_way};
 use crate::status::zone_data;
 
 struct Finding {
@@ -28,18 +29,24 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
     }
     match session.call("system.status", json!({})).await {
         Ok(answer) => {
-            findings.extend(of_engine(&serde_json::from_value(answer)?));
-            let changed = config::changed_by_hand(session).await?;
-            findings.extend(changed.map(|what| Finding { ok: false, what, mend: None }));
-            let troubles = secrets::troubles(session).await?.into_iter();
-            findings.extend(troubles.map(|what| Finding { ok: true, what, mend: None }));
+            let status: SystemStatus = serde_json::from_value(answer)?;
+            findings.extend(of_engine(&status));
+            if status.problem.is_some() {
+                findings.extend(of_database(session).await);
+            }
+            match config::changed_by_hand(session).await {
+                Ok(changed) => findings.extend(changed.map(wrong)),
+                Err(failure) => findings.extend(failure.lines().into_iter().map(wrong)),
+            }
+            match secrets::troubles(session).await {
+                Ok(troubles) => findings.extend(troubles.into_iter().map(fine)),
+                Err(failure) => findings.extend(failure.lines().into_iter().map(wrong)),
+            }
         }
-        Err(Failure::Client(error @ ClientError::NotRunning)) => findings.push(Finding {
-            ok: false,
-            what: "Rouse is not running, so no job fires".to_owned(),
-            mend: Some(error.to_string()),
-        }),
-        Err(other) => return Err(other),
+        Err(failure) => {
+            findings.extend(of_no_answer(session, &failure));
+            findings.extend(of_database(session).await);
+        }
     }
     findings.push(of_sandbox(rouse_host::sandbox_available()));
     report(session, &findings);
@@ -50,8 +57,49 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
     }
 }
 
+const fn fine(what: String) -> Finding {
+    Finding { ok: true, what, mend: None }
+}
+
+const fn wrong(what: String) -> Finding {
+    Finding { ok: false, what, mend: None }
+}
+
+/// Why the engine did not say how it is.
+fn of_no_answer(session: &Session, failure: &Failure) -> Vec<Finding> {
+    let is_nobody =
+        matches!(failure, Failure::Client(ClientError::NotRunning | ClientError::Unproven { .. }));
+    if !is_nobody {
+        return failure.lines().into_iter().map(wrong).collect();
+    }
+    vec![no_way(&session.home).map_or_else(
+        || Finding {
+            ok: false,
+            what: "Rouse is not running, so no job fires".to_owned(),
+            mend: Some(failure.lines().join(" ")),
+        },
+        wrong,
+    )]
+}
+
+/// Whether the database is whole; nothing when there is none yet.
+async fn of_database(session: &Session) -> Option<Finding> {
+    let path = session.home.database();
+    if !path.exists() {
+        return None;
+    }
+    Some(match session.home.damage().await {
+        Ok(complaints) if complaints.is_empty() => fine("The database is whole".to_owned()),
+        Ok(complaints) => Finding {
+            ok: false,
+            what: format!("{} is damaged: {}", path.display(), plain(&complaints.join("; "))),
+            mend: Some(DAMAGED.to_owned()),
+        },
+        Err(error) => wrong(format!("{:#}", anyhow::Error::from(error))),
+    })
+}
+
 fn of_engine(status: &SystemStatus) -> Vec<Finding> {
-    let fine = |what: String| Finding { ok: true, what, mend: None };
     let own = env!("CARGO_PKG_VERSION");
     let mut findings =
         vec![fine(format!("Rouse {} runs as process {}", status.version, status.pid))];

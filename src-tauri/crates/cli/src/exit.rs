@@ -13,6 +13,8 @@ pub(crate) enum Failure {
     Input(Vec<String>),
     /// It cannot be done in the present state, and the gateway said so in its answer.
     Refused(String),
+    /// An engine runs, and the way to it is gone.
+    Unreachable(String),
     /// The gateway could not be asked, or said no.
     Client(ClientError),
     /// Anything else.
@@ -39,7 +41,10 @@ impl Failure {
         match self {
             Self::Input(_) => 2,
             Self::Refused(_) => 5,
-            Self::Client(ClientError::NotRunning | ClientError::Silent { .. }) => 3,
+            Self::Unreachable(_)
+            | Self::Client(
+                ClientError::NotRunning | ClientError::Silent { .. } | ClientError::Unproven { .. },
+            ) => 3,
             Self::Client(ClientError::Rpc(error)) => {
                 let is = |code: ErrorCode| error.code == code.number();
                 if is(ErrorCode::InvalidParams) {
@@ -56,10 +61,11 @@ impl Failure {
         }
     }
 
-    fn lines(&self) -> Vec<String> {
+    /// What is said about it.
+    pub(crate) fn lines(&self) -> Vec<String> {
         match self {
             Self::Input(lines) => lines.clone(),
-            Self::Refused(line) => vec![line.clone()],
+            Self::Refused(line) | Self::Unreachable(line) => vec![line.clone()],
             Self::Client(ClientError::Rpc(error)) => {
                 let fields = error.data.get("fields").and_then(serde_json::Value::as_array);
                 match fields.filter(|fields| !fields.is_empty()) {

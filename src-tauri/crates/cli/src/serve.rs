@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use rouse_gateway::wire::EngineMode;
-use rouse_gateway::{Client, UiFile, UiFiles};
+use rouse_gateway::{Client, ClientError, UiFile, UiFiles};
 use rouse_host::{Home, HomeError, Host, HostError, HostOptions};
 
 use crate::exit::Failure;
+use crate::session::{ANSWERED_WITHIN, no_way};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -34,6 +35,9 @@ impl UiFiles for EmbeddedUi {
     }
 }
 
+/// What is said when the owner ended at the moment of this start.
+const LET_GO: &str = "Another Rouse owned the data and has just ended; start this one again.";
+
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let env = |name: &str| std::env::var(name).ok();
     let home = Home::find(&env).map_err(anyhow::Error::from)?;
@@ -45,15 +49,17 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 async fn serve(args: &Args, home: Home) -> Result<(), Failure> {
+    // Before there is anything to end: a signal that comes during the start counts once it is done.
+    let ending = Ending::hear()?;
     let options =
         HostOptions::headless(home.clone(), EngineMode::Serve, args.port, Arc::new(EmbeddedUi));
     let host = match Host::start(options).await {
         Ok(host) => host,
-        Err(HostError::Home(HomeError::Owned(_))) => return attach(args, &home),
+        Err(HostError::Home(HomeError::Owned(_))) => return attach(args, &home).await,
         Err(error) => return Err(anyhow::Error::from(error).into()),
     };
     announce(args, &host);
-    wait_for_end().await?;
+    ending.wait().await?;
     anstream::eprintln!("Stopping. Runs that are going get two seconds to end.");
     host.stop().await;
     Ok(())
@@ -77,8 +83,8 @@ fn own_name() -> String {
 }
 
 /// A second start is a client of the first, and says so.
-fn attach(args: &Args, home: &Home) -> Result<(), Failure> {
-    match Client::find(home.root()) {
+async fn attach(args: &Args, home: &Home) -> Result<(), Failure> {
+    match found(home).await {
         Ok(client) => {
             let endpoint = client.endpoint();
             if args.ready_json {
@@ -95,28 +101,53 @@ fn attach(args: &Args, home: &Home) -> Result<(), Failure> {
             anstream::println!("Commands talk to it: rouse status, rouse cron list, rouse open");
             Ok(())
         }
-        Err(_) => Err(anyhow::anyhow!(
-            "another Rouse owns {} and is just starting or stopping; try again in a moment",
-            home.root().display()
-        )
-        .into()),
+        Err(ClientError::NotRunning | ClientError::Unproven { .. }) => Err(no_way(home)
+            .map_or_else(|| Failure::Other(anyhow::anyhow!(LET_GO)), Failure::Unreachable)),
+        Err(other) => Err(other.into()),
     }
 }
 
-/// Ctrl+C, or the system's polite request to end.
-async fn wait_for_end() -> Result<(), Failure> {
-    #[cfg(unix)]
-    {
+/// The engine that owns the data, once it has answered: an older one may have left its address behind.
+async fn found(home: &Home) -> Result<Client, ClientError> {
+    let client = Client::find(home.root())?.answered_within(ANSWERED_WITHIN);
+    client.greet().await.map(|()| client)
+}
+
+/// Ctrl+C, or the system's polite request to end. What is heard is kept until it is waited for.
+#[cfg(unix)]
+struct Ending([tokio::signal::unix::Signal; 3]);
+
+#[cfg(unix)]
+impl Ending {
+    fn hear() -> Result<Self, Failure> {
         use tokio::signal::unix::{SignalKind, signal};
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut hangup = signal(SignalKind::hangup())?;
+        let [interrupt, terminate, hangup] =
+            [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
+        Ok(Self([interrupt?, terminate?, hangup?]))
+    }
+
+    async fn wait(self) -> Result<(), Failure> {
+        let [mut interrupt, mut terminate, mut hangup] = self.0;
         tokio::select! {
-            result = tokio::signal::ctrl_c() => result?,
+            _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
             _ = hangup.recv() => {}
         }
+        Ok(())
     }
-    #[cfg(not(unix))]
-    tokio::signal::ctrl_c().await?;
-    Ok(())
+}
+
+/// Ctrl+C, heard from the first wait on.
+#[cfg(not(unix))]
+struct Ending;
+
+#[cfg(not(unix))]
+impl Ending {
+    fn hear() -> Result<Self, Failure> {
+        Ok(Self)
+    }
+
+    async fn wait(self) -> Result<(), Failure> {
+        Ok(tokio::signal::ctrl_c().await?)
+    }
 }

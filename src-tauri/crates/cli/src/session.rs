@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::exit::Failure;
 
 /// How long an answer may take to begin. The engine answers within milliseconds, and following is no call.
-const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
+pub(crate) const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
 /// The same for a file of jobs, each of which is saved before the answer.
 const FILE_ANSWERED_WITHIN: Duration = Duration::from_secs(300);
 /// The same where a person may have to unlock the keyring first.
@@ -39,7 +39,8 @@ impl Session {
     /// The client.
     pub(crate) fn client(&self) -> Result<&Client, Failure> {
         self.client.as_ref().map_err(|error| match error {
-            ClientError::NotRunning => ClientError::NotRunning.into(),
+            ClientError::NotRunning => no_way(&self.home)
+                .map_or_else(|| ClientError::NotRunning.into(), Failure::Unreachable),
             other => anyhow::anyhow!("{other}").into(),
         })
     }
@@ -77,4 +78,24 @@ impl Session {
         }
         print(self, serde_json::from_value(answer)?)
     }
+}
+
+/// What to say when an engine owns `home` and the files that lead to it are not there; none when nobody owns it.
+pub(crate) fn no_way(home: &Home) -> Option<String> {
+    if !home.is_owned() {
+        return None;
+    }
+    let root = home.root();
+    let paths = [Client::endpoint_path(root), Client::token_path(root)];
+    let missing: Vec<_> = paths.iter().filter(|path| !path.exists()).collect();
+    let missing = missing.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
+    let gone = match missing.as_slice() {
+        [] => "what listens at its address is not it".to_owned(),
+        missing => format!("{} is not there", missing.join(" and ")),
+    };
+    Some(format!(
+        "A Rouse owns {} and cannot be reached: {gone}. When it is just starting or stopping, try again in a moment. \
+         Else its jobs fire all the same: end that Rouse and start it again, and commands find it.",
+        root.display()
+    ))
 }

@@ -3,8 +3,10 @@
 //! Programs show the bearer token, kept in a file that only the user can read. A browser signs in with a one-time code
 //! (30 s, made by `rouse open`) that it trades for a session cookie; the token is never in a URL and never in a page.
 //! Sessions live beside the token and end with it: whoever deletes the token file signs every browser out.
+//! Before a program shows the token, the engine proves that it knows it too (`proof`).
 //! Comparisons take constant time. It refuses to know which methods exist: every caller may do everything the user may.
 
+mod proof;
 mod sessions;
 
 use std::collections::HashMap;
@@ -15,6 +17,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rouse_core::UnixMs;
 
+pub(crate) use proof::Challenge;
 pub(crate) use sessions::SESSION_FOR_MS;
 use sessions::{Sessions, Visit};
 
@@ -73,6 +76,12 @@ impl Auth {
     #[must_use]
     pub fn is_token(&self, shown: &str) -> bool {
         same(shown.as_bytes(), self.token.as_bytes())
+    }
+
+    /// What shows a program that this engine, at `port`, knows the token; none when `nonce` is none.
+    #[must_use]
+    pub fn prove(&self, nonce: &str, port: u16) -> Option<String> {
+        proof::prove(nonce, &self.token, port)
     }
 
     /// A new one-time code.

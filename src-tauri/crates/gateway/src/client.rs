@@ -1,7 +1,10 @@
 //! The client: how the CLI, and a second app, talk to the engine that owns the data directory.
 //!
 //! One plain HTTP/1.1 connection a call over loopback, made by hyper without TLS, pool or redirects, because a command
-//! must answer within tens of milliseconds. Events come over a WebSocket.
+//! must answer within tens of milliseconds. Events come over a WebSocket. Each connection begins with the engine's proof
+//! that it knows the token (`auth::proof`): the file that names its port may be that of an engine that was killed, and
+//! whoever has taken the port since must neither get the token nor be believed. One could get this wrong by asking on
+//! another connection than the one that shows the token.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,20 +12,28 @@ use std::path::Path;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use http_body_util::{BodyExt as _, Full};
-use hyper::body::Bytes;
-use hyper::{Method, Request, StatusCode, header};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http1::SendRequest;
+use hyper::upgrade::Upgraded;
+use hyper::{Method, Request, Response, StatusCode, header};
 use hyper_util::rt::TokioIo;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
-use tokio_tungstenite::tungstenite;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::protocol::Role;
+use tokio_tungstenite::tungstenite::{self, handshake};
+use tokio_util::task::AbortOnDropHandle;
 
+use crate::auth::Challenge;
 use crate::error::RpcError;
 use crate::wire::{EventView, ShowRequest};
 
 /// How long a connection may take to be made, and a WebSocket to be agreed on: the engine does both at once.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+/// More than any proof has.
+const MOST_PROOF_BYTES: usize = 1024;
 
 /// Where an engine listens; written beside the data (mode 0600) while it runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,6 +77,16 @@ pub enum ClientError {
          another program, `rouse serve` takes the place of an engine that is gone."
     )]
     Silent {
+        /// Where.
+        address: SocketAddr,
+    },
+    /// Somebody takes the connection who does not know the token.
+    #[error(
+        "What listens at {address} does not prove that it is your Rouse, so it was told nothing and is not believed. \
+         Either Rouse has ended without tidying up and another program has its port, or it was updated while it ran: \
+         start the app, or `rouse serve`, anew."
+    )]
+    Unproven {
         /// Where.
         address: SocketAddr,
     },
@@ -169,50 +190,99 @@ impl Client {
         Ok(ScreenStream { socket: self.socket(&query).await? })
     }
 
+    /// That the engine is there and knows the token.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub async fn greet(&self) -> Result<(), ClientError> {
+        self.line().await.map(drop)
+    }
+
     async fn socket(&self, query: &str) -> Result<Socket, ClientError> {
-        use tungstenite::client::IntoClientRequest as _;
-        let address = format!("ws://{}/ws{query}", self.endpoint.address);
-        let mut request = address.into_client_request().map_err(|error| self.broken(error))?;
-        let bearer = format!("Bearer {}", self.token)
-            .parse()
-            .map_err(|error| self.broken::<header::InvalidHeaderValue>(error))?;
-        request.headers_mut().insert(header::AUTHORIZATION, bearer);
-        let stream = self.connect().await?;
-        let agreed = tokio_tungstenite::client_async(request, stream);
-        let (socket, _) =
-            self.within(Some(CONNECT_WITHIN), agreed).await?.map_err(|error| self.broken(error))?;
-        Ok(Socket(socket))
+        let key = handshake::client::generate_key();
+        let request = self
+            .request(Method::GET, &format!("/ws{query}"))
+            .header(header::AUTHORIZATION, format!("Bearer {}", self.token))
+            .header(header::CONNECTION, "Upgrade")
+            .header(header::UPGRADE, "websocket")
+            .header(header::SEC_WEBSOCKET_VERSION, "13")
+            .header(header::SEC_WEBSOCKET_KEY, &key)
+            .body(Full::default())
+            .map_err(|error| self.broken(error))?;
+        let mut line = self.line().await?;
+        let agreed = self.within(Some(CONNECT_WITHIN), line.ask(request)).await?;
+        let response = agreed.map_err(|error| self.broken(error))?;
+        let accepted = response.headers().get(header::SEC_WEBSOCKET_ACCEPT);
+        match response.status() {
+            StatusCode::SWITCHING_PROTOCOLS
+                if accepted.is_some_and(|value| {
+                    *value == handshake::derive_accept_key(key.as_bytes())
+                }) => {}
+            StatusCode::UNAUTHORIZED => return Err(ClientError::Refused(self.token_path.clone())),
+            other => return Err(self.broken(io::Error::other(format!("no WebSocket: {other}")))),
+        }
+        let upgraded = hyper::upgrade::on(response).await.map_err(|error| self.broken(error))?;
+        let stream = TokioIo::new(upgraded);
+        Ok(Socket(WebSocketStream::from_raw_socket(stream, Role::Client, None).await))
     }
 
     async fn post(&self, path: &str, body: &Value) -> Result<Value, ClientError> {
-        let stream = TokioIo::new(self.connect().await?);
-        let (mut sender, connection) = hyper::client::conn::http1::handshake(stream)
-            .await
-            .map_err(|error| self.broken(error))?;
-        let driver = tokio::spawn(connection);
-        let request = Request::builder()
-            .method(Method::POST)
-            .uri(path)
-            .header(header::HOST, self.endpoint.address.to_string())
+        let request = self
+            .request(Method::POST, path)
             .header(header::CONTENT_TYPE, "application/json")
             .header(header::AUTHORIZATION, format!("Bearer {}", self.token))
             .body(Full::new(Bytes::from(body.to_string())))
             .map_err(|error| self.broken(error))?;
-        let answer = self.within(self.answers_within, sender.send_request(request)).await;
-        if answer.is_err() {
-            driver.abort();
-        }
-        let response = answer?.map_err(|error| self.broken(error))?;
+        let mut line = self.line().await?;
+        let answer = self.within(self.answers_within, line.ask(request)).await?;
+        let response = answer.map_err(|error| self.broken(error))?;
         let status = response.status();
         let bytes =
             response.into_body().collect().await.map_err(|error| self.broken(error))?.to_bytes();
-        driver.abort();
         match status {
             StatusCode::OK => serde_json::from_slice(&bytes).map_err(|error| self.broken(error)),
             StatusCode::UNAUTHORIZED => Err(ClientError::Refused(self.token_path.clone())),
             other => Err(self
                 .broken(io::Error::other(format!("{other}: {}", String::from_utf8_lossy(&bytes))))),
         }
+    }
+
+    fn request(&self, method: Method, path: &str) -> hyper::http::request::Builder {
+        let host = self.endpoint.address.to_string();
+        Request::builder().method(method).uri(path).header(header::HOST, host)
+    }
+
+    /// A connection to who has just proved to be the engine.
+    async fn line(&self) -> Result<Line, ClientError> {
+        let stream = TokioIo::new(self.connect().await?);
+        let (sender, connection) = hyper::client::conn::http1::handshake(stream)
+            .await
+            .map_err(|error| self.broken(error))?;
+        let driver = AbortOnDropHandle::new(tokio::spawn(connection.with_upgrades()));
+        let mut line = Line { sender, _driver: driver };
+        let limit = self.answers_within.unwrap_or(CONNECT_WITHIN);
+        if self.within(Some(limit), self.is_proven(&mut line)).await?? {
+            return Ok(line);
+        }
+        Err(ClientError::Unproven { address: self.endpoint.address })
+    }
+
+    async fn is_proven(&self, line: &mut Line) -> Result<bool, ClientError> {
+        let challenge = Challenge::new();
+        let request = self
+            .request(Method::GET, &format!("/auth/proof?nonce={}", challenge.nonce()))
+            .body(Full::default())
+            .map_err(|error| self.broken(error))?;
+        let response = line.ask(request).await.map_err(|error| self.broken(error))?;
+        if response.status() != StatusCode::OK {
+            return Ok(false);
+        }
+        // A stranger may send without end.
+        let Ok(body) = Limited::new(response.into_body(), MOST_PROOF_BYTES).collect().await else {
+            return Ok(false);
+        };
+        let port = self.endpoint.address.port();
+        Ok(challenge.is_met_by(&body.to_bytes(), &self.token, port))
     }
 
     async fn connect(&self) -> Result<TcpStream, ClientError> {
@@ -281,7 +351,20 @@ impl ScreenStream {
     }
 }
 
-struct Socket(tokio_tungstenite::WebSocketStream<TcpStream>);
+/// One connection; it ends with this.
+struct Line {
+    sender: SendRequest<Full<Bytes>>,
+    _driver: AbortOnDropHandle<Result<(), hyper::Error>>,
+}
+
+impl Line {
+    async fn ask(&mut self, request: Request<Full<Bytes>>) -> hyper::Result<Response<Incoming>> {
+        self.sender.ready().await?;
+        self.sender.send_request(request).await
+    }
+}
+
+struct Socket(WebSocketStream<TokioIo<Upgraded>>);
 
 impl Socket {
     async fn next(&mut self) -> Option<ForScreen> {

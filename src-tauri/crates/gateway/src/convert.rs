@@ -242,6 +242,10 @@ impl From<StoreError> for RpcError {
             StoreError::NotFound { .. } => Self::new(ErrorCode::NotFound, error.to_string()),
             StoreError::Exists { .. } => Self::new(ErrorCode::Exists, error.to_string()),
             StoreError::Gone { .. } => Self::new(ErrorCode::Storage, error.to_string()),
+            _ if error.is_damaged() => {
+                tracing::error!(%error, "the database is damaged");
+                Self::new(ErrorCode::Storage, rouse_store::DAMAGED)
+            }
             _ if error.is_full() => Self::new(
                 ErrorCode::Storage,
                 "The disk is full or cannot be written. Nothing was changed. Free some space and try again.",

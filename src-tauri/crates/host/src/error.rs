@@ -18,10 +18,13 @@ pub enum HostError {
     Config(#[from] ConfigError),
     /// The database cannot be used.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
+    /// The database is damaged.
+    #[error("{}", rouse_store::DAMAGED)]
+    Damaged(#[source] StoreError),
     /// The scheduler could not start.
     #[error(transparent)]
-    Scheduler(#[from] SchedulerError),
+    Scheduler(SchedulerError),
     /// The tools are no registry.
     #[error(transparent)]
     Tools(#[from] rouse_agent::RegistryError),
@@ -43,4 +46,19 @@ pub enum HostError {
         #[source]
         source: std::io::Error,
     },
+}
+
+impl From<StoreError> for HostError {
+    fn from(error: StoreError) -> Self {
+        if error.is_damaged() { Self::Damaged(error) } else { Self::Store(error) }
+    }
+}
+
+impl From<SchedulerError> for HostError {
+    fn from(error: SchedulerError) -> Self {
+        match error {
+            SchedulerError::Store(error) => error.into(),
+            other => Self::Scheduler(other),
+        }
+    }
 }

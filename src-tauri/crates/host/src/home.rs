@@ -1,11 +1,16 @@
 //! The data directory: where everything lives, and who owns it.
 //!
-//! One process owns a data directory, by a lock that the kernel takes back when the process dies, however it dies. A
-//! second process becomes a client of the first.
+//! One process owns a data directory, by locks that the kernel takes back when the process dies, however it dies. A
+//! second process becomes a client of the first. The file `owner.lock` can be deleted under its owner, and a new one is
+//! another lock; so the directory itself is locked too where the system can. One could get this wrong by taking a lock to
+//! look for an owner and keeping it: who starts at that moment would be turned away.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::error::HostError;
 
 /// The data directory could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -139,20 +144,82 @@ impl Home {
         None
     }
 
-    /// Makes the directory (mode 0700) and takes its lock.
+    /// Makes the directory (mode 0700) and takes its locks.
     ///
     /// # Errors
     /// `Owned` when another process has it.
     pub fn own(&self) -> Result<Owner, HomeError> {
         let unusable = |source| HomeError::Unusable { path: self.root.clone(), source };
         make_private_dir(&self.root).map_err(unusable)?;
-        let file = open_lock(&self.root.join("owner.lock")).map_err(unusable)?;
-        match file.try_lock() {
-            Ok(()) => Ok(Owner { _lock: file }),
-            Err(TryLockError::WouldBlock) => Err(HomeError::Owned(self.root.clone())),
-            Err(TryLockError::Error(source)) => Err(unusable(source)),
+        let file = open_lock(&self.lock()).map_err(unusable)?;
+        let refused = |error| match error {
+            TryLockError::WouldBlock => HomeError::Owned(self.root.clone()),
+            TryLockError::Error(source) => unusable(source),
+        };
+        take(&file).map_err(refused)?;
+        let folder = open_folder(&self.root).map_err(unusable)?;
+        match folder.as_ref().map_or(Ok(()), take) {
+            // A file system may not lock directories; the file must do there.
+            Err(TryLockError::Error(error)) => {
+                tracing::debug!(%error, "the data directory itself has no lock")
+            }
+            taken => taken.map_err(refused)?,
+        }
+        Ok(Owner { _file: file, _folder: folder })
+    }
+
+    /// Whether a process owns the directory at this moment. Nothing is made, and nobody is turned away by the look.
+    #[must_use]
+    pub fn is_owned(&self) -> bool {
+        let is_held = |lock: &File| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock));
+        File::open(self.lock()).is_ok_and(|file| is_held(&file))
+            || open_folder(&self.root).is_ok_and(|folder| folder.is_some_and(|it| is_held(&it)))
+    }
+
+    /// What SQLite finds wrong with the database; nothing when it is whole or not there. It may be looked at while an
+    /// engine has it open.
+    ///
+    /// # Errors
+    /// When it cannot be looked at for another reason than its damage.
+    pub async fn damage(&self) -> Result<Vec<String>, HostError> {
+        let path = self.database();
+        if !path.exists() {
+            return Ok(Vec::new());
+        }
+        Ok(rouse_store::damage(&path).await?)
+    }
+
+    fn lock(&self) -> PathBuf {
+        self.root.join("owner.lock")
+    }
+}
+
+/// How often a lock is tried: who only looks for an owner has it for a moment.
+const TRIES: usize = 5;
+
+fn take(lock: &File) -> Result<(), TryLockError> {
+    for _ in 1..TRIES {
+        match lock.try_lock() {
+            Err(TryLockError::WouldBlock) => {
+                #[expect(clippy::disallowed_methods, reason = "nothing tells that a lock is free")]
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            taken => return taken,
         }
     }
+    lock.try_lock()
+}
+
+/// The directory as something to lock.
+#[cfg(unix)]
+fn open_folder(path: &Path) -> io::Result<Option<File>> {
+    File::open(path).map(Some)
+}
+
+/// Elsewhere the file cannot be deleted while it is open.
+#[cfg(not(unix))]
+fn open_folder(_: &Path) -> io::Result<Option<File>> {
+    Ok(None)
 }
 
 /// The mode counts only for a file that is made, so one from an older Rouse is taken back.
@@ -161,6 +228,9 @@ fn open_lock(path: &Path) -> io::Result<File> {
     options.create(true).truncate(false).write(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    // Others may read and write it, and nobody may delete it.
+    #[cfg(windows)]
+    std::os::windows::fs::OpenOptionsExt::share_mode(&mut options, 3);
     let file = options.open(path)?;
     take_back(&file)?;
     Ok(file)
@@ -185,7 +255,8 @@ pub(crate) fn take_back(_: &File) -> io::Result<()> {
 /// Ownership of a data directory, for as long as it lives.
 #[derive(Debug)]
 pub struct Owner {
-    _lock: File,
+    _file: File,
+    _folder: Option<File>,
 }
 
 /// The path as a shell takes it.
@@ -217,6 +288,31 @@ mod tests {
         assert!(matches!(home.own(), Err(HomeError::Owned(_))));
         drop(owner);
         home.own().expect("free again");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_deleted_lock_lets_no_second_owner_in() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = Home::at(folder.path().join("data"));
+        let owner = home.own().expect("the first owner");
+        fs::remove_file(home.root().join("owner.lock")).expect("our own file");
+        assert!(matches!(home.own(), Err(HomeError::Owned(_))));
+        assert!(home.is_owned());
+        drop(owner);
+        home.own().expect("free again");
+    }
+
+    #[test]
+    fn looking_for_an_owner_makes_and_takes_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = Home::at(folder.path().join("data"));
+        assert!(!home.is_owned() && !home.root().exists());
+        let owner = home.own().expect("the first owner");
+        assert!(home.is_owned() && home.is_owned());
+        drop(owner);
+        assert!(!home.is_owned());
+        home.own().expect("a look takes nothing");
     }
 
     #[cfg(unix)]

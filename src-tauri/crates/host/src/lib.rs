@@ -38,4 +38,5 @@ pub use host::Host;
 pub use logging::{Logging, start as start_logging};
 pub use notifier::{Notifier, NotifyError};
 pub use options::{Env, HostOptions};
+pub use rouse_store::DAMAGED;
 pub use rouse_tools::{Layers, SandboxError, sandbox_available};

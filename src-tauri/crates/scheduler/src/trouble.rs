@@ -35,6 +35,7 @@ impl Trouble {
         tracing::error!(%error, cause, "the scheduler cannot go on and tries again soon");
         let sentence = match error {
             StoreError::Gone { .. } => error.to_string(),
+            _ if error.is_damaged() => rouse_store::DAMAGED.to_owned(),
             _ if error.is_full() => {
                 "Runs cannot be saved because the disk is full or cannot be written. Free some space."
                     .to_owned()

@@ -155,7 +155,7 @@ fn take_back(_: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-fn options(path: &Path) -> SqliteConnectOptions {
+pub(crate) fn options(path: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(path)
         .foreign_keys(true)

@@ -155,6 +155,15 @@ impl StoreError {
         matches!(primary, Some(FULL | IO_ERROR | READ_ONLY | CANNOT_OPEN))
     }
 
+    /// Whether the file itself is damaged, or no database at all.
+    #[must_use]
+    pub fn is_damaged(&self) -> bool {
+        const CORRUPT: i64 = 11;
+        const NO_DATABASE: i64 = 26;
+        let primary = self.sqlite_code().map(|code| code & 0xff);
+        matches!(primary, Some(CORRUPT | NO_DATABASE))
+    }
+
     fn sqlite_code(&self) -> Option<i64> {
         match self {
             Self::Open { source, .. }

@@ -14,6 +14,7 @@
 //! do.
 
 mod connection;
+mod damage;
 mod error;
 mod identity;
 mod many;
@@ -50,6 +51,7 @@ pub use broken::BrokenJob;
 pub use causes::Fired;
 pub use claims::Claim;
 pub use connection::{EventListener, Store};
+pub use damage::{DAMAGED, damage};
 pub use due::{DueJob, DueJobs};
 pub use error::StoreError;
 pub use finish::{Finish, Interruption};

@@ -152,6 +152,7 @@ fn router(shared: Shared) -> Router {
         .route("/healthz", get(|| async { "ok" }))
         .route("/rpc", post(rpc::call).layer(DefaultBodyLimit::max(MOST_CALL_BYTES)))
         .route("/ws", get(socket::upgrade))
+        .route("/auth/proof", get(session::prove))
         .route("/auth/code", post(session::new_code))
         .route(
             "/auth/exchange",

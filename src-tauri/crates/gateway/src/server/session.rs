@@ -1,13 +1,23 @@
-//! Sign-in of a browser: a program with the token asks for a code, the page trades it for a cookie.
+//! Sign-in of a browser: a program with the token asks for a code, the page trades it for a cookie. And what the engine
+//! shows a program before that shows the token.
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{RawQuery, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
 
 use super::guard::SaysJson;
 use super::{Shared, guard};
+
+/// `GET /auth/proof?nonce=…`: that the engine listens here. Anybody may ask; it opens nothing.
+pub(super) async fn prove(
+    State(shared): State<Shared>,
+    RawQuery(query): RawQuery,
+) -> Result<String, StatusCode> {
+    let nonce = query.as_deref().and_then(|query| query.strip_prefix("nonce="));
+    nonce.and_then(|nonce| shared.auth.prove(nonce, shared.port)).ok_or(StatusCode::BAD_REQUEST)
+}
 
 /// `POST /auth/code`: a one-time code for whoever shows the token.
 pub(super) async fn new_code(State(shared): State<Shared>, headers: HeaderMap) -> Response {
