@@ -222,3 +222,46 @@ fn no_log_is_no_lines() {
     let home = Home::new();
     assert_eq!(home.rouse(["logs"]).ok(), "");
 }
+
+#[test]
+fn what_is_no_text_and_no_file_hides_nothing() {
+    let home = Home::new();
+    let logs = home.data().join("logs");
+    fs::create_dir(&logs).expect("a folder");
+    let line = |word: &str| format!("{}\n", json!({ "level": "info", "message": word }));
+    let mut bytes = line("one").into_bytes();
+    bytes.extend(b"\xff\xfe\n\0\0\n{\"level\":\"info\",\"message\":\"tw\xffo\"}\n");
+    bytes.extend(line("three").into_bytes());
+    fs::write(logs.join("rouse.2026-11-21.jsonl"), bytes).expect("a file");
+    let pipe = std::process::Command::new("mkfifo").arg(logs.join("a.jsonl")).status();
+    assert!(pipe.expect("mkfifo").success());
+    fs::create_dir(logs.join("b.jsonl")).expect("a folder");
+    let said = home.rouse(["logs", "--json"]);
+    let words: Vec<Value> = said
+        .ok()
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON")["message"].clone())
+        .collect();
+    assert_eq!(words, [json!("one"), json!("tw\u{fffd}o"), json!("three")]);
+}
+
+#[test]
+fn who_follows_a_file_that_is_emptied_or_made_anew_goes_on() {
+    let home = Home::new();
+    let logs = home.data().join("logs");
+    fs::create_dir(&logs).expect("a folder");
+    let line = |word: &str| format!("{}\n", json!({ "level": "info", "message": word }));
+    let path = logs.join("rouse.2026-11-21.jsonl");
+    fs::write(&path, line("one") + &line("a longer second line")).expect("a file");
+    let (mut process, mut out) = following(&home, &[]);
+    assert_eq!(next(&mut out)["message"], "a longer second line");
+    // Emptied and shorter than before.
+    fs::write(&path, line("two")).expect("a file");
+    assert_eq!(next(&mut out)["message"], "two");
+    let other = logs.join("other");
+    fs::write(&other, line("of a new file, which is longer than the old one was")).expect("a file");
+    fs::rename(&other, &path).expect("our own file");
+    assert_eq!(next(&mut out)["message"], "of a new file, which is longer than the old one was");
+    process.kill().expect("it lives");
+    process.wait().expect("it ends");
+}

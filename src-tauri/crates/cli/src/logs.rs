@@ -1,10 +1,11 @@
 //! `rouse logs`: the engine's log, for people.
 //!
-//! Reads the files themselves, so it also tells why an engine that is not running has ended. One could get following
+//! Reads the files themselves, so it also tells why an engine that is not running has ended. Whatever else lies beside
+//! them or stands in them keeps no line from being shown. One could get following
 //! wrong by leaving a day's file when the next one is there: its last lines may have come since the last look.
 
 use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader, ErrorKind, Write as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -62,6 +63,7 @@ async fn follow(
     while print_rest(args, session, &mut newest)? {
         #[expect(clippy::disallowed_methods, reason = "a file tells nobody that it grew")]
         tokio::time::sleep(LOOK_EVERY).await;
+        newest.begin_anew_if_replaced()?;
         // A new day has a new file; what is there now of an older one is all of it.
         let mut later = files(folder)?;
         later.retain(|file| *file > newest.path);
@@ -91,7 +93,8 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         error => error.with_context(|| format!("cannot read {}", folder.display()))?,
     };
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    files.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
+    // Only files: whoever opens a pipe waits for its other end.
+    files.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl") && path.is_file());
     files.sort();
     Ok(files)
 }
@@ -102,31 +105,61 @@ struct Reading {
     path: PathBuf,
     file: Option<BufReader<File>>,
     /// The beginning of a line whose end is not written yet.
-    begun: String,
+    begun: Vec<u8>,
 }
 
 impl Reading {
     fn of(path: &Path) -> Result<Self, Failure> {
         let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
-        Ok(Self { path: path.to_owned(), file: Some(BufReader::new(file)), begun: String::new() })
+        Ok(Self { path: path.to_owned(), file: Some(BufReader::new(file)), begun: Vec::new() })
     }
 
     /// The next line that is JSON; none at the end of what is there.
     fn next(&mut self) -> Result<Option<Value>, Failure> {
         let Some(file) = &mut self.file else { return Ok(None) };
         loop {
-            let read = file.read_line(&mut self.begun);
+            let read = file.read_until(b'\n', &mut self.begun);
             read.with_context(|| format!("cannot read {}", self.path.display()))?;
-            if !self.begun.ends_with('\n') {
+            if !self.begun.ends_with(b"\n") {
                 return Ok(None);
             }
-            let line = serde_json::from_str(&self.begun);
+            // A disk or another program may have left what is no text.
+            let line = serde_json::from_str(&String::from_utf8_lossy(&self.begun));
             self.begun.clear();
             if let Ok(line) = line {
                 return Ok(Some(line));
             }
         }
     }
+
+    /// Goes to the beginning of what is at the path now, when the file was emptied or another has taken its place.
+    fn begin_anew_if_replaced(&mut self) -> Result<(), Failure> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let (now, open) = match (fs::metadata(&self.path), file.get_ref().metadata()) {
+            (Ok(now), Ok(open)) => (now, open),
+            // It is gone; a new one may come.
+            _ => return Ok(()),
+        };
+        if is_another(&now, &open) {
+            *self = Self::of(&self.path)?;
+        } else if now.len() < file.stream_position()? {
+            file.rewind()?;
+            self.begun.clear();
+        }
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+fn is_another(now: &fs::Metadata, open: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    (now.dev(), now.ino()) != (open.dev(), open.ino())
+}
+
+/// Elsewhere a file that is open keeps its place.
+#[cfg(not(unix))]
+const fn is_another(_: &fs::Metadata, _: &fs::Metadata) -> bool {
+    false
 }
 
 fn is_asked_for(args: &Args, line: &Value) -> bool {

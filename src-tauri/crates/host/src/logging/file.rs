@@ -59,9 +59,7 @@ impl DailyFile {
         let day = self.clock.now().to_utc().format("%Y-%m-%d").to_string();
         let open = match self.file.take() {
             // Asked of the file, because another process may write into it too.
-            Some(file) if self.day == day && fits(file.metadata()?.len(), more, self.limits) => {
-                file
-            }
+            Some(file) if self.day == day && goes_on(&file.metadata()?, more, self.limits) => file,
             _ => open(&self.folder, &day, more, self.limits)?,
         };
         self.day = day;
@@ -95,6 +93,22 @@ impl Write for DailyFile {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Whether an open file takes `more`: one that somebody has deleted is read by nobody.
+fn goes_on(about: &fs::Metadata, more: u64, limits: Limits) -> bool {
+    is_there(about) && fits(about.len(), more, limits)
+}
+
+#[cfg(unix)]
+fn is_there(about: &fs::Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::nlink(about) > 0
+}
+
+/// Elsewhere a file that is open stays.
+#[cfg(not(unix))]
+const fn is_there(_: &fs::Metadata) -> bool {
+    true
 }
 
 /// Whether a file of `length` bytes takes `more`. A line that is too long for any file gets one of its own.
@@ -274,6 +288,23 @@ mod tests {
         let read = |name: &String| fs::read_to_string(folder.join(name)).expect("a file");
         assert_eq!(read(&names[names.len() - 2]), "a line of its own\n");
         assert_eq!(read(&names[names.len() - 1]), "next\n");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_was_deleted_is_made_anew() {
+        let home = tempfile::tempdir().expect("a folder");
+        let folder = home.path().join("logs");
+        let clock = Arc::new(ManualClock::new(NOON));
+        let mut log = DailyFile::new(folder.clone(), clock, |_| {});
+        log.write_all(b"before\n").expect("never an error");
+        let file = folder.join("rouse.2026-11-21.jsonl");
+        fs::remove_file(&file).expect("our own file");
+        log.write_all(b"after\n").expect("never an error");
+        assert_eq!(fs::read_to_string(file).expect("a new file"), "after\n");
+        fs::remove_dir_all(&folder).expect("our own folder");
+        log.write_all(b"again\n").expect("never an error");
+        assert_eq!(names(&folder), ["rouse.2026-11-21.jsonl"]);
     }
 
     #[test]
