@@ -21,7 +21,7 @@ pub enum ErrorCode {
     Exists,
     /// It cannot be done in the present state.
     Conflict,
-    /// The disk is full or broken.
+    /// The disk is full or broken, or the database damaged.
     Storage,
 }
 
@@ -70,8 +70,13 @@ impl RpcError {
     /// A parameter has the wrong shape.
     #[must_use]
     pub fn invalid_params(error: &serde_path_to_error::Error<serde_json::Error>) -> Self {
-        let path = error.path().to_string();
-        Self::field(&path, &error.inner().to_string())
+        let (path, message) = (error.path().to_string(), error.inner().to_string());
+        let missing = message.strip_prefix("missing field `").and_then(|rest| rest.split_once('`'));
+        let inside = |name: &str| if path == "." { name.to_owned() } else { format!("{path}.{name}") };
+        match missing {
+            Some((name, _)) => Self::field(&inside(name), "is required"),
+            None => Self::field(&path, &message),
+        }
     }
 
     /// One field is wrong.

@@ -179,7 +179,15 @@ impl Outbox {
 
     async fn later(&self, delivery: &Delivery, reason: &str) -> Result<(), StoreError> {
         let now = self.clock.now();
-        tracing::warn!(delivery_id = %delivery.id, reason, "a delivery did not get through");
+        let run = match &delivery.run_id {
+            Some(id) => self.store.run(id).await?,
+            None => None,
+        };
+        let run = run.as_ref();
+        let job_id = run.and_then(|run| run.job_id.as_ref()).map(tracing::field::display);
+        let run_id = run.map(|run| tracing::field::display(&run.id));
+        let name = run.map(|run| run.job_name.as_str());
+        tracing::warn!(delivery_id = %delivery.id, job_id, run_id, name, reason, "a delivery did not get through");
         match redelivery_after_ms(delivery.attempts + 1) {
             Some(pause) => {
                 self.store.postpone_delivery(&delivery.id, reason, now.plus_ms(pause), now).await

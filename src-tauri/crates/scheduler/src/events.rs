@@ -49,8 +49,15 @@ pub enum Called {
         /// Why it does not run.
         reason: Option<String>,
     },
-    /// It came before, and made this run.
-    Before(RunId),
+    /// It came before, and made a run, or a skipped one with the reason.
+    Before {
+        /// The run.
+        run_id: RunId,
+        /// Why it did not run.
+        reason: Option<String>,
+    },
+    /// Another call came before under the same key.
+    Another,
     /// The job does not fire now, for this reason.
     Refused(String),
 }
@@ -169,7 +176,7 @@ impl Engine {
         if let Some(key) = &call.key
             && let Some(run_id) = self.store.webhook_call(&call.job_id, key, now).await?
         {
-            return Ok(Called::Before(run_id));
+            return self.called_before(run_id, &call, now).await;
         }
         let job = self.found(&call.job_id).await?;
         if job.schedule.spec != ScheduleSpec::Webhook {
@@ -195,6 +202,23 @@ impl Engine {
             Firing::On => Called::Fired { run_id, reason },
             Firing::Off(reason) => Called::Refused(reason),
         })
+    }
+
+    /// What a call is told whose key came before: the same as then, unless it says something else in what is kept of it.
+    async fn called_before(
+        &self,
+        run_id: RunId,
+        call: &Call,
+        now: UnixMs,
+    ) -> Result<Called, SchedulerError> {
+        let job = self.found(&call.job_id).await?;
+        let says = Cause::webhook(&job, &call.body, now).text;
+        if self.store.cause(&run_id).await?.is_some_and(|before| before.text != says) {
+            return Ok(Called::Another);
+        }
+        let run = self.store.run(&run_id).await?;
+        let reason = run.filter(|run| run.state == RunState::Skipped).and_then(|run| run.reason);
+        Ok(Called::Before { run_id, reason })
     }
 }
 

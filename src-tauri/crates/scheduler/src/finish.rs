@@ -212,7 +212,7 @@ impl Engine {
             self.heartbeat.request(&format!("cron:{}", job.id), at);
         }
         if let Some(job) = job {
-            self.settle_job(&job, fate);
+            self.settle_job(&job, fate, &finish.run_id);
         }
         match begun_at {
             Some(begun_at) => self.ask_for_the_rest(begun_at).await,
@@ -293,7 +293,7 @@ impl Engine {
         }
     }
 
-    fn settle_job(&mut self, job: &Job, fate: &JobFate) {
+    fn settle_job(&mut self, job: &Job, fate: &JobFate, by: &RunId) {
         match fate {
             JobFate::Stays => {}
             JobFate::IsDeleted => {
@@ -301,7 +301,7 @@ impl Engine {
                 self.end_runs_of(&job.id, DONE);
             }
             JobFate::IsPaused(reason) => {
-                tracing::warn!(job_id = %job.id, name = job.name, reason, "a job was switched off");
+                tracing::warn!(job_id = %job.id, run_id = %by, name = job.name, reason, "a job was switched off");
                 self.next_due_is_stale = true;
                 self.skip_waiting(Some(&job.id), reason);
             }

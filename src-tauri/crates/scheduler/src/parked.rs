@@ -108,7 +108,8 @@ impl Engine {
             return Ok(());
         }
         for run in self.store.expire_approvals(now).await? {
-            tracing::info!(run_id = %run.id, name = run.job_name, "nobody answered in time");
+            let job_id = run.job_id.as_ref().map(tracing::field::display);
+            tracing::info!(job_id, run_id = %run.id, name = run.job_name, "nobody answered in time");
             self.go_on(run).await?;
         }
         self.parked.next_expiry = self.store.next_expiry().await?;

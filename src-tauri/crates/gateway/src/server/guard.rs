@@ -122,10 +122,16 @@ impl FromRequestParts<Shared> for SaysJson {
 /// Whether the caller shows the token or a live session.
 fn is_known(shared: &Shared, headers: &HeaderMap) -> bool {
     if let Some(shown) = headers.get(header::AUTHORIZATION) {
-        let token = shown.to_str().ok().and_then(|shown| shown.strip_prefix("Bearer "));
+        let token = shown.to_str().ok().and_then(bearer);
         return token.is_some_and(|token| shared.auth.is_token(token));
     }
     session(headers).is_some_and(|shown| shared.auth.is_session(shown, shared.clock.now()))
+}
+
+/// What is shown by a header that says `Bearer`, in whatever case: the name of a scheme has none.
+pub(super) fn bearer(shown: &str) -> Option<&str> {
+    let (scheme, shown) = shown.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| shown.trim_start_matches(' '))
 }
 
 /// Whether the caller shows the token itself; a browser's session is not enough to make another one.

@@ -11,12 +11,12 @@ use axum::extract::{FromRequestParts, Path, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use rouse_core::JobId;
+use rouse_core::{JobId, RunId};
 use rouse_scheduler::{Call, Called};
 use serde_json::{Value, json};
 
 use super::Shared;
-use super::guard::{SaysJson, has_token};
+use super::guard::{SaysJson, bearer, has_token};
 use crate::error::{ErrorCode, RpcError};
 
 /// The largest body of a hook.
@@ -81,7 +81,7 @@ fn secret(headers: &HeaderMap) -> Option<&str> {
     if let Some(shown) = headers.get("x-rouse-secret") {
         return shown.to_str().ok();
     }
-    headers.get(header::AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")
+    bearer(headers.get(header::AUTHORIZATION)?.to_str().ok()?)
 }
 
 #[expect(clippy::result_large_err, reason = "the refusal is the response")]
@@ -143,15 +143,22 @@ fn key(headers: &HeaderMap) -> Result<Option<String>, &'static str> {
 
 fn answer(called: Called) -> Response {
     match called {
-        Called::Fired { run_id, reason: None } => {
-            (StatusCode::ACCEPTED, axum::Json(json!({ "runId": run_id }))).into_response()
-        }
         Called::Fired { run_id, reason } => {
-            let skipped = json!({ "runId": run_id, "skipped": reason });
-            (StatusCode::ACCEPTED, axum::Json(skipped)).into_response()
+            (StatusCode::ACCEPTED, axum::Json(told(&run_id, reason))).into_response()
         }
-        Called::Before(run_id) => axum::Json(json!({ "runId": run_id })).into_response(),
+        Called::Before { run_id, reason } => axum::Json(told(&run_id, reason)).into_response(),
+        Called::Another => refused(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "This Idempotency-Key came before with another body. Send a new key.",
+        ),
         Called::Refused(reason) => refused(StatusCode::CONFLICT, &reason),
+    }
+}
+
+fn told(run_id: &RunId, skipped: Option<String>) -> Value {
+    match skipped {
+        None => json!({ "runId": run_id }),
+        Some(reason) => json!({ "runId": run_id, "skipped": reason }),
     }
 }
 

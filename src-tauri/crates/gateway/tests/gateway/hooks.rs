@@ -133,7 +133,40 @@ async fn the_same_key_makes_one_run() {
     let (second, reply) = house.post_raw(&hook.path, &header, b"x").await;
     assert_eq!((first, second), (202, 200));
     assert_eq!(body_of(&reply)["runId"], run);
+    let (another, reply) = house.post_raw(&hook.path, &header, b"y").await;
+    assert_eq!(another, 422, "{reply}");
+    assert!(body_of(&reply)["error"].as_str().is_some_and(|words| words.contains("another body")));
     assert_eq!(hook.runs(&house).await.len(), 1);
+    house.stop().await;
+}
+
+#[tokio::test]
+async fn who_asks_again_about_a_skipped_call_hears_the_same() {
+    let house = House::build().await;
+    let hook = Hook::make(&house).await;
+    let patch = json!({ "policies": { "cooldownSeconds": 3_600 } });
+    house.call("cron.update", json!({ "id": hook.id, "patch": patch })).await;
+    assert_eq!(house.post_raw(&hook.path, &hook.auth(), b"x").await.0, 202);
+    let header = format!("{}Idempotency-Key: order 8\r\n", hook.auth());
+    let (first, told) = house.post_raw(&hook.path, &header, b"x").await;
+    let told = body_of(&told);
+    assert!(first == 202 && told["skipped"].is_string(), "{told}");
+    let (second, again) = house.post_raw(&hook.path, &header, b"x").await;
+    assert_eq!((second, body_of(&again)), (200, told));
+    house.stop().await;
+}
+
+#[tokio::test]
+async fn the_name_of_a_scheme_has_no_case_and_a_missing_text_is_named() {
+    let house = House::build().await;
+    let hook = Hook::make(&house).await;
+    let shouted = format!("AUTHORIZATION: BEARER {}\r\n", hook.secret);
+    for header in [hook.auth().to_lowercase(), shouted] {
+        assert_eq!(house.post_raw(&hook.path, &header, b"x").await.0, 202, "{header}");
+    }
+    let token = format!("authorization: bearer {}\r\n", house.token());
+    let (status, reply) = house.post("/hooks/wake", &token, &json!({ "mode": "now" })).await;
+    assert_eq!((status, body_of(&reply)["error"].as_str()), (400, Some("text: is required")));
     house.stop().await;
 }
 
