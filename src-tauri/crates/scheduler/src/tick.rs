@@ -63,6 +63,7 @@ impl Planning {
         let slot = job.state.next_run_at?;
         let plan = match Slots::compile(&job.schedule, &job.id, &self.zones) {
             Ok(slots) => {
+                let slots = slots.of_job_made_at(job.created_at);
                 let due = Due { job: &job, slots: &slots, slot, queued, active };
                 plan_claim(due, self.now, &self.firing)
             }
