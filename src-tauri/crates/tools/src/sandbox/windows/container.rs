@@ -20,6 +20,8 @@ use crate::sandbox::{Layer, Sandbox, SandboxError};
 const READ_CONTROL: u32 = 0x0002_0000;
 const WRITE_DAC: u32 = 0x0004_0000;
 const FILE_READ_ATTRIBUTES: u32 = 0x0080;
+const FILE_SHARE_READ: u32 = 0x0001;
+const FILE_SHARE_WRITE: u32 = 0x0002;
 const FILE_FLAG_BACKUP_SEMANTICS: u32 = 0x0200_0000;
 const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
 const FILE_ATTRIBUTE_DIRECTORY: u32 = 0x0010;
@@ -86,40 +88,41 @@ pub(super) fn open_to(folder: &Path, sid: &Sid) -> io::Result<()> {
     if rights::is_granted(&root, sid)? {
         return Ok(());
     }
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder)? {
-            let path = entry?.path();
-            match open_one(&path, sid) {
-                Ok(true) => folders.push(path),
-                Ok(false) => {}
-                // It stays closed to commands.
-                Err(error) => tracing::debug!(%error, ?path, "no rights were given on a file"),
-            }
-        }
-    }
+    open_below(folder, sid)?;
     rights::grant(&root, sid, true)
 }
 
-/// Answers whether it is a folder to walk on into.
-fn open_one(path: &Path, sid: &Sid) -> io::Result<bool> {
+fn open_below(folder: &Path, sid: &Sid) -> io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        // What cannot be opened to commands stays closed to them.
+        if let Err(error) = open_one(&path, sid) {
+            tracing::debug!(%error, ?path, "no rights were given on a file");
+        }
+    }
+    Ok(())
+}
+
+/// As long as a folder is walked through it is kept open, so that nobody can put a link in its place.
+fn open_one(path: &Path, sid: &Sid) -> io::Result<()> {
     let file = opened(path)?;
     let attributes = file.metadata()?.file_attributes();
     if attributes & FILE_ATTRIBUTE_REPARSE_POINT != 0 {
-        return Ok(false);
+        return Ok(());
     }
     let is_folder = attributes & FILE_ATTRIBUTE_DIRECTORY != 0;
     if !is_folder && winapi_util::file::information(&file)?.number_of_links() > 1 {
-        return Ok(false);
+        return Ok(());
     }
     rights::grant(&file, sid, is_folder)?;
-    Ok(is_folder)
+    if is_folder { open_below(path, sid) } else { Ok(()) }
 }
 
-/// The file itself, also where it is a link.
+/// The file itself, also where it is a link; while it is open it keeps its name.
 fn opened(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .access_mode(READ_CONTROL | WRITE_DAC | FILE_READ_ATTRIBUTES)
+        .share_mode(FILE_SHARE_READ | FILE_SHARE_WRITE)
         .custom_flags(FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT)
         .open(path)
 }
