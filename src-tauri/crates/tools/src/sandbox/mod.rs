@@ -58,7 +58,6 @@ pub(crate) struct Sandbox {
 
 /// The copy of a file of the workspace that a confined command sees in its place, whatever becomes of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "there are no copies there"))]
 pub(crate) struct Sealed {
     /// Its real path.
     pub(crate) path: PathBuf,

@@ -145,6 +145,20 @@ pub(super) fn create(wanted: &Wanted<'_>) -> io::Result<Suspended> {
     attributes.set(PROC_THREAD_ATTRIBUTE_SECURITY_CAPABILITIES, &rights)?;
     attributes.set(PROC_THREAD_ATTRIBUTE_HANDLE_LIST, &handles)?;
     attributes.set(PROC_THREAD_ATTRIBUTE_JOB_LIST, &jobs)?;
+    create_with(wanted, &mut attributes)
+}
+
+/// As a system would make it that takes no notice of what confines it.
+#[cfg(test)]
+pub(super) fn create_unheeded(wanted: &Wanted<'_>) -> io::Result<Suspended> {
+    let handles = wanted.streams.map(|stream| stream.as_raw_handle());
+    let mut attributes = Attributes::new(1)?;
+    attributes.set(PROC_THREAD_ATTRIBUTE_HANDLE_LIST, &handles)?;
+    create_with(wanted, &mut attributes)
+}
+
+fn create_with(wanted: &Wanted<'_>, attributes: &mut Attributes<'_>) -> io::Result<Suspended> {
+    let handles = wanted.streams.map(|stream| stream.as_raw_handle());
     let mut startup = STARTUPINFOEXW { lpAttributeList: attributes.list(), ..Default::default() };
     startup.StartupInfo.cb = size_of::<STARTUPINFOEXW>() as u32;
     startup.StartupInfo.dwFlags = STARTF_USESTDHANDLES;

@@ -142,12 +142,12 @@ fn a_process_that_is_not_in_its_container_never_runs() {
         streams: [nothing.as_handle(); 3],
     };
     let begun = process::create(&wanted).and_then(|suspended| suspended.begin(&wanted));
-    match begun {
-        Ok(process) => {
-            process::wait(&process, Some(Duration::from_secs(60))).unwrap();
-        }
-        Err(error) => assert!(!error.to_string().is_empty()),
+    if let Ok(process) = begun {
+        process::wait(&process, Some(Duration::from_secs(60))).unwrap();
     }
+    let unheeded = process::create_unheeded(&wanted).unwrap();
+    let error = unheeded.begin(&wanted).expect_err("it is in no job and in no container");
+    assert!(error.to_string().contains("did not put the command into its"), "{error}");
     job.end().unwrap();
     assert!(!written.exists());
 }
