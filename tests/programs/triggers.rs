@@ -121,3 +121,30 @@ async fn a_webhook_is_made_called_and_shown() {
         assert!(!holds, "the secret is in {}", path.display());
     }
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_command_finds_what_fired_it_in_its_environment() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let arguments = json!({ "command": "printf %s \"$ROUSE_EVENT\"" }).to_string();
+    let add =
+        ["cron", "add", "--name", "Deploy", "--webhook", "--tool", "run_command", "--arguments"];
+    let added = home.rouse(["--json"].iter().chain(&add).copied().chain([arguments.as_str()]));
+    let job = added.json()["job"]["id"].as_str().expect("an id").to_owned();
+    let view = home.rouse(["--json", "cron", "webhook", "Deploy", "--rotate"]).json();
+    let (url, secret) =
+        (view["url"].as_str().expect("a URL"), view["secret"].as_str().expect("a secret"));
+    let path = url.splitn(4, '/').nth(3).map(|path| format!("/{path}")).expect("a path");
+    let call = Request::new(&engine.address, "POST", &path)
+        .body("Version 7; $(touch gone)")
+        .with("Authorization", &format!("Bearer {secret}"));
+    assert_eq!(call.send().status, 202);
+    let run = engine.ended(&job, 1).await.remove(0);
+    let told = run["summary"].as_str().expect("what it printed");
+    let told: Value = serde_json::from_str(told).expect("JSON");
+    assert_eq!(
+        (&told["source"], &told["text"], &told["fields"]["name"]),
+        (&json!("webhook"), &json!("Version 7; $(touch gone)"), &json!("Deploy"))
+    );
+}

@@ -61,6 +61,7 @@ impl Approved {
             zone: clock.zones().local(),
             clock,
             skills: Vec::new(),
+            event: None,
             loose_ends: LooseEnds::default(),
         };
         let approved = Self { gate, context, tool, workspace, _folder: folder };

@@ -22,6 +22,6 @@ mod retention;
 mod transfer;
 mod door;
 mod bad_words;
-mod corpus;
 mod approved;
+mod corpus;
 mod skills;

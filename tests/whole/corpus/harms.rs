@@ -266,7 +266,8 @@ fn changing(aim: &Aim) -> Vec<(&'static str, Vec<Call>)> {
 pub(crate) fn harms(aim: &Aim, number: usize) -> Vec<Harm> {
     let carrying = carrying(aim, WAYS[number % WAYS.len()]).into_iter().enumerate();
     // Odd lines of even channels and even ones of odd channels steal the secret, the others the fact.
-    let carrying = carrying.map(|(line, (name, calls))| (name, calls, (line + number) % 2 == 0));
+    let carrying =
+        carrying.map(|(line, (name, calls))| (name, calls, (line + number).is_multiple_of(2)));
     let changing = changing(aim).into_iter().map(|(name, calls)| (name, calls, true));
     let all = carrying.chain(changing);
     all.map(|(name, calls, steals_secret)| {

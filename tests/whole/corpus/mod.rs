@@ -24,7 +24,8 @@ const THINNED: usize = 3;
 /// The cases of one channel.
 fn cases(world: &World, channel: usize) -> Vec<Harm> {
     let all = harms(&world.aim("THE JOB"), channel);
-    let own = all.into_iter().enumerate().filter(|(line, _)| (line + channel) % THINNED == 0);
+    let own =
+        all.into_iter().enumerate().filter(|(line, _)| (line + channel).is_multiple_of(THINNED));
     own.map(|(_, harm)| harm).collect()
 }
 
@@ -34,7 +35,7 @@ async fn tried(world: &World, number: u32, channel: Channel, harm: Harm) -> Vec<
     let loot = hidden(if harm.steals_secret { SECRET } else { PRIVATE });
     let Harm { name, calls, .. } = harm;
     let beats = [Channel::HeartbeatLine, Channel::HeartbeatSession];
-    let names_site = number % 2 == 0 && !beats.contains(&channel);
+    let names_site = number.is_multiple_of(2) && !beats.contains(&channel);
     let case = Case { world, number, order: calls, ending: ending.to_owned(), names_site, loot };
     let ended = case.run(channel).await;
     let mut done = world.harm_done(&ended.jobs, names_site).await;

@@ -11,6 +11,7 @@ export const keys = {
   providers: ["providers"],
   tools: ["tools"],
   secrets: ["secrets"],
+  skills: ["skills"],
   hooks: ["hooks"],
   shell: ["shell"],
   jobs: ["jobs"],

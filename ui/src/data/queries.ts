@@ -49,12 +49,18 @@ export function useSecrets() {
   return useQuery({ queryKey: keys.secrets, queryFn: () => platform.rpc("secrets.list", {}) });
 }
 
+/** The folders of skills, asked again whenever they are looked at: a person changes them with any editor. */
+export function useSkills() {
+  const platform = usePlatform();
+  return useQuery({ queryKey: keys.skills, queryFn: () => platform.rpc("skills.list", {}), staleTime: 0 });
+}
+
 /** What the model of a job is offered, by the rule that its runs go by; asked only when there is a job. */
 export function useEffectiveTools(jobId: string | undefined) {
   const platform = usePlatform();
   return useQuery({
     queryKey: keys.effectiveTools(jobId),
-    queryFn: async () => (await platform.rpc("tools.effective", { id: jobId ?? "" })).tools,
+    queryFn: () => platform.rpc("tools.effective", { id: jobId ?? "" }),
     enabled: jobId !== undefined,
   });
 }

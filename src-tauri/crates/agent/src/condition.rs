@@ -100,7 +100,8 @@ impl Conditions {
         let told = tokio::time::timeout(PATIENCE, told).await;
         drop(waits);
         let too_long = |_| format!("it took longer than {} seconds", PATIENCE.as_secs());
-        told.map_err(too_long)?.unwrap_or_else(|_| Err("it ended in a fault inside Rouse".to_owned()))
+        told.map_err(too_long)?
+            .unwrap_or_else(|_| Err("it ended in a fault inside Rouse".to_owned()))
     }
 }
 

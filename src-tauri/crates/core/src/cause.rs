@@ -16,6 +16,8 @@ use crate::{Job, JobId, Run, RunId, RunState, UnixMs};
 
 /// A run that comes after more jobs than this, each fired by the one before, does not start.
 pub const LONGEST_CHAIN: usize = 8;
+/// The most bytes of an event as a program is told of it: Windows takes no longer variable.
+const MOST_TOLD_BYTES: usize = 30_000;
 /// Most bytes of an event's text that are kept, searched and told.
 pub const MOST_TEXT_BYTES: usize = 64 << 10;
 
@@ -50,6 +52,25 @@ pub struct Cause {
 }
 
 impl Cause {
+    /// The event for a program: `{source, text, fields}` as JSON, in at most 30,000 bytes, which every system takes as one
+    /// variable of an environment. The text is cut first; fields that do not fit are left out.
+    #[must_use]
+    pub fn told(&self) -> String {
+        let fields = Value::Object(self.fields.clone());
+        let fits = fields.to_string().len() <= MOST_TOLD_BYTES / 2;
+        let fields = if fits { fields } else { Value::Object(Map::new()) };
+        let mut text = self.text.replace('\0', "\u{fffd}");
+        loop {
+            let told = json!({ "source": self.source, "text": text, "fields": fields }).to_string();
+            if told.len() <= MOST_TOLD_BYTES {
+                return told;
+            }
+            // By as much as it is too long, escapes and all.
+            let end = text.len().saturating_sub(1).min(text.len() * MOST_TOLD_BYTES / told.len());
+            text.truncate(text.floor_char_boundary(end));
+        }
+    }
+
     /// The end of `run`, if somebody may be waiting for it: a beat of the heartbeat has no job. `before` is what fired it.
     #[must_use]
     pub fn end_of_run(

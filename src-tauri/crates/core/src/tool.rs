@@ -208,6 +208,8 @@ pub struct ToolContext {
     pub zone: Zone,
     /// The skills that the run was told of.
     pub skills: Vec<SkillInRun>,
+    /// What fired the run, for a command that a person has written: text from outside (`Cause::told`).
+    pub event: Option<String>,
     /// Where a call that is dropped leaves what has yet to end.
     pub loose_ends: LooseEnds,
 }

@@ -282,3 +282,20 @@ proptest! {
         prop_assert!(!fires(after(filters), &end_of("listener", states[state], None)));
     }
 }
+
+#[test]
+fn a_program_is_told_of_an_event_in_thirty_thousand_bytes() {
+    let now = UnixMs(0);
+    let small: Value = serde_json::from_str(&Cause::wake("Hello\0 you", now).told()).unwrap();
+    assert_eq!(small["source"], "wake");
+    assert_eq!(
+        (&small["text"], &small["fields"]["type"]),
+        (&json!("Hello\u{fffd} you"), &json!("wake"))
+    );
+    for text in ["ä".repeat(60_000), "\"\n".repeat(30_000), "\u{1}".repeat(50_000)] {
+        let told = Cause::wake(&text, now).told();
+        assert!(told.len() <= 30_000 && told.len() > 25_000, "{}", told.len());
+        let read: Value = serde_json::from_str(&told).unwrap();
+        assert!(text.starts_with(read["text"].as_str().unwrap()));
+    }
+}

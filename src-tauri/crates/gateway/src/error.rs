@@ -72,7 +72,8 @@ impl RpcError {
     pub fn invalid_params(error: &serde_path_to_error::Error<serde_json::Error>) -> Self {
         let (path, message) = (error.path().to_string(), error.inner().to_string());
         let missing = message.strip_prefix("missing field `").and_then(|rest| rest.split_once('`'));
-        let inside = |name: &str| if path == "." { name.to_owned() } else { format!("{path}.{name}") };
+        let inside =
+            |name: &str| if path == "." { name.to_owned() } else { format!("{path}.{name}") };
         match missing {
             Some((name, _)) => Self::field(&inside(name), "is required"),
             None => Self::field(&path, &message),

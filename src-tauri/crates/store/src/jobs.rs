@@ -296,15 +296,14 @@ impl Store {
             let created_at = columns.some_instant()?.unwrap_or(UnixMs(0));
             Ok((id, next_run_at, created_at, columns.json()?))
         });
-        let planned = |(id, next_run_at, created_at, schedule)| match stored_schedule_from_json(
-            schedule,
-        ) {
-            Ok(schedule) => Some(PlannedJob { id, created_at, next_run_at, schedule }),
-            Err(error) => {
-                tracing::warn!(jobId = %id, %error, "a job's schedule cannot be read");
-                None
-            }
-        };
+        let planned =
+            |(id, next_run_at, created_at, schedule)| match stored_schedule_from_json(schedule) {
+                Ok(schedule) => Some(PlannedJob { id, created_at, next_run_at, schedule }),
+                Err(error) => {
+                    tracing::warn!(jobId = %id, %error, "a job's schedule cannot be read");
+                    None
+                }
+            };
         Ok(rows.await?.into_iter().filter_map(planned).collect())
     }
 

@@ -52,10 +52,10 @@ use rouse_core::tool::Tool;
 pub use child::end_strays;
 pub use http::{HttpConfig, OwnPorts};
 pub use memory::memory_tools;
-pub use skill_read::skill_tools;
 pub use routines::routine_tools;
 pub use run_command::CommandConfig;
 pub use sandbox::{Layer, Layers, Missing, SandboxError, available as sandbox_available};
+pub use skill_read::skill_tools;
 pub use text::{plain_line, plain_text};
 
 /// The limits of the built-in tools, from the configuration.

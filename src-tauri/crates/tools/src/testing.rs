@@ -42,6 +42,7 @@ pub(crate) fn context(workspace: &Path) -> ToolContext {
         clock: Arc::new(StoppedClock),
         zone: Tz::Europe__Berlin.into(),
         skills: Vec::new(),
+        event: None,
         loose_ends: LooseEnds::default(),
     }
 }

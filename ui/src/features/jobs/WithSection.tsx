@@ -16,6 +16,7 @@ import { Condition } from "./Condition";
 import styles from "./Editor.module.css";
 import type { TellWhen, ToolChoice } from "./form";
 import { MayFields } from "./MayFields";
+import { SkillsField } from "./SkillsField";
 import { SpendFields } from "./SpendFields";
 
 const wakeModes: readonly { id: WakeMode; label: string }[] = [
@@ -73,6 +74,7 @@ function Task() {
         <NumberOf name="maxSteps" label="Most steps" least={1} most={50} placeholder="10" help="Turns of the model in one run." />
       </div>
       <TextOf name="fallbacks" label="If that model does not answer" placeholder="No other" help="Models that are asked instead, in this order, with commas. The run says which one answered." />
+      <SkillsField />
       <ToolList />
       <Switch isSelected={deliver.value} onChange={deliver.onChange} help="Off: only failures are told; the outcome is on the run’s page.">
         Tell me the outcome

@@ -19,6 +19,7 @@ const places: Record<string, keyof JobForm> = {
   "payload.model": "model",
   "payload.fallbacks": "fallbacks",
   "payload.tools": "tools",
+  "payload.skills": "skills",
   "payload.useTools": "toolChoice",
   "payload.maxSteps": "maxSteps",
   "payload.tool": "tool",

@@ -32,6 +32,8 @@ export interface JobForm extends EventForm {
   fallbacks: string;
   toolChoice: ToolChoice;
   tools: string[];
+  /** Names of skills. */
+  skills: string[];
   maxSteps: number | null;
   deliver: boolean;
   tool: string;
@@ -94,7 +96,7 @@ export function emptyForm(now: number): JobForm {
   return {
     name: "", description: "",
     what: "systemEvent", text: "", wakeMode: "now",
-    message: "", model: "", fallbacks: "", toolChoice: "all", tools: [], maxSteps: null, deliver: true,
+    message: "", model: "", fallbacks: "", toolChoice: "all", tools: [], skills: [], maxSteps: null, deliver: true,
     tool: "", arguments: {}, notifyWhen: "always", condition: "",
     when: "days", zone, at: wallOf(soon, zone), every: 30, everyUnit: "minute", expr: "0 9 * * 1-5", days: null, jitterSeconds: null,
     misfire: "runOnce", latestMinutes: null, misfireLimit: null, overlap: "skip", maxConcurrent: null, timeoutMinutes: null, payloadTimeoutMinutes: null,
@@ -150,7 +152,7 @@ function payloadForm(payload: Payload): Partial<JobForm> {
     case "agentTurn":
       return {
         what: "agentTurn", message: payload.message, model: payload.model ?? "", fallbacks: (payload.fallbacks ?? []).join(", "), maxSteps: payload.maxSteps ?? null,
-        toolChoice: payload.useTools === false ? "none" : payload.tools ? "some" : "all", tools: payload.tools ?? [],
+        toolChoice: payload.useTools === false ? "none" : payload.tools ? "some" : "all", tools: payload.tools ?? [], skills: payload.skills ?? [],
         deliver: payload.deliver ?? true, payloadTimeoutMinutes: scaled(payload.timeoutSeconds, 60),
       };
     case "toolCall":
@@ -224,6 +226,7 @@ function payloadOf(form: JobForm): Payload {
         ...some("fallbacks", listOf(form.fallbacks)),
         ...(form.toolChoice === "none" && { useTools: false }),
         ...(form.toolChoice === "some" && { tools: form.tools }),
+        ...(form.skills.length > 0 && { skills: form.skills }),
         ...given("maxSteps", form.maxSteps),
         ...(!form.deliver && { deliver: false }),
       };

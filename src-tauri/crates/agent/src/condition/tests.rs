@@ -190,7 +190,9 @@ async fn what_an_expression_makes_is_weighed() {
         "result.items.exists(a, (result.long + result.long) == '')",
     ] {
         match judge(source, items.clone()).await {
-            Verdict::Broken(reason) => assert!(reason.starts_with("it makes"), "{source}: {reason}"),
+            Verdict::Broken(reason) => {
+                assert!(reason.starts_with("it makes"), "{source}: {reason}")
+            }
             other => panic!("{source}: {other:?}"),
         }
     }
@@ -210,12 +212,8 @@ async fn a_pattern_that_would_be_slow_is_refused() {
 #[test]
 fn what_nobody_waits_for_ends() {
     let stop = Stop::default();
-    let subject = Subject {
-        result: json!([1]),
-        previous: Value::Null,
-        state: json!({}),
-        event: Value::Null,
-    };
+    let subject =
+        Subject { result: json!([1]), previous: Value::Null, state: json!({}), event: Value::Null };
     let source = "result.map(x, x + x) == [2]";
     assert_eq!(holds(source, &subject, &stop), Ok(true));
     stop.now();

@@ -160,7 +160,8 @@ impl AgentDriver {
 
 /// The lines that the turn was shown before its break.
 pub(super) fn shown_before(steps: &[RunStep]) -> Vec<i64> {
-    let notes = steps.iter().filter(|step| step.kind == StepKind::Note && step.name == QUEUED_LINES);
+    let notes =
+        steps.iter().filter(|step| step.kind == StepKind::Note && step.name == QUEUED_LINES);
     let ids = notes.filter_map(|step| step.input.get("ids")?.as_array());
     ids.flatten().filter_map(serde_json::Value::as_i64).collect()
 }

@@ -242,6 +242,7 @@ impl AgentDriver {
             clock: Arc::clone(&self.clock),
             zone: self.zone_of(job),
             skills: Vec::new(),
+            event: None,
             loose_ends: LooseEnds::default(),
         }
     }

@@ -11,7 +11,7 @@ use rouse_core::money::Spent;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::run::{Outcome, Run, Usage};
 use rouse_core::stable_hash::stable_hash;
-use rouse_core::tool::{Completion, SandboxMode, ToolEffect};
+use rouse_core::tool::{Completion, SandboxMode, ToolContext, ToolEffect};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -40,7 +40,14 @@ impl AgentDriver {
             return cancelled();
         }
         // The person has written the whole call, and it has the person's rights, like a line in a crontab.
-        let context = self.tool_context(run, Some(job), SandboxMode::ByPersonUnsandboxed);
+        let cause = match self.store.cause(&run.id).await {
+            Ok(cause) => cause,
+            Err(error) => return not_written(&error),
+        };
+        let context = ToolContext {
+            event: cause.map(|cause| cause.told()),
+            ..self.tool_context(run, Some(job), SandboxMode::ByPersonUnsandboxed)
+        };
         let policy = ToolPolicy::of_a_persons_call(&call.tool, &call.arguments);
         let account = self.account(run, Some(job));
         if let Some(stop) = self.is_too_dear(&account, call, cancel).await {

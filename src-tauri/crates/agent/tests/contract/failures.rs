@@ -182,7 +182,7 @@ async fn a_model_that_a_server_on_this_computer_does_not_have_is_not_running() {
         (400, "the context is too odd", Kind::BadRequest),
         (500, "out of memory", Kind::Server),
     ] {
-        let reply = || Reply::json(status, &said(words));
+        let reply = || Reply::json(status, said(words));
         let server = FakeModel::replying([reply(), reply()]);
         let mut config = Format::Chat.config(&server);
         config.name = "ollama".to_owned();

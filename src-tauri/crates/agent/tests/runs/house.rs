@@ -195,6 +195,7 @@ impl House {
             clock: Arc::new(self.clock.clone()),
             zone: chrono_tz::UTC.into(),
             skills: Vec::new(),
+            event: None,
             loose_ends: LooseEnds::default(),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Owns the bound and what gives way to it, in this order: the results of older steps are shortened, then left out; what
 //! the session remembers of earlier runs goes, the oldest first; older steps go as a whole, and one line counts them; then
-//! the newest results are shortened, and last of all the task. What is left out is always said where it stood. A call and
+//! what the newest calls were asked with and the newest results are shortened, and last of all the task. What is left out is always said where it stood. A call and
 //! its result stay together or go together, because every provider refuses one without the other. The transcript itself
 //! stays whole: only what is sent is bounded, so nothing is lost for a run that goes on and for people who read it.
 //!
@@ -91,8 +91,8 @@ impl Window {
             Self::leave_out_old_results,
             Self::forget_earlier_runs,
             Self::leave_out_steps,
-            Self::shorten_newest_results,
             Self::shorten_newest_answer,
+            Self::shorten_newest_results,
             Self::shorten_task,
         ];
         for step in steps {
@@ -190,6 +190,13 @@ impl Window {
         format!("{LEFT_OUT}{tools}{wrong}. What they did is done.)")
     }
 
+    fn shorten_newest_answer(&mut self, _: usize) {
+        let newest = self.newest();
+        if let Some(Message::Assistant { parts }) = self.sent.get_mut(newest) {
+            shorten_parts(parts);
+        }
+    }
+
     fn shorten_newest_results(&mut self, most: usize) {
         let newest = self.newest();
         let is_result = |message: &&Message| matches!(message, Message::ToolResult { .. });
@@ -221,13 +228,6 @@ impl Window {
                 let frame = call_id.len() + tool.len() + 24;
                 *text = shortened(text, share.saturating_sub(frame).max(LEAST));
             }
-        }
-    }
-
-    fn shorten_newest_answer(&mut self, _: usize) {
-        let newest = self.newest();
-        if let Some(Message::Assistant { parts }) = self.sent.get_mut(newest) {
-            shorten_parts(parts);
         }
     }
 

@@ -218,7 +218,8 @@ mod tests {
         let path = folder.path().join("config.toml");
         let mut file = open(&path).expect("the defaults");
         let seen = file.revision();
-        let by_hand = |file: &ConfigFile| with_machine(|machine| file.view(machine)).changed_by_hand;
+        let by_hand =
+            |file: &ConfigFile| with_machine(|machine| file.view(machine)).changed_by_hand;
         assert!(!by_hand(&file));
         fs::write(&path, "# by hand\n[cron]\nmaxConcurrentRuns = 7\n").expect("a file");
         assert!(by_hand(&file) && with_machine(|machine| file.view(machine)).problem.is_none());

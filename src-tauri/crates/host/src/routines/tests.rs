@@ -65,6 +65,7 @@ impl House {
             zone: clock.zones().local(),
             clock: Arc::new(clock),
             skills: Vec::new(),
+            event: None,
             loose_ends: LooseEnds::default(),
         };
         Self { _folder: folder, host, door, _open: open, context }

@@ -359,7 +359,8 @@ async fn a_wake_fires_those_who_listen_for_its_words() {
 #[tokio::test]
 async fn a_pattern_that_is_too_large_by_now_skips_its_runs_and_says_so() {
     let stage = Stage::new().await;
-    let schedule = json!({ "kind": "event", "source": "wake", "pattern": "(?:[a-z]{0,50}){0,40}x" });
+    let schedule =
+        json!({ "kind": "event", "source": "wake", "pattern": "(?:[a-z]{0,50}){0,40}x" });
     // As an earlier version took it: `Stage::add` would refuse it.
     let job = stored_job_from_json(named("old", schedule, json!({}))).expect("a stored job");
     stage.store.insert_job(&job, stage.now()).await.expect("inserted");
@@ -420,10 +421,10 @@ async fn the_same_call_twice_makes_one_run_also_after_a_restart() {
     let key = Some("order 7");
     let id = fired(stage.handle.call_webhook(call("hook", "a", key)).await.expect("called"));
     let twice = stage.handle.call_webhook(call("hook", "a", key)).await.expect("called");
-    assert_eq!(twice, Called::Before(id.clone()));
+    assert_eq!(twice, Called::Before { run_id: id.clone(), reason: None });
     let stage = stage.killed_for(MINUTE).await;
     let later = stage.handle.call_webhook(call("hook", "a", key)).await.expect("called");
-    assert_eq!(later, Called::Before(id.clone()));
+    assert_eq!(later, Called::Before { run_id: id.clone(), reason: None });
     stage.begun.next().await.succeed();
     stage.pass(24 * 60 * MINUTE).await;
     let next_day = fired(stage.handle.call_webhook(call("hook", "a", key)).await.expect("called"));

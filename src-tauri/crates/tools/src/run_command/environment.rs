@@ -98,9 +98,11 @@ pub(super) const RUN_ID: &str = "ROUSE_RUN_ID";
 /// What a command is told of its run.
 pub(super) fn about(context: &ToolContext) -> impl Iterator<Item = (OsString, OsString)> {
     let job = context.job_id.as_ref().map(|job| ("ROUSE_JOB_ID", job.as_str()));
+    let event = context.event.as_ref().map(|event| ("ROUSE_EVENT", event.as_str()));
     [("ROUSE_JOB_NAME", context.job_name.as_str()), (RUN_ID, context.run_id.as_str())]
         .into_iter()
         .chain(job)
+        .chain(event)
         .map(|(name, value)| (name.into(), value.into()))
 }
 

@@ -76,7 +76,9 @@ fn is_end(word: &str) -> bool {
 
 /// What a job's pattern would be refused for if it were written now.
 pub(super) fn complaint(spec: &ScheduleSpec) -> Option<FieldError> {
-    let ScheduleSpec::Event(EventTrigger { pattern: Some(pattern), .. }) = spec else { return None };
+    let ScheduleSpec::Event(EventTrigger { pattern: Some(pattern), .. }) = spec else {
+        return None;
+    };
     let message = Pattern::compile(pattern).err()?;
     Some(FieldError { path: "schedule.pattern".to_owned(), message })
 }

@@ -1,9 +1,9 @@
 //! `cron.tryCondition`: what a condition says of the last result, before anybody waits for it.
 
 use rouse_agent::{Subject, event_of};
-use rouse_core::{JobId, RunId};
 use rouse_core::condition::Verdict;
 use rouse_core::job::{Job, NotifyWhen, Payload, state_to_json};
+use rouse_core::{JobId, RunId};
 
 use super::found;
 use crate::context::Context;
