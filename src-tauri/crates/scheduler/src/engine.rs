@@ -113,7 +113,7 @@ pub(crate) struct Engine {
 enum Cause {
     Timer(Wake),
     Model(bool),
-    Attempt(Result<(task::Id, Outcome), JoinError>),
+    Attempt(Box<Result<(task::Id, Outcome), JoinError>>),
     Request(Option<Request>),
 }
 
@@ -172,7 +172,7 @@ impl Engine {
                     self.has_model = is_there;
                     self.heartbeat.model_changed();
                 }
-                Cause::Attempt(result) => self.attempt_ended(result),
+                Cause::Attempt(result) => self.attempt_ended(*result),
                 Cause::Request(Some(request)) => {
                     if let Some(stop) = self.handle(request).await {
                         self.shut_down().await;
@@ -210,7 +210,7 @@ impl Engine {
                 // In any order, so that neither a flood of requests nor one of ends starves the other.
                 tokio::select! {
                     request = inbox.recv() => Cause::Request(request),
-                    Some(result) = tasks.join_next_with_id() => Cause::Attempt(result),
+                    Some(result) = tasks.join_next_with_id() => Cause::Attempt(Box::new(result)),
                 }
             } => cause,
         }
