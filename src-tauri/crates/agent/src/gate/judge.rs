@@ -60,7 +60,12 @@ impl Gate {
             Ok(fitting) => fitting,
             Err(refusal) => return Ok(Judged::Refused(refusal)),
         };
-        match terms.policy.judge(&spec, request.arguments.clone()) {
+        let arguments = request.arguments.clone();
+        let verdict = match why {
+            Why::Hook(_) => terms.policy.judge_wished(&spec, arguments),
+            Why::KnowsOutside | Why::Usual => terms.policy.judge(&spec, arguments),
+        };
+        match verdict {
             Verdict::Allowed(call) => Ok(Judged::Goes(tool, call, None)),
             Verdict::Denied(reason) => Ok(refused(reason)),
             Verdict::NeedsYes(needs) => {
