@@ -103,7 +103,8 @@ async fn a_reminder_that_is_asked_for_is_made_when_the_person_has_said_yes_and_c
 #[tokio::test]
 async fn a_yes_that_comes_after_the_time_of_a_reminder_makes_none_and_says_so() {
     let folder = tempfile::tempdir().expect("a folder");
-    let wish = json!({ "name": "Tea", "schedule": { "kind": "at", "at": "2m" }, "reminder": "Tea" });
+    let wish =
+        json!({ "name": "Tea", "schedule": { "kind": "at", "at": "2m" }, "reminder": "Tea" });
     let script = [calls([("c1", "routine_create", wish)]), says("It is too late for that.")];
     let house = Plan::new(folder.path()).model(script).build().await;
     let id = send(&house, "Remind me of the tea in 2 minutes").await;
