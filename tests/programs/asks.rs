@@ -81,7 +81,16 @@ async fn a_question_is_shown_and_answered_on_the_command_line() {
     assert!(home.rouse(["status"]).ok().contains("1 question needs you: rouse approvals list"));
     let shown = home.rouse(["runs", "show", &run]);
     assert!(shown.ok().contains(&format!("rouse approvals show {asked}")), "{shown:?}");
-    assert_eq!(home.rouse(["approvals", "allow", asked]).ok().trim(), "Allowed. The run goes on.");
+    let end = &asked[asked.len() - 8..];
+    assert_eq!(home.rouse(["approvals", "show", end, "--json"]).json()["id"], asked);
+    for which in ["last", &run[run.len() - 8..]] {
+        assert_eq!(home.rouse(["runs", "show", which, "--json"]).json()["run"]["id"], run);
+    }
+    let only = home.rouse(["approvals", "allow"]);
+    assert_eq!(only.ok().trim(), "Allowed. The run goes on.");
+    home.rouse(["approvals", "allow"]).refused(4, "No question waits");
+    home.rouse(["grants", "revoke", "nope"]).refused(4, "There is no grant nope");
+    home.rouse(["skills", "trust", "nope"]).refused(4, "There is no skill called nope");
 
     assert_eq!(engine.ended(&id, 1).await[0]["state"], "succeeded");
     assert_eq!(report(&home).as_deref(), Some("one\n"));
