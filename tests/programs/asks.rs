@@ -159,7 +159,7 @@ async fn a_grant_that_the_question_does_not_bear_is_refused() {
     let allow =
         |rule: &'static str| home.rouse(["approvals", "allow", asked, "--always", "--rule", rule]);
     allow("command=any").refused(2, "read by a shell");
-    allow("command=equals:\"ls\"").refused(2, "does not cover");
+    allow("command=equals:\"date\"").refused(2, "only exactly this call can be granted");
     allow("command=like:x").refused(2, "expected any");
     home.rouse(["runs", "cancel", engine.runs(&id).await[0]["id"].as_str().expect("an id")]).ok();
     home.rouse(["approvals", "allow", asked]).refused(5, "ended with its run");
