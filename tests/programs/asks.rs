@@ -81,7 +81,16 @@ async fn a_question_is_shown_and_answered_on_the_command_line() {
     assert!(home.rouse(["status"]).ok().contains("1 question needs you: rouse approvals list"));
     let shown = home.rouse(["runs", "show", &run]);
     assert!(shown.ok().contains(&format!("rouse approvals show {asked}")), "{shown:?}");
-    assert_eq!(home.rouse(["approvals", "allow", asked]).ok().trim(), "Allowed. The run goes on.");
+    let end = &asked[asked.len() - 8..];
+    assert_eq!(home.rouse(["approvals", "show", end, "--json"]).json()["id"], asked);
+    for which in ["last", &run[run.len() - 8..]] {
+        assert_eq!(home.rouse(["runs", "show", which, "--json"]).json()["run"]["id"], run);
+    }
+    let only = home.rouse(["approvals", "allow"]);
+    assert_eq!(only.ok().trim(), "Allowed. The run goes on.");
+    home.rouse(["approvals", "allow"]).refused(4, "No question waits");
+    home.rouse(["grants", "revoke", "nope"]).refused(4, "There is no grant nope");
+    home.rouse(["skills", "trust", "nope"]).refused(4, "There is no skill called nope");
 
     assert_eq!(engine.ended(&id, 1).await[0]["state"], "succeeded");
     assert_eq!(report(&home).as_deref(), Some("one\n"));
@@ -150,7 +159,7 @@ async fn a_grant_that_the_question_does_not_bear_is_refused() {
     let allow =
         |rule: &'static str| home.rouse(["approvals", "allow", asked, "--always", "--rule", rule]);
     allow("command=any").refused(2, "read by a shell");
-    allow("command=equals:\"ls\"").refused(2, "does not cover");
+    allow("command=equals:\"date\"").refused(2, "only exactly this call can be granted");
     allow("command=like:x").refused(2, "expected any");
     home.rouse(["runs", "cancel", engine.runs(&id).await[0]["id"].as_str().expect("an id")]).ok();
     home.rouse(["approvals", "allow", asked]).refused(5, "ended with its run");

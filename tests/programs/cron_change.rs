@@ -57,7 +57,7 @@ async fn a_job_that_nobody_can_read_is_shown_and_can_be_deleted() {
     }
     engine.stop();
     let file = rusqlite::Connection::open(home.data().join("rouse.db")).expect("a file");
-    let garble = "UPDATE jobs SET definition = '{\"name\": 4', next_run_at = ?2 WHERE id = ?1";
+    let garble = "UPDATE jobs SET definition = '{\"name\": 4}', next_run_at = ?2 WHERE id = ?1";
     file.execute(garble, (&ids[0], 1)).expect("garbled");
     file.execute(garble, (&ids[1], 9_999_999_999_999_i64)).expect("garbled");
     drop(file);
@@ -258,8 +258,13 @@ async fn a_run_by_hand_is_seen_everywhere_and_moves_nothing() {
         added["job"]["state"]["nextRunAtMs"].clone(),
     );
     let not_due = home.rouse(["cron", "run", "Hourly"]);
-    assert!(not_due.ok().contains("Not due"), "{not_due:#?}");
-    assert_eq!(home.rouse(["cron", "run", "Hourly", "--json"]).json(), json!({ "runId": null }));
+    not_due.refused(5, "Not due before ");
+    assert!(not_due.err.contains("(in 1 h). To run it all the same: add --force."), "{not_due:#?}");
+    let json = home.rouse(["cron", "run", "Hourly", "--json"]);
+    assert_eq!((json.code, json.out.trim()), (5, "{\n  \"runId\": null\n}"), "{json:#?}");
+    home.rouse(["cron", "add", "--manual", "--system-event", "Tea", "--name", "Tea"]).ok();
+    let by_hand = home.rouse(["cron", "run", "Tea"]);
+    assert!(by_hand.ok().contains("Started run"), "it is never due: {by_hand:#?}");
     let started = home.rouse(["cron", "run", "Hourly", "--force", "--json"]).json();
     let run = started["runId"].as_str().expect("a run").to_owned();
     engine.ended(&id, 1).await;

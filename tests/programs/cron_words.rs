@@ -120,6 +120,15 @@ async fn a_job_that_was_paused_after_failures_is_not_passed_over_in_silence() {
     let list = home.rouse(["cron", "list"]);
     let words = "1 job is paused after failures: Broken. See it: rouse cron list --all";
     assert!(list.ok().contains(words), "{list:#?}");
+    assert!(!list.out.contains(" off: "), "it was told already: {list:#?}");
+    for name in ["On", "Off"] {
+        home.rouse(["cron", "add", "--every", "1d", "--name", name].into_iter().chain(call)).ok();
+    }
+    home.rouse(["cron", "disable", "Off"]).ok();
+    let list = home.rouse(["cron", "list"]);
+    assert!(
+        list.ok().contains(words) && list.out.ends_with("1 more is off: rouse cron list --all\n")
+    );
     let all = home.rouse(["cron", "list", "--all"]);
     assert!(all.ok().contains("failed, paused") && !all.out.contains(words), "{all:#?}");
 }
@@ -179,6 +188,8 @@ async fn a_pause_is_told_and_ended() {
     let _engine = home.serve().await;
     let paused = home.rouse(["cron", "pause", "2h"]);
     assert!(paused.ok().contains("Paused until"), "{paused:#?}");
+    let list = home.rouse(["cron", "list"]);
+    assert!(list.code == 0 && list.err.contains("everything is paused until"), "{list:#?}");
     assert!(home.rouse(["cron", "status", "--json"]).json()["pause"]["untilMs"].is_i64());
     let doctor = home.rouse(["doctor"]);
     assert!(

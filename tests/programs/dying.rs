@@ -335,7 +335,7 @@ async fn a_database_that_is_moved_away_saves_nothing_and_goes_on_when_it_is_back
     home.rouse(add).refused(1, "was deleted or replaced while Rouse was running");
     fs::write(&file, b"another one").expect("our own file");
     home.rouse(add).refused(1, "put it back, or start Rouse anew");
-    home.rouse(["cron", "run", kept.as_str()]).refused(1, "was deleted or replaced");
+    home.rouse(["cron", "run", "--force", kept.as_str()]).refused(1, "was deleted or replaced");
     assert_eq!(fs::read(&file).expect("there"), b"another one", "it is left alone");
     fs::rename(&away, &file).expect("our own file");
     assert_eq!(home.rouse(add).code, 0);

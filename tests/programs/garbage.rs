@@ -168,7 +168,7 @@ async fn parameters_that_cannot_be_are_named_and_change_nothing() {
         ("runs.list", json!({ "states": ["finished"] }), "states[0]"),
         ("wake", json!({ "text": " " }), "text"),
         ("wake", json!({ "text": "x".repeat(10_001) }), "text"),
-        ("set-heartbeats", json!({}), "."),
+        ("set-heartbeats", json!({}), "enabled"),
         ("config.patch", json!({ "patch": { "gateway": { "port": 1 } } }), "gateway.port"),
         (
             "config.patch",

@@ -23,6 +23,10 @@ impl<'h> Stage<'h> {
     pub(crate) async fn set(home: &'h Home) -> Self {
         let model = calling(vec![("write_file", json!({ "path": "a.md", "content": "a" }))]);
         home.write_config(&settings_of(&model));
+        let skill = home.data().join("skills/installed/fetch");
+        std::fs::create_dir_all(&skill).expect("a folder");
+        let text = "---\nname: fetch\ndescription: About it.\n---\nFetch it.\n";
+        std::fs::write(skill.join("SKILL.md"), text).expect("a file");
         let engine = home.serve().await;
         let job = engine.add(echo("Kept")).await;
         let spare_job = engine.add(echo("Spare")).await;
@@ -72,7 +76,7 @@ impl<'h> Stage<'h> {
                 json!({ "name": "key", "value": "guessed-value", "hosts": ["example.org"] })
             }
             "secrets.remove" => json!({ "name": "key" }),
-            "skills.trust" => json!({ "name": "fetch", "digest": "guessed" }),
+            "skills.trust" => json!({ "name": "fetch" }),
             "skills.distrust" => json!({ "name": "fetch" }),
             "deliveries.get" => json!({ "id": self.delivery }),
             "deliveries.answer" => json!({ "key": "guessed", "outcome": "shown" }),

@@ -56,6 +56,20 @@ async fn settings_are_read_and_changed_by_key() {
     unknown.refused(2, "cron.maxRuns: there is no such setting");
     assert!(unknown.err.contains("cron.maxConcurrentRuns"), "{unknown:#?}");
     home.rouse(["config", "get", "revision"]).refused(2, "there is no such setting");
+    for key in ["providers.work.model", "cron.maxRuns"] {
+        home.rouse(["config", "set", key, "big"]).refused(2, "there is no such setting");
+    }
+}
+
+#[tokio::test]
+async fn a_provider_of_the_file_is_changed_by_its_name() {
+    let provider = "kind = \"openai\"\nbaseUrl = \"http://localhost:9/v1\"\nmodel = \"small\"\n";
+    let home = Home::new().config(&format!("[providers.work]\n{provider}"));
+    let _engine = home.serve().await;
+    let set = home.rouse(["config", "set", "providers.work.model", "big"]);
+    assert_eq!(set.ok(), "providers.work.model = big\n");
+    assert_eq!(home.rouse(["config", "get", "providers.work.model"]).ok(), "big\n");
+    home.rouse(["config", "set", "providers.word.model", "big"]).refused(2, "no such setting");
 }
 
 #[tokio::test]

@@ -62,6 +62,7 @@ impl Approved {
             clock,
             skills: Vec::new(),
             event: None,
+            asked_at: None,
             loose_ends: LooseEnds::default(),
         };
         let approved = Self { gate, context, tool, workspace, _folder: folder };

@@ -81,6 +81,8 @@ async fn a_reminder_that_is_asked_for_is_made_when_the_person_has_said_yes_and_c
         assert!(preview.contains(words), "{words}: {preview}");
     }
     assert_eq!(house.call("cron.list", json!({})).await["jobs"], json!([]), "nothing is made yet");
+    let shown = house.clock.now().plus_ms(20 * 60_000);
+    house.clock.advance(3 * MINUTE);
     let yes = json!({ "id": asked["id"], "answer": { "kind": "once" }, "from": "page" });
     house.call("approvals.decide", yes).await;
     let run = run_in(&house, &id, &["succeeded"]).await;
@@ -91,10 +93,31 @@ async fn a_reminder_that_is_asked_for_is_made_when_the_person_has_said_yes_and_c
         (&job["name"], &job["createdBy"]),
         (&json!("Tea"), &json!({ "kind": "agent", "runId": id }))
     );
-    assert_eq!(job["state"]["nextRunAtMs"], house.clock.now().plus_ms(20 * 60_000).0);
-    house.clock.advance(20 * MINUTE);
+    assert_eq!(job["state"]["nextRunAtMs"], shown.0, "what was shown is what is made");
+    house.clock.advance(17 * MINUTE);
     let job_id = job["id"].as_str().expect("an id").to_owned();
     assert_eq!(house.ended(&job_id, 1).await[0]["state"], "succeeded");
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_yes_that_comes_after_the_time_of_a_reminder_makes_none_and_says_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let wish =
+        json!({ "name": "Tea", "schedule": { "kind": "at", "at": "2m" }, "reminder": "Tea" });
+    let script = [calls([("c1", "routine_create", wish)]), says("It is too late for that.")];
+    let house = Plan::new(folder.path()).model(script).build().await;
+    let id = send(&house, "Remind me of the tea in 2 minutes").await;
+    run_in(&house, &id, &["awaitingApproval"]).await;
+    let asked = house.call("approvals.list", json!({})).await["approvals"][0]["id"].clone();
+    house.clock.advance(2 * MINUTE);
+    let yes = json!({ "id": asked, "answer": { "kind": "once" }, "from": "page" });
+    house.call("approvals.decide", yes).await;
+    run_in(&house, &id, &["succeeded"]).await;
+    let told = format!("{:?}", house.model.requests()[1].messages);
+    assert!(told.contains("2026-11-21T12:02"), "{told}");
+    assert!(told.contains("passed before the person answered"), "{told}");
+    assert_eq!(house.call("cron.list", json!({})).await["jobs"], json!([]), "nothing is made");
     house.host.stop().await;
 }
 

@@ -1,9 +1,10 @@
 //! Lines for the main session, and its turns.
 
-use rouse_testkit::scripted_model::says;
+use rouse_core::model::ProviderErrorKind;
+use rouse_testkit::scripted_model::{fails, says};
 use serde_json::{Value, json};
 
-use crate::house::{House, NOON, Plan};
+use crate::house::{House, MINUTE, NOON, Plan, ask};
 
 fn reminder(wake: &str) -> Value {
     json!({
@@ -56,6 +57,95 @@ async fn with_a_model_a_reminder_becomes_a_turn_of_main() {
     let seen = format!("{:?}", house.model.requests()[0].messages.last());
     assert!(seen.contains("System: Stretch your legs"), "{seen}");
     house.until(async |house| (queued(house).await == json!(0)).then_some(())).await;
+    house.host.stop().await;
+}
+
+/// Waits until `count` turns of main are over; answers them, newest first.
+async fn beats(house: &House, count: usize) -> Vec<Value> {
+    house
+        .until(async |house| {
+            let runs = house.call("runs.list", json!({ "triggers": ["heartbeat"] })).await;
+            let runs = runs["runs"].as_array().cloned().unwrap_or_default();
+            let over = |run: &Value| !matches!(run["state"].as_str(), Some("queued" | "running"));
+            (runs.len() >= count && runs.iter().all(over)).then_some(runs)
+        })
+        .await
+}
+
+/// What the one run of the reminder `id` has told.
+async fn told(house: &House, id: &str) -> Value {
+    house.detail(&house.runs(id).await[0]).await["deliveries"].clone()
+}
+
+#[tokio::test]
+async fn a_reminder_whose_turn_fails_is_a_notification_once_and_stays_queued() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let down = || fails(ProviderErrorKind::Auth, "The key was refused.");
+    let script = [down(), down(), says("HEARTBEAT_OK")];
+    let house = Plan::new(folder.path()).model(script).build().await;
+    let mut job = reminder("now");
+    job["policies"] = json!({ "quietHours": "ignore" });
+    let id = house.add(job).await;
+    house.clock.advance(1_000);
+    house.ended(&id, 1).await;
+    assert_eq!(told(&house, &id).await, json!([]), "main tells it");
+    gather(&house).await;
+    assert_eq!(beats(&house, 1).await[0]["state"], "failed");
+    let deliveries = told(&house, &id).await;
+    assert_eq!(deliveries[0]["title"], "Reminder", "{deliveries}");
+    assert_eq!(deliveries[0]["body"], "Stretch your legs", "{deliveries}");
+    house
+        .until(async |house| (told(house, &id).await[0]["state"] == "delivered").then_some(()))
+        .await;
+    assert_eq!(queued(&house).await, json!(1), "the next turn that works sees it");
+    house.clock.advance(30 * MINUTE);
+    assert_eq!(beats(&house, 2).await[0]["state"], "failed");
+    assert_eq!(queued(&house).await, json!(1));
+    house.clock.advance(30 * MINUTE);
+    beats(&house, 3).await;
+    house.until(async |house| (queued(house).await == json!(0)).then_some(())).await;
+    assert_eq!(told(&house, &id).await.as_array().map(Vec::len), Some(1), "told once");
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_reminder_is_told_when_the_budget_of_the_day_is_used_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).model([says("Done.")]).build().await;
+    house.call("config.patch", json!({ "patch": { "budget": { "tokensPerDay": 15 } } })).await;
+    let asks = house.add(ask("Look")).await;
+    house.call("cron.run", json!({ "id": asks, "mode": "force" })).await;
+    assert_eq!(house.ended(&asks, 1).await[0]["state"], "succeeded");
+    let id = house.add(reminder("now")).await;
+    let mut silent = reminder("now");
+    silent["policies"] = json!({ "notify": "never" });
+    let silent = house.add(silent).await;
+    house.clock.advance(1_000);
+    house.ended(&id, 1).await;
+    house.ended(&silent, 1).await;
+    gather(&house).await;
+    assert_eq!(beats(&house, 1).await[0]["state"], "skipped");
+    assert_eq!(told(&house, &id).await[0]["body"], "Stretch your legs");
+    assert_eq!(told(&house, &silent).await, json!([]), "as its policy says");
+    assert_eq!(queued(&house).await, json!(3), "with the line of the other job");
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_line_that_was_told_without_a_model_is_not_told_again_by_a_turn_that_fails() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let id = house.add(reminder("now")).await;
+    house.clock.advance(1_000);
+    house.ended(&id, 1).await;
+    house.notifier.shown.next().await;
+    let clock = house.clock.clone();
+    house.host.stop().await;
+    let down = fails(ProviderErrorKind::Auth, "The key was refused.");
+    let house = Plan::new(folder.path()).clock(&clock).model([down]).build().await;
+    assert_eq!(beats(&house, 1).await[0]["state"], "failed");
+    assert_eq!(told(&house, &id).await.as_array().map(Vec::len), Some(1));
+    assert_eq!(queued(&house).await, json!(1));
     house.host.stop().await;
 }
 

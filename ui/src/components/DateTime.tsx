@@ -28,6 +28,7 @@ export function DateTimeField({ label, labelHidden, help, error, className, valu
       onBlur={onBlur}
       isDisabled={isDisabled}
       granularity="minute"
+      hourCycle={24}
       shouldForceLeadingZeros
       isInvalid={error !== undefined}
       className={cx(field.field, className)}
@@ -53,6 +54,7 @@ export function DateTimeField({ label, labelHidden, help, error, className, valu
 export function TimeField({ label, labelHidden, help, error, className, value, onChange, onBlur, isDisabled }: Props) {
   return (
     <AriaTimeField<TimeOfDay>
+      hourCycle={24}
       shouldForceLeadingZeros
       value={read(value, parseTime)}
       onChange={(next) => onChange(next === null ? "" : next.toString().slice(0, 5))}

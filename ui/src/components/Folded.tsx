@@ -21,8 +21,10 @@ export function Folded({ title, summary, children, defaultExpanded, level = 3 }:
       <Heading level={level} className={styles.heading}>
         <Button slot="trigger" className={styles.trigger}>
           <ChevronRight size={15} aria-hidden className={styles.chevron} />
-          <span className={styles.title}>{title}</span>
-          {summary !== undefined && <span className={styles.summary}>{summary}</span>}
+          <span className={styles.words}>
+            <span className={styles.title}>{title}</span>
+            {summary !== undefined && <span className={styles.summary}>{summary}</span>}
+          </span>
         </Button>
       </Heading>
       <DisclosurePanel className={styles.panel}>{children}</DisclosurePanel>

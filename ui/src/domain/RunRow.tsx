@@ -30,7 +30,7 @@ export const RunRow = memo(function RunRow({ run, tabIndex, without }: Props) {
         {without === "job" ? outcome : run.jobName}
       </RowLink>
       {run.standsFor > 1 && <Slots count={run.standsFor} />}
-      {without !== "job" && <span className={row.text}>{outcome}</span>}
+      {without !== "job" && <span className={cx(row.text, styles.outcome)}>{outcome}</span>}
       {run.trigger !== "schedule" && <span className={cx(row.small, styles.trigger)}>{triggerWord(run.trigger)}</span>}
       <span className={cx(row.small, row.end, styles.took)}>{run.durationMs !== null && duration(run.durationMs)}</span>
       <span className={cx(row.small, row.end, styles.cost)}>{costOf(run)}</span>

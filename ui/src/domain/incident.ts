@@ -4,6 +4,14 @@ import { plural } from "@/format/amount";
 import { when } from "@/format/time";
 import type { IncidentView } from "@/platform";
 
+/** How the engine begins the reason of a run that had no model. */
+const noModel = "No model is set up.";
+
+/** Whether what the job failed of has been mended since: there was no model, and now there is one. */
+export function isMended({ cause }: IncidentView, model: string | null | undefined): boolean {
+  return cause.startsWith(noModel) && typeof model === "string";
+}
+
 /** `Failing since 22:10 · 14 times · same cause`, or why the job was paused. */
 export function incidentWords(incident: IncidentView, now: number): string {
   if (incident.pausedBecause !== null) return incident.pausedBecause;

@@ -30,6 +30,8 @@ test.each([
   [{ success: true, size: 14, content: "dentist 10:30", stderr: "" }, "size: 14, content: dentist 10:30"],
   [{ success: false, error: "Exit code 3.", stdout: "" }, "Exit code 3."],
   ["as it is", "as it is"],
+  [{ content: "a\nb\n", size: 6 }, "content: a…, size: 6"],
+  [{ content: "a\n" }, "content: a"],
   [[1, 2], "[1,2]"],
   [7, "7"],
 ])("the result %j fits on a line", (output, line) => {

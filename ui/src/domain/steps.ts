@@ -2,7 +2,7 @@
    its shape is certain: whatever cannot be read as words is shown as it is. */
 
 import { count } from "@/format/amount";
-import { argumentsLine } from "@/format/text";
+import { argumentsLine, opening } from "@/format/text";
 import type { StepView, UsageView } from "@/platform";
 
 /** The words of a model's turn. */
@@ -39,7 +39,7 @@ export function resultLine(output: unknown): string {
   if (typeof said === "string") return said;
   if (typeof said !== "object" || said === null || Array.isArray(said)) return JSON.stringify(said);
   const fields = Object.entries(said).filter(([name, value]) => !(name === "success" && value === true) && value !== null && value !== "");
-  return argumentsLine(Object.fromEntries(fields));
+  return argumentsLine(Object.fromEntries(fields.map(([name, value]) => [name, typeof value === "string" ? opening(value) : value])));
 }
 
 /** `3.1k in, 212 out`; nothing for a step that no model worked on. */

@@ -3,7 +3,7 @@
 
 import { foreignZone } from "@/format/time";
 import { firstLine } from "@/format/text";
-import type { DeliveryState, JobView, Payload, RunTrigger, RunView, SystemStatus } from "@/platform";
+import type { DeliveryState, DeliveryView, JobView, Payload, RunTrigger, RunView, SystemStatus } from "@/platform";
 
 const triggers: Record<RunTrigger, string> = {
   schedule: "On schedule",
@@ -31,6 +31,22 @@ const deliveries: Record<DeliveryState, string> = {
 
 export function deliveryWord(state: DeliveryState): string {
   return deliveries[state];
+}
+
+/** What became of a test, as sentences. */
+export function fateOf({ state, reason, attempts }: DeliveryView): string {
+  switch (state) {
+    case "delivered":
+      return "The system has taken it. If nothing was to be seen, look at the system’s own notification settings. A click on it leads back here.";
+    // A test is never held; a delivery that is says so itself.
+    case "held":
+    case "pending":
+      return attempts > 0 ? `Tried ${attempts === 1 ? "once" : `${attempts} times`}; it will be tried again. ${reason ?? ""}` : "On its way.";
+    case "failed":
+      return reason ?? "The system did not take it.";
+    case "suppressed":
+      return reason ?? "It was held back.";
+  }
 }
 
 /** What a run of this payload does, in one line. */

@@ -11,6 +11,13 @@ export function firstLine(text: string, most = 200): string {
   return plain.length > most ? `${plain.slice(0, most).trimEnd()}…` : plain;
 }
 
+/** The first line of a text as it is, and that there is more. */
+export function opening(text: string, most = 160): string {
+  const whole = text.trim();
+  const line = (whole.split(/\r?\n/, 1)[0] ?? "").trimEnd();
+  return line.length > most ? `${line.slice(0, most).trimEnd()}…` : line.length < whole.length ? `${line}…` : line;
+}
+
 /** Arguments on one line: `url: https://…, method: GET`. */
 export function argumentsLine(input: unknown): string {
   if (typeof input === "string") return input;

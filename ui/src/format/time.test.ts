@@ -50,4 +50,12 @@ test("a zone is named by its city, and only when it is another one", () => {
   expect(foreignZone("Europe/Berlin", "Europe/Berlin")).toBeUndefined();
   expect(foreignZone("Europe/Berlin", "UTC")).toBe("Berlin");
   expect(foreignZone(undefined, "UTC")).toBeUndefined();
+  expect(foreignZone("Etc/UTC", "UTC"), "another name for the same").toBeUndefined();
+  expect(foreignZone("Mars/Olympus_Mons", "UTC")).toBe("Olympus Mons");
+});
+
+test("the clock has 24 hours, as the engine's sentences have it", () => {
+  expect(clock(at("2026-11-21T14:05:00Z"), "UTC")).toBe("14:05");
+  expect(clock(at("2026-11-21T00:05:00Z"), "UTC")).toBe("00:05");
+  expect(absolute(at("2026-11-21T23:30:00Z"), "UTC")).toMatch(/23:30:00/);
 });

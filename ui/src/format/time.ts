@@ -23,9 +23,12 @@ function formatter(zone: string, options: Intl.DateTimeFormatOptions): Intl.Date
   return made;
 }
 
-/** The time of day: `07:30` or `7:30 AM`, as the locale has it. */
+/** The clock of 24 hours, which the engine's sentences and the job format have too: one page, one clock. */
+export const clockOf24 = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const satisfies Intl.DateTimeFormatOptions;
+
+/** The time of day: `07:30`. */
 export function clock(atMs: number, zone = localZone()): string {
-  return formatter(zone, { timeStyle: "short" }).format(atMs);
+  return formatter(zone, clockOf24).format(atMs);
 }
 
 /** Days since 1970 in `zone`, to tell today from yesterday. */
@@ -54,7 +57,7 @@ export function when(atMs: number, now: number, zone = localZone()): string {
 export function absolute(atMs: number, zone = localZone()): string {
   return formatter(zone, {
     weekday: "short", day: "numeric", month: "short", year: "numeric",
-    hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short",
+    ...clockOf24, second: "2-digit", timeZoneName: "short",
   }).format(atMs);
 }
 
@@ -83,7 +86,17 @@ export function zoneName(zone: string): string {
 
 /** The zone's name when it is not the one of this computer. */
 export function foreignZone(zone: string | undefined, local = localZone()): string | undefined {
-  return zone === undefined || zone === local ? undefined : zoneName(zone);
+  return zone === undefined || canonical(zone) === canonical(local) ? undefined : zoneName(zone);
+}
+
+/** One name for a zone that has several, such as `Etc/UTC` and `UTC`; a name that nobody knows stands for itself. */
+function canonical(zone: string): string {
+  if (/^(etc\/)?(utc|uct|gmt|zulu|universal|greenwich)$/i.test(zone)) return "UTC";
+  try {
+    return formatter(zone, {}).resolvedOptions().timeZone;
+  } catch {
+    return zone;
+  }
 }
 
 function capital(text: string): string {

@@ -26,3 +26,14 @@ export function oddityOf(wall: string, zone: string): string | undefined {
 export function wallOf(atMs: number, zone: string): string {
   return toCalendarDateTime(fromAbsolute(atMs, zone)).toString().slice(0, 16);
 }
+
+/** What the clocks of `zone` show `minutes` from now, up to the next full minute, so that it is never sooner. */
+export function wallIn(minutes: number, now: number, zone: string): string {
+  return wallOf(Math.ceil(now / 60_000 + minutes) * 60_000, zone);
+}
+
+/** A time of day (`09:00`) on the day after today, as `zone` has its days. */
+export function tomorrowAt(time: string, now: number, zone: string): string {
+  const tomorrow = toCalendarDateTime(fromAbsolute(now, zone)).add({ days: 1 });
+  return `${tomorrow.toString().slice(0, 10)}T${time}`;
+}

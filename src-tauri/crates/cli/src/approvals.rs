@@ -1,6 +1,7 @@
 //! `rouse approvals …`: what runs ask, and the answers.
 
 use std::collections::BTreeMap;
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
 use clap::Subcommand;
 use rouse_core::Clock as _;
@@ -12,6 +13,7 @@ use rouse_gateway::wire::{
 use serde_json::{Value, json};
 
 use crate::exit::Failure;
+use crate::ids;
 use crate::output::{instant, plain, print, short, table};
 use crate::session::Session;
 
@@ -31,13 +33,13 @@ pub(crate) enum Command {
     },
     /// Show one question whole: what would happen, and why it is asked.
     Show {
-        /// The question's id.
-        id: String,
+        /// The question's id, its beginning or its end. None is needed when exactly one waits.
+        id: Option<String>,
     },
     /// Say yes.
     Allow {
-        /// The question's id.
-        id: String,
+        /// The question's id, its beginning or its end. None is needed when exactly one waits.
+        id: Option<String>,
         /// For the same call as often as this run makes it.
         #[arg(long, conflicts_with = "always")]
         run: bool,
@@ -57,8 +59,8 @@ pub(crate) enum Command {
     },
     /// Say no.
     Deny {
-        /// The question's id.
-        id: String,
+        /// The question's id, its beginning or its end. None is needed when exactly one waits.
+        id: Option<String>,
         /// What the model is told.
         #[arg(long)]
         reason: Option<String>,
@@ -83,6 +85,7 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
                 .await
         }
         Command::Show { id } => {
+            let id = which(id, session).await?;
             session
                 .show("approvals.get", json!({ "id": id }), |session, one: ApprovalView| {
                     print_whole(session, &one);
@@ -91,10 +94,12 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
                 .await
         }
         Command::Allow { id, run, always: false, .. } => {
+            let id = which(id, session).await?;
             let kind = if run { "run" } else { "once" };
             decide(session, &id, json!({ "kind": kind })).await
         }
         Command::Allow { id, rules, until, uses, .. } => {
+            let id = which(id, session).await?;
             let rules = match rules.is_empty() {
                 true => None,
                 false => Some(whole(session, &id, &rules).await?),
@@ -110,8 +115,29 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
             decide(session, &id, answer).await
         }
         Command::Deny { id, reason } => {
+            let id = which(id, session).await?;
             decide(session, &id, json!({ "kind": "deny", "reason": reason })).await
         }
+    }
+}
+
+/// The id of the question that is meant; without a word, of the only one that waits.
+async fn which(wanted: Option<String>, session: &Session) -> Result<String, Failure> {
+    if let Some(id) = wanted.as_ref().filter(|id| ids::is_whole(id)) {
+        return Ok(id.clone());
+    }
+    let params = if wanted.is_some() { json!({ "all": true, "limit": 500 }) } else { json!({}) };
+    let found: ApprovalsListResult =
+        serde_json::from_value(session.call("approvals.list", params).await?)?;
+    let known: Vec<String> = found.approvals.into_iter().map(|one| one.id).collect();
+    match (wanted, known.as_slice()) {
+        (Some(wanted), _) => ids::meant(&wanted, &known),
+        (None, [one]) => Ok(one.clone()),
+        (None, []) => Err(ids::not_found("No question waits for an answer.".to_owned())),
+        (None, several) => Err(Failure::input(format!(
+            "{} questions wait; name one of them: rouse approvals list",
+            several.len()
+        ))),
     }
 }
 
@@ -176,19 +202,48 @@ pub(crate) async fn open(session: &Session) -> Result<usize, Failure> {
     Ok(found.approvals.len())
 }
 
-/// Says that a run asks, to somebody who looks on.
-pub(crate) async fn announce(session: &Session, id: &str) -> Result<(), Failure> {
+/// Puts a question to whoever sits at the terminal; where nobody does, tells how it is answered elsewhere.
+///
+/// It is told beside the answer, which may be read by a program. Silence and the end of the input are no yes.
+pub(crate) async fn ask(session: &Session, id: &str) -> Result<(), Failure> {
     let asked = session.call("approvals.get", json!({ "id": id })).await?;
     let asked: ApprovalView = serde_json::from_value(asked)?;
-    // Beside the answer, which may be read by a program.
-    anstream::eprintln!("\n{}", question(&asked));
+    anstream::eprintln!("\nMay it use {}? {}", asked.tool, plain(&asked.why));
+    for line in asked.preview.lines() {
+        anstream::eprintln!("  {}", plain(line));
+    }
+    if session.json || !std::io::stdin().is_terminal() {
+        anstream::eprintln!("{}", ways(&asked));
+        return Ok(());
+    }
+    anstream::eprint!("[y]es once / [r]un / [n]o: ");
+    // What cannot be flushed is shown with the next line.
+    let _ = std::io::stderr().flush();
+    let mut said = String::new();
+    std::io::stdin().lock().read_line(&mut said)?;
+    let params =
+        json!({ "id": id, "answer": { "kind": said_kind(&said) }, "from": AnsweredFrom::Cli });
+    session.call("approvals.decide", params).await?;
     Ok(())
 }
 
-/// One open question in two lines, with the way to answer it.
+/// What a line typed at a question is taken for.
+fn said_kind(said: &str) -> &'static str {
+    match said.trim().to_lowercase().as_str() {
+        "y" | "yes" => "once",
+        "r" | "run" => "run",
+        _ => "deny",
+    }
+}
+
+/// One open question, with the ways to see and to answer it.
 pub(crate) fn question(one: &ApprovalView) -> String {
-    let ways = format!("rouse approvals show {0}, then allow {0} or deny {0}", one.id);
-    format!("May it use {}? {}\n  {ways}", one.tool, plain(&one.why))
+    let head = format!("May it use {}? {}", one.tool, plain(&one.why));
+    format!("{head}\n  See:  rouse approvals show {}\n{}", one.id, ways(one))
+}
+
+fn ways(one: &ApprovalView) -> String {
+    format!("  Yes:  rouse approvals allow {0}\n  No:   rouse approvals deny {0}", one.id)
 }
 
 fn print_table(session: &Session, approvals: &[ApprovalView], all: bool) {
@@ -264,6 +319,12 @@ fn print_whole(session: &Session, one: &ApprovalView) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_yes_is_a_yes() {
+        let words = ["y\n", " YES ", "r", "n", "", "yep"].map(said_kind);
+        assert_eq!(words, ["once", "once", "run", "deny", "deny", "deny"]);
+    }
 
     #[test]
     fn rules_are_read_and_what_is_none_is_refused() {

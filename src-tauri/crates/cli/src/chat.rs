@@ -72,8 +72,7 @@ async fn look_on(
             show_words(&event, &mut shown);
         }
         if event.kind == EventKind::Approval && event.data["state"] == "pending" {
-            approvals::announce(session, event.data["approvalId"].as_str().unwrap_or_default())
-                .await?;
+            approvals::ask(session, event.data["approvalId"].as_str().unwrap_or_default()).await?;
         }
         if is_over(&event) {
             return Ok(shown);

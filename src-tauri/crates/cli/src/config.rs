@@ -72,6 +72,9 @@ fn get(answer: &Value, key: &str, session: &Session) -> Result<(), Failure> {
 
 async fn set(answer: &Value, key: &str, value: &str, session: &Session) -> Result<(), Failure> {
     let key = on_the_wire(key);
+    if !is_part_of_hours(key) {
+        found(answer, key)?;
+    }
     let value = read(key, value)?;
     let value = if HOURS.contains(&key) { replacing(found(answer, key)?, value) } else { value };
     let patch = key.rsplit('.').fold(value, |inner, part| json!({ part: inner }));
@@ -115,16 +118,30 @@ fn read(key: &str, text: &str) -> Result<Value, Failure> {
 
 /// The setting called `key`.
 fn found<'a>(answer: &'a Value, key: &str) -> Result<&'a Value, Failure> {
-    let mut at = Some(answer).filter(|_| !NO_SETTINGS.contains(&key));
-    for part in key.split('.') {
-        at = at.and_then(|value| value.get(part));
-    }
+    let of_provider = key.strip_prefix("providers.").and_then(|rest| rest.split_once('.'));
+    let at = match of_provider {
+        Some((name, key)) => provider(answer, name).and_then(|provider| provider.get(key)),
+        None if NO_SETTINGS.contains(&key) => None,
+        None => key.split('.').try_fold(answer, |value, part| value.get(part)),
+    };
     at.ok_or_else(|| {
         let known: Vec<String> = settings(answer).into_iter().map(|(key, _)| key).collect();
         Failure::input(format!(
             "{key}: there is no such setting; expected one of {}",
             known.join(", ")
         ))
+    })
+}
+
+/// A provider stands in a list of the answer, under its name in the file.
+fn provider<'a>(answer: &'a Value, name: &str) -> Option<&'a Value> {
+    answer["model"]["providers"].as_array()?.iter().find(|provider| provider["name"] == name)
+}
+
+/// Where no hours are set, their parts are not in the answer, and can be set all the same.
+fn is_part_of_hours(key: &str) -> bool {
+    key.rsplit_once('.').is_some_and(|(hours, part)| {
+        HOURS.contains(&hours) && ["from", "to", "tz", "days"].contains(&part)
     })
 }
 

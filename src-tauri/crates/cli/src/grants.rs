@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::cron::resolve;
 use crate::exit::Failure;
+use crate::ids;
 use crate::output::{instant, print, short, table};
 use crate::session::Session;
 
@@ -23,7 +24,7 @@ pub(crate) enum Command {
     },
     /// Take a grant back. Runs that are at work ask again from now on.
     Revoke {
-        /// The grant's id.
+        /// The grant's id, its beginning or its end.
         id: String,
     },
 }
@@ -53,13 +54,19 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
                 .await
         }
         Command::Revoke { id } => {
+            let found = session.call("grants.list", json!({})).await?;
+            let found: GrantsListResult = serde_json::from_value(found)?;
+            let known: Vec<String> = found.grants.into_iter().map(|grant| grant.id).collect();
+            let id = ids::meant(&id, &known)?;
+            if !known.contains(&id) {
+                return Err(ids::not_found(format!(
+                    "There is no grant {id}. `rouse grants list --all` lists them."
+                )));
+            }
             session
                 .show("grants.revoke", json!({ "id": id }), |_, done: Done| {
-                    let words = if done.changed {
-                        "Taken back."
-                    } else {
-                        "It was taken back before, or never given."
-                    };
+                    let words =
+                        if done.changed { "Taken back." } else { "It was taken back before." };
                     anstream::println!("{words}");
                     Ok(())
                 })

@@ -15,6 +15,7 @@ mod tools;
 mod secrets;
 mod skills;
 mod hooks;
+mod ids;
 mod approvals;
 mod chat;
 mod sessions;

@@ -30,17 +30,22 @@ pub(crate) fn instant(at_ms: i64, now_ms: i64, zone: Zone) -> String {
     then.format(if same_year { "%a %-d %b %H:%M:%S" } else { "%a %-d %b %Y %H:%M" }).to_string()
 }
 
-/// How far away an instant is: `in 2 h`, `3 min ago`.
+/// How far away an instant is, to the nearest that matters: `in 2 h`, `3 min ago`.
 pub(crate) fn relative(at_ms: i64, now_ms: i64) -> String {
     let distance = at_ms - now_ms;
     let rounded = match distance.abs() {
         0..1_000 => return "now".to_owned(),
-        under if under < 60_000 => under / 1_000 * 1_000,
-        under if under < 48 * 3_600_000 => under / 60_000 * 60_000,
-        over => over / 86_400_000 * 86_400_000,
+        under if under < 60_000 => nearest(under, 1_000),
+        under if under < 48 * 3_600_000 => nearest(under, 60_000),
+        over => nearest(over, 86_400_000),
     };
     let words = format_duration(rounded);
     if distance > 0 { format!("in {words}") } else { format!("{words} ago") }
+}
+
+/// What was asked for two minutes ahead is two minutes away a moment later.
+const fn nearest(span_ms: i64, unit_ms: i64) -> i64 {
+    (span_ms + unit_ms / 2) / unit_ms * unit_ms
 }
 
 /// At most `most` characters of the first line, with all of them to be seen.
@@ -76,6 +81,10 @@ mod tests {
         assert_eq!(relative(7_200_000, 0), "in 2 h");
         assert_eq!(relative(0, 185_000), "3 min ago");
         assert_eq!(relative(5_400, 0), "in 5 s");
+        assert_eq!(relative(119_990, 0), "in 2 min");
+        assert_eq!(relative(59_900, 0), "in 1 min");
+        assert_eq!(relative(7_199_000, 0), "in 2 h");
+        assert_eq!(relative(5 * 86_400_000 - 60_000, 0), "in 5 d");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::approvals::question;
 use crate::cron::resolve;
 use crate::exit::Failure;
+use crate::ids;
 use crate::output::{instant, plain, print, short, table};
 use crate::session::Session;
 
@@ -32,17 +33,17 @@ pub(crate) enum Command {
     },
     /// Show one run: what it did, step by step.
     Show {
-        /// The run's id.
+        /// The run's id, its beginning or its end; `last` is the newest.
         id: String,
     },
     /// Stop a run.
     Cancel {
-        /// The run's id.
+        /// The run's id, its beginning or its end; `last` is the newest.
         id: String,
     },
     /// Run the same job again.
     Retry {
-        /// The run's id.
+        /// The run's id, its beginning or its end; `last` is the newest.
         id: String,
     },
 }
@@ -57,6 +58,7 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
     match command {
         Command::List { job, limit } => list(job, limit, session).await,
         Command::Show { id } => {
+            let id = which(&id, session).await?;
             session
                 .show("runs.get", json!({ "id": id }), |session, detail: RunDetail| {
                     print_detail(session, &detail);
@@ -65,6 +67,7 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
                 .await
         }
         Command::Cancel { id } => {
+            let id = which(&id, session).await?;
             session
                 .show("runs.cancel", json!({ "id": id }), |_, done: Done| {
                     anstream::println!(
@@ -76,6 +79,7 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
                 .await
         }
         Command::Retry { id } => {
+            let id = which(&id, session).await?;
             session
                 .show("runs.retry", json!({ "id": id }), |_, started: StartedRun| {
                     anstream::println!("Started run {}.", started.run_id.unwrap_or_default());
@@ -83,6 +87,21 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
                 })
                 .await
         }
+    }
+}
+
+/// The id of the run that is meant, which is one of the newest unless the id is whole.
+async fn which(wanted: &str, session: &Session) -> Result<String, Failure> {
+    if ids::is_whole(wanted) {
+        return Ok(wanted.to_owned());
+    }
+    let found = session.call("runs.list", json!({ "limit": 500 })).await?;
+    let found: RunsListResult = serde_json::from_value(found)?;
+    let known: Vec<String> = found.runs.into_iter().map(|run| run.id).collect();
+    match (wanted, known.first()) {
+        ("last", Some(newest)) => Ok(newest.clone()),
+        ("last", None) => Err(ids::not_found("No runs yet.".to_owned())),
+        _ => ids::meant(wanted, &known),
     }
 }
 
@@ -168,13 +187,13 @@ fn print_detail(session: &Session, detail: &RunDetail) {
     for step in &detail.steps {
         print_step(step);
     }
-    for delivery in &detail.deliveries {
+    let deliveries = detail.deliveries.iter().map(|delivery| {
         let reason =
             delivery.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-        anstream::println!(
-            "  {}",
-            plain(&format!("{} {:?}{reason}", delivery.channel, delivery.state))
-        );
+        plain(&format!("{} {:?}{reason}", delivery.channel, delivery.state))
+    });
+    for line in each_once(deliveries) {
+        anstream::println!("  {line}");
     }
     if let Some(summary) = &run.summary {
         anstream::println!("\n{}", plain(summary));
@@ -182,6 +201,19 @@ fn print_detail(session: &Session, detail: &RunDetail) {
     for asked in detail.approvals.iter().filter(|one| one.state == ApprovalState::Pending) {
         anstream::println!("\n{}", question(asked));
     }
+}
+
+/// Every line once, with how often it came.
+fn each_once(lines: impl Iterator<Item = String>) -> Vec<String> {
+    let mut counted: Vec<(String, usize)> = Vec::new();
+    for line in lines {
+        match counted.iter_mut().find(|(seen, _)| *seen == line) {
+            Some((_, count)) => *count += 1,
+            None => counted.push((line, 1)),
+        }
+    }
+    let words = |(line, count)| if count > 1 { format!("{line} (×{count})") } else { line };
+    counted.into_iter().map(words).collect()
 }
 
 /// A fact and its name, the names in a column of their own. No line of a value can look like another fact.
@@ -257,6 +289,12 @@ const fn trigger(trigger: RunTrigger) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_said_twice_is_shown_once() {
+        let lines = ["a", "b", "a"].map(str::to_owned);
+        assert_eq!(each_once(lines.into_iter()), ["a (×2)", "b"]);
+    }
 
     #[test]
     fn no_name_touches_its_fact() {

@@ -5,6 +5,7 @@ use rouse_gateway::wire::{SkillTrust, SkillView, SkillsListResult};
 use serde_json::json;
 
 use crate::exit::Failure;
+use crate::ids;
 use crate::output::{plain, print, short, table};
 use crate::session::Session;
 
@@ -85,7 +86,7 @@ async fn named(session: &Session, name: &str) -> Result<SkillView, Failure> {
     let skills = found.skills.into_iter().filter(|skill| skill.name == name);
     // Of two of one name the one that can be used is meant.
     skills.min_by_key(|skill| skill.problem.is_some()).ok_or_else(|| {
-        Failure::input(format!("There is no skill called {name}. `rouse skills list` lists them."))
+        ids::not_found(format!("There is no skill called {name}. `rouse skills list` lists them."))
     })
 }
 

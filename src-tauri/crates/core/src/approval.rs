@@ -23,6 +23,9 @@ use crate::{ApprovalId, GrantId, JobId, RunId, UnixMs};
 pub struct Surroundings {
     /// The folder it works in.
     pub directory: Option<String>,
+    /// How it is confined, and whom it can reach, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confinement: Option<String>,
     /// Its environment, by name.
     pub environment: BTreeMap<String, String>,
     /// The files it runs or replaces, by path, with the SHA-256 of their content; `absent` for one that is not there.
@@ -64,6 +67,7 @@ impl Fingerprint {
         part(tool);
         part(&canonical(arguments));
         part(surroundings.directory.as_deref().unwrap_or_default());
+        part(surroundings.confinement.as_deref().unwrap_or_default());
         for (name, value) in surroundings.environment.iter().chain(&surroundings.files) {
             part(name);
             part(value);
@@ -359,8 +363,8 @@ pub enum GrantError {
     /// The call belongs to the highest class.
     #[error("{0} is asked for each time; no grant can cover it")]
     Highest(String),
-    /// A pattern over text that a shell reads.
-    #[error("{tool}.{argument} is read by a shell, so only exactly this text can be granted")]
+    /// A pattern for a call whose text a shell reads: what that does hangs on files and folders that no pattern names.
+    #[error("{tool}.{argument} is read by a shell, so only exactly this call can be granted")]
     ShellText {
         /// The tool.
         tool: String,
@@ -382,6 +386,12 @@ impl Grant {
         self.revoked_at.is_none()
             && self.expires_at.is_none_or(|end| now < end)
             && self.uses_left != Some(0)
+    }
+
+    /// Whether it is for exactly one call and all that it works with.
+    #[must_use]
+    pub const fn is_exact(&self) -> bool {
+        matches!(self.covers, Cover::Exact { .. })
     }
 
     /// Whether it covers a call of `tool`.
@@ -411,10 +421,7 @@ impl NewGrant {
             Cover::Exact { fingerprint, .. } if *fingerprint == approval.fingerprint => Ok(()),
             Cover::Exact { .. } => Err(GrantError::DoesNotCover("the fingerprint".to_owned())),
             Cover::Pattern { rules } => {
-                let is_loose = |rule: &Rule| !matches!(rule, Rule::Equals(_) | Rule::OneOf(_));
-                let shell = tool.shell_text.iter();
-                let loose = shell.into_iter().find(|name| rules.get(*name).is_some_and(is_loose));
-                if let Some(argument) = loose {
+                if let Some(argument) = tool.shell_text.first() {
                     let (tool, argument) = (approval.tool.clone(), argument.clone());
                     return Err(GrantError::ShellText { tool, argument });
                 }
@@ -496,6 +503,7 @@ mod tests {
         let arguments = json!({"command": "sh a.sh"});
         let here = Surroundings {
             directory: Some("/w".to_owned()),
+            confinement: Some("in the sandbox".to_owned()),
             environment: BTreeMap::from([("PATH".to_owned(), "/bin".to_owned())]),
             files: BTreeMap::from([("a.sh".to_owned(), "00".to_owned())]),
         };
@@ -508,6 +516,8 @@ mod tests {
             one(|_| ()),
             one(|s| s.directory = Some("/v".to_owned())),
             one(|s| s.directory = None),
+            one(|s| s.confinement = Some("in the sandbox, with a way to a.example".to_owned())),
+            one(|s| s.confinement = None),
             one(|s| drop(s.environment.insert("PATH".to_owned(), "/tmp".to_owned()))),
             one(|s| drop(s.environment.insert("B".to_owned(), "1".to_owned()))),
             one(|s| drop(s.files.insert("a.sh".to_owned(), "01".to_owned()))),

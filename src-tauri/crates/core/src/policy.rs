@@ -115,6 +115,10 @@ pub struct NeedsYes {
     tool: String,
     arguments: Value,
     is_highest: bool,
+    /// Whether a shell reads a part of it: then no pattern tells what it does.
+    is_shell: bool,
+    /// Whether somebody wants a yes to this very call, so that no standing one counts.
+    is_wished: bool,
     asks: Approvals,
 }
 
@@ -266,10 +270,22 @@ impl ToolPolicy {
     /// Judges one call of `tool`, whose rule is the one for this very call and whose arguments fit its schema.
     #[must_use]
     pub fn judge(&self, tool: &ToolSpec, arguments: Value) -> Verdict {
-        if self.is_written(tool, &arguments) {
+        self.judged(tool, arguments, false)
+    }
+
+    /// The same for a call to which a hook wants a person's yes: neither a grant nor that the person has written the
+    /// call down stands for that.
+    #[must_use]
+    pub fn judge_wished(&self, tool: &ToolSpec, arguments: Value) -> Verdict {
+        self.judged(tool, arguments, true)
+    }
+
+    fn judged(&self, tool: &ToolSpec, arguments: Value, is_wished: bool) -> Verdict {
+        let is_written = self.is_written(tool, &arguments);
+        if is_written && !is_wished {
             return Verdict::Allowed(ApprovedCall { arguments, bound: None });
         }
-        if !self.offers(tool) {
+        if !is_written && !self.offers(tool) {
             return Verdict::Denied(self.refusal(tool));
         }
         match tool.approval {
@@ -278,6 +294,8 @@ impl ToolPolicy {
                 tool: tool.name.clone(),
                 arguments,
                 is_highest: tool.approval == ApprovalRule::Always,
+                is_shell: !tool.shell_text.is_empty(),
+                is_wished,
                 asks: self.asks,
             }),
         }
@@ -347,6 +365,8 @@ impl NeedsYes {
         }
         let covers = |grant: &&Grant| {
             !self.is_highest
+                && !self.is_wished
+                && (grant.is_exact() || !self.is_shell)
                 && grant.is_good(said.now)
                 && grant.covers(&self.tool, &self.arguments, fingerprint)
         };

@@ -16,7 +16,7 @@ use crate::policy::ApprovedCall;
 use crate::schedule::Zone;
 use crate::skills::SkillInRun;
 use crate::visible::visible;
-use crate::{Clock, JobId, RunId};
+use crate::{Clock, JobId, RunId, UnixMs};
 
 /// A future that a port returns.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -210,8 +210,19 @@ pub struct ToolContext {
     pub skills: Vec<SkillInRun>,
     /// What fired the run, for a command that a person has written: text from outside (`Cause::told`).
     pub event: Option<String>,
+    /// When the question about this very call was asked, where a person is asked about it.
+    pub asked_at: Option<UnixMs>,
     /// Where a call that is dropped leaves what has yet to end.
     pub loose_ends: LooseEnds,
+}
+
+impl ToolContext {
+    /// The instant from which a time such as `20m` counts: what a person is shown is what is made, however late they
+    /// answer.
+    #[must_use]
+    pub fn counts_from(&self) -> UnixMs {
+        self.asked_at.unwrap_or_else(|| self.clock.now())
+    }
 }
 
 /// What a tool answers. A fault is told to the model, which may mend it; it does not end the run.

@@ -48,7 +48,10 @@ impl Runner for PayloadRunner {
                 None => without_job(&agent, &models, &run, &heartbeat, &cancel).await,
             };
             live.clear(&run.id);
-            hooks.run_finished(hooks::ended(hooks::seen(&run), &outcome));
+            // One that waits for a person is not over.
+            if outcome.state.is_final() {
+                hooks.run_finished(hooks::ended(hooks::seen(&run), &outcome));
+            }
             outcome
         })
     }

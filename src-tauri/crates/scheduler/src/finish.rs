@@ -163,6 +163,7 @@ impl Engine {
             started_at: run.started_at,
             fired: rows(&follows),
             deliveries: said.deliveries,
+            reminders: self.untold_by(run, outcome).await?,
             system_event: said.system_event,
             incident,
             pause_job: fate.pause_reason().map(str::to_owned),
@@ -204,7 +205,7 @@ impl Engine {
         self.remember_incident(job_id.as_ref(), &finish.incident);
         self.release(&finish.run_id);
         self.follow(follows, |_| is_new);
-        if !finish.deliveries.is_empty() {
+        if !finish.deliveries.is_empty() || !finish.reminders.is_empty() {
             self.outbox.notify_one();
         }
         if let Some(job) = reminder {

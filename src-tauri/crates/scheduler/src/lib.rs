@@ -37,6 +37,7 @@ mod requests;
 mod set_back;
 mod tick;
 mod trouble;
+mod untold;
 
 pub use config::{HeartbeatConfig, SchedulerConfig};
 pub use engine::Scheduler;

@@ -15,7 +15,7 @@ use crate::approvals::withdraw;
 use crate::causes::{Fired, copy_cause, insert_fired};
 use crate::incidents;
 use crate::jobs::{delete, pause};
-use crate::outbox::enqueue;
+use crate::outbox::{enqueue, enqueue_once};
 use crate::row::{Columns, bind_usage};
 use crate::runs::{finished_event, insert_runs, read_run, run_columns, run_event, with_usage};
 use crate::spending::tell_once;
@@ -35,6 +35,9 @@ pub struct Finish {
     pub started_at: Option<UnixMs>,
     /// Rows for the outbox.
     pub deliveries: Vec<NewDelivery>,
+    /// Reminders that this turn of the main session has not told, with the runs that queued them. One that is in the
+    /// outbox already is not told again.
+    pub reminders: Vec<(RunId, NewDelivery)>,
     /// A line for the main session.
     pub system_event: Option<String>,
     /// What its end fires.
@@ -58,6 +61,7 @@ impl Finish {
             outcome,
             started_at: None,
             deliveries: Vec::new(),
+            reminders: Vec::new(),
             system_event: None,
             fired: Vec::new(),
             incident: IncidentStep::Nothing,
@@ -177,6 +181,9 @@ async fn finish_one(write: &mut Write, finish: &Finish) -> Result<Option<Run>, S
     };
     for delivery in finish.deliveries.iter().filter(|_| is_news) {
         enqueue(write, Some(&run.id), delivery).await?;
+    }
+    for (queued_by, delivery) in &finish.reminders {
+        enqueue_once(write, Some(queued_by), delivery).await?;
     }
     insert_fired(write, &finish.fired).await?;
     incidents::follow(write, &run, &finish.incident).await?;

@@ -36,6 +36,7 @@ pub(crate) const NEXT: &str = "SELECT next_attempt_at FROM outbox
 const ENQUEUE: &str = "INSERT INTO outbox
         (id, run_id, channel, recipient, title, body, state, attempts, created_at, next_attempt_at, quiet_hours)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'pending', 0, ?7, ?7, ?8)";
+const IS_THERE: &str = "SELECT 1 FROM outbox WHERE id = ?1";
 const HELD_SINCE: &str = "SELECT run_id, held_until FROM outbox WHERE id = ?1";
 const HOLD: &str = "UPDATE outbox SET state = 'held', held_until = ?2, next_attempt_at = NULL
     WHERE id = ?1 AND state IN ('pending', 'held') AND digest IS NULL
@@ -310,6 +311,19 @@ pub(crate) async fn enqueue(
     write.run(query).await?;
     write.event(EventKind::Delivery, event(&delivery.id, run, DeliveryState::Pending));
     Ok(())
+}
+
+/// The same for one that is told once ever; the outbox knows it by its id.
+pub(crate) async fn enqueue_once(
+    write: &mut Write,
+    run: Option<&RunId>,
+    delivery: &NewDelivery,
+) -> Result<(), StoreError> {
+    let query = sqlx::query(IS_THERE).bind(delivery.id.as_str());
+    match write.one(query, |row| Columns::of(row).get::<bool>()).await? {
+        Some(_) => Ok(()),
+        None => enqueue(write, run, delivery).await,
+    }
 }
 
 /// A rule that this version cannot read is the default: the delivery itself must not be lost over it.

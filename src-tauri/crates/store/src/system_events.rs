@@ -4,7 +4,7 @@
 //! the run that took it. It never expires here, and a heartbeat that is off does not lose it.
 
 use rouse_core::event::EventKind;
-use rouse_core::{RunId, UnixMs};
+use rouse_core::{DeliveryId, JobId, RunId, UnixMs};
 use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;
 
@@ -26,17 +26,54 @@ pub struct SystemEvent {
     pub queued_at: UnixMs,
 }
 
+/// A reminder that waits for the main session, and that nothing has told yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UntoldReminder {
+    /// What tells it by itself; always the same for the same line.
+    pub key: DeliveryId,
+    /// The run that queued it.
+    pub run_id: RunId,
+    /// Its job, which may be gone.
+    pub job_id: JobId,
+    /// The job's name then.
+    pub job_name: String,
+    /// The line.
+    pub text: String,
+}
+
 const QUEUE: &str = "INSERT INTO system_events (text, source, queued_at) VALUES (?1, ?2, ?3)";
 /// The note of a run that says which lines it was shown, as `ids`.
 pub const QUEUED_LINES: &str = "Queued lines";
 
-pub(crate) const PENDING: &str = "SELECT id, text, source, queued_at FROM system_events
-    WHERE drained_at IS NULL AND id NOT IN (
-        SELECT shown.value FROM runs JOIN run_steps ON run_steps.run_id = runs.id,
+/// The lines that a turn was shown which waits for a person, or for its place after the answer.
+macro_rules! of_parked_turns {
+    () => {
+        "SELECT shown.value FROM runs JOIN run_steps ON run_steps.run_id = runs.id,
             json_each(run_steps.input, '$.ids') AS shown
         WHERE runs.state IN ('awaitingApproval', 'queued') AND runs.job_id IS NULL
-            AND run_steps.kind = 'note' AND run_steps.name = 'Queued lines')
-    ORDER BY id";
+            AND run_steps.kind = 'note' AND run_steps.name = 'Queued lines'"
+    };
+}
+
+pub(crate) const PENDING: &str = concat!(
+    "SELECT id, text, source, queued_at FROM system_events
+    WHERE drained_at IS NULL AND id NOT IN (",
+    of_parked_turns!(),
+    ") ORDER BY id"
+);
+/// A line is queued together with the end of its run, at the same instant. What an agent's run has told of itself is no
+/// reminder.
+pub(crate) const UNTOLD: &str = concat!(
+    "SELECT 'line-' || line.id || '-' || line.queued_at, runs.id, runs.job_id, runs.job_name, line.text
+    FROM system_events AS line JOIN runs
+        ON runs.job_id = substr(line.source, 6) AND runs.finished_at = line.queued_at
+    WHERE line.drained_at IS NULL AND line.source LIKE 'cron:%' AND line.queued_at <= ?1
+        AND runs.created_at <= line.queued_at AND runs.payload ->> '$.kind' = 'systemEvent'
+        AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.run_id = runs.id)
+        AND line.id NOT IN (",
+    of_parked_turns!(),
+    ") ORDER BY line.id"
+);
 pub(crate) const COUNT: &str = "SELECT count(*) FROM system_events WHERE drained_at IS NULL";
 const DRAIN: &str = "UPDATE system_events SET drained_at = ?1, drained_by = ?2
     WHERE drained_at IS NULL AND id IN (SELECT value FROM json_each(?3))";
@@ -70,6 +107,18 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Reminders that were queued by `until`, that no main turn has dealt with and no notification has told, the oldest
+    /// first.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn untold_reminders(&self, until: UnixMs) -> Result<Vec<UntoldReminder>, StoreError> {
+        let query = sqlx::query(UNTOLD).bind(until.0);
+        self.list("read the untold reminders", query, read_untold).await
+    }
+}
+
 /// Queues a line as part of a write.
 pub(crate) async fn queue(write: &mut Write, text: &str, source: &str) -> Result<i64, StoreError> {
     let query = sqlx::query(QUEUE).bind(text).bind(source).bind(write.now().0);
@@ -100,5 +149,16 @@ fn read(row: &SqliteRow) -> sqlx::Result<SystemEvent> {
         text: columns.get()?,
         source: columns.get()?,
         queued_at: columns.instant()?,
+    })
+}
+
+fn read_untold(row: &SqliteRow) -> sqlx::Result<UntoldReminder> {
+    let mut columns = Columns::of(row);
+    Ok(UntoldReminder {
+        key: columns.id(DeliveryId::new)?,
+        run_id: columns.id(RunId::new)?,
+        job_id: columns.id(JobId::new)?,
+        job_name: columns.get()?,
+        text: columns.get()?,
     })
 }

@@ -302,8 +302,9 @@ impl Tool for RunCommand {
     }
 }
 
-fn shown(arguments: &Arguments, context: &ToolContext) -> String {
-    let how = match &context.sandbox {
+/// How it is confined, for a person and for what a yes is bound to.
+fn confinement(context: &ToolContext) -> String {
+    match &context.sandbox {
         SandboxMode::Sandboxed { hosts } if hosts.is_empty() => {
             "in the sandbox, without a network".to_owned()
         }
@@ -313,7 +314,11 @@ fn shown(arguments: &Arguments, context: &ToolContext) -> String {
         SandboxMode::ByPersonUnsandboxed | SandboxMode::OpenedByPerson { .. } => {
             "outside the sandbox, with all your rights".to_owned()
         }
-    };
+    }
+}
+
+fn shown(arguments: &Arguments, context: &ToolContext) -> String {
+    let how = confinement(context);
     let workspace = context.workspace.display();
     let place = match arguments.cwd.as_deref().filter(|cwd| *cwd != ".") {
         Some(cwd) => format!("in the folder {cwd} of {workspace}"),
@@ -336,7 +341,8 @@ fn bound(arguments: &Arguments, context: &ToolContext) -> Result<Surroundings, C
         environment(context).chain(told).map(|(name, value)| (text(name), text(value))).collect();
     let named = Named { folder: &folder, workspace: &context.workspace, is_confined };
     let files = named.files(&arguments.command);
-    Ok(Surroundings { environment, files, ..Surroundings::in_folder(&folder) })
+    let confinement = Some(confinement(context));
+    Ok(Surroundings { confinement, environment, files, ..Surroundings::in_folder(&folder) })
 }
 
 fn outcome(finished: &Finished, limit: Duration) -> ToolOutput {

@@ -43,6 +43,7 @@ pub(crate) fn context(workspace: &Path) -> ToolContext {
         zone: Tz::Europe__Berlin.into(),
         skills: Vec::new(),
         event: None,
+        asked_at: None,
         loose_ends: LooseEnds::default(),
     }
 }

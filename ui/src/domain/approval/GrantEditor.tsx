@@ -42,7 +42,11 @@ export function GrantEditor({ approval, onClose, onGrant, problem }: Props) {
   return (
     <Modal isOpen onClose={onClose} title={`Always for “${approval.jobName}”`} wide>
       <div className={styles.form}>
-        <Segmented label="What it covers" options={covers} value={draft.cover} onChange={(cover) => set({ cover })} className={styles.fit} />
+        {approval.shellText.length > 0 ? (
+          <p className={styles.sentence}>A shell reads what is run here, so only exactly this call can be granted.</p>
+        ) : (
+          <Segmented label="What it covers" options={covers} value={draft.cover} onChange={(cover) => set({ cover })} className={styles.fit} />
+        )}
         {draft.cover === "pattern" && (
           <ul className={styles.rules} aria-label="Arguments">
             {draft.rules.map((rule, i) => (
@@ -73,7 +77,7 @@ export function GrantEditor({ approval, onClose, onGrant, problem }: Props) {
 const kindWords: Record<RuleKind, string> = { equals: "is exactly this", below: "is this or lies below it", oneOf: "is one of these", any: "may be anything" };
 
 function Rule({ rule, onChange, problem }: { rule: DraftRule; onChange: (rule: DraftRule) => void; problem: string | undefined }) {
-  const { name, kind, isShell, lines, root, value } = rule;
+  const { name, kind, lines, root, value } = rule;
   const kinds = kindsFor(rule);
   return (
     <div className={styles.rule}>
@@ -84,8 +88,6 @@ function Rule({ rule, onChange, problem }: { rule: DraftRule; onChange: (rule: D
         choices={kinds.map((id) => ({ id, label: kindWords[id] }))}
         value={kind}
         onChange={(next) => onChange({ ...rule, kind: next as RuleKind })}
-        isDisabled={kinds.length === 1}
-        help={isShell ? "A shell reads it, so only exactly this text can be granted." : undefined}
       />
       <div className={styles.value}>
         {kind === "equals" && <pre className={styles.fixed} tabIndex={0} role="group" aria-label={`The value of ${name}`}>{typeof value === "string" ? value : JSON.stringify(value, null, 2)}</pre>}

@@ -47,11 +47,6 @@ test.each([
   expect(kindsFor(rule!)).toEqual(kinds);
 });
 
-test("text that a shell reads is granted as it is, or not at all", () => {
-  const [rule] = draftFor(anApproval({ tool: "run_command", arguments: { command: "ls" }, shellText: ["command"] })).rules;
-  expect(kindsFor(rule!)).toEqual(["equals"]);
-});
-
 test.each([
   ["notes/today.md", "notes"],
   ["today.md", "today.md"],

@@ -10,8 +10,6 @@ export interface DraftRule {
   name: string;
   /** What the call that asked has there. */
   value: unknown;
-  /** Whether a shell reads it, so that it can only be granted as it is. */
-  isShell: boolean;
   kind: RuleKind;
   /** The values of `oneOf`, one a line. */
   lines: string;
@@ -29,14 +27,13 @@ export interface GrantDraft {
 
 export function draftFor(approval: ApprovalView): GrantDraft {
   const rules = Object.entries(approval.arguments).map(([name, value]) => ({
-    name, value, isShell: approval.shellText.includes(name), kind: "equals" as const, lines: written(value), root: rootOf(value) ?? "",
+    name, value, kind: "equals" as const, lines: written(value), root: rootOf(value) ?? "",
   }));
   return { cover: "exact", rules, days: 30, uses: null };
 }
 
 /** Which rules fit an argument: paths and addresses may lie below another. */
-export function kindsFor({ value, isShell }: DraftRule): RuleKind[] {
-  if (isShell) return ["equals"];
+export function kindsFor({ value }: DraftRule): RuleKind[] {
   return rootOf(value) === undefined ? ["equals", "oneOf", "any"] : ["equals", "below", "oneOf", "any"];
 }
 

@@ -138,6 +138,16 @@ test("always opens the grant in words, and makes a pattern of what the person lo
   await waitFor(() => expect(answered(host)).toEqual([{ id: "ask-1", answer: { kind: "always", rules: { path: { rule: "below", value: "notes" }, content: { rule: "any" } } }, from: "page" }]));
 });
 
+test("what a shell reads is granted exactly as it is", async () => {
+  const host = hostWith(anApproval({ tool: "run_command", arguments: { command: "ls" }, shellText: ["command"] }));
+  const { user } = renderApp("/approvals/ask-1", host);
+  await card();
+  await pressUntil(user, "g", () => screen.queryByRole("dialog") !== null);
+  const dialog = within(screen.getByRole("dialog"));
+  expect(dialog.getByText(/only exactly this call can be granted/)).toBeInTheDocument();
+  expect(dialog.queryByRole("radio", { name: "Calls like this one" })).not.toBeInTheDocument();
+});
+
 test("an answer from elsewhere is seen at once, with where it was given", async () => {
   const host = hostWith(anApproval());
   renderApp("/approvals/ask-1", host);

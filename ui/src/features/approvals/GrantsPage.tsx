@@ -80,8 +80,10 @@ function Grant({ grant, onRevoke }: { grant: GrantView; onRevoke?: (grant: Grant
         <p className={styles.what}>
           {jobName === null ? <span>A job that is gone</span> : <Link to="/jobs/$jobId" params={{ jobId }} className={styles.job}>{jobName}</Link>} may call <code>{tool}</code> {coverWords(covers)}
         </p>
-        <Button small look="ghost" aria-expanded={open} onPress={() => setOpen(!open)}>{open ? "Less" : "Details"}</Button>
-        {onRevoke && <Button small onPress={() => onRevoke(grant)} aria-label={`Take back: ${tool} for ${jobName ?? "a job that is gone"}`}>Take back</Button>}
+        <div className={styles.buttons}>
+          <Button small look="ghost" aria-expanded={open} onPress={() => setOpen(!open)}>{open ? "Less" : "Details"}</Button>
+          {onRevoke && <Button small onPress={() => onRevoke(grant)} aria-label={`Take back: ${tool} for ${jobName ?? "a job that is gone"}`}>Take back</Button>}
+        </div>
       </div>
       {covers.kind === "exact" && !open && <p className={styles.call}>{argumentsLine(covers.arguments)}</p>}
       <p className={styles.facts}>

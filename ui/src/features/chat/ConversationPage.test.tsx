@@ -29,7 +29,7 @@ test("a job's conversation is read run by run, its tools folded and what came fr
   const fake = host();
   const { user } = renderApp("/jobs/j1/conversation", fake);
   expect(await screen.findByRole("heading", { name: "News", level: 1 })).toBeInTheDocument();
-  expect(fake.called("sessions.get")).toEqual([{ key: "cron:j1", limit: 50 }]);
+  expect(fake.called("sessions.get")[0]).toEqual({ key: "cron:j1", limit: 50 });
   const list = within(screen.getByRole("list", { name: "Conversation" }));
   expect(await list.findByText("Three things are new.")).toBeInTheDocument();
   expect(list.getByText("Nothing to report")).toBeInTheDocument();

@@ -3,15 +3,19 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { Check, X } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import type { ReactNode } from "react";
 
 import { Button, ButtonLink, IconButton } from "@/components/Button";
 import { Switch } from "@/components/Choice";
 import { cx } from "@/components/cx";
 import { toast } from "@/components/Toasts";
 import { useCall } from "@/data/actions";
+import { useDelivery } from "@/data/deliveries";
+import { useFirstJobs } from "@/data/jobs";
 import { keys } from "@/data/keys";
 import { usePlatform } from "@/data/platform";
+import { fateOf } from "@/domain/words";
+import { plural } from "@/format/amount";
 import type { SystemStatus } from "@/platform";
 
 import styles from "./FirstStart.module.css";
@@ -33,11 +37,26 @@ export function FirstStart({ status }: { status: SystemStatus }) {
         <NotificationStep status={status} />
         <ModelStep status={status} />
         {capabilities.autostart && <AutostartStep />}
-        <Step done={false} title="Make your own first job" action={<ButtonLink to="/jobs/new" search={{}} small>New job</ButtonLink>}>
-          A reminder, a tool call, or a task for a model; once, every few minutes, or on days you choose.
-        </Step>
+        <OwnJobStep status={status} />
       </ol>
     </section>
+  );
+}
+
+function OwnJobStep({ status: { firstStart } }: { status: SystemStatus }) {
+  const { data } = useFirstJobs();
+  const own = data?.jobs.filter(({ job }) => job.id !== firstStart.exampleJobId).length ?? 0;
+  if (own > 0) {
+    return (
+      <Step done title="Make your own first job" action={<ButtonLink to="/jobs" search={{}} small>See them</ButtonLink>}>
+        {data?.nextCursor === null ? `There ${own === 1 ? "is" : "are"} ${plural(own, "job")} of yours.` : `There are over ${plural(own, "job")} of yours.`}
+      </Step>
+    );
+  }
+  return (
+    <Step done={false} title="Make your own first job" action={<ButtonLink to="/jobs/new" search={{}} small>New job</ButtonLink>}>
+      A reminder, a tool call, or a task for a model; once, every few minutes, or on days you choose.
+    </Step>
   );
 }
 
@@ -59,23 +78,24 @@ function ExampleStep({ status: { firstStart } }: { status: SystemStatus }) {
 
 function NotificationStep({ status: { notifications } }: { status: SystemStatus }) {
   const test = useCall("deliveries.test");
-  const [sent, setSent] = useState(false);
-  const send = () =>
-    test.mutate({}, {
-      onSuccess: () => setSent(true),
-      onError: (error) => toast({ title: "The test was not sent", about: error.message }),
-    });
+  const delivery = useDelivery(test.data);
+  const isShown = delivery?.state === "delivered";
+  const send = () => test.mutate({}, { onError: (error) => toast({ title: "The test was not sent", about: error.message }) });
   return (
     <Step
-      done={notifications.available && sent}
+      done={isShown}
       title="Notifications"
       action={
         <Button small isPending={test.isPending} onPress={send}>
-          {sent ? "Send again" : "Send a test"}
+          {delivery ? "Send again" : "Send a test"}
         </Button>
       }
     >
-      {!notifications.available ? (notifications.reason ?? "Notifications cannot be shown here.") : sent ? "Sent. A click on it leads back here. If nothing came, look at the system's notification settings." : "A run that has something to tell tells it natively; a click opens the run."}
+      <span role="status">
+        {delivery ? `${delivery.state === "failed" || delivery.state === "suppressed" ? "Nothing was shown. " : ""}${fateOf(delivery)}`
+          : !notifications.available ? (notifications.reason ?? "Notifications cannot be shown here.")
+          : "A run that has something to tell tells it natively; a click opens the run."}
+      </span>
     </Step>
   );
 }

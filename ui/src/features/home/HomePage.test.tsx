@@ -69,7 +69,7 @@ test("the first start shows that a job has fired, tests notifications, looks for
   const { user } = renderApp("/", host);
   expect(await screen.findByRole("link", { name: "See its run" })).toHaveAttribute("href", "/runs/ex-run");
   await user.click(screen.getByRole("button", { name: "Send a test" }));
-  expect(await screen.findByText(/^Sent\./)).toBeInTheDocument();
+  expect(await screen.findByText(/^The system has taken it\./)).toBeInTheDocument();
   await user.click(screen.getByRole("button", { name: "Look again" }));
   await waitFor(() => expect(host.called("providers.list")).toContainEqual({ refresh: true }));
   expect(screen.queryByText("Start with the computer"), "a browser cannot do that").not.toBeInTheDocument();
@@ -78,6 +78,28 @@ test("the first start shows that a job has fired, tests notifications, looks for
   await user.click(screen.getByRole("button", { name: "Put this away" }));
   await waitFor(() => expect(screen.queryByText("Welcome to Rouse")).not.toBeInTheDocument());
   expect(host.called("system.dismissFirstStart")).toHaveLength(1);
+});
+
+test("a test that cannot be shown says why, and a job of one's own is a step that is done", async () => {
+  const host = fakeHost({
+    "system.status": () => aStatus({ firstStart: { dismissed: false, exampleJobId: "ex", exampleRunId: null }, notifications: { available: false, reason: "There is no desktop here." } }),
+    "cron.list": () => ({ jobs: [aJob({ id: "ex" }), aJob({ id: "own" })], broken: [], nextCursor: null }),
+    "deliveries.test": () => ({ id: "d", runId: null, channel: "notification", title: "Rouse", body: "", state: "suppressed", attempts: 0, reason: "There is no desktop here.", createdAtMs: 0, nextAttemptAtMs: null, settledAtMs: 0, heldUntilMs: null, digestId: null }),
+  });
+  const { user } = renderApp("/", host);
+  expect(await screen.findByText("There is 1 job of yours.")).toBeInTheDocument();
+  await user.click(screen.getByRole("button", { name: "Send a test" }));
+  expect(await screen.findByText("Nothing was shown. There is no desktop here.")).toBeInTheDocument();
+});
+
+test("a job that failed for want of a model says that there is one now", async () => {
+  const host = fakeHost({
+    "system.status": () => aStatus({ model: "llama3.2" }),
+    "cron.list": () => ({ jobs: [aJob({}, { incident: anIncident({ cause: "No model is set up. Start one." }) })], broken: [], nextCursor: null }),
+  });
+  renderApp("/", host);
+  expect(await screen.findByText(/^There was no model then\./)).toBeInTheDocument();
+  expect(screen.queryByText(/No model is set up/)).not.toBeInTheDocument();
 });
 
 test("what does not fire while everything is off is not announced as coming", async () => {

@@ -12,7 +12,7 @@ import { useResume } from "@/data/actions";
 import { useFailingJobs, useFirstJobs } from "@/data/jobs";
 import { useShellInfo, useStatus } from "@/data/queries";
 import { useNewestRuns } from "@/data/runs";
-import { incidentWords } from "@/domain/incident";
+import { incidentWords, isMended } from "@/domain/incident";
 import { RunRow } from "@/domain/RunRow";
 import { plural } from "@/format/amount";
 import { firstLine } from "@/format/text";
@@ -80,7 +80,7 @@ function Situations({ status, now }: { status: SystemStatus; now: number }) {
           {cron.offReason ?? "Scheduling is switched off. Nothing fires until it is switched on."}
         </Notice>
       )}
-      <Failing now={now} />
+      <Failing now={now} model={status.model} />
       {cron.pause && (
         <Notice
           icon={Pause}
@@ -99,12 +99,17 @@ function Situations({ status, now }: { status: SystemStatus; now: number }) {
 }
 
 /** Jobs that fail, or were paused for it: the first few by name, the rest by number. */
-function Failing({ now }: { now: number }) {
+function Failing({ now, model }: { now: number; model: string | null }) {
   const { jobs: failing, hasMore } = useFailingJobs();
   const others = failing.length - failingShown;
   return (
     <>
-      {failing.slice(0, failingShown).map(({ job, incident }) => (
+      {failing.slice(0, failingShown).map(({ job, incident }) => incident && isMended(incident, model) ? (
+        <Notice key={job.id} icon={TriangleAlert} action={<ButtonLink to="/jobs/$jobId" params={{ jobId: job.id }} small>Open</ButtonLink>}>
+          <p className={styles.failing}><strong>{job.name}</strong> {incidentWords(incident, now)}</p>
+          <p className={styles.cause}>There was no model then. Now there is one; a run that succeeds clears this.</p>
+        </Notice>
+      ) : (
         <Notice key={job.id} icon={TriangleAlert} tone="bad" action={<ButtonLink to="/jobs/$jobId" params={{ jobId: job.id }} small>Open</ButtonLink>}>
           <p className={styles.failing}><strong>{job.name}</strong> {incident && incidentWords(incident, now)}</p>
           {incident && <p className={styles.cause}>{firstLine(incident.cause)}</p>}

@@ -1,5 +1,5 @@
 import { screen, waitFor, within } from "@testing-library/react";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 
 import { errorCode, type Job, RpcError } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
@@ -150,12 +150,49 @@ test("the engine's complaints stand at their fields, others above the form", asy
   }));
   const { user } = renderApp("/jobs/new", host);
   await write(user, await name(), "Stretch");
-  await user.click(save());
   const text = screen.getByRole("textbox", { name: "What to say" });
+  await write(user, text, "Stand up.");
+  await user.click(save());
   await waitFor(() => expect(text).toBeInvalid());
   expect(text).toHaveAccessibleDescription("This is required.");
   expect(screen.getByText("isolation.postToMainPrefix")).toBeInTheDocument();
   await waitFor(() => expect(text).toHaveFocus());
+});
+
+test("everything that is missing is said at once, and nothing is sent", async () => {
+  const host = hostWith();
+  const { user } = renderApp("/jobs/new", host);
+  const field = await name();
+  await user.click(save());
+  await waitFor(() => expect(field).toHaveAccessibleDescription("Give it a name."));
+  expect(screen.getByRole("textbox", { name: "What to say" })).toHaveAccessibleDescription("Write what it is to say.");
+  expect(host.called("cron.add")).toEqual([]);
+});
+
+test("a time that is soon takes one press", async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: noon });
+  onTestFinished(() => void vi.useRealTimers());
+  const host = hostWith();
+  const { user, path } = renderApp("/jobs/new", host);
+  await write(user, await name(), "Tea");
+  await write(user, screen.getByRole("textbox", { name: "What to say" }), "It is ready.");
+  await user.click(screen.getByRole("radio", { name: "Once" }));
+  await user.click(screen.getByRole("button", { name: "In 20 minutes" }));
+  await user.click(save());
+  await waitFor(() => expect(path()).toBe("/jobs/job-new"));
+  expect(host.called("cron.add")[0]).toMatchObject({ schedule: { kind: "at", atMs: noon + 20 * 60_000 } });
+});
+
+test("a tool that asks for some calls stands once, with those that ask", async () => {
+  const host = hostWith();
+  host.answers["tools.catalog"] = () => ({ tools: [aTool({ approval: "never", destructive: true, openWorld: true })] });
+  const { user } = renderApp("/jobs/new", host);
+  await name();
+  await user.click(screen.getByRole("radio", { name: "Ask the agent" }));
+  const panel = screen.getByRole("complementary", { name: "What this job will do" });
+  expect(await within(panel).findByText("http")).toBeInTheDocument();
+  expect(within(panel).getByText("some calls")).toBeInTheDocument();
+  expect(within(panel).getByText("Nothing.")).toBeInTheDocument();
 });
 
 test("a tool's arguments are a form, and what is missing is said before anything is sent", async () => {

@@ -11,7 +11,7 @@ import { agentBehind } from "@/domain/createdBy";
 import { asksOf } from "@/domain/tools";
 import { payloadWords } from "@/domain/words";
 import { spentWords } from "@/format/amount";
-import { absolute, foreignZone, localZone, relative, zoneName } from "@/format/time";
+import { absolute, clockOf24, foreignZone, localZone, relative, zoneName } from "@/format/time";
 import type { CronPreviewResult, Job, PreviewSlot, SpentView, ToolView } from "@/platform";
 
 import { draftOf, type JobForm, scheduleOf, type When } from "./form";
@@ -98,7 +98,7 @@ function Next({ preview, problem, zone = localZone() }: Pick<Props, "preview" | 
   );
 }
 
-const day: Intl.DateTimeFormatOptions = { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" };
+const day: Intl.DateTimeFormatOptions = { weekday: "short", day: "numeric", month: "short", ...clockOf24 };
 
 function Slot({ slot, zone }: { slot: PreviewSlot; zone: string }) {
   const now = useNow(30_000);
@@ -154,7 +154,7 @@ function Permitted({ values }: { values: JobForm }) {
   const chosen = values.toolChoice === "none" ? [] : (tools ?? []).filter(({ name }) => values.toolChoice === "all" || values.tools.includes(name));
   const offered = chosen.filter((tool) => !tool.attendedOnly && (tool.approval === "never" || values.approvals !== "skip"));
   if (offered.length === 0) return <p>Nothing but answer: it has no tools.</p>;
-  const free = offered.filter(({ approval }) => approval === "never");
+  const free = offered.filter((tool) => asksOf(tool) === "never");
   const asking = offered.filter((tool) => asksOf(tool) !== "never");
   return (
     <>
@@ -172,9 +172,10 @@ function Permitted({ values }: { values: JobForm }) {
 function Names({ tools }: { tools: readonly ToolView[] }) {
   return (
     <ul className={styles.tools}>
-      {tools.map(({ name, description }) => (
-        <li key={name} title={description}>
-          <code>{name}</code>
+      {tools.map((tool) => (
+        <li key={tool.name} title={tool.description}>
+          <code>{tool.name}</code>
+          {asksOf(tool) === "some" && <span className={styles.quiet}> some calls</span>}
         </li>
       ))}
     </ul>

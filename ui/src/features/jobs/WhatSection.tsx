@@ -1,4 +1,4 @@
-/* What a job is called and which of the three kinds it is. */
+/* What a job is called, which of the three kinds it is, and what it says, asks or calls. */
 
 import { memo } from "react";
 
@@ -8,6 +8,7 @@ import { Section } from "@/components/Page";
 import { TextOf, useBound } from "./bound";
 import styles from "./Editor.module.css";
 import type { What } from "./form";
+import { WhatItSays } from "./WithSection";
 
 const kinds: readonly { id: What; label: string }[] = [
   { id: "systemEvent", label: "Remind me" },
@@ -32,6 +33,7 @@ export const WhatSection = memo(function WhatSection({ isNew }: { isNew: boolean
           <p className={styles.hint} aria-live="polite">{about[what.value]}</p>
           {what.error !== undefined && <p className={styles.error} role="alert">{what.error}</p>}
         </div>
+        <WhatItSays />
         <TextOf name="description" label="Note" placeholder="What it is for, if the name does not say it" />
       </div>
     </Section>

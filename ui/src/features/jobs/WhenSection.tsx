@@ -3,12 +3,13 @@
 
 import { memo, useMemo } from "react";
 
+import { Button } from "@/components/Button";
 import { Segmented } from "@/components/Choice";
 import { DateTimeField } from "@/components/DateTime";
 import { ComboBox } from "@/components/Field";
 import { Section } from "@/components/Page";
-import { localZone } from "@/format/time";
-import { oddityOf } from "@/format/wall";
+import { foreignZone, localZone } from "@/format/time";
+import { oddityOf, tomorrowAt, wallIn } from "@/format/wall";
 
 import { ChoiceOf, NumberOf, useBound } from "./bound";
 import { DaysAndTimesFields } from "./DaysAndTimesFields";
@@ -63,10 +64,26 @@ export const WhenSection = memo(function WhenSection({ said, jobId }: { said: Sa
   );
 });
 
+const soon = [
+  { label: "In 20 minutes", wall: (now: number, zone: string) => wallIn(20, now, zone) },
+  { label: "In an hour", wall: (now: number, zone: string) => wallIn(60, now, zone) },
+  { label: "In 3 hours", wall: (now: number, zone: string) => wallIn(180, now, zone) },
+  { label: "Tomorrow at 09:00", wall: (now: number, zone: string) => tomorrowAt("09:00", now, zone) },
+] as const;
+
 function Once({ said }: { said: Said }) {
   const { error, ...at } = useBound("at");
   const zone = useBound("zone").value;
-  return <DateTimeField label="Day and time" {...at} help={oddityOf(at.value, zone)} error={error ?? said.get("at")} />;
+  return (
+    <div className={styles.group}>
+      <DateTimeField label="Day and time" {...at} help={oddityOf(at.value, zone)} error={error ?? said.get("at")} className={styles.whole} />
+      <div className={styles.quick} role="group" aria-label="Soon">
+        {soon.map(({ label, wall }) => (
+          <Button key={label} small onPress={() => at.onChange(wall(Date.now(), zone))}>{label}</Button>
+        ))}
+      </div>
+    </div>
+  );
 }
 
 function Every({ said }: { said: Said }) {
@@ -94,7 +111,7 @@ function Zone({ said }: { said: Said }) {
       onChange={onChange}
       onBlur={onBlur}
       error={error ?? said.get("zone")}
-      help={value === localZone() ? "The zone of this computer." : `This computer is in ${localZone().replaceAll("_", " ")}.`}
+      help={foreignZone(value) === undefined ? "The zone of this computer." : `This computer is in ${localZone().replaceAll("_", " ")}.`}
     />
   );
 }

@@ -1,4 +1,5 @@
-/* What a run has in hand: the words of a reminder, a model's task with its tools, or one tool's arguments. */
+/* What a run does, in two parts: the words of a reminder, a model's task or a tool's call, which stand under the kind of job,
+   and how it goes about it: when it is taken up, with which model and tools, and when the person is told. */
 
 import { memo } from "react";
 
@@ -40,35 +41,44 @@ const tells: readonly { id: TellWhen; label: string }[] = [
 export const WithSection = memo(function WithSection({ jobId }: { jobId?: string }) {
   const { value: what } = useBound("what");
   return (
-    <Section title="With what" className={styles.section}>
+    <Section title="How" className={styles.section}>
       <div className={styles.fields}>
-        {what === "systemEvent" && <Reminder />}
-        {what === "agentTurn" && <Task />}
-        {what === "toolCall" && <Call jobId={jobId} />}
+        {what === "systemEvent" && <TakenUp />}
+        {what === "agentTurn" && <TaskHow />}
+        {what === "toolCall" && <CallHow jobId={jobId} />}
       </div>
     </Section>
   );
 });
 
-function Reminder() {
+/** What is told, asked or called. */
+export function WhatItSays() {
+  const { value: what } = useBound("what");
+  switch (what) {
+    case "systemEvent":
+      return <LongTextOf key={what} name="text" label="What to say" rows={2} placeholder="Stand up and stretch for a minute." />;
+    case "agentTurn":
+      return <LongTextOf key={what} name="message" label="Task" rows={5} placeholder="What the model should do, and when it should keep quiet." />;
+    case "toolCall":
+      return <Call />;
+  }
+}
+
+function TakenUp() {
   const wake = useBound("wakeMode");
   return (
-    <>
-      <LongTextOf name="text" label="What to say" rows={2} placeholder="Stand up and stretch for a minute." />
-      <div className={styles.group}>
-        <span className={styles.label} aria-hidden>When it is taken up</span>
-        <Segmented label="When it is taken up" options={wakeModes} value={wake.value} onChange={wake.onChange} />
-      </div>
-    </>
+    <div className={styles.group}>
+      <span className={styles.label} aria-hidden>When it is taken up</span>
+      <Segmented label="When it is taken up" options={wakeModes} value={wake.value} onChange={wake.onChange} />
+    </div>
   );
 }
 
-function Task() {
+function TaskHow() {
   const { data: status } = useStatus();
   const deliver = useBound("deliver");
   return (
     <>
-      <LongTextOf name="message" label="Task" rows={5} placeholder="What the model should do, and when it should keep quiet." />
       <div className={styles.pair}>
         <TextOf name="model" label="Model" placeholder={status?.model?.split(" · ")[0] ?? "From the settings"} help="Empty: the one in the settings." />
         <NumberOf name="maxSteps" label="Most steps" least={1} most={50} placeholder="10" help="Turns of the model in one run." />
@@ -109,11 +119,10 @@ function ToolList() {
   );
 }
 
-function Call({ jobId }: { jobId: string | undefined }) {
+function Call() {
   const { data: tools, error, refetch } = useTools();
   const tool = useBound("tool");
   const values = useBound("arguments");
-  const tell = useBound("notifyWhen");
   if (error && !tools) return <Failure title="The tools could not be read." error={error} onRetry={() => void refetch()} />;
   if (!tools) return <Bone width="60%" height={32} />;
   const shown = tools.find(({ name }) => name === tool.value);
@@ -134,6 +143,14 @@ function Call({ jobId }: { jobId: string | undefined }) {
         help={shown?.description}
       />
       {tool.value !== "" && <ArgumentFields key={tool.value} tool={shown} value={values.value} onChange={values.onChange} error={values.error} />}
+    </>
+  );
+}
+
+function CallHow({ jobId }: { jobId: string | undefined }) {
+  const tell = useBound("notifyWhen");
+  return (
+    <>
       <ChoiceOf name="notifyWhen" label="Tell me when" choices={tells} />
       {tell.value === "condition" && <Condition jobId={jobId} />}
       <MayFields isAgent={false} />

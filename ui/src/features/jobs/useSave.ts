@@ -76,8 +76,11 @@ export function missingIn(values: JobForm, schema?: Record<string, unknown>): [k
     if (isMissing) missing.push([field, message]);
   };
   needs("name", values.name.trim() === "", "Give it a name.");
+  needs("text", values.what === "systemEvent" && values.text.trim() === "", "Write what it is to say.");
+  needs("message", values.what === "agentTurn" && values.message.trim() === "", "Write the task.");
   needs("at", values.when === "at" && values.at === "", "Choose a day and a time.");
   needs("every", values.when === "every" && values.every === null, "Say how often.");
+  needs("expr", values.when === "cron" && values.expr.trim() === "", "Write a pattern.");
   if (values.when === "days" && values.days) {
     const made = cronOf(values.days);
     needs("days", "problem" in made, "problem" in made ? made.problem : "");

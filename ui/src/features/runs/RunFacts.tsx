@@ -7,7 +7,7 @@ import { Time } from "@/components/Time";
 import { useNow } from "@/components/useNow";
 import { isLive } from "@/domain/runState";
 import { deliveryWord, triggerWord } from "@/domain/words";
-import { count, duration, money } from "@/format/amount";
+import { count, duration, money, plural } from "@/format/amount";
 import type { ApprovalView, DeliveryView, RunDetail, RunView } from "@/platform";
 
 import styles from "./RunPage.module.css";
@@ -31,7 +31,7 @@ export function RunFacts({ detail: { run, deliveries, approvals } }: { detail: R
           run.fellBack !== null && { name: "Instead of its own", value: run.fellBack, wide: true },
           tokens > 0 && { name: "Tokens", value: tokenWords(run) },
           worked && !isLive(run.state) && { name: "Cost", value: money(run.usage.costMicroUsd) },
-          deliveries.length > 0 && { name: "Delivery", value: deliveries.map((d) => <Delivery key={d.id} delivery={d} />), wide: true },
+          deliveries.length > 0 && { name: "Delivery", value: alike(deliveries).map(([d, ...others]) => <Delivery key={d.id} delivery={d} count={others.length + 1} />), wide: true },
         ]}
       />
     </div>
@@ -80,10 +80,23 @@ function tokenWords({ usage }: RunView) {
   return <span title={`${usage.inputTokens.toLocaleString()} in${cached}, ${usage.outputTokens.toLocaleString()} out`}>{`${count(usage.inputTokens)} in, ${count(usage.outputTokens)} out`}</span>;
 }
 
-function Delivery({ delivery }: { delivery: DeliveryView }) {
+/** Deliveries that read the same stand on one line. */
+function alike(deliveries: readonly DeliveryView[]): [DeliveryView, ...DeliveryView[]][] {
+  const groups = new Map<string, [DeliveryView, ...DeliveryView[]]>();
+  for (const delivery of deliveries) {
+    const { state, channel, reason, heldUntilMs } = delivery;
+    const key = JSON.stringify([state, channel, reason, heldUntilMs]);
+    const group = groups.get(key);
+    if (group) group.push(delivery);
+    else groups.set(key, [delivery]);
+  }
+  return [...groups.values()];
+}
+
+function Delivery({ delivery, count: times }: { delivery: DeliveryView; count: number }) {
   return (
     <div title={delivery.body}>
-      {deliveryWord(delivery.state)}
+      {deliveryWord(delivery.state)}{times > 1 && `, ${plural(times, "time")}`}
       <span className={styles.aside}>
         {delivery.state === "held" && delivery.heldUntilMs !== null && <> until <Time at={delivery.heldUntilMs} as="when" /></>}
         {delivery.state !== "held" && (delivery.reason === null ? ` by ${delivery.channel}` : `: ${delivery.reason}`)}

@@ -104,6 +104,14 @@ test("whoever shows a notification about the run is told that it was looked at, 
   await waitFor(() => expect(host.called("runs.seen")).toEqual([{ id: "run-1" }]));
 });
 
+test("deliveries that read the same stand on one line with their number", async () => {
+  const delivery = { runId: "run-1", channel: "notification", title: "Backup", body: "", attempts: 1, reason: "No desktop.", createdAtMs: noon, nextAttemptAtMs: null, settledAtMs: null, heldUntilMs: null, digestId: null };
+  const deliveries = [{ ...delivery, id: "a", state: "suppressed" as const }, { ...delivery, id: "b", state: "delivered" as const, reason: null }, { ...delivery, id: "c", state: "suppressed" as const }];
+  renderApp("/runs/run-1", fakeHost({ "runs.get": () => aDetail({}, { deliveries }), "runs.seen": () => ({ changed: true }) }));
+  expect(await screen.findByText(/^Held back, 2 times/)).toHaveTextContent("Held back, 2 times: No desktop.");
+  expect(screen.getByText(/^Delivered/)).toHaveTextContent("Delivered by notification");
+});
+
 test("an address that could not be opened is said in the question, which stays", async () => {
   const host = fakeHost({ "runs.get": () => aDetail({ summary: "[the log](https://log.example/1)" }) });
   host.openExternal = () => Promise.reject(new Error("The browser could not be opened."));

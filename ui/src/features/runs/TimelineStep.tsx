@@ -11,7 +11,7 @@ import { ModelText } from "@/domain/ModelText";
 import { MovingArc } from "@/domain/rings";
 import { callsOf, failureOf, gateWords, modelText, resultLine, tokensLine, wentWrong } from "@/domain/steps";
 import { duration } from "@/format/amount";
-import { argumentsLine, firstLine } from "@/format/text";
+import { argumentsLine, opening } from "@/format/text";
 import { absolute } from "@/format/time";
 import type { StepView } from "@/platform";
 
@@ -60,7 +60,7 @@ function ToolStep({ step, begin }: Omit<Props, "liveText" | "summary">) {
       <Disclosure isExpanded={open} onExpandedChange={setOpen}>
         <Button slot="trigger" className={styles.summary}>
           <span className={styles.arguments}>{line === "" ? "without arguments" : line}</span>
-          {step.output !== null && !open && <span className={cx(styles.result, wentWrong(step) && styles.wrong)}>{firstLine(resultLine(step.output), 160)}</span>}
+          {step.output !== null && !open && <span className={cx(styles.result, wentWrong(step) && styles.wrong)}>{opening(resultLine(step.output))}</span>}
         </Button>
         <DisclosurePanel className={styles.panel}>
           <Labelled label="Arguments">

@@ -3,7 +3,7 @@
 import { Facts } from "@/components/Facts";
 import { Section } from "@/components/Page";
 import { Time } from "@/components/Time";
-import { localZone } from "@/format/time";
+import { foreignZone, localZone } from "@/format/time";
 import type { SystemStatus } from "@/platform";
 
 export function AboutSection({ status }: { status: SystemStatus | undefined }) {
@@ -18,7 +18,7 @@ export function AboutSection({ status }: { status: SystemStatus | undefined }) {
           { name: "Running since", value: <Time at={status.startedAtMs} as="when" /> },
           { name: "Time zone", value: status.zone.replaceAll("_", " ") },
           { name: "Time zone rules", value: status.zoneData.folder === null ? `${status.zoneData.version}, built in` : `${status.zoneData.version}, from ${status.zoneData.folder}` },
-          status.zone !== localZone() && { name: "This screen’s zone", value: localZone().replaceAll("_", " ") },
+          foreignZone(status.zone) !== undefined && { name: "This screen’s zone", value: localZone().replaceAll("_", " ") },
         ]}
       />
     </Section>

@@ -1,20 +1,15 @@
 /* Whether notifications can be shown here, and a test that says what became of it. */
 
-import { useQuery } from "@tanstack/react-query";
-
 import { Button } from "@/components/Button";
 import { Section } from "@/components/Page";
 import { useCall } from "@/data/actions";
-import { usePlatform } from "@/data/platform";
-import { deliveryWord } from "@/domain/words";
-import type { DeliveryView, SystemStatus } from "@/platform";
+import { useDelivery } from "@/data/deliveries";
+import { deliveryWord, fateOf } from "@/domain/words";
+import type { SystemStatus } from "@/platform";
 
 import { complaintAbout } from "./patch";
 import { Setting } from "./Setting";
 import styles from "./Settings.module.css";
-
-/** A delivery has no event of its own that names this page, and is settled within a moment. */
-const lookEveryMs = 400;
 
 export function NotificationSection({ status }: { status: SystemStatus | undefined }) {
   const test = useCall("deliveries.test");
@@ -38,31 +33,4 @@ export function NotificationSection({ status }: { status: SystemStatus | undefin
       </div>
     </Section>
   );
-}
-
-function useDelivery(sent: DeliveryView | undefined): DeliveryView | undefined {
-  const platform = usePlatform();
-  const { data } = useQuery({
-    queryKey: ["delivery", sent?.id],
-    queryFn: () => platform.rpc("deliveries.get", { id: sent?.id ?? "" }),
-    initialData: sent,
-    enabled: sent?.state === "pending",
-    refetchInterval: (query) => (query.state.data?.state === "pending" ? lookEveryMs : false),
-  });
-  return data;
-}
-
-function fateOf({ state, reason, attempts }: DeliveryView): string {
-  switch (state) {
-    case "delivered":
-      return "The system has taken it. If nothing was to be seen, look at the system’s own notification settings. A click on it leads back here.";
-    // A test is never held; a delivery that is says so itself.
-    case "held":
-    case "pending":
-      return attempts > 0 ? `Tried ${attempts === 1 ? "once" : `${attempts} times`}; it will be tried again. ${reason ?? ""}` : "On its way.";
-    case "failed":
-      return reason ?? "The system did not take it.";
-    case "suppressed":
-      return reason ?? "It was held back.";
-  }
 }

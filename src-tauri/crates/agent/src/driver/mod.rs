@@ -158,14 +158,8 @@ impl AgentDriver {
             Err(outcome) => return outcome,
         };
         let context = self.turn_context(run, job, turn, &told);
-        let policy = told.lower(context::policy(job, turn));
         let account = self.account(run, Some(job));
-        let terms = Terms {
-            account: Some(account.clone()),
-            policy,
-            question_for: context::question_for(Some(job)),
-            knows_outside: cause.is_some() || remembers || told.is_from_outside(),
-        };
+        let terms = self.terms(job, turn, &told, &account, cause.is_some() || remembers);
         let conversation = Conversation {
             driver: self,
             session: &session,
@@ -194,11 +188,27 @@ impl AgentDriver {
             let task = context::task(run, job, turn, &context, &parts);
             Ok((history, Opening::Fresh(task)))
         };
-        let (history, opening) = match opened.await {
-            Ok(opened) => opened,
-            Err(end) => return conversation::ended_early(&end),
-        };
-        conversation.conduct(history, opening).await
+        match opened.await {
+            Ok((history, opening)) => conversation.conduct(history, opening).await,
+            Err(end) => conversation::ended_early(&end),
+        }
+    }
+
+    /// On what terms a run of `job` calls tools; `knows` is whether it began with text from outside.
+    fn terms(
+        &self,
+        job: &Job,
+        turn: &AgentTurn,
+        told: &Told,
+        account: &Account,
+        knows: bool,
+    ) -> Terms {
+        Terms {
+            account: Some(account.clone()),
+            policy: told.lower(context::policy(job, turn)),
+            question_for: context::question_for(Some(job)),
+            knows_outside: knows || told.is_from_outside(),
+        }
     }
 
     /// What a run has done before, what fired it, and whether its session knows anything from outside.
@@ -243,6 +253,7 @@ impl AgentDriver {
             zone: self.zone_of(job),
             skills: Vec::new(),
             event: None,
+            asked_at: None,
             loose_ends: LooseEnds::default(),
         }
     }

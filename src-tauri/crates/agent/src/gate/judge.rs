@@ -3,15 +3,16 @@
 //! Owns the facts that `core::policy` decides by: what the tool says of this very call, whether the run knows anything
 //! from outside, what the call is bound to now, and what the person has said. It makes the question when somebody is to
 //! be asked, with everything that the person needs to see. One could get it wrong by binding an answer to what a call
-//! looked like when it was asked for: the surroundings are read anew each time, also right after the answer.
+//! looked like when it was asked for: the surroundings are read anew each time, also right after the answer. Only times
+//! from now count from the question.
 
 use std::sync::Arc;
 
-use rouse_core::ApprovalId;
 use rouse_core::approval::{Approval, ApprovalState, Fingerprint, Permit, Surroundings};
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::{ApprovedCall, NeedsYes, Ruling, Said, Verdict};
 use rouse_core::tool::{ApprovalRule, Fault, Tool, ToolContext, ToolOutput, ToolSpec};
+use rouse_core::{ApprovalId, UnixMs};
 use rouse_store::StoreError;
 
 use super::{Gate, Terms};
@@ -60,7 +61,12 @@ impl Gate {
             Ok(fitting) => fitting,
             Err(refusal) => return Ok(Judged::Refused(refusal)),
         };
-        match terms.policy.judge(&spec, request.arguments.clone()) {
+        let arguments = request.arguments.clone();
+        let verdict = match why {
+            Why::Hook(_) => terms.policy.judge_wished(&spec, arguments),
+            Why::KnowsOutside | Why::Usual => terms.policy.judge(&spec, arguments),
+        };
+        match verdict {
             Verdict::Allowed(call) => Ok(Judged::Goes(tool, call, None)),
             Verdict::Denied(reason) => Ok(refused(reason)),
             Verdict::NeedsYes(needs) => {
@@ -157,18 +163,19 @@ struct Asker<'g> {
 
 impl Asker<'_> {
     async fn with_yes(&self, tool: Arc<dyn Tool>, needs: NeedsYes) -> Result<Judged, StoreError> {
-        let surroundings = match tool.surroundings(needs.arguments(), self.context).await {
-            Ok(surroundings) => surroundings,
-            Err(refusal) => return Ok(Judged::Refused(refusal)),
-        };
-        let fingerprint = Fingerprint::of(&self.request.tool, needs.arguments(), &surroundings);
         let store = &self.gate.store;
         let answers = store.approvals_of(&self.context.run_id).await?;
+        let now = self.gate.clock.now();
+        let asked_at = self.asked_at(&answers).unwrap_or(now);
+        let (surroundings, fingerprint) = match self.bound(tool.as_ref(), asked_at).await {
+            Ok(bound) => bound,
+            Err(refusal) => return Ok(Judged::Refused(refusal)),
+        };
         let grants = match &self.context.job_id {
             Some(job) => store.grants_of(job).await?,
             None => Vec::new(),
         };
-        let said = Said { answers: &answers, grants: &grants, now: self.gate.clock.now() };
+        let said = Said { answers: &answers, grants: &grants, now };
         let is_highest = needs.is_highest();
         Ok(match needs.in_the_light_of(said, &fingerprint) {
             Ruling::Permitted(call, permit) => {
@@ -181,13 +188,47 @@ impl Asker<'_> {
                     refused(unkept(&self.request.tool))
                 }
                 None => {
+                    // A question that is asked again counts times from now.
+                    let (surroundings, fingerprint) = match asked_at == now {
+                        true => (surroundings, fingerprint),
+                        false => match self.bound(tool.as_ref(), now).await {
+                            Ok(bound) => bound,
+                            Err(refusal) => return Ok(Judged::Refused(refusal)),
+                        },
+                    };
                     let bound = (surroundings, fingerprint, is_highest);
-                    let approval = self.question(tool.as_ref(), bound, &answers).await;
+                    let approval = self.question(tool.as_ref(), bound, &answers, now).await;
                     let asked_before = answers.len();
                     Judged::Asks(Box::new(Question { approval, asked_before }))
                 }
             },
         })
+    }
+
+    /// When this run last asked about this call, where the answer has not been used up.
+    fn asked_at(&self, answers: &[Approval]) -> Option<UnixMs> {
+        let is_about = |asked: &&Approval| {
+            asked.tool == self.request.tool
+                && asked.arguments == self.request.arguments
+                && asked.used_at.is_none()
+        };
+        answers.iter().rev().find(is_about).map(|asked| asked.asked_at)
+    }
+
+    /// What an answer to a question that was asked at `asked_at` is bound to.
+    async fn bound(
+        &self,
+        tool: &dyn Tool,
+        asked_at: UnixMs,
+    ) -> Result<(Surroundings, Fingerprint), ToolOutput> {
+        let (arguments, context) = (&self.request.arguments, self.context_of(asked_at));
+        let surroundings = tool.surroundings(arguments, &context).await?;
+        let fingerprint = Fingerprint::of(&self.request.tool, arguments, &surroundings);
+        Ok((surroundings, fingerprint))
+    }
+
+    fn context_of(&self, asked_at: UnixMs) -> ToolContext {
+        ToolContext { asked_at: Some(asked_at), ..self.context.clone() }
     }
 
     /// Other runs of the job that wait for an answer: the same question is not asked twice, and a job whose questions
@@ -220,9 +261,9 @@ impl Asker<'_> {
         tool: &dyn Tool,
         (surroundings, fingerprint, is_highest): (Surroundings, Fingerprint, bool),
         answers: &[Approval],
+        now: UnixMs,
     ) -> Approval {
         let Self { gate, terms, request, context, .. } = self;
-        let now = gate.clock.now();
         let wait = i64::try_from(terms.question_for.as_millis()).unwrap_or(i64::MAX);
         Approval {
             id: ApprovalId::generate(now),
@@ -234,7 +275,7 @@ impl Asker<'_> {
             arguments: request.arguments.clone(),
             surroundings,
             fingerprint,
-            preview: gate.shown(tool.preview(&request.arguments, context).await),
+            preview: gate.shown(tool.preview(&request.arguments, &self.context_of(now)).await),
             why: self.reason(is_highest, answers),
             is_highest,
             asked_at: now,

@@ -196,6 +196,7 @@ impl House {
             zone: chrono_tz::UTC.into(),
             skills: Vec::new(),
             event: None,
+            asked_at: None,
             loose_ends: LooseEnds::default(),
         }
     }

@@ -9,7 +9,7 @@ use rouse_gateway::wire::{
 use serde_json::{Value, json};
 
 use super::budget::spent_in_words;
-use super::policies;
+use super::{policies, warn_of};
 use crate::exit::Failure;
 use crate::output::{instant, plain, print, relative, short, table};
 use crate::session::Session;
@@ -31,39 +31,63 @@ pub(crate) struct Args {
 const PAGE: usize = 500;
 
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
-    let nothing = match (&args.search, args.all) {
-        (Some(_), _) => "No job matches.",
-        (None, true) => {
-            "No jobs yet. Make one: rouse cron add --at 20m --system-event \"Stretch your legs\""
-        }
-        (None, false) => "No job is switched on. See all of them: rouse cron list --all",
-    };
     let most = args.limit.map_or(usize::MAX, |limit| limit as usize);
     let list = read(session, args.all, args.search.as_deref(), most).await?;
-    let paused = match args.all || args.search.is_some() || session.json {
+    if session.json {
+        return session.tell(list, |_, _: CronListResult| Ok(()));
+    }
+    let status: CronStatus = serde_json::from_value(session.call("cron.status", json!({})).await?)?;
+    let paused = match args.all || args.search.is_some() {
         true => Vec::new(),
-        false => paused_after_failures(session).await?,
+        false => paused_after_failures(session, &status).await?,
     };
-    session.tell(list, |session, list: CronListResult| {
-        if list.jobs.is_empty() {
-            anstream::println!("{nothing}");
-        } else {
-            print_table(session, &list.jobs);
-        }
-        if let Some(sentence) = paused_in_words(&paused) {
+    warn_of(session, &status, "no job fires");
+    let list: CronListResult = serde_json::from_value(list)?;
+    if list.jobs.is_empty() {
+        anstream::println!("{}", none_in_words(&args, &status));
+    } else {
+        print_table(session, &list.jobs);
+    }
+    if let Some(sentence) = paused_in_words(&paused) {
+        anstream::println!("{sentence}");
+    }
+    if !args.all && args.search.is_none() && !list.jobs.is_empty() {
+        let off = status.jobs.saturating_sub(status.enabled_jobs) as usize;
+        let others = off.saturating_sub(paused.len());
+        if let Some(sentence) = off_in_words(others, !paused.is_empty()) {
             anstream::println!("{sentence}");
         }
-        print_broken(&list.broken);
-        if list.next_cursor.is_some() {
-            anstream::println!("There are more. See all of them without --limit.");
+    }
+    print_broken(&list.broken);
+    if list.next_cursor.is_some() {
+        anstream::println!("There are more. See all of them without --limit.");
+    }
+    Ok(())
+}
+
+/// Why no job is listed, and what to do.
+fn none_in_words(args: &Args, status: &CronStatus) -> &'static str {
+    match args.search {
+        Some(_) => "No job matches.",
+        None if args.all || status.jobs == 0 => {
+            "No jobs yet. Make one: rouse cron add --at 20m --system-event \"Stretch your legs\""
         }
-        Ok(())
-    })
+        None => "No job is switched on. See all of them: rouse cron list --all",
+    }
+}
+
+/// How many jobs are off, beside those that were told already.
+fn off_in_words(count: usize, beside_others: bool) -> Option<String> {
+    let more = if beside_others { " more" } else { "" };
+    let verb = if count == 1 { "is" } else { "are" };
+    (count > 0).then(|| format!("{count}{more} {verb} off: rouse cron list --all"))
 }
 
 /// The names of the jobs that Rouse has switched off because they failed again and again.
-async fn paused_after_failures(session: &Session) -> Result<Vec<String>, Failure> {
-    let status: CronStatus = serde_json::from_value(session.call("cron.status", json!({})).await?)?;
+async fn paused_after_failures(
+    session: &Session,
+    status: &CronStatus,
+) -> Result<Vec<String>, Failure> {
     if status.failing_jobs == 0 {
         return Ok(Vec::new());
     }
@@ -267,7 +291,7 @@ fn text<'v>(value: &'v Value, key: &str) -> &'v str {
 
 #[cfg(test)]
 mod tests {
-    use super::paused_in_words;
+    use super::{off_in_words, paused_in_words};
 
     #[test]
     fn jobs_that_were_paused_are_told_by_name() {
@@ -284,5 +308,12 @@ mod tests {
                 "4 jobs are paused after failures: Job 1, Job 2, Job 3, …. See them: rouse cron list --all"
             )
         );
+    }
+
+    #[test]
+    fn jobs_that_are_off_are_counted_once() {
+        assert_eq!(off_in_words(0, true), None);
+        assert_eq!(off_in_words(1, false).as_deref(), Some("1 is off: rouse cron list --all"));
+        assert_eq!(off_in_words(3, true).as_deref(), Some("3 more are off: rouse cron list --all"));
     }
 }

@@ -11,6 +11,7 @@ pub(crate) use draft::{Wake, replacing};
 mod edit;
 mod list;
 mod policies;
+mod start;
 mod transfer;
 mod trigger;
 mod webhook;
@@ -18,14 +19,12 @@ mod webhook;
 use clap::{Args, Subcommand};
 use rouse_gateway::wire::{
     CronEstimateResult, CronPreviewResult, CronRemoveResult, CronRunsResult, CronStatus, JobView,
-    StartedRun,
 };
-use rouse_gateway::{ErrorCode, RpcError};
 use serde_json::json;
 
 use crate::exit::Failure;
 use crate::session::Session;
-use crate::{output, runs, status};
+use crate::{ids, output, runs, status};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -43,8 +42,8 @@ pub(crate) enum Command {
     Enable(JobArg),
     /// Keep a job from firing.
     Disable(JobArg),
-    /// Run a job: when it is due, or at once with --force. Its schedule does not move.
-    Run(RunArgs),
+    /// Run a job: when it is due, or at once with --force. One without a schedule runs at once. Its schedule does not move.
+    Run(start::Args),
     /// The runs of a job, newest first.
     Runs(RunsArgs),
     /// Where a job's webhook is; its secret is shown when it is made.
@@ -76,15 +75,6 @@ impl Default for Command {
 pub(crate) struct JobArg {
     /// The job's id (as `rouse cron list` shows it), or its exact name.
     id: String,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct RunArgs {
-    #[command(flatten)]
-    job: JobArg,
-    /// Also when it is not due.
-    #[arg(long)]
-    force: bool,
 }
 
 #[derive(Debug, Args)]
@@ -121,7 +111,7 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
         Command::Show(job) => show(job, session).await,
         Command::Enable(job) => edit::set_enabled(&job.id, true, session).await,
         Command::Disable(job) => edit::set_enabled(&job.id, false, session).await,
-        Command::Run(args) => start(args, session).await,
+        Command::Run(args) => start::run(args, session).await,
         Command::Runs(args) => history(args, session).await,
         Command::Webhook(args) => webhook::run(args, session).await,
         Command::Status => session.show("cron.status", json!({}), print_status).await,
@@ -142,18 +132,18 @@ pub(crate) async fn resolve(session: &Session, wanted: &str) -> Result<String, F
             "name the job by its id, the beginning of its id, or its exact name",
         ));
     }
-    if is_whole_id(wanted) {
+    if ids::is_whole(wanted) {
         return Ok(wanted.to_owned());
     }
     let list = list::read(session, true, Some(wanted), usize::MAX).await?;
     let list: rouse_gateway::wire::CronListResult = serde_json::from_value(list)?;
-    let ids = |matches: &dyn Fn(&serde_json::Value) -> bool| -> Vec<String> {
+    let of = |matches: &dyn Fn(&serde_json::Value) -> bool| -> Vec<String> {
         let jobs = list.jobs.iter().map(|view| &view.job).filter(|job| matches(job));
         jobs.filter_map(|job| job["id"].as_str().map(str::to_owned)).collect()
     };
-    let exact = ids(&|job| job["id"] == wanted || job["name"] == wanted);
+    let exact = of(&|job| job["id"] == wanted || job["name"] == wanted);
     let found = if exact.is_empty() {
-        ids(&|job| job["id"].as_str().is_some_and(|id| id.starts_with(wanted)))
+        of(&|job| job["id"].as_str().is_some_and(|id| id.starts_with(wanted)))
     } else {
         exact
     };
@@ -168,18 +158,12 @@ pub(crate) async fn resolve(session: &Session, wanted: &str) -> Result<String, F
     }
 }
 
-/// Whether this is an id as Rouse makes them, which needs no looking up.
-fn is_whole_id(wanted: &str) -> bool {
-    wanted.len() == 36 && wanted.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
-}
-
 async fn remove(job: JobArg, session: &Session) -> Result<(), Failure> {
     let id = resolve(session, &job.id).await?;
     let answer = session.call("cron.remove", json!({ "id": id })).await?;
     // To the gateway a job that is gone already is a success; a script wants to know.
     if answer["job"].is_null() {
-        let error = RpcError::new(ErrorCode::NotFound, format!("There is no job {id}."));
-        return Err(Failure::Client(error.into()));
+        return Err(ids::not_found(format!("There is no job {id}.")));
     }
     session.tell(answer, |_, result: CronRemoveResult| {
         let name = result.job.as_ref().and_then(|job| job["name"].as_str()).unwrap_or(&id);
@@ -211,22 +195,6 @@ async fn show(job: JobArg, session: &Session) -> Result<(), Failure> {
         }
         Ok(())
     })
-}
-
-async fn start(args: RunArgs, session: &Session) -> Result<(), Failure> {
-    let id = resolve(session, &args.job.id).await?;
-    let mode = if args.force { "force" } else { "due" };
-    session
-        .show("cron.run", json!({ "id": id, "mode": mode }), |_, started: StartedRun| {
-            match started.run_id {
-                Some(run_id) => anstream::println!(
-                    "Started run {run_id}. Follow it with `rouse runs show {run_id}`."
-                ),
-                None => anstream::println!("Not due. Use --force to run it all the same."),
-            }
-            Ok(())
-        })
-        .await
 }
 
 async fn history(args: RunsArgs, session: &Session) -> Result<(), Failure> {
@@ -293,21 +261,22 @@ fn print_status(session: &Session, status: CronStatus) -> Result<(), Failure> {
 /// Warns on standard error when the job that was just saved will not fire.
 async fn warn_when_off(session: &Session) -> Result<(), Failure> {
     let status: CronStatus = serde_json::from_value(session.call("cron.status", json!({})).await?)?;
-    if !status.enabled {
-        let reason = status.off_reason.unwrap_or_else(|| "firing is switched off".to_owned());
-        anstream::eprintln!("Warning: this job will not fire. {reason}");
-    } else if let Some(pause) = status.pause {
-        use rouse_core::Clock as _;
-        let until = pause.until_ms.map_or_else(
-            || "until `rouse cron resume`".to_owned(),
-            |at| {
-                format!(
-                    "until {}",
-                    output::instant(at, session.clock.now().0, session.clock.zone())
-                )
-            },
-        );
-        anstream::eprintln!("Warning: everything is paused {until}.");
-    }
+    warn_of(session, &status, "this job will not fire");
     Ok(())
+}
+
+/// Warns on standard error while nothing fires; `off` is what the kill switch means here.
+fn warn_of(session: &Session, status: &CronStatus, off: &str) {
+    use rouse_core::Clock as _;
+    if !status.enabled {
+        let reason = status.off_reason.as_deref().unwrap_or("firing is switched off");
+        anstream::eprintln!("Warning: {off}. {reason}");
+    } else if let Some(pause) = &status.pause {
+        let (now, zone) = (session.clock.now().0, session.clock.zone());
+        let until = match pause.until_ms {
+            None => "`rouse cron resume`".to_owned(),
+            Some(at) => output::instant(at, now, zone),
+        };
+        anstream::eprintln!("Warning: everything is paused until {until}.");
+    }
 }

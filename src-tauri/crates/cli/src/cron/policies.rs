@@ -3,6 +3,7 @@
 //! The job format leaves defaults out, so whatever stands there was chosen. A key that has no words here is shown as it is
 //! written: a newer engine may know more than this program. It refuses to explain the defaults; `--help` does.
 
+use rouse_core::money::MicroUsd;
 use rouse_core::schedule::format_duration;
 use serde_json::{Map, Value};
 
@@ -19,7 +20,13 @@ pub(super) fn lines(job: &Value) -> Vec<(&'static str, String)> {
         (job["deleteAfterRun"] == true).then(|| "it is deleted after its run".to_owned()),
     );
     line("retry", retries(&job["runtime"]));
-    line("tells", condition(&job["payload"]["notifyWhen"]));
+    let payload = &job["payload"];
+    line("model", payload["model"].as_str().map(plain));
+    line("else", names(&payload["fallbacks"]));
+    line("tools", tools(payload));
+    line("skills", names(&payload["skills"]));
+    line("steps", payload["maxSteps"].as_u64().map(|most| format!("at most {most}")));
+    line("tells", condition(&payload["notifyWhen"]));
     let nothing = Map::new();
     for (key, value) in job["policies"].as_object().unwrap_or(&nothing) {
         let (about, text) = policy(key, value, &job["policies"]);
@@ -53,9 +60,8 @@ fn policy(key: &str, value: &Value, all: &Value) -> (&'static str, Option<String
             "sandbox",
             Some("none: its commands may run with your own rights, each one asked for".to_owned()),
         ),
-        "hosts" | "budget" => {
-            (if key == "hosts" { "hosts" } else { "budget" }, Some(listed(value)))
-        }
+        "budget" => ("budget", budget(value)),
+        "hosts" => ("hosts", Some(listed(value))),
         other => ("and", Some(format!("{}: {}", plain(other), short(&value.to_string(), 80)))),
     }
 }
@@ -117,6 +123,44 @@ fn approvals(word: &str) -> &'static str {
     }
 }
 
+/// The tools of an agent that may not use all of them.
+fn tools(payload: &Value) -> Option<String> {
+    if payload["useTools"] == false {
+        return Some("none".to_owned());
+    }
+    let only = payload["tools"].as_array()?;
+    Some(if only.is_empty() { "none".to_owned() } else { listed(&payload["tools"]) })
+}
+
+fn names(list: &Value) -> Option<String> {
+    list.as_array().filter(|names| !names.is_empty()).map(|_| listed(list))
+}
+
+/// "10,000 tokens a run, 0.50 USD a day"; none when nothing is limited.
+fn budget(budget: &Value) -> Option<String> {
+    let limits = budget.as_object()?.iter().filter(|(_, most)| !most.is_null());
+    let words = limits.map(|(key, most)| match (key.as_str(), most.as_u64(), most.as_f64()) {
+        ("tokensPerRun", Some(most), _) => format!("{} tokens a run", grouped(most)),
+        ("tokensPerDay", Some(most), _) => format!("{} tokens a day", grouped(most)),
+        ("usdPerRun", _, Some(most)) => format!("{} a run", MicroUsd::of_usd(most)),
+        ("usdPerDay", _, Some(most)) => format!("{} a day", MicroUsd::of_usd(most)),
+        _ => format!("{} {}", plain(key), short(&most.to_string(), 40)),
+    });
+    let words = words.collect::<Vec<_>>().join(", ");
+    (!words.is_empty()).then_some(words)
+}
+
+/// A number with its thousands apart.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let head = digits.len() % 3;
+    let apart = |(at, digit): (usize, char)| {
+        let comma = at > 0 && at % 3 == head;
+        [comma.then_some(','), Some(digit)]
+    };
+    digits.chars().enumerate().flat_map(apart).flatten().collect()
+}
+
 /// The values of a list, or the fields of an object.
 fn listed(value: &Value) -> String {
     let text = |value: &Value| plain(value.as_str().unwrap_or(&value.to_string()));
@@ -153,7 +197,7 @@ mod tests {
                 "misfire": { "mode": "runAll", "limit": 5, "maxLatenessSeconds": 600 },
                 "overlap": "parallel", "maxConcurrent": 4, "cooldownSeconds": 60,
                 "timeoutSeconds": 300, "pauseAfterFailures": 3,
-                "budget": { "tokensPerRun": 1_000 },
+                "budget": { "tokensPerRun": 1_234_567, "usdPerDay": 0.5 },
                 "quietHours": { "from": "22:00", "to": "07:00", "tz": "Europe/Berlin" },
                 "approvals": "deny", "hosts": ["a.example", "b.example:8080"], "newer": { "x": 1 },
             },
@@ -172,7 +216,7 @@ mod tests {
                 "pace: at least 1 min between two starts",
                 "ends: a run is ended after 5 min",
                 "pauses: after 3 failures in a row",
-                "budget: tokensPerRun 1000",
+                "budget: 1,234,567 tokens a run, 0.50 USD a day",
                 "quiet: from 22:00 to 07:00 Europe/Berlin",
                 "asks: nobody: what would need a yes is refused at once",
                 "hosts: a.example, b.example:8080",
@@ -182,9 +226,25 @@ mod tests {
     }
 
     #[test]
+    fn what_an_agent_was_given_has_its_lines() {
+        let payload = json!({
+            "kind": "agentTurn", "message": "Do it.", "model": "big", "fallbacks": ["a", "b"],
+            "tools": ["time"], "skills": ["fetch"], "maxSteps": 3
+        });
+        let lines = lines(&json!({ "payload": payload }));
+        let said = |about: &str| lines.iter().find(|line| line.0 == about).map(|line| &*line.1);
+        assert_eq!(
+            ["model", "else", "tools", "skills", "steps"].map(said),
+            ["big", "a, b", "time", "fetch", "at most 3"].map(Some)
+        );
+    }
+
+    #[test]
     fn a_job_of_defaults_has_none() {
-        let job =
-            json!({ "payload": { "kind": "toolCall", "notifyWhen": "always" }, "policies": {} });
+        let job = json!({
+            "payload": { "kind": "toolCall", "notifyWhen": "always" },
+            "policies": { "budget": {} },
+        });
         assert_eq!(lines(&job), []);
     }
 }

@@ -2,15 +2,12 @@
 //!
 //! The call is a run like any other; the command looks on until it is over. A question is put to whoever sits at the
 //! terminal; where nobody does, it is told how to answer it elsewhere, and the command waits. One could get it wrong by
-//! taking silence, or the end of the input, for a yes.
-
-use std::io::{BufRead as _, IsTerminal as _, Write as _};
+//! listening only after the call: its question would be missed.
 
 use rouse_core::schedule::format_duration;
 use rouse_gateway::EventStream;
 use rouse_gateway::wire::{
-    AnsweredFrom, ApprovalView, EventKind, RunDetail, RunState, StepKind, StepView, SystemStatus,
-    ToolsTryResult,
+    EventKind, RunDetail, RunState, StepKind, StepView, SystemStatus, ToolsTryResult,
 };
 use serde_json::{Value, json};
 
@@ -61,34 +58,13 @@ async fn look_on(events: &mut EventStream, run: &str, session: &Session) -> Resu
             continue;
         }
         if event.kind == EventKind::Approval && event.data["state"] == "pending" {
-            ask(session, event.data["approvalId"].as_str().unwrap_or_default()).await?;
+            approvals::ask(session, event.data["approvalId"].as_str().unwrap_or_default()).await?;
         }
         if runs::is_over(&event) {
             return Ok(());
         }
     }
     Err(Failure::Refused("Rouse has ended, and the call with it.".to_owned()))
-}
-
-async fn ask(session: &Session, id: &str) -> Result<(), Failure> {
-    if session.json || !std::io::stdin().is_terminal() {
-        return approvals::announce(session, id).await;
-    }
-    let asked = session.call("approvals.get", json!({ "id": id })).await?;
-    let asked: ApprovalView = serde_json::from_value(asked)?;
-    for line in asked.preview.lines() {
-        anstream::eprintln!("  {}", plain(line));
-    }
-    anstream::eprint!("{}\nCall it? [y/N] ", plain(&asked.why));
-    // What cannot be flushed is shown with the next line.
-    let _ = std::io::stderr().flush();
-    let mut said = String::new();
-    std::io::stdin().lock().read_line(&mut said)?;
-    let is_yes = matches!(said.trim().to_lowercase().as_str(), "y" | "yes");
-    let answer = json!({ "kind": if is_yes { "once" } else { "deny" } });
-    let params = json!({ "id": id, "answer": answer, "from": AnsweredFrom::Cli });
-    session.call("approvals.decide", params).await?;
-    Ok(())
 }
 
 fn print_end(detail: &RunDetail) -> Result<(), Failure> {

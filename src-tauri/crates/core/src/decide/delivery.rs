@@ -12,6 +12,7 @@ use crate::condition::Verdict;
 use crate::delivery::{Channel, NewDelivery};
 use crate::incident::{Ailment, IncidentStep};
 use crate::job::{Job, Notify, NotifyWhen, Payload};
+use crate::quiet::QuietPolicy;
 use crate::run::{Outcome, Run};
 use crate::schedule::format_duration;
 use crate::{DeliveryId, RunState};
@@ -60,6 +61,22 @@ pub fn announce(ended: &Ended<'_>, key: DeliveryId) -> Announcement {
         deliveries: delivery.into_iter().collect(),
         system_event: ended.job.and_then(|job| line_for_main(job, ended.outcome)),
     }
+}
+
+/// What is told of the reminder `text` of the job called `name`, when no model has told it: the same as where there is
+/// none. `job` is what is left of it; a job that is gone silences nothing.
+#[must_use]
+pub fn remind(key: DeliveryId, name: &str, text: &str, job: Option<&Job>) -> Option<NewDelivery> {
+    let policies = job.map(|job| &job.policies);
+    let notify = policies.and_then(|policies| policies.notify).unwrap_or_default();
+    wants_by_policy(notify, RunState::Succeeded).then(|| NewDelivery {
+        id: key,
+        channel: Channel::Notification,
+        to: None,
+        title: name.to_owned(),
+        body: first_sentence(text, MOST_CHARACTERS),
+        quiet_hours: policies.map_or(QuietPolicy::Respect, |policies| policies.quiet_hours.clone()),
+    })
 }
 
 /// What is queued for the main session: the event that the job is about, else the summary of what a model did. It is

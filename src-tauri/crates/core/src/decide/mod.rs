@@ -17,7 +17,7 @@ mod retry;
 mod sample;
 
 pub use claim::{ClaimPlan, Due, Firing, PlannedRun, plan_claim};
-pub use delivery::{Announcement, Ended, announce, first_sentence};
+pub use delivery::{Announcement, Ended, announce, first_sentence, remind};
 pub use digest::digest;
 pub use event::{EventPlan, plan_event};
 pub use fate::{JobFate, fate_of_job};

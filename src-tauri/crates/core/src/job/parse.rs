@@ -7,13 +7,13 @@
 mod agent_turn;
 mod event;
 mod hosts;
+mod tool_call;
 
 use serde_json::{Map, Value};
 
 use super::{
-    Approvals, Budget, Isolation, Job, JobState, Misfire, MisfireMode, Notify, NotifyWhen, Overlap,
-    Payload, Policies, Runtime, Sandbox, Schedule, ScheduleSpec, SessionTarget, ToolCall, WakeMode,
-    bounds,
+    Approvals, Budget, Isolation, Job, JobState, Misfire, MisfireMode, Notify, Overlap, Payload,
+    Policies, Runtime, Sandbox, Schedule, ScheduleSpec, SessionTarget, WakeMode, bounds,
 };
 use crate::json_fields::{FieldError, Fields};
 use crate::money::{MicroUsd, read_tokens};
@@ -361,7 +361,7 @@ fn read_payload(fields: &mut Fields<'_>) -> Payload {
         }
         match fields.choice("kind", &[("systemEvent", 0), ("agentTurn", 1), ("toolCall", 2)]) {
             Some(1) => agent_turn::read(fields),
-            Some(2) => read_tool_call(fields),
+            Some(2) => tool_call::read(fields),
             Some(_) => {
                 Payload::SystemEvent { text: fields.required_text("text"), extra: fields.rest() }
             }
@@ -372,43 +372,6 @@ fn read_payload(fields: &mut Fields<'_>) -> Payload {
         fields.complain_once("payload", "is required: expected an object with a kind");
         absent
     })
-}
-
-fn read_tool_call(mut fields: Fields<'_>) -> Payload {
-    let tool = fields.required_text("tool");
-    let arguments = fields.take("arguments").unwrap_or_else(|| Value::Object(Map::new()));
-    if !arguments.is_object() {
-        fields.complain(
-            "arguments",
-            format!("expected an object, found {}", crate::json_fields::kind_of(&arguments)),
-        );
-    }
-    let notify_when = read_notify_when(&mut fields);
-    Payload::ToolCall(ToolCall { tool, arguments, notify_when, extra: fields.rest() })
-}
-
-/// A word, or an object with a condition. Whether the condition means anything is asked where it can be worked out.
-fn read_notify_when(fields: &mut Fields<'_>) -> NotifyWhen {
-    if fields.is_object("notifyWhen") {
-        let cel = fields.object("notifyWhen", |mut when| {
-            let cel = when.required_text("cel").trim().to_owned();
-            if cel.len() > crate::condition::LONGEST {
-                let most = crate::condition::LONGEST;
-                when.complain("cel", format!("must be at most {most} bytes, found {}", cel.len()));
-            }
-            for key in when.keys() {
-                when.complain(&key, "is not known here; a condition is only {\"cel\": \"…\"}");
-            }
-            cel
-        });
-        return NotifyWhen::Cel(cel.unwrap_or_default());
-    }
-    let whens = [("always", 0), ("failure", 1), ("changed", 2)];
-    match fields.choice("notifyWhen", &whens) {
-        Some(1) => NotifyWhen::Failure,
-        Some(2) => NotifyWhen::Changed,
-        _ => NotifyWhen::Always,
-    }
 }
 
 fn read_isolation(mut fields: Fields<'_>) -> Isolation {

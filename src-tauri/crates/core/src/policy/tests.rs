@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::*;
-use crate::approval::{AnsweredFrom, Cover, Surroundings};
+use crate::approval::{AnsweredFrom, Cover, Rule, Surroundings};
 use crate::tool::{Annotations, Domain, RateLimit};
 use crate::{ApprovalId, GrantId, JobId, RunId};
 
@@ -247,4 +247,45 @@ fn only_values_in_the_place_of_handles_make_another_call_of_one_that_was_judged(
     ] {
         assert_eq!(judged().with_values(other.clone()), None, "{other}");
     }
+}
+
+#[test]
+fn what_a_hook_wants_asked_is_asked_whatever_was_granted_or_written() {
+    let spec = tool(ApprovalRule::UnlessGranted);
+    for policy in [ToolPolicy::default(), ToolPolicy::of_a_persons_call("send", &arguments())] {
+        let Verdict::NeedsYes(needs) = policy.judge_wished(&spec, arguments()) else {
+            panic!("let through")
+        };
+        let granted = Said { answers: &[], grants: &[grant()], now: NOW };
+        let ruled = needs.clone().in_the_light_of(granted, &fingerprint());
+        // Nobody is asked about a call that a person has written: it is not made.
+        let is_asked = if policy.is_a_persons_call() {
+            matches!(ruled, Ruling::Denied(_))
+        } else {
+            ruled == Ruling::Ask
+        };
+        assert!(is_asked, "{ruled:?}");
+        let answers = [yes(Scope::Once)];
+        let said = Said { answers: &answers, grants: &[grant()], now: NOW };
+        let answered = needs.in_the_light_of(said, &fingerprint());
+        assert!(permit(&answered).is_some(), "{answered:?}");
+    }
+}
+
+#[test]
+fn no_pattern_covers_what_a_shell_reads() {
+    let rules = std::collections::BTreeMap::from([("to".to_owned(), Rule::Any)]);
+    let pattern = Grant { covers: Cover::Pattern { rules }, ..grant() };
+    let ruled = |shell_text: &[&str], grant: &Grant| {
+        let shell_text = shell_text.iter().map(ToString::to_string).collect();
+        let spec = ToolSpec { shell_text, ..tool(ApprovalRule::UnlessGranted) };
+        let Verdict::NeedsYes(needs) = ToolPolicy::default().judge(&spec, arguments()) else {
+            panic!("let through")
+        };
+        let grants = std::slice::from_ref(grant);
+        needs.in_the_light_of(Said { answers: &[], grants, now: NOW }, &fingerprint())
+    };
+    assert!(permit(&ruled(&[], &pattern)).is_some());
+    assert_eq!(ruled(&["to"], &pattern), Ruling::Ask);
+    assert!(permit(&ruled(&["to"], &grant())).is_some(), "exactly this call");
 }

@@ -66,6 +66,7 @@ impl House {
             clock: Arc::new(clock),
             skills: Vec::new(),
             event: None,
+            asked_at: None,
             loose_ends: LooseEnds::default(),
         };
         Self { _folder: folder, host, door, _open: open, context }

@@ -172,7 +172,7 @@ impl When {
             })?,
             None => context.zone,
         };
-        let at = when::instant(at, context.clock.now(), zone);
+        let at = when::instant(at, context.counts_from(), zone);
         Ok(Some(at.map_err(|why| format!("schedule.at: {why}."))?.0.into()))
     }
 

@@ -7,7 +7,7 @@
 //! arguments for what only a person may decide: where a job reaches, how it is confined, whom it asks.
 //!
 //! One could get it wrong by letting a yes to one job count after the job has become another: each answer is bound to
-//! the job as it was.
+//! the job as it was, and to the instant that was shown.
 
 mod create;
 mod delete;
@@ -25,6 +25,7 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use rouse_core::UnixMs;
 use rouse_core::approval::Surroundings;
 use rouse_core::policy::ApprovedCall;
 use rouse_core::routines::{Refusal, Routines, Wish};
@@ -33,6 +34,9 @@ use serde_json::{Value, json};
 
 use crate::answer::{self, Told};
 use crate::spec;
+
+/// What the instant of a job that fires once is called among what a yes is bound to.
+const ONCE_AT: &str = "fires once at";
 
 /// The tools over the person's jobs.
 #[must_use]
@@ -71,10 +75,11 @@ struct RoutineTool<V> {
 impl<V: Verb> RoutineTool<V> {
     async fn carry_out(
         &self,
-        arguments: &Value,
+        call: &ApprovedCall,
         context: &ToolContext,
     ) -> Result<ToolOutput, ToolOutput> {
-        let wish = V::wish(arguments, context).map_err(unfit)?;
+        let wish = V::wish(call.arguments(), context).map_err(unfit)?;
+        let wish = as_shown(wish, call.bound());
         let answer = self.routines.ask(wish, context).await.map_err(refused)?;
         let Told { value, words } = V::told(&answer, context);
         Ok(answer::done(value).in_words(&words))
@@ -89,6 +94,12 @@ impl<V: Verb> RoutineTool<V> {
         let wish = V::wish(arguments, context).map_err(unfit)?;
         self.routines.check(&wish, context).await.map_err(refused)?;
         let mut environment = BTreeMap::new();
+        if let Some(at) = once_at(&wish) {
+            if context.asked_at.is_some_and(|asked_at| asked_at < at && at <= context.clock.now()) {
+                return Err(refused(too_late(at, context)));
+            }
+            environment.insert(ONCE_AT.to_owned(), at.0.to_string());
+        }
         if let Some(id) = target(&wish) {
             let job = self.routines.ask(Wish::Get { id: id.clone() }, context).await;
             let revision = &job.map_err(refused)?["job"]["state"]["revision"];
@@ -131,9 +142,9 @@ impl<V: Verb> Tool for RoutineTool<V> {
         call: ApprovedCall,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, ToolOutput> {
-        Box::pin(async move {
-            self.carry_out(call.arguments(), context).await.unwrap_or_else(|refusal| refusal)
-        })
+        Box::pin(
+            async move { self.carry_out(&call, context).await.unwrap_or_else(|refusal| refusal) },
+        )
     }
 }
 
@@ -143,6 +154,45 @@ fn unfit(words: String) -> ToolOutput {
 
 fn refused(Refusal { fault, message }: Refusal) -> ToolOutput {
     answer::failed(fault, message)
+}
+
+/// When the job of a wish fires, where that is once.
+fn once_at(wish: &Wish) -> Option<UnixMs> {
+    document(wish)?["schedule"]["atMs"].as_i64().map(UnixMs)
+}
+
+/// The job format in a wish.
+const fn document(wish: &Wish) -> Option<&Value> {
+    match wish {
+        Wish::Create { draft } => Some(draft),
+        Wish::Update { patch, .. } => Some(patch),
+        Wish::List { .. }
+        | Wish::Get { .. }
+        | Wish::Preview { .. }
+        | Wish::Delete { .. }
+        | Wish::Fire { .. }
+        | Wish::History { .. } => None,
+    }
+}
+
+/// The wish with the instant that the person was shown, where a yes is bound to one: `20m` would be later by now.
+fn as_shown(mut wish: Wish, bound: Option<&Surroundings>) -> Wish {
+    let shown = bound.and_then(|bound| bound.environment.get(ONCE_AT)?.parse::<i64>().ok());
+    if let (Some(shown), Wish::Create { draft: document } | Wish::Update { patch: document, .. }) =
+        (shown, &mut wish)
+    {
+        document["schedule"]["atMs"] = shown.into();
+    }
+    wish
+}
+
+fn too_late(at: UnixMs, context: &ToolContext) -> Refusal {
+    let at = shown::at(&at.0.into(), context);
+    let at = at.as_str().unwrap_or_default();
+    let message = format!(
+        "Nothing was done: its time, {at}, had passed before the person answered. Ask them for another time, and write it as a date and time."
+    );
+    Refusal { fault: Fault::Execution, message }
 }
 
 /// The job that a wish changes or starts.

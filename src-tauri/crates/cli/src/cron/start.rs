@@ -1,0 +1,62 @@
+//! `rouse cron run`: a job out of turn, or at its turn.
+//!
+//! A job that a person, an event or a webhook fires is never due, so asking for it is enough. It refuses one that has a
+//! schedule and is not due, and says when it is and how to run it all the same. One could get it wrong by calling a run
+//! that was not started a success: a script would go on.
+
+use rouse_core::Clock as _;
+use rouse_gateway::wire::{JobView, StartedRun};
+use serde_json::{Value, json};
+
+use super::{JobArg, resolve};
+use crate::exit::Failure;
+use crate::output::{instant, relative};
+use crate::session::Session;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    job: JobArg,
+    /// Also when it is not due. A job without a schedule needs no such word.
+    #[arg(long)]
+    force: bool,
+}
+
+pub(super) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
+    let id = resolve(session, &args.job.id).await?;
+    let view = session.call("cron.get", json!({ "id": id })).await?;
+    let view: JobView = serde_json::from_value(view)?;
+    let mode = if args.force || !has_slots(&view.job) { "force" } else { "due" };
+    let answer = session.call("cron.run", json!({ "id": id, "mode": mode })).await?;
+    let started: StartedRun = serde_json::from_value(answer.clone())?;
+    if started.run_id.is_none() && !session.json {
+        return Err(Failure::Refused(not_due(session, &view.job)));
+    }
+    session.tell(answer, |_, started: StartedRun| {
+        let run_id = started.run_id.unwrap_or_default();
+        anstream::println!("Started run {run_id}. Follow it with `rouse runs show {run_id}`.");
+        Ok(())
+    })?;
+    match started.run_id {
+        Some(_) => Ok(()),
+        None => Err(Failure::Refused(not_due(session, &view.job))),
+    }
+}
+
+fn has_slots(job: &Value) -> bool {
+    let kind = job["schedule"]["kind"].as_str().unwrap_or_default();
+    !["manual", "event", "webhook"].contains(&kind)
+}
+
+fn not_due(session: &Session, job: &Value) -> String {
+    let now = session.clock.now().0;
+    let when = match job["state"]["nextRunAtMs"].as_i64() {
+        Some(at) => {
+            let next = instant(at, now, session.clock.zone());
+            format!("Not due before {next} ({}).", relative(at, now))
+        }
+        None if job["enabled"] == false => "Not due: the job is switched off.".to_owned(),
+        None => "Not due: nothing of its schedule is left.".to_owned(),
+    };
+    format!("{when} To run it all the same: add --force.")
+}
