@@ -16,6 +16,7 @@ pub(crate) struct Stage<'h> {
     run: String,
     delivery: String,
     question: String,
+    skill_digest: String,
     _model: FakeModel,
 }
 
@@ -28,6 +29,8 @@ impl<'h> Stage<'h> {
         let text = "---\nname: fetch\ndescription: About it.\n---\nFetch it.\n";
         std::fs::write(skill.join("SKILL.md"), text).expect("a file");
         let engine = home.serve().await;
+        let skills = engine.call("skills.list", json!({})).await;
+        let skill_digest = skills["skills"][0]["digest"].as_str().expect("a digest").to_owned();
         let job = engine.add(echo("Kept")).await;
         let spare_job = engine.add(echo("Spare")).await;
         let mut hooked = echo("Hooked");
@@ -39,7 +42,17 @@ impl<'h> Stage<'h> {
         let waits = engine.run_now(&asks).await;
         engine.until(async |engine| settled_delivery(engine, &waits).await).await;
         let question = question(&engine).await["id"].as_str().expect("an id").to_owned();
-        Self { engine, job, spare_job, webhook, run, delivery, question, _model: model }
+        Self {
+            engine,
+            job,
+            spare_job,
+            webhook,
+            run,
+            delivery,
+            question,
+            skill_digest,
+            _model: model,
+        }
     }
 
     /// Every method, as a request that does its work when it is let in.
@@ -76,7 +89,7 @@ impl<'h> Stage<'h> {
                 json!({ "name": "key", "value": "guessed-value", "hosts": ["example.org"] })
             }
             "secrets.remove" => json!({ "name": "key" }),
-            "skills.trust" => json!({ "name": "fetch" }),
+            "skills.trust" => json!({ "name": "fetch", "digest": self.skill_digest }),
             "skills.distrust" => json!({ "name": "fetch" }),
             "deliveries.get" => json!({ "id": self.delivery }),
             "deliveries.answer" => json!({ "key": "guessed", "outcome": "shown" }),
