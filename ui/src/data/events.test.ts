@@ -1,4 +1,4 @@
-import type { QueryClient } from "@tanstack/react-query";
+import { type QueryClient, QueryObserver } from "@tanstack/react-query";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import type { RunDetail } from "@/platform";
@@ -157,4 +157,22 @@ test("a break asks for the status, which can say that this page is not signed in
   host.connection("lost");
   await settled();
   expect(fetched).toEqual([status]);
+});
+
+test("what is read for the first time while it changes is read again", async () => {
+  await started();
+  const answers: ((word: string) => void)[] = [];
+  const observer = new QueryObserver(client, { queryKey: keys.run("r1"), queryFn: () => new Promise<string>((answer) => answers.push(answer)) });
+  const stop = observer.subscribe(() => {});
+  host.emit("approval", { approvalId: "a1", runId: "r1", state: "pending" }, 11);
+  await settled();
+  expect(answers).toHaveLength(1);
+  answers[0]!("as it was before");
+  await settled();
+  expect(answers).toHaveLength(2);
+  answers[1]!("as it is");
+  await settled();
+  expect(observer.getCurrentResult().data).toBe("as it is");
+  expect(answers).toHaveLength(2);
+  stop();
 });

@@ -125,7 +125,10 @@ export class EventFeed {
     const runs = this.changedRuns;
     this.stale.clear();
     this.changedRuns = new Set();
+    // A first fetch is not begun anew, as one over older data is: its answer may be from before the event.
+    const first = new Set(queryKeys.flatMap((queryKey) => this.client.getQueryCache().findAll({ queryKey, fetchStatus: "fetching", predicate: ({ state }) => state.data === undefined })));
     await Promise.allSettled(queryKeys.map((queryKey) => this.client.invalidateQueries({ queryKey })));
+    await Promise.allSettled([...first].map(({ queryKey }) => this.client.invalidateQueries({ queryKey, exact: true })));
     // What fails here is tried again with the next event, and told by the view that asks for it.
     await Promise.allSettled([refreshOldRuns(this.client, this.platform, runs)]);
     this.flushing = false;
