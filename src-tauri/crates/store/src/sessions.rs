@@ -5,14 +5,12 @@
 //! main session and the system events it saw belong together: taking the events out of the queue
 //! without the turn that answered them would lose them.
 
-use rouse_core::event::EventKind;
 use rouse_core::message::Message;
 use rouse_core::{RunId, SessionKey, UnixMs};
 use serde_json::Value;
 use sqlx::sqlite::SqliteRow;
 
 use crate::row::Columns;
-use crate::system_events::{drain, queued_event};
 use crate::write::{Durability, Write};
 use crate::{Store, StoreError};
 
@@ -138,29 +136,6 @@ impl Store {
         let query = sqlx::query(OF_RUN).bind(session.as_str()).bind(run.as_str());
         let messages = self.list("read the messages", query, read).await?;
         Ok(messages.into_iter().map(|stored| stored.message).collect())
-    }
-
-    /// Adds a turn's messages to the main session and takes the system events that it saw out of
-    /// the queue, in one transaction. Event `heartbeat` with `queued`, the number of those still
-    /// waiting.
-    ///
-    /// # Errors
-    /// `Write`: nothing was added, nothing was taken.
-    pub async fn store_main_turn(
-        &self,
-        run: &RunId,
-        messages: &[Message],
-        drained: &[i64],
-        now: UnixMs,
-    ) -> Result<(), StoreError> {
-        let mut write = self.write("save the turn", Durability::Normal, now).await?;
-        append(&mut write, &SessionKey::main(), Some(run), messages).await?;
-        if !drained.is_empty() {
-            drain(&mut write, run, drained).await?;
-            let event = queued_event(&mut write).await?;
-            write.event(EventKind::Heartbeat, event);
-        }
-        write.commit().await
     }
 }
 

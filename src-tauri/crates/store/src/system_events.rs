@@ -105,6 +105,25 @@ impl Store {
     pub async fn pending_system_events(&self) -> Result<Vec<SystemEvent>, StoreError> {
         self.list("read the system events", sqlx::query(PENDING), read).await
     }
+
+    /// Takes the lines with these ids, which `run` has dealt with, out of the queue. Event `heartbeat` with `queued`, the
+    /// number of those still waiting.
+    ///
+    /// # Errors
+    /// `Write`: nothing was taken.
+    pub async fn drain_system_events(
+        &self,
+        run: &RunId,
+        ids: &[i64],
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        let mut write = self.write("take lines out of the queue", Durability::Normal, now).await?;
+        let query = sqlx::query(DRAIN).bind(now.0).bind(run.as_str()).bind(json!(ids).to_string());
+        write.run(query).await?;
+        let event = queued_event(&mut write).await?;
+        write.event(EventKind::Heartbeat, event);
+        write.commit().await
+    }
 }
 
 impl Store {
@@ -126,14 +145,6 @@ pub(crate) async fn queue(write: &mut Write, text: &str, source: &str) -> Result
     let event = queued_event(write).await?;
     write.event(EventKind::Heartbeat, event);
     Ok(id)
-}
-
-/// Takes lines out of the queue as part of a write.
-pub(crate) async fn drain(write: &mut Write, run: &RunId, ids: &[i64]) -> Result<(), StoreError> {
-    let query =
-        sqlx::query(DRAIN).bind(write.now().0).bind(run.as_str()).bind(json!(ids).to_string());
-    write.run(query).await?;
-    Ok(())
 }
 
 /// The data of a `heartbeat` event: how many lines wait.

@@ -1,31 +1,23 @@
 //! A turn of the main session: the heartbeat, and what was queued for it.
 //!
-//! Owns the reading of HEARTBEAT.md and the fate of the queued lines: they leave the queue when the turn that was shown
-//! them has come to its end. A turn that failed leaves them for the next; one that waits for a person keeps them for
-//! itself, so that no other deals with them meanwhile. What is said is stored step by step, like a job's: the turn asks
-//! about a call that needs a yes, and goes on where it was after the answer, and after a break.
+//! Owns the reading of HEARTBEAT.md, and what a beat is about. What is said is stored step by step, like a job's: the
+//! turn asks about a call that needs a yes, and goes on where it was after the answer, and after a break.
 
 use std::io;
 
+use rouse_core::SessionKey;
 use rouse_core::message::Message;
-use rouse_core::policy::ToolPolicy;
-use rouse_core::quiet::QuietPolicy;
 use rouse_core::run::{Outcome, Run};
 use rouse_core::tool::ToolContext;
-use rouse_core::turn::TurnLimits;
-use rouse_core::{RunState, SessionKey};
 use rouse_store::{StoreError, SystemEvent};
 use tokio::io::AsyncReadExt as _;
 use tokio_util::sync::CancellationToken;
 
-use super::asking::Asked;
-use super::chat::shown_before;
-use super::context::{question_for, time_line};
-use super::conversation::{Conversation, Opening, ended_early};
+use super::context::time_line;
+use super::conversation::Opening;
+use super::main_session::{Begun, Manner, bounded, lines, shown_before};
 use super::resume::Journal;
-use super::skilled::{self, Told};
-use super::{AgentDriver, history, not_written, without_model};
-use crate::gate::Terms;
+use super::{AgentDriver, not_written, without_model};
 use crate::models::Lineup;
 
 const MAIN: &str = include_str!("../../prompts/main.md");
@@ -35,19 +27,6 @@ const HEARTBEAT_FILE: &str = "HEARTBEAT.md";
 
 /// The most bytes of it that are read.
 const HEARTBEAT_BYTES: u64 = 64 << 10;
-
-/// Lines and characters that one turn is shown. What is left waits for the next turn, which follows at once.
-const MOST_LINES: usize = 100;
-const MOST_CHARACTERS: usize = 40_000;
-
-/// How a turn begins, and what of the queue it was shown.
-struct Begun {
-    opening: Opening,
-    shown: Vec<i64>,
-    told: Told,
-    journal: Journal,
-    context: ToolContext,
-}
 
 impl AgentDriver {
     /// Carries out a turn of the main session; `wishes` are the person's own words about all of them. With nothing in
@@ -64,54 +43,8 @@ impl AgentDriver {
             Ok(begun) => begun,
             Err(outcome) => return *outcome,
         };
-        let session = SessionKey::main();
-        let before = async {
-            let remembers = self.remembers_outside(&session).await?;
-            Ok((remembers, history::of_session(&self.store, &session, &run.id).await?))
-        };
-        let (remembers, history) = match before.await {
-            Ok(before) => before,
-            Err(end) => return ended_early(&end),
-        };
-        let told = &begun.told;
-        let knows_outside = remembers || !begun.shown.is_empty() || told.is_from_outside();
-        let policy = told.lower(ToolPolicy::default());
-        let account = self.account(run, None);
-        let conversation = Conversation {
-            driver: self,
-            session: &session,
-            journal: begun.journal,
-            models: &models,
-            asked: Asked::default(),
-            account: account.clone(),
-            system: system(wishes) + &told.instructions(self.gate.safety()),
-            offered: self.gate.tools().offered(&policy),
-            terms: Terms {
-                account: Some(account),
-                policy,
-                question_for: question_for(None),
-                knows_outside,
-            },
-            limits: TurnLimits { max_steps: self.max_steps(None), is_attended: false },
-            max_tokens: None,
-            quiet_hours: QuietPolicy::Respect,
-            context: &begun.context,
-            cancel,
-        };
-        let opening = match begun.opening {
-            Opening::Fresh(task) => match conversation.read_skills(&told.skills).await {
-                Ok(texts) => Opening::Fresh(skilled::with(task, &texts)),
-                Err(end) => return ended_early(&end),
-            },
-            again @ Opening::Again(..) => again,
-        };
-        let outcome = conversation.conduct(history, opening).await;
-        match outcome.state {
-            RunState::Succeeded | RunState::NothingToReport => {
-                self.drained(run, &begun.shown, outcome).await
-            }
-            _ => outcome,
-        }
+        let manner = Manner { system: system(wishes), is_attended: false };
+        self.talk_in_main(run, &models, begun, manner, cancel).await
     }
 
     /// What the turn is about: what it had said before a break, or else what waits for it now.
@@ -171,19 +104,6 @@ impl AgentDriver {
     }
 }
 
-/// The oldest lines that fit into one turn; at least one.
-pub(super) fn bounded(mut events: Vec<SystemEvent>) -> Vec<SystemEvent> {
-    let mut left = MOST_CHARACTERS;
-    let fitting = events.iter().take(MOST_LINES).take_while(|event| {
-        let before = left;
-        left = left.saturating_sub(event.text.chars().count());
-        before > 0
-    });
-    let count = fitting.count();
-    events.truncate(count);
-    events
-}
-
 fn system(wishes: Option<&str>) -> String {
     match wishes.map(str::trim).filter(|wishes| !wishes.is_empty()) {
         Some(wishes) => format!("{MAIN}\nThe person says about all of these turns:\n{wishes}\n"),
@@ -217,12 +137,6 @@ fn without_comments(mut text: &str) -> String {
     rest + text
 }
 
-/// The queued lines, as a model is shown them.
-pub(super) fn lines(events: &[SystemEvent]) -> impl Iterator<Item = String> {
-    // A line break inside an event must not look like the beginning of another one.
-    events.iter().map(|event| format!("System: {}", event.text.trim().replace('\n', "\n  ")))
-}
-
 fn task(events: &[SystemEvent], list: Option<&str>, run: &Run, context: &ToolContext) -> Message {
     let list = list.map(|list| format!("{HEARTBEAT_FILE}:\n{list}"));
     let parts: Vec<String> = lines(events).chain(list).chain([time_line(run, context)]).collect();
@@ -231,25 +145,7 @@ fn task(events: &[SystemEvent], list: Option<&str>, run: &Run, context: &ToolCon
 
 #[cfg(test)]
 mod tests {
-    use rouse_core::UnixMs;
-
     use super::*;
-
-    #[test]
-    fn a_turn_is_shown_the_oldest_lines_that_fit() {
-        let events = |lengths: &[usize]| -> Vec<SystemEvent> {
-            let event = |length: &usize| SystemEvent {
-                id: 0,
-                text: "x".repeat(*length),
-                source: "wake".to_owned(),
-                queued_at: UnixMs(0),
-            };
-            lengths.iter().map(event).collect()
-        };
-        assert_eq!(bounded(events(&[1; 500])).len(), MOST_LINES);
-        assert_eq!(bounded(events(&[30_000, 9_999, 9_999, 9_999])).len(), 3);
-        assert_eq!(bounded(events(&[90_000, 1])).len(), 1, "one line is always shown");
-    }
 
     #[test]
     fn the_persons_own_words_stand_last() {

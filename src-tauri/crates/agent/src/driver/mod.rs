@@ -15,6 +15,7 @@ mod conversation;
 mod calls;
 mod bound;
 mod history;
+mod main_session;
 mod main_turn;
 mod resume;
 mod skilled;

@@ -2,17 +2,15 @@
 
 use std::sync::{Arc, Mutex};
 
-use rouse_core::approval::{
-    Answer, AnsweredFrom, Approval, Cover, GateDecision, NewGrant, Rule, Surroundings,
-};
+use rouse_core::approval::{Answer, Cover, GateDecision, NewGrant, Rule, Surroundings};
 use rouse_core::message::Message;
 use rouse_core::policy::ApprovedCall;
-use rouse_core::run::{Outcome, Run, Usage};
+use rouse_core::run::{Outcome, Run};
 use rouse_core::tool::{
     Annotations, ApprovalRule, BoxFuture, Tool, ToolContext, ToolOutput, ToolSpec,
 };
 use rouse_core::{Job, RunState, SessionKey};
-use rouse_store::{Park, StepStatus};
+use rouse_store::StepStatus;
 use rouse_testkit::scripted_model::{Scripted, calls};
 use serde_json::{Value, json};
 
@@ -113,31 +111,13 @@ impl<'h> Runs<'h> {
 
     /// Parks the run as the scheduler does and gives the answers, one to each question.
     async fn answered(&self, run: &Run, outcome: &Outcome, answers: &[Answer]) -> Outcome {
-        assert_eq!(outcome.state, RunState::AwaitingApproval, "{outcome:?}");
         assert_eq!(outcome.asks.len(), answers.len(), "{:?}", outcome.asks);
-        self.park(run, &outcome.asks).await;
+        self.house.park(run, outcome).await;
         for (asked, answer) in outcome.asks.iter().zip(answers) {
-            self.decide(asked, answer).await;
+            self.house.decide(asked, answer).await;
         }
         self.house.start_again(run).await;
         self.go_on(run).await
-    }
-
-    async fn park(&self, run: &Run, asks: &[Approval]) {
-        let park = Park {
-            run_id: run.id.clone(),
-            questions: asks.to_vec(),
-            usage: Usage::default(),
-            deliveries: Vec::new(),
-            now: self.house.now(),
-        };
-        self.house.store.park_run(&park).await.expect("parked").expect("at work");
-    }
-
-    async fn decide(&self, asked: &Approval, answer: &Answer) {
-        let now = self.house.now();
-        let decided = self.house.store.decide(&asked.id, answer, AnsweredFrom::Page, now).await;
-        decided.expect("decided");
     }
 }
 
@@ -268,7 +248,7 @@ async fn nobody_who_answers_is_a_no_that_is_not_asked_again() {
     let (house, done_by, _) = house(vec![sends(&["a"]), sends(&["a"]), done()]).await;
     let runs = Runs::of(&house, json!({ "approvalSeconds": 60 }));
     let (run, asked) = runs.begin().await;
-    runs.park(&run, &asked.asks).await;
+    runs.house.park(&run, &asked).await;
     house.clock.advance(60_000);
     let goes_on = house.store.expire_approvals(house.now()).await.expect("expired");
     assert_eq!(goes_on.len(), 1);
@@ -299,12 +279,12 @@ async fn the_same_question_of_two_runs_is_asked_once_and_unanswered_ones_do_not_
     let (house, done_by, _) = house(script.to_vec()).await;
     let runs = Runs::of(&house, json!({}));
     let (first, asked) = runs.begin().await;
-    runs.park(&first, &asked.asks).await;
+    runs.house.park(&first, &asked).await;
     let (_, same) = runs.begin().await;
     assert_eq!(same.state, RunState::Succeeded, "told and ended: {same:?}");
     for _ in ["b", "c"] {
         let (run, asked) = runs.begin().await;
-        runs.park(&run, &asked.asks).await;
+        runs.house.park(&run, &asked).await;
     }
     let (_, fourth) = runs.begin().await;
     assert_eq!(fourth.state, RunState::Succeeded, "told and ended: {fourth:?}");
@@ -332,8 +312,8 @@ async fn one_wrong_byte_anywhere_is_another_call() {
     let (house, done_by, file) = house(vec![sends(&["pay 10 to anna"]), done()]).await;
     let runs = Runs::of(&house, json!({}));
     let (run, asked) = runs.begin().await;
-    runs.park(&run, &asked.asks).await;
-    runs.decide(&asked.asks[0], &Answer::Run).await;
+    runs.house.park(&run, &asked).await;
+    runs.house.decide(&asked.asks[0], &Answer::Run).await;
     house.start_again(&run).await;
     let mut dice = Dice::new(7);
     let good = ("pay 10 to anna".to_owned(), "one".to_owned());

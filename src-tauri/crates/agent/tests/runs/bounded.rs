@@ -3,14 +3,12 @@
 use std::sync::Arc;
 
 use rouse_agent::{ChosenModel, Hook, Told, ToolsResolved};
-use rouse_core::approval::{Answer, AnsweredFrom};
 use rouse_core::message::{Message, Part};
 use rouse_core::model::{ModelRequest, ProviderErrorKind};
 use rouse_core::run::Outcome;
 use rouse_core::tool::{ApprovalRule, Tool, ToolOutput};
 use rouse_core::turn::window::tokens;
 use rouse_core::{RunState, SessionKey};
-use rouse_store::Park;
 use rouse_testkit::ScriptedModel;
 use rouse_testkit::scripted_model::{Scripted, calls, fails, says};
 use serde_json::json;
@@ -132,18 +130,7 @@ async fn the_tools_are_told_once_for_each_attempt_and_an_answer_goes_on_with_the
     };
     let asked = attempt().await;
     assert_eq!((asked.state, heard.recv().await), (RunState::AwaitingApproval, Some(())));
-    let question = asked.asks[0].id.clone();
-    let park = Park {
-        run_id: run.id.clone(),
-        questions: asked.asks,
-        usage: asked.usage,
-        deliveries: Vec::new(),
-        now: house.now(),
-    };
-    house.store.park_run(&park).await.expect("parked").expect("a run");
-    let yes = house.store.decide(&question, &Answer::Once, AnsweredFrom::Page, house.now()).await;
-    yes.expect("decided");
-    house.start_again(&run).await;
+    house.say_yes(&run, &asked).await;
     assert_eq!(attempt().await.state, RunState::Failed);
     tokio::task::yield_now().await;
     assert!(heard.try_recv().is_err(), "it is the same attempt");

@@ -2,13 +2,10 @@
 
 use rouse_core::condition::Verdict;
 use rouse_core::message::Message;
-use rouse_core::run::Run;
-use rouse_core::{Cause, RunId, RunState, RunTrigger};
-use rouse_store::Fired;
 use rouse_testkit::scripted_model::says;
 use serde_json::json;
 
-use super::house::{House, NOW, agent_job, call_of, job, turn_of};
+use super::house::{House, agent_job, call_of, job, turn_of};
 
 const MARK: &str = "⟦outside ";
 const END: &str = "\n⟦end of outside ";
@@ -16,17 +13,7 @@ const END: &str = "\n⟦end of outside ";
 /// The task of a run that the webhook of its job fired with `body`.
 async fn told(house: &House, body: &str) -> String {
     let job = agent_job(json!({"message": "Look at what came in."}), json!({}));
-    let earlier = house.run_of(Some(&job)).await;
-    let run = Run {
-        id: RunId::new("called"),
-        trigger: RunTrigger::Webhook,
-        state: RunState::Queued,
-        started_at: None,
-        ..earlier
-    };
-    let fired = Fired { run: run.clone(), cause: Cause::webhook(&job, body, NOW) };
-    house.store.fire(&[fired], None, NOW).await.expect("fired");
-    house.store.start_runs(std::slice::from_ref(&run.id), NOW).await.expect("started");
+    let run = house.called(&job, body).await;
     house.driver().run_turn(&run, &job, turn_of(&job), house.chosen(), &house.cancel).await;
     let request = house.model.requests().pop().expect("asked");
     let Some(Message::User { text }) = request.messages.last() else { panic!("no task") };
@@ -73,17 +60,7 @@ async fn judged(cel: &str, body: &str) -> Option<Verdict> {
     let house = House::new([]).await;
     let call = json!({ "kind": "toolCall", "tool": "echo", "arguments": { "text": "hi" }, "notifyWhen": { "cel": cel } });
     let job = job(call, json!({}));
-    let earlier = house.run_of(Some(&job)).await;
-    let run = Run {
-        id: RunId::new("called"),
-        trigger: RunTrigger::Webhook,
-        state: RunState::Queued,
-        started_at: None,
-        ..earlier
-    };
-    let fired = Fired { run: run.clone(), cause: Cause::webhook(&job, body, NOW) };
-    house.store.fire(&[fired], None, NOW).await.expect("fired");
-    house.store.start_runs(std::slice::from_ref(&run.id), NOW).await.expect("started");
+    let run = house.called(&job, body).await;
     house.driver().run_tool_call(&run, &job, call_of(&job), &house.cancel).await.verdict
 }
 

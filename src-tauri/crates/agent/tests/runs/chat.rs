@@ -2,13 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use rouse_core::approval::{Answer, AnsweredFrom};
 use rouse_core::message::Message;
 use rouse_core::model::ProviderErrorKind;
 use rouse_core::run::{Outcome, Run};
 use rouse_core::tool::{Annotations, ApprovalRule, Tool, ToolOutput};
 use rouse_core::{RunId, RunState, RunTrigger, SessionKey};
-use rouse_store::{Decided, Park};
 use rouse_testkit::scripted_model::{calls, fails, says};
 use serde_json::{Value, json};
 
@@ -143,7 +141,7 @@ async fn a_call_that_needs_a_yes_waits_for_it_and_the_answer_goes_on() {
     assert_eq!((outcome.state, outcome.asks.len()), (RunState::AwaitingApproval, 1));
     assert_eq!(waiting(&house).await, 1);
     assert_eq!(*count.lock().expect("not poisoned"), 0);
-    park(&house, &run, outcome).await;
+    house.say_yes(&run, &outcome).await;
     // It is shown what it was shown before, and what came since waits for the next turn.
     queue(&house, "Something else").await;
     let run = house.store.run(&run.id).await.expect("read").expect("a run");
@@ -155,22 +153,6 @@ async fn a_call_that_needs_a_yes_waits_for_it_and_the_answer_goes_on() {
         messages.iter().filter(|m| matches!(m, Message::User { .. })).count()
     };
     assert_eq!(people(&house.transcript(&SessionKey::main()).await), 1);
-}
-
-/// Parks the run and says yes, as scheduler and gateway do.
-async fn park(house: &House, run: &Run, outcome: Outcome) {
-    let id = outcome.asks[0].id.clone();
-    let park = Park {
-        run_id: run.id.clone(),
-        questions: outcome.asks,
-        usage: outcome.usage,
-        deliveries: Vec::new(),
-        now: house.now(),
-    };
-    house.store.park_run(&park).await.expect("parked").expect("a run");
-    let decided = house.store.decide(&id, &Answer::Once, AnsweredFrom::Page, house.now()).await;
-    assert!(matches!(decided, Ok(Decided::Counts { goes_on: Some(_), .. })));
-    house.start_again(run).await;
 }
 
 #[tokio::test]

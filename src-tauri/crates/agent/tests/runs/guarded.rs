@@ -5,15 +5,14 @@ use std::sync::{Arc, Mutex};
 use rouse_agent::{
     CallAnswer, CallEnded, CallSeen, Hook, HookError, Secret, SecretValue, Told, ToolsResolved,
 };
-use rouse_core::approval::{Answer, AnsweredFrom};
 use rouse_core::job::Payload;
 use rouse_core::policy::{ApprovedCall, ToolPolicy};
-use rouse_core::run::{Outcome, Run, Usage};
+use rouse_core::run::{Outcome, Run};
 use rouse_core::tool::{
     Annotations, BoxFuture, Destination, Tool, ToolContext, ToolOutput, ToolSpec,
 };
 use rouse_core::{RunState, SessionKey};
-use rouse_store::{Park, StepKind, StepStatus};
+use rouse_store::{StepKind, StepStatus};
 use rouse_testkit::scripted_model::{Scripted, calls};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -306,18 +305,7 @@ async fn a_call_that_a_hook_wants_asked_waits_for_a_person_and_is_made_once() {
     assert_eq!(outcome.state, RunState::AwaitingApproval, "{outcome:?}");
     assert_eq!(outcome.asks[0].why, "The hook guard wants it asked: look at it first");
     assert!(reached(&calls_made).is_empty());
-    let park = Park {
-        run_id: run.id.clone(),
-        questions: outcome.asks.clone(),
-        usage: Usage::default(),
-        deliveries: Vec::new(),
-        now: house.now(),
-    };
-    house.store.park_run(&park).await.expect("parked").expect("at work");
-    let answered =
-        house.store.decide(&outcome.asks[0].id, &Answer::Once, AnsweredFrom::Page, house.now());
-    answered.await.expect("decided");
-    house.start_again(&run).await;
+    house.say_yes(&run, &outcome).await;
     assert_eq!(turn(&run).await.state, RunState::Succeeded);
     assert_eq!(reached(&calls_made), [json!({"a": 1})]);
 }

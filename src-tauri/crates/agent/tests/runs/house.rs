@@ -9,6 +9,8 @@ use rouse_agent::{
     AgentDriver, AgentSettings, ChosenModel, Gate, Hook, Hooks, Passage, Question, Safety, Secret,
     SecretBook, Terms, ToolRegistry,
 };
+use rouse_core::approval::{Answer, AnsweredFrom, Approval};
+use rouse_core::cause::Cause;
 use rouse_core::job::{AgentTurn, Approvals, Payload, ToolCall, job_from_json};
 use rouse_core::message::{Message, ToolCallRequest};
 use rouse_core::model::Delta;
@@ -19,7 +21,7 @@ use rouse_core::tool::{
     Tool, ToolContext, ToolEffect, ToolOutput, ToolSpec,
 };
 use rouse_core::{Clock, Job, RunId, RunState, RunTrigger, SessionKey, UnixMs};
-use rouse_store::{RunStep, Store};
+use rouse_store::{Decided, Fired, Park, RunStep, Store};
 use rouse_testkit::{ManualClock, ScriptedModel};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -175,6 +177,50 @@ impl House {
         };
         let request = ToolCallRequest { id: "c1".to_owned(), tool: tool.to_owned(), arguments };
         self.gate.question(&terms, &request, &self.context(run)).await.expect("read")
+    }
+
+    /// Parks a run that asks, as the scheduler does.
+    pub(crate) async fn park(&self, run: &Run, outcome: &Outcome) {
+        assert_eq!(outcome.state, RunState::AwaitingApproval, "{outcome:?}");
+        let park = Park {
+            run_id: run.id.clone(),
+            questions: outcome.asks.clone(),
+            usage: outcome.usage,
+            deliveries: Vec::new(),
+            now: self.now(),
+        };
+        self.store.park_run(&park).await.expect("parked").expect("at work");
+    }
+
+    /// Answers a question, as the gateway does.
+    pub(crate) async fn decide(&self, asked: &Approval, answer: &Answer) {
+        let decided = self.store.decide(&asked.id, answer, AnsweredFrom::Page, self.now()).await;
+        assert!(matches!(decided, Ok(Decided::Counts { .. })), "{decided:?}");
+    }
+
+    /// Parks a run, says yes to all of its questions and puts it to work again.
+    pub(crate) async fn say_yes(&self, run: &Run, outcome: &Outcome) {
+        self.park(run, outcome).await;
+        for asked in &outcome.asks {
+            self.decide(asked, &Answer::Once).await;
+        }
+        self.start_again(run).await;
+    }
+
+    /// Another run of `job` that its webhook has fired with `body`, at work.
+    pub(crate) async fn called(&self, job: &Job, body: &str) -> Run {
+        let earlier = self.run_of(Some(job)).await;
+        let run = Run {
+            id: RunId::new("called"),
+            trigger: RunTrigger::Webhook,
+            state: RunState::Queued,
+            started_at: None,
+            ..earlier
+        };
+        let fired = Fired { run: run.clone(), cause: Cause::webhook(job, body, NOW) };
+        self.store.fire(&[fired], None, NOW).await.expect("fired");
+        self.start_again(&run).await;
+        run
     }
 
     /// Puts a run that was parked and answered to work again, as the scheduler does.

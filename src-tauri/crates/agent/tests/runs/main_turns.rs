@@ -2,13 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use rouse_core::approval::{Answer, AnsweredFrom};
+use rouse_core::approval::Answer;
 use rouse_core::message::Message;
 use rouse_core::model::ProviderErrorKind as Kind;
 use rouse_core::run::{Outcome, Run};
 use rouse_core::tool::{Annotations, ApprovalRule, Tool, ToolOutput};
 use rouse_core::{RunState, SessionKey};
-use rouse_store::{Decided, Park};
 use rouse_testkit::scripted_model::{calls, fails, says};
 use serde_json::json;
 
@@ -141,20 +140,6 @@ async fn beat(house: &House, run: &Run) -> Outcome {
     house.driver().run_main_turn(run, house.chosen(), None, &house.cancel).await
 }
 
-/// Parks the run, as the scheduler does.
-async fn park(house: &House, run: &Run, outcome: Outcome) -> rouse_core::ApprovalId {
-    let id = outcome.asks[0].id.clone();
-    let park = Park {
-        run_id: run.id.clone(),
-        questions: outcome.asks,
-        usage: outcome.usage,
-        deliveries: Vec::new(),
-        now: house.now(),
-    };
-    house.store.park_run(&park).await.expect("parked").expect("a run");
-    id
-}
-
 async fn again(house: &House, run: &Run) -> Outcome {
     house.start_again(run).await;
     let run = house.store.run(&run.id).await.expect("read").expect("a run");
@@ -171,7 +156,7 @@ async fn a_beat_asks_waits_and_goes_on_after_the_answer() {
     let run = house.run_of(None).await;
     let outcome = beat(&house, &run).await;
     assert_eq!((outcome.state, outcome.asks.len()), (RunState::AwaitingApproval, 1));
-    let question = park(&house, &run, outcome).await;
+    house.park(&run, &outcome).await;
 
     // What it was shown is its own while it waits; what comes meanwhile is the next one's.
     assert_eq!(waiting(&house).await, 0);
@@ -182,8 +167,7 @@ async fn a_beat_asks_waits_and_goes_on_after_the_answer() {
     assert_eq!(beat(&house, &other).await.state, RunState::NothingToReport);
     assert!(!last_task(&house).contains("Rain") && last_task(&house).contains("Alarm"));
 
-    let yes = house.store.decide(&question, &Answer::Once, AnsweredFrom::Page, house.now()).await;
-    assert!(matches!(yes, Ok(Decided::Counts { goes_on: Some(_), .. })));
+    house.decide(&outcome.asks[0], &Answer::Once).await;
     assert_eq!(waiting(&house).await, 0, "also while it waits for its place");
     let outcome = again(&house, &run).await;
     assert_eq!((outcome.state, outcome.summary.as_deref()), (RunState::Succeeded, Some("Added.")));
@@ -202,7 +186,7 @@ async fn a_beat_that_nobody_answers_ends_and_that_fails_gives_back_what_it_was_s
     queue(&house, &["Cron Weather: Rain."]).await;
     let run = house.run_of(None).await;
     let outcome = beat(&house, &run).await;
-    park(&house, &run, outcome).await;
+    house.park(&run, &outcome).await;
     house.clock.advance(30 * 60_000);
     assert_eq!(house.store.expire_approvals(house.now()).await.expect("expired").len(), 1);
     assert_eq!(again(&house, &run).await.state, RunState::Failed);

@@ -340,7 +340,7 @@ async fn settled_lines_without_a_run_are_bounded_and_waiting_ones_stay() {
     for n in 0..1_300 {
         seen.push(store.queue_system_event(&format!("Line {n}"), "wake", &[], NOW).await.unwrap());
     }
-    store.store_main_turn(&RunId::new("r"), &[user("Hi")], &seen, NOW).await.unwrap();
+    store.drain_system_events(&RunId::new("r"), &seen, NOW).await.unwrap();
     while store.prune_leftovers(NOW).await.unwrap() {}
     let sql = "SELECT count(*) FROM system_events";
     let left: i64 = sqlx::query_scalar(sql).fetch_one(&store.readers).await.unwrap();

@@ -64,8 +64,7 @@ async fn a_main_turn_takes_what_it_saw_and_nothing_else() {
         ids.push(fixture.store.queue_system_event(text, "wake", &[], NOW).await.unwrap());
     }
     fixture.told();
-    fixture.store.store_main_turn(&run.id, &[said("Hello")], &ids[..2], NOW).await.unwrap();
-    assert_eq!(texts(&fixture, &SessionKey::main(), 5).await, [said("Hello")]);
+    fixture.store.drain_system_events(&run.id, &ids[..2], NOW).await.unwrap();
     let pending = fixture.store.pending_system_events().await.unwrap();
     assert_eq!(pending.iter().map(|event| event.text.as_str()).collect::<Vec<_>>(), ["came later"]);
     assert_eq!(fixture.told(), [(EventKind::Heartbeat, json!({ "queued": 1 }))]);
