@@ -10,8 +10,8 @@ use crate::probes::echo;
 
 const PAGE: u64 = 4_096;
 
-/// A home with jobs, whose database is damaged from page `first` on.
-async fn damaged_from(first: u64) -> Home {
+/// A home with jobs, a page of the database for each.
+async fn with_jobs() -> Home {
     let home = Home::new();
     let engine = home.serve().await;
     for number in 0..20 {
@@ -20,6 +20,12 @@ async fn damaged_from(first: u64) -> Home {
         engine.add(job).await;
     }
     assert!(engine.stop().success());
+    home
+}
+
+/// The same, whose database is damaged from page `first` on.
+async fn damaged_from(first: u64) -> Home {
+    let home = with_jobs().await;
     let path = home.data().join("rouse.db");
     let length = fs::metadata(&path).expect("a file").len();
     let mut file = fs::OpenOptions::new().write(true).open(path).expect("our own file");
@@ -55,14 +61,7 @@ async fn a_whole_one_is_called_so_and_one_that_is_none_is_not() {
 
 #[tokio::test]
 async fn an_engine_that_meets_it_says_so() {
-    let home = Home::new();
-    let engine = home.serve().await;
-    for number in 0..20 {
-        let mut job = echo(&format!("Job {number}"));
-        job["description"] = json!("d".repeat(3_000));
-        engine.add(job).await;
-    }
-    assert!(engine.stop().success());
+    let home = with_jobs().await;
     let engine = home.serve_as_it_is();
     let path = home.data().join("rouse.db");
     let mut file = fs::OpenOptions::new().write(true).open(path).expect("our own file");

@@ -153,6 +153,16 @@ impl House {
         self.call("runs.get", json!({ "id": run["id"] })).await
     }
 
+    /// Lets the moment pass in which several wakes become one.
+    pub(crate) async fn gather(&self) {
+        let pending = self.until(async |house| {
+            let status = house.call("heartbeat.status", json!({})).await;
+            status["pending"].is_string().then_some(())
+        });
+        pending.await;
+        self.clock.advance(250);
+    }
+
     pub(crate) async fn job(&self, id: &str) -> Value {
         self.call("cron.get", json!({ "id": id })).await["job"].clone()
     }

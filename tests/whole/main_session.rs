@@ -16,17 +16,6 @@ fn reminder(wake: &str) -> Value {
     })
 }
 
-/// Lets the moment pass in which several wakes become one.
-async fn gather(house: &House) {
-    house
-        .until(async |house| {
-            let status = house.call("heartbeat.status", json!({})).await;
-            status["pending"].is_string().then_some(())
-        })
-        .await;
-    house.clock.advance(250);
-}
-
 async fn queued(house: &House) -> Value {
     house.call("heartbeat.status", json!({})).await["queuedEvents"].clone()
 }
@@ -51,7 +40,7 @@ async fn with_a_model_a_reminder_becomes_a_turn_of_main() {
     let house = Plan::new(folder.path()).model([says("Time to stand up.")]).build().await;
     house.add(reminder("now")).await;
     house.clock.advance(1_000);
-    gather(&house).await;
+    house.gather().await;
     let shown = house.notifier.shown.next().await;
     assert_eq!(shown.body, "Time to stand up.");
     let seen = format!("{:?}", house.model.requests()[0].messages.last());
@@ -89,7 +78,7 @@ async fn a_reminder_whose_turn_fails_is_a_notification_once_and_stays_queued() {
     house.clock.advance(1_000);
     house.ended(&id, 1).await;
     assert_eq!(told(&house, &id).await, json!([]), "main tells it");
-    gather(&house).await;
+    house.gather().await;
     assert_eq!(beats(&house, 1).await[0]["state"], "failed");
     let deliveries = told(&house, &id).await;
     assert_eq!(deliveries[0]["title"], "Reminder", "{deliveries}");
@@ -123,7 +112,7 @@ async fn a_reminder_is_told_when_the_budget_of_the_day_is_used_up() {
     house.clock.advance(1_000);
     house.ended(&id, 1).await;
     house.ended(&silent, 1).await;
-    gather(&house).await;
+    house.gather().await;
     assert_eq!(beats(&house, 1).await[0]["state"], "skipped");
     assert_eq!(told(&house, &id).await[0]["body"], "Stretch your legs");
     assert_eq!(told(&house, &silent).await, json!([]), "as its policy says");
@@ -169,7 +158,7 @@ async fn a_failed_turn_loses_no_line() {
     let folder = tempfile::tempdir().expect("a folder");
     let house = Plan::new(folder.path()).model([]).build().await;
     house.call("wake", json!({ "text": "Look here", "mode": "now" })).await;
-    gather(&house).await;
+    house.gather().await;
     house.model.asked(1).await;
     house
         .until(async |house| {
@@ -204,7 +193,7 @@ async fn hours_words_and_model_of_the_heartbeat_are_settings() {
     assert_eq!(status["nextAtMs"], tomorrow_at_eight, "it is noon");
     assert_eq!(status["activeHours"], "08:00–11:00");
     house.call("wake", json!({ "text": "Look here" })).await;
-    gather(&house).await;
+    house.gather().await;
     house.model.asked(1).await;
     assert!(house.model.requests()[0].system.contains("Speak Latin."), "in its own words");
     let removed = json!({ "patch": { "heartbeat": { "activeHours": null } } });

@@ -293,13 +293,7 @@ async fn the_main_session_with_an_untrusted_skill_may_only_look_in_the_chat_and_
     assert_eq!(view["heartbeat"]["skills"], json!(["fetch", "mine"]));
     chat(&house).await;
     house.call("wake", json!({ "text": "Look", "mode": "now" })).await;
-    house
-        .until(async |house| {
-            let status = house.call("heartbeat.status", json!({})).await;
-            status["pending"].is_string().then_some(())
-        })
-        .await;
-    house.clock.advance(250);
+    house.gather().await;
     house.until(async |house| (house.model.requests().len() == 2).then_some(())).await;
     for request in 0..2 {
         let asked = &house.model.requests()[request];
