@@ -66,14 +66,22 @@ impl Slots {
         Ok(Self { grid, offset_ms: jitter_offset(id, schedule.jitter_ms.unwrap_or(0)) })
     }
 
-    /// The slots of a job that was made at `created_at`. An anchor that nobody chose is the instant at which its job was
+    /// The same for a job that was made at `created_at`. An anchor that nobody chose is the instant at which its job was
     /// made; when that is still to come, the clock was ahead then, and the slots begin now and not there.
-    #[must_use]
-    pub fn of_job_made_at(mut self, created_at: UnixMs) -> Self {
-        if let Grid::Every { anchor, reaches_back, .. } = &mut self.grid {
+    ///
+    /// # Errors
+    /// As [`Self::compile`].
+    pub fn of_job(
+        schedule: &Schedule,
+        id: &JobId,
+        created_at: UnixMs,
+        zones: &Zones,
+    ) -> Result<Self, String> {
+        let mut slots = Self::compile(schedule, id, zones)?;
+        if let Grid::Every { anchor, reaches_back, .. } = &mut slots.grid {
             *reaches_back = *anchor == created_at;
         }
-        self
+        Ok(slots)
     }
 
     /// The first slot strictly after `after`.
@@ -272,7 +280,13 @@ mod tests {
     #[test]
     fn an_anchor_that_nobody_chose_does_not_hold_up_the_first_slot() {
         let made_at = 400 * DAY + 5_000;
-        let slots = every(60_000, made_at).of_job_made_at(UnixMs(made_at));
+        let spec = ScheduleSpec::Every { every_ms: 60_000, anchor: UnixMs(made_at) };
+        let schedule = Schedule { spec, jitter_ms: None, extra: Map::new() };
+        let of_job = |created_at| {
+            let (id, zones) = (JobId::new("job-1"), chrono_tz::UTC.into());
+            Slots::of_job(&schedule, &id, UnixMs(created_at), &zones).expect("compiles")
+        };
+        let slots = of_job(made_at);
         for (after, next) in [
             // The clock is right again, 400 days before the job was made.
             (0, 5_000),
@@ -287,7 +301,7 @@ mod tests {
         }
         let passed = slots.passed(UnixMs(5_000), UnixMs(125_000), 2);
         assert_eq!((passed.count, instants(&passed)), (3, vec![65_000, 125_000]));
-        let chosen = every(60_000, made_at).of_job_made_at(UnixMs(0));
+        let chosen = of_job(0);
         assert_eq!(chosen.next_after(UnixMs(0)), Some(UnixMs(made_at)));
     }
 

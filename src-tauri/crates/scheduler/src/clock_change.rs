@@ -154,7 +154,6 @@ impl Planning<'_> {
     /// None for a schedule that this version cannot read; its tick says why.
     fn slots(job: &PlannedJob, zones: &Zones) -> Option<Slots> {
         // silent-ok: the tick records it with its reason.
-        let slots = Slots::compile(&job.schedule, &job.id, zones).ok()?;
-        Some(slots.of_job_made_at(job.created_at))
+        Slots::of_job(&job.schedule, &job.id, job.created_at, zones).ok()
     }
 }

@@ -91,9 +91,8 @@ fn fires_alike(a: &Schedule, b: &Schedule) -> bool {
 
 /// The first slot of a job that is new, has a new schedule or was switched on.
 fn first_slot(job: &Job, now: UnixMs, zones: &Zones) -> Result<Option<UnixMs>, JobError> {
-    let slots = Slots::compile(&job.schedule, &job.id, zones)
-        .map_err(|reason| refusal("schedule", reason))?
-        .of_job_made_at(job.created_at);
+    let slots = Slots::of_job(&job.schedule, &job.id, job.created_at, zones)
+        .map_err(|reason| refusal("schedule", reason))?;
     if !job.enabled {
         return Ok(None);
     }

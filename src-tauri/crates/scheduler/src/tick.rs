@@ -61,9 +61,8 @@ impl Planning {
     fn plan(&self, due: DueJob) -> Option<Planned> {
         let DueJob { job, queued, active } = due;
         let slot = job.state.next_run_at?;
-        let plan = match Slots::compile(&job.schedule, &job.id, &self.zones) {
+        let plan = match Slots::of_job(&job.schedule, &job.id, job.created_at, &self.zones) {
             Ok(slots) => {
-                let slots = slots.of_job_made_at(job.created_at);
                 let due = Due { job: &job, slots: &slots, slot, queued, active };
                 plan_claim(due, self.now, &self.firing)
             }

@@ -17,9 +17,10 @@ use std::collections::HashMap;
 
 use rouse_agent::Complaint;
 use rouse_core::job::{
-    Job, JobState, Payload, ScheduleSpec, job_from_json, job_to_json, patch_job,
+    Job, JobState, Payload, Schedule, ScheduleSpec, job_from_json, job_to_json, patch_job,
 };
 use rouse_core::schedule::month_start;
+use rouse_core::slots::Slots;
 use rouse_core::{JobId, RunId, RunState, UnixMs};
 use rouse_scheduler::RunMode as Asked;
 use rouse_scheduler::SchedulerError;
@@ -236,6 +237,21 @@ async fn check_call(context: &Context, job: &Job) -> Result<(), RpcError> {
         Some(Complaint::Tool(message)) => Err(RpcError::field("payload.tool", &message)),
         Some(Complaint::Arguments(message)) => Err(RpcError::field("payload.arguments", &message)),
     }
+}
+
+/// The slots that a job would have by `schedule`, as the engine will plan them; `id` names one that exists.
+async fn slots_of(
+    context: &Context,
+    schedule: &Schedule,
+    id: Option<&str>,
+) -> Result<Slots, RpcError> {
+    let zones = context.clock.zones();
+    let id = JobId::new(id.unwrap_or("new"));
+    let slots = match context.store.job(&id).await? {
+        Some(job) => Slots::of_job(schedule, &id, job.created_at, &zones),
+        None => Slots::compile(schedule, &id, &zones),
+    };
+    slots.map_err(|reason| RpcError::field("schedule", &reason))
 }
 
 async fn found(context: &Context, id: &str) -> Result<Job, RpcError> {

@@ -24,13 +24,11 @@ pub(crate) async fn estimate(
 ) -> Result<CronEstimateResult, RpcError> {
     let (now, zones) = (context.clock.now(), context.clock.zones());
     let schedule = rouse_core::job::schedule_from_json(params.schedule, now, &zones)?;
-    let id = params.id.map(JobId::new);
-    let usages = match &id {
+    let slots = super::slots_of(context, &schedule, params.id.as_deref()).await?;
+    let usages = match &params.id.map(JobId::new) {
         Some(id) => context.store.usage_of_newest_runs(id, NEWEST).await?,
         None => Vec::new(),
     };
-    let slots = Slots::compile(&schedule, &id.unwrap_or_else(|| JobId::new("new")), &zones)
-        .map_err(|reason| RpcError::field("schedule", &reason))?;
     let runs = schedule.spec.has_slots().then(|| runs_of_a_month(&slots, now));
     Ok(of_usages(&usages, runs))
 }

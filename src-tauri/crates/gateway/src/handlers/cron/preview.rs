@@ -7,7 +7,7 @@ use rouse_core::schedule::{
     interval_effect, transitions_in,
 };
 use rouse_core::slots::Slots;
-use rouse_core::{JobId, UnixMs};
+use rouse_core::UnixMs;
 
 use crate::context::Context;
 use crate::error::RpcError;
@@ -23,12 +23,11 @@ pub(crate) async fn preview(
     let (now, zones) = (context.clock.now(), context.clock.zones());
     let mut schedule = rouse_core::job::schedule_from_json(params.schedule, now, &zones)?;
     // How much later a job fires depends on its id. One that is new has none yet, so its times are shown without.
-    let (id, spread_ms) = match params.id {
-        Some(id) => (JobId::new(id), None),
-        None => (JobId::new("new"), schedule.jitter_ms.take().filter(|ms| *ms > 0)),
+    let spread_ms = match params.id {
+        Some(_) => None,
+        None => schedule.jitter_ms.take().filter(|ms| *ms > 0),
     };
-    let slots = Slots::compile(&schedule, &id, &zones)
-        .map_err(|reason| RpcError::field("schedule", &reason))?;
+    let slots = super::slots_of(context, &schedule, params.id.as_deref()).await?;
     let local = zones.local();
     let zone = zone_of(&schedule.spec, &zones).unwrap_or(local);
     let count = params.count.unwrap_or(5).clamp(1, 50) as usize;
