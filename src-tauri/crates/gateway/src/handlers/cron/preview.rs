@@ -1,13 +1,13 @@
 //! `cron.preview`: the next slots by the engine's own function, and a change of clocks in words.
 
 use chrono::SecondsFormat;
+use rouse_core::UnixMs;
 use rouse_core::job::ScheduleSpec;
 use rouse_core::schedule::{
     ClockNote, CronPattern, Transition, Zone, Zones, format_duration, instant_note,
     interval_effect, transitions_in,
 };
 use rouse_core::slots::Slots;
-use rouse_core::UnixMs;
 
 use crate::context::Context;
 use crate::error::RpcError;
