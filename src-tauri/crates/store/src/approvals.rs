@@ -1,4 +1,4 @@
-//! The tables `approvals` and `grants`: questions to a person, their answers, and what an answer is good for.
+//! The table `approvals`: questions to a person, and their answers.
 //!
 //! Owns the order of things around an answer: the first one wins, whoever gives it; a run is parked together with its
 //! questions and waits for its lane again together with the last of its answers; a yes for once is used up by one call
@@ -6,18 +6,20 @@
 //! wrong by reading that a question is open and writing the answer later: two people would both have decided.
 
 use rouse_core::approval::{
-    Answer, AnsweredFrom, Approval, ApprovalState, Fingerprint, Grant, NewGrant, Permit, Scope,
+    Answer, AnsweredFrom, Approval, ApprovalState, Fingerprint, Permit, Scope,
 };
 use rouse_core::delivery::NewDelivery;
 use rouse_core::event::EventKind;
 use rouse_core::run::Usage;
-use rouse_core::{ApprovalId, GrantId, JobId, Run, RunId, UnixMs};
+use rouse_core::{ApprovalId, JobId, Run, RunId, UnixMs};
 use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;
 
+use crate::grants;
 use crate::outbox::{enqueue, forget_questions};
 use crate::row::{Columns, bind_usage};
 use crate::runs::{read_run, run_columns, run_event, with_usage};
+use crate::walk::{Done, Walk};
 use crate::write::{Durability, Write};
 use crate::{Store, StoreError};
 
@@ -26,12 +28,6 @@ macro_rules! approval_columns {
     () => {
         "id, run_id, job_id, job_name, call_id, tool, arguments, surroundings, fingerprint, preview, why, is_highest,
          asked_at, expires_at, state, scope, reason, decided_at, answered_from, used_at"
-    };
-}
-
-macro_rules! grant_columns {
-    () => {
-        "id, job_id, tool, covers, created_at, expires_at, uses_left, used, revoked_at"
     };
 }
 
@@ -93,22 +89,6 @@ const UNPARK: &str = concat!(
 );
 const USE: &str = "UPDATE approvals SET used_at = ?2
     WHERE id = ?1 AND state = 'approved' AND (scope <> 'once' OR used_at IS NULL)";
-const INSERT_GRANT: &str = concat!(
-    "INSERT INTO grants (",
-    grant_columns!(),
-    ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, NULL)"
-);
-pub(crate) const GRANTS: &str =
-    concat!("SELECT ", grant_columns!(), " FROM grants WHERE job_id = ?1 ORDER BY created_at, id");
-const ALL_GRANTS: &str =
-    concat!("SELECT ", grant_columns!(), " FROM grants ORDER BY created_at DESC, id DESC");
-const REVOKE: &str = "UPDATE grants SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
-const REVOKE_ALL: &str =
-    "UPDATE grants SET revoked_at = ?2 WHERE job_id = ?1 AND revoked_at IS NULL";
-const USE_GRANT: &str = "UPDATE grants SET used = used + 1, uses_left = uses_left - 1
-    WHERE id = ?1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)
-        AND (uses_left IS NULL OR uses_left > 0)";
-
 /// A run that waits for a person, with its questions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Park {
@@ -191,7 +171,7 @@ impl Store {
                 .ok_or_else(|| not_found("question", id.as_str()));
         };
         if let (Answer::Always(grant), Some(job_id)) = (answer, &approval.job_id) {
-            insert_grant(&mut write, grant, job_id, &approval.tool).await?;
+            grants::insert(&mut write, grant, job_id, &approval.tool).await?;
         }
         write.event(EventKind::Approval, event(&approval));
         forget_questions(&mut write, &approval.run_id).await?;
@@ -263,61 +243,37 @@ impl Store {
     pub async fn approvals_of(&self, run: &RunId) -> Result<Vec<Approval>, StoreError> {
         self.list("read the questions", sqlx::query(OF_RUN).bind(run.as_str()), read).await
     }
-
-    /// The grants of a job, also those that count no more.
-    ///
-    /// # Errors
-    /// `Read`.
-    pub async fn grants_of(&self, job: &JobId) -> Result<Vec<Grant>, StoreError> {
-        self.list("read the grants", sqlx::query(GRANTS).bind(job.as_str()), read_grant).await
-    }
-
-    /// All grants, the newest first.
-    ///
-    /// # Errors
-    /// `Read`.
-    pub async fn grants(&self) -> Result<Vec<Grant>, StoreError> {
-        self.list("read the grants", sqlx::query(ALL_GRANTS), read_grant).await
-    }
-
-    /// Takes a grant back; false when it was taken back before, or never given.
-    ///
-    /// # Errors
-    /// `Write`.
-    pub async fn revoke_grant(&self, id: &GrantId, now: UnixMs) -> Result<bool, StoreError> {
-        let mut write = self.write("take the grant back", Durability::Full, now).await?;
-        let query = sqlx::query(REVOKE).bind(id.as_str()).bind(now.0);
-        if write.run(query).await?.rows_affected() == 0 {
-            write.undo().await?;
-            return Ok(false);
-        }
-        write.event(EventKind::Approval, json!({ "grantId": id.as_str(), "action": "revoked" }));
-        write.commit().await?;
-        Ok(true)
-    }
 }
 
 /// Uses up what allows a call, as part of the write that journals it; false when it allows nothing any more.
 pub(crate) async fn use_up(write: &mut Write, permit: &Permit) -> Result<bool, StoreError> {
-    let now = write.now().0;
     let query = match permit {
-        Permit::Answer(id) => sqlx::query(USE).bind(id.as_str()).bind(now),
-        Permit::Grant(id) => sqlx::query(USE_GRANT).bind(id.as_str()).bind(now),
+        Permit::Answer(id) => sqlx::query(USE).bind(id.as_str()).bind(write.now().0),
+        Permit::Grant(id) => return grants::use_up(write, id).await,
     };
     Ok(write.run(query).await?.rows_affected() > 0)
 }
 
-/// Takes back what a job was granted, as part of the write that deletes it: another job may have its id some day.
-pub(crate) async fn revoke_all(write: &mut Write, job: &JobId) -> Result<(), StoreError> {
-    let query = sqlx::query(REVOKE_ALL).bind(job.as_str()).bind(write.now().0);
-    write.run(query).await?;
-    Ok(())
-}
-
 /// Ends the open questions of a run that is over, as part of a write.
 pub(crate) async fn withdraw(write: &mut Write, run: &RunId) -> Result<(), StoreError> {
-    let query = sqlx::query(WITHDRAW).bind(run.as_str()).bind(write.now().0);
-    let withdrawn = write.list(query, read).await?;
+    let mut walk = Walk::default();
+    add_withdraw(&mut walk, run, write.now());
+    let done = write.go(walk).await?;
+    follow_withdraw(write, run, &done[0]).await
+}
+
+/// Adds what ends the open questions of a run.
+pub(crate) fn add_withdraw(walk: &mut Walk, run: &RunId, now: UnixMs) {
+    walk.add(WITHDRAW, |values| values.bind(run.as_str()).bind(now.0));
+}
+
+/// Tells of the questions that have ended so.
+pub(crate) async fn follow_withdraw(
+    write: &mut Write,
+    run: &RunId,
+    done: &Done,
+) -> Result<(), StoreError> {
+    let withdrawn = write.read(done, read)?;
     for approval in &withdrawn {
         write.event(EventKind::Approval, event(approval));
     }
@@ -367,25 +323,6 @@ async fn insert(write: &mut Write, question: &Approval) -> Result<(), StoreError
         .bind(question.is_highest)
         .bind(question.asked_at.0)
         .bind(question.expires_at.0);
-    write.run(query).await?;
-    Ok(())
-}
-
-async fn insert_grant(
-    write: &mut Write,
-    grant: &NewGrant,
-    job: &JobId,
-    tool: &str,
-) -> Result<(), StoreError> {
-    let now = write.now();
-    let query = sqlx::query(INSERT_GRANT)
-        .bind(GrantId::generate(now).as_str())
-        .bind(job.as_str())
-        .bind(tool)
-        .bind(json!(grant.covers).to_string())
-        .bind(now.0)
-        .bind(grant.expires_at.map(|at| at.0))
-        .bind(grant.uses);
     write.run(query).await?;
     Ok(())
 }
@@ -463,22 +400,7 @@ fn read_state(columns: &mut Columns<'_>) -> sqlx::Result<ApprovalState> {
     known().ok_or_else(|| sqlx::Error::Decode("a question in an unknown state".into()))
 }
 
-fn read_grant(row: &SqliteRow) -> sqlx::Result<Grant> {
-    let mut columns = Columns::of(row);
-    Ok(Grant {
-        id: columns.id(GrantId::new)?,
-        job_id: columns.id(JobId::new)?,
-        tool: columns.get()?,
-        covers: decoded(columns.json()?)?,
-        created_at: columns.instant()?,
-        expires_at: columns.some_instant()?,
-        uses_left: columns.get::<Option<u32>>()?,
-        used: columns.count()?,
-        revoked_at: columns.some_instant()?,
-    })
-}
-
-fn decoded<T: serde::de::DeserializeOwned>(value: Value) -> sqlx::Result<T> {
+pub(crate) fn decoded<T: serde::de::DeserializeOwned>(value: Value) -> sqlx::Result<T> {
     serde_json::from_value(value).map_err(|error| sqlx::Error::Decode(error.into()))
 }
 

@@ -16,6 +16,7 @@ use crate::due::{DueJob, load_columns};
 use crate::jobs::{JobRow, job_columns};
 use crate::row::{Columns, json_list};
 use crate::runs::{finished_event, insert_runs, run_event};
+use crate::walk::Walk;
 use crate::webhooks::remember;
 use crate::write::{Durability, Write};
 use crate::{Store, StoreError, WebhookCall};
@@ -130,9 +131,11 @@ pub(crate) async fn insert_fired(
         json!([run.id.as_str(), job_id, cause.id, cause.to_json()])
     });
     let causes = Value::Array(causes.collect()).to_string();
-    write.run(sqlx::query(INSERT).bind(causes)).await?;
     let runs = || new.iter().filter(is_new).map(|fired| &fired.run);
-    remember_ended(write, runs().filter(|run| run.state.is_final())).await?;
+    let mut walk = Walk::default();
+    walk.add(INSERT, |values| values.bind(causes));
+    remember_ended(&mut walk, runs().filter(|run| run.state.is_final()));
+    write.go(walk).await?;
     for run in runs() {
         write.event(EventKind::Run, run_event(run));
         if let Some(job_id) = run.job_id.as_ref().filter(|_| run.state.is_final()) {

@@ -15,7 +15,10 @@ use serde_json::{Value, json};
 use crate::causes::{Fired, insert_fired};
 use crate::many::Rows;
 use crate::row::{Columns, json_list};
-use crate::runs::{TOUCH_JOBS, finished_event, insert_runs, run_event, started_event};
+use crate::runs::{
+    Inserted, TOUCH_JOBS, add_runs, finished_event, insert_runs, run_event, started_event,
+};
+use crate::walk::{Done, Walk};
 use crate::write::{Durability, Query, Write};
 use crate::{Store, StoreError};
 
@@ -61,12 +64,11 @@ impl Store {
             return Ok(Vec::new());
         }
         let mut write = self.write("claim the due slots", Durability::Full, now).await?;
-        let accepted = move_jobs(&mut write, claims).await?;
-        let runs: Vec<&Run> = accepted.iter().flat_map(|claim| &claim.runs).collect();
-        let inserted = insert_runs(&mut write, &runs).await?;
-        let new = || runs.iter().copied().filter(|run| inserted.contains(&run.id));
-        remember_ended(&mut write, new().filter(|run| run.state.is_final())).await?;
-        remember_begun(&mut write, new().filter(|run| run.state == RunState::Running)).await?;
+        let (accepted, inserted) = match claim_all(&mut write, claims).await? {
+            true => (claims.iter().collect(), Inserted::All),
+            false => claim_the_rest(&mut write, claims).await?,
+        };
+        let new = || runs_of(&accepted).filter(|run| inserted.contains(&run.id));
         let fired = fired_by(claims, new());
         for claim in &accepted {
             let inserted = claim.runs.iter().filter(|run| inserted.contains(&run.id));
@@ -109,46 +111,62 @@ fn fired_by<'r>(claims: &[Claim], inserted: impl Iterator<Item = &'r Run>) -> Ve
     fired
 }
 
-/// Moves the jobs that still have the claimed slot; answers their claims.
-async fn move_jobs<'c>(
+/// Claims all of them in one walk; whether each job still had its slot and each slot no run.
+async fn claim_all(write: &mut Write, claims: &[Claim]) -> Result<bool, StoreError> {
+    let all: Vec<&Claim> = claims.iter().collect();
+    let runs: Vec<&Run> = runs_of(&all).collect();
+    let mut walk = Walk::default();
+    let moves = walk.add_rows(&MOVE, &all, bind_claim);
+    let inserts = add_runs(&mut walk, &runs, write.now());
+    remember_ended(&mut walk, runs.iter().copied().filter(|run| run.state.is_final()));
+    remember_begun(&mut walk, runs.iter().copied().filter(|run| run.state == RunState::Running));
+    let done = write.go(walk).await?;
+    let changed = |done: &[Done]| done.iter().map(|done| done.result.rows_affected()).sum::<u64>();
+    let (moved, rest) = done.split_at(moves);
+    Ok(changed(moved) == all.len() as u64 && changed(&rest[..inserts]) == runs.len() as u64)
+}
+
+/// Somebody was faster with some of them. Which ones can only be asked before they move.
+async fn claim_the_rest<'c>(
     write: &mut Write,
     claims: &'c [Claim],
-) -> Result<Vec<&'c Claim>, StoreError> {
-    let all: Vec<&Claim> = claims.iter().collect();
-    if write.rows(&MOVE, &all, bind_claim).await?.rows_affected() == all.len() as u64 {
-        return Ok(all);
-    }
-    // Somebody was faster with some of them. Which ones can only be asked before they move.
+) -> Result<(Vec<&'c Claim>, Inserted), StoreError> {
     write.start_over().await?;
     let asked = claims.iter().map(|claim| json!([claim.job_id.as_str(), claim.slot_at.0]));
     let query = sqlx::query(HOLDS).bind(Value::Array(asked.collect()).to_string());
     let held = write.list(query, |row| Columns::of(row).id(JobId::new)).await?;
     let held: HashSet<JobId> = held.into_iter().collect();
-    let accepted: Vec<&Claim> = all.into_iter().filter(|c| held.contains(&c.job_id)).collect();
-    write.rows(&MOVE, &accepted, bind_claim).await?;
-    Ok(accepted)
+    let accepted: Vec<&Claim> = claims.iter().filter(|c| held.contains(&c.job_id)).collect();
+    let mut walk = Walk::default();
+    walk.add_rows(&MOVE, &accepted, bind_claim);
+    write.go(walk).await?;
+    let runs: Vec<&Run> = runs_of(&accepted).collect();
+    let inserted = insert_runs(write, &runs).await?;
+    let new = || runs.iter().copied().filter(|run| inserted.contains(&run.id));
+    let mut walk = Walk::default();
+    remember_ended(&mut walk, new().filter(|run| run.state.is_final()));
+    remember_begun(&mut walk, new().filter(|run| run.state == RunState::Running));
+    write.go(walk).await?;
+    Ok((accepted, inserted))
+}
+
+fn runs_of<'c>(claims: &[&'c Claim]) -> impl Iterator<Item = &'c Run> {
+    claims.iter().flat_map(|claim| &claim.runs)
 }
 
 fn bind_claim(query: Query, claim: &&Claim) -> Query {
     query.bind(claim.job_id.as_str()).bind(claim.slot_at.0).bind(claim.next_run_at.map(|at| at.0))
 }
 
-/// Writes into the state of the jobs when their runs began.
-async fn remember_begun<'r>(
-    write: &mut Write,
-    begun: impl Iterator<Item = &'r Run> + Clone,
-) -> Result<(), StoreError> {
-    let Some(at) = begun.clone().filter_map(|run| run.started_at).max() else { return Ok(()) };
+/// Adds what writes into the state of the jobs when their runs began.
+fn remember_begun<'r>(walk: &mut Walk, begun: impl Iterator<Item = &'r Run> + Clone) {
+    let Some(at) = begun.clone().filter_map(|run| run.started_at).max() else { return };
     let jobs = json_list(begun.filter_map(|run| run.job_id.as_ref()).map(JobId::as_str));
-    write.run(sqlx::query(TOUCH_JOBS).bind(at.0).bind(jobs)).await?;
-    Ok(())
+    walk.add(TOUCH_JOBS, |values| values.bind(at.0).bind(jobs));
 }
 
-/// Writes the newest final run of each job into its state.
-pub(crate) async fn remember_ended<'r>(
-    write: &mut Write,
-    ended: impl Iterator<Item = &'r Run>,
-) -> Result<(), StoreError> {
+/// Adds what writes the newest final run of each job into its state.
+pub(crate) fn remember_ended<'r>(walk: &mut Walk, ended: impl Iterator<Item = &'r Run>) {
     let mut newest = serde_json::Map::new();
     for run in ended {
         if let Some(job_id) = &run.job_id {
@@ -157,9 +175,8 @@ pub(crate) async fn remember_ended<'r>(
         }
     }
     if newest.is_empty() {
-        return Ok(());
+        return;
     }
     let rows = Value::Array(newest.into_iter().map(|(_, row)| row).collect());
-    write.run(sqlx::query(REMEMBER).bind(rows.to_string())).await?;
-    Ok(())
+    walk.add(REMEMBER, |values| values.bind(rows.to_string()));
 }

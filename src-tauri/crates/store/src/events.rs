@@ -10,13 +10,11 @@ use serde_json::Value;
 
 use crate::many::Rows;
 use crate::row::Columns;
-use crate::write::Write;
+use crate::walk::Walk;
 use crate::{Store, StoreError};
 
 /// How many events are kept at least.
 pub(crate) const KEPT: i64 = 10_000;
-/// Pruned whenever the numbers pass a multiple of this.
-const PRUNED_EVERY: i64 = 256;
 
 pub(crate) const AFTER: &str =
     "SELECT seq, at, kind, data FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2";
@@ -24,7 +22,9 @@ const ENDS: &str = "SELECT (SELECT min(seq) FROM events), (SELECT max(seq) FROM 
 /// Of the newest thousand: a clock that was set back leaves later times behind earlier ones.
 const LATEST: &str = "SELECT max(at) FROM (SELECT at FROM events ORDER BY seq DESC LIMIT 1000)";
 static INSERT: Rows = Rows::new("INSERT INTO events (at, kind, data)", 3, "");
-const PRUNE: &str = "DELETE FROM events WHERE seq <= ?1";
+/// Whenever the numbers pass a multiple of 256.
+const PRUNE: &str = "WITH newest (seq) AS (SELECT max(seq) FROM events)
+    DELETE FROM events WHERE seq <= (SELECT seq - ?1 FROM newest WHERE (seq - ?2) / 256 <> seq / 256)";
 
 impl Store {
     /// Events after number `after`, in order, at most `limit`.
@@ -77,25 +77,41 @@ impl Store {
     }
 }
 
-/// Inserts the events of one write, in order, and prunes old ones now and then.
-pub(crate) async fn insert_events(
-    write: &mut Write,
+/// The events of one write, before they have their numbers.
+pub(crate) struct Unstored {
     events: Vec<(EventKind, Value)>,
     now: UnixMs,
-) -> Result<Vec<Event>, StoreError> {
-    let inserted = write
-        .rows(&INSERT, &events, |query, (kind, data)| {
-            query.bind(now.0).bind(kind.name()).bind(data.to_string())
-        })
-        .await?;
-    let last = inserted.last_insert_rowid();
-    let count = i64::try_from(events.len()).expect("BUG: more events than fit");
-    let before = last - count;
-    if before / PRUNED_EVERY != last / PRUNED_EVERY {
-        write.run(sqlx::query(PRUNE).bind(last - KEPT)).await?;
+}
+
+impl Unstored {
+    pub(crate) const fn of(events: Vec<(EventKind, Value)>, now: UnixMs) -> Self {
+        Self { events, now }
     }
-    let numbered = events.into_iter().zip(before + 1..);
-    Ok(numbered.map(|((kind, data), seq)| Event { seq, at: now, kind, data }).collect())
+
+    /// Adds what inserts them in order and prunes old ones; answers which statement of the walk knows the number of the
+    /// last.
+    pub(crate) fn insert(&self, walk: &mut Walk) -> Option<usize> {
+        if self.events.is_empty() {
+            return None;
+        }
+        let statements = walk.add_rows(&INSERT, &self.events, |query, (kind, data)| {
+            query.bind(self.now.0).bind(kind.name()).bind(data.to_string())
+        });
+        walk.add(PRUNE, |values| values.bind(KEPT).bind(self.count()));
+        Some(statements - 1)
+    }
+
+    /// The events with their numbers, the last of which is `last`.
+    pub(crate) fn numbered(self, last: i64) -> Vec<Event> {
+        let first = last + 1 - self.count();
+        let at = self.now;
+        let events = self.events.into_iter().zip(first..);
+        events.map(|((kind, data), seq)| Event { seq, at, kind, data }).collect()
+    }
+
+    fn count(&self) -> i64 {
+        i64::try_from(self.events.len()).expect("BUG: more events than fit")
+    }
 }
 
 fn read(columns: &mut Columns<'_>) -> sqlx::Result<Event> {

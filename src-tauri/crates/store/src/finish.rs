@@ -9,9 +9,9 @@
 use rouse_core::delivery::NewDelivery;
 use rouse_core::event::EventKind;
 use rouse_core::incident::IncidentStep;
-use rouse_core::{JobId, Outcome, Run, RunId, RunState, SessionKey, UnixMs};
+use rouse_core::{Outcome, Run, RunId, RunState, SessionKey, UnixMs};
 
-use crate::approvals::withdraw;
+use crate::approvals::{add_withdraw, follow_withdraw};
 use crate::causes::{Fired, copy_cause, insert_fired};
 use crate::incidents;
 use crate::jobs::{delete, pause};
@@ -21,6 +21,7 @@ use crate::runs::{finished_event, insert_runs, read_run, run_columns, run_event,
 use crate::spending::tell_once;
 use crate::steps::lose_unfinished;
 use crate::system_events::queue;
+use crate::walk::Walk;
 use crate::write::{Durability, Write};
 use crate::{Store, StoreError};
 
@@ -98,10 +99,14 @@ pub(crate) const END: &str = concat!(
      WHERE id = ?1 AND finished_at IS NULL AND (?2 IS NULL OR state = ?2) RETURNING ",
     run_columns!()
 );
-const REMEMBER: &str = "UPDATE jobs SET last_state = ?2, last_error = ?3, last_duration_ms = ?4,
-        consecutive_failures = CASE ?5 WHEN 1 THEN consecutive_failures + 1 WHEN 0 THEN 0
+/// After `END`, of the run that it has ended; if it has ended none, nothing. Answers when the job comes next.
+pub(crate) const REMEMBER: &str =
+    "UPDATE jobs SET last_state = ?2, last_error = ended.why, last_duration_ms = ended.took,
+        consecutive_failures = CASE ?3 WHEN 1 THEN consecutive_failures + 1 WHEN 0 THEN 0
                                        ELSE consecutive_failures END
-    WHERE id = ?1 RETURNING next_run_at";
+    FROM (SELECT job_id, coalesce(error, reason) AS why, max(0, finished_at - started_at) AS took
+          FROM runs WHERE id = ?1) AS ended
+    WHERE changes() > 0 AND jobs.id = ended.job_id RETURNING next_run_at";
 
 impl Store {
     /// Ends runs: of each the run row, job state, system event, outbox and events, all in one transaction, so that many
@@ -210,47 +215,38 @@ async fn end(
     if !outcome.state.is_final() {
         return Err(StoreError::NotFinal { state: outcome.state });
     }
-    let query = sqlx::query(END)
-        .bind(id.as_str())
-        .bind(from.map(RunState::name))
-        .bind(outcome.state.name())
-        .bind(outcome.reason.as_deref())
-        .bind(write.now().0)
-        .bind(outcome.summary.as_deref())
-        .bind(outcome.error.as_deref())
-        .bind(outcome.model.as_deref())
-        .bind(outcome.result.as_ref().map(ToString::to_string));
-    let query = bind_usage(query, outcome.usage)
-        .bind(started_at.map(|at| at.0))
-        .bind(outcome.fell_back.as_deref());
-    let Some(run) = write.one(query, read_run).await? else {
-        return Ok(None);
-    };
+    let now = write.now();
+    let mut walk = Walk::default();
+    walk.add(END, |values| {
+        let values = values
+            .bind(id.as_str())
+            .bind(from.map(RunState::name))
+            .bind(outcome.state.name())
+            .bind(outcome.reason.as_deref())
+            .bind(now.0)
+            .bind(outcome.summary.as_deref())
+            .bind(outcome.error.as_deref())
+            .bind(outcome.model.as_deref())
+            .bind(outcome.result.as_ref().map(ToString::to_string));
+        bind_usage(values, outcome.usage)
+            .bind(started_at.map(|at| at.0))
+            .bind(outcome.fell_back.as_deref())
+    });
+    walk.add(REMEMBER, |values| {
+        values.bind(id.as_str()).bind(outcome.state.name()).bind(failure(outcome))
+    });
+    add_withdraw(&mut walk, id, now);
+    let done = write.go(walk).await?;
+    let (ended, remembered, withdrawn) = (&done[0], &done[1], &done[2]);
+    let Some(run) = write.read(ended, read_run)?.into_iter().next() else { return Ok(None) };
     write.event(EventKind::Run, run_event(&run));
-    withdraw(write, &run.id).await?;
+    follow_withdraw(write, &run.id, withdrawn).await?;
     if let Some(job_id) = &run.job_id {
-        remember(write, &run, outcome, job_id).await?;
+        let next = write.read(remembered, |row| Columns::of(row).some_instant())?;
+        let next = next.into_iter().next().flatten();
+        write.event(EventKind::Cron, finished_event(&run, job_id, next));
     }
     Ok(Some(run))
-}
-
-/// Writes a run's fate into its job, if that still exists, and tells about it either way.
-async fn remember(
-    write: &mut Write,
-    run: &Run,
-    outcome: &Outcome,
-    job_id: &JobId,
-) -> Result<(), StoreError> {
-    let duration = run.started_at.zip(run.finished_at).map(|(from, to)| to.since(from).max(0));
-    let query = sqlx::query(REMEMBER)
-        .bind(job_id.as_str())
-        .bind(run.state.name())
-        .bind(run.error.as_deref().or(run.reason.as_deref()))
-        .bind(duration)
-        .bind(failure(outcome));
-    let next_run_at = write.one(query, |row| Columns::of(row).some_instant()).await?.flatten();
-    write.event(EventKind::Cron, finished_event(run, job_id, next_run_at));
-    Ok(())
 }
 
 /// Whether a final state adds to the failures in a row, ends them, or says nothing about the job.

@@ -12,11 +12,11 @@ use rouse_core::job::{
     JobState, Payload, Schedule, job_to_json, stored_job_from_json, stored_schedule_from_json,
 };
 use rouse_core::{Job, JobId, RunState, UnixMs};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sqlx::sqlite::SqliteRow;
 
-use crate::approvals::revoke_all;
 use crate::broken::BrokenJob;
+use crate::grants::revoke_all;
 use crate::incidents;
 use crate::row::{Columns, is_news};
 use crate::runs::cancel_queued_of;
@@ -384,6 +384,7 @@ impl JobRow {
             last_duration_ms: columns.get()?,
             consecutive_failures: columns.count()?,
             revision,
+            extra: Map::new(),
         };
         Ok(Self { id, enabled, state, definition: columns.get()? })
     }
@@ -398,7 +399,8 @@ impl JobRow {
     pub(crate) fn parse(self) -> Result<Job, String> {
         let document = serde_json::from_str(&self.definition).map_err(|e| e.to_string())?;
         let job = stored_job_from_json(document).map_err(|e| e.to_string())?;
-        Ok(Job { id: self.id, enabled: self.enabled, state: self.state, ..job })
+        let state = JobState { extra: job.state.extra, ..self.state };
+        Ok(Job { id: self.id, enabled: self.enabled, state, ..job })
     }
 }
 
@@ -474,12 +476,15 @@ pub(crate) fn change(id: &JobId, action: &str, next_run_at: Option<UnixMs>) -> V
     data
 }
 
-/// The job in the job format, without what the columns hold.
+/// The job in the job format, without what the columns hold. Of its state only what nobody here knows is left.
 fn definition(job: &Job) -> String {
     let mut document = job_to_json(job);
     if let Some(fields) = document.as_object_mut() {
         fields.shift_remove("enabled");
         fields.shift_remove("state");
+        if !job.state.extra.is_empty() {
+            fields.insert("state".to_owned(), Value::Object(job.state.extra.clone()));
+        }
     }
     document.to_string()
 }

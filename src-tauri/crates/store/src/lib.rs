@@ -19,6 +19,8 @@ mod error;
 mod identity;
 mod many;
 mod row;
+mod to_the_end;
+mod walk;
 mod write;
 
 mod approvals;
@@ -28,6 +30,7 @@ mod claims;
 mod due;
 mod events;
 mod finish;
+mod grants;
 mod history;
 mod incidents;
 mod jobs;

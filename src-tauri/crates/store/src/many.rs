@@ -7,11 +7,6 @@
 
 use std::sync::OnceLock;
 
-use sqlx::sqlite::SqliteQueryResult;
-
-use crate::StoreError;
-use crate::write::{Query, Write};
-
 /// Rows of one statement, the most first. On a busy machine each walk to the other thread may wait for its turn, so they
 /// are few; the values of more rows would take more memory than they save time.
 const SIZES: [usize; 6] = [256, 64, 16, 4, 2, 1];
@@ -38,26 +33,5 @@ impl Rows {
     fn text(&self, rows: usize) -> String {
         let row = format!("({})", vec!["?"; self.columns].join(","));
         format!("{} VALUES {} {}", self.before, vec![row; rows].join(","), self.after)
-    }
-}
-
-impl Write {
-    /// Runs a statement for all `rows`, in their order; answers the sum of what it did.
-    pub(crate) async fn rows<T: Sync>(
-        &mut self,
-        statement: &'static Rows,
-        rows: &[T],
-        bind: impl Fn(Query, &T) -> Query,
-    ) -> Result<SqliteQueryResult, StoreError> {
-        let mut done = SqliteQueryResult::default();
-        let mut left = rows;
-        for (size, text) in statement.sizes() {
-            while let Some((now, later)) = left.split_at_checked(size) {
-                let query = now.iter().fold(sqlx::query(text), &bind);
-                done.extend([self.run(query).await?]);
-                left = later;
-            }
-        }
-        Ok(done)
     }
 }

@@ -19,6 +19,7 @@ use crate::many::Rows;
 use crate::retention::not_pruned;
 use crate::row::{Columns, bind_usage, json_list, readable};
 use crate::steps::lose_unfinished;
+use crate::walk::Walk;
 use crate::write::{Durability, Query, Write};
 use crate::{Store, StoreError};
 
@@ -336,14 +337,20 @@ impl Inserted {
 
 /// Inserts runs as part of a write, those that are final as finished now; answers those whose slot had none.
 pub(crate) async fn insert_runs(write: &mut Write, runs: &[&Run]) -> Result<Inserted, StoreError> {
-    let now = write.now();
-    let done = write.rows(&INSERT, runs, |query, run| bind_run(query, run, now)).await?;
-    if done.rows_affected() == runs.len() as u64 {
+    let mut walk = Walk::default();
+    add_runs(&mut walk, runs, write.now());
+    let done = write.go(walk).await?;
+    if done.iter().map(|done| done.result.rows_affected()).sum::<u64>() == runs.len() as u64 {
         return Ok(Inserted::All);
     }
     let asked = json_list(runs.iter().map(|run| run.id.as_str()));
     let there = write.list(sqlx::query(THERE).bind(asked), |row| Columns::of(row).id(RunId::new));
     Ok(Inserted::Only(there.await?.into_iter().collect()))
+}
+
+/// Adds what inserts runs to a walk; answers how many statements that is.
+pub(crate) fn add_runs(walk: &mut Walk, runs: &[&Run], now: UnixMs) -> usize {
+    walk.add_rows(&INSERT, runs, |query, run| bind_run(query, run, now))
 }
 
 /// Binds a run as `INSERT` takes it: the columns in their order.

@@ -2,8 +2,11 @@
 //!
 //! Owns the order of things: writers take turns, the events are inserted last, and after the commit
 //! the listener is told while the turn is still held, so that no two writers can tell theirs the
-//! wrong way round. Commit and telling happen in a task of their own: a caller that is dropped
-//! half-way (a client that hung up) cannot cut them apart.
+//! wrong way round. A caller that is dropped half-way (a client that hung up) cannot cut commit and
+//! telling apart: they go on in a task of their own.
+//!
+//! The transaction begins with its first statement and ends with its last event: each walk to the
+//! thread of the connection and back costs more than most statements do.
 //!
 //! What was committed is in the log and safe. It moves from there into the file every so many writes, after the caller
 //! has its answer: SQLite would do that inside of a commit, and every so often a slot would wait for two more flushes
@@ -15,7 +18,7 @@
 //! and the next one begins with a rollback.
 
 use rouse_core::UnixMs;
-use rouse_core::event::{Event, EventKind};
+use rouse_core::event::EventKind;
 use serde_json::Value;
 use sqlx::sqlite::{
     SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteQueryResult, SqliteRow,
@@ -23,8 +26,10 @@ use sqlx::sqlite::{
 use sqlx::{ConnectOptions as _, Connection as _, Sqlite};
 use tokio::sync::OwnedMutexGuard;
 
-use crate::events::insert_events;
+use crate::events::Unstored;
 use crate::identity::Identity;
+use crate::to_the_end::ToTheEnd;
+use crate::walk::{Done, Walk};
 use crate::{EventListener, Store, StoreError};
 
 /// A statement with its values.
@@ -45,11 +50,20 @@ pub(crate) struct Writer {
     options: SqliteConnectOptions,
     identity: Identity,
     durability: Option<Durability>,
-    /// A turn ended without word about its transaction.
-    in_doubt: bool,
+    doubt: Doubt,
     closed: bool,
     /// Commits since the log was moved into the file.
     in_log: u32,
+}
+
+/// What the turn before may have left behind.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Doubt {
+    Nothing,
+    /// It ended without word about its transaction.
+    Transaction,
+    /// It could not even begin one.
+    Connection,
 }
 
 /// Commits after which the log is moved into the file.
@@ -62,10 +76,12 @@ pub(crate) struct Write {
     what: &'static str,
     now: UnixMs,
     events: Vec<(EventKind, Value)>,
+    durability: Durability,
+    has_begun: bool,
 }
 
 impl Store {
-    /// Begins a write; `what` names it in errors.
+    /// A turn for a write; `what` names it in errors.
     pub(crate) async fn write(
         &self,
         what: &'static str,
@@ -79,8 +95,10 @@ impl Store {
         if !writer.identity.is_still_there() {
             return Err(StoreError::Gone { path: writer.identity.path().to_owned() });
         }
-        writer.begin(durability).await.map_err(|source| StoreError::Write { what, source })?;
-        Ok(Write { writer, listener: self.listener.clone(), what, now, events: Vec::new() })
+        writer.make_ready().await.map_err(|source| StoreError::Write { what, source })?;
+        let listener = self.listener.clone();
+        let (events, has_begun) = (Vec::new(), false);
+        Ok(Write { writer, listener, what, now, events, durability, has_begun })
     }
 }
 
@@ -95,7 +113,7 @@ impl Writer {
             options,
             identity,
             durability: None,
-            in_doubt: false,
+            doubt: Doubt::Nothing,
             closed: false,
             in_log: 0,
         }
@@ -126,39 +144,55 @@ impl Writer {
         }
     }
 
-    async fn begin(&mut self, durability: Durability) -> sqlx::Result<()> {
-        let begun = self.try_begin(durability).await;
-        if begun.is_err() {
-            // Whatever is wrong with this connection, the next turn gets a new one.
+    /// A connection with no transaction open. Whatever is wrong with this one, the next turn gets a new one.
+    async fn make_ready(&mut self) -> sqlx::Result<()> {
+        let ready = self.try_make_ready().await;
+        if ready.is_err() {
             self.connection = None;
         }
-        begun
+        ready
     }
 
-    /// A connection with no transaction open.
-    async fn make_ready(&mut self) -> sqlx::Result<()> {
-        if self.connection.is_none() {
+    async fn try_make_ready(&mut self) -> sqlx::Result<()> {
+        if self.connection.is_none() || self.doubt == Doubt::Connection {
+            self.connection = None;
             self.connection = Some(self.options.connect().await?);
-            (self.durability, self.in_doubt) = (None, false);
+            (self.durability, self.doubt) = (None, Doubt::Nothing);
         }
-        if self.in_doubt {
+        if self.doubt == Doubt::Transaction {
             self.roll_back_doubtful().await?;
         }
         Ok(())
     }
 
-    async fn try_begin(&mut self, durability: Durability) -> sqlx::Result<()> {
-        self.make_ready().await?;
-        // In one go: each statement is a walk to the thread of the connection and back.
-        let begin = match (self.durability == Some(durability), durability) {
-            (true, _) => "BEGIN IMMEDIATE",
-            (false, Durability::Full) => "PRAGMA synchronous = FULL; BEGIN IMMEDIATE",
-            (false, Durability::Normal) => "PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE",
-        };
-        (self.durability, self.in_doubt) = (None, true);
-        sqlx::query(begin).execute(self.connection()).await?;
-        self.durability = Some(durability);
-        Ok(())
+    /// Carries out a walk, after what begins a transaction with `begin`; what each statement did.
+    async fn go(&mut self, walk: Walk, mut begin: Option<Durability>) -> sqlx::Result<Vec<Done>> {
+        let mut all = Vec::new();
+        for part in walk.into_parts() {
+            let begun = begin.take();
+            let (opening, statements) =
+                begun.map_or(("", 0), |durability| self.opening(durability));
+            let (mut done, went) = part.go(opening, self.connection()).await;
+            if done.len() < statements {
+                self.doubt = Doubt::Connection;
+            } else if begun.is_some() {
+                self.durability = begun;
+            }
+            went?;
+            all.extend(done.drain(statements..));
+        }
+        Ok(all)
+    }
+
+    /// What begins a transaction, and how many statements that is.
+    fn opening(&mut self, durability: Durability) -> (&'static str, usize) {
+        let is_set = self.durability == Some(durability);
+        (self.durability, self.doubt) = (None, Doubt::Transaction);
+        match (is_set, durability) {
+            (true, _) => ("BEGIN IMMEDIATE;", 1),
+            (false, Durability::Full) => ("PRAGMA synchronous = FULL;BEGIN IMMEDIATE;", 2),
+            (false, Durability::Normal) => ("PRAGMA synchronous = NORMAL;BEGIN IMMEDIATE;", 2),
+        }
     }
 
     /// Ends the transaction that the turn before may have left open. SQLite may have ended it by
@@ -169,19 +203,13 @@ impl Writer {
             Err(error) if crate::error::code_of(&error) != Some(PLAIN_ERROR) => return Err(error),
             _ => {}
         }
-        self.in_doubt = false;
+        self.doubt = Doubt::Nothing;
         Ok(())
     }
 
-    async fn restart(&mut self) -> sqlx::Result<()> {
+    async fn roll_back(&mut self) -> sqlx::Result<()> {
         sqlx::query("ROLLBACK").execute(self.connection()).await?;
-        sqlx::query("BEGIN IMMEDIATE").execute(self.connection()).await?;
-        Ok(())
-    }
-
-    async fn end(&mut self, how: &'static str) -> sqlx::Result<()> {
-        sqlx::query(how).execute(self.connection()).await?;
-        self.in_doubt = false;
+        self.doubt = Doubt::Nothing;
         Ok(())
     }
 
@@ -203,8 +231,7 @@ impl Write {
 
     /// Runs a statement.
     pub(crate) async fn run(&mut self, query: Query) -> Result<SqliteQueryResult, StoreError> {
-        let result = query.execute(self.writer.connection()).await;
-        result.map_err(|source| StoreError::Write { what: self.what, source })
+        Ok(self.single(query).await?.result)
     }
 
     /// Runs a statement and reads its rows.
@@ -213,9 +240,8 @@ impl Write {
         query: Query,
         read: impl Fn(&SqliteRow) -> sqlx::Result<T>,
     ) -> Result<Vec<T>, StoreError> {
-        let rows = query.fetch_all(self.writer.connection()).await;
-        rows.and_then(|rows| rows.iter().map(read).collect())
-            .map_err(|source| StoreError::Write { what: self.what, source })
+        let done = self.single(query).await?;
+        self.read(&done, read)
     }
 
     /// Runs a statement and reads its first row.
@@ -224,35 +250,59 @@ impl Write {
         query: Query,
         read: impl Fn(&SqliteRow) -> sqlx::Result<T>,
     ) -> Result<Option<T>, StoreError> {
-        let row = query.fetch_optional(self.writer.connection()).await;
-        row.and_then(|row| row.as_ref().map(read).transpose())
-            .map_err(|source| StoreError::Write { what: self.what, source })
+        let done = self.single(query).await?;
+        self.read(&done, read).map(|rows| rows.into_iter().next())
+    }
+
+    /// Runs statements in one walk; answers what each has done, in their order.
+    pub(crate) async fn go(&mut self, walk: Walk) -> Result<Vec<Done>, StoreError> {
+        let begin = (!self.has_begun).then_some(self.durability);
+        let done = self.writer.go(walk, begin).await;
+        self.has_begun = self.writer.doubt == Doubt::Transaction;
+        done.map_err(|source| StoreError::Write { what: self.what, source })
+    }
+
+    /// Reads the rows that a statement answered.
+    pub(crate) fn read<T>(
+        &self,
+        done: &Done,
+        read: impl Fn(&SqliteRow) -> sqlx::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let rows: sqlx::Result<Vec<T>> = done.rows.iter().map(read).collect();
+        rows.map_err(|source| StoreError::Write { what: self.what, source })
+    }
+
+    async fn single(&mut self, query: Query) -> Result<Done, StoreError> {
+        let walk = Walk::of(query);
+        let walk = walk.map_err(|source| StoreError::Write { what: self.what, source })?;
+        Ok(self.go(walk).await?.into_iter().next().unwrap_or_default())
     }
 
     /// Takes back what was written so far; the turn goes on.
     pub(crate) async fn start_over(&mut self) -> Result<(), StoreError> {
         self.events.clear();
-        let restarted = self.writer.restart().await;
-        restarted.map_err(|source| StoreError::Write { what: self.what, source })
+        self.roll_back().await
     }
 
     /// Commits and tells the listener.
     pub(crate) async fn commit(self) -> Result<(), StoreError> {
-        match tokio::spawn(self.commit_and_tell()).await {
-            Ok((done, turn)) => {
-                if turn.writer.in_log >= LONG_LOG {
-                    tokio::spawn(turn.move_log_into_file());
-                }
-                done
-            }
-            Err(end) if end.is_panic() => std::panic::resume_unwind(end.into_panic()),
-            Err(_) => Err(StoreError::Closed),
+        let (done, turn) = ToTheEnd::of(self.commit_and_tell()).await;
+        if turn.writer.in_log >= LONG_LOG {
+            tokio::spawn(turn.move_log_into_file());
         }
+        done
     }
 
     /// Ends a write that found nothing to do.
     pub(crate) async fn undo(mut self) -> Result<(), StoreError> {
-        let ended = self.writer.end("ROLLBACK").await;
+        self.roll_back().await
+    }
+
+    async fn roll_back(&mut self) -> Result<(), StoreError> {
+        if !std::mem::take(&mut self.has_begun) {
+            return Ok(());
+        }
+        let ended = self.writer.roll_back().await;
         ended.map_err(|source| StoreError::Write { what: self.what, source })
     }
 
@@ -261,12 +311,15 @@ impl Write {
     }
 
     async fn try_commit_and_tell(&mut self) -> Result<(), StoreError> {
-        let events = self.store_events().await?;
-        let ended = self.writer.end("COMMIT").await;
-        ended.map_err(|source| StoreError::Write { what: self.what, source })?;
+        let events = Unstored::of(std::mem::take(&mut self.events), self.now);
+        let mut walk = Walk::default();
+        let last = events.insert(&mut walk);
+        walk.add("COMMIT", |values| values);
+        let done = self.go(walk).await?;
+        self.writer.doubt = Doubt::Nothing;
         self.writer.in_log += 1;
-        if !events.is_empty() {
-            (self.listener)(&events);
+        if let Some(last) = last {
+            (self.listener)(&events.numbered(done[last].result.last_insert_rowid()));
         }
         Ok(())
     }
@@ -278,13 +331,5 @@ impl Write {
         if let Err(error) = checkpoint.execute(self.writer.connection()).await {
             tracing::debug!(%error, "the log of the database stays long");
         }
-    }
-
-    async fn store_events(&mut self) -> Result<Vec<Event>, StoreError> {
-        let events = std::mem::take(&mut self.events);
-        if events.is_empty() {
-            return Ok(Vec::new());
-        }
-        insert_events(self, events, self.now).await
     }
 }

@@ -24,6 +24,7 @@ mod steps;
 mod system_events;
 mod turns;
 mod upgrade;
+mod walks;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};

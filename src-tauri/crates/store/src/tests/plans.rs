@@ -6,8 +6,8 @@ use sqlx::{AssertSqlSafe, Row as _};
 use super::*;
 use crate::run_pages::Filter;
 use crate::{
-    RunQuery, approvals, broken, causes, claims, due, events, finish, history, incidents, jobs,
-    memory, outbox, retention, runs, sessions, spending, steps, system_events, webhooks,
+    RunQuery, approvals, broken, causes, claims, due, events, finish, grants, history, incidents,
+    jobs, memory, outbox, retention, runs, sessions, spending, steps, system_events, webhooks,
 };
 
 async fn plan(store: &Store, sql: &str) -> String {
@@ -58,7 +58,7 @@ async fn questions_use_their_indexes() {
     check_ordered(store, approvals::NEWEST, &["approvals_by_time"]).await;
     check(store, approvals::OF_RUN, &["INDEX approvals_by_run (run_id=?)"]).await;
     check(store, approvals::WITHDRAW, &["INDEX approvals_by_run (run_id=?)"]).await;
-    check(store, approvals::GRANTS, &["INDEX grants_by_job (job_id=?)"]).await;
+    check(store, grants::OF_JOB, &["INDEX grants_by_job (job_id=?)"]).await;
 }
 
 #[tokio::test]

@@ -1,0 +1,203 @@
+//! Statements that go to the thread of the connection together.
+//!
+//! Owns the joining of their texts and values. The connection lives in a thread of its own, and each walk there and back
+//! wakes two threads; a slot that is claimed statement by statement waits longer for those than for the disk. The values
+//! of joined statements are numbered through: `?2` of the second of two statements with three values each is `$5` of the
+//! whole. It refuses to choose: whatever depends on an answer belongs into the next walk. One could get it wrong by joining
+//! many rows: each mixture of sizes would be a text of its own, to be prepared and kept.
+
+use std::fmt::Write as _;
+
+use futures_util::TryStreamExt as _;
+use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteQueryResult, SqliteRow};
+use sqlx::{AssertSqlSafe, Either, Execute as _, Executor as _};
+
+use crate::many::Rows;
+use crate::write::Query;
+
+/// Values of one walk: a statement that would bring more begins the next.
+const VALUES: usize = 512;
+
+/// Statements in their order.
+#[derive(Default)]
+pub(crate) struct Walk {
+    parts: Vec<Part>,
+}
+
+/// Statements of one text.
+pub(crate) struct Part {
+    text: String,
+    values: Query,
+    taken: usize,
+}
+
+/// What one statement did.
+#[derive(Default)]
+pub(crate) struct Done {
+    /// The rows that it answered.
+    pub(crate) rows: Vec<SqliteRow>,
+    /// What it changed.
+    pub(crate) result: SqliteQueryResult,
+}
+
+impl Walk {
+    /// A walk for one statement.
+    pub(crate) fn of(query: Query) -> sqlx::Result<Self> {
+        Ok(Self { parts: vec![Part::of(query)?] })
+    }
+
+    /// Adds a statement.
+    pub(crate) fn add(&mut self, sql: &str, bind: impl FnOnce(Query) -> Query) {
+        let taken = count(sql);
+        match self.parts.last_mut().filter(|part| part.taken + taken <= VALUES) {
+            Some(part) => part.join(sql, taken, bind),
+            None => self.parts.push(Part { text: sql.to_owned(), values: bind(nothing()), taken }),
+        }
+    }
+
+    /// Adds a statement for all `rows`, in their order; answers how many it is in truth.
+    pub(crate) fn add_rows<T>(
+        &mut self,
+        statement: &'static Rows,
+        rows: &[T],
+        bind: impl Fn(Query, &T) -> Query,
+    ) -> usize {
+        let mut left = rows;
+        let mut statements = 0;
+        for (size, text) in statement.sizes() {
+            while let Some((now, later)) = left.split_at_checked(size) {
+                self.add(text, |values| now.iter().fold(values, &bind));
+                (left, statements) = (later, statements + 1);
+            }
+        }
+        statements
+    }
+
+    pub(crate) fn into_parts(self) -> Vec<Part> {
+        self.parts
+    }
+}
+
+impl Part {
+    fn of(mut query: Query) -> sqlx::Result<Self> {
+        let arguments = query.take_arguments().map_err(sqlx::Error::Encode)?.unwrap_or_default();
+        let text = query.sql().as_str().to_owned();
+        let taken = count(&text);
+        Ok(Self { text, values: with(String::new(), arguments), taken })
+    }
+
+    fn join(&mut self, sql: &str, taken: usize, bind: impl FnOnce(Query) -> Query) {
+        self.text.push(';');
+        renumber(sql, self.taken, &mut self.text);
+        self.values = bind(std::mem::replace(&mut self.values, nothing()));
+        self.taken += taken;
+    }
+
+    /// Carries them out after what `opening` has, which takes no values; answers what each of both has done, up to the one
+    /// that failed.
+    pub(crate) async fn go(
+        mut self,
+        opening: &'static str,
+        connection: &mut SqliteConnection,
+    ) -> (Vec<Done>, sqlx::Result<()>) {
+        let mut done = Vec::new();
+        if !opening.is_empty() {
+            self.text.insert_str(0, opening);
+        }
+        let arguments = match self.values.take_arguments() {
+            Ok(arguments) => arguments.unwrap_or_default(),
+            Err(error) => return (done, Err(sqlx::Error::Encode(error))),
+        };
+        let failed = collect(connection, with(self.text, arguments), &mut done).await;
+        (done, failed)
+    }
+}
+
+async fn collect(
+    connection: &mut SqliteConnection,
+    query: Query,
+    done: &mut Vec<Done>,
+) -> sqlx::Result<()> {
+    let mut answers = connection.fetch_many(query);
+    let mut rows = Vec::new();
+    while let Some(answer) = answers.try_next().await? {
+        match answer {
+            Either::Right(row) => rows.push(row),
+            Either::Left(result) => done.push(Done { rows: std::mem::take(&mut rows), result }),
+        }
+    }
+    Ok(())
+}
+
+fn with(text: String, arguments: SqliteArguments) -> Query {
+    sqlx::query_with(AssertSqlSafe(text), arguments)
+}
+
+fn nothing() -> Query {
+    sqlx::query("")
+}
+
+/// How many values a statement takes: its highest number, or as many as it has places.
+fn count(sql: &str) -> usize {
+    let mut highest = 0;
+    for (number, _) in places(sql) {
+        highest = number.unwrap_or(highest + 1).max(highest);
+    }
+    highest
+}
+
+/// Writes a statement with its values numbered from `after` + 1 on. `$7` is the name of a value; with `?7` SQLite would
+/// wait for six more.
+fn renumber(sql: &str, after: usize, into: &mut String) {
+    into.push_str(sql.split('?').next().unwrap_or_default());
+    let mut highest = 0;
+    for (number, rest) in places(sql) {
+        let number = number.unwrap_or(highest + 1);
+        highest = highest.max(number);
+        write!(into, "${}{rest}", number + after).expect("BUG: a text cannot be written to");
+    }
+}
+
+/// The places of values: the number of each that has one, and the text up to the next.
+fn places(sql: &str) -> impl Iterator<Item = (Option<usize>, &str)> {
+    sql.split('?').skip(1).map(|piece| {
+        let rest = piece.trim_start_matches(|c: char| c.is_ascii_digit());
+        (piece[..piece.len() - rest.len()].parse().ok(), rest)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn renumbered(sql: &str, after: usize) -> String {
+        let mut text = String::new();
+        renumber(sql, after, &mut text);
+        text
+    }
+
+    #[test]
+    fn the_values_of_joined_statements_are_numbered_through() {
+        assert_eq!(
+            renumbered("UPDATE t SET a = ?2 WHERE b = ?1", 0),
+            "UPDATE t SET a = $2 WHERE b = $1"
+        );
+        assert_eq!(renumbered("VALUES (?,?), (?,?)", 3), "VALUES ($4,$5), ($6,$7)");
+        assert_eq!(renumbered("a = ?12 AND b = ?12", 100), "a = $112 AND b = $112");
+        assert_eq!(renumbered("COMMIT", 5), "COMMIT");
+        assert_eq!(count("a = ?2 AND b = ?1 AND c = ?2"), 2);
+        assert_eq!(count("VALUES (?,?), (?,?)"), 4);
+        assert_eq!(count("COMMIT"), 0);
+    }
+
+    #[test]
+    fn a_statement_that_would_bring_too_many_values_begins_the_next_text() {
+        let many = format!("SELECT {}", vec!["?"; VALUES].join(","));
+        let mut walk = Walk::default();
+        for sql in ["SELECT ?1", "SELECT ?1", &many, "SELECT 1", "SELECT ?1"] {
+            walk.add(sql, |values| values);
+        }
+        let taken: Vec<usize> = walk.into_parts().iter().map(|part| part.taken).collect();
+        assert_eq!(taken, [2, VALUES, 1]);
+    }
+}
