@@ -22,6 +22,7 @@ mod retention;
 mod transfer;
 mod door;
 mod bad_words;
+mod kept_keys;
 mod approved;
 mod corpus;
 mod skills;

@@ -1,8 +1,9 @@
 //! Reading a JSON object field by field with exact complaints.
 //!
 //! Owns the rule that bad input is answered with the path of the field and what was expected there, all complaints at
-//! once, and that keys nobody asked for are kept. serde's derive cannot do this: its tagged enums buffer the input and
-//! lose the path, and it stops at the first complaint.
+//! once, and that keys nobody asked for are kept. It can note what was asked for, so that nobody has to keep a second list
+//! of the keys that there are. serde's derive cannot do this: its tagged enums buffer the input and lose the path, and it
+//! stops at the first complaint.
 
 use serde_json::{Map, Value};
 
@@ -28,11 +29,32 @@ pub struct Fields<'e> {
     /// What is no object was complained about as a whole; its fields are not missing one by one.
     is_object: bool,
     errors: &'e mut Vec<FieldError>,
+    /// The paths that were asked for, whether they were there or not, if somebody wants to know.
+    asked: Option<&'e mut Vec<String>>,
 }
 
 impl<'e> Fields<'e> {
     /// Starts reading `value`, which must be an object; anything else is a complaint and reads as empty.
     pub fn new(path: &str, value: Value, errors: &'e mut Vec<FieldError>) -> Self {
+        Self::of(path, value, errors, None)
+    }
+
+    /// The same, and every path that is asked for goes into `asked`.
+    pub fn noting(
+        path: &str,
+        value: Value,
+        errors: &'e mut Vec<FieldError>,
+        asked: &'e mut Vec<String>,
+    ) -> Self {
+        Self::of(path, value, errors, Some(asked))
+    }
+
+    fn of(
+        path: &str,
+        value: Value,
+        errors: &'e mut Vec<FieldError>,
+        asked: Option<&'e mut Vec<String>>,
+    ) -> Self {
         let is_object = value.is_object();
         let map = match value {
             Value::Object(map) => map,
@@ -48,7 +70,7 @@ impl<'e> Fields<'e> {
                 Map::new()
             }
         };
-        Self { path: path.to_owned(), map, is_object, errors }
+        Self { path: path.to_owned(), map, is_object, errors, asked }
     }
 
     /// The full path of `key` inside this object.
@@ -95,6 +117,10 @@ impl<'e> Fields<'e> {
 
     /// Takes the raw value of `key`; `null` counts as absent.
     pub fn take(&mut self, key: &str) -> Option<Value> {
+        let path = self.asked.is_some().then(|| self.path_of(key));
+        if let (Some(asked), Some(path)) = (self.asked.as_deref_mut(), path) {
+            asked.push(path);
+        }
         // `shift_remove` keeps the order of the keys that stay: an unknown key returns where it was.
         self.map.shift_remove(key).filter(|value| !value.is_null())
     }
@@ -103,7 +129,7 @@ impl<'e> Fields<'e> {
     pub fn object<T>(&mut self, key: &str, read: impl FnOnce(Fields<'_>) -> T) -> Option<T> {
         let value = self.take(key)?;
         let path = self.path_of(key);
-        Some(read(Fields::new(&path, value, self.errors)))
+        Some(read(Fields::of(&path, value, self.errors, self.asked.as_deref_mut())))
     }
 
     /// An optional text.

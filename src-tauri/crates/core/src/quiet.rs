@@ -38,6 +38,8 @@ pub struct QuietHours {
     pub tz: Option<String>,
     /// The days on which it begins; none: every day.
     pub days: Vec<Weekday>,
+    /// Keys that this version does not know.
+    pub extra: Map<String, Value>,
     window: DayWindow,
 }
 
@@ -56,14 +58,15 @@ pub enum QuietPolicy {
 impl QuietHours {
     /// Reads `{from, to, tz?, days?}`; what is wrong is complained about by field. The zone is looked up in `zones`;
     /// without them it was judged when it was saved.
-    pub fn read(fields: &mut Fields<'_>, zones: Option<&Zones>) -> Option<Self> {
-        let days = read_days(fields);
-        let DayHours { from, to, tz, window } = DayHours::read(fields, zones)?;
-        let hours = Self { from, to, tz, days, window };
+    pub fn read(mut fields: Fields<'_>, zones: Option<&Zones>) -> Option<Self> {
+        let days = read_days(&mut fields);
+        let DayHours { from, to, tz, window } = DayHours::read(&mut fields, zones)?;
+        let mut hours = Self { from, to, tz, days, extra: Map::new(), window };
         if hours.ends_at(UnixMs(0), Tz::UTC).is_none() && hours.is_quiet(UnixMs(0), Tz::UTC) {
             fields.complain("to", "would never come; name the days, or another time");
             return None;
         }
+        hours.extra = fields.rest();
         Some(hours)
     }
 
@@ -79,6 +82,7 @@ impl QuietHours {
         if !self.days.is_empty() {
             document.insert("days".to_owned(), json!(self.day_names()));
         }
+        document.extend(self.extra.clone());
         Value::Object(document)
     }
 
@@ -113,7 +117,7 @@ impl QuietPolicy {
     /// Reads the value of `key`: `respect`, `ignore`, or hours of its own.
     pub fn read(fields: &mut Fields<'_>, key: &str, zones: Option<&Zones>) -> Self {
         if fields.is_object(key) {
-            let own = fields.object(key, |mut own| QuietHours::read(&mut own, zones)).flatten();
+            let own = fields.object(key, |own| QuietHours::read(own, zones)).flatten();
             return own.map_or(Self::Respect, |own| Self::Own(Box::new(own)));
         }
         match fields.choice(key, &[("respect", false), ("ignore", true)]) {
@@ -171,8 +175,8 @@ mod tests {
 
     fn read(document: Value) -> Result<QuietHours, Vec<FieldError>> {
         let mut errors = Vec::new();
-        let mut fields = Fields::new("quietHours", document, &mut errors);
-        let read = QuietHours::read(&mut fields, Some(&Tz::UTC.into()));
+        let fields = Fields::new("quietHours", document, &mut errors);
+        let read = QuietHours::read(fields, Some(&Tz::UTC.into()));
         match read {
             Some(hours) if errors.is_empty() => Ok(hours),
             _ => Err(errors),

@@ -129,6 +129,10 @@ fn what_is_wrong_is_named_by_its_path() {
             "schedule.filters.a: expected a text, a number or true or false, found a list",
         ),
         (
+            json!({ "kind": "event", "source": "wake", "filters": { "a": null } }),
+            "schedule.filters.a: expected a text, a number or true or false, found nothing",
+        ),
+        (
             after(json!({ "status": "fine" })),
             "schedule.filters.status: expected ok, error, skipped",
         ),

@@ -4,7 +4,7 @@
 //! when the schedule changes or the job is switched on. Everything else leaves the grid and the next slot alone. One
 //! could get it wrong by planning anew on every edit, which pushes an interval job away as long as somebody types.
 
-use rouse_core::job::{Job, JobError, Schedule, ScheduleSpec, patch_job};
+use rouse_core::job::{Job, JobError, JobState, Schedule, ScheduleSpec, patch_job};
 use rouse_core::json_fields::FieldError;
 use rouse_core::schedule::Zones;
 use rouse_core::slots::Slots;
@@ -19,7 +19,8 @@ impl Engine {
     pub(crate) async fn add_job(&mut self, mut job: Job) -> Result<Job, SchedulerError> {
         let now = self.clock.now();
         // A job that was removed by mistake comes back with its history, and a one-shot that has fired stays as it is.
-        job.state = self.store.remembered_state(&job.id).await?;
+        let remembered = self.store.remembered_state(&job.id).await?;
+        job.state = JobState { extra: job.state.extra, ..remembered };
         let has_fired = fired_at(&job.schedule).is_some_and(|at| job.state.last_run_at >= Some(at));
         job.state.next_run_at = if has_fired { None } else { first_slot(&job, now, &self.zones)? };
         let job = self.store.insert_job(&job, now).await?;

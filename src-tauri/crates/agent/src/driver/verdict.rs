@@ -23,7 +23,8 @@ impl AgentDriver {
         call: &ToolCall,
         outcome: Outcome,
     ) -> Outcome {
-        let (NotifyWhen::Cel(source), Some(result)) = (&call.notify_when, &outcome.result) else {
+        let (NotifyWhen::Cel { source, .. }, Some(result)) = (&call.notify_when, &outcome.result)
+        else {
             return outcome;
         };
         if outcome.state != RunState::Succeeded {

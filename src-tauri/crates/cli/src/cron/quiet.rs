@@ -1,12 +1,12 @@
 //! The flags that say what a job does about quiet hours.
 //!
 //! One could get it wrong by mixing old and new: other hours come without the nights and the zone of those before, and
-//! nights or a zone alone change the hours that are there.
+//! nights or a zone alone change the hours that are there. What stands beside them and nobody here knows stays.
 
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::draft::{NONE, names, replacing, set};
+use super::draft::{NONE, names, set};
 use crate::exit::Failure;
 
 /// Whether and when its notifications wait.
@@ -58,8 +58,10 @@ impl QuietArgs {
             let what = "--quiet-days and --quiet-zone go with hours of its own";
             return Err(Failure::input(format!("{what}: --quiet-hours 22:00-07:00")));
         }
-        if self.quiet_hours.is_some() {
-            *said = replacing(present, said.take());
+        if let (Some(_), Some(said)) = (&self.quiet_hours, said.as_object_mut()) {
+            for part in ["tz", "days"].into_iter().filter(|part| !present[*part].is_null()) {
+                said.entry(part).or_insert(Value::Null);
+            }
         }
         Ok(())
     }
@@ -81,5 +83,28 @@ mod tests {
     fn hours_are_told_from_words() {
         assert_eq!(rule("22:00-07:00"), json!({ "from": "22:00", "to": "07:00" }));
         assert_eq!(rule("ignore"), json!("ignore"));
+    }
+    #[test]
+    fn other_hours_take_the_nights_of_those_before_away_and_no_more() {
+        let args = |hours: &str| QuietArgs {
+            quiet_hours: Some(hours.to_owned()),
+            quiet_days: None,
+            quiet_zone: None,
+        };
+        let present = json!({ "quietHours": {
+            "from": "22:00", "to": "07:00", "tz": "Asia/Tokyo", "days": ["fri"], "theirs": 1
+        } });
+        let patch = |hours: &str, present: &Value| {
+            let quiet = args(hours);
+            let mut job =
+                Map::from_iter([("policies".to_owned(), json!({ "quietHours": quiet.to_json() }))]);
+            quiet.settle(&mut job, present).expect("hours");
+            job["policies"]["quietHours"].clone()
+        };
+        let hours = json!({ "from": "21:00", "to": "06:00", "tz": null, "days": null });
+        assert_eq!(patch("21:00-06:00", &present), hours);
+        let first = json!({ "from": "21:00", "to": "06:00" });
+        assert_eq!(patch("21:00-06:00", &json!({ "quietHours": "ignore" })), first);
+        assert_eq!(patch("ignore", &present), "ignore");
     }
 }

@@ -123,7 +123,7 @@ fn tells_by_itself(ended: &Ended<'_>) -> bool {
                 NotifyWhen::Changed => outcome.result.as_ref() != ended.previous_result,
                 // A condition that could not be checked is told, as the incident that it is: nobody must wait in vain
                 // for what it was to tell.
-                NotifyWhen::Cel(_) => outcome.verdict != Some(Verdict::NotMet),
+                NotifyWhen::Cel { .. } => outcome.verdict != Some(Verdict::NotMet),
             },
             Payload::AgentTurn(turn) => turn.deliver != Some(false),
             // The event itself is delivered (or not) by what the main session makes of it.

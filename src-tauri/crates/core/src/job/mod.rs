@@ -13,7 +13,7 @@ mod write;
 
 pub use parse::{
     JobError, imported_job_from_json, job_from_json, patch_job, schedule_from_json,
-    stored_job_from_json, stored_schedule_from_json,
+    stored_job_from_json, stored_schedule_from_json, strangers_of_state,
 };
 pub use payload::{AgentTurn, NotifyWhen, Payload, ToolCall};
 pub use policies::{Approvals, Budget, Misfire, MisfireMode, Notify, Overlap, Policies, Sandbox};
@@ -99,7 +99,7 @@ pub struct Runtime {
     pub extra: Map<String, Value>,
 }
 
-/// What the engine knows about a job. Written only by the store's verbs.
+/// What the engine knows about a job. Written only by the store's verbs, but for keys that are not its own.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct JobState {
     /// The next slot; none for a disabled, finished or manual job.
@@ -116,6 +116,8 @@ pub struct JobState {
     pub consecutive_failures: u32,
     /// Grows with every change of the definition; updates carry the one they saw.
     pub revision: i64,
+    /// Keys that this version does not know.
+    pub extra: Map<String, Value>,
 }
 
 impl Job {

@@ -7,7 +7,10 @@
 mod agent_turn;
 mod event;
 mod hosts;
+mod patch;
 mod tool_call;
+
+pub use patch::patch_job;
 
 use serde_json::{Map, Value};
 
@@ -114,65 +117,6 @@ pub fn schedule_from_json(input: Value, now: UnixMs, zones: &Zones) -> Result<Sc
         Origin::Written { zones, sources: Sources::Known },
     );
     if errors.is_empty() { Ok(schedule) } else { Err(JobError(errors)) }
-}
-
-/// Lays `patch` over `job` (RFC 7396 merge: `null` takes a key away) and reads the result again. `id`, `createdAtMs`
-/// and `state` are not the client's to change.
-///
-/// # Errors
-/// Every complaint about the patched job, with the path of its field.
-pub fn patch_job(
-    job: &Job,
-    patch: Value,
-    now: UnixMs,
-    zones: impl Into<Zones>,
-) -> Result<Job, JobError> {
-    let mut document = super::job_to_json(job);
-    let mut before = bounds::complaints(job);
-    before.extend(bounds::complaints_about(&document));
-    before.extend(event::complaint(&job.schedule.spec));
-    let Value::Object(mut patch) = patch else {
-        let message = format!("expected an object, found {}", crate::json_fields::kind_of(&patch));
-        return Err(JobError(vec![FieldError { path: "patch".to_owned(), message }]));
-    };
-    for key in ["id", "createdAtMs", "updatedAtMs", "state"] {
-        patch.remove(key);
-    }
-    replace_changed_kind(&mut document, &patch);
-    merge(&mut document, Value::Object(patch));
-    let sources = match &job.schedule.spec {
-        ScheduleSpec::Event(trigger) if is_off(&document) => Sources::KnownOr(&trigger.source),
-        _ => Sources::Known,
-    };
-    let mut patched = written(document, now, &zones.into(), sources, &before)?;
-    patched.updated_at = now;
-    patched.state = job.state.clone();
-    Ok(patched)
-}
-
-/// A patch that changes a kind starts that object afresh: the old kind's keys mean nothing in the new one.
-fn replace_changed_kind(document: &mut Value, patch: &Map<String, Value>) {
-    for key in ["schedule", "payload"] {
-        let Some(kind) = patch.get(key).and_then(|part| part.get("kind")) else { continue };
-        if document[key]["kind"] != *kind {
-            document[key] = Value::Object(Map::new());
-        }
-    }
-}
-
-fn merge(target: &mut Value, patch: Value) {
-    match (target, patch) {
-        (Value::Object(target), Value::Object(patch)) => {
-            for (key, value) in patch {
-                if value.is_null() {
-                    target.shift_remove(&key);
-                } else {
-                    merge(target.entry(key).or_insert(Value::Null), value);
-                }
-            }
-        }
-        (target, patch) => *target = patch,
-    }
 }
 
 /// Where a document comes from, and with it how far its times are judged.
@@ -462,5 +406,18 @@ fn read_state(mut fields: Fields<'_>) -> JobState {
         consecutive_failures: unsigned(&mut fields, "consecutiveFailures", 0, i64::from(u32::MAX))
             .unwrap_or(0),
         revision: fields.integer("revision", 0..=i64::MAX).unwrap_or(0),
+        extra: fields.rest(),
     }
+}
+
+/// What nobody here knows of the state that a file or a client tells. The rest of it is the engine's to say, however it is
+/// written there.
+#[must_use]
+pub fn strangers_of_state(mut state: Value) -> Value {
+    let mut asked = Vec::new();
+    read_state(Fields::noting("", Value::Object(Map::new()), &mut Vec::new(), &mut asked));
+    if let Some(fields) = state.as_object_mut() {
+        fields.retain(|key, _| !asked.contains(key));
+    }
+    state
 }

@@ -75,7 +75,12 @@ pub enum NotifyWhen {
     /// A result that differs from the one before, or a failure.
     Changed,
     /// A result of which this CEL expression holds, or a failure.
-    Cel(String),
+    Cel {
+        /// The expression.
+        source: String,
+        /// Keys that this version does not know.
+        extra: Map<String, Value>,
+    },
 }
 
 impl Payload {

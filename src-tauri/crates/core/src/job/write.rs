@@ -75,7 +75,7 @@ pub fn state_to_json(state: &JobState) -> Value {
         .set_some("lastDurationMs", state.last_duration_ms)
         .set("consecutiveFailures", state.consecutive_failures)
         .set("revision", state.revision)
-        .end(&Map::new())
+        .end(&state.extra)
 }
 
 fn schedule(schedule: &Schedule) -> Value {
@@ -137,7 +137,7 @@ fn tool_call(call: &ToolCall) -> Value {
         NotifyWhen::Always => json!("always"),
         NotifyWhen::Failure => json!("failure"),
         NotifyWhen::Changed => json!("changed"),
-        NotifyWhen::Cel(cel) => json!({ "cel": cel }),
+        NotifyWhen::Cel { source, extra } => Document::new().set("cel", source.as_str()).end(extra),
     };
     Document::new()
         .set("kind", "toolCall")

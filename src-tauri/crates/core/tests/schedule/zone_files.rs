@@ -99,7 +99,7 @@ fn hours_of_the_day_may_be_in_a_zone_that_only_the_system_knows() {
     let read = |tz: &str| {
         let document = serde_json::json!({ "from": "22:00", "to": "07:00", "tz": tz });
         let mut errors = Vec::new();
-        let hours = QuietHours::read(&mut Fields::new("", document, &mut errors), Some(&zones));
+        let hours = QuietHours::read(Fields::new("", document, &mut errors), Some(&zones));
         hours.filter(|_| errors.is_empty())
     };
     let night = read("Mars/Base").unwrap();

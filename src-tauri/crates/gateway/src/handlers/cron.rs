@@ -112,7 +112,7 @@ pub(crate) async fn get(context: &Context, params: JobRef) -> Result<JobView, Rp
 pub(crate) async fn add(context: &Context, params: CronAddParams) -> Result<JobView, RpcError> {
     let mut job = job_from_json(params.0, context.clock.now(), context.clock.zones())?;
     // What runs a job had is the engine's to say: a last run in the future would keep it from ever firing.
-    job.state = JobState::default();
+    job.state = JobState { extra: job.state.extra, ..JobState::default() };
     check_call(context, &job).await?;
     channel::check(&job, None)?;
     let job = context.scheduler.add_job(job).await?;

@@ -421,6 +421,7 @@ mod tests {
             last_duration_ms: Some(120_000),
             consecutive_failures: 1,
             revision: 7,
+            extra: Map::new(),
         }
     }
 

@@ -166,7 +166,7 @@ fn read(
             .object("heartbeat", |fields| heartbeat::read(fields, zones))
             .unwrap_or(HeartbeatConfig::DEFAULT),
         quiet_hours: fields
-            .object("quietHours", |mut hours| QuietHours::read(&mut hours, Some(zones)))
+            .object("quietHours", |hours| QuietHours::read(hours, Some(zones)))
             .flatten(),
         model: fields.object("model", read_model).unwrap_or_default(),
         providers: fields.object("providers", read_providers).unwrap_or_default(),

@@ -25,8 +25,8 @@ pub(super) fn read(fields: &mut Fields<'_>, origin: Origin<'_>) -> EventTrigger 
         fields.complain("source", format!("expected one of {known}, {found}"));
     }
     let pattern = fields.text("pattern").filter(|pattern| !pattern.is_empty());
-    if let (Origin::Written { .. }, Some(Err(reason))) =
-        (origin, pattern.as_deref().map(Pattern::compile))
+    if let (Origin::Written { .. }, Some(reason)) =
+        (origin, pattern.as_deref().and_then(Pattern::complaint))
     {
         fields.complain("pattern", reason);
     }
@@ -50,8 +50,8 @@ fn read_filters(mut fields: Fields<'_>, source: &str) -> Map<String, Value> {
     }
     let mut filters = Map::new();
     for key in keys {
-        let Some(value) = fields.take(&key) else { continue };
-        if matches!(value, Value::Array(_) | Value::Object(_)) {
+        let value = fields.take(&key).unwrap_or_default();
+        if matches!(value, Value::Null | Value::Array(_) | Value::Object(_)) {
             let found = crate::json_fields::kind_of(&value);
             fields.complain(
                 &key,
@@ -79,7 +79,7 @@ pub(super) fn complaint(spec: &ScheduleSpec) -> Option<FieldError> {
     let ScheduleSpec::Event(EventTrigger { pattern: Some(pattern), .. }) = spec else {
         return None;
     };
-    let message = Pattern::compile(pattern).err()?;
+    let message = Pattern::complaint(pattern)?;
     Some(FieldError { path: "schedule.pattern".to_owned(), message })
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::condition::LONGEST;
 use crate::job::{NotifyWhen, Payload, ToolCall};
 use crate::json_fields::{Fields, kind_of};
 
@@ -18,18 +19,7 @@ pub(super) fn read(mut fields: Fields<'_>) -> Payload {
 /// A word, or an object with a condition. Whether the condition means anything is asked where it can be worked out.
 fn read_notify_when(fields: &mut Fields<'_>) -> NotifyWhen {
     if fields.is_object("notifyWhen") {
-        let cel = fields.object("notifyWhen", |mut when| {
-            let cel = when.required_text("cel").trim().to_owned();
-            if cel.len() > crate::condition::LONGEST {
-                let most = crate::condition::LONGEST;
-                when.complain("cel", format!("must be at most {most} bytes, found {}", cel.len()));
-            }
-            for key in when.keys() {
-                when.complain(&key, "is not known here; a condition is only {\"cel\": \"…\"}");
-            }
-            cel
-        });
-        return NotifyWhen::Cel(cel.unwrap_or_default());
+        return fields.object("notifyWhen", read_condition).unwrap_or_default();
     }
     let whens = [("always", 0), ("failure", 1), ("changed", 2)];
     match fields.choice("notifyWhen", &whens) {
@@ -37,4 +27,12 @@ fn read_notify_when(fields: &mut Fields<'_>) -> NotifyWhen {
         Some(2) => NotifyWhen::Changed,
         _ => NotifyWhen::Always,
     }
+}
+
+fn read_condition(mut when: Fields<'_>) -> NotifyWhen {
+    let source = when.required_text("cel").trim().to_owned();
+    if source.len() > LONGEST {
+        when.complain("cel", format!("must be at most {LONGEST} bytes, found {}", source.len()));
+    }
+    NotifyWhen::Cel { source, extra: when.rest() }
 }

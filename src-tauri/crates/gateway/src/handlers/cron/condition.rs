@@ -39,7 +39,7 @@ pub(crate) async fn try_condition(
 /// A condition that could only fail at three in the morning is refused when it is written down.
 pub(super) async fn check(context: &Context, job: &Job) -> Result<(), RpcError> {
     let Payload::ToolCall(call) = &job.payload else { return Ok(()) };
-    let NotifyWhen::Cel(source) = &call.notify_when else { return Ok(()) };
+    let NotifyWhen::Cel { source, .. } = &call.notify_when else { return Ok(()) };
     let checked = context.gate.conditions().check(source).await;
     checked.map_err(|problem| RpcError::field("payload.notifyWhen.cel", &problem))
 }

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use rouse_core::cause::SOURCES;
 use rouse_core::import::{self, Entry, Format};
-use rouse_core::job::{Job, ScheduleSpec, imported_job_from_json, job_to_json, patch_job};
+use rouse_core::job::{Job, ScheduleSpec, imported_job_from_json, job_to_json, patch_job, strangers_of_state};
 use rouse_core::{JobId, Run};
 use rouse_store::{JobQuery, RunQuery};
 use serde_json::{Map, Value};
@@ -171,7 +171,8 @@ async fn read(
     let mut enable = wish.enable && is_faithful;
     enable &= can_fire_here(&document);
     if let Some(fields) = document.as_object_mut() {
-        fields.remove("state");
+        let state = fields.remove("state").filter(Value::is_object).map(strangers_of_state);
+        fields.extend(state.map(|state| ("state".to_owned(), state)));
         enable &= fields.get("enabled") != Some(&Value::Bool(false));
         fields.insert("enabled".to_owned(), Value::Bool(enable));
     }
