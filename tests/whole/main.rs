@@ -16,6 +16,7 @@ mod memory;
 mod settings;
 mod delivery;
 mod hooks;
+mod told;
 mod attached;
 mod concurrency;
 mod retention;

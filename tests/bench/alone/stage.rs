@@ -151,6 +151,7 @@ impl Stage {
             clock: self.clock.clone(),
             timer: timer(&self.clock)?,
             runner: Arc::new(self.begins.clone()),
+            hooks: Arc::new(()),
             main_session: Arc::new(NoMain),
             model: watch::Sender::new(false).subscribe(),
             outbox: Arc::new(Notify::new()),

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use rouse_agent::{CommandHook, Hook, HookCommand, Hooks, RunEnded, RunSeen};
-use rouse_core::{Clock, Outcome, Run};
+use rouse_core::{Clock, Run};
+use rouse_scheduler::RunHooks;
 
 use crate::config::Config;
 use crate::home::Home;
@@ -17,17 +18,31 @@ pub(crate) fn of(config: &Config, home: &Home, clock: &Arc<dyn Clock>) -> Hooks 
     Hooks::new(config.hooks.iter().map(hook).collect())
 }
 
-/// A run that begins, as hooks are told it.
-pub(crate) fn seen(run: &Run) -> RunSeen {
+/// Passes on to the hooks what the scheduler tells of runs.
+pub(crate) struct OfRuns(pub(crate) Hooks);
+
+impl RunHooks for OfRuns {
+    fn started(&self, run: &Run) {
+        self.0.run_started(seen(run));
+    }
+
+    fn finished(&self, run: &Run) {
+        self.0.run_finished(RunEnded {
+            run: seen(run),
+            state: run.state.name().to_owned(),
+            attempts: run.attempt,
+            summary: run.summary.clone(),
+            error: run.error.clone(),
+            reason: run.reason.clone(),
+        });
+    }
+}
+
+fn seen(run: &Run) -> RunSeen {
     RunSeen {
         run_id: run.id.to_string(),
         job_id: run.job_id.as_ref().map(ToString::to_string),
         job_name: run.job_name.clone(),
-        attempt: run.attempt,
+        trigger: run.trigger.name().to_owned(),
     }
-}
-
-/// The same run at its end.
-pub(crate) fn ended(run: RunSeen, outcome: &Outcome) -> RunEnded {
-    RunEnded { run, state: outcome.state.name().to_owned(), summary: outcome.summary.clone() }
 }

@@ -8,6 +8,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rouse_agent::{
     AgentDriver, AgentSettings, Gate, Hooks, Ledger, Observer, Prices, Safety, SecretBook,
@@ -51,6 +52,9 @@ use crate::secrets::{self, SecretShelf};
 use crate::settings::LiveSettings;
 use crate::strays::{end_what_is_left, instance};
 
+/// How long hooks have to do with what they were told last.
+const HOOKS_END_FOR: Duration = Duration::from_secs(2);
+
 /// A running engine.
 pub struct Host {
     home: Home,
@@ -61,6 +65,7 @@ pub struct Host {
     server: Server,
     closing: CancellationToken,
     tasks: Vec<JoinHandle<()>>,
+    hooks: Hooks,
     _routines: OpenDoor,
 }
 
@@ -124,7 +129,7 @@ impl Host {
             }));
         }
         tracing::info!(address = %server.address(), home = %options.home.root().display(), "the engine is ready");
-        let Ground { store, .. } = ground;
+        let Ground { store, hooks, .. } = ground;
         Ok(Self {
             home: options.home,
             _owner: owner,
@@ -134,6 +139,7 @@ impl Host {
             server,
             closing,
             tasks,
+            hooks,
             _routines: routines,
         })
     }
@@ -168,6 +174,7 @@ impl Host {
                 tracing::error!(%error, "a part of the engine did not end cleanly");
             }
         }
+        self.hooks.settle(HOOKS_END_FOR).await;
         self.store.close().await;
         tracing::info!("the engine has stopped");
     }
@@ -291,13 +298,13 @@ impl Ground {
             live: self.live.clone(),
             settings: self.settings.watch(),
             at_work: self.at_work.clone(),
-            hooks: self.hooks.clone(),
         });
         let scheduler = Scheduler {
             store: self.store.clone(),
             clock: Arc::clone(&self.clock),
             timer: timer(options, &self.clock)?,
             runner,
+            hooks: Arc::new(hooks::OfRuns(self.hooks.clone())),
             main_session,
             model: self.models.available(),
             outbox: Arc::clone(&self.outbox),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rouse_agent::{AgentDriver, Hooks};
+use rouse_agent::AgentDriver;
 use rouse_core::job::{Payload, WakeMode};
 use rouse_core::tool::BoxFuture;
 use rouse_core::{Job, Outcome, Run, RunTrigger};
@@ -14,7 +14,6 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::{Config, HeartbeatConfig};
-use crate::hooks;
 use crate::machine::AtWork;
 use crate::models::ModelShelf;
 
@@ -25,7 +24,6 @@ pub(crate) struct PayloadRunner {
     pub(crate) live: LiveText,
     pub(crate) settings: watch::Receiver<Config>,
     pub(crate) at_work: AtWork,
-    pub(crate) hooks: Hooks,
 }
 
 impl Runner for PayloadRunner {
@@ -39,19 +37,13 @@ impl Runner for PayloadRunner {
             (self.agent.clone(), Arc::clone(&self.models), self.live.clone());
         let heartbeat = self.settings.borrow().heartbeat.clone();
         let at_work = self.at_work.one_more();
-        let hooks = self.hooks.clone();
         Box::pin(async move {
             let _at_work = at_work;
-            hooks.run_started(hooks::seen(&run));
             let outcome = match &job {
                 Some(job) => work(&agent, &models, &run, job, &cancel).await,
                 None => without_job(&agent, &models, &run, &heartbeat, &cancel).await,
             };
             live.clear(&run.id);
-            // One that waits for a person is not over.
-            if outcome.state.is_final() {
-                hooks.run_finished(hooks::ended(hooks::seen(&run), &outcome));
-            }
             outcome
         })
     }

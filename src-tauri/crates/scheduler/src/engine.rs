@@ -26,7 +26,7 @@ use crate::lanes::Lanes;
 use crate::listeners::Listeners;
 use crate::parked::Parked;
 use crate::trouble::Trouble;
-use crate::{MainSession, Pause, Runner, SchedulerConfig, SchedulerError};
+use crate::{MainSession, Pause, RunHooks, Runner, SchedulerConfig, SchedulerError};
 
 /// Everything that the scheduler works with, ready to be started.
 pub struct Scheduler {
@@ -38,6 +38,8 @@ pub struct Scheduler {
     pub timer: Box<dyn Timer>,
     /// What does the work.
     pub runner: Arc<dyn Runner>,
+    /// Who is told of runs.
+    pub hooks: Arc<dyn RunHooks>,
     /// What the heartbeat asks.
     pub main_session: Arc<dyn MainSession>,
     /// Whether there is a model for the main session.
@@ -76,6 +78,7 @@ pub(crate) struct Engine {
     pub(crate) clock: Arc<dyn Clock>,
     timer: Box<dyn Timer>,
     pub(crate) runner: Arc<dyn Runner>,
+    pub(crate) hooks: Arc<dyn RunHooks>,
     pub(crate) main_session: Arc<dyn MainSession>,
     /// None once nobody can tell of a change any more.
     model: Option<watch::Receiver<bool>>,
@@ -122,7 +125,8 @@ pub(crate) type Stop = oneshot::Sender<Result<(), SchedulerError>>;
 
 impl Engine {
     fn new(parts: Scheduler) -> Self {
-        let Scheduler { store, clock, timer, runner, main_session, model, outbox, config } = parts;
+        let Scheduler { store, clock, timer, runner, hooks, main_session, model, outbox, config } =
+            parts;
         let has_model = *model.borrow();
         Self {
             lanes: Lanes::new(config.max_concurrent_runs),
@@ -149,6 +153,7 @@ impl Engine {
             clock,
             timer,
             runner,
+            hooks,
             main_session,
             outbox,
             config,

@@ -17,7 +17,7 @@ use tracing::field::display;
 
 use crate::attempt::{Running, Why, Work};
 use crate::engine::Engine;
-use crate::finish::WaitEnded;
+use crate::finish::{WaitEnded, has_begun};
 use crate::lanes::{LaneKey, Rank, Startable};
 
 /// A run in its lane.
@@ -76,7 +76,11 @@ impl Engine {
                 self.lanes.finished(&lane, rank);
                 continue;
             }
+            let is_first = !has_begun(&run);
             let run = begun(run, now);
+            if is_first {
+                self.hooks.started(&run);
+            }
             log_start(&run, job.as_deref());
             let mut running = Running::new(run, lane, job, monotonic);
             self.begin_attempt(&mut running);

@@ -123,6 +123,9 @@ impl Engine {
         let ended = self.store.finish_run(&finish).await?;
         if let Some(run) = &ended {
             log_end(run, run.state, run.reason.as_deref(), now);
+            if has_begun(run) {
+                self.hooks.finished(run);
+            }
         }
         let is_new = ended.is_some();
         self.follow(follows, |_| is_new);
@@ -179,6 +182,9 @@ impl Engine {
             ends.into_iter().map(|end| (end.finish, (end.job, end.fate, end.follows))).unzip();
         let ended = self.store.finish_runs(&finishes).await?;
         for ((finish, (job, fate, follows)), ended) in finishes.iter().zip(ends).zip(ended) {
+            if let Some(ended) = &ended {
+                self.hooks.finished(ended);
+            }
             self.follow_end(finish, job, &fate, follows, ended.is_some()).await?;
         }
         Ok(())

@@ -45,5 +45,5 @@ pub use error::SchedulerError;
 pub use events::{Call, Called};
 pub use handle::{RunMode, SchedulerHandle};
 pub use heartbeat::COALESCE;
-pub use ports::{MainSession, Runner};
+pub use ports::{MainSession, RunHooks, Runner};
 pub use status::{HeartbeatStatus, NextSlot, Pause, Status, TickReport};

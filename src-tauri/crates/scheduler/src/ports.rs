@@ -17,6 +17,27 @@ pub trait Runner: Send + Sync + 'static {
     ) -> BoxFuture<'static, Outcome>;
 }
 
+/// Is told of runs when what it is told is on the disk. The engine does not wait, so whoever has much to do does it
+/// elsewhere.
+///
+/// A run is told once that it begins, with its first attempt, and once that it is over, by whatever ended it. One that
+/// never began is told neither way. Each is told at most once: the end of the process between the disk and the telling
+/// loses it, and nothing is told again by the next life.
+pub trait RunHooks: Send + Sync + 'static {
+    /// The first attempt of `run` begins.
+    fn started(&self, run: &Run);
+
+    /// `run` has begun some time and is over; the row says how.
+    fn finished(&self, run: &Run);
+}
+
+/// Nobody is told.
+impl RunHooks for () {
+    fn started(&self, _: &Run) {}
+
+    fn finished(&self, _: &Run) {}
+}
+
 /// What the heartbeat must know of the main session.
 pub trait MainSession: Send + Sync + 'static {
     /// Whether a beat would have anything to do: an event waits, or `HEARTBEAT.md` says something. Must be quick.

@@ -78,9 +78,10 @@ impl Engine {
         if !deliveries.is_empty() {
             self.outbox.notify_one();
         }
-        self.store
-            .mark_interrupted(&Interruption { run_id, reason, deliveries, run_again, fired, now })
-            .await?;
+        let interruption = Interruption { run_id, reason, deliveries, run_again, fired, now };
+        if let Some(ended) = self.store.mark_interrupted(&interruption).await? {
+            self.hooks.finished(&ended);
+        }
         if run.trigger == RunTrigger::Heartbeat {
             // The events that it had not got to are still queued; they get the turn that was asked for.
             self.heartbeat.request_for_events("interrupted");

@@ -96,7 +96,7 @@ pub struct CallEnded {
     pub context: HookContext,
 }
 
-/// A run that begins.
+/// A run whose first attempt begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunSeen {
@@ -106,21 +106,27 @@ pub struct RunSeen {
     pub job_id: Option<String>,
     /// The job's name.
     pub job_name: String,
-    /// Which attempt it is, from 1.
-    pub attempt: u32,
+    /// Why it fires: `schedule`, `manual`, …
+    pub trigger: String,
 }
 
-/// A run that has ended.
+/// A run that has begun some time and is over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunEnded {
     /// The run, as it was told when it began.
     #[serde(flatten)]
     pub run: RunSeen,
-    /// `succeeded`, `failed`, …
+    /// `succeeded`, `timedOut`, …, as it stands on record.
     pub state: String,
+    /// How many attempts it took.
+    pub attempts: u32,
     /// What it says of itself.
     pub summary: Option<String>,
+    /// What went wrong.
+    pub error: Option<String>,
+    /// Why it was ended, where nothing went wrong.
+    pub reason: Option<String>,
 }
 
 /// Something that is about to be handed to a channel.

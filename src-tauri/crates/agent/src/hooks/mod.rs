@@ -17,10 +17,12 @@ mod record;
 mod tests;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use rouse_core::tool::BoxFuture;
 use serde_json::Value;
+use tokio_util::task::TaskTracker;
 
 pub use command::{CommandHook, HookCommand};
 pub use events::{
@@ -136,13 +138,13 @@ pub trait Hook: Send + Sync {
         nothing()
     }
 
-    /// A run begins; nobody waits.
+    /// The first attempt of a run begins; nobody waits.
     fn run_started<'h>(&'h self, run: &'h RunSeen) -> Told<'h> {
         let _ = run;
         nothing()
     }
 
-    /// A run has ended; nobody waits.
+    /// A run that had begun is over, whatever ended it; nobody waits.
     fn run_finished<'h>(&'h self, run: &'h RunEnded) -> Told<'h> {
         let _ = run;
         nothing()
@@ -169,6 +171,8 @@ fn nothing<'h>() -> Told<'h> {
 #[derive(Clone, Default)]
 pub struct Hooks {
     all: Arc<[Arc<dyn Hook>]>,
+    /// Those that are being told something.
+    told: TaskTracker,
 }
 
 /// What all hooks together say to a call: the strictest word, and the first of several.
@@ -188,7 +192,7 @@ impl Hooks {
     /// These hooks, in this order.
     #[must_use]
     pub fn new(all: Vec<Arc<dyn Hook>>) -> Self {
-        Self { all: all.into() }
+        Self { all: all.into(), told: TaskTracker::new() }
     }
 
     /// The hooks that a person has set up, in their order, and how they do.
@@ -278,6 +282,14 @@ impl Hooks {
         Ok(answer)
     }
 
+    /// Waits until every hook has done with what it was told, at most for `most`.
+    pub async fn settle(&self, most: Duration) {
+        self.told.close();
+        if tokio::time::timeout(most, self.told.wait()).await.is_err() {
+            tracing::warn!(hooks = self.told.len(), "hooks were still at work and are cut off");
+        }
+    }
+
     /// Tells every hook in a task of its own.
     fn tell<E: Clone + Send + Sync + 'static>(
         &self,
@@ -288,7 +300,7 @@ impl Hooks {
         for hook in self.all.iter() {
             // Its own copy: what one hook does to it is nobody else's business.
             let (hook, event) = (Arc::clone(hook), event.clone());
-            tokio::spawn(async move {
+            self.told.spawn(async move {
                 if let Err(error) = caught(tell(hook.as_ref(), &event)).await {
                     failed(point, hook.name(), &error);
                 }

@@ -327,12 +327,24 @@ async fn a_run_is_told_when_it_begins_and_when_it_ends() {
     let held = Held::new();
     let text = "read line; printf '%s\\n' \"$line\" >pipe";
     let hooks = Hooks::new(vec![script(HookPoint::RunFinished, text, ENOUGH, held.folder.path())]);
-    let run = RunSeen { run_id: "r".into(), job_id: None, job_name: "Tea".into(), attempt: 1 };
+    let run = RunSeen {
+        run_id: "r".into(),
+        job_id: None,
+        job_name: "Tea".into(),
+        trigger: "manual".into(),
+    };
     hooks.run_started(run.clone());
-    hooks.run_finished(RunEnded { run, state: "succeeded".into(), summary: Some("Done.".into()) });
+    hooks.run_finished(RunEnded {
+        run,
+        state: "succeeded".into(),
+        attempts: 1,
+        summary: Some("Done.".into()),
+        error: None,
+        reason: None,
+    });
     // The hook waits at the pipe until somebody reads.
     let told = tokio::fs::read_to_string(held.folder.path().join("pipe")).await.expect("read");
-    let expected = "{\"hook\":\"run_finished\",\"runId\":\"r\",\"jobId\":null,\"jobName\":\"Tea\",\"attempt\":1,\"state\":\"succeeded\",\"summary\":\"Done.\"}\n";
+    let expected = "{\"hook\":\"run_finished\",\"runId\":\"r\",\"jobId\":null,\"jobName\":\"Tea\",\"trigger\":\"manual\",\"state\":\"succeeded\",\"attempts\":1,\"summary\":\"Done.\",\"error\":null,\"reason\":null}\n";
     assert_eq!(told, expected);
 }
 

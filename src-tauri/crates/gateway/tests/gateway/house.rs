@@ -149,6 +149,7 @@ async fn scheduler(store: &Store, clock: &ManualClock) -> SchedulerHandle {
         clock: Arc::new(clock.clone()),
         timer: Box::new(clock.timer()),
         runner: Arc::new(AtOnce),
+        hooks: Arc::new(()),
         main_session: Arc::new(AtOnce),
         model: watch::channel(false).1,
         outbox: Arc::new(Notify::new()),

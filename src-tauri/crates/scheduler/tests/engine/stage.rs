@@ -302,6 +302,7 @@ async fn start(
         clock: Arc::new(clock.clone()),
         timer: Box::new(clock.timer()),
         runner: Arc::new(Hands(begun.clone())),
+        hooks: Arc::new(()),
         main_session: Arc::clone(main) as Arc<dyn MainSession>,
         model: model.subscribe(),
         outbox: Arc::clone(outbox),

@@ -129,6 +129,7 @@ pub(super) async fn start(
             ledger: ledger.clone(),
             clock: clock.clone(),
         }),
+        hooks: Arc::new(()),
         main_session: Arc::new(Nobody),
         model: watch::Sender::new(false).subscribe(),
         outbox: Arc::new(Notify::new()),
