@@ -9,7 +9,7 @@ mod pattern;
 
 use serde_json::{Map, Value, json};
 
-pub use pattern::{Effort, Pattern};
+pub use pattern::{Effort, MOST_BYTES, Pattern, PatternError};
 
 use crate::job::EventTrigger;
 use crate::{Job, JobId, Run, RunId, RunState, UnixMs};

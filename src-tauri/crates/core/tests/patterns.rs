@@ -24,15 +24,88 @@ fn a_hostile_pattern_is_read_and_searched_in_proportion() {
 }
 
 #[test]
-fn a_pattern_whose_search_could_take_seconds_is_refused_when_it_is_read() {
-    for pattern in [
-        "(?:[a-z]{0,50}){0,40}x",
-        r"(?:\w{1,100}){1,9}z",
-        "(?:a|b)*a(?:a|b){30}",
-        r"(?:\b[a-z]{0,50}){0,40}x",
-    ] {
-        let refusal = Pattern::compile(pattern).expect_err(pattern);
+fn a_pattern_that_would_fill_the_memory_is_refused_when_it_is_read() {
+    for pattern in [r"(?:\w{1,100}){1,9}z", "(?:.{0,400}){0,40}x", r"(?:\b\w{0,50}){0,40}x"] {
+        let refusal = Pattern::compile(pattern).expect_err(pattern).to_string();
         assert!(refusal.contains("too large"), "{pattern}: {refusal}");
+        assert_eq!(Pattern::complaint(pattern), Some(refusal));
+    }
+}
+
+#[test]
+fn a_search_that_could_take_seconds_ends_without_an_answer() {
+    let text = Cause::wake(&"ab".repeat(50_000), NOW).text;
+    for pattern in [
+        "(?:[a-z]{0,50}){0,40}X",
+        "(?:[a-z]{0,50}){0,40}(?:X|Y)Z",
+        "(?:a|b)*a(?:a|b){900}c",
+        r"[\s\S]{0,500}b[\s\S]{0,500}Q",
+    ] {
+        let read = Pattern::compile(pattern).expect(pattern);
+        let refusal = read.is_found_in(&text, &mut Effort::default()).expect_err(pattern);
+        assert!(refusal.contains("takes too long"), "{pattern}: {refusal}");
+    }
+}
+
+#[test]
+fn ten_thousand_tables_and_a_long_text_end_as_well() {
+    let text = Cause::wake(&"ab ".repeat(50_000), NOW).text;
+    let plain = Pattern::compile("invoice").expect("a pattern");
+    let mut effort = Effort::default();
+    let answers: Vec<_> = (0..1_100).map(|_| plain.is_found_in(&text, &mut effort)).collect();
+    assert!(answers[..1_000].iter().all(|answer| *answer == Ok(false)), "a thousand are usual");
+    assert!(answers[1_099].is_err(), "more than 64 MB in one event are not");
+}
+
+#[test]
+fn what_is_ordinary_and_large_is_read_and_found() {
+    let text = "Urgent: the plant is dry, ASAP please, and wait for a reply. Grüße, Zoë";
+    for (pattern, found) in [
+        (r"\b(plant|tree)\b.{0,80}\b(dry|ill)\b", true),
+        (r"\b(plant|tree)\b.{0,80}\b(wet|red)\b", false),
+        ("(?i)(urgent|asap).{0,40}(reply)", true),
+        ("(urgent|asap).{0,40}(reply)", false),
+        (r"(?i)\b(urgent|asap)\b.{0,200}\b(zoë|jörg)\b", true),
+        (r"(?i)\b(urgent|asap)\b.{0,200}\b(zo|jörg)\b", false),
+        (r"(?s)^.{0,300}Zoë$", true),
+        (r"\w{1,20}: the (\w+\s){1,5}dry,", true),
+        (r"[\s\S]{0,100}Grüße[\s\S]{6,500}$", false),
+        ("(?:a|b)*a(?:a|b){30}", false),
+    ] {
+        assert_eq!(is_found(pattern, text), found, "{pattern}");
+    }
+}
+
+#[test]
+fn one_search_takes_a_part_of_the_effort_and_says_when_that_is_used_up() {
+    // Each place can be the beginning, and as many beginnings are under way as the pattern is long.
+    let hostile = Pattern::compile("(?:a|b)*a(?:a|b){400}c").expect("a pattern");
+    let cause = Cause::wake(&"ab".repeat(50_000), NOW);
+    let mut effort = Effort::default();
+    let refusal = hostile.is_found_in(&cause.text, &mut effort).expect_err("too much");
+    assert!(refusal.contains("takes too long"), "{refusal}");
+    // The others still have theirs.
+    let ordinary = Pattern::compile("(urgent|asap).{0,40}(reply)").expect("a pattern");
+    assert_eq!(ordinary.is_found_in("asap, I wait for a reply", &mut effort), Ok(true));
+    assert_eq!(ordinary.is_found_in(&cause.text, &mut effort), Ok(false));
+    let answers: Vec<_> = (0..20).map(|_| hostile.is_found_in(&cause.text, &mut effort)).collect();
+    let refusal = answers[19].as_ref().expect_err("nothing is left");
+    assert!(refusal.contains("all the patterns"), "{refusal}");
+    // One with a table needs nothing of it.
+    let plain = Pattern::compile("^abab").expect("a pattern");
+    assert_eq!(plain.is_found_in(&cause.text, &mut effort), Ok(true));
+}
+
+#[test]
+fn an_ordinary_large_pattern_is_looked_for_in_the_longest_text() {
+    let text = "The quick brown fox jumps over urgent lazy dogs; Grüße. ".repeat(1_500);
+    for (pattern, found) in [
+        ("(urgent|asap).{0,40}(reply)", false),
+        (r"(?i)\b(invoice|grüße)\b.{0,80}\b(fällig|overdue)\b", false),
+        (r"(?i)\b(invoice|grüße)\b.{0,80}\b(the|overdue)\b", true),
+        (r"\w{1,30}@\w{1,30}\.com", false),
+    ] {
+        assert_eq!(is_found(pattern, &text), found, "{pattern}");
     }
 }
 
@@ -90,6 +163,17 @@ proptest! {
     #[test]
     fn a_literal_is_found_exactly_where_it_is(text in "[a-c]{0,12}", part in "[a-c]{1,3}") {
         prop_assert_eq!(is_found(&part, &text), text.contains(&part));
+    }
+
+    #[test]
+    fn what_has_no_table_is_found_as_the_language_says(
+        pattern in r"(\^|\\b|)([a-cä]|\.|\\w|\[äb\]|\(a\|b\)|\\b|\\B|\(\?-u:\\B\)){0,4}[*+?]?.\{0,90\}([a-c]|\\b|){0,3}(\$|\\b|)",
+        text in "[a-cäß .\n]{0,24}",
+    ) {
+        if let (Ok(ours), Ok(theirs)) = (Pattern::compile(&pattern), regex::Regex::new(&pattern)) {
+            let found = ours.is_found_in(&text, &mut Effort::default());
+            prop_assert_eq!(found, Ok(theirs.is_match(&text)), "{} in {}", pattern, text);
+        }
     }
 
     #[test]

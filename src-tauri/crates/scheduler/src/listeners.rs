@@ -97,7 +97,7 @@ impl Listeners {
 impl Listener {
     fn of(job: &Job) -> Option<Self> {
         let ScheduleSpec::Event(trigger) = &job.schedule.spec else { return None };
-        let pattern = trigger.pattern.as_deref().map(Pattern::compile);
+        let pattern = trigger.pattern.as_deref().map(|text| Pattern::compile(text).map_err(|error| error.to_string()));
         if let Some(Err(reason)) = &pattern {
             tracing::error!(job_id = %job.id, name = job.name, reason, "a pattern cannot be looked for");
         }
