@@ -370,6 +370,7 @@ fn outcome(finished: &Finished, limit: Duration) -> ToolOutput {
             (Fault::Timeout, format!("Did not end within {seconds} s and was ended"))
         }
         End::WroteTooMuch => (Fault::Execution, "Wrote more than 64 MB and was ended".to_owned()),
+        End::OverBound(how) => (Fault::Execution, how.clone()),
     };
     failure(fault, &how, value)
 }

@@ -17,6 +17,7 @@
 #[cfg_attr(windows, path = "windows.rs")]
 mod system;
 
+mod bound;
 mod kept;
 
 #[cfg(all(test, unix))]
@@ -33,6 +34,7 @@ use tokio::process::Command;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
+pub(crate) use bound::Bound;
 use kept::Kept;
 #[cfg(windows)]
 pub(crate) use system::Process;
@@ -55,6 +57,8 @@ pub(crate) struct Child {
     mark: String,
     overflow: Arc<Notify>,
     readers: [JoinHandle<Kept>; 2],
+    /// Crossed by what watches over it, which then ends it.
+    bound: Bound,
     /// Let go when the command is over.
     kept: Option<Box<dyn Send + Sync>>,
 }
@@ -76,6 +80,8 @@ pub(crate) enum End {
     TimedOut,
     /// Because it wrote without end.
     WroteTooMuch,
+    /// Because of a bound that was watched, in words.
+    OverBound(String),
 }
 
 impl Child {
@@ -106,6 +112,7 @@ impl Child {
             mark: mark.to_owned(),
             overflow,
             readers,
+            bound: Bound::default(),
             kept: None,
         }
     }
@@ -120,6 +127,12 @@ impl Child {
     pub(crate) fn keeping(mut self, kept: impl Send + Sync + 'static) -> Self {
         self.kept = Some(Box::new(kept));
         self
+    }
+
+    /// Where it is said that it is ended for what it takes.
+    #[cfg_attr(windows, expect(dead_code, reason = "a job object bounds it there"))]
+    pub(crate) fn bound(&self) -> Bound {
+        self.bound.clone()
     }
 
     /// Waits for its end, at most `limit`, and ends what is left of it.
@@ -138,6 +151,10 @@ impl Child {
             over(ending).await;
         }
         self.ending = None;
+        let end = match self.bound.crossed() {
+            Some(how) => End::OverBound(how),
+            None => end,
+        };
         let [stdout, stderr] = &mut self.readers;
         let (stdout, stderr) = tokio::join!(last_words(stdout), last_words(stderr));
         Ok(Finished { end, stdout, stderr })

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{Layer, Layers, Missing, Sandbox, SandboxError};
+use crate::child::Child;
 
 const PROGRAM: &str = "/usr/bin/sandbox-exec";
 
@@ -141,17 +142,16 @@ impl Held {
     }
 
     /// No proxy answers here.
-    pub(super) const fn proxy_listener(&self) -> io::Result<Option<std::net::TcpListener>> {
-        Ok(None)
-    }
-
-    /// No proxy answers here.
     pub(super) const fn proxy_address(&self) -> Option<String> {
         None
     }
 
-    /// What has to be kept as long as the command may run.
-    pub(super) fn into_life(self) -> Temporary {
-        self.temporary
+    /// What has to be kept as long as the command may run; no proxy answers here.
+    pub(super) fn begun(
+        self,
+        _: &Sandbox,
+        _: &Child,
+    ) -> io::Result<(Option<std::net::TcpListener>, Temporary)> {
+        Ok((None, self.temporary))
     }
 }

@@ -7,7 +7,7 @@
 //! is missing and what to do. It refuses to be asked by a model: whether a call is confined stands in the context of the
 //! run, never in its arguments.
 //!
-//! - Linux: all of the above (`linux`). Memory is bounded per process.
+//! - Linux: all of the above (`linux`). Memory is bounded exactly for a process, and for all together by `watch`.
 //! - macOS: the disk and the network, by a Seatbelt profile (`macos`). Processes and memory are not bounded there, so a
 //!   person decides; hosts cannot be granted yet.
 //! - Windows: an AppContainer in a job object (`windows`), once it has withstood a command that tries to get out. Hosts
@@ -21,6 +21,8 @@
 mod system;
 
 mod proxy;
+#[cfg(unix)]
+mod watch;
 
 use std::ffi::OsString;
 use std::io;
@@ -79,9 +81,9 @@ pub(crate) const REPLACED: i32 = libc::SIGSTKFLT;
 pub(crate) struct Limits {
     /// Most processes at once; on Linux threads count as well.
     pub(crate) processes: u32,
-    /// Most memory: of one process on Linux, of all together on Windows.
+    /// Most memory of all together; on Linux a single process meets it exactly, all together about.
     pub(crate) memory_bytes: u64,
-    /// Most that fits into each of its folders in memory (`/tmp`, home).
+    /// Most that fits into its folders in memory together (`/tmp`, `/dev/shm`, home).
     #[cfg(target_os = "linux")]
     pub(crate) temporary_bytes: u64,
 }
@@ -248,10 +250,10 @@ impl Sandbox {
         fetcher: Fetcher,
     ) -> Result<Child, SandboxError> {
         let (child, held) = begin(self, line, variables, mark)?;
-        let listener = held.proxy_listener().map_err(SandboxError::Start)?;
+        let (listener, life) = held.begun(self, &child).map_err(SandboxError::Start)?;
         let proxy = listener.map(|listener| proxy::answer(listener, &self.hosts, fetcher));
         let proxy = proxy.transpose().map_err(SandboxError::Start)?;
-        Ok(child.keeping((held.into_life(), proxy)))
+        Ok(child.keeping((life, proxy)))
     }
 }
 

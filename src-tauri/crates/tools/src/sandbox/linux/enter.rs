@@ -39,8 +39,8 @@ pub(super) struct Ends {
     pub(super) report: OwnedFd,
     /// Closed on the other side when the engine lets go of the command, or is no more.
     pub(super) life: OwnedFd,
-    /// Where the listening socket of the proxy goes.
-    pub(super) proxy: Option<OwnedFd>,
+    /// Where the view of the processes inside goes, and the listening socket of the proxy.
+    pub(super) handover: OwnedFd,
 }
 
 /// Returns in the command, confined, or with the error of the step that failed.
@@ -97,7 +97,8 @@ fn attend(first: libc::pid_t, heard: BorrowedFd<'_>, life: BorrowedFd<'_>) -> ! 
 fn begin(plan: &Plan, ends: &Ends, report: &Report<'_>, told: BorrowedFd<'_>) -> io::Result<()> {
     report.of(At::Processes, end_with_attendant(told))?;
     build(&plan.view, plan.process_numbers.as_deref(), report)?;
-    report.of(At::Network, network(plan.proxy_port, ends.proxy.as_ref()))?;
+    let listener = report.of(At::Network, network(plan.proxy_port))?;
+    report.of(At::Proc, hand_over(&ends.handover, listener))?;
     report.of(At::Capabilities, sys::drop_capabilities())?;
     let no_gain = rustix::thread::set_no_new_privs(true)
         .and_then(|()| set_dumpable_behavior(DumpableBehavior::NotDumpable));
@@ -208,6 +209,14 @@ fn carry_out(step: &view::Step) -> io::Result<()> {
         view::Step::Link { to, at } => Ok(rustix::fs::symlink(to.as_c_str(), at.as_c_str())?),
         view::Step::Bind { from, at, show } => bind(from, at, *show),
         view::Step::Copy(copied) => copy(copied),
+        view::Step::Room { at, mode } => {
+            rustix::fs::mkdir(at.as_c_str(), Mode::RWXU)?;
+            Ok(rustix::fs::chmod(at.as_c_str(), Mode::from_raw_mode(*mode))?)
+        }
+        view::Step::Gone(at) => {
+            unmount(at.as_c_str(), UnmountFlags::DETACH)?;
+            Ok(rustix::fs::rmdir(at.as_c_str())?)
+        }
         view::Step::Memory { at, options } => {
             let flags = MountFlags::NOSUID | MountFlags::NODEV;
             Ok(mount(c"tmpfs", at.as_c_str(), c"tmpfs", flags, Some(options.as_c_str()))?)
@@ -261,20 +270,30 @@ fn show_as(at: &CStr, show: Show) -> io::Result<()> {
 }
 
 /// A network of its own: loopback, and where hosts are granted the socket at which the engine's proxy answers.
-fn network(proxy_port: Option<u16>, proxy: Option<&OwnedFd>) -> io::Result<()> {
+fn network(proxy_port: Option<u16>) -> io::Result<Option<OwnedFd>> {
     let flags = SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
     sys::raise_loopback(socket.as_fd())?;
-    let Some((port, proxy)) = proxy_port.zip(proxy) else { return Ok(()) };
+    let Some(port) = proxy_port else { return Ok(None) };
     let address = std::net::SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, port);
     rustix::net::bind(&socket, &address)?;
     rustix::net::listen(&socket, 64)?;
-    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    let sockets = [socket.as_fd()];
-    ancillary.push(SendAncillaryMessage::ScmRights(&sockets));
-    let word = [io::IoSlice::new(b"p")];
-    rustix::net::sendmsg(proxy, &word, &mut ancillary, SendFlags::empty())?;
+    Ok(Some(socket))
+}
+
+/// Gives the engine what it needs of the inside: first the processes, then the socket if there is one.
+fn hand_over(to: &OwnedFd, listener: Option<OwnedFd>) -> io::Result<()> {
+    let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+    let processes = rustix::fs::open(c"/proc", flags, Mode::empty())?;
+    let both = [Some(processes.as_fd()), listener.as_ref().map(AsFd::as_fd)];
+    for given in both.into_iter().flatten() {
+        let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        let given = [given];
+        ancillary.push(SendAncillaryMessage::ScmRights(&given));
+        let word = [io::IoSlice::new(b"p")];
+        rustix::net::sendmsg(to, &word, &mut ancillary, SendFlags::empty())?;
+    }
     Ok(())
 }
 

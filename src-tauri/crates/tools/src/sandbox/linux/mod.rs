@@ -6,12 +6,16 @@
 //! the command makes its room itself, out of a plan that was written before the fork.
 //!
 //! - `view` decides what is seen, `rules` and `syscalls` are the locks on top, `enter` walks the way in, `sys` holds the
-//!   bare calls, `report` turns a failure into words.
+//!   bare calls, `memory` counts what its processes hold, `report` turns a failure into words.
 //!
-//! It refuses to start a command with a layer missing. What it does not hold: memory is bounded per process, not in sum
-//! (no control group of its own), and a fault in the kernel itself.
+//! Why no control group: which of them a program may make is decided by how it was started, and most are given none; so
+//! every way past the counting of memory has to be closed or counted in any case.
+//!
+//! It refuses to start a command with a layer missing. What it does not hold: what the kernel keeps for a command elsewhere
+//! than in its memory (the buffers of its sockets), and a fault in the kernel itself.
 
 mod enter;
+mod memory;
 mod report;
 mod rules;
 mod sys;
@@ -23,6 +27,7 @@ mod tests;
 
 use std::ffi::CString;
 use std::io;
+use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -35,8 +40,11 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Resource, Rlimit, getrlimit};
 use seccompiler::BpfProgram;
 
+use super::watch::{self, Watch};
 use super::{Layer, Layers, Limits, Missing, Sandbox, SandboxError};
+use crate::child::Child;
 use enter::Ends;
+use memory::Processes;
 use view::View;
 
 /// Where the proxy answers inside; nothing else is in that network.
@@ -65,7 +73,9 @@ pub(super) struct Held {
     report: OwnedFd,
     /// Closing it ends the command.
     life: OwnedFd,
-    proxy: Option<OwnedFd>,
+    /// What the child hands over before the command begins.
+    handover: OwnedFd,
+    has_proxy: bool,
     folder: PathBuf,
     home: PathBuf,
 }
@@ -87,8 +97,10 @@ pub(super) fn available() -> Result<Layers, SandboxError> {
         return Err(Missing { layer: Layer::View, why, mend }.into());
     }
     Ok(Layers {
-        held: "users, mounts, processes, network and messages of its own; Landlock; seccomp; limits on processes, output and time, and on memory for each process",
-        not_held: Some("memory in sum"),
+        held: "users, mounts, processes, network and messages of its own; Landlock; seccomp; limits on processes, memory, output and time",
+        not_held: Some(
+            "what is written into the workspace, the kernel's own memory for a command (the buffers of its sockets)",
+        ),
     })
 }
 
@@ -96,15 +108,16 @@ fn prepared(plan: Plan, line: &str, folder: &Path) -> Result<(Command, Held), Sa
     let pipe = |flags| pipe_with(flags).map_err(|error| SandboxError::Start(error.into()));
     let (told, report) = pipe(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
     let (life, alive) = pipe(PipeFlags::CLOEXEC)?;
-    let (proxy, for_child) = plan.proxy_port.map(|_| socket_pair()).transpose()?.unzip();
+    let (handover, for_child) = socket_pair()?;
     let held = Held {
         report: told,
         life: alive,
-        proxy,
+        handover,
+        has_proxy: plan.proxy_port.is_some(),
         folder: folder.to_owned(),
         home: plan.view.home.clone(),
     };
-    let ends = Ends { report, life, proxy: for_child };
+    let ends = Ends { report, life, handover: for_child };
     let mut command = Command::new("/bin/sh");
     command.arg("-c").arg(line);
     // SAFETY: `enter` keeps to system calls on what the plan holds (see there); it takes no lock of the engine.
@@ -166,32 +179,37 @@ impl Held {
         }
     }
 
-    /// The socket inside at which the proxy is to answer, once the command has begun.
-    pub(super) fn proxy_listener(&self) -> io::Result<Option<std::net::TcpListener>> {
-        let Some(proxy) = &self.proxy else { return Ok(None) };
+    /// Watches over the command that has begun. Answers the socket inside at which the proxy is to answer, and what has
+    /// to be kept as long as the command may run.
+    pub(super) fn begun(
+        self,
+        sandbox: &Sandbox,
+        child: &Child,
+    ) -> io::Result<(Option<TcpListener>, (OwnedFd, Watch))> {
+        let processes = Processes::new(self.handed_over()?)?;
+        let listener = self.has_proxy.then(|| self.handed_over().map(TcpListener::from));
+        let listener = listener.transpose()?;
+        listener.iter().try_for_each(|listener| listener.set_nonblocking(true))?;
+        let watch = watch::begin(sandbox.limits.memory_bytes, processes, child.bound())?;
+        Ok((listener, (self.life, watch)))
+    }
+
+    fn handed_over(&self) -> io::Result<OwnedFd> {
         let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let mut word = [0];
         let mut words = [io::IoSliceMut::new(&mut word)];
-        rustix::net::recvmsg(proxy, &mut words, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
-        let sockets = ancillary.drain().filter_map(|message| match message {
-            RecvAncillaryMessage::ScmRights(sockets) => Some(sockets),
+        rustix::net::recvmsg(&self.handover, &mut words, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+        let given = ancillary.drain().filter_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(given) => Some(given),
             _ => None,
         });
-        let socket = sockets.flatten().next().ok_or(io::ErrorKind::UnexpectedEof)?;
-        let listener = std::net::TcpListener::from(socket);
-        listener.set_nonblocking(true)?;
-        Ok(Some(listener))
+        given.flatten().next().ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 
     /// Where a program inside finds the proxy.
     pub(super) fn proxy_address(&self) -> Option<String> {
-        self.proxy.as_ref().map(|_| format!("http://127.0.0.1:{PROXY_PORT}"))
-    }
-
-    /// What has to be kept as long as the command may run.
-    pub(super) fn into_life(self) -> OwnedFd {
-        self.life
+        self.has_proxy.then(|| format!("http://127.0.0.1:{PROXY_PORT}"))
     }
 }
 

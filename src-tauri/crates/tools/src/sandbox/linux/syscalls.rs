@@ -50,6 +50,7 @@ const REFUSED: &[i64] = &[
     libc::SYS_bpf,
     libc::SYS_perf_event_open,
     libc::SYS_userfaultfd,
+    libc::SYS_vmsplice,
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
@@ -84,6 +85,13 @@ const REFUSED: &[i64] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_uselib,
 ];
+
+/// Files in memory that stand in no folder: nothing shows how large they are. What asks for them falls back to `/dev/shm`.
+const FILES_OF_NOWHERE: &[i64] = &[libc::SYS_memfd_create, libc::SYS_memfd_secret];
+
+/// System V's memory and semaphores stay when no process uses them, and are counted nowhere; so they are to be small.
+/// The call, which of its arguments is the size, and the most.
+const SYSTEM_V: &[(i64, u8, u64)] = &[(libc::SYS_shmget, 1, 64 << 10), (libc::SYS_semget, 1, 64)];
 
 /// `clone` may make processes and threads, no namespaces.
 const NAMESPACES: &[i32] = &[
@@ -120,9 +128,14 @@ fn make() -> Result<Vec<BpfProgram>, String> {
         ]),
         libc::EAFNOSUPPORT,
     )?;
-    // Its arguments lie in memory, where a filter cannot look; what asks for it falls back to `clone`.
-    let unreadable = compile(BTreeMap::from([(libc::SYS_clone3, Vec::new())]), libc::ENOSYS)?;
-    let mut filters = vec![refused, families, unreadable];
+    // The arguments of `clone3` lie in memory, where a filter cannot look; what asks for it falls back to `clone`.
+    let not_there = FILES_OF_NOWHERE.iter().chain(&[libc::SYS_clone3]);
+    let not_there = compile(not_there.map(|number| (*number, Vec::new())).collect(), libc::ENOSYS)?;
+    let too_large = |(number, argument, most): &(i64, u8, u64)| {
+        Ok((*number, vec![rule_on(*argument, Length::Qword, Op::Gt, *most)?]))
+    };
+    let too_large: Result<_, String> = SYSTEM_V.iter().map(too_large).collect();
+    let mut filters = vec![refused, families, not_there, compile(too_large?, libc::ENOSPC)?];
     filters.extend(second_numbers());
     Ok(filters)
 }
@@ -141,7 +154,11 @@ fn refused() -> Result<BTreeMap<i64, Vec<SeccompRule>>, String> {
 
 /// A rule on one argument, of which the kernel reads 32 bits.
 fn rule(argument: u8, op: Op, value: u64) -> Result<SeccompRule, String> {
-    let condition = SeccompCondition::new(argument, Length::Dword, op, value).map_err(in_words)?;
+    rule_on(argument, Length::Dword, op, value)
+}
+
+fn rule_on(argument: u8, length: Length, op: Op, value: u64) -> Result<SeccompRule, String> {
+    let condition = SeccompCondition::new(argument, length, op, value).map_err(in_words)?;
     SeccompRule::new(vec![condition]).map_err(in_words)
 }
 

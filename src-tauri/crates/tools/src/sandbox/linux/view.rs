@@ -88,6 +88,10 @@ pub(super) enum Step {
     Bind { from: CString, at: CString, show: Show },
     /// A folder in memory.
     Memory { at: CString, options: CString },
+    /// Makes a folder with these rights.
+    Room { at: CString, mode: u32 },
+    /// Takes a folder in memory away; what is shown of it elsewhere stays.
+    Gone(CString),
     /// A folder that stays empty, over one that is not to be seen.
     Nothing(CString),
     /// A file in memory that is shown in the place of one of the workspace.
@@ -105,6 +109,11 @@ pub(super) struct Copied {
     pub(super) at: CString,
     pub(super) show: Show,
 }
+
+/// Where all that can be written in memory is while the view is built.
+const TEMPORARY: &str = "/temporary";
+/// Each file takes so much of a folder in memory, even an empty one.
+const SMALLEST_FILE: u64 = 4_096;
 
 /// Where copies are kept.
 const COPIES: &str = "/run/copies";
@@ -151,15 +160,17 @@ impl View {
         view.allow("/", Access::List)?;
         view.programs()?;
         view.settings()?;
-        view.devices(limits)?;
+        view.memory(limits)?;
+        view.devices()?;
         view.folder(Path::new("/proc"))?;
         view.allow("/proc", Access::Read)?;
         for at in ["/run", "/var"] {
             view.folder(Path::new(at))?;
         }
-        view.memory(Path::new("/tmp"), "1777", limits.temporary_bytes)?;
+        view.in_memory(Path::new("/tmp"), 0o1777)?;
         view.steps.push(Step::Link { to: text("/tmp")?, at: text("/var/tmp")? });
-        view.own_home(home.as_deref(), limits)?;
+        view.own_home(home.as_deref())?;
+        view.steps.push(Step::Gone(text(TEMPORARY)?));
         if let Some(workspace) = workspace {
             view.bind(workspace, Show::Writable, Access::Write)?;
             view.hide(workspace, hidden)?;
@@ -211,7 +222,7 @@ impl View {
         Ok(())
     }
 
-    fn devices(&mut self, limits: &Limits) -> Result<(), SandboxError> {
+    fn devices(&mut self) -> Result<(), SandboxError> {
         self.folder(Path::new("/dev"))?;
         for name in DEVICES {
             self.bind(&Path::new("/dev").join(name), Show::Device, Access::Device)?;
@@ -220,11 +231,11 @@ impl View {
             let to = text(&format!("/proc/self/fd{to}"))?;
             self.steps.push(Step::Link { to, at: text(&format!("/dev/{name}"))? });
         }
-        self.memory(Path::new("/dev/shm"), "1777", limits.temporary_bytes)
+        self.in_memory(Path::new("/dev/shm"), 0o1777)
     }
 
     /// A home of its own: what a program writes there is gone with it.
-    fn own_home(&mut self, home: Option<&Path>, limits: &Limits) -> Result<(), SandboxError> {
+    fn own_home(&mut self, home: Option<&Path>) -> Result<(), SandboxError> {
         let is_free = |home: &&Path| {
             *home != Path::new("/")
                 && !self.made.iter().any(|made| home.starts_with(made) && made != Path::new("/"))
@@ -232,7 +243,7 @@ impl View {
         match home.filter(is_free) {
             Some(home) => {
                 self.home = home.to_owned();
-                self.memory(home, "0700", limits.temporary_bytes)
+                self.in_memory(home, 0o700)
             }
             None => {
                 self.home = PathBuf::from("/tmp");
@@ -271,10 +282,21 @@ impl View {
         self.allow(path, access)
     }
 
-    fn memory(&mut self, at: &Path, mode: &str, bytes: u64) -> Result<(), SandboxError> {
+    /// All that can be written in memory has one size together, in bytes and in files.
+    fn memory(&mut self, limits: &Limits) -> Result<(), SandboxError> {
+        let (bytes, files) = (limits.temporary_bytes, limits.temporary_bytes / SMALLEST_FILE);
+        self.folder(Path::new(TEMPORARY))?;
+        let options = text(&format!("mode=0755,size={bytes},nr_inodes={files}"))?;
+        self.steps.push(Step::Memory { at: text(TEMPORARY)?, options });
+        Ok(())
+    }
+
+    /// Shows a folder of its own in memory at `at`.
+    fn in_memory(&mut self, at: &Path, mode: u32) -> Result<(), SandboxError> {
         self.folder(at)?;
-        let options = text(&format!("mode={mode},size={bytes},nr_inodes=65536"))?;
-        self.steps.push(Step::Memory { at: text(at)?, options });
+        let from = text(&format!("{TEMPORARY}/{}", self.steps.len()))?;
+        self.steps.push(Step::Room { at: from.clone(), mode });
+        self.steps.push(Step::Bind { from, at: text(at)?, show: Show::Writable });
         self.allow(at, Access::Write)
     }
 

@@ -89,12 +89,13 @@ fn missing(layer: Layer, why: String, mend: &str) -> SandboxError {
 }
 
 impl Held {
-    /// No proxy answers here.
+    /// No proxy answers here, and what the command needs is kept with its process.
     #[expect(clippy::unused_self, reason = "elsewhere it is asked for")]
-    pub(super) const fn proxy_listener(&self) -> io::Result<Option<std::net::TcpListener>> {
-        Ok(None)
+    pub(super) const fn begun(
+        self,
+        _: &Sandbox,
+        _: &Child,
+    ) -> io::Result<(Option<std::net::TcpListener>, ())> {
+        Ok((None, ()))
     }
-
-    /// What the command needs is kept with its process.
-    pub(super) const fn into_life(self) {}
 }

@@ -7,6 +7,8 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 
 use super::*;
 
+mod fill;
+
 const NAME: &str = "sandbox::system::tests::attacker::inside";
 
 impl Room {
@@ -28,6 +30,7 @@ fn inside() {
     let mut words = what.split(' ');
     match (words.next(), words.next(), words.next()) {
         (Some("calls"), _, _) => calls(),
+        (Some("fill"), Some(how), Some(megabytes)) => fill::fill(how, number(megabytes)),
         (Some("network"), Some(tcp), Some(udp)) => network(number(tcp), number(udp), words.next()),
         (Some("proxy"), Some(target), Some(path)) => proxy::ask(target, path),
         _ => panic!("{what}"),
@@ -71,6 +74,7 @@ fn plain_calls() -> Vec<(&'static str, libc::c_long, [libc::c_long; 3])> {
         ("bpf", libc::SYS_bpf, [0, 0, 0]),
         ("perf", libc::SYS_perf_event_open, [0, 0, 0]),
         ("userfaultfd", libc::SYS_userfaultfd, [0, 0, 0]),
+        ("pin-pages", libc::SYS_vmsplice, [0, 0, 0]),
         ("io-uring", libc::SYS_io_uring_setup, [1, 0, 0]),
         ("kexec", libc::SYS_kexec_load, [0, 0, 0]),
         ("module", libc::SYS_finit_module, [0, 0, 0]),
@@ -100,11 +104,16 @@ fn calls() {
         // SAFETY: numbers only.
         tell(name, unsafe { libc::socket(family, kind, 0) }.into());
     }
-    // SAFETY: as above; the numbers of the second set, and a call whose arguments a filter cannot read.
+    // SAFETY: as above; the numbers of the second set, files of no folder, and a call whose arguments a filter cannot read.
     unsafe {
         #[cfg(target_arch = "x86_64")]
         tell("second-ptrace", libc::syscall(0x4000_0000 | 521, 0, 0, 0));
         tell("clone3", libc::syscall(libc::SYS_clone3, 0, 0));
+        tell("memfd", libc::syscall(libc::SYS_memfd_create, c"x".as_ptr(), 0));
+        tell("secret-memfd", libc::syscall(libc::SYS_memfd_secret, 0));
+        tell("segment", libc::shmget(libc::IPC_PRIVATE, 1 << 20, 0o600).into());
+        tell("small-segment", libc::shmget(libc::IPC_PRIVATE, 4_096, 0o600).min(0).into());
+        tell("semaphores", libc::semget(libc::IPC_PRIVATE, 32_000, 0o600).into());
         let device = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
         tell("device", device.into());
         tell("device-control", libc::ioctl(device, 0x1234).into());
@@ -131,7 +140,13 @@ async fn the_kernel_refuses_what_a_command_needs_not() {
     for (name, ..) in FAMILIES {
         assert_eq!(errno(name), Some(libc::EAFNOSUPPORT), "{name}");
     }
-    assert_eq!(errno("clone3"), Some(libc::ENOSYS));
+    for name in ["clone3", "memfd", "secret-memfd"] {
+        assert_eq!(errno(name), Some(libc::ENOSYS), "{name}");
+    }
+    assert_eq!(errno("small-segment"), Some(0));
+    for name in ["segment", "semaphores"] {
+        assert_eq!(errno(name), Some(libc::ENOSPC), "{name}");
+    }
     if cfg!(target_arch = "x86_64") {
         assert_eq!(errno("second-ptrace"), Some(libc::ENOSYS));
     }

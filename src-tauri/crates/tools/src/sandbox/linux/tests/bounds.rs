@@ -1,9 +1,28 @@
 //! What a command may take, and that it ends as a whole.
 
-use std::process::Stdio;
+use std::io::{BufRead as _, BufReader};
+use std::process::{ChildStdout, Stdio};
 
 use super::*;
 use crate::child::end_strays;
+use crate::sandbox::watch::Look as _;
+
+impl Room {
+    /// A command that nobody watches, with the engine's ends of it and what it says.
+    fn begun(&self, line: &str) -> Option<(std::process::Child, Held, BufReader<ChildStdout>)> {
+        let (mut command, held) = shell(&self.sandbox, line).expect("prepared");
+        let spawned = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
+        let mut child = match spawned {
+            Ok(child) => child,
+            Err(error) => {
+                assert!(matches!(held.explain(error), SandboxError::Missing(_)));
+                return None;
+            }
+        };
+        let said = BufReader::new(child.stdout.take().expect("piped"));
+        Some((child, held, said))
+    }
+}
 
 #[tokio::test]
 async fn processes_that_multiply_meet_a_bound() {
@@ -30,6 +49,75 @@ async fn memory_meets_a_bound() {
     };
     assert!(said.starts_with("0\n"), "{said}");
     assert!(said.contains("No space left"), "{said}");
+}
+
+const MOST: u64 = 256 << 20;
+
+/// How a command ends that holds on to memory for ever, once it has what it wants.
+async fn filled(line: impl Fn(&Room) -> String) -> Option<End> {
+    let mut room = Room::new();
+    room.sandbox.limits.memory_bytes = MOST;
+    room.limit = Duration::from_secs(20);
+    let line = line(&room);
+    let finished = room.run(&line).await?;
+    Some(finished.end)
+}
+
+fn is_over_bound(end: &End) -> bool {
+    matches!(end, End::OverBound(how) if how.contains("more than 256 MB of memory"))
+}
+
+#[tokio::test]
+async fn memory_is_bounded_in_sum() {
+    let many = |room: &Room| {
+        let one = room.attacker("fill private 64");
+        format!("for n in 1 2 3 4 5 6 7 8; do {one} & done; wait")
+    };
+    let Some(end) = filled(many).await else { return };
+    assert!(is_over_bound(&end), "{end:?}");
+}
+
+#[tokio::test]
+async fn memory_that_no_process_is_charged_for_counts() {
+    for how in ["shared", "handed-over", "leaderless", "unreadable", "tables"] {
+        let one = |room: &Room| room.attacker(&format!("fill {how} 512"));
+        let Some(end) = filled(one).await else { return };
+        assert!(is_over_bound(&end), "{how}: {end:?}");
+    }
+}
+
+/// Eight processes that have one memory: a fork's, and a map's.
+#[test]
+fn memory_that_several_share_counts_once() {
+    for how in ["forked", "together"] {
+        let room = Room::new();
+        let Some((mut child, held, said)) = room.begun(&room.attacker(&format!("fill {how} 100")))
+        else {
+            return;
+        };
+        let filled = said.lines().map_while(Result::ok).filter(|line| line == "!filled=0");
+        assert_eq!(filled.take(8).count(), 8);
+        let mut processes =
+            Processes::new(held.handed_over().expect("handed over")).expect("processes");
+        let roughly = processes.bytes(MOST).expect("seen");
+        assert!(((100 << 20)..(160 << 20)).contains(&roughly), "{how}: {roughly}");
+        drop(held);
+        assert!(!child.wait().expect("ended").success());
+    }
+}
+
+#[tokio::test]
+async fn folders_in_memory_have_one_bound_together() {
+    let mut room = Room::new();
+    room.sandbox.limits.temporary_bytes = 1 << 20;
+    let line = "for at in /tmp /dev/shm \"$HOME\"; do head -c 700k /dev/zero >> $at/much && echo $at; done; \
+        rm -f /tmp/much /dev/shm/much \"$HOME\"/much; n=0; while (: > /tmp/$n) 2>/dev/null && [ $n -lt 2000 ]; do n=$((n+1)); done; echo $n";
+    let Some(finished) = room.run(line).await else { return };
+    let said = finished.stdout.text();
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines[..lines.len() - 1], ["/tmp"], "{finished:?}");
+    let files: u32 = lines.last().expect("a count").parse().expect("a number");
+    assert!((100..=256).contains(&files), "{files}");
 }
 
 #[tokio::test]
@@ -91,20 +179,14 @@ async fn a_request_to_end_reaches_the_command() {
 fn what_the_engine_lets_go_of_ends() {
     let room = Room::new();
     let words = format!("sleep 9{:06}", std::process::id());
-    let (mut command, held) =
-        shell(&room.sandbox, &format!("echo begun; exec env -i setsid {words}")).expect("prepared");
-    let spawned = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
-    let mut child = match spawned {
-        Ok(child) => child,
-        Err(error) => return assert!(matches!(held.explain(error), SandboxError::Missing(_))),
-    };
+    let line = format!("echo begun; exec env -i setsid {words}");
+    let Some((mut child, held, mut said)) = room.begun(&line) else { return };
     let mut line = String::new();
-    let mut said = std::io::BufReader::new(child.stdout.take().expect("piped"));
-    std::io::BufRead::read_line(&mut said, &mut line).expect("read");
+    said.read_line(&mut line).expect("read");
     assert_eq!(line, "begun\n");
-    drop(held.into_life());
+    drop(held);
     assert!(!child.wait().expect("ended").success());
     // The pipe ends when the last process that holds it has ended.
-    assert_eq!(std::io::BufRead::read_line(&mut said, &mut line).expect("read"), 0);
+    assert_eq!(said.read_line(&mut line).expect("read"), 0);
     assert!(!is_running(&words));
 }
