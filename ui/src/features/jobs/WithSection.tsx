@@ -81,7 +81,7 @@ function TaskHow() {
     <>
       <div className={styles.pair}>
         <TextOf name="model" label="Model" placeholder={status?.model?.split(" · ")[0] ?? "From the settings"} help="Empty: the one in the settings." />
-        <NumberOf name="maxSteps" label="Most steps" least={1} most={50} placeholder="10" help="Turns of the model in one run." />
+        <NumberOf name="maxSteps" label="Most steps" least={1} most={50} placeholder="10" help="Turns of the model that may call tools; 1 is no chaining. After them it says what came of it." />
       </div>
       <TextOf name="fallbacks" label="If that model does not answer" placeholder="No other" help="Models that are asked instead, in this order, with commas. The run says which one answered." />
       <SkillsField />

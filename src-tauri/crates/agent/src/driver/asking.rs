@@ -13,7 +13,8 @@ use rouse_core::message::{Message, ModelAnswer, Part};
 use rouse_core::model::{Delta, ModelRequest, ProviderError, ProviderErrorKind};
 use rouse_core::money::{BudgetStop, Spent};
 use rouse_core::run::Usage;
-use rouse_core::turn::Turn;
+use rouse_core::tool::ToolSpec;
+use rouse_core::turn::{COMPLETE_RUN, Turn};
 use rouse_store::{NewStep, Note, StepEnd, StepKind, StepStatus};
 use serde_json::{Value, json};
 
@@ -156,7 +157,7 @@ impl Conversation<'_> {
         sent: &mut Sent,
     ) -> Result<(ModelAnswer, Written), Unanswered> {
         let silent = |end: End| Unanswered { end, shown: false };
-        let request = self.request(model, sent.messages(turn));
+        let request = self.request(model, turn, sent);
         let guess = self.guess(model, &request);
         let seat = self.account.admit(guess, self.cancel).await;
         let seat = seat.map_err(|refusal| silent(refusal.into()))?;
@@ -209,7 +210,7 @@ impl Conversation<'_> {
         let mut attempt = 0;
         loop {
             attempt += 1;
-            let request = self.request(model, sent.messages(turn));
+            let request = self.request(model, turn, sent);
             let asking = model.provider.stream(request, &on_delta);
             let error = match self.cancel.run_until_cancelled(asking).await {
                 None => return Err(Unanswered { end: End::Cancelled, shown: was_shown() }),
@@ -231,13 +232,23 @@ impl Conversation<'_> {
         }
     }
 
-    fn request(&self, model: &ChosenModel, messages: Vec<Message>) -> ModelRequest {
+    fn request(&self, model: &ChosenModel, turn: &Turn, sent: &mut Sent) -> ModelRequest {
         ModelRequest {
             model: model.model.clone(),
             system: self.system.clone(),
-            messages,
-            tools: self.offered.clone(),
+            messages: sent.messages(turn),
+            tools: self.offered_in(turn),
             max_tokens: self.max_tokens,
+        }
+    }
+
+    /// In its last turn a model is offered what ends the run. Where there is no such tool it is offered what it was: some
+    /// providers refuse a conversation with calls and without tools.
+    fn offered_in(&self, turn: &Turn) -> Vec<ToolSpec> {
+        let ends = |tool: &&ToolSpec| tool.name == COMPLETE_RUN;
+        match self.offered.iter().find(ends) {
+            Some(ending) if turn.is_closing() => vec![ending.clone()],
+            _ => self.offered.clone(),
         }
     }
 

@@ -223,7 +223,8 @@ async fn without_a_model_the_run_fails_in_plain_words() {
 async fn the_steps_of_a_run_are_limited_by_the_job_and_by_fifty() {
     let another = |text: u32| calls([("c", "echo", json!({"text": text.to_string()}))]);
     let house = House::new((0..100).map(another)).await;
-    for (wanted, expected) in [(Some(2), 2), (None, 10), (Some(500), 50)] {
+    // And one turn more to say what came of it.
+    for (wanted, expected) in [(Some(2), 3), (None, 11), (Some(500), 51)] {
         let before = house.model.requests().len();
         let mut payload = json!({"message": "x"});
         if let Some(wanted) = wanted {
@@ -239,6 +240,31 @@ async fn the_steps_of_a_run_are_limited_by_the_job_and_by_fifty() {
             house.driver().run_turn(&run, &job, turn_of(&job), house.chosen(), &house.cancel).await;
         assert_eq!(house.model.requests().len() - before, expected, "{wanted:?}");
         assert!(outcome.error.is_some_and(|error| error.contains("maxSteps")));
+    }
+}
+
+#[tokio::test]
+async fn one_step_is_one_round_of_calls_and_then_the_report() {
+    let round = calls([("a", "echo", json!({"text": "4"})), ("b", "echo", json!({"text": "2"}))]);
+    let report = json!({"outcome": "report", "summary": "It is 42."});
+    for last in [says("It is 42."), calls([("c", "complete_run", report)])] {
+        let house = House::new([round.clone(), last]).await;
+        let (run, outcome) = house.turn(json!({"message": "x", "maxSteps": 1})).await;
+        assert_eq!(
+            (outcome.state, outcome.summary.as_deref()),
+            (RunState::Succeeded, Some("It is 42."))
+        );
+        let requests = house.model.requests();
+        let [first, second] = requests.as_slice() else { panic!("{} requests", requests.len()) };
+        assert!(first.tools.len() > 1);
+        assert_eq!(
+            second.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(),
+            ["complete_run"]
+        );
+        let told = text_of(second.messages.last().expect("a message"));
+        assert!(told.contains("used up"), "{told}");
+        let echoed = house.steps(&run).await.into_iter().filter(|step| step.name == "echo").count();
+        assert_eq!(echoed, 2);
     }
 }
 

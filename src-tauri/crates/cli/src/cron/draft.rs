@@ -53,7 +53,8 @@ pub(crate) struct PayloadArgs {
     /// Offer only these tools, separated by commas; `all` for all of them.
     #[arg(long, value_name = "NAMES")]
     tools: Option<String>,
-    /// Most model turns of a run, or `none` for the usual number.
+    /// Most model turns of a run that may call tools (1: no chaining), or `none` for the usual number. After them the
+    /// model says what came of it.
     #[arg(long, value_name = "N", value_parser = number)]
     max_steps: Option<Value>,
     /// Most tokens of one answer of the model, or `none`.

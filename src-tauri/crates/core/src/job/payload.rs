@@ -39,7 +39,7 @@ pub struct AgentTurn {
     pub use_tools: Option<bool>,
     /// Only these tools.
     pub tools: Option<Vec<String>>,
-    /// Most model turns of one run.
+    /// Most model turns of one run that may call tools; 1 is no chaining. After them one is left to say what came of it.
     pub max_steps: Option<u32>,
     /// Most tokens of one answer.
     pub max_tokens: Option<u32>,

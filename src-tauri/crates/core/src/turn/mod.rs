@@ -19,7 +19,8 @@ use progress::{Progress, Ruling, Told};
 /// Limits of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TurnLimits {
-    /// Most model turns.
+    /// Most model turns that may call tools. When they are used up without an outcome, one more is left to say what came
+    /// of them: with 1, no call builds on what another has answered.
     pub max_steps: u32,
     /// Whether the person is there: what ends in a question is an answer then.
     pub is_attended: bool,
@@ -45,11 +46,31 @@ pub struct Turn {
     usage: Usage,
     model: Option<String>,
     reminded: bool,
+    /// The last turn, and whether it was answered.
+    closing: Option<Closing>,
     progress: Progress,
+}
+
+/// The turn after the last step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Closing {
+    /// It is asked for.
+    Asked,
+    /// The model has had it.
+    Answered,
 }
 
 /// Said once to a model that ends an unattended run without an outcome.
 const REMINDER: &str = include_str!("reminder.md");
+
+/// Said when the steps are used up.
+const LAST: &str = include_str!("last.md");
+
+/// Told of a call in the last turn.
+const TOO_LATE: &str = "Not carried out: the steps of this run are used up.";
+
+/// The one tool of the last turn.
+pub const COMPLETE_RUN: &str = "complete_run";
 
 impl Turn {
     /// Starts with the messages that are already there: transcript, context and task.
@@ -62,7 +83,8 @@ impl Turn {
             cost_micro_usd: None,
         };
         let progress = Progress::default();
-        Self { messages, limits, steps: 0, usage, model: None, reminded: false, progress }
+        let (model, closing) = (None, None);
+        Self { messages, limits, steps: 0, usage, model, reminded: false, closing, progress }
     }
 
     /// Goes on after a break with what the run had `said` by then, its task first, after `history`.
@@ -81,9 +103,10 @@ impl Turn {
         let is_step = |message: &&Message| matches!(message, Message::Assistant { .. });
         let steps = u32::try_from(said.iter().filter(is_step).count()).unwrap_or(u32::MAX);
         let reminded = said.iter().any(is_reminder);
+        let closing = closing_of(&said);
         let progress = Progress::of(&said);
         history.append(&mut said);
-        let mut turn = Self { steps, reminded, progress, ..Self::new(history, limits) };
+        let mut turn = Self { steps, reminded, closing, progress, ..Self::new(history, limits) };
         let next = match words {
             _ if !pending.is_empty() => Next::CallTools(pending),
             Some(words) => turn.ended_in_words(&words),
@@ -96,6 +119,12 @@ impl Turn {
     #[must_use]
     pub fn messages(&self) -> &[Message] {
         &self.messages
+    }
+
+    /// Whether the steps are used up, and only [`COMPLETE_RUN`] is called any more.
+    #[must_use]
+    pub const fn is_closing(&self) -> bool {
+        self.closing.is_some()
     }
 
     /// What the run has cost so far.
@@ -131,16 +160,32 @@ impl Turn {
         let text = answer.text();
         let stop = answer.stop;
         self.messages.push(Message::Assistant { parts: answer.parts });
+        self.closing = self.closing.map(|_| Closing::Answered);
         if stop == StopReason::Refusal {
             return self.fail("The model's provider refused to answer.");
         }
         if !calls.is_empty() {
-            return Next::CallTools(calls);
+            return self.to_call(calls);
         }
         if stop == StopReason::Length {
             return self.fail("The model's answer was cut off at its token limit.");
         }
         self.ended_in_words(&text)
+    }
+
+    /// In the last turn nothing is called but what ends the run; no call stays without a result.
+    fn to_call(&mut self, calls: Vec<ToolCallRequest>) -> Next {
+        let is_closing = self.is_closing();
+        let (calls, late): (Vec<_>, Vec<_>) =
+            calls.into_iter().partition(|call| !is_closing || call.tool == COMPLETE_RUN);
+        for ToolCallRequest { id: call_id, tool, .. } in late {
+            let text = TOO_LATE.to_owned();
+            self.messages.push(Message::ToolResult { call_id, tool, text, is_error: true });
+        }
+        match calls.is_empty() {
+            true => self.ask_again(),
+            false => Next::CallTools(calls),
+        }
     }
 
     /// The tools answered, in the order of the calls.
@@ -195,7 +240,7 @@ impl Turn {
         if !text.is_empty() && (is_attended || !ends_in_question(text)) {
             return self.finish(RunState::Succeeded, Some(text.to_owned()), None);
         }
-        if !self.reminded && !is_attended {
+        if !self.reminded && !is_attended && !self.is_closing() {
             self.reminded = true;
             self.messages.push(Message::User { text: REMINDER.trim().to_owned() });
             return self.ask_again();
@@ -221,11 +266,24 @@ impl Turn {
     }
 
     fn ask_again(&mut self) -> Next {
-        if self.steps >= self.limits.max_steps {
-            let steps = self.limits.max_steps;
-            return self.fail(&format!(
-                "Stopped after {steps} model turns without an outcome (maxSteps)."
-            ));
+        match self.closing {
+            None if self.steps < self.limits.max_steps => {}
+            None => {
+                self.closing = Some(Closing::Asked);
+                self.messages.push(Message::User { text: LAST.trim().to_owned() });
+            }
+            Some(Closing::Asked) => {}
+            Some(Closing::Answered) => {
+                let steps = self.limits.max_steps;
+                let steps = if steps == 1 {
+                    "its one step".to_owned()
+                } else {
+                    format!("its {steps} steps")
+                };
+                return self.fail(&format!(
+                    "Stopped because {steps} (maxSteps) had been used and it did not say what came of them."
+                ));
+            }
         }
         Next::AskModel
     }
@@ -251,7 +309,7 @@ fn still_to_do(said: &mut Vec<Message>, asked: usize) -> Vec<ToolCallRequest> {
     });
     let calls: Vec<ToolCallRequest> = calls.collect();
     let mut results = said.split_off(asked + 1);
-    let ends = |result: &Message| matches!(result, Message::ToolResult { tool, is_error: false, .. } if tool == "complete_run");
+    let ends = |result: &Message| matches!(result, Message::ToolResult { tool, is_error: false, .. } if tool == COMPLETE_RUN);
     results.retain(|result| !ends(result));
     let has_result = |call: &ToolCallRequest| {
         results.iter().any(
@@ -269,6 +327,16 @@ fn text_of(parts: &[Part]) -> String {
         _ => None,
     };
     parts.iter().filter_map(text).collect()
+}
+
+/// How far a run that had said this is with its last turn.
+fn closing_of(said: &[Message]) -> Option<Closing> {
+    let is_told =
+        |message: &Message| matches!(message, Message::User { text } if text == LAST.trim());
+    let told = said.iter().rposition(is_told)?;
+    let is_answered =
+        said[told..].iter().any(|message| matches!(message, Message::Assistant { .. }));
+    Some(if is_answered { Closing::Answered } else { Closing::Asked })
 }
 
 fn is_reminder(message: &Message) -> bool {

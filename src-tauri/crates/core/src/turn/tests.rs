@@ -120,17 +120,86 @@ fn a_report_that_asks_or_says_nothing_is_reminded_once_and_then_fails() {
     }
 }
 
-#[test]
-fn the_step_limit_ends_a_loop() {
-    let mut turn = turn(2);
+/// Uses its steps up with calls of `echo`; what comes then.
+fn used_up(turn: &mut Turn, steps: u32) -> Next {
     let mut next = Next::AskModel;
-    for _ in 0..2 {
+    for step in 0..steps {
+        assert_eq!((&next, turn.is_closing()), (&Next::AskModel, false), "{step}");
         let (answer, call) = calls("echo");
         assert!(matches!(turn.answered(answer), Next::CallTools(_)));
-        next = turn.called(vec![(call, ToolOutput::ok("again"))]);
+        next = turn.called(vec![(call, ToolOutput::ok(step.to_string()))]);
     }
-    let ended = outcome(next);
+    next
+}
+
+#[test]
+fn a_run_whose_steps_are_used_up_says_what_came_of_it() {
+    for steps in [1, 2, 10] {
+        let mut turn = turn(steps);
+        assert_eq!(used_up(&mut turn, steps), Next::AskModel, "{steps}");
+        assert!(turn.is_closing());
+        let told = turn.messages().last().expect("a message");
+        assert!(matches!(told, Message::User { text } if text == LAST.trim()), "{told:?}");
+        let ended = outcome(turn.answered(says("Three mails.")));
+        assert_eq!(
+            (ended.state, ended.summary.as_deref()),
+            (RunState::Succeeded, Some("Three mails."))
+        );
+    }
+    let mut turn = turn(1);
+    assert_eq!(used_up(&mut turn, 1), Next::AskModel);
+    let (answer, call) = calls("complete_run");
+    assert_eq!(turn.answered(answer), Next::CallTools(vec![call.clone()]));
+    let effect =
+        ToolEffect::Complete { outcome: Completion::NothingToReport, summary: String::new() };
+    let ended = outcome(turn.called(vec![(call, ToolOutput::ok("done").with_effect(effect))]));
+    assert_eq!(ended.state, RunState::NothingToReport);
+}
+
+#[test]
+fn the_last_turn_is_the_last_whatever_is_said_in_it() {
+    let mut called = turn(1);
+    assert_eq!(used_up(&mut called, 1), Next::AskModel);
+    let (answer, _) = calls("echo");
+    let ended = outcome(called.answered(answer));
+    let error = ended.error.expect("a reason");
+    assert!(ended.state == RunState::Failed && error.contains("maxSteps"), "{error}");
+    let told = called.messages().last().expect("a message");
+    assert!(
+        matches!(told, Message::ToolResult { is_error: true, .. }),
+        "no call stays without a result: {told:?}"
+    );
+
+    for (text, words) in [("  ", "without an answer"), ("Shall I go on?", "a question")] {
+        let mut turn = turn(1);
+        assert_eq!(used_up(&mut turn, 1), Next::AskModel);
+        let error = outcome(turn.answered(says(text))).error.expect("a reason");
+        assert!(error.contains(words), "{error}");
+    }
+
+    let mut wrong = turn(1);
+    assert_eq!(used_up(&mut wrong, 1), Next::AskModel);
+    let (answer, call) = calls("complete_run");
+    assert!(matches!(wrong.answered(answer), Next::CallTools(_)));
+    let ended = outcome(wrong.called(vec![(call, ToolOutput::error("no such outcome"))]));
     assert!(ended.error.is_some_and(|error| error.contains("maxSteps")));
+}
+
+#[test]
+fn a_break_in_the_last_turn_leaves_it_the_last() {
+    let mut first = turn(1);
+    assert_eq!(used_up(&mut first, 1), Next::AskModel);
+    let limits = TurnLimits { max_steps: 1, is_attended: false };
+    let (again, next) = Turn::resumed(Vec::new(), first.messages().to_vec(), limits);
+    assert_eq!((next, again.is_closing()), (Next::AskModel, true));
+    assert_eq!(again.messages(), first.messages(), "it is told once");
+}
+
+#[test]
+fn a_question_in_the_last_step_is_not_the_end_of_it() {
+    let mut turn = turn(1);
+    assert_eq!(turn.answered(says("Shall I go on?")), Next::AskModel);
+    assert_eq!(outcome(turn.answered(says("Three mails."))).state, RunState::Succeeded);
 }
 
 #[test]
@@ -155,6 +224,10 @@ fn circles(turn: &mut Turn, result: impl Fn(u32) -> ToolOutput) -> (u32, Outcome
         assert!(matches!(turn.answered(answer), Next::CallTools(_)));
         let next = turn.called(vec![(call, result(times))]);
         times += 1;
+        if turn.is_closing() {
+            let (answer, _) = calls("echo");
+            return (times, outcome(turn.answered(answer)));
+        }
         if let Next::Finish(outcome) = next {
             return (times, *outcome);
         }
@@ -183,7 +256,7 @@ fn the_same_call_with_the_same_result_is_told_once_and_then_ends_the_run() {
 fn what_changes_now_and_then_is_waited_for() {
     let mut turn = patient();
     let (times, ended) = circles(&mut turn, |time| ToolOutput::ok(format!("{} % done", time / 2)));
-    assert_eq!((times, told_beside(&turn)), (40, 0));
+    assert_eq!((times, told_beside(&turn)), (40, 1));
     assert!(ended.error.is_some_and(|error| error.contains("maxSteps")));
 }
 
@@ -213,7 +286,7 @@ fn one_call_that_works_is_progress_among_errors() {
         _ => ToolOutput::error(format!("No file called {time}.")),
     };
     let (times, _) = circles(&mut turn, result);
-    assert_eq!((times, told_beside(&turn)), (40, 0));
+    assert_eq!((times, told_beside(&turn)), (40, 1));
 }
 
 #[test]

@@ -126,7 +126,7 @@ pub struct ProviderEntry {
 pub struct ToolLimits {
     /// The largest file that `read_file` reads.
     pub read_file_max_bytes: u64,
-    /// Model turns of a run that names no `maxSteps`.
+    /// Model turns with tools of a run that names no `maxSteps`.
     pub max_steps: u32,
     /// The time limit of a command that names none.
     pub command_timeout: Duration,
