@@ -52,6 +52,7 @@ export function anApproval(parts: Partial<ApprovalView> = {}): ApprovalView {
     directory: "/home/ada/workspace", files: ["notes/today.md"], preview: "--- notes/today.md\n+++ notes/today.md\n@@ -1 +1 @@\n-nothing\n+dentist\n",
     why: "write_file changes files, and this job has no grant for it.", isHighest: false, shellText: [],
     askedAtMs: noon - 60_000, expiresAtMs: noon + 29 * 60_000, state: "pending", scope: null, reason: null, decidedAtMs: null, answeredFrom: null,
+    holdsUp: { text: "Only this run. Later runs of the job do not wait for it.", questions: 0, followers: [], passedBy: 0 },
     ...parts,
   };
 }

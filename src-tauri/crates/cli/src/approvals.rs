@@ -252,13 +252,14 @@ fn print_table(session: &Session, approvals: &[ApprovalView], all: bool) {
         return;
     }
     let now = session.clock.now().0;
-    let mut table = table(&["ASKED", "JOB", "TOOL", "STATE", "QUESTION"]);
+    let mut table = table(&["ASKED", "JOB", "TOOL", "STATE", "HOLDS UP", "QUESTION"]);
     for one in approvals {
         table.add_row([
             instant(one.asked_at_ms, now, session.clock.zone()),
             short(&one.job_name, 28),
             one.tool.clone(),
             state(one, now),
+            holds_up(one),
             one.id.clone(),
         ]);
     }
@@ -269,9 +270,27 @@ fn state(one: &ApprovalView, now: i64) -> String {
     match one.state {
         ApprovalState::Pending => {
             let seconds = (one.expires_at_ms - now).max(0) / 1_000;
-            format!("waits, {} left", format_duration(seconds * 1_000))
+            format!("waits {}, {} left", waited(one, now), format_duration(seconds * 1_000))
         }
         _ => ended(one),
+    }
+}
+
+/// How long a question waits already.
+fn waited(one: &ApprovalView, now: i64) -> String {
+    match (now - one.asked_at_ms).max(0) / 1_000 {
+        seconds @ 0..60 => format_duration(seconds * 1_000),
+        seconds => format_duration(seconds / 60 * 60_000),
+    }
+}
+
+/// In a few words what waits with it.
+fn holds_up(one: &ApprovalView) -> String {
+    match one.holds_up.as_ref().map(|held| held.followers.as_slice()) {
+        None => String::new(),
+        Some([]) => "its run".to_owned(),
+        Some([one]) => format!("its run, {}", short(&one.name, 24)),
+        Some(several) => format!("its run, {} jobs", several.len()),
     }
 }
 
@@ -303,6 +322,9 @@ fn print_whole(session: &Session, one: &ApprovalView) {
     anstream::println!("{}  may it use {}?", plain(&one.job_name), one.tool);
     anstream::println!("{}", plain(&one.why));
     anstream::println!("State: {}", state(one, now));
+    if let Some(held) = &one.holds_up {
+        anstream::println!("Holds up: {}", plain(&held.text));
+    }
     if let Some(directory) = &one.directory {
         anstream::println!("Folder: {}", plain(directory));
     }

@@ -115,8 +115,12 @@ pub(crate) fn delivery_view(delivery: &Delivery) -> wire::DeliveryView {
     }
 }
 
-/// A question, with those of its tool's arguments that a shell reads.
-pub(crate) fn approval_view(approval: &Approval, shell_text: Vec<String>) -> wire::ApprovalView {
+/// A question, with those of its tool's arguments that a shell reads, and what waits for the answer.
+pub(crate) fn approval_view(
+    approval: &Approval,
+    shell_text: Vec<String>,
+    holds_up: Option<wire::HoldsUp>,
+) -> wire::ApprovalView {
     let (state, scope, reason, decided_at) = match &approval.state {
         ApprovalState::Pending => (wire::ApprovalState::Pending, None, None, None),
         ApprovalState::Approved { scope, at } => {
@@ -148,6 +152,7 @@ pub(crate) fn approval_view(approval: &Approval, shell_text: Vec<String>) -> wir
         reason,
         decided_at_ms: decided_at.map(|at| at.0),
         answered_from: approval.answered_from.map(wire_answered_from),
+        holds_up,
     }
 }
 

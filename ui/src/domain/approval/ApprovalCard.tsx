@@ -23,6 +23,7 @@ import { DenyForm } from "./DenyForm";
 import { GrantEditor } from "./GrantEditor";
 import { answerIcon } from "./icons";
 import { Preview } from "./Preview";
+import { Waited } from "./Waited";
 import { afterwards, answerWords, questionTitle } from "./words";
 
 interface Props {
@@ -44,7 +45,7 @@ interface Props {
 const proposes = "routine_create";
 
 export function ApprovalCard({ approval, onAnswer, onCopy, onEdit, isOnlyCall = false, who = [], next }: Props) {
-  const { tool, why, isHighest, askedAtMs, expiresAtMs, state } = approval;
+  const { tool, why, isHighest, askedAtMs, expiresAtMs, state, holdsUp } = approval;
   const isOpen = state === "pending";
   const [wasOpen] = useState(isOpen);
   return (
@@ -64,7 +65,8 @@ export function ApprovalCard({ approval, onAnswer, onCopy, onEdit, isOnlyCall = 
       <Facts
         facts={[
           ...who,
-          { name: "Asked", value: <Time at={askedAtMs} /> },
+          isOpen ? { name: "Waits", value: <>for <Waited sinceMs={askedAtMs} /></> } : { name: "Asked", value: <Time at={askedAtMs} /> },
+          holdsUp !== null && !isOnlyCall && { name: "Holds up", value: holdsUp.text, wide: true },
           approval.directory !== null && { name: "Works in", value: <code>{approval.directory}</code>, wide: true },
           approval.files.length > 0 && { name: "The answer holds for these files as they are", value: approval.files.map((file) => <div key={file}><code>{file}</code></div>), wide: true },
         ]}

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { anApproval, noon } from "@/test/fixtures";
 
-import { afterwards, answerWord, answerWords, leftWords } from "./words";
+import { afterwards, answerWord, answerWords, leftWords, waitedWords } from "./words";
 
 test.each([
   [-5, "0 s"],
@@ -25,6 +25,19 @@ test.each([
   [{ state: "withdrawn" }, "Not needed any more"],
 ] as const)("%j reads %s", (parts, word) => {
   expect(answerWord(anApproval(parts))).toBe(word);
+});
+
+test.each([
+  [-5_000, "0 s"],
+  [48_900, "48 s"],
+  [60_000, "1 min"],
+  [59 * 60_000 + 59_000, "59 min"],
+  [3_600_000, "1 h"],
+  [125 * 60_000, "2 h 5 min"],
+  [24 * 3_600_000, "1 d"],
+  [76 * 3_600_000 + 59_000, "3 d 4 h"],
+])("a wait of %d ms reads %s, never more than it was", (ms, words) => {
+  expect(waitedWords(ms)).toBe(words);
 });
 
 test("an answer says from where and when", () => {

@@ -54,6 +54,17 @@ export function afterwards({ state, reason }: ApprovalView): string | undefined 
   }
 }
 
+/** How long it has waited, rounded down: `48 s`, `6 min`, `2 h 5 min`, `3 d 4 h`. */
+export function waitedWords(waitedMs: number): string {
+  const seconds = Math.max(0, Math.floor(waitedMs / 1_000));
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 24) return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`;
+  return hours % 24 === 0 ? `${hours / 24} d` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
 /** Below this a countdown warns. */
 export const warnBelowMs = 5 * 60_000;
 

@@ -6,6 +6,7 @@ import { RowLink } from "@/components/RowLink";
 import { Time } from "@/components/Time";
 import { Countdown } from "@/domain/approval/Countdown";
 import { answerIcon } from "@/domain/approval/icons";
+import { Waited } from "@/domain/approval/Waited";
 import { answerWord } from "@/domain/approval/words";
 import type { ApprovalView } from "@/platform";
 
@@ -44,7 +45,7 @@ export function ApprovalList({ open, answered, shown }: Props) {
 }
 
 function Item({ approval, isShown }: { approval: ApprovalView; isShown: boolean }) {
-  const { id, tool, jobName, state, expiresAtMs, decidedAtMs } = approval;
+  const { id, tool, jobName, state, askedAtMs, expiresAtMs, decidedAtMs } = approval;
   const isOpen = state === "pending";
   const Icon = answerIcon[state];
   return (
@@ -54,7 +55,7 @@ function Item({ approval, isShown }: { approval: ApprovalView; isShown: boolean 
         {jobName}
       </RowLink>
       <span className={styles.about}>
-        <span>{isOpen ? tool : `${tool}: ${answerWord(approval).toLocaleLowerCase()}`}</span>
+        <span>{isOpen ? <>{tool}, waits for <Waited sinceMs={askedAtMs} /></> : `${tool}: ${answerWord(approval).toLocaleLowerCase()}`}</span>
         {isOpen ? <Countdown endsAtMs={expiresAtMs} short /> : decidedAtMs !== null && <Time at={decidedAtMs} as="log" />}
       </span>
     </li>

@@ -64,6 +64,23 @@ test("a question is shown whole: what, why, who, until when", async () => {
   expect(shown.getByRole("link", { name: /^begun|See it/ })).toHaveAttribute("href", "/runs/run-1");
 });
 
+test("how long it has waited and what waits with it is said as the engine counts it, and goes on counting", async () => {
+  const holdsUp = { text: "This run, and “Report”, which starts after it. 3 later runs of the job did not wait for it.", questions: 0, followers: [{ id: "job-2", name: "Report" }], passedBy: 3 };
+  renderApp("/approvals/ask-1", hostWith(anApproval({ askedAtMs: noon - 6 * 60_000, holdsUp })));
+  const shown = within(await card());
+  expect(shown.getByText("Waits").nextSibling).toHaveTextContent("for 6 min");
+  expect(shown.getByText("Holds up").nextSibling).toHaveTextContent(holdsUp.text);
+  expect(within(screen.getByRole("list", { name: "Waiting questions" })).getByText(/^write_file, waits for/)).toHaveTextContent("write_file, waits for 6 min");
+});
+
+test("what is answered waits no more and holds nothing up", async () => {
+  renderApp("/approvals/ask-1", hostWith(anApproval({ state: "denied", decidedAtMs: noon, holdsUp: null })));
+  const shown = within(await card());
+  expect(shown.getByText("Asked")).toBeInTheDocument();
+  expect(shown.queryByText("Waits")).not.toBeInTheDocument();
+  expect(shown.queryByText("Holds up")).not.toBeInTheDocument();
+});
+
 test("a key allows it once, and the next question comes up", async () => {
   const host = hostWith(anApproval(), anApproval({ id: "ask-2", tool: "http", jobName: "Is the site up" }));
   const { user, path } = renderApp("/approvals", host);

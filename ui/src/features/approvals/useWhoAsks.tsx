@@ -1,4 +1,4 @@
-/* Who asks, as facts with links: the job, its run, and what waits for the answer. */
+/* Who asks, as facts with links: the job, its run, and when it fires again meanwhile. */
 
 import { Link } from "@tanstack/react-router";
 
@@ -25,8 +25,6 @@ export function useWhoAsks(approval: ApprovalView | undefined): Fact[] {
         </Link>
       ),
     },
-    ...(state === "pending"
-      ? [{ name: "Holds up", value: <>Only this run{next !== undefined && <>; the job fires again <Time at={next} /></>}</> }]
-      : []),
+    ...(state === "pending" && next !== undefined ? [{ name: "Fires again", value: <Time at={next} /> }] : []),
   ];
 }

@@ -130,6 +130,7 @@ test("what needs the person stands above everything, and can be denied there but
   const list = await screen.findByRole("list", { name: "Waiting questions" });
   expect(within(list).getAllByRole("listitem")).toHaveLength(3);
   expect(within(list).queryByRole("button", { name: /allow/i })).not.toBeInTheDocument();
+  expect(within(list).getAllByText(/^Waits for/)[0]).toHaveTextContent("Waits for 1 min. Holds up: only this run. Later runs of the job do not wait for it.");
   expect(screen.getByRole("link", { name: "All 5" })).toHaveAttribute("href", "/approvals");
   expect(within(list).getByRole("link", { name: "Review write_file in Job 0" })).toHaveAttribute("href", "/approvals/ask-0");
   await user.click(within(list).getByRole("button", { name: "Deny write_file in Job 0" }));

@@ -11,12 +11,16 @@ import { useArmed } from "@/components/useArmed";
 import { useAnswer, useOpenApprovals } from "@/data/approvals";
 import { Countdown } from "@/domain/approval/Countdown";
 import { previewLine } from "@/domain/approval/preview";
+import { Waited } from "@/domain/approval/Waited";
 import { answerWord } from "@/domain/approval/words";
 import type { ApprovalView } from "@/platform";
 
 import styles from "./NeedsYou.module.css";
 
 const most = 3;
+
+/** As it goes on after a colon. */
+const lowered = (text: string) => text.charAt(0).toLocaleLowerCase() + text.slice(1);
 
 export function NeedsYou() {
   const { data: waiting = [] } = useOpenApprovals();
@@ -35,7 +39,7 @@ export function NeedsYou() {
 }
 
 function Waiting({ approval }: { approval: ApprovalView }) {
-  const { id, tool, jobName, why, preview, expiresAtMs } = approval;
+  const { id, tool, jobName, why, preview, askedAtMs, expiresAtMs, holdsUp } = approval;
   const answer = useAnswer();
   const armed = useArmed(id);
   const [busy, setBusy] = useState(false);
@@ -60,6 +64,9 @@ function Waiting({ approval }: { approval: ApprovalView }) {
           <code>{tool}</code> in “{jobName}”
         </p>
         <p className={styles.call} title={why}>{previewLine(preview)}</p>
+        <p className={styles.held} title={holdsUp?.text}>
+          Waits for <Waited sinceMs={askedAtMs} />{holdsUp && `. Holds up: ${lowered(holdsUp.text)}`}
+        </p>
       </div>
       <Countdown endsAtMs={expiresAtMs} />
       <span className={styles.buttons}>

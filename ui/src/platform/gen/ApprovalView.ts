@@ -2,6 +2,7 @@
 import type { AnsweredFrom } from "./AnsweredFrom";
 import type { ApprovalScope } from "./ApprovalScope";
 import type { ApprovalState } from "./ApprovalState";
+import type { HoldsUp } from "./HoldsUp";
 
 /**
  * A question.
@@ -82,4 +83,8 @@ decidedAtMs: number | null,
 /**
  * Where it was answered.
  */
-answeredFrom: AnsweredFrom | null, };
+answeredFrom: AnsweredFrom | null, 
+/**
+ * What waits with it; none once it is answered.
+ */
+holdsUp: HoldsUp | null, };

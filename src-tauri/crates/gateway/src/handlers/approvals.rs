@@ -1,5 +1,7 @@
 //! `approvals.*`: the questions, and the answers of a person.
 
+mod holds_up;
+
 use rouse_core::approval::{Answer, Approval, Cover, NewGrant};
 use rouse_core::{ApprovalId, UnixMs};
 use rouse_store::Decided;
@@ -25,11 +27,11 @@ pub(crate) async fn list(
     } else {
         context.store.pending_approvals().await?
     };
-    Ok(ApprovalsListResult { approvals: found.iter().map(|one| view(context, one)).collect() })
+    Ok(ApprovalsListResult { approvals: views(context, &found).await? })
 }
 
 pub(crate) async fn get(context: &Context, params: ApprovalRef) -> Result<ApprovalView, RpcError> {
-    Ok(view(context, &find(context, &params.id).await?))
+    view(context, &find(context, &params.id).await?).await
 }
 
 pub(crate) async fn decide(
@@ -44,7 +46,7 @@ pub(crate) async fn decide(
         Decided::Counts { approval, .. } => (true, approval),
         Decided::TooLate(approval) => (false, approval),
     };
-    Ok(ApprovalsDecideResult { counts, approval: view(context, approval) })
+    Ok(ApprovalsDecideResult { counts, approval: view(context, approval).await? })
 }
 
 async fn find(context: &Context, id: &str) -> Result<Approval, RpcError> {
@@ -52,10 +54,21 @@ async fn find(context: &Context, id: &str) -> Result<Approval, RpcError> {
     found.ok_or_else(|| RpcError::new(ErrorCode::NotFound, format!("There is no question {id}.")))
 }
 
-pub(crate) fn view(context: &Context, approval: &Approval) -> ApprovalView {
+pub(crate) async fn views(
+    context: &Context,
+    approvals: &[Approval],
+) -> Result<Vec<ApprovalView>, RpcError> {
+    let mut views = Vec::with_capacity(approvals.len());
+    for approval in approvals {
+        views.push(view(context, approval).await?);
+    }
+    Ok(views)
+}
+
+async fn view(context: &Context, approval: &Approval) -> Result<ApprovalView, RpcError> {
     let tool = context.gate.tools().get(&approval.tool);
     let shell_text = tool.map(|tool| tool.spec().shell_text.clone()).unwrap_or_default();
-    approval_view(approval, shell_text)
+    Ok(approval_view(approval, shell_text, holds_up::of(context, approval).await?))
 }
 
 fn read(context: &Context, answer: wire::Answer, about: &Approval) -> Result<Answer, RpcError> {

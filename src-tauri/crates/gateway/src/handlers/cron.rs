@@ -148,18 +148,21 @@ pub(crate) async fn remove(
         removed => removed?,
     };
     let followers = match &removed {
-        Some(job) => followers(context, job).await?,
+        Some(job) => followers(context, &job.id).await?,
         None => Vec::new(),
     };
     Ok(CronRemoveResult { job: removed.as_ref().map(job_to_json), followers })
 }
 
 /// Who is on and waits for `job`, by name.
-async fn followers(context: &Context, job: &Job) -> Result<Vec<Follower>, RpcError> {
+pub(crate) async fn followers(
+    context: &Context,
+    job: &JobId,
+) -> Result<Vec<Follower>, RpcError> {
     let mut followers = Vec::new();
     for other in context.store.listening_jobs().await? {
         if let ScheduleSpec::Event(trigger) = &other.schedule.spec
-            && trigger.job_id() == Some(job.id.as_str())
+            && trigger.job_id() == Some(job.as_str())
         {
             followers.push(Follower { id: other.id.to_string(), name: other.name });
         }

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
+use super::Follower;
+
 /// A question.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -50,6 +52,23 @@ pub struct ApprovalView {
     pub decided_at_ms: Option<i64>,
     /// Where it was answered.
     pub answered_from: Option<AnsweredFrom>,
+    /// What waits with it; none once it is answered.
+    pub holds_up: Option<HoldsUp>,
+}
+
+/// What waits for an answer. Later slots of a job never do, whatever its overlap policy says: a run that waits for a
+/// person is not at work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct HoldsUp {
+    /// All of it, in words.
+    pub text: String,
+    /// Other open questions of its run, which goes on when all have an answer.
+    pub questions: u32,
+    /// Jobs that are on and start when a run of its job has ended, by name.
+    pub followers: Vec<Follower>,
+    /// Runs of its job that came since it was asked and did not wait for it.
+    pub passed_by: u32,
 }
 
 /// Where a question stands.
