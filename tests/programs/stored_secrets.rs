@@ -61,12 +61,23 @@ async fn a_secret_is_stored_listed_and_removed_and_its_value_is_nowhere() {
 }
 
 #[tokio::test]
+async fn whoever_stores_a_short_value_is_told_that_it_is_hardly_watched_for() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let stored = home.rouse_reading(["secrets", "set", "pin", "--host", "a.example"], "47115");
+    assert!(stored.ok().contains("fewer than 8 characters"), "{stored:#?}");
+    let listed = engine.call("secrets.list", json!({})).await;
+    let warning = listed["secrets"][0]["warning"].as_str().expect("a warning");
+    assert!(warning.contains("whole of a field") && !warning.contains("47115"), "{warning}");
+}
+
+#[tokio::test]
 async fn a_value_is_never_taken_from_the_command_line() {
     let home = Home::new();
     let _engine = home.serve().await;
     let said = home.rouse(["secrets", "set", "mail", VALUE, "--host", "a.example"]);
     assert_eq!(said.code, 2, "{said:#?}");
-    let said = home.rouse_reading(["secrets", "set", "mail", "--host", "a.example"], "short");
+    let said = home.rouse_reading(["secrets", "set", "mail", "--host", "a.example"], "pin");
     assert_eq!(said.code, 2, "{said:#?}");
     assert!(said.err.contains("value: a secret has at least 8 characters"), "{said:#?}");
     let said = home.rouse_reading(["secrets", "set", "mail"], VALUE);

@@ -61,6 +61,9 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
                             plain(&problem)
                         );
                     }
+                    if let Some(warning) = secret.warning {
+                        anstream::println!("{}", plain(&warning));
+                    }
                     Ok(())
                 })
                 .await

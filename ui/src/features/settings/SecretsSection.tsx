@@ -54,11 +54,12 @@ export function SecretsSection() {
   );
 }
 
-function About({ secret: { hosts, setAtMs, keptIn, problem } }: { secret: SecretView }) {
+function About({ secret: { hosts, setAtMs, keptIn, problem, warning } }: { secret: SecretView }) {
   return (
     <>
       Goes to {hosts.join(", ")} alone · set <Time at={setAtMs} as="log" /> · kept in {keptIn === "keyring" ? "the system’s keyring" : "a file that only you can read"}
       {problem !== null && <p className={styles.problem}>{problem}</p>}
+      {warning !== null && <p className={styles.problem}>{warning}</p>}
     </>
   );
 }

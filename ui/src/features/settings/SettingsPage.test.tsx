@@ -212,7 +212,7 @@ test("starting with the computer is switched through the platform", async () => 
 });
 
 test("a secret is set with its hosts, its value is never shown, and removing it asks first", async () => {
-  const github = { name: "github", hosts: ["api.github.com"], setAtMs: Date.now(), keptIn: "keyring" as const, problem: null };
+  const github = { name: "github", hosts: ["api.github.com"], setAtMs: Date.now(), keptIn: "keyring" as const, problem: null, warning: "It has fewer than 8 characters." };
   let secrets: (typeof github)[] = [];
   const host = hostWith();
   host.answers["secrets.list"] = () => ({ secrets, warning: null });
@@ -231,6 +231,7 @@ test("a secret is set with its hosts, its value is never shown, and removing it 
   await user.click(dialog.getByRole("button", { name: "Save" }));
   await waitFor(() => expect(host.called("secrets.set")).toEqual([{ name: "github", value: "not for the page", hosts: ["api.github.com"] }]));
   expect(await screen.findByText(/^Goes to api\.github\.com alone/)).toBeInTheDocument();
+  expect(screen.getByText("It has fewer than 8 characters.")).toBeInTheDocument();
   expect(document.body.textContent).not.toContain("not for the page");
 
   await user.click(screen.getByRole("button", { name: "Remove github" }));

@@ -24,4 +24,8 @@ keptIn: SecretKeeper,
 /**
  * Why its value is not at hand, or not in the keyring.
  */
-problem: string | null, };
+problem: string | null, 
+/**
+ * What a person should know of how well it can be watched for.
+ */
+warning: string | null, };

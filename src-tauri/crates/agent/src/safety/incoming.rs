@@ -66,12 +66,27 @@ impl Safety {
         if let Value::String(text) = &value {
             return Value::String(self.text_without(text, redacted));
         }
+        let value = self.without_short(value, redacted);
         // As one text, because a name beside a value says what the value is.
         let text = value.to_string();
         let found = leak::find(&text, &self.secrets.known());
         let Some(clean) = leak::redacted(&text, &found) else { return value };
         redacted.extend(found.into_iter().map(|finding| finding.what));
         serde_json::from_str(&clean).unwrap_or(Value::String(clean))
+    }
+
+    /// `value` with the fields that are a short secret replaced: as one text nobody could tell them from other words.
+    fn without_short(&self, value: Value, redacted: &mut Vec<String>) -> Value {
+        let known = self.secrets.known();
+        if !known.has_short() {
+            return value;
+        }
+        let mut clean = |text: &str| {
+            let name = known.short_one(text)?;
+            redacted.push(name.to_owned());
+            Some(Value::String(format!("[redacted: {name}]")))
+        };
+        fields(value, &mut clean)
     }
 
     fn without_secrets(&self, output: ToolOutput, redacted: &mut Vec<String>) -> ToolOutput {
@@ -97,6 +112,19 @@ impl Safety {
         let clean = leak::redacted(text, &found);
         redacted.extend(found.into_iter().map(|finding| finding.what));
         clean.unwrap_or_else(|| text.to_owned())
+    }
+}
+
+/// `value` with what `replaced` makes of its texts and numbers.
+fn fields(value: Value, replaced: &mut impl FnMut(&str) -> Option<Value>) -> Value {
+    match value {
+        Value::String(text) => replaced(&text).unwrap_or(Value::String(text)),
+        Value::Number(number) => replaced(&number.to_string()).unwrap_or(Value::Number(number)),
+        Value::Array(items) => items.into_iter().map(|item| fields(item, replaced)).collect(),
+        Value::Object(all) => {
+            all.into_iter().map(|(key, field)| (key, fields(field, replaced))).collect()
+        }
+        Value::Null | Value::Bool(_) => value,
     }
 }
 
@@ -170,6 +198,18 @@ mod tests {
         let safety = knowing("1234567890");
         let incoming = safety.incoming("json", false, ToolOutput::ok(json!({"pin": 1234567890})));
         assert_eq!(incoming.output.value, json!("{\"pin\":[redacted: secret:mail]}"));
+    }
+
+    #[test]
+    fn a_short_secret_is_hidden_where_it_is_a_field_and_nowhere_else() {
+        let answer = json!({"pin": 4711, "also": ["4711", "47113"], "text": "flight 4711 to Rome"});
+        let incoming = knowing("4711").incoming("json", false, ToolOutput::ok(answer));
+        let hidden = "[redacted: secret:mail]";
+        let kept = json!({"pin": hidden, "also": [hidden, "47113"], "text": "flight 4711 to Rome"});
+        assert_eq!(
+            (incoming.output.value, incoming.redacted),
+            (kept, vec!["secret:mail".to_owned()])
+        );
     }
 
     #[test]

@@ -11,7 +11,7 @@
 use rouse_core::tool::{Annotations, Fault, ToolOutput};
 use serde_json::Value;
 
-use super::{Safety, leak};
+use super::{Known, Safety, leak};
 
 /// A secret that was about to leave.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -57,6 +57,7 @@ impl Safety {
             .filter(|finding| finding.certain)
             .map(|finding| finding.what)
             .collect();
+        short(leaving, &known, &mut what);
         what.sort();
         what.dedup();
         if what.is_empty() { Ok(()) } else { Err(Leak { what }) }
@@ -66,6 +67,19 @@ impl Safety {
     #[must_use]
     pub fn kept(&self, arguments: Value) -> Value {
         self.value_without(arguments, &mut Vec::new())
+    }
+}
+
+/// The short secrets that are a whole field of `value`.
+fn short(value: &Value, known: &Known, what: &mut Vec<String>) {
+    match value {
+        Value::String(text) => what.extend(known.short_one(text).map(str::to_owned)),
+        Value::Number(number) => {
+            what.extend(known.short_one(&number.to_string()).map(str::to_owned));
+        }
+        Value::Array(items) => items.iter().for_each(|item| short(item, known, what)),
+        Value::Object(fields) => fields.values().for_each(|field| short(field, known, what)),
+        Value::Null | Value::Bool(_) => {}
     }
 }
 
@@ -92,7 +106,19 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::safety::testing::{VALUE, safety};
+    use crate::safety::testing::{VALUE, knowing, safety};
+
+    #[test]
+    fn a_short_secret_leaves_in_no_field_of_its_own() {
+        let safety = knowing("4711");
+        for leaving in
+            [json!({"json": {"pin": "4711"}}), json!({"json": [4711]}), json!({"body": "4711"})]
+        {
+            assert!(safety.outgoing(&leaving).is_err(), "{leaving}");
+        }
+        // Nobody could tell it from a number of an order there.
+        assert_eq!(safety.outgoing(&json!({"url": "https://shop.example/orders/4711"})), Ok(()));
+    }
 
     fn what(leaving: &Value) -> Vec<String> {
         safety().outgoing(leaving).err().map(|leak| leak.what).unwrap_or_default()

@@ -20,6 +20,9 @@ use crate::safety::{Known, SHORTEST};
 /// The longest value that every system's keyring takes.
 const LONGEST: usize = 2_400;
 
+/// The fewest bytes of a value, white space not counted.
+const LEAST: usize = 4;
+
 /// The longest name.
 const LONGEST_NAME: usize = 64;
 
@@ -33,10 +36,8 @@ pub enum SecretError {
     /// The name cannot stand in a handle.
     #[error("`{0}` is no name for a secret: use 1 to 64 small letters, digits, _ and -")]
     Name(String),
-    /// It could not be told from ordinary text.
-    #[error(
-        "a secret has at least {SHORTEST} characters, or Rouse could not recognise it in a text"
-    )]
+    /// It is nearly every other word.
+    #[error("a secret has at least {LEAST} characters")]
     Short,
     /// Not every keyring takes it.
     #[error("a secret has at most {LONGEST} bytes")]
@@ -59,8 +60,7 @@ impl SecretValue {
     /// When it is too short, too long, or more than a line.
     pub fn new(text: &str) -> Result<Self, SecretError> {
         let text = text.trim_end_matches(['\n', '\r']);
-        if text.chars().filter(|c| !c.is_whitespace()).map(char::len_utf8).sum::<usize>() < SHORTEST
-        {
+        if size_of(text) < LEAST {
             return Err(SecretError::Short);
         }
         if text.len() > LONGEST {
@@ -72,11 +72,30 @@ impl SecretValue {
         Ok(Self(Zeroizing::new(text.to_owned())))
     }
 
+    /// What the person should know when it is too short to be told from ordinary text.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        (!self.is_watched()).then(|| format!(
+            "It has fewer than {SHORTEST} characters, and ordinary text has words like it. Rouse watches for it only where it is the whole of a field, so it can be written down or sent inside of a longer text unnoticed. Use a longer value if you can."
+        ))
+    }
+
+    /// Whether it is looked for in every text.
+    #[must_use]
+    pub fn is_watched(&self) -> bool {
+        size_of(&self.0) >= SHORTEST
+    }
+
     /// The value itself, for where it is stored and for nothing else.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
+}
+
+/// Bytes of `text` that are not white space.
+fn size_of(text: &str) -> usize {
+    text.chars().filter(|c| !c.is_whitespace()).map(char::len_utf8).sum()
 }
 
 impl fmt::Debug for SecretValue {
@@ -369,10 +388,13 @@ mod tests {
 
     #[test]
     fn only_what_can_be_a_secret_becomes_one() {
-        assert_eq!(SecretValue::new("a b c d e f g\n"), Err(SecretError::Short));
+        assert_eq!(SecretValue::new("a b c\n"), Err(SecretError::Short));
+        let warned = SecretValue::new("a b c d e f g").expect("a value").warning();
+        assert!(warned.is_some_and(|words| words.contains("fewer than 8 characters")));
         assert_eq!(SecretValue::new("two lines of\nit"), Err(SecretError::Control));
         assert_eq!(SecretValue::new(&"x".repeat(LONGEST + 1)), Err(SecretError::Long));
         let value = SecretValue::new("hunter2hunter2\r\n").expect("a value");
+        assert_eq!(value.warning(), None);
         assert_eq!(value.expose(), "hunter2hunter2");
         let secret = |name, hosts: &[&str]| {
             let hosts: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();

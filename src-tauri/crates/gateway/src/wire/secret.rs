@@ -19,6 +19,9 @@ pub struct SecretView {
     pub kept_in: SecretKeeper,
     /// Why its value is not at hand, or not in the keyring.
     pub problem: Option<String>,
+    /// What a person should know of how well it can be watched for.
+    #[serde(default)]
+    pub warning: Option<String>,
 }
 
 /// Where a value is kept.

@@ -150,6 +150,7 @@ impl SecretShelf {
             return Err(RpcError::new(ErrorCode::Conflict, message));
         }
         let set_at_ms = self.clock.now().0;
+        let warning = value.warning();
         let account = file.account(&params.name);
         let in_keyring = self.keep_in_keyring(account, value.expose().to_owned()).await;
         let kept = match &in_keyring {
@@ -169,6 +170,7 @@ impl SecretShelf {
             set_at_ms,
             kept_in: if in_keyring.is_ok() { SecretKeeper::Keyring } else { SecretKeeper::File },
             problem: in_keyring.err(),
+            warning,
         })
     }
 
@@ -237,6 +239,7 @@ impl SecretShelf {
                     SecretKeeper::Keyring
                 },
                 problem: state.problems.get(name).cloned(),
+                warning: state.values.get(name).and_then(SecretValue::warning),
             })
             .collect();
         let in_file = secrets.iter().filter(|view| view.kept_in == SecretKeeper::File).count();

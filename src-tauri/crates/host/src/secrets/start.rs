@@ -48,7 +48,9 @@ fn own_keys(options: &HostOptions, settings: &Arc<LiveSettings>) -> OwnKeys {
             variables.map(|variable| (variable.clone(), env(&variable))).collect();
         keys.push(("GATEWAY_TOKEN".to_owned(), std::fs::read_to_string(&token).ok()));
         let as_secret = |(name, key): (String, Option<String>)| {
-            Some(Secret::never_sent(&name, SecretValue::new(key?.trim()).ok()?))
+            // What stands in for a key, as `none` does, is a word like any other.
+            let value = SecretValue::new(key?.trim()).ok().filter(SecretValue::is_watched)?;
+            Some(Secret::never_sent(&name, value))
         };
         keys.into_iter().filter_map(as_secret).collect()
     })

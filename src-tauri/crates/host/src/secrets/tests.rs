@@ -206,7 +206,7 @@ async fn what_is_no_secret_is_refused_by_its_field() {
     let room = Room::new();
     let shelf = room.shelf(true).await;
     let short =
-        SecretSetParams { value: "short".to_owned(), ..params("mail", Some(&["a.example"])) };
+        SecretSetParams { value: "pin".to_owned(), ..params("mail", Some(&["a.example"])) };
     for (wrong, field) in [
         (params("Mail", Some(&["a.example"])), "name"),
         (short, "value"),

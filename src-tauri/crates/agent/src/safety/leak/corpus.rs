@@ -1,6 +1,12 @@
 //! Text without secrets: what nobody may take for one.
 
-use super::{Known, find};
+use std::fs;
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::{Known, find, find_stored_counting};
 
 const CLEAN: &[(&str, &str)] = &[
     ("the lock file", include_str!("../../../../../../Cargo.lock")),
@@ -39,4 +45,59 @@ fn what_only_looks_random_is_no_secret() {
     for text in clean {
         assert_eq!(find(text, &nothing), Vec::new(), "{text}");
     }
+}
+
+/// Files of every kind that agents write: code, prose, lock files, data, and pictures inside of text.
+fn ordinary_files(folder: &Path, files: &mut Vec<(String, String)>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let entry = entry.expect("an entry");
+        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        if entry.file_type().expect("a kind").is_dir() {
+            if !["target", "node_modules", "dist", ".git", "safety"].contains(&name.as_str()) {
+                ordinary_files(&path, files);
+            }
+            continue;
+        }
+        let kind = path.extension().unwrap_or_default().to_string_lossy().into_owned();
+        match kind.as_str() {
+            "rs" | "ts" | "tsx" | "css" | "md" | "toml" | "json" | "lock" | "sql" | "svg" => {
+                files.push((name, fs::read_to_string(&path).expect("a text")));
+            }
+            "png" | "ico" | "icns" => {
+                let picture = STANDARD.encode(fs::read(&path).expect("a picture"));
+                files.push((name, format!("<img src=\"data:image/png;base64,{picture}\">")));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Values as people have them, some of which are no good secrets.
+const STORED: [&str; 9] = [
+    "marigold-63-Rumba",
+    "hunter7hunter7",
+    "ghp_0123456789abcdefghijABCDEFGHIJ012345",
+    "Tr0ub4dor&3",
+    "20261122T0930",
+    "4929103847561",
+    "Sommer2026!",
+    "c0ffee-1234",
+    "grau&%43<no>☂y",
+];
+
+#[test]
+fn nothing_stored_is_seen_in_ordinary_files_and_reading_them_is_little_work() {
+    let known = Known::new(STORED.iter().map(|secret| ("mail", *secret)));
+    let (mut files, mut bytes, mut work) = (Vec::new(), 0, 0);
+    ordinary_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.."), &mut files);
+    for (name, text) in &files {
+        let (found, read) = find_stored_counting(text, &known);
+        let seen: Vec<&str> = found.iter().map(|finding| &text[finding.at.clone()]).collect();
+        assert!(seen.is_empty(), "{name}: {seen:?}");
+        bytes += text.len();
+        work += read;
+    }
+    assert!(bytes > 2 << 20, "{bytes} bytes are no corpus");
+    // Six times, when this was written.
+    assert!(work < 12 * bytes, "{work} for {bytes}");
 }
