@@ -32,14 +32,17 @@ pub(super) struct Processes {
 const CLOSE: Duration = Duration::from_millis(300);
 
 impl Processes {
-    /// Those that `at`, the `/proc` inside, shows.
+    /// Those that `at`, the `/proc` inside, shows; none when the command is over already.
     ///
     /// # Errors
-    /// When there are none.
-    pub(super) fn new(at: OwnedFd) -> io::Result<Self> {
+    /// When they cannot be seen.
+    pub(super) fn new(at: OwnedFd) -> io::Result<Option<Self>> {
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-        let first = openat(&at, "1", flags, Mode::empty())?;
-        Ok(Self { at, first })
+        match openat(&at, "1", flags, Mode::empty()) {
+            Ok(first) => Ok(Some(Self { at, first })),
+            Err(Errno::NOENT | Errno::SRCH) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Every process but the first, which is the engine's.

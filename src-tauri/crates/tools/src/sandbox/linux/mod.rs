@@ -185,13 +185,14 @@ impl Held {
         self,
         sandbox: &Sandbox,
         child: &Child,
-    ) -> io::Result<(Option<TcpListener>, (OwnedFd, Watch))> {
+    ) -> io::Result<(Option<TcpListener>, (OwnedFd, Option<Watch>))> {
         let processes = Processes::new(self.handed_over()?)?;
         let listener = self.has_proxy.then(|| self.handed_over().map(TcpListener::from));
         let listener = listener.transpose()?;
         listener.iter().try_for_each(|listener| listener.set_nonblocking(true))?;
-        let watch = watch::begin(sandbox.limits.memory_bytes, processes, child.bound())?;
-        Ok((listener, (self.life, watch)))
+        let most = sandbox.limits.memory_bytes;
+        let watch = processes.map(|processes| watch::begin(most, processes, child.bound()));
+        Ok((listener, (self.life, watch.transpose()?)))
     }
 
     fn handed_over(&self) -> io::Result<OwnedFd> {

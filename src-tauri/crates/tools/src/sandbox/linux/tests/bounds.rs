@@ -97,8 +97,8 @@ fn memory_that_several_share_counts_once() {
         };
         let filled = said.lines().map_while(Result::ok).filter(|line| line == "!filled=0");
         assert_eq!(filled.take(8).count(), 8);
-        let mut processes =
-            Processes::new(held.handed_over().expect("handed over")).expect("processes");
+        let inside = Processes::new(held.handed_over().expect("handed over"));
+        let mut processes = inside.expect("seen").expect("at work");
         let roughly = processes.bytes(MOST).expect("seen");
         assert!(((100 << 20)..(160 << 20)).contains(&roughly), "{how}: {roughly}");
         drop(held);
@@ -146,6 +146,16 @@ async fn nothing_survives_the_command_even_without_its_mark() {
     let Some(said) = room.says(&line).await else { return };
     assert_eq!(said, "begun");
     assert!(!is_running(&words));
+}
+
+/// A command that is over before anybody watches is no error.
+#[tokio::test]
+async fn the_shortest_command_is_watched_or_over() {
+    let room = Room::new();
+    for _ in 0..50 {
+        let Some(said) = room.says(":").await else { return };
+        assert_eq!(said, "");
+    }
 }
 
 #[tokio::test]
