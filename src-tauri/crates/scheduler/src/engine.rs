@@ -118,6 +118,8 @@ enum Cause {
     Model(bool),
     Attempt(Box<Result<(task::Id, Outcome), JoinError>>),
     Request(Option<Request>),
+    /// A job turned out to be deaf.
+    Deaf,
 }
 
 /// Who waits for the engine to have stopped.
@@ -164,6 +166,7 @@ impl Engine {
         self.catch_up().await;
         self.arm();
         self.log_started().await;
+        self.listen().await;
         loop {
             let cause = self.next_cause(&mut inbox).await;
             // Whatever woke the engine sees the attempts that have ended by now.
@@ -171,7 +174,7 @@ impl Engine {
                 self.attempt_ended(result);
             }
             match cause {
-                Cause::Timer(Wake::Due) => {}
+                Cause::Timer(Wake::Due) | Cause::Deaf => {}
                 Cause::Timer(Wake::ClockChanged) => self.clock_changed(),
                 Cause::Model(is_there) => {
                     self.has_model = is_there;
@@ -190,7 +193,16 @@ impl Engine {
             }
             self.catch_up().await;
             self.arm();
+            self.listeners.read_ahead();
         }
+    }
+
+    /// Takes up who waits for events before the first one comes; nobody waits for it at a start.
+    async fn listen(&mut self) {
+        if let Err(error) = self.refresh_listeners().await {
+            tracing::warn!(%error, "who waits for events is read with the first of them");
+        }
+        self.listeners.read_ahead();
     }
 
     /// The words are the cron RFC's. Said when the timer is armed, so that nobody waits for the counting.
@@ -206,7 +218,7 @@ impl Engine {
 
     /// The timer goes first: a request that comes at a due instant finds its slots claimed.
     async fn next_cause(&mut self, inbox: &mut mpsc::UnboundedReceiver<Request>) -> Cause {
-        let Self { timer, model, tasks, .. } = self;
+        let Self { timer, model, tasks, listeners, .. } = self;
         tokio::select! {
             biased;
             wake = timer.wait() => Cause::Timer(wake),
@@ -216,6 +228,7 @@ impl Engine {
                 tokio::select! {
                     request = inbox.recv() => Cause::Request(request),
                     Some(result) = tasks.join_next_with_id() => Cause::Attempt(Box::new(result)),
+                    () = listeners.found_deaf() => Cause::Deaf,
                 }
             } => cause,
         }
@@ -237,6 +250,7 @@ impl Engine {
     async fn write_and_start(&mut self) -> Result<(), StoreError> {
         self.take_up_once().await?;
         self.record_ends().await?;
+        self.pause_deaf().await?;
         self.expire_questions().await?;
         self.begin_next_attempts().await?;
         self.tick_if_due().await?;

@@ -64,7 +64,9 @@ impl Engine {
     }
 
     async fn record_wait_ends(&mut self) -> Result<(), StoreError> {
-        self.refresh_listeners().await?;
+        if !self.wait_ended.is_empty() {
+            self.refresh_listeners().await?;
+        }
         while let Some(end) = self.wait_ended.pop_front() {
             if let Err(error) = self.record_wait_end(&end.id, &end.outcome).await {
                 self.wait_ended.push_front(end);
@@ -81,6 +83,9 @@ impl Engine {
         let is_over = |work: &Work| matches!(work, Work::Over(_));
         let over = self.running.iter().filter(|(_, running)| is_over(&running.work));
         let over: Vec<RunId> = over.map(|(id, _)| id.clone()).collect();
+        if !over.is_empty() {
+            self.refresh_listeners().await?;
+        }
         let (mut together, mut alone) = (Vec::<End>::new(), Vec::new());
         for id in over {
             let job_id = self.running.get(&id).and_then(|running| running.run.job_id.as_ref());
@@ -229,7 +234,7 @@ impl Engine {
 
     /// What an outcome does to the incidents of its job. Most ends are well and their jobs have none, which costs no
     /// reading.
-    async fn incident_step(
+    pub(crate) async fn incident_step(
         &self,
         job: Option<&Job>,
         outcome: &Outcome,
@@ -249,7 +254,7 @@ impl Engine {
     }
 
     /// Remembers which jobs have open incidents; one too many costs a reading.
-    fn remember_incident(&mut self, job: Option<&JobId>, step: &IncidentStep) {
+    pub(crate) fn remember_incident(&mut self, job: Option<&JobId>, step: &IncidentStep) {
         let Some(job) = job else { return };
         match step {
             IncidentStep::Opens { .. } | IncidentStep::ComesBack { .. } => {
@@ -300,7 +305,7 @@ impl Engine {
         }
     }
 
-    fn settle_job(&mut self, job: &Job, fate: &JobFate, by: &RunId) {
+    pub(crate) fn settle_job(&mut self, job: &Job, fate: &JobFate, by: &RunId) {
         match fate {
             JobFate::Stays => {}
             JobFate::IsDeleted => {
@@ -367,7 +372,7 @@ pub(crate) fn log_end(run: &Run, state: RunState, reason: Option<&str>, now: Uni
 
 /// The words are the cron RFC's. Why a run failed is told in one line; what else it said is for those who asked for
 /// payloads.
-fn log_finish(run: &Run, outcome: &Outcome, next_run_at: Option<UnixMs>, now: UnixMs) {
+pub(crate) fn log_finish(run: &Run, outcome: &Outcome, next_run_at: Option<UnixMs>, now: UnixMs) {
     let (job_id, run_id) = (run.job_id.as_ref().map(display), display(&run.id));
     let name = run.job_name.as_str();
     let duration_ms = run.started_at.map(|at| now.since(at).max(0));

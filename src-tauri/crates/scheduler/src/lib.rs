@@ -29,6 +29,7 @@ mod execute;
 mod finish;
 mod heartbeat;
 mod jobs;
+mod deaf;
 mod listeners;
 mod parked;
 mod pause;

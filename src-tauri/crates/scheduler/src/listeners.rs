@@ -1,11 +1,16 @@
 //! The jobs that wait for events, ready to be asked.
 //!
-//! Kept in memory, because every end of a run asks: a trigger and its compiled pattern, made once per revision of its
-//! job. Whether the job may fire is read from the store when an event fits; a job that was switched off a moment ago
-//! may still stand here. A pattern that an earlier version took and this one does not makes nobody deaf: the run that it
-//! might have fired is skipped and says why. One could get it wrong by reading the jobs for every event.
+//! Kept in memory, because every end of a run asks: a trigger and its pattern, which is read once per revision of its
+//! job, when it is needed or a little before (`sought`). Whether the job may fire is read from the store when an event
+//! fits; a job that was switched off a moment ago may still stand here. A pattern that an earlier version took and this one
+//! does not makes nobody deaf but its own job, which is paused (`deaf`). Small patterns are looked for first: one that
+//! takes all the effort there is for an event takes it from those that are as large. One could get it wrong by reading the
+//! jobs for every event.
+
+mod sought;
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Weak};
 
 use rouse_core::JobId;
 use rouse_core::cause::{Cause, Effort, JOB, Pattern};
@@ -13,20 +18,23 @@ use rouse_core::job::{EventTrigger, Job, ScheduleSpec};
 use rouse_store::StoreError;
 
 use crate::engine::Engine;
+use sought::{Shared, Sought};
 
 /// Who waits for which events.
 #[derive(Debug)]
 pub(crate) struct Listeners {
     by_job: HashMap<JobId, Listener>,
     is_stale: bool,
+    shared: Arc<Shared>,
+    /// Patterns that nobody has begun to read.
+    unread: Vec<Weak<Sought>>,
 }
 
 #[derive(Debug)]
 struct Listener {
     revision: i64,
     trigger: EventTrigger,
-    /// Why it cannot be looked for, where it cannot.
-    pattern: Option<Result<Pattern, String>>,
+    pattern: Option<Arc<Sought>>,
 }
 
 /// A job that an event fires.
@@ -38,9 +46,20 @@ pub(crate) struct Hears {
     pub(crate) unclear: Option<String>,
 }
 
+/// A job whose pattern cannot be looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Deaf {
+    /// The job.
+    pub(crate) id: JobId,
+    /// Its revision with that pattern.
+    pub(crate) revision: i64,
+    /// What is wrong, in words.
+    pub(crate) reason: String,
+}
+
 impl Default for Listeners {
     fn default() -> Self {
-        Self { by_job: HashMap::new(), is_stale: true }
+        Self { by_job: HashMap::new(), is_stale: true, shared: Arc::default(), unread: Vec::new() }
     }
 }
 
@@ -68,9 +87,15 @@ impl Listeners {
     /// same order.
     pub(crate) fn waiting_for(&self, cause: &Cause) -> BTreeMap<JobId, Hears> {
         let fits = |(id, listener): &(&JobId, &Listener)| cause.fits(&listener.trigger, id);
-        let fitting: BTreeMap<&JobId, &Listener> = self.by_job.iter().filter(fits).collect();
+        let mut fitting: Vec<(usize, &JobId, &Listener)> = self
+            .by_job
+            .iter()
+            .filter(fits)
+            .map(|(id, listener)| (listener.size(), id, listener))
+            .collect();
+        fitting.sort_unstable_by_key(|(size, id, _)| (*size, *id));
         let mut effort = Effort::default();
-        let hears = fitting.into_iter().filter_map(|(id, listener)| {
+        let hears = fitting.into_iter().filter_map(|(_, id, listener)| {
             let unclear = match listener.finds_its_pattern(cause, &mut effort) {
                 Ok(true) => None,
                 Ok(false) => return None,
@@ -82,11 +107,47 @@ impl Listeners {
         hears.collect()
     }
 
+    /// Reads what was not read yet, in another thread.
+    pub(crate) fn read_ahead(&mut self) {
+        sought::read_ahead(std::mem::take(&mut self.unread));
+    }
+
+    /// Waits for a job whose pattern cannot be looked for.
+    pub(crate) async fn found_deaf(&self) {
+        self.shared.found_broken().await;
+    }
+
+    /// Whether a pattern was found that cannot be looked for since this was asked.
+    pub(crate) fn take_may_have_deaf(&self) -> bool {
+        self.shared.take_broken()
+    }
+
+    /// Those that were found are still to be dealt with.
+    pub(crate) fn may_have_deaf(&self) {
+        self.shared.remember_broken();
+    }
+
+    /// The jobs whose patterns cannot be looked for, as far as they were read.
+    pub(crate) fn deaf(&self) -> Vec<Deaf> {
+        let deaf = self.by_job.iter().filter_map(|(id, listener)| {
+            let reason = listener.pattern.as_ref()?.complaint()?.to_owned();
+            Some(Deaf { id: id.clone(), revision: listener.revision, reason })
+        });
+        let mut deaf: Vec<Deaf> = deaf.collect();
+        deaf.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+        deaf
+    }
+
     fn replace(&mut self, jobs: &[Job]) {
         let mut before = std::mem::take(&mut self.by_job);
         for job in jobs {
             let kept = before.remove(&job.id).filter(|kept| kept.revision == job.state.revision);
-            if let Some(listener) = kept.or_else(|| Listener::of(job)) {
+            let listener = kept.or_else(|| {
+                let new = Listener::of(job, &self.shared)?;
+                self.unread.extend(new.pattern.as_ref().map(Arc::downgrade));
+                Some(new)
+            });
+            if let Some(listener) = listener {
                 self.by_job.insert(job.id.clone(), listener);
             }
         }
@@ -95,20 +156,23 @@ impl Listeners {
 }
 
 impl Listener {
-    fn of(job: &Job) -> Option<Self> {
+    fn of(job: &Job, shared: &Arc<Shared>) -> Option<Self> {
         let ScheduleSpec::Event(trigger) = &job.schedule.spec else { return None };
-        let pattern = trigger.pattern.as_deref().map(|text| Pattern::compile(text).map_err(|error| error.to_string()));
-        if let Some(Err(reason)) = &pattern {
-            tracing::error!(job_id = %job.id, name = job.name, reason, "a pattern cannot be looked for");
-        }
+        let pattern = trigger.pattern.clone();
+        let pattern = pattern.map(|text| Arc::new(Sought::new(text, Arc::clone(shared))));
         Some(Self { revision: job.state.revision, trigger: trigger.clone(), pattern })
     }
 
+    fn size(&self) -> usize {
+        let pattern = self.pattern.as_ref().and_then(|sought| sought.pattern().ok());
+        pattern.map_or(0, Pattern::size)
+    }
+
     fn finds_its_pattern(&self, cause: &Cause, effort: &mut Effort) -> Result<bool, String> {
-        match &self.pattern {
+        match self.pattern.as_ref().map(|sought| sought.pattern()) {
             None => Ok(true),
             Some(Ok(pattern)) => pattern.is_found_in(&cause.text, effort),
-            Some(Err(reason)) => Err(format!("Its pattern {reason}. Change the pattern.")),
+            Some(Err(reason)) => Err(format!("{reason}. Change the pattern.")),
         }
     }
 }

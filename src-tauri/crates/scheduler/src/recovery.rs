@@ -24,9 +24,9 @@ impl Engine {
     /// Takes up the runs of an earlier life. What it has done before it fails needs no doing again, and lanes are filled
     /// when nothing can fail any more.
     pub(crate) async fn recover(&mut self) -> Result<(), StoreError> {
-        self.refresh_listeners().await?;
         let mut jobs = KnownJobs::default();
         for run in self.store.running_runs().await? {
+            self.refresh_listeners().await?;
             let job = jobs.of(&run, self).await?;
             self.recover_cut_off(run, job).await?;
         }

@@ -130,10 +130,10 @@ impl Engine {
         report: &mut TickReport,
     ) -> Result<(), StoreError> {
         self.next_due_is_stale = true;
-        self.refresh_listeners().await?;
         let planning = Planning { zones: self.zones.clone(), now, firing: firing.clone() };
         let mut due = self.store.due_jobs(now, BATCH);
         let Some(first) = due.next().await? else { return Ok(()) };
+        self.refresh_listeners().await?;
         let first = planning.plan_all(first);
         // Nearly always there is no rest, and every walk to another task would make the first one later.
         let mut rest = due.may_have_more().then(|| planning.begin(due));

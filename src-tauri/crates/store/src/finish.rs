@@ -171,6 +171,25 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Makes a run that cannot begin, and ends it with everything that hangs on its end.
+    ///
+    /// # Errors
+    /// `NotFinal`, `Write`: nothing was saved.
+    pub async fn insert_ended(
+        &self,
+        run: &Run,
+        finish: &Finish,
+    ) -> Result<Option<Run>, StoreError> {
+        let what = "save a run that cannot begin";
+        let mut write = self.write(what, Durability::Full, finish.now).await?;
+        insert_runs(&mut write, &[run]).await?;
+        let ended = finish_one(&mut write, finish).await?;
+        write.commit().await?;
+        Ok(ended)
+    }
+}
+
 /// The end of one run with everything that hangs on it, as part of a write.
 async fn finish_one(write: &mut Write, finish: &Finish) -> Result<Option<Run>, StoreError> {
     let Some(run) = end(write, &finish.run_id, None, &finish.outcome, finish.started_at).await?
