@@ -153,6 +153,10 @@ async fn status_and_tools_and_doctor_answer() {
             "no {tool} in {tools:#?}"
         );
     }
+    let limits = |tool: &str, most: &str| {
+        tools.ok().lines().any(|line| line.trim_start().starts_with(tool) && line.contains(most))
+    };
+    assert!(limits("http", "30/min, 500/h") && limits("complete_run", "no limit"), "{tools:#?}");
     assert!(home.rouse(["tools", "--json"]).json()["tools"].is_array());
     assert!(home.rouse(["hooks"]).ok().starts_with("No hooks."));
     let doctor = home.rouse(["doctor"]);

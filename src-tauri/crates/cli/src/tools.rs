@@ -58,14 +58,19 @@ fn print_table(tools: &[ToolView]) {
         anstream::println!("No tools.");
         return;
     }
-    let mut table = table(&["TOOL", "ASKS", "WHAT IT DOES"]);
+    let mut table = table(&["TOOL", "ASKS", "AT MOST", "WHAT IT DOES"]);
     for tool in tools {
         let asks = match tool.approval {
             ToolApproval::Never => "no",
             ToolApproval::UnlessGranted => "unless granted",
             ToolApproval::Always => "always",
         };
-        table.add_row([tool.name.clone(), asks.to_owned(), short(&tool.description, 88)]);
+        let most = match (tool.calls_per_minute, tool.calls_per_hour) {
+            (Some(minute), Some(hour)) => format!("{minute}/min, {hour}/h"),
+            _ => "no limit".to_owned(),
+        };
+        let does = short(&tool.description, 72);
+        table.add_row([tool.name.clone(), asks.to_owned(), most, does]);
     }
     print(&table);
 }

@@ -36,7 +36,7 @@ pub struct ToolSpec {
     pub approval: ApprovalRule,
     /// Where it runs.
     pub domain: Domain,
-    /// How often one job may call it.
+    /// How often it may be called.
     pub rate: RateLimit,
     /// How long one call may take.
     pub call_for: Duration,
@@ -94,7 +94,7 @@ impl Annotations {
         Self { read_only: false, destructive: true, idempotent: false, open_world: true };
 }
 
-/// Most calls of a tool by one job.
+/// Most calls of a tool, by all runs together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimit {
     /// In any minute.
@@ -106,6 +106,9 @@ pub struct RateLimit {
 impl RateLimit {
     /// What a tool may do that costs nothing and reaches nobody.
     pub const USUAL: Self = Self { per_minute: 60, per_hour: 1_000 };
+
+    /// As often as anybody likes.
+    pub const NONE: Self = Self { per_minute: u32::MAX, per_hour: u32::MAX };
 }
 
 /// How a tool's call is judged, the strictest last.

@@ -164,10 +164,10 @@ pub(crate) const SESSION_HAS_CALLED: &str = "SELECT EXISTS (SELECT 1
     WHERE EXISTS (SELECT 1 FROM causes WHERE causes.run_id = said.run_id)
         OR EXISTS (SELECT 1 FROM run_steps WHERE run_steps.run_id = said.run_id AND kind = 'toolCall'
             AND name IN (SELECT value FROM json_each(?2))))";
-pub(crate) const CALLED_SINCE: &str = "SELECT started_at FROM run_steps
-    WHERE run_id IN (SELECT id FROM runs WHERE job_id IS ?1 AND created_at > ?3 - 86400000
-            UNION SELECT id FROM runs INDEXED BY runs_open WHERE job_id IS ?1 AND finished_at IS NULL)
-        AND kind = 'toolCall' AND name = ?2 AND started_at > ?3
+pub(crate) const CALLED_SINCE: &str = "SELECT name, started_at FROM run_steps
+    WHERE run_id IN (SELECT id FROM runs WHERE created_at > ?1 - 86400000
+            UNION SELECT id FROM runs INDEXED BY runs_open WHERE finished_at IS NULL)
+        AND kind = 'toolCall' AND started_at > ?1
         AND coalesce(gate ->> '$.decision', '') NOT IN ('refused', 'written')";
 const OF_RUN: &str = "SELECT job_id, state FROM runs WHERE id = ?1";
 
@@ -236,19 +236,18 @@ impl Store {
         Ok(found.unwrap_or(false))
     }
 
-    /// When runs of a job, or of the main session, have called a tool since `since`. What was refused is no call, and
-    /// what a person has written is theirs. Runs that are over and were made a day before that are not looked at.
+    /// Which tools runs have called since `since`, and when. What was refused is no call, and what a person has written
+    /// is theirs. Runs that are over and were made a day before that are not looked at.
     ///
     /// # Errors
     /// `Read`.
-    pub async fn called_since(
-        &self,
-        job: Option<&JobId>,
-        tool: &str,
-        since: UnixMs,
-    ) -> Result<Vec<UnixMs>, StoreError> {
-        let query = sqlx::query(CALLED_SINCE).bind(job.map(JobId::as_str)).bind(tool).bind(since.0);
-        self.list("read the journal", query, |row| Columns::of(row).get().map(UnixMs)).await
+    pub async fn called_since(&self, since: UnixMs) -> Result<Vec<(String, UnixMs)>, StoreError> {
+        let query = sqlx::query(CALLED_SINCE).bind(since.0);
+        self.list("read the journal", query, |row| {
+            let mut columns = Columns::of(row);
+            Ok((columns.get()?, UnixMs(columns.get()?)))
+        })
+        .await
     }
 
     /// Whether a run that has written to this session has called one of these tools, or was fired from outside.

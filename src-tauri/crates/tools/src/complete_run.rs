@@ -7,7 +7,7 @@ use std::future::ready;
 
 use rouse_core::policy::ApprovedCall;
 use rouse_core::tool::{
-    BoxFuture, Completion, Tool, ToolContext, ToolEffect, ToolOutput, ToolSpec,
+    BoxFuture, Completion, RateLimit, Tool, ToolContext, ToolEffect, ToolOutput, ToolSpec,
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -58,7 +58,9 @@ impl CompleteRun {
                 "summary": { "type": "string", "maxLength": 20_000, "description": summary },
             }),
         );
-        Self { spec: spec::harmless("complete_run", description, parameters) }
+        // Whoever could not say that it is done would go on for nothing.
+        let rate = RateLimit::NONE;
+        Self { spec: ToolSpec { rate, ..spec::harmless("complete_run", description, parameters) } }
     }
 }
 

@@ -17,7 +17,8 @@ use crate::{arguments, spec};
 
 const MOST_TITLE: usize = 80;
 const MOST_BODY: usize = 400;
-const RATE: RateLimit = RateLimit { per_minute: 6, per_hour: 60 };
+/// Many jobs fire at the full hour, and all of them may have something to say.
+const RATE: RateLimit = RateLimit { per_minute: 20, per_hour: 200 };
 
 /// The tool.
 pub(crate) struct Notify {

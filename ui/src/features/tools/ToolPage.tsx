@@ -42,6 +42,11 @@ export function ToolPage() {
   );
 }
 
+function mostCalls(aMinute: number | null, anHour: number | null): string {
+  if (aMinute === null || anHour === null) return "as often as needed";
+  return `${aMinute.toLocaleString()} a minute, ${anHour.toLocaleString()} an hour`;
+}
+
 function Shown({ tool }: { tool: ToolView }) {
   const { name, description, approval, callsPerMinute, callsPerHour, parameters, canBeTried } = tool;
   const { copyText } = usePlatform();
@@ -55,7 +60,7 @@ function Shown({ tool }: { tool: ToolView }) {
         <Facts
           facts={[
             { name: "Questions", value: asksWord(tool) },
-            { name: "At most, by one job", value: `${callsPerMinute.toLocaleString()} a minute, ${callsPerHour.toLocaleString()} an hour`, wide: true },
+            { name: "At most, all jobs together", value: mostCalls(callsPerMinute, callsPerHour), wide: true },
           ]}
         />
       </div>

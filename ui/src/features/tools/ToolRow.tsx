@@ -26,7 +26,7 @@ export function ToolRow({ tool }: { tool: ToolView }) {
         </span>
       )}
       <Asks tool={tool} />
-      <span className={cx(row.small, row.end, styles.rate)}>{callsPerMinute}/min</span>
+      <span className={cx(row.small, row.end, styles.rate)}>{callsPerMinute !== null && `${callsPerMinute}/min`}</span>
     </div>
   );
 }

@@ -27,13 +27,13 @@ approval: ToolApproval,
  */
 domain: ToolDomain, 
 /**
- * Most calls a minute, by one job.
+ * Most calls a minute, by all jobs and the main session together; none where nothing limits them.
  */
-callsPerMinute: number, 
+callsPerMinute: number | null, 
 /**
- * Most calls an hour, by one job.
+ * Most calls an hour, in the same way.
  */
-callsPerHour: number, 
+callsPerHour: number | null, 
 /**
  * It changes nothing.
  */

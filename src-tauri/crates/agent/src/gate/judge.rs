@@ -137,12 +137,11 @@ impl Gate {
         &self,
         terms: &Terms,
         name: &str,
-        context: &ToolContext,
     ) -> Result<Option<ToolOutput>, StoreError> {
         if terms.policy.is_a_persons_call() {
             return Ok(None);
         }
-        let Err(wait) = self.limits.take(name, &context.job_id).await? else { return Ok(None) };
+        let Err(wait) = self.limits.take(name).await? else { return Ok(None) };
         let seconds = wait.as_millis().div_ceil(1_000);
         let fault = Fault::RateLimited { retry_after: wait };
         let told = format!(

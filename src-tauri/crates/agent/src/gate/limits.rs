@@ -1,33 +1,35 @@
 //! How often a tool may be called.
 //!
-//! One count a tool and job: it stops a run that calls in circles, and must not let forty jobs that fire at the full
-//! hour fail each other. Calls count for exactly a minute and an hour, on the app's monotonic clock, so a test can let a
-//! minute pass. What was called before Rouse began comes out of the journal when a count is first needed: a restart is
-//! no fresh allowance. One could get it wrong by counting refused calls: a model that asks on would never be let through.
+//! One count a tool, over all jobs and the main session: there is one machine and one person, and ten jobs that call in
+//! circles must not reach ten times as far as one. A caller has no share of its own in it: a share would have to be
+//! smaller than the limit, and would refuse calls that nobody else wants to make. What keeps one job from using up what
+//! others need is that its steps are limited, that it is ended when it goes in circles, and that runs have few places;
+//! what it has used up comes back within the minute or the hour. What a person has written into a job is theirs and not
+//! counted, and the end of a run has no limit.
+//!
+//! Calls count for exactly a minute and an hour, on the app's monotonic clock, so a test can let a minute pass. What was
+//! called before Rouse began comes out of the journal when the first call comes: a restart is no fresh allowance. One
+//! could get it wrong by counting refused calls: a model that asks on would never be let through.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use rouse_core::Clock;
 use rouse_core::tool::{RateLimit, ToolSpec};
-use rouse_core::{Clock, JobId};
 use rouse_store::{Store, StoreError};
+use tokio::sync::OnceCell;
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3_600);
-
-/// Counts kept before those that say nothing any more are dropped.
-const MOST_KEPT: usize = 1_024;
-
-/// Who calls what: a job or the main session, and a tool.
-type Key = (Option<JobId>, String);
 
 /// The counts of all tools.
 pub(super) struct CallLimits {
     clock: Arc<dyn Clock>,
     store: Store,
     by_tool: HashMap<String, RateLimit>,
-    calls: Mutex<HashMap<Key, Calls>>,
+    /// Read from the journal once.
+    calls: OnceCell<Mutex<HashMap<String, Calls>>>,
 }
 
 /// The ages of the calls of the last hour, as the monotonic time of each less its count's own beginning; the oldest
@@ -84,50 +86,40 @@ impl CallLimits {
         store: &Store,
         clock: &Arc<dyn Clock>,
     ) -> Self {
-        let by_tool = specs.map(|spec| (spec.name.clone(), spec.rate)).collect();
+        let limited = specs.filter(|spec| spec.rate != RateLimit::NONE);
+        let by_tool = limited.map(|spec| (spec.name.clone(), spec.rate)).collect();
         let (clock, store) = (Arc::clone(clock), store.clone());
-        Self { clock, store, by_tool, calls: Mutex::default() }
+        Self { clock, store, by_tool, calls: OnceCell::new() }
     }
 
-    /// Takes one call of `tool` by `caller`; how long to wait when there is none left.
+    /// Takes one call of `tool`; how long to wait when there is none left.
     ///
     /// # Errors
     /// When the journal cannot be read.
-    pub(super) async fn take(
-        &self,
-        tool: &str,
-        caller: &Option<JobId>,
-    ) -> Result<Result<(), Duration>, StoreError> {
+    pub(super) async fn take(&self, tool: &str) -> Result<Result<(), Duration>, StoreError> {
         let Some(rate) = self.by_tool.get(tool) else { return Ok(Ok(())) };
-        let key = (caller.clone(), tool.to_owned());
-        if !self.calls().contains_key(&key) {
-            let before = self.before(tool, caller).await?;
-            // Somebody else may have been faster, and have taken one already.
-            self.calls().entry(key.clone()).or_insert(before);
-        }
+        let calls = self.calls.get_or_try_init(|| self.before()).await?;
         let now = self.now();
-        let mut calls = self.calls();
-        if calls.len() > MOST_KEPT {
-            calls.values_mut().for_each(|calls| calls.forget(now));
-            calls.retain(|other, calls| !calls.0.is_empty() || *other == key);
-        }
-        Ok(calls.entry(key).or_default().take(*rate, now))
+        let mut calls = calls.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(calls.entry(tool.to_owned()).or_default().take(*rate, now))
     }
 
     /// What the journal knows of the last hour.
-    async fn before(&self, tool: &str, caller: &Option<JobId>) -> Result<Calls, StoreError> {
+    async fn before(&self) -> Result<Mutex<HashMap<String, Calls>>, StoreError> {
         let wall = self.clock.now();
         let since = wall.plus_ms(-i64::try_from(HOUR.as_millis()).unwrap_or(i64::MAX));
-        let called = self.store.called_since(caller.as_ref(), tool, since).await?;
-        Ok(Calls::of_ages(self.now(), called.into_iter().map(|at| wall.0 - at.0)))
+        let mut ages: HashMap<String, Vec<i64>> = HashMap::new();
+        for (tool, at) in self.store.called_since(since).await? {
+            ages.entry(tool).or_default().push(wall.0 - at.0);
+        }
+        let now = self.now();
+        let calls =
+            ages.into_iter().map(|(tool, ages)| (tool, Calls::of_ages(now, ages.into_iter())));
+        Ok(Mutex::new(calls.collect()))
     }
 
     fn now(&self) -> Instant {
         millis(self.clock.monotonic())
-    }
-
-    fn calls(&self) -> MutexGuard<'_, HashMap<Key, Calls>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

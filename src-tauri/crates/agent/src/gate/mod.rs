@@ -45,7 +45,7 @@ const LOOSE_ENDS_FOR: Duration = Duration::from_millis(1_750);
 /// How often hooks may make another call of one before it is refused.
 const MOST_REWRITES: usize = 4;
 
-/// The gate. Cheap to share, never to copy: the limits count over all runs of a job.
+/// The gate. Cheap to share, never to copy: the limits count over all runs.
 pub struct Gate {
     tools: ToolRegistry,
     limits: CallLimits,
@@ -283,7 +283,7 @@ impl Gate {
         context: &ToolContext,
     ) -> Result<Hooked, GateError> {
         if !std::mem::replace(&mut asked.is_counted, true)
-            && let Some(refusal) = self.take_rate(terms, &asked.request.tool, context).await?
+            && let Some(refusal) = self.take_rate(terms, &asked.request.tool).await?
         {
             return Ok(Hooked::Refused(refusal));
         }

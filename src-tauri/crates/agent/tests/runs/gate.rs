@@ -156,7 +156,8 @@ async fn a_restart_is_no_fresh_allowance() {
         let expected = Fault::RateLimited { retry_after: Duration::from_secs(60) };
         assert_eq!(output.fault, refused.then_some(expected));
     }
-    assert!(!call(&anew(&house, 2, 3), &other, &all()).await.is_error(), "another caller");
+    let output = call(&anew(&house, 2, 3), &other, &all()).await;
+    assert!(output.is_error(), "another caller has no allowance of its own: {output:?}");
     house.clock.advance(60_000);
     assert!(!call(&anew(&house, 2, 3), &run, &all()).await.is_error());
     house.clock.advance(60_000);
@@ -168,18 +169,38 @@ async fn a_restart_is_no_fresh_allowance() {
 }
 
 #[tokio::test]
-async fn one_job_that_calls_in_circles_does_not_stop_another() {
+async fn ten_jobs_have_no_more_of_a_tool_than_one() {
     let rare =
-        TestTool::answering("rare", ToolOutput::ok("yes")).with(|spec| spec.rate.per_minute = 1);
+        TestTool::answering("rare", ToolOutput::ok("yes")).with(|spec| spec.rate.per_minute = 3);
     let house = House::with_tools([], vec![Arc::new(rare)]).await;
     let run = house.run_of(None).await;
     let request = ToolCallRequest { id: "c".into(), tool: "rare".into(), arguments: json!({}) };
-    for (job, reached) in [("one", true), ("one", false), ("two", true)] {
+    let call = async |job: Option<&str>| {
         let mut context = house.context(&run);
-        context.job_id = Some(rouse_core::JobId::new(job));
+        context.job_id = job.map(rouse_core::JobId::new);
         let called = house.gate.call(&terms(all()), &request, &context, &house.cancel).await;
         let Passage::Called(called) = called.expect("the journal works") else { panic!("it asks") };
-        assert_eq!(called.reached_tool, reached, "{job}");
+        called.output.fault
+    };
+    for job in [Some("one"), None, Some("two")] {
+        assert_eq!(call(job).await, None, "{job:?}");
+        house.clock.advance(1_000);
+    }
+    for job in [Some("three"), Some("one"), None] {
+        let retry_after = Duration::from_secs(57);
+        assert_eq!(call(job).await, Some(Fault::RateLimited { retry_after }), "{job:?}");
+    }
+    house.clock.advance(57_000);
+    assert_eq!(call(Some("three")).await, None);
+}
+
+#[tokio::test]
+async fn what_has_no_limit_is_never_refused() {
+    let free = TestTool::answering("free", ToolOutput::ok("yes"))
+        .with(|spec| spec.rate = rouse_core::tool::RateLimit::NONE);
+    let house = House::with_tools([], vec![Arc::new(free)]).await;
+    for _ in 0..110 {
+        assert!(house.pass(&all(), "free", json!({})).await.1.reached_tool);
     }
 }
 

@@ -75,6 +75,10 @@ fn can_be_tried(spec: &ToolSpec) -> bool {
     !spec.attended_only && spec.name != "complete_run" && spec.name != SKILL_READ
 }
 
+fn limit(most: u32) -> Option<u32> {
+    (most != u32::MAX).then_some(most)
+}
+
 fn view(spec: &ToolSpec) -> ToolView {
     ToolView {
         name: spec.name.clone(),
@@ -89,8 +93,8 @@ fn view(spec: &ToolSpec) -> ToolView {
             Domain::InProcess => ToolDomain::InProcess,
             Domain::Container => ToolDomain::Container,
         },
-        calls_per_minute: spec.rate.per_minute,
-        calls_per_hour: spec.rate.per_hour,
+        calls_per_minute: limit(spec.rate.per_minute),
+        calls_per_hour: limit(spec.rate.per_hour),
         read_only: spec.annotations.read_only,
         destructive: spec.annotations.destructive,
         idempotent: spec.annotations.idempotent,

@@ -27,10 +27,10 @@ pub struct ToolView {
     pub approval: ToolApproval,
     /// Where it runs.
     pub domain: ToolDomain,
-    /// Most calls a minute, by one job.
-    pub calls_per_minute: u32,
-    /// Most calls an hour, by one job.
-    pub calls_per_hour: u32,
+    /// Most calls a minute, by all jobs and the main session together; none where nothing limits them.
+    pub calls_per_minute: Option<u32>,
+    /// Most calls an hour, in the same way.
+    pub calls_per_hour: Option<u32>,
     /// It changes nothing.
     pub read_only: bool,
     /// It may undo or overwrite what was there.

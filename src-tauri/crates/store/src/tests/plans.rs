@@ -222,8 +222,8 @@ async fn the_queues_and_the_journal_use_their_indexes() {
     check_ordered(store, sessions::NEWEST, &["USING INDEX messages_by_session (session=?)"]).await;
     let before = "USING INDEX messages_by_session (session=? AND rowid<?)";
     check_ordered(store, sessions::BEFORE, &[before]).await;
-    let of_job = &["INDEX runs_by_job (job_id=? AND created_at>?)", "INDEX runs_open (job_id=?)"];
-    check(store, steps::CALLED_SINCE, of_job).await;
+    let of_day = &["INDEX runs_by_time (created_at>?)", "INDEX runs_open"];
+    check(store, steps::CALLED_SINCE, of_day).await;
     check_ordered(store, steps::LIST, &["USING INDEX sqlite_autoindex_run_steps_1 (run_id=?)"])
         .await;
 }
