@@ -1,8 +1,9 @@
 //! What a person has said yes to is what runs, and nothing else: the real tools behind the real gate.
 //!
 //! Between the yes and the call any byte of it may be another: of the line, the folder, the environment, the script that
-//! it runs, the file that it replaces. Each such call is another one, which nobody has allowed. The short form tries some
-//! hundred of them, `cargo xtask torture calls` a hundred thousand.
+//! it runs, the file that it replaces, the hosts that it reaches and the sandbox around it. Each such call is another one,
+//! which nobody has allowed, by an answer of the run or by a grant of its job. The short form tries some hundred of them,
+//! `cargo xtask torture calls` a hundred thousand.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,12 +11,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rouse_agent::{Called, Gate, Passage, Terms, ToolRegistry};
-use rouse_core::approval::{Answer, AnsweredFrom};
+use rouse_core::approval::{Answer, AnsweredFrom, Approval, Cover, NewGrant};
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::run::{Run, Usage};
 use rouse_core::tool::{LooseEnds, SandboxMode, ToolContext};
-use rouse_core::{Clock, RunId, RunState, RunTrigger, UnixMs};
+use rouse_core::{Clock, JobId, RunId, RunState, RunTrigger, UnixMs};
 use rouse_store::{Park, Store};
 use rouse_testkit::dice::{count_or, first_seed};
 use rouse_testkit::{Dice, ManualClock};
@@ -26,7 +27,30 @@ use tokio_util::sync::CancellationToken;
 
 const NOW: UnixMs = UnixMs(1_795_251_600_000);
 
-/// A run with a yes to one call, which counts as often as it is made.
+/// What allows the call, as often as it is made.
+#[derive(Debug, Clone, Copy)]
+enum Yes {
+    /// An answer for the run that asked.
+    OfRun,
+    /// A grant of the job, for all its runs.
+    OfJob,
+}
+
+impl Yes {
+    fn to(self, approval: &Approval) -> Answer {
+        let (fingerprint, arguments) = (approval.fingerprint.clone(), approval.arguments.clone());
+        match self {
+            Self::OfRun => Answer::Run,
+            Self::OfJob => Answer::Always(NewGrant {
+                covers: Cover::Exact { fingerprint, arguments },
+                expires_at: None,
+                uses: None,
+            }),
+        }
+    }
+}
+
+/// A run whose call is allowed.
 struct Approved {
     gate: Gate,
     context: ToolContext,
@@ -37,7 +61,7 @@ struct Approved {
 
 impl Approved {
     /// The yes to `arguments` in a workspace that `lay_out` has made.
-    async fn to(tool: &'static str, arguments: &Value, lay_out: impl Fn(&Path)) -> Self {
+    async fn to(tool: &'static str, arguments: &Value, yes: Yes, lay_out: impl Fn(&Path)) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let workspace = folder.path().join("workspace");
         fs::create_dir(&workspace).expect("made");
@@ -48,15 +72,20 @@ impl Approved {
         let clock: Arc<dyn Clock> = Arc::new(ManualClock::new(NOW));
         let tools = ToolRegistry::new(builtin(ToolsConfig::default())).expect("a registry");
         let gate = Gate::new(tools, store.clone(), Arc::clone(&clock));
-        let queued = Run::queued(RunId::new("run-1"), RunTrigger::Manual, NOW);
-        let run = Run { state: RunState::Running, started_at: Some(NOW), attempt: 1, ..queued };
+        let job = JobId::new("job-1");
+        let at_work = |id| {
+            let queued = Run::queued(RunId::new(id), RunTrigger::Manual, NOW);
+            let (state, job_id) = (RunState::Running, Some(job.clone()));
+            Run { state, job_id, started_at: Some(NOW), attempt: 1, ..queued }
+        };
+        let run = at_work("run-1");
         store.insert_run(&run, NOW).await.expect("inserted");
         let context = ToolContext {
             run_id: run.id.clone(),
-            job_id: None,
+            job_id: Some(job.clone()),
             job_name: "Proof".to_owned(),
             workspace: workspace.clone(),
-            sandbox: SandboxMode::Sandboxed { hosts: Vec::new() },
+            sandbox: SandboxMode::Sandboxed { hosts: vec![HOST.to_owned()] },
             named_hosts: Vec::new(),
             zone: clock.zones().local(),
             clock,
@@ -65,16 +94,21 @@ impl Approved {
             asked_at: None,
             loose_ends: LooseEnds::default(),
         };
-        let approved = Self { gate, context, tool, workspace, _folder: folder };
+        let mut approved = Self { gate, context, tool, workspace, _folder: folder };
         let Passage::Asks(question) = approved.call(arguments, &approved.context).await else {
             panic!("it was made unasked")
         };
-        let id = question.approval.id.clone();
+        let (id, answer) = (question.approval.id.clone(), yes.to(&question.approval));
         let (questions, usage) = (vec![question.approval], Usage::default());
         let park = Park { run_id: run.id.clone(), questions, usage, deliveries: vec![], now: NOW };
         store.park_run(&park).await.expect("parked").expect("a run");
-        store.decide(&id, &Answer::Run, AnsweredFrom::Page, NOW).await.expect("decided");
+        store.decide(&id, &answer, AnsweredFrom::Page, NOW).await.expect("decided");
         store.start_runs(&[run.id], NOW).await.expect("started");
+        if matches!(yes, Yes::OfJob) {
+            let another = at_work("run-2");
+            store.insert_run(&another, NOW).await.expect("inserted");
+            approved.context.run_id = another.id;
+        }
         approved
     }
 
@@ -121,6 +155,24 @@ fn other(dice: &mut Dice, text: &str) -> String {
     }
 }
 
+/// The one host that the approved call may reach.
+const HOST: &str = "a.example";
+
+/// Another room around the call.
+fn other_room(dice: &mut Dice) -> SandboxMode {
+    let here = HOST.to_owned();
+    let hosts = match dice.below(4) {
+        0 => Vec::new(),
+        1 => vec![here, other(dice, HOST)],
+        2 => vec![here, "b.example".to_owned(), other(dice, "c.example")],
+        _ => vec![other(dice, HOST)],
+    };
+    match dice.below(4) {
+        0 => SandboxMode::OpenedByPerson { hosts },
+        _ => SandboxMode::Sandboxed { hosts },
+    }
+}
+
 const SCRIPT: &str = "#!/bin/sh\necho ran >> ../ran\n";
 
 fn with_script(workspace: &Path) {
@@ -132,9 +184,18 @@ fn with_script(workspace: &Path) {
 
 #[tokio::test]
 async fn no_other_command_than_the_approved_one_runs() {
+    only_this_command_runs(Yes::OfRun).await;
+}
+
+#[tokio::test]
+async fn no_other_command_than_the_granted_one_runs() {
+    only_this_command_runs(Yes::OfJob).await;
+}
+
+async fn only_this_command_runs(yes: Yes) {
     let line = "sh go.sh one";
     let good = json!({ "command": line, "cwd": "sub" });
-    let approved = Approved::to("run_command", &good, with_script).await;
+    let approved = Approved::to("run_command", &good, yes, with_script).await;
     let (script, ran) = (approved.workspace.join("sub/go.sh"), approved.workspace.join("ran"));
     let absent = approved.workspace.join("sub/one");
     let seed = first_seed();
@@ -142,7 +203,7 @@ async fn no_other_command_than_the_approved_one_runs() {
     for number in 0..count_or(400) {
         let what = format!("seed {seed}, number {number}");
         let (mut call, mut context) = (good.clone(), approved.context.clone());
-        match dice.below(7) {
+        match dice.below(9) {
             0 | 1 => call["command"] = other(&mut dice, line).into(),
             2 => {
                 let others = ["other", ".", "sub/", "./sub", "../workspace/sub", "sub/../other"];
@@ -151,6 +212,7 @@ async fn no_other_command_than_the_approved_one_runs() {
             3 => fs::write(&script, other(&mut dice, SCRIPT)).expect("written"),
             4 => context.job_name = other(&mut dice, &context.job_name),
             5 => call["timeoutSeconds"] = dice.between(1, 600).into(),
+            6 | 7 => context.sandbox = other_room(&mut dice),
             _ => fs::write(&absent, "it is there now").expect("written"),
         }
         approved.tries(&call, &context, &what).await;
@@ -169,13 +231,22 @@ async fn no_other_command_than_the_approved_one_runs() {
 
 #[tokio::test]
 async fn nothing_else_is_written_than_what_was_approved() {
+    only_this_is_written(Yes::OfRun).await;
+}
+
+#[tokio::test]
+async fn nothing_else_is_written_than_what_was_granted() {
+    only_this_is_written(Yes::OfJob).await;
+}
+
+async fn only_this_is_written(yes: Yes) {
     let (content, old) = ("Buy milk.\n", "Buy bread.\n");
     let good = json!({ "path": "notes/list.md", "content": content });
     let lay_out = |workspace: &Path| {
         fs::create_dir(workspace.join("notes")).expect("made");
         fs::write(workspace.join("notes/list.md"), old).expect("written");
     };
-    let approved = Approved::to("write_file", &good, lay_out).await;
+    let approved = Approved::to("write_file", &good, yes, lay_out).await;
     let file = approved.workspace.join("notes/list.md");
     let seed = first_seed();
     let mut dice = Dice::new(seed);

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use rouse_core::approval::Fingerprint;
 use rouse_core::policy::{ToolPolicy, Verdict};
 
 use super::*;
@@ -153,6 +154,29 @@ async fn bound(workspace: &Path, arguments: Value, sandbox: SandboxMode) -> Surr
 }
 
 const CONFINED: SandboxMode = SandboxMode::Sandboxed { hosts: Vec::new() };
+
+#[tokio::test]
+async fn whom_a_command_can_reach_and_how_it_is_confined_are_part_of_its_fingerprint() {
+    let folder = scripts();
+    let to = |hosts: &[&str]| SandboxMode::Sandboxed {
+        hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
+    };
+    let rooms = [
+        CONFINED,
+        to(&["a.example"]),
+        to(&["a.example:8443"]),
+        to(&["b.example"]),
+        to(&["a.example", "b.example"]),
+        SandboxMode::OpenedByPerson { hosts: Vec::new() },
+    ];
+    let arguments = json!({ "command": "true" });
+    let mut prints = std::collections::HashSet::new();
+    for room in rooms {
+        let surroundings = bound(folder.path(), arguments.clone(), room).await;
+        prints.insert(Fingerprint::of("run_command", &arguments, &surroundings));
+    }
+    assert_eq!(prints.len(), 6);
+}
 
 fn scripts() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
@@ -422,6 +446,43 @@ async fn what_is_swapped_between_the_last_look_and_the_beginning_is_run_as_it_wa
             assert!(!output.is_error(), "{line}, swap {number}: {output:?}");
         }
     }
+}
+
+/// Each file that the line names runs as it was approved, even after one that would change it.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_script_does_not_change_the_one_that_runs_after_it() {
+    let changes = [
+        "cat evil.sh > go.sh",
+        "cp evil.sh new.sh; mv -f new.sh go.sh",
+        "rm -f go.sh; ln -s evil.sh go.sh",
+        "mv go.sh old.sh; cp evil.sh go.sh",
+        "ln -f evil.sh go.sh",
+        "chmod 777 go.sh; cat evil.sh > go.sh",
+    ];
+    for change in changes {
+        for line in ["sh first.sh; ./go.sh", "sh first.sh; sh go.sh", "./first.sh; . ./go.sh"] {
+            let folder = tempfile::tempdir().expect("a folder");
+            script(folder.path(), "go.sh", GOOD);
+            script(folder.path(), "evil.sh", EVIL);
+            script(folder.path(), "first.sh", &format!("#!/bin/sh\n{change}\n"));
+            let output = allowed(folder.path(), line, || {}, || {}).await;
+            assert_eq!(log(folder.path()), "good\n", "{line} after {change}: {output:?}");
+        }
+    }
+}
+
+/// Moving a whole folder away is not kept from a script that was approved; that another one came after it is told.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_script_that_moves_the_folder_of_the_next_one_away_is_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    script(folder.path(), "bin/go.sh", GOOD);
+    script(folder.path(), "evil.sh", EVIL);
+    let moves = "#!/bin/sh\nmv bin old\nmkdir bin\ncp -p evil.sh bin/go.sh\n";
+    script(folder.path(), "first.sh", moves);
+    let output = allowed(folder.path(), "sh first.sh; ./bin/go.sh", || {}, || {}).await;
+    assert!(error(&output).contains("was replaced while it was at work"), "{output:?}");
 }
 
 #[cfg(target_os = "linux")]
