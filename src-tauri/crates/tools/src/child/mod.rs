@@ -135,6 +135,12 @@ impl Child {
         self.bound.clone()
     }
 
+    /// Its group; it was not finished yet.
+    #[cfg(target_os = "macos")]
+    pub(crate) fn group(&self) -> rustix::process::Pid {
+        self.process.as_ref().expect("BUG: a child was finished twice").group()
+    }
+
     /// Waits for its end, at most `limit`, and ends what is left of it.
     ///
     /// # Errors

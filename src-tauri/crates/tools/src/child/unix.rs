@@ -26,6 +26,11 @@ impl Process {
         stdout.zip(stderr).expect("BUG: a child was started without pipes")
     }
 
+    #[cfg(target_os = "macos")]
+    pub(crate) const fn group(&self) -> Pid {
+        self.group
+    }
+
     pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
         self.child.wait().await
     }

@@ -8,19 +8,21 @@
 //! run, never in its arguments.
 //!
 //! - Linux: all of the above (`linux`). Memory is bounded exactly for a process, and for all together by `watch`.
-//! - macOS: the disk and the network, by a Seatbelt profile (`macos`). Processes and memory are not bounded there, so a
-//!   person decides; hosts cannot be granted yet.
+//! - macOS: the disk and the network, by a Seatbelt profile (`macos`), with granted hosts through the proxy. Memory is
+//!   bounded by `watch`; a process that gets away before it was seen is not ended.
 //! - Windows: an AppContainer in a job object (`windows`), once it has withstood a command that tries to get out. Hosts
 //!   cannot be granted there, and a file that a command runs is no copy.
 //!
 //! One could get it wrong by falling back: to a weaker sandbox, or to none, because the right one did not start.
 
 #[cfg_attr(target_os = "linux", path = "linux/mod.rs")]
-#[cfg_attr(target_os = "macos", path = "macos.rs")]
+#[cfg_attr(target_os = "macos", path = "macos/mod.rs")]
 #[cfg_attr(windows, path = "windows/mod.rs")]
 mod system;
 
 mod proxy;
+#[cfg(any(target_os = "macos", test))]
+mod seatbelt;
 #[cfg(unix)]
 mod watch;
 
@@ -53,8 +55,7 @@ pub(crate) struct Sandbox {
     /// Files of the workspace of which the command sees these copies.
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "there are no copies there"))]
     pub(crate) sealed: Vec<Sealed>,
-    /// How much it may take; elsewhere there is nothing that would hold it.
-    #[cfg(any(target_os = "linux", windows))]
+    /// How much it may take.
     pub(crate) limits: Limits,
 }
 
@@ -76,19 +77,17 @@ pub(crate) struct Sealed {
 pub(crate) const REPLACED: i32 = libc::SIGSTKFLT;
 
 /// How much a confined command may take, beside time and output, which bound every command.
-#[cfg(any(target_os = "linux", windows))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// Most processes at once; on Linux threads count as well.
+    /// Most processes at once; on Linux threads count as well, on macOS those that the user has besides are added.
     pub(crate) processes: u32,
-    /// Most memory of all together; on Linux a single process meets it exactly, all together about.
+    /// Most memory of all together: exactly on Windows, elsewhere about (`watch`); one process on Linux exactly.
     pub(crate) memory_bytes: u64,
     /// Most that fits into its folders in memory together (`/tmp`, `/dev/shm`, home).
     #[cfg(target_os = "linux")]
     pub(crate) temporary_bytes: u64,
 }
 
-#[cfg(any(target_os = "linux", windows))]
 impl Default for Limits {
     fn default() -> Self {
         Self {
@@ -221,7 +220,6 @@ impl Sandbox {
             hidden: Vec::new(),
             hosts: Vec::new(),
             sealed: Vec::new(),
-            #[cfg(any(target_os = "linux", windows))]
             limits: Limits::default(),
         })
     }
@@ -275,9 +273,9 @@ fn begin(
 }
 
 /// There is no place in such a sandbox where a proxy could answer.
-#[cfg(not(target_os = "linux"))]
+#[cfg(windows)]
 fn no_hosts() -> SandboxError {
-    let why = "hosts can be granted to a confined command only on Linux".to_owned();
+    let why = "hosts cannot be granted to a confined command on Windows".to_owned();
     let mend =
         "Take the hosts out of the job, or let a person allow it without a sandbox.".to_owned();
     Missing { layer: Layer::Network, why, mend }.into()

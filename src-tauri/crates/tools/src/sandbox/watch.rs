@@ -70,6 +70,8 @@ fn watch(most: u64, mut processes: impl Look, bound: &Bound, gone: &Receiver<Inf
             return processes.end();
         }
     }
+    // The command is over; so is what it has left behind.
+    processes.end();
 }
 
 /// Now, to know how long a look takes.
@@ -118,7 +120,7 @@ mod tests {
         let (why, ended) = watched(vec![Ok(1), over(), over(), over()]);
         assert!(ended && why.is_some_and(|why| why.contains("more than 10 MB of memory")));
         let (why, ended) = watched(vec![over(), over(), Ok(10 << 20), over(), over(), Ok(1)]);
-        assert!(!ended && why.is_none());
+        assert!(ended && why.is_none(), "what it leaves behind ends with it");
     }
 
     #[test]

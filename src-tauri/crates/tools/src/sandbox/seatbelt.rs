@@ -1,0 +1,90 @@
+//! The profile by which macOS confines a command, as text.
+//!
+//! Everything is refused but what is named, and of two rules that fit the later one counts: so the refusals of what is
+//! hidden and of the network stand at the end, and after them only the way to the proxy. It is text that is tested
+//! wherever Rouse is built. One could get it wrong by writing a path into it, which a folder's name could then leave.
+
+/// The paths come as parameters, so that no name of a folder can be read as a rule.
+const RULES: &str = r#"(version 1)
+(deny default)
+(import "system.sb")
+(allow process-exec process-fork)
+(allow signal (target same-sandbox))
+(allow process-info* (target same-sandbox))
+(allow sysctl-read)
+(allow file-read-metadata)
+(allow file-read* (subpath "/usr") (subpath "/bin") (subpath "/sbin") (subpath "/System") (subpath "/opt")
+  (subpath "/Library/Apple") (subpath "/Library/Developer") (subpath "/Library/Frameworks")
+  (subpath "/private/etc/ssl") (literal "/private/etc/passwd") (literal "/private/etc/group")
+  (literal "/private/etc/hosts") (literal "/private/etc/services") (literal "/private/etc/protocols")
+  (literal "/private/etc/localtime") (literal "/private/etc/shells")
+  (subpath "/private/var/db/timezone") (literal "/private/var/select/sh") (literal "/"))
+(allow file-read* file-write* (subpath (param "WORKSPACE")) (subpath (param "TEMPORARY")))
+(allow file-read* file-write-data (literal "/dev/null") (literal "/dev/zero"))
+(allow file-read* (literal "/dev/random") (literal "/dev/urandom"))
+(deny file-read* file-write* (subpath (param "HIDDEN")))
+(deny network*)
+"#;
+
+/// The profile of a command whose only way into a network is the proxy at this port of this computer, if any.
+pub(super) fn profile(proxy_port: Option<u16>) -> String {
+    let mut text = RULES.to_owned();
+    if let Some(port) = proxy_port {
+        text.push_str(&format!("(allow network-outbound (remote ip \"localhost:{port}\"))\n"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(text: &str) -> Vec<String> {
+        let (mut depth, mut rules, mut rule) = (0_usize, Vec::new(), String::new());
+        for character in text.chars() {
+            rule.push(character);
+            match character {
+                '(' => depth += 1,
+                ')' => depth = depth.checked_sub(1).expect("as many opened as closed"),
+                _ => {}
+            }
+            if depth == 0 && !rule.trim().is_empty() {
+                rules.push(std::mem::take(&mut rule).trim().to_owned());
+            }
+        }
+        assert_eq!(depth, 0);
+        rules
+    }
+
+    fn place(rules: &[String], of: &str) -> usize {
+        rules.iter().position(|rule| rule.starts_with(of)).expect(of)
+    }
+
+    #[test]
+    fn everything_is_refused_but_what_is_named() {
+        let rules = rules(&profile(None));
+        assert_eq!(rules[..2], ["(version 1)", "(deny default)"]);
+        assert_eq!(rules.last().expect("rules"), "(deny network*)");
+        let allows = rules.iter().filter(|rule| rule.starts_with("(allow"));
+        let writes: Vec<_> = allows.filter(|rule| rule.contains("write")).collect();
+        assert_eq!(writes.len(), 2);
+        assert!(
+            writes[0].ends_with(r#"(subpath (param "WORKSPACE")) (subpath (param "TEMPORARY")))"#)
+        );
+        assert!(
+            writes[1].ends_with(r#"file-write-data (literal "/dev/null") (literal "/dev/zero"))"#)
+        );
+        let hidden = place(&rules, "(deny file-read* file-write* (subpath (param \"HIDDEN\")))");
+        let last_allowed = rules.iter().rposition(|rule| rule.starts_with("(allow")).expect("one");
+        assert!(hidden > last_allowed, "the later rule counts");
+    }
+
+    #[test]
+    fn the_proxy_is_the_only_way_into_a_network() {
+        let (without, with) = (rules(&profile(None)), rules(&profile(Some(49_152))));
+        assert!(!without.iter().any(|rule| rule.starts_with("(allow network")));
+        let (last, before) = with.split_last().expect("rules");
+        assert_eq!(last, r#"(allow network-outbound (remote ip "localhost:49152"))"#);
+        assert_eq!(before, without);
+    }
+}
