@@ -11,7 +11,12 @@ async fn settings_are_read_and_changed_by_key() {
     let home = Home::new().config("# mine\n[cron]\nmaxConcurrentRuns = 3\n");
     let engine = home.serve().await;
     let all = home.rouse(["config", "get"]);
-    for line in ["cron.enabled = true", "cron.maxConcurrentRuns = 3", "quietHours = none"] {
+    for line in [
+        "cron.enabled = true",
+        "cron.maxConcurrentRuns = 3",
+        "quietHours = none",
+        "heartbeat.every = 30 min",
+    ] {
         assert!(all.ok().lines().any(|said| said == line), "no `{line}` in {all:#?}");
     }
     assert!(!all.out.contains("revision"), "{all:#?}");
@@ -22,6 +27,9 @@ async fn settings_are_read_and_changed_by_key() {
         ("cron.maxConcurrentRuns", "5", "/cron/maxConcurrentRuns", json!(5)),
         ("cron.maxConcurrentRuns", "none", "/cron/maxConcurrentRuns", json!(2)),
         ("heartbeat.every", "45m", "/heartbeat/everyMs", json!(2_700_000)),
+        ("heartbeat.every", "1 h 30 min", "/heartbeat/everyMs", json!(5_400_000)),
+        ("heartbeat.skills", "a, b", "/heartbeat/skills", json!(["a", "b"])),
+        ("heartbeat.skills", "none", "/heartbeat/skills", json!([])),
         ("heartbeat.activeHours", "08:00-20:00", "/heartbeat/activeHours/to", json!("20:00")),
         ("quietHours", "22:00-07:00", "/quietHours", json!({ "from": "22:00", "to": "07:00" })),
         ("quietHours.days", "fri,sat", "/quietHours/days", json!(["fri", "sat"])),
@@ -47,8 +55,33 @@ async fn settings_are_read_and_changed_by_key() {
         ("cron.enabled", "maybe", "cron.enabled: expected true or false"),
         ("cron.maxConcurrentRuns", "0", "cron.maxConcurrentRuns"),
         ("cron.maxRuns", "3", "cron.maxRuns"),
-        ("quietHours", "soon", "quietHours: expected hours such as 22:00-07:00, or none"),
-        ("heartbeat.every", "soon", "heartbeat.everyMs"),
+        (
+            "quietHours",
+            "soon",
+            "quietHours: expected hours such as 22:00-07:00, or none, found `soon`",
+        ),
+        ("quietHours", "22:00-7", "quietHours.to: expected a time of day such as 07:00, found `7`"),
+        (
+            "quietHours.days",
+            "friday",
+            "expected one of mon, tue, wed, thu, fri, sat, sun, found `friday`",
+        ),
+        (
+            "heartbeat.every",
+            "soon",
+            "heartbeat.every: expected a number with a unit such as `30 min`, found `soon`",
+        ),
+        ("heartbeat.every", "45", "heartbeat.every: must be at least one minute"),
+        (
+            "heartbeat.evry",
+            "10m",
+            "heartbeat.evry: there is no such setting; did you mean heartbeat.every?",
+        ),
+        (
+            "tools.maxSteps",
+            "3",
+            "tools.maxSteps: this setting is read and changed only in the file",
+        ),
     ] {
         home.rouse(["config", "set", key, value]).refused(2, words);
     }
@@ -86,5 +119,59 @@ async fn a_file_that_was_changed_under_the_engine_is_told() {
     assert!(engine.stop().success());
     let engine = home.serve().await;
     assert!(!home.rouse(["status"]).ok().contains(told));
+    drop(engine);
+}
+
+#[tokio::test]
+async fn a_key_that_nobody_knows_is_told_wherever_settings_are() {
+    let text = "colour = \"blue\" # mine\n[heartbeat]\nevry = \"10m\"\n";
+    let home = Home::new().config(text);
+    let evry =
+        "heartbeat.evry (line 3) is not a setting and has no effect; did you mean heartbeat.every?";
+    let colour = "colour (line 1) is not a setting and has no effect; known here: budget, cron,";
+    let off = home.rouse(["doctor"]);
+    assert!(off.out.contains(evry) && off.out.contains(colour), "{off:#?}");
+
+    let engine = home.serve().await;
+    let doctor = home.rouse(["doctor"]);
+    assert!(doctor.code == 1 && doctor.out.contains(evry), "{doctor:#?}");
+    let get = home.rouse(["config", "get"]);
+    assert!(get.ok().contains("heartbeat.every = 30 min"), "{get:#?}");
+    assert!(get.err.contains(evry) && get.err.contains(colour), "{get:#?}");
+    assert!(get.err.contains("config.toml"), "{get:#?}");
+    home.rouse(["config", "get", "heartbeat.evry"]).refused(2, evry);
+    let keys = engine.call("config.get", json!({})).await["unknownKeys"].clone();
+    let told = |index: usize| (&keys[index]["key"], &keys[index]["line"], &keys[index]["nearest"]);
+    assert_eq!(told(0), (&json!("colour"), &json!(1), &Value::Null));
+    assert_eq!(told(1), (&json!("heartbeat.evry"), &json!(3), &json!("heartbeat.every")));
+    let log = home.rouse(["logs"]);
+    assert!(log.ok().contains(evry), "{log:#?}");
+
+    home.rouse(["config", "set", "heartbeat.every", "45m"]).ok();
+    let file = fs::read_to_string(home.data().join("config.toml")).expect("a file");
+    assert_eq!(file, format!("{text}every = \"45m\"\n"));
+    drop(engine);
+}
+
+#[tokio::test]
+async fn a_wrong_value_in_the_file_is_told_with_its_line_before_and_after_the_start() {
+    let home = Home::new()
+        .config("[heartbeat]\nevery = \"soon\"\n[quietHours]\nfrom = \"22\"\nto = \"07:00\"\n");
+    let said = [
+        "config.toml",
+        "heartbeat.every (line 2): expected a number with a unit such as `30 min`, found `soon`",
+        "quietHours.from (line 4): expected a time of day such as 07:00, found `22`",
+    ];
+    let doctor = home.rouse(["doctor"]);
+    assert!(said.iter().all(|words| doctor.out.contains(words)), "{doctor:#?}");
+    let serve = home.rouse(["serve"]);
+    assert!(serve.code != 0 && said.iter().all(|words| serve.err.contains(words)), "{serve:#?}");
+
+    let home = Home::new();
+    let engine = home.serve().await;
+    fs::write(home.data().join("config.toml"), "[heartbeat]\nevery = 5\n").expect("a file");
+    let get = home.rouse(["config", "get"]);
+    assert!(get.err.contains("heartbeat.every (line 2): expected a text"), "{get:#?}");
+    home.rouse(["config", "set", "cron.enabled", "true"]).refused(5, "heartbeat.every (line 2)");
     drop(engine);
 }

@@ -1,15 +1,19 @@
 //! `rouse config …`: the settings of the engine that runs, read and changed as the settings page does it.
 //!
-//! A value is written as a person says it (`30m`, `22:00-07:00`, `none`) and becomes what the gateway takes; what is
-//! wrong with it the gateway says, by key. It also tells when the file was changed by hand since the engine read it. One
-//! could get it wrong by laying new hours over old ones: the nights and the zone of those before would stay.
+//! Keys are those of the file. A value is written as a person says it (`30m`, `22:00-07:00`, `none`) and becomes what the
+//! gateway takes; what is wrong with it the gateway says, by key. It also tells what is wrong with the file itself, and
+//! when it was changed by hand since the engine read it. One could get it wrong by laying new hours over old ones: the
+//! nights and the zone of those before would stay.
 
 use std::fs;
 
 use clap::Subcommand;
-use rouse_core::schedule::parse_duration;
+use rouse_core::Clock as _;
+use rouse_core::schedule::format_duration;
 use rouse_core::stable_hash::stable_hash;
+use rouse_gateway::ClientError;
 use rouse_gateway::wire::ConfigView;
+use rouse_host::{ConfigFile, OfMachine, is_setting, setting_meant};
 use serde_json::{Map, Value, json};
 
 use crate::cron::replacing;
@@ -21,14 +25,16 @@ use crate::session::Session;
 pub(crate) enum Command {
     /// Show all settings, or one: `rouse config get cron.enabled`.
     Get {
-        /// Which one, as `rouse config get` shows it.
+        /// Which one, as `rouse config get` shows it; a part of its name shows all below it (`heartbeat`).
         key: Option<String>,
     },
     /// Change a setting: `rouse config set cron.enabled false`.
+    #[command(after_help = EXAMPLES)]
     Set {
-        /// Which one.
+        /// Which one, as `rouse config get` shows it.
         key: String,
-        /// The new value; `none` for the default. Durations as `30m`, hours as `22:00-07:00`, lists with commas.
+        /// The new value; `none` for the default. Durations as `30m` or `1h30m`, hours as `22:00-07:00`, yes or no as
+        /// `true` or `false`, lists with commas.
         #[arg(allow_hyphen_values = true)]
         value: String,
     },
@@ -40,29 +46,61 @@ impl Default for Command {
     }
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  rouse config set heartbeat.every 45m
+  rouse config set heartbeat.activeHours 08:00-20:00
+  rouse config set heartbeat.activeHours.tz Europe/Berlin
+  rouse config set quietHours 22:00-07:00
+  rouse config set quietHours.days fri,sat
+  rouse config set budget.usdPerDay 0.50
+  rouse config set model.name none
+
+The change is in force at once and is written to the settings file, which `rouse config get` names. Comments stay.";
+
 /// What the answer holds beside settings.
-const NO_SETTINGS: [&str; 5] = ["path", "revision", "changedByHand", "problem", "overridden"];
+const NO_SETTINGS: [&str; 6] =
+    ["path", "revision", "changedByHand", "problem", "unknownKeys", "overridden"];
+/// Settings that are lists of names.
+const LISTS: [&str; 2] = ["quietHours.days", "heartbeat.skills"];
 /// Hours of a day, which are set as a whole.
 const HOURS: [&str; 2] = ["quietHours", "heartbeat.activeHours"];
 
 pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failure> {
-    let answer = session.call("config.get", json!({})).await?;
+    let mut answer = session.call("config.get", json!({})).await?;
+    let view: ConfigView = serde_json::from_value(answer.clone())?;
+    if !session.json {
+        warn_of(&view);
+    }
     match command {
         Command::Get { key: None } => session.tell(answer.clone(), |_, view: ConfigView| {
+            as_in_the_file(&mut answer);
             print_all(&answer, &view);
             Ok(())
         }),
-        Command::Get { key: Some(key) } => get(&answer, &key, session),
-        Command::Set { key, value } => set(&answer, &key, &value, session).await,
+        Command::Get { key: Some(key) } => get(answer, &view, &key, session),
+        Command::Set { key, value } => set(&answer, &view, &key, &value, session).await,
     }
 }
 
-fn get(answer: &Value, key: &str, session: &Session) -> Result<(), Failure> {
-    let key = on_the_wire(key);
-    let value = found(answer, key)?;
+/// What is wrong with the file, on standard error: what was asked for is answered all the same.
+fn warn_of(view: &ConfigView) {
+    let unknown =
+        view.unknown_keys.iter().map(|unknown| format!("{}: {}", view.path, unknown.text));
+    for trouble in view.problem.iter().cloned().chain(unknown) {
+        anstream::eprintln!("Warning: {}", plain(&trouble));
+    }
+}
+
+fn get(mut answer: Value, view: &ConfigView, key: &str, session: &Session) -> Result<(), Failure> {
     if session.json {
-        anstream::println!("{}", serde_json::to_string_pretty(value)?);
-    } else if value.is_object() {
+        let key = if key == EVERY { EVERY_MS } else { key };
+        anstream::println!("{}", serde_json::to_string_pretty(found(&answer, view, key)?)?);
+        return Ok(());
+    }
+    as_in_the_file(&mut answer);
+    let value = found(&answer, view, key)?;
+    if value.is_object() {
         leaves(value, key).iter().for_each(|(key, value)| print_one(key, value, ""));
     } else {
         anstream::println!("{}", plain(&words(value)));
@@ -70,27 +108,44 @@ fn get(answer: &Value, key: &str, session: &Session) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn set(answer: &Value, key: &str, value: &str, session: &Session) -> Result<(), Failure> {
-    let key = on_the_wire(key);
-    if !is_part_of_hours(key) {
-        found(answer, key)?;
+async fn set(
+    answer: &Value,
+    view: &ConfigView,
+    key: &str,
+    value: &str,
+    session: &Session,
+) -> Result<(), Failure> {
+    let key = if key == EVERY_MS { EVERY } else { key };
+    if key != EVERY && !is_part_of_hours(key) {
+        found(answer, view, key)?;
     }
     let value = read(key, value)?;
-    let value = if HOURS.contains(&key) { replacing(found(answer, key)?, value) } else { value };
+    let value =
+        if HOURS.contains(&key) { replacing(found(answer, view, key)?, value) } else { value };
     let patch = key.rsplit('.').fold(value, |inner, part| json!({ part: inner }));
     let params = json!({ "patch": patch, "expectedRevision": answer["revision"] });
-    let after = session.call("config.patch", params).await?;
+    let mut after = session.call("config.patch", params).await?;
     session.tell(after.clone(), |_, view: ConfigView| {
-        let now = found(&after, key).unwrap_or(&Value::Null);
+        as_in_the_file(&mut after);
+        let now = found(&after, &view, key).unwrap_or(&Value::Null);
         let shown = if now.is_object() { leaves(now, key) } else { vec![(key.to_owned(), now)] };
         shown.iter().for_each(|(key, value)| print_one(key, value, variable(&view, key)));
         Ok(())
     })
 }
 
-/// The file's word for the interval is taken as well.
-fn on_the_wire(key: &str) -> &str {
-    if key == "heartbeat.every" { "heartbeat.everyMs" } else { key }
+/// The interval is a number on the wire and a duration in the file.
+const EVERY: &str = "heartbeat.every";
+const EVERY_MS: &str = "heartbeat.everyMs";
+
+/// Makes `answer` say what the file would, so that what is shown can be set.
+fn as_in_the_file(answer: &mut Value) {
+    let Some(heartbeat) = answer["heartbeat"].as_object_mut() else { return };
+    let shown = heartbeat.iter().map(|(key, value)| match (key.as_str(), value.as_i64()) {
+        ("everyMs", Some(ms)) => ("every".to_owned(), json!(format_duration(ms))),
+        _ => (key.clone(), value.clone()),
+    });
+    *heartbeat = shown.collect();
 }
 
 /// What a person wrote, as the gateway takes it.
@@ -98,16 +153,20 @@ fn read(key: &str, text: &str) -> Result<Value, Failure> {
     if text == "none" {
         return Ok(Value::Null);
     }
-    if key == "heartbeat.everyMs" && text.parse::<i64>().is_err() {
-        let ms = parse_duration(text).map_err(|error| Failure::input(format!("{key}: {error}")))?;
-        return Ok(json!(ms));
+    if key == EVERY {
+        // Milliseconds, as the variable and the wire have them.
+        let ms = text.parse::<i64>().map(|ms| format!("{ms}ms"));
+        return Ok(json!(ms.as_deref().unwrap_or(text)));
     }
-    if key == "quietHours.days" {
+    if LISTS.contains(&key) {
         return Ok(text.split(',').map(str::trim).collect());
     }
     if HOURS.contains(&key) {
-        let wanted =
-            || Failure::input(format!("{key}: expected hours such as 22:00-07:00, or none"));
+        let wanted = || {
+            Failure::input(format!(
+                "{key}: expected hours such as 22:00-07:00, or none, found `{text}`"
+            ))
+        };
         let (from, to) = text.split_once(['-', '–']).ok_or_else(wanted)?;
         return Ok(json!({ "from": from.trim(), "to": to.trim() }));
     }
@@ -117,7 +176,7 @@ fn read(key: &str, text: &str) -> Result<Value, Failure> {
 }
 
 /// The setting called `key`.
-fn found<'a>(answer: &'a Value, key: &str) -> Result<&'a Value, Failure> {
+fn found<'a>(answer: &'a Value, view: &ConfigView, key: &str) -> Result<&'a Value, Failure> {
     let of_provider = key.strip_prefix("providers.").and_then(|rest| rest.split_once('.'));
     let at = match of_provider {
         Some((name, key)) => provider(answer, name).and_then(|provider| provider.get(key)),
@@ -125,11 +184,18 @@ fn found<'a>(answer: &'a Value, key: &str) -> Result<&'a Value, Failure> {
         None => key.split('.').try_fold(answer, |value, part| value.get(part)),
     };
     at.ok_or_else(|| {
-        let known: Vec<String> = settings(answer).into_iter().map(|(key, _)| key).collect();
-        Failure::input(format!(
-            "{key}: there is no such setting; expected one of {}",
-            known.join(", ")
-        ))
+        let path = &view.path;
+        let unknown = view.unknown_keys.iter().find(|unknown| unknown.key == key);
+        Failure::input(match (unknown, of_provider) {
+            (Some(unknown), _) => format!("{}. It stands in {path}.", unknown.text),
+            (None, Some((name, _))) if is_setting(key) => {
+                format!("{key}: there is no such setting: {path} has no [providers.{name}]")
+            }
+            _ if is_setting(key) => {
+                format!("{key}: this setting is read and changed only in the file {path}")
+            }
+            _ => format!("{key}: there is no such setting; {}", setting_meant(key)),
+        })
     })
 }
 
@@ -174,7 +240,8 @@ fn print_one(key: &str, value: &Value, variable: &str) {
 
 /// The variable that a setting comes from, whatever the file says.
 fn variable<'a>(view: &'a ConfigView, key: &str) -> &'a str {
-    let by = view.overridden.iter().find(|by| on_the_wire(&by.key) == key);
+    let by =
+        view.overridden.iter().find(|by| by.key == key || (by.key == EVERY_MS && key == EVERY));
     by.map_or("", |by| &by.variable)
 }
 
@@ -186,19 +253,39 @@ fn words(value: &Value) -> String {
     }
 }
 
+/// The settings in force.
+pub(crate) async fn in_force(session: &Session) -> Result<ConfigView, Failure> {
+    Ok(serde_json::from_value(session.call("config.get", json!({})).await?)?)
+}
+
+/// The settings with what is wrong with their file: as the engine sees it, or, when none runs, as this command does.
+pub(crate) async fn of_file(session: &Session) -> Result<ConfigView, Failure> {
+    match in_force(session).await {
+        Err(Failure::Client(ClientError::NotRunning | ClientError::Unproven { .. })) => {
+            let (env, zones) = (|name: &str| std::env::var(name).ok(), session.clock.zones());
+            let machine = OfMachine { env: &env, zones: &zones };
+            let (path, workspace) = (session.home.config(), session.home.workspace());
+            let file = ConfigFile::open(&path, &workspace, machine).map_err(anyhow::Error::from)?;
+            Ok(file.view(machine))
+        }
+        view => view,
+    }
+}
+
 /// A sentence when the file was changed since the engine read it.
-pub(crate) async fn changed_by_hand(session: &Session) -> Result<Option<String>, Failure> {
-    let view: ConfigView = serde_json::from_value(session.call("config.get", json!({})).await?)?;
+pub(crate) fn changed_by_hand(view: &ConfigView) -> Option<String> {
+    if let Some(problem) = &view.problem {
+        return Some(format!("{}. What was in force stays in force.", plain(problem)));
+    }
     let text = match fs::read(&view.path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
         // The engine has read it, so that this command cannot says nothing about a change.
-        Err(_) => return Ok(None),
+        Err(_) => return None,
     };
     let is_the_same = format!("{:016x}", stable_hash(&text)) == view.revision;
     let path = plain(&view.path);
-    Ok((!is_the_same)
-        .then(|| format!("{path} was changed since the start; restart Rouse to use it")))
+    (!is_the_same).then(|| format!("{path} was changed since the start; restart Rouse to use it"))
 }
 
 #[cfg(test)]
@@ -210,8 +297,9 @@ mod tests {
         let read = |key: &str, text: &str| read(key, text).expect("a value");
         assert_eq!(read("cron.enabled", "false"), json!(false));
         assert_eq!(read("cron.maxConcurrentRuns", "4"), json!(4));
-        assert_eq!(read("heartbeat.everyMs", "30m"), json!(1_800_000));
-        assert_eq!(read("heartbeat.everyMs", "60000"), json!(60_000));
+        assert_eq!(read("heartbeat.every", "30m"), json!("30m"));
+        assert_eq!(read("heartbeat.every", "60000"), json!("60000ms"));
+        assert_eq!(read("heartbeat.skills", "a, b"), json!(["a", "b"]));
         assert_eq!(read("quietHours", "22:00-07:00"), json!({ "from": "22:00", "to": "07:00" }));
         assert_eq!(read("quietHours.days", "fri, sat"), json!(["fri", "sat"]));
         assert_eq!(read("model.name", "none"), Value::Null);

@@ -1,7 +1,7 @@
 //! `rouse doctor`: what is wrong with this installation, and how to mend it.
 
 use rouse_gateway::ClientError;
-use rouse_gateway::wire::SystemStatus;
+use rouse_gateway::wire::{ConfigView, SystemStatus};
 use rouse_host::{DAMAGED, Exposure, Layers, SandboxError};
 use serde_json::json;
 
@@ -34,10 +34,6 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
             if status.problem.is_some() {
                 findings.extend(of_database(session).await);
             }
-            match config::changed_by_hand(session).await {
-                Ok(changed) => findings.extend(changed.map(wrong)),
-                Err(failure) => findings.extend(failure.lines().into_iter().map(wrong)),
-            }
             match secrets::troubles(session).await {
                 Ok(troubles) => findings.extend(troubles.into_iter().map(fine)),
                 Err(failure) => findings.extend(failure.lines().into_iter().map(wrong)),
@@ -47,6 +43,10 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
             findings.extend(of_no_answer(session, &failure));
             findings.extend(of_database(session).await);
         }
+    }
+    match config::of_file(session).await {
+        Ok(view) => findings.extend(of_settings(&view)),
+        Err(failure) => findings.extend(failure.lines().into_iter().map(wrong)),
     }
     findings.push(of_sandbox(rouse_host::sandbox_available()));
     report(session, &findings);
@@ -137,6 +137,17 @@ fn of_engine(status: &SystemStatus) -> Vec<Finding> {
         findings.push(Finding { ok: false, what: problem.clone(), mend: None });
     }
     findings
+}
+
+/// What is wrong with the settings file.
+fn of_settings(view: &ConfigView) -> Vec<Finding> {
+    let path = plain(&view.path);
+    let unknown = view.unknown_keys.iter().map(|unknown| Finding {
+        ok: false,
+        what: plain(&unknown.text),
+        mend: Some(format!("Write it as it is meant in {path}, or take it out there.")),
+    });
+    config::changed_by_hand(view).map(wrong).into_iter().chain(unknown).collect()
 }
 
 /// A computer without one is in order: what needs a sandbox is refused there, and says so when it is.

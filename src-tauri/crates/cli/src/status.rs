@@ -17,7 +17,7 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
     let (changed, troubles, open, spending) = match session.json {
         true => (None, Vec::new(), 0, None),
         false => (
-            config::changed_by_hand(session).await?,
+            config::changed_by_hand(&config::in_force(session).await?),
             secrets::troubles(session).await?,
             approvals::open(session).await?,
             Some(session.call("spending.get", json!({})).await?),

@@ -151,7 +151,8 @@ fn nothing_at_all_is_kept_as_well() {
 fn what_is_known_of_a_state_is_not_the_clients_and_the_rest_is_kept() {
     let full = with_strangers(job(&schedules()[5], &payloads()[1]));
     let read = job_from_json(full.clone(), NOW, Tz::UTC).expect("a job");
-    let change = json!({ "state": { "revision": 1, "lastError": "mine", "future": null, "newer": 1 } });
+    let change =
+        json!({ "state": { "revision": 1, "lastError": "mine", "future": null, "newer": 1 } });
     let patched = job_to_json(&patch_job(&read, change, NOW, Tz::UTC).expect("a job"));
     let mut expected = full["state"].clone();
     expected.as_object_mut().map(|state| state.shift_remove("future"));

@@ -31,7 +31,9 @@ mod strays;
 mod error;
 
 pub use clock::SystemClock;
-pub use config::{Config, ConfigError, ConfigFile, OfMachine};
+pub use config::{
+    Config, ConfigError, ConfigFile, Misplaced, OfMachine, is_setting, setting_meant,
+};
 pub use error::HostError;
 pub use home::{Exposure, Home, HomeError};
 pub use host::Host;

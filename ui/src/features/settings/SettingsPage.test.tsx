@@ -13,7 +13,7 @@ const ollama: ProviderView = { name: "ollama", label: "Ollama on this computer",
 
 function aConfig(parts: Partial<ConfigView> = {}): ConfigView {
   return {
-    path: "/home/ada/config.toml", revision: "r1", changedByHand: false, problem: null, cron: { enabled: true, maxConcurrentRuns: 2 }, system: { keepAwake: false }, heartbeat: { enabled: true, everyMs: 1_800_000, activeHours: null, prompt: null, skills: [], model: null },
+    path: "/home/ada/config.toml", revision: "r1", changedByHand: false, problem: null, unknownKeys: [], cron: { enabled: true, maxConcurrentRuns: 2 }, system: { keepAwake: false }, heartbeat: { enabled: true, everyMs: 1_800_000, activeHours: null, prompt: null, skills: [], model: null },
     quietHours: null, model: { provider: null, name: null, providers: [] }, workspace: "/home/ada/Rouse", retention: { runsPerJob: 2000, messagesPerSession: 2000, maxDatabaseMb: 1024 }, budget: { tokensPerDay: null, usdPerDay: null }, prices: { listedOn: "2026-10-07", own: [] }, overridden: [], ...parts,
   };
 }
@@ -285,6 +285,14 @@ test("a budget of the day is set, taken away and shown beside what was spent", a
   await user.type(dollars, "2.5{Enter}");
   await waitFor(() => expect(host.called("config.patch")).toContainEqual(expect.objectContaining({ patch: { budget: { usdPerDay: 2.5 } } })));
   const tokens = screen.getByRole("textbox", { name: "Most tokens of a day" });
+test("a key that nobody knows is told with its place and what was meant", async () => {
+  const text = "heartbeat.evry (line 3) is not a setting and has no effect; did you mean heartbeat.every?";
+  renderApp("/settings", hostWith(aConfig({ unknownKeys: [{ key: "heartbeat.evry", line: 3, nearest: "heartbeat.every", text }] })));
+  const alert = await screen.findByRole("alert");
+  expect(alert).toHaveTextContent("Rouse does not know everything that stands in /home/ada/config.toml:");
+  expect(alert).toHaveTextContent(text);
+});
+
   expect(tokens).toHaveValue("5,000");
   await user.clear(tokens);
   await user.tab();

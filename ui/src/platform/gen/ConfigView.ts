@@ -8,6 +8,7 @@ import type { PricesView } from "./PricesView";
 import type { QuietHours } from "./QuietHours";
 import type { RetentionConfigView } from "./RetentionConfigView";
 import type { SystemConfigView } from "./SystemConfigView";
+import type { UnknownKey } from "./UnknownKey";
 
 /**
  * `config.get`: the settings in force.
@@ -26,6 +27,10 @@ changedByHand: boolean,
  * What is wrong with the file as it is now, in words; what was in force stays in force.
  */
 problem: string | null, 
+/**
+ * Keys of the file that mean nothing to Rouse. They stay where they are and have no effect.
+ */
+unknownKeys: Array<UnknownKey>, 
 /**
  * Changes with every change of the file.
  */

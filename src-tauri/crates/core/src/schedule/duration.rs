@@ -28,7 +28,7 @@ pub enum DurationError {
         found: String,
     },
     /// Something other than a number where a number belongs.
-    #[error("expected a number with a unit, found `{found}`")]
+    #[error("expected a number with a unit such as `30 min`, found `{found}`")]
     NotANumber {
         /// The rest of the text.
         found: String,

@@ -17,6 +17,8 @@ pub struct ConfigView {
     pub changed_by_hand: bool,
     /// What is wrong with the file as it is now, in words; what was in force stays in force.
     pub problem: Option<String>,
+    /// Keys of the file that mean nothing to Rouse. They stay where they are and have no effect.
+    pub unknown_keys: Vec<UnknownKey>,
     /// Changes with every change of the file.
     pub revision: String,
     /// Scheduling.
@@ -39,6 +41,20 @@ pub struct ConfigView {
     pub prices: PricesView,
     /// Keys (dotted) that an environment variable overrides, with its name.
     pub overridden: Vec<OverriddenKey>,
+}
+
+/// A key of the settings file that means nothing to Rouse.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct UnknownKey {
+    /// Which one, dotted.
+    pub key: String,
+    /// Its line in the file.
+    pub line: Option<u32>,
+    /// The setting that was probably meant.
+    pub nearest: Option<String>,
+    /// All of it as a sentence without its end.
+    pub text: String,
 }
 
 /// The computer.

@@ -9,9 +9,12 @@ use std::path::{Path, PathBuf};
 
 use rouse_core::json_fields::FieldError;
 use rouse_core::stable_hash::stable_hash;
+use rouse_gateway::wire::UnknownKey;
 use rouse_gateway::write_private;
 use serde_json::Value;
 
+use super::names::{self, Stranger};
+use super::places::Places;
 use super::{Config, OfMachine, patch, read};
 
 /// The settings could not be read or changed.
@@ -41,8 +44,8 @@ pub enum ConfigError {
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong, by key or variable.
-        complaints: Vec<FieldError>,
+        /// What is wrong, by key or variable, and in which line.
+        complaints: Vec<Misplaced>,
     },
     /// A value of a change is wrong.
     #[error("{}", joined(.0))]
@@ -52,12 +55,37 @@ pub enum ConfigError {
     Stale,
 }
 
+/// A complaint about a key, with the line of the file that it stands in. A variable stands in none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Misplaced {
+    /// Which key or variable, and what is wrong with it.
+    pub complaint: FieldError,
+    /// The line.
+    pub line: Option<usize>,
+}
+
+impl std::fmt::Display for Misplaced {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let FieldError { path, message } = &self.complaint;
+        match self.line {
+            Some(line) => write!(f, "{path} (line {line}): {message}"),
+            None => write!(f, "{path}: {message}"),
+        }
+    }
+}
+
 /// The settings file and what it says.
 pub struct ConfigFile {
     path: PathBuf,
     default_workspace: PathBuf,
     text: String,
+    read: Read,
+}
+
+/// What a text says.
+struct Read {
     config: Config,
+    strangers: Vec<Stranger>,
 }
 
 impl ConfigFile {
@@ -71,20 +99,18 @@ impl ConfigFile {
         machine: OfMachine<'_>,
     ) -> Result<Self, ConfigError> {
         let text = on_disk(path)?;
-        let config =
-            parse(path, &text, default_workspace, machine).map_err(|error| error.of_file(path))?;
-        Ok(Self {
-            path: path.to_owned(),
-            default_workspace: default_workspace.to_owned(),
-            text,
-            config,
-        })
+        let read = parse(path, &text, default_workspace, machine);
+        let read = read.map_err(|error| error.of_file(path, &text))?;
+        let (path, default_workspace) = (path.to_owned(), default_workspace.to_owned());
+        let file = Self { path, default_workspace, text, read };
+        file.log_strangers();
+        Ok(file)
     }
 
     /// The settings in force.
     #[must_use]
     pub const fn config(&self) -> &Config {
-        &self.config
+        &self.read.config
     }
 
     /// Where the file is.
@@ -114,51 +140,89 @@ impl ConfigFile {
         if expected.is_some_and(|expected| expected != self.revision()) {
             return Err(ConfigError::Stale);
         }
-        let text = patch::apply(&self.text, change).map_err(ConfigError::Values)?;
-        let config = parse(&self.path, &text, &self.default_workspace, machine)?;
+        let mut text = patch::apply(&self.text, change).map_err(ConfigError::Values)?;
+        let read = parse(&self.path, &text, &self.default_workspace, machine)?;
+        patch::keep_as_comments(&mut text, &self.read.strangers, &read.strangers);
         write_private(&self.path, &text)
             .map_err(|source| ConfigError::Io { path: self.path.clone(), source })?;
-        (self.text, self.config) = (text, config);
+        (self.text, self.read) = (text, read);
         Ok(())
     }
 
-    /// Whether the file was changed since it was read.
+    /// Whether the file was changed since it was read, and the keys of it that mean nothing.
     ///
     /// # Errors
     /// What is wrong with it as it is now, in words.
-    pub(super) fn on_disk_now(&self, machine: OfMachine<'_>) -> Result<bool, String> {
-        let look = || {
-            let text = on_disk(&self.path)?;
-            if text == self.text {
-                return Ok(false);
-            }
-            parse(&self.path, &text, &self.default_workspace, machine).map(|_| true)
+    pub(super) fn on_disk_now(
+        &self,
+        machine: OfMachine<'_>,
+    ) -> Result<(bool, Vec<UnknownKey>), String> {
+        let look = |text: &str| match text == self.text {
+            true => Ok((false, self.unknown())),
+            false => parse(&self.path, text, &self.default_workspace, machine)
+                .map(|read| (true, told(text, &read.strangers)))
+                .map_err(|error| error.of_file(&self.path, text)),
         };
-        look().map_err(|error| error.of_file(&self.path).to_string())
+        on_disk(&self.path).and_then(|text| look(&text)).map_err(|error| error.to_string())
+    }
+
+    /// The keys of the file that mean nothing, as it was read.
+    pub(super) fn unknown(&self) -> Vec<UnknownKey> {
+        told(&self.text, &self.read.strangers)
     }
 
     fn read_again(&mut self, machine: OfMachine<'_>) -> Result<(), ConfigError> {
         let text = on_disk(&self.path)?;
         if text != self.text {
-            let config = parse(&self.path, &text, &self.default_workspace, machine);
-            let config = config.map_err(|error| error.of_file(&self.path))?;
-            (self.text, self.config) = (text, config);
+            let read = parse(&self.path, &text, &self.default_workspace, machine);
+            let read = read.map_err(|error| error.of_file(&self.path, &text))?;
+            (self.text, self.read) = (text, read);
+            self.log_strangers();
         }
         Ok(())
     }
-}
 
-impl ConfigError {
-    /// Complaints about values that stand in the file at `path`, and not in a change.
-    fn of_file(self, path: &Path) -> Self {
-        match self {
-            Self::Values(complaints) => Self::File { path: path.to_owned(), complaints },
-            other => other,
+    fn log_strangers(&self) {
+        for UnknownKey { key, line, text, .. } in self.unknown() {
+            tracing::warn!(file = %self.path.display(), key, line, "{text}");
         }
     }
 }
 
-fn joined(complaints: &[FieldError]) -> String {
+/// Strange keys in words, with their lines.
+fn told(text: &str, strangers: &[Stranger]) -> Vec<UnknownKey> {
+    if strangers.is_empty() {
+        return Vec::new();
+    }
+    let places = Places::of(text);
+    let tell = |Stranger { key, .. }: &Stranger| {
+        let line = places.line(key);
+        let at = line.map(|line| format!(" (line {line})")).unwrap_or_default();
+        let meant = names::setting_meant(key);
+        UnknownKey {
+            key: key.clone(),
+            line: line.and_then(|line| u32::try_from(line).ok()),
+            nearest: names::nearest_setting(key),
+            text: format!("{key}{at} is not a setting and has no effect; {meant}"),
+        }
+    };
+    strangers.iter().map(tell).collect()
+}
+
+impl ConfigError {
+    /// Complaints about values that stand in the file at `path`, whose text this is, and not in a change.
+    fn of_file(self, path: &Path, text: &str) -> Self {
+        let Self::Values(complaints) = self else { return self };
+        let places = Places::of(text);
+        let complaints = complaints.into_iter().map(|complaint| {
+            let line = places.line(&complaint.path);
+            Misplaced { complaint, line }
+        });
+        Self::File { path: path.to_owned(), complaints: complaints.collect() }
+    }
+}
+
+fn joined<T: ToString>(complaints: &[T]) -> String {
     complaints.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
@@ -176,16 +240,19 @@ fn parse(
     text: &str,
     default_workspace: &Path,
     machine: OfMachine<'_>,
-) -> Result<Config, ConfigError> {
+) -> Result<Read, ConfigError> {
     let table: toml::Table = toml::from_str(text).map_err(|error| ConfigError::Syntax {
         path: path.to_owned(),
         message: error.to_string(),
     })?;
-    let document = serde_json::to_value(table).map_err(|error| ConfigError::Syntax {
+    let document = serde_json::to_value(&table).map_err(|error| ConfigError::Syntax {
         path: path.to_owned(),
         message: error.to_string(),
     })?;
-    read(document, default_workspace, machine).map_err(ConfigError::Values)
+    let mut asked = Vec::new();
+    let config = read(document, default_workspace, machine, &mut asked);
+    let config = config.map_err(ConfigError::Values)?;
+    Ok(Read { config, strangers: names::strangers(&table, &asked) })
 }
 
 #[cfg(test)]
@@ -248,12 +315,61 @@ mod tests {
     }
 
     #[test]
+    fn an_unknown_key_is_told_with_its_place_and_never_lost() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("config.toml");
+        let text = "colour = 1 # mine\n[heartbeat]\nevry = \"1h\"\n[quietHours]\nfrom = \"22:00\"\nto = \"07:00\"\ntheirs = { a = [1] }\n[[hooks]]\non = \"run_started\"\ncommand = [\"x\"]\ntimeot = \"1s\"\n";
+        fs::write(&path, text).expect("a file");
+        let mut file = open(&path).expect("settings all the same");
+        let view = |file: &ConfigFile| with_machine(|machine| file.view(machine));
+        let told = |file: &ConfigFile| {
+            let keys = view(file).unknown_keys.into_iter();
+            keys.map(|key| (key.key, key.line, key.nearest)).collect::<Vec<_>>()
+        };
+        let stranger = |key: &str, line: u32, nearest: Option<&str>| {
+            (key.to_owned(), Some(line), nearest.map(str::to_owned))
+        };
+        let outside = [
+            stranger("colour", 1, None),
+            stranger("heartbeat.evry", 3, Some("heartbeat.every")),
+            stranger("hooks[0].timeot", 11, Some("hooks[0].timeout")),
+        ];
+        let mut all = outside.to_vec();
+        all.push(stranger("quietHours.theirs", 7, None));
+        assert_eq!(told(&file), all);
+        assert_eq!(
+            view(&file).unknown_keys[1].text,
+            "heartbeat.evry (line 3) is not a setting and has no effect; did you mean heartbeat.every?"
+        );
+        let hours = json!({ "quietHours": { "from": "21:00", "days": ["fri"] } });
+        patch(&mut file, &hours, None).expect("a good change");
+        assert_eq!(told(&file).len(), 4, "beside what is written they stay");
+
+        patch(&mut file, &json!({ "quietHours": null }), None).expect("a good change");
+        assert_eq!(
+            told(&file),
+            [
+                outside[0].clone(),
+                outside[1].clone(),
+                stranger("hooks[0].timeot", 7, Some("hooks[0].timeout")),
+            ]
+        );
+        let now = fs::read_to_string(&path).expect("the file");
+        assert!(now.contains("colour = 1 # mine\n") && now.contains("evry = \"1h\"\n"), "{now}");
+        assert!(now.ends_with("# quietHours.theirs = { a = [1] }\n"), "{now}");
+        fs::write(&path, "[model]\nnam = \"m\"\n").expect("a change by hand");
+        assert_eq!(told(&file), [stranger("model.nam", 2, Some("model.name"))]);
+        fs::write(&path, "[model\n").expect("a change by hand");
+        assert!(view(&file).problem.is_some());
+    }
+
+    #[test]
     fn a_wrong_value_is_named_with_its_file() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("config.toml");
         fs::write(&path, "[cron]\nmaxConcurrentRuns = 0\n").expect("a file");
         let error = open(&path).err().expect("refused").to_string();
-        let named = ["config.toml", "cron.maxConcurrentRuns"];
+        let named = ["config.toml", "cron.maxConcurrentRuns (line 2): must be between"];
         assert!(named.iter().all(|name| error.contains(name)), "{error}");
     }
 }

@@ -18,7 +18,11 @@ const USUAL: Duration = Duration::from_secs(10);
 const MOST_MS: i64 = 10 * 60_000;
 
 /// Reads the list; what is wrong goes into `errors`.
-pub(super) fn read(list: Option<Value>, errors: &mut Vec<FieldError>) -> Vec<HookCommand> {
+pub(super) fn read(
+    list: Option<Value>,
+    errors: &mut Vec<FieldError>,
+    asked: &mut Vec<String>,
+) -> Vec<HookCommand> {
     let items = match list {
         None => return Vec::new(),
         Some(Value::Array(items)) => items,
@@ -29,7 +33,8 @@ pub(super) fn read(list: Option<Value>, errors: &mut Vec<FieldError>) -> Vec<Hoo
             return Vec::new();
         }
     };
-    let hook = |(number, item)| read_one(Fields::new(&format!("hooks[{number}]"), item, errors));
+    let hook =
+        |(number, item)| read_one(Fields::noting(&format!("hooks[{number}]"), item, errors, asked));
     items.into_iter().enumerate().filter_map(hook).collect()
 }
 
@@ -88,7 +93,7 @@ mod tests {
 
     fn hooks(list: Value) -> Result<Vec<HookCommand>, Vec<String>> {
         let mut errors = Vec::new();
-        let hooks = read(Some(list), &mut errors);
+        let hooks = read(Some(list), &mut errors, &mut Vec::new());
         refuse_workspace(&hooks, Path::new("/home/anna/notes"), &mut errors);
         let said = errors.into_iter().map(|error| format!("{}: {}", error.path, error.message));
         let said: Vec<String> = said.collect();
@@ -110,7 +115,7 @@ mod tests {
             HookCommand { on, command, timeout }
         });
         assert_eq!(hooks(list), Ok(expected.to_vec()));
-        assert_eq!(read(None, &mut Vec::new()), []);
+        assert_eq!(read(None, &mut Vec::new(), &mut Vec::new()), []);
     }
 
     #[test]

@@ -1,17 +1,21 @@
 //! The settings: `config.toml`, with environment variables on top.
 //!
 //! Owns what each key means and its default. Every key that is read changes behaviour; every key that is not known is
-//! left alone in the file, and a wrong value is refused with the key, what was found and what was expected.
+//! left alone in the file and told, and a wrong value is refused with the key, what was found and what was expected.
 
 mod file;
+mod names;
+mod places;
+mod patch;
+mod environment;
 mod heartbeat;
 mod hooks;
-mod patch;
 mod view;
 #[cfg(test)]
 mod tests;
 
-pub use file::{ConfigError, ConfigFile};
+pub use file::{ConfigError, ConfigFile, Misplaced};
+pub use names::{is_setting, setting_meant};
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -148,15 +152,16 @@ pub struct OfMachine<'a> {
     pub zones: &'a Zones,
 }
 
-/// Reads settings from their JSON form. `home` fills the default of the workspace.
+/// Reads settings from their JSON form. `home` fills the default of the workspace; what it looked for goes into `asked`.
 fn read(
     document: Value,
     default_workspace: &Path,
     OfMachine { env, zones }: OfMachine<'_>,
+    asked: &mut Vec<String>,
 ) -> Result<Config, Vec<FieldError>> {
     let mut errors = Vec::new();
-    let mut fields = Fields::new("", document, &mut errors);
-    let mut risky = fields.object("riskyWorkspace", read_risky).unwrap_or_default();
+    let mut fields = Fields::noting("", document, &mut errors, asked);
+    let mut risky = fields.object("riskyWorkspace", environment::read_risky).unwrap_or_default();
     let hooks = fields.take("hooks");
     let mut config = Config {
         cron: fields
@@ -172,7 +177,7 @@ fn read(
         providers: fields.object("providers", read_providers).unwrap_or_default(),
         workspace: fields
             .text("workspace")
-            .map_or_else(|| default_workspace.to_owned(), |path| expand(&path, env)),
+            .map_or_else(|| default_workspace.to_owned(), |path| environment::expand(&path, env)),
         is_risky_workspace: false,
         tools: fields.object("tools", read_tools).unwrap_or(ToolLimits::DEFAULT),
         hooks: Vec::new(),
@@ -190,11 +195,11 @@ fn read(
             .unwrap_or(DEFAULT_PORT),
         overridden: Vec::new(),
     };
-    override_by_environment(&mut config, env, &mut errors);
+    environment::lay_over(&mut config, env, &mut errors);
     risky.override_by_environment(&mut config, env, &mut errors);
     risky.widen(&mut config, env);
     refuse_own_data(&config, default_workspace, &mut errors);
-    config.hooks = hooks::read(hooks, &mut errors);
+    config.hooks = hooks::read(hooks, &mut errors, asked);
     hooks::refuse_workspace(&config.hooks, &config.workspace, &mut errors);
     if errors.is_empty() { Ok(config) } else { Err(errors) }
 }
@@ -208,55 +213,6 @@ fn refuse_own_data(config: &Config, default_workspace: &Path, errors: &mut Vec<F
         let path = if config.is_risky_workspace { "riskyWorkspace.root" } else { "workspace" };
         let message = format!("must not be or contain Rouse's own data folder {}", data.display());
         errors.push(FieldError { path: path.to_owned(), message });
-    }
-}
-
-/// The wider folder that a person may open to the file tools.
-#[derive(Default)]
-struct RiskyWorkspace {
-    is_on: bool,
-    /// The folder; the one that holds the workspace when none.
-    root: Option<String>,
-}
-
-fn read_risky(mut fields: Fields<'_>) -> RiskyWorkspace {
-    RiskyWorkspace { is_on: fields.boolean("enabled").unwrap_or(false), root: fields.text("root") }
-}
-
-impl RiskyWorkspace {
-    fn override_by_environment(
-        &mut self,
-        config: &mut Config,
-        env: Env<'_>,
-        errors: &mut Vec<FieldError>,
-    ) {
-        let set = |name: &str| env(name).filter(|value| !value.trim().is_empty());
-        if let Some(value) = set("RISKY_WORKSPACE_MODE") {
-            match yes_or_no(&value) {
-                Some(is_on) => self.is_on = is_on,
-                None => errors.push(FieldError {
-                    path: "RISKY_WORKSPACE_MODE".to_owned(),
-                    message: "expected true or false".to_owned(),
-                }),
-            }
-            config.overridden.push(("riskyWorkspace.enabled", "RISKY_WORKSPACE_MODE"));
-        }
-        if let Some(root) = set("RISKY_WORKSPACE_ROOT") {
-            self.root = Some(root);
-            config.overridden.push(("riskyWorkspace.root", "RISKY_WORKSPACE_ROOT"));
-        }
-    }
-
-    /// Takes the wider folder for the workspace, where the mode is on.
-    fn widen(self, config: &mut Config, env: Env<'_>) {
-        if !self.is_on {
-            return;
-        }
-        config.is_risky_workspace = true;
-        match self.root {
-            Some(root) => config.workspace = expand(&root, env),
-            None => drop(config.workspace.pop()),
-        }
     }
 }
 
@@ -393,77 +349,4 @@ fn read_tools(mut fields: Fields<'_>) -> ToolLimits {
 
 fn whole(fields: &mut Fields<'_>, key: &str, least: i64, most: i64) -> Option<u32> {
     fields.integer(key, least..=most).and_then(|number| u32::try_from(number).ok())
-}
-
-/// Lays the environment over the file. Each variable is named in the sources; a wrong value is refused like a wrong key.
-fn override_by_environment(config: &mut Config, env: Env<'_>, errors: &mut Vec<FieldError>) {
-    let set = |name: &str| env(name).filter(|value| !value.trim().is_empty());
-    let mut wrong = |name: &str, expected: &str| {
-        errors.push(FieldError { path: name.to_owned(), message: format!("expected {expected}") });
-    };
-    match set("ROUSE_SKIP_CRON").map(|value| yes_or_no(&value)) {
-        Some(Some(true)) => {
-            config.cron.enabled = false;
-            config.overridden.push(("cron.enabled", "ROUSE_SKIP_CRON"));
-        }
-        Some(Some(false)) | None => {}
-        Some(None) => wrong("ROUSE_SKIP_CRON", "1 or 0"),
-    }
-    if let Some(value) = set("HEARTBEAT_ENABLED") {
-        match yes_or_no(&value) {
-            Some(enabled) => config.heartbeat.enabled = enabled,
-            None => wrong("HEARTBEAT_ENABLED", "true or false"),
-        }
-        config.overridden.push(("heartbeat.enabled", "HEARTBEAT_ENABLED"));
-    }
-    if let Some(value) = set("HEARTBEAT_INTERVAL_MS") {
-        match value.parse() {
-            Ok(every_ms) if every_ms >= 60_000 => config.heartbeat.every_ms = every_ms,
-            _ => wrong("HEARTBEAT_INTERVAL_MS", "milliseconds, at least 60000"),
-        }
-        config.overridden.push(("heartbeat.everyMs", "HEARTBEAT_INTERVAL_MS"));
-    }
-    if let Some(value) = set("FILE_WORKSPACE_ROOT") {
-        config.workspace = expand(&value, env);
-        config.overridden.push(("workspace", "FILE_WORKSPACE_ROOT"));
-    }
-    if let Some(value) = set("READ_FILE_MAX_BYTES") {
-        match value.parse() {
-            Ok(bytes) if bytes > 0 => config.tools.read_file_max_bytes = bytes,
-            _ => wrong("READ_FILE_MAX_BYTES", "a number of bytes"),
-        }
-        config.overridden.push(("tools.readFileMaxBytes", "READ_FILE_MAX_BYTES"));
-    }
-    if let Some(value) = set("RUN_COMMAND_TIMEOUT_MS") {
-        match value.parse() {
-            Ok(ms @ 1..=86_400_000) => config.tools.command_timeout = Duration::from_millis(ms),
-            _ => wrong("RUN_COMMAND_TIMEOUT_MS", "milliseconds, at most 86400000 (a day)"),
-        }
-        config.overridden.push(("tools.runCommandTimeoutMs", "RUN_COMMAND_TIMEOUT_MS"));
-    }
-    if let Some(value) = set("MAX_MULTI_ACT_STEPS") {
-        match value.parse::<u32>() {
-            Ok(steps) if steps > 0 => config.tools.max_steps = steps.min(50),
-            _ => wrong("MAX_MULTI_ACT_STEPS", "a number from 1 to 50"),
-        }
-        config.overridden.push(("tools.maxSteps", "MAX_MULTI_ACT_STEPS"));
-    }
-}
-
-fn yes_or_no(value: &str) -> Option<bool> {
-    match value.trim().to_ascii_lowercase().as_str() {
-        "1" | "true" | "yes" | "on" => Some(true),
-        "0" | "false" | "no" | "off" => Some(false),
-        _ => None,
-    }
-}
-
-/// `~` and `~/` mean the user's home.
-fn expand(path: &str, env: Env<'_>) -> PathBuf {
-    let home = env("HOME").or_else(|| env("USERPROFILE"));
-    let rest = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
-    match (rest, home) {
-        (Some(rest), Some(home)) => Path::new(&home).join(rest.trim_start_matches('/')),
-        _ => PathBuf::from(path),
-    }
 }

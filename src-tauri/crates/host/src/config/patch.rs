@@ -1,14 +1,20 @@
 //! A change of settings laid over the text of the file, so that comments and unknown keys stay.
+//!
+//! It refuses what is not for clients, and what is no setting at all, by name. One could get it wrong by taking a table
+//! away with all that stands in it: a key that nobody here knows is left behind as a comment.
 
 use rouse_core::json_fields::{FieldError, kind_of};
 use serde_json::Value;
 use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, value};
+
+use super::names::{Stranger, is_setting, setting_meant};
 
 /// What a client may change; everything else is for the file's owner and an editor.
 const CHANGEABLE: &[&str] = &[
     "cron.enabled",
     "cron.maxConcurrentRuns",
     "heartbeat.enabled",
+    "heartbeat.every",
     "heartbeat.everyMs",
     "heartbeat.activeHours",
     "heartbeat.activeHours.from",
@@ -44,7 +50,7 @@ pub(super) fn apply(text: &str, change: &Value) -> Result<String, Vec<FieldError
     collect(change, String::new(), &mut leaves, &mut errors);
     for (path, leaf) in leaves {
         if !is_changeable(&path) {
-            errors.push(complaint(&path, "is not a setting that can be changed here"));
+            errors.push(complaint(&path, &refusal(&path)));
             continue;
         }
         match in_file_form(&path, leaf) {
@@ -53,6 +59,31 @@ pub(super) fn apply(text: &str, change: &Value) -> Result<String, Vec<FieldError
         }
     }
     if errors.is_empty() { Ok(document.to_string()) } else { Err(errors) }
+}
+
+fn refusal(path: &str) -> String {
+    if is_setting(path) {
+        return "can be changed in the settings file only, with an editor".to_owned();
+    }
+    format!("is not a setting; {}", setting_meant(path))
+}
+
+/// Writes down at the end of `text` which strange keys it has lost.
+pub(super) fn keep_as_comments(text: &mut String, before: &[Stranger], after: &[Stranger]) {
+    let is_there = |key: &str| after.iter().any(|stranger| stranger.key == key);
+    let lost: Vec<&Stranger> = before.iter().filter(|lost| !is_there(&lost.key)).collect();
+    if lost.is_empty() {
+        return;
+    }
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.push_str("# Rouse does not know these keys; what they stood in was taken away:\n");
+    for Stranger { key, value } in lost {
+        for line in format!("{key} = {value}").lines() {
+            text.push_str(&format!("# {line}\n"));
+        }
+    }
 }
 
 fn is_changeable(path: &str) -> bool {
@@ -222,9 +253,16 @@ mod tests {
 
     #[test]
     fn what_is_not_for_clients_is_refused_by_name() {
-        let change = json!({ "gateway": { "port": 1 }, "cron": { "maxConcurrentRuns": 1.5 } });
+        let change = json!({ "gateway": { "port": 1 }, "cron": { "maxConcurrentRuns": 1.5 }, "heartbeat": { "evry": "10m" } });
         let refused = apply("", &change).expect_err("refused");
-        let paths: Vec<&str> = refused.iter().map(|error| error.path.as_str()).collect();
-        assert_eq!(paths, ["gateway.port", "cron.maxConcurrentRuns"]);
+        let said: Vec<String> = refused.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            said,
+            [
+                "gateway.port: can be changed in the settings file only, with an editor",
+                "cron.maxConcurrentRuns: expected a whole number",
+                "heartbeat.evry: is not a setting; did you mean heartbeat.every?",
+            ]
+        );
     }
 }

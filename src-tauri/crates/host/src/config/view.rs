@@ -11,11 +11,15 @@ impl ConfigFile {
     #[must_use]
     pub fn view(&self, machine: OfMachine<'_>) -> wire::ConfigView {
         let config = self.config();
-        let on_disk = self.on_disk_now(machine);
+        let (changed_by_hand, unknown_keys, problem) = match self.on_disk_now(machine) {
+            Ok((is_changed, unknown)) => (is_changed, unknown, None),
+            Err(problem) => (true, self.unknown(), Some(problem)),
+        };
         wire::ConfigView {
             path: self.path().display().to_string(),
-            changed_by_hand: on_disk != Ok(false),
-            problem: on_disk.err(),
+            changed_by_hand,
+            problem,
+            unknown_keys,
             revision: self.revision(),
             cron: wire::CronConfigView {
                 enabled: config.cron.enabled,
