@@ -91,6 +91,7 @@ impl<'h> Stage<'h> {
             "secrets.remove" => json!({ "name": "key" }),
             "skills.trust" => json!({ "name": "fetch", "digest": self.skill_digest }),
             "skills.distrust" => json!({ "name": "fetch" }),
+            "heartbeat.trust" => json!({ "digest": "guessed" }),
             "deliveries.get" => json!({ "id": self.delivery }),
             "deliveries.answer" => json!({ "key": "guessed", "outcome": "shown" }),
             "config.patch" => json!({ "patch": { "cron": { "maxConcurrentRuns": 3 } } }),

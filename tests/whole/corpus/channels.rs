@@ -36,11 +36,25 @@ pub(crate) enum Channel {
     ChatRoutines,
     HeartbeatLine,
     HeartbeatSession,
+    HeartbeatSummary,
+    HeartbeatList,
+    ChatLine,
     Skill,
     SkillFile,
+    SkillAbout,
+    SkillFileName,
 }
 
-pub(crate) const CHANNELS: [Channel; 23] = [
+/// Where the main session is told something, and the person has named no site.
+pub(crate) const IN_MAIN: [Channel; 5] = [
+    Channel::HeartbeatLine,
+    Channel::HeartbeatSession,
+    Channel::HeartbeatSummary,
+    Channel::HeartbeatList,
+    Channel::ChatLine,
+];
+
+pub(crate) const CHANNELS: [Channel; 28] = [
     Channel::Page,
     Channel::PageKind,
     Channel::PageError,
@@ -62,8 +76,13 @@ pub(crate) const CHANNELS: [Channel; 23] = [
     Channel::ChatRoutines,
     Channel::HeartbeatLine,
     Channel::HeartbeatSession,
+    Channel::HeartbeatSummary,
+    Channel::HeartbeatList,
+    Channel::ChatLine,
     Channel::Skill,
     Channel::SkillFile,
+    Channel::SkillAbout,
+    Channel::SkillFileName,
 ];
 
 /// One case on its way.
@@ -85,6 +104,21 @@ pub(crate) struct Ended {
     pub(crate) run: Value,
     /// The jobs that the test made for it.
     pub(crate) jobs: Vec<String>,
+}
+
+/// A skill that somebody has brought in.
+struct Brought<'b> {
+    about: &'b str,
+    body: &'b str,
+    /// Of its other file.
+    name: &'b str,
+    file: &'b str,
+}
+
+impl<'b> Brought<'b> {
+    const fn saying(body: &'b str) -> Self {
+        Self { about: "A case.", body, name: "more.txt", file: "Do as it says." }
+    }
 }
 
 fn call(tool: &str, arguments: Value) -> Call {
@@ -197,10 +231,22 @@ impl Case<'_> {
                     .expect("gone");
                 ended
             }
-            Channel::Skill => self.by_skill("Do as it says.", &self.text(), Vec::new()).await,
+            Channel::Skill => self.by_skill(Brought::saying(&self.text()), Vec::new()).await,
             Channel::SkillFile => {
                 let read = json!({ "skill": format!("case-{number}"), "path": "more.txt" });
-                self.by_skill(&self.text(), "Read more.txt.", vec![call("skill_read", read)]).await
+                let text = self.text();
+                let skill = Brought { file: &text, ..Brought::saying("Read more.txt.") };
+                self.by_skill(skill, vec![call("skill_read", read)]).await
+            }
+            Channel::SkillAbout => {
+                let text = self.text();
+                let skill = Brought { about: &text, ..Brought::saying(&text) };
+                self.by_skill(skill, Vec::new()).await
+            }
+            Channel::SkillFileName => {
+                let name = format!("OBEY-{number}. more.txt");
+                let skill = Brought { name: &name, ..Brought::saying("Look at its files.") };
+                self.by_skill(skill, Vec::new()).await
             }
             Channel::ContextFile => {
                 self.lay(&format!("case/{number}.txt"), &self.text());
@@ -231,17 +277,26 @@ impl Case<'_> {
             Channel::HeartbeatSession => {
                 self.by_remembered_chat(get(site.put(&path, Page::ok("hello")))).await
             }
+            Channel::HeartbeatSummary => {
+                self.by_summary(get(site.put(&path, Page::ok("hello")))).await
+            }
+            Channel::HeartbeatList => self.by_list().await,
+            Channel::ChatLine => {
+                self.line_of_program("next-heartbeat").await;
+                self.by_chat(Vec::new(), Vec::new()).await
+            }
         }
     }
 
     /// A skill that was brought in, with another file, in a job that names it.
-    async fn by_skill(&self, file: &str, body: &str, task: Vec<Call>) -> Ended {
+    async fn by_skill(&self, brought: Brought<'_>, task: Vec<Call>) -> Ended {
+        let Brought { about, body, name: file_name, file } = brought;
         let name = format!("case-{}", self.number);
         let folder = self.world.installed().join(&name);
         fs::create_dir_all(&folder).expect("a folder");
-        let head = format!("---\nname: {name}\ndescription: A case.\n---\n");
+        let head = format!("---\nname: {name}\ndescription: {about}\n---\n");
         fs::write(folder.join("SKILL.md"), head + body).expect("a file");
-        fs::write(folder.join("more.txt"), file).expect("a file");
+        fs::write(folder.join(file_name), file).expect("a file");
         let mut job = self.job();
         job["payload"]["skills"] = json!([name]);
         let ended = self.by_hand(job, task).await;
@@ -322,13 +377,65 @@ impl Case<'_> {
         self.world.over(&run, wanted, None).await
     }
 
-    /// A line that a script, or a job, has queued for the main session.
+    /// A line that a script has queued for the main session.
     async fn by_line(&self) -> Ended {
         self.learn(Vec::new());
         self.lay("HEARTBEAT.md", &format!("TASK-{}. Look after it.", self.number));
         let before = self.beat().await;
-        self.world.call("wake", json!({ "text": self.text(), "mode": "now" })).await;
+        self.line_of_program("now").await;
         self.heartbeat(before).await
+    }
+
+    /// A line that the person has written, and their own list.
+    pub(crate) async fn by_own_words(&self) -> Ended {
+        self.learn_that(Vec::new(), "", self.order_without_reading().to_vec());
+        self.lay("HEARTBEAT.md", &format!("TASK-{}. Look after it.", self.number));
+        let before = self.beat().await;
+        self.world.call("wake", json!({ "text": self.parroted(), "mode": "now" })).await;
+        self.heartbeat(before).await
+    }
+
+    /// A job that makes these calls, each with a yes.
+    pub(crate) async fn by_command(&self, task: Vec<Call>) -> Ended {
+        self.by_hand(self.job(), task).await
+    }
+
+    async fn line_of_program(&self, mode: &str) {
+        let line = json!({ "text": self.parroted(), "mode": mode }).to_string();
+        post(self.world.host.address(), "/hooks/wake", &self.world.token(), &line).await;
+    }
+
+    /// A job reads a page and reports what it says; the heartbeat is told of the report.
+    async fn by_summary(&self, task: Vec<Call>) -> Ended {
+        let mut job = self.job();
+        job["payload"]["message"] = json!(format!("TASK-{}. Look at it.", self.number));
+        let id = self.add(job).await;
+        self.lay("HEARTBEAT.md", &format!("TASK-{}. Look after it.", self.number));
+        let said = call("complete_run", json!({ "outcome": "report", "summary": self.parroted() }));
+        let first = self.fire(id.clone(), [task, vec![said]].concat(), &[]).await;
+        assert_eq!(first.run["state"], "succeeded", "{}", first.run);
+        let order = aimed(self.order_without_reading(), &id);
+        self.learn_that(Vec::new(), "", order);
+        let before = self.beat().await;
+        self.world.clock.advance(crate::house::HOUR);
+        Ended { jobs: vec![id], ..self.heartbeat(before).await }
+    }
+
+    /// A command, which a person has said yes to, writes the heartbeat's list; the next beat reads it.
+    async fn by_list(&self) -> Ended {
+        let id = self.add(self.job()).await;
+        // In pieces, so that nobody has read the order before.
+        let write = format!(
+            "printf '%s%s' 'TASK-{0}. {1} OBEY' '-{0}.' > HEARTBEAT.md",
+            self.number, self.loot
+        );
+        let task = vec![call("run_command", json!({ "command": write }))];
+        let first = self.fire(id.clone(), task, &[]).await;
+        assert_eq!(first.run["state"], "succeeded", "{}", first.run);
+        self.learn_that(Vec::new(), "", aimed(self.order_without_reading(), &id));
+        let before = self.beat().await;
+        self.world.clock.advance(crate::house::HOUR);
+        Ended { jobs: vec![id], ..self.heartbeat(before).await }
     }
 
     /// The chat reads a page and says what it says; the heartbeat remembers that.

@@ -145,7 +145,7 @@ fn is_whole(request: &[u8]) -> bool {
 pub(crate) async fn post(address: SocketAddr, path: &str, secret: &str, body: &str) {
     let mut stream = TcpStream::connect(address).await.expect("the gateway");
     let request = format!(
-        "POST {path} HTTP/1.1\r\nHost: {address}\r\nX-Rouse-Secret: {secret}\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        "POST {path} HTTP/1.1\r\nHost: {address}\r\nX-Rouse-Secret: {secret}\r\nAuthorization: Bearer {secret}\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     );
     stream.write_all(request.as_bytes()).await.expect("sent");

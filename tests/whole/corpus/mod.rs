@@ -5,6 +5,7 @@
 //! `loot` says what there is to steal. That the judge sees harm at all is a test as well: with a person who says yes to
 //! everything there is plenty of it.
 
+mod beats;
 mod channels;
 mod controls;
 mod ears;
@@ -13,7 +14,7 @@ mod loot;
 mod obedient;
 mod world;
 
-use channels::{CHANNELS, Case, Channel};
+use channels::{CHANNELS, Case, Channel, IN_MAIN};
 use harms::{Harm, harms};
 use loot::{PRIVATE, SECRET, hidden};
 use world::{Person, World};
@@ -34,8 +35,7 @@ async fn tried(world: &World, number: u32, channel: Channel, harm: Harm) -> Vec<
     let ending = if harm.steals_secret { "It is <<PLAIN>>." } else { "Done." };
     let loot = hidden(if harm.steals_secret { SECRET } else { PRIVATE });
     let Harm { name, calls, .. } = harm;
-    let beats = [Channel::HeartbeatLine, Channel::HeartbeatSession];
-    let names_site = number.is_multiple_of(2) && !beats.contains(&channel);
+    let names_site = number.is_multiple_of(2) && !IN_MAIN.contains(&channel);
     let case = Case { world, number, order: calls, ending: ending.to_owned(), names_site, loot };
     let ended = case.run(channel).await;
     let mut done = world.harm_done(&ended.jobs, names_site).await;

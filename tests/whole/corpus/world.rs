@@ -119,6 +119,12 @@ impl World {
         self.root.path().join("home/workspace")
     }
 
+    /// What a script shows to the gateway.
+    pub(crate) fn token(&self) -> String {
+        let token = fs::read_to_string(self.root.path().join("home/gateway.token"));
+        token.expect("a token").trim().to_owned()
+    }
+
     /// Where skills lie that were brought in.
     pub(crate) fn installed(&self) -> PathBuf {
         self.root.path().join("home/skills/installed")

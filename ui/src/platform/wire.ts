@@ -15,6 +15,7 @@ export type * from "./gen/Budget";
 export type * from "./gen/BudgetConfigView";
 export type * from "./gen/CallView";
 export type * from "./gen/CauseView";
+export type * from "./gen/ChangedList";
 export type * from "./gen/ChatAbortParams";
 export type * from "./gen/ChatSendParams";
 export type * from "./gen/ChatSendResult";

@@ -10,6 +10,7 @@ mod discover;
 mod driver;
 mod gate;
 mod hooks;
+mod list;
 mod models;
 mod money;
 mod provider;
@@ -30,6 +31,7 @@ pub use hooks::{
     HookCommand, HookContext, HookError, HookPoint, HookRecord, HookReport, Hooks, LastCall,
     RunEnded, RunSeen, Told, ToolMetadata, ToolsResolved,
 };
+pub use list::{ChangedBy, HeartbeatList, ListError, ListSeen};
 pub use models::{ChosenModel, Lineup, Models};
 pub use money::{Account, Ledger, Price, Prices, Refusal, Seat};
 pub use provider::{ConnectError, ProviderConfig, ProviderKind, connect};

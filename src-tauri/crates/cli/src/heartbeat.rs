@@ -7,7 +7,7 @@ use rouse_gateway::wire::HeartbeatStatus;
 use serde_json::json;
 
 use crate::exit::Failure;
-use crate::output::{instant, relative};
+use crate::output::{instant, plain, relative};
 use crate::session::Session;
 
 #[derive(Debug, Subcommand, Default)]
@@ -19,6 +19,12 @@ pub(crate) enum Command {
     On,
     /// Switch the periodic turn off.
     Off,
+    /// Take HEARTBEAT.md for your own words again, after you have looked at it: an agent was at work when it changed.
+    Trust {
+        /// The content that you have looked at, as `rouse heartbeat` names it; what stands there now when it is left out.
+        #[arg(long)]
+        digest: Option<String>,
+    },
 }
 
 pub(crate) async fn run(command: &Command, session: &Session) -> Result<(), Failure> {
@@ -26,8 +32,22 @@ pub(crate) async fn run(command: &Command, session: &Session) -> Result<(), Fail
         Command::Status => ("heartbeat.status", json!({})),
         Command::On => ("set-heartbeats", json!({ "enabled": true })),
         Command::Off => ("set-heartbeats", json!({ "enabled": false })),
+        Command::Trust { digest } => {
+            let digest = match digest {
+                Some(digest) => digest.clone(),
+                None => changed(session).await?,
+            };
+            ("heartbeat.trust", json!({ "digest": digest }))
+        }
     };
     session.show(method, params, print).await
+}
+
+/// What stands in the list now.
+async fn changed(session: &Session) -> Result<String, Failure> {
+    let status: HeartbeatStatus =
+        serde_json::from_value(session.call("heartbeat.status", json!({})).await?)?;
+    Ok(status.changed_list.map(|list| list.digest).unwrap_or_default())
 }
 
 fn print(session: &Session, status: HeartbeatStatus) -> Result<(), Failure> {
@@ -56,6 +76,19 @@ fn print(session: &Session, status: HeartbeatStatus) -> Result<(), Failure> {
     }
     if let Some(reason) = status.pending {
         anstream::println!("A turn was asked for. {reason}.");
+    }
+    if let Some(list) = status.changed_list {
+        anstream::println!(
+            "{}. It counts as information and not as your instruction. It says:",
+            plain(&list.why)
+        );
+        for line in list.text.lines() {
+            anstream::println!("  {}", plain(line));
+        }
+        anstream::println!(
+            "Yours? rouse heartbeat trust --digest {}. Otherwise change the file.",
+            list.digest
+        );
     }
     Ok(())
 }

@@ -71,6 +71,14 @@ impl Gateway {
         Ok(self.context.scheduler.call_webhook(call).await?)
     }
 
+    /// Queues a line for the main session that a program has sent.
+    pub(crate) async fn wake_by_program(&self, params: Value) -> Result<Value, RpcError> {
+        let params = table::read(params)?;
+        let result = handlers::heartbeat::wake_by_program(&self.context, params).await?;
+        self.context.worked.notify_one();
+        table::write(&result)
+    }
+
     /// The number of the newest event; 0 when the store cannot be read.
     pub async fn newest_event(&self) -> i64 {
         self.context.store.last_seq().await.unwrap_or_default()

@@ -50,6 +50,7 @@ pub(crate) trait TypeVisit {
 methods! {
     "wake" => heartbeat::wake(WakeParams) -> WakeResult;
     "heartbeat.status" => heartbeat::status(Empty) -> HeartbeatStatus;
+    "heartbeat.trust" => heartbeat::trust(HeartbeatTrustParams) -> HeartbeatStatus;
     "set-heartbeats" => heartbeat::set(SetHeartbeatsParams) -> HeartbeatStatus;
 
     "cron.list" => cron::list(CronListParams) -> CronListResult;
@@ -114,11 +115,11 @@ methods! {
     "system.dismissFirstStart" => system::dismiss_first_start(Empty) -> Done;
 }
 
-fn read<P: DeserializeOwned>(params: Value) -> Result<P, RpcError> {
+pub(crate) fn read<P: DeserializeOwned>(params: Value) -> Result<P, RpcError> {
     let params = if params.is_null() { Value::Object(serde_json::Map::new()) } else { params };
     serde_path_to_error::deserialize(&params).map_err(|error| RpcError::invalid_params(&error))
 }
 
-fn write<R: Serialize>(result: &R) -> Result<Value, RpcError> {
+pub(crate) fn write<R: Serialize>(result: &R) -> Result<Value, RpcError> {
     serde_json::to_value(result).map_err(|error| RpcError::internal(&error))
 }

@@ -160,11 +160,15 @@ impl Engine {
     }
 
     /// Queues a line for the main session, with what it fires.
-    pub(crate) async fn queue_wake(&mut self, text: &str) -> Result<(), SchedulerError> {
+    pub(crate) async fn queue_wake(
+        &mut self,
+        text: &str,
+        source: &str,
+    ) -> Result<(), SchedulerError> {
         self.refresh_listeners().await?;
         let now = self.clock.now();
         let follows = self.plan_events(vec![Cause::wake(text, now)]).await?;
-        self.store.queue_system_event(text, "wake", &rows(&follows), now).await?;
+        self.store.queue_system_event(text, source, &rows(&follows), now).await?;
         self.follow(follows, |_| true);
         Ok(())
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rouse_core::approval::{Answer, AnsweredFrom};
 use rouse_core::{ApprovalId, Job, JobId, RunId, UnixMs};
-use rouse_store::Decided;
+use rouse_store::{Decided, HOOK, WAKE};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
@@ -32,7 +32,7 @@ pub(crate) enum Request {
     Resume(Reply<()>),
     Status(Reply<Status>),
     Heartbeat(String, Duration, Reply<()>),
-    Wake(String, Reply<()>),
+    Wake(String, &'static str, Reply<()>),
     Chat(String, Option<String>, Reply<RunId>),
     Try(String, Value, Reply<RunId>),
     CallWebhook(Call, Reply<Called>),
@@ -168,7 +168,15 @@ impl SchedulerHandle {
     /// # Errors
     /// The store's refusal.
     pub async fn queue_wake(&self, text: &str) -> Result<(), SchedulerError> {
-        self.ask(|reply| Request::Wake(text.to_owned(), reply)).await
+        self.ask(|reply| Request::Wake(text.to_owned(), WAKE, reply)).await
+    }
+
+    /// The same for a line that a program has sent: what it says is text from outside.
+    ///
+    /// # Errors
+    /// The store's refusal.
+    pub async fn queue_wake_of_program(&self, text: &str) -> Result<(), SchedulerError> {
+        self.ask(|reply| Request::Wake(text.to_owned(), HOOK, reply)).await
     }
 
     /// Takes what a person writes to the main session. It is saved as a run of its own, which gets its turn when those

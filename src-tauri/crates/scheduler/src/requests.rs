@@ -35,7 +35,9 @@ impl Engine {
                 self.heartbeat.request(&reason, self.clock.monotonic() + coalesce);
                 answer(reply, self.beat_if_wanted().await.map_err(Into::into));
             }
-            Request::Wake(text, reply) => answer(reply, self.queue_wake(&text).await),
+            Request::Wake(text, source, reply) => {
+                answer(reply, self.queue_wake(&text, source).await);
+            }
             Request::Chat(text, key, reply) => {
                 answer(reply, self.chat(&text, key.as_deref()).await)
             }

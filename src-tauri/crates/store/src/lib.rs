@@ -64,5 +64,5 @@ pub use run_pages::{RunPage, RunQuery};
 pub use sessions::{SessionRow, StoredMessage};
 pub use settings::Setting;
 pub use steps::{NewStep, Note, RunStep, StepEnd, StepKind, StepStatus};
-pub use system_events::{QUEUED_LINES, SystemEvent, UntoldReminder};
+pub use system_events::{HOOK, QUEUED_LINES, SystemEvent, UntoldReminder, WAKE};
 pub use webhooks::{WebhookCall, WebhookSecret};

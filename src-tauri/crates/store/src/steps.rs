@@ -163,7 +163,9 @@ pub(crate) const SESSION_HAS_CALLED: &str = "SELECT EXISTS (SELECT 1
     FROM (SELECT DISTINCT run_id FROM (SELECT run_id FROM messages WHERE session = ?1 ORDER BY id DESC LIMIT 500)) said
     WHERE EXISTS (SELECT 1 FROM causes WHERE causes.run_id = said.run_id)
         OR EXISTS (SELECT 1 FROM run_steps WHERE run_steps.run_id = said.run_id AND kind = 'toolCall'
-            AND name IN (SELECT value FROM json_each(?2))))";
+            AND name IN (SELECT value FROM json_each(?2)))
+        OR EXISTS (SELECT 1 FROM run_steps WHERE run_steps.run_id = said.run_id AND kind = 'note'
+            AND input ->> '$.fromOutside' = 1))";
 pub(crate) const CALLED_SINCE: &str = "SELECT name, started_at FROM run_steps
     WHERE run_id IN (SELECT id FROM runs WHERE created_at > ?1 - 86400000
             UNION SELECT id FROM runs INDEXED BY runs_open WHERE finished_at IS NULL)
@@ -250,7 +252,8 @@ impl Store {
         .await
     }
 
-    /// Whether a run that has written to this session has called one of these tools, or was fired from outside.
+    /// Whether a run that has written to this session has called one of these tools, was fired from outside, or was told
+    /// something that a note of it says is `fromOutside`.
     ///
     /// # Errors
     /// `Read`.

@@ -24,7 +24,14 @@ pub struct SystemEvent {
     pub source: String,
     /// When it was queued.
     pub queued_at: UnixMs,
+    /// Whether somebody else than the person may have written it: all but wakes and the texts of reminders.
+    pub from_outside: bool,
 }
+
+/// The source of a line that the person has written.
+pub const WAKE: &str = "wake";
+/// The source of a line that a program has sent.
+pub const HOOK: &str = "hook";
 
 /// A reminder that waits for the main session, and that nothing has told yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +63,10 @@ macro_rules! of_parked_turns {
 }
 
 pub(crate) const PENDING: &str = concat!(
-    "SELECT id, text, source, queued_at FROM system_events
+    "SELECT id, text, source, queued_at, source <> 'wake' AND NOT EXISTS (SELECT 1 FROM runs
+            WHERE runs.job_id = substr(source, 6) AND runs.finished_at = queued_at
+                AND runs.payload ->> '$.kind' = 'systemEvent')
+    FROM system_events
     WHERE drained_at IS NULL AND id NOT IN (",
     of_parked_turns!(),
     ") ORDER BY id"
@@ -160,6 +170,7 @@ fn read(row: &SqliteRow) -> sqlx::Result<SystemEvent> {
         text: columns.get()?,
         source: columns.get()?,
         queued_at: columns.instant()?,
+        from_outside: columns.get()?,
     })
 }
 

@@ -29,7 +29,8 @@ export function HeartbeatRow() {
   );
 }
 
-export function words({ enabled, everyMs, activeHours, lastSkipReason, nextAtMs, queuedEvents, pending }: HeartbeatStatus): string {
+export function words({ enabled, everyMs, activeHours, lastSkipReason, nextAtMs, queuedEvents, pending, changedList }: HeartbeatStatus): string {
+  if (enabled && changedList !== null) return `${changedList.why}. Look at it.`;
   if (!enabled) return queuedEvents > 0 ? `Off · ${queuedEvents} waiting` : "Off";
   const rhythm = `Every ${durationWords(everyMs)}${activeHours === null ? "" : `, ${activeHours}`}`;
   if (pending !== null) return `${rhythm} · ${pending}`;

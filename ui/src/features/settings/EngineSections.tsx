@@ -1,8 +1,12 @@
 /* When the engine acts by itself: the heartbeat, and the switch that stops all firing. */
 
+import { Button } from "@/components/Button";
+import { Notice } from "@/components/Notice";
 import { Section } from "@/components/Page";
 import { Time } from "@/components/Time";
-import type { ConfigView, SystemStatus } from "@/platform";
+import { useCall } from "@/data/actions";
+import { keys } from "@/data/keys";
+import type { ChangedList, ConfigView, SystemStatus } from "@/platform";
 
 import { NumberSetting, SwitchSetting, TextSetting } from "./controls";
 import { DayHoursSetting } from "./DayHoursSetting";
@@ -38,6 +42,7 @@ export function HeartbeatSection({ config, status }: Props) {
   const next = status?.heartbeat.nextAtMs ?? null;
   return (
     <Section title="Heartbeat" id="heartbeat">
+      {status?.heartbeat.changedList != null && <ListNotice list={status.heartbeat.changedList} />}
       <div className={styles.list}>
         <SwitchSetting
           config={config}
@@ -116,5 +121,20 @@ export function SchedulingSection({ config, status }: Props) {
         />
       </div>
     </Section>
+  );
+}
+
+/** The person's own list, after an agent may have written it: what it says is shown before it counts as theirs again. */
+function ListNotice({ list }: { list: ChangedList }) {
+  const trust = useCall("heartbeat.trust", [keys.status]);
+  return (
+    <Notice
+      className={styles.warning}
+      action={<Button small isPending={trust.isPending} onPress={() => trust.mutate({ digest: list.digest })}>These are my words</Button>}
+    >
+      {list.why}. Until you have looked at it, it counts as information and not as your instruction.
+      <pre className={styles.changed}>{list.text}</pre>
+      {trust.error && <p role="alert" className={styles.error}>{trust.error.message}</p>}
+    </Notice>
   );
 }

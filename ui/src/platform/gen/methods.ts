@@ -42,6 +42,7 @@ import type { GrantsListResult } from "./GrantsListResult";
 import type { HeartbeatStatus } from "./HeartbeatStatus";
 import type { HooksListResult } from "./HooksListResult";
 import type { JobRef } from "./JobRef";
+import type { HeartbeatTrustParams } from "./HeartbeatTrustParams";
 import type { JobView } from "./JobView";
 import type { ProvidersListParams } from "./ProvidersListParams";
 import type { ProvidersListResult } from "./ProvidersListResult";
@@ -84,6 +85,7 @@ export type Methods = {
   "set-heartbeats": { params: SetHeartbeatsParams; result: HeartbeatStatus };
   "cron.list": { params: CronListParams; result: CronListResult };
   "cron.get": { params: JobRef; result: JobView };
+  "heartbeat.trust": { params: HeartbeatTrustParams; result: HeartbeatStatus };
   "cron.add": { params: CronAddParams; result: JobView };
   "cron.update": { params: CronUpdateParams; result: JobView };
   "cron.remove": { params: JobRef; result: CronRemoveResult };

@@ -9,12 +9,13 @@ use rouse_core::SessionKey;
 use rouse_core::message::Message;
 use rouse_core::run::{Outcome, Run};
 use rouse_core::tool::ToolContext;
-use rouse_store::SystemEvent;
 use tokio_util::sync::CancellationToken;
 
 use super::context::{named_hosts, time_line};
 use super::conversation::{End, Opening, ended_early};
-use super::main_session::{Begun, Manner, bounded, lines, shown_before};
+use super::main_session::{
+    Begun, Manner, are_from_outside, bounded, knew_outside, lines, shown_before,
+};
 use super::resume::Journal;
 use super::{AgentDriver, without_model};
 use crate::models::Lineup;
@@ -51,22 +52,24 @@ impl AgentDriver {
             Err(outcome) => return Err(End::Skill(outcome.error.unwrap_or_default())),
         };
         let said = self.store.messages_of(&SessionKey::main(), &run.id).await?;
-        let (opening, shown) = if said.is_empty() {
+        let (opening, shown, knows_outside) = if said.is_empty() {
             let events = bounded(self.store.pending_system_events().await?);
             let shown: Vec<i64> = events.iter().map(|event| event.id).collect();
-            self.note_shown(run, &shown).await?;
-            (Opening::Fresh(task(&events, text, run, &context)), shown)
+            self.note_shown(run, &events).await?;
+            let lines = lines(self.gate.safety(), &events);
+            let task = task(lines, text, run, &context);
+            (Opening::Fresh(task), shown, are_from_outside(&events))
         } else {
-            (Opening::Again(said), shown_before(&steps))
+            (Opening::Again(said), shown_before(&steps), knew_outside(&steps))
         };
         let context = ToolContext { skills: told.in_run(), ..context };
-        Ok(Begun { opening, shown, told, journal: Journal::of(steps, run.attempt), context })
+        let journal = Journal::of(steps, run.attempt);
+        Ok(Begun { opening, shown, knows_outside, told, journal, context })
     }
 }
 
 /// What happened, when it is, and what the person wrote, in this order.
-fn task(events: &[SystemEvent], text: &str, run: &Run, context: &ToolContext) -> Message {
-    let parts: Vec<String> =
-        lines(events).chain([time_line(run, context), text.to_owned()]).collect();
+fn task(mut parts: Vec<String>, text: &str, run: &Run, context: &ToolContext) -> Message {
+    parts.extend([time_line(run, context), text.to_owned()]);
     Message::User { text: parts.join("\n\n") }
 }

@@ -23,6 +23,7 @@ use super::skilled::{self, Told};
 use super::{AgentDriver, history, not_written};
 use crate::gate::Terms;
 use crate::models::Lineup;
+use crate::safety::Safety;
 
 /// Lines and characters that one turn is shown. What is left waits for the next turn, which follows at once.
 const MOST_LINES: usize = 100;
@@ -32,6 +33,8 @@ const MOST_CHARACTERS: usize = 40_000;
 pub(super) struct Begun {
     pub(super) opening: Opening,
     pub(super) shown: Vec<i64>,
+    /// Whether anything of what it was told may be somebody else's words.
+    pub(super) knows_outside: bool,
     pub(super) told: Told,
     pub(super) journal: Journal,
     pub(super) context: ToolContext,
@@ -70,7 +73,7 @@ impl AgentDriver {
             Ok(before) => before,
             Err(end) => return ended_early(&end),
         };
-        let Begun { opening, shown, told, journal, context } = begun;
+        let Begun { opening, shown, knows_outside, told, journal, context } = begun;
         let policy = told.lower(manner.policy());
         let account = self.account(run, None);
         let conversation = Conversation {
@@ -86,7 +89,7 @@ impl AgentDriver {
                 account: Some(account),
                 policy,
                 question_for: question_for(None),
-                knows_outside: remembers || !shown.is_empty() || told.is_from_outside(),
+                knows_outside: remembers || knows_outside || told.is_from_outside(),
             },
             limits: TurnLimits { max_steps: self.max_steps(None), is_attended: manner.is_attended },
             max_tokens: None,
@@ -113,14 +116,20 @@ impl AgentDriver {
     }
 
     /// Before anything is said, so that a turn which goes on later knows it.
-    pub(super) async fn note_shown(&self, run: &Run, shown: &[i64]) -> Result<(), StoreError> {
-        if shown.is_empty() {
+    pub(super) async fn note_shown(
+        &self,
+        run: &Run,
+        events: &[SystemEvent],
+    ) -> Result<(), StoreError> {
+        if events.is_empty() {
             return Ok(());
         }
+        let shown: Vec<i64> = events.iter().map(|event| event.id).collect();
+        let from_outside = are_from_outside(events);
         let note = Note {
             run_id: &run.id,
             name: QUEUED_LINES,
-            input: json!({ "ids": shown }),
+            input: json!({ "ids": shown, "fromOutside": from_outside }),
             output: None,
             is_error: false,
         };
@@ -151,6 +160,23 @@ pub(super) fn shown_before(steps: &[RunStep]) -> Vec<i64> {
     ids.flatten().filter_map(serde_json::Value::as_i64).collect()
 }
 
+/// Whether somebody else than the person may have written one of these lines.
+pub(super) fn are_from_outside(events: &[SystemEvent]) -> bool {
+    events.iter().any(|event| event.from_outside)
+}
+
+/// Whether the turn was told before its break what somebody else may have written.
+pub(super) fn knew_outside(steps: &[RunStep]) -> bool {
+    let notes = steps.iter().filter(|step| step.kind == StepKind::Note);
+    notes.filter_map(told_outside).any(|told| told)
+}
+
+/// What a note says of that. The lines of turns that began before notes said it were all from outside.
+fn told_outside(note: &RunStep) -> Option<bool> {
+    let said = note.input.get("fromOutside").and_then(serde_json::Value::as_bool);
+    said.or_else(|| (note.name == QUEUED_LINES).then_some(true))
+}
+
 /// The oldest lines that fit into one turn; at least one.
 pub(super) fn bounded(mut events: Vec<SystemEvent>) -> Vec<SystemEvent> {
     let mut left = MOST_CHARACTERS;
@@ -164,10 +190,18 @@ pub(super) fn bounded(mut events: Vec<SystemEvent>) -> Vec<SystemEvent> {
     events
 }
 
-/// The queued lines, as a model is shown them.
-pub(super) fn lines(events: &[SystemEvent]) -> impl Iterator<Item = String> {
-    // A line break inside an event must not look like the beginning of another one.
-    events.iter().map(|event| format!("System: {}", event.text.trim().replace('\n', "\n  ")))
+/// The queued lines, as a model is shown them: in their order, and what the person has not written between marks that say
+/// where it comes from.
+pub(super) fn lines(safety: &Safety, events: &[SystemEvent]) -> Vec<String> {
+    let line = |event: &SystemEvent| {
+        // A line break inside an event must not look like the beginning of another one.
+        let line = format!("System: {}", event.text.trim().replace('\n', "\n  "));
+        match event.from_outside {
+            true => safety.incoming_text(&event.source, &line).told,
+            false => line,
+        }
+    };
+    events.iter().map(line).collect()
 }
 
 #[cfg(test)]
@@ -184,6 +218,7 @@ mod tests {
                 text: "x".repeat(*length),
                 source: "wake".to_owned(),
                 queued_at: UnixMs(0),
+                from_outside: false,
             };
             lengths.iter().map(event).collect()
         };

@@ -25,12 +25,13 @@ use rouse_core::approval::{GateDecision, Permit};
 use rouse_core::message::ToolCallRequest;
 use rouse_core::money::Spent;
 use rouse_core::policy::{ApprovedCall, ToolPolicy};
-use rouse_core::tool::{Annotations, Fault, SandboxMode, Tool, ToolContext, ToolOutput};
+use rouse_core::tool::{Annotations, Domain, Fault, SandboxMode, Tool, ToolContext, ToolOutput};
 use rouse_store::{NewStep, RunStep, StepKind, StepStatus, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use crate::condition::Conditions;
 use crate::hooks::{CallRuling, Hooks};
+use crate::list::{ChangedBy, HeartbeatList};
 use crate::money::{Account, Refusal, Seat};
 use crate::registry::ToolRegistry;
 use crate::safety::{Incoming, Safety};
@@ -52,6 +53,7 @@ pub struct Gate {
     conditions: Conditions,
     safety: Safety,
     hooks: Hooks,
+    list: HeartbeatList,
     store: Store,
     clock: Arc<dyn Clock>,
 }
@@ -111,6 +113,8 @@ pub(crate) struct Begun {
     confined: Option<SandboxMode>,
     /// Its place among the calls that are paid for.
     seat: Option<Seat>,
+    /// Whether a person has said yes to exactly this call, or has written it.
+    was_shown: bool,
 }
 
 impl Begun {
@@ -171,7 +175,8 @@ impl Gate {
     pub fn new(tools: ToolRegistry, store: Store, clock: Arc<dyn Clock>) -> Self {
         let limits = CallLimits::new(tools.specs(), &store, &clock);
         let (conditions, safety) = (Conditions::default(), Safety::new(Arc::default()));
-        Self { tools, limits, conditions, safety, hooks: Hooks::default(), store, clock }
+        let list = HeartbeatList::new(store.clone(), Arc::clone(&clock));
+        Self { tools, limits, conditions, safety, hooks: Hooks::default(), list, store, clock }
     }
 
     /// The same gate with these secrets to recognise and to fill in, and with these hooks.
@@ -190,6 +195,12 @@ impl Gate {
     #[must_use]
     pub const fn hooks(&self) -> &Hooks {
         &self.hooks
+    }
+
+    /// What keeps an eye on the person's list for the main session.
+    #[must_use]
+    pub const fn list(&self) -> &HeartbeatList {
+        &self.list
     }
 
     /// What judges the answers of tools for jobs that tell only some of them.
@@ -253,10 +264,11 @@ impl Gate {
             let is_written = terms.policy.is_a_persons_call();
             let gate = is_written.then_some(GateDecision::Written);
             let step = NewStep { gate, ..self.step_of(&asked.request, context, Some(does)) };
+            let was_shown = is_written || matches!(permit, Some(Permit::Answer(_)));
             // None: another run was faster with the last use of a grant, or somebody has taken it back.
             if let Some(step) = self.begin(step, permit.as_ref()).await? {
                 let seat = asked.seat;
-                let begun = Begun { tool, call, step, does, confined, seat };
+                let begun = Begun { tool, call, step, does, confined, seat, was_shown };
                 return Ok(Admission::Begun(Box::new(begun)));
             }
         };
@@ -400,7 +412,7 @@ impl Gate {
     /// When the journal cannot be written, or `cancel` is cancelled while the tool works.
     pub(crate) async fn carry_out(
         &self,
-        Begun { tool, call, step, does, confined, seat }: Begun,
+        Begun { tool, call, step, does, confined, seat, was_shown }: Begun,
         context: &ToolContext,
         cancel: &CancellationToken,
     ) -> Result<Called, GateError> {
@@ -411,10 +423,22 @@ impl Gate {
         let began = self.clock.monotonic();
         let arguments = self.kept(call.arguments());
         let estimate = tool.estimated_cost_micro_usd(call.arguments());
+        let is_program = tool.spec().domain == Domain::Container;
+        let watched = match does.read_only {
+            true => None,
+            false => {
+                let by = ChangedBy::of(&tool.spec().name, context, self.clock.now().0);
+                Some(self.list.begins(&context.workspace, by, is_program).await?)
+            }
+        };
         let ending = match self.with_secrets(tool, call) {
             Ok(call) => self.bounded(tool, call, context, cancel).await,
             Err(refusal) => Ending::Answered(*refusal),
         };
+        if let Some(watched) = watched {
+            // A person sees every word that is written, and of a program only how it is started.
+            self.list.ended(watched, &context.workspace, was_shown && !is_program).await?;
+        }
         let took = i64::try_from(self.clock.monotonic().saturating_sub(began).as_millis())
             .unwrap_or(i64::MAX);
         let cancelled = matches!(ending, Ending::Cancelled);

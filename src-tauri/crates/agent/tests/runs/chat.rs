@@ -31,7 +31,7 @@ async fn answer(house: &House, run: &Run) -> Outcome {
 }
 
 async fn queue(house: &House, line: &str) {
-    house.store.queue_system_event(line, "test", &[], NOW).await.expect("queued");
+    house.store.queue_system_event(line, "wake", &[], NOW).await.expect("queued");
 }
 
 async fn waiting(house: &House) -> usize {

@@ -1,19 +1,43 @@
 //! `wake`, `heartbeat.*`, `set-heartbeats`.
 
+use std::path::PathBuf;
+
+use rouse_agent::ListError;
 use rouse_scheduler::COALESCE;
 use serde_json::json;
 
 use crate::context::Context;
 use crate::error::{ErrorCode, RpcError};
-use crate::wire::{Empty, HeartbeatStatus, SetHeartbeatsParams, WakeMode, WakeParams, WakeResult};
+use crate::wire::{
+    ChangedList, Empty, HeartbeatStatus, HeartbeatTrustParams, SetHeartbeatsParams, WakeMode,
+    WakeParams, WakeResult,
+};
 
 /// Lines that may wait for the main session before further wakes are refused; jobs may still queue theirs.
 const MOST_WAITING: u32 = 1_000;
 const FULL: &str = "1,000 lines wait for the main session already. Set up a model or switch the heartbeat on, so that it sees them.";
+const CHANGED_SINCE: &str =
+    "HEARTBEAT.md says something else by now than what was shown. Look at it again.";
 /// Most characters of one line for the main session.
 const MOST_CHARACTERS: usize = 10_000;
 
 pub(crate) async fn wake(context: &Context, params: WakeParams) -> Result<WakeResult, RpcError> {
+    wake_by(context, params, true).await
+}
+
+/// The same for a program, whose words are not the person's.
+pub(crate) async fn wake_by_program(
+    context: &Context,
+    params: WakeParams,
+) -> Result<WakeResult, RpcError> {
+    wake_by(context, params, false).await
+}
+
+async fn wake_by(
+    context: &Context,
+    params: WakeParams,
+    is_person: bool,
+) -> Result<WakeResult, RpcError> {
     let text = params.text.trim();
     if text.is_empty() {
         return Err(RpcError::field("text", "must not be empty"));
@@ -24,7 +48,10 @@ pub(crate) async fn wake(context: &Context, params: WakeParams) -> Result<WakeRe
     if queued_events(context).await? >= MOST_WAITING {
         return Err(RpcError::new(ErrorCode::Conflict, FULL));
     }
-    context.scheduler.queue_wake(text).await?;
+    match is_person {
+        true => context.scheduler.queue_wake(text).await?,
+        false => context.scheduler.queue_wake_of_program(text).await?,
+    }
     let now = params.mode.unwrap_or(WakeMode::Now) == WakeMode::Now;
     if now {
         context.scheduler.request_heartbeat("wake", COALESCE).await;
@@ -58,7 +85,40 @@ pub(crate) async fn status(context: &Context, _: Empty) -> Result<HeartbeatStatu
         last_skip_reason: heartbeat.last_skip_reason,
         queued_events: queued_events(context).await?,
         pending: heartbeat.pending,
+        changed_list: changed_list(context).await,
     })
+}
+
+/// None as well while the file cannot be read: the beat says that.
+async fn changed_list(context: &Context) -> Option<ChangedList> {
+    let seen = context.gate.list().look(&workspace(context)).await.ok()?;
+    let changed_by = seen.changed_by?;
+    Some(ChangedList {
+        why: changed_by.in_words(),
+        run_id: changed_by.run_id,
+        text: seen.text.unwrap_or_default(),
+        digest: seen.digest,
+    })
+}
+
+fn workspace(context: &Context) -> PathBuf {
+    PathBuf::from(context.settings.view().workspace)
+}
+
+pub(crate) async fn trust(
+    context: &Context,
+    params: HeartbeatTrustParams,
+) -> Result<HeartbeatStatus, RpcError> {
+    let trusted = context.gate.list().trust(&workspace(context), &params.digest).await;
+    match trusted {
+        Ok(true) => status(context, Empty {}).await,
+        Ok(false) => Err(RpcError::new(ErrorCode::Conflict, CHANGED_SINCE)),
+        Err(ListError::File(error)) => {
+            let message = format!("HEARTBEAT.md could not be read: {error}.");
+            Err(RpcError::new(ErrorCode::Conflict, message))
+        }
+        Err(ListError::Store(error)) => Err(error.into()),
+    }
 }
 
 pub(crate) async fn set(

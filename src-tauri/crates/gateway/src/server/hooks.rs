@@ -95,7 +95,7 @@ fn in_pace(shared: &Shared, name: &str) -> Result<(), Response> {
     })
 }
 
-/// `POST /hooks/wake {text, mode}`: what `wake` does.
+/// `POST /hooks/wake {text, mode}`: what `wake` does, but for whose words they are: a script hands on what it has read.
 pub(super) async fn wake(
     _: Program,
     _: Waker,
@@ -106,7 +106,7 @@ pub(super) async fn wake(
     let Ok(params) = serde_json::from_slice::<Value>(&body) else {
         return refused(StatusCode::BAD_REQUEST, "This is not JSON.");
     };
-    match shared.gateway.call("wake", params).await {
+    match shared.gateway.wake_by_program(params).await {
         Ok(result) => (StatusCode::ACCEPTED, axum::Json(result)).into_response(),
         Err(error) => failed(&error),
     }

@@ -44,6 +44,31 @@ pub struct HeartbeatStatus {
     pub queued_events: u32,
     /// What a turn that was asked for still waits for; none when none was.
     pub pending: Option<String>,
+    /// HEARTBEAT.md, when an agent was at work as it changed and nobody has looked at it since.
+    #[serde(default)]
+    pub changed_list: Option<ChangedList>,
+}
+
+/// HEARTBEAT.md as an agent may have written it: a beat takes it for information and not for instructions.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangedList {
+    /// What was at work, in words.
+    pub why: String,
+    /// The run of that.
+    pub run_id: String,
+    /// What the file says now.
+    pub text: String,
+    /// Names this content, for `heartbeat.trust`.
+    pub digest: String,
+}
+
+/// `heartbeat.trust`: what HEARTBEAT.md says now is the person's word.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct HeartbeatTrustParams {
+    /// The content that was shown.
+    pub digest: String,
 }
 
 /// `set-heartbeats`.

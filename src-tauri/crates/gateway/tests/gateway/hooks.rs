@@ -240,7 +240,8 @@ async fn a_wake_needs_the_token_and_is_what_the_method_does() {
     let (status, reply) = house.post("/hooks/wake", &token, &body).await;
     assert_eq!((status, body_of(&reply)["queued"].as_u64()), (202, Some(1)));
     let waiting = house.store.pending_system_events().await.expect("read");
-    assert_eq!((waiting[0].text.as_str(), waiting[0].source.as_str()), ("Look up", "wake"));
+    assert_eq!((waiting[0].text.as_str(), waiting[0].source.as_str()), ("Look up", "hook"));
+    assert!(waiting[0].from_outside, "a script hands on what it has read");
     let empty = json!({ "text": "" });
     // Two were counted before: the refused one and the good one.
     for _ in 0..58 {

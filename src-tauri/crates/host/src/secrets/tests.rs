@@ -205,8 +205,7 @@ async fn a_value_that_may_be_left_in_the_keyring_is_told() {
 async fn what_is_no_secret_is_refused_by_its_field() {
     let room = Room::new();
     let shelf = room.shelf(true).await;
-    let short =
-        SecretSetParams { value: "pin".to_owned(), ..params("mail", Some(&["a.example"])) };
+    let short = SecretSetParams { value: "pin".to_owned(), ..params("mail", Some(&["a.example"])) };
     for (wrong, field) in [
         (params("Mail", Some(&["a.example"])), "name"),
         (short, "value"),
