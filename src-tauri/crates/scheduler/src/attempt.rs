@@ -100,7 +100,8 @@ impl Running {
 
     /// Tells it to end. False when it is over already.
     pub(crate) fn end(&mut self, why: Why, now: Duration) -> bool {
-        if matches!(self.work, Work::Over(_)) {
+        let asks = matches!(&self.work, Work::Over(outcome) if !outcome.state.is_final());
+        if matches!(self.work, Work::Over(_)) && !(asks && matches!(why, Why::Cancelled(_))) {
             return false;
         }
         // Who asked first is on record.
@@ -108,7 +109,8 @@ impl Running {
             self.cancel.cancel();
             self.ending = Some(Ending { why, abort_at: now + GRACE });
         }
-        if matches!(self.work, Work::Backoff { .. }) {
+        // One that has asked and is not parked yet is over with that, and nobody is asked.
+        if asks || matches!(self.work, Work::Backoff { .. }) {
             self.work = Work::Over(Box::new(self.settled(None)));
         }
         true

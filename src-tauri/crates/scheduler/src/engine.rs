@@ -104,7 +104,7 @@ pub(crate) struct Engine {
     /// Whether a job has changed since.
     pub(crate) next_due_is_stale: bool,
     /// Whether the runs of an earlier life are where they belong; nothing is claimed before.
-    has_taken_up: bool,
+    pub(crate) has_taken_up: bool,
     /// Whether the wall clock was set and the next slots must be looked at again.
     pub(crate) clock_was_set: bool,
     /// Whether the next slots were planned by rules of an earlier life.
@@ -251,7 +251,7 @@ impl Engine {
         self.take_up_once().await?;
         self.record_ends().await?;
         self.pause_deaf().await?;
-        self.expire_questions().await?;
+        self.follow_questions().await?;
         self.begin_next_attempts().await?;
         self.tick_if_due().await?;
         self.plan_anew_if_needed().await?;

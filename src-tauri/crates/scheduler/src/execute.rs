@@ -30,8 +30,16 @@ pub(crate) struct Waiting {
 }
 
 impl Engine {
-    /// Puts a queued run into its lane.
+    /// Puts a queued run into its lane. As long as the runs of an earlier life are not where they belong, it is left in the
+    /// store and found with them: in its lane twice, it could begin twice.
     pub(crate) fn enqueue(&mut self, run: Run, job: Option<Arc<Job>>) {
+        if self.has_taken_up {
+            self.place(run, job);
+        }
+    }
+
+    /// Puts a queued run into its lane, whatever an earlier life has left.
+    pub(crate) fn place(&mut self, run: Run, job: Option<Arc<Job>>) {
         let lane = lane_of(&run);
         let width = job.as_deref().map_or(1, lane_width);
         let rank = Rank::from(run.trigger);

@@ -5,7 +5,11 @@
 //! of the time for them, puts it back into its lane; whoever does its work then finds the answers in the store. Here is
 //! also the one place where an answer is taken, so that two people who click at once cannot both decide. One could get
 //! it wrong by keeping a parked run in memory as if it were at work: a restart would have to invent it anew.
+//!
+//! What an answer has done is on the disk before anything else is read or written for it. So whatever fails after that is
+//! tried again by the engine, and is no reason to tell whoever answered that it did not count.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rouse_core::approval::{Answer, AnsweredFrom, Approval};
@@ -26,6 +30,10 @@ pub(crate) struct Parked {
     runs: Vec<(RunId, Option<JobId>)>,
     /// When the first of their questions ends.
     next_expiry: Option<UnixMs>,
+    /// Whether questions have come or gone since that was read.
+    is_stale: bool,
+    /// Runs that the store has as queued again and that are not in their lanes yet.
+    goes_on: VecDeque<Run>,
 }
 
 impl Parked {
@@ -36,16 +44,24 @@ impl Parked {
 
     /// Forgets the parked runs of a job and answers them.
     pub(crate) fn take_those_of(&mut self, job: &JobId) -> Vec<RunId> {
-        let (of_job, others) = std::mem::take(&mut self.runs)
-            .into_iter()
-            .partition(|(_, of)| of.as_ref() == Some(job));
-        self.runs = others;
-        let of_job: Vec<(RunId, Option<JobId>)> = of_job;
-        of_job.into_iter().map(|(run, _)| run).collect()
+        let is_of_job = |of: &Option<JobId>| of.as_ref() == Some(job);
+        let parked = self.runs.extract_if(.., |(_, of)| is_of_job(of)).map(|(run, _)| run);
+        let mut of_job: Vec<RunId> = parked.collect();
+        let going_on = self.goes_on.iter().filter(|run| is_of_job(&run.job_id));
+        of_job.extend(going_on.map(|run| run.id.clone()));
+        self.goes_on.retain(|run| !is_of_job(&run.job_id));
+        of_job
     }
 
-    fn forget(&mut self, run: &RunId) {
-        self.runs.retain(|(parked, _)| parked != run);
+    /// Takes up a run that is queued again.
+    fn take_up(&mut self, run: Run) {
+        self.runs.retain(|(parked, _)| *parked != run.id);
+        self.goes_on.push_back(run);
+    }
+
+    fn forget(&mut self, id: &RunId) {
+        self.runs.retain(|(parked, _)| parked != id);
+        self.goes_on.retain(|run| run.id != *id);
     }
 }
 
@@ -69,7 +85,7 @@ impl Engine {
             let questions = outcome.asks.len();
             tracing::info!(job_id, run_id = %run.id, name = run.job_name, questions, "a run waits for an answer");
             self.parked.runs.push((run.id.clone(), run.job_id.clone()));
-            self.parked.next_expiry = self.store.next_expiry().await?;
+            self.parked.is_stale = true;
             self.outbox.notify_one();
         }
         Ok(())
@@ -78,31 +94,56 @@ impl Engine {
     /// Runs that an earlier life has parked.
     pub(crate) async fn load_parked(&mut self) -> Result<(), StoreError> {
         let runs = self.store.parked_runs().await?;
-        self.parked.runs = runs.into_iter().map(|run| (run.id, run.job_id)).collect();
-        self.parked.next_expiry = self.store.next_expiry().await?;
+        let runs = runs.into_iter().map(|run| (run.id, run.job_id)).collect();
+        // Those that were answered already are found among the queued ones.
+        self.parked = Parked { runs, is_stale: true, ..Parked::default() };
         Ok(())
     }
 
-    /// Takes an answer; the first one counts.
+    /// Takes an answer; the first one counts, and none after the end of the time for it.
     pub(crate) async fn decide(
         &mut self,
         id: &ApprovalId,
         answer: &Answer,
         from: AnsweredFrom,
     ) -> Result<Decided, SchedulerError> {
+        // Whoever comes too late is told that, and not that nobody has answered yet.
+        self.expire_questions().await?;
         let decided = self.store.decide(id, answer, from, self.clock.now()).await?;
         if let Decided::Counts { approval, goes_on } = &decided {
             log_answer(approval);
+            self.parked.is_stale = true;
             if let Some(run) = goes_on {
-                self.go_on((**run).clone()).await?;
+                self.parked.take_up((**run).clone());
             }
-            self.parked.next_expiry = self.store.next_expiry().await?;
         }
         Ok(decided)
     }
 
-    /// Ends the questions that nobody has answered in time.
-    pub(crate) async fn expire_questions(&mut self) -> Result<(), StoreError> {
+    /// Ends the questions that nobody has answered in time, and puts the runs that go on into their lanes.
+    pub(crate) async fn follow_questions(&mut self) -> Result<(), StoreError> {
+        self.expire_questions().await?;
+        while let Some(run) = self.parked.goes_on.front() {
+            let job = self.job_of(run).await?.map(Arc::new);
+            let Some(run) = self.parked.goes_on.pop_front() else { break };
+            if run.trigger == RunTrigger::Heartbeat {
+                self.heartbeat.takes_over();
+            }
+            self.enqueue(run, job);
+        }
+        self.look_at_expiry().await
+    }
+
+    async fn look_at_expiry(&mut self) -> Result<(), StoreError> {
+        if self.parked.is_stale {
+            self.parked.next_expiry = self.store.next_expiry().await?;
+            self.parked.is_stale = false;
+        }
+        Ok(())
+    }
+
+    async fn expire_questions(&mut self) -> Result<(), StoreError> {
+        self.look_at_expiry().await?;
         let now = self.clock.now();
         if self.parked.next_expiry.is_none_or(|end| end > now) {
             return Ok(());
@@ -110,20 +151,9 @@ impl Engine {
         for run in self.store.expire_approvals(now).await? {
             let job_id = run.job_id.as_ref().map(tracing::field::display);
             tracing::info!(job_id, run_id = %run.id, name = run.job_name, "nobody answered in time");
-            self.go_on(run).await?;
+            self.parked.take_up(run);
         }
-        self.parked.next_expiry = self.store.next_expiry().await?;
-        Ok(())
-    }
-
-    /// Puts a run that is queued again into its lane.
-    async fn go_on(&mut self, run: Run) -> Result<(), StoreError> {
-        self.parked.forget(&run.id);
-        if run.trigger == RunTrigger::Heartbeat {
-            self.heartbeat.takes_over();
-        }
-        let job = self.job_of(&run).await?.map(Arc::new);
-        self.enqueue(run, job);
+        self.parked.is_stale = true;
         Ok(())
     }
 

@@ -102,7 +102,7 @@ impl Engine {
         };
         match end {
             Some(outcome) => self.wait_ended.push_back(WaitEnded { id: run.id, outcome }),
-            None => self.enqueue(run, job),
+            None => self.place(run, job),
         }
     }
 

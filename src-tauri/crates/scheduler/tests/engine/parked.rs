@@ -218,3 +218,66 @@ async fn what_a_run_costs_before_and_after_the_answer_is_added_up() {
     stage.begun.next().await.end(Outcome { usage: usage(5), ..Outcome::succeeded("Done.") });
     assert_eq!(stage.ended(&run.id).await.usage.input_tokens, 15);
 }
+
+#[tokio::test]
+async fn a_run_that_has_just_asked_is_cancelled_and_nobody_is_asked() {
+    let stage = Stage::new().await;
+    minutely(&stage).await;
+    stage.pass(MINUTE).await;
+    // The engine finds its end and the wish to cancel it at the same time.
+    let run = asks(&stage, stage.begun.next().await, &["a"]);
+    assert!(stage.handle.cancel(&run.id, "Cancelled by you").await.unwrap());
+    assert_eq!(stage.ended(&run.id).await.state, RunState::Cancelled);
+    stage.settle().await;
+    assert!(stage.store.pending_approvals().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_run_that_goes_on_with_its_answer_is_cancelled() {
+    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 1, ..config() }, false).await;
+    let (_, run) = first_asks(&stage, &["a"]).await;
+    stage.pass(MINUTE).await;
+    let other = stage.begun.next().await;
+    let yes = stage.handle.decide(&ApprovalId::new("a"), Answer::Once, AnsweredFrom::Page).await;
+    assert!(matches!(yes.unwrap(), Decided::Counts { goes_on: Some(_), .. }));
+    assert!(
+        stage.handle.cancel(&run.id, "Cancelled by you").await.unwrap(),
+        "it waits for its place"
+    );
+    other.succeed();
+    assert_eq!(stage.ended(&run.id).await.state, RunState::Cancelled);
+    stage.settle().await;
+    assert!(stage.begun.take_all().is_empty());
+
+    let job = run.job_id.clone().expect("a job");
+    stage.handle.run_now(&job, RunMode::Force).await.unwrap();
+    let run = asks(&stage, stage.begun.next().await, &["b"]);
+    stage.parked(&run.id).await;
+    stage.handle.decide(&ApprovalId::new("b"), Answer::Once, AnsweredFrom::Page).await.unwrap();
+    let again = stage.begun.next().await;
+    assert!(stage.handle.cancel(&run.id, "Cancelled by you").await.unwrap(), "it is at work again");
+    again.succeed();
+    stage.ended(&run.id).await;
+    let late = stage.handle.decide(&ApprovalId::new("b"), Answer::Once, AnsweredFrom::Page).await;
+    assert!(matches!(late.unwrap(), Decided::TooLate(_)), "an answer counts once");
+}
+
+#[tokio::test]
+async fn neither_a_pause_nor_the_kill_switch_holds_up_a_run_that_was_answered() {
+    for switch in ["pause", "kill switch"] {
+        let stage = Stage::new().await;
+        let (_, run) = first_asks(&stage, &["a"]).await;
+        match switch {
+            "pause" => stage.handle.pause(None).await.unwrap(),
+            _ => {
+                let off = SchedulerConfig { firing: false, off_reason: "Off".into(), ..config() };
+                stage.handle.set_config(off).await.unwrap();
+            }
+        }
+        stage.handle.decide(&ApprovalId::new("a"), Answer::Once, AnsweredFrom::Page).await.unwrap();
+        let again = stage.begun.next().await;
+        assert_eq!(again.run.id, run.id, "{switch}");
+        again.succeed();
+        assert_eq!(stage.ended(&run.id).await.state, RunState::Succeeded, "{switch}");
+    }
+}

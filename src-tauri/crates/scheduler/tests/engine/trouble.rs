@@ -1,8 +1,12 @@
 //! The store does not take what must be written.
 
+use rouse_core::approval::{
+    Answer, AnsweredFrom, Approval, ApprovalState, Fingerprint, Surroundings,
+};
 use rouse_core::time::Clock as _;
-use rouse_core::{Outcome, RunState};
+use rouse_core::{ApprovalId, Outcome, RunState};
 use rouse_scheduler::RunMode;
+use rouse_store::Decided;
 use serde_json::json;
 use sqlx::SqlitePool;
 
@@ -166,4 +170,123 @@ async fn a_request_that_the_store_refuses_changes_nothing() {
     .await;
     assert!(stage.handle.add_job(job).await.is_err());
     assert_eq!(stage.handle.status().await.expect("a status").next, None);
+}
+
+fn question(run: &rouse_core::Run) -> Approval {
+    let now = run.started_at.expect("it has begun");
+    Approval {
+        id: ApprovalId::new("a"),
+        run_id: run.id.clone(),
+        job_id: run.job_id.clone(),
+        job_name: run.job_name.clone(),
+        call_id: "a".to_owned(),
+        tool: "run_command".to_owned(),
+        arguments: json!({}),
+        surroundings: Surroundings::default(),
+        fingerprint: Fingerprint::new("00"),
+        preview: "ls".to_owned(),
+        why: "It changes things.".to_owned(),
+        is_highest: false,
+        asked_at: now,
+        expires_at: now.plus_ms(30 * MINUTE),
+        state: ApprovalState::Pending,
+        answered_from: None,
+        used_at: None,
+    }
+}
+
+/// A run that waits for an answer to the question `a`.
+async fn parked(stage: &Stage) -> rouse_core::Run {
+    let more = json!({ "policies": { "overlap": "parallel", "maxConcurrent": 2 } });
+    let job = stage.add(every(HOUR, more)).await;
+    stage.handle.run_now(&job.id, RunMode::Force).await.unwrap();
+    let begun = stage.begun.next().await;
+    let run = begun.run.clone();
+    begun.end(Outcome { asks: vec![question(&run)], ..Outcome::of(RunState::AwaitingApproval) });
+    stage.parked(&run.id).await;
+    run
+}
+
+async fn yes(stage: &Stage) -> Decided {
+    let id = ApprovalId::new("a");
+    stage.handle.decide(&id, Answer::Once, AnsweredFrom::Page).await.expect("decided")
+}
+
+#[tokio::test]
+async fn an_answer_that_is_on_the_disk_counts_also_when_its_job_cannot_be_read_then() {
+    let stage = Stage::new().await;
+    let run = parked(&stage).await;
+    let file = file(&stage).await;
+    execute(&file, "ALTER TABLE jobs RENAME TO away").await;
+    assert!(matches!(yes(&stage).await, Decided::Counts { goes_on: Some(_), .. }));
+    stage.pass(SECOND).await;
+    assert!(stage.begun.take_all().is_empty());
+    execute(&file, "ALTER TABLE away RENAME TO jobs").await;
+    stage.clock.advance(60_000);
+    let again = stage.begun.next().await;
+    assert_eq!(again.run.id, run.id);
+    again.succeed();
+    assert_eq!(stage.ended(&run.id).await.state, RunState::Succeeded);
+}
+
+#[tokio::test]
+async fn a_question_whose_time_is_over_says_so_to_who_comes_too_late() {
+    let stage = Stage::new().await;
+    let run = parked(&stage).await;
+    stage.add(every(29 * MINUTE, json!({}))).await;
+    let file = file(&stage).await;
+    execute(
+        &file,
+        "CREATE TRIGGER full BEFORE INSERT ON runs BEGIN SELECT RAISE(ABORT, 'no room'); END",
+    )
+    .await;
+    // The slot cannot be claimed, so the engine keeps still when the time for the answer ends.
+    stage.pass(30 * MINUTE - SECOND).await;
+    stage.pass(SECOND).await;
+    let Decided::TooLate(asked) = yes(&stage).await else { panic!("it counts") };
+    assert!(matches!(asked.state, ApprovalState::Expired { .. }), "{:?}", asked.state);
+    mend(&stage, &file).await;
+    stage.clock.advance(60_000);
+    assert!(stage.begun.next().await.run.job_id.is_some());
+    assert!(stage.run(&run.id).await.state != RunState::AwaitingApproval);
+}
+
+#[tokio::test]
+async fn what_is_answered_and_fired_by_hand_before_the_start_is_complete_begins_once() {
+    let stage = Stage::new().await;
+    let run = parked(&stage).await;
+    let job = run.job_id.clone().expect("a job");
+    stage.handle.run_now(&job, RunMode::Force).await.unwrap();
+    let cut_off = stage.begun.next().await.run.clone();
+    // The start finds a run that was cut off and cannot write that.
+    let stage = stage
+        .killed_and(SECOND, async |path| {
+            let file = SqlitePool::connect(&format!("sqlite:{}", path.display())).await.expect("opened");
+            execute(
+                &file,
+                "CREATE TRIGGER full BEFORE UPDATE ON runs WHEN old.state = 'running' BEGIN SELECT RAISE(ABORT, 'no room'); END",
+            )
+            .await;
+            file.close().await;
+        })
+        .await;
+    let file = file(&stage).await;
+    assert!(matches!(yes(&stage).await, Decided::Counts { goes_on: Some(_), .. }));
+    let by_hand = stage.handle.run_now(&job, RunMode::Force).await.unwrap().expect("a run");
+    execute(&file, "DROP TRIGGER full").await;
+    stage.clock.advance(60_000);
+    let mut begun = Vec::new();
+    let mut ids = Vec::new();
+    while !(ids.contains(&run.id) && ids.contains(&by_hand)) {
+        let next = stage.begun.next().await;
+        ids.push(next.run.id.clone());
+        if next.run.id == cut_off.id { next.succeed() } else { begun.push(next) }
+    }
+    stage.settle().await;
+    ids.extend(stage.begun.take_all().into_iter().map(|begun| begun.run.id.clone()));
+    ids.retain(|id| *id != cut_off.id);
+    ids.sort();
+    let mut expected = vec![run.id, by_hand];
+    expected.sort();
+    assert_eq!(ids, expected);
 }
