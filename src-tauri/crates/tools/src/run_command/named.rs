@@ -13,13 +13,15 @@ use std::path::{Path, PathBuf};
 
 use rouse_core::approval::ABSENT;
 
-use crate::workspace::{Workspace, digest, from_home};
+use crate::workspace::{MOST_READ, Workspace, fingerprint, from_home};
 
 /// What counts of a line; a longer one is no line that a person reads.
 const MOST_WORDS: usize = 1_000;
 /// Quotes in quotes, and interpreters that are scripts.
 const DEPTH: usize = 4;
 const UNREADABLE: &str = "unreadable";
+/// A file of this size is read even when the others have used up what may be read for one line.
+const SMALL: u64 = 1 << 20;
 
 /// Where a line is read.
 pub(super) struct Named<'a> {
@@ -30,11 +32,11 @@ pub(super) struct Named<'a> {
 }
 
 impl Named<'_> {
-    /// By path, with the SHA-256 of the content.
+    /// By path, with the SHA-256 of the content; of what is too large to be read, with its size and last change.
     pub(super) fn files(&self, line: &str) -> BTreeMap<String, String> {
-        let mut files = BTreeMap::new();
-        self.add(line, DEPTH, &mut files);
-        files
+        let mut bound = Bound { files: BTreeMap::new(), left: MOST_READ };
+        self.add(line, DEPTH, &mut bound);
+        bound.files
     }
 
     /// The real paths of the files of the workspace that the line runs, with the interpreters that they name.
@@ -58,26 +60,26 @@ impl Named<'_> {
         }
     }
 
-    fn add(&self, line: &str, depth: usize, files: &mut BTreeMap<String, String>) {
+    fn add(&self, line: &str, depth: usize, bound: &mut Bound) {
         for word in words(line) {
             let path = from_home(&word).unwrap_or_else(|| self.folder.join(&word));
             let (name, content) = match path.canonicalize() {
                 Ok(real) => (real.display().to_string(), self.open(&real)),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    files.insert(path.display().to_string(), ABSENT.to_owned());
+                    bound.files.insert(path.display().to_string(), ABSENT.to_owned());
                     continue;
                 }
                 Err(_) => continue,
             };
-            if files.contains_key(&name) {
+            if bound.files.contains_key(&name) {
                 continue;
             }
             let Some(opened) = content else { continue };
-            let read = opened.and_then(|mut file| Ok((first_line(&mut file)?, digest(file)?)));
-            let (interpreter, digest) = read.unwrap_or_else(|_| (None, UNREADABLE.to_owned()));
-            files.insert(name, digest);
+            let read = opened.and_then(|mut file| Ok((first_line(&mut file)?, bound.read(file)?)));
+            let (interpreter, content) = read.unwrap_or_else(|_| (None, UNREADABLE.to_owned()));
+            bound.files.insert(name, content);
             if let Some(line) = interpreter.filter(|_| depth > 0) {
-                self.add(&line, depth - 1, files);
+                self.add(&line, depth - 1, bound);
             }
         }
     }
@@ -94,6 +96,20 @@ impl Named<'_> {
         let workspace = Workspace::open(&root).ok()?;
         let path = workspace.relative(inside.to_str()?).ok()?;
         Some(workspace.open_any_name(&path).map(|(file, _)| file).map_err(io::Error::other))
+    }
+}
+
+/// What a line is bound to, and how much may still be read for it.
+struct Bound {
+    files: BTreeMap<String, String>,
+    left: u64,
+}
+
+impl Bound {
+    fn read(&mut self, file: File) -> io::Result<String> {
+        let (size, most) = (file.metadata()?.len(), self.left.max(SMALL));
+        self.left = self.left.saturating_sub(if size <= most { size } else { 0 });
+        fingerprint(file, most)
     }
 }
 

@@ -236,6 +236,24 @@ async fn a_yes_is_bound_to_every_file_that_the_line_names() {
     assert_eq!(bound.files[&there("a.sh")].len(), 64);
 }
 
+/// A file that is large only by its number would be read for hours.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_too_large_to_be_read_is_bound_without_being_read() {
+    use std::os::unix::fs::FileExt as _;
+    let folder = tempfile::tempdir().expect("a folder");
+    let real = folder.path().canonicalize().expect("there");
+    let large = fs::File::create(real.join("large")).expect("made");
+    large.set_len(8 << 40).expect("grown");
+    let print = async || bound(&real, json!({ "command": "cat large" }), CONFINED).await.files;
+    let before = print().await;
+    let told = &before[&real.join("large").display().to_string()];
+    assert!(told.starts_with("8796093022208 bytes, unread"), "{told}");
+    assert_eq!(print().await, before);
+    large.write_all_at(b"x", 4 << 40).expect("written");
+    assert_ne!(print().await, before);
+}
+
 #[tokio::test]
 async fn what_comes_to_be_there_or_changes_is_another_call() {
     let folder = scripts();

@@ -275,7 +275,7 @@ fn begin(
 /// There is no place in such a sandbox where a proxy could answer.
 #[cfg(windows)]
 fn no_hosts() -> SandboxError {
-    let why = "hosts cannot be granted to a confined command on Windows".to_owned();
+    let why = "hosts can be granted to a confined command only on Linux and macOS".to_owned();
     let mend =
         "Take the hosts out of the job, or let a person allow it without a sandbox.".to_owned();
     Missing { layer: Layer::Network, why, mend }.into()

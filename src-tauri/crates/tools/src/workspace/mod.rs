@@ -32,7 +32,7 @@ use std::path::{Component, Path, PathBuf};
 use rouse_core::UnixMs;
 
 pub(crate) use error::WorkspaceError;
-pub(crate) use write::digest;
+pub(crate) use write::{MOST_READ, digest, fingerprint};
 
 /// An open workspace.
 pub(crate) struct Workspace {

@@ -5,7 +5,8 @@
 //! itself and leads nowhere. It refuses to write over a link, a second name of a file elsewhere, a device, a pipe, a
 //! folder and what nobody may write. What is replaced keeps its mode, not its owner or its extended attributes.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 
 use rouse_core::approval::ABSENT;
 use sha2::{Digest as _, Sha256};
@@ -59,7 +60,7 @@ impl Workspace {
         let standing = self.standing(path)?;
         check_replaceable(path, standing)?;
         match standing.map(|_| self.open_file(path)) {
-            Some(Ok((file, _))) => digest(file)
+            Some(Ok((file, _))) => fingerprint(file, MOST_READ)
                 .map_err(|source| WorkspaceError::Read { path: path.to_string(), source }),
             None | Some(Err(WorkspaceError::Missing { .. })) => Ok(ABSENT.to_owned()),
             Some(Err(error)) => Err(error),
@@ -85,6 +86,34 @@ fn check_replaceable(
         EntryKind::File if is_read_only => Err(WorkspaceError::ReadOnly { path: path() }),
         EntryKind::File => Ok(()),
     }
+}
+
+/// The most of a file that is read to say what is in it.
+pub(crate) const MOST_READ: u64 = 256 << 20;
+
+/// What tells a file's content from any other: its SHA-256, or, of one that is larger than `most`, its size and when it
+/// last changed (on Unix by a time that nobody can set). A file with a hole in it is as large as it likes, and takes hours to read.
+pub(crate) fn fingerprint(file: File, most: u64) -> io::Result<String> {
+    let metadata = file.metadata()?;
+    if metadata.len() <= most {
+        // What grows meanwhile is another content in any case.
+        return digest(file.take(most));
+    }
+    Ok(format!("{} bytes, unread, changed {}", metadata.len(), changed(&metadata)?))
+}
+
+#[cfg(unix)]
+fn changed(metadata: &std::fs::Metadata) -> io::Result<String> {
+    use std::os::unix::fs::MetadataExt as _;
+    let (file, at, rest) = (metadata.ino(), metadata.ctime(), metadata.ctime_nsec());
+    Ok(format!("{at}.{rest:09} (file {file})"))
+}
+
+#[cfg(not(unix))]
+fn changed(metadata: &std::fs::Metadata) -> io::Result<String> {
+    let at =
+        metadata.modified()?.duration_since(std::time::UNIX_EPOCH).map_err(io::Error::other)?;
+    Ok(format!("{}.{:09}", at.as_secs(), at.subsec_nanos()))
 }
 
 /// The SHA-256 of all that is left to read, in hexadecimal digits.

@@ -214,15 +214,23 @@ impl Held {
     }
 }
 
+/// The most memory that a process can keep from being taken back; it is counted for each.
+const LOCKED: u64 = 64 << 10;
+
 fn resource_limits(limits: &Limits) -> Vec<(Resource, Rlimit)> {
     let at_most = |resource: Resource, wanted: u64| {
         let allowed = getrlimit(resource).maximum.map_or(wanted, |most| most.min(wanted));
         (resource, Rlimit { current: Some(allowed), maximum: Some(allowed) })
     };
     vec![
-        at_most(Resource::Core, 0),
+        // With one byte a program that the kernel tells of crashes by a pipe is not started either (core(5)).
+        at_most(Resource::Core, 1),
         at_most(Resource::Data, limits.memory_bytes),
         at_most(Resource::Nproc, limits.processes.into()),
+        // What a desktop grants its programs for sound: pages of files that cannot be taken back, and the processor.
+        at_most(Resource::Memlock, LOCKED),
+        at_most(Resource::Rtprio, 0),
+        at_most(Resource::Nice, 0),
     ]
 }
 

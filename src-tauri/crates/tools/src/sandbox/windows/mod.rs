@@ -71,7 +71,9 @@ pub(super) fn available() -> Result<Layers, SandboxError> {
     proof::held()?;
     Ok(Layers {
         held: "an AppContainer with rights on the workspace and no network, which a command has just tried in vain to leave; a job object with limits on processes, memory in sum and windows; limits on output and time",
-        not_held: Some("what the system and others have opened to every AppContainer"),
+        not_held: Some(
+            "what is written into the workspace, reading what the system and others have opened to every AppContainer",
+        ),
     })
 }
 

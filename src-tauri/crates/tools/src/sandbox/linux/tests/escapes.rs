@@ -229,6 +229,58 @@ fn a_command_begins_in_the_workspace_or_not_at_all() {
     assert!(matches!(at("link"), Err(SandboxError::Folder { .. })));
 }
 
+#[tokio::test]
+async fn no_file_of_the_engine_is_inherited() {
+    let secret = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(secret.path(), "a key").expect("written");
+    let file = std::fs::File::open(secret.path()).expect("opened");
+    // One that somebody forgot to close at a beginning.
+    rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty()).expect("set");
+    let room = Room::new();
+    let line =
+        "ls /proc/self/fd; n=3; while [ $n -lt 10 ]; do (cat <&$n) 2>/dev/null; n=$((n+1)); done";
+    let Some(finished) = room.run(line).await else { return };
+    // The fourth is the folder that `ls` reads.
+    assert_eq!(finished.stdout.text(), "0\n1\n2\n3\n");
+}
+
+#[tokio::test]
+async fn no_signal_reaches_outside() {
+    let room = Room::new();
+    let mut outside = Command::new("sleep").arg("1000").spawn().expect("begun");
+    let number = outside.id();
+    let engine = std::process::id();
+    let line = format!(
+        "kill -KILL {number}; kill -KILL {engine}; kill -KILL -{number}; trap '' TERM; kill -TERM -1; echo sent; kill -KILL 0"
+    );
+    let finished = room.run(&line).await;
+    let left_alone = outside.try_wait().expect("asked").is_none();
+    outside.kill().and_then(|()| outside.wait()).expect("ended");
+    assert!(left_alone);
+    let Some(finished) = finished else { return };
+    assert_eq!(finished.stdout.text(), "sent\n", "{finished:?}");
+}
+
+#[tokio::test]
+async fn what_a_desktop_grants_its_programs_is_not_granted_inside() {
+    let room = Room::new();
+    let Some(said) = room.says("cat /proc/self/limits").await else { return };
+    let limit = |name: &str| {
+        let line = said.lines().find_map(|line| line.strip_prefix(name)).expect(name);
+        line.split_whitespace().nth(1).map(str::to_owned).expect("a limit")
+    };
+    // One byte: a program that is told of crashes by a pipe is then not started at all.
+    assert!(["0", "1"].contains(&limit("Max core file size").as_str()), "{said}");
+    for (name, most) in [
+        ("Max locked memory", 64 << 10),
+        ("Max realtime priority", 0),
+        ("Max nice priority", 0),
+        ("Max data size", Limits::default().memory_bytes),
+    ] {
+        assert!(limit(name).parse::<u64>().is_ok_and(|told| told <= most), "{name}: {said}");
+    }
+}
+
 /// What a job's script is made of, and where they are installed the programs that look around most.
 #[tokio::test]
 async fn ordinary_work_is_not_hindered() {
