@@ -6,7 +6,8 @@
 //!
 //! The ranges of all loops are led through a counter, which a source cannot name: loops inside loops begin their ranges
 //! again and again, so the sum of what they begin is what all of them together do. `exists` and `all` go on after an
-//! error, because a later element may decide; so once the counter is at its end, no range is even looked at.
+//! error, because a later element may decide; so once the counter is at its end, no range is even looked at. Every round
+//! begins with the same question, or a loop whose rounds take long and make nothing would keep its thread from others.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -231,13 +232,14 @@ fn too_many() -> ExecutionError {
 /// `@goesOn() ? name(inside) : []`
 fn led_through(name: &str, inside: Expression) -> Expression {
     let id = inside.id;
-    let call = |name: &str, args| {
-        let call = CallExpr { func_name: name.to_owned(), target: None, args };
-        Expression { id, expr: Expr::Call(call) }
-    };
     let nothing = Expression { id, expr: Expr::List(ListExpr::new(Vec::new())) };
-    let led = call(name, vec![inside]);
-    call(operators::CONDITIONAL, vec![call(GOES_ON, Vec::new()), led, nothing])
+    let led = call(id, name, vec![inside]);
+    call(id, operators::CONDITIONAL, vec![call(id, GOES_ON, Vec::new()), led, nothing])
+}
+
+fn call(id: u64, name: &str, args: Vec<Expression>) -> Expression {
+    let call = CallExpr { func_name: name.to_owned(), target: None, args };
+    Expression { id, expr: Expr::Call(call) }
 }
 
 fn lead_through(name: &str, expression: &mut Expression) {
@@ -333,8 +335,30 @@ impl Walk<'_> {
             .into_iter()
             .try_for_each(|part| self.walk(part));
         self.inner.truncate(before);
+        end_with_nobody_waiting(made);
         walked
     }
+}
+
+/// Each round of a loop begins with a look whether anybody waits: what it does in a round may take long and make nothing.
+/// The interpreter knows loops that collect by their form, so there the look is before what they ask of each thing; those
+/// that ask nothing make something in each round, and what is made is looked at.
+fn end_with_nobody_waiting(made: &mut ComprehensionExpr) {
+    let collects = matches!(made.accu_init.expr, Expr::List(_));
+    match &mut made.loop_step.expr {
+        Expr::Call(step) if collects && step.func_name == operators::CONDITIONAL => {
+            step.args.iter_mut().take(1).for_each(look_first);
+        }
+        _ if collects => {}
+        _ => look_first(&mut made.loop_cond),
+    }
+}
+
+/// `@goesOn() ? asked : @goesOn()`; the last is never reached, because the first refuses or is true.
+fn look_first(asked: &mut Expression) {
+    let goes_on = call(asked.id, GOES_ON, Vec::new());
+    let inside = std::mem::take(asked);
+    *asked = call(goes_on.id, operators::CONDITIONAL, vec![goes_on.clone(), inside, goes_on]);
 }
 
 /// Whether a loop adds to what it collects. No source can write a name that begins like this.

@@ -166,6 +166,37 @@ async fn many_at_once_take_their_turns() {
 }
 
 #[tokio::test]
+async fn two_that_use_up_their_time_starve_no_third() {
+    let conditions = Conditions::default();
+    // Neither makes anything nor loops too often; each step takes long.
+    let long = "a".repeat(2_000_000);
+    let hog = json!({ "items": vec![0; 5_000], "long": long, "part": format!("{}b", "a".repeat(900_000)) });
+    let judged = |source: &'static str, result: &Value| {
+        let (conditions, result) = (conditions.clone(), result.clone());
+        let subject =
+            Subject { result, previous: Value::Null, state: json!({}), event: Value::Null };
+        tokio::spawn(async move { conditions.judge(source, subject).await })
+    };
+    for round in 0..2 {
+        let hogs = [
+            judged("result.items.exists(a, result.long.contains(result.part))", &hog),
+            judged("result.items.filter(a, result.long.contains(result.part)) != []", &hog),
+        ];
+        // They have their threads when nobody else can have one.
+        while conditions.threads.available_permits() > 0 {
+            tokio::task::yield_now().await;
+        }
+        let third = judged("result == 1", &json!(1)).await.expect("an answer");
+        assert_eq!(third, Verdict::Met, "round {round}");
+        for hog in hogs {
+            let hog = hog.await.expect("an answer");
+            let Verdict::Broken(reason) = hog else { panic!("{hog:?}") };
+            assert!(reason.contains("longer than 2 seconds"), "{reason}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_an_expression_makes_is_weighed() {
     let long = json!("a".repeat(20_000));
     let doubled = |step: &str, times: usize| format!("[result]{}==[]", step.repeat(times));
@@ -201,11 +232,15 @@ async fn what_an_expression_makes_is_weighed() {
 }
 
 #[tokio::test]
-async fn a_pattern_that_would_be_slow_is_refused() {
-    let result = json!("a".repeat(60_000));
-    match judge("result.matches('(?:[a-z]{0,50}){0,40}x')", result).await {
-        Verdict::Broken(reason) => assert!(reason.contains("too large"), "{reason}"),
-        other => panic!("{other:?}"),
+async fn a_pattern_that_would_be_slow_ends_without_an_answer() {
+    for (source, said) in [
+        ("result.matches('(?:[a-z]{0,50}){0,40}X')", "takes too long"),
+        (r"result.matches('(?:\\w{1,100}){1,9}z')", "too large"),
+    ] {
+        match judge(source, json!("a".repeat(60_000))).await {
+            Verdict::Broken(reason) => assert!(reason.contains(said), "{source}: {reason}"),
+            other => panic!("{source}: {other:?}"),
+        }
     }
 }
 
