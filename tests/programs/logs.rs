@@ -13,7 +13,7 @@ use crate::probes::echo;
 const SAID: &str = "PAYLOAD-canary-5d1e";
 
 /// Everything in the log files.
-fn lines(home: &Home) -> Vec<Value> {
+pub(crate) fn lines(home: &Home) -> Vec<Value> {
     let files = home.everything_written();
     let logs = files.iter().filter(|(path, _)| path.parent().is_some_and(|p| p.ends_with("logs")));
     let text: String = logs.map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned()).collect();

@@ -35,4 +35,5 @@ mod strangers;
 mod sign_in;
 mod garbage;
 mod logs;
+mod log_lines;
 mod stream;

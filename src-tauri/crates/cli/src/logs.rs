@@ -183,7 +183,8 @@ fn words(line: &Value) -> String {
     let mut words = format!("{} {:5} {}", text("time"), text("level"), text("message"));
     let said = ["time", "level", "message", "module"];
     for (key, value) in line.as_object().into_iter().flatten() {
-        if !said.contains(&key.as_str()) {
+        let is_about_nothing = key == "name" && value == "rouse";
+        if !said.contains(&key.as_str()) && !is_about_nothing {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             words += &format!("  {key}={value}");
         }

@@ -25,10 +25,10 @@ pub(crate) async fn prepare(
     let now = clock.now();
     let job = job_from_json(example(now.plus_ms(FIRES_AFTER_MS).0), now, clock.zones())
         .expect("BUG: the example job is not a job");
-    let id: JobId = job.id.clone();
+    let (id, name): (JobId, String) = (job.id.clone(), job.name.clone());
     store.put_setting(EXAMPLE_JOB, &Value::String(id.to_string()), None, now).await?;
     scheduler.add_job(job).await?;
-    tracing::info!(job_id = %id, "made the example job");
+    tracing::info!(job_id = %id, name, "made the example job");
     Ok(())
 }
 

@@ -254,7 +254,7 @@ impl Engine {
         let skip = json!({ "reason": reason, "atMs": now.0 });
         let event = (EventKind::Heartbeat, json!({ "skipped": reason }));
         self.store.put_setting(LAST_SKIP, &skip, Some(event), now).await?;
-        tracing::debug!(reason, "a beat was left out");
+        tracing::debug!(name = "Heartbeat", reason, "a beat was left out");
         self.heartbeat.last_skip = Some(reason.to_owned());
         Ok(())
     }

@@ -108,7 +108,7 @@ impl Store {
 }
 
 fn readable(row: JobRow) -> Option<Job> {
-    row.job().inspect_err(|error| tracing::error!(%error, "a job hears of no event")).ok()
+    row.readable("a job hears of no event")
 }
 
 /// Inserts what an event fired as part of a write; answers the runs that are new. Events `run`, and `cron` `finished`

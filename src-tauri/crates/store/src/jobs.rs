@@ -8,17 +8,14 @@
 
 use rouse_core::event::EventKind;
 use rouse_core::incident::IncidentEnd;
-use rouse_core::job::{
-    JobState, Payload, Schedule, job_to_json, stored_job_from_json, stored_schedule_from_json,
-};
+use rouse_core::job::{JobState, Payload, Schedule, job_to_json, stored_schedule_from_json};
 use rouse_core::{Job, JobId, RunState, UnixMs};
-use serde_json::{Map, Value, json};
-use sqlx::sqlite::SqliteRow;
+use serde_json::{Value, json};
 
 use crate::broken::BrokenJob;
 use crate::grants::revoke_all;
 use crate::incidents;
-use crate::row::{Columns, is_news};
+use crate::row::Columns;
 use crate::runs::cancel_queued_of;
 use crate::write::{Durability, Write};
 use crate::{Store, StoreError};
@@ -81,6 +78,8 @@ macro_rules! job_columns {
 }
 pub(crate) use job_columns;
 
+pub(crate) use crate::job_row::JobRow;
+
 pub(crate) const GET: &str = concat!("SELECT ", job_columns!(), " FROM jobs WHERE id = ?1");
 // The first condition says nothing new, but without it SQLite walks the index from its beginning.
 pub(crate) const LIST: &str = concat!(
@@ -109,7 +108,7 @@ pub(crate) const SET_NEXT: &str = "UPDATE jobs SET next_run_at = planned.value -
 /// The condition is that of `jobs_due`: jobs without a next slot are never looked at.
 pub(crate) const PLANNED: &str = "SELECT id, next_run_at,
         CASE WHEN json_valid(definition) THEN CAST(definition ->> '$.createdAtMs' AS INTEGER) END,
-        CASE WHEN json_valid(definition) THEN definition -> '$.schedule' END FROM jobs
+        CASE WHEN json_valid(definition) THEN definition -> '$.schedule' END, name FROM jobs
     WHERE enabled = 1 AND next_run_at IS NOT NULL";
 const PAUSE: &str =
     "UPDATE jobs SET enabled = 0, next_run_at = NULL, revision = revision + 1 WHERE id = ?1";
@@ -294,13 +293,15 @@ impl Store {
             let mut columns = Columns::of(row);
             let (id, next_run_at) = (columns.id(JobId::new)?, columns.instant()?);
             let created_at = columns.some_instant()?.unwrap_or(UnixMs(0));
-            Ok((id, next_run_at, created_at, columns.json()?))
+            Ok((id, next_run_at, created_at, columns.json()?, columns.get::<String>()?))
         });
         let planned =
-            |(id, next_run_at, created_at, schedule)| match stored_schedule_from_json(schedule) {
+            |(id, next_run_at, created_at, schedule, name)| match stored_schedule_from_json(
+                schedule,
+            ) {
                 Ok(schedule) => Some(PlannedJob { id, created_at, next_run_at, schedule }),
                 Err(error) => {
-                    tracing::warn!(jobId = %id, %error, "a job's schedule cannot be read");
+                    tracing::warn!(job_id = %id, name, %error, "a job's schedule cannot be read");
                     None
                 }
             };
@@ -359,58 +360,6 @@ impl Store {
         let query = sqlx::query(NEXT_DUE);
         self.one("read the next slot", query, |row| Columns::of(row).instant()).await
     }
-}
-
-/// A row as it is stored.
-pub(crate) struct JobRow {
-    id: JobId,
-    enabled: bool,
-    pub(crate) state: JobState,
-    definition: String,
-}
-
-impl JobRow {
-    pub(crate) fn read(row: &SqliteRow) -> sqlx::Result<Self> {
-        Self::take(&mut Columns::of(row))
-    }
-
-    pub(crate) fn take(columns: &mut Columns<'_>) -> sqlx::Result<Self> {
-        let (id, enabled, revision) = (columns.id(JobId::new)?, columns.get()?, columns.get()?);
-        let state = JobState {
-            next_run_at: columns.some_instant()?,
-            last_run_at: columns.some_instant()?,
-            last_state: last_state(&id, columns.get()?),
-            last_error: columns.get()?,
-            last_duration_ms: columns.get()?,
-            consecutive_failures: columns.count()?,
-            revision,
-            extra: Map::new(),
-        };
-        Ok(Self { id, enabled, state, definition: columns.get()? })
-    }
-
-    /// The whole job.
-    pub(crate) fn job(self) -> Result<Job, StoreError> {
-        let id = self.id.to_string();
-        self.parse().map_err(|reason| StoreError::Unreadable { what: "job", id, reason })
-    }
-
-    /// The whole job, or why it is none.
-    pub(crate) fn parse(self) -> Result<Job, String> {
-        let document = serde_json::from_str(&self.definition).map_err(|e| e.to_string())?;
-        let job = stored_job_from_json(document).map_err(|e| e.to_string())?;
-        let state = JobState { extra: job.state.extra, ..self.state };
-        Ok(Job { id: self.id, enabled: self.enabled, state, ..job })
-    }
-}
-
-/// A state that is no word of ours is history that nobody can read; the job goes on without it.
-fn last_state(id: &JobId, word: Option<&str>) -> Option<RunState> {
-    let state = RunState::from_name(word?);
-    if state.is_none() && is_news(&format!("last state {id}")) {
-        tracing::error!(jobId = %id, word, "the state of a job's newest run is no known word");
-    }
-    state
 }
 
 /// A place in the order of the list. The name and the id are in it so that a deleted or renamed job

@@ -33,6 +33,7 @@ mod finish;
 mod grants;
 mod history;
 mod incidents;
+mod job_row;
 mod jobs;
 mod memory;
 mod outbox;

@@ -127,6 +127,13 @@ impl Store {
     }
 }
 
+/// The name of a job, as far as its definition can be read.
+pub(crate) fn name_in(definition: &str) -> Option<String> {
+    // silent-ok: it is only said beside what is wrong.
+    let document: Value = serde_json::from_str(definition).ok()?;
+    document.get("name")?.as_str().map(str::to_owned)
+}
+
 /// A row of a list, unless it cannot be read.
 pub(crate) fn readable<T>(
     what: &str,
@@ -136,9 +143,15 @@ pub(crate) fn readable<T>(
     match read(row) {
         Ok(value) => Some(value),
         Err(error) => {
-            let id = row.try_get::<String, _>("id").unwrap_or_else(|_| "without an id".to_owned());
+            let text = |column: &str| row.try_get::<Option<String>, _>(column).ok().flatten();
+            let id = text("id").unwrap_or_else(|| "without an id".to_owned());
             if is_news(&format!("{what} {id}")) {
-                tracing::error!(id, %error, "a row is left out, it cannot be read ({what})");
+                // Of a run, and of a job.
+                let (of_run, of_job) = (text("job_name"), text("definition"));
+                let run_id = of_run.as_ref().map(|_| id.as_str());
+                let job_id = text("job_id").or_else(|| of_job.as_ref().map(|_| id.clone()));
+                let name = of_run.or_else(|| text("name")).or_else(|| name_in(of_job.as_deref()?));
+                tracing::error!(job_id, run_id, name, id, %error, "a row is left out, it cannot be read ({what})");
             }
             None
         }

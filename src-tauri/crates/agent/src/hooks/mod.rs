@@ -23,6 +23,7 @@ use futures_util::FutureExt as _;
 use rouse_core::tool::BoxFuture;
 use serde_json::Value;
 use tokio_util::task::TaskTracker;
+use tracing::Instrument as _;
 
 pub use command::{CommandHook, HookCommand};
 pub use events::{
@@ -300,11 +301,12 @@ impl Hooks {
         for hook in self.all.iter() {
             // Its own copy: what one hook does to it is nobody else's business.
             let (hook, event) = (Arc::clone(hook), event.clone());
-            self.told.spawn(async move {
+            let told = async move {
                 if let Err(error) = caught(tell(hook.as_ref(), &event)).await {
                     failed(point, hook.name(), &error);
                 }
-            });
+            };
+            self.told.spawn(told.in_current_span());
         }
     }
 }

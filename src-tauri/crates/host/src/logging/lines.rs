@@ -1,7 +1,8 @@
 //! How a line looks: as JSON for the file, in words for a terminal.
 //!
 //! Both say what the spans around a line say, so that a line about a run has its job, its run and its name wherever it
-//! was written. A field of the line itself wins over one of a span.
+//! was written. A field of the line itself wins over one of a span. In the file every line has a module and a name: that of
+//! the job or of what else the line is about, and that of the program where it is about nothing that has one.
 
 use std::fmt::{self, Write as _};
 use std::io::Write as _;
@@ -18,6 +19,9 @@ use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
 use crate::clock::SystemClock;
+
+/// The name on lines that are about nothing else.
+const PROGRAM: &str = "rouse";
 
 /// The words of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +91,7 @@ fn as_json(now: UnixMs, about: &Metadata<'_>, mut fields: Map<String, Value>) ->
     line.insert("level".to_owned(), about.level().as_str().to_ascii_lowercase().into());
     let module = fields.shift_remove("module").unwrap_or_else(|| module_of(about).into());
     line.insert("module".to_owned(), module);
+    fields.entry("name").or_insert_with(|| PROGRAM.into());
     line.extend(fields);
     let mut text = Value::Object(line).to_string();
     text.push('\n');
@@ -244,6 +249,9 @@ mod tests {
         ] {
             assert_eq!(line[key], value, "{key} in {line}");
         }
+        let line = written(Look::Json, || tracing::info!("Nothing in particular"));
+        let line: Value = serde_json::from_str(&line).expect("one line of JSON");
+        assert!(line["module"] == "host" && line["name"] == "rouse", "{line}");
         assert!(line["time"].as_str().is_some_and(|time| time.ends_with('Z')));
     }
 
