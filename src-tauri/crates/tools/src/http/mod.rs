@@ -53,6 +53,19 @@ pub use rules::OwnPorts;
 pub(crate) use rules::Rules;
 pub(crate) use target::Target;
 
+/// The headers by which somebody signs in.
+const SENSITIVE: &[&str] = &[
+    "authorization",
+    "proxy-authorization",
+    "cookie",
+    "api-key",
+    "x-api-key",
+    "x-auth-token",
+    "x-access-token",
+    "x-csrf-token",
+    "private-token",
+];
+
 const RATE: RateLimit = RateLimit { per_minute: 30, per_hour: 500 };
 
 /// Where `http` may go, and how much of it comes back. The default is the strictest.
@@ -115,6 +128,7 @@ impl Http {
             annotations: Annotations::ANYTHING,
             rate: RATE,
             untrusted_output: true,
+            sensitive: SENSITIVE.iter().map(|header| format!("headers.{header}")).collect(),
             ..harmless
         };
         Self { spec, fetcher: Fetcher::new(&config), max_bytes: config.max_bytes }

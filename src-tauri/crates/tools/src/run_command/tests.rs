@@ -355,6 +355,15 @@ async fn a_failure_has_the_shape_of_the_others_and_its_kind() {
     assert_eq!((&output.value["success"], output.fault), (&json!(false), Some(Fault::Timeout)));
 }
 
+#[test]
+fn a_bound_that_was_crossed_is_the_first_word_of_the_answer() {
+    let end = End::OverBound("Took more than 4096 MB of memory and was ended".to_owned());
+    let finished = Finished { end, stdout: Default::default(), stderr: Default::default() };
+    let output = outcome(&finished, Duration::from_secs(1));
+    assert_eq!(error(&output), "Took more than 4096 MB of memory and was ended.");
+    assert_eq!(output.fault, Some(Fault::Execution));
+}
+
 #[tokio::test]
 async fn the_time_limit_is_the_configured_one() {
     let timeout = Duration::from_millis(50);
@@ -422,6 +431,7 @@ async fn what_changed_before_the_last_look_is_not_run() {
 }
 
 /// How a file can be swapped: its content, or another file in its place, or its folder.
+#[cfg(target_os = "linux")]
 const SWAPS: [fn(&Path); 4] = [
     |path| fs::write(path, EVIL).expect("written"),
     |path| {

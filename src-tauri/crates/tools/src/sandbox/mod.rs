@@ -86,6 +86,9 @@ pub(crate) struct Limits {
     /// Most that fits into its folders in memory together (`/tmp`, `/dev/shm`, home).
     #[cfg(target_os = "linux")]
     pub(crate) temporary_bytes: u64,
+    /// What is to be left of the disk of the workspace; half of what there is when that is less.
+    #[cfg(unix)]
+    pub(crate) disk_left_bytes: u64,
 }
 
 impl Default for Limits {
@@ -95,6 +98,8 @@ impl Default for Limits {
             memory_bytes: 4 << 30,
             #[cfg(target_os = "linux")]
             temporary_bytes: 512 << 20,
+            #[cfg(unix)]
+            disk_left_bytes: 1 << 30,
         }
     }
 }

@@ -80,6 +80,9 @@ pub(super) struct Held {
     home: PathBuf,
 }
 
+/// What has to be kept as long as a command may run: closing the one ends it, the other watches over it.
+type Life = (OwnedFd, Option<Watch>);
+
 /// A shell that runs `line` confined once it is spawned.
 pub(super) fn shell(sandbox: &Sandbox, line: &str) -> Result<(Command, Held), SandboxError> {
     let plan = Plan::new(Some(sandbox))?;
@@ -99,7 +102,7 @@ pub(super) fn available() -> Result<Layers, SandboxError> {
     Ok(Layers {
         held: "users, mounts, processes, network and messages of its own; Landlock; seccomp; limits on processes, memory, output and time",
         not_held: Some(
-            "what is written into the workspace, the kernel's own memory for a command (the buffers of its sockets)",
+            "what is written into the workspace (but 1 GB of its disk is left), the kernel's own memory for a command (the buffers of its sockets)",
         ),
     })
 }
@@ -185,13 +188,12 @@ impl Held {
         self,
         sandbox: &Sandbox,
         child: &Child,
-    ) -> io::Result<(Option<TcpListener>, (OwnedFd, Option<Watch>))> {
+    ) -> io::Result<(Option<TcpListener>, Life)> {
         let processes = Processes::new(self.handed_over()?)?;
         let listener = self.has_proxy.then(|| self.handed_over().map(TcpListener::from));
         let listener = listener.transpose()?;
         listener.iter().try_for_each(|listener| listener.set_nonblocking(true))?;
-        let most = sandbox.limits.memory_bytes;
-        let watch = processes.map(|processes| watch::begin(most, processes, child.bound()));
+        let watch = processes.map(|processes| watch::begin(sandbox, processes, child.bound()));
         Ok((listener, (self.life, watch.transpose()?)))
     }
 

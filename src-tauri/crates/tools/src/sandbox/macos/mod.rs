@@ -71,7 +71,7 @@ pub(super) fn available() -> Result<Layers, SandboxError> {
     Ok(Layers {
         held: "the disk and the network, by a Seatbelt profile; limits on processes, output and time, and on memory by looking at it",
         not_held: Some(
-            "what is written into the workspace, processes that leave their parent and their group before they are seen",
+            "what is written into the workspace (but 1 GB of its disk is left), processes that leave their parent and their group before they are seen",
         ),
     })
 }
@@ -104,9 +104,8 @@ fn limit(command: &mut Command, limits: &Limits) -> io::Result<()> {
     };
     let processes = processes::of_this_user()? + u64::from(limits.processes);
     let limits = [at_most(Resource::Core, 0), at_most(Resource::Nproc, processes)];
-    let set = move || {
-        limits.iter().try_for_each(|(resource, most)| Ok(setrlimit(*resource, most.clone())?))
-    };
+    let set =
+        move || limits.iter().try_for_each(|(resource, most)| Ok(setrlimit(*resource, *most)?));
     // SAFETY: two system calls on numbers that were put together before; no lock, no memory from the allocator.
     unsafe { command.pre_exec(set) };
     Ok(())
@@ -178,7 +177,7 @@ impl Held {
         child: &Child,
     ) -> io::Result<(Option<TcpListener>, (Temporary, Watch))> {
         let processes = Processes::of(child.group());
-        let watch = watch::begin(sandbox.limits.memory_bytes, processes, child.bound())?;
+        let watch = watch::begin(sandbox, processes, child.bound())?;
         Ok((self.proxy.map(|(listener, _)| listener), (self.temporary, watch)))
     }
 }
