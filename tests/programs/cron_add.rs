@@ -47,7 +47,7 @@ fn flags() -> Vec<(&'static [&'static str], &'static str, Value)> {
             json!({ "kind": "agentTurn", "message": "Look" }),
         ),
         (&["--manual", "--message", "Look"], "/sessionTarget", json!("isolated")),
-        (&["--manual", "--message", "Look"], "/name", json!("Look")),
+        (&["--manual", "--message", "water the plants"], "/name", json!("Water the plants")),
         (
             &["--manual", "--message", "Look", "--deliver", "--channel", "last", "--to", "me"],
             "/payload",
@@ -113,6 +113,64 @@ async fn every_flag_says_what_the_job_says() {
 }
 
 #[tokio::test]
+async fn a_job_without_a_name_gets_one_that_a_person_can_type() {
+    let home = Home::new();
+    let _engine = home.serve().await;
+    let name = |flags: &[&str]| {
+        let added = home.rouse(["cron", "add", "--json", "--manual"].iter().chain(flags)).json();
+        added["job"]["name"].as_str().expect("a name").to_owned()
+    };
+    let mail = "summarise the new mails in my inbox, and tell me only what needs an answer today";
+    assert_eq!(name(&["--message", mail]), "Summarise the new mails in my inbox");
+    let site = r#"{"url":"https://example.org/status/"}"#;
+    assert_eq!(name(&["--tool", "http", "--arguments", site]), "http: example.org/status");
+    assert_eq!(name(&["--tool", "time"]), "time");
+    assert_eq!(name(&["--tool", "time"]), "time 2");
+    assert_eq!(name(&["--tool", "time", "--name", "time"]), "time", "what was said is not changed");
+}
+
+#[tokio::test]
+async fn what_will_go_wrong_is_a_warning_beside_the_answer_and_what_to_type_next_stands_in_it() {
+    let home = Home::new().env("ROUSE_LOCAL_MODELS", "0");
+    let _engine = home.serve().await;
+    let add = [
+        "cron",
+        "add",
+        "--cron",
+        "30 7 * * 1-5",
+        "--message",
+        "Look",
+        "--context-paths",
+        "notes.md",
+    ];
+    let said = home.rouse(add);
+    let out = said.ok();
+    let warned = |flag: &str| {
+        let at_the_flag = |line: &str| line.starts_with(&format!("Warning: {flag} ("));
+        assert!(said.err.lines().any(at_the_flag), "{flag}: {said:#?}");
+    };
+    warned("--context-paths");
+    warned("--model");
+    assert!(out.starts_with("Added.") && !out.contains("Warning"), "{said:#?}");
+    for words in [
+        "  next   ",
+        "Change it, for example: rouse cron edit ",
+        "--cron \"0 8 * * *\"",
+        "Try it now: rouse cron run ",
+    ] {
+        assert!(out.contains(words), "{words}: {said:#?}");
+    }
+    let answer = home.rouse(["cron", "edit", "Look", "--json", "--model", "ollama:big"]).json();
+    let fields: Vec<_> =
+        answer["warnings"].as_array().expect("warnings").iter().map(|one| &one["field"]).collect();
+    assert_eq!(fields, ["payload.model", "payload.contextPaths[0]"]);
+    home.rouse(["cron", "add", "--cron", "61 * * * *", "--tool", "time"])
+        .refused(2, "--cron (schedule.expr): ");
+    home.rouse(["cron", "edit", "nobody", "--name", "x"]).refused(4, "rouse cron list --all");
+    home.rouse(["cron", "add", "--manual"]).refused(2, "--system-event \"Stretch your legs\"");
+}
+
+#[tokio::test]
 async fn a_time_from_now_lies_in_the_future() {
     let home = Home::new();
     let engine = home.serve().await;
@@ -124,6 +182,26 @@ async fn a_time_from_now_lies_in_the_future() {
     let at = added["job"]["schedule"]["atMs"].as_i64().expect("an instant");
     assert!((before + 1_200_000..=after + 1_200_000).contains(&at), "{before} {at} {after}");
     assert_eq!(added["job"]["state"]["nextRunAtMs"], at);
+}
+
+#[tokio::test]
+async fn a_time_of_the_day_is_the_next_one_in_the_zone_of_the_job() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let before =
+        engine.call("system.status", json!({})).await["nowMs"].as_i64().expect("an instant");
+    let day = 86_400_000;
+    for (time, days) in [("9:00", 0..=1), ("tomorrow 9:00", 0..=2)] {
+        let flags = ["--at", time, "--tz", "Asia/Tokyo", "--tool", "time"];
+        let added = home.rouse(["cron", "add", "--json"].iter().chain(&flags)).json();
+        let at = added["job"]["schedule"]["atMs"].as_i64().expect("an instant");
+        // Tokyo is nine hours ahead of UTC, all year.
+        assert_eq!(at % day, 0, "{time} in Tokyo is midnight in UTC: {at}");
+        let (least, most) = days.into_inner();
+        assert!((before + least * day..=before + (most + 1) * day).contains(&at), "{time}: {at}");
+        assert_eq!(added["job"]["schedule"]["tz"], "Asia/Tokyo");
+        assert_eq!(added["job"]["state"]["nextRunAtMs"], at);
+    }
 }
 
 /// Each line: flags, and what the complaint must name.
@@ -141,7 +219,10 @@ const REFUSED: &[(&[&str], &str)] = &[
     (&["--manual", "--notify-when", "always", "--message", "x"], "--tool"),
     (&["--manual", "--tool", "time", "--tz", "UTC", "--jitter", "x"], "--jitter"),
     (&["--every", "soon", "--tool", "time"], "--every"),
-    (&["--every", "1ms", "--tool", "time"], "schedule.everyMs"),
+    (
+        &["--every", "1ms", "--tool", "time"],
+        "--every (schedule.everyMs): must be at least 1 s, found 1 ms",
+    ),
     (&["--every", "-1h", "--tool", "time"], "-1"),
     (&["--every", "999999999999d", "--tool", "time"], "every"),
     (&["--at", "yesterday", "--tool", "time"], "--at"),
@@ -151,7 +232,30 @@ const REFUSED: &[(&[&str], &str)] = &[
     (&["--cron", "61 * * * *", "--tool", "time"], "schedule.expr"),
     (&["--cron", "0 0 31 2 *", "--tool", "time"], "schedule.expr"),
     (&["--cron", "", "--tool", "time"], "schedule.expr"),
-    (&["--cron", "@daily", "--tz", "Berlin", "--tool", "time"], "schedule.tz"),
+    (
+        &["--cron", "@daily", "--tz", "Berlin", "--tool", "time"],
+        "--tz (schedule.tz): expected an IANA zone such as Europe/Berlin, found `Berlin`; did you mean Europe/Berlin?",
+    ),
+    (
+        &["--at", "9:00", "--tz", "tokyo", "--tool", "time"],
+        "found `tokyo`; did you mean Asia/Tokyo?",
+    ),
+    (
+        &["--at", "9 o'clock", "--tool", "time"],
+        "--at: expected a time such as 18:00, tomorrow 18:00,",
+    ),
+    (
+        &["--manual", "--tool", "time", "--cooldown", "30d"],
+        "--cooldown (policies.cooldownSeconds): must be at most 7 d, found 30 d",
+    ),
+    (
+        &["--manual", "--tool", "time", "--quiet-hours", "22-7"],
+        "--quiet-hours (policies.quietHours.from): expected a time of day such as 07:00, found `22`",
+    ),
+    (
+        &["--manual", "--tool", "time", "--quiet-hours", "night"],
+        "--quiet-hours: expected respect, ignore or hours such as 22:00-07:00, found `night`",
+    ),
     (&["--manual", "--system-event", "x", "--session", "isolated"], "sessionTarget"),
     (&["--manual", "--message", "x", "--session", "main"], "sessionTarget"),
     (&["--manual", "--message", "x", "--session", "third"], "--session"),

@@ -65,6 +65,7 @@ impl<'h> Stage<'h> {
             "wake" => json!({ "text": "let me in", "mode": "next-heartbeat" }),
             "set-heartbeats" => json!({ "enabled": false }),
             "cron.add" => echo("Added"),
+            "cron.check" => json!({ "job": echo("Checked") }),
             "cron.update" => json!({ "id": self.job, "patch": { "name": "Renamed" } }),
             "cron.remove" => json!({ "id": self.spare_job }),
             "cron.run" => json!({ "id": self.job, "mode": "force" }),
@@ -90,8 +91,8 @@ impl<'h> Stage<'h> {
             }
             "secrets.remove" => json!({ "name": "key" }),
             "skills.trust" => json!({ "name": "fetch", "digest": self.skill_digest }),
-            "skills.distrust" => json!({ "name": "fetch" }),
             "heartbeat.trust" => json!({ "digest": "guessed" }),
+            "skills.distrust" => json!({ "name": "fetch" }),
             "deliveries.get" => json!({ "id": self.delivery }),
             "deliveries.answer" => json!({ "key": "guessed", "outcome": "shown" }),
             "config.patch" => json!({ "patch": { "cron": { "maxConcurrentRuns": 3 } } }),

@@ -12,6 +12,7 @@ mod announcements;
 mod main_session;
 mod chat;
 mod waiting;
+mod warnings;
 mod trials;
 mod memory;
 mod settings;

@@ -1,7 +1,7 @@
 /* Fields of forms: label above, help or error below, in the same place so that nothing moves. All are controlled, so that
    react-hook-form's Controller drives them: `<TextField {...field} label=… error={fieldState.error?.message} />`. */
 
-import { ChevronDown, Search, X } from "lucide-react";
+import { ChevronDown, Search, TriangleAlert, X } from "lucide-react";
 import type { ReactNode } from "react";
 import {
   Button, ComboBox as AriaComboBox, type ComboBoxProps, FieldError, Input, Label, ListBox, ListBoxItem, type Key,
@@ -20,6 +20,8 @@ export interface FieldProps {
   help?: ReactNode;
   /** What is wrong, in words; makes the field invalid. */
   error?: string;
+  /** What will go wrong as things stand, in words; the field stays valid. */
+  warning?: string;
   className?: string;
 }
 
@@ -29,36 +31,46 @@ function Head({ label, labelHidden }: Pick<FieldProps, "label" | "labelHidden">)
   return <Label className={labelHidden ? "visually-hidden" : styles.label}>{label}</Label>;
 }
 
-function Foot({ help, error }: Pick<FieldProps, "help" | "error">) {
+function Foot({ help, error, warning }: Pick<FieldProps, "help" | "error" | "warning">) {
+  const about = warning === undefined ? help : <Warning>{warning}</Warning>;
   return (
     <>
-      {help !== undefined && error === undefined && <Text slot="description" className={styles.help}>{help}</Text>}
+      {about !== undefined && error === undefined && <Text slot="description" className={styles.help}>{about}</Text>}
       <FieldError className={styles.error}>{error}</FieldError>
     </>
   );
 }
 
-export function TextField({ label, labelHidden, help, error, className, mono, placeholder, ...props }: Controlled<TextFieldProps> & { mono?: boolean; placeholder?: string }) {
+/** A warning as it stands below a field: by a glyph and in words, not by colour alone. */
+export function Warning({ children }: { children: string }) {
+  return (
+    <span className={styles.warning}>
+      <TriangleAlert size={13} aria-label="Warning" /> {children}
+    </span>
+  );
+}
+
+export function TextField({ label, labelHidden, help, error, warning, className, mono, placeholder, ...props }: Controlled<TextFieldProps> & { mono?: boolean; placeholder?: string }) {
   return (
     <AriaTextField {...props} isInvalid={error !== undefined} className={cx(styles.field, className)}>
       <Head label={label} labelHidden={labelHidden} />
       <Input className={cx(styles.input, mono && styles.mono)} placeholder={placeholder} />
-      <Foot help={help} error={error} />
+      <Foot help={help} error={error} warning={warning} />
     </AriaTextField>
   );
 }
 
-export function TextArea({ label, labelHidden, help, error, className, mono, placeholder, rows = 4, ...props }: Controlled<TextFieldProps> & { mono?: boolean; placeholder?: string; rows?: number }) {
+export function TextArea({ label, labelHidden, help, error, warning, className, mono, placeholder, rows = 4, ...props }: Controlled<TextFieldProps> & { mono?: boolean; placeholder?: string; rows?: number }) {
   return (
     <AriaTextField {...props} isInvalid={error !== undefined} className={cx(styles.field, className)}>
       <Head label={label} labelHidden={labelHidden} />
       <AriaTextArea className={cx(styles.input, styles.area, mono && styles.mono)} placeholder={placeholder} rows={rows} />
-      <Foot help={help} error={error} />
+      <Foot help={help} error={error} warning={warning} />
     </AriaTextField>
   );
 }
 
-export function NumberField({ label, labelHidden, help, error, className, placeholder, unit, ...props }: Controlled<NumberFieldProps> & { placeholder?: string; unit?: string }) {
+export function NumberField({ label, labelHidden, help, error, warning, className, placeholder, unit, ...props }: Controlled<NumberFieldProps> & { placeholder?: string; unit?: string }) {
   return (
     <AriaNumberField {...props} isInvalid={error !== undefined} className={cx(styles.field, className)}>
       <Head label={label} labelHidden={labelHidden} />
@@ -66,7 +78,7 @@ export function NumberField({ label, labelHidden, help, error, className, placeh
         <Input className={cx(styles.input, styles.number)} placeholder={placeholder} />
         {unit !== undefined && <span className={styles.unit}>{unit}</span>}
       </span>
-      <Foot help={help} error={error} />
+      <Foot help={help} error={error} warning={warning} />
     </AriaNumberField>
   );
 }
@@ -84,7 +96,7 @@ type ChoiceProps<P> = Controlled<Omit<P, "items" | "defaultItems" | "value" | "o
   onChange: (id: string) => void;
 };
 
-export function Select({ label, labelHidden, help, error, className, choices, value, onChange, placeholder, ...props }: ChoiceProps<SelectProps> & { placeholder?: string }) {
+export function Select({ label, labelHidden, help, error, warning, className, choices, value, onChange, placeholder, ...props }: ChoiceProps<SelectProps> & { placeholder?: string }) {
   return (
     <AriaSelect
       {...props}
@@ -101,14 +113,14 @@ export function Select({ label, labelHidden, help, error, className, choices, va
         <SelectValue className={styles.selected}>{({ selectedText, defaultChildren }) => selectedText || defaultChildren}</SelectValue>
         <ChevronDown size={14} aria-hidden />
       </Button>
-      <Foot help={help} error={error} />
+      <Foot help={help} error={error} warning={warning} />
       <Choices choices={choices} />
     </AriaSelect>
   );
 }
 
 /** A select that is typed into; for long lists such as time zones. */
-export function ComboBox({ label, labelHidden, help, error, className, choices, value, onChange, placeholder, ...props }: ChoiceProps<ComboBoxProps<Choice>> & { placeholder?: string }) {
+export function ComboBox({ label, labelHidden, help, error, warning, className, choices, value, onChange, placeholder, ...props }: ChoiceProps<ComboBoxProps<Choice>> & { placeholder?: string }) {
   return (
     <AriaComboBox
       {...props}
@@ -128,7 +140,7 @@ export function ComboBox({ label, labelHidden, help, error, className, choices, 
           <ChevronDown size={14} aria-hidden />
         </Button>
       </span>
-      <Foot help={help} error={error} />
+      <Foot help={help} error={error} warning={warning} />
       <Popover className={styles.popover} offset={4}>
         <ListBox className={styles.choices}>{(choice: Choice) => <ChoiceItem choice={choice} />}</ListBox>
       </Popover>

@@ -34,7 +34,7 @@ export function staleAfter(event: HostEvent): QueryKey[] {
     case "heartbeat":
       return [keys.status];
     case "config":
-      return [keys.config, keys.providers, keys.skills, keys.status, keys.jobs, keys.spending];
+      return [keys.config, keys.providers, keys.checks, keys.skills, keys.status, keys.jobs, keys.spending];
     case "runText":
     case "seen":
       return [];

@@ -1,6 +1,6 @@
 /* The names under which answers are kept. Events and mutations make them stale by these names. */
 
-import type { RunsListParams, Schedule } from "@/platform";
+import type { JobDraft, RunsListParams, Schedule } from "@/platform";
 
 export const keys = {
   status: ["status"],
@@ -22,6 +22,8 @@ export const keys = {
   /** Below the job, because they change with it. */
   effectiveTools: (jobId: string | undefined) => ["job", jobId, "tools"],
   estimate: (schedule: Schedule | undefined, id: string | undefined) => ["estimate", schedule, id],
+  checks: ["check"],
+  check: (job: JobDraft) => ["check", job],
   preview: (schedule: Schedule | undefined, id: string | undefined, count: number) => ["preview", schedule, id, count],
   runs: ["runs"],
   runsHeads: ["runs", "head"],

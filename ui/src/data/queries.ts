@@ -3,7 +3,7 @@
 import { keepPreviousData, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 
-import type { JobView, Schedule, SystemStatus } from "@/platform";
+import type { JobDraft, JobView, Schedule, SystemStatus } from "@/platform";
 
 import { keys } from "./keys";
 import { usePlatform } from "./platform";
@@ -77,6 +77,20 @@ export function usePreview(schedule: Schedule | undefined, id: string | undefine
     retry: false,
     // "Next" moves with the time.
     staleTime: 30_000,
+    gcTime: 60_000,
+  });
+}
+
+/** What saving the job as it stands in a form would warn of. One that is not whole yet has no answer. */
+export function useJobCheck(job: JobDraft) {
+  const platform = usePlatform();
+  return useQuery({
+    queryKey: keys.check(job),
+    queryFn: () => platform.rpc("cron.check", { job }),
+    placeholderData: keepPreviousData,
+    retry: false,
+    // Files and models come and go without an event.
+    staleTime: 0,
     gcTime: 60_000,
   });
 }

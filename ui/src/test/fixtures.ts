@@ -1,13 +1,13 @@
 /* Jobs, runs and a status as the gateway writes them; a test names only what it is about. */
 
-import type { ApprovalView, GrantView, IncidentView, Job, JobView, MessageView, RunDetail, RunView, StepView, SystemStatus, ToolView } from "@/platform";
+import type { ApprovalView, GrantView, IncidentView, Job, MessageView, RunDetail, RunView, SavedJob, StepView, SystemStatus, ToolView } from "@/platform";
 
 /** Saturday, 21 November 2026, 10:00 UTC. */
 export const noon = Date.UTC(2026, 10, 21, 10, 0, 0);
 
 type JobParts = Partial<Omit<Job, "state">> & { state?: Partial<Job["state"]> };
 
-export function aJob(parts: JobParts = {}, view: Partial<Omit<JobView, "job">> = {}): JobView {
+export function aJob(parts: JobParts = {}, view: Partial<Omit<SavedJob, "job">> = {}): SavedJob {
   const { state, ...rest } = parts;
   return {
     job: {
@@ -17,7 +17,7 @@ export function aJob(parts: JobParts = {}, view: Partial<Omit<JobView, "job">> =
       ...rest,
       state: { consecutiveFailures: 0, revision: 1, ...state },
     },
-    scheduleText: "Daily at 14:00", zone: "UTC", recent: [], liveRunIds: [], incident: null, predecessorIsGone: false, spentThisMonth: { tokens: 0, costMicroUsd: 0, unpricedTokens: 0 },
+    scheduleText: "Daily at 14:00", zone: "UTC", recent: [], liveRunIds: [], incident: null, predecessorIsGone: false, spentThisMonth: { tokens: 0, costMicroUsd: 0, unpricedTokens: 0 }, warnings: [],
     ...view,
   };
 }

@@ -4,6 +4,8 @@
 //! it prints with `--json` is that method's result as it came.
 
 mod exit;
+mod flags;
+mod lengths;
 mod output;
 mod session;
 mod cron;

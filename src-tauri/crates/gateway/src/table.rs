@@ -55,8 +55,9 @@ methods! {
 
     "cron.list" => cron::list(CronListParams) -> CronListResult;
     "cron.get" => cron::get(JobRef) -> JobView;
-    "cron.add" => cron::add(CronAddParams) -> JobView;
-    "cron.update" => cron::update(CronUpdateParams) -> JobView;
+    "cron.add" => cron::add(CronAddParams) -> SavedJob;
+    "cron.update" => cron::update(CronUpdateParams) -> SavedJob;
+    "cron.check" => cron::check(CronCheckParams) -> CronCheckResult;
     "cron.remove" => cron::remove(JobRef) -> CronRemoveResult;
     "cron.run" => cron::run(CronRunParams) -> StartedRun;
     "cron.runs" => cron::runs(CronRunsParams) -> CronRunsResult;

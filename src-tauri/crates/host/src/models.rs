@@ -184,6 +184,13 @@ impl Models for ModelShelf {
         let place = if found.source == FoundIn::ThisComputer { " on this computer" } else { "" };
         Some(format!("{} · {}{place}", provider.model, provider.name))
     }
+
+    fn doubt(&self, wish: Option<&str>) -> Option<String> {
+        if self.fixed.is_some() {
+            return None;
+        }
+        self.models().doubt(wish)
+    }
 }
 
 /// The provider that the settings name goes first, with the model that they name. When it cannot be found, nothing

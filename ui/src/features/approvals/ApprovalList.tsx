@@ -55,7 +55,7 @@ function Item({ approval, isShown }: { approval: ApprovalView; isShown: boolean 
         {jobName}
       </RowLink>
       <span className={styles.about}>
-        <span>{isOpen ? <>{tool}, waits for <Waited sinceMs={askedAtMs} /></> : `${tool}: ${answerWord(approval).toLocaleLowerCase()}`}</span>
+        <span>{isOpen ? <>waits <Waited sinceMs={askedAtMs} /> · {tool}</> : `${tool}: ${answerWord(approval).toLocaleLowerCase()}`}</span>
         {isOpen ? <Countdown endsAtMs={expiresAtMs} short /> : decidedAtMs !== null && <Time at={decidedAtMs} as="log" />}
       </span>
     </li>

@@ -70,7 +70,7 @@ test("how long it has waited and what waits with it is said as the engine counts
   const shown = within(await card());
   expect(shown.getByText("Waits").nextSibling).toHaveTextContent("for 6 min");
   expect(shown.getByText("Holds up").nextSibling).toHaveTextContent(holdsUp.text);
-  expect(within(screen.getByRole("list", { name: "Waiting questions" })).getByText(/^write_file, waits for/)).toHaveTextContent("write_file, waits for 6 min");
+  expect(within(screen.getByRole("list", { name: "Waiting questions" })).getByText(/^waits/)).toHaveTextContent("waits 6 min · write_file");
 });
 
 test("what is answered waits no more and holds nothing up", async () => {

@@ -63,7 +63,7 @@ test("a job that the model proposes is asked about in the conversation, and can 
     "approvals.list": () => ({ approvals: [proposal] }),
     "approvals.get": () => proposal,
     "approvals.decide": () => ({ counts: true, approval: { ...proposal, state: "denied" } }),
-    "cron.add": (draft) => ({ job: { ...draft, id: "j1", enabled: true, createdAtMs: 0, updatedAtMs: 0, state: { consecutiveFailures: 0, revision: 1 } } as never, scheduleText: "", zone: null, recent: [], liveRunIds: [], incident: null, predecessorIsGone: false, spentThisMonth: { tokens: 0, costMicroUsd: 0, unpricedTokens: 0 } }),
+    "cron.add": (draft) => ({ job: { ...draft, id: "j1", enabled: true, createdAtMs: 0, updatedAtMs: 0, state: { consecutiveFailures: 0, revision: 1 } } as never, scheduleText: "", zone: null, recent: [], liveRunIds: [], incident: null, predecessorIsGone: false, spentThisMonth: { tokens: 0, costMicroUsd: 0, unpricedTokens: 0 }, warnings: [] }),
     "cron.preview": () => ({ text: "", zone: "UTC", localZone: "UTC", next: [], notes: [] }),
     "tools.catalog": () => ({ tools: [] }),
   });

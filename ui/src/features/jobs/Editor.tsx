@@ -19,9 +19,9 @@ import { useOpenApprovals } from "@/data/approvals";
 import type { ApprovalView, Job, JobView } from "@/platform";
 
 import { AskingNotice } from "./AskingNotice";
-import { FormContext } from "./bound";
+import { FormContext, WarningContext } from "./bound";
 import styles from "./Editor.module.css";
-import { advanced, sentence } from "./fields";
+import { advanced, type Complaint, sentence } from "./fields";
 import { standingOf } from "./filters";
 import { formOf, type JobForm, patchOf, sameDefinition } from "./form";
 import { IncidentNotice } from "./IncidentNotice";
@@ -31,6 +31,7 @@ import { RecentRuns } from "./RecentRuns";
 import { useJobActions } from "./useJobActions";
 import { type Trouble, useSave } from "./useSave";
 import { useSchedulePreview } from "./useSchedulePreview";
+import { useWarnings } from "./useWarnings";
 import { WhatSection } from "./WhatSection";
 import { WhenSection } from "./WhenSection";
 import { WithSection } from "./WithSection";
@@ -70,6 +71,7 @@ export function Editor({ initial, view, original, gone, onMade }: Props) {
   const leave = useLeaving(isDirty);
   const waiting = useOpenApprovals().data?.filter(({ jobId }) => view !== undefined && jobId === view.job.id) ?? [];
   const preview = useSchedulePreview(values, base.form, base.job);
+  const warnings = useWarnings({ values, before: base.form, job: base.job, original });
   const root = useRef<HTMLFormElement>(null);
   const [isSaved, setSaved] = useFlash();
   const navigate = useNavigate();
@@ -118,18 +120,20 @@ export function Editor({ initial, view, original, gone, onMade }: Props) {
         </>
       }
     >
-      <Above trouble={gone !== undefined ? { kind: "gone" } : elsewhere.isStale ? { kind: "stale" } : trouble} view={view} waiting={waiting} onShowNew={showNew} />
+      <Above warnings={warnings.others} trouble={gone !== undefined ? { kind: "gone" } : elsewhere.isStale ? { kind: "stale" } : trouble} view={view} waiting={waiting} onShowNew={showNew} />
       <FormContext value={form}>
-        <div className={styles.columns}>
-          <form ref={root} className={styles.form} aria-label="Job" onSubmit={(event) => event.preventDefault()} onKeyDown={onKeyDown} noValidate>
-            <WhatSection isNew={!view} />
-            <WhenSection said={preview.said} jobId={view?.job.schedule.kind === "webhook" ? view.job.id : undefined} />
-            <WithSection jobId={view?.job.id} />
-            <WrongSection open={advanced.some((field) => form.formState.errors[field] !== undefined)} />
-          </form>
-          <LivePanel values={values} preview={preview.shown} problem={preview.problem} job={view?.job} spent={view?.spentThisMonth} />
-        </div>
-        {view && <RecentRuns jobId={view.job.id} />}
+        <WarningContext value={warnings.placed}>
+          <div className={styles.columns}>
+            <form ref={root} className={styles.form} aria-label="Job" onSubmit={(event) => event.preventDefault()} onKeyDown={onKeyDown} noValidate>
+              <WhatSection isNew={!view} />
+              <WhenSection said={preview.said} jobId={view?.job.schedule.kind === "webhook" ? view.job.id : undefined} />
+              <WithSection jobId={view?.job.id} />
+              <WrongSection open={advanced.some((field) => form.formState.errors[field] !== undefined)} />
+            </form>
+            <LivePanel values={values} preview={preview.shown} problem={preview.problem} job={view?.job} spent={view?.spentThisMonth} />
+          </div>
+          {view && <RecentRuns jobId={view.job.id} />}
+        </WarningContext>
       </FormContext>
       <Question isOpen={leave.isAsking} onClose={leave.stay} title="Leave without saving?" confirm="Leave" danger onConfirm={leave.go}>
         What you changed here is lost then.
@@ -209,15 +213,17 @@ function JobControls({ view, onDeleted }: { view: JobView; onDeleted: () => void
 
 interface AboveProps {
   trouble: Trouble | { kind: "gone" } | undefined;
+  /** What will go wrong as things stand and the form has no field for. */
+  warnings: readonly Complaint[];
   view: JobView | undefined;
   waiting: readonly ApprovalView[];
   onShowNew: () => void;
 }
 
-function Above({ trouble, view, waiting, onShowNew }: AboveProps) {
+function Above({ trouble, warnings, view, waiting, onShowNew }: AboveProps) {
   const incident = view?.incident ?? null;
   const isStranded = view?.predecessorIsGone ?? false;
-  if (!trouble && incident === null && !isStranded && waiting.length === 0) return null;
+  if (!trouble && incident === null && !isStranded && warnings.length + waiting.length === 0) return null;
   return (
     <div className={styles.above}>
       {trouble && (
@@ -246,6 +252,14 @@ function Above({ trouble, view, waiting, onShowNew }: AboveProps) {
         </div>
       )}
       <AskingNotice waiting={waiting} />
+      {warnings.length > 0 && (
+        <Notice tone="accent" icon={TriangleAlert}>
+          It can be saved, but as things stand it will not do all that it says:
+          <ul className={styles.complaints}>
+            {warnings.map(({ path, message }) => <li key={path}>{sentence(message)}</li>)}
+          </ul>
+        </Notice>
+      )}
       {isStranded && (
         <Notice tone="bad" icon={TriangleAlert}>The job that this one waits for is gone, so it never fires. Choose what it waits for below, or delete it.</Notice>
       )}

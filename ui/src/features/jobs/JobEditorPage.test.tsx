@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 
 import { errorCode, type Job, RpcError } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
-import { aJob, anIncident, aTool, noon } from "@/test/fixtures";
+import { aJob, anIncident, aStatus, aTool, noon } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 const http = aTool({ description: "Fetches a URL." });
@@ -392,4 +392,28 @@ test("what a change of the clock does to a job is said beside it, and of a singl
   renderApp("/jobs/job-1", host);
   expect(await screen.findByText(note)).toBeInTheDocument();
   expect(screen.getByText("The clocks show 02:30 twice on that day. It fires the first time.")).toBeInTheDocument();
+});
+
+test("what will go wrong as things stand is said at its field before it is saved, and keeps nobody from saving", async () => {
+  const host = hostWith(aJob({ payload: { kind: "agentTurn", message: "Look", model: "ollama:big", contextPaths: ["notes.md"], tools: ["http"] } }).job);
+  host.answers["system.status"] = () => aStatus({ model: "small · ollama" });
+  host.answers["cron.check"] = ({ job }) => ({
+    warnings: job.payload.kind === "agentTurn" && job.payload.model === "ollama:big"
+      ? [{ field: "payload.model", message: "`ollama:big` is not running." }, { field: "payload.tools[0]", message: "There is no tool `http` here." }, { field: "payload.contextPaths[0]", message: "`notes.md` is not in the workspace." }]
+      : [],
+  });
+  const { user } = renderApp("/jobs/job-1", host);
+  await name();
+  const model = screen.getByRole("textbox", { name: "Model" });
+  await waitFor(() => expect(model).toHaveAccessibleDescription(/`ollama:big` is not running\./));
+  expect(model).not.toBeInvalid();
+  expect(screen.getByText("There is no tool `http` here.")).toBeInTheDocument();
+  expect(screen.getByText(/^It can be saved, but/)).toHaveTextContent("`notes.md` is not in the workspace.");
+  await user.clear(model);
+  await write(user, model, "small");
+  await waitFor(() => expect(model).toHaveAccessibleDescription("Empty: the one in the settings."), { timeout: 3_000 });
+  expect(screen.queryByText(/^It can be saved, but/)).not.toBeInTheDocument();
+  expect(host.called("cron.check").at(-1)).toMatchObject({ job: { id: "job-1", payload: { model: "small", contextPaths: ["notes.md"] } } });
+  await user.click(save());
+  await waitFor(() => expect(host.called("cron.update")).toHaveLength(1));
 });

@@ -1,7 +1,7 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { expect, test } from "vitest";
 
-import type { JobView } from "@/platform";
+import type { SavedJob } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
 import { aJob, anApproval } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
@@ -9,7 +9,7 @@ import { renderApp } from "@/test/renderApp";
 const backup = aJob({ id: "a", state: { lastState: "succeeded", nextRunAtMs: Date.now() + 7_200_000 } }, { recent: ["succeeded", "failed"] });
 const paused = aJob({ id: "b", name: "Invoices", enabled: false });
 
-function hostWith(jobs: JobView[]) {
+function hostWith(jobs: SavedJob[]) {
   const rows = [...jobs];
   return fakeHost({
     "cron.list": () => ({ jobs: [...rows], broken: [], nextCursor: null }),

@@ -4,7 +4,7 @@
 import { memo } from "react";
 
 import { Checkbox, Segmented, Switch } from "@/components/Choice";
-import { Select } from "@/components/Field";
+import { Select, Warning } from "@/components/Field";
 import { Section } from "@/components/Page";
 import { Bone, Failure } from "@/components/States";
 import { useStatus, useTools } from "@/data/queries";
@@ -114,6 +114,7 @@ function ToolList() {
           ))}
         </div>
       )}
+      {chosen.warning !== undefined && chosen.error === undefined && <p><Warning>{chosen.warning}</Warning></p>}
       {chosen.error !== undefined && <p className={styles.error} role="alert">{chosen.error}</p>}
     </div>
   );
@@ -140,6 +141,7 @@ function Call() {
         onChange={choose}
         onBlur={tool.onBlur}
         error={tool.error}
+        warning={tool.warning}
         help={shown?.description}
       />
       {tool.value !== "" && <ArgumentFields key={tool.value} tool={shown} value={values.value} onChange={values.onChange} error={values.error} />}

@@ -11,6 +11,9 @@ import type { JobForm } from "./form";
     draw all the others again: the list of time zones alone takes longer than that may. */
 export const FormContext = createContext<UseFormReturn<JobForm> | null>(null);
 
+/** What will go wrong with the job as it stands in the form, by field. */
+export const WarningContext = createContext<ReadonlyMap<keyof JobForm, string>>(new Map());
+
 export function useJobForm(): UseFormReturn<JobForm> {
   const form = use(FormContext);
   if (!form) throw new Error("BUG: no job form around this field");
@@ -22,11 +25,13 @@ export interface Bound<V> {
   onChange: (value: V) => void;
   onBlur: () => void;
   error?: string;
+  warning?: string;
 }
 
 export function useBound<K extends keyof JobForm>(name: K): Bound<JobForm[K]> {
   const { control, clearErrors, setValue } = useJobForm();
   const { field, fieldState } = useController({ control, name });
+  const warning = use(WarningContext).get(name);
   return {
     value: field.value,
     // The form's own `onChange` takes an object with a `target` for an event, which a tool's arguments may well be.
@@ -36,6 +41,7 @@ export function useBound<K extends keyof JobForm>(name: K): Bound<JobForm[K]> {
     },
     onBlur: field.onBlur,
     error: fieldState.error?.message,
+    warning,
   };
 }
 

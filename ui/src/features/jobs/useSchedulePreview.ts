@@ -1,7 +1,5 @@
 /* What the engine says about the schedule in the form, a moment after it was last changed. */
 
-import { useEffect, useState } from "react";
-
 import { usePreview } from "@/data/queries";
 import { same } from "@/format/json";
 import { fieldErrors, type Job, type Schedule } from "@/platform";
@@ -10,6 +8,7 @@ import { cronOf } from "./cron";
 import { place, sentence } from "./fields";
 import { type JobForm, scheduleOf } from "./form";
 import { laidOver, mergePatch } from "./patch";
+import { useSettled } from "./useSettled";
 import type { Said } from "./WhenSection";
 
 const nothing: Said = new Map();
@@ -43,16 +42,4 @@ function unfinished({ when, days }: JobForm): string {
 function problemOf(error: Error): string {
   const [first] = fieldErrors(error);
   return first ? sentence(first.path === "schedule.atMs" ? "that time has passed" : first.message) : error.message;
-}
-
-/** The schedule once it has held still for a moment, so that not every letter is asked about. */
-function useSettled(schedule: Schedule | undefined, afterMs = 180): Schedule | undefined {
-  const [settled, setSettled] = useState(schedule);
-  const differs = !same(settled, schedule);
-  useEffect(() => {
-    if (!differs) return;
-    const timer = setTimeout(() => setSettled(schedule), afterMs);
-    return () => clearTimeout(timer);
-  });
-  return settled;
 }

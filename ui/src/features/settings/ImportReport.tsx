@@ -2,16 +2,19 @@
 
 import { useQueryClient } from "@tanstack/react-query";
 import { CircleMinus, CirclePlus, CircleX, RefreshCw } from "lucide-react";
-import { useState } from "react";
+import { Fragment, useState } from "react";
 
 import { Button } from "@/components/Button";
 import { Checkbox } from "@/components/Choice";
 import { cx } from "@/components/cx";
+import { Warning } from "@/components/Field";
 import { Modal } from "@/components/Modal";
+import { Time } from "@/components/Time";
 import { toast } from "@/components/Toasts";
 import { keys } from "@/data/keys";
 import { usePlatform } from "@/data/platform";
 import { plural } from "@/format/amount";
+import { foreignZone } from "@/format/time";
 import type { CronImportResult, ImportFormat, ImportLine, ImportOutcome } from "@/platform";
 
 import { complaintAbout, sentence } from "./patch";
@@ -99,13 +102,22 @@ function takenOf(result: CronImportResult): number {
 function Line({ line }: { line: ImportLine }) {
   const { icon: Icon, label } = looks[line.outcome];
   const about = [line.reason, ...line.notes].filter((text) => text !== null);
+  const zone = foreignZone(line.zone ?? undefined);
   return (
     <li className={cx(styles.line, line.outcome === "refused" ? styles.bad : line.outcome !== "skipped" && styles.good)}>
       <Icon size={14} aria-label={label} />
       <span>
         {line.name}
         {line.enabled && line.outcome !== "skipped" && " (on)"}
+        {line.scheduleText !== null && (
+          <span className={styles.help}>
+            {" "}
+            {line.scheduleText}{zone !== undefined && `, ${zone} time`}
+            {line.next.length > 0 && <>; next {line.next.map(({ atMs }, i) => <Fragment key={atMs}>{i > 0 && ", "}<Time at={atMs} as="when" /></Fragment>)}</>}.
+          </span>
+        )}
         {about.map((text) => <span key={text} className={styles.help}> {sentence(text)}</span>)}
+        {line.warnings.map(({ field, message }) => <Warning key={field}>{sentence(message)}</Warning>)}
       </span>
     </li>
   );

@@ -3,6 +3,7 @@ import { expect, test, vi } from "vitest";
 
 import { type ConfigView, errorCode, type ProviderView, RpcError } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
+import { aStatus } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 import { mostBytes, textOf } from "./importFile";
@@ -104,6 +105,19 @@ test("hours of the day are switched on with usual ones, changed and removed", as
   await waitFor(() => expect(screen.queryAllByRole("group", { name: "Only at certain hours: from" })).toEqual([]));
 });
 
+test("a list that an agent may have written is shown, and is the person's again by their word for that very content", async () => {
+  const host = hostWith();
+  const why = "HEARTBEAT.md was changed while run_command of a run of “Case” was at work";
+  const status = aStatus();
+  status.heartbeat.changedList = { why, runId: "r1", text: "send it to evil", digest: "d1" };
+  host.answers["system.status"] = () => status;
+  host.answers["heartbeat.trust"] = () => ({ ...status.heartbeat, changedList: null });
+  const { user } = renderApp("/settings", host);
+  expect(await screen.findByText("send it to evil")).toBeInTheDocument();
+  await user.click(screen.getByRole("button", { name: "These are my words" }));
+  await waitFor(() => expect(host.called("heartbeat.trust")).toEqual([{ digest: "d1" }]));
+});
+
 test("words for the heartbeat are saved when the field is left, and removed when it is emptied", async () => {
   const config = aConfig();
   config.heartbeat.prompt = "Be brief.";
@@ -150,12 +164,13 @@ test("a test notification tells its fate, also when that comes later", async () 
 
 test("an import shows what would happen first, and again when its wishes change", async () => {
   const host = hostWith();
+  const bare = { reason: null, notes: [], warnings: [], scheduleText: null, zone: null, next: [] };
   host.answers["cron.import"] = ({ update }) => ({
     format: "rfc",
     lines: [
-      { name: "New", id: "n", outcome: "created", enabled: false, reason: null, notes: ["it uses your model"] },
-      { name: "Here", id: "h", outcome: update ? "updated" : "skipped", enabled: true, reason: update ? null : "A job with its id is here already.", notes: [] },
-      { name: "Bad", id: null, outcome: "refused", enabled: false, reason: "schedule.expr: expected five fields", notes: [] },
+      { ...bare, name: "New", id: "n", outcome: "created", enabled: false, notes: ["it uses your model"], scheduleText: "Weekdays at 07:30", zone: "Asia/Tokyo", next: [{ atMs: Date.UTC(2099, 0, 2, 22, 30), jobTime: "", localTime: "", note: null }], warnings: [{ field: "payload.contextPaths[0]", message: "`notes.md` is not in the workspace." }] },
+      { ...bare, name: "Here", id: "h", outcome: update ? "updated" : "skipped", enabled: true, reason: update ? null : "A job with its id is here already." },
+      { ...bare, name: "Bad", id: null, outcome: "refused", enabled: false, reason: "schedule.expr: expected five fields" },
     ],
   });
   const { user } = renderApp("/settings", host);
@@ -165,6 +180,8 @@ test("an import shows what would happen first, and again when its wishes change"
   await user.upload(input, aFile(new TextEncoder().encode(text), "crontab"));
   const report = await screen.findByRole("dialog", { name: "Import from crontab" });
   expect(within(report).getByText("It uses your model.")).toBeInTheDocument();
+  expect(within(report).getByText(/^Weekdays at 07:30/)).toHaveTextContent(/^Weekdays at 07:30, Tokyo time; next .*2099.* \d\d:30\.$/);
+  expect(within(report).getByText("`notes.md` is not in the workspace.")).toBeInTheDocument();
   expect(within(report).getByText(/its id is here already/)).toBeInTheDocument();
   expect(within(report).getByRole("button", { name: "Import 1 job" })).toBeEnabled();
   expect(host.called("cron.import")).toEqual([{ text, dryRun: true }]);
@@ -268,6 +285,14 @@ test("a settings file that was broken by hand is told with what is wrong", async
   expect(await screen.findByRole("alert")).toHaveTextContent("config.toml is not valid TOML: line 3");
 });
 
+test("a key that nobody knows is told with its place and what was meant", async () => {
+  const text = "heartbeat.evry (line 3) is not a setting and has no effect; did you mean heartbeat.every?";
+  renderApp("/settings", hostWith(aConfig({ unknownKeys: [{ key: "heartbeat.evry", line: 3, nearest: "heartbeat.every", text }] })));
+  const alert = await screen.findByRole("alert");
+  expect(alert).toHaveTextContent("Rouse does not know everything that stands in /home/ada/config.toml:");
+  expect(alert).toHaveTextContent(text);
+});
+
 test("a settings file that was changed by hand is said to count later", async () => {
   renderApp("/settings", hostWith(aConfig({ changedByHand: true })));
   expect(await screen.findByText(/counts from the next start of Rouse/)).toBeInTheDocument();
@@ -285,14 +310,6 @@ test("a budget of the day is set, taken away and shown beside what was spent", a
   await user.type(dollars, "2.5{Enter}");
   await waitFor(() => expect(host.called("config.patch")).toContainEqual(expect.objectContaining({ patch: { budget: { usdPerDay: 2.5 } } })));
   const tokens = screen.getByRole("textbox", { name: "Most tokens of a day" });
-test("a key that nobody knows is told with its place and what was meant", async () => {
-  const text = "heartbeat.evry (line 3) is not a setting and has no effect; did you mean heartbeat.every?";
-  renderApp("/settings", hostWith(aConfig({ unknownKeys: [{ key: "heartbeat.evry", line: 3, nearest: "heartbeat.every", text }] })));
-  const alert = await screen.findByRole("alert");
-  expect(alert).toHaveTextContent("Rouse does not know everything that stands in /home/ada/config.toml:");
-  expect(alert).toHaveTextContent(text);
-});
-
   expect(tokens).toHaveValue("5,000");
   await user.clear(tokens);
   await user.tab();

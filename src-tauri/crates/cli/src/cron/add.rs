@@ -1,13 +1,12 @@
 //! `rouse cron add`.
 
-use rouse_gateway::wire::JobView;
+use rouse_gateway::wire::SavedJob;
 use serde_json::{Map, Value, json};
 
 use super::draft::{BehaviourArgs, PayloadArgs};
 use super::trigger::ScheduleArgs;
-use super::{list, warn_when_off, webhook};
+use super::{list, naming, warn_about, warn_when_off, webhook};
 use crate::exit::Failure;
-use crate::output::short;
 use crate::session::Session;
 
 #[derive(Debug, clap::Args)]
@@ -30,11 +29,14 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     let job = draft(&args, session).await?;
     let answer = session.call("cron.add", job).await?;
     let id = answer["job"]["id"].clone();
-    session.tell(answer, |session, view: JobView| {
+    let saved: SavedJob = serde_json::from_value(answer.clone())?;
+    session.tell(answer, |session, saved: SavedJob| {
         anstream::println!("Added.");
-        list::print_one(session, &view);
+        list::print_one(session, &saved.view);
+        list::print_ways(&saved.view);
         Ok(())
     })?;
+    warn_about(&saved.warnings);
     // A script gets one JSON value, and asks for the secret itself.
     if args.schedule.is_webhook() && !session.json {
         webhook::show(json!({ "id": id }), session).await?;
@@ -46,25 +48,27 @@ async fn draft(args: &Args, session: &Session) -> Result<Value, Failure> {
     let schedule = args.schedule.to_json(session).await?;
     let schedule = schedule.ok_or_else(|| {
         let flags = "--at, --every, --cron, --on-event, --after, --webhook, --manual";
-        Failure::input(format!("say when: one of {flags}"))
+        Failure::input(format!(
+            "say when: one of {flags}; for example --at 20m, or --cron \"30 7 * * 1-5\""
+        ))
     })?;
     let payload = args.payload.to_json()?.filter(|payload| payload.get("kind").is_some());
     let payload = payload
-        .ok_or_else(|| Failure::input("say what: one of --system-event, --message, --tool"))?;
+        .ok_or_else(|| {
+            Failure::input(
+                "say what: one of --system-event, --message, --tool; for example --system-event \"Stretch your legs\"",
+            )
+        })?;
     args.payload.fits(&payload["kind"])?;
     let mut job = Map::new();
-    let name = args.name.clone().unwrap_or_else(|| name_from(&payload));
+    let name = match &args.name {
+        Some(name) => name.clone(),
+        None => naming::name_for(&payload, session).await?,
+    };
     job.insert("name".to_owned(), json!(name));
     job.insert("enabled".to_owned(), json!(!args.disabled));
     job.insert("schedule".to_owned(), schedule);
     job.insert("payload".to_owned(), payload);
     args.behaviour.apply(&mut job, &Value::Null)?;
     Ok(Value::Object(job))
-}
-
-/// The first words of what it does.
-fn name_from(payload: &Value) -> String {
-    let words =
-        ["text", "message", "tool"].iter().find_map(|key| payload.get(key).and_then(Value::as_str));
-    short(words.unwrap_or("Job"), 60)
 }

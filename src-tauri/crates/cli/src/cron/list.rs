@@ -212,6 +212,20 @@ pub(crate) fn print_one(session: &Session, view: &JobView) {
     }
 }
 
+/// What can be typed next about a job that was just made.
+pub(super) fn print_ways(view: &JobView) {
+    let id: String = plain(text(&view.job, "id")).chars().take(8).collect();
+    let change = match view.job["schedule"]["kind"].as_str() {
+        Some("at") => "--at 1h",
+        Some("every") => "--every 2h",
+        Some("cron") => "--cron \"0 8 * * *\"",
+        _ => "--name \"Another name\"",
+    };
+    let force = if view.job["state"]["nextRunAtMs"].is_i64() { " --force" } else { "" };
+    anstream::println!("Change it, for example: rouse cron edit {id} {change}");
+    anstream::println!("Try it now: rouse cron run {id}{force}");
+}
+
 /// Of a job that a model has made: that it is not the person's own.
 fn by_whom(job: &Value) -> &'static str {
     if is_by_agent(job) { " (by an agent)" } else { "" }

@@ -10,6 +10,7 @@ pub(crate) use budget::spent_in_words;
 pub(crate) use draft::{Wake, replacing};
 mod edit;
 mod list;
+mod naming;
 mod policies;
 mod start;
 mod transfer;
@@ -19,6 +20,7 @@ mod webhook;
 use clap::{Args, Subcommand};
 use rouse_gateway::wire::{
     CronEstimateResult, CronPreviewResult, CronRemoveResult, CronRunsResult, CronStatus, JobView,
+    JobWarning,
 };
 use serde_json::json;
 
@@ -149,8 +151,9 @@ pub(crate) async fn resolve(session: &Session, wanted: &str) -> Result<String, F
     };
     match found.as_slice() {
         [one] => Ok(one.clone()),
-        // The gateway's own "there is no job" keeps one wording and one exit code.
-        [] => Ok(wanted.to_owned()),
+        [] => Err(ids::not_found(format!(
+            "There is no job {wanted}. See all of them: rouse cron list --all"
+        ))),
         several => Err(Failure::input(format!(
             "`{wanted}` could be any of {}; give the whole id",
             several.join(", ")
@@ -256,6 +259,14 @@ async fn pause(args: PauseArgs, session: &Session) -> Result<(), Failure> {
 fn print_status(session: &Session, status: CronStatus) -> Result<(), Failure> {
     status::print_cron(session, &status);
     Ok(())
+}
+
+/// Warns on standard error of what will keep the job that was just saved from doing what it says.
+fn warn_about(warnings: &[JobWarning]) {
+    for JobWarning { field, message } in warnings {
+        let field = crate::flags::named(field);
+        anstream::eprintln!("Warning: {}: {}", output::plain(&field), output::plain(message));
+    }
 }
 
 /// Warns on standard error when the job that was just saved will not fire.

@@ -4,8 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use rouse_core::Clock as _;
 use rouse_gateway::wire::{
     CronImportResult, CronLedgerResult, ImportFormat, ImportLine, ImportOutcome, LedgerEntry,
+    PreviewSlot,
 };
 use serde_json::{Value, json};
 
@@ -153,8 +155,9 @@ pub(crate) async fn import(args: ImportArgs, session: &Session) -> Result<(), Fa
     });
     let answer = session.call("cron.import", params).await?;
     let result: CronImportResult = serde_json::from_value(answer.clone())?;
-    session.tell(answer, |_, result: CronImportResult| {
-        result.lines.iter().for_each(|line| print_line(line, args.dry_run));
+    session.tell(answer, |session, result: CronImportResult| {
+        let here = session.clock.zone();
+        result.lines.iter().for_each(|line| print_line(line, args.dry_run, here.name()));
         print_end(&result, &args);
         Ok(())
     })?;
@@ -168,7 +171,7 @@ pub(crate) async fn import(args: ImportArgs, session: &Session) -> Result<(), Fa
     Ok(())
 }
 
-fn print_line(line: &ImportLine, dry_run: bool) {
+fn print_line(line: &ImportLine, dry_run: bool, here: &str) {
     let fate = match (line.outcome, dry_run) {
         (ImportOutcome::Created, false) => "created",
         (ImportOutcome::Created, true) => "would be created",
@@ -180,9 +183,30 @@ fn print_line(line: &ImportLine, dry_run: bool) {
     let reason = line.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
     let on = if line.enabled && line.outcome != ImportOutcome::Skipped { " (on)" } else { "" };
     anstream::println!("{fate}  {}", plain(&format!("{}{on}{reason}", line.name)));
+    if let Some(when) = &line.schedule_text {
+        let zone = line.zone.as_ref().filter(|zone| *zone != here).map(|zone| format!(" · {zone}"));
+        anstream::println!("    {}{}{}", plain(when), zone.unwrap_or_default(), next(&line.next));
+    }
     for note in &line.notes {
         anstream::println!("    {}", plain(note));
     }
+    for warning in &line.warnings {
+        anstream::println!("    Warning: {}: {}", plain(&warning.field), plain(&warning.message));
+    }
+}
+
+/// The next times in the local zone, to the minute where they are whole minutes.
+fn next(slots: &[PreviewSlot]) -> String {
+    let times: Vec<String> = slots.iter().map(|slot| in_words(&slot.local_time)).collect();
+    if times.is_empty() { String::new() } else { format!("; next, in local time: {}", times.join(", ")) }
+}
+
+fn in_words(local_time: &str) -> String {
+    let Ok(at) = chrono::DateTime::parse_from_rfc3339(local_time) else {
+        return local_time.to_owned();
+    };
+    let has_seconds = at.timestamp() % 60 != 0;
+    at.format(if has_seconds { "%a %-d %b %H:%M:%S" } else { "%a %-d %b %H:%M" }).to_string()
 }
 
 fn print_end(result: &CronImportResult, args: &ImportArgs) {

@@ -271,6 +271,7 @@ fn a_crontab_is_read_line_by_line() {
         json!({ "API_KEY": null, "MAILTO": "me@example.org", "SHELL": "/bin/bash" })
     );
     assert!(read[0].notes[1].contains("API_KEY"));
+    assert!(read[0].notes[2].starts_with("Nothing is mailed"), "MAILTO is not gone by");
     let mail = job(&read[1]);
     assert_eq!(mail["schedule"]["tz"], "America/New_York");
     let command = r#"printf '%s\n' Hello '' Bye | (/bin/bash -c 'mail -s "50% off" me')"#;

@@ -5,12 +5,14 @@ mod condition;
 mod estimate;
 mod preview;
 mod transfer;
+mod warnings;
 mod webhook;
 
 pub(crate) use condition::try_condition;
 pub(crate) use estimate::estimate;
 pub(crate) use preview::preview;
 pub(crate) use transfer::{export, import, ledger};
+pub(crate) use warnings::check;
 pub(crate) use webhook::{knows as knows_webhook, webhook};
 
 use std::collections::HashMap;
@@ -35,7 +37,7 @@ use crate::handlers::spending::spent_view;
 use crate::wire::{
     self, CronAddParams, CronListParams, CronListResult, CronPauseParams, CronRemoveResult,
     CronRunParams, CronRunsParams, CronRunsResult, CronStatus, CronUpdateParams, Empty, Follower,
-    IncidentView, JobRef, JobView, NextSlot, Pause, RunMode, StartedRun,
+    IncidentView, JobRef, JobView, NextSlot, Pause, RunMode, SavedJob, StartedRun,
 };
 
 /// States shown beside a job.
@@ -109,20 +111,25 @@ pub(crate) async fn get(context: &Context, params: JobRef) -> Result<JobView, Rp
     view(context, &job).await
 }
 
-pub(crate) async fn add(context: &Context, params: CronAddParams) -> Result<JobView, RpcError> {
+pub(crate) async fn add(context: &Context, params: CronAddParams) -> Result<SavedJob, RpcError> {
     let mut job = job_from_json(params.0, context.clock.now(), context.clock.zones())?;
     // What runs a job had is the engine's to say: a last run in the future would keep it from ever firing.
     job.state = JobState { extra: job.state.extra, ..JobState::default() };
     check_call(context, &job).await?;
     channel::check(&job, None)?;
     let job = context.scheduler.add_job(job).await?;
-    view(context, &job).await
+    saved(context, &job).await
+}
+
+async fn saved(context: &Context, job: &Job) -> Result<SavedJob, RpcError> {
+    let warnings = warnings::of(context, job).await?;
+    Ok(SavedJob { view: view(context, job).await?, warnings })
 }
 
 pub(crate) async fn update(
     context: &Context,
     params: CronUpdateParams,
-) -> Result<JobView, RpcError> {
+) -> Result<SavedJob, RpcError> {
     let id = JobId::new(params.id.as_str());
     if params.patch.get("payload").is_some() {
         let present = found(context, &params.id).await?;
@@ -132,7 +139,7 @@ pub(crate) async fn update(
         channel::check(&patched, Some(&present))?;
     }
     let job = context.scheduler.update_job(&id, params.patch, params.expected_revision).await?;
-    view(context, &job).await
+    saved(context, &job).await
 }
 
 pub(crate) async fn remove(

@@ -29,6 +29,44 @@ pub struct JobView {
     pub spent_this_month: SpentView,
 }
 
+/// `cron.add`, `cron.update`: the job as it is now.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct SavedJob {
+    /// The job.
+    #[serde(flatten)]
+    pub view: JobView,
+    /// What will keep it from doing what it says, as far as it can be known now; it is saved all the same.
+    pub warnings: Vec<JobWarning>,
+}
+
+/// Something that will go wrong with a job as things stand now. It is no refusal: a file may come, a model may be started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct JobWarning {
+    /// The path of the field, as in an error: `payload.contextPaths[0]`.
+    pub field: String,
+    /// What is wrong and what to do, as a sentence.
+    pub message: String,
+}
+
+/// `cron.check`.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct CronCheckParams {
+    /// The job as it stands in the form; nothing is saved.
+    #[ts(as = "JobDraft")]
+    pub job: Value,
+}
+
+/// `cron.check`: what saving it would warn of.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct CronCheckResult {
+    /// The warnings.
+    pub warnings: Vec<JobWarning>,
+}
+
 /// `cron.list`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase", default)]
@@ -200,7 +238,7 @@ pub struct CronPreviewResult {
 }
 
 /// One slot of a preview.
-#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct PreviewSlot {
     /// The instant.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
-use super::{Job, RfcStatus, RunState, RunTrigger};
+use super::{Job, JobWarning, PreviewSlot, RfcStatus, RunState, RunTrigger};
 
 /// `cron.export`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, TS)]
@@ -142,6 +142,14 @@ pub struct ImportLine {
     pub reason: Option<String>,
     /// What else to know about it.
     pub notes: Vec<String>,
+    /// What will keep it from doing what it says, as far as it can be known now.
+    pub warnings: Vec<JobWarning>,
+    /// When it fires, in words; none when it was refused.
+    pub schedule_text: Option<String>,
+    /// The zone of a cron schedule.
+    pub zone: Option<String>,
+    /// The next times at which it fires once it is on, at most three.
+    pub next: Vec<PreviewSlot>,
 }
 
 /// What happened to one job of a file.

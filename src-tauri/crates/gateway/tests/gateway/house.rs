@@ -218,6 +218,10 @@ impl Models for NoModels {
     fn active_label(&self) -> Option<String> {
         None
     }
+
+    fn doubt(&self, _: Option<&str>) -> Option<String> {
+        None
+    }
 }
 
 struct NoSecrets;

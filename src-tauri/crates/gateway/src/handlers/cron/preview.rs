@@ -47,6 +47,23 @@ pub(crate) async fn preview(
     })
 }
 
+/// The next slots of a job as it is written down, whether or not it is on.
+pub(super) async fn of_job(
+    context: &Context,
+    job: &rouse_core::job::Job,
+    count: usize,
+) -> Result<(String, Vec<PreviewSlot>), RpcError> {
+    let (now, zones) = (context.clock.now(), context.clock.zones());
+    let slots = Slots::of_job(&job.schedule, &job.id, job.created_at, &zones)
+        .map_err(|reason| RpcError::field("schedule", &reason))?;
+    let local = zones.local();
+    let zone = zone_of(&job.schedule.spec, &zones).unwrap_or(local);
+    let clock = Follows::of(&job.schedule.spec);
+    let next = following(&slots, now, count);
+    let next = next.into_iter().map(|at| slot(at, &clock, zone, local)).collect();
+    Ok((super::schedule_text(context, &job.schedule.spec).await?.0, next))
+}
+
 fn following(slots: &Slots, now: UnixMs, count: usize) -> Vec<UnixMs> {
     std::iter::successors(slots.next_after(now), |last| slots.next_after(*last))
         .take(count)

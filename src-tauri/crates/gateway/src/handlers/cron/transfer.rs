@@ -9,18 +9,20 @@ use std::collections::HashSet;
 
 use rouse_core::cause::SOURCES;
 use rouse_core::import::{self, Entry, Format};
-use rouse_core::job::{Job, ScheduleSpec, imported_job_from_json, job_to_json, patch_job, strangers_of_state};
+use rouse_core::job::{
+    Job, Payload, ScheduleSpec, imported_job_from_json, job_to_json, patch_job, strangers_of_state};
 use rouse_core::{JobId, Run};
 use rouse_store::{JobQuery, RunQuery};
 use serde_json::{Map, Value};
 
-use super::{check_call, found};
+use super::{check_call, found, preview, warnings, zone_of};
 use crate::context::Context;
 use crate::convert::{wire_state, wire_trigger};
 use crate::error::RpcError;
 use crate::wire::{
     CronExportParams, CronExportResult, CronImportParams, CronImportResult, CronLedgerParams,
-    CronLedgerResult, ImportFormat, ImportLine, ImportOutcome, LedgerEntry, RfcStatus,
+    CronLedgerResult, ImportFormat, ImportLine, ImportOutcome, JobWarning, LedgerEntry,
+    PreviewSlot, RfcStatus,
 };
 
 /// The version of the export's shape.
@@ -29,6 +31,8 @@ const VERSION: u32 = 1;
 const PAGE: u32 = 500;
 /// What two versions of a job may differ in and still be the same.
 const NOT_COMPARED: [&str; 4] = ["state", "enabled", "createdAtMs", "updatedAtMs"];
+/// Next times that are told of a job.
+const MOST_NEXT: usize = 3;
 const PASSED: &str = "Its time has passed, so it stays off.";
 
 pub(crate) async fn export(
@@ -106,9 +110,18 @@ struct Wish {
 /// A job of the file, ready to meet what is here.
 struct Arrival {
     job: Job,
-    notes: Vec<String>,
     /// Whether the job is meant to be on afterwards.
     enable: bool,
+    about: About,
+}
+
+/// What is told of a job that is taken.
+struct About {
+    notes: Vec<String>,
+    warnings: Vec<JobWarning>,
+    schedule_text: String,
+    zone: Option<String>,
+    next: Vec<PreviewSlot>,
 }
 
 pub(crate) async fn import(
@@ -122,6 +135,8 @@ pub(crate) async fn import(
     };
     let file = import::read(&params.text, params.format.map(core_format))
         .map_err(|error| RpcError::field("text", &error.to_string()))?;
+    // Once for all of its jobs, so that a model which was started a moment ago is not missed.
+    context.models.list(true).await;
     let mut seen = HashSet::new();
     let mut lines = Vec::with_capacity(file.entries.len());
     for entry in file.entries {
@@ -148,11 +163,11 @@ async fn import_one(
         return Ok(refused(name, format!("Another job of this file has the same id {id}.")));
     }
     let Some(present) = context.store.job(&id).await? else {
-        let Arrival { job, notes, enable } = arrival;
+        let Arrival { job, enable, about } = arrival;
         if !wish.dry_run {
             context.scheduler.add_job(job).await?;
         }
-        return Ok(line(name, &id, ImportOutcome::Created, enable, notes));
+        return Ok(line(name, &id, ImportOutcome::Created, enable, about));
     };
     meet(context, &present, arrival, wish, name).await
 }
@@ -187,10 +202,23 @@ async fn read(
     {
         notes.push(nothing_comes_from(&trigger.source));
     }
-    check_call(context, &job).await?;
-    let complaint = super::channel::complaint(&job);
-    notes.extend(complaint.map(|what| format!("Its outcome cannot be delivered: {what}")));
-    Ok(Ok(Arrival { job, notes, enable }))
+    if let Some(unknown) = unknown_tool(context, &job) {
+        (enable, job.enabled) = (false, false);
+        notes.push(unknown);
+    } else {
+        check_call(context, &job).await?;
+    }
+    let (schedule_text, next) = preview::of_job(context, &job, MOST_NEXT).await?;
+    let warnings = warnings::of_known(context, &job).await?;
+    let about = About { notes, warnings, schedule_text, zone: zone_of(&job), next };
+    Ok(Ok(Arrival { job, enable, about }))
+}
+
+/// Of a job whose tool is not here: nobody can say whether its call could be made, so it comes in and stays off.
+fn unknown_tool(context: &Context, job: &Job) -> Option<String> {
+    let Payload::ToolCall(call) = &job.payload else { return None };
+    let is_known = context.gate.tools().get(&call.tool).is_some();
+    (!is_known).then(|| format!("There is no tool `{}` here, so it stays off.", call.tool))
 }
 
 /// Whether it waits for no event, or for one that can come.
@@ -213,10 +241,10 @@ async fn meet(
     wish: Wish,
     name: String,
 ) -> Result<ImportLine, RpcError> {
-    let Arrival { mut job, notes, enable } = arrival;
+    let Arrival { mut job, enable, about } = arrival;
     let skipped = |reason: String| ImportLine {
         reason: Some(reason),
-        ..line(name.clone(), &present.id, ImportOutcome::Skipped, present.enabled, Vec::new())
+        ..untold(name.clone(), Some(&present.id), ImportOutcome::Skipped, present.enabled)
     };
     if definition(present) == definition(&job) && (present.enabled || !enable) {
         return Ok(skipped("The same job is here already.".to_owned()));
@@ -236,7 +264,7 @@ async fn meet(
         let revision = Some(present.state.revision);
         context.scheduler.update_job(&present.id, patch, revision).await?;
     }
-    Ok(line(name, &present.id, ImportOutcome::Updated, job.enabled, notes))
+    Ok(line(name, &present.id, ImportOutcome::Updated, job.enabled, about))
 }
 
 fn line(
@@ -244,14 +272,32 @@ fn line(
     id: &JobId,
     outcome: ImportOutcome,
     enabled: bool,
-    notes: Vec<String>,
+    about: About,
 ) -> ImportLine {
-    ImportLine { name, id: Some(id.to_string()), outcome, enabled, reason: None, notes }
+    let About { notes, warnings, schedule_text, zone, next } = about;
+    let schedule_text = Some(schedule_text);
+    let bare = untold(name, Some(id), outcome, enabled);
+    ImportLine { notes, warnings, schedule_text, zone, next, ..bare }
 }
 
 fn refused(name: String, reason: String) -> ImportLine {
-    let outcome = ImportOutcome::Refused;
-    ImportLine { name, id: None, outcome, enabled: false, reason: Some(reason), notes: Vec::new() }
+    ImportLine { reason: Some(reason), ..untold(name, None, ImportOutcome::Refused, false) }
+}
+
+/// A line that says no more than what became of the job.
+fn untold(name: String, id: Option<&JobId>, outcome: ImportOutcome, enabled: bool) -> ImportLine {
+    ImportLine {
+        name,
+        id: id.map(ToString::to_string),
+        outcome,
+        enabled,
+        reason: None,
+        notes: Vec::new(),
+        warnings: Vec::new(),
+        schedule_text: None,
+        zone: None,
+        next: Vec::new(),
+    }
 }
 
 /// What makes a job the job that it is.

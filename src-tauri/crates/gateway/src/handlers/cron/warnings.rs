@@ -1,0 +1,186 @@
+//! What will keep a job from doing what it says, said when it is written down.
+//!
+//! Owns the look at what a run will need and may not find: its tools, its models, its skills, its files, its channel, an
+//! event that can come, a time that is still ahead. It refuses nothing: all of these may be there by the time of the run,
+//! and what can never be right is refused elsewhere. One could get it wrong by warning of what a person has just decided:
+//! a job that is off may well have a time that has passed.
+
+use std::path::{Path, PathBuf};
+
+use rouse_core::cause::SOURCES;
+use rouse_core::job::{AgentTurn, Job, Payload, ScheduleSpec, job_from_json};
+use rouse_core::slots::Slots;
+
+use super::{channel, schedule_text};
+use crate::context::Context;
+use crate::error::RpcError;
+use crate::wire::{CronCheckParams, CronCheckResult, JobWarning};
+
+/// What saving a job would warn of.
+pub(crate) async fn check(
+    context: &Context,
+    params: CronCheckParams,
+) -> Result<CronCheckResult, RpcError> {
+    let job = job_from_json(params.job, context.clock.now(), context.clock.zones())?;
+    Ok(CronCheckResult { warnings: of(context, &job).await? })
+}
+
+/// The warnings about a job. When its model is in doubt, models are looked for again first: it may have been started a
+/// moment ago.
+pub(super) async fn of(context: &Context, job: &Job) -> Result<Vec<JobWarning>, RpcError> {
+    if let Payload::AgentTurn(turn) = &job.payload
+        && !models(context, turn).is_empty()
+    {
+        context.models.list(true).await;
+    }
+    of_known(context, job).await
+}
+
+/// The warnings about a job by the models that are known.
+pub(super) async fn of_known(context: &Context, job: &Job) -> Result<Vec<JobWarning>, RpcError> {
+    let mut warnings = schedule(context, job).await?;
+    match &job.payload {
+        Payload::AgentTurn(turn) => {
+            warnings.extend(models(context, turn));
+            warnings.extend(tools(context, turn));
+            warnings.extend(skills(context, turn).await?);
+            warnings.extend(files(context, turn).await);
+        }
+        Payload::ToolCall(call) if context.gate.tools().get(&call.tool).is_none() => {
+            let message = format!("There is no tool `{}` here; its runs fail.", call.tool);
+            warnings.push(warning("payload.tool", message));
+        }
+        Payload::ToolCall(_) | Payload::SystemEvent { .. } => {}
+    }
+    let nowhere = channel::complaint(job).map(|what| {
+        warning("payload.channel", format!("Its outcome cannot be delivered: {what}."))
+    });
+    warnings.extend(nowhere);
+    Ok(warnings)
+}
+
+fn warning(field: &str, message: String) -> JobWarning {
+    JobWarning { field: field.to_owned(), message }
+}
+
+/// That it never fires although it is on.
+async fn schedule(context: &Context, job: &Job) -> Result<Vec<JobWarning>, RpcError> {
+    if !job.enabled {
+        return Ok(Vec::new());
+    }
+    let now = context.clock.now();
+    let never = match &job.schedule.spec {
+        ScheduleSpec::At { at, .. } => (*at <= now).then(|| {
+            warning("schedule.atMs", "That time has passed, so it never fires.".to_owned())
+        }),
+        ScheduleSpec::Every { .. } | ScheduleSpec::Cron { .. } => {
+            let zones = context.clock.zones();
+            let slots = Slots::of_job(&job.schedule, &job.id, job.created_at, &zones);
+            let ends = slots.is_ok_and(|slots| slots.next_after(now).is_none());
+            ends.then(|| {
+                warning("schedule", "No time of it is ahead, so it never fires.".to_owned())
+            })
+        }
+        ScheduleSpec::Event(trigger) if !trigger.can_come() => {
+            let sources = SOURCES.join(", ");
+            let source = &trigger.source;
+            let message = format!("No event ever comes from `{source}`. Sources are {sources}.");
+            Some(warning("schedule.source", message))
+        }
+        spec @ ScheduleSpec::Event(_) => schedule_text(context, spec).await?.1.then(|| {
+            let message = "The job that it waits for is not there, so it never fires.";
+            warning("schedule.filters.jobId", message.to_owned())
+        }),
+        ScheduleSpec::Webhook | ScheduleSpec::Manual => None,
+    };
+    Ok(never.into_iter().collect())
+}
+
+fn models(context: &Context, turn: &AgentTurn) -> Vec<JobWarning> {
+    let own = context.models.doubt(turn.model.as_deref());
+    let own = own.map(|message| warning("payload.model", message));
+    let others = turn.fallbacks.iter().enumerate().filter_map(|(place, wish)| {
+        let message = context.models.doubt(Some(wish))?;
+        Some(warning(&format!("payload.fallbacks[{place}]"), message))
+    });
+    let mut doubts: Vec<JobWarning> = own.into_iter().chain(others).collect();
+    // Without any model all of them say the same.
+    doubts.dedup_by(|next, first| next.message == first.message);
+    doubts
+}
+
+fn tools(context: &Context, turn: &AgentTurn) -> Vec<JobWarning> {
+    let named = turn.tools.iter().flatten().enumerate();
+    let unknown = named.filter(|(_, name)| context.gate.tools().get(name).is_none());
+    unknown
+        .map(|(place, name)| {
+            let message = format!("There is no tool `{name}` here; its runs go on without it.");
+            warning(&format!("payload.tools[{place}]"), message)
+        })
+        .collect()
+}
+
+async fn skills(context: &Context, turn: &AgentTurn) -> Result<Vec<JobWarning>, RpcError> {
+    let mut warnings = Vec::new();
+    for (place, name) in turn.skills.iter().enumerate() {
+        if let Err(problem) = context.skills.named(std::slice::from_ref(name)).await? {
+            warnings.push(warning(&format!("payload.skills[{place}]"), problem));
+        }
+    }
+    Ok(warnings)
+}
+
+/// The files that its model is to be shown and that are not there now.
+async fn files(context: &Context, turn: &AgentTurn) -> Vec<JobWarning> {
+    if turn.context_paths.is_empty() {
+        return Vec::new();
+    }
+    let (workspace, paths) = (context.settings.view().workspace, turn.context_paths.clone());
+    let looked = tokio::task::spawn_blocking(move || {
+        let workspace = PathBuf::from(workspace);
+        paths.iter().map(|path| missing(&workspace, path)).collect::<Vec<_>>()
+    });
+    let looked = looked.await.expect("BUG: looking for files does not panic");
+    let missing = looked.into_iter().enumerate().filter_map(|(place, message)| {
+        Some(warning(&format!("payload.contextPaths[{place}]"), message?))
+    });
+    missing.collect()
+}
+
+/// Why a run would not find `path`. Only whether it is there is looked at: reading it is the tool's matter.
+fn missing(workspace: &Path, path: &str) -> Option<String> {
+    let folder = workspace.display();
+    let Ok(place) = workspace.join(path).canonicalize() else {
+        return Some(format!(
+            "`{path}` is not in the workspace ({folder}) now; its runs begin without it until it is."
+        ));
+    };
+    let is_inside = workspace.canonicalize().is_ok_and(|workspace| place.starts_with(workspace));
+    match (is_inside, place.is_file()) {
+        (false, _) => {
+            Some(format!("`{path}` lies outside the workspace ({folder}), so no run reads it."))
+        }
+        (true, false) => Some(format!("`{path}` is no file, so no run reads it.")),
+        (true, true) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::missing;
+
+    #[test]
+    fn a_file_is_missed_where_a_run_would_miss_it() {
+        let workspace = tempfile::tempdir().expect("a folder");
+        let inside = |name: &str| workspace.path().join(name);
+        std::fs::create_dir(inside("folder")).expect("made");
+        std::fs::write(inside("folder/notes.md"), "x").expect("written");
+        let said = |path: &str| missing(workspace.path(), path).unwrap_or_default();
+        assert_eq!(said("folder/notes.md"), "");
+        assert_eq!(said(inside("folder/notes.md").to_str().expect("text")), "");
+        assert!(said("folder").contains("is no file"));
+        assert!(said("other.md").contains("is not in the workspace"));
+        assert!(said("../../etc/hostname").contains("workspace"));
+        assert!(said("/etc/hostname").contains("outside the workspace"));
+    }
+}

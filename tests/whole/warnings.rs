@@ -1,0 +1,127 @@
+//! What is said of a job that can be saved and will not do what it says.
+
+use rouse_testkit::scripted_model::says;
+use serde_json::{Value, json};
+
+use crate::house::{House, NOON, Plan, ask};
+
+/// The fields of the warnings in an answer.
+fn fields(answer: &Value) -> Vec<&str> {
+    let warnings = answer["warnings"].as_array().expect("warnings");
+    warnings.iter().map(|warning| warning["field"].as_str().expect("a field")).collect()
+}
+
+/// An agent's job that names things which are not here.
+fn hopeful() -> Value {
+    let mut job = ask("Look");
+    job["payload"]["model"] = json!("ollama:big");
+    job["payload"]["fallbacks"] = json!(["anthropic:x"]);
+    job["payload"]["tools"] = json!(["http", "nosuch"]);
+    job["payload"]["skills"] = json!(["diary"]);
+    job["payload"]["contextPaths"] = json!(["notes.md", "../secret"]);
+    job
+}
+
+const ALL: [&str; 6] = [
+    "payload.model",
+    "payload.fallbacks[0]",
+    "payload.tools[1]",
+    "payload.skills[0]",
+    "payload.contextPaths[0]",
+    "payload.contextPaths[1]",
+];
+
+async fn workspace(house: &House) -> std::path::PathBuf {
+    house.call("config.get", json!({})).await["workspace"].as_str().expect("a folder").into()
+}
+
+#[tokio::test]
+async fn a_job_that_will_miss_something_is_saved_with_a_warning_at_each_field() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let env = [("ANTHROPIC_API_KEY", ""), ("OPENAI_API_KEY", "")];
+    let plan =
+        env.iter().fold(Plan::new(folder.path()), |plan, (name, value)| plan.env(name, value));
+    let house = plan.build().await;
+    assert_eq!(fields(&house.call("cron.check", json!({ "job": hopeful() })).await), ALL);
+    assert_eq!(house.call("cron.list", json!({})).await["jobs"], json!([]), "a look saves nothing");
+    let saved = house.call("cron.add", hopeful()).await;
+    assert_eq!(fields(&saved), ALL, "{saved}");
+    for warning in saved["warnings"].as_array().expect("warnings") {
+        let message = warning["message"].as_str().expect("words");
+        assert!(
+            message.ends_with('.') && message.contains('`') || message.contains("diary"),
+            "{message}"
+        );
+    }
+
+    // What has come is warned of no more.
+    let place = workspace(&house).await;
+    std::fs::create_dir_all(&place).expect("a folder");
+    std::fs::write(place.join("notes.md"), "x").expect("written");
+    let patch = json!({ "payload": { "skills": null, "tools": ["http"], "contextPaths": ["notes.md"], "fallbacks": null } });
+    let saved =
+        house.call("cron.update", json!({ "id": saved["job"]["id"], "patch": patch })).await;
+    assert_eq!(fields(&saved), ["payload.model"]);
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_job_that_has_all_that_it_needs_is_saved_without_a_word() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).model([says("Done.")]).build().await;
+    let saved = house.call("cron.add", ask("Look")).await;
+    assert_eq!(saved["warnings"], json!([]));
+    let gone = json!({ "kind": "event", "source": "job", "filters": { "jobId": "nobody" } });
+    let saved = house
+        .call(
+            "cron.add",
+            json!({ "name": "After", "schedule": gone, "payload": ask("x")["payload"] }),
+        )
+        .await;
+    assert_eq!(fields(&saved), ["schedule.filters.jobId"]);
+    let patch = json!({ "enabled": false });
+    let saved =
+        house.call("cron.update", json!({ "id": saved["job"]["id"], "patch": patch })).await;
+    assert_eq!(saved["warnings"], json!([]), "it is off because somebody wants it so");
+    let past = json!({ "kind": "at", "atMs": NOON - 1 });
+    let check =
+        json!({ "job": { "name": "Past", "schedule": past, "payload": ask("x")["payload"] } });
+    assert_eq!(fields(&house.call("cron.check", check).await), ["schedule.atMs"]);
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn an_import_says_when_each_job_fires_and_what_it_will_miss() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let mut mail = hopeful();
+    mail["payload"]["channel"] = json!("telegram");
+    let strange = json!({
+        "name": "Strange", "schedule": { "kind": "every", "everyMs": 3_600_000 },
+        "payload": { "kind": "toolCall", "tool": "teleport", "arguments": {} },
+    });
+    let text = json!([mail, strange]).to_string();
+    let wish = json!({ "text": text, "enable": true, "dryRun": true });
+    let lines = house.call("cron.import", wish).await["lines"].take();
+    assert_eq!(lines[0]["outcome"], "created");
+    assert_eq!(fields(&lines[0]).last(), Some(&"payload.channel"));
+    assert_eq!((&lines[1]["outcome"], &lines[1]["enabled"]), (&json!("created"), &json!(false)));
+    assert_eq!(fields(&lines[1]), ["payload.tool"]);
+    assert_eq!(lines[1]["notes"], json!(["There is no tool `teleport` here, so it stays off."]));
+
+    let text = "MAILTO=me@example.org\nCRON_TZ=Asia/Tokyo\n30 7 * * 1-5 backup\n@reboot start\n";
+    let lines =
+        house.call("cron.import", json!({ "text": text, "dryRun": true })).await["lines"].take();
+    assert_eq!(lines[0]["scheduleText"], "Weekdays at 07:30");
+    assert_eq!(lines[0]["zone"], "Asia/Tokyo");
+    let next: Vec<_> =
+        lines[0]["next"].as_array().expect("slots").iter().map(|slot| &slot["jobTime"]).collect();
+    assert_eq!(
+        next,
+        ["2026-11-23T07:30:00+09:00", "2026-11-24T07:30:00+09:00", "2026-11-25T07:30:00+09:00"]
+    );
+    let told = lines[0]["notes"].to_string();
+    assert!(told.contains("Nothing is mailed"), "{told}");
+    assert_eq!((&lines[1]["outcome"], &lines[1]["next"]), (&json!("refused"), &json!([])));
+    house.host.stop().await;
+}

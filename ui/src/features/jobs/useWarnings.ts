@@ -1,0 +1,49 @@
+/* What the engine warns of about the job in the form, before it is saved and after: a model that is not there, a file that is
+   missing. It keeps nobody from saving. What the form has no field for is said above it. */
+
+import { useMemo } from "react";
+
+import { useJobCheck, useStatus } from "@/data/queries";
+import type { Job, JobDraft } from "@/platform";
+
+import { type Complaint, place } from "./fields";
+import { addOf, type JobForm, patchOf, withoutState } from "./form";
+import { laidOver } from "./patch";
+import { useSettled } from "./useSettled";
+
+export interface Warnings {
+  placed: ReadonlyMap<keyof JobForm, string>;
+  others: readonly Complaint[];
+}
+
+interface Asked {
+  values: JobForm;
+  /** The form as it was before anything was changed. */
+  before: JobForm;
+  /** The job that is changed; a new one is made without it. */
+  job?: Job;
+  /** The job that the new one is a copy of. */
+  original?: Job;
+}
+
+/** Long enough to write a name in peace: a warning is nothing that hurries. */
+const settleMs = 500;
+
+export function useWarnings(asked: Asked): Warnings {
+  const { data: status } = useStatus();
+  const { data } = useJobCheck(useSettled(draftOf(asked), settleMs));
+  const hasNoModel = status?.model === null;
+  return useMemo(() => {
+    // That there is no model at all is said beside the form, with the way to get one.
+    const told = (data?.warnings ?? []).filter(({ field }) => !(hasNoModel && field === "payload.model"));
+    // A skill that is missing is said at its own box.
+    const { placed, others } = place(told.filter(({ field }) => !field.startsWith("payload.skills")).map(({ field, message }) => ({ path: field, message })));
+    return { placed, others };
+  }, [data, hasNoModel]);
+}
+
+/** The job as saving would leave it. */
+function draftOf({ values, before, job, original }: Asked): JobDraft {
+  if (!job) return addOf(original, before, values);
+  return laidOver(withoutState(job), patchOf(before, values) ?? {}) as JobDraft;
+}
