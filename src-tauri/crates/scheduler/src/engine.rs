@@ -16,6 +16,7 @@ use rouse_store::{JobCounts, Store, StoreError};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::{self, JoinError, JoinSet};
 
+use crate::ahead::Ahead;
 use crate::attempt::Running;
 use crate::clock_change::Seam;
 use crate::execute::Waiting;
@@ -103,6 +104,7 @@ pub(crate) struct Engine {
     next_due: Option<UnixMs>,
     /// Whether a job has changed since.
     pub(crate) next_due_is_stale: bool,
+    pub(crate) ahead: Option<Ahead>,
     /// Whether the runs of an earlier life are where they belong; nothing is claimed before.
     pub(crate) has_taken_up: bool,
     /// Whether the wall clock was set and the next slots must be looked at again.
@@ -147,6 +149,7 @@ impl Engine {
             with_incidents: HashSet::new(),
             next_due: None,
             next_due_is_stale: true,
+            ahead: None,
             has_taken_up: false,
             clock_was_set: false,
             rules_are_new: false,
@@ -257,8 +260,7 @@ impl Engine {
         self.plan_anew_if_needed().await?;
         self.beat_if_wanted().await?;
         self.start_startable().await?;
-        self.next_due().await?;
-        Ok(())
+        self.look_ahead().await
     }
 
     /// Settings and runs of an earlier life. May fail half-way and begin again.

@@ -19,6 +19,7 @@ mod status;
 pub mod lanes;
 pub mod timer;
 
+mod ahead;
 mod attempt;
 mod chat;
 mod trial;

@@ -131,12 +131,19 @@ impl Engine {
     ) -> Result<(), StoreError> {
         self.next_due_is_stale = true;
         let planning = Planning { zones: self.zones.clone(), now, firing: firing.clone() };
-        let mut due = self.store.due_jobs(now, BATCH);
-        let Some(first) = due.next().await? else { return Ok(()) };
+        let (first, due) = match self.looked_ahead(now) {
+            Some(all) => (Some(all), None),
+            None => {
+                let mut due = self.store.due_jobs(now, BATCH);
+                (due.next().await?, Some(due))
+            }
+        };
+        let Some(first) = first else { return Ok(()) };
         self.refresh_listeners().await?;
         let first = planning.plan_all(first);
         // Nearly always there is no rest, and every walk to another task would make the first one later.
-        let mut rest = due.may_have_more().then(|| planning.begin(due));
+        let rest = due.filter(DueJobs::may_have_more);
+        let mut rest = rest.map(|rest| planning.begin(rest));
         self.claim(first, now, report).await?;
         while let Some(rest) = &mut rest
             && let Some(planned) = rest.recv().await

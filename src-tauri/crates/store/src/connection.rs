@@ -9,6 +9,7 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use rouse_core::event::Event;
@@ -31,6 +32,7 @@ pub struct Store {
     pub(crate) writer: Arc<Mutex<Writer>>,
     pub(crate) readers: SqlitePool,
     pub(crate) listener: EventListener,
+    pub(crate) commits: Arc<AtomicU64>,
 }
 
 /// "rous", so that `file` and a second program can tell whose file it is.
@@ -76,8 +78,9 @@ impl Store {
             .max_lifetime(None)
             .test_before_acquire(false)
             .connect_lazy_with(reading);
-        let writer = Arc::new(Mutex::new(Writer::new(connection, options, Identity::of(path))));
-        Ok(Self { writer, readers, listener })
+        let commits = Arc::default();
+        let writer = Writer::new(connection, options, Identity::of(path), Arc::clone(&commits));
+        Ok(Self { writer: Arc::new(Mutex::new(writer)), readers, listener, commits })
     }
 
     /// Gives back the memory in which connections that have nothing to do keep pages of the file, after a burst of work.

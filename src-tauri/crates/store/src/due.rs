@@ -61,6 +61,7 @@ struct Place {
     row: i64,
 }
 
+const WHAT: &str = "read the due jobs";
 const FIRST: Place = Place { next_run_at: i64::MIN, row: i64::MIN };
 
 impl DueJobs {
@@ -89,6 +90,21 @@ impl Store {
         DueJobs { store: self.clone(), now, size, place: Some(FIRST) }
     }
 
+    /// All jobs whose next slot is not after `at`, the earliest first; none when there are more than `most`, or when one of
+    /// them cannot be read.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn few_due_jobs(
+        &self,
+        at: UnixMs,
+        most: u32,
+    ) -> Result<Option<Vec<DueJob>>, StoreError> {
+        let rows = self.due_rows(FIRST, at, most.saturating_add(1)).await?;
+        let jobs: Option<Vec<DueJob>> = rows.iter().map(|row| read(row).ok()).collect();
+        Ok(jobs.filter(|jobs| jobs.len() <= most as usize))
+    }
+
     /// The first due job that can be read.
     ///
     /// # Errors
@@ -112,14 +128,11 @@ impl Store {
         now: UnixMs,
         size: u32,
     ) -> Result<(Vec<DueJob>, Option<Place>), StoreError> {
-        let what = "read the due jobs";
-        let query = sqlx::query(DUE).bind(after.next_run_at).bind(now.0).bind(after.row).bind(size);
-        let rows = query.fetch_all(&self.readers).await;
-        let rows = rows.map_err(|source| StoreError::Read { what, source })?;
+        let rows = self.due_rows(after, now, size).await?;
         let mut due = Vec::with_capacity(rows.len());
         let mut place = None;
         for row in &rows {
-            let at = placed(row).map_err(|source| StoreError::Read { what, source })?;
+            let at = placed(row).map_err(|source| StoreError::Read { what: WHAT, source })?;
             match read(row) {
                 Ok(job) => due.push(job),
                 Err(reason) => self.switch_off_broken(at.row, &reason, now).await?,
@@ -128,6 +141,17 @@ impl Store {
         }
         let is_full = rows.len() >= size.max(1) as usize;
         Ok((due, place.filter(|_| is_full)))
+    }
+
+    async fn due_rows(
+        &self,
+        after: Place,
+        now: UnixMs,
+        size: u32,
+    ) -> Result<Vec<SqliteRow>, StoreError> {
+        let query = sqlx::query(DUE).bind(after.next_run_at).bind(now.0).bind(after.row).bind(size);
+        let rows = query.fetch_all(&self.readers).await;
+        rows.map_err(|source| StoreError::Read { what: WHAT, source })
     }
 }
 

@@ -17,6 +17,9 @@
 //! refuses every later transaction. Here a turn that may have left a transaction open is marked,
 //! and the next one begins with a rollback.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use rouse_core::UnixMs;
 use rouse_core::event::EventKind;
 use serde_json::Value;
@@ -54,6 +57,7 @@ pub(crate) struct Writer {
     closed: bool,
     /// Commits since the log was moved into the file.
     in_log: u32,
+    commits: Arc<AtomicU64>,
 }
 
 /// What the turn before may have left behind.
@@ -81,6 +85,12 @@ pub(crate) struct Write {
 }
 
 impl Store {
+    /// How many writes were committed since it was opened. What was read is as it was while this number is.
+    #[must_use]
+    pub fn commits(&self) -> u64 {
+        self.commits.load(Ordering::SeqCst)
+    }
+
     /// A turn for a write; `what` names it in errors.
     pub(crate) async fn write(
         &self,
@@ -107,6 +117,7 @@ impl Writer {
         connection: SqliteConnection,
         options: SqliteConnectOptions,
         identity: Identity,
+        commits: Arc<AtomicU64>,
     ) -> Self {
         Self {
             connection: Some(connection),
@@ -116,6 +127,7 @@ impl Writer {
             doubt: Doubt::Nothing,
             closed: false,
             in_log: 0,
+            commits,
         }
     }
 
@@ -318,6 +330,7 @@ impl Write {
         let done = self.go(walk).await?;
         self.writer.doubt = Doubt::Nothing;
         self.writer.in_log += 1;
+        self.writer.commits.fetch_add(1, Ordering::SeqCst);
         if let Some(last) = last {
             (self.listener)(&events.numbered(done[last].result.last_insert_rowid()));
         }

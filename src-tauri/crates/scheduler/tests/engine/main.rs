@@ -2,6 +2,7 @@
 
 mod stage;
 
+mod ahead;
 mod attempts;
 mod by_hand;
 mod chat;

@@ -109,13 +109,15 @@ async fn a_schedule_that_cannot_be_read_is_on_record_and_stops() {
     let cron =
         json!({ "schedule": { "kind": "cron", "expr": "* * * * *", "tz": "Europe/Berlin" } });
     let job = stage.add(every(MINUTE, cron)).await;
-    let file = sqlx::SqlitePool::connect(&format!("sqlite:{}", stage.database().display()))
-        .await
-        .expect("opened");
-    sqlx::query("UPDATE jobs SET definition = replace(definition, 'Europe/Berlin', 'Mars/Base')")
-        .execute(&file)
-        .await
-        .expect("changed");
+    let stage = stage.killed_and(0, async |path| {
+        let file = sqlx::SqlitePool::connect(&format!("sqlite:{}", path.display())).await;
+        let file = file.expect("opened");
+        let change =
+            "UPDATE jobs SET definition = replace(definition, 'Europe/Berlin', 'Mars/Base')";
+        sqlx::query(change).execute(&file).await.expect("changed");
+        file.close().await;
+    });
+    let stage = stage.await;
     stage.pass(MINUTE).await;
     let stored = stage.store.job(&job.id).await;
     let runs = stage.runs_of(&job.id).await;
