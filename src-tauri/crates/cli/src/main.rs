@@ -5,7 +5,6 @@
 
 mod exit;
 mod flags;
-mod lengths;
 mod output;
 mod session;
 mod cron;
