@@ -46,6 +46,39 @@ async fn a_turn_with_tools_ends_with_its_report() {
 }
 
 #[tokio::test]
+async fn what_signs_in_is_shown_nowhere_and_the_person_sees_where_it_would_go() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let headers = json!({ "Authorization": "Basic dXNlcjpwYXNz", "Accept": "text/plain" });
+    let post = json!({ "url": "https://api.example.com/notes", "method": "POST", "headers": headers, "body": "Tea." });
+    let script = [calls([("c1", "http", post)]), says("You said no.")];
+    let house = Plan::new(folder.path()).model(script).build().await;
+    let id = house.add(ask("Send it")).await;
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    let run = house.run_in(&id, "awaitingApproval").await;
+    let asked = house.call("approvals.list", json!({})).await["approvals"][0].clone();
+    let preview = asked["preview"].as_str().expect("words");
+    assert!(preview.contains("api.example.com") && preview.contains("Tea."), "{preview}");
+    assert_eq!(asked["arguments"]["headers"]["Accept"], "text/plain");
+    assert_eq!(asked["arguments"]["headers"]["Authorization"], "[hidden: 18 characters]");
+    let no = json!({ "id": asked["id"], "answer": { "kind": "deny" }, "from": "page" });
+    house.call("approvals.decide", no).await;
+    house.run_in(&id, "succeeded").await;
+    let transcript = house.call("sessions.get", json!({ "key": format!("cron:{id}") })).await;
+    let steps = house.detail(&run).await;
+    let told = house.notifier.shown.take_all();
+    for (place, text) in [
+        ("question", asked.to_string()),
+        ("transcript", transcript.to_string()),
+        ("run", steps.to_string()),
+        ("notifications", format!("{told:?}")),
+    ] {
+        assert!(!text.contains("dXNlcjpwYXNz"), "{place}: {text}");
+    }
+    assert!(transcript.to_string().contains("[hidden: 18 characters]"), "{transcript}");
+    house.host.stop().await;
+}
+
+#[tokio::test]
 async fn malformed_arguments_are_told_to_the_model() {
     let folder = tempfile::tempdir().expect("a folder");
     let script = [

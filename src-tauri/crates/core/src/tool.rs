@@ -42,7 +42,7 @@ pub struct ToolSpec {
     pub call_for: Duration,
     /// Whether its output is text from outside, to be fenced in the context.
     pub untrusted_output: bool,
-    /// Parameters whose values are shown to nobody and kept nowhere.
+    /// Parameters whose values are hidden where a call is shown or journalled, by their paths (`hidden`).
     pub sensitive: Vec<String>,
     /// Parameters whose values a shell reads, so that only exactly the same text is the same call.
     pub shell_text: Vec<String>,
@@ -52,6 +52,12 @@ pub struct ToolSpec {
 }
 
 impl ToolSpec {
+    /// The arguments of a call as they are shown and journalled.
+    #[must_use]
+    pub fn shown(&self, arguments: &Value) -> Value {
+        crate::hidden::without(arguments, &self.sensitive)
+    }
+
     /// Whether doing a call again after a crash is harmless.
     #[must_use]
     pub const fn is_repeatable(&self) -> bool {

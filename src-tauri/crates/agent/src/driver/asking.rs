@@ -9,7 +9,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rouse_core::message::{Message, ModelAnswer, Part};
+use rouse_core::message::{Message, ModelAnswer, Part, ToolCallRequest};
 use rouse_core::model::{Delta, ModelRequest, ProviderError, ProviderErrorKind};
 use rouse_core::money::{BudgetStop, Spent};
 use rouse_core::run::Usage;
@@ -186,7 +186,9 @@ impl Conversation<'_> {
         let answered = self.ask_patiently(model, turn, sent).await;
         let answered = answered.map(|answer| safety.kept_answer(self.priced(model, answer)));
         let took = driver.clock.monotonic().saturating_sub(began).as_millis();
-        let end = StepEnd { duration_ms: i64::try_from(took).ok(), ..end_of(&answered) };
+        let shown =
+            |call: &ToolCallRequest| driver.gate.shown_arguments(&call.tool, &call.arguments);
+        let end = StepEnd { duration_ms: i64::try_from(took).ok(), ..end_of(&answered, shown) };
         let ended =
             driver.store.end_step(&self.context.run_id, seq, &end, driver.clock.now()).await;
         ended.map_err(|error| silent(error.into()))?;
@@ -290,7 +292,10 @@ fn bytes(message: &Message) -> usize {
 }
 
 /// How a model's turn stands in the journal.
-fn end_of(answered: &Result<(ModelAnswer, Written), Unanswered>) -> StepEnd {
+fn end_of(
+    answered: &Result<(ModelAnswer, Written), Unanswered>,
+    shown: impl Fn(&ToolCallRequest) -> Value,
+) -> StepEnd {
     let failed = |output: Value| StepEnd {
         status: StepStatus::Failed,
         output: Some(output),
@@ -301,7 +306,7 @@ fn end_of(answered: &Result<(ModelAnswer, Written), Unanswered>) -> StepEnd {
     match answered {
         Ok((answer, _)) => StepEnd {
             status: StepStatus::Finished,
-            output: Some(said(answer)),
+            output: Some(said(answer, shown)),
             usage: answer.usage,
             ..failed(Value::Null)
         },
@@ -309,10 +314,8 @@ fn end_of(answered: &Result<(ModelAnswer, Written), Unanswered>) -> StepEnd {
     }
 }
 
-fn said(answer: &ModelAnswer) -> Value {
-    let calls: Vec<Value> = answer
-        .calls()
-        .map(|call| json!({"tool": call.tool, "arguments": call.arguments}))
-        .collect();
+fn said(answer: &ModelAnswer, shown: impl Fn(&ToolCallRequest) -> Value) -> Value {
+    let calls: Vec<Value> =
+        answer.calls().map(|call| json!({"tool": call.tool, "arguments": shown(call)})).collect();
     json!({"text": answer.text(), "calls": calls, "model": answer.model})
 }

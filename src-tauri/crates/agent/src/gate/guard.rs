@@ -80,8 +80,17 @@ impl Gate {
     }
 
     /// Arguments as they are journalled.
-    pub(super) fn kept(&self, arguments: &Value) -> Value {
-        fence::journalled(&self.safety.kept(arguments.clone()))
+    pub(super) fn kept(&self, tool: &str, arguments: &Value) -> Value {
+        fence::journalled(&self.safety.kept(self.shown_arguments(tool, arguments)))
+    }
+
+    /// Arguments as they are shown: without what its tool hides.
+    #[must_use]
+    pub fn shown_arguments(&self, tool: &str, arguments: &Value) -> Value {
+        match self.tools.get(tool) {
+            Some(tool) => tool.spec().shown(arguments),
+            None => arguments.clone(),
+        }
     }
 
     /// Writes down that an answer gives orders, so that whoever reads the run sees it.

@@ -263,6 +263,7 @@ impl Asker<'_> {
         now: UnixMs,
     ) -> Approval {
         let Self { gate, terms, request, context, .. } = self;
+        let shown = tool.spec().shown(&request.arguments);
         let wait = i64::try_from(terms.question_for.as_millis()).unwrap_or(i64::MAX);
         Approval {
             id: ApprovalId::generate(now),
@@ -274,7 +275,7 @@ impl Asker<'_> {
             arguments: request.arguments.clone(),
             surroundings,
             fingerprint,
-            preview: gate.shown(tool.preview(&request.arguments, &self.context_of(now)).await),
+            preview: gate.shown(tool.preview(&shown, &self.context_of(now)).await),
             why: self.reason(is_highest, answers),
             is_highest,
             asked_at: now,

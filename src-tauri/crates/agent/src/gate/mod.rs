@@ -370,7 +370,8 @@ impl Gate {
         let output = self.refusal(&request.tool, output).output;
         let end = end_of(StepStatus::Failed, &output, 0);
         self.store.end_step(&context.run_id, step, &end, self.clock.now()).await?;
-        self.tell_of(&request.tool, self.kept(&request.arguments), (&output, 0), context);
+        let kept = self.kept(&request.tool, &request.arguments);
+        self.tell_of(&request.tool, kept, (&output, 0), context);
         Ok(Called { step, told: output.clone(), output, reached_tool: false })
     }
 
@@ -421,7 +422,7 @@ impl Gate {
         let tool = tool.as_ref();
         let is_repeatable = does.is_repeatable();
         let began = self.clock.monotonic();
-        let arguments = self.kept(call.arguments());
+        let arguments = self.kept(&tool.spec().name, call.arguments());
         let estimate = tool.estimated_cost_micro_usd(call.arguments());
         let is_program = tool.spec().domain == Domain::Container;
         let watched = match does.read_only {
@@ -498,7 +499,7 @@ impl Gate {
             kind: StepKind::ToolCall,
             repeatable: does.is_none_or(Annotations::is_repeatable),
             name: request.tool.chars().take(200).collect(),
-            input: self.kept(&request.arguments),
+            input: self.kept(&request.tool, &request.arguments),
             gate: None,
         }
     }

@@ -195,6 +195,27 @@ async fn ten_jobs_have_no_more_of_a_tool_than_one() {
 }
 
 #[tokio::test]
+async fn a_hidden_argument_reaches_its_tool_and_no_journal() {
+    let heard = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let hears = Arc::clone(&heard);
+    let tool = TestTool::new("signs", move |call, _| {
+        hears.lock().expect("heard").push(call.arguments().clone());
+        Box::pin(std::future::ready(ToolOutput::ok("in")))
+    });
+    let tool = tool.with(|spec| {
+        spec.parameters = json!({ "type": "object" });
+        spec.sensitive = vec!["headers.authorization".to_owned()];
+    });
+    let house = House::with_tools([], vec![Arc::new(tool)]).await;
+    let call = json!({ "headers": { "Authorization": "Basic dXNlcjpwYXNz" } });
+    let (run, called) = house.pass(&all(), "signs", call.clone()).await;
+    assert!(called.reached_tool);
+    assert_eq!(*heard.lock().expect("heard"), [call]);
+    let hidden = json!({ "headers": { "Authorization": "[hidden: 18 characters]" } });
+    assert_eq!(house.steps(&run).await[0].input, hidden);
+}
+
+#[tokio::test]
 async fn what_has_no_limit_is_never_refused() {
     let free = TestTool::answering("free", ToolOutput::ok("yes"))
         .with(|spec| spec.rate = rouse_core::tool::RateLimit::NONE);

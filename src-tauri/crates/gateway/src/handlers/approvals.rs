@@ -2,7 +2,7 @@
 
 mod holds_up;
 
-use rouse_core::approval::{Answer, Approval, Cover, NewGrant};
+use rouse_core::approval::{Answer, Approval, Cover, NewGrant, Rule};
 use rouse_core::{ApprovalId, UnixMs};
 use rouse_store::Decided;
 
@@ -68,7 +68,20 @@ pub(crate) async fn views(
 async fn view(context: &Context, approval: &Approval) -> Result<ApprovalView, RpcError> {
     let tool = context.gate.tools().get(&approval.tool);
     let shell_text = tool.map(|tool| tool.spec().shell_text.clone()).unwrap_or_default();
-    Ok(approval_view(approval, shell_text, holds_up::of(context, approval).await?))
+    let arguments = context.gate.shown_arguments(&approval.tool, &approval.arguments);
+    let view = approval_view(approval, shell_text, holds_up::of(context, approval).await?);
+    Ok(ApprovalView { arguments, ..view })
+}
+
+/// A rule for the value that was shown is one for the value that is meant.
+fn meant(context: &Context, about: &Approval, name: &str, rule: Rule) -> Rule {
+    let shown = context.gate.shown_arguments(&about.tool, &about.arguments);
+    match rule {
+        Rule::Equals(value) if shown.get(name) == Some(&value) => {
+            Rule::Equals(about.arguments[name].clone())
+        }
+        rule => rule,
+    }
 }
 
 fn read(context: &Context, answer: wire::Answer, about: &Approval) -> Result<Answer, RpcError> {
@@ -96,7 +109,13 @@ fn read(context: &Context, answer: wire::Answer, about: &Approval) -> Result<Ans
                     arguments: about.arguments.clone(),
                 },
                 Some(rules) => Cover::Pattern {
-                    rules: rules.into_iter().map(|(name, rule)| (name, rule.into())).collect(),
+                    rules: rules
+                        .into_iter()
+                        .map(|(name, rule)| {
+                            let rule = meant(context, about, &name, rule.into());
+                            (name, rule)
+                        })
+                        .collect(),
                 },
             };
             let expires_at = expires_at_ms.map(UnixMs);

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use rouse_core::approval::{Cover, Grant};
+use rouse_core::approval::{Cover, Grant, Rule};
 use rouse_core::{GrantId, JobId};
+use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::error::RpcError;
@@ -38,15 +39,30 @@ pub(crate) async fn revoke(context: &Context, params: GrantRef) -> Result<Done, 
 
 fn view(context: &Context, grant: Grant, job_name: Option<String>) -> GrantView {
     let is_good = grant.is_good(context.clock.now());
+    let shown = |arguments: &Value| context.gate.shown_arguments(&grant.tool, arguments);
+    let shown_at = |name: &str, value: Value| shown(&json!({ name: value }))[name].clone();
+    let shown_rule = |name: &str, rule: Rule| match rule {
+        Rule::Equals(value) => Rule::Equals(shown_at(name, value)),
+        Rule::OneOf(values) => {
+            Rule::OneOf(values.into_iter().map(|value| shown_at(name, value)).collect())
+        }
+        Rule::Any | Rule::Below(_) => rule,
+    };
     GrantView {
         id: grant.id.to_string(),
         job_id: grant.job_id.to_string(),
         job_name,
-        tool: grant.tool,
+        tool: grant.tool.clone(),
         covers: match grant.covers {
-            Cover::Exact { arguments, .. } => CoverView::Exact { arguments },
+            Cover::Exact { arguments, .. } => CoverView::Exact { arguments: shown(&arguments) },
             Cover::Pattern { rules } => CoverView::Pattern {
-                rules: rules.into_iter().map(|(name, rule)| (name, rule.into())).collect(),
+                rules: rules
+                    .into_iter()
+                    .map(|(name, rule)| {
+                        let rule = shown_rule(&name, rule).into();
+                        (name, rule)
+                    })
+                    .collect(),
             },
         },
         created_at_ms: grant.created_at.0,

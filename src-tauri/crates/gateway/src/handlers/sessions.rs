@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use rouse_core::message::{Message, Part};
+use rouse_core::message::{Message, Part, ToolCallRequest};
 use rouse_core::{JobId, Run, RunId, SessionKey};
 use rouse_store::{SessionRow, StoredMessage};
+use serde_json::Value;
 
 use super::chat;
 use crate::context::Context;
@@ -103,12 +104,18 @@ async fn shown(
             }
             _ => None,
         };
-        views.push(message(stored, written));
+        let shown =
+            |call: &ToolCallRequest| context.gate.shown_arguments(&call.tool, &call.arguments);
+        views.push(message(stored, written, shown));
     }
     Ok(views)
 }
 
-fn message(stored: &StoredMessage, written: Option<&str>) -> MessageView {
+fn message(
+    stored: &StoredMessage,
+    written: Option<&str>,
+    shown: impl Fn(&ToolCallRequest) -> Value,
+) -> MessageView {
     let view = MessageView {
         id: stored.id,
         run_id: stored.run_id.as_ref().map(RunId::to_string),
@@ -130,7 +137,7 @@ fn message(stored: &StoredMessage, written: Option<&str>) -> MessageView {
         Message::Assistant { parts } => MessageView {
             from: MessageFrom::Model,
             text: parts.iter().filter_map(words_of).collect::<Vec<_>>().join("\n"),
-            calls: parts.iter().filter_map(call_of).collect(),
+            calls: parts.iter().filter_map(|part| call_of(part, &shown)).collect(),
             ..view
         },
         Message::ToolResult { call_id, tool, text, is_error } => MessageView {
@@ -151,13 +158,11 @@ fn words_of(part: &Part) -> Option<&str> {
     }
 }
 
-fn call_of(part: &Part) -> Option<CallView> {
+fn call_of(part: &Part, shown: impl Fn(&ToolCallRequest) -> Value) -> Option<CallView> {
     match part {
-        Part::ToolCall(call) => Some(CallView {
-            id: call.id.clone(),
-            tool: call.tool.clone(),
-            arguments: call.arguments.clone(),
-        }),
+        Part::ToolCall(call) => {
+            Some(CallView { id: call.id.clone(), tool: call.tool.clone(), arguments: shown(call) })
+        }
         Part::Text { .. } | Part::Opaque { .. } => None,
     }
 }
