@@ -5,6 +5,7 @@
 
 mod exit;
 mod flags;
+mod lengths;
 mod output;
 mod session;
 mod cron;

@@ -4,7 +4,7 @@
 //! `schedule::DayWindow`, which comes out of it.
 
 use crate::json_fields::Fields;
-use crate::schedule::{DayWindow, Zones};
+use crate::schedule::{DayWindow, Zones, no_zone};
 
 /// A stretch of the day, as written and ready to be asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,8 +46,7 @@ fn read_zone(fields: &mut Fields<'_>, zones: Option<&Zones>) -> Option<String> {
     let Some(zones) = zones else { return Some(name) };
     let zone = zones.zone(&name);
     if zone.is_none() {
-        fields
-            .complain("tz", format!("expected an IANA zone such as Europe/Berlin, found `{name}`"));
+        fields.complain("tz", no_zone(&name));
     }
     zone.map(|zone| zone.name().to_owned())
 }

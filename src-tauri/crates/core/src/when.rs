@@ -1,12 +1,17 @@
-//! Instants as people and models write them: ISO 8601, milliseconds, or a time from now.
+//! Instants as people and models write them: ISO 8601, milliseconds, a time from now, or a time of the day.
+//!
+//! A time of the day is the next one on the wall clock. One could get it wrong by adding a day of 24 hours: where the
+//! clocks change in the night, the next 9:00 is 23 or 25 hours away.
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, TimeZone as _};
+use std::ops::RangeInclusive;
+
+use chrono::{DateTime, Days, NaiveDate, NaiveDateTime, NaiveTime, TimeZone as _};
 
 use crate::UnixMs;
 use crate::schedule::{Zone, parse_duration};
 
 /// Reads `text`. A time without an offset is local to `zone`; one that the clocks skip is refused, one that comes twice
-/// means the first.
+/// means the first. A time of the day (`9:00`, `tomorrow 9:00`) is the next one after `now`.
 ///
 /// # Errors
 /// What was expected, as the end of a sentence.
@@ -19,21 +24,66 @@ pub fn instant(text: &str, now: UnixMs, zone: Zone) -> Result<UnixMs, String> {
         return Ok(UnixMs(at.timestamp_millis()));
     }
     if let Some(local) = local_time(text) {
-        return zone
-            .from_local_datetime(&local)
-            .earliest()
-            .map(|at| UnixMs(at.timestamp_millis()))
-            .ok_or_else(|| {
-                format!("{text} does not exist in {}: the clocks skip it", zone.name())
-            });
+        return on_the_clock(local, zone).map(|[first, _]| first);
+    }
+    if let Some((days, time)) = time_of_day(text) {
+        let over = || format!("{text} is over; for the next one write tomorrow {time}");
+        return next(days, time, now, zone)?.ok_or_else(over);
     }
     let from_now = text.strip_prefix("in ").or_else(|| text.strip_prefix('+')).unwrap_or(text);
     match parse_duration(from_now) {
         Ok(ms) => Ok(now.plus_ms(ms)),
         Err(_) => Err(format!(
-            "expected a time such as 2026-12-24T18:00, 2026-12-24T18:00:00+01:00, 20m or 1766595600000, found `{text}`"
+            "expected a time such as 18:00, tomorrow 18:00, 2026-12-24T18:00, 2026-12-24T18:00:00+01:00, 20m or \
+             1766595600000, found `{text}`"
         )),
     }
+}
+
+/// The instant at which clocks show `local`, twice; or the two at which they do, where it comes twice.
+fn on_the_clock(local: NaiveDateTime, zone: Zone) -> Result<[UnixMs; 2], String> {
+    let at = zone.from_local_datetime(&local);
+    let [Some(first), Some(last)] = [at.earliest(), at.latest()] else {
+        let shown = local.format("%Y-%m-%d %H:%M");
+        return Err(format!("{shown} does not exist in {}: the clocks skip it", zone.name()));
+    };
+    Ok([first, last].map(|at| UnixMs(at.timestamp_millis())))
+}
+
+/// The first `time` after `now` on one of the days from today; none when all are over.
+fn next(
+    days: RangeInclusive<u64>,
+    time: NaiveTime,
+    now: UnixMs,
+    zone: Zone,
+) -> Result<Option<UnixMs>, String> {
+    let here = DateTime::from_timestamp_millis(now.0).map(|now| now.with_timezone(&zone));
+    let today = here.ok_or("cannot be found: the clock is out of range")?.date_naive();
+    for date in days.filter_map(|days| today.checked_add_days(Days::new(days))) {
+        let instants = on_the_clock(date.and_time(time), zone)?;
+        if let Some(at) = instants.into_iter().find(|at| *at > now) {
+            return Ok(Some(at));
+        }
+    }
+    Ok(None)
+}
+
+/// `9:00`, `at 09:00`, `today 9:00`, `tomorrow 9:00:30`: on which days from today on, and when.
+fn time_of_day(text: &str) -> Option<(RangeInclusive<u64>, NaiveTime)> {
+    let text = text.to_ascii_lowercase();
+    let (days, time) = match text.split_once(char::is_whitespace) {
+        Some(("tomorrow", time)) => (1..=1, time),
+        Some(("today", time)) => (0..=0, time),
+        Some(("at", time)) => (0..=1, time),
+        Some(_) => return None,
+        None => (0..=1, text.as_str()),
+    };
+    let time = time.trim();
+    let time = time.strip_prefix("at ").unwrap_or(time).trim();
+    let is_plain = time.chars().all(|c| c.is_ascii_digit() || c == ':');
+    let read = |format: &&str| NaiveTime::parse_from_str(time, format).ok();
+    let time = ["%H:%M", "%H:%M:%S"].iter().filter(|_| is_plain).find_map(read)?;
+    Some((days, time))
 }
 
 fn local_time(text: &str) -> Option<NaiveDateTime> {
@@ -65,6 +115,42 @@ mod tests {
             Ok(UnixMs(1_766_595_600_000))
         );
         assert_eq!(instant("2025-12-24 18:00", now, berlin()), Ok(UnixMs(1_766_595_600_000)));
+    }
+
+    #[test]
+    fn a_time_of_the_day_is_the_next_one_on_the_wall_clock() {
+        let at = |text: &str, now: &str| {
+            let now = DateTime::parse_from_rfc3339(now).expect("a time");
+            let at = instant(text, UnixMs(now.timestamp_millis()), berlin()).expect("a time");
+            let at = DateTime::from_timestamp_millis(at.0).expect("a time");
+            at.with_timezone(&berlin()).to_rfc3339()
+        };
+        for (text, now, expected) in [
+            ("9:00", "2026-06-01T08:59:59+02:00", "2026-06-01T09:00:00+02:00"),
+            ("09:00", "2026-06-01T09:00:00+02:00", "2026-06-02T09:00:00+02:00"),
+            ("at 9:00", "2026-06-01T23:30:00Z", "2026-06-02T09:00:00+02:00"),
+            ("tomorrow 9:00", "2026-06-01T08:00:00+02:00", "2026-06-02T09:00:00+02:00"),
+            ("Tomorrow at 9:05:30", "2026-06-01T08:00:00+02:00", "2026-06-02T09:05:30+02:00"),
+            ("today 9:00", "2026-06-01T08:00:00+02:00", "2026-06-01T09:00:00+02:00"),
+            ("0:00", "2026-12-31T12:00:00+01:00", "2027-01-01T00:00:00+01:00"),
+            // A night of 23 hours, and one in which 2:30 comes twice.
+            ("9:00", "2026-03-28T09:30:00+01:00", "2026-03-29T09:00:00+02:00"),
+            ("2:30", "2026-10-25T02:00:00+02:00", "2026-10-25T02:30:00+02:00"),
+            ("2:30", "2026-10-25T02:40:00+02:00", "2026-10-25T02:30:00+01:00"),
+        ] {
+            assert_eq!(at(text, now), expected, "{text} at {now}");
+        }
+        let night = DateTime::parse_from_rfc3339("2026-03-29T01:00:00+01:00").expect("a time");
+        let skipped = instant("2:30", UnixMs(night.timestamp_millis()), berlin());
+        assert!(skipped.is_err_and(|said| said.contains("2026-03-29 02:30 does not exist")));
+        let noon = DateTime::parse_from_rfc3339("2026-06-01T12:00:00+02:00").expect("a time");
+        let over = instant("today 9:00", UnixMs(noon.timestamp_millis()), berlin());
+        let said = "today 9:00 is over; for the next one write tomorrow 09:00:00";
+        assert_eq!(over, Err(said.to_owned()));
+        for text in ["9", "25:00", "9:60", "9:00 pm", "noon", "+9:00", "-9:00", "yesterday 9:00"] {
+            let said = instant(text, UnixMs(0), berlin()).expect_err(text);
+            assert!(said.contains("such as 18:00, tomorrow 18:00"), "{said}");
+        }
     }
 
     #[test]

@@ -50,6 +50,10 @@ impl QuietArgs {
         let policies = job.get_mut("policies").and_then(Value::as_object_mut);
         let said = policies.and_then(|policies| policies.get_mut("quietHours"));
         let Some(said) = said else { return Ok(()) };
+        if let Some(word) = said.as_str().filter(|word| !["respect", "ignore"].contains(word)) {
+            let wanted = "expected respect, ignore or hours such as 22:00-07:00";
+            return Err(Failure::input(format!("--quiet-hours: {wanted}, found `{word}`")));
+        }
         let present = &present["quietHours"];
         let refines = self.quiet_days.is_some() || self.quiet_zone.is_some();
         let hours = if self.quiet_hours.is_some() { &*said } else { present };
@@ -67,7 +71,7 @@ impl QuietArgs {
     }
 }
 
-/// `22:00-07:00` as hours, anything else as the word that it is; the gateway says what is wrong with it.
+/// `22:00-07:00` as hours, anything else as the word that it is.
 fn rule(text: &str) -> Value {
     match text.split_once(['-', '–']) {
         Some((from, to)) => json!({ "from": from.trim(), "to": to.trim() }),
@@ -106,5 +110,10 @@ mod tests {
         let first = json!({ "from": "21:00", "to": "06:00" });
         assert_eq!(patch("21:00-06:00", &json!({ "quietHours": "ignore" })), first);
         assert_eq!(patch("ignore", &present), "ignore");
+        let mut job = Map::from_iter([("policies".to_owned(), json!({ "quietHours": "soon" }))]);
+        let refused = args("soon").settle(&mut job, &present).expect_err("refused").lines();
+        let said =
+            "--quiet-hours: expected respect, ignore or hours such as 22:00-07:00, found `soon`";
+        assert_eq!(refused, [said]);
     }
 }

@@ -2,7 +2,7 @@
 
 use clap::{ArgGroup, Args, ValueEnum};
 use rouse_core::Clock as _;
-use rouse_core::schedule::parse_duration;
+use rouse_core::schedule::{no_zone, parse_duration};
 use serde_json::{Map, Value, json};
 
 use super::draft::{milliseconds, replacing, set};
@@ -17,7 +17,8 @@ use crate::session::Session;
     group = ArgGroup::new("when").args(["at", "every", "cron", "on_event", "after", "webhook", "manual"])
 )]
 pub(crate) struct ScheduleArgs {
-    /// Once: an ISO 8601 time, milliseconds since 1970, or a time from now (`20m`).
+    /// Once: the next such time of the day (`9:00`, `tomorrow 9:00`), an ISO 8601 time, milliseconds since 1970, or a time
+    /// from now (`20m`).
     #[arg(long, value_name = "TIME")]
     at: Option<String>,
     /// Again and again: `10m`, `1h30m`.
@@ -152,11 +153,11 @@ impl ScheduleArgs {
     fn slots(&self, session: &Session) -> Result<Option<Value>, Failure> {
         if let Some(at) = &self.at {
             let zone = match &self.tz {
-                Some(tz) => session.clock.zones().zone(tz).ok_or_else(|| {
-                    Failure::input(format!(
-                        "--tz: `{tz}` is not an IANA zone such as Europe/Berlin"
-                    ))
-                })?,
+                Some(tz) => session
+                    .clock
+                    .zones()
+                    .zone(tz)
+                    .ok_or_else(|| Failure::input(format!("--tz: {}", no_zone(tz))))?,
                 None => session.clock.zone(),
             };
             let at = rouse_core::when::instant(at, session.clock.now(), zone)

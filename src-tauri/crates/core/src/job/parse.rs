@@ -21,7 +21,7 @@ use super::{
 use crate::json_fields::{FieldError, Fields};
 use crate::money::{MicroUsd, read_tokens};
 use crate::quiet::QuietPolicy;
-use crate::schedule::{CronPattern, Zone, Zones};
+use crate::schedule::{CronPattern, Zone, Zones, no_zone};
 use crate::{JobId, RunState, UnixMs};
 
 /// The longest interval and the largest instant that are taken for real.
@@ -287,10 +287,7 @@ fn zone_name(fields: &mut Fields<'_>, origin: Origin<'_>) -> Option<String> {
     match zones.zone(&name) {
         Some(zone) => Some(zone.name().to_owned()),
         None => {
-            fields.complain(
-                "tz",
-                format!("expected an IANA zone such as Europe/Berlin, found `{name}`"),
-            );
+            fields.complain("tz", no_zone(&name));
             None
         }
     }

@@ -55,4 +55,4 @@ pub use fields::{CronError, CronField};
 pub use note::{ClockEffect, ClockNote, instant_note, interval_effect};
 pub use rules::{Zone, ZoneOffset};
 pub use wall::{Transition, TransitionKind, transitions_in};
-pub use zones::{ZoneFiles, ZoneSource, ZoneVersion, Zones};
+pub use zones::{ZoneFiles, ZoneSource, ZoneVersion, Zones, no_zone};

@@ -195,3 +195,21 @@ impl fmt::Display for ZoneVersion {
         write!(f, "{}{}", self.year, self.letters)
     }
 }
+
+/// What to say of a name that no zone has.
+#[must_use]
+pub fn no_zone(name: &str) -> String {
+    let meant = zone_of_city(name).map(|zone| format!("; did you mean {zone}?"));
+    let meant = meant.unwrap_or_default();
+    format!("expected an IANA zone such as Europe/Berlin, found `{name}`{meant}")
+}
+
+/// `Berlin`, `new york`, `europe/berlin`.
+fn zone_of_city(name: &str) -> Option<&'static str> {
+    let wanted = name.trim().replace(' ', "_");
+    let mut names = chrono_tz::TZ_VARIANTS.iter().map(|zone| zone.name());
+    names.find(|known| {
+        let city = known.rsplit('/').next().unwrap_or(known);
+        known.eq_ignore_ascii_case(&wanted) || city.eq_ignore_ascii_case(&wanted)
+    })
+}
