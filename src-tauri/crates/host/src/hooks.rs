@@ -1,6 +1,7 @@
 //! The hooks of the settings, and what they are told of runs.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rouse_agent::{CommandHook, Hook, HookCommand, Hooks, RunEnded, RunSeen};
 use rouse_core::{Clock, Run};
@@ -8,6 +9,9 @@ use rouse_scheduler::RunHooks;
 
 use crate::config::Config;
 use crate::home::Home;
+
+/// How long hooks have to do with what they were told last, when Rouse stops.
+pub(crate) const END_FOR: Duration = Duration::from_secs(2);
 
 /// The hooks that the settings name. They run in the data directory, where no model writes.
 pub(crate) fn of(config: &Config, home: &Home, clock: &Arc<dyn Clock>) -> Hooks {

@@ -8,7 +8,6 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use rouse_agent::{
     AgentDriver, AgentSettings, Gate, Hooks, Ledger, Observer, Prices, Safety, SecretBook,
@@ -51,9 +50,6 @@ use crate::runner::{Main, PayloadRunner};
 use crate::secrets::{self, SecretShelf};
 use crate::settings::LiveSettings;
 use crate::strays::{end_what_is_left, instance};
-
-/// How long hooks have to do with what they were told last.
-const HOOKS_END_FOR: Duration = Duration::from_secs(2);
 
 /// A running engine.
 pub struct Host {
@@ -174,7 +170,7 @@ impl Host {
                 tracing::error!(%error, "a part of the engine did not end cleanly");
             }
         }
-        self.hooks.settle(HOOKS_END_FOR).await;
+        self.hooks.settle(hooks::END_FOR).await;
         self.store.close().await;
         tracing::info!("the engine has stopped");
     }
