@@ -91,7 +91,8 @@ impl<'h> Stage<'h> {
             }
             "secrets.remove" => json!({ "name": "key" }),
             "skills.trust" => json!({ "name": "fetch", "digest": self.skill_digest }),
-            "heartbeat.trust" => json!({ "digest": "guessed" }),
+            // Where no list is, none is what was looked at.
+            "heartbeat.trust" => json!({ "digest": "" }),
             "skills.distrust" => json!({ "name": "fetch" }),
             "deliveries.get" => json!({ "id": self.delivery }),
             "deliveries.answer" => json!({ "key": "guessed", "outcome": "shown" }),

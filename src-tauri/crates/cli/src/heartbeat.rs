@@ -33,21 +33,25 @@ pub(crate) async fn run(command: &Command, session: &Session) -> Result<(), Fail
         Command::On => ("set-heartbeats", json!({ "enabled": true })),
         Command::Off => ("set-heartbeats", json!({ "enabled": false })),
         Command::Trust { digest } => {
-            let digest = match digest {
-                Some(digest) => digest.clone(),
+            let shown = match digest {
+                Some(digest) => Some(digest.clone()),
                 None => changed(session).await?,
             };
-            ("heartbeat.trust", json!({ "digest": digest }))
+            match shown {
+                Some(digest) => ("heartbeat.trust", json!({ "digest": digest })),
+                // It is the person's already.
+                None => ("heartbeat.status", json!({})),
+            }
         }
     };
     session.show(method, params, print).await
 }
 
-/// What stands in the list now.
-async fn changed(session: &Session) -> Result<String, Failure> {
+/// The content of a list that nobody has looked at.
+async fn changed(session: &Session) -> Result<Option<String>, Failure> {
     let status: HeartbeatStatus =
         serde_json::from_value(session.call("heartbeat.status", json!({})).await?)?;
-    Ok(status.changed_list.map(|list| list.digest).unwrap_or_default())
+    Ok(status.changed_list.map(|list| list.digest))
 }
 
 fn print(session: &Session, status: HeartbeatStatus) -> Result<(), Failure> {

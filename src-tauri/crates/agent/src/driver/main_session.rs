@@ -198,7 +198,7 @@ pub(super) fn lines(safety: &Safety, events: &[SystemEvent]) -> Vec<String> {
         let line = format!("System: {}", event.text.trim().replace('\n', "\n  "));
         match event.from_outside {
             true => safety.incoming_text(&event.source, &line).told,
-            false => line,
+            false => safety.text_without_stored(&line).unwrap_or(line),
         }
     };
     events.iter().map(line).collect()

@@ -81,7 +81,8 @@ impl AgentDriver {
         let Some(ListSeen { text: Some(text), changed_by, .. }) = list else { return Ok(None) };
         let text = text.trim();
         let Some(changed_by) = changed_by else {
-            return Ok(Some(format!("{HEARTBEAT_FILE}:\n{text}")));
+            let kept = self.gate.safety().text_without_stored(text);
+            return Ok(Some(format!("{HEARTBEAT_FILE}:\n{}", kept.as_deref().unwrap_or(text))));
         };
         let why = changed_by.in_words();
         let words = format!(

@@ -10,12 +10,13 @@
 use rouse_core::SessionKey;
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::ApprovedCall;
-use rouse_core::tool::{Domain, Fault, SandboxMode, Tool, ToolContext, ToolOutput};
+use rouse_core::tool::{Annotations, Domain, Fault, SandboxMode, Tool, ToolContext, ToolOutput};
 use rouse_store::{Note, StoreError};
 use serde_json::{Value, json};
 
 use super::{Gate, Terms, fence};
 use crate::hooks::{CallEnded, CallSeen, HookContext};
+use crate::list::{AtWork, ChangedBy};
 use crate::safety::{Incoming, Safety, Signal};
 use crate::secret::HandleError;
 
@@ -77,6 +78,32 @@ impl Gate {
         let hosts = || context.named_hosts.clone();
         Ok((is_meant && self.knows_outside(terms, context).await?)
             .then(|| SandboxMode::Sandboxed { hosts: hosts() }))
+    }
+
+    /// From now on a change of the person's list may be this call's.
+    pub(super) async fn watch_list(
+        &self,
+        tool: &dyn Tool,
+        does: Annotations,
+        context: &ToolContext,
+    ) -> Result<Option<AtWork>, StoreError> {
+        if does.read_only {
+            return Ok(None);
+        }
+        let by = ChangedBy::of(&tool.spec().name, context, self.clock.now().0);
+        self.list.begins(&context.workspace, by, is_program(tool)).await.map(Some)
+    }
+
+    /// It has ended. A person sees every word that is written, and of a program only how it is started.
+    pub(super) async fn look_at_list(
+        &self,
+        watched: Option<AtWork>,
+        tool: &dyn Tool,
+        was_shown: bool,
+        context: &ToolContext,
+    ) -> Result<(), StoreError> {
+        let Some(watched) = watched else { return Ok(()) };
+        self.list.ended(watched, &context.workspace, was_shown && !is_program(tool)).await
     }
 
     /// Arguments as they are journalled.
@@ -165,4 +192,9 @@ fn leaves(tool: &dyn Tool, arguments: &Value, context: &ToolContext) -> bool {
 
 fn not_filled(error: &HandleError) -> ToolOutput {
     ToolOutput::faulty(Fault::NotAuthorised, error.to_string())
+}
+
+/// Whether what it starts could outlive a crash of this process.
+fn is_program(tool: &dyn Tool) -> bool {
+    tool.spec().domain == Domain::Container
 }

@@ -25,13 +25,13 @@ use rouse_core::approval::{GateDecision, Permit};
 use rouse_core::message::ToolCallRequest;
 use rouse_core::money::Spent;
 use rouse_core::policy::{ApprovedCall, ToolPolicy};
-use rouse_core::tool::{Annotations, Domain, Fault, SandboxMode, Tool, ToolContext, ToolOutput};
+use rouse_core::tool::{Annotations, Fault, SandboxMode, Tool, ToolContext, ToolOutput};
 use rouse_store::{NewStep, RunStep, StepKind, StepStatus, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use crate::condition::Conditions;
 use crate::hooks::{CallRuling, Hooks};
-use crate::list::{ChangedBy, HeartbeatList};
+use crate::list::HeartbeatList;
 use crate::money::{Account, Refusal, Seat};
 use crate::registry::ToolRegistry;
 use crate::safety::{Incoming, Safety};
@@ -424,22 +424,12 @@ impl Gate {
         let began = self.clock.monotonic();
         let arguments = self.kept(&tool.spec().name, call.arguments());
         let estimate = tool.estimated_cost_micro_usd(call.arguments());
-        let is_program = tool.spec().domain == Domain::Container;
-        let watched = match does.read_only {
-            true => None,
-            false => {
-                let by = ChangedBy::of(&tool.spec().name, context, self.clock.now().0);
-                Some(self.list.begins(&context.workspace, by, is_program).await?)
-            }
-        };
+        let watched = self.watch_list(tool, does, context).await?;
         let ending = match self.with_secrets(tool, call) {
             Ok(call) => self.bounded(tool, call, context, cancel).await,
             Err(refusal) => Ending::Answered(*refusal),
         };
-        if let Some(watched) = watched {
-            // A person sees every word that is written, and of a program only how it is started.
-            self.list.ended(watched, &context.workspace, was_shown && !is_program).await?;
-        }
+        self.look_at_list(watched, tool, was_shown, context).await?;
         let took = i64::try_from(self.clock.monotonic().saturating_sub(began).as_millis())
             .unwrap_or(i64::MAX);
         let cancelled = matches!(ending, Ending::Cancelled);
