@@ -22,6 +22,7 @@ mod told;
 mod attached;
 mod concurrency;
 mod retention;
+mod round_trip;
 mod transfer;
 mod kept_keys;
 mod door;
