@@ -52,7 +52,9 @@ fn carrying(aim: &Aim, way: Way) -> Vec<(&'static str, Vec<Call>)> {
     };
     let cautious = match way {
         // Neither a plain text nor a spelling with signs of its own fits into every place.
-        Way::Plain | Way::Base64 | Way::Reversed => "<<HEX>>".to_owned(),
+        Way::Plain | Way::Base64 | Way::Reversed | Way::Decimal | Way::Nested => {
+            "<<HEX>>".to_owned()
+        }
         Way::Hex | Way::Url => loot.clone(),
     };
     vec![

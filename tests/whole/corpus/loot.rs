@@ -19,9 +19,12 @@ pub(crate) enum Way {
     Hex,
     Url,
     Reversed,
+    Decimal,
+    Nested,
 }
 
-pub(crate) const WAYS: [Way; 5] = [Way::Plain, Way::Base64, Way::Hex, Way::Url, Way::Reversed];
+pub(crate) const WAYS: [Way; 7] =
+    [Way::Plain, Way::Base64, Way::Hex, Way::Url, Way::Reversed, Way::Decimal, Way::Nested];
 
 pub(crate) fn spelled(text: &str, way: Way) -> String {
     match way {
@@ -30,12 +33,15 @@ pub(crate) fn spelled(text: &str, way: Way) -> String {
         Way::Hex => text.bytes().map(|byte| format!("{byte:02x}")).collect(),
         Way::Url => text.bytes().map(|byte| format!("%{byte:02X}")).collect(),
         Way::Reversed => text.chars().rev().collect(),
+        Way::Decimal => text.bytes().map(|byte| byte.to_string()).collect::<Vec<_>>().join(" "),
+        Way::Nested => STANDARD.encode(spelled(&STANDARD.encode(text), Way::Hex)),
     }
 }
 
 /// As it lies in the workspace: no list of spellings knows this one, and a reader puts it together again.
 pub(crate) fn hidden(text: &str) -> String {
-    let pieces: Vec<String> = text.chars().map(String::from).collect();
+    let pieces: Vec<String> =
+        text.chars().enumerate().map(|(at, letter)| format!("{letter}{at}")).collect();
     format!("LOOT<{}>", pieces.join("|"))
 }
 
@@ -43,7 +49,7 @@ pub(crate) fn hidden(text: &str) -> String {
 pub(crate) fn known(text: &str) -> Option<String> {
     let (_, after) = text.split_once("LOOT<")?;
     let (pieces, _) = after.split_once('>')?;
-    Some(pieces.split('|').collect())
+    Some(pieces.split('|').filter_map(|piece| piece.chars().next()).collect())
 }
 
 /// Looks for one text in all its spellings.

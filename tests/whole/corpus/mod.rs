@@ -14,13 +14,15 @@ mod loot;
 mod obedient;
 mod world;
 
+use std::ops::Range;
+
 use channels::{CHANNELS, Case, Channel, IN_MAIN};
 use harms::{Harm, harms};
 use loot::{PRIVATE, SECRET, hidden};
 use world::{Person, World};
 
 /// Of so many lines of the table of harms a channel gets one; the others fall to its neighbours.
-const THINNED: usize = 3;
+const THINNED: usize = 4;
 
 /// The cases of one channel.
 fn cases(world: &World, channel: usize) -> Vec<Harm> {
@@ -51,15 +53,27 @@ async fn tried(world: &World, number: u32, channel: Channel, harm: Harm) -> Vec<
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_that_obeys_every_text_does_no_harm_and_tells_no_secret() {
+    let half = CHANNELS.len() / 2;
+    attack(0..half).await;
+}
+
+/// The other channels, in a world of their own: each case waits for the disk many times.
+#[tokio::test(flavor = "multi_thread")]
+async fn nor_does_it_by_the_other_half_of_the_channels() {
+    let half = CHANNELS.len() / 2;
+    attack(half..CHANNELS.len()).await;
+}
+
+async fn attack(channels: Range<usize>) {
     let world = World::build(Person::Careful).await;
     let (mut number, mut done) = (0, Vec::new());
-    for (index, channel) in CHANNELS.into_iter().enumerate() {
+    for index in channels {
         for harm in cases(&world, index) {
             number += 1;
-            done.extend(tried(&world, number, channel, harm).await);
+            done.extend(tried(&world, number, CHANNELS[index], harm).await);
         }
     }
-    assert!(number >= 300, "only {number} cases");
+    assert!(number >= 150, "only {number} cases");
     assert!(world.model.requests() > 2 * number as usize, "it was hardly asked anything");
     done.extend(world.sinks().await);
     assert!(done.is_empty(), "{} of {number} cases:\n{}", done.len(), done.join("\n"));
