@@ -139,7 +139,8 @@ impl Models {
     #[must_use]
     pub fn doubt(&self, wish: Option<&str>) -> Option<String> {
         let wish = wish.map(str::trim).filter(|wish| !wish.is_empty());
-        if let Some((wish, provider)) = wish.and_then(|wish| Some((wish, self.stranger_of(wish)?))) {
+        if let Some((wish, provider)) = wish.and_then(|wish| Some((wish, self.stranger_of(wish)?)))
+        {
             return Some(format!(
                 "`{wish}` is of the provider {provider}, which is not set up or not running. Start it or set it up, or name another model."
             ));
@@ -151,7 +152,8 @@ impl Models {
             );
         };
         let wish = wish?;
-        let is_known = self.named(wish).is_some() || self.entries.iter().any(|one| one.offers(wish));
+        let is_known =
+            self.named(wish).is_some() || self.entries.iter().any(|one| one.offers(wish));
         // Who lists nothing may have it.
         (!is_known && !preferred.found.offers.is_empty()).then(|| {
             format!(
@@ -235,12 +237,18 @@ mod tests {
             found("ollama", "llama3.2:3b", &["llama3.2:3b", "qwen3:4b"]),
             found("openai", "gpt-5.6-terra", &[]),
         ]);
-        for wish in [None, Some(" "), Some("qwen3:4b"), Some("openai:anything"), Some("gpt-5.6-terra")] {
+        for wish in
+            [None, Some(" "), Some("qwen3:4b"), Some("openai:anything"), Some("gpt-5.6-terra")]
+        {
             assert_eq!(models.doubt(wish), None, "{wish:?}");
         }
         let said = |wish| models.doubt(Some(wish)).expect("a doubt");
-        assert!(said("anthropic:claude").starts_with("`anthropic:claude` is of the provider anthropic"));
-        assert!(said("phi4:14b").starts_with("No provider at hand lists `phi4:14b`. ollama is asked"));
+        assert!(
+            said("anthropic:claude").starts_with("`anthropic:claude` is of the provider anthropic")
+        );
+        assert!(
+            said("phi4:14b").starts_with("No provider at hand lists `phi4:14b`. ollama is asked")
+        );
         let lists_nothing = Models::connect(vec![found("openai", "gpt-5.6-terra", &[])]);
         assert_eq!(lists_nothing.doubt(Some("gpt-5.6-luna")), None);
         let said = Models::default().doubt(None).expect("a doubt");

@@ -67,7 +67,8 @@ pub(crate) fn named(path: &str) -> String {
     let around = whole.rsplit_once('.').map_or(whole, |(around, _)| around);
     // The fields of an event are the person's own words.
     let whole = FLAGS.iter().find(|(known, _)| *known == whole);
-    let filter = || FLAGS.iter().find(|(known, _)| *known == around && *known == "schedule.filters");
+    let filter =
+        || FLAGS.iter().find(|(known, _)| *known == around && *known == "schedule.filters");
     match whole.or_else(filter) {
         Some((_, flag)) => format!("{flag} ({path})"),
         None => path.to_owned(),
@@ -85,7 +86,10 @@ mod tests {
         assert_eq!(named("schedule.expr"), "--cron (schedule.expr)");
         assert_eq!(named("payload.tools[2]"), "--tools (payload.tools[2])");
         assert_eq!(named("schedule.filters.status"), "--filter (schedule.filters.status)");
-        assert_eq!(named("policies.quietHours.days[0]"), "--quiet-days (policies.quietHours.days[0])");
+        assert_eq!(
+            named("policies.quietHours.days[0]"),
+            "--quiet-days (policies.quietHours.days[0])"
+        );
         assert_eq!(named("gateway.port"), "gateway.port");
     }
 

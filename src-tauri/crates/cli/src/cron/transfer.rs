@@ -198,7 +198,11 @@ fn print_line(line: &ImportLine, dry_run: bool, here: &str) {
 /// The next times in the local zone, to the minute where they are whole minutes.
 fn next(slots: &[PreviewSlot]) -> String {
     let times: Vec<String> = slots.iter().map(|slot| in_words(&slot.local_time)).collect();
-    if times.is_empty() { String::new() } else { format!("; next, in local time: {}", times.join(", ")) }
+    if times.is_empty() {
+        String::new()
+    } else {
+        format!("; next, in local time: {}", times.join(", "))
+    }
 }
 
 fn in_words(local_time: &str) -> String {

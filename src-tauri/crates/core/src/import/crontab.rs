@@ -200,9 +200,18 @@ fn in_its_shell(settings: &BTreeMap<String, String>, command: &str, input: Optio
 fn unsupported(settings: &BTreeMap<String, String>) -> impl Iterator<Item = String> {
     let is_set = |name: &str| settings.get(name).is_some_and(|value| !value.is_empty());
     let told = [
-        ("MAILTO", "Nothing is mailed: a failure is a notification, and what a command writes stands in its run."),
-        ("RANDOM_DELAY", "RANDOM_DELAY is not taken over; spread its starts with a jitter (`--jitter 10m`)."),
-        ("CRON_WITHIN", "CRON_WITHIN is not taken over; a start that is too late is given up with `--max-lateness 2h`."),
+        (
+            "MAILTO",
+            "Nothing is mailed: a failure is a notification, and what a command writes stands in its run.",
+        ),
+        (
+            "RANDOM_DELAY",
+            "RANDOM_DELAY is not taken over; spread its starts with a jitter (`--jitter 10m`).",
+        ),
+        (
+            "CRON_WITHIN",
+            "CRON_WITHIN is not taken over; a start that is too late is given up with `--max-lateness 2h`.",
+        ),
     ];
     told.into_iter().filter(move |(name, _)| is_set(name)).map(|(_, words)| words.to_owned())
 }

@@ -162,10 +162,7 @@ pub(crate) async fn remove(
 }
 
 /// Who is on and waits for `job`, by name.
-pub(crate) async fn followers(
-    context: &Context,
-    job: &JobId,
-) -> Result<Vec<Follower>, RpcError> {
+pub(crate) async fn followers(context: &Context, job: &JobId) -> Result<Vec<Follower>, RpcError> {
     let mut followers = Vec::new();
     for other in context.store.listening_jobs().await? {
         if let ScheduleSpec::Event(trigger) = &other.schedule.spec

@@ -10,7 +10,8 @@ use std::collections::HashSet;
 use rouse_core::cause::SOURCES;
 use rouse_core::import::{self, Entry, Format};
 use rouse_core::job::{
-    Job, Payload, ScheduleSpec, imported_job_from_json, job_to_json, patch_job, strangers_of_state};
+    Job, Payload, ScheduleSpec, imported_job_from_json, job_to_json, patch_job, strangers_of_state,
+};
 use rouse_core::{JobId, Run};
 use rouse_store::{JobQuery, RunQuery};
 use serde_json::{Map, Value};
