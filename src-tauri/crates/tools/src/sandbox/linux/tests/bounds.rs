@@ -95,14 +95,16 @@ fn memory_that_several_share_counts_once() {
         else {
             return;
         };
-        let filled = said.lines().map_while(Result::ok).filter(|line| line == "!filled=0");
-        assert_eq!(filled.take(8).count(), 8);
+        let mut filled = said.lines().map_while(Result::ok).filter(|line| line == "!filled=0");
+        assert_eq!(filled.by_ref().take(8).count(), 8);
         let inside = Processes::new(held.handed_over().expect("handed over"));
         let mut processes = inside.expect("seen").expect("at work");
         let roughly = processes.bytes(MOST).expect("seen");
         assert!(((100 << 20)..(160 << 20)).contains(&roughly), "{how}: {roughly}");
         drop(held);
         assert!(!child.wait().expect("ended").success());
+        // The pipe ends when the last process that holds it has ended.
+        assert_eq!(filled.count(), 0);
     }
 }
 
