@@ -84,10 +84,21 @@ const CLOSED: &[(&str, &[&str])] = &[
             "uuid",
         ],
     ),
-    // tokio is what sqlx runs on; the one writer waits for its lock there.
+    // tokio is what sqlx runs on; the one writer waits for its lock there. What several statements answer together, sqlx
+    // hands over as a stream, which takes futures-util to read.
     (
         "rouse-store",
-        &["chrono", "serde", "serde_json", "sqlx", "thiserror", "tokio", "tracing", "uuid"],
+        &[
+            "chrono",
+            "futures-util",
+            "serde",
+            "serde_json",
+            "sqlx",
+            "thiserror",
+            "tokio",
+            "tracing",
+            "uuid",
+        ],
     ),
     ("rouse-scheduler", &["rustix", "serde_json", "thiserror", "tokio", "tokio-util", "tracing"]),
     ("xtask", &[]),
