@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use rouse_gateway::{ClientError, ErrorCode};
 
 use crate::output::plain;
-use crate::flags;
+use crate::{flags, lengths};
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -85,7 +85,7 @@ fn field_line(field: &serde_json::Value) -> String {
         field.get(key).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned()
     };
     let path = text("path");
-    format!("{}: {}", flags::named(&path), text("message"))
+    format!("{}: {}", flags::named(&path), lengths::in_words(&path, &text("message")))
 }
 
 fn chain(error: &dyn std::error::Error) -> String {

@@ -85,10 +85,10 @@ import type { WebhookView } from "./WebhookView";
 export type Methods = {
   "wake": { params: WakeParams; result: WakeResult };
   "heartbeat.status": { params: Empty; result: HeartbeatStatus };
+  "heartbeat.trust": { params: HeartbeatTrustParams; result: HeartbeatStatus };
   "set-heartbeats": { params: SetHeartbeatsParams; result: HeartbeatStatus };
   "cron.list": { params: CronListParams; result: CronListResult };
   "cron.get": { params: JobRef; result: JobView };
-  "heartbeat.trust": { params: HeartbeatTrustParams; result: HeartbeatStatus };
   "cron.add": { params: CronAddParams; result: SavedJob };
   "cron.update": { params: CronUpdateParams; result: SavedJob };
   "cron.check": { params: CronCheckParams; result: CronCheckResult };
