@@ -153,7 +153,7 @@ impl Engine {
                 continue;
             }
             if cancel_others {
-                self.end_runs_of(&job.id, REPLACED);
+                self.replace_runs_of(&job.id, REPLACED);
             }
             self.enqueue(run, Some(job));
         }

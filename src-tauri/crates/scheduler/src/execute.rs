@@ -166,7 +166,14 @@ impl Engine {
 
     /// Ends all runs of a job, those that wait and those at work.
     pub(crate) fn end_runs_of(&mut self, job_id: &JobId, reason: &str) {
-        self.take_waiting_of(job_id, reason);
+        self.replace_runs_of(job_id, reason);
+        self.end_parked_of(job_id, reason);
+    }
+
+    /// Ends the runs of a job whose place another takes: those at work and those that wait for it. One that waits for an
+    /// answer has no place.
+    pub(crate) fn replace_runs_of(&mut self, job_id: &JobId, reason: &str) {
+        self.take_queued_of(job_id, reason);
         let now = self.clock.monotonic();
         let of_job = |running: &&mut Running| running.run.job_id.as_ref() == Some(job_id);
         for running in self.running.values_mut().filter(of_job) {
@@ -176,12 +183,16 @@ impl Engine {
 
     /// Takes the runs of a job that wait, for their place or for an answer, out of memory; their ends are to be recorded.
     pub(crate) fn take_waiting_of(&mut self, job_id: &JobId, reason: &str) {
+        self.take_queued_of(job_id, reason);
+        self.end_parked_of(job_id, reason);
+    }
+
+    fn take_queued_of(&mut self, job_id: &JobId, reason: &str) {
         for id in self.lanes.remove_lane(&LaneKey::Job(job_id.clone())) {
             let outcome =
                 Outcome { reason: Some(reason.to_owned()), ..Outcome::of(RunState::Cancelled) };
             self.wait_ended.push_back(WaitEnded { id, outcome });
         }
-        self.end_parked_of(job_id, reason);
     }
 }
 

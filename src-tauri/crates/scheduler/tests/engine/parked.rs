@@ -56,6 +56,31 @@ async fn first_asks(stage: &Stage, questions: &[&str]) -> (rouse_core::Job, Run)
 }
 
 #[tokio::test]
+async fn a_newer_slot_takes_the_place_of_the_run_at_work_and_not_of_the_one_that_asked() {
+    let stage = Stage::new().await;
+    let schedule = json!({ "kind": "every", "everyMs": MINUTE });
+    let (payload, policies) =
+        (json!({ "kind": "agentTurn", "message": "Tidy up" }), json!({ "overlap": "cancelOther" }));
+    let document =
+        json!({ "name": "Tidy", "schedule": schedule, "payload": payload, "policies": policies });
+    let job = stage.add(document).await;
+    stage.pass(MINUTE).await;
+    let asked = asks(&stage, stage.begun.next().await, &["a"]);
+    stage.parked(&asked.id).await;
+    stage.pass(MINUTE).await;
+    let second = stage.begun.next().await;
+    stage.pass(MINUTE).await;
+    second.cancel.cancelled().await;
+    second.end(Outcome::of(RunState::Cancelled));
+    let third = stage.begun.next().await;
+    assert_eq!(
+        stage.states_of(&job).await,
+        [RunState::AwaitingApproval, RunState::Cancelled, RunState::Running]
+    );
+    third.succeed();
+}
+
+#[tokio::test]
 async fn a_run_that_asks_frees_its_lane_and_goes_on_with_the_answer() {
     let stage = Stage::new().await;
     let (_, run) = first_asks(&stage, &["a", "b"]).await;
