@@ -174,13 +174,19 @@ async fn every_variable_overrides_its_setting() {
 
 #[tokio::test]
 async fn a_wider_workspace_is_that_of_the_tools_where_a_person_opens_it() {
-    for (mode, root) in [("false", "safe"), ("true", "wide")] {
+    let [mine, other] = ["FILE_WORKSPACE_ROOT", "CODEX_CWD"];
+    for (folder_by, mode_by, mode, root) in [
+        (mine, "RISKY_WORKSPACE_MODE", "false", "safe"),
+        (mine, "RISKY_WORKSPACE_MODE", "true", "wide"),
+        (other, "FILE_WORKSPACE_MODE", "safe", "safe"),
+        (other, "FILE_WORKSPACE_MODE", "risky", "wide"),
+    ] {
         let (folder, all) =
             (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
         let path = |name: &str| all.path().join(name).display().to_string();
         let house = Plan::new(folder.path())
-            .env("FILE_WORKSPACE_ROOT", &path("safe"))
-            .env("RISKY_WORKSPACE_MODE", mode)
+            .env(folder_by, &path("safe"))
+            .env(mode_by, mode)
             .env("RISKY_WORKSPACE_ROOT", &path("wide"))
             .build()
             .await;

@@ -9,6 +9,12 @@ use rouse_core::json_fields::{FieldError, Fields};
 
 use super::{Config, Env};
 
+/// How a switch is read, and what one is told who has written something else.
+type Switch = (fn(&str) -> Option<bool>, &'static str);
+
+const MODE: Switch = (yes_or_no, "true or false");
+const FILE_MODE: Switch = (risky_or_safe, "risky or safe");
+
 /// The wider folder that a person may open to the file tools.
 #[derive(Default)]
 pub(super) struct RiskyWorkspace {
@@ -29,15 +35,18 @@ impl RiskyWorkspace {
         errors: &mut Vec<FieldError>,
     ) {
         let set = |name: &str| env(name).filter(|value| !value.trim().is_empty());
-        if let Some(value) = set("RISKY_WORKSPACE_MODE") {
-            match yes_or_no(&value) {
+        // Two names for one switch: the second counts only where the first is not set.
+        let switch = [("RISKY_WORKSPACE_MODE", MODE), ("FILE_WORKSPACE_MODE", FILE_MODE)];
+        let named = switch.into_iter().find_map(|(name, read)| Some((name, read, set(name)?)));
+        if let Some((name, (read, expected), value)) = named {
+            match read(&value) {
                 Some(is_on) => self.is_on = is_on,
                 None => errors.push(FieldError {
-                    path: "RISKY_WORKSPACE_MODE".to_owned(),
-                    message: format!("expected true or false, found `{value}`"),
+                    path: name.to_owned(),
+                    message: format!("expected {expected}, found `{value}`"),
                 }),
             }
-            config.overridden.push(("riskyWorkspace.enabled", "RISKY_WORKSPACE_MODE"));
+            config.overridden.push(("riskyWorkspace.enabled", name));
         }
         if let Some(root) = set("RISKY_WORKSPACE_ROOT") {
             self.root = Some(root);
@@ -88,9 +97,10 @@ pub(super) fn lay_over(config: &mut Config, env: Env<'_>, errors: &mut Vec<Field
         }
         config.overridden.push(("heartbeat.everyMs", "HEARTBEAT_INTERVAL_MS"));
     }
-    if let Some(value) = set("FILE_WORKSPACE_ROOT") {
-        config.workspace = expand(&value, env);
-        config.overridden.push(("workspace", "FILE_WORKSPACE_ROOT"));
+    let folders = ["FILE_WORKSPACE_ROOT", "CODEX_CWD"];
+    if let Some((name, path)) = folders.into_iter().find_map(|name| Some((name, set(name)?))) {
+        config.workspace = expand(&path, env);
+        config.overridden.push(("workspace", name));
     }
     if let Some(value) = set("READ_FILE_MAX_BYTES") {
         match value.parse() {
@@ -119,6 +129,14 @@ fn yes_or_no(value: &str) -> Option<bool> {
     match value.trim().to_ascii_lowercase().as_str() {
         "1" | "true" | "yes" | "on" => Some(true),
         "0" | "false" | "no" | "off" => Some(false),
+        _ => None,
+    }
+}
+
+fn risky_or_safe(value: &str) -> Option<bool> {
+    match value.trim().to_ascii_lowercase().as_str() {
+        "risky" => Some(true),
+        "safe" => Some(false),
         _ => None,
     }
 }

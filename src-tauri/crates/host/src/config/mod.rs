@@ -211,7 +211,10 @@ fn refuse_own_data(config: &Config, default_workspace: &Path, errors: &mut Vec<F
     let Some(data) = default_workspace.parent() else { return };
     if real(data).starts_with(real(&config.workspace)) {
         let path = if config.is_risky_workspace { "riskyWorkspace.root" } else { "workspace" };
-        let message = format!("must not be or contain Rouse's own data folder {}", data.display());
+        let named = config.overridden.iter().find(|(key, _)| *key == path);
+        let named = named.map_or_else(String::new, |(_, name)| format!(", as {name} says"));
+        let data = data.display();
+        let message = format!("must not be or contain Rouse's own data folder {data}{named}");
         errors.push(FieldError { path: path.to_owned(), message });
     }
 }

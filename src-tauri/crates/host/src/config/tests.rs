@@ -30,6 +30,21 @@ fn the_workspace_is_the_one_that_a_variable_names_before_the_file() {
         (file.clone(), vec![], "/file", false),
         (file.clone(), vec![("FILE_WORKSPACE_ROOT", "/variable")], "/variable", false),
         (file.clone(), vec![("FILE_WORKSPACE_ROOT", "  ")], "/file", false),
+        (file.clone(), vec![("CODEX_CWD", "/second")], "/second", false),
+        (
+            file.clone(),
+            vec![("CODEX_CWD", "/s"), ("FILE_WORKSPACE_ROOT", "/first")],
+            "/first",
+            false,
+        ),
+        (
+            file.clone(),
+            vec![("CODEX_CWD", "/second"), ("FILE_WORKSPACE_ROOT", "")],
+            "/second",
+            false,
+        ),
+        (json!({}), vec![("CODEX_CWD", "~/s"), ("HOME", "/home/p")], "/home/p/s", false),
+        (file.clone(), vec![("CODEX_CWD", " ")], "/file", false),
         (json!({ "workspace": "~/w" }), vec![("HOME", "/home/p")], "/home/p/w", false),
         (json!({}), vec![("HOME", "/home/p"), ("FILE_WORKSPACE_ROOT", "~")], "/home/p", false),
         (json!({ "workspace": "~other" }), vec![("HOME", "/home/p")], "~other", false),
@@ -39,7 +54,22 @@ fn the_workspace_is_the_one_that_a_variable_names_before_the_file() {
         (file.clone(), vec![risky, ("RISKY_WORKSPACE_ROOT", "~/w"), ("HOME", "/h")], "/h/w", true),
         (json!({}), vec![("FILE_WORKSPACE_ROOT", "/a/b"), risky], "/a", true),
         (wide.clone(), vec![], "/file", true),
-        (wide, vec![("RISKY_WORKSPACE_MODE", "false")], "/file/deep", false),
+        (wide.clone(), vec![("RISKY_WORKSPACE_MODE", "false")], "/file/deep", false),
+        // The other name of the mode, which counts where the first is not set.
+        (json!({}), vec![("CODEX_CWD", "/a/b"), ("FILE_WORKSPACE_MODE", "risky")], "/a", true),
+        (wide, vec![("FILE_WORKSPACE_MODE", "safe")], "/file/deep", false),
+        (
+            json!({}),
+            vec![("CODEX_CWD", "/a/b"), risky, ("FILE_WORKSPACE_MODE", "safe")],
+            "/a",
+            true,
+        ),
+        (
+            file,
+            vec![("RISKY_WORKSPACE_MODE", "0"), ("FILE_WORKSPACE_MODE", "Risky")],
+            "/file",
+            false,
+        ),
         (wide_root.clone(), vec![("HOME", "/home/p")], "/home/p", true),
         (wide_root, vec![("HOME", "/home/p"), ("RISKY_WORKSPACE_ROOT", "/r")], "/r", true),
     ];
@@ -54,17 +84,23 @@ fn the_workspace_is_the_one_that_a_variable_names_before_the_file() {
 #[test]
 fn no_workspace_holds_rouses_own_data() {
     let risky = ("RISKY_WORKSPACE_MODE", "1");
-    let cases: [(&[(&str, &str)], &str); 5] = [
+    let cases: [(&[(&str, &str)], &str); 7] = [
         (&[("FILE_WORKSPACE_ROOT", "/data")], "workspace"),
+        (&[("CODEX_CWD", "/data")], "workspace"),
         (&[("FILE_WORKSPACE_ROOT", "/")], "workspace"),
         // The folder that holds the usual workspace is that of the data.
         (&[risky], "riskyWorkspace.root"),
         (&[risky, ("RISKY_WORKSPACE_ROOT", "/")], "riskyWorkspace.root"),
         (&[("RISKY_WORKSPACE_MODE", "perhaps")], "RISKY_WORKSPACE_MODE"),
+        (&[("FILE_WORKSPACE_MODE", "true")], "FILE_WORKSPACE_MODE"),
     ];
     for (variables, path) in cases {
         let refused = config(json!({}), variables).expect_err("refused");
         assert_eq!(refused[0].path, path, "{variables:?}");
+        let message = &refused[0].message;
+        let is_named =
+            path != "workspace" || message.contains(&format!(", as {} says", variables[0].0));
+        assert!(is_named, "{message}");
     }
 }
 
