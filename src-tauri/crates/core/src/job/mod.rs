@@ -5,12 +5,14 @@
 //! program, loses nothing here. It refuses to know what is due (`slots`) or what a run did (`run`).
 
 mod parse;
+mod author;
 mod bounds;
 mod payload;
 mod policies;
 mod schedule;
 mod write;
 
+pub use author::{CREATED_BY, MESSAGE_BY, signature};
 pub use parse::{
     JobError, imported_job_from_json, job_from_json, patch_job, schedule_from_json,
     stored_job_from_json, stored_schedule_from_json, strangers_of_state,
