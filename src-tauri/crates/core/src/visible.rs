@@ -43,6 +43,30 @@ pub fn visible_line(text: &str) -> String {
     visible(text).replace('\n', "⟨U+000A⟩").replace('\t', "⟨U+0009⟩")
 }
 
+/// The same for a path: a space at an edge of one of its names, or behind another one, is shown by its number, too, so
+/// that no two paths look the same.
+#[must_use]
+pub fn visible_path(path: &str) -> String {
+    let names: Vec<String> =
+        path.split('/').map(|name| visible_spaces(&visible_line(name))).collect();
+    names.join("/")
+}
+
+fn visible_spaces(name: &str) -> String {
+    let mut shown = String::with_capacity(name.len());
+    let mut is_after_space = true;
+    let mut characters = name.chars().peekable();
+    while let Some(character) = characters.next() {
+        let is_space = character == ' ';
+        match is_space && (is_after_space || characters.peek().is_none()) {
+            true => shown.push_str("⟨U+0020⟩"),
+            false => shown.push(character),
+        }
+        is_after_space = is_space;
+    }
+    shown
+}
+
 /// Whether there is anything in `text` to be seen.
 #[must_use]
 pub fn shows_something(text: &str) -> bool {
@@ -90,6 +114,23 @@ mod tests {
         ];
         for (given, expected) in cases {
             assert_eq!(visible(given), expected, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn the_spaces_of_a_path_that_nobody_would_see_are_shown_by_their_number() {
+        let cases = [
+            ("two words/a b.txt", "two words/a b.txt"),
+            (" a", "⟨U+0020⟩a"),
+            ("a ", "a⟨U+0020⟩"),
+            ("a /b", "a⟨U+0020⟩/b"),
+            ("a   b", "a ⟨U+0020⟩⟨U+0020⟩b"),
+            (" ", "⟨U+0020⟩"),
+            ("a\n\t\u{202e}⟨", "a⟨U+000A⟩⟨U+0009⟩⟨U+202E⟩⟨U+27E8⟩"),
+            ("", ""),
+        ];
+        for (given, expected) in cases {
+            assert_eq!(visible_path(given), expected, "{given:?}");
         }
     }
 

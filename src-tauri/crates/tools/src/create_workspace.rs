@@ -13,7 +13,7 @@ use rouse_core::policy::ApprovedCall;
 use rouse_core::tool::{
     Annotations, ApprovalRule, BoxFuture, Fault, Tool, ToolContext, ToolOutput, ToolSpec,
 };
-use rouse_core::visible::visible;
+use rouse_core::visible::{visible, visible_path};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -164,12 +164,16 @@ fn planned(arguments: &Arguments, context: &ToolContext) -> String {
         Ok(wanted) => wanted,
         Err(error) => return visible(&error.to_string()),
     };
-    let mut shown = format!("New folder {wanted}\nin {}\n", context.workspace.display());
+    let mut shown = format!(
+        "New folder {}\nin {}\n",
+        visible_path(wanted),
+        visible(&context.workspace.display().to_string())
+    );
     if arguments.create_readme {
         let name = wanted.rsplit('/').next().unwrap_or(wanted);
-        shown.push_str(&format!("with {README}:\n\n# {}\n", arguments.title(name)));
+        shown.push_str(&visible(&format!("with {README}:\n\n# {}\n", arguments.title(name))));
     }
-    visible(&shown)
+    shown
 }
 
 impl Arguments {

@@ -14,6 +14,7 @@ use std::path::Path;
 
 use rouse_core::policy::ApprovedCall;
 use rouse_core::tool::{BoxFuture, Tool, ToolContext, ToolOutput, ToolSpec};
+use rouse_core::visible::visible_path;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -173,7 +174,7 @@ impl Listing<'_> {
             self.is_truncated = true;
             return;
         }
-        let shown = crate::plain_line(&entry.name.to_string_lossy());
+        let shown = visible_path(&entry.name.to_string_lossy());
         let names = [folder.names.as_slice(), &[shown]].concat();
         self.entries.push(described(entry, &names.join("/")));
         if entry.kind != EntryKind::Folder {

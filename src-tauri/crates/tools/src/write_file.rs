@@ -183,7 +183,7 @@ fn compared(workspace: &Path, arguments: &Arguments) -> Result<String, WriteErro
             difference(&path, "", &arguments.content, &from)
         }
     };
-    Ok(visible(&shown))
+    Ok(shown)
 }
 
 fn old(workspace: &Workspace, path: &RelativePath) -> Result<Old, WorkspaceError> {
@@ -200,8 +200,10 @@ fn old(workspace: &Workspace, path: &RelativePath) -> Result<Old, WorkspaceError
     }
 }
 
+/// Compared is what is seen of the two. No two texts look the same, and only a line feed is left to end a line.
 fn difference(path: &RelativePath, old: &str, new: &str, from: &str) -> String {
-    let compared = TextDiff::configure().timeout(COMPARED_FOR).diff_lines(old, new);
+    let (old, new) = (visible(old), visible(new));
+    let compared = TextDiff::configure().timeout(COMPARED_FOR).diff_lines(&old, &new);
     let header = (from, path.to_string());
     let shown = compared.unified_diff().header(header.0, &header.1).to_string();
     // An empty new file has no lines to show.

@@ -78,6 +78,14 @@ async fn a_readme_has_the_title_that_was_asked_for() {
 }
 
 #[tokio::test]
+async fn the_question_names_exactly_the_folder_that_is_made() {
+    let dir = folder();
+    let arguments = json!({ "path": "a\u{202e}b/mail " });
+    let shown = CreateWorkspace::new(false).preview(&arguments, &context(dir.path())).await;
+    assert!(shown.starts_with("New folder a⟨U+202E⟩b/mail⟨U+0020⟩\n"), "{shown}");
+}
+
+#[tokio::test]
 async fn what_is_no_folder_inside_is_refused() {
     let dir = folder();
     let cases = [

@@ -161,7 +161,7 @@ async fn links_are_shown_and_not_entered() {
 async fn a_name_cannot_break_out_of_its_line() {
     let dir = tempfile::tempdir().expect("a temporary folder");
     fs::write(dir.path().join("evil\n\u{1b}[2J\u{202e}name"), "").expect("a file");
-    assert_eq!(names(&list(&dir, json!({})).await), ["evil [2Jname"]);
+    assert_eq!(names(&list(&dir, json!({})).await), ["evil⟨U+000A⟩⟨U+001B⟩[2J⟨U+202E⟩name"]);
 }
 
 fn with_ignores() -> TempDir {

@@ -12,7 +12,7 @@ use std::path::Path;
 use rouse_core::approval::Surroundings;
 use rouse_core::tool::{SandboxMode, ToolContext};
 
-use super::named::Named;
+use super::named::{Named, shown};
 use super::{Arguments, CommandError, bound, room};
 use crate::sandbox::Sealed;
 use crate::workspace::{Workspace, digest};
@@ -40,10 +40,10 @@ pub(super) fn hold(
     let mut left = MOST_BYTES;
     let mut sealed = Vec::new();
     for path in named.run(&arguments.command) {
-        let Some(expected) = to.files.get(&path.display().to_string()) else { continue };
+        let Some(expected) = to.files.get(&shown(&path)) else { continue };
         let Some((content, mode)) = read(&path, context, left) else { continue };
         if digest(content.as_slice()).ok().as_ref() != Some(expected) {
-            return Err(CommandError::Changed(path.display().to_string()));
+            return Err(CommandError::Changed(shown(&path)));
         }
         left -= content.len() as u64;
         sealed.push(Sealed { path, content, mode, may_change });

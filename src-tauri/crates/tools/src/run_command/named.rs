@@ -12,6 +12,7 @@ use std::io::{self, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 
 use rouse_core::approval::ABSENT;
+use rouse_core::visible::visible_path;
 
 use crate::workspace::{MOST_READ, Workspace, fingerprint, from_home};
 
@@ -64,9 +65,9 @@ impl Named<'_> {
         for word in words(line) {
             let path = from_home(&word).unwrap_or_else(|| self.folder.join(&word));
             let (name, content) = match path.canonicalize() {
-                Ok(real) => (real.display().to_string(), self.open(&real)),
+                Ok(real) => (shown(&real), self.open(&real)),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    bound.files.insert(path.display().to_string(), ABSENT.to_owned());
+                    bound.files.insert(shown(&path), ABSENT.to_owned());
                     continue;
                 }
                 Err(_) => continue,
@@ -97,6 +98,11 @@ impl Named<'_> {
         let path = workspace.relative(inside.to_str()?).ok()?;
         Some(workspace.open_any_name(&path).map(|(file, _)| file).map_err(io::Error::other))
     }
+}
+
+/// How a file is called in what a yes is bound to, which a person is shown.
+pub(super) fn shown(path: &Path) -> String {
+    visible_path(&path.display().to_string())
 }
 
 /// What a line is bound to, and how much may still be read for it.

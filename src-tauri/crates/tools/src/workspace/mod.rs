@@ -30,6 +30,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use rouse_core::UnixMs;
+use rouse_core::visible::visible_path;
 
 pub(crate) use error::WorkspaceError;
 pub(crate) use write::{MOST_READ, digest, fingerprint};
@@ -185,11 +186,12 @@ impl RelativePath {
     }
 }
 
-/// With slashes on every system, and `.` for the workspace itself.
+/// With slashes on every system, and `.` for the workspace itself. Everything in it is to be seen: a person is asked
+/// about the path that is shown, and another one must not look like it.
 impl fmt::Display for RelativePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.0.iter().map(|name| name.to_string_lossy()).collect();
-        let joined = crate::text::plain_line(&names.join("/"));
+        let joined = visible_path(&names.join("/"));
         f.write_str(if joined.is_empty() { "." } else { &joined })
     }
 }

@@ -86,6 +86,43 @@ async fn the_question_shows_what_would_change_with_everything_to_be_seen() {
     assert!(refused.contains("outside the workspace") && refused.contains("../e"), "{refused}");
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn the_question_names_exactly_the_file_that_is_written() {
+    let dir = folder();
+    fs::write(dir.path().join("notes.txt"), "old\n").expect("a file");
+    for (path, named) in [
+        ("a\u{202e}b.txt", "a⟨U+202E⟩b.txt"),
+        ("notes.txt ", "notes.txt⟨U+0020⟩"),
+        (" notes.txt", "⟨U+0020⟩notes.txt"),
+        ("x /a  b", "x⟨U+0020⟩/a ⟨U+0020⟩b"),
+        ("a\u{200b}\u{1b}[2K\n+++ b", "a⟨U+200B⟩⟨U+001B⟩[2K⟨U+000A⟩+++ b"),
+        ("⟨U+202E⟩", "⟨U+27E8⟩U+202E⟩"),
+        ("two words", "two words"),
+    ] {
+        let shown = preview(&dir, path, "new\n").await;
+        assert_eq!(shown, format!("--- /dev/null\n+++ {named}\n@@ -0,0 +1 @@\n+new\n"));
+        let arguments: Value = json!({ "path": path, "content": "x" });
+        let bound = WriteFile::new().surroundings(&arguments, &context(dir.path())).await;
+        let files = bound.expect("it could be written").files;
+        assert_eq!(files.keys().collect::<Vec<_>>(), [named]);
+    }
+}
+
+#[tokio::test]
+async fn the_question_has_the_lines_that_the_file_will_have() {
+    let dir = folder();
+    fs::write(dir.path().join("a"), "one\r").expect("a file");
+    let shown = preview(&dir, "a", "one\rtwo\u{2028}three\r").await;
+    let end = "\n\\ No newline at end of file\n";
+    assert_eq!(
+        shown,
+        format!(
+            "--- a\n+++ a\n@@ -1 +1 @@\n-one⟨U+000D⟩{end}+one⟨U+000D⟩two⟨U+2028⟩three⟨U+000D⟩{end}"
+        )
+    );
+}
+
 #[tokio::test]
 async fn nothing_of_a_long_change_is_cut_off() {
     let dir = folder();
