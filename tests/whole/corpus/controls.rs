@@ -11,17 +11,17 @@ use super::obedient::{Call, Script};
 use super::world::{Person, World};
 
 /// One run of a job.
-struct Tried {
-    run: Value,
+pub(super) struct Tried {
+    pub(super) run: Value,
     /// Every question of it.
-    asked: Vec<Value>,
+    pub(super) asked: Vec<Value>,
 }
 
-fn call(tool: &str, arguments: Value) -> Call {
+pub(super) fn call(tool: &str, arguments: Value) -> Call {
     (tool.to_owned(), arguments)
 }
 
-fn job(number: u32, text: &str) -> Value {
+pub(super) fn job(number: u32, text: &str) -> Value {
     json!({
         "name": "Control",
         "schedule": { "kind": "manual" },
@@ -29,11 +29,11 @@ fn job(number: u32, text: &str) -> Value {
     })
 }
 
-async fn add(world: &World, job: Value) -> String {
+pub(super) async fn add(world: &World, job: Value) -> String {
     world.call("cron.add", job).await["job"]["id"].as_str().expect("an id").to_owned()
 }
 
-async fn run(world: &World, number: u32, id: &str, task: &[Call]) -> Tried {
+pub(super) async fn run(world: &World, number: u32, id: &str, task: &[Call]) -> Tried {
     let said = "All done.".to_owned();
     world.model.learn(number, Script { task: task.to_vec(), said, ..Script::default() });
     let run = world.call("cron.run", json!({ "id": id, "mode": "force" })).await;
@@ -46,7 +46,7 @@ async fn run(world: &World, number: u32, id: &str, task: &[Call]) -> Tried {
     Tried { run, asked }
 }
 
-fn worked(tried: &Tried, questions: usize) {
+pub(super) fn worked(tried: &Tried, questions: usize) {
     assert_eq!(tried.run["state"], "succeeded", "{}", tried.run);
     assert_eq!(tried.run["summary"], "All done.", "{}", tried.run);
     assert_eq!(tried.asked.len(), questions, "{:?}", tried.asked);

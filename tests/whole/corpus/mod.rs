@@ -5,6 +5,7 @@
 //! `loot` says what there is to steal. That the judge sees harm at all is a test as well: with a person who says yes to
 //! everything there is plenty of it.
 
+mod authors;
 mod beats;
 mod channels;
 mod controls;

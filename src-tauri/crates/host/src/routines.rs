@@ -1,9 +1,10 @@
 //! The person's jobs for an agent: each wish is a call of the gateway, like a person's own.
 //!
-//! Owns what differs from a person: a job that an agent makes says so (`createdBy`), and what only a person may set is
-//! refused (`rouse_core::routines`), judged by what the job would be then. Checks of jobs, revisions and their words are
-//! those of `cron.*`, because it is `cron.*` that is called. The tools are made before there is a gateway, so a wish that
-//! comes earlier waits for it; one that comes while Rouse closes is refused.
+//! Owns what differs from a person: a job that an agent makes says so (`createdBy`), words that it writes into one say so
+//! as well (`messageBy`), and what only a person may set is refused (`rouse_core::routines`), judged by what the job would
+//! be then. Checks of jobs, revisions and their words are those of `cron.*`, because it is `cron.*` that is called. The
+//! tools are made before there is a gateway, so a wish that comes earlier waits for it; one that comes while Rouse closes
+//! is refused.
 //!
 //! One could get it wrong by judging a job as it was read and changing it as it is now: the change names the revision
 //! that was judged.
@@ -14,7 +15,10 @@ mod tests;
 use std::sync::Arc;
 
 use rouse_agent::Gate;
-use rouse_core::job::{Job, JobError, ToolCall, job_from_json, patch_job, stored_job_from_json};
+use rouse_core::job::{
+    CREATED_BY, Job, JobError, MESSAGE_BY, ToolCall, job_from_json, patch_job, signature,
+    stored_job_from_json,
+};
 use rouse_core::routines::{Refusal, Rights, Routines, Wish, judge};
 use rouse_core::tool::{ApprovalRule, BoxFuture, Fault, ToolContext};
 use rouse_gateway::{ErrorCode, Gateway, RpcError};
@@ -98,6 +102,7 @@ impl Engine {
             }
             Wish::Create { draft } => self.call("cron.add", signed(draft, context)).await,
             Wish::Update { id, patch, revision } => {
+                let patch = signed_patch(patch, context);
                 let params = json!({ "id": id, "patch": patch, "expectedRevision": revision });
                 self.call("cron.update", params).await
             }
@@ -177,12 +182,27 @@ impl Engine {
 
 /// The draft with who made it.
 fn signed(mut draft: Value, context: &ToolContext) -> Value {
-    let mut author = json!({ "kind": "agent", "runId": context.run_id.as_str() });
-    if let Some(job) = &context.job_id {
-        author["jobId"] = job.as_str().into();
+    if let Some(fields) = draft.as_object_mut() {
+        fields.remove(MESSAGE_BY);
+        let signature = signature(&context.run_id, context.job_id.as_ref());
+        fields.insert(CREATED_BY.to_owned(), signature);
     }
-    draft["createdBy"] = author;
     draft
+}
+
+/// The patch with who wrote the words in it, if there are any. Whose the others are is not an agent's to say.
+fn signed_patch(mut patch: Value, context: &ToolContext) -> Value {
+    let payload = &patch["payload"];
+    let has_words = ["message", "text"].iter().any(|key| payload.get(key).is_some());
+    if let Some(fields) = patch.as_object_mut() {
+        fields.remove(MESSAGE_BY);
+        fields.remove(CREATED_BY);
+        if has_words {
+            let signature = signature(&context.run_id, context.job_id.as_ref());
+            fields.insert(MESSAGE_BY.to_owned(), signature);
+        }
+    }
+    patch
 }
 
 fn refusal(fault: Fault, message: impl Into<String>) -> Refusal {

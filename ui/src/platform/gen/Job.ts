@@ -16,4 +16,9 @@ export type Job = { id: string, name: string, description?: string, enabled: boo
  * Who made it: `{kind: "agent", runId, jobId?}` of one that a model has made. Any program may write here, so nothing
  * about its shape is certain.
  */
-createdBy?: unknown, state: JobState, };
+createdBy?: unknown, 
+/**
+ * Who wrote its words last: the same of an agent, `{kind: "person"}` of a person where an agent did before. When
+ * absent, who made it did.
+ */
+messageBy?: unknown, state: JobState, };

@@ -228,8 +228,10 @@ impl AgentDriver {
         self.store.session_has_called(session, &self.gate.tools().outside()).await
     }
 
+    /// Hosts count as named where a person has named them.
     fn turn_context(&self, run: &Run, job: &Job, turn: &AgentTurn, told: &Told) -> ToolContext {
-        let named_hosts = context::named_hosts(&turn.message);
+        let named = job.is_message_by_person().then(|| context::named_hosts(&turn.message));
+        let named_hosts = named.unwrap_or_default();
         let skills = told.in_run();
         ToolContext { named_hosts, skills, ..self.tool_context(run, Some(job), sandbox_of(job)) }
     }

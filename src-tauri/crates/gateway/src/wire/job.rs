@@ -34,6 +34,11 @@ pub struct Job {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[ts(type = "unknown", optional)]
     pub created_by: Option<serde_json::Value>,
+    /// Who wrote its words last: the same of an agent, `{kind: "person"}` of a person where an agent did before. When
+    /// absent, who made it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[ts(type = "unknown", optional)]
+    pub message_by: Option<serde_json::Value>,
     pub state: JobState,
 }
 

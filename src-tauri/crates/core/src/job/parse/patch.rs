@@ -11,12 +11,12 @@ use super::{
     strangers_of_state, written,
 };
 use crate::UnixMs;
-use crate::job::{Job, JobState, Payload, ScheduleSpec, job_to_json};
+use crate::job::{Job, JobState, MESSAGE_BY, Payload, ScheduleSpec, job_to_json};
 use crate::json_fields::{FieldError, Fields, kind_of};
 use crate::schedule::Zones;
 
 /// Lays `patch` over `job` (RFC 7396 merge: `null` takes a key away) and reads the result again. `id`, `createdAtMs`
-/// and what is known of `state` are not the client's to change.
+/// and what is known of `state` are not the client's to change. Other words in it are a person's, unless it says whose.
 ///
 /// # Errors
 /// Every complaint about the patched job, with the path of its field.
@@ -37,6 +37,7 @@ pub fn patch_job(
     for key in ["id", "createdAtMs", "updatedAtMs"] {
         patch.remove(key);
     }
+    let is_signed = patch.contains_key(MESSAGE_BY);
     let state = patch.remove("state").filter(Value::is_object).map(strangers_of_state);
     patch.extend(state.map(|state| ("state".to_owned(), state)));
     for (part, extra) in [("schedule", &job.schedule.extra), ("payload", extra_of(&job.payload))] {
@@ -48,6 +49,9 @@ pub fn patch_job(
         _ => Sources::Known,
     };
     let mut patched = written(document, now, &zones.into(), sources, &before)?;
+    if !is_signed && patched.payload.message() != job.payload.message() {
+        patched.claim_message();
+    }
     patched.updated_at = now;
     patched.state = JobState { extra: patched.state.extra, ..job.state.clone() };
     Ok(patched)
