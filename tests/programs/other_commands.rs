@@ -127,7 +127,7 @@ async fn runs_are_listed_shown_stopped_and_repeated() {
         home.rouse(["runs", command, "nothing"]).refused(4, "There is no run nothing");
         home.rouse(["runs", command, "nothing", "--json"]).refused(4, "There is no run nothing");
     }
-    home.rouse(["runs", "list", "--job", "nobody"]).ok();
+    home.rouse(["runs", "list", "--job", "nobody"]).refused(4, "There is no job nobody");
     home.rouse(["runs", "list", "--limit", "0"]).refused(2, "--limit");
 }
 

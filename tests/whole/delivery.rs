@@ -46,8 +46,8 @@ async fn a_channel_that_is_not_set_up_is_a_visible_failure() {
     let imported = house.call("cron.import", json!({ "text": file, "enable": true })).await;
     let line = &imported["lines"][0];
     assert_eq!(line["outcome"], "created", "{line}");
-    let note = line["notes"][0].as_str().expect("a word about it");
-    assert!(note.contains("telegram is not set up"), "{note}");
+    let warning = line["warnings"][0]["message"].as_str().expect("a word about it");
+    assert!(warning.contains("telegram is not set up"), "{line}");
     let id = line["id"].as_str().expect("an id").to_owned();
     house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
     let run = house.ended(&id, 1).await.remove(0);

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::house::{House, Plan, echo};
 
 /// A settings file with this hook for each step, a shell script each.
-fn config(folder: &Path, hooks: &[(&str, &str)]) {
+pub(crate) fn config(folder: &Path, hooks: &[(&str, &str)]) {
     let mut text = String::new();
     for (on, script) in hooks {
         text.push_str(&format!(
@@ -103,7 +103,7 @@ async fn no_client_can_name_a_command() {
     let house = Plan::new(folder.path()).build().await;
     let patch = json!({ "patch": { "hooks": [{ "on": "run_started", "command": ["x"] }] } });
     let refused = house.try_call("config.patch", patch).await.expect_err("refused");
-    assert!(refused.message.contains("hooks: is not a setting"), "{refused}");
+    assert!(refused.message.contains("hooks: can be changed in the settings file only"), "{refused}");
     house.host.stop().await;
 }
 

@@ -49,7 +49,7 @@ impl Told {
     }
 
     /// Stops the house; nothing else was told than what was read.
-    async fn is_all(mut self, house: House) {
+    async fn are_all(mut self, house: House) {
         house.host.stop().await;
         let rest = self.0.get_mut();
         assert_eq!(String::from_utf8_lossy(rest.buffer()), "");
@@ -105,7 +105,7 @@ async fn a_run_is_told_with_what_it_says_of_itself() {
             "state": "succeeded", "attempts": 1, "summary": "Tea at four.", "error": null, "reason": null
         })
     );
-    told.is_all(house).await;
+    told.are_all(house).await;
 }
 
 #[tokio::test]
@@ -124,7 +124,7 @@ async fn a_run_that_is_ended_is_told_with_what_ended_it() {
     house.model.asked(2).await;
     cancel(&house, &id).await;
     assert_eq!(told.words(2).await, ["Ask run_finished cancelled", "Ask run_started"]);
-    told.is_all(house).await;
+    told.are_all(house).await;
 }
 
 #[tokio::test]
@@ -147,7 +147,7 @@ async fn a_run_that_is_tried_again_begins_once_and_ends_once() {
     let [ended, began] = both;
     assert_eq!((&ended["state"], &ended["attempts"]), (&json!("failed"), &json!(2)), "{ended}");
     assert_eq!(began["hook"], "run_started");
-    told.is_all(house).await;
+    told.are_all(house).await;
 }
 
 #[tokio::test]
@@ -172,7 +172,7 @@ async fn a_run_that_waits_for_a_person_goes_on_untold_and_ends_once() {
     house.clock.advance(31 * MINUTE);
     assert_eq!(told.words(2).await, ["Ask run_finished succeeded", "Ask run_started"]);
 
-    told.is_all(house).await;
+    told.are_all(house).await;
 }
 
 #[tokio::test]
@@ -189,7 +189,7 @@ async fn a_run_that_a_stop_of_rouse_cuts_off_is_told_by_the_next_start() {
     // What is off takes nothing up again.
     let house = Plan::new(folder.path()).clock(&clock).env("ROUSE_SKIP_CRON", "1").build().await;
     assert_eq!(told.words(1).await, ["Ask run_finished interrupted"]);
-    told.is_all(house).await;
+    told.are_all(house).await;
 }
 
 #[tokio::test]
@@ -208,7 +208,7 @@ async fn a_parked_run_whose_job_is_removed_is_told_and_so_is_one_that_goes_on_af
     let yes = json!({ "id": question, "answer": { "kind": "once" }, "from": "page" });
     house.call("approvals.decide", yes).await;
     assert_eq!(told.words(1).await, ["Ask run_finished succeeded"]);
-    told.is_all(house).await;
+    told.are_all(house).await;
 }
 
 #[tokio::test]
@@ -228,5 +228,5 @@ async fn what_never_began_is_not_told_and_what_needs_no_model_is() {
         told.words(2).await,
         ["Trial of echo run_finished succeeded", "Trial of echo run_started"]
     );
-    told.is_all(house).await;
+    told.are_all(house).await;
 }

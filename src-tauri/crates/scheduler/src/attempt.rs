@@ -36,6 +36,11 @@ pub(crate) struct Running {
     pub(crate) cancel: CancellationToken,
     /// What it is at.
     pub(crate) work: Work,
+    /// Whether it has a place under the cap. Between two attempts it has none, so that what fails again and again does not
+    /// keep the places of what works.
+    pub(crate) has_place: bool,
+    /// Whether its next attempt could begin but for a place.
+    pub(crate) waits_for_place: bool,
     deadline: Duration,
     ending: Option<Ending>,
     spent: Usage,
@@ -78,14 +83,17 @@ impl Running {
         let deadline = now + time_limit(job.as_deref());
         let work = Work::Backoff { until: now };
         let (cancel, spent) = (CancellationToken::new(), Usage::default());
-        Self { run, lane, job, cancel, work, deadline, ending: None, spent }
+        let (has_place, waits_for_place) = (true, false);
+        let ending = None;
+        Self { run, lane, job, cancel, work, has_place, waits_for_place, deadline, ending, spent }
     }
 
-    /// When its time limit or its grace ends.
+    /// When its time limit or its grace ends. Between two attempts there is none: the next begins before it, if it has a place.
     pub(crate) fn expires_at(&self) -> Option<Duration> {
         match (&self.work, &self.ending) {
             (Work::Attempt(_), None) => Some(self.deadline),
             (Work::Attempt(_), Some(ending)) => Some(ending.abort_at),
+            (Work::Backoff { .. }, _) if self.waits_for_place => Some(self.deadline),
             (Work::Backoff { .. } | Work::Over(_), _) => None,
         }
     }
@@ -93,8 +101,8 @@ impl Running {
     /// When its next attempt begins.
     pub(crate) const fn goes_on_at(&self) -> Option<Duration> {
         match self.work {
-            Work::Backoff { until } => Some(until),
-            Work::Attempt(_) | Work::Over(_) => None,
+            Work::Backoff { until } if !self.waits_for_place => Some(until),
+            _ => None,
         }
     }
 
@@ -118,7 +126,12 @@ impl Running {
 
     /// Enforces the time limit and the grace. Answers the attempt that was given up.
     pub(crate) fn expire(&mut self, now: Duration) -> Option<AbortHandle> {
-        let Work::Attempt(attempt) = &self.work else { return None };
+        let Work::Attempt(attempt) = &self.work else {
+            if self.waits_for_place && self.deadline <= now {
+                self.end(Why::TimedOut, now);
+            }
+            return None;
+        };
         match &self.ending {
             None if self.deadline <= now => {
                 self.end(Why::TimedOut, now);

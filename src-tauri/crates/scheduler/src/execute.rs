@@ -109,17 +109,28 @@ impl Engine {
             self.tasks.spawn(async move { runner.run(run, job, cancel).await }.instrument(span));
         self.runs_of_tasks.insert(attempt.id(), id);
         running.work = Work::Attempt(attempt);
+        running.waits_for_place = false;
     }
 
-    /// Begins the attempts whose backoff is over.
+    /// Begins the attempts whose backoff is over, the longest over first, as far as there are places for them.
     pub(crate) async fn begin_next_attempts(&mut self) -> Result<(), StoreError> {
         let now = self.clock.monotonic();
-        let waits =
-            |running: &Running| matches!(running.work, Work::Backoff { until } if until <= now);
-        let ids: Vec<RunId> =
-            self.running.iter().filter(|(_, r)| waits(r)).map(|(id, _)| id.clone()).collect();
-        for id in ids {
+        let since = |running: &Running| match running.work {
+            Work::Backoff { until } if until <= now => Some(until),
+            _ => None,
+        };
+        let over = self.running.iter().filter_map(|(id, r)| Some((since(r)?, id.clone())));
+        let mut over: Vec<(Duration, RunId)> = over.collect();
+        over.sort();
+        for (_, id) in over {
             let Some(mut running) = self.running.remove(&id) else { continue };
+            running.has_place =
+                running.has_place || self.lanes.resume(Rank::from(running.run.trigger));
+            if !running.has_place {
+                running.waits_for_place = true;
+                self.running.insert(id, running);
+                continue;
+            }
             let attempt = running.run.attempt + 1;
             let written = self.store.set_attempt(&id, attempt, self.clock.now()).await;
             if written.is_ok() {
@@ -146,6 +157,10 @@ impl Engine {
             Err(error) => crashed(&running.run, &error),
         };
         running.attempt_ended(outcome, self.clock.monotonic());
+        if matches!(running.work, Work::Backoff { .. }) {
+            running.has_place = false;
+            self.lanes.rest(Rank::from(running.run.trigger));
+        }
     }
 
     /// Enforces time limits and graces.

@@ -298,7 +298,10 @@ impl Engine {
     /// Gives the place of a recorded run back.
     pub(crate) fn release(&mut self, id: &RunId) {
         if let Some(running) = self.running.remove(id) {
-            self.lanes.finished(&running.lane, Rank::from(running.run.trigger));
+            match running.has_place {
+                true => self.lanes.finished(&running.lane, Rank::from(running.run.trigger)),
+                false => self.lanes.finished_at_rest(&running.lane),
+            }
             if running.run.trigger == RunTrigger::Heartbeat {
                 self.heartbeat.beat_ended();
             }

@@ -134,14 +134,18 @@ impl<T> Lanes<T> {
     /// one is a catch-up.
     fn next_ready(&mut self) -> Option<LaneKey> {
         let ((rank, _), _) = self.ready.first_key_value()?;
-        let has_place = match rank {
-            Rank::OnTime => true,
-            Rank::CatchUp => self.catch_ups_at_work < (self.cap / 2).max(1),
-        };
-        if self.at_work >= self.cap || !has_place {
+        if !self.has_place(*rank) {
             return None;
         }
         self.ready.pop_first().map(|(_, key)| key)
+    }
+
+    fn has_place(&self, rank: Rank) -> bool {
+        let may = match rank {
+            Rank::OnTime => true,
+            Rank::CatchUp => self.catch_ups_at_work < (self.cap / 2).max(1),
+        };
+        may && self.at_work < self.cap
     }
 
     fn occupy(&mut self, rank: Rank) {
@@ -168,7 +172,26 @@ impl<T> Lanes<T> {
 
     /// Frees the place of a run that was startable.
     pub fn finished(&mut self, key: &LaneKey, rank: Rank) {
+        self.rest(rank);
+        self.finished_at_rest(key);
+    }
+
+    /// Lets a run that has begun rest: it stays in its lane, and others may have its place under the cap.
+    pub fn rest(&mut self, rank: Rank) {
         self.vacate(rank);
+    }
+
+    /// Gives a run that rests a place again; false when there is none.
+    pub fn resume(&mut self, rank: Rank) -> bool {
+        let has_place = self.has_place(rank);
+        if has_place {
+            self.occupy(rank);
+        }
+        has_place
+    }
+
+    /// Frees the lane of a run that rests.
+    pub fn finished_at_rest(&mut self, key: &LaneKey) {
         self.change(key.clone(), |lane| lane.at_work -= 1);
     }
 

@@ -2,9 +2,10 @@
 
 use rouse_core::decide::retry_after_ms;
 use rouse_core::{Outcome, RunState};
+use rouse_scheduler::{RunMode, SchedulerConfig};
 use serde_json::json;
 
-use crate::stage::{Begun, MINUTE, SECOND, Stage, every};
+use crate::stage::{Begun, MINUTE, SECOND, Stage, config, every};
 
 fn may_pass(error: &str) -> Outcome {
     let mut outcome = Outcome { may_pass: true, ..Outcome::failed(error) };
@@ -34,7 +35,7 @@ async fn a_failure_that_may_pass_is_tried_again_later_and_longer() {
         stage.settle().await;
         stage.pass(backoff - 1).await;
         assert!(stage.begun.take_all().is_empty(), "not before its time");
-        assert_eq!(stage.load().await, (1, 0), "it keeps its place");
+        assert_eq!(stage.load().await, (1, 0), "it keeps its lane");
         stage.clock.advance(1);
         let again = stage.begun.next().await;
         assert_eq!((&again.run.id, again.run.attempt), (&id, attempt));
@@ -49,6 +50,71 @@ async fn a_failure_that_may_pass_is_tried_again_later_and_longer() {
         "three attempts are one failure"
     );
     assert_eq!(stage.store.deliveries_of(&id).await.expect("read").len(), 1);
+}
+
+#[tokio::test]
+async fn between_two_attempts_others_have_the_place_and_the_next_one_gets_the_first_that_is_free() {
+    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 1, ..config() }, false).await;
+    let runtime =
+        json!({ "id": "fails", "runtime": { "maxAttempts": 3, "retryBackoffMs": 60_000 } });
+    stage.add(every(60 * MINUTE, runtime)).await;
+    stage.add(every(MINUTE, json!({ "id": "works" }))).await;
+    stage.clock.advance(59 * 60_000);
+    stage.begun.next().await.succeed();
+    stage.pass(MINUTE).await;
+    let (first, other) = match stage.begun.next().await {
+        begun if begun.run.job_id.as_ref().is_some_and(|id| id.as_str() == "fails") => {
+            (begun, None)
+        }
+        other => {
+            other.succeed();
+            (stage.begun.next().await, Some(()))
+        }
+    };
+    let id = first.run.id.clone();
+    first.end(may_pass("no network"));
+    if other.is_none() {
+        stage.begun.next().await.succeed();
+    }
+    stage.settle().await;
+    // The backoff is one to one and a quarter minutes, and the other job fires every minute.
+    stage.pass(MINUTE).await;
+    let works = stage.begun.next().await;
+    assert_ne!(works.run.id, id);
+    stage.pass(MINUTE - SECOND).await;
+    assert!(stage.begun.take_all().is_empty(), "there is one place, and it is taken");
+    assert_eq!(stage.load().await, (2, 0));
+    works.succeed();
+    let again = stage.begun.next().await;
+    assert_eq!((&again.run.id, again.run.attempt), (&id, 2));
+    again.end(may_pass("no network"));
+    stage.settle().await;
+    assert_eq!(stage.load().await, (1, 0));
+    stage.handle.cancel(&id, "Cancelled by you").await.expect("asked");
+    assert_eq!(stage.ended(&id).await.state, RunState::Cancelled);
+    stage.pass(SECOND).await;
+    stage.begun.next().await.succeed();
+}
+
+#[tokio::test]
+async fn who_waits_for_a_place_until_his_time_is_over_has_run_out_of_it() {
+    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 1, ..config() }, false).await;
+    let runtime = json!({ "id": "fails", "runtime": { "maxAttempts": 3, "retryBackoffMs": 60_000 },
+        "policies": { "timeoutSeconds": 120 } });
+    let fails = stage.add(every(60 * MINUTE, runtime)).await;
+    let long = json!({ "id": "long", "policies": { "timeoutSeconds": 3_600 } });
+    let long = stage.add(every(90 * MINUTE, long)).await;
+    stage.clock.advance(60 * 60_000);
+    let first = stage.begun.next().await;
+    let id = first.run.id.clone();
+    assert_eq!(first.run.job_id.as_ref(), Some(&fails.id));
+    first.end(may_pass("no network"));
+    stage.settle().await;
+    stage.handle.run_now(&long.id, RunMode::Force).await.expect("asked");
+    let other = stage.begun.next().await;
+    stage.pass(2 * MINUTE).await;
+    assert_eq!(stage.ended(&id).await.state, RunState::TimedOut);
+    other.succeed();
 }
 
 #[tokio::test]
