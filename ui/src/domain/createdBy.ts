@@ -1,4 +1,4 @@
-/* Who made a job. The key is kept as it was written, by whatever program, so nothing about its shape is certain; only what an
+/* Who made a job, and who wrote its words. The keys are kept as they were written, by whatever program, so nothing about their shape is certain; only what an
    agent made is known by it. */
 
 import { isPlain } from "@/format/json";
@@ -13,4 +13,10 @@ export interface Maker {
 export function agentBehind({ createdBy }: Pick<Job, "createdBy">): Maker | undefined {
   if (!isPlain(createdBy) || createdBy.kind !== "agent") return undefined;
   return { runId: typeof createdBy.runId === "string" && createdBy.runId !== "" ? createdBy.runId : undefined };
+}
+
+/** What an agent signed a job's words with; undefined where they are a person's own. */
+export function signatureOn({ createdBy, messageBy }: Pick<Job, "createdBy" | "messageBy">): unknown {
+  const author = messageBy ?? createdBy;
+  return isPlain(author) && author.kind === "agent" ? author : undefined;
 }

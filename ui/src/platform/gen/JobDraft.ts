@@ -10,4 +10,8 @@ import type { WakeMode } from "./WakeMode";
 /**
  * A job to be made: everything but what the engine fills in. An `id` is kept when it is free (undo of a delete).
  */
-export type JobDraft = { id?: string, name: string, description?: string, enabled?: boolean, schedule: Schedule, sessionTarget?: SessionTarget, wakeMode?: WakeMode, payload: Payload, isolation?: Isolation, runtime?: Runtime, policies?: Policies, deleteAfterRun?: boolean, };
+export type JobDraft = { id?: string, name: string, description?: string, enabled?: boolean, schedule: Schedule, sessionTarget?: SessionTarget, wakeMode?: WakeMode, payload: Payload, isolation?: Isolation, runtime?: Runtime, policies?: Policies, deleteAfterRun?: boolean, 
+/**
+ * Who wrote its words, as in a job: of a copy or a proposal with the words of an agent.
+ */
+messageBy?: unknown, };

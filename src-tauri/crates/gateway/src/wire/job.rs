@@ -60,6 +60,9 @@ pub struct JobDraft {
     pub runtime: Option<Runtime>,
     pub policies: Option<Policies>,
     pub delete_after_run: Option<bool>,
+    /// Who wrote its words, as in a job: of a copy or a proposal with the words of an agent.
+    #[ts(type = "unknown", optional)]
+    pub message_by: Option<serde_json::Value>,
 }
 
 /// When a job fires.
