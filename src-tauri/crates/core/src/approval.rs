@@ -32,6 +32,9 @@ pub struct Surroundings {
     pub files: BTreeMap<String, String>,
 }
 
+/// Under what name the instant of a job that fires once stands in the environment of the call that proposes it.
+pub const FIRES_ONCE_AT: &str = "fires once at";
+
 /// Stands for the content of a file that is not there.
 pub const ABSENT: &str = "absent";
 
@@ -40,6 +43,12 @@ impl Surroundings {
     #[must_use]
     pub fn in_folder(folder: &Path) -> Self {
         Self { directory: Some(folder.display().to_string()), ..Self::default() }
+    }
+
+    /// When the job that is proposed fires, where that is once: the instant that the person is shown.
+    #[must_use]
+    pub fn fires_once_at(&self) -> Option<UnixMs> {
+        self.environment.get(FIRES_ONCE_AT)?.parse().map(UnixMs).ok()
     }
 
     /// The files that are there, by path.

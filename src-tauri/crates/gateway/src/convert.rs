@@ -141,6 +141,7 @@ pub(crate) fn approval_view(
         arguments: approval.arguments.clone(),
         directory: approval.surroundings.directory.clone(),
         files: approval.surroundings.there().map(str::to_owned).collect(),
+        fires_once_at_ms: approval.surroundings.fires_once_at().map(|at| at.0),
         preview: approval.preview.clone(),
         why: approval.why.clone(),
         is_highest: approval.is_highest,

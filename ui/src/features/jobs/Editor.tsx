@@ -4,7 +4,7 @@
 import { useBlocker, useNavigate } from "@tanstack/react-router";
 import { Check, Copy, Ellipsis, Play, Save, Trash2, TriangleAlert } from "lucide-react";
 import { type KeyboardEvent, useEffect, useRef, useState, type ReactNode } from "react";
-import { useForm, useWatch } from "react-hook-form";
+import { useForm, type UseFormReturn, useWatch } from "react-hook-form";
 
 import { Button, IconButton } from "@/components/Button";
 import { Switch } from "@/components/Choice";
@@ -16,7 +16,7 @@ import { Page } from "@/components/Page";
 import { useShortcut } from "@/components/shortcuts";
 import { toast } from "@/components/Toasts";
 import { useOpenApprovals } from "@/data/approvals";
-import type { ApprovalView, Job, JobView } from "@/platform";
+import type { ApprovalView, Job, JobDraft, JobView } from "@/platform";
 
 import { AskingNotice } from "./AskingNotice";
 import { FormContext, WarningContext } from "./bound";
@@ -41,8 +41,10 @@ interface Props {
   initial: JobForm;
   /** The job as the engine has it now; a new one is made without it. */
   view?: JobView;
-  /** The job that a new one is a copy of. */
-  original?: Job;
+  /** What a new one begins as, with all it holds. */
+  original?: JobDraft;
+  /** Fields that are marked from the start, with what is wrong. */
+  marked?: readonly [keyof JobForm, string][];
   /** What to show in place of the form when the job was deleted elsewhere and nothing was written here. */
   gone?: ReactNode;
   /** Told when a new job was made. */
@@ -55,12 +57,12 @@ interface Base {
   job?: Job;
 }
 
-export function Editor({ initial, view, original, gone, onMade }: Props) {
+export function Editor({ initial, view, original, marked, gone, onMade }: Props) {
   const [base, setBase] = useState<Base>({ form: initial, job: view?.job });
-  const [start] = useState(() => (original ? { ...initial, name: `${initial.name} copy` } : initial));
-  const form = useForm<JobForm>({ defaultValues: start });
+  const form = useForm<JobForm>({ defaultValues: base.form });
+  useMarked(form, marked);
   const values = useWatch({ control: form.control }) as JobForm;
-  const isDirty = patchOf(view ? base.form : start, values) !== undefined;
+  const isDirty = patchOf(base.form, values) !== undefined;
   const take = (job: Job) => {
     const next = formOf(job, 0);
     setBase({ form: next, job });
@@ -70,7 +72,7 @@ export function Editor({ initial, view, original, gone, onMade }: Props) {
   const { save, busy, trouble, calm } = useSave({ form, before: base.form, job: base.job && elsewhere.isStale ? base.job : view?.job, original });
   const leave = useLeaving(isDirty);
   const waiting = useOpenApprovals().data?.filter(({ jobId }) => view !== undefined && jobId === view.job.id) ?? [];
-  const preview = useSchedulePreview(values, base.form, base.job);
+  const preview = useSchedulePreview(values, base.form, base.job, original);
   const warnings = useWarnings({ values, before: base.form, job: base.job, original });
   const root = useRef<HTMLFormElement>(null);
   const [isSaved, setSaved] = useFlash();
@@ -140,6 +142,13 @@ export function Editor({ initial, view, original, gone, onMade }: Props) {
       </Question>
     </Page>
   );
+}
+
+function useMarked({ setError }: UseFormReturn<JobForm>, marked: Props["marked"]) {
+  const [atFirst] = useState(marked);
+  useEffect(() => {
+    for (const [field, message] of atFirst ?? []) setError(field, { message });
+  }, [atFirst, setError]);
 }
 
 /** Takes over what happened to the job elsewhere, unless it would overwrite what is being written here. */

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 
 import { errorCode, type Job, RpcError } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
-import { aJob, anIncident, aStatus, aTool, noon } from "@/test/fixtures";
+import { aJob, anApproval, anIncident, aStatus, aTool, noon } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 const http = aTool({ description: "Fetches a URL." });
@@ -395,11 +395,11 @@ test("what a change of the clock does to a job is said beside it, and of a singl
 });
 
 test("what will go wrong as things stand is said at its field before it is saved, and keeps nobody from saving", async () => {
-  const host = hostWith(aJob({ payload: { kind: "agentTurn", message: "Look", model: "ollama:big", contextPaths: ["notes.md"], tools: ["http"] } }).job);
+  const host = hostWith(aJob({ payload: { kind: "agentTurn", message: "Look", model: "ollama:big", contextPaths: ["notes.md", "b c.md"], tools: ["http"] } }).job);
   host.answers["system.status"] = () => aStatus({ model: "small · ollama" });
   host.answers["cron.check"] = ({ job }) => ({
     warnings: job.payload.kind === "agentTurn" && job.payload.model === "ollama:big"
-      ? [{ field: "payload.model", message: "`ollama:big` is not running." }, { field: "payload.tools[0]", message: "There is no tool `http` here." }, { field: "payload.contextPaths[0]", message: "`notes.md` is not in the workspace." }]
+      ? [{ field: "payload.model", message: "`ollama:big` is not running." }, { field: "payload.tools[0]", message: "There is no tool `http` here." }, { field: "payload.contextPaths[0]", message: "`notes.md` is not in the workspace." }, { field: "payload.contextPaths[1]", message: "`b c.md` is no file." }]
       : [],
   });
   const { user } = renderApp("/jobs/job-1", host);
@@ -408,12 +408,55 @@ test("what will go wrong as things stand is said at its field before it is saved
   await waitFor(() => expect(model).toHaveAccessibleDescription(/`ollama:big` is not running\./));
   expect(model).not.toBeInvalid();
   expect(screen.getByText("There is no tool `http` here.")).toBeInTheDocument();
-  expect(screen.getByText(/^It can be saved, but/)).toHaveTextContent("`notes.md` is not in the workspace.");
+  expect(screen.getByRole("textbox", { name: "Files it is given" })).toHaveAccessibleDescription(/`notes.md` is not in the workspace\. `b c.md` is no file\.$/);
   await user.clear(model);
   await write(user, model, "small");
   await waitFor(() => expect(model).toHaveAccessibleDescription("Empty: the one in the settings."), { timeout: 3_000 });
   expect(screen.queryByText(/^It can be saved, but/)).not.toBeInTheDocument();
-  expect(host.called("cron.check").at(-1)).toMatchObject({ job: { id: "job-1", payload: { model: "small", contextPaths: ["notes.md"] } } });
+  expect(host.called("cron.check").at(-1)).toMatchObject({ job: { id: "job-1", payload: { model: "small", contextPaths: ["notes.md", "b c.md"] } } });
   await user.click(save());
   await waitFor(() => expect(host.called("cron.update")).toHaveLength(1));
+});
+
+test("files and the longest answer of an agent’s job are changed in the form, and complaints stand beside them", async () => {
+  const host = hostWith(aJob({ payload: { kind: "agentTurn", message: "Look", contextPaths: ["a.md"] } }).job);
+  const update = host.answers["cron.update"];
+  host.answers["cron.update"] = () => {
+    throw new RpcError(errorCode.invalidParams, "no", { fields: [{ path: "payload.maxTokens", message: "must be between 1 and 1000000, found 0" }, { path: "payload.contextPaths[1]", message: "must be text" }] });
+  };
+  const { user } = renderApp("/jobs/job-1", host);
+  const files = await screen.findByRole("textbox", { name: "Files it is given" });
+  const most = screen.getByRole("textbox", { name: "Most tokens of an answer" });
+  expect(files).toHaveValue("a.md");
+  await user.type(files, "{Enter}my notes.md");
+  await write(user, most, "2000");
+  await user.click(save());
+  await waitFor(() => expect(most).toHaveAccessibleDescription("This must be between 1 and 1000000, found 0."));
+  expect(files).toHaveAccessibleDescription("This must be text.");
+  host.answers["cron.update"] = update;
+  await user.click(save());
+  await waitFor(() => expect(host.called("cron.update").at(-1)).toMatchObject({ patch: { payload: { contextPaths: ["a.md", "my notes.md"], maxTokens: 2_000 } } }));
+});
+
+test("a proposed time that is not known is empty and marked, and nothing is saved before it is chosen", async () => {
+  const host = hostWith();
+  host.answers["approvals.get"] = () => anApproval({ tool: "routine_create", arguments: { name: "Stretch", schedule: { kind: "at", at: "18:00" }, reminder: "Up." } });
+  const { user } = renderApp("/jobs/new?ask=ask-1", host);
+  const time = await screen.findByRole("group", { name: "Day and time" });
+  expect(screen.getByText(/^The proposed time could not be read/)).toBeInTheDocument();
+  expect(screen.getByRole("radio", { name: "Once" })).toBeChecked();
+  await user.click(save());
+  await waitFor(() => expect(within(time.parentElement as HTMLElement).getByText("Choose a day and a time.")).toBeInTheDocument());
+  expect(host.called("cron.add")).toEqual([]);
+});
+
+test("a proposed time that is known is saved as it was shown, to the second", async () => {
+  const at = noon + 86_412_345;
+  const host = hostWith();
+  host.answers["approvals.get"] = () => anApproval({ tool: "routine_create", arguments: { name: "Stretch", schedule: { kind: "at", at: "tomorrow 12:00" }, reminder: "Up." }, firesOnceAtMs: at });
+  host.answers["approvals.decide"] = () => ({ counts: true, approval: anApproval({ state: "denied" }) });
+  const { user } = renderApp("/jobs/new?ask=ask-1", host);
+  await write(user, await name(), " well");
+  await user.click(save());
+  await waitFor(() => expect(host.called("cron.add")[0]).toMatchObject({ name: "Stretch well", schedule: { kind: "at", atMs: at }, payload: { text: "Up." } }));
 });

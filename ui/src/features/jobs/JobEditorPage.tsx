@@ -14,8 +14,8 @@ import { useJob } from "@/data/queries";
 import { errorCode, type Job, RpcError } from "@/platform";
 
 import { Editor } from "./Editor";
-import { emptyForm, formOf } from "./form";
-import { formOfProposal } from "./proposal";
+import { copyOf, emptyForm, formOf } from "./form";
+import { proposalOf } from "./proposal";
 import { type TemplateId, templates } from "./templates";
 
 interface Props {
@@ -60,7 +60,10 @@ function Proposed({ ask }: { ask: string }) {
     void answer(ask, { kind: "deny", reason: `The person has changed this routine and made it: it stands as “${name}”.` }).catch((failed: unknown) =>
       toast({ title: "The model was not told", about: failed instanceof Error ? failed.message : String(failed) }),
     );
-  if (data) return <Editor initial={formOfProposal(data.arguments, now)} onMade={made} />;
+  if (data) {
+    const { draft, form, unread } = proposalOf(data, now);
+    return <Editor initial={form} original={draft} marked={unread} onMade={made} />;
+  }
   return (
     <Page title="New job">
       {error ? <Failure title="The proposal could not be read." error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={8} />}
@@ -74,7 +77,11 @@ function FromJob({ source, isCopy }: { source: string; isCopy: boolean }) {
   const title = isCopy ? "New job" : "Job";
   const isGone = error instanceof RpcError && error.code === errorCode.notFound;
   const gone = isGone ? <Gone title={title} /> : undefined;
-  if (view) return isCopy ? <Editor initial={formOf(view.job, now)} original={view.job} /> : <Editor initial={formOf(view.job, now)} view={view} gone={gone} />;
+  if (view && isCopy) {
+    const copy = copyOf(view.job);
+    return <Editor initial={formOf(copy, now)} original={copy} />;
+  }
+  if (view) return <Editor initial={formOf(view.job, now)} view={view} gone={gone} />;
   if (gone) return gone;
   return (
     <Page title={title}>

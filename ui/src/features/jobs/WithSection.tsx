@@ -81,9 +81,13 @@ function TaskHow() {
     <>
       <div className={styles.pair}>
         <TextOf name="model" label="Model" placeholder={status?.model?.split(" · ")[0] ?? "From the settings"} help="Empty: the one in the settings." />
-        <NumberOf name="maxSteps" label="Most steps" least={1} most={50} placeholder="10" help="Turns of the model that may call tools; 1 is no chaining. After them it says what came of it." />
+        <TextOf name="fallbacks" label="If that model does not answer" placeholder="No other" help="Models that are asked instead, in this order, with commas. The run says which one answered." />
       </div>
-      <TextOf name="fallbacks" label="If that model does not answer" placeholder="No other" help="Models that are asked instead, in this order, with commas. The run says which one answered." />
+      <div className={styles.pair}>
+        <NumberOf name="maxSteps" label="Most steps" least={1} most={50} placeholder="10" help="Turns of the model that may call tools; 1 is no chaining. After them it says what came of it." />
+        <NumberOf name="maxTokens" label="Most tokens of an answer" least={1} most={1_000_000} placeholder="The provider’s limit" help="A longer answer is cut off there." />
+      </div>
+      <LongTextOf name="contextPaths" label="Files it is given" rows={2} mono placeholder="notes/today.md" help="One a line, in the workspace. Each run has what they say at that time, beside the task." />
       <SkillsField />
       <ToolList />
       <Switch isSelected={deliver.value} onChange={deliver.onChange} help="Off: only failures are told; the outcome is on the run’s page.">

@@ -60,7 +60,7 @@ export function TextOf({ name, ...props }: Labels & { name: TextName; mono?: boo
   return <TextField {...props} {...useBound(name)} />;
 }
 
-export function LongTextOf({ name, ...props }: Labels & { name: TextName; rows?: number }) {
+export function LongTextOf({ name, ...props }: Labels & { name: TextName; rows?: number; mono?: boolean }) {
   return <TextArea {...props} {...useBound(name)} />;
 }
 

@@ -14,13 +14,15 @@ test.each([
   ["policies.budget.tokensPerRun", "tokensPerRun"],
   ["policies.budget.usdPerDay", "usdPerDay"],
   ["payload.fallbacks[1]", "fallbacks"],
+  ["payload.contextPaths[1]", "contextPaths"],
+  ["payload.maxTokens", "maxTokens"],
   ["runtime.maxAttempts", "attempts"],
   ["name", "name"],
 ])("%s is shown at %s", (path, field) => {
   expect(placeOf(path)).toBe(field);
 });
 
-test.each(["payload.contextPaths[0]", "isolation.postToMainPrefix", "schedule", "", "names"])("%j has no field", (path) => {
+test.each(["payload.channel", "isolation.postToMainPrefix", "schedule", "", "names"])("%j has no field", (path) => {
   expect(placeOf(path)).toBeUndefined();
 });
 
@@ -28,10 +30,10 @@ test("complaints without a field are kept for the summary, and the first about a
   const { placed, others } = place([
     { path: "name", message: "is required" },
     { path: "name", message: "must be at most 200 characters" },
-    { path: "payload.maxTokens", message: "must be between 1 and 1000000, found 0" },
+    { path: "payload.channel", message: "must be text, found 7" },
   ]);
   expect([...placed]).toEqual([["name", "This is required."]]);
-  expect(others.map(({ path }) => path)).toEqual(["payload.maxTokens"]);
+  expect(others.map(({ path }) => path)).toEqual(["payload.channel"]);
 });
 
 test("complaints read as sentences", () => {

@@ -22,6 +22,8 @@ const places: Record<string, keyof JobForm> = {
   "payload.skills": "skills",
   "payload.useTools": "toolChoice",
   "payload.maxSteps": "maxSteps",
+  "payload.maxTokens": "maxTokens",
+  "payload.contextPaths": "contextPaths",
   "payload.tool": "tool",
   "payload.arguments": "arguments",
   "payload.notifyWhen": "notifyWhen",
@@ -76,7 +78,8 @@ export function placeOf(path: string): keyof JobForm | undefined {
   return undefined;
 }
 
-/** Complaints beside their fields, and those that have none. The first about a field is the one shown. */
+/** Complaints beside their fields, and those that have none. The first about a field is the one shown; of a list, that about
+    each of its entries. */
 export function place(complaints: readonly Complaint[]): { placed: Map<keyof JobForm, string>; others: Complaint[] } {
   const placed = new Map<keyof JobForm, string>();
   const others: Complaint[] = [];
@@ -84,6 +87,7 @@ export function place(complaints: readonly Complaint[]): { placed: Map<keyof Job
     const field = placeOf(complaint.path);
     if (field === undefined) others.push(complaint);
     else if (!placed.has(field)) placed.set(field, sentence(complaint.message));
+    else if (complaint.path.endsWith("]")) placed.set(field, `${placed.get(field)} ${sentence(complaint.message)}`);
   }
   return { placed, others };
 }

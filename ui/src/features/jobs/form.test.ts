@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Job } from "@/platform";
 import { aJob, noon } from "@/test/fixtures";
 
-import { addOf, draftOf, emptyForm, formOf, type JobForm, patchOf, sameDefinition, scheduleOf, withoutState } from "./form";
+import { addOf, copyOf, draftOf, emptyForm, formOf, type JobForm, patchOf, sameDefinition, scheduleOf, withoutState } from "./form";
 
 const changed = (job: Job, change: Partial<JobForm>) => {
   const before = formOf(job, noon);
@@ -31,7 +31,14 @@ test("a form that was not touched changes nothing, whatever the job holds", () =
 test("a form says everything that a job decides, and says it again", () => {
   const draft = draftOf(formOf(full, noon));
   expect(draft).toMatchObject({ description: "Why", schedule: full.schedule, policies: full.policies, runtime: full.runtime, deleteAfterRun: true });
-  expect(draft.payload).toEqual({ kind: "agentTurn", message: "Look", model: "m", fallbacks: ["n", "ollama:o"], tools: ["http"], maxSteps: 4, deliver: false });
+  expect(draft.payload).toEqual(full.payload);
+});
+
+test("files for the context are one a line, with blanks in their names, and like the longest answer they are taken back", () => {
+  expect(formOf(full, noon)).toMatchObject({ contextPaths: "a.md", maxTokens: 9 });
+  expect(changed(full, { contextPaths: "a.md\n\n my notes/to do.md \n" })).toEqual({ payload: { contextPaths: ["a.md", "my notes/to do.md"] } });
+  expect(changed(full, { contextPaths: " \n", maxTokens: null })).toEqual({ payload: { contextPaths: null, maxTokens: null } });
+  expect(changed(full, { maxTokens: 2_000 })).toEqual({ payload: { maxTokens: 2_000 } });
 });
 
 test("hosts are read as people write them down, and taken back when there are none", () => {
@@ -100,13 +107,24 @@ test("an argument that is gone is taken out of the job, too", () => {
 
 test("a copy keeps what the form does not know, but neither identity nor history", () => {
   const original = { ...full, "x-mine": 1, createdBy: { kind: "agent", runId: "r1" } } as Job;
-  const before = formOf(original, noon);
-  const draft = addOf(original, before, { ...before, name: "Backup copy", notify: "never" });
-  expect(draft).toMatchObject({ name: "Backup copy", "x-mine": 1, payload: full.payload, policies: { ...full.policies, notify: "never" } });
+  const before = formOf(copyOf(original), noon);
+  const draft = addOf(copyOf(original), before, { ...before, notify: "never" });
+  expect(draft).toMatchObject({ name: `${original.name} copy`, "x-mine": 1, payload: full.payload, policies: { ...full.policies, notify: "never" } });
   expect(Object.keys(draft)).not.toEqual(expect.arrayContaining(["id"]));
   expect(draft).not.toHaveProperty("state");
   expect(draft).not.toHaveProperty("createdAtMs");
   expect(draft).not.toHaveProperty("createdBy");
+});
+
+test("a copy of an agent's task is signed by it, until the person writes the task anew", () => {
+  const agent = { kind: "agent", runId: "r1" };
+  for (const original of [{ ...full, createdBy: agent }, { ...full, messageBy: agent }] as Job[]) {
+    const before = formOf(copyOf(original), noon);
+    expect(addOf(copyOf(original), before, { ...before, notify: "never" })).toMatchObject({ messageBy: agent });
+    expect(addOf(copyOf(original), before, { ...before, message: "Mine" })).not.toHaveProperty("messageBy");
+  }
+  const mine = { ...full, createdBy: agent, messageBy: { kind: "person" } } as Job;
+  for (const original of [mine, full]) expect(copyOf(original)).not.toHaveProperty("messageBy");
 });
 
 test("an undone delete brings everything back but what the engine fills in", () => {

@@ -2,6 +2,7 @@
    changed is the difference between two drafts, so that everything the form does not show stays as the job has it. One
    could get it wrong by sending the whole form: keys of other programs, an anchor or the seconds of a time would be lost. */
 
+import { signatureOn } from "@/domain/createdBy";
 import { same } from "@/format/json";
 import { localZone } from "@/format/time";
 import { instantOf, wallOf } from "@/format/wall";
@@ -35,6 +36,10 @@ export interface JobForm extends EventForm {
   /** Names of skills. */
   skills: string[];
   maxSteps: number | null;
+  /** Of one answer of the model. */
+  maxTokens: number | null;
+  /** Files that each run is given to read. One a line: a path may have blanks. */
+  contextPaths: string;
   deliver: boolean;
   tool: string;
   arguments: Record<string, unknown>;
@@ -96,7 +101,7 @@ export function emptyForm(now: number): JobForm {
   return {
     name: "", description: "",
     what: "systemEvent", text: "", wakeMode: "now",
-    message: "", model: "", fallbacks: "", toolChoice: "all", tools: [], skills: [], maxSteps: null, deliver: true,
+    message: "", model: "", fallbacks: "", toolChoice: "all", tools: [], skills: [], maxSteps: null, maxTokens: null, contextPaths: "", deliver: true,
     tool: "", arguments: {}, notifyWhen: "always", condition: "",
     when: "days", zone, at: wallOf(soon, zone), every: 30, everyUnit: "minute", expr: "0 9 * * 1-5", days: null, jitterSeconds: null,
     misfire: "runOnce", latestMinutes: null, misfireLimit: null, overlap: "skip", maxConcurrent: null, timeoutMinutes: null, payloadTimeoutMinutes: null,
@@ -152,6 +157,7 @@ function payloadForm(payload: Payload): Partial<JobForm> {
     case "agentTurn":
       return {
         what: "agentTurn", message: payload.message, model: payload.model ?? "", fallbacks: (payload.fallbacks ?? []).join(", "), maxSteps: payload.maxSteps ?? null,
+        maxTokens: payload.maxTokens ?? null, contextPaths: (payload.contextPaths ?? []).join("\n"),
         toolChoice: payload.useTools === false ? "none" : payload.tools ? "some" : "all", tools: payload.tools ?? [], skills: payload.skills ?? [],
         deliver: payload.deliver ?? true, payloadTimeoutMinutes: scaled(payload.timeoutSeconds, 60),
       };
@@ -228,6 +234,8 @@ function payloadOf(form: JobForm): Payload {
         ...(form.toolChoice === "some" && { tools: form.tools }),
         ...(form.skills.length > 0 && { skills: form.skills }),
         ...given("maxSteps", form.maxSteps),
+        ...given("maxTokens", form.maxTokens),
+        ...some("contextPaths", linesOf(form.contextPaths)),
         ...(!form.deliver && { deliver: false }),
       };
     case "toolCall":
@@ -270,6 +278,10 @@ function listOf(text: string): string[] {
   return text.split(/[\s,]+/).filter((word) => word !== "");
 }
 
+function linesOf(text: string): string[] {
+  return text.split("\n").map((line) => line.trim()).filter((line) => line !== "");
+}
+
 function ownHours({ quietFrom, quietTo, quietZone, quietDays }: JobForm): QuietHours {
   return { from: quietFrom, to: quietTo, ...(quietZone !== "" && { tz: quietZone }), ...(quietDays.length > 0 && { days: quietDays }) };
 }
@@ -303,12 +315,21 @@ export function patchOf(before: JobForm, after: JobForm): Record<string, unknown
   return patch;
 }
 
-/** The whole job for `cron.add`: the form alone, or what was changed laid over a copy of `original`, with all it holds. */
-export function addOf(original: Job | undefined, before: JobForm, after: JobForm): JobDraft {
+/** The whole job for `cron.add`: the form alone, or what was changed laid over `original`, with all it holds. Words that were
+    changed are nobody else's any more. */
+export function addOf(original: JobDraft | undefined, before: JobForm, after: JobForm): JobDraft {
   if (!original) return draftOf(after);
-  const own = ["id", "createdAtMs", "updatedAtMs", "createdBy", "enabled", "state"];
-  const copy = Object.fromEntries(Object.entries(original).filter(([key]) => !own.includes(key)));
-  return laidOver(copy, patchOf(before, after) ?? {}) as unknown as JobDraft;
+  const draft = laidOver({ ...original }, patchOf(before, after) ?? {}) as unknown as JobDraft;
+  if (before.message !== after.message || before.text !== after.text) delete draft.messageBy;
+  return draft;
+}
+
+/** A copy of a job: all it holds but its identity and its history, under a name of its own. Words of an agent stay an agent's. */
+export function copyOf(job: Job): JobDraft {
+  const own = ["id", "createdAtMs", "updatedAtMs", "createdBy", "messageBy", "enabled", "state"];
+  const copy = Object.fromEntries(Object.entries(job).filter(([key]) => !own.includes(key)));
+  const signature = signatureOn(job);
+  return { ...copy, name: `${job.name} copy`, ...(signature !== undefined && { messageBy: signature }) } as JobDraft;
 }
 
 /** Whether two states of a job ask the same of the engine; what the engine itself writes does not count. */

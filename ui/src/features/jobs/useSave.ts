@@ -10,7 +10,7 @@ import { usePlatform } from "@/data/platform";
 import { useTools } from "@/data/queries";
 import { argumentProblems } from "@/domain/arguments/schema";
 import { same } from "@/format/json";
-import { errorCode, fieldErrors, type Job, type JobView, RpcError } from "@/platform";
+import { errorCode, fieldErrors, type Job, type JobDraft, type JobView, RpcError } from "@/platform";
 
 import { cronOf } from "./cron";
 import { filtersOf } from "./events";
@@ -26,8 +26,8 @@ interface Asked {
   before: JobForm;
   /** The job that is changed; a new one is made without it. */
   job?: Job;
-  /** The job that the new one is a copy of. */
-  original?: Job;
+  /** What a new one begins as, with all it holds. */
+  original?: JobDraft;
 }
 
 export function useSave({ form, before, job, original }: Asked) {

@@ -2,7 +2,7 @@
 
 import { usePreview } from "@/data/queries";
 import { same } from "@/format/json";
-import { fieldErrors, type Job, type Schedule } from "@/platform";
+import { fieldErrors, type Job, type JobDraft, type Schedule } from "@/platform";
 
 import { cronOf } from "./cron";
 import { place, sentence } from "./fields";
@@ -13,16 +13,16 @@ import type { Said } from "./WhenSection";
 
 const nothing: Said = new Map();
 
-/** The schedule as saving would leave it: what the page does not show, such as the instant an interval hangs on, stays the job's. */
-function asSaved(values: JobForm, before: JobForm, job: Job | undefined): Schedule | undefined {
+/** The schedule as saving would leave it: what the page does not show, such as the instant an interval hangs on, stays. */
+function asSaved(values: JobForm, before: JobForm, original: Schedule | undefined): Schedule | undefined {
   const schedule = scheduleOf(values);
-  if (!schedule || !job) return schedule;
-  return laidOver(job.schedule, mergePatch(scheduleOf(before) ?? {}, schedule) ?? {}) as Schedule;
+  if (!schedule || !original) return schedule;
+  return laidOver(original, mergePatch(scheduleOf(before) ?? {}, schedule) ?? {}) as Schedule;
 }
 
 /** Complaints are put beside the fields only once the schedule was touched: one that has passed is no mistake. */
-export function useSchedulePreview(values: JobForm, before: JobForm, job: Job | undefined) {
-  const schedule = asSaved(values, before, job);
+export function useSchedulePreview(values: JobForm, before: JobForm, job: Job | undefined, original: JobDraft | undefined) {
+  const schedule = asSaved(values, before, (job ?? original)?.schedule);
   const settled = useSettled(schedule);
   const preview = usePreview(settled, job?.id);
   const touched = !same(scheduleOf(values), scheduleOf(before));

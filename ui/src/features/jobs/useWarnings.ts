@@ -22,8 +22,8 @@ interface Asked {
   before: JobForm;
   /** The job that is changed; a new one is made without it. */
   job?: Job;
-  /** The job that the new one is a copy of. */
-  original?: Job;
+  /** What a new one begins as, with all it holds. */
+  original?: JobDraft;
 }
 
 /** Long enough to write a name in peace: a warning is nothing that hurries. */

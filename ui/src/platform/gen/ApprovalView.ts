@@ -41,6 +41,10 @@ directory: string | null,
  */
 files: Array<string>, 
 /**
+ * When the job that it proposes fires, where that is once; the instant that a yes is bound to.
+ */
+firesOnceAtMs: number | null, 
+/**
  * What would happen, for a person; nothing is cut off and what cannot be seen is shown.
  */
 preview: string, 

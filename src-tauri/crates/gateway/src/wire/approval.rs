@@ -30,6 +30,8 @@ pub struct ApprovalView {
     pub directory: Option<String>,
     /// The files it runs or replaces, to which the answer is bound beside the arguments.
     pub files: Vec<String>,
+    /// When the job that it proposes fires, where that is once; the instant that a yes is bound to.
+    pub fires_once_at_ms: Option<i64>,
     /// What would happen, for a person; nothing is cut off and what cannot be seen is shown.
     pub preview: String,
     /// Why it is asked, as a sentence.

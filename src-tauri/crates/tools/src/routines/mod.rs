@@ -26,7 +26,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use rouse_core::UnixMs;
-use rouse_core::approval::Surroundings;
+use rouse_core::approval::{FIRES_ONCE_AT, Surroundings};
 use rouse_core::policy::ApprovedCall;
 use rouse_core::routines::{Refusal, Routines, Wish};
 use rouse_core::tool::{ApprovalRule, BoxFuture, Fault, Tool, ToolContext, ToolOutput, ToolSpec};
@@ -34,9 +34,6 @@ use serde_json::{Value, json};
 
 use crate::answer::{self, Told};
 use crate::spec;
-
-/// What the instant of a job that fires once is called among what a yes is bound to.
-const ONCE_AT: &str = "fires once at";
 
 /// The tools over the person's jobs.
 #[must_use]
@@ -98,7 +95,7 @@ impl<V: Verb> RoutineTool<V> {
             if context.asked_at.is_some_and(|asked_at| asked_at < at && at <= context.clock.now()) {
                 return Err(refused(too_late(at, context)));
             }
-            environment.insert(ONCE_AT.to_owned(), at.0.to_string());
+            environment.insert(FIRES_ONCE_AT.to_owned(), at.0.to_string());
         }
         if let Some(id) = target(&wish) {
             let job = self.routines.ask(Wish::Get { id: id.clone() }, context).await;
@@ -177,11 +174,11 @@ const fn document(wish: &Wish) -> Option<&Value> {
 
 /// The wish with the instant that the person was shown, where a yes is bound to one: `20m` would be later by now.
 fn as_shown(mut wish: Wish, bound: Option<&Surroundings>) -> Wish {
-    let shown = bound.and_then(|bound| bound.environment.get(ONCE_AT)?.parse::<i64>().ok());
+    let shown = bound.and_then(Surroundings::fires_once_at);
     if let (Some(shown), Wish::Create { draft: document } | Wish::Update { patch: document, .. }) =
         (shown, &mut wish)
     {
-        document["schedule"]["atMs"] = shown.into();
+        document["schedule"]["atMs"] = shown.0.into();
     }
     wish
 }

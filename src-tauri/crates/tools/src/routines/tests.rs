@@ -275,6 +275,21 @@ async fn a_person_is_shown_the_job_in_words_with_everything_to_be_seen() {
 }
 
 #[tokio::test]
+async fn what_is_bound_to_an_answer_names_the_instant_of_a_job_that_fires_once() {
+    let desk = Desk::new();
+    for (at, from_now) in [("20m", 1_200_000), ("in 1h30m", 5_400_000)] {
+        let once =
+            json!({ "name": "Stretch", "schedule": { "kind": "at", "at": at }, "reminder": "Up." });
+        let bound = desk.tool("routine_create").surroundings(&once, &desk.context).await;
+        let expected = desk.context.counts_from().plus_ms(from_now);
+        assert_eq!(bound.expect("bound").fires_once_at(), Some(expected), "{at}");
+    }
+    let often = json!({ "name": "Stretch", "schedule": { "kind": "every", "every": "1h" }, "reminder": "Up." });
+    let bound = desk.tool("routine_create").surroundings(&often, &desk.context).await;
+    assert_eq!(bound.expect("bound").fires_once_at(), None);
+}
+
+#[tokio::test]
 async fn an_answer_is_bound_to_the_job_as_it_was_and_no_hopeless_question_is_asked() {
     let desk = Desk::new().answering([view()]);
     let arguments = json!({ "id": "j1" });
