@@ -400,6 +400,8 @@ async fn a_pattern_that_cannot_be_read_pauses_its_job_once_and_only_that() {
 #[tokio::test]
 async fn a_stored_pattern_that_cannot_be_read_is_found_at_a_start_before_any_event() {
     let stage = Stage::new().await;
+    // The first life has read who listens; the second is to find it.
+    stage.settle().await;
     let old = with_pattern(&stage, "old", "tea(").await;
     let good = with_pattern(&stage, "good", "tea").await;
     let stage = stage.killed_for(SECOND).await;
