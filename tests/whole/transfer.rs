@@ -159,6 +159,8 @@ async fn a_crontab_comes_in_off_and_twice_is_once() {
     assert!(!job.to_string().contains("CANARY"));
     let again = import(&house, crontab, &json!({})).await;
     assert_eq!(outcomes(&again)[0], ("/bin/brew", "skipped"));
+    let lower = import(&house, &format!("# Mine\n{crontab}"), &json!({})).await;
+    assert_eq!(lower["lines"][0]["reason"], "The same job is here already.");
     house.host.stop().await;
 }
 

@@ -77,7 +77,7 @@ pub const MOST_BYTES: usize = 8 * 1_048_576;
 /// Most jobs of one file.
 const MOST_JOBS: usize = 10_000;
 /// Under this key stands what has no counterpart in the job format.
-const ORIGIN: &str = "importedFrom";
+pub const ORIGIN: &str = "importedFrom";
 
 impl Format {
     /// Its name on the wire and in the terminal.

@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 
 use rouse_core::cause::SOURCES;
-use rouse_core::import::{self, Entry, Format};
+use rouse_core::import::{self, Entry, Format, ORIGIN};
 use rouse_core::job::{
     Job, Payload, ScheduleSpec, imported_job_from_json, job_to_json, patch_job, strangers_of_state,
 };
@@ -301,11 +301,13 @@ fn untold(name: String, id: Option<&JobId>, outcome: ImportOutcome, enabled: boo
     }
 }
 
-/// What makes a job the job that it is.
+/// What makes a job the job that it is. On which line of its file it stood is no part of that: a comment above moves it.
 fn definition(job: &Job) -> Value {
     let mut document = job_to_json(job);
     if let Some(fields) = document.as_object_mut() {
         fields.retain(|key, _| !NOT_COMPARED.contains(&key.as_str()));
+        let origin = fields.get_mut(ORIGIN).and_then(Value::as_object_mut);
+        origin.and_then(|origin| origin.remove("line"));
     }
     document
 }
