@@ -60,17 +60,22 @@ fn print_table(tools: &[ToolView]) {
     }
     let mut table = table(&["TOOL", "ASKS", "AT MOST", "WHAT IT DOES"]);
     for tool in tools {
-        let asks = match tool.approval {
-            ToolApproval::Never => "no",
-            ToolApproval::UnlessGranted => "unless granted",
-            ToolApproval::Always => "always",
-        };
         let most = match (tool.calls_per_minute, tool.calls_per_hour) {
             (Some(minute), Some(hour)) => format!("{minute}/min, {hour}/h"),
             _ => "no limit".to_owned(),
         };
         let does = short(&tool.description, 72);
-        table.add_row([tool.name.clone(), asks.to_owned(), most, does]);
+        table.add_row([tool.name.clone(), asks(tool).to_owned(), most, does]);
     }
     print(&table);
+}
+
+/// When it asks. One that never does by itself, and yet can change things beyond this computer, says so call by call.
+const fn asks(tool: &ToolView) -> &'static str {
+    match tool.approval {
+        ToolApproval::Never if tool.destructive && tool.open_world => "some calls",
+        ToolApproval::Never => "no",
+        ToolApproval::UnlessGranted => "unless granted",
+        ToolApproval::Always => "always",
+    }
 }

@@ -110,7 +110,9 @@ fn quiet(hours: &Value) -> String {
     match hours {
         Value::String(_) => "it may speak at any time".to_owned(),
         _ => {
-            format!("from {} to {} {}", part("from"), part("to"), part("tz")).trim_end().to_owned()
+            let zone = format!("from {} to {} {}", part("from"), part("to"), part("tz"));
+            let nights = names(&hours["days"]).map(|days| format!(", nights that begin on {days}"));
+            format!("{}{}", zone.trim_end(), nights.unwrap_or_default())
         }
     }
 }
@@ -237,6 +239,17 @@ mod tests {
             ["model", "else", "tools", "skills", "steps"].map(said),
             ["big", "a, b", "time", "fetch", "at most 3"].map(Some)
         );
+    }
+
+    #[test]
+    fn quiet_hours_name_their_nights() {
+        let told = |hours: Value| quiet(&hours);
+        let hours = json!({ "from": "22:00", "to": "07:00", "tz": "Europe/Berlin", "days": ["fri", "sat"] });
+        let zoned = "from 22:00 to 07:00 Europe/Berlin, nights that begin on fri, sat";
+        assert_eq!(told(hours), zoned);
+        let hours = json!({ "from": "22:00", "to": "07:00", "days": ["fri"] });
+        assert_eq!(told(hours), "from 22:00 to 07:00, nights that begin on fri");
+        assert_eq!(told(json!({ "from": "22:00", "to": "07:00" })), "from 22:00 to 07:00");
     }
 
     #[test]
