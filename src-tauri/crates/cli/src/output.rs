@@ -30,6 +30,17 @@ pub(crate) fn instant(at_ms: i64, now_ms: i64, zone: Zone) -> String {
     then.format(if same_year { "%a %-d %b %H:%M:%S" } else { "%a %-d %b %Y %H:%M" }).to_string()
 }
 
+/// The same of something that follows `its` zone: in both, where it is another than `here`.
+pub(crate) fn instant_in(at_ms: i64, now_ms: i64, here: Zone, its: Option<Zone>) -> String {
+    let local = instant(at_ms, now_ms, here);
+    let Some(its) = its.filter(|its| its.name() != here.name()) else { return local };
+    let there = instant(at_ms, now_ms, its);
+    // The day is said once where it is the same.
+    let day = |text: &str| text.rsplit_once(' ').map(|(day, _)| day.to_owned());
+    let time = there.rsplit_once(' ').filter(|_| day(&there) == day(&local));
+    format!("{local} here, {} {}", time.map_or(&*there, |(_, time)| time), its.name())
+}
+
 /// How far away an instant is, to the nearest that matters: `in 2 h`, `3 min ago`.
 pub(crate) fn relative(at_ms: i64, now_ms: i64) -> String {
     let distance = at_ms - now_ms;
@@ -85,6 +96,20 @@ mod tests {
         assert_eq!(relative(59_900, 0), "in 1 min");
         assert_eq!(relative(7_199_000, 0), "in 2 h");
         assert_eq!(relative(5 * 86_400_000 - 60_000, 0), "in 5 d");
+    }
+
+    #[test]
+    fn what_follows_another_zone_is_told_in_both() {
+        let monday = 1_795_415_400_000;
+        let now = monday - 3_600_000;
+        let zone = |name: &str| rouse_core::schedule::Zones::built_in(chrono_tz::UTC).zone(name);
+        let told = |its: &str| instant_in(monday, now, Zone::UTC, zone(its));
+        assert_eq!(told("UTC"), "Mon 23 Nov 06:30:00");
+        assert_eq!(told("Europe/Berlin"), "Mon 23 Nov 06:30:00 here, 07:30:00 Europe/Berlin");
+        assert_eq!(
+            told("America/Los_Angeles"),
+            "Mon 23 Nov 06:30:00 here, Sun 22 Nov 22:30:00 America/Los_Angeles"
+        );
     }
 
     #[test]

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::budget::spent_in_words;
 use super::{policies, warn_of};
 use crate::exit::Failure;
-use crate::output::{instant, plain, print, relative, short, table};
+use crate::output::{instant, instant_in, plain, print, relative, short, table};
 use crate::session::Session;
 
 #[derive(Debug, Default, clap::Args)]
@@ -271,7 +271,11 @@ fn times(count: u32) -> String {
 fn next(session: &Session, view: &JobView, now: i64) -> String {
     let job = &view.job;
     match job["state"]["nextRunAtMs"].as_i64() {
-        Some(at) => format!("{} ({})", instant(at, now, session.clock.zone()), relative(at, now)),
+        Some(at) => {
+            let its = view.zone.as_deref().and_then(|zone| session.clock.zones().zone(zone));
+            let words = instant_in(at, now, session.clock.zone(), its);
+            format!("{words} ({})", relative(at, now))
+        }
         None if view.predecessor_is_gone => "never: the job it waits for is gone".to_owned(),
         None if job["enabled"] == false => "off".to_owned(),
         None if job["schedule"]["kind"] == "manual" => "by hand".to_owned(),

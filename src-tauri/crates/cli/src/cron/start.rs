@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{JobArg, resolve};
 use crate::exit::Failure;
-use crate::output::{instant, relative};
+use crate::output::{instant_in, relative};
 use crate::session::Session;
 
 #[derive(Debug, clap::Args)]
@@ -30,7 +30,7 @@ pub(super) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     let answer = session.call("cron.run", json!({ "id": id, "mode": mode })).await?;
     let started: StartedRun = serde_json::from_value(answer.clone())?;
     if started.run_id.is_none() && !session.json {
-        return Err(Failure::Refused(not_due(session, &view.job)));
+        return Err(Failure::Refused(not_due(session, &view)));
     }
     session.tell(answer, |_, started: StartedRun| {
         let run_id = started.run_id.unwrap_or_default();
@@ -39,7 +39,7 @@ pub(super) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     })?;
     match started.run_id {
         Some(_) => Ok(()),
-        None => Err(Failure::Refused(not_due(session, &view.job))),
+        None => Err(Failure::Refused(not_due(session, &view))),
     }
 }
 
@@ -48,11 +48,13 @@ fn has_slots(job: &Value) -> bool {
     !["manual", "event", "webhook"].contains(&kind)
 }
 
-fn not_due(session: &Session, job: &Value) -> String {
+fn not_due(session: &Session, view: &JobView) -> String {
+    let job = &view.job;
     let now = session.clock.now().0;
     let when = match job["state"]["nextRunAtMs"].as_i64() {
         Some(at) => {
-            let next = instant(at, now, session.clock.zone());
+            let its = view.zone.as_deref().and_then(|zone| session.clock.zones().zone(zone));
+            let next = instant_in(at, now, session.clock.zone(), its);
             format!("Not due before {next} ({}).", relative(at, now))
         }
         None if job["enabled"] == false => "Not due: the job is switched off.".to_owned(),
