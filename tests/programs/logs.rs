@@ -55,10 +55,41 @@ async fn every_line_about_a_run_says_which_and_none_what_it_says() {
         said.ok().contains("cron: job finished") && !said.out.contains("the engine"),
         "{said:#?}"
     );
-    let none = home.rouse(["logs", "--job", "nobody"]);
-    assert_eq!(none.ok(), "");
+    home.rouse(["logs", "--job", "nobody"]).refused(4, "The log knows no job nobody");
+    home.rouse(["logs", "--run", "nope"]).refused(4, "The log knows no run nope");
     let last = home.rouse(["logs", "-n", "1", "--json"]);
     assert_eq!(last.ok().lines().count(), 1);
+}
+
+#[tokio::test]
+async fn lines_are_asked_for_as_jobs_and_runs_are_named_elsewhere() {
+    let home = Home::new();
+    let (id, run) = one_run(&home).await;
+    let words = [
+        ["--job", "Brew"],
+        ["--job", &id],
+        ["--job", &id[..8]],
+        ["--run", "last"],
+        ["--run", &run],
+        ["--run", &run[24..]],
+    ];
+    let said = |[flag, word]: [&str; 2]| home.rouse(["logs", flag, word]);
+    for asked in words {
+        assert!(said(asked).ok().contains("cron: job finished"), "{asked:?}");
+    }
+    let engine = home.serve_as_it_is();
+    for asked in words {
+        assert!(said(asked).ok().contains("cron: job finished"), "{asked:?}");
+    }
+    said(["--job", "nope"]).refused(4, "There is no job nope");
+    said(["--run", "nope"]).refused(4, "There is no run nope");
+    let whole = "00000000-0000-7000-8000-000000000000";
+    said(["--run", whole]).refused(4, "There is no run");
+    said(["--job", whole]).refused(4, "There is no job");
+    engine.call("cron.remove", json!({ "id": id })).await;
+    assert!(said(["--job", "Brew"]).ok().contains("cron: job finished"));
+    assert!(engine.stop().success());
+    said(["--run", whole]).refused(4, "no line about run");
 }
 
 #[tokio::test]

@@ -4,6 +4,8 @@
 //! them or stands in them keeps no line from being shown. One could get following
 //! wrong by leaving a day's file when the next one is there: its last lines may have come since the last look.
 
+mod about;
+
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, ErrorKind, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -12,6 +14,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use serde_json::Value;
 
+use self::about::About;
 use crate::exit::Failure;
 use crate::output::plain;
 use crate::session::Session;
@@ -21,10 +24,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(300);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only lines about this run.
+    /// Only lines about this run: its id, its beginning or its end; `last` is the newest.
     #[arg(long, value_name = "ID")]
     run: Option<String>,
-    /// Only lines about this job.
+    /// Only lines about this job: its id, the beginning of it, or its exact name.
     #[arg(long, value_name = "ID")]
     job: Option<String>,
     /// The newest so many lines.
@@ -37,30 +40,35 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: &Args, session: &Session) -> Result<(), Failure> {
     let folder = session.home.logs();
+    let about = About::read(args, session, &folder).await?;
     let files = files(&folder)?;
     let mut newest = Reading::default();
     let mut kept = Vec::new();
     for file in files {
         newest = Reading::of(&file)?;
         while let Some(line) = newest.next()? {
-            kept.extend(Some(line).filter(|line| is_asked_for(args, line)));
+            kept.extend(Some(line).filter(|line| about.fits(line)));
         }
         kept.drain(..kept.len().saturating_sub(args.lines));
     }
     for line in &kept {
         print(session, line)?;
     }
-    if args.follow { follow(args, session, &folder, newest).await } else { Ok(()) }
+    match (args.follow, kept.is_empty()) {
+        (true, _) => follow(&about, session, &folder, newest).await,
+        (false, true) => about.silence(session).await,
+        (false, false) => Ok(()),
+    }
 }
 
 /// Prints what comes, until the command is ended or nobody reads any more.
 async fn follow(
-    args: &Args,
+    about: &About,
     session: &Session,
     folder: &Path,
     mut newest: Reading,
 ) -> Result<(), Failure> {
-    while print_rest(args, session, &mut newest)? {
+    while print_rest(about, session, &mut newest)? {
         #[expect(clippy::disallowed_methods, reason = "a file tells nobody that it grew")]
         tokio::time::sleep(LOOK_EVERY).await;
         newest.begin_anew_if_replaced()?;
@@ -68,7 +76,7 @@ async fn follow(
         let mut later = files(folder)?;
         later.retain(|file| *file > newest.path);
         for file in later {
-            print_rest(args, session, &mut newest)?;
+            print_rest(about, session, &mut newest)?;
             newest = Reading::of(&file)?;
         }
     }
@@ -76,9 +84,9 @@ async fn follow(
 }
 
 /// Prints the lines up to the end of what is there. False when nobody reads any more.
-fn print_rest(args: &Args, session: &Session, reading: &mut Reading) -> Result<bool, Failure> {
+fn print_rest(about: &About, session: &Session, reading: &mut Reading) -> Result<bool, Failure> {
     while let Some(line) = reading.next()? {
-        if is_asked_for(args, &line) && !print(session, &line)? {
+        if about.fits(&line) && !print(session, &line)? {
             return Ok(false);
         }
     }
@@ -160,13 +168,6 @@ fn is_another(now: &fs::Metadata, open: &fs::Metadata) -> bool {
 #[cfg(not(unix))]
 const fn is_another(_: &fs::Metadata, _: &fs::Metadata) -> bool {
     false
-}
-
-fn is_asked_for(args: &Args, line: &Value) -> bool {
-    let is = |key: &str, wanted: &Option<String>| {
-        wanted.as_deref().is_none_or(|wanted| line[key].as_str() == Some(wanted))
-    };
-    is("runId", &args.run) && is("jobId", &args.job)
 }
 
 /// Prints a line. False when nobody reads any more.
