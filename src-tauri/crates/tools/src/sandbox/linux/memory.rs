@@ -1,10 +1,11 @@
 //! How much memory the processes of one namespace hold, by the `/proc` that stands inside.
 //!
 //! Counted are pages of their own, swapped out or not; the tables for them; and memory that several can share and that
-//! belongs to no file (`MAP_SHARED`), by its whole size, because a page of it that nobody maps any more is kept and shown
-//! nowhere. Each is counted once where that can be seen. What cannot be seen counts as much as it could be. Not counted:
-//! files in memory and System V segments, which have bounds of their own (`view`, `syscalls`), and what the kernel keeps
-//! for a command elsewhere, like the buffers of its sockets.
+//! belongs to no file (`MAP_SHARED`), by the largest size that it was ever seen with, because a page of it that nobody
+//! maps any more is kept and shown nowhere until the last map of the piece is gone. Each is counted once where that can be
+//! seen. What cannot be seen counts as much as it could be. Not counted: files in memory and System V segments, which have
+//! bounds of their own (`view`, `syscalls`), what the kernel keeps for a command elsewhere, like the buffers of its
+//! sockets, and the part of a shared piece that came and was unmapped between two looks.
 //!
 //! The engine may look at what a command hides from its like (`prctl`), because the namespace is the engine's own. One
 //! could get it wrong by believing the number of resident shared pages, or a first thread that has ended.
@@ -12,7 +13,7 @@
 use std::collections::HashMap;
 use std::io::{self, Read as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{Dir, Mode, OFlags, openat};
 use rustix::io::Errno;
@@ -26,6 +27,8 @@ pub(super) struct Processes {
     at: OwnedFd,
     /// The first of them, with which all end.
     first: OwnedFd,
+    /// The shared pieces that are mapped, by inode: the farthest end that each was ever seen with.
+    shared: HashMap<String, u64>,
 }
 
 /// How long to look closely; what is not reached by then counts as much as it could be.
@@ -39,30 +42,59 @@ impl Processes {
     pub(super) fn new(at: OwnedFd) -> io::Result<Option<Self>> {
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
         match openat(&at, "1", flags, Mode::empty()) {
-            Ok(first) => Ok(Some(Self { at, first })),
+            Ok(first) => Ok(Some(Self { at, first, shared: HashMap::new() })),
             Err(Errno::NOENT | Errno::SRCH) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Every process but the first, which is the engine's.
-    fn each(&self) -> io::Result<Vec<Process>> {
-        let mut found = Vec::new();
+    /// Every process but the first, which is the engine's; and whether none was gone before it could be read.
+    fn each(&self) -> io::Result<(Vec<Process>, bool)> {
+        let (mut found, mut are_all) = (Vec::new(), true);
         for number in numbers(self.at.as_fd(), ".")? {
             if number != "1" {
-                found.extend(Process::read(self.at.as_fd(), number)?);
+                match Process::read(self.at.as_fd(), number)? {
+                    Read::Holds(process) => found.push(process),
+                    Read::HoldsNothing => {}
+                    Read::IsGone => are_all = false,
+                }
             }
         }
-        Ok(found)
+        Ok((found, are_all))
+    }
+
+    /// What all of them share, and what those may whose maps cannot be read.
+    fn shared(&mut self, each: &[Process], mut are_all: bool, until: Instant) -> io::Result<u64> {
+        let (mut seen, mut unseen) = (HashMap::new(), 0);
+        for process in each {
+            match process.file(self.at.as_fd(), "maps", until)? {
+                Some(maps) => add_shared(&maps, &mut seen),
+                None => {
+                    are_all = false;
+                    unseen += process.others;
+                }
+            }
+        }
+        // What was not found may be mapped by one that was not read.
+        self.shared.retain(|number, _| !are_all || seen.contains_key(number));
+        for (number, end) in seen {
+            let most = self.shared.entry(number).or_default();
+            *most = end.max(*most);
+        }
+        Ok(self.shared.values().sum::<u64>() + unseen)
     }
 }
 
 impl Look for Processes {
     fn bytes(&mut self, most: u64) -> io::Result<u64> {
-        let each = self.each()?;
-        let at_most =
-            each.iter().map(|process| process.own + process.tables + process.others).sum();
-        if at_most <= most { Ok(at_most) } else { closely(self.at.as_fd(), &each) }
+        let until = watch::now() + CLOSE;
+        let (each, are_all) = self.each()?;
+        let shared = self.shared(&each, are_all, until)?;
+        let own = each.iter().map(|process| process.own + process.tables).sum::<u64>();
+        if own + shared <= most {
+            return Ok(own + shared);
+        }
+        Ok(closely(self.at.as_fd(), &each, until)? + shared)
     }
 
     fn end(&mut self) {
@@ -71,6 +103,14 @@ impl Look for Processes {
             Err(error) => tracing::error!(%error, "a command over its bound could not be ended"),
         }
     }
+}
+
+/// What there is to read of a process.
+enum Read {
+    Holds(Process),
+    /// It has ended, and is there by its number only.
+    HoldsNothing,
+    IsGone,
 }
 
 /// What a process tells everybody.
@@ -86,11 +126,10 @@ struct Process {
 }
 
 impl Process {
-    /// None when it is gone.
-    fn read(at: BorrowedFd<'_>, number: String) -> io::Result<Option<Self>> {
-        let Some(status) = text(at, &format!("{number}/status"))? else { return Ok(None) };
+    fn read(at: BorrowedFd<'_>, number: String) -> io::Result<Read> {
+        let Some(status) = text(at, &format!("{number}/status"))? else { return Ok(Read::IsGone) };
         if let Some(process) = Self::of(number.clone(), &status) {
-            return Ok(Some(process));
+            return Ok(Read::Holds(process));
         }
         // A zombie; or its first thread has ended, and the others hold the memory.
         if field(&status, "Threads:") > 1 {
@@ -99,11 +138,23 @@ impl Process {
                 let place = format!("{tasks}/{task}");
                 let status = text(at, &format!("{place}/status"))?;
                 if let Some(process) = status.and_then(|status| Self::of(place, &status)) {
-                    return Ok(Some(process));
+                    return Ok(Read::Holds(process));
                 }
             }
+            return Ok(Read::IsGone);
         }
-        Ok(None)
+        Ok(Read::HoldsNothing)
+    }
+
+    /// A file of it that not everybody may read; none after `until`.
+    fn file(&self, at: BorrowedFd<'_>, name: &str, until: Instant) -> io::Result<Option<String>> {
+        if watch::now() >= until {
+            return Ok(None);
+        }
+        text(at, &format!("{}/{name}", self.place)).or_else(|error| match error.kind() {
+            io::ErrorKind::PermissionDenied => Ok(None),
+            _ => Err(error),
+        })
     }
 
     /// None for one that has no memory any more.
@@ -117,29 +168,14 @@ impl Process {
     }
 }
 
-/// The same with what is shared counted once, where it can be seen.
-fn closely(at: BorrowedFd<'_>, each: &[Process]) -> io::Result<u64> {
-    let until = watch::now() + CLOSE;
-    let (mut own, mut shared) = (0, HashMap::new());
+/// What they hold themselves, with what they were forked with counted once, where it can be seen.
+fn closely(at: BorrowedFd<'_>, each: &[Process], until: Instant) -> io::Result<u64> {
+    let mut own = 0;
     for process in each {
-        let in_time = watch::now() < until;
-        let file = |name: &str| {
-            if !in_time {
-                return Ok(None);
-            }
-            text(at, &format!("{}/{name}", process.place)).or_else(|error| match error.kind() {
-                io::ErrorKind::PermissionDenied => Ok(None),
-                _ => Err(error),
-            })
-        };
-        own += process.tables;
-        own += file("smaps_rollup")?.map_or(process.own, |parts| of_its_own(&parts, process.own));
-        match file("maps")? {
-            Some(maps) => add_shared(&maps, &mut shared),
-            None => own += process.others,
-        }
+        let parts = process.file(at, "smaps_rollup", until)?;
+        own += process.tables + parts.map_or(process.own, |parts| of_its_own(&parts, process.own));
     }
-    Ok(own + shared.values().sum::<u64>())
+    Ok(own)
 }
 
 /// Its part of what it shares with those that it was forked from.

@@ -79,11 +79,29 @@ async fn memory_is_bounded_in_sum() {
 
 #[tokio::test]
 async fn memory_that_no_process_is_charged_for_counts() {
-    for how in ["shared", "handed-over", "leaderless", "unreadable", "tables"] {
+    for how in ["shared", "zero", "handed-over", "leaderless", "unreadable", "tables"] {
         let one = |room: &Room| room.attacker(&format!("fill {how} 512"));
         let Some(end) = filled(one).await else { return };
         assert!(is_over_bound(&end), "{how}: {end:?}");
     }
+}
+
+#[test]
+fn memory_that_was_seen_counts_until_the_last_map_of_it_is_gone() {
+    let room = Room::new();
+    let line = format!("mkfifo go; {}", room.attacker("fill cut 100"));
+    let Some((mut child, held, said)) = room.begun(&line) else { return };
+    let mut filled = said.lines().map_while(Result::ok).filter(|line| line == "!filled=0");
+    let inside = Processes::new(held.handed_over().expect("handed over"));
+    let mut processes = inside.expect("seen").expect("at work");
+    let whole = (100 << 20)..(160 << 20);
+    filled.next().expect("filled");
+    assert!(whole.contains(&processes.bytes(MOST).expect("seen")));
+    std::fs::write(room.folder.path().join("go"), "go").expect("told");
+    filled.next().expect("cut");
+    assert!(whole.contains(&processes.bytes(MOST).expect("seen")));
+    drop(held);
+    assert!(!child.wait().expect("ended").success());
 }
 
 /// Eight processes that have one memory: a fork's, and a map's.

@@ -16,6 +16,8 @@ pub(super) fn fill(how: &str, megabytes: u16) {
             unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0) };
             write_to(map(bytes, libc::MAP_SHARED), bytes);
         }
+        "zero" => write_to(map_zero(bytes), bytes),
+        "cut" => cut(bytes),
         "handed-over" => hand_over(bytes),
         "leaderless" => leave_the_leader(bytes),
         "tables" => tables(bytes),
@@ -38,6 +40,17 @@ fn map(bytes: usize, kind: i32) -> *mut u8 {
     let access = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: a new map at a place that the kernel chooses.
     let at = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0) };
+    assert_ne!(at, libc::MAP_FAILED, "{}", io::Error::last_os_error());
+    at.cast()
+}
+
+/// The same by the device, which makes of it what it makes of a map without a file.
+fn map_zero(bytes: usize) -> *mut u8 {
+    let zero = std::fs::File::options().read(true).write(true).open("/dev/zero").expect("a device");
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let (none, zero) = (std::ptr::null_mut(), std::os::fd::AsRawFd::as_raw_fd(&zero));
+    // SAFETY: a new map at a place that the kernel chooses.
+    let at = unsafe { libc::mmap(none, bytes, access, libc::MAP_SHARED, zero, 0) };
     assert_ne!(at, libc::MAP_FAILED, "{}", io::Error::last_os_error());
     at.cast()
 }
@@ -66,6 +79,18 @@ fn hand_over(bytes: usize) {
     write_to(at, bytes);
     // SAFETY: the map of above, which nothing uses any more.
     unsafe { libc::munmap(at.cast(), bytes) };
+}
+
+/// Of all that it has touched it maps the first page at last; the kernel keeps the others.
+fn cut(bytes: usize) {
+    let at = map(bytes, libc::MAP_SHARED);
+    write_to(at, bytes);
+    tell("filled", 0);
+    // A pipe of the workspace: until somebody has looked.
+    std::fs::read("go").expect("a word");
+    // SAFETY: within the map of above, and nothing uses it any more.
+    unsafe { libc::munmap(at.add(STEP).cast(), bytes - STEP) };
+    tell("filled", 0);
 }
 
 /// A process whose first thread has ended is a zombie to look at.
