@@ -1,11 +1,15 @@
-/* Text exactly as it is: arguments, results, raw JSON. Long ones are folded, and copied with one press. */
+/* Text exactly as it is: arguments, results, raw JSON. What cannot be seen in it is shown by its number; a copy has the text itself.
+   Long ones are folded, and copied with one press. */
 
 import { Check, Copy } from "lucide-react";
 import { useState } from "react";
 
+import { unmistakable, visible } from "@/format/visible";
+
 import { Button, IconButton } from "./Button";
 import styles from "./Code.module.css";
 import { cx } from "./cx";
+import { HiddenCount, Marks } from "./Marks";
 
 const foldAfterLines = 14;
 const foldAfterChars = 2_000;
@@ -17,19 +21,23 @@ interface Props {
   onCopy?: (text: string) => Promise<void>;
   /** Shows all of it from the start. */
   unfolded?: boolean;
+  /** A person decides on it: what looks like the number of a character, and is none, is told apart. */
+  decided?: boolean;
 }
 
-export function Code({ text, label, tone, onCopy, unfolded = false }: Props) {
+export function Code({ text, label, tone, onCopy, unfolded = false, decided = false }: Props) {
   const [open, setOpen] = useState(unfolded);
   const lines = text.split("\n");
   const long = lines.length > foldAfterLines || text.length > foldAfterChars;
-  const shown = long && !open ? lines.slice(0, foldAfterLines).join("\n").slice(0, foldAfterChars) : text;
+  const part = long && !open ? lines.slice(0, foldAfterLines).join("\n").slice(0, foldAfterChars) : text;
+  const shown = decided ? unmistakable(part) : visible(part);
   return (
     <div className={cx(styles.code, tone === "bad" && styles.bad)}>
       <pre tabIndex={0} aria-label={label} role="region">
-        {shown}
-        {shown !== text && "…"}
+        <Marks text={shown} />
+        {part !== text && "…"}
       </pre>
+      {decided && <HiddenCount text={shown} className={styles.hidden} />}
       {onCopy && <CopyButton text={text} label={`Copy ${label.toLocaleLowerCase()}`} onCopy={onCopy} />}
       {long && (
         <Button small look="ghost" className={styles.more} onPress={() => setOpen(!open)}>

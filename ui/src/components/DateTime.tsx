@@ -12,6 +12,7 @@ import { cx } from "./cx";
 import styles from "./DateTime.module.css";
 import type { FieldProps } from "./Field";
 import field from "./Field.module.css";
+import { Worded } from "./Worded";
 
 type Props = FieldProps & {
   value: string;
@@ -41,7 +42,7 @@ export function DateTimeField({ label, labelHidden, help, error, className, valu
         </Button>
       </Group>
       {help !== undefined && error === undefined && <Text slot="description" className={field.help}>{help}</Text>}
-      <FieldError className={field.error}>{error}</FieldError>
+      <FieldError className={field.error}>{error !== undefined && <Worded text={error} />}</FieldError>
       <Popover className={styles.popover} offset={4}>
         <Dialog className={styles.dialog}>
           <Month />
@@ -68,7 +69,7 @@ export function TimeField({ label, labelHidden, help, error, className, value, o
         <Segments />
       </Group>
       {help !== undefined && error === undefined && <Text slot="description" className={field.help}>{help}</Text>}
-      <FieldError className={field.error}>{error}</FieldError>
+      <FieldError className={field.error}>{error !== undefined && <Worded text={error} />}</FieldError>
     </AriaTimeField>
   );
 }

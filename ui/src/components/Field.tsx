@@ -12,6 +12,7 @@ import {
 
 import { cx } from "./cx";
 import styles from "./Field.module.css";
+import { Worded } from "./Worded";
 
 export interface FieldProps {
   label: string;
@@ -36,7 +37,7 @@ function Foot({ help, error, warning }: Pick<FieldProps, "help" | "error" | "war
   return (
     <>
       {about !== undefined && error === undefined && <Text slot="description" className={styles.help}>{about}</Text>}
-      <FieldError className={styles.error}>{error}</FieldError>
+      <FieldError className={styles.error}>{error !== undefined && <Worded text={error} />}</FieldError>
     </>
   );
 }
@@ -45,7 +46,7 @@ function Foot({ help, error, warning }: Pick<FieldProps, "help" | "error" | "war
 export function Warning({ children }: { children: string }) {
   return (
     <span className={styles.warning}>
-      <TriangleAlert size={13} aria-label="Warning" /> {children}
+      <TriangleAlert size={13} aria-label="Warning" /> <Worded text={children} />
     </span>
   );
 }

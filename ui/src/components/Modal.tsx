@@ -6,6 +6,7 @@ import { Dialog, Heading, Modal as AriaModal, ModalOverlay } from "react-aria-co
 import { Button } from "./Button";
 import { cx } from "./cx";
 import styles from "./Modal.module.css";
+import { Worded } from "./Worded";
 
 interface Props {
   isOpen: boolean;
@@ -64,7 +65,7 @@ export function Question({ isOpen, onClose, title, children, confirm, danger, on
   return (
     <Modal isOpen={isOpen} onClose={onClose} title={title} role="alertdialog">
       <div className={styles.text}>{children}</div>
-      {failure !== undefined && <p role="alert" className={styles.failure}>{failure}</p>}
+      {failure !== undefined && <p role="alert" className={styles.failure}><Worded text={failure} /></p>}
       <div className={styles.answers}>
         <Button onPress={onClose}>Cancel</Button>
         <Button look={danger ? "danger" : "primary"} onPress={() => void answer()} isPending={busy} autoFocus>

@@ -7,6 +7,7 @@ import { type CSSProperties, type ReactNode, useEffect, useState } from "react";
 import { Button } from "./Button";
 import { cx } from "./cx";
 import styles from "./States.module.css";
+import { Worded } from "./Worded";
 
 interface EmptyProps {
   icon: LucideIcon;
@@ -42,7 +43,7 @@ export function Failure({ title, error, onRetry }: FailureProps) {
     <div className={styles.failure} role="alert">
       <div>
         <p className={styles.failureTitle}>{title}</p>
-        <p className={styles.failureText}>{error.message}</p>
+        <p className={styles.failureText}><Worded text={error.message} /></p>
       </div>
       {onRetry && (
         <Button small onPress={onRetry}>

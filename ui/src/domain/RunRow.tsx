@@ -1,4 +1,5 @@
-/* One run in a list: state, job, what came of it, and when. Used wherever runs are listed. */
+/* One run in a list: state, job, what came of it, and when. Used wherever runs are listed. Where there is no room for what
+   came of it, the word of its state takes that place; a reader of the screen has it from the glyph already. */
 
 import { memo } from "react";
 
@@ -9,7 +10,7 @@ import { Time } from "@/components/Time";
 import { duration, money } from "@/format/amount";
 import type { RunView } from "@/platform";
 
-import { isLive, StateGlyph, stateWord } from "./runState";
+import { isLive, shortStateWord, StateGlyph, stateWord } from "./runState";
 import styles from "./RunRow.module.css";
 import { outcomeWords, triggerWord } from "./words";
 
@@ -31,6 +32,7 @@ export const RunRow = memo(function RunRow({ run, tabIndex, without }: Props) {
       </RowLink>
       {run.standsFor > 1 && <Slots count={run.standsFor} />}
       {without !== "job" && <span className={cx(row.text, styles.outcome)}>{outcome}</span>}
+      {without !== "job" && <span className={cx(row.small, styles.word)} aria-hidden>{shortStateWord(run.state)}</span>}
       {run.trigger !== "schedule" && <span className={cx(row.small, styles.trigger)}>{triggerWord(run.trigger)}</span>}
       <span className={cx(row.small, row.end, styles.took)}>{run.durationMs !== null && duration(run.durationMs)}</span>
       <span className={cx(row.small, row.end, styles.cost)}>{costOf(run)}</span>

@@ -39,6 +39,11 @@ export function stateWord(state: RunState): string {
   return looks[state].word;
 }
 
+/** The word where there is little room for it. */
+export function shortStateWord(state: RunState): string {
+  return state === "nothingToReport" ? "Nothing" : looks[state].word;
+}
+
 export function stateTone(state: RunState): Tone {
   return looks[state].tone;
 }

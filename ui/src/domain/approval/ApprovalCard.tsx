@@ -15,6 +15,7 @@ import { useShortcut } from "@/components/shortcuts";
 import { Time } from "@/components/Time";
 import { useArmed } from "@/components/useArmed";
 import { useNow } from "@/components/useNow";
+import { Worded } from "@/components/Worded";
 import type { Answer, ApprovalView } from "@/platform";
 
 import styles from "./ApprovalCard.module.css";
@@ -59,7 +60,7 @@ export function ApprovalCard({ approval, onAnswer, onCopy, onEdit, isOnlyCall = 
       </header>
       <p className={styles.why}>
         {isHighest && <ShieldAlert size={14} aria-hidden />}
-        {why}
+        <Worded text={why} />
       </p>
       <Preview text={approval.preview} />
       <Facts
@@ -72,7 +73,7 @@ export function ApprovalCard({ approval, onAnswer, onCopy, onEdit, isOnlyCall = 
         ]}
       />
       <Folded title="Arguments" summary="Exactly as they will be passed on">
-        <Code label="Arguments" text={pretty(approval.arguments)} onCopy={onCopy} unfolded />
+        <Code label="Arguments" text={pretty(approval.arguments)} onCopy={onCopy} unfolded decided />
       </Folded>
       {isOpen ? <Answers key={approval.id} approval={approval} onAnswer={onAnswer} onEdit={onEdit} isOnlyCall={isOnlyCall} /> : <Answered approval={approval} next={next} takesFocus={wasOpen} />}
     </article>
@@ -118,7 +119,7 @@ function Answers({ approval, onAnswer, onEdit, isOnlyCall }: Pick<Props, "approv
 
   return (
     <div className={styles.answers}>
-      {problem !== undefined && open !== "grant" && <p role="alert" className={styles.problem}>It was not answered. {problem}</p>}
+      {problem !== undefined && open !== "grant" && <p role="alert" className={styles.problem}>It was not answered. <Worded text={problem} /></p>}
       {isOver && <p className={styles.over}>The time for an answer is over.</p>}
       {open === "deny" ? (
         <DenyForm busy={busy === "deny"} onDeny={(reason) => void give({ kind: "deny", ...(reason !== "" && { reason }) })} onCancel={() => setOpen(undefined)} />

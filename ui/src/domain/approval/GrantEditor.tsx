@@ -8,6 +8,7 @@ import { Chips, Segmented } from "@/components/Choice";
 import { NumberField, Select, TextArea, TextField } from "@/components/Field";
 import { Modal } from "@/components/Modal";
 import { useNow } from "@/components/useNow";
+import { Worded } from "@/components/Worded";
 import type { Answer, ApprovalView } from "@/platform";
 
 import styles from "./GrantEditor.module.css";
@@ -64,7 +65,7 @@ export function GrantEditor({ approval, onClose, onGrant, problem }: Props) {
           <NumberField label="How often" unit="times" placeholder="Any" minValue={1} value={draft.uses ?? NaN} onChange={(uses) => set({ uses: Number.isNaN(uses) ? null : uses })} className={styles.uses} />
         </div>
         <p className={styles.sentence} role="status">{draftWords(draft, approval, now)}</p>
-        {problem !== undefined && <p role="alert" className={styles.problem}>It was not granted: {problem}</p>}
+        {problem !== undefined && <p role="alert" className={styles.problem}>It was not granted: <Worded text={problem} /></p>}
         <div className={styles.buttons}>
           <Button onPress={onClose}>Cancel</Button>
           <Button look="primary" isPending={busy} onPress={() => void grant()}>Allow from now on</Button>

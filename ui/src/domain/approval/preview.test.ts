@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { diffOf, hiddenIn, marksIn, previewLine } from "./preview";
+import { diffOf, previewLine } from "./preview";
 
 const diff = "--- a\n+++ a\n@@ -1,2 +1,2 @@\n same\n--- a list item\n+++ two more\n\\ No newline at end of file\n";
 
@@ -20,12 +20,4 @@ test.each([
   ["", ""],
 ])("%j is told in a line", (text, line) => {
   expect(previewLine(text)).toBe(line);
-});
-
-test("what cannot be seen is marked, and nothing of the text is lost", () => {
-  const text = "rm ⟨U+202E⟩x⟨U+001B⟩[2K ⟨ ⟨U+XYZ⟩ ⟨U+E0001⟩";
-  expect(marksIn(text).filter((_, i) => i % 2 === 1)).toEqual(["⟨U+202E⟩", "⟨U+001B⟩", "⟨U+E0001⟩"]);
-  expect(marksIn(text).join("")).toBe(text);
-  expect(hiddenIn(text)).toBe(3);
-  expect(hiddenIn("plain")).toBe(0);
 });

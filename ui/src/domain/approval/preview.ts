@@ -1,4 +1,4 @@
-/* What would happen, cut into lines and marks for showing. Nothing is left out: the lines put together are the text. */
+/* What would happen, cut into lines for showing. Nothing is left out: the lines put together are the text. */
 
 export type LineKind = "added" | "removed" | "place" | "head" | "same";
 
@@ -27,14 +27,4 @@ export function previewLine(text: string): string {
   const count = (kind: LineKind) => diff.filter((line) => line.kind === kind).length;
   const file = diff[1]?.text.slice("+++ ".length) ?? "";
   return `${file}: ${count("added")} added, ${count("removed")} removed`;
-}
-
-/** The text in parts; odd ones are marks that stand for what cannot be seen: `⟨U+001B⟩`. */
-export function marksIn(text: string): string[] {
-  return text.split(/(⟨U\+[0-9A-F]{4,6}⟩)/);
-}
-
-/** How many marks a text has. */
-export function hiddenIn(text: string): number {
-  return Math.floor(marksIn(text).length / 2);
 }

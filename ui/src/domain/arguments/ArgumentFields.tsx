@@ -6,6 +6,7 @@ import { useState } from "react";
 import { Button } from "@/components/Button";
 import { Checkbox } from "@/components/Choice";
 import { NumberField, Select, TextArea, TextField } from "@/components/Field";
+import { Worded } from "@/components/Worded";
 import { isPlain, same } from "@/format/json";
 import type { ToolView } from "@/platform";
 
@@ -49,7 +50,7 @@ export function ArgumentFields({ tool, value, onChange, error }: Props) {
           />
         ))
       )}
-      {unplaced !== undefined && <p className={styles.error} role="alert">{unplaced}</p>}
+      {unplaced !== undefined && <p className={styles.error} role="alert"><Worded text={unplaced} /></p>}
     </div>
   );
 }

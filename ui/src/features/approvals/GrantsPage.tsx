@@ -92,7 +92,7 @@ function Grant({ grant, onRevoke }: { grant: GrantView; onRevoke?: (grant: Grant
         <End grant={grant} />
         <span>Given <Time at={grant.createdAtMs} as="log" /></span>
       </p>
-      {open && <Code label={covers.kind === "exact" ? "Arguments" : "What each argument may be"} text={pretty(covers.kind === "exact" ? covers.arguments : covers.rules)} onCopy={copyText} unfolded />}
+      {open && <Code label={covers.kind === "exact" ? "Arguments" : "What each argument may be"} text={pretty(covers.kind === "exact" ? covers.arguments : covers.rules)} onCopy={copyText} unfolded decided />}
     </>
   );
 }

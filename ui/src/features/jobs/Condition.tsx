@@ -6,6 +6,7 @@ import { useMutation } from "@tanstack/react-query";
 import { Button } from "@/components/Button";
 import { Code, pretty } from "@/components/Code";
 import { Time } from "@/components/Time";
+import { Worded } from "@/components/Worded";
 import { usePlatform } from "@/data/platform";
 import type { CronTryConditionResult } from "@/platform";
 
@@ -33,7 +34,7 @@ export function Condition({ jobId }: { jobId: string | undefined }) {
         </Button>
       </div>
       <div role="status" className={styles.answer}>
-        {isAboutThis && tried.error && <p className={styles.bad}>It could not be tried. {tried.error.message}</p>}
+        {isAboutThis && tried.error && <p className={styles.bad}>It could not be tried. <Worded text={tried.error.message} /></p>}
         {isAboutThis && tried.data && <Answer answer={tried.data} />}
       </div>
     </div>

@@ -6,6 +6,7 @@ import { Button, IconButton } from "@/components/Button";
 import { ChipSet, Segmented } from "@/components/Choice";
 import { TimeField } from "@/components/DateTime";
 import { Notice } from "@/components/Notice";
+import { Worded } from "@/components/Worded";
 
 import { useBound, useJobForm } from "./bound";
 import { cronOf, type DaysAndTimes, daysOf, monthDays, weekdays } from "./cron";
@@ -61,7 +62,7 @@ export function DaysAndTimesFields() {
             Add a time
           </Button>
         </div>
-        {problem !== undefined && <p className={styles.error} role="alert">{problem}</p>}
+        {problem !== undefined && <p className={styles.error} role="alert"><Worded text={problem} /></p>}
       </div>
     </>
   );

@@ -15,6 +15,7 @@ import { Notice } from "@/components/Notice";
 import { Page } from "@/components/Page";
 import { useShortcut } from "@/components/shortcuts";
 import { toast } from "@/components/Toasts";
+import { Worded } from "@/components/Worded";
 import { useOpenApprovals } from "@/data/approvals";
 import type { ApprovalView, Job, JobDraft, JobView } from "@/platform";
 
@@ -245,14 +246,14 @@ function Above({ trouble, warnings, view, waiting, onShowNew }: AboveProps) {
           {trouble.kind === "gone" && (
             <Notice tone="bad" icon={TriangleAlert}>This job was deleted elsewhere while you were editing it. What you have written is still here.</Notice>
           )}
-          {trouble.kind === "failed" && <Notice tone="bad" icon={TriangleAlert}>It was not saved. {trouble.message}</Notice>}
+          {trouble.kind === "failed" && <Notice tone="bad" icon={TriangleAlert}>It was not saved. <Worded text={trouble.message} /></Notice>}
           {trouble.kind === "complaints" && (
             <Notice tone="bad" icon={TriangleAlert}>
               It was not saved. Something that this page does not show is wrong:
               <ul className={styles.complaints}>
                 {trouble.complaints.map(({ path, message }) => (
                   <li key={path}>
-                    <code>{path}</code>: {sentence(message)}
+                    <code>{path}</code>: <Worded text={sentence(message)} />
                   </li>
                 ))}
               </ul>
@@ -265,7 +266,7 @@ function Above({ trouble, warnings, view, waiting, onShowNew }: AboveProps) {
         <Notice tone="accent" icon={TriangleAlert}>
           It can be saved, but as things stand it will not do all that it says:
           <ul className={styles.complaints}>
-            {warnings.map(({ path, message }) => <li key={path}>{sentence(message)}</li>)}
+            {warnings.map(({ path, message }) => <li key={path}><Worded text={sentence(message)} /></li>)}
           </ul>
         </Notice>
       )}

@@ -8,6 +8,7 @@ import { Segmented } from "@/components/Choice";
 import { DateTimeField } from "@/components/DateTime";
 import { ComboBox } from "@/components/Field";
 import { Section } from "@/components/Page";
+import { Worded } from "@/components/Worded";
 import { foreignZone, localZone } from "@/format/time";
 import { oddityOf, tomorrowAt, wallIn } from "@/format/wall";
 
@@ -94,7 +95,7 @@ function Every({ said }: { said: Said }) {
         <NumberOf name="every" label="Every" least={1} />
         <ChoiceOf name="everyUnit" label="Unit" choices={units} />
       </div>
-      {every.error === undefined && said.has("every") && <p className={styles.error} role="alert">{said.get("every")}</p>}
+      {every.error === undefined && said.has("every") && <p className={styles.error} role="alert"><Worded text={said.get("every") ?? ""} /></p>}
       <p className={styles.hint}>Counted from when the job was made. Editing it or running it by hand does not move it.</p>
     </div>
   );

@@ -7,6 +7,7 @@ import { Checkbox, Segmented, Switch } from "@/components/Choice";
 import { Select, Warning } from "@/components/Field";
 import { Section } from "@/components/Page";
 import { Bone, Failure } from "@/components/States";
+import { Worded } from "@/components/Worded";
 import { useStatus, useTools } from "@/data/queries";
 import { ArgumentFields } from "@/domain/arguments/ArgumentFields";
 import { firstSentence } from "@/domain/tools";
@@ -119,7 +120,7 @@ function ToolList() {
         </div>
       )}
       {chosen.warning !== undefined && chosen.error === undefined && <p><Warning>{chosen.warning}</Warning></p>}
-      {chosen.error !== undefined && <p className={styles.error} role="alert">{chosen.error}</p>}
+      {chosen.error !== undefined && <p className={styles.error} role="alert"><Worded text={chosen.error} /></p>}
     </div>
   );
 }

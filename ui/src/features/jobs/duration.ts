@@ -48,7 +48,7 @@ function friendlyParts(text: string): Part[] | undefined {
 
 function isoParts(text: string): Part[] | undefined {
   const found = /^(?:([\d.]+)w)?(?:([\d.]+)d)?(?:t(?=\d)(?:([\d.]+)h)?(?:([\d.]+)m)?(?:([\d.]+)s)?)?$/.exec(text);
-  const numbers = found?.slice(1) ?? [];
+  const numbers: (string | undefined)[] = found?.slice(1) ?? [];
   if (numbers.some((number) => number !== undefined && !/^\d+(\.\d+)?$/.test(number))) return undefined;
   return numbers.flatMap((number, i): Part[] => (number === undefined ? [] : [[number, [week, day, hour, minute, second][i] ?? 0]]));
 }

@@ -3,6 +3,7 @@
 import { CircleX, Info } from "lucide-react";
 
 import { Notice } from "@/components/Notice";
+import { Worded } from "@/components/Worded";
 import { usePlatform } from "@/data/platform";
 import { ModelText } from "@/domain/ModelText";
 import type { RunView } from "@/platform";
@@ -14,8 +15,8 @@ export function Outcome({ run }: { run: RunView }) {
   if (run.error === null && run.reason === null && run.summary === null) return null;
   return (
     <div className={styles.outcome}>
-      {run.error !== null && <Notice icon={CircleX} tone="bad">{run.error}</Notice>}
-      {run.reason !== null && <Notice icon={Info}>{run.reason}</Notice>}
+      {run.error !== null && <Notice icon={CircleX} tone="bad"><Worded text={run.error} /></Notice>}
+      {run.reason !== null && <Notice icon={Info}><Worded text={run.reason} /></Notice>}
       {run.summary !== null && <ModelText text={run.summary} onOpen={platform.openExternal} />}
     </div>
   );

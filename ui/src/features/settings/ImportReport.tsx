@@ -11,6 +11,7 @@ import { Warning } from "@/components/Field";
 import { Modal } from "@/components/Modal";
 import { Time } from "@/components/Time";
 import { toast } from "@/components/Toasts";
+import { Worded } from "@/components/Worded";
 import { keys } from "@/data/keys";
 import { usePlatform } from "@/data/platform";
 import { plural } from "@/format/amount";
@@ -84,7 +85,7 @@ export function ImportReport({ file, onClose }: { file: ImportedFile; onClose: (
       <Checkbox isSelected={wish.update} isDisabled={busy} onChange={(update) => void change({ ...wish, update })} help="Otherwise they are left alone.">
         Replace jobs that are here already
       </Checkbox>
-      {problem !== undefined && <p className={styles.error} role="alert">{problem}</p>}
+      {problem !== undefined && <p className={styles.error} role="alert"><Worded text={problem} /></p>}
       <div className={styles.actions} style={{ justifyContent: "flex-end", marginTop: 20 }}>
         <Button onPress={onClose}>Cancel</Button>
         <Button look="primary" isDisabled={taken === 0} isPending={busy} onPress={() => void save()}>

@@ -9,6 +9,7 @@ import { TextField } from "@/components/Field";
 import { Folded } from "@/components/Folded";
 import { Section } from "@/components/Page";
 import { Failure } from "@/components/States";
+import { Worded } from "@/components/Worded";
 import { useCall } from "@/data/actions";
 import { keys } from "@/data/keys";
 import { useProviders } from "@/data/queries";
@@ -74,7 +75,7 @@ function Provider({ provider, isActive, isChosen }: { provider: ProviderView; is
     <>
       {model} · {baseUrl} · {sources[source]}
       {keyEnv !== null && <> · key in <code>{keyEnv}</code></>}
-      {problem !== null && <p className={styles.problem}>{problem}</p>}
+      {problem !== null && <p className={styles.problem}><Worded text={problem} /></p>}
     </>
   );
   const remove = () => void follow(() => patch({ providers: { [name]: null }, ...(isChosen && { model: { provider: null } }) }), `providers.${name}`);

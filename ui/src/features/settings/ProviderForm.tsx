@@ -5,6 +5,7 @@ import { Controller, useForm } from "react-hook-form";
 
 import { Button } from "@/components/Button";
 import { Select, TextField } from "@/components/Field";
+import { Worded } from "@/components/Worded";
 import { fieldErrors } from "@/platform";
 
 import { providerName, sentence } from "./patch";
@@ -91,8 +92,8 @@ export function ProviderForm({ taken }: { taken: readonly string[] }) {
         {text("keyEnv", "Variable that holds its key", { placeholder: "WORKSTATION_KEY", help: "The name only, never the key. Empty: it needs none." })}
       </div>
       {text("contextTokens", "Tokens it reads at once", { placeholder: "32000", help: "Its context window. Empty: 16,000 on this computer, 100,000 elsewhere. A run that grows beyond it goes on; what is oldest is shortened." })}
-      {failure !== undefined && <p className={styles.error} role="alert">{failure}</p>}
-      {failure === undefined && !isPlaced && fate.kind === "failed" && <p className={styles.error} role="alert">It was not added. {fate.message}</p>}
+      {failure !== undefined && <p className={styles.error} role="alert"><Worded text={failure} /></p>}
+      {failure === undefined && !isPlaced && fate.kind === "failed" && <p className={styles.error} role="alert">It was not added. <Worded text={fate.message} /></p>}
       <div className={styles.actions}>
         <Button type="submit" isPending={fate.kind === "saving"}>
           Add server

@@ -11,6 +11,7 @@ import { Notice } from "@/components/Notice";
 import { Section } from "@/components/Page";
 import { Failure } from "@/components/States";
 import { Time } from "@/components/Time";
+import { Worded } from "@/components/Worded";
 import { useCall } from "@/data/actions";
 import { keys } from "@/data/keys";
 import { useSecrets } from "@/data/queries";
@@ -58,8 +59,8 @@ function About({ secret: { hosts, setAtMs, keptIn, problem, warning } }: { secre
   return (
     <>
       Goes to {hosts.join(", ")} alone · set <Time at={setAtMs} as="log" /> · kept in {keptIn === "keyring" ? "the system’s keyring" : "a file that only you can read"}
-      {problem !== null && <p className={styles.problem}>{problem}</p>}
-      {warning !== null && <p className={styles.problem}>{warning}</p>}
+      {problem !== null && <p className={styles.problem}><Worded text={problem} /></p>}
+      {warning !== null && <p className={styles.problem}><Worded text={warning} /></p>}
     </>
   );
 }
@@ -88,7 +89,7 @@ function SecretForm({ secret, onClose }: { secret: SecretView | undefined; onClo
         <TextField mono label="Name" value={name} onChange={setName} isDisabled={secret !== undefined} autoFocus={!secret} error={said("name")} help="Small letters, digits, _ and -." placeholder="github" autoComplete="off" />
         <TextField label="Value" type="password" value={value} onChange={setValue} autoFocus={secret !== undefined} error={said("value")} help="Never shown again." autoComplete="off" />
         <TextArea mono label="Hosts" rows={2} value={hosts} onChange={setHosts} error={said("hosts")} help="One a line. It is sent to these alone." placeholder="api.github.com" />
-        {set.error && wrong.length === 0 && <p role="alert" className={styles.error}>It was not saved. {set.error.message}</p>}
+        {set.error && wrong.length === 0 && <p role="alert" className={styles.error}>It was not saved. <Worded text={set.error.message} /></p>}
         <div className={styles.answers}>
           <Button onPress={onClose}>Cancel</Button>
           <Button look="primary" type="submit" isPending={set.isPending} isDisabled={name.trim() === "" || value === ""}>Save</Button>

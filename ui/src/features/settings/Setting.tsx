@@ -4,6 +4,7 @@ import { Check } from "lucide-react";
 import type { ReactNode } from "react";
 
 import { cx } from "@/components/cx";
+import { Worded } from "@/components/Worded";
 
 import styles from "./Settings.module.css";
 import type { Fate } from "./useSetting";
@@ -30,7 +31,7 @@ export function Setting({ title, help, fate, overridden, tall, children }: Props
             Decided by the environment variable <code>{overridden}</code> as long as it is set.
           </p>
         )}
-        {fate?.kind === "failed" && <p className={styles.error} role="alert">{fate.message}</p>}
+        {fate?.kind === "failed" && <p className={styles.error} role="alert"><Worded text={fate.message} /></p>}
       </div>
       {children !== undefined && (
         <div className={styles.control}>

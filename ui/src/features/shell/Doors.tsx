@@ -3,6 +3,7 @@
 import type { ReactNode } from "react";
 
 import { Button } from "@/components/Button";
+import { Worded } from "@/components/Worded";
 
 import styles from "./Doors.module.css";
 import { Mark } from "./Mark";
@@ -27,7 +28,7 @@ export function Unreachable({ onRetry }: { onRetry: () => void }) {
 export function Broken({ error, onRetry }: { error: Error; onRetry: () => void }) {
   return (
     <Door title="Rouse could not start" action={<Button onPress={onRetry}>Try again</Button>}>
-      {error.message}
+      <Worded text={error.message} />
     </Door>
   );
 }

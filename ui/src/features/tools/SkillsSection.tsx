@@ -8,6 +8,7 @@ import { Button } from "@/components/Button";
 import { Modal } from "@/components/Modal";
 import { Section } from "@/components/Page";
 import { Failure } from "@/components/States";
+import { Worded } from "@/components/Worded";
 import { useCall } from "@/data/actions";
 import { keys } from "@/data/keys";
 import { useSkills } from "@/data/queries";
@@ -80,7 +81,7 @@ function Skill({ skill, onClose }: { skill: SkillView; onClose: () => void }) {
         {tools && (<><dt>Only these tools</dt><dd>{tools.join(", ")}</dd></>)}
         <dt>Named by</dt><dd>{usedBy.length === 0 ? "no job" : usedBy.map((user) => user.name).join(", ")}</dd>
       </dl>
-      {failed && <p role="alert" className={styles.careful}>{failed.message}</p>}
+      {failed && <p role="alert" className={styles.careful}><Worded text={failed.message} /></p>}
       <div className={styles.actions}>
         <Button onPress={onClose}>Close</Button>
         {trust === "trusted" && <Button look="danger" onPress={() => take.mutate({ name })}>Take the trust back</Button>}
