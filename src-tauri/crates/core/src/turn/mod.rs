@@ -5,6 +5,7 @@
 //! an answer that was cut off, or with a question that nobody is there to answer.
 
 mod progress;
+mod question;
 pub mod window;
 
 #[cfg(test)]
@@ -15,6 +16,7 @@ use crate::message::{Message, ModelAnswer, Part, StopReason, ToolCallRequest};
 use crate::run::{Outcome, Usage};
 use crate::tool::{Completion, ToolEffect, ToolOutput};
 use progress::{Progress, Ruling, Told};
+use question::ends_in_question;
 
 /// Limits of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,7 +167,7 @@ impl Turn {
             return self.fail("The model's provider refused to answer.");
         }
         if !calls.is_empty() {
-            return self.to_call(calls);
+            return self.asks_for(calls);
         }
         if stop == StopReason::Length {
             return self.fail("The model's answer was cut off at its token limit.");
@@ -174,7 +176,7 @@ impl Turn {
     }
 
     /// In the last turn nothing is called but what ends the run; no call stays without a result.
-    fn to_call(&mut self, calls: Vec<ToolCallRequest>) -> Next {
+    fn asks_for(&mut self, calls: Vec<ToolCallRequest>) -> Next {
         let is_closing = self.is_closing();
         let (calls, late): (Vec<_>, Vec<_>) =
             calls.into_iter().partition(|call| !is_closing || call.tool == COMPLETE_RUN);
@@ -348,9 +350,4 @@ fn is_reminder(message: &Message) -> bool {
 pub fn is_silence(text: &str) -> bool {
     let bare = text.trim().trim_matches(['.', '!', '*', '_', '`', '"']);
     matches!(bare, "ROUTINE_OK" | "HEARTBEAT_OK")
-}
-
-/// Whether the last thing said is a question, also in bold or quotes and in other scripts.
-fn ends_in_question(text: &str) -> bool {
-    text.trim_end_matches(['*', '_', '"', '”', '’', '\'', ')']).ends_with(['?', '？', '؟'])
 }

@@ -70,7 +70,8 @@ fn a_question_is_reminded_once_and_then_fails() {
 
 #[test]
 fn a_question_is_one_in_bold_in_quotes_and_in_other_scripts() {
-    for text in ["Shall I **go on?**", "He asked (\"why?\")", "続けますか？"] {
+    let texts = ["Shall I **go on?**", "Which one? 🙂", "Delete them? Let me know.", "続けますか？"];
+    for text in texts {
         assert_eq!(turn(5).answered(says(text)), Next::AskModel, "{text}");
     }
     assert_eq!(
@@ -104,7 +105,7 @@ fn complete_run_ends_with_its_outcome() {
 
 #[test]
 fn a_report_that_asks_or_says_nothing_is_reminded_once_and_then_fails() {
-    for summary in ["Found 2 bills. Shall I pay them?", "  "] {
+    for summary in ["Found 2 bills. Shall I pay them?", "Should I send it? Please confirm.", "  "] {
         let mut turn = turn(5);
         let mut next = Next::AskModel;
         for expected in [true, false] {
