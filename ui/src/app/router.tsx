@@ -116,6 +116,8 @@ export function createAppRouter(history: RouterHistory = createBrowserHistory())
     scrollToTopSelectors: ["#main"],
     defaultPreload: "intent",
     defaultPendingMs: 200,
+    // Beside the root's own: a page that breaks is replaced within the frame, not with it.
+    defaultErrorComponent: RouteFailure,
   });
 }
 
