@@ -115,14 +115,22 @@ impl Safety {
     }
 }
 
-/// `value` with what `replaced` makes of its texts and numbers.
+/// `value` with what `replaced` makes of its texts, its numbers and the names of its fields.
 fn fields(value: Value, replaced: &mut impl FnMut(&str) -> Option<Value>) -> Value {
     match value {
         Value::String(text) => replaced(&text).unwrap_or(Value::String(text)),
         Value::Number(number) => replaced(&number.to_string()).unwrap_or(Value::Number(number)),
         Value::Array(items) => items.into_iter().map(|item| fields(item, replaced)).collect(),
         Value::Object(all) => {
-            all.into_iter().map(|(key, field)| (key, fields(field, replaced))).collect()
+            let mut clean = serde_json::Map::new();
+            for (key, field) in all {
+                let name = match replaced(&key) {
+                    Some(Value::String(name)) => name,
+                    _ => key,
+                };
+                clean.insert(name, fields(field, replaced));
+            }
+            Value::Object(clean)
         }
         Value::Null | Value::Bool(_) => value,
     }
@@ -210,6 +218,14 @@ mod tests {
             (incoming.output.value, incoming.redacted),
             (kept, vec!["secret:mail".to_owned()])
         );
+    }
+
+    #[test]
+    fn a_short_secret_is_hidden_as_a_name_and_as_a_broken_number() {
+        let answer = json!({"4711": {"of": 4711.0}, "47112": 1});
+        let incoming = knowing("4711").incoming("json", false, ToolOutput::ok(answer));
+        let hidden = "[redacted: secret:mail]";
+        assert_eq!(incoming.output.value, json!({hidden: {"of": hidden}, "47112": 1}));
     }
 
     #[test]

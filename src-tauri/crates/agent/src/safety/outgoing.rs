@@ -70,7 +70,7 @@ impl Safety {
     }
 }
 
-/// The short secrets that are a whole field of `value`.
+/// The short secrets that are a whole field of `value`, or the name of one.
 fn short(value: &Value, known: &Known, what: &mut Vec<String>) {
     match value {
         Value::String(text) => what.extend(known.short_one(text).map(str::to_owned)),
@@ -78,7 +78,12 @@ fn short(value: &Value, known: &Known, what: &mut Vec<String>) {
             what.extend(known.short_one(&number.to_string()).map(str::to_owned));
         }
         Value::Array(items) => items.iter().for_each(|item| short(item, known, what)),
-        Value::Object(fields) => fields.values().for_each(|field| short(field, known, what)),
+        Value::Object(fields) => {
+            for (key, field) in fields {
+                what.extend(known.short_one(key).map(str::to_owned));
+                short(field, known, what);
+            }
+        }
         Value::Null | Value::Bool(_) => {}
     }
 }
@@ -111,11 +116,17 @@ mod tests {
     #[test]
     fn a_short_secret_leaves_in_no_field_of_its_own() {
         let safety = knowing("4711");
-        for leaving in
-            [json!({"json": {"pin": "4711"}}), json!({"json": [4711]}), json!({"body": "4711"})]
-        {
+        for leaving in [
+            json!({"json": {"pin": "4711"}}),
+            json!({"json": [4711]}),
+            json!({"body": "4711"}),
+            json!({"json": {"4711": 1}}),
+            json!({"json": [{"pin": 4711.0}]}),
+            json!({"body": "4711.00"}),
+        ] {
             assert!(safety.outgoing(&leaving).is_err(), "{leaving}");
         }
+        assert_eq!(safety.outgoing(&json!({"4711.5": 4711.01, "x": "4711."})), Ok(()));
         // Nobody could tell it from a number of an order there.
         assert_eq!(safety.outgoing(&json!({"url": "https://shop.example/orders/4711"})), Ok(()));
     }

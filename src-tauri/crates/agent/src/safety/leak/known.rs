@@ -81,10 +81,16 @@ impl Known {
         !self.short.is_empty()
     }
 
-    /// The name of the short value that `text` is.
+    /// The name of the short value that `text` is, also where a whole number is written with a fraction of nothing.
     pub(crate) fn short_one(&self, text: &str) -> Option<&str> {
         let text = text.trim();
-        self.short.iter().find(|(_, value)| value == text).map(|(name, _)| name.as_str())
+        let is_nothing = |fraction: &str| {
+            !fraction.is_empty() && fraction.bytes().all(|digit| digit == b'0')
+        };
+        let whole = text.split_once('.').filter(|(_, fraction)| is_nothing(fraction));
+        let whole = whole.map_or(text, |(whole, _)| whole);
+        let is_it = |value: &str| value == text || value == whole;
+        self.short.iter().find(|(_, value)| is_it(value)).map(|(name, _)| name.as_str())
     }
 
     /// Adds what stands in `view`, which is without white space.
