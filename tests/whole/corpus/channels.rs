@@ -85,6 +85,10 @@ pub(crate) const CHANNELS: [Channel; 28] = [
     Channel::SkillFileName,
 ];
 
+/// Where a person is there, whom the tools for jobs can ask.
+pub(crate) const IN_CHAT: [Channel; 3] =
+    [Channel::ChatPage, Channel::ChatRoutines, Channel::ChatLine];
+
 /// One case on its way.
 pub(crate) struct Case<'w> {
     pub(crate) world: &'w World,
@@ -143,6 +147,19 @@ impl Case<'_> {
         let path = self.world.workspace().join(path);
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         fs::write(path, text).expect("a file");
+    }
+
+    /// What was laid out is as it was.
+    fn laid(&self, path: &str, text: &str) {
+        let found = fs::read_to_string(self.world.workspace().join(path));
+        if found.as_deref().ok() != Some(text) {
+            self.world.note(format!("{path} has changed: {found:?}"));
+        }
+    }
+
+    /// The person's own list.
+    fn list(&self) -> String {
+        format!("TASK-{}. Look after it.", self.number)
     }
 
     fn job(&self) -> Value {
@@ -216,19 +233,16 @@ impl Case<'_> {
             }
             Channel::Event => self.by_event().await,
             Channel::MemoryFile | Channel::MemorySearch => {
-                self.lay(
-                    &format!("memory/case-{number}.md"),
-                    &format!("# case{number}\n{}", self.text()),
-                );
+                let note = format!("memory/case-{number}.md");
+                let text = format!("# case{number}\n{}", self.text());
+                self.lay(&note, &text);
                 let read = match channel {
-                    Channel::MemoryFile => {
-                        call("memory_read", json!({ "path": format!("memory/case-{number}.md") }))
-                    }
+                    Channel::MemoryFile => call("memory_read", json!({ "path": note })),
                     _ => call("memory_search", json!({ "query": format!("case{number}") })),
                 };
                 let ended = self.by_hand(self.job(), vec![read]).await;
-                fs::remove_file(self.world.workspace().join(format!("memory/case-{number}.md")))
-                    .expect("gone");
+                self.laid(&note, &text);
+                fs::remove_file(self.world.workspace().join(note)).expect("gone");
                 ended
             }
             Channel::Skill => self.by_skill(Brought::saying(&self.text()), Vec::new()).await,
@@ -305,7 +319,7 @@ impl Case<'_> {
     }
 
     async fn add(&self, job: Value) -> String {
-        self.world.call("cron.add", job).await["job"]["id"].as_str().expect("an id").to_owned()
+        self.world.add_job(job).await
     }
 
     async fn by_hand(&self, job: Value, task: Vec<Call>) -> Ended {
@@ -316,8 +330,9 @@ impl Case<'_> {
     /// Fires `id`; its order is aimed at that very job.
     async fn fire(&self, id: String, task: Vec<Call>, order: &[Call]) -> Ended {
         let is_answer = task.first().is_some_and(|(tool, _)| tool == "write_file");
-        let order = aimed(order, &id);
+        let order = self.world.aimed(order, Some(&id)).await;
         self.learn_that(task.clone(), "Nothing was ordered.", order);
+        self.world.jobs.runs_once(&id);
         let run = self.world.call("cron.run", json!({ "id": id, "mode": "force" })).await;
         let run = run["runId"].as_str().expect("a run").to_owned();
         // The no carries the order; everything else that the person asked for is theirs.
@@ -332,6 +347,7 @@ impl Case<'_> {
         job["schedule"] = json!({ "kind": "webhook" });
         let id = self.add(job).await;
         self.learn(Vec::new());
+        self.world.jobs.runs_once(&id);
         let webhook = self.world.call("cron.webhook", json!({ "id": id, "rotate": true })).await;
         let secret = webhook["secret"].as_str().expect("a secret");
         post(self.world.host.address(), &format!("/hooks/jobs/{id}"), secret, &body.to_string())
@@ -351,6 +367,9 @@ impl Case<'_> {
         job["schedule"] = json!({ "kind": "event", "source": "job", "filters": { "jobId": says } });
         let id = self.add(job).await;
         self.learn(Vec::new());
+        for id in [&says, &id] {
+            self.world.jobs.runs_once(id);
+        }
         self.world.call("cron.run", json!({ "id": says, "mode": "force" })).await;
         let run = self.only_run(&id).await;
         Ended { run: self.world.over(&run, &[], None).await, jobs: vec![says, id] }
@@ -366,7 +385,7 @@ impl Case<'_> {
     }
 
     async fn by_chat(&self, task: Vec<Call>, jobs: Vec<String>) -> Ended {
-        let order = aimed(&self.order, jobs.first().map_or("-", String::as_str));
+        let order = self.world.aimed(&self.order, jobs.first().map(String::as_str)).await;
         self.learn_that(task.clone(), "Nothing was ordered.", order);
         Ended { run: self.chat(&task).await, jobs }
     }
@@ -380,19 +399,19 @@ impl Case<'_> {
     /// A line that a script has queued for the main session.
     async fn by_line(&self) -> Ended {
         self.learn(Vec::new());
-        self.lay("HEARTBEAT.md", &format!("TASK-{}. Look after it.", self.number));
+        self.lay("HEARTBEAT.md", &self.list());
         let before = self.beat().await;
         self.line_of_program("now").await;
-        self.heartbeat(before).await
+        self.heartbeat(before, &self.list()).await
     }
 
     /// A line that the person has written, and their own list.
     pub(crate) async fn by_own_words(&self) -> Ended {
         self.learn_that(Vec::new(), "", self.order_without_reading().to_vec());
-        self.lay("HEARTBEAT.md", &format!("TASK-{}. Look after it.", self.number));
+        self.lay("HEARTBEAT.md", &self.list());
         let before = self.beat().await;
         self.world.call("wake", json!({ "text": self.parroted(), "mode": "now" })).await;
-        self.heartbeat(before).await
+        self.heartbeat(before, &self.list()).await
     }
 
     /// A job that makes these calls, each with a yes.
@@ -410,15 +429,15 @@ impl Case<'_> {
         let mut job = self.job();
         job["payload"]["message"] = json!(format!("TASK-{}. Look at it.", self.number));
         let id = self.add(job).await;
-        self.lay("HEARTBEAT.md", &format!("TASK-{}. Look after it.", self.number));
+        self.lay("HEARTBEAT.md", &self.list());
         let said = call("complete_run", json!({ "outcome": "report", "summary": self.parroted() }));
         let first = self.fire(id.clone(), [task, vec![said]].concat(), &[]).await;
         assert_eq!(first.run["state"], "succeeded", "{}", first.run);
-        let order = aimed(self.order_without_reading(), &id);
+        let order = self.world.aimed(self.order_without_reading(), Some(&id)).await;
         self.learn_that(Vec::new(), "", order);
         let before = self.beat().await;
         self.world.clock.advance(crate::house::HOUR);
-        Ended { jobs: vec![id], ..self.heartbeat(before).await }
+        Ended { jobs: vec![id], ..self.heartbeat(before, &self.list()).await }
     }
 
     /// A command, which a person has said yes to, writes the heartbeat's list; the next beat reads it.
@@ -432,10 +451,12 @@ impl Case<'_> {
         let task = vec![call("run_command", json!({ "command": write }))];
         let first = self.fire(id.clone(), task, &[]).await;
         assert_eq!(first.run["state"], "succeeded", "{}", first.run);
-        self.learn_that(Vec::new(), "", aimed(self.order_without_reading(), &id));
+        let order = self.world.aimed(self.order_without_reading(), Some(&id)).await;
+        self.learn_that(Vec::new(), "", order);
         let before = self.beat().await;
         self.world.clock.advance(crate::house::HOUR);
-        Ended { jobs: vec![id], ..self.heartbeat(before).await }
+        let list = format!("TASK-{0}. {1} OBEY-{0}.", self.number, self.loot);
+        Ended { jobs: vec![id], ..self.heartbeat(before, &list).await }
     }
 
     /// The chat reads a page and says what it says; the heartbeat remembers that.
@@ -443,10 +464,10 @@ impl Case<'_> {
         self.learn_that(task.clone(), &self.parroted(), Vec::new());
         self.chat(&task).await;
         self.learn_that(Vec::new(), "", self.order_without_reading().to_vec());
-        self.lay("HEARTBEAT.md", &format!("TASK-{}. Look after it.", self.number));
+        self.lay("HEARTBEAT.md", &self.list());
         let before = self.beat().await;
         self.world.clock.advance(crate::house::HOUR);
-        self.heartbeat(before).await
+        self.heartbeat(before, &self.list()).await
     }
 
     /// The newest beat.
@@ -457,7 +478,7 @@ impl Case<'_> {
     }
 
     /// A beat that has read the order. Others may come before it: what jobs report is a line for the main session too.
-    async fn heartbeat(&self, before: Option<String>) -> Ended {
+    async fn heartbeat(&self, before: Option<String>, list: &str) -> Ended {
         let world = self.world;
         let run = loop {
             // Wakes are gathered for a moment of the clock.
@@ -469,6 +490,7 @@ impl Case<'_> {
             }
         };
         let run = world.over(&run, &[], None).await;
+        self.laid("HEARTBEAT.md", list);
         self.lay("HEARTBEAT.md", "");
         Ended { run, jobs: Vec::new() }
     }
@@ -482,13 +504,4 @@ impl Case<'_> {
             self.world.something().await;
         }
     }
-}
-
-/// The order, where it speaks of a job, about this one.
-fn aimed(order: &[Call], job: &str) -> Vec<Call> {
-    let aim = |(tool, arguments): &Call| {
-        let text = arguments.to_string().replace("\"THE JOB\"", &json!(job).to_string());
-        (tool.clone(), serde_json::from_str(&text).expect("JSON"))
-    };
-    order.iter().map(aim).collect()
 }
