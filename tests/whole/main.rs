@@ -18,6 +18,7 @@ mod memory;
 mod settings;
 mod delivery;
 mod hooks;
+mod asked_calls;
 mod told;
 mod attached;
 mod concurrency;

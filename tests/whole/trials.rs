@@ -66,7 +66,7 @@ async fn what_changes_something_shows_what_it_would_do_and_waits_for_the_yes() {
         let gate = of_calls(&ended)[0]["gate"]["decision"].clone();
         match state {
             "cancelled" => {
-                assert_eq!(ended["run"]["reason"], "You said no, so it was not called");
+                assert_eq!(ended["run"]["reason"], "You said no, so write_file was not called");
                 assert!(!file.exists() && gate == "refused", "{gate}");
             }
             _ => {
@@ -86,7 +86,20 @@ async fn a_trial_that_nobody_answers_ends_and_calls_nothing() {
     in_state(&house, &id, "awaitingApproval").await;
     house.clock.advance(31 * MINUTE);
     let ended = in_state(&house, &id, "cancelled").await;
-    assert_eq!(ended["run"]["reason"], "Nobody said yes in time, so it was not called");
+    assert_eq!(ended["run"]["reason"], "Nobody said yes in time, so write_file was not called");
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_header_that_signs_in_is_shown_nowhere() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let headers = json!({ "X-Goog-Api-Key": "tulip-9", "Authorization": "Bearer daffodil-7", "Accept": "text/plain" });
+    let id = begin(&house, "http", json!({ "url": "https://a.example/", "headers": headers })).await;
+    let waits = in_state(&house, &id, "awaitingApproval").await;
+    let shown = waits.to_string();
+    assert!(!shown.contains("tulip") && !shown.contains("daffodil"), "{shown}");
+    assert_eq!(waits["payload"]["arguments"]["headers"]["Accept"], "text/plain");
     house.host.stop().await;
 }
 

@@ -140,6 +140,8 @@ pub enum Ruling {
     Permitted(ApprovedCall, Permit),
     /// The person is to be asked.
     Ask,
+    /// It may not: it needs a yes, and its run asks nobody.
+    Unasked(Approvals),
     /// It may not; the reason is for the model and the person.
     Denied(String),
 }
@@ -158,12 +160,13 @@ impl ToolPolicy {
         }
     }
 
-    /// Exactly the call of a `toolCall` job, which the person has written.
+    /// The call of a `toolCall` job, which the person has written. Any other that is made of it is a call like those of
+    /// a model, and so is this one where somebody wants it asked.
     #[must_use]
     pub fn of_a_persons_call(tool: &str, arguments: &Value) -> Self {
         let written = WrittenCall { tool: tool.to_owned(), arguments: arguments.clone() };
         let allow = Some(vec![tool.to_owned()]);
-        Self { written: Some(written), asks: Approvals::Deny, ..Self::of_tools(allow) }
+        Self { written: Some(written), ..Self::of_tools(allow) }
     }
 
     /// The same, with this becoming of calls that need a yes and have none.
@@ -236,6 +239,13 @@ impl ToolPolicy {
         self.written.is_some()
     }
 
+    /// Whether a person has written down this very call.
+    #[must_use]
+    pub fn has_written(&self, tool: &str, arguments: &Value) -> bool {
+        let same = |written: &WrittenCall| written.tool == tool && written.arguments == *arguments;
+        self.written.as_ref().is_some_and(same)
+    }
+
     /// Whether the tool is offered at all.
     #[must_use]
     pub fn offers(&self, tool: &ToolSpec) -> bool {
@@ -245,7 +255,10 @@ impl ToolPolicy {
             // The run's own way out cannot be listed away either.
             name => self.lists(tool) || name == "complete_run",
         };
-        let may_run = tool.approval == ApprovalRule::Never || self.asks != Approvals::Skip;
+        // The tool of a call that a person has written is offered to nobody.
+        let may_run = tool.approval == ApprovalRule::Never
+            || self.asks != Approvals::Skip
+            || self.is_a_persons_call();
         let is_below = self.untrusted_skills.is_empty() || Self::only_looks(tool);
         is_listed && may_run && is_below && (self.is_attended || !tool.attended_only)
     }
@@ -258,13 +271,18 @@ impl ToolPolicy {
         self.allow.as_ref().is_none_or(|names| names.contains(&tool.name))
     }
 
-    /// Whether the person has written down this very call.
+    /// Whether the person has written down this very call, and that is as good as a yes to it.
     fn is_written(&self, tool: &ToolSpec, arguments: &Value) -> bool {
-        let same =
-            |written: &WrittenCall| written.tool == tool.name && written.arguments == *arguments;
         tool.approval == ApprovalRule::UnlessGranted
             && !tool.attended_only
-            && self.written.as_ref().is_some_and(same)
+            && self.has_written(&tool.name, arguments)
+    }
+
+    /// Whether it would run with the person's own rights, which only what the person has written has.
+    fn has_rights_of_another(&self, tool: &ToolSpec, arguments: &Value) -> bool {
+        tool.domain == Domain::Container
+            && self.is_a_persons_call()
+            && !self.has_written(&tool.name, arguments)
     }
 
     /// Judges one call of `tool`, whose rule is the one for this very call and whose arguments fit its schema.
@@ -288,12 +306,14 @@ impl ToolPolicy {
         if !is_written && !self.offers(tool) {
             return Verdict::Denied(self.refusal(tool));
         }
+        let is_highest = tool.approval == ApprovalRule::Always
+            || self.has_rights_of_another(tool, &arguments);
         match tool.approval {
             ApprovalRule::Never => Verdict::Allowed(ApprovedCall { arguments, bound: None }),
             ApprovalRule::UnlessGranted | ApprovalRule::Always => Verdict::NeedsYes(NeedsYes {
                 tool: tool.name.clone(),
                 arguments,
-                is_highest: tool.approval == ApprovalRule::Always,
+                is_highest,
                 is_shell: !tool.shell_text.is_empty(),
                 is_wished,
                 asks: self.asks,
@@ -376,12 +396,14 @@ impl NeedsYes {
         }
         match self.asks {
             Approvals::Ask => Ruling::Ask,
-            Approvals::Deny | Approvals::Skip => Ruling::Denied(unasked(name)),
+            Approvals::Deny | Approvals::Skip => Ruling::Unasked(self.asks),
         }
     }
 }
 
-fn unasked(tool: &str) -> String {
+/// What a model is told of a call that needs a yes in a run that asks nobody.
+#[must_use]
+pub fn unasked(tool: &str) -> String {
     format!(
         "This call of {tool} needs a person's yes, and this job does not ask for it. Go on without it."
     )

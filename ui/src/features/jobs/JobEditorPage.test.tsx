@@ -361,6 +361,18 @@ test("what a job may do is folded with its summary, and saved as policies", asyn
   await waitFor(() => expect(host.called("cron.update")[0]).toMatchObject({ patch: { policies: { approvals: "deny", hosts: ["example.com"], sandbox: "open" } } }));
 });
 
+test("a job without a model says what happens when a hook wants its call asked", async () => {
+  const host = hostWith(aJob({ payload: { kind: "toolCall", tool: "http", arguments: { url: "https://a.example" } } }).job);
+  const { user } = renderApp("/jobs/job-1", host);
+  await name();
+  await user.click(screen.getByRole("button", { name: /^What it may do any public address$/ }));
+  await user.click(await screen.findByRole("button", { name: /When a hook wants your yes/ }));
+  expect(screen.queryByRole("option", { name: "Do not offer such tools" })).not.toBeInTheDocument();
+  await user.click(await screen.findByRole("option", { name: "Answer no at once" }));
+  await user.click(save());
+  await waitFor(() => expect(host.called("cron.update")[0]).toMatchObject({ patch: { policies: { approvals: "deny" } } }));
+});
+
 test("what a job may spend, its fallbacks and what a month of it costs", async () => {
   const host = hostWith(aJob({ payload: { kind: "agentTurn", message: "Look" }, policies: { budget: { tokensPerRun: 5_000 } } }).job);
   const { job } = aJob({ payload: { kind: "agentTurn", message: "Look" }, policies: { budget: { tokensPerRun: 5_000 } } });

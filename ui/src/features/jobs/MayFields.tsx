@@ -15,21 +15,25 @@ const answers: readonly { id: Approvals; label: string; about: string }[] = [
   { id: "skip", label: "Do not offer such tools", about: "Tools that would have to ask are left out." },
 ];
 
+/** You have written the one call of such a job, so only a hook can want it asked. */
+const answersOfCall: typeof answers = [
+  { id: "ask", label: "Ask me, and wait", about: "The run waits for your answer; everything else goes on." },
+  { id: "deny", label: "Answer no at once", about: "The run fails, and says which hook it was." },
+];
+
 export function MayFields({ isAgent }: { isAgent: boolean }) {
   const { value: approvals, error: approvalsError } = useBound("approvals");
   const { value: hosts, error: hostsError } = useBound("hosts");
   const sandbox = useBound("sandbox");
   const isWrong = approvalsError !== undefined || hostsError !== undefined;
-  const summary = [isAgent && short[approvals], hosts.trim() === "" ? "any public address" : "only named hosts", isAgent && sandbox.value === "open" && "commands outside the sandbox"];
+  const summary = [isAgent ? short[approvals] : approvals !== "ask" && "asks nobody", hosts.trim() === "" ? "any public address" : "only named hosts", isAgent && sandbox.value === "open" && "commands outside the sandbox"];
   return (
     <Folded key={String(isWrong)} title="What it may do" summary={summary.filter((part) => part !== false).join(" · ")} defaultExpanded={isWrong}>
       <div className={styles.fields}>
-        {isAgent && (
-          <div className={styles.pair}>
-            <ChoiceOf name="approvals" label="When something needs your yes" choices={answers} />
-            {approvals === "ask" && <NumberOf name="approvalMinutes" label="A question waits" unit="minutes" least={1} most={10_080} placeholder="30" help="Then the answer is no." />}
-          </div>
-        )}
+        <div className={styles.pair}>
+          <ChoiceOf name="approvals" label={isAgent ? "When something needs your yes" : "When a hook wants your yes"} choices={isAgent || approvals === "skip" ? answers : answersOfCall} />
+          {approvals === "ask" && <NumberOf name="approvalMinutes" label="A question waits" unit="minutes" least={1} most={10_080} placeholder="30" help="Then the answer is no." />}
+        </div>
         <Hosts />
         {isAgent && (
           <Switch

@@ -17,6 +17,7 @@ mod bound;
 mod history;
 mod main_session;
 mod main_turn;
+mod one_call;
 mod resume;
 mod skilled;
 mod tool_call;

@@ -1,12 +1,13 @@
 //! A `toolCall` job: one call through the gate, without a model.
 //!
 //! Owns the result as data (the next run is compared with it) and as words (the person reads it). A notification that
-//! the tool asks for becomes the run's own result, so that it is announced once and by the job's policy.
+//! the tool asks for becomes the run's own result, so that it is announced once and by the job's policy. The person has
+//! written the call, which is as good as a yes to it; where a hook wants it asked all the same, or makes another call of
+//! it, the job's own setting says whether anybody is asked.
 
 use rouse_core::Job;
 use rouse_core::RunState;
 use rouse_core::job::ToolCall;
-use rouse_core::message::ToolCallRequest;
 use rouse_core::money::Spent;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::run::{Outcome, Run, Usage};
@@ -17,8 +18,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::context::question_for;
 use super::conversation::ended_early;
+use super::one_call::OneCall;
 use super::{AgentDriver, cancelled, not_written};
-use crate::gate::{Called, GateError, Passage, Terms};
+use crate::gate::{Called, Terms};
 use crate::money::Account;
 
 /// The most characters of a summary.
@@ -48,7 +50,8 @@ impl AgentDriver {
             event: cause.map(|cause| cause.told()),
             ..self.tool_context(run, Some(job), SandboxMode::ByPersonUnsandboxed)
         };
-        let policy = ToolPolicy::of_a_persons_call(&call.tool, &call.arguments);
+        let policy = ToolPolicy::of_a_persons_call(&call.tool, &call.arguments)
+            .asking(job.policies.approvals);
         let account = self.account(run, Some(job));
         if let Some(stop) = self.is_too_dear(&account, call, cancel).await {
             return stop;
@@ -59,19 +62,9 @@ impl AgentDriver {
             question_for: question_for(Some(job)),
             knows_outside: false,
         };
-        let request = ToolCallRequest {
-            id: "call".to_owned(),
-            tool: call.tool.clone(),
-            arguments: call.arguments.clone(),
-        };
-        match self.gate.call(&terms, &request, &context, cancel).await {
-            Ok(Passage::Asks(question)) => Outcome::failed(question.approval.why),
-            Ok(Passage::Called(called)) => {
-                let outcome = self.outcome_of(&call.tool, &call.arguments, *called);
-                self.judged(run, job, call, outcome).await
-            }
-            Err(GateError::Cancelled) => cancelled(),
-            Err(GateError::Journal(error)) => not_written(&error),
+        match self.one_call(run, &terms, (&call.tool, &call.arguments), &context, cancel).await {
+            OneCall::Called(called) => self.judged(run, job, call, outcome_of(*called)).await,
+            OneCall::Ended(outcome) => *outcome,
         }
     }
 
@@ -87,44 +80,40 @@ impl AgentDriver {
         let refusal = account.admit(Spent::of_cost(cost), cancel).await.err()?;
         Some(ended_early(&refusal.into()))
     }
+}
 
-    pub(super) fn outcome_of(&self, tool: &str, arguments: &Value, called: Called) -> Outcome {
-        let cost_micro_usd = called.output.cost_micro_usd;
-        let usage = Usage { cost_micro_usd, ..Usage::default() };
-        Outcome { usage, ..self.fate_of(tool, arguments, called) }
+/// What the end of a run is whose one call was made, or refused.
+pub(super) fn outcome_of(called: Called) -> Outcome {
+    let cost_micro_usd = called.output.cost_micro_usd;
+    let usage = Usage { cost_micro_usd, ..Usage::default() };
+    Outcome { usage, ..fate_of(called) }
+}
+
+fn fate_of(called: Called) -> Outcome {
+    if called.output.is_error() {
+        let words = called.output.words.clone().unwrap_or_else(|| called.output.text());
+        let may_pass = called.reached_tool && called.is_repeatable;
+        return Outcome { may_pass, ..Outcome::failed(shortened(&words)) };
     }
-
-    fn fate_of(&self, tool: &str, arguments: &Value, called: Called) -> Outcome {
-        if called.output.is_error() {
-            let tool = self.gate.tools().get(tool);
-            let repeatable = tool.is_some_and(|tool| tool.annotations(arguments).is_repeatable());
-            let words = called.output.words.clone().unwrap_or_else(|| called.output.text());
-            let error = shortened(&words);
-            return Outcome {
-                may_pass: called.reached_tool && repeatable,
-                ..Outcome::failed(error)
-            };
+    let outcome = match called.output.effect {
+        Some(ToolEffect::Complete { outcome: Completion::Failed, summary }) => {
+            Outcome::failed(summary)
         }
-        let outcome = match called.output.effect {
-            Some(ToolEffect::Complete { outcome: Completion::Failed, summary }) => {
-                Outcome::failed(summary)
-            }
-            Some(ToolEffect::Complete { outcome: Completion::NothingToReport, .. }) => {
-                Outcome::of(RunState::NothingToReport)
-            }
-            Some(ToolEffect::Complete { outcome: Completion::Report, summary }) => {
-                Outcome::succeeded(summary)
-            }
-            Some(ToolEffect::Notify { title, body }) => {
-                Outcome::succeeded(title.map_or(body.clone(), |title| format!("{title}: {body}")))
-            }
-            None => {
-                let words = called.output.words.unwrap_or_else(|| in_words(&called.output.value));
-                Outcome::succeeded(shortened(&words))
-            }
-        };
-        Outcome { result: Some(kept(called.output.value)), ..outcome }
-    }
+        Some(ToolEffect::Complete { outcome: Completion::NothingToReport, .. }) => {
+            Outcome::of(RunState::NothingToReport)
+        }
+        Some(ToolEffect::Complete { outcome: Completion::Report, summary }) => {
+            Outcome::succeeded(summary)
+        }
+        Some(ToolEffect::Notify { title, body }) => {
+            Outcome::succeeded(title.map_or(body.clone(), |title| format!("{title}: {body}")))
+        }
+        None => {
+            let words = called.output.words.unwrap_or_else(|| in_words(&called.output.value));
+            Outcome::succeeded(shortened(&words))
+        }
+    };
+    Outcome { result: Some(kept(called.output.value)), ..outcome }
 }
 
 /// A result for people: a text as it is, an object line by line.

@@ -5,18 +5,17 @@
 //! tool would do is seen before it is done. The hosts of the URLs that the person has written are named by the person.
 //! It refuses to read a written call as a yes, as a job's own call is: there the person has saved it and looked at it.
 
-use rouse_core::approval::ApprovalState;
-use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::ToolPolicy;
-use rouse_core::run::{Outcome, Run, RunState};
+use rouse_core::run::{Outcome, Run};
 use rouse_core::tool::ToolContext;
-use rouse_store::StoreError;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::context::{named_hosts, question_for};
-use super::{AgentDriver, CONFINED, cancelled, not_written};
-use crate::gate::{GateError, Passage, Terms};
+use super::one_call::OneCall;
+use super::tool_call::outcome_of;
+use super::{AgentDriver, CONFINED, cancelled};
+use crate::gate::Terms;
 
 impl AgentDriver {
     /// Carries out a call of `tool` that a person tries.
@@ -39,34 +38,10 @@ impl AgentDriver {
             question_for: question_for(None),
             knows_outside: false,
         };
-        let (tool, arguments) = (tool.to_owned(), arguments.clone());
-        let request = ToolCallRequest { id: "call".to_owned(), tool, arguments };
-        match self.gate.call(&terms, &request, &context, cancel).await {
-            Ok(Passage::Asks(question)) => {
-                Outcome { asks: vec![question.approval], ..Outcome::of(RunState::AwaitingApproval) }
-            }
-            Ok(Passage::Called(called)) if called.reached_tool => {
-                self.outcome_of(&request.tool, &request.arguments, *called)
-            }
-            Ok(Passage::Called(called)) => match self.without_a_yes(run).await {
-                Ok(Some(why)) => Outcome { reason: Some(why), ..Outcome::of(RunState::Cancelled) },
-                Ok(None) => self.outcome_of(&request.tool, &request.arguments, *called),
-                Err(error) => not_written(&error),
-            },
-            Err(GateError::Cancelled) => cancelled(),
-            Err(GateError::Journal(error)) => not_written(&error),
+        match self.one_call(run, &terms, (tool, arguments), &context, cancel).await {
+            OneCall::Called(called) => outcome_of(*called),
+            OneCall::Ended(outcome) => *outcome,
         }
-    }
-
-    /// Why the call was not made, when the person was asked and has not said yes. What the gate says is for a model.
-    async fn without_a_yes(&self, run: &Run) -> Result<Option<String>, StoreError> {
-        let asked = self.store.approvals_of(&run.id).await?;
-        let why = match asked.last().map(|asked| &asked.state) {
-            Some(ApprovalState::Denied { .. }) => "You said no, so it was not called",
-            Some(ApprovalState::Expired { .. }) => "Nobody said yes in time, so it was not called",
-            _ => return Ok(None),
-        };
-        Ok(Some(why.to_owned()))
     }
 }
 

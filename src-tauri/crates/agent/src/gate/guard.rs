@@ -5,7 +5,7 @@
 //! answers, which hold the handle. What comes back is freed of secrets before it is written down anywhere.
 //!
 //! A call that a person has written into a job may hold what it likes, for it is theirs to send; what comes back from it
-//! is looked at like everything else.
+//! is looked at like everything else. What a hook has made of it nobody has written.
 
 use rouse_core::SessionKey;
 use rouse_core::message::ToolCallRequest;
@@ -33,7 +33,7 @@ impl Gate {
         if let Err(error) = self.safety.secrets().filled(tool, arguments) {
             return Some(not_filled(&error));
         }
-        if terms.policy.is_a_persons_call() || !leaves(tool, arguments, context) {
+        if terms.policy.has_written(&request.tool, arguments) || !leaves(tool, arguments, context) {
             return None;
         }
         self.safety.outgoing(arguments).err().map(|leak| leak.output())

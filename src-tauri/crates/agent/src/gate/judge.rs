@@ -9,8 +9,9 @@
 use std::sync::Arc;
 
 use rouse_core::approval::{Approval, ApprovalState, Fingerprint, Permit, Surroundings};
+use rouse_core::job::Approvals;
 use rouse_core::message::ToolCallRequest;
-use rouse_core::policy::{ApprovedCall, NeedsYes, Ruling, Said, Verdict};
+use rouse_core::policy::{ApprovedCall, NeedsYes, Ruling, Said, Verdict, unasked};
 use rouse_core::tool::{ApprovalRule, Fault, Tool, ToolContext, ToolOutput, ToolSpec};
 use rouse_core::{ApprovalId, UnixMs};
 use rouse_store::StoreError;
@@ -28,6 +29,17 @@ pub(super) enum Judged {
     Asks(Box<Question>),
     /// It is not made, and this is what the model is told.
     Refused(ToolOutput),
+    /// The same, because an earlier run of the job waits for an answer.
+    Waits(ToolOutput),
+}
+
+/// What hooks have to do with a call.
+#[derive(Clone, Copy, Default)]
+pub(super) struct ByHooks<'h> {
+    /// Why one of them wants a person's yes to it.
+    pub(super) wanted: Option<&'h str>,
+    /// Which of them has made it of another call.
+    pub(super) made: Option<&'h str>,
 }
 
 /// A question to a person, before it is written down.
@@ -46,25 +58,26 @@ enum Why<'w> {
     KnowsOutside,
     /// A hook wants it, for this reason.
     Hook(&'w str),
+    /// This hook has made it of another call.
+    MadeBy(&'w str),
 }
 
 impl Gate {
-    /// `wanted` is why a hook wants a person's yes, when one does.
     pub(super) async fn judge(
         &self,
         terms: &Terms,
         request: &ToolCallRequest,
         context: &ToolContext,
-        wanted: Option<&str>,
+        by_hooks: ByHooks<'_>,
     ) -> Result<Judged, StoreError> {
-        let (tool, spec, why) = match self.fitting(terms, request, context, wanted).await? {
+        let (tool, spec, why) = match self.fitting(terms, request, context, by_hooks).await? {
             Ok(fitting) => fitting,
             Err(refusal) => return Ok(Judged::Refused(refusal)),
         };
         let arguments = request.arguments.clone();
         let verdict = match why {
             Why::Hook(_) => terms.policy.judge_wished(&spec, arguments),
-            Why::KnowsOutside | Why::Usual => terms.policy.judge(&spec, arguments),
+            Why::KnowsOutside | Why::Usual | Why::MadeBy(_) => terms.policy.judge(&spec, arguments),
         };
         match verdict {
             Verdict::Allowed(call) => Ok(Judged::Goes(tool, call, None)),
@@ -81,7 +94,7 @@ impl Gate {
         terms: &Terms,
         request: &ToolCallRequest,
         context: &ToolContext,
-        wanted: Option<&'w str>,
+        by_hooks: ByHooks<'w>,
     ) -> Result<Result<(Arc<dyn Tool>, ToolSpec, Why<'w>), ToolOutput>, StoreError> {
         let name = &request.tool;
         let Some(entry) = self.tools.entry(name) else {
@@ -108,14 +121,30 @@ impl Gate {
         let (approval, why) = if tells && self.knows_outside(terms, context).await? {
             (ApprovalRule::UnlessGranted, Why::KnowsOutside)
         } else {
-            (rule, Why::Usual)
+            (rule, by_hooks.made.map_or(Why::Usual, Why::MadeBy))
         };
-        let (approval, why) = match wanted {
+        let (approval, why) = match by_hooks.wanted {
             Some(reason) => (approval.max(ApprovalRule::UnlessGranted), Why::Hook(reason)),
             None => (approval, why),
         };
         let spec = ToolSpec { approval, ..tool.spec().clone() };
         Ok(Ok((tool, spec, why)))
+    }
+
+    /// Why the run has asked a person about this very call, where that still counts: a no, or a yes that is not used up.
+    /// It goes by that, whatever a hook says by now.
+    pub(super) async fn was_asked(
+        &self,
+        request: &ToolCallRequest,
+        context: &ToolContext,
+    ) -> Result<Option<String>, StoreError> {
+        let answers = self.store.approvals_of(&context.run_id).await?;
+        let is_about = |asked: &Approval| {
+            let is_open =
+                matches!(asked.state, ApprovalState::Pending | ApprovalState::Withdrawn { .. });
+            is_about(asked, request) && !is_open
+        };
+        Ok(answers.into_iter().rev().find(is_about).map(|asked| asked.why))
     }
 
     /// Whether the run has read text that somebody else may have written.
@@ -181,8 +210,9 @@ impl Asker<'_> {
                 Judged::Goes(tool, call.bound_to(surroundings), Some(permit))
             }
             Ruling::Denied(reason) => refused(reason),
+            Ruling::Unasked(setting) => refused(self.unasked(setting)),
             Ruling::Ask => match self.why_not_asked(&fingerprint).await? {
-                Some(reason) => refused(reason),
+                Some(reason) => Judged::Waits(ToolOutput::faulty(Fault::NotAuthorised, reason)),
                 None if self.gate.safety().without_stored(&self.request.arguments).is_some() => {
                     refused(unkept(&self.request.tool))
                 }
@@ -206,11 +236,7 @@ impl Asker<'_> {
 
     /// When this run last asked about this call, where the answer has not been used up.
     fn asked_at(&self, answers: &[Approval]) -> Option<UnixMs> {
-        let is_about = |asked: &&Approval| {
-            asked.tool == self.request.tool
-                && asked.arguments == self.request.arguments
-                && asked.used_at.is_none()
-        };
+        let is_about = |asked: &&Approval| is_about(asked, self.request);
         answers.iter().rev().find(is_about).map(|asked| asked.asked_at)
     }
 
@@ -241,18 +267,49 @@ impl Asker<'_> {
             })
             .collect();
         let tool = &self.request.tool;
-        if of_others.iter().any(|asked| asked.fingerprint == *fingerprint) {
-            return Ok(Some(format!(
+        let is_same = of_others.iter().any(|asked| asked.fingerprint == *fingerprint);
+        let (is_for_a_person, open) = (self.is_for_a_person(), of_others.len());
+        Ok(match (is_same, open >= MOST_OPEN) {
+            (true, _) if is_for_a_person => Some(format!(
+                "An earlier run of this job waits for an answer to this very call of {tool}"
+            )),
+            (true, _) => Some(format!(
                 "An earlier run has asked for this very call of {tool} and waits for the answer, so it is not asked for again. Go on without it, or end the run."
-            )));
+            )),
+            (false, true) if is_for_a_person => Some(format!(
+                "{open} earlier runs of this job wait for an answer, so this one did not ask as well"
+            )),
+            (false, true) => Some(format!(
+                "This call of {tool} needs a person's yes, and {open} questions of earlier runs have no answer yet, so it is not asked for. Go on without it, or end the run."
+            )),
+            (false, false) => None,
+        })
+    }
+
+    /// Whether what is said of the call is read by a person: no model has made it.
+    fn is_for_a_person(&self) -> bool {
+        self.terms.policy.is_a_persons_call()
+    }
+
+    /// What is said of a call that needs a yes in a run that asks nobody.
+    fn unasked(&self, setting: Approvals) -> String {
+        let tool = &self.request.tool;
+        if !self.is_for_a_person() {
+            return unasked(tool);
         }
-        if of_others.len() >= MOST_OPEN {
-            return Ok(Some(format!(
-                "This call of {tool} needs a person's yes, and {} questions of earlier runs have no answer yet, so it is not asked for. Go on without it, or end the run.",
-                of_others.len()
-            )));
-        }
-        Ok(None)
+        let why = match self.why {
+            Why::Hook(reason) => sentence(reason),
+            Why::MadeBy(hook) => made_by(hook),
+            Why::Usual | Why::KnowsOutside => format!("This call of {tool} needs your yes."),
+        };
+        let setting = match setting {
+            Approvals::Ask => "ask",
+            Approvals::Deny => "deny",
+            Approvals::Skip => "skip",
+        };
+        format!(
+            "{why} Nobody was asked, because this job's approvals are set to {setting}, so {tool} was not called. Set them to ask to be asked."
+        )
     }
 
     async fn question(
@@ -289,19 +346,22 @@ impl Asker<'_> {
     /// Why it is asked, for the person.
     fn reason(&self, is_highest: bool, answers: &[Approval]) -> String {
         let is_same = |asked: &&Approval| {
-            asked.tool == self.request.tool
-                && asked.arguments == self.request.arguments
-                && matches!(asked.state, ApprovalState::Approved { .. })
-                && asked.used_at.is_none()
+            is_about(asked, self.request) && matches!(asked.state, ApprovalState::Approved { .. })
         };
         if answers.iter().any(|asked| is_same(&asked)) {
             return "You said yes to this call before. What it works with has changed since, so it was not made.".to_owned();
         }
         if is_highest {
-            return "It would run with your own rights, outside the sandbox. That is asked for each time.".to_owned();
+            let own = "It would run with your own rights, outside the sandbox. That is asked for each time.";
+            return match self.why {
+                Why::Hook(reason) => format!("{} {own}", sentence(reason)),
+                Why::MadeBy(hook) => format!("{} {own}", made_by(hook)),
+                Why::Usual | Why::KnowsOutside => own.to_owned(),
+            };
         }
         match self.why {
             Why::Hook(reason) => reason.to_owned(),
+            Why::MadeBy(hook) => format!("{} It changes something or sends something.", made_by(hook)),
             Why::KnowsOutside => "The run has read text from outside, and this call could carry what it knows to somebody else.".to_owned(),
             Why::Usual if self.context.job_id.is_none() => {
                 "It changes something or sends something.".to_owned()
@@ -309,6 +369,21 @@ impl Asker<'_> {
             Why::Usual => "It changes something or sends something, and nothing that you have granted to this job covers it.".to_owned(),
         }
     }
+}
+
+/// Whether the question was about this very call, and its answer has not been used up.
+fn is_about(asked: &Approval, request: &ToolCallRequest) -> bool {
+    asked.tool == request.tool && asked.arguments == request.arguments && asked.used_at.is_none()
+}
+
+fn made_by(hook: &str) -> String {
+    format!("The hook {hook} has made another call of it.")
+}
+
+/// What a hook has said, as a sentence.
+fn sentence(said: &str) -> String {
+    let said = said.trim_end();
+    if said.ends_with(['.', '!', '?']) { said.to_owned() } else { format!("{said}.") }
 }
 
 /// A question is written down, and so would the secret be.

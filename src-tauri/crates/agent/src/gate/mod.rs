@@ -10,6 +10,7 @@
 
 pub(crate) mod fence;
 pub(crate) mod guard;
+mod hooked;
 mod judge;
 mod ending;
 mod limits;
@@ -23,28 +24,25 @@ use futures_util::future::join_all;
 use rouse_core::Clock;
 use rouse_core::approval::{GateDecision, Permit};
 use rouse_core::message::ToolCallRequest;
-use rouse_core::money::Spent;
 use rouse_core::policy::{ApprovedCall, ToolPolicy};
-use rouse_core::tool::{Annotations, Fault, SandboxMode, Tool, ToolContext, ToolOutput};
+use rouse_core::tool::{Annotations, SandboxMode, Tool, ToolContext, ToolOutput};
 use rouse_store::{NewStep, RunStep, StepKind, StepStatus, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use crate::condition::Conditions;
-use crate::hooks::{CallRuling, Hooks};
+use crate::hooks::Hooks;
 use crate::list::HeartbeatList;
-use crate::money::{Account, Refusal, Seat};
+use crate::money::{Account, Seat};
 use crate::registry::ToolRegistry;
 use crate::safety::{Incoming, Safety};
 use ending::{Ending, end_of};
-use judge::Judged;
+use hooked::{Asked, Hooked};
 pub use judge::Question;
+use judge::{ByHooks, Judged};
 use limits::CallLimits;
 
 /// How long what a call left behind may take to end: less than the scheduler gives a run that it has told to end.
 const LOOSE_ENDS_FOR: Duration = Duration::from_millis(1_750);
-
-/// How often hooks may make another call of one before it is refused.
-const MOST_REWRITES: usize = 4;
 
 /// The gate. Cheap to share, never to copy: the limits count over all runs.
 pub struct Gate {
@@ -69,6 +67,10 @@ pub struct Called {
     pub told: ToolOutput,
     /// Whether the tool itself answered.
     pub reached_tool: bool,
+    /// Whether making it once more is harmless.
+    pub is_repeatable: bool,
+    /// Whether it was not made because an earlier run of the job waits for a person's answer.
+    pub waits_for_earlier: bool,
 }
 
 /// On what terms a run calls: the same for all of its calls.
@@ -132,41 +134,6 @@ pub enum GateError {
     /// The run was cancelled while the tool worked.
     #[error("the run was cancelled")]
     Cancelled,
-}
-
-/// What is asked of the gate, and what has become of it on the way.
-struct Asked {
-    /// The call, as the hooks have made it.
-    request: ToolCallRequest,
-    rewrites: usize,
-    /// Whether the rate limit has counted it.
-    is_counted: bool,
-    /// Why a hook wants a person's yes.
-    wants_yes: Option<String>,
-    /// Its place among the calls that are paid for.
-    seat: Option<Seat>,
-}
-
-impl Asked {
-    fn of(request: &ToolCallRequest) -> Self {
-        Self {
-            request: request.clone(),
-            rewrites: 0,
-            is_counted: false,
-            wants_yes: None,
-            seat: None,
-        }
-    }
-}
-
-/// What the rate limit and the hooks make of a call that may be made.
-enum Hooked {
-    /// It goes on.
-    Go,
-    /// It is judged once more.
-    Again,
-    /// It is not made.
-    Refused(ToolOutput),
 }
 
 impl Gate {
@@ -246,14 +213,25 @@ impl Gate {
         context: &ToolContext,
     ) -> Result<Admission, GateError> {
         let mut asked = Asked::of(request);
+        let mut waits_for_earlier = false;
         let refusal = loop {
-            let wish = asked.wants_yes.as_deref();
+            let by_hooks = asked.by_hooks();
             let (tool, call, permit) =
-                match self.judge(terms, &asked.request, context, wish).await? {
+                match self.judge(terms, &asked.request, context, by_hooks).await? {
                     Judged::Asks(question) => return Ok(Admission::Asks(question)),
                     Judged::Refused(output) => break output,
+                    Judged::Waits(output) => {
+                        waits_for_earlier = true;
+                        break output;
+                    }
                     Judged::Goes(tool, call, permit) => (tool, call, permit),
                 };
+            if permit.is_none() && asked.wants_yes.is_none() {
+                asked.wants_yes = self.was_asked(&asked.request, context).await?;
+                if asked.wants_yes.is_some() {
+                    continue;
+                }
+            }
             match self.held_up(terms, &mut asked, (tool.as_ref(), &call), context).await? {
                 Hooked::Refused(output) => break output,
                 Hooked::Again => continue,
@@ -261,7 +239,8 @@ impl Gate {
             }
             let does = tool.annotations(call.arguments());
             let confined = self.confined(terms, tool.as_ref(), context).await?;
-            let is_written = terms.policy.is_a_persons_call();
+            let is_written =
+                terms.policy.has_written(&asked.request.tool, &asked.request.arguments);
             let gate = is_written.then_some(GateDecision::Written);
             let step = NewStep { gate, ..self.step_of(&asked.request, context, Some(does)) };
             let was_shown = is_written || matches!(permit, Some(Permit::Answer(_)));
@@ -273,7 +252,7 @@ impl Gate {
             }
         };
         let refused = self.refuse(&asked.request, context, refusal).await?;
-        Ok(Admission::Refused(Box::new(refused)))
+        Ok(Admission::Refused(Box::new(Called { waits_for_earlier, ..refused })))
     }
 
     /// Whether a call may be carried out beside others like it: it changes nothing and tells nobody anything. What tells
@@ -283,62 +262,6 @@ impl Gate {
             tool.annotations(&request.arguments).read_only
                 && !tool.sends_out(&request.arguments, context)
         })
-    }
-
-    /// What the rate limit, the budgets and the hooks say to a call that may be made as far as everybody else goes. One
-    /// call is counted once, however often it is judged.
-    async fn held_up(
-        &self,
-        terms: &Terms,
-        asked: &mut Asked,
-        (tool, call): (&dyn Tool, &ApprovedCall),
-        context: &ToolContext,
-    ) -> Result<Hooked, GateError> {
-        if !std::mem::replace(&mut asked.is_counted, true)
-            && let Some(refusal) = self.take_rate(terms, &asked.request.tool).await?
-        {
-            return Ok(Hooked::Refused(refusal));
-        }
-        // What hooks have made of the call may cost something else.
-        asked.seat = None;
-        if let (Some(cost), Some(account)) =
-            (tool.estimated_cost_micro_usd(call.arguments()), &terms.account)
-        {
-            match account.admit(Spent::of_cost(cost), &CancellationToken::new()).await {
-                Ok(seat) => asked.seat = Some(seat),
-                Err(Refusal::Budget(stop)) => {
-                    let refusal = ToolOutput::faulty(Fault::NotAuthorised, stop.words);
-                    return Ok(Hooked::Refused(refusal));
-                }
-                Err(Refusal::Cancelled) => return Err(GateError::Cancelled),
-                Err(Refusal::Store(error)) => return Err(error.into()),
-            }
-        }
-        Ok(self.ask_hooks(asked, context).await)
-    }
-
-    async fn ask_hooks(&self, asked: &mut Asked, context: &ToolContext) -> Hooked {
-        // A person has been asked because of them, and has said yes.
-        if asked.wants_yes.is_some() {
-            return Hooked::Go;
-        }
-        let denied = |reason| Hooked::Refused(ToolOutput::faulty(Fault::NotAuthorised, reason));
-        match self.hooks.before_tool_call(&guard::seen(&asked.request, context)).await {
-            CallRuling::Allow => Hooked::Go,
-            CallRuling::Deny(reason) => denied(reason),
-            CallRuling::Ask(reason) => {
-                asked.wants_yes = Some(reason);
-                Hooked::Again
-            }
-            CallRuling::Rewritten(_) if asked.rewrites == MOST_REWRITES => {
-                denied("Hooks make another call of this one again and again.".to_owned())
-            }
-            CallRuling::Rewritten(arguments) => {
-                asked.rewrites += 1;
-                asked.request.arguments = arguments;
-                Hooked::Again
-            }
-        }
     }
 
     /// What the person would be asked about a call that is not to be made now.
@@ -351,13 +274,14 @@ impl Gate {
         request: &ToolCallRequest,
         context: &ToolContext,
     ) -> Result<Option<Question>, GateError> {
-        match self.judge(terms, request, context, None).await? {
+        match self.judge(terms, request, context, ByHooks::default()).await? {
             Judged::Asks(question) => Ok(Some(*question)),
-            Judged::Goes(..) | Judged::Refused(_) => Ok(None),
+            Judged::Goes(..) | Judged::Refused(_) | Judged::Waits(_) => Ok(None),
         }
     }
 
-    async fn refuse(
+    /// Journals a call that is not made, and tells of it.
+    pub(crate) async fn refuse(
         &self,
         request: &ToolCallRequest,
         context: &ToolContext,
@@ -372,7 +296,14 @@ impl Gate {
         self.store.end_step(&context.run_id, step, &end, self.clock.now()).await?;
         let kept = self.kept(&request.tool, &request.arguments);
         self.tell_of(&request.tool, kept, (&output, 0), context);
-        Ok(Called { step, told: output.clone(), output, reached_tool: false })
+        Ok(Called {
+            step,
+            told: output.clone(),
+            output,
+            reached_tool: false,
+            is_repeatable: true,
+            waits_for_earlier: false,
+        })
     }
 
     /// Journals the beginning and uses up what allows the call; none when that allows nothing any more.
@@ -450,7 +381,8 @@ impl Gate {
         if cancelled {
             return Err(GateError::Cancelled);
         }
-        Ok(Called { step, output, told, reached_tool: true })
+        let (reached_tool, waits_for_earlier) = (true, false);
+        Ok(Called { step, output, told, reached_tool, is_repeatable, waits_for_earlier })
     }
 
     /// The call with its limits: a run that is cancelled, a tool that takes too long or falls over. A call is over when

@@ -186,7 +186,12 @@ pub enum CallRuling {
     /// A person is asked; which hook and why.
     Ask(String),
     /// It is a call with other arguments, to be judged from the beginning.
-    Rewritten(Value),
+    Rewritten {
+        /// What was made of the arguments.
+        arguments: Value,
+        /// Which hook has made it.
+        by: String,
+    },
 }
 
 impl Hooks {
@@ -240,7 +245,9 @@ impl Hooks {
                 }
                 Ok(CallAnswer::Ask(_)) => {}
                 Ok(CallAnswer::Rewrite(arguments)) if arguments == call.arguments => {}
-                Ok(CallAnswer::Rewrite(arguments)) => return CallRuling::Rewritten(arguments),
+                Ok(CallAnswer::Rewrite(arguments)) => {
+                    return CallRuling::Rewritten { arguments, by: name.to_owned() };
+                }
                 Err(error) => {
                     failed(HookPoint::BeforeToolCall, name, &error);
                     return CallRuling::Deny(format!(

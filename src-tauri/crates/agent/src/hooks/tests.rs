@@ -120,7 +120,10 @@ async fn the_strictest_word_counts_and_the_first_of_several() {
         (vec![allow(), ask(), allow()], asked),
         (vec![ask(), deny()], denied.clone()),
         (vec![deny(), rewrite(other.clone())], denied),
-        (vec![ask(), rewrite(other.clone()), deny()], CallRuling::Rewritten(other)),
+        (
+            vec![ask(), rewrite(other.clone()), deny()],
+            CallRuling::Rewritten { arguments: other, by: "d".to_owned() },
+        ),
         (vec![rewrite(json!({"url": "x"}))], CallRuling::Allow),
     ] {
         assert_eq!(Hooks::new(hooks).before_tool_call(&call()).await, expected);
@@ -187,9 +190,11 @@ async fn a_command_answers_in_json_and_silence_is_a_yes() {
     let reads = |answer: &str| format!("cat >/dev/null; printf '%s' '{answer}'");
     assert_eq!(ruling("true").await, CallRuling::Allow);
     assert_eq!(ruling(&reads(r#"{"decision":"allow"}"#)).await, CallRuling::Allow);
+    let rewrites = reads(r#"{"decision":"rewrite","arguments":{"url":"y"}}"#);
+    let by = format!("/bin/sh -c {rewrites}");
     assert_eq!(
-        ruling(&reads(r#"{"decision":"rewrite","arguments":{"url":"y"}}"#)).await,
-        CallRuling::Rewritten(json!({"url": "y"}))
+        ruling(&rewrites).await,
+        CallRuling::Rewritten { arguments: json!({"url": "y"}), by }
     );
     let denied = ruling(&reads(r#"{"decision":"deny","reason":"not today"}"#)).await;
     assert!(matches!(&denied, CallRuling::Deny(why) if why.ends_with("says no: not today")));

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use rouse_agent::{
     CallAnswer, CallEnded, CallSeen, Hook, HookError, Secret, SecretValue, Told, ToolsResolved,
 };
+use rouse_core::approval::{Answer, GateDecision};
 use rouse_core::job::Payload;
 use rouse_core::policy::{ApprovedCall, ToolPolicy};
 use rouse_core::run::{Outcome, Run};
@@ -323,6 +324,77 @@ async fn a_call_that_a_hook_wants_asked_waits_for_a_person_and_is_made_once() {
     house.say_yes(&run, &outcome).await;
     assert_eq!(turn(&run).await.state, RunState::Succeeded);
     assert_eq!(reached(&calls_made), [json!({"a": 1})]);
+}
+
+#[tokio::test]
+async fn a_no_holds_although_the_hook_that_wanted_it_asked_has_changed_its_mind() {
+    let asks = CallAnswer::Ask("look at it first".to_owned());
+    for (answer, made, decided) in [
+        (Answer::Deny { reason: None }, vec![], GateDecision::Refused),
+        (Answer::Once, vec![json!({"text": "a"})], GateDecision::Refused),
+    ] {
+        let (guard, _heard) = Guard::saying(vec![asks.clone()]);
+        let script = vec![calls([("c0", "free", json!({"text": "a"}))]), done()];
+        let free = Reached::default();
+        let mut all = tools();
+        all.push(Arc::new(echoing("free", Annotations::OVERWRITES, &free)));
+        let house = House::guarded(script, all, Vec::new(), vec![guard]).await;
+        let job = agent_job(json!({ "message": "Do it." }), json!({}));
+        let run = house.run_of(Some(&job)).await;
+        let turn = async || {
+            house.driver().run_turn(&run, &job, turn_of(&job), house.chosen(), &house.cancel).await
+        };
+        let outcome = turn().await;
+        house.park(&run, &outcome).await;
+        house.decide(&outcome.asks[0], &answer).await;
+        house.start_again(&run).await;
+        assert_eq!(turn().await.state, RunState::Succeeded);
+        assert_eq!(reached(&free), made, "{answer:?}");
+        let steps = house.steps(&run).await;
+        let step = steps.iter().find(|step| step.name == "free").expect("journalled");
+        let expected = match answer {
+            Answer::Once => GateDecision::Answered { approval_id: outcome.asks[0].id.clone() },
+            _ => decided,
+        };
+        assert_eq!(step.gate, Some(expected));
+    }
+}
+
+#[tokio::test]
+async fn what_a_hook_makes_of_a_written_call_is_looked_through_as_nobody_has_written_it() {
+    let leaking = json!({"to": "api.example.com", "body": VALUE});
+    let (guard, _heard) = Guard::saying(vec![CallAnswer::Rewrite(leaking)]);
+    let (house, calls_made) = house(Vec::new(), "", vec![guard]).await;
+    let payload =
+        json!({"kind": "toolCall", "tool": "sender", "arguments": {"to": "api.example.com"}});
+    let job = job(payload, json!({}));
+    let run = house.run_of(Some(&job)).await;
+    let outcome = house.driver().run_tool_call(&run, &job, call_of(&job), &house.cancel).await;
+    assert!(outcome.error.as_ref().is_some_and(|why| why.starts_with("Not sent:")), "{outcome:?}");
+    assert!(reached(&calls_made).is_empty());
+}
+
+#[tokio::test]
+async fn a_written_call_that_hooks_ask_about_again_and_again_ends_and_pauses_its_job() {
+    let rewrites = |number: u32| CallAnswer::Rewrite(json!({ "number": number }));
+    let (guard, _heard) = Guard::saying(
+        (1..9)
+            .map(rewrites)
+            .flat_map(|rewrite| [rewrite, CallAnswer::Ask("look".to_owned())])
+            .collect(),
+    );
+    let (house, calls_made) = house(Vec::new(), "", vec![guard]).await;
+    let job = job(json!({"kind": "toolCall", "tool": "writer", "arguments": {}}), json!({}));
+    let run = house.run_of(Some(&job)).await;
+    let go = async || house.driver().run_tool_call(&run, &job, call_of(&job), &house.cancel).await;
+    let mut outcome = go().await;
+    for question in 1..=3 {
+        assert_eq!(outcome.state, RunState::AwaitingApproval, "{question}: {outcome:?}");
+        house.say_yes(&run, &outcome).await;
+        outcome = go().await;
+    }
+    assert_eq!(outcome.state, RunState::Failed, "{outcome:?}");
+    assert!(outcome.pauses.is_some() && reached(&calls_made).is_empty(), "{outcome:?}");
 }
 
 #[tokio::test]

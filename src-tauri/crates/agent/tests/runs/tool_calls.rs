@@ -50,13 +50,19 @@ async fn a_tool_s_error_is_the_run_s_and_may_pass_when_repeating_it_is_harmless(
 #[tokio::test]
 async fn what_the_gate_refuses_will_not_pass() {
     let house = House::new([]).await;
-    for (tool, arguments) in
-        [("nobody", json!({})), ("echo", json!({"text": 5})), ("asks", json!({}))]
-    {
+    for (tool, arguments) in [("nobody", json!({})), ("echo", json!({"text": 5}))] {
         let (run, outcome) = carry_out(&house, tool, arguments).await;
         assert_eq!((outcome.state, outcome.may_pass), (RunState::Failed, false), "{tool}");
         assert_eq!(house.steps(&run).await.len(), 1, "{tool}");
     }
+}
+
+#[tokio::test]
+async fn what_is_asked_for_each_time_waits_for_a_person_although_one_has_written_it() {
+    let house = House::new([]).await;
+    let (run, outcome) = carry_out(&house, "asks", json!({})).await;
+    assert_eq!((outcome.state, outcome.asks.len()), (RunState::AwaitingApproval, 1));
+    assert!(outcome.asks[0].is_highest && house.steps(&run).await.is_empty());
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use crate::exit::Failure;
 #[derive(Debug, Args)]
 pub(crate) struct MayArgs {
     /// What becomes of calls that need your yes: `ask` waits for it, `deny` tells the model no at once, `skip` does not
-    /// even offer what would ask.
+    /// even offer what would ask. A job that calls a tool by itself fails with both when a hook wants its call asked.
     #[arg(long, value_enum)]
     approvals: Option<Approvals>,
     /// How long a question waits for its answer: `2h`, or `none` for half an hour.

@@ -95,7 +95,7 @@ fn permit(ruling: &Ruling) -> Option<&Permit> {
             assert_eq!(call.arguments(), &arguments());
             Some(permit)
         }
-        Ruling::Ask | Ruling::Denied(_) => None,
+        Ruling::Ask | Ruling::Unasked(_) | Ruling::Denied(_) => None,
     }
 }
 
@@ -184,7 +184,7 @@ fn who_does_not_ask_is_told_no_or_not_offered() {
     assert!(deny.offers(&spec));
     let said = Said { answers: &[], grants: &[], now: NOW };
     let ruling = needs(&deny, ApprovalRule::UnlessGranted).in_the_light_of(said, &fingerprint());
-    assert!(matches!(ruling, Ruling::Denied(_)));
+    assert_eq!(ruling, Ruling::Unasked(Approvals::Deny));
     let skip = ToolPolicy::default().asking(Approvals::Skip);
     assert!(!skip.offers(&spec));
     assert!(matches!(skip.judge(&spec, arguments()), Verdict::Denied(_)));
@@ -224,7 +224,7 @@ fn what_a_person_has_written_goes_word_for_word() {
     let other = json!({ "to": "bob" });
     let Verdict::NeedsYes(needs) = written.judge(&spec, other) else { panic!("let through") };
     let said = Said { answers: &[], grants: &[], now: NOW };
-    assert!(matches!(needs.in_the_light_of(said, &fingerprint()), Ruling::Denied(_)));
+    assert_eq!(needs.in_the_light_of(said, &fingerprint()), Ruling::Ask);
     let highest = written.judge(&tool(ApprovalRule::Always), arguments());
     assert!(matches!(highest, Verdict::NeedsYes(_)), "not even then out of the sandbox unasked");
 }
@@ -258,17 +258,39 @@ fn what_a_hook_wants_asked_is_asked_whatever_was_granted_or_written() {
         };
         let granted = Said { answers: &[], grants: &[grant()], now: NOW };
         let ruled = needs.clone().in_the_light_of(granted, &fingerprint());
-        // Nobody is asked about a call that a person has written: it is not made.
-        let is_asked = if policy.is_a_persons_call() {
-            matches!(ruled, Ruling::Denied(_))
-        } else {
-            ruled == Ruling::Ask
-        };
-        assert!(is_asked, "{ruled:?}");
+        assert_eq!(ruled, Ruling::Ask);
         let answers = [yes(Scope::Once)];
         let said = Said { answers: &answers, grants: &[grant()], now: NOW };
         let answered = needs.in_the_light_of(said, &fingerprint());
         assert!(permit(&answered).is_some(), "{answered:?}");
+    }
+}
+
+#[test]
+fn a_written_call_that_somebody_wants_asked_goes_by_the_setting_of_its_job() {
+    let spec = tool(ApprovalRule::UnlessGranted);
+    for asks in [Approvals::Deny, Approvals::Skip] {
+        let written = ToolPolicy::of_a_persons_call("send", &arguments()).asking(asks);
+        assert!(matches!(written.judge(&spec, arguments()), Verdict::Allowed(_)), "{asks:?}");
+        for other in [arguments(), json!({ "to": "bob" })] {
+            let Verdict::NeedsYes(needs) = written.judge_wished(&spec, other) else {
+                panic!("let through")
+            };
+            let said = Said { answers: &[], grants: &[], now: NOW };
+            assert_eq!(needs.in_the_light_of(said, &fingerprint()), Ruling::Unasked(asks));
+        }
+    }
+}
+
+#[test]
+fn another_command_than_the_written_one_is_asked_for_each_time() {
+    let spec = ToolSpec { domain: Domain::Container, ..tool(ApprovalRule::UnlessGranted) };
+    let written = ToolPolicy::of_a_persons_call("send", &arguments());
+    for (arguments, is_highest) in [(arguments(), false), (json!({ "to": "bob" }), true)] {
+        let Verdict::NeedsYes(needs) = written.judge_wished(&spec, arguments) else {
+            panic!("let through")
+        };
+        assert_eq!(needs.is_highest(), is_highest);
     }
 }
 

@@ -1,0 +1,133 @@
+//! What stands between a call that may be made and its beginning: the rate limit, the budgets and the hooks.
+//!
+//! Owns what becomes of a call on that way. A hook can make it stricter, and can make another call of it, which is judged
+//! from the beginning. One could get it wrong by asking the hooks again about a call that a person was asked about
+//! because of them, for ever, or by never asking them about one that a person has said yes to for another reason.
+
+use rouse_core::message::ToolCallRequest;
+use rouse_core::money::Spent;
+use rouse_core::policy::ApprovedCall;
+use rouse_core::tool::{Fault, Tool, ToolContext, ToolOutput};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::judge::ByHooks;
+use super::{Gate, GateError, Terms, guard};
+use crate::hooks::CallRuling;
+use crate::money::{Refusal, Seat};
+
+/// How often hooks may make another call of one before it is refused.
+const MOST_REWRITES: usize = 4;
+
+/// What is asked of the gate, and what has become of it on the way.
+pub(super) struct Asked {
+    /// The call, as the hooks have made it.
+    pub(super) request: ToolCallRequest,
+    rewrites: usize,
+    /// Whether the rate limit has counted it.
+    is_counted: bool,
+    /// Why somebody wants a person's yes to it, which it does not need by itself.
+    pub(super) wants_yes: Option<String>,
+    /// Whether a hook has wanted that just now. A person has been asked because of it, and has said yes, when the call
+    /// comes to the hooks again.
+    is_hook_answered: bool,
+    /// Which hook has made it of another call.
+    made_by: Option<String>,
+    /// Its place among the calls that are paid for.
+    pub(super) seat: Option<Seat>,
+}
+
+impl Asked {
+    pub(super) fn of(request: &ToolCallRequest) -> Self {
+        Self {
+            request: request.clone(),
+            rewrites: 0,
+            is_counted: false,
+            wants_yes: None,
+            is_hook_answered: false,
+            made_by: None,
+            seat: None,
+        }
+    }
+
+    /// From now on it is the call that a hook has made of it.
+    fn becomes(&mut self, arguments: Value, by: String) {
+        self.rewrites += 1;
+        self.request.arguments = arguments;
+        self.wants_yes = None;
+        self.made_by = Some(by);
+    }
+
+    pub(super) fn by_hooks(&self) -> ByHooks<'_> {
+        ByHooks { wanted: self.wants_yes.as_deref(), made: self.made_by.as_deref() }
+    }
+}
+
+/// What the rate limit and the hooks make of a call that may be made.
+pub(super) enum Hooked {
+    /// It goes on.
+    Go,
+    /// It is judged once more.
+    Again,
+    /// It is not made.
+    Refused(ToolOutput),
+}
+
+impl Gate {
+    /// What the rate limit, the budgets and the hooks say to a call that may be made as far as everybody else goes. One
+    /// call is counted once, however often it is judged.
+    pub(super) async fn held_up(
+        &self,
+        terms: &Terms,
+        asked: &mut Asked,
+        (tool, call): (&dyn Tool, &ApprovedCall),
+        context: &ToolContext,
+    ) -> Result<Hooked, GateError> {
+        if !std::mem::replace(&mut asked.is_counted, true)
+            && let Some(refusal) = self.take_rate(terms, &asked.request.tool).await?
+        {
+            return Ok(Hooked::Refused(refusal));
+        }
+        // What hooks have made of the call may cost something else.
+        asked.seat = None;
+        if let (Some(cost), Some(account)) =
+            (tool.estimated_cost_micro_usd(call.arguments()), &terms.account)
+        {
+            match account.admit(Spent::of_cost(cost), &CancellationToken::new()).await {
+                Ok(seat) => asked.seat = Some(seat),
+                Err(Refusal::Budget(stop)) => {
+                    let refusal = ToolOutput::faulty(Fault::NotAuthorised, stop.words);
+                    return Ok(Hooked::Refused(refusal));
+                }
+                Err(Refusal::Cancelled) => return Err(GateError::Cancelled),
+                Err(Refusal::Store(error)) => return Err(error.into()),
+            }
+        }
+        Ok(self.ask_hooks(asked, context).await)
+    }
+
+    async fn ask_hooks(&self, asked: &mut Asked, context: &ToolContext) -> Hooked {
+        if asked.is_hook_answered {
+            return Hooked::Go;
+        }
+        let denied = |reason| Hooked::Refused(ToolOutput::faulty(Fault::NotAuthorised, reason));
+        match self.hooks.before_tool_call(&guard::seen(&asked.request, context)).await {
+            CallRuling::Allow => Hooked::Go,
+            CallRuling::Deny(reason) => denied(reason),
+            // It goes already by the yes of a person to this very call.
+            CallRuling::Ask(_) if asked.wants_yes.is_some() => Hooked::Go,
+            CallRuling::Ask(reason) => {
+                asked.is_hook_answered = true;
+                asked.wants_yes = Some(reason);
+                Hooked::Again
+            }
+            CallRuling::Rewritten { .. } if asked.rewrites == MOST_REWRITES => {
+                denied("Hooks make another call of this one again and again.".to_owned())
+            }
+            CallRuling::Rewritten { arguments, by } => {
+                asked.becomes(arguments, by);
+                Hooked::Again
+            }
+        }
+    }
+}
