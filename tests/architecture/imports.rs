@@ -80,6 +80,7 @@ const CLOSED: &[(&str, &[&str])] = &[
             "serde_json",
             "serde_path_to_error",
             "sha2",
+            "strsim",
             "thiserror",
             "uuid",
         ],

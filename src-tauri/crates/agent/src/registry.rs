@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use jsonschema::{PatternOptions, Validator};
+use rouse_core::near::nearest;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::tool::{Tool, ToolSpec};
 use serde_json::Value;
@@ -102,8 +103,11 @@ impl ToolRegistry {
             None => {
                 let names: Vec<&str> = self.specs().map(|spec| spec.name.as_str()).collect();
                 Some(Complaint::Tool(format!(
-                    "expected one of {}, found `{name}`",
-                    names.join(", ")
+                    "expected one of {}, found `{name}`{}",
+                    names.join(", "),
+                    nearest(name, names.iter().copied())
+                        .map(|near| format!("; did you mean {near}?"))
+                        .unwrap_or_default()
                 )))
             }
         }

@@ -13,6 +13,7 @@ use chrono_tz::Tz;
 
 use super::rules::Zone;
 use super::tzif;
+use crate::near::nearest;
 
 /// The zone files of a system.
 pub trait ZoneFiles: Send + Sync {
@@ -199,9 +200,21 @@ impl fmt::Display for ZoneVersion {
 /// What to say of a name that no zone has.
 #[must_use]
 pub fn no_zone(name: &str) -> String {
-    let meant = zone_of_city(name).map(|zone| format!("; did you mean {zone}?"));
+    let meant = zone_of_city(name).or_else(|| zone_spelled_like(name)).map(|zone| format!("; did you mean {zone}?"));
     let meant = meant.unwrap_or_default();
     format!("expected an IANA zone such as Europe/Berlin, found `{name}`{meant}")
+}
+
+/// `Europe/Berln`, `America/New_Yrok`, `Berln`: by its whole name, or by its city.
+fn zone_spelled_like(name: &str) -> Option<&'static str> {
+    let wanted = name.trim().replace(' ', "_");
+    let names = || chrono_tz::TZ_VARIANTS.iter().map(|zone| zone.name());
+    let city = |known: &'static str| known.rsplit('/').next().unwrap_or(known);
+    if wanted.contains('/') {
+        return nearest(&wanted, names());
+    }
+    let near = nearest(&wanted, names().map(city))?;
+    names().find(|known| city(known) == near)
 }
 
 /// `Berlin`, `new york`, `europe/berlin`.
@@ -212,4 +225,23 @@ fn zone_of_city(name: &str) -> Option<&'static str> {
         let city = known.rsplit('/').next().unwrap_or(known);
         known.eq_ignore_ascii_case(&wanted) || city.eq_ignore_ascii_case(&wanted)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::no_zone;
+
+    #[test]
+    fn a_slip_in_a_zone_names_the_zone() {
+        for (typed, zone) in [
+            ("Europe/Berln", "Europe/Berlin"),
+            ("America/New_Yrok", "America/New_York"),
+            ("berln", "Europe/Berlin"),
+            ("new york", "America/New_York"),
+        ] {
+            let said = no_zone(typed);
+            assert!(said.ends_with(&format!("did you mean {zone}?")), "{said}");
+        }
+        assert!(!no_zone("Mars/Olympus").contains("did you mean"));
+    }
 }
