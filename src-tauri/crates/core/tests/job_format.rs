@@ -154,6 +154,33 @@ fn a_patch_changes_what_it_names_and_nothing_else() {
 }
 
 #[test]
+fn words_are_whose_they_were_until_others_are_written() {
+    let agent = json!({ "kind": "agent", "runId": "r1" });
+    let mut made = full();
+    made["createdBy"] = agent.clone();
+    made["payload"] = json!({ "kind": "agentTurn", "message": "Look" });
+    let job = read(made.clone()).expect("a job");
+    assert!(!job.is_message_by_person());
+    let patched = |job: &Job, patch: Value| patch_job(job, patch, NOW, Tz::UTC).expect("a job");
+    for patch in [json!({ "name": "B" }), json!({ "payload": made["payload"], "enabled": false })] {
+        assert!(!patched(&job, patch.clone()).is_message_by_person(), "{patch}");
+    }
+    let mine = patched(&job, json!({ "payload": { "message": "Look there" } }));
+    assert!(mine.is_message_by_person());
+    assert_eq!(job_to_json(&mine)["messageBy"], json!({ "kind": "person" }));
+    assert_eq!(job_to_json(&mine)["createdBy"], agent);
+    assert!(patched(&mine, json!({ "payload": { "message": "Look" } })).is_message_by_person());
+    let signed = json!({ "payload": { "message": "Send" }, "messageBy": agent });
+    let again = patched(&mine, signed);
+    assert!(!again.is_message_by_person());
+    assert!(!patched(&again, json!({ "description": "x" })).is_message_by_person());
+
+    // Of what a person has made from the start nothing is said.
+    let own = patched(&read(full()).expect("a job"), json!({ "payload": { "message": "Other" } }));
+    assert_eq!(own.extra.get("messageBy"), None);
+}
+
+#[test]
 fn a_patch_of_another_kind_leaves_nothing_of_the_old_one() {
     let job = read(full()).expect("a job");
     let patch = json!({ "schedule": { "kind": "every", "everyMs": 60_000 } });
