@@ -1,6 +1,9 @@
 //! `rouse config`: the settings of the engine, by the command line; and a file that was changed under it.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::net::TcpListener;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
@@ -174,4 +177,140 @@ async fn a_wrong_value_in_the_file_is_told_with_its_line_before_and_after_the_st
     assert!(get.err.contains("heartbeat.every (line 2): expected a text"), "{get:#?}");
     home.rouse(["config", "set", "cron.enabled", "true"]).refused(5, "heartbeat.every (line 2)");
     drop(engine);
+}
+
+#[tokio::test]
+async fn a_workspace_that_cannot_be_is_refused_and_named_where_it_stands() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let (here, file) = (home.beside("here"), home.beside("file"));
+    fs::write(&file, "x").expect("a file");
+    for (path, why) in [
+        ("/proc/nope/x", "workspace: /proc/nope/x is not there and cannot be made: "),
+        (file.to_str().expect("text"), "is no folder"),
+    ] {
+        home.rouse(["config", "set", "workspace", path]).refused(2, why);
+    }
+    let text = here.to_str().expect("text");
+    let later = format!("{text}  (from the next start on)\n");
+    let set = home.rouse(["config", "set", "workspace", text]);
+    assert_eq!(set.ok(), format!("workspace = {later}"));
+    assert_eq!(home.rouse(["config", "get", "workspace"]).ok(), later);
+    assert!(home.rouse(["config", "get"]).ok().contains(&format!("workspace = {later}")));
+    let at_once = home.rouse(["config", "set", "heartbeat.every", "45m"]);
+    assert!(!at_once.ok().contains("next start"), "{at_once:#?}");
+    assert!(engine.stop().success());
+    let engine = home.serve().await;
+    assert_eq!(home.rouse(["config", "get", "workspace"]).ok(), format!("{text}\n"));
+    assert!(here.is_dir());
+    assert!(engine.stop().success());
+
+    home.write_config("# mine\nworkspace = \"/proc/nope/x\"\n");
+    let why = "workspace (line 2): /proc/nope/x is not there and cannot be made: No such file";
+    let doctor = home.rouse(["doctor"]);
+    assert!(doctor.code == 1 && doctor.out.contains(&format!("✗ {why}")), "{doctor:#?}");
+    let start = home.rouse(["serve", "--port", "0"]);
+    assert!(start.code == 1 && start.err.contains(why), "{start:#?}");
+    for part in ["config.toml", "Name another folder there, or take the key out"] {
+        assert!(start.err.contains(part), "no `{part}` in {start:#?}");
+    }
+    let by_variable = home.env("FILE_WORKSPACE_ROOT", "/proc/nope/y");
+    let start = by_variable.rouse(["serve", "--port", "0"]);
+    assert!(start.err.contains("workspace: /proc/nope/y is not there"), "{start:#?}");
+    assert!(start.err.contains("(FILE_WORKSPACE_ROOT names it)"), "{start:#?}");
+}
+
+#[tokio::test]
+async fn a_provider_that_nobody_is_called_is_told_wherever_the_model_is() {
+    let work = "[providers.work]\nkind = \"openai\"\nbaseUrl = \"http://localhost:9/v1\"\nmodel = \"small\"\n";
+    let home = Home::new().config(work);
+    let engine = home.serve().await;
+    let why = "there is no [providers.wrk]; did you mean work?";
+    home.rouse(["config", "set", "model.provider", "wrk"]).refused(2, why);
+    for name in ["work", "ollama", "anthropic"] {
+        home.rouse(["config", "set", "model.provider", name]).ok();
+    }
+    assert!(engine.stop().success());
+
+    home.write_config(&format!("[model]\nprovider = \"wrk\"\n{work}"));
+    let told = format!("model.provider (line 2): {why}");
+    let off = home.rouse(["doctor"]);
+    assert!(off.out.contains(&format!("✗ {told}")), "{off:#?}");
+    let engine = home.serve().await;
+    let doctor = home.rouse(["doctor"]);
+    assert!(doctor.code == 1 && doctor.out.contains(&format!("✗ {told}")), "{doctor:#?}");
+    assert!(!doctor.out.contains("No model yet"), "{doctor:#?}");
+    let status = home.rouse(["status"]);
+    assert!(status.ok().contains(&format!("✗ No model: {told}")), "{status:#?}");
+    let log = home.rouse(["logs"]);
+    assert!(log.ok().contains(&told), "{log:#?}");
+    let get = home.rouse(["config", "get", "model.provider"]);
+    assert!(get.ok() == "wrk\n" && get.err.contains(&told), "{get:#?}");
+    let trouble = engine.call("config.get", json!({})).await["troubles"][0].clone();
+    assert_eq!(trouble, json!({ "key": "model.provider", "line": 2, "text": told }));
+    let add = ["cron", "add", "--name", "a", "--every", "1h", "--message", "hi", "--json"];
+    let added = home.rouse(add).json();
+    assert!(added["warnings"].to_string().contains(why), "{added}");
+    let id = added["id"].as_str().expect("an id");
+    engine.run_now(id).await;
+    let run = engine.ended(id, 1).await.remove(0);
+    assert!(run["state"] == "failed" && run["error"].to_string().contains(why), "{run}");
+    home.rouse(["chat", "hello"]).refused(5, why);
+}
+
+#[tokio::test]
+async fn a_key_that_is_not_set_and_a_hook_that_is_not_there_are_told() {
+    let text = "[providers.work]\nkind = \"openai\"\nbaseUrl = \"http://localhost:9/v1\"\nmodel = \"small\"\nkeyEnv = \"WORK_LLM_KEY\"\n[[hooks]]\non = \"run_started\"\ncommand = [\"/nope/guard\"]\n[[hooks]]\non = \"run_started\"\ncommand = [\"no-such-program-here\"]\n[[hooks]]\non = \"run_started\"\ncommand = [\"sh\"]\n";
+    let home = Home::new().config(text);
+    let engine = home.serve().await;
+    let key = "providers.work.keyEnv (line 5): WORK_LLM_KEY is not set";
+    let hooks = [
+        "hooks[0].command (line 8): there is no program /nope/guard",
+        "hooks[1].command (line 11): there is no program no-such-program-here in the folders of PATH",
+    ];
+    let doctor = home.rouse(["doctor"]);
+    for told in hooks.iter().chain([&key]) {
+        assert!(doctor.out.contains(&format!("✗ {told}")), "no `{told}` in {doctor:#?}");
+    }
+    assert!(doctor.code == 1 && !doctor.out.contains("✓ Model"), "{doctor:#?}");
+    assert!(!doctor.out.contains("hooks[2]"), "{doctor:#?}");
+    let status = home.rouse(["status"]);
+    assert!(status.ok().contains(&format!("✗ Model: small · work: {key}")), "{status:#?}");
+    let listed = home.rouse(["hooks"]);
+    listed.ok();
+    for told in hooks {
+        assert!(listed.err.contains(told), "no `{told}` in {listed:#?}");
+    }
+    assert!(engine.stop().success());
+
+    let home = home.env("WORK_LLM_KEY", "abcdefghijklmnop");
+    let _engine = home.serve().await;
+    let doctor = home.rouse(["doctor"]);
+    assert!(doctor.out.contains("✓ Model: small · work"), "{doctor:#?}");
+}
+
+#[test]
+fn a_start_that_found_its_port_taken_says_so() {
+    let other = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = other.local_addr().expect("an address").port();
+    let home = Home::new().config(&format!("[gateway]\nport = {port}\n"));
+    let banner = || {
+        let mut start = home.command(["serve"]);
+        let start = start.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut process = start.spawn().expect("rouse starts");
+        let out = BufReader::new(process.stdout.take().expect("a pipe"));
+        let lines = out.lines().map(|line| line.expect("text"));
+        let said: Vec<String> = lines.take_while(|line| !line.starts_with("Stop:")).collect();
+        process.kill().expect("ended");
+        process.wait().expect("ended");
+        said.join("\n")
+    };
+    let taken = banner();
+    let told = format!(
+        "Port {port} is taken, so this is another one. Addresses of webhooks that you gave to others still name {port}."
+    );
+    assert!(taken.contains("Rouse is ready at") && taken.contains(&told), "{taken}");
+    drop(other);
+    let free = banner();
+    assert!(free.contains(&format!(":{port}")) && !free.contains("taken"), "{free}");
 }

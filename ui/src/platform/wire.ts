@@ -20,6 +20,7 @@ export type * from "./gen/ChatAbortParams";
 export type * from "./gen/ChatSendParams";
 export type * from "./gen/ChatSendResult";
 export type * from "./gen/ConfigPatchParams";
+export type * from "./gen/ConfigTrouble";
 export type * from "./gen/ConfigView";
 export type * from "./gen/CoverView";
 export type * from "./gen/CronAddParams";

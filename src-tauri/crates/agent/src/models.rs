@@ -24,19 +24,26 @@ pub struct ChosenModel {
 pub struct Lineup {
     models: Vec<ChosenModel>,
     absent: Option<String>,
+    misnamed: Option<String>,
 }
 
 impl Lineup {
     /// These models.
     #[must_use]
     pub fn of(models: impl IntoIterator<Item = ChosenModel>) -> Self {
-        Self { models: models.into_iter().collect(), absent: None }
+        Self { models: models.into_iter().collect(), ..Self::default() }
     }
 
     /// None, because what would answer is on this computer and does not run, in words for the person.
     #[must_use]
     pub fn absent(why: impl Into<String>) -> Self {
-        Self { models: Vec::new(), absent: Some(why.into()) }
+        Self { absent: Some(why.into()), ..Self::default() }
+    }
+
+    /// None, because the settings name somebody who is not there, in words for the person.
+    #[must_use]
+    pub fn misnamed(why: impl Into<String>) -> Self {
+        Self { misnamed: Some(why.into()), ..Self::default() }
     }
 
     /// The one that is asked first.
@@ -55,6 +62,12 @@ impl Lineup {
     #[must_use]
     pub fn why_absent(&self) -> Option<&str> {
         self.absent.as_deref()
+    }
+
+    /// Why nobody answers until the settings are mended.
+    #[must_use]
+    pub fn why_misnamed(&self) -> Option<&str> {
+        self.misnamed.as_deref()
     }
 }
 

@@ -12,7 +12,7 @@ use rouse_core::Clock as _;
 use rouse_core::schedule::format_duration;
 use rouse_core::stable_hash::stable_hash;
 use rouse_gateway::ClientError;
-use rouse_gateway::wire::ConfigView;
+use rouse_gateway::wire::{ConfigTrouble, ConfigView};
 use rouse_host::{ConfigFile, OfMachine, is_setting, setting_meant};
 use serde_json::{Map, Value, json};
 
@@ -56,11 +56,19 @@ Examples:
   rouse config set budget.usdPerDay 0.50
   rouse config set model.name none
 
-The change is in force at once and is written to the settings file, which `rouse config get` names. Comments stay.";
+The change is in force at once, unless the answer says that it counts from the next start on. It is written to the settings file, which `rouse config get` names. Comments stay.";
 
 /// What the answer holds beside settings.
-const NO_SETTINGS: [&str; 6] =
-    ["path", "revision", "changedByHand", "problem", "unknownKeys", "overridden"];
+const NO_SETTINGS: [&str; 8] = [
+    "path",
+    "revision",
+    "changedByHand",
+    "problem",
+    "unknownKeys",
+    "troubles",
+    "fromNextStart",
+    "overridden",
+];
 /// Settings that are lists of names.
 const LISTS: [&str; 2] = ["quietHours.days", "heartbeat.skills"];
 /// Hours of a day, which are set as a whole.
@@ -87,7 +95,8 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
 fn warn_of(view: &ConfigView) {
     let unknown =
         view.unknown_keys.iter().map(|unknown| format!("{}: {}", view.path, unknown.text));
-    for trouble in view.problem.iter().cloned().chain(unknown) {
+    let troubles = view.troubles.iter().map(|trouble| format!("{}: {}", view.path, trouble.text));
+    for trouble in view.problem.iter().cloned().chain(unknown).chain(troubles) {
         anstream::eprintln!("Warning: {}", plain(&trouble));
     }
 }
@@ -101,9 +110,9 @@ fn get(mut answer: Value, view: &ConfigView, key: &str, session: &Session) -> Re
     as_in_the_file(&mut answer);
     let value = found(&answer, view, key)?;
     if value.is_object() {
-        leaves(value, key).iter().for_each(|(key, value)| print_one(key, value, ""));
+        leaves(value, key).iter().for_each(|(key, value)| print_one(view, key, value, ""));
     } else {
-        anstream::println!("{}", plain(&words(value)));
+        anstream::println!("{}{}", plain(&words(value)), later(view, key));
     }
     Ok(())
 }
@@ -123,13 +132,18 @@ async fn set(
     let value =
         if HOURS.contains(&key) { replacing(found(answer, view, key)?, value) } else { value };
     let patch = key.rsplit('.').fold(value, |inner, part| json!({ part: inner }));
+    let before = &view.troubles;
     let params = json!({ "patch": patch, "expectedRevision": answer["revision"] });
     let mut after = session.call("config.patch", params).await?;
     session.tell(after.clone(), |_, view: ConfigView| {
+        let is_old = |trouble: &&ConfigTrouble| before.contains(*trouble);
+        for trouble in view.troubles.iter().filter(|trouble| !is_old(trouble)) {
+            anstream::eprintln!("Warning: {}", plain(&trouble.text));
+        }
         as_in_the_file(&mut after);
         let now = found(&after, &view, key).unwrap_or(&Value::Null);
         let shown = if now.is_object() { leaves(now, key) } else { vec![(key.to_owned(), now)] };
-        shown.iter().for_each(|(key, value)| print_one(key, value, variable(&view, key)));
+        shown.iter().for_each(|(key, value)| print_one(&view, key, value, variable(&view, key)));
         Ok(())
     })
 }
@@ -228,14 +242,20 @@ fn leaves<'a>(value: &'a Value, key: &str) -> Vec<(String, &'a Value)> {
 
 fn print_all(answer: &Value, view: &ConfigView) {
     for (key, value) in settings(answer) {
-        print_one(&key, value, variable(view, &key));
+        print_one(view, &key, value, variable(view, &key));
     }
     anstream::println!("File: {}", plain(&view.path));
 }
 
-fn print_one(key: &str, value: &Value, variable: &str) {
+fn print_one(view: &ConfigView, key: &str, value: &Value, variable: &str) {
     let by = if variable.is_empty() { String::new() } else { format!("  (by {variable})") };
-    anstream::println!("{key} = {}{by}", plain(&words(value)));
+    anstream::println!("{key} = {}{by}{}", plain(&words(value)), later(view, key));
+}
+
+/// What is said beside a value that is not in force yet.
+fn later(view: &ConfigView, key: &str) -> &'static str {
+    let waits = view.from_next_start.iter().any(|waiting| waiting == key);
+    if waits { "  (from the next start on)" } else { "" }
 }
 
 /// The variable that a setting comes from, whatever the file says.

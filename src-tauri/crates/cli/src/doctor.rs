@@ -11,6 +11,7 @@ use crate::output::plain;
 use crate::secrets;
 use crate::session::{Session, no_way};
 use crate::status::zone_data;
+use crate::troubles;
 
 struct Finding {
     ok: bool,
@@ -30,7 +31,9 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
     match session.call("system.status", json!({})).await {
         Ok(answer) => {
             let status: SystemStatus = serde_json::from_value(answer)?;
-            findings.extend(of_engine(&status));
+            let view = config::in_force(session).await?;
+            let model = troubles::of_model(session, &view).await?;
+            findings.extend(of_engine(&status, model.is_some()));
             if status.problem.is_some() {
                 findings.extend(of_database(session).await);
             }
@@ -99,7 +102,7 @@ async fn of_database(session: &Session) -> Option<Finding> {
     })
 }
 
-fn of_engine(status: &SystemStatus) -> Vec<Finding> {
+fn of_engine(status: &SystemStatus, is_model_told: bool) -> Vec<Finding> {
     let own = env!("CARGO_PKG_VERSION");
     let mut findings =
         vec![fine(format!("Rouse {} runs as process {}", status.version, status.pid))];
@@ -122,14 +125,9 @@ fn of_engine(status: &SystemStatus) -> Vec<Finding> {
         (None, None) => fine("Jobs fire".to_owned()),
     });
     findings.push(fine(format!("Time zone rules: {}", zone_data(&status.zone_data))));
-    findings.push(match &status.model {
-        Some(model) => fine(format!("Model: {model}")),
-        None => Finding {
-            ok: true,
-            what: "No model yet: jobs without a model work, agent jobs cannot".to_owned(),
-            mend: Some("Start Ollama or LM Studio, set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY, or name a provider in the settings.".to_owned()),
-        },
-    });
+    if !is_model_told {
+        findings.push(of_model(status.model.as_deref()));
+    }
     if let Some(reason) = &status.notifications.reason {
         findings.push(fine(format!("Notifications: {reason}")));
     }
@@ -139,7 +137,18 @@ fn of_engine(status: &SystemStatus) -> Vec<Finding> {
     findings
 }
 
-/// What is wrong with the settings file.
+fn of_model(model: Option<&str>) -> Finding {
+    match model {
+        Some(model) => fine(format!("Model: {model}")),
+        None => Finding {
+            ok: true,
+            what: "No model yet: jobs without a model work, agent jobs cannot".to_owned(),
+            mend: Some("Start Ollama or LM Studio, set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY, or name a provider in the settings.".to_owned()),
+        },
+    }
+}
+
+/// What is wrong with the settings file, and with what it asks for.
 fn of_settings(view: &ConfigView) -> Vec<Finding> {
     let path = plain(&view.path);
     let unknown = view.unknown_keys.iter().map(|unknown| Finding {
@@ -147,7 +156,12 @@ fn of_settings(view: &ConfigView) -> Vec<Finding> {
         what: plain(&unknown.text),
         mend: Some(format!("Write it as it is meant in {path}, or take it out there.")),
     });
-    config::changed_by_hand(view).map(wrong).into_iter().chain(unknown).collect()
+    let troubles = view.troubles.iter().map(|trouble| Finding {
+        ok: false,
+        what: plain(&trouble.text),
+        mend: Some(format!("Bring what it names, or change it in {path}.")),
+    });
+    config::changed_by_hand(view).map(wrong).into_iter().chain(unknown).chain(troubles).collect()
 }
 
 /// A computer without one is in order: what needs a sandbox is refused there, and says so when it is.

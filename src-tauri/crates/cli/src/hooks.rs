@@ -5,14 +5,19 @@ use rouse_core::schedule::format_duration;
 use rouse_gateway::wire::{HookView, HooksListResult};
 use serde_json::json;
 
+use crate::config;
 use crate::exit::Failure;
 use crate::output::{instant, plain, print, short, table};
 use crate::session::Session;
+use crate::troubles;
 
 pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
+    let view = config::in_force(session).await?;
     session
         .show("hooks.list", json!({}), |session, found: HooksListResult| {
             print_table(session, &found.hooks);
+            let wrong = (0..found.hooks.len()).filter_map(|place| troubles::of_hook(&view, place));
+            wrong.for_each(|what| anstream::eprintln!("Warning: {}", plain(what)));
             Ok(())
         })
         .await

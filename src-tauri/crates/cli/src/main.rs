@@ -14,6 +14,7 @@ mod wake;
 mod heartbeat;
 mod config;
 mod tools;
+mod troubles;
 mod secrets;
 mod skills;
 mod hooks;

@@ -12,12 +12,15 @@ use crate::exit::Failure;
 use crate::output::{instant, plain, relative};
 use crate::secrets;
 use crate::session::Session;
+use crate::troubles;
 
 pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
-    let (changed, troubles, open, spending) = match session.json {
-        true => (None, Vec::new(), 0, None),
+    let view = config::in_force(session).await?;
+    let (changed, of_model, troubles, open, spending) = match session.json {
+        true => (None, None, Vec::new(), 0, None),
         false => (
-            config::changed_by_hand(&config::in_force(session).await?),
+            config::changed_by_hand(&view),
+            troubles::of_model(session, &view).await?,
             secrets::troubles(session).await?,
             approvals::open(session).await?,
             Some(session.call("spending.get", json!({})).await?),
@@ -44,9 +47,13 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
             }
             anstream::println!(
                 "{}",
-                status
-                    .model
-                    .map_or_else(|| "No model yet".to_owned(), |model| format!("Model: {model}"))
+                match (&of_model, &status.model) {
+                    (Some(trouble), None) => format!("✗ No model: {}", plain(&trouble.text)),
+                    (Some(trouble), Some(model)) =>
+                        format!("✗ Model: {model}: {}", plain(&trouble.text)),
+                    (None, Some(model)) => format!("Model: {model}"),
+                    (None, None) => "No model yet".to_owned(),
+                }
             );
             if let Some(spending) = spending {
                 print_spending(&serde_json::from_value(spending)?);
@@ -59,6 +66,10 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
             }
             if let Some(changed) = changed {
                 anstream::println!("Settings: {changed}");
+            }
+            let others = view.troubles.iter().filter(|trouble| of_model.as_ref() != Some(trouble));
+            for trouble in others {
+                anstream::println!("Settings: {}", plain(&trouble.text));
             }
             for trouble in troubles {
                 anstream::println!("Secrets: {trouble}");

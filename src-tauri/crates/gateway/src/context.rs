@@ -87,6 +87,8 @@ pub trait Models: Send + Sync {
     fn list(&self, refresh: bool) -> BoxFuture<'_, ProvidersListResult>;
     /// The one in use, for people.
     fn active_label(&self) -> Option<String>;
+    /// That the settings name a provider that there is not, so that nobody answers until they are mended.
+    fn nobody(&self) -> Option<String>;
     /// Why a run that wishes for this model would not be answered by it, as far as is known without looking again.
     fn doubt(&self, wish: Option<&str>) -> Option<String>;
 }

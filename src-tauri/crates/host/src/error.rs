@@ -37,15 +37,6 @@ pub enum HostError {
     /// No port could be bound.
     #[error(transparent)]
     Server(#[from] ServerError),
-    /// A file of the data directory cannot be written.
-    #[error("cannot write {path}")]
-    Write {
-        /// The file.
-        path: std::path::PathBuf,
-        /// What the system said.
-        #[source]
-        source: std::io::Error,
-    },
 }
 
 impl From<StoreError> for HostError {

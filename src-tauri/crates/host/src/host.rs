@@ -191,7 +191,7 @@ impl Ground {
         let clock = Arc::clone(&options.clock);
         let workspace = file.config().workspace.clone();
         make_private_dir(&workspace)
-            .map_err(|source| HostError::Write { path: workspace, source })?;
+            .map_err(|error| HostError::Config(file.without_workspace(&error)))?;
         let settings =
             LiveSettings::new(file, Arc::clone(&options.env), store.clone(), Arc::clone(&clock));
         let models = ModelShelf::new(

@@ -18,7 +18,7 @@ use rouse_store::{Store, StoreError};
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::config::{Config, ProviderEntry};
+use crate::config::{Config, ProviderEntry, nobody_called};
 use crate::options::Env;
 
 /// The setting that says which server on this computer has the model in use; null when none has.
@@ -73,9 +73,12 @@ impl ModelShelf {
         }
         self.look().await;
         let lineup = self.models().line_up(wish, fallbacks);
-        match lineup.first() {
-            Some(_) => lineup,
-            None => self.why_absent(wish).await.map_or_else(Lineup::default, Lineup::absent),
+        match (lineup.first(), self.nobody()) {
+            (Some(_), _) => lineup,
+            (None, Some(nobody)) => Lineup::misnamed(nobody),
+            (None, None) => {
+                self.why_absent(wish).await.map_or_else(Lineup::default, Lineup::absent)
+            }
         }
     }
 
@@ -185,11 +188,21 @@ impl Models for ModelShelf {
         Some(format!("{} · {}{place}", provider.model, provider.name))
     }
 
+    fn nobody(&self) -> Option<String> {
+        if self.fixed.is_some() {
+            return None;
+        }
+        let config = self.settings.borrow();
+        let nobody = nobody_called(&config, config.model.provider.as_deref()?)?;
+        Some(format!("No model answers. model.provider in the settings: {nobody}"))
+    }
+
     fn doubt(&self, wish: Option<&str>) -> Option<String> {
         if self.fixed.is_some() {
             return None;
         }
-        self.models().doubt(wish)
+        let doubt = self.models().doubt(wish)?;
+        Some(self.nobody().unwrap_or(doubt))
     }
 }
 

@@ -1,5 +1,5 @@
-/* What a change by hand has made of the settings file: that it does not count yet, what is wrong with it, or which of its
-   keys mean nothing. */
+/* What is to be known of the settings file: that a change of it does not count yet, what is wrong with it, which of its
+   keys mean nothing, and which ask for what is not there. */
 
 import { FilePenLine, TriangleAlert } from "lucide-react";
 
@@ -11,6 +11,8 @@ export function FileNotice({ config }: { config: ConfigView }) {
     <>
       <Change config={config} />
       <UnknownKeys config={config} />
+      <Troubles config={config} />
+      <Later config={config} />
     </>
   );
 }
@@ -27,6 +29,25 @@ function UnknownKeys({ config: { path, unknownKeys } }: { config: ConfigView }) 
       </Notice>
     </div>
   );
+}
+
+function Troubles({ config: { path, troubles } }: { config: ConfigView }) {
+  if (troubles.length === 0) return null;
+  return (
+    <div role="alert">
+      <Notice tone="bad" icon={TriangleAlert}>
+        What {path} asks for is not there:
+        <ul>
+          {troubles.map(({ key, text }) => <li key={key}>{text}</li>)}
+        </ul>
+      </Notice>
+    </div>
+  );
+}
+
+function Later({ config: { fromNextStart } }: { config: ConfigView }) {
+  if (fromNextStart.length === 0) return null;
+  return <Notice icon={FilePenLine}>From the next start of Rouse on: {fromNextStart.join(", ")}.</Notice>;
 }
 
 function Change({ config: { changedByHand, problem } }: { config: ConfigView }) {

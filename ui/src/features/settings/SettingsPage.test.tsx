@@ -14,7 +14,7 @@ const ollama: ProviderView = { name: "ollama", label: "Ollama on this computer",
 
 function aConfig(parts: Partial<ConfigView> = {}): ConfigView {
   return {
-    path: "/home/ada/config.toml", revision: "r1", changedByHand: false, problem: null, unknownKeys: [], cron: { enabled: true, maxConcurrentRuns: 2 }, system: { keepAwake: false }, heartbeat: { enabled: true, everyMs: 1_800_000, activeHours: null, prompt: null, skills: [], model: null },
+    path: "/home/ada/config.toml", revision: "r1", changedByHand: false, problem: null, unknownKeys: [], troubles: [], fromNextStart: [], cron: { enabled: true, maxConcurrentRuns: 2 }, system: { keepAwake: false }, heartbeat: { enabled: true, everyMs: 1_800_000, activeHours: null, prompt: null, skills: [], model: null },
     quietHours: null, model: { provider: null, name: null, providers: [] }, workspace: "/home/ada/Rouse", retention: { runsPerJob: 2000, messagesPerSession: 2000, maxDatabaseMb: 1024 }, budget: { tokensPerDay: null, usdPerDay: null }, prices: { listedOn: "2026-10-07", own: [] }, overridden: [], ...parts,
   };
 }
@@ -181,7 +181,7 @@ test("an import shows what would happen first, and again when its wishes change"
   const report = await screen.findByRole("dialog", { name: "Import from crontab" });
   expect(within(report).getByText("It uses your model.")).toBeInTheDocument();
   expect(within(report).getByText(/^Weekdays at 07:30/)).toHaveTextContent(/^Weekdays at 07:30, Tokyo time; next .*2099.* \d\d:30\.$/);
-  expect(within(report).getByText("`notes.md` is not in the workspace.")).toBeInTheDocument();
+  expect(report).toHaveTextContent("notes.md is not in the workspace.");
   expect(within(report).getByText(/its id is here already/)).toBeInTheDocument();
   expect(within(report).getByRole("button", { name: "Import 1 job" })).toBeEnabled();
   expect(host.called("cron.import")).toEqual([{ text, dryRun: true }]);
@@ -291,6 +291,15 @@ test("a key that nobody knows is told with its place and what was meant", async 
   const alert = await screen.findByRole("alert");
   expect(alert).toHaveTextContent("Rouse does not know everything that stands in /home/ada/config.toml:");
   expect(alert).toHaveTextContent(text);
+});
+
+test("a provider that is not there, and a folder that counts later, are told", async () => {
+  const text = "model.provider (line 2): there is no [providers.wrk]; did you mean work?";
+  renderApp("/settings", hostWith(aConfig({ troubles: [{ key: "model.provider", line: 2, text }], fromNextStart: ["workspace"] })));
+  const alert = await screen.findByRole("alert");
+  expect(alert).toHaveTextContent("What /home/ada/config.toml asks for is not there:");
+  expect(alert).toHaveTextContent(text);
+  expect(screen.getByText("From the next start of Rouse on: workspace.")).toBeInTheDocument();
 });
 
 test("a settings file that was changed by hand is said to count later", async () => {

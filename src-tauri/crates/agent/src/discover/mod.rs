@@ -105,7 +105,7 @@ const VENDORS: [Vendor; 3] = [
 
 /// Whether a provider is called so that is looked for by itself: a vendor, or a server on this computer.
 #[must_use]
-pub(crate) fn is_usual_name(name: &str) -> bool {
+pub fn is_usual_name(name: &str) -> bool {
     title_of_local(name).is_some() || VENDORS.iter().any(|vendor| vendor.name == name)
 }
 

@@ -275,7 +275,10 @@ impl AgentDriver {
 
 /// A run that nobody can answer.
 fn without_model(models: &Lineup) -> Outcome {
-    models.why_absent().map_or_else(|| Outcome::failed(NO_MODEL), Outcome::skipped)
+    match models.why_absent() {
+        Some(why) => Outcome::skipped(why),
+        None => Outcome::failed(models.why_misnamed().unwrap_or(NO_MODEL)),
+    }
 }
 
 /// A run that was cancelled, with what it cost until then.

@@ -35,7 +35,8 @@ pub(crate) async fn send(
         return Ok(ChatSendResult { run_id: run_id.to_string() });
     }
     if context.models.active_label().is_none() {
-        return Err(RpcError::new(ErrorCode::Conflict, NO_MODEL));
+        let why = context.models.nobody().unwrap_or_else(|| NO_MODEL.to_owned());
+        return Err(RpcError::new(ErrorCode::Conflict, why));
     }
     if open(context).await?.len() >= MOST_OPEN {
         return Err(RpcError::new(ErrorCode::Conflict, CROWDED));

@@ -19,6 +19,10 @@ pub struct ConfigView {
     pub problem: Option<String>,
     /// Keys of the file that mean nothing to Rouse. They stay where they are and have no effect.
     pub unknown_keys: Vec<UnknownKey>,
+    /// What the settings ask for and this computer does not have. Nothing that needs it works until it is there.
+    pub troubles: Vec<ConfigTrouble>,
+    /// Keys (dotted) that were changed since the start and count from the next one on.
+    pub from_next_start: Vec<String>,
     /// Changes with every change of the file.
     pub revision: String,
     /// Scheduling.
@@ -53,6 +57,18 @@ pub struct UnknownKey {
     pub line: Option<u32>,
     /// The setting that was probably meant.
     pub nearest: Option<String>,
+    /// All of it as a sentence without its end.
+    pub text: String,
+}
+
+/// A setting that asks for what is not there: a folder, a provider, a key, a program.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigTrouble {
+    /// Which one, dotted.
+    pub key: String,
+    /// Its line in the file; none where a variable says it.
+    pub line: Option<u32>,
     /// All of it as a sentence without its end.
     pub text: String,
 }

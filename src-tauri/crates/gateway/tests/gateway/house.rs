@@ -219,6 +219,10 @@ impl Models for NoModels {
         None
     }
 
+    fn nobody(&self) -> Option<String> {
+        None
+    }
+
     fn doubt(&self, _: Option<&str>) -> Option<String> {
         None
     }

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 
 use rouse_core::json_fields::FieldError;
 use rouse_core::stable_hash::stable_hash;
-use rouse_gateway::wire::UnknownKey;
+use rouse_gateway::wire::{ConfigTrouble, UnknownKey};
 use rouse_gateway::write_private;
 use serde_json::Value;
 
 use super::names::{self, Stranger};
 use super::places::Places;
-use super::{Config, OfMachine, patch, read};
+use super::{Config, OfMachine, patch, read, troubles};
 
 /// The settings could not be read or changed.
 #[derive(Debug, thiserror::Error)]
@@ -80,6 +80,8 @@ pub struct ConfigFile {
     default_workspace: PathBuf,
     text: String,
     read: Read,
+    /// As they were when the file was opened: some of them count from the next time on.
+    at_start: Config,
 }
 
 /// What a text says.
@@ -102,8 +104,10 @@ impl ConfigFile {
         let read = parse(path, &text, default_workspace, machine);
         let read = read.map_err(|error| error.of_file(path, &text))?;
         let (path, default_workspace) = (path.to_owned(), default_workspace.to_owned());
-        let file = Self { path, default_workspace, text, read };
+        let at_start = read.config.clone();
+        let file = Self { path, default_workspace, text, read, at_start };
         file.log_strangers();
+        file.log_troubles(machine);
         Ok(file)
     }
 
@@ -142,7 +146,13 @@ impl ConfigFile {
         }
         let mut text = patch::apply(&self.text, change).map_err(ConfigError::Values)?;
         let read = parse(&self.path, &text, &self.default_workspace, machine)?;
+        let brought = troubles::brought_by(change, &read.config, machine.env);
+        if !brought.is_empty() {
+            return Err(ConfigError::Values(brought));
+        }
         patch::keep_as_comments(&mut text, &self.read.strangers, &read.strangers);
+        // As it will be read at the next start: what cannot be read is not written.
+        let read = parse(&self.path, &text, &self.default_workspace, machine)?;
         write_private(&self.path, &text)
             .map_err(|source| ConfigError::Io { path: self.path.clone(), source })?;
         (self.text, self.read) = (text, read);
@@ -169,6 +179,59 @@ impl ConfigFile {
     /// The keys of the file that mean nothing, as it was read.
     pub(super) fn unknown(&self) -> Vec<UnknownKey> {
         told(&self.text, &self.read.strangers)
+    }
+
+    /// What the settings ask for and this computer does not have.
+    pub(super) fn troubles(&self, machine: OfMachine<'_>) -> Vec<ConfigTrouble> {
+        let found = troubles::of(self.config(), machine.env);
+        let places = if found.is_empty() { Places::default() } else { Places::of(&self.text) };
+        let told = |complaint: FieldError| {
+            let line = self.line_of(&complaint.path, &places);
+            let key = complaint.path.clone();
+            let text = Misplaced { complaint, line }.to_string();
+            ConfigTrouble { key, line: line.and_then(|line| u32::try_from(line).ok()), text }
+        };
+        found.into_iter().map(told).collect()
+    }
+
+    /// The keys whose new values count from the next start on.
+    pub(super) fn from_next_start(&self) -> Vec<String> {
+        let (old, new) = (&self.at_start, &self.read.config);
+        let differ = [
+            ("workspace", old.workspace != new.workspace),
+            ("riskyWorkspace", old.is_risky_workspace != new.is_risky_workspace),
+            ("tools", old.tools != new.tools),
+            ("hooks", old.hooks != new.hooks),
+            ("gateway.port", old.port != new.port),
+        ];
+        differ.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key.to_owned()).collect()
+    }
+
+    /// That there can be no start, because the workspace cannot be made.
+    pub(crate) fn without_workspace(&self, error: &io::Error) -> ConfigError {
+        let folder = &self.config().workspace;
+        let what = troubles::trouble_with_folder(folder)
+            .unwrap_or_else(|| format!("{} cannot be made: {error}", folder.display()));
+        let what =
+            format!("{what}. Name another folder there, or take the key out for the usual one");
+        let complaint = troubles::unusable_workspace(self.config(), &what);
+        let line = self.line_of(&complaint.path, &Places::of(&self.text));
+        ConfigError::File {
+            path: self.path.clone(),
+            complaints: vec![Misplaced { complaint, line }],
+        }
+    }
+
+    /// The line of a key; none where a variable says it.
+    fn line_of(&self, key: &str, places: &Places) -> Option<usize> {
+        let is_over = self.config().overridden.iter().any(|(over, _)| *over == key);
+        if is_over { None } else { places.line(key) }
+    }
+
+    fn log_troubles(&self, machine: OfMachine<'_>) {
+        for ConfigTrouble { text, .. } in self.troubles(machine) {
+            tracing::warn!(file = %self.path.display(), "{text}");
+        }
     }
 
     fn read_again(&mut self, machine: OfMachine<'_>) -> Result<(), ConfigError> {
@@ -361,6 +424,21 @@ mod tests {
         assert_eq!(told(&file), [stranger("model.nam", 2, Some("model.name"))]);
         fs::write(&path, "[model\n").expect("a change by hand");
         assert!(view(&file).problem.is_some());
+    }
+
+    #[test]
+    fn a_strange_key_is_kept_as_a_comment_whatever_its_letters() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("config.toml");
+        let controls: String = (0..0x20_u8).chain([0x7f]).map(char::from).collect();
+        let strange = toml::Table::from_iter([(controls.clone(), toml::Value::from(controls))]);
+        let hours = "[quietHours]\nfrom = \"22:00\"\nto = \"07:00\"\n";
+        fs::write(&path, format!("{hours}{strange}")).expect("a file");
+        let mut file = open(&path).expect("settings all the same");
+        patch(&mut file, &json!({ "quietHours": null }), None).expect("a good change");
+        let now = fs::read_to_string(&path).expect("the file");
+        assert!(now.contains("# quietHours.\"\\u0000"), "{now}");
+        open(&path).expect("the next start reads it");
     }
 
     #[test]

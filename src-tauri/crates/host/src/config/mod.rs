@@ -10,12 +10,14 @@ mod patch;
 mod environment;
 mod heartbeat;
 mod hooks;
+mod troubles;
 mod view;
 #[cfg(test)]
 mod tests;
 
 pub use file::{ConfigError, ConfigFile, Misplaced};
 pub use names::{is_setting, setting_meant};
+pub(crate) use troubles::nobody_called;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

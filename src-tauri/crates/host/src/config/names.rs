@@ -7,20 +7,27 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use rouse_core::schedule::Zones;
 use serde_json::{Map, Value, json};
+use toml_edit::Key;
 
 use super::{OfMachine, read};
 
 /// Stands for the name of a provider or of a model.
 const ANY: &str = "*";
 
+/// The most letters of a name that may have been meant for another.
+const LONGEST: usize = 64;
+
 /// A key of the file that means nothing to Rouse.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Stranger {
     /// Where it stands, dotted.
     pub(super) key: String,
+    /// The same as TOML writes it.
+    pub(super) written: String,
     /// What stands there.
     pub(super) value: toml::Value,
 }
@@ -29,27 +36,33 @@ pub(super) struct Stranger {
 pub(super) fn strangers(table: &toml::Table, asked: &[String]) -> Vec<Stranger> {
     let asked: BTreeSet<&str> = asked.iter().map(String::as_str).collect();
     let mut found = Vec::new();
-    collect(table, "", &asked, &mut found);
+    collect(table, ("", ""), &asked, &mut found);
     found
 }
 
-fn collect(table: &toml::Table, path: &str, asked: &BTreeSet<&str>, found: &mut Vec<Stranger>) {
+fn collect(
+    table: &toml::Table,
+    (path, written): (&str, &str),
+    asked: &BTreeSet<&str>,
+    found: &mut Vec<Stranger>,
+) {
     for (name, value) in table {
         let key = joined(path, name);
+        let written = joined(written, &Key::new(name).to_string());
         if !asked.contains(key.as_str()) {
-            found.push(Stranger { key, value: value.clone() });
+            found.push(Stranger { key, written, value: value.clone() });
             continue;
         }
         match value {
             toml::Value::Table(inner) if is_read_below(&format!("{key}."), asked) => {
-                collect(inner, &key, asked, found);
+                collect(inner, (&key, &written), asked, found);
             }
             toml::Value::Array(items) => {
                 let tables = items.iter().enumerate();
                 for (index, inner) in tables.filter_map(|(at, item)| Some((at, item.as_table()?))) {
                     let path = format!("{key}[{index}]");
                     if is_read_below(&format!("{path}."), asked) {
-                        collect(inner, &path, asked, found);
+                        collect(inner, (&path, &format!("{written}[{index}]")), asked, found);
                     }
                 }
             }
@@ -67,6 +80,8 @@ fn is_read_below(start: &str, asked: &BTreeSet<&str>) -> bool {
 }
 
 /// Every key that the reader knows, tables among them; `*` stands for a name that is the person's own.
+static KNOWN: LazyLock<BTreeSet<String>> = LazyLock::new(known);
+
 fn known() -> BTreeSet<String> {
     let mut document = json!({ "providers": { ANY: {} }, "prices": { ANY: {} }, "hooks": [{}] });
     let zones = Zones::built_in(chrono_tz::UTC);
@@ -98,19 +113,19 @@ fn stand(document: &mut Value, key: &str) {
 #[must_use]
 pub fn is_setting(key: &str) -> bool {
     let (parent, name) = apart(key);
-    known().contains(&joined(&pattern(parent), name))
+    KNOWN.contains(&joined(&pattern(parent), name))
 }
 
 /// What to say of a key that is none: the one that was meant, or those that there are in its place.
 #[must_use]
 pub fn setting_meant(key: &str) -> String {
-    let known = known();
-    match nearest(key, &known) {
+    let known = &*KNOWN;
+    match nearest(key, known) {
         Some(nearest) => format!("did you mean {nearest}?"),
         None => {
             let (parent, _) = apart(key);
-            let parent = if siblings(parent, &known).is_empty() { "" } else { parent };
-            let names = siblings(parent, &known).into_iter().map(|name| joined(parent, &name));
+            let parent = if siblings(parent, known).is_empty() { "" } else { parent };
+            let names = siblings(parent, known).into_iter().map(|name| joined(parent, &name));
             format!("known here: {}", names.collect::<Vec<_>>().join(", "))
         }
     }
@@ -118,11 +133,14 @@ pub fn setting_meant(key: &str) -> String {
 
 /// The setting that is spelled most like `key`, if one is near enough.
 pub(super) fn nearest_setting(key: &str) -> Option<String> {
-    nearest(key, &known())
+    nearest(key, &KNOWN)
 }
 
 fn nearest(key: &str, known: &BTreeSet<String>) -> Option<String> {
     let (parent, name) = apart(key);
+    if is_too_long(name) {
+        return None;
+    }
     let beside = siblings(parent, known);
     let is_table = !parent.is_empty() && !beside.is_empty();
     if let Some(sibling) = closest(plain(name), beside.into_iter().map(|name| (plain(&name), name)))
@@ -136,6 +154,11 @@ fn nearest(key: &str, known: &BTreeSet<String>) -> Option<String> {
     same_name.cloned().or_else(|| if is_table { None } else { whole() })
 }
 
+/// The one of `all` that is spelled most like `name`, if one is near enough.
+pub(super) fn nearest_of<'n>(name: &str, all: impl Iterator<Item = &'n str>) -> Option<String> {
+    closest(plain(name), all.map(|known| (plain(known), known.to_owned())))
+}
+
 /// The names that are known beside each other in the table `parent`.
 fn siblings(parent: &str, known: &BTreeSet<String>) -> Vec<String> {
     let parent = pattern(parent);
@@ -144,8 +167,16 @@ fn siblings(parent: &str, known: &BTreeSet<String>) -> Vec<String> {
     beside.map(|(_, name)| name.to_owned()).collect()
 }
 
+/// Nobody has misspelled a setting by so many letters, and to compare them takes the longer the more they are.
+fn is_too_long(name: &str) -> bool {
+    name.chars().nth(LONGEST).is_some()
+}
+
 /// One that differs in at most a third of its letters.
 fn closest(wanted: String, all: impl Iterator<Item = (String, String)>) -> Option<String> {
+    if is_too_long(&wanted) {
+        return None;
+    }
     let by_distance = all.map(|(plain, key)| (strsim::osa_distance(&wanted, &plain), key));
     let most = (wanted.chars().count() / 3).max(1);
     by_distance.filter(|(distance, _)| *distance <= most).min().map(|(_, key)| key)

@@ -20,6 +20,8 @@ impl ConfigFile {
             changed_by_hand,
             problem,
             unknown_keys,
+            troubles: self.troubles(machine),
+            from_next_start: self.from_next_start(),
             revision: self.revision(),
             cron: wire::CronConfigView {
                 enabled: config.cron.enabled,
