@@ -125,3 +125,39 @@ async fn an_import_says_when_each_job_fires_and_what_it_will_miss() {
     assert_eq!((&lines[1]["outcome"], &lines[1]["next"]), (&json!("refused"), &json!([])));
     house.host.stop().await;
 }
+
+#[tokio::test]
+async fn a_secret_that_is_not_stored_or_may_not_go_there_is_warned_of() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).env("ROUSE_KEYRING", "0").build().await;
+    let mine =
+        json!({ "name": "github", "value": "0123456789abcdef", "hosts": ["api.github.com"] });
+    house.call("secrets.set", mine).await;
+    let call = |url: &str, handle: &str| {
+        let headers = json!({ "Authorization": format!("Bearer {{{{secret:{handle}}}}}") });
+        json!({
+            "name": "Stars", "schedule": { "kind": "every", "everyMs": 3_600_000 },
+            "payload": { "kind": "toolCall", "tool": "http", "arguments": { "url": url, "headers": headers } },
+        })
+    };
+    let good = call("https://api.github.com/user", "github");
+    assert_eq!(fields(&house.call("cron.add", good).await), [""; 0]);
+    for (job, words) in [
+        (call("https://api.github.com/user", "githb"), "There is no secret called githb."),
+        (call("https://example.org/", "github"), "It is bound to: api.github.com."),
+        (ask("Use {{secret:githb}} there"), "There is no secret called githb."),
+    ] {
+        let field = if job["payload"]["kind"] == "toolCall" {
+            "payload.arguments"
+        } else {
+            "payload.message"
+        };
+        let saved = house.call("cron.add", job.clone()).await;
+        assert!(fields(&saved).contains(&field), "{saved}");
+        assert!(saved["warnings"].to_string().contains(words), "{saved}");
+        let wish = json!({ "text": json!([job]).to_string(), "dryRun": true });
+        let line = house.call("cron.import", wish).await["lines"][0].take();
+        assert!(fields(&line).contains(&field), "{line}");
+    }
+    house.host.stop().await;
+}

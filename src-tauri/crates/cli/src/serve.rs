@@ -72,6 +72,9 @@ fn announce(args: &Args, host: &Host) {
         return;
     }
     anstream::println!("Rouse is ready at http://{address}");
+    if let Some(notice) = host.port_notice() {
+        anstream::println!("{notice}");
+    }
     anstream::println!("Sign a browser in:  {} open", own_name());
     anstream::println!("Stop:               Ctrl+C");
 }

@@ -3,12 +3,14 @@
 //! Looking at the zones costs a few calls to the file system, so it is done when somebody asks and the last look is a
 //! minute old, and at once when the host is told that something changed. Nothing wakes up for it.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rouse_core::schedule::Zones;
 use rouse_core::{Clock, UnixMs};
 
+use crate::error::HostError;
+use crate::options::HostOptions;
 use crate::zone_files::ZoneFolder;
 
 /// A look at the zones is good for so long.
@@ -102,4 +104,22 @@ fn with_local(zones: Zones) -> Zones {
         Some(name) => zones.with_local(&name),
         None => zones.with_local("UTC"),
     }
+}
+
+/// What wakes the scheduler and the outbox: what a test brought, else the system's.
+pub(crate) fn timer(
+    options: &HostOptions,
+    clock: &Arc<dyn Clock>,
+) -> Result<Box<dyn rouse_core::time::Timer>, HostError> {
+    options.timer.as_ref().map_or_else(|| system_timer(clock), |make| Ok(make()))
+}
+
+#[cfg(target_os = "linux")]
+fn system_timer(_: &Arc<dyn Clock>) -> Result<Box<dyn rouse_core::time::Timer>, HostError> {
+    Ok(Box::new(rouse_scheduler::timer::WallTimer::new().map_err(HostError::Timer)?))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn system_timer(clock: &Arc<dyn Clock>) -> Result<Box<dyn rouse_core::time::Timer>, HostError> {
+    Ok(Box::new(rouse_scheduler::timer::WallTimer::new(Arc::clone(clock))))
 }

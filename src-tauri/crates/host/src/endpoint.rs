@@ -63,6 +63,13 @@ fn write_over(path: &Path, text: &str) -> io::Result<()> {
     old.sync_all()
 }
 
+/// What to say of a start that found the port it usually has taken.
+pub(crate) fn elsewhere(missed: u16) -> String {
+    format!(
+        "Port {missed} is taken, so this is another one. Addresses of webhooks that you gave to others still name {missed}."
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -17,7 +17,6 @@ use rouse_core::event::{Event, EventKind};
 use rouse_core::model::Delta;
 use rouse_core::routines::Routines;
 use rouse_core::{Clock, UnixMs};
-use rouse_gateway::wire::NotificationStatus;
 use rouse_gateway::{
     Auth, BoundPort, Client, Context, Engine, EventBus, Gateway, LiveText, Screens, Server,
 };
@@ -32,8 +31,9 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::clean_index::CleanIndex;
+use crate::clock::timer;
 use crate::config::{Config, ConfigFile, OfMachine};
-use crate::endpoint::{AGAIN_AFTER, keep_telling, tell_clients};
+use crate::endpoint::{AGAIN_AFTER, elsewhere, keep_telling, tell_clients};
 use crate::error::HostError;
 use crate::first_start;
 use crate::home::{Exposure, Home, Owner, make_private_dir};
@@ -41,7 +41,7 @@ use crate::hooks;
 use crate::machine::{self, AtWork, System};
 use crate::memory;
 use crate::models::ModelShelf;
-use crate::notifier::{Borrowed, Notifier};
+use crate::notifier::{self, Borrowed, Notifier};
 use crate::options::HostOptions;
 use crate::outbox::Outbox;
 use crate::retention::{Ended, Retention};
@@ -59,6 +59,7 @@ pub struct Host {
     scheduler: SchedulerHandle,
     gateway: Gateway,
     server: Server,
+    missed_port: Option<u16>,
     closing: CancellationToken,
     tasks: Vec<JoinHandle<()>>,
     hooks: Hooks,
@@ -110,7 +111,7 @@ impl Host {
         let (agent, gate) = ground.agent(&options.home, own_ports)?;
         let scheduler = ground.scheduler(&options, agent).await?;
         first_start::prepare(&ground.store, &scheduler, ground.clock.as_ref()).await?;
-        let facts = (started_at, port.number());
+        let (facts, missed_port) = ((started_at, port.number()), port.instead_of());
         let gateway = ground.gateway(&options, &scheduler, Arc::clone(&gate), facts);
         let routines = Arc::clone(&ground.routines).open(gateway.clone(), gate);
         let (clock, ui) = (Arc::clone(&ground.clock), Arc::clone(&options.ui));
@@ -133,6 +134,7 @@ impl Host {
             scheduler,
             gateway,
             server,
+            missed_port,
             closing,
             tasks,
             hooks,
@@ -150,6 +152,12 @@ impl Host {
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.server.address()
+    }
+
+    /// That it listens elsewhere than it usually does, and what of it somebody must know.
+    #[must_use]
+    pub fn port_notice(&self) -> Option<String> {
+        self.missed_port.map(elsewhere)
     }
 
     /// Stops firing, gives runs two seconds, and closes everything in order.
@@ -321,7 +329,7 @@ impl Ground {
             started_at,
             port,
             home: options.home.root().to_owned(),
-            notifications: own_notifications(options),
+            notifications: notifier::status(options),
             log_problem: crate::logging::problem,
         };
         Gateway::new(Context {
@@ -349,7 +357,11 @@ impl Ground {
             Some(port) => (port, false),
             None => (self.settings.now().port, true),
         };
-        Ok((BoundPort::bind(port, or_any).await?, auth))
+        let bound = BoundPort::bind(port, or_any).await?;
+        if let Some(missed) = bound.instead_of() {
+            tracing::warn!(port = bound.number(), "{}", elsewhere(missed));
+        }
+        Ok((bound, auth))
     }
 
     fn notifier(&self, options: &HostOptions) -> Arc<dyn Notifier> {
@@ -410,11 +422,6 @@ impl Ground {
             tokio::spawn(async move { listening.run_until_cancelled(machine).await.unwrap_or(()) }),
         ])
     }
-}
-
-fn own_notifications(options: &HostOptions) -> NotificationStatus {
-    let available = options.notifier.is_some();
-    NotificationStatus { available, reason: (!available).then(|| Borrowed::REASON.to_owned()) }
 }
 
 /// Looks for models once, then puts every change of the settings into force.
@@ -480,21 +487,4 @@ fn scheduler_config(config: &Config) -> SchedulerConfig {
             active_hours: config.heartbeat.active_hours.as_ref().map(|hours| hours.window.clone()),
         },
     }
-}
-
-fn timer(
-    options: &HostOptions,
-    clock: &Arc<dyn Clock>,
-) -> Result<Box<dyn rouse_core::time::Timer>, HostError> {
-    options.timer.as_ref().map_or_else(|| system_timer(clock), |make| Ok(make()))
-}
-
-#[cfg(target_os = "linux")]
-fn system_timer(_: &Arc<dyn Clock>) -> Result<Box<dyn rouse_core::time::Timer>, HostError> {
-    Ok(Box::new(rouse_scheduler::timer::WallTimer::new().map_err(HostError::Timer)?))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn system_timer(clock: &Arc<dyn Clock>) -> Result<Box<dyn rouse_core::time::Timer>, HostError> {
-    Ok(Box::new(rouse_scheduler::timer::WallTimer::new(Arc::clone(clock))))
 }

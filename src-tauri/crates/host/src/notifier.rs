@@ -4,7 +4,10 @@
 use rouse_core::DeliveryId;
 use rouse_core::delivery::Delivery;
 use rouse_core::tool::BoxFuture;
+use rouse_gateway::wire::NotificationStatus;
 use rouse_gateway::{NotShown, Screens};
+
+use crate::options::HostOptions;
 
 /// A notification could not be shown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -31,6 +34,12 @@ pub(crate) struct Borrowed(pub(crate) Screens);
 impl Borrowed {
     /// Why nothing is shown while no app is attached.
     pub(crate) const REASON: &'static str = "Rouse runs without a desktop here, so it shows no notifications. The run is in the list of runs.";
+}
+
+/// Whether this process shows notifications itself, and why not.
+pub(crate) fn status(options: &HostOptions) -> NotificationStatus {
+    let available = options.notifier.is_some();
+    NotificationStatus { available, reason: (!available).then(|| Borrowed::REASON.to_owned()) }
 }
 
 impl Notifier for Borrowed {

@@ -26,7 +26,10 @@ pub(crate) use leak::{Known, SHORTEST};
 pub use outgoing::Leak;
 pub(crate) use said::Written;
 
-use crate::secret::SecretBook;
+use rouse_core::tool::Tool;
+use serde_json::Value;
+
+use crate::secret::{HandleError, SecretBook};
 
 /// The safety layer. Cheap to share.
 #[derive(Debug, Clone)]
@@ -44,6 +47,18 @@ impl Safety {
     /// The secrets that it recognises.
     pub(crate) fn secrets(&self) -> &SecretBook {
         &self.secrets
+    }
+
+    /// Why a call would not get the secrets that it names.
+    #[must_use]
+    pub fn doubt_of_call(&self, tool: &dyn Tool, arguments: &Value) -> Option<HandleError> {
+        self.secrets.filled(tool, arguments).err()
+    }
+
+    /// That `text` names a secret that is not there; where it will go nobody knows yet.
+    #[must_use]
+    pub fn doubt_of_text(&self, text: &str) -> Option<HandleError> {
+        self.secrets.first_unknown_in(text).map(HandleError::Unknown)
     }
 
     /// `text` with every secret replaced by what it is; none when it holds none. For what is shown or kept.

@@ -234,6 +234,12 @@ impl SecretBook {
         }
         Ok(Some(filled))
     }
+
+    /// The first secret that `text` names and that is not there.
+    pub(crate) fn first_unknown_in(&self, text: &str) -> Option<String> {
+        let written = self.now();
+        handle::names_of(text).find(|name| !written.by_name.contains_key(name))
+    }
 }
 
 fn may_go(written: &Written, name: &str, to: &Destination) -> Result<(), HandleError> {

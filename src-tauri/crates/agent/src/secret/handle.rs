@@ -65,7 +65,8 @@ fn collect(value: &Value, names: &mut Vec<String>) -> Result<(), HandleError> {
     Ok(())
 }
 
-fn names_of(text: &str) -> impl Iterator<Item = String> {
+/// The names of all handles in `text`.
+pub(super) fn names_of(text: &str) -> impl Iterator<Item = String> {
     HANDLE
         .captures_iter(text)
         .filter_map(|captures| captures.get_group(1).map(|name| text[name.range()].to_owned()))

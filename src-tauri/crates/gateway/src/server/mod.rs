@@ -69,6 +69,7 @@ pub(crate) struct Shared {
 pub struct BoundPort {
     listener: TcpListener,
     address: SocketAddr,
+    instead_of: Option<u16>,
 }
 
 impl BoundPort {
@@ -84,13 +85,20 @@ impl BoundPort {
         };
         let listener = listener.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, address })
+        let instead_of = (port != 0 && address.port() != port).then_some(port);
+        Ok(Self { listener, address, instead_of })
     }
 
     /// The port.
     #[must_use]
     pub const fn number(&self) -> u16 {
         self.address.port()
+    }
+
+    /// The port that was wanted and is somebody else's.
+    #[must_use]
+    pub const fn instead_of(&self) -> Option<u16> {
+        self.instead_of
     }
 }
 
@@ -111,7 +119,7 @@ impl Server {
         clock: Arc<dyn Clock>,
         ui: Arc<dyn UiFiles>,
     ) -> Self {
-        let BoundPort { listener, address } = port;
+        let BoundPort { listener, address, .. } = port;
         let closing = CancellationToken::new();
         let shared = Shared {
             gateway,

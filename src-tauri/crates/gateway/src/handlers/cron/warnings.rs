@@ -1,6 +1,6 @@
 //! What will keep a job from doing what it says, said when it is written down.
 //!
-//! Owns the look at what a run will need and may not find: its tools, its models, its skills, its files, its channel, an
+//! Owns the look at what a run will need and may not find: its tools, its models, its skills, its files, its secrets, its channel, an
 //! event that can come, a time that is still ahead. It refuses nothing: all of these may be there by the time of the run,
 //! and what can never be right is refused elsewhere. One could get it wrong by warning of what a person has just decided:
 //! a job that is off may well have a time that has passed.
@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use rouse_core::cause::SOURCES;
-use rouse_core::job::{AgentTurn, Job, Payload, ScheduleSpec, job_from_json};
+use rouse_core::job::{AgentTurn, Job, Payload, ScheduleSpec, ToolCall, job_from_json};
 use rouse_core::slots::Slots;
 
 use super::{channel, schedule_text};
@@ -45,12 +45,15 @@ pub(super) async fn of_known(context: &Context, job: &Job) -> Result<Vec<JobWarn
             warnings.extend(tools(context, turn));
             warnings.extend(skills(context, turn).await?);
             warnings.extend(files(context, turn).await);
+            let unknown = context.gate.safety().doubt_of_text(&turn.message);
+            warnings.extend(unknown.map(|what| warning("payload.message", what.to_string())));
         }
         Payload::ToolCall(call) if context.gate.tools().get(&call.tool).is_none() => {
             let message = format!("There is no tool `{}` here; its runs fail.", call.tool);
             warnings.push(warning("payload.tool", message));
         }
-        Payload::ToolCall(_) | Payload::SystemEvent { .. } => {}
+        Payload::ToolCall(call) => warnings.extend(secrets(context, call)),
+        Payload::SystemEvent { .. } => {}
     }
     let nowhere = channel::complaint(job).map(|what| {
         warning("payload.channel", format!("Its outcome cannot be delivered: {what}."))
@@ -118,6 +121,13 @@ fn tools(context: &Context, turn: &AgentTurn) -> Vec<JobWarning> {
             warning(&format!("payload.tools[{place}]"), message)
         })
         .collect()
+}
+
+/// A secret that the call names and that is not stored, or may not go where the call goes.
+fn secrets(context: &Context, call: &ToolCall) -> Option<JobWarning> {
+    let tool = context.gate.tools().get(&call.tool)?;
+    let doubt = context.gate.safety().doubt_of_call(tool.as_ref(), &call.arguments)?;
+    Some(warning("payload.arguments", doubt.to_string()))
 }
 
 async fn skills(context: &Context, turn: &AgentTurn) -> Result<Vec<JobWarning>, RpcError> {
