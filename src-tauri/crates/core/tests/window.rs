@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use rouse_core::message::{Message, Part, ToolCallRequest};
-use rouse_core::turn::window::{Window, tokens};
+use rouse_core::turn::window::{EARLIER, Window, tokens};
 use serde_json::{Value, json};
 
 const TASK: &str = "The task: look after the plants.";
@@ -196,6 +196,37 @@ fn steps_that_are_left_out_are_counted_without_their_words() {
         .parse()
         .expect("a number");
     assert_eq!(left + (sent.len() - 2) / 2, 60);
+}
+
+#[test]
+fn earlier_runs_that_are_left_out_are_counted_where_they_stood() {
+    let mut messages = history(6);
+    let mut window = Window::new(messages.len());
+    messages.push(Message::User { text: TASK.into() });
+    let first = window.within(&messages, 2_000).to_vec();
+    let Message::User { text } = &first[0] else { panic!("no note: {:?}", first[0]) };
+    let left_out = messages.len() + 1 - first.len();
+    assert!(left_out > 0 && left_out < 12, "{left_out}");
+    assert!(text.contains(&format!("{left_out} messages of earlier runs")), "{text}");
+    // More of them go later: still one line, and it counts all of them.
+    messages.push(Message::Assistant { parts: vec![Part::Text { text: "Done. ".repeat(500) }] });
+    let sent = window.within(&messages, 2_000).to_vec();
+    let Message::User { text } = &sent[0] else { panic!("no note: {:?}", sent[0]) };
+    assert!(text.contains(&format!("{} messages", messages.len() + 1 - sent.len())), "{text}");
+    let is_note = |message: &&Message| matches!(message, Message::User { text } if text.contains("earlier runs"));
+    assert_eq!(sent.iter().filter(is_note).count(), 1);
+}
+
+#[test]
+fn what_the_memory_of_a_session_says_it_left_out_stays_said() {
+    let said = format!("{EARLIER}the first ten.)");
+    let mut messages = vec![Message::User { text: said.clone() }];
+    messages.extend(history(6));
+    let mut window = Window::new(messages.len());
+    messages.push(Message::User { text: TASK.into() });
+    let sent = window.within(&messages, 2_000);
+    let Message::User { text } = &sent[0] else { panic!("no note: {:?}", sent[0]) };
+    assert!(text.starts_with(&said) && text.contains("messages of earlier runs"), "{text}");
 }
 
 #[test]

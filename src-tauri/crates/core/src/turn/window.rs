@@ -28,8 +28,15 @@ const SHORT_WORDS: usize = 400;
 /// The least that a result or a task is shortened to.
 const LEAST: usize = 200;
 
+/// What a note about earlier runs costs at most, in tokens.
+const NOTE: usize = 80;
+
 /// How a note about steps that are left out begins.
 const LEFT_OUT: &str = "(To save room, earlier steps of this run are left out here: ";
+
+/// How a note about runs before this one begins: that of [`Window`], and that of whoever hands over what a session
+/// remembers, which is never left out itself.
+pub const EARLIER: &str = "(To save room, earlier runs of this session are left out here: ";
 
 /// What is sent of one conversation, as it grows.
 #[derive(Debug, Clone)]
@@ -42,6 +49,16 @@ pub struct Window {
     /// How many calls of each tool were left out with their steps, and how many of all those went wrong.
     gone: BTreeMap<String, usize>,
     wrong: usize,
+    forgotten: Forgotten,
+}
+
+/// What of earlier runs was left out.
+#[derive(Debug, Clone, Default)]
+struct Forgotten {
+    messages: usize,
+    results: usize,
+    /// What was said before of runs that were left out.
+    said: String,
 }
 
 /// What a message costs at most, in tokens: three bytes each, which is less than nearly every text has, and a few for
@@ -71,8 +88,9 @@ fn cost(messages: &[Message]) -> usize {
 impl Window {
     /// A window on a conversation whose task is the message at `task`; before it stands what the session remembers.
     #[must_use]
-    pub const fn new(task: usize) -> Self {
-        Self { sent: Vec::new(), taken: 0, task, gone: BTreeMap::new(), wrong: 0 }
+    pub fn new(task: usize) -> Self {
+        let (sent, gone, forgotten) = (Vec::new(), BTreeMap::new(), Forgotten::default());
+        Self { sent, taken: 0, task, gone, wrong: 0, forgotten }
     }
 
     /// What is sent of `messages`, which only ever grow, in at most `most` tokens.
@@ -142,16 +160,30 @@ impl Window {
     }
 
     fn forget_earlier_runs(&mut self, most: usize) {
-        let mut left = cost(&self.sent);
-        let mut gone = 0;
+        let is_said =
+            matches!(self.sent.first(), Some(Message::User { text }) if text.starts_with(EARLIER));
+        let first = usize::from(is_said && self.task > 0);
+        let mut left = cost(&self.sent) + NOTE;
+        let mut end = first;
         // What is left of it begins with somebody's words to the model, as providers want it.
-        while gone < self.task && (left > most || !matches!(self.sent[gone], Message::User { .. }))
-        {
-            left -= tokens(&self.sent[gone]);
-            gone += 1;
+        while end < self.task && (left > most || !matches!(self.sent[end], Message::User { .. })) {
+            left -= tokens(&self.sent[end]);
+            end += 1;
         }
-        self.sent.drain(..gone);
-        self.task -= gone;
+        if end == first {
+            return;
+        }
+        if let Some(Message::User { text }) = self.sent.first().filter(|_| first == 1)
+            && self.forgotten.messages == 0
+        {
+            self.forgotten.said = format!("{text}\n");
+        }
+        for message in self.sent.drain(..end).skip(first) {
+            self.forgotten.messages += 1;
+            self.forgotten.results += usize::from(matches!(message, Message::ToolResult { .. }));
+        }
+        self.sent.insert(0, Message::User { text: self.forgotten.note() });
+        self.task = self.task + 1 - end;
     }
 
     fn leave_out_steps(&mut self, most: usize) {
@@ -236,6 +268,19 @@ impl Window {
         if let Some(Message::User { text }) = self.sent.get_mut(self.task) {
             *text = shortened(text, text.len().saturating_sub(over).max(LEAST));
         }
+    }
+}
+
+impl Forgotten {
+    fn note(&self) -> String {
+        let Self { messages, results, said } = self;
+        let results = match results {
+            0 => String::new(),
+            results => format!(", {results} of them results of tools"),
+        };
+        format!(
+            "{said}{EARLIER}{messages} messages of earlier runs{results}. The session's transcript has them.)"
+        )
     }
 }
 
