@@ -16,12 +16,13 @@ async fn wake_queues_a_line_and_says_what_happens() {
     assert!(told.ok().contains("1 line waits for the main session"), "{told:#?}");
     let later = home.rouse(["wake", "--mode", "next-heartbeat", "--text", "Check the battery"]);
     assert!(later.ok().contains("next heartbeat"), "{later:#?}");
-    let third = home.rouse(["wake", "--mode", "now", "--text", "Third", "--json"]).json();
+    let third = home.rouse(["wake", "--mode", "now", "Third", "--json"]).json();
     assert_eq!(third["queued"], 3);
     assert_eq!(engine.call("heartbeat.status", json!({})).await["queuedEvents"], 3);
     let told = home.rouse(["heartbeat", "status"]);
     assert!(told.ok().contains("3 lines wait"), "{told:#?}");
     home.rouse(["wake"]).refused(2, "--text");
+    home.rouse(["wake", "a", "--text", "b"]).refused(2, "--text");
     home.rouse(["wake", "--text", " "]).refused(2, "text");
     home.rouse(["wake", "--text", "x", "--mode", "later"]).refused(2, "--mode");
     assert_eq!(engine.call("heartbeat.status", json!({})).await["queuedEvents"], 3);
@@ -128,6 +129,10 @@ async fn runs_are_listed_shown_stopped_and_repeated() {
         home.rouse(["runs", command, "nothing", "--json"]).refused(4, "There is no run nothing");
     }
     home.rouse(["runs", "list", "--job", "nobody"]).refused(4, "There is no job nobody");
+    home.rouse(["cron", "show", "Aks"]).refused(4, "Did you mean “Ask”?");
+    home.rouse(["tools", "try", "htp"]).refused(2, "did you mean http?");
+    assert!(home.rouse(["runs", "show", &again, "--full"]).ok().contains("cancelled"));
+    assert!(home.rouse(["cron", "runs", "Ask"]).ok().contains(&run));
     home.rouse(["runs", "list", "--limit", "0"]).refused(2, "--limit");
 }
 
@@ -208,7 +213,7 @@ async fn a_tool_is_tried_and_says_what_it_answers_and_where_a_question_is_answer
     let whole = home.rouse(["tools", "try", "time", "--json"]).json();
     assert_eq!(whole["run"]["jobName"], "Trial of time");
     let failed = home.rouse(["tools", "try", "read_file", r#"{"path": "nowhere.md"}"#]);
-    assert_eq!(failed.code, 5, "{failed:#?}");
+    assert_eq!(failed.code, 1, "{failed:#?}");
     assert!(failed.err.contains("The call failed."), "{failed:#?}");
     for wrong in
         [["read_file", "nonsense"], ["echo", "{}"], ["routine_list", "{}"], ["nobody", "{}"]]

@@ -19,6 +19,13 @@ use crate::session::Session;
 
 /// Rows of a list that nobody asked more of.
 const USUAL: u32 = 20;
+/// Which flag sets a part of an answer.
+const FLAGS: [(&str, &str); 4] = [
+    ("answer.rules", "--rule"),
+    ("answer.expiresAtMs", "--until"),
+    ("answer.uses", "--uses"),
+    ("answer.reason", "--reason"),
+];
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -33,12 +40,12 @@ pub(crate) enum Command {
     },
     /// Show one question whole: what would happen, and why it is asked.
     Show {
-        /// The question's id, its beginning or its end. None is needed when exactly one waits.
+        /// The question's id, its beginning or its end, or the name of its job. None is needed when exactly one waits.
         id: Option<String>,
     },
     /// Say yes.
     Allow {
-        /// The question's id, its beginning or its end. None is needed when exactly one waits.
+        /// The question's id, its beginning or its end, or the name of its job. None is needed when exactly one waits.
         id: Option<String>,
         /// For the same call as often as this run makes it.
         #[arg(long, conflicts_with = "always")]
@@ -59,7 +66,7 @@ pub(crate) enum Command {
     },
     /// Say no.
     Deny {
-        /// The question's id, its beginning or its end. None is needed when exactly one waits.
+        /// The question's id, its beginning or its end, or the name of its job. None is needed when exactly one waits.
         id: Option<String>,
         /// What the model is told.
         #[arg(long)]
@@ -129,6 +136,9 @@ async fn which(wanted: Option<String>, session: &Session) -> Result<String, Fail
     let params = if wanted.is_some() { json!({ "all": true, "limit": 500 }) } else { json!({}) };
     let found: ApprovalsListResult =
         serde_json::from_value(session.call("approvals.list", params).await?)?;
+    if let Some(id) = wanted.as_ref().map(|job| of_job(job, &found.approvals)).transpose()?.flatten() {
+        return Ok(id);
+    }
     let known: Vec<String> = found.approvals.into_iter().map(|one| one.id).collect();
     match (wanted, known.as_slice()) {
         (Some(wanted), _) => ids::meant(&wanted, &known),
@@ -141,9 +151,17 @@ async fn which(wanted: Option<String>, session: &Session) -> Result<String, Fail
     }
 }
 
+/// The question of the job with this name that waits.
+fn of_job(job: &str, approvals: &[ApprovalView]) -> Result<Option<String>, Failure> {
+    let waits = |one: &&ApprovalView| one.state == ApprovalState::Pending && one.job_name == job;
+    let ids: Vec<&str> = approvals.iter().filter(waits).map(|one| one.id.as_str()).collect();
+    ids::only(job, &ids)
+}
+
 async fn decide(session: &Session, id: &str, answer: Value) -> Result<(), Failure> {
     let params = json!({ "id": id, "answer": answer, "from": AnsweredFrom::Cli });
-    let answer = session.call("approvals.decide", params).await?;
+    let answer = session.call("approvals.decide", params).await;
+    let answer = answer.map_err(|failure| failure.calling(&FLAGS))?;
     let decided: ApprovalsDecideResult = serde_json::from_value(answer.clone())?;
     if !decided.counts {
         let how = ended(&decided.approval);
@@ -219,12 +237,47 @@ pub(crate) async fn ask(session: &Session, id: &str) -> Result<(), Failure> {
     anstream::eprint!("[y]es once / [r]un / [n]o: ");
     // What cannot be flushed is shown with the next line.
     let _ = std::io::stderr().flush();
-    let mut said = String::new();
-    std::io::stdin().lock().read_line(&mut said)?;
+    let said = typed().await?;
     let params =
         json!({ "id": id, "answer": { "kind": said_kind(&said) }, "from": AnsweredFrom::Cli });
     session.call("approvals.decide", params).await?;
     Ok(())
+}
+
+/// A line from the keyboard. On a thread of its own, so that the command can end while nobody types.
+async fn typed() -> Result<String, Failure> {
+    let (send, line) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || {
+        let mut said = String::new();
+        let read = std::io::stdin().lock().read_line(&mut said).map(|_| said);
+        // Nobody listens any more when the command was ended meanwhile.
+        let _ = send.send(read);
+    });
+    let read = line.await.map_err(|_| anyhow::anyhow!("the keyboard cannot be read"))?;
+    Ok(read?)
+}
+
+/// Looks on with `looking` until it ends or the person ends the command, which leaves the run as it is.
+pub(crate) async fn until_left<T>(
+    session: &Session,
+    run: &str,
+    looking: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    tokio::select! {
+        seen = looking => seen,
+        Ok(()) = tokio::signal::ctrl_c() => Err(left(session, run).await?),
+    }
+}
+
+/// What goes on without the command, and how its question is answered.
+async fn left(session: &Session, run: &str) -> Result<Failure, Failure> {
+    let found = session.call("approvals.list", json!({})).await?;
+    let found: ApprovalsListResult = serde_json::from_value(found)?;
+    let mut lines = vec![format!("\nIt goes on without this command: rouse runs show {run}")];
+    for asked in found.approvals.iter().filter(|one| one.run_id == run) {
+        lines.push(format!("Its question still waits:\n{}", ways(asked)));
+    }
+    Ok(Failure::Other(anyhow::anyhow!(lines.join("\n"))))
 }
 
 /// What a line typed at a question is taken for.

@@ -44,7 +44,8 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
         });
     }
     let sent: ChatSendResult = serde_json::from_value(sent)?;
-    let shown = look_on(&mut events, &sent.run_id, session).await?;
+    let looking = look_on(&mut events, &sent.run_id, session);
+    let shown = approvals::until_left(session, &sent.run_id, looking).await?;
     let detail = session.call("runs.get", json!({ "id": sent.run_id })).await?;
     let ended: RunDetail = serde_json::from_value(detail.clone())?;
     session.tell(detail, |_, detail: RunDetail| {
@@ -53,7 +54,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     })?;
     match ended.run.state {
         RunState::Succeeded | RunState::NothingToReport => Ok(()),
-        _ => Err(Failure::Refused("The message has no answer.".to_owned())),
+        _ => Err(anyhow::anyhow!("The message has no answer.").into()),
     }
 }
 

@@ -28,6 +28,23 @@ impl Failure {
         Self::Input(vec![message.into()])
     }
 
+    /// The same, with other words for the fields of an input: a command whose flags are not those of a job names its own.
+    pub(crate) fn calling(self, words: &[(&str, &str)]) -> Self {
+        let fields = match &self {
+            Self::Client(ClientError::Rpc(error)) => error.data.get("fields"),
+            _ => None,
+        };
+        let fields = fields.and_then(serde_json::Value::as_array).filter(|found| !found.is_empty());
+        let Some(fields) = fields else { return self };
+        let line = |field: &serde_json::Value| {
+            let (path, said) = (field["path"].as_str(), field["message"].as_str());
+            let (path, said) = (path.unwrap_or_default(), said.unwrap_or_default());
+            let word = words.iter().find(|(known, _)| path.starts_with(known));
+            format!("{}: {said}", word.map_or(path, |(_, word)| word))
+        };
+        Self::Input(fields.iter().map(line).collect())
+    }
+
     /// Prints the failure and names its exit code.
     pub(crate) fn report(&self) -> ExitCode {
         let code = self.code();

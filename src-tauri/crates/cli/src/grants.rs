@@ -24,7 +24,7 @@ pub(crate) enum Command {
     },
     /// Take a grant back. Runs that are at work ask again from now on.
     Revoke {
-        /// The grant's id, its beginning or its end.
+        /// The grant's id, its beginning or its end; or the name of its job, when that has one grant.
         id: String,
     },
 }
@@ -56,8 +56,15 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
         Command::Revoke { id } => {
             let found = session.call("grants.list", json!({})).await?;
             let found: GrantsListResult = serde_json::from_value(found)?;
+            let of_job = |grant: &&GrantView| grant.is_good && grant.job_name.as_ref() == Some(&id);
+            let of_job: Vec<&str> =
+                found.grants.iter().filter(of_job).map(|grant| grant.id.as_str()).collect();
+            let named = ids::only(&id, &of_job)?;
             let known: Vec<String> = found.grants.into_iter().map(|grant| grant.id).collect();
-            let id = ids::meant(&id, &known)?;
+            let id = match named {
+                Some(id) => id,
+                None => ids::meant(&id, &known)?,
+            };
             if !known.contains(&id) {
                 return Err(ids::not_found(format!(
                     "There is no grant {id}. `rouse grants list --all` lists them."

@@ -25,6 +25,18 @@ pub(crate) fn meant(wanted: &str, ids: &[String]) -> Result<String, Failure> {
     }
 }
 
+/// The one of these, which all bear the name `name`; none where there is none.
+pub(crate) fn only(name: &str, ids: &[&str]) -> Result<Option<String>, Failure> {
+    match ids {
+        [] => Ok(None),
+        [one] => Ok(Some((*one).to_owned())),
+        several => Err(Failure::input(format!(
+            "`{name}` could be any of {}; give the id of one",
+            several.join(", ")
+        ))),
+    }
+}
+
 /// Whether this is an id as Rouse makes them, which needs no looking up.
 pub(crate) fn is_whole(wanted: &str) -> bool {
     wanted.len() == 36 && wanted.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')

@@ -67,6 +67,7 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
                     Ok(())
                 })
                 .await
+                .map_err(called)
         }
         Command::Rm { name } => {
             session
@@ -80,6 +81,11 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
                 .await
         }
     }
+}
+
+/// What the fields are on the command line.
+fn called(failure: Failure) -> Failure {
+    failure.calling(&[("name", "NAME"), ("hosts", "--host"), ("value", "the value")])
 }
 
 /// The value, from the keyboard or a pipe.

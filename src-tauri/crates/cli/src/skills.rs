@@ -65,7 +65,7 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
                 );
                 Ok(())
             };
-            session.show("skills.trust", params, show).await
+            session.show("skills.trust", params, show).await.map_err(called)
         }
         Command::Distrust { name } => {
             let show = |_: &Session, skill: SkillView| {
@@ -75,9 +75,14 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
                 );
                 Ok(())
             };
-            session.show("skills.distrust", json!({ "name": name }), show).await
+            session.show("skills.distrust", json!({ "name": name }), show).await.map_err(called)
         }
     }
+}
+
+/// What is given as it is has no flag.
+fn called(failure: Failure) -> Failure {
+    failure.calling(&[("name", "NAME"), ("digest", "--digest")])
 }
 
 async fn named(session: &Session, name: &str) -> Result<SkillView, Failure> {

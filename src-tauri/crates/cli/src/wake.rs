@@ -8,17 +8,22 @@ use crate::exit::Failure;
 use crate::session::Session;
 
 #[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("line").required(true))]
 pub(crate) struct Args {
     /// When the main session gets its turn.
     #[arg(long, value_enum, default_value = "now")]
     mode: Wake,
     /// The line for the main session.
-    #[arg(long)]
-    text: String,
+    #[arg(group = "line", value_name = "TEXT")]
+    words: Vec<String>,
+    /// The same as a flag.
+    #[arg(long, group = "line")]
+    text: Option<String>,
 }
 
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
-    let params = json!({ "mode": args.mode.name(), "text": args.text });
+    let text = args.text.unwrap_or_else(|| args.words.join(" "));
+    let params = json!({ "mode": args.mode.name(), "text": text });
     session
         .show("wake", params, |_, result: WakeResult| {
             anstream::println!("{}", result.outcome);

@@ -13,14 +13,26 @@ use crate::session::Session;
 pub(crate) struct Args {
     /// The job's id or exact name.
     id: String,
-    /// The expression over `result`, `previous`, `state` and `event`: `"result.level < 20"`.
+    /// The expression over `result`, `previous`, `state` and `event`: `"result.level < 20"`; the job's own when absent.
     #[arg(long, value_name = "CEL")]
-    cel: String,
+    cel: Option<String>,
+}
+
+/// The condition that the job has.
+async fn own(id: &str, session: &Session) -> Result<String, Failure> {
+    let view = session.call("cron.get", json!({ "id": id })).await?;
+    let own = view["job"]["payload"]["notifyWhen"]["cel"].as_str();
+    let none = "the job has no condition of its own; give one to try: --cel \"result.level < 20\"";
+    own.map(str::to_owned).ok_or_else(|| Failure::input(none))
 }
 
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     let id = resolve(session, &args.id).await?;
-    let answer = session.call("cron.tryCondition", json!({ "id": id, "cel": args.cel })).await?;
+    let cel = match args.cel {
+        Some(cel) => cel,
+        None => own(&id, session).await?,
+    };
+    let answer = session.call("cron.tryCondition", json!({ "id": id, "cel": cel })).await?;
     // A script asks whether the condition is good; that it holds is an answer, that it cannot be checked is not.
     if let Some(problem) = answer["problem"].as_str() {
         return Err(Failure::input(format!("the condition cannot be checked: {problem}")));

@@ -80,10 +80,14 @@ pub(crate) struct JobArg {
 }
 
 #[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("which").required(true))]
 pub(crate) struct RunsArgs {
-    /// The job's id or exact name.
-    #[arg(long)]
-    id: String,
+    /// The job's id (as `rouse cron list` shows it), or its exact name.
+    #[arg(group = "which", value_name = "ID")]
+    job: Option<String>,
+    /// The same as a flag.
+    #[arg(long, group = "which")]
+    id: Option<String>,
     /// At most so many.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=500))]
     limit: u32,
@@ -151,14 +155,29 @@ pub(crate) async fn resolve(session: &Session, wanted: &str) -> Result<String, F
     };
     match found.as_slice() {
         [one] => Ok(one.clone()),
-        [] => Err(ids::not_found(format!(
-            "There is no job {wanted}. See all of them: rouse cron list --all"
-        ))),
+        [] => Err(none_called(session, wanted).await?),
         several => Err(Failure::input(format!(
             "`{wanted}` could be any of {}; give the whole id",
             several.join(", ")
         ))),
     }
+}
+
+/// That there is no such job, with the one whose name begins so or is spelled like it.
+async fn none_called(session: &Session, wanted: &str) -> Result<Failure, Failure> {
+    let all = list::read(session, true, None, usize::MAX).await?;
+    let views = all["jobs"].as_array().map_or(&[][..], Vec::as_slice);
+    let names = || views.iter().filter_map(|view| view["job"]["name"].as_str());
+    let lower = wanted.to_lowercase();
+    let begins = names().filter(|name| name.to_lowercase().starts_with(&lower)).collect::<Vec<_>>();
+    let meant = match begins.as_slice() {
+        [one] => Some(*one),
+        _ => rouse_core::near::nearest(wanted, names()),
+    };
+    let meant = meant.map(|name| format!(" Did you mean “{name}”?")).unwrap_or_default();
+    Ok(ids::not_found(format!(
+        "There is no job {wanted}.{meant} See all of them: rouse cron list --all"
+    )))
 }
 
 async fn remove(job: JobArg, session: &Session) -> Result<(), Failure> {
@@ -201,7 +220,8 @@ async fn show(job: JobArg, session: &Session) -> Result<(), Failure> {
 }
 
 async fn history(args: RunsArgs, session: &Session) -> Result<(), Failure> {
-    let id = resolve(session, &args.id).await?;
+    let wanted = args.job.or(args.id).unwrap_or_default();
+    let id = resolve(session, &wanted).await?;
     session
         .show(
             "cron.runs",

@@ -18,6 +18,8 @@ use crate::session::Session;
 
 /// The engine refuses more; so much need not be sent to learn it.
 const MOST_BYTES: u64 = 8 * 1_048_576;
+/// The jobs in a folder that an export wrote.
+const JOBS: &str = "jobs.json";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExportArgs {
@@ -34,7 +36,8 @@ pub(crate) struct ExportArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ImportArgs {
-    /// An export of Rouse, a jobs.json, OpenClaw's jobs as JSON or a crontab; `-` for standard input.
+    /// An export of Rouse (its file, or the folder that `export --runs` wrote), a jobs.json, OpenClaw's jobs as JSON or a
+    /// crontab; `-` for standard input.
     file: PathBuf,
     /// Only say what would happen.
     #[arg(long)]
@@ -101,7 +104,7 @@ async fn export_folder(session: &Session, id: Option<&str>, folder: &Path) -> Re
     let answer = session.call("cron.export", json!({ "id": id })).await?;
     let runs = folder.join("runs");
     fs::create_dir_all(&runs).with_context(|| format!("cannot make {}", runs.display()))?;
-    write(&folder.join("jobs.json"), &(serde_json::to_string_pretty(&answer)? + "\n"))?;
+    write(&folder.join(JOBS), &(serde_json::to_string_pretty(&answer)? + "\n"))?;
     let jobs: &[Value] = answer["jobs"].as_array().map_or(&[], Vec::as_slice);
     let mut count = 0;
     for id in jobs.iter().filter_map(|job| job["id"].as_str()) {
@@ -147,7 +150,7 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 
 pub(crate) async fn import(args: ImportArgs, session: &Session) -> Result<(), Failure> {
     let params = json!({
-        "text": read(&args.file)?,
+        "text": read(&jobs_of(&args.file))?,
         "format": args.format.map(wire_format),
         "dryRun": args.dry_run,
         "enable": args.enable,
@@ -225,6 +228,11 @@ fn print_end(result: &CronImportResult, args: &ImportArgs) {
 
 fn count(result: &CronImportResult, outcome: ImportOutcome) -> usize {
     result.lines.iter().filter(|line| line.outcome == outcome).count()
+}
+
+/// The file itself; of a folder that an export wrote, the jobs in it.
+fn jobs_of(path: &Path) -> PathBuf {
+    if path.is_dir() { path.join(JOBS) } else { path.to_owned() }
 }
 
 /// The file's text. What is no text is refused with the place where it stops being one.

@@ -38,7 +38,8 @@ pub(super) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     let mut events = session.client()?.events(Some(status.seq)).await?;
     let params = json!({ "tool": args.tool, "arguments": arguments });
     let begun: ToolsTryResult = serde_json::from_value(session.call("tools.try", params).await?)?;
-    look_on(&mut events, &begun.run_id, session).await?;
+    let looking = look_on(&mut events, &begun.run_id, session);
+    approvals::until_left(session, &begun.run_id, looking).await?;
     let answer = session.call("runs.get", json!({ "id": begun.run_id })).await?;
     let ended: RunDetail = serde_json::from_value(answer.clone())?;
     session.tell(answer, |_, detail: RunDetail| {
@@ -47,7 +48,7 @@ pub(super) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     })?;
     match ended.run.state {
         RunState::Succeeded | RunState::NothingToReport => Ok(()),
-        state => Err(Failure::Refused(format!("The call {}.", runs::state(state)))),
+        state => Err(anyhow::anyhow!("The call {}.", runs::state(state)).into()),
     }
 }
 
