@@ -251,7 +251,7 @@ async fn a_provider_that_nobody_is_called_is_told_wherever_the_model_is() {
     let add = ["cron", "add", "--name", "a", "--every", "1h", "--message", "hi", "--json"];
     let added = home.rouse(add).json();
     assert!(added["warnings"].to_string().contains(why), "{added}");
-    let id = added["id"].as_str().expect("an id");
+    let id = added["job"]["id"].as_str().expect("an id");
     engine.run_now(id).await;
     let run = engine.ended(id, 1).await.remove(0);
     assert!(run["state"] == "failed" && run["error"].to_string().contains(why), "{run}");
