@@ -179,8 +179,12 @@ impl Engine {
         on_grid(begin.0 - 1).filter(|beat| *beat < end).or(Some(begin))
     }
 
-    /// Takes requests up and beats when it is time.
+    /// Takes requests up and beats when it is time; not before the runs of an earlier life are where they belong, as one of
+    /// them may be a beat.
     pub(crate) async fn beat_if_wanted(&mut self) -> Result<(), StoreError> {
+        if !self.has_taken_up {
+            return Ok(());
+        }
         self.take_request_up().await?;
         if self.heartbeat.is_stale {
             self.plan_beat().await?;

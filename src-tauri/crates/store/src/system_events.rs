@@ -62,11 +62,20 @@ macro_rules! of_parked_turns {
     };
 }
 
+/// Whether a run was a reminder: no model was asked and no tool was called. Its payload alone does not tell: it is as it was
+/// when the run began to wait, and its job may have been made an agent's since.
+macro_rules! was_a_reminder {
+    () => {
+        "runs.payload ->> '$.kind' = 'systemEvent' AND runs.model IS NULL
+            AND NOT EXISTS (SELECT 1 FROM run_steps WHERE run_steps.run_id = runs.id)"
+    };
+}
+
 pub(crate) const PENDING: &str = concat!(
     "SELECT id, text, source, queued_at, source <> 'wake' AND NOT EXISTS (SELECT 1 FROM runs
-            WHERE runs.job_id = substr(source, 6) AND runs.finished_at = queued_at
-                AND runs.payload ->> '$.kind' = 'systemEvent')
-    FROM system_events
+            WHERE runs.job_id = substr(source, 6) AND runs.finished_at = queued_at AND ",
+    was_a_reminder!(),
+    ") FROM system_events
     WHERE drained_at IS NULL AND id NOT IN (",
     of_parked_turns!(),
     ") ORDER BY id"
@@ -78,8 +87,9 @@ pub(crate) const UNTOLD: &str = concat!(
     FROM system_events AS line JOIN runs
         ON runs.job_id = substr(line.source, 6) AND runs.finished_at = line.queued_at
     WHERE line.drained_at IS NULL AND line.source LIKE 'cron:%' AND line.queued_at <= ?1
-        AND runs.created_at <= line.queued_at AND runs.payload ->> '$.kind' = 'systemEvent'
-        AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.run_id = runs.id)
+        AND runs.created_at <= line.queued_at AND ",
+    was_a_reminder!(),
+    " AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.run_id = runs.id)
         AND line.id NOT IN (",
     of_parked_turns!(),
     ") ORDER BY line.id"

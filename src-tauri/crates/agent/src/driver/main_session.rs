@@ -190,15 +190,18 @@ pub(super) fn bounded(mut events: Vec<SystemEvent>) -> Vec<SystemEvent> {
     events
 }
 
+/// What each of them begins with.
+const LEAD: &str = "System: ";
+
 /// The queued lines, as a model is shown them: in their order, and what the person has not written between marks that say
 /// where it comes from.
 pub(super) fn lines(safety: &Safety, events: &[SystemEvent]) -> Vec<String> {
     let line = |event: &SystemEvent| {
         // A line break inside an event must not look like the beginning of another one.
-        let line = format!("System: {}", event.text.trim().replace('\n', "\n  "));
+        let text = event.text.trim().replace('\n', "\n  ");
         match event.from_outside {
-            true => safety.incoming_text(&event.source, &line).told,
-            false => safety.text_without_stored(&line).unwrap_or(line),
+            true => safety.incoming_line(&event.source, LEAD, &text).told,
+            false => format!("{LEAD}{}", safety.text_without_stored(&text).unwrap_or(text)),
         }
     };
     events.iter().map(line).collect()

@@ -43,7 +43,11 @@ impl Safety {
     pub fn incoming(&self, through: &str, from_outside: bool, output: ToolOutput) -> Incoming {
         let mut redacted = Vec::new();
         let output = self.without_secrets(output, &mut redacted);
-        let (told, signals) = told(through, from_outside, &output.text());
+        let text = output.text();
+        let (told, signals) = match from_outside {
+            true => told(through, "", &text),
+            false => (capped(&text, TOLD_BYTES), Vec::new()),
+        };
         let told = ToolOutput { value: told.into(), words: None, ..output.clone() };
         redacted.sort();
         redacted.dedup();
@@ -53,9 +57,15 @@ impl Safety {
     /// A text from outside that no tool has brought: a webhook's body, a file of the job's context.
     #[must_use]
     pub fn incoming_text(&self, through: &str, text: &str) -> IncomingText {
+        self.incoming_line(through, "", text)
+    }
+
+    /// The same, told behind `lead`, which is Rouse's own and gives no orders.
+    #[must_use]
+    pub fn incoming_line(&self, through: &str, lead: &str, text: &str) -> IncomingText {
         let mut redacted = Vec::new();
         let text = self.text_without(text, &mut redacted);
-        let (told, signals) = told(through, true, &text);
+        let (told, signals) = told(through, lead, &text);
         redacted.sort();
         redacted.dedup();
         IncomingText { told, signals, redacted }
@@ -136,16 +146,13 @@ fn fields(value: Value, replaced: &mut impl FnMut(&str) -> Option<Value>) -> Val
     }
 }
 
-fn told(through: &str, from_outside: bool, text: &str) -> (String, Vec<Signal>) {
-    if !from_outside {
-        return (capped(text, TOLD_BYTES), Vec::new());
-    }
+fn told(through: &str, lead: &str, text: &str) -> (String, Vec<Signal>) {
     let shown = shown(text);
     let mut found = signals(&shown.text);
     if shown.hides {
         found.push(Signal::Hidden);
     }
-    let fence = fenced(through, &capped(&shown.text, TOLD_BYTES));
+    let fence = fenced(through, &format!("{lead}{}", capped(&shown.text, TOLD_BYTES)));
     let warning: Vec<String> = found.iter().map(ToString::to_string).collect();
     let told = match warning.is_empty() {
         true => fence,

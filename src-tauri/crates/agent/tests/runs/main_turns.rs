@@ -71,6 +71,20 @@ async fn a_line_that_somebody_else_may_have_written_stands_between_marks_in_its_
 }
 
 #[tokio::test]
+async fn an_innocent_line_is_told_without_a_warning() {
+    let house = House::new([says("Good.")]).await;
+    house
+        .store
+        .queue_system_event("Cron Tea: it is ready", "cron:a", &[], NOW)
+        .await
+        .expect("queued");
+    heartbeat(&house).await;
+    let task = last_task(&house);
+    assert!(task.contains("System: Cron Tea: it is ready") && task.contains("⟦outside "), "{task}");
+    assert!(!task.contains("gives orders"), "{task}");
+}
+
+#[tokio::test]
 async fn the_list_is_read_and_silence_is_nothing_to_report() {
     let house = House::new([says("HEARTBEAT_OK")]).await;
     std::fs::write(house.workspace.join("HEARTBEAT.md"), "# Mine\n- water the plants\n")

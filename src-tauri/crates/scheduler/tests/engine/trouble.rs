@@ -5,12 +5,12 @@ use rouse_core::approval::{
 };
 use rouse_core::time::Clock as _;
 use rouse_core::{ApprovalId, Outcome, RunState};
-use rouse_scheduler::RunMode;
+use rouse_scheduler::{COALESCE, RunMode};
 use rouse_store::Decided;
 use serde_json::json;
 use sqlx::SqlitePool;
 
-use crate::stage::{HOUR, MINUTE, SECOND, START, Stage, every};
+use crate::stage::{HOUR, MINUTE, SECOND, START, Stage, config, every};
 
 /// A way to make writes fail, and to let them pass again.
 async fn file(stage: &Stage) -> SqlitePool {
@@ -290,4 +290,35 @@ async fn what_is_answered_and_fired_by_hand_before_the_start_is_complete_begins_
     let mut expected = vec![run.id, by_hand];
     expected.sort();
     assert_eq!(ids, expected);
+}
+
+#[tokio::test]
+async fn a_turn_that_is_asked_for_before_the_start_is_complete_comes_after_it() {
+    let stage = Stage::with(config(), true).await;
+    stage.add(every(MINUTE, json!({}))).await;
+    stage.clock.advance(60_000);
+    drop(stage.begun.next().await);
+    let stage = stage
+        .killed_and(SECOND, async |path| {
+            let file = SqlitePool::connect(&format!("sqlite:{}", path.display())).await.expect("opened");
+            execute(&file, "CREATE TRIGGER full BEFORE UPDATE ON runs BEGIN SELECT RAISE(ABORT, 'no room'); END").await;
+            file.close().await;
+        })
+        .await;
+    for text in ["one", "two"] {
+        stage.handle.queue_wake(text).await.expect("queued");
+        stage.handle.request_heartbeat("wake", COALESCE).await;
+        stage.pass(SECOND / 2).await;
+    }
+    mend(&stage, &file(&stage).await).await;
+    stage.clock.advance(60_000);
+    for _ in 0..8 {
+        let begun = stage.begun.next().await;
+        let is_main = begun.run.job_id.is_none();
+        begun.succeed();
+        if is_main {
+            return;
+        }
+    }
+    panic!("the main session has no turn");
 }
