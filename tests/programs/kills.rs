@@ -9,6 +9,7 @@
 #![expect(clippy::print_stdout, reason = "whoever runs the long form reads how far it went")]
 
 mod agent;
+mod effects;
 mod books;
 mod jobs;
 

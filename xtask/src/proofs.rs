@@ -20,6 +20,7 @@ const PROOFS: &[Proof] = &[
     ("errors", "rouse-scheduler", "proofs", "no_call_that_fails", 1),
     ("lives", "rouse-scheduler", "proofs", "many_lives_and_power_cuts", 1_000),
     ("kills", "rouse-tests", "programs", "a_kill_before_any_change", 1),
+    ("agents", "rouse-tests", "programs", "kills::agent::", 1),
     ("calls", "rouse-tests", "whole", "approved::", 100_000),
     ("load", "rouse-tests", "programs", "kills_at_random_under_load", 1_000),
 ];
