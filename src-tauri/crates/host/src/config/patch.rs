@@ -40,6 +40,9 @@ const CHANGEABLE: &[&str] = &[
 ];
 const PROVIDER_KEYS: &[&str] = &["kind", "baseUrl", "model", "keyEnv", "contextTokens"];
 
+/// So many mistakes of one change are told.
+const MOST_COMPLAINTS: usize = 20;
+
 /// Lays `change` over `text`.
 pub(super) fn apply(text: &str, change: &Value) -> Result<String, Vec<FieldError>> {
     let mut document: DocumentMut = text
@@ -48,7 +51,12 @@ pub(super) fn apply(text: &str, change: &Value) -> Result<String, Vec<FieldError
     let mut leaves = Vec::new();
     let mut errors = Vec::new();
     collect(change, String::new(), &mut leaves, &mut errors);
+    let mut untold = 0;
     for (path, leaf) in leaves {
+        if errors.len() >= MOST_COMPLAINTS {
+            untold += usize::from(!is_changeable(&path));
+            continue;
+        }
         if !is_changeable(&path) {
             errors.push(complaint(&path, &refusal(&path)));
             continue;
@@ -57,6 +65,9 @@ pub(super) fn apply(text: &str, change: &Value) -> Result<String, Vec<FieldError
             Ok((path, item)) => set(document.as_table_mut(), &path, item, false),
             Err(error) => errors.push(error),
         }
+    }
+    if untold > 0 {
+        errors.push(complaint("patch", &format!("and {untold} more that cannot be changed")));
     }
     if errors.is_empty() { Ok(document.to_string()) } else { Err(errors) }
 }
@@ -79,8 +90,8 @@ pub(super) fn keep_as_comments(text: &mut String, before: &[Stranger], after: &[
         text.push('\n');
     }
     text.push_str("# Rouse does not know these keys; what they stood in was taken away:\n");
-    for Stranger { key, value } in lost {
-        for line in format!("{key} = {value}").lines() {
+    for Stranger { written, value, .. } in lost {
+        for line in format!("{written} = {value}").lines() {
             text.push_str(&format!("# {line}\n"));
         }
     }
@@ -249,6 +260,20 @@ mod tests {
         let text = apply("", &json!({ "budget": { "usdPerDay": 0.5, "tokensPerDay": 9 } }));
         let budget = patched(&text.expect("a good change"), &json!({}))["budget"].clone();
         assert_eq!(budget, json!({ "usdPerDay": 0.5, "tokensPerDay": 9 }));
+    }
+
+    #[test]
+    fn of_many_strange_keys_the_first_are_told() {
+        let keys = (0..2_000).map(|number| (format!("strange{number:04}"), json!(1)));
+        let change = Value::Object(keys.collect());
+        let refused = apply("", &change).expect_err("refused");
+        let said: Vec<String> = refused.iter().map(ToString::to_string).collect();
+        assert_eq!(said.len(), 21);
+        assert!(said[0].starts_with("strange0000: is not a setting"), "{}", said[0]);
+        assert_eq!(said[20], "patch: and 1980 more that cannot be changed");
+        let long = "a".repeat(200_000);
+        let refused = apply("", &json!({ long.clone(): 1 })).expect_err("refused");
+        assert_eq!((refused.len(), &refused[0].path), (1, &long));
     }
 
     #[test]
