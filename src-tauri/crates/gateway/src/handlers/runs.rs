@@ -2,6 +2,7 @@
 
 use rouse_core::{DeliveryId, JobId, RunId, UnixMs};
 use rouse_store::RunQuery;
+use serde_json::Value;
 
 use crate::context::Context;
 use crate::convert::{cause_view, delivery_view, run_state, run_trigger, run_view, step_view};
@@ -44,7 +45,7 @@ pub(crate) async fn get(context: &Context, params: RunRef) -> Result<RunDetail, 
     let cause = context.store.cause(&id).await?;
     Ok(RunDetail {
         cause: cause.map(cause_view),
-        payload: run.payload.clone(),
+        payload: shown_payload(context, &run.payload),
         steps: steps.iter().map(step_view).collect(),
         approvals: super::approvals::views(context, &approvals).await?,
         deliveries: deliveries.iter().map(delivery_view).collect(),
@@ -72,6 +73,15 @@ pub(crate) async fn seen(context: &Context, params: RunRef) -> Result<Done, RpcE
 pub(crate) async fn retry(context: &Context, params: RunRef) -> Result<StartedRun, RpcError> {
     let run_id = context.scheduler.retry(&RunId::new(params.id.as_str())).await?;
     Ok(StartedRun { run_id: Some(run_id.to_string()) })
+}
+
+/// What a run was claimed with, without what the tool that it calls hides.
+fn shown_payload(context: &Context, payload: &Value) -> Value {
+    let mut shown = payload.clone();
+    if let (Some(tool), Some(arguments)) = (payload["tool"].as_str(), shown.get_mut("arguments")) {
+        *arguments = context.gate.shown_arguments(tool, arguments);
+    }
+    shown
 }
 
 fn not_found(id: &str) -> RpcError {

@@ -60,6 +60,8 @@ const SENSITIVE: &[&str] = &[
     "cookie",
     "api-key",
     "x-api-key",
+    "x-goog-api-key",
+    "x-amz-security-token",
     "x-auth-token",
     "x-access-token",
     "x-csrf-token",

@@ -84,9 +84,8 @@ impl Known {
     /// The name of the short value that `text` is, also where a whole number is written with a fraction of nothing.
     pub(crate) fn short_one(&self, text: &str) -> Option<&str> {
         let text = text.trim();
-        let is_nothing = |fraction: &str| {
-            !fraction.is_empty() && fraction.bytes().all(|digit| digit == b'0')
-        };
+        let is_nothing =
+            |fraction: &str| !fraction.is_empty() && fraction.bytes().all(|digit| digit == b'0');
         let whole = text.split_once('.').filter(|(_, fraction)| is_nothing(fraction));
         let whole = whole.map_or(text, |(whole, _)| whole);
         let is_it = |value: &str| value == text || value == whole;

@@ -163,6 +163,24 @@ fn of_job(hosts: &[&str]) -> ToolContext {
 }
 
 #[test]
+fn headers_that_sign_in_are_not_shown() {
+    let tool = Http::new(HttpConfig::default());
+    for name in [
+        "Authorization",
+        "Proxy-Authorization",
+        "Cookie",
+        "X-Api-Key",
+        "X-Auth-Token",
+        "Private-Token",
+        "X-Goog-Api-Key",
+        "X-Amz-Security-Token",
+    ] {
+        let shown = tool.spec().shown(&json!({ "headers": { name: "tulip-9" } }));
+        assert!(!shown.to_string().contains("tulip"), "{name}");
+    }
+}
+
+#[test]
 fn only_a_mere_look_at_an_allowed_host_goes_unasked() {
     use ApprovalRule::{Never, UnlessGranted};
     let tool = Http::new(HttpConfig::default());
