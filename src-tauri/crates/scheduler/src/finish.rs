@@ -181,18 +181,20 @@ impl Engine {
         Ok(Some(End { job_id: run.job_id.clone(), job, fate, follows, finish }))
     }
 
-    /// Writes ends and follows them.
+    /// Writes ends and follows them: all of them, because they are on the disk and nobody comes back for one.
     async fn commit_ends(&mut self, ends: Vec<End>) -> Result<(), StoreError> {
         let (finishes, ends): (Vec<Finish>, Vec<_>) =
             ends.into_iter().map(|end| (end.finish, (end.job, end.fate, end.follows))).unzip();
         let ended = self.store.finish_runs(&finishes).await?;
+        let mut followed = Ok(());
         for ((finish, (job, fate, follows)), ended) in finishes.iter().zip(ends).zip(ended) {
             if let Some(ended) = &ended {
                 self.hooks.finished(ended);
             }
-            self.follow_end(finish, job, &fate, follows, ended.is_some()).await?;
+            let this = self.follow_end(finish, job, &fate, follows, ended.is_some()).await;
+            followed = followed.and(this);
         }
-        Ok(())
+        followed
     }
 
     /// What follows an end that is on the disk.
