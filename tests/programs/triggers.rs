@@ -38,7 +38,10 @@ async fn what_the_flags_say_is_what_the_job_says() {
             "--pattern (schedule.pattern): is no regular expression",
         ),
         (&["--on-event", "wake", "--filter", "x"], "expected KEY=VALUE"),
-        (&["--on-event", "gihtub"], "--on-event (schedule.source): expected one of job, cron, wake, webhook"),
+        (
+            &["--on-event", "gihtub"],
+            "--on-event (schedule.source): expected one of job, cron, wake, webhook",
+        ),
         (&["--after", "Nothing"], "There is no job Nothing."),
         (&["--manual", "--pattern", "x"], "--pattern and --filter need --on-event or --after"),
         (&["--every", "1h", "--webhook"], "cannot be used with"),

@@ -103,7 +103,10 @@ async fn no_client_can_name_a_command() {
     let house = Plan::new(folder.path()).build().await;
     let patch = json!({ "patch": { "hooks": [{ "on": "run_started", "command": ["x"] }] } });
     let refused = house.try_call("config.patch", patch).await.expect_err("refused");
-    assert!(refused.message.contains("hooks: can be changed in the settings file only"), "{refused}");
+    assert!(
+        refused.message.contains("hooks: can be changed in the settings file only"),
+        "{refused}"
+    );
     house.host.stop().await;
 }
 

@@ -156,7 +156,11 @@ async fn every_variable_overrides_its_setting() {
     let id = house.add(ask("Go in circles")).await;
     house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
     house.ended(&id, 1).await;
-    assert_eq!(house.model.requests().len(), 3, "two turns with tools, and one to say what came of them");
+    assert_eq!(
+        house.model.requests().len(),
+        3,
+        "two turns with tools, and one to say what came of them"
+    );
     #[cfg(unix)]
     {
         let call = json!({ "kind": "toolCall", "tool": "run_command", "arguments": { "command": "sleep 1000" } });

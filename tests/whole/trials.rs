@@ -95,7 +95,8 @@ async fn a_header_that_signs_in_is_shown_nowhere() {
     let folder = tempfile::tempdir().expect("a folder");
     let house = Plan::new(folder.path()).build().await;
     let headers = json!({ "X-Goog-Api-Key": "tulip-9", "Authorization": "Bearer daffodil-7", "Accept": "text/plain" });
-    let id = begin(&house, "http", json!({ "url": "https://a.example/", "headers": headers })).await;
+    let id =
+        begin(&house, "http", json!({ "url": "https://a.example/", "headers": headers })).await;
     let waits = in_state(&house, &id, "awaitingApproval").await;
     let shown = waits.to_string();
     assert!(!shown.contains("tulip") && !shown.contains("daffodil"), "{shown}");

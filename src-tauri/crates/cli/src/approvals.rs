@@ -136,7 +136,9 @@ async fn which(wanted: Option<String>, session: &Session) -> Result<String, Fail
     let params = if wanted.is_some() { json!({ "all": true, "limit": 500 }) } else { json!({}) };
     let found: ApprovalsListResult =
         serde_json::from_value(session.call("approvals.list", params).await?)?;
-    if let Some(id) = wanted.as_ref().map(|job| of_job(job, &found.approvals)).transpose()?.flatten() {
+    if let Some(id) =
+        wanted.as_ref().map(|job| of_job(job, &found.approvals)).transpose()?.flatten()
+    {
         return Ok(id);
     }
     let known: Vec<String> = found.approvals.into_iter().map(|one| one.id).collect();

@@ -45,16 +45,8 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
                 1 => anstream::println!("1 question needs you: rouse approvals list"),
                 more => anstream::println!("{more} questions need you: rouse approvals list"),
             }
-            anstream::println!(
-                "{}",
-                match (&of_model, &status.model) {
-                    (Some(trouble), None) => format!("✗ No model: {}", plain(&trouble.text)),
-                    (Some(trouble), Some(model)) =>
-                        format!("✗ Model: {model}: {}", plain(&trouble.text)),
-                    (None, Some(model)) => format!("Model: {model}"),
-                    (None, None) => "No model yet".to_owned(),
-                }
-            );
+            let trouble = of_model.as_ref().map(|trouble| plain(&trouble.text));
+            anstream::println!("{}", model(trouble.as_deref(), status.model.as_deref()));
             if let Some(spending) = spending {
                 print_spending(&serde_json::from_value(spending)?);
             }
@@ -78,6 +70,15 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
             Ok(())
         })
         .await
+}
+
+fn model(trouble: Option<&str>, model: Option<&str>) -> String {
+    match (trouble, model) {
+        (Some(trouble), None) => format!("✗ No model: {trouble}"),
+        (Some(trouble), Some(model)) => format!("✗ Model: {model}: {trouble}"),
+        (None, Some(model)) => format!("Model: {model}"),
+        (None, None) => "No model yet".to_owned(),
+    }
 }
 
 fn print_spending(spending: &SpendingView) {

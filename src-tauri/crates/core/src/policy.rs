@@ -306,8 +306,8 @@ impl ToolPolicy {
         if !is_written && !self.offers(tool) {
             return Verdict::Denied(self.refusal(tool));
         }
-        let is_highest = tool.approval == ApprovalRule::Always
-            || self.has_rights_of_another(tool, &arguments);
+        let is_highest =
+            tool.approval == ApprovalRule::Always || self.has_rights_of_another(tool, &arguments);
         match tool.approval {
             ApprovalRule::Never => Verdict::Allowed(ApprovedCall { arguments, bound: None }),
             ApprovalRule::UnlessGranted | ApprovalRule::Always => Verdict::NeedsYes(NeedsYes {

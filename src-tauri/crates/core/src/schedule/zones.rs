@@ -200,7 +200,9 @@ impl fmt::Display for ZoneVersion {
 /// What to say of a name that no zone has.
 #[must_use]
 pub fn no_zone(name: &str) -> String {
-    let meant = zone_of_city(name).or_else(|| zone_spelled_like(name)).map(|zone| format!("; did you mean {zone}?"));
+    let meant = zone_of_city(name)
+        .or_else(|| zone_spelled_like(name))
+        .map(|zone| format!("; did you mean {zone}?"));
     let meant = meant.unwrap_or_default();
     format!("expected an IANA zone such as Europe/Berlin, found `{name}`{meant}")
 }

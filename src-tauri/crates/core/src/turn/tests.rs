@@ -70,7 +70,8 @@ fn a_question_is_reminded_once_and_then_fails() {
 
 #[test]
 fn a_question_is_one_in_bold_in_quotes_and_in_other_scripts() {
-    let texts = ["Shall I **go on?**", "Which one? 🙂", "Delete them? Let me know.", "続けますか？"];
+    let texts =
+        ["Shall I **go on?**", "Which one? 🙂", "Delete them? Let me know.", "続けますか？"];
     for text in texts {
         assert_eq!(turn(5).answered(says(text)), Next::AskModel, "{text}");
     }
