@@ -1,9 +1,11 @@
 //! The gate: the one place through which every tool call passes, from a model's turn and from a `toolCall` job alike.
 //!
-//! schema → what the call holds → policy → grant or approval → rate limit → hooks → journal → secrets → call → safety layer
-//! → journal. Whatever is refused is told to the model as an error that it may mend, and journalled like a call. A yes is
-//! used up in the transaction that journals the call's beginning. Only a question, a journal that cannot be written and
-//! a cancelled run end more than the call: what is not journalled does not happen.
+//! The order, and who keeps each step: the schema and what the call holds (here), policy and grant or answer (`judge`, by
+//! `core::policy`), rate limit, budget and hooks (`hooked`), the sandbox (`guard`), the journal's beginning (here), secrets put
+//! in (`guard`), the call within its time (here), the safety layer and the journal's end (here, `ending`). Whatever is
+//! refused is told to the model as an error that it may mend, and journalled like a call. A yes is used up in the
+//! transaction that journals the call's beginning. Only a question, a journal that cannot be written and a cancelled run end
+//! more than the call: what is not journalled does not happen.
 //!
 //! One could get it wrong by calling a tool from anywhere else. The type `ApprovedCall` stands against that: only
 //! `core::policy` makes one, and only for arguments that were checked here.

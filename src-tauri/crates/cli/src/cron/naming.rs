@@ -45,11 +45,19 @@ fn from_call(tool: &str, arguments: &Value) -> String {
     match about.filter(|about| !about.is_empty()) {
         None => tool.to_owned(),
         Some(about) => {
-            let about = about.trim_start_matches("https://").trim_start_matches("http://");
-            let about = about.trim_end_matches('/');
+            let address = about.strip_prefix("https://").or_else(|| about.strip_prefix("http://"));
+            let about = address.map_or(about.as_str(), host_and_path);
             shortened(&format!("{tool}: {about}"))
         }
     }
+}
+
+/// Of an address what names the page: keys stand before an `@` and behind a `?`, and names stand in the log.
+fn host_and_path(address: &str) -> &str {
+    let page = until(address, &["?", "#"]);
+    let end_of_host = page.find('/').unwrap_or(page.len());
+    let begin = page[..end_of_host].rfind('@').map_or(0, |at| at + 1);
+    page[begin..].trim_end_matches('/')
 }
 
 /// The first sentence; of a long one the first clause.
@@ -125,6 +133,10 @@ mod tests {
         assert_eq!(
             calls("run_command", json!({ "command": "df -h", "cwd": "~" })),
             "run_command: df -h"
+        );
+        assert_eq!(
+            calls("http", json!({ "url": "https://me:key@example.org/status?key=sk-123#a" })),
+            "http: example.org/status"
         );
         assert_eq!(
             calls("http", json!({ "url": "https://example.org/status/" })),
