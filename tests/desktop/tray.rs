@@ -97,22 +97,38 @@ impl TrayItem {
 
     /// Chooses `label` in the submenu `parent`.
     pub(crate) async fn choose(&self, parent: &str, label: &str) {
-        let menu = self.menu_once(|menu| menu.under(parent).contains(&label.to_owned())).await;
-        self.press(menu.find_under(parent, label)).await;
+        loop {
+            let menu = self.menu_once(|menu| menu.under(parent).contains(&label.to_owned())).await;
+            if self.press(menu.find_under(parent, label)).await {
+                return;
+            }
+        }
     }
 
     /// Chooses `label` in the menu itself.
     pub(crate) async fn choose_top(&self, label: &str) {
-        let menu = self.menu_once(|menu| menu.has(label)).await;
-        self.press(menu.0.iter().find(|line| line.label == label).map(|line| line.id)).await;
+        loop {
+            let menu = self.menu_once(|menu| menu.has(label)).await;
+            let line = menu.0.iter().find(|line| line.label == label);
+            if self.press(line.map(|line| line.id)).await {
+                return;
+            }
+        }
     }
 
-    async fn press(&self, id: Option<i32>) {
+    /// False when the menu was made anew since it was looked at: its lines have other numbers then.
+    async fn press(&self, id: Option<i32>) -> bool {
         let event = (id.expect("the choice is there"), "clicked", Variant::from(0_i32), 0_u32);
         let path = self.menu_path.as_ref();
         let call =
             self.bus.call_method(Some(self.service.as_str()), path, Some(MENU), "Event", &event);
-        call.await.expect("the menu takes clicks");
+        match call.await {
+            Ok(_) => true,
+            Err(zbus::Error::FDO(error)) if matches!(*error, zbus::fdo::Error::InvalidArgs(_)) => {
+                false
+            }
+            Err(error) => panic!("the menu takes no clicks: {error}"),
+        }
     }
 
     async fn menu(&self) -> Menu {

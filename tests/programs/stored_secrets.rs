@@ -81,7 +81,7 @@ async fn a_value_is_never_taken_from_the_command_line() {
     assert_eq!(said.code, 2, "{said:#?}");
     assert!(said.err.contains("value: a secret has at least 4 characters"), "{said:#?}");
     let said = home.rouse_reading(["secrets", "set", "mail"], VALUE);
-    assert!(said.err.contains("hosts: a secret is bound to at least one host"), "{said:#?}");
+    assert!(said.err.contains("--host: a secret is bound to at least one host"), "{said:#?}");
     assert!(!home.data().join("secrets.json").exists());
 }
 

@@ -6,7 +6,7 @@
 
 use std::fs;
 
-use rouse_gateway::Client;
+use rouse_gateway::{Client, ClientError};
 use rouse_testkit::dice::{count_or, first_seed, is_long};
 use rouse_testkit::fake_model::FakeModel;
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ impl Way {
     }
 
     /// Starts the run; whether it was promised.
-    async fn begin(self, client: &Client) -> bool {
+    async fn begin(self, client: &Client) -> Result<(), ClientError> {
         let (method, params) = match self {
             Self::Job => {
                 let payload = json!({ "kind": "agentTurn", "message": "Do it." });
@@ -56,7 +56,7 @@ impl Way {
             }
             Self::Chat => ("chat.send", json!({ "text": "Do it." })),
         };
-        client.call(method, params).await.is_ok()
+        client.call(method, params).await.map(drop)
     }
 }
 
@@ -95,7 +95,7 @@ async fn answer(client: &Client, questions: Vec<Value>) {
 /// Starts the run and says yes to all that it asks, up to its end or that of the engine.
 async fn scenario(doomed: &Doomed, way: Way) {
     let Some((client, _)) = &doomed.door else { return };
-    if !way.begin(client).await {
+    if way.begin(client).await.is_err() {
         return;
     }
     let Ok(mut events) = client.events(Some(0)).await else { return };
@@ -172,7 +172,7 @@ async fn a_turn_of_a_person_that_is_killed_anywhere_goes_on_and_does_nothing_twi
 /// An engine that lives until it is told to die, with a question of its run.
 async fn asked<'h>(home: &'h Home, way: Way, tool: &str) -> Engine<'h> {
     let engine = home.serve_as_it_is();
-    assert!(way.begin(&engine.client).await, "the run is refused");
+    way.begin(&engine.client).await.expect("a run");
     engine
         .until(async |engine| {
             let open = questions(&engine.client).await;

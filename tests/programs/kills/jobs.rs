@@ -150,7 +150,8 @@ pub(super) fn of_load(number: usize, server: &MarkServer, home: &Home, soon: i64
         (_, 0 | 1) => reminder(&id),
         _ => server.call(&id),
     };
-    let overlap = ["skip", "queue", "parallel", "cancelOther"][number % 4];
+    // Of each kind some jobs have each of them.
+    let overlap = ["skip", "queue", "parallel", "cancelOther"][(place + number) % 4];
     let misfire = ["runOnce", "runAll", "skip"][place % 3];
     let mut policies = json!({ "overlap": overlap, "misfire": { "mode": misfire } });
     if number % 3 == 1 {

@@ -88,7 +88,7 @@ fn condensed(groups: &[&[StoredMessage]], unseen: Unseen) -> Vec<Message> {
     let messages = seen().count() + unseen.messages;
     let first =
         unseen.since.filter(|_| unseen.messages > 0).or_else(|| seen().map(|it| it.at).next());
-    let last = seen().map(|it| it.at).last();
+    let last = seen().next_back().map(|it| it.at);
     let Some(first) = first.filter(|_| messages > 0) else { return Vec::new() };
     let is_result = |stored: &&StoredMessage| matches!(stored.message, Message::ToolResult { .. });
     let results = match seen().filter(is_result).count() {

@@ -35,6 +35,10 @@ pub(crate) async fn send(
         return Ok(ChatSendResult { run_id: run_id.to_string() });
     }
     if context.models.active_label().is_none() {
+        // The look at the start may still be going, or somebody has started one since.
+        context.models.list(true).await;
+    }
+    if context.models.active_label().is_none() {
         let why = context.models.nobody().unwrap_or_else(|| NO_MODEL.to_owned());
         return Err(RpcError::new(ErrorCode::Conflict, why));
     }
