@@ -195,7 +195,7 @@ impl ConfigFile {
     }
 
     /// The keys whose new values count from the next start on.
-    pub(super) fn from_next_start(&self) -> Vec<String> {
+    pub(super) fn later_keys(&self) -> Vec<String> {
         let (old, new) = (&self.at_start, &self.read.config);
         let differ = [
             ("workspace", old.workspace != new.workspace),

@@ -21,7 +21,7 @@ impl ConfigFile {
             problem,
             unknown_keys,
             troubles: self.troubles(machine),
-            from_next_start: self.from_next_start(),
+            from_next_start: self.later_keys(),
             revision: self.revision(),
             cron: wire::CronConfigView {
                 enabled: config.cron.enabled,

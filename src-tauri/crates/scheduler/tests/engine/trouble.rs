@@ -199,7 +199,7 @@ fn question(run: &rouse_core::Run) -> Approval {
 async fn parked(stage: &Stage) -> rouse_core::Run {
     let more = json!({ "policies": { "overlap": "parallel", "maxConcurrent": 2 } });
     let job = stage.add(every(HOUR, more)).await;
-    stage.handle.run_now(&job.id, RunMode::Force).await.unwrap();
+    stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked");
     let begun = stage.begun.next().await;
     let run = begun.run.clone();
     begun.end(Outcome { asks: vec![question(&run)], ..Outcome::of(RunState::AwaitingApproval) });
