@@ -207,8 +207,7 @@ impl Engine<'_> {
         self.until(async |engine| {
             let runs = engine.runs(id).await;
             assert!(runs.len() <= count, "a run too many: {runs:#?}");
-            let over = |run: &Value| !matches!(run["state"].as_str(), Some("queued" | "running"));
-            (runs.len() == count && runs.iter().all(over)).then_some(runs)
+            (runs.len() == count && runs.iter().all(is_over)).then_some(runs)
         })
         .await
     }
@@ -296,4 +295,9 @@ impl Said {
         assert!(self.err.contains(words), "no `{words}` in {self:#?}");
         assert_eq!(self.out, "", "{self:#?}");
     }
+}
+
+/// Whether a run has its final state.
+pub(crate) fn is_over(run: &Value) -> bool {
+    !matches!(run["state"].as_str(), Some("queued" | "running" | "awaitingApproval"))
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::effects::{self, Effects, NOTE, REPORT, ROUTINE};
 use super::{Doomed, calls};
 use crate::asks::{calling, home_with};
-use crate::engine::{Engine, Home};
+use crate::engine::{Engine, Home, is_over};
 
 /// Who has started the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,10 +67,6 @@ async fn the_run(client: &Client) -> Option<Value> {
     let runs = found["runs"].as_array()?;
     assert!(runs.len() <= 1, "one was asked for: {runs:#?}");
     runs.first().cloned()
-}
-
-fn is_over(run: &Value) -> bool {
-    !matches!(run["state"].as_str(), Some("queued" | "running" | "awaitingApproval"))
 }
 
 /// What is asked and has no answer yet; nothing when nobody is there.

@@ -44,29 +44,3 @@ fn number(path: &Path) -> Option<FileNumber> {
 const fn number(_: &Path) -> Option<FileNumber> {
     None
 }
-
-#[cfg(all(test, unix))]
-mod tests {
-    use std::fs;
-    use std::sync::Arc;
-
-    use rouse_core::UnixMs;
-
-    use crate::{Store, StoreError};
-
-    #[tokio::test]
-    async fn a_file_that_is_moved_away_takes_no_write_until_it_is_back() {
-        let folder = tempfile::tempdir().unwrap();
-        let (path, away) = (folder.path().join("rouse.db"), folder.path().join("away.db"));
-        let store = Store::open(&path, Arc::new(|_: &[_]| {})).await.unwrap();
-        let queue = async || store.queue_system_event("Hello", "wake", &[], UnixMs(1)).await;
-        queue().await.unwrap();
-        fs::rename(&path, &away).unwrap();
-        assert!(matches!(queue().await, Err(StoreError::Gone { .. })));
-        fs::copy(&away, &path).unwrap();
-        assert!(matches!(queue().await, Err(StoreError::Gone { .. })), "a copy is another file");
-        fs::rename(&away, &path).unwrap();
-        queue().await.unwrap();
-        assert_eq!(store.pending_system_events().await.unwrap().len(), 2);
-    }
-}

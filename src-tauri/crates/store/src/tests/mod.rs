@@ -8,6 +8,8 @@ mod due;
 mod events;
 mod finish;
 mod garbled;
+#[cfg(unix)]
+mod identity;
 mod incidents;
 mod jobs;
 mod memory;
