@@ -108,3 +108,10 @@ async fn nobody_is_waited_for_at_the_end() {
     house.stop().await;
     assert!(matches!(client.call("cron.status", json!({})).await, Err(ClientError::NotRunning)));
 }
+
+#[tokio::test]
+async fn a_message_that_comes_before_the_first_look_at_the_models_waits_for_one() {
+    let house = House::build().await;
+    let sent = house.call("chat.send", json!({ "text": "Hello" })).await;
+    assert!(sent["runId"].is_string(), "{sent}");
+}

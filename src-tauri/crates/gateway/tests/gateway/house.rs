@@ -1,6 +1,7 @@
 //! A gateway with everything behind it but an agent: its runs are over at once.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rouse_agent::{Gate, SkillShelf, ToolRegistry};
 use rouse_core::job::Job;
@@ -56,7 +57,7 @@ impl House {
             scheduler: scheduler.clone(),
             clock: Arc::new(clock.clone()),
             settings: Arc::new(Broken),
-            models: Arc::new(NoModels),
+            models: Arc::new(LateModel::default()),
             secrets: Arc::new(NoSecrets),
             skills: SkillShelf::new(
                 folder.path().join("skills"),
@@ -208,15 +209,18 @@ impl Settings for Broken {
     }
 }
 
-struct NoModels;
+/// A model that nobody has found before somebody looks for it.
+#[derive(Default)]
+struct LateModel(AtomicBool);
 
-impl Models for NoModels {
-    fn list(&self, _: bool) -> BoxFuture<'_, ProvidersListResult> {
+impl Models for LateModel {
+    fn list(&self, refresh: bool) -> BoxFuture<'_, ProvidersListResult> {
+        self.0.fetch_or(refresh, Ordering::SeqCst);
         Box::pin(async { ProvidersListResult { active: None, providers: Vec::new() } })
     }
 
     fn active_label(&self) -> Option<String> {
-        None
+        self.0.load(Ordering::SeqCst).then(|| "late".to_owned())
     }
 
     fn nobody(&self) -> Option<String> {

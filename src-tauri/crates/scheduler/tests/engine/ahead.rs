@@ -2,7 +2,7 @@ use rouse_core::RunState;
 use rouse_scheduler::RunMode;
 use serde_json::json;
 
-use crate::stage::{MINUTE, Stage, every};
+use crate::stage::{MINUTE, START, Stage, every};
 
 async fn change_behind_its_back(stage: &Stage) {
     let file = sqlx::SqlitePool::connect(&format!("sqlite:{}", stage.database().display())).await;
@@ -62,4 +62,17 @@ async fn a_slot_that_is_met_late_or_in_a_crowd_is_read_when_it_is_met() {
         }
         stage.settle().await;
     }
+}
+
+#[tokio::test]
+async fn a_slot_between_the_one_that_was_read_ahead_and_now_fires_with_it() {
+    let stage = Stage::new().await;
+    stage.add(every(MINUTE, json!({ "id": "first" }))).await;
+    let anchor = START.plus_ms(3).0;
+    let schedule = json!({ "kind": "every", "everyMs": MINUTE, "anchorMs": anchor });
+    stage.add(every(MINUTE, json!({ "id": "second", "schedule": schedule }))).await;
+    stage.settle().await;
+    stage.pass(MINUTE + 7).await;
+    assert_eq!(stage.handle.problem(), None);
+    assert_eq!(stage.load().await, (2, 0));
 }

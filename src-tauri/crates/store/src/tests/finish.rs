@@ -64,6 +64,20 @@ async fn an_outcome_is_committed_with_everything_it_tells() {
 }
 
 #[tokio::test]
+async fn a_late_end_among_others_is_not_remembered_by_its_job() {
+    let fixture = Fixture::new().await;
+    let over = fixture.running("over").await;
+    fixture.store.finish_run(&finish(&over, Outcome::succeeded("Done."))).await.unwrap().unwrap();
+    let before = fixture.job("over").await;
+    let going = fixture.running("going").await;
+    let ends =
+        [finish(&over, Outcome::failed("late")), finish(&going, Outcome::succeeded("Done."))];
+    let ended = fixture.store.finish_runs(&ends).await.unwrap();
+    assert_eq!(ended.iter().map(Option::is_some).collect::<Vec<_>>(), [false, true]);
+    assert_eq!(fixture.job("over").await, before);
+}
+
+#[tokio::test]
 async fn a_final_state_never_changes() {
     let fixture = Fixture::new().await;
     let finals = [

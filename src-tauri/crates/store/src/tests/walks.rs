@@ -1,4 +1,4 @@
-use std::future::Future as _;
+use std::task::{Context, Waker};
 
 use super::*;
 use crate::walk::Walk;
@@ -50,21 +50,36 @@ async fn put(store: &Store, n: i64) {
     write.commit().await.unwrap();
 }
 
+/// Rings when what waits could go on.
+#[derive(Default)]
+struct Bell(tokio::sync::Notify);
+
+impl std::task::Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.0.notify_one();
+    }
+}
+
+/// Lets a write go on so many times, and drops it when it could go on once more.
+async fn cut_off(store: &Store, n: i64, times: i64) {
+    let bell = Arc::new(Bell::default());
+    let waker = Waker::from(Arc::clone(&bell));
+    let mut write = std::pin::pin!(put(store, n));
+    for _ in 0..times {
+        if write.as_mut().poll(&mut Context::from_waker(&waker)).is_ready() {
+            return;
+        }
+        bell.0.notified().await;
+        // A walk of another connection, in which that of this one comes to its end.
+        store.last_seq().await.unwrap();
+    }
+}
+
 #[tokio::test]
 async fn a_caller_that_goes_away_half_way_cannot_cut_commit_and_telling_apart() {
     let fixture = Fixture::new().await;
     for n in 0..50 {
-        let mut put = Box::pin(put(&fixture.store, n));
-        // Polled a few times, then dropped: at another place each time.
-        for _ in 0..=n % 10 {
-            let once = std::future::poll_fn(|context| {
-                std::task::Poll::Ready(put.as_mut().poll(context).is_ready())
-            });
-            if once.await {
-                break;
-            }
-            tokio::task::yield_now().await;
-        }
+        cut_off(&fixture.store, n, 1 + n % 10).await;
     }
     put(&fixture.store, 50).await;
     let stored = fixture.store.events_after(0, 1_000).await.unwrap();
