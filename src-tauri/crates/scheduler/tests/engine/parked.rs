@@ -1,45 +1,13 @@
 //! Runs that ask a person: parked, answered, expired, ended.
 
-use rouse_core::approval::{
-    Answer, AnsweredFrom, Approval, ApprovalState, Fingerprint, Surroundings,
-};
+use rouse_core::approval::{Answer, AnsweredFrom, ApprovalState};
 use rouse_core::{ApprovalId, Outcome, Run, RunState};
 use rouse_scheduler::{RunMode, SchedulerConfig};
 use rouse_store::Decided;
 use serde_json::json;
 
-use super::stage::{Begun, MINUTE, SECOND, Stage, config};
-
-fn question(run: &Run, id: &str, now: rouse_core::UnixMs) -> Approval {
-    let arguments = json!({ "command": id });
-    Approval {
-        id: ApprovalId::new(id),
-        run_id: run.id.clone(),
-        job_id: run.job_id.clone(),
-        job_name: run.job_name.clone(),
-        call_id: id.to_owned(),
-        tool: "run_command".to_owned(),
-        fingerprint: Fingerprint::of("run_command", &arguments, &Surroundings::default()),
-        arguments,
-        surroundings: Surroundings::default(),
-        preview: id.to_owned(),
-        why: "It changes things.".to_owned(),
-        is_highest: false,
-        asked_at: now,
-        expires_at: now.plus_ms(30 * MINUTE),
-        state: ApprovalState::Pending,
-        answered_from: None,
-        used_at: None,
-    }
-}
-
-/// Ends the attempt with these questions.
-fn asks(stage: &Stage, begun: Begun, questions: &[&str]) -> Run {
-    let run = begun.run.clone();
-    let asks = questions.iter().map(|id| question(&run, id, stage.now())).collect();
-    begun.end(Outcome { asks, ..Outcome::of(RunState::AwaitingApproval) });
-    run
-}
+use super::asking::{asks, question, yes};
+use super::stage::{MINUTE, SECOND, Stage, config};
 
 async fn minutely(stage: &Stage) -> rouse_core::Job {
     let schedule = json!({ "kind": "every", "everyMs": MINUTE });
@@ -95,8 +63,7 @@ async fn a_run_that_asks_frees_its_lane_and_goes_on_with_the_answer() {
     other.succeed();
     stage.settle().await;
 
-    let first =
-        stage.handle.decide(&ApprovalId::new("a"), Answer::Once, AnsweredFrom::Page).await.unwrap();
+    let first = yes(&stage, "a").await;
     assert!(matches!(first, Decided::Counts { goes_on: None, .. }));
     let no = Answer::Deny { reason: Some("Not that.".to_owned()) };
     stage.handle.decide(&ApprovalId::new("b"), no, AnsweredFrom::Page).await.unwrap();
@@ -124,7 +91,7 @@ async fn a_parked_run_leaves_the_only_place_to_other_jobs() {
     assert_eq!(stage.run(&run.id).await.state, RunState::AwaitingApproval);
 
     // The answer comes while the place is taken: the run waits its turn like any other.
-    stage.handle.decide(&ApprovalId::new("a"), Answer::Once, AnsweredFrom::Page).await.unwrap();
+    yes(&stage, "a").await;
     stage.settle().await;
     assert!(stage.begun.take_all().is_empty(), "there is one place");
     assert_eq!(stage.run(&run.id).await.state, RunState::Queued);
@@ -169,8 +136,7 @@ async fn a_question_that_nobody_answers_lets_the_run_go_on_to_report() {
     assert_eq!(again.run.id, run.id);
     let asked = stage.store.approvals_of(&run.id).await.unwrap();
     assert!(matches!(asked[0].state, ApprovalState::Expired { .. }));
-    let late =
-        stage.handle.decide(&ApprovalId::new("a"), Answer::Once, AnsweredFrom::Page).await.unwrap();
+    let late = yes(&stage, "a").await;
     assert!(matches!(late, Decided::TooLate(_)));
 }
 
@@ -180,7 +146,7 @@ async fn a_restart_keeps_the_question_and_the_answer_after_it_counts() {
     let (_, run) = first_asks(&stage, &["a"]).await;
     let stage = stage.killed_for(SECOND).await;
     assert_eq!(stage.run(&run.id).await.state, RunState::AwaitingApproval);
-    stage.handle.decide(&ApprovalId::new("a"), Answer::Once, AnsweredFrom::Page).await.unwrap();
+    yes(&stage, "a").await;
     assert_eq!(stage.begun.next().await.run.id, run.id);
 }
 
@@ -188,7 +154,7 @@ async fn a_restart_keeps_the_question_and_the_answer_after_it_counts() {
 async fn an_answer_survives_the_end_of_the_process_before_its_run_goes_on() {
     let stage = Stage::new().await;
     let (_, run) = first_asks(&stage, &["a"]).await;
-    stage.handle.decide(&ApprovalId::new("a"), Answer::Once, AnsweredFrom::Page).await.unwrap();
+    yes(&stage, "a").await;
     drop(stage.begun.next().await);
     // It was cut off while it went on, and goes on once more: whether what the answer allowed was done says its journal.
     let stage = stage.killed_for(SECOND).await;
@@ -239,7 +205,7 @@ async fn what_a_run_costs_before_and_after_the_answer_is_added_up() {
     let asks = vec![question(&run, "a", stage.now())];
     begun.end(Outcome { asks, usage: usage(10), ..Outcome::of(RunState::AwaitingApproval) });
     stage.parked(&run.id).await;
-    stage.handle.decide(&ApprovalId::new("a"), Answer::Once, AnsweredFrom::Page).await.unwrap();
+    yes(&stage, "a").await;
     stage.begun.next().await.end(Outcome { usage: usage(5), ..Outcome::succeeded("Done.") });
     assert_eq!(stage.ended(&run.id).await.usage.input_tokens, 15);
 }
@@ -263,8 +229,7 @@ async fn a_run_that_goes_on_with_its_answer_is_cancelled() {
     let (_, run) = first_asks(&stage, &["a"]).await;
     stage.pass(MINUTE).await;
     let other = stage.begun.next().await;
-    let yes = stage.handle.decide(&ApprovalId::new("a"), Answer::Once, AnsweredFrom::Page).await;
-    assert!(matches!(yes.unwrap(), Decided::Counts { goes_on: Some(_), .. }));
+    assert!(matches!(yes(&stage, "a").await, Decided::Counts { goes_on: Some(_), .. }));
     assert!(
         stage.handle.cancel(&run.id, "Cancelled by you").await.unwrap(),
         "it waits for its place"
@@ -278,7 +243,7 @@ async fn a_run_that_goes_on_with_its_answer_is_cancelled() {
     stage.handle.run_now(&job, RunMode::Force).await.unwrap();
     let run = asks(&stage, stage.begun.next().await, &["b"]);
     stage.parked(&run.id).await;
-    stage.handle.decide(&ApprovalId::new("b"), Answer::Once, AnsweredFrom::Page).await.unwrap();
+    yes(&stage, "b").await;
     let again = stage.begun.next().await;
     assert!(stage.handle.cancel(&run.id, "Cancelled by you").await.unwrap(), "it is at work again");
     again.succeed();
@@ -299,7 +264,7 @@ async fn neither_a_pause_nor_the_kill_switch_holds_up_a_run_that_was_answered() 
                 stage.handle.set_config(off).await.unwrap();
             }
         }
-        stage.handle.decide(&ApprovalId::new("a"), Answer::Once, AnsweredFrom::Page).await.unwrap();
+        yes(&stage, "a").await;
         let again = stage.begun.next().await;
         assert_eq!(again.run.id, run.id, "{switch}");
         again.succeed();

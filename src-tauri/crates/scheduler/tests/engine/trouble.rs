@@ -1,15 +1,14 @@
 //! The store does not take what must be written.
 
-use rouse_core::approval::{
-    Answer, AnsweredFrom, Approval, ApprovalState, Fingerprint, Surroundings,
-};
+use rouse_core::approval::ApprovalState;
 use rouse_core::time::Clock as _;
-use rouse_core::{ApprovalId, Outcome, RunState};
+use rouse_core::{Outcome, RunState};
 use rouse_scheduler::{COALESCE, RunMode};
 use rouse_store::Decided;
 use serde_json::json;
 use sqlx::SqlitePool;
 
+use crate::asking::{asks, yes};
 use crate::stage::{HOUR, MINUTE, SECOND, START, Stage, config, every};
 
 /// A way to make writes fail, and to let them pass again.
@@ -172,44 +171,14 @@ async fn a_request_that_the_store_refuses_changes_nothing() {
     assert_eq!(stage.handle.status().await.expect("a status").next, None);
 }
 
-fn question(run: &rouse_core::Run) -> Approval {
-    let now = run.started_at.expect("it has begun");
-    Approval {
-        id: ApprovalId::new("a"),
-        run_id: run.id.clone(),
-        job_id: run.job_id.clone(),
-        job_name: run.job_name.clone(),
-        call_id: "a".to_owned(),
-        tool: "run_command".to_owned(),
-        arguments: json!({}),
-        surroundings: Surroundings::default(),
-        fingerprint: Fingerprint::new("00"),
-        preview: "ls".to_owned(),
-        why: "It changes things.".to_owned(),
-        is_highest: false,
-        asked_at: now,
-        expires_at: now.plus_ms(30 * MINUTE),
-        state: ApprovalState::Pending,
-        answered_from: None,
-        used_at: None,
-    }
-}
-
 /// A run that waits for an answer to the question `a`.
 async fn parked(stage: &Stage) -> rouse_core::Run {
     let more = json!({ "policies": { "overlap": "parallel", "maxConcurrent": 2 } });
     let job = stage.add(every(HOUR, more)).await;
     stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked");
-    let begun = stage.begun.next().await;
-    let run = begun.run.clone();
-    begun.end(Outcome { asks: vec![question(&run)], ..Outcome::of(RunState::AwaitingApproval) });
+    let run = asks(stage, stage.begun.next().await, &["a"]);
     stage.parked(&run.id).await;
     run
-}
-
-async fn yes(stage: &Stage) -> Decided {
-    let id = ApprovalId::new("a");
-    stage.handle.decide(&id, Answer::Once, AnsweredFrom::Page).await.expect("decided")
 }
 
 #[tokio::test]
@@ -218,9 +187,9 @@ async fn an_answer_that_is_on_the_disk_counts_also_when_its_job_cannot_be_read_t
     let run = parked(&stage).await;
     let file = file(&stage).await;
     execute(&file, "ALTER TABLE jobs RENAME TO away").await;
-    assert!(matches!(yes(&stage).await, Decided::Counts { goes_on: Some(_), .. }));
+    assert!(matches!(yes(&stage, "a").await, Decided::Counts { goes_on: Some(_), .. }));
     stage.clock.advance(1_000);
-    assert!(matches!(yes(&stage).await, Decided::TooLate(_)));
+    assert!(matches!(yes(&stage, "a").await, Decided::TooLate(_)));
     assert!(stage.begun.take_all().is_empty());
     execute(&file, "ALTER TABLE away RENAME TO jobs").await;
     stage.clock.advance(60_000);
@@ -244,7 +213,7 @@ async fn a_question_whose_time_is_over_says_so_to_who_comes_too_late() {
     // The slot cannot be claimed, so the engine keeps still when the time for the answer ends.
     stage.pass(30 * MINUTE - SECOND).await;
     stage.pass(SECOND).await;
-    let Decided::TooLate(asked) = yes(&stage).await else { panic!("it counts") };
+    let Decided::TooLate(asked) = yes(&stage, "a").await else { panic!("it counts") };
     assert!(matches!(asked.state, ApprovalState::Expired { .. }), "{:?}", asked.state);
     mend(&stage, &file).await;
     stage.clock.advance(60_000);
@@ -272,7 +241,7 @@ async fn what_is_answered_and_fired_by_hand_before_the_start_is_complete_begins_
         })
         .await;
     let file = file(&stage).await;
-    assert!(matches!(yes(&stage).await, Decided::Counts { goes_on: Some(_), .. }));
+    assert!(matches!(yes(&stage, "a").await, Decided::Counts { goes_on: Some(_), .. }));
     let by_hand = stage.handle.run_now(&job, RunMode::Force).await.unwrap().expect("a run");
     execute(&file, "DROP TRIGGER full").await;
     stage.clock.advance(60_000);
