@@ -1,18 +1,41 @@
 //! Arguments of a call as they are shown and journalled: without the values of its tool's sensitive parameters.
 //!
-//! Owns what is hidden and what stands in its place. A stored secret is named by a handle, which is no secret: it is shown,
-//! and a person who is asked sees which one would be sent, and where to. A value that is written out is hidden, with its
-//! length. What a yes is bound to and what is called stay the exact arguments, and so does what a model has said: a run
-//! that waits for an answer makes its call from there. One could get it wrong by hiding only what looks like a key: a
-//! password looks like any word.
+//! Owns how a stored secret is named (`{{secret:NAME}}`), what is hidden, and what stands in its place. A handle is no
+//! secret: it is shown, and a person who is asked sees which one would be sent, and where to. A value that is written out
+//! is hidden, with its length. What a yes is bound to and what is called stay the exact arguments, and so does what a
+//! model has said: a run that waits for an answer makes its call from there. One could get it wrong by hiding only what
+//! looks like a key: a password looks like any word. And by a second spelling of handles: what is shown as one would not
+//! be replaced, or the other way round.
 
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex_automata::meta::Regex;
 use serde_json::Value;
 
-/// How a handle begins and ends.
-const HANDLE: (&str, &str) = ("{{secret:", "}}");
+static HANDLE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\{\{\s*secret:([^{}\s]*)\s*\}\}").expect("BUG: the expression is a constant")
+});
 
 /// What stands beside a handle and is shown up to this length, such as `Bearer`.
 const BESIDE: usize = 8;
+
+/// A stored secret, named in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Handle<'t> {
+    /// The name of the secret.
+    pub name: &'t str,
+    /// Where the whole handle stands, in bytes.
+    pub at: Range<usize>,
+}
+
+/// All handles in `text`. There may be space around what stands between the braces, and none in a name.
+pub fn handles(text: &str) -> impl Iterator<Item = Handle<'_>> {
+    HANDLE.captures_iter(text).filter_map(move |captures| {
+        let (whole, name) = captures.get_match().zip(captures.get_group(1))?;
+        Some(Handle { name: &text[name.range()], at: whole.range() })
+    })
+}
 
 /// `arguments` with the values at these paths hidden. A path names fields, one inside the other, in any case:
 /// `headers.authorization`.
@@ -39,17 +62,15 @@ fn hide(value: &mut Value, path: &str) {
 
 fn in_place_of(value: &Value) -> String {
     let Value::String(text) = value else { return hidden(&value.to_string()) };
-    let (begin, end) = HANDLE;
-    let (mut shown, mut rest, mut has_handle) = (String::new(), text.as_str(), false);
-    while let Some((before, after)) = rest.split_once(begin) {
-        let Some((name, later)) = after.split_once(end) else { break };
-        shown += &beside(before);
-        shown.extend([begin, name, end]);
-        (rest, has_handle) = (later, true);
+    let (mut shown, mut rest) = (String::new(), 0);
+    for handle in handles(text) {
+        shown += &beside(&text[rest..handle.at.start]);
+        shown += &text[handle.at.clone()];
+        rest = handle.at.end;
     }
-    match has_handle {
-        true => shown + &beside(rest),
-        false => hidden(text),
+    match rest {
+        0 => hidden(text),
+        _ => shown + &beside(&text[rest..]),
     }
 }
 
@@ -81,6 +102,9 @@ mod tests {
             ("hunter2-hunter2 {{secret:a}}", "[hidden: 16 characters]{{secret:a}}"),
             ("{{secret:a}}hunter2-hunter2", "{{secret:a}}[hidden: 15 characters]"),
             ("{{secret:hunter2", "[hidden: 16 characters]"),
+            ("Bearer {{ secret:github\t}}", "Bearer {{ secret:github\t}}"),
+            ("{{secret:my real password}}", "[hidden: 27 characters]"),
+            ("{{secret:{hunter2}}}", "[hidden: 20 characters]"),
         ] {
             assert_eq!(hide(of(written)), of(shown));
         }

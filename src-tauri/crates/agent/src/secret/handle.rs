@@ -1,17 +1,13 @@
-//! `{{secret:NAME}}`: how a call names a secret without holding it.
+//! `{{secret:NAME}}` in a call: which secrets it names, and the values in their places.
 //!
-//! Owns the spelling, and where a handle may stand: in any text of the arguments, but not in a key. In a text that is an
-//! address the value is written with its escapes, so that it stays the part of the address that it stands in.
+//! Owns where a handle may stand: in any text of the arguments, but not in a key. How one is spelled is
+//! `rouse_core::hidden`'s, which shows what is replaced here. In a text that is an address the value is written with its
+//! escapes, so that it stays the part of the address that it stands in.
 
 use std::fmt::Write as _;
-use std::sync::LazyLock;
 
-use regex_automata::meta::Regex;
+use rouse_core::hidden::handles;
 use serde_json::Value;
-
-static HANDLE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\{\{\s*secret:([^{}\s]*)\s*\}\}").expect("BUG: the expression is a constant")
-});
 
 /// Why a call with a handle is not made. No variant holds a value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -67,9 +63,7 @@ fn collect(value: &Value, names: &mut Vec<String>) -> Result<(), HandleError> {
 
 /// The names of all handles in `text`.
 pub(super) fn names_of(text: &str) -> impl Iterator<Item = String> {
-    HANDLE
-        .captures_iter(text)
-        .filter_map(|captures| captures.get_group(1).map(|name| text[name.range()].to_owned()))
+    handles(text).map(|handle| handle.name.to_owned())
 }
 
 /// `value` with the handles in its texts replaced.
@@ -89,18 +83,15 @@ fn fill_text<'b>(text: &str, secret: &impl Fn(&str) -> &'b str) -> String {
     let is_address = lower.starts_with("http://") || lower.starts_with("https://");
     let mut filled = String::with_capacity(text.len());
     let mut rest = 0;
-    for captures in HANDLE.captures_iter(text) {
-        let (Some(whole), Some(name)) = (captures.get_match(), captures.get_group(1)) else {
-            continue;
-        };
-        filled.push_str(&text[rest..whole.start()]);
-        let value = secret(&text[name.range()]);
+    for handle in handles(text) {
+        filled.push_str(&text[rest..handle.at.start]);
+        let value = secret(handle.name);
         if is_address {
             escape(value, &mut filled)
         } else {
             filled.push_str(value)
         }
-        rest = whole.end();
+        rest = handle.at.end;
     }
     filled.push_str(&text[rest..]);
     filled
