@@ -1,21 +1,41 @@
 //! The word that was meant by one that nothing is called.
 //!
 //! It refuses what is too far away: a wrong suggestion is worse than none. One could get it wrong by taking any word for
-//! near to a short one, of which a letter is half.
+//! near to a short one, of which a letter is half. And by comparing words of any length: that takes the product of their
+//! lengths, and a word may come from a model.
+
+/// The most letters of a word that may have been meant for another.
+const LONGEST: usize = 256;
 
 /// The word of `known` that is spelled most like `word`, if one is near enough; the first of several.
 pub fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    nearest_by(word, known, strsim::osa_distance)
+}
+
+fn nearest_by<'k>(
+    word: &str,
+    known: impl IntoIterator<Item = &'k str>,
+    mut distance: impl FnMut(&str, &str) -> usize,
+) -> Option<&'k str> {
     let wanted = word.trim().to_lowercase();
     let length = wanted.chars().count();
-    let most = if length < 3 { 0 } else { (length / 4).clamp(1, 3) };
-    let apart = |known: &'k str| (strsim::osa_distance(&wanted, &known.to_lowercase()), known);
-    let near = known.into_iter().map(apart).filter(|(distance, _)| *distance <= most);
-    near.min_by_key(|(distance, _)| *distance).map(|(_, known)| known)
+    let most = match length {
+        0..3 => 0,
+        3..=LONGEST => (length / 4).clamp(1, 3),
+        _ => return None,
+    };
+    let apart = |known: &'k str| {
+        let lower = known.to_lowercase();
+        // Each letter that only one of them has is a step.
+        let may_be_near = lower.chars().count().abs_diff(length) <= most;
+        may_be_near.then(|| (distance(&wanted, &lower), known)).filter(|(steps, _)| *steps <= most)
+    };
+    known.into_iter().filter_map(apart).min_by_key(|(steps, _)| *steps).map(|(_, known)| known)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::{LONGEST, nearest, nearest_by};
 
     #[test]
     fn a_slip_is_understood_and_another_word_is_not() {
@@ -27,5 +47,22 @@ mod tests {
         for unknown in ["", "hp", "jasmine", "echo"] {
             assert_eq!(meant(unknown), None, "{unknown}");
         }
+    }
+    #[test]
+    fn what_cannot_be_near_is_not_compared() {
+        let long = "x".repeat(1 << 20);
+        let known = ["http", "run_command", "x", long.as_str()];
+        let compared = |word: &str| {
+            let mut pairs = Vec::new();
+            nearest_by(word, known, |a, b| {
+                pairs.push((a.len(), b.len()));
+                usize::MAX
+            });
+            pairs
+        };
+        assert_eq!(compared(&long), []);
+        assert_eq!(compared(&long[..LONGEST + 1]), []);
+        assert_eq!(compared("htp"), [(3, 4)]);
+        assert_eq!(compared("runcomand"), [(9, 11)]);
     }
 }
