@@ -154,11 +154,6 @@ fn nearest(key: &str, known: &BTreeSet<String>) -> Option<String> {
     same_name.cloned().or_else(|| if is_table { None } else { whole() })
 }
 
-/// The one of `all` that is spelled most like `name`, if one is near enough.
-pub(super) fn nearest_of<'n>(name: &str, all: impl Iterator<Item = &'n str>) -> Option<String> {
-    closest(plain(name), all.map(|known| (plain(known), known.to_owned())))
-}
-
 /// The names that are known beside each other in the table `parent`.
 fn siblings(parent: &str, known: &BTreeSet<String>) -> Vec<String> {
     let parent = pattern(parent);

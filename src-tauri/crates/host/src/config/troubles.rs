@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 
 use rouse_agent::{HookCommand, is_usual_name};
 use rouse_core::json_fields::FieldError;
+use rouse_core::near;
 use serde_json::Value;
 
-use super::{Config, Env, environment, names};
+use super::{Config, Env, environment};
 
 /// All of them, by key.
 pub(super) fn of(config: &Config, env: Env<'_>) -> Vec<FieldError> {
@@ -51,7 +52,7 @@ pub(crate) fn nobody_called(config: &Config, name: &str) -> Option<String> {
         return None;
     }
     let known = config.providers.keys().map(String::as_str);
-    let meant = match names::nearest_of(name, known.clone()) {
+    let meant = match near::nearest(name, known.clone()) {
         Some(nearest) => format!("did you mean {nearest}?"),
         None if config.providers.is_empty() => "the file has no provider at all".to_owned(),
         None => format!("known here: {}", known.collect::<Vec<_>>().join(", ")),
