@@ -5,10 +5,11 @@
 
 use std::future::ready;
 
+use rouse_core::json_fields::merge;
 use rouse_core::policy::ApprovedCall;
 use rouse_core::tool::{BoxFuture, Tool, ToolContext, ToolOutput, ToolSpec};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::text::shortened;
 use crate::{arguments, spec};
@@ -72,7 +73,7 @@ impl Tool for Json {
 }
 
 fn work(arguments: Arguments) -> Result<Value, String> {
-    let value = input(arguments.text, arguments.value)?;
+    let mut value = input(arguments.text, arguments.value)?;
     match arguments.op {
         Operation::Parse => Ok(value),
         Operation::Get => at(&value, &arguments.pointer).cloned(),
@@ -80,7 +81,8 @@ fn work(arguments: Arguments) -> Result<Value, String> {
         Operation::Length => length(at(&value, &arguments.pointer)?),
         Operation::Merge => {
             let patch = arguments.patch.ok_or("merge needs a patch.")?;
-            Ok(merged(value, patch))
+            merge(&mut value, patch);
+            Ok(value)
         }
     }
 }
@@ -142,26 +144,6 @@ fn length(value: &Value) -> Result<Value, String> {
         Value::String(text) => Ok(text.chars().count().into()),
         other => Err(format!("This has no length: it is {}.", described(other))),
     }
-}
-
-/// RFC 7396. The depth is bounded by what the JSON parser accepts.
-fn merged(target: Value, patch: Value) -> Value {
-    let Value::Object(patch) = patch else {
-        return patch;
-    };
-    let mut result = match target {
-        Value::Object(map) => map,
-        _ => Map::new(),
-    };
-    for (key, change) in patch {
-        if change.is_null() {
-            result.shift_remove(&key);
-        } else {
-            let before = result.get(&key).cloned().unwrap_or(Value::Null);
-            result.insert(key, merged(before, change));
-        }
-    }
-    Value::Object(result)
 }
 
 /// Tells an explicit null from an absent field, which serde would fold into one.

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::UnixMs;
 use crate::job::{Job, JobState, MESSAGE_BY, Payload, ScheduleSpec, job_to_json};
-use crate::json_fields::{FieldError, Fields, kind_of};
+use crate::json_fields::{FieldError, Fields, kind_of, merge};
 use crate::schedule::Zones;
 
 /// Lays `patch` over `job` (RFC 7396 merge: `null` takes a key away) and reads the result again. `id`, `createdAtMs`
@@ -94,22 +94,4 @@ fn words_of(part: &str, kind: &Value) -> Vec<String> {
         read_payload(&mut fields);
     }
     asked
-}
-
-fn merge(target: &mut Value, patch: Value) {
-    let Value::Object(patch) = patch else {
-        *target = patch;
-        return;
-    };
-    if !target.is_object() {
-        *target = Value::Object(Map::new());
-    }
-    let Value::Object(target) = target else { return };
-    for (key, value) in patch {
-        if value.is_null() {
-            target.shift_remove(&key);
-        } else {
-            merge(target.entry(key).or_insert(Value::Null), value);
-        }
-    }
 }
