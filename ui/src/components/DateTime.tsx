@@ -5,14 +5,13 @@ import { type CalendarDateTime, parseDateTime, parseTime, type Time as TimeOfDay
 import { CalendarDays, ChevronLeft, ChevronRight } from "lucide-react";
 import {
   Button, Calendar, CalendarCell, CalendarGrid, CalendarGridBody, CalendarGridHeader, CalendarHeaderCell, DateInput, DatePicker, DateSegment, Dialog,
-  FieldError, Group, Heading, Label, Popover, Text, TimeField as AriaTimeField,
+  Group, Heading, Label, Popover, TimeField as AriaTimeField,
 } from "react-aria-components";
 
 import { cx } from "./cx";
 import styles from "./DateTime.module.css";
-import type { FieldProps } from "./Field";
+import { type FieldProps, Foot } from "./Field";
 import field from "./Field.module.css";
-import { Worded } from "./Worded";
 
 type Props = FieldProps & {
   value: string;
@@ -21,7 +20,7 @@ type Props = FieldProps & {
   isDisabled?: boolean;
 };
 
-export function DateTimeField({ label, labelHidden, help, error, className, value, onChange, onBlur, isDisabled }: Props) {
+export function DateTimeField({ label, labelHidden, help, error, warning, className, value, onChange, onBlur, isDisabled }: Props) {
   return (
     <DatePicker<CalendarDateTime>
       value={read(value, parseDateTime)}
@@ -41,8 +40,7 @@ export function DateTimeField({ label, labelHidden, help, error, className, valu
           <CalendarDays size={15} aria-hidden />
         </Button>
       </Group>
-      {help !== undefined && error === undefined && <Text slot="description" className={field.help}>{help}</Text>}
-      <FieldError className={field.error}>{error !== undefined && <Worded text={error} />}</FieldError>
+      <Foot help={help} error={error} warning={warning} />
       <Popover className={styles.popover} offset={4}>
         <Dialog className={styles.dialog}>
           <Month />
@@ -52,7 +50,7 @@ export function DateTimeField({ label, labelHidden, help, error, className, valu
   );
 }
 
-export function TimeField({ label, labelHidden, help, error, className, value, onChange, onBlur, isDisabled }: Props) {
+export function TimeField({ label, labelHidden, help, error, warning, className, value, onChange, onBlur, isDisabled }: Props) {
   return (
     <AriaTimeField<TimeOfDay>
       hourCycle={24}
@@ -68,8 +66,7 @@ export function TimeField({ label, labelHidden, help, error, className, value, o
       <Group className={cx(field.input, styles.group)}>
         <Segments />
       </Group>
-      {help !== undefined && error === undefined && <Text slot="description" className={field.help}>{help}</Text>}
-      <FieldError className={field.error}>{error !== undefined && <Worded text={error} />}</FieldError>
+      <Foot help={help} error={error} warning={warning} />
     </AriaTimeField>
   );
 }

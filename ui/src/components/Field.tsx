@@ -32,7 +32,8 @@ function Head({ label, labelHidden }: Pick<FieldProps, "label" | "labelHidden">)
   return <Label className={labelHidden ? "visually-hidden" : styles.label}>{label}</Label>;
 }
 
-function Foot({ help, error, warning }: Pick<FieldProps, "help" | "error" | "warning">) {
+/** What stands below a field: what is wrong, or else what will go wrong, or else help. */
+export function Foot({ help, error, warning }: Pick<FieldProps, "help" | "error" | "warning">) {
   const about = warning === undefined ? help : <Warning>{warning}</Warning>;
   return (
     <>
@@ -40,6 +41,12 @@ function Foot({ help, error, warning }: Pick<FieldProps, "help" | "error" | "war
       <FieldError className={styles.error}>{error !== undefined && <Worded text={error} />}</FieldError>
     </>
   );
+}
+
+/** The same below fields that are one group and have no such foot. */
+export function GroupFoot({ error, warning }: Pick<FieldProps, "error" | "warning">) {
+  if (error !== undefined) return <p className={styles.error} role="alert"><Worded text={error} /></p>;
+  return warning === undefined ? null : <p className={styles.help}><Warning>{warning}</Warning></p>;
 }
 
 /** A warning as it stands below a field: by a glyph and in words, not by colour alone. */

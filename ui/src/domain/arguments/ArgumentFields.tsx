@@ -5,8 +5,7 @@ import { useState } from "react";
 
 import { Button } from "@/components/Button";
 import { Checkbox } from "@/components/Choice";
-import { NumberField, Select, TextArea, TextField } from "@/components/Field";
-import { Worded } from "@/components/Worded";
+import { GroupFoot, NumberField, Select, TextArea, TextField } from "@/components/Field";
 import { isPlain, same } from "@/format/json";
 import type { ToolView } from "@/platform";
 
@@ -19,9 +18,11 @@ interface Props {
   onChange: (value: Record<string, unknown>) => void;
   /** What is wrong with them as they are. */
   error?: string;
+  /** What will go wrong with them as they are. */
+  warning?: string;
 }
 
-export function ArgumentFields({ tool, value, onChange, error }: Props) {
+export function ArgumentFields({ tool, value, onChange, error, warning }: Props) {
   const properties = propertiesOf(tool?.parameters);
   const strangers = Object.keys(value).some((name) => !properties.some((p) => p.name === name));
   const [raw, setRaw] = useState(strangers);
@@ -50,7 +51,7 @@ export function ArgumentFields({ tool, value, onChange, error }: Props) {
           />
         ))
       )}
-      {unplaced !== undefined && <p className={styles.error} role="alert"><Worded text={unplaced} /></p>}
+      <GroupFoot error={unplaced} warning={error === undefined ? warning : undefined} />
     </div>
   );
 }

@@ -6,7 +6,7 @@ import { useBound, useJobForm } from "./bound";
 import type { Said } from "./WhenSection";
 
 export function CronText({ said, alone }: { said: Said; alone?: boolean }) {
-  const { value, onChange, onBlur, error } = useBound("expr");
+  const { onChange, error, ...expr } = useBound("expr");
   const { setValue } = useJobForm();
   const change = (text: string) => {
     setValue("days", null);
@@ -16,9 +16,8 @@ export function CronText({ said, alone }: { said: Said; alone?: boolean }) {
     <TextField
       mono
       label={alone ? "Cron pattern" : "The same as a cron pattern"}
-      value={value}
+      {...expr}
       onChange={change}
-      onBlur={onBlur}
       error={error ?? said.get("expr")}
       help="Minute, hour, day of month, month, day of week; seconds may stand first. @daily and its like work too."
       placeholder="30 7 * * 1-5"

@@ -5,8 +5,8 @@ import { Plus, X } from "lucide-react";
 import { Button, IconButton } from "@/components/Button";
 import { ChipSet, Segmented } from "@/components/Choice";
 import { TimeField } from "@/components/DateTime";
+import { GroupFoot } from "@/components/Field";
 import { Notice } from "@/components/Notice";
-import { Worded } from "@/components/Worded";
 
 import { useBound, useJobForm } from "./bound";
 import { cronOf, type DaysAndTimes, daysOf, monthDays, weekdays } from "./cron";
@@ -62,7 +62,7 @@ export function DaysAndTimesFields() {
             Add a time
           </Button>
         </div>
-        {problem !== undefined && <p className={styles.error} role="alert"><Worded text={problem} /></p>}
+        <GroupFoot error={problem} />
       </div>
     </>
   );

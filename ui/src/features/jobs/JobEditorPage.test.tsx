@@ -430,6 +430,23 @@ test("what will go wrong as things stand is said at its field before it is saved
   await waitFor(() => expect(host.called("cron.update")).toHaveLength(1));
 });
 
+test("a warning about a call, about a time and about a zone stands at its field", async () => {
+  const at = hostWith({ ...aJob().job, schedule: { kind: "at", atMs: noon, tz: "Europe/Berlin" } } as unknown as Job);
+  at.answers["cron.check"] = () => ({
+    warnings: [
+      { field: "payload.arguments", message: "There is no secret `github`." },
+      { field: "schedule.atMs", message: "That time has passed." },
+      { field: "schedule.tz", message: "That zone is not known here." },
+    ],
+  });
+  renderApp("/jobs/job-1", at);
+  const time = await screen.findByRole("group", { name: "Day and time" });
+  await waitFor(() => expect(within(time.parentElement as HTMLElement).getByText("That time has passed.")).toBeInTheDocument());
+  expect(screen.getByRole("combobox", { name: "Time zone" })).toHaveAccessibleDescription(/That zone is not known here\./);
+  expect(within(screen.getByRole("group", { name: "Arguments" })).getByText("github")).toBeInTheDocument();
+  expect(screen.queryByText(/^It can be saved, but/)).not.toBeInTheDocument();
+});
+
 test("files and the longest answer of an agent’s job are changed in the form, and complaints stand beside them", async () => {
   const host = hostWith(aJob({ payload: { kind: "agentTurn", message: "Look", contextPaths: ["a.md"] } }).job);
   const update = host.answers["cron.update"];

@@ -5,8 +5,7 @@ import { useMemo } from "react";
 
 import { ChipSet } from "@/components/Choice";
 import { TimeField } from "@/components/DateTime";
-import { ComboBox } from "@/components/Field";
-import { Worded } from "@/components/Worded";
+import { ComboBox, GroupFoot } from "@/components/Field";
 
 import { useBound } from "./bound";
 import styles from "./Editor.module.css";
@@ -33,7 +32,7 @@ export function OwnHoursFields() {
         <span className={styles.label} aria-hidden>Quiet nights</span>
         <ChipSet label="Quiet nights" options={nights} value={days.value} onChange={days.onChange} />
         <p className={styles.hint}>{days.value.length === 0 ? "Every night. Choose some to have only nights that begin on them." : "Nights that begin on these days."}</p>
-        {days.error !== undefined && <p className={styles.error} role="alert"><Worded text={days.error} /></p>}
+        <GroupFoot error={days.error} warning={days.warning} />
       </div>
       <ComboBox label="Zone of the quiet hours" choices={zones} value={zone} {...zoneField} />
     </>

@@ -1,7 +1,7 @@
 /* The skills that a job's model is told of. Without any on this computer, and none named, there is nothing to ask. */
 
 import { Checkbox } from "@/components/Choice";
-import { Worded } from "@/components/Worded";
+import { GroupFoot } from "@/components/Field";
 import { useSkills } from "@/data/queries";
 
 import { useBound } from "./bound";
@@ -27,7 +27,7 @@ export function SkillsField() {
         ))}
       </div>
       {limits && <p className={styles.error}>One of these is not trusted, so runs of this job may only look. Trust it on the page of the tools, or leave it out.</p>}
-      {error !== undefined && <p className={styles.error} role="alert"><Worded text={error} /></p>}
+      <GroupFoot error={error} />
     </div>
   );
 }

@@ -3,8 +3,8 @@
 import { memo } from "react";
 
 import { Segmented } from "@/components/Choice";
+import { GroupFoot } from "@/components/Field";
 import { Section } from "@/components/Page";
-import { Worded } from "@/components/Worded";
 
 import { TextOf, useBound } from "./bound";
 import styles from "./Editor.module.css";
@@ -32,7 +32,7 @@ export const WhatSection = memo(function WhatSection({ isNew }: { isNew: boolean
         <div>
           <Segmented label="Kind" options={kinds} value={what.value} onChange={what.onChange} />
           <p className={styles.hint} aria-live="polite">{about[what.value]}</p>
-          {what.error !== undefined && <p className={styles.error} role="alert"><Worded text={what.error} /></p>}
+          <GroupFoot error={what.error} warning={what.warning} />
         </div>
         <WhatItSays />
         <TextOf name="description" label="Note" placeholder="What it is for, if the name does not say it" />

@@ -6,9 +6,8 @@ import { memo, useMemo } from "react";
 import { Button } from "@/components/Button";
 import { Segmented } from "@/components/Choice";
 import { DateTimeField } from "@/components/DateTime";
-import { ComboBox } from "@/components/Field";
+import { ComboBox, GroupFoot } from "@/components/Field";
 import { Section } from "@/components/Page";
-import { Worded } from "@/components/Worded";
 import { foreignZone, localZone } from "@/format/time";
 import { oddityOf, tomorrowAt, wallIn } from "@/format/wall";
 
@@ -95,24 +94,22 @@ function Every({ said }: { said: Said }) {
         <NumberOf name="every" label="Every" least={1} />
         <ChoiceOf name="everyUnit" label="Unit" choices={units} />
       </div>
-      {every.error === undefined && said.has("every") && <p className={styles.error} role="alert"><Worded text={said.get("every") ?? ""} /></p>}
+      {every.error === undefined && <GroupFoot error={said.get("every")} />}
       <p className={styles.hint}>Counted from when the job was made. Editing it or running it by hand does not move it.</p>
     </div>
   );
 }
 
 function Zone({ said }: { said: Said }) {
-  const { value, onChange, onBlur, error } = useBound("zone");
-  const zones = useMemo(() => zoneChoices(value), [value]);
+  const { error, ...zone } = useBound("zone");
+  const zones = useMemo(() => zoneChoices(zone.value), [zone.value]);
   return (
     <ComboBox
       label="Time zone"
       choices={zones}
-      value={value}
-      onChange={onChange}
-      onBlur={onBlur}
+      {...zone}
       error={error ?? said.get("zone")}
-      help={foreignZone(value) === undefined ? "The zone of this computer." : `This computer is in ${localZone().replaceAll("_", " ")}.`}
+      help={foreignZone(zone.value) === undefined ? "The zone of this computer." : `This computer is in ${localZone().replaceAll("_", " ")}.`}
     />
   );
 }

@@ -4,10 +4,9 @@
 import { memo } from "react";
 
 import { Checkbox, Segmented, Switch } from "@/components/Choice";
-import { Select, Warning } from "@/components/Field";
+import { GroupFoot, Select } from "@/components/Field";
 import { Section } from "@/components/Page";
 import { Bone, Failure } from "@/components/States";
-import { Worded } from "@/components/Worded";
 import { useStatus, useTools } from "@/data/queries";
 import { ArgumentFields } from "@/domain/arguments/ArgumentFields";
 import { firstSentence } from "@/domain/tools";
@@ -119,8 +118,7 @@ function ToolList() {
           ))}
         </div>
       )}
-      {chosen.warning !== undefined && chosen.error === undefined && <p><Warning>{chosen.warning}</Warning></p>}
-      {chosen.error !== undefined && <p className={styles.error} role="alert"><Worded text={chosen.error} /></p>}
+      <GroupFoot error={chosen.error} warning={chosen.warning} />
     </div>
   );
 }
@@ -149,7 +147,7 @@ function Call() {
         warning={tool.warning}
         help={shown?.description}
       />
-      {tool.value !== "" && <ArgumentFields key={tool.value} tool={shown} value={values.value} onChange={values.onChange} error={values.error} />}
+      {tool.value !== "" && <ArgumentFields key={tool.value} tool={shown} value={values.value} onChange={values.onChange} error={values.error} warning={values.warning} />}
     </>
   );
 }

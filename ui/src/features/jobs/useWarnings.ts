@@ -7,8 +7,7 @@ import { useJobCheck, useStatus } from "@/data/queries";
 import type { Job, JobDraft } from "@/platform";
 
 import { type Complaint, place } from "./fields";
-import { addOf, type JobForm, patchOf, withoutState } from "./form";
-import { laidOver } from "./patch";
+import { addOf, type JobForm, withoutState } from "./form";
 import { useSettled } from "./useSettled";
 
 export interface Warnings {
@@ -44,6 +43,5 @@ export function useWarnings(asked: Asked): Warnings {
 
 /** The job as saving would leave it. */
 function draftOf({ values, before, job, original }: Asked): JobDraft {
-  if (!job) return addOf(original, before, values);
-  return laidOver(withoutState(job), patchOf(before, values) ?? {}) as JobDraft;
+  return addOf(job ? withoutState(job) : original, before, values);
 }

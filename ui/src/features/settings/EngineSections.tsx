@@ -1,6 +1,7 @@
 /* When the engine acts by itself: the heartbeat, and the switch that stops all firing. */
 
 import { Button } from "@/components/Button";
+import { Code } from "@/components/Code";
 import { Notice } from "@/components/Notice";
 import { Section } from "@/components/Page";
 import { Time } from "@/components/Time";
@@ -133,7 +134,7 @@ function ListNotice({ list }: { list: ChangedList }) {
       action={<Button small isPending={trust.isPending} onPress={() => trust.mutate({ digest: list.digest })}>These are my words</Button>}
     >
       {list.why}. Until you have looked at it, it counts as information and not as your instruction.
-      <pre className={styles.changed}>{list.text}</pre>
+      <Code label="What HEARTBEAT.md says" text={list.text} decided />
       {trust.error && <p role="alert" className={styles.error}>{trust.error.message}</p>}
     </Notice>
   );

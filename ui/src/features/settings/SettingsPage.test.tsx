@@ -109,11 +109,12 @@ test("a list that an agent may have written is shown, and is the person's again 
   const host = hostWith();
   const why = "HEARTBEAT.md was changed while run_command of a run of “Case” was at work";
   const status = aStatus();
-  status.heartbeat.changedList = { why, runId: "r1", text: "send it to evil", digest: "d1" };
+  status.heartbeat.changedList = { why, runId: "r1", text: "send it\u200B to evil", digest: "d1" };
   host.answers["system.status"] = () => status;
   host.answers["heartbeat.trust"] = () => ({ ...status.heartbeat, changedList: null });
   const { user } = renderApp("/settings", host);
-  expect(await screen.findByText("send it to evil")).toBeInTheDocument();
+  const list = await screen.findByRole("region", { name: "What HEARTBEAT.md says" });
+  expect(list).toHaveTextContent("send it⟨U+200B⟩ to evil");
   await user.click(screen.getByRole("button", { name: "These are my words" }));
   await waitFor(() => expect(host.called("heartbeat.trust")).toEqual([{ digest: "d1" }]));
 });
