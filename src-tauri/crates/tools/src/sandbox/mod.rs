@@ -30,6 +30,8 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+#[cfg(unix)]
+use rustix::process::{Resource, Rlimit, getrlimit};
 use thiserror::Error;
 #[cfg(not(windows))]
 use tokio::process::Command;
@@ -102,6 +104,13 @@ impl Default for Limits {
             disk_left_bytes: 1 << 30,
         }
     }
+}
+
+/// The limit of the kernel that leaves a command `wanted`, or what this process itself is left when that is less.
+#[cfg(unix)]
+fn at_most(resource: Resource, wanted: u64) -> (Resource, Rlimit) {
+    let allowed = getrlimit(resource).maximum.map_or(wanted, |most| most.min(wanted));
+    (resource, Rlimit { current: Some(allowed), maximum: Some(allowed) })
 }
 
 /// What the sandbox holds on this computer, in words.

@@ -37,11 +37,11 @@ use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType,
 };
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Resource, Rlimit, getrlimit};
+use rustix::process::{Resource, Rlimit};
 use seccompiler::BpfProgram;
 
 use super::watch::{self, Watch};
-use super::{Layer, Layers, Limits, Missing, Sandbox, SandboxError};
+use super::{Layer, Layers, Limits, Missing, Sandbox, SandboxError, at_most};
 use crate::child::Child;
 use enter::Ends;
 use memory::Processes;
@@ -220,10 +220,6 @@ impl Held {
 const LOCKED: u64 = 64 << 10;
 
 fn resource_limits(limits: &Limits) -> Vec<(Resource, Rlimit)> {
-    let at_most = |resource: Resource, wanted: u64| {
-        let allowed = getrlimit(resource).maximum.map_or(wanted, |most| most.min(wanted));
-        (resource, Rlimit { current: Some(allowed), maximum: Some(allowed) })
-    };
     vec![
         // With one byte a program that the kernel tells of crashes by a pipe is not started either (core(5)).
         at_most(Resource::Core, 1),

@@ -17,10 +17,10 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, setrlimit};
 
 use super::watch::{self, Watch};
-use super::{Layer, Layers, Limits, Missing, Sandbox, SandboxError, seatbelt};
+use super::{Layer, Layers, Limits, Missing, Sandbox, SandboxError, at_most, seatbelt};
 use crate::child::Child;
 use processes::Processes;
 
@@ -98,10 +98,6 @@ fn confined(
 
 /// Sets the limits of the kernel, in the child before it begins.
 fn limit(command: &mut Command, limits: &Limits) -> io::Result<()> {
-    let at_most = |resource: Resource, wanted: u64| {
-        let allowed = getrlimit(resource).maximum.map_or(wanted, |most| most.min(wanted));
-        (resource, Rlimit { current: Some(allowed), maximum: Some(allowed) })
-    };
     let processes = processes::of_this_user()? + u64::from(limits.processes);
     let limits = [at_most(Resource::Core, 0), at_most(Resource::Nproc, processes)];
     let set =
