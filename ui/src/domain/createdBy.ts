@@ -11,12 +11,28 @@ export interface Maker {
 
 /** The agent that made a job; undefined for a person's own. */
 export function agentBehind({ createdBy }: Pick<Job, "createdBy">): Maker | undefined {
-  if (!isPlain(createdBy) || createdBy.kind !== "agent") return undefined;
-  return { runId: typeof createdBy.runId === "string" && createdBy.runId !== "" ? createdBy.runId : undefined };
+  return makerOf(createdBy);
 }
 
 /** What an agent signed a job's words with; undefined where they are a person's own. */
 export function signatureOn({ createdBy, messageBy }: Pick<Job, "createdBy" | "messageBy">): unknown {
   const author = messageBy ?? createdBy;
   return isPlain(author) && author.kind === "agent" ? author : undefined;
+}
+
+/** Words of an agent's, and the run in which it wrote them. */
+export interface Signed extends Maker {
+  words: string;
+}
+
+/** What an agent wrote last of what a job says to its runs; undefined where the words are a person's, or there are none. */
+export function signedWords(job: Pick<Job, "createdBy" | "messageBy" | "payload">): Signed | undefined {
+  const maker = makerOf(signatureOn(job));
+  if (!maker || job.payload.kind === "toolCall") return undefined;
+  return { ...maker, words: job.payload.kind === "agentTurn" ? job.payload.message : job.payload.text };
+}
+
+function makerOf(author: unknown): Maker | undefined {
+  if (!isPlain(author) || author.kind !== "agent") return undefined;
+  return { runId: typeof author.runId === "string" && author.runId !== "" ? author.runId : undefined };
 }

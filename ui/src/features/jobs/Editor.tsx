@@ -3,7 +3,7 @@
 
 import { useBlocker, useNavigate } from "@tanstack/react-router";
 import { Check, Copy, Ellipsis, Play, Save, Trash2, TriangleAlert } from "lucide-react";
-import { type KeyboardEvent, useEffect, useRef, useState, type ReactNode } from "react";
+import { type KeyboardEvent, useEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import { useForm, type UseFormReturn, useWatch } from "react-hook-form";
 
 import { Button, IconButton } from "@/components/Button";
@@ -17,6 +17,7 @@ import { useShortcut } from "@/components/shortcuts";
 import { toast } from "@/components/Toasts";
 import { Worded } from "@/components/Worded";
 import { useOpenApprovals } from "@/data/approvals";
+import { signedWords } from "@/domain/createdBy";
 import type { ApprovalView, Job, JobDraft, JobView } from "@/platform";
 
 import { AskingNotice } from "./AskingNotice";
@@ -36,6 +37,7 @@ import { useWarnings } from "./useWarnings";
 import { WhatSection } from "./WhatSection";
 import { WhenSection } from "./WhenSection";
 import { WithSection } from "./WithSection";
+import { SignedContext } from "./WhoseWords";
 import { WrongSection } from "./WrongSection";
 
 interface Props {
@@ -75,6 +77,8 @@ export function Editor({ initial, view, original, marked, gone, onMade }: Props)
   const waiting = useOpenApprovals().data?.filter(({ jobId }) => view !== undefined && jobId === view.job.id) ?? [];
   const preview = useSchedulePreview(values, base.form, base.job, original);
   const warnings = useWarnings({ values, before: base.form, job: base.job, original });
+  const words = base.job ?? original;
+  const signed = useMemo(() => words && signedWords(words), [words]);
   const root = useRef<HTMLFormElement>(null);
   const [isSaved, setSaved] = useFlash();
   const navigate = useNavigate();
@@ -126,15 +130,17 @@ export function Editor({ initial, view, original, marked, gone, onMade }: Props)
       <Above warnings={warnings.others} trouble={gone !== undefined ? { kind: "gone" } : elsewhere.isStale ? { kind: "stale" } : trouble} view={view} waiting={waiting} onShowNew={showNew} />
       <FormContext value={form}>
         <WarningContext value={warnings.placed}>
-          <div className={styles.columns}>
-            <form ref={root} className={styles.form} aria-label="Job" onSubmit={(event) => event.preventDefault()} onKeyDown={onKeyDown} noValidate>
-              <WhatSection isNew={!view} />
-              <WhenSection said={preview.said} jobId={view?.job.schedule.kind === "webhook" ? view.job.id : undefined} />
-              <WithSection jobId={view?.job.id} />
-              <WrongSection open={advanced.some((field) => form.formState.errors[field] !== undefined)} />
-            </form>
-            <LivePanel values={values} preview={preview.shown} problem={preview.problem} job={view?.job} spent={view?.spentThisMonth} />
-          </div>
+          <SignedContext value={signed}>
+            <div className={styles.columns}>
+              <form ref={root} className={styles.form} aria-label="Job" onSubmit={(event) => event.preventDefault()} onKeyDown={onKeyDown} noValidate>
+                <WhatSection isNew={!view} />
+                <WhenSection said={preview.said} jobId={view?.job.schedule.kind === "webhook" ? view.job.id : undefined} />
+                <WithSection jobId={view?.job.id} />
+                <WrongSection open={advanced.some((field) => form.formState.errors[field] !== undefined)} />
+              </form>
+              <LivePanel values={values} preview={preview.shown} problem={preview.problem} job={view?.job} spent={view?.spentThisMonth} />
+            </div>
+          </SignedContext>
           {view && <RecentRuns jobId={view.job.id} />}
         </WarningContext>
       </FormContext>

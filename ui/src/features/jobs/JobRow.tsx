@@ -10,7 +10,7 @@ import row from "@/components/Row.module.css";
 import { Time } from "@/components/Time";
 import { useNow } from "@/components/useNow";
 import type { RowPlace } from "@/components/VirtualList";
-import { agentBehind } from "@/domain/createdBy";
+import { agentBehind, signedWords } from "@/domain/createdBy";
 import { incidentWords } from "@/domain/incident";
 import { scheduleWords } from "@/domain/words";
 import type { JobView } from "@/platform";
@@ -78,7 +78,7 @@ function About({ view }: { view: JobView }) {
   if (view.incident === null) {
     return (
       <span className={cx(row.text, styles.schedule)} title={schedule}>
-        {agentBehind(view.job) && <ByAgent />}
+        <ByAgent job={view.job} />
         {schedule}
       </span>
     );
@@ -91,11 +91,14 @@ function About({ view }: { view: JobView }) {
 }
 
 /** Before when it fires, so that one sees at a glance which jobs are not one's own. */
-function ByAgent() {
+/** Of a job that an agent has made, or whose task it wrote last: that it is not the person's own. */
+function ByAgent({ job }: { job: JobView["job"] }) {
+  const said = agentBehind(job) ? "Made by an agent" : signedWords(job) && "An agent wrote its task";
+  if (said === undefined) return null;
   return (
-    <span className={styles.agent} title="Made by an agent">
+    <span className={styles.agent} title={said}>
       <Bot size={14} aria-hidden />
-      <span className="visually-hidden">Made by an agent: </span>
+      <span className="visually-hidden">{said}: </span>
     </span>
   );
 }

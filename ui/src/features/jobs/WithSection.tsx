@@ -19,6 +19,7 @@ import type { TellWhen, ToolChoice } from "./form";
 import { MayFields } from "./MayFields";
 import { SkillsField } from "./SkillsField";
 import { SpendFields } from "./SpendFields";
+import { WhoseWords } from "./WhoseWords";
 
 const wakeModes: readonly { id: WakeMode; label: string }[] = [
   { id: "now", label: "At once" },
@@ -56,9 +57,19 @@ export function WhatItSays() {
   const { value: what } = useBound("what");
   switch (what) {
     case "systemEvent":
-      return <LongTextOf key={what} name="text" label="What to say" rows={2} placeholder="Stand up and stretch for a minute." />;
+      return (
+        <div>
+          <LongTextOf key={what} name="text" label="What to say" rows={2} placeholder="Stand up and stretch for a minute." />
+          <WhoseWords name="text" />
+        </div>
+      );
     case "agentTurn":
-      return <LongTextOf key={what} name="message" label="Task" rows={5} placeholder="What the model should do, and when it should keep quiet." />;
+      return (
+        <div>
+          <LongTextOf key={what} name="message" label="Task" rows={5} placeholder="What the model should do, and when it should keep quiet." />
+          <WhoseWords name="message" />
+        </div>
+      );
     case "toolCall":
       return <Call />;
   }
