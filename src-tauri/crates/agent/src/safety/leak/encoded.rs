@@ -28,33 +28,38 @@ struct Alphabet {
     group: usize,
     /// The shortest run of letters that holds anything.
     least: usize,
+    /// The letters in the order of what they are worth; in each of these spellings at once.
+    spelled: &'static [&'static str],
 }
 
 impl Alphabet {
-    const fn of(bits: u32, group: usize) -> Self {
-        Self { bits, group, least: LEAST * 8 / bits as usize }
+    const fn of(bits: u32, group: usize, spelled: &'static [&'static str]) -> Self {
+        Self { bits, group, least: LEAST * 8 / bits as usize, spelled }
     }
 }
 
 const KINDS: usize = 9;
 
+/// Base64 and base64url, hexadecimal and binary digits; base32, base32hex and Crockford's, each in capitals and in small
+/// letters, which are not mixed.
 const ALPHABETS: [Alphabet; KINDS] = [
-    Alphabet::of(6, 4),
-    Alphabet::of(4, 2),
-    Alphabet::of(1, 8),
-    Alphabet::of(5, 8),
-    Alphabet::of(5, 8),
-    Alphabet::of(5, 8),
-    Alphabet::of(5, 8),
-    Alphabet::of(5, 8),
-    Alphabet::of(5, 8),
+    Alphabet::of(
+        6,
+        4,
+        &[
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_",
+        ],
+    ),
+    Alphabet::of(4, 2, &["0123456789abcdef", "0123456789ABCDEF"]),
+    Alphabet::of(1, 8, &["01"]),
+    Alphabet::of(5, 8, &["ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"]),
+    Alphabet::of(5, 8, &["abcdefghijklmnopqrstuvwxyz234567"]),
+    Alphabet::of(5, 8, &["0123456789ABCDEFGHIJKLMNOPQRSTUV"]),
+    Alphabet::of(5, 8, &["0123456789abcdefghijklmnopqrstuv"]),
+    Alphabet::of(5, 8, &["0123456789ABCDEFGHJKMNPQRSTVWXYZ"]),
+    Alphabet::of(5, 8, &["0123456789abcdefghjkmnpqrstvwxyz"]),
 ];
-
-const BASE64: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-const BASE32: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-const BASE32_HEX: &str = "0123456789ABCDEFGHIJKLMNOPQRSTUV";
-/// Crockford's.
-const BASE32_SPOKEN: &str = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 /// What each byte is worth in each alphabet, and in which it is a letter, one bit each.
 struct Letters {
@@ -63,22 +68,10 @@ struct Letters {
 }
 
 static LETTERS: LazyLock<Letters> = LazyLock::new(|| {
-    let small = str::to_ascii_lowercase;
-    let spelled = [
-        vec![BASE64.to_owned(), BASE64.replace("+/", "-_")],
-        vec!["0123456789abcdef".to_owned(), "0123456789ABCDEF".to_owned()],
-        vec!["01".to_owned()],
-        vec![BASE32.to_owned()],
-        vec![small(BASE32)],
-        vec![BASE32_HEX.to_owned()],
-        vec![small(BASE32_HEX)],
-        vec![BASE32_SPOKEN.to_owned()],
-        vec![small(BASE32_SPOKEN)],
-    ];
     let mut letters = Letters { worth: [[0; 256]; KINDS], of: [0; 256] };
-    for (kind, alphabets) in spelled.iter().enumerate() {
-        for alphabet in alphabets {
-            for (worth, letter) in (0_u8..).zip(alphabet.bytes()) {
+    for (kind, alphabet) in ALPHABETS.iter().enumerate() {
+        for spelled in alphabet.spelled {
+            for (worth, letter) in (0_u8..).zip(spelled.bytes()) {
                 letters.worth[kind][usize::from(letter)] = worth;
                 letters.of[usize::from(letter)] |= 1 << kind;
             }
