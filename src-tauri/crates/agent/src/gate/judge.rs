@@ -302,13 +302,9 @@ impl Asker<'_> {
             Why::MadeBy(hook) => made_by(hook),
             Why::Usual | Why::KnowsOutside => format!("This call of {tool} needs your yes."),
         };
-        let setting = match setting {
-            Approvals::Ask => "ask",
-            Approvals::Deny => "deny",
-            Approvals::Skip => "skip",
-        };
         format!(
-            "{why} Nobody was asked, because this job's approvals are set to {setting}, so {tool} was not called. Set them to ask to be asked."
+            "{why} Nobody was asked, because this job's approvals are set to {}, so {tool} was not called. Set them to ask to be asked.",
+            setting.name()
         )
     }
 

@@ -353,7 +353,7 @@ fn read_policies(mut fields: Fields<'_>, origin: Origin<'_>) -> Policies {
         approvals: fields
             .choice(
                 "approvals",
-                &[("ask", Approvals::Ask), ("deny", Approvals::Deny), ("skip", Approvals::Skip)],
+                &[Approvals::Ask, Approvals::Deny, Approvals::Skip].map(|one| (one.name(), one)),
             )
             .unwrap_or_default(),
         approval_seconds: unsigned(&mut fields, "approvalSeconds", 60, WEEK_SECONDS),

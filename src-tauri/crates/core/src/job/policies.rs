@@ -104,6 +104,18 @@ pub enum Approvals {
     Skip,
 }
 
+impl Approvals {
+    /// The word of a job for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+            Self::Skip => "skip",
+        }
+    }
+}
+
 /// How what a model has chosen to run is confined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sandbox {

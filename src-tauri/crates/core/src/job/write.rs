@@ -181,11 +181,8 @@ fn policies(policies: &Policies) -> Value {
             .set_some("usdPerDay", budget.usd_per_day.map(MicroUsd::to_json))
             .end(&budget.extra)
     });
-    let approvals = match policies.approvals {
-        Approvals::Ask => None,
-        Approvals::Deny => Some("deny"),
-        Approvals::Skip => Some("skip"),
-    };
+    let approvals =
+        Some(policies.approvals).filter(|asks| *asks != Approvals::Ask).map(Approvals::name);
     let sandbox = match policies.sandbox {
         Sandbox::Required => None,
         Sandbox::Open => Some("open"),

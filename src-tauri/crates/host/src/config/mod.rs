@@ -66,6 +66,14 @@ pub struct Config {
     pub overridden: Vec<(&'static str, &'static str)>,
 }
 
+impl Config {
+    /// The key that the workspace comes from, and the environment variable that overrides it, if one does.
+    fn workspace_key(&self) -> (&'static str, Option<&'static str>) {
+        let key = if self.is_risky_workspace { "riskyWorkspace.root" } else { "workspace" };
+        (key, self.overridden.iter().find(|(of, _)| *of == key).map(|(_, name)| *name))
+    }
+}
+
 /// Scheduling.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CronConfig {
@@ -212,9 +220,8 @@ fn refuse_own_data(config: &Config, default_workspace: &Path, errors: &mut Vec<F
     let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let Some(data) = default_workspace.parent() else { return };
     if real(data).starts_with(real(&config.workspace)) {
-        let path = if config.is_risky_workspace { "riskyWorkspace.root" } else { "workspace" };
-        let named = config.overridden.iter().find(|(key, _)| *key == path);
-        let named = named.map_or_else(String::new, |(_, name)| format!(", as {name} says"));
+        let (path, named) = config.workspace_key();
+        let named = named.map_or_else(String::new, |name| format!(", as {name} says"));
         let data = data.display();
         let message = format!("must not be or contain Rouse's own data folder {data}{named}");
         errors.push(FieldError { path: path.to_owned(), message });

@@ -74,9 +74,8 @@ fn workspace_of(config: &Config) -> Option<FieldError> {
 
 /// A complaint about the workspace, under the key that it comes from.
 pub(super) fn unusable_workspace(config: &Config, what: &str) -> FieldError {
-    let key = if config.is_risky_workspace { "riskyWorkspace.root" } else { "workspace" };
-    let by = config.overridden.iter().find(|(of, _)| *of == key);
-    let by = by.map_or_else(String::new, |(_, name)| format!(" ({name} names it)"));
+    let (key, by) = config.workspace_key();
+    let by = by.map_or_else(String::new, |name| format!(" ({name} names it)"));
     trouble(key, format!("{what}{by}"))
 }
 
