@@ -447,27 +447,6 @@ test("a warning about a call, about a time and about a zone stands at its field"
   expect(screen.queryByText(/^It can be saved, but/)).not.toBeInTheDocument();
 });
 
-test("a task that an agent wrote says so, with the run; changed, that saving makes it the person's", async () => {
-  const task = { kind: "agentTurn", message: "Look at example.org" } as const;
-  const { user } = renderApp("/jobs/job-1", hostWith(aJob({ payload: task, messageBy: { kind: "agent", runId: "run-9" } }).job));
-  expect(await screen.findByText(/^An agent wrote this/)).toHaveTextContent("An agent wrote this, so sites that it names are asked about. Saved with changes, it counts as yours. See how");
-  expect(screen.getByRole("link", { name: "See how" })).toHaveAttribute("href", "/runs/run-9");
-  await write(user, screen.getByRole("textbox", { name: "Task" }), " again");
-  expect(await screen.findByText("Saving makes this yours: sites that it names are no longer asked about.")).toBeInTheDocument();
-  expect(screen.queryByText(/^An agent wrote this/)).not.toBeInTheDocument();
-});
-
-test.each([
-  ["a job of an agent's whose words a person has written", { createdBy: { kind: "agent" }, messageBy: { kind: "person" } }, undefined],
-  ["a job of a person's", {}, undefined],
-  ["a reminder of an agent's", { createdBy: { kind: "agent" } }, "An agent wrote this. Saved with changes, it counts as yours."],
-])("%s says whose words they are", async (_, keys, said) => {
-  renderApp("/jobs/job-1", hostWith(aJob({ payload: { kind: "systemEvent", text: "Up" }, ...keys }).job));
-  await name();
-  if (said === undefined) expect(screen.queryByText(/^An agent wrote/)).not.toBeInTheDocument();
-  else expect(screen.getByText(said)).toBeInTheDocument();
-});
-
 test("files and the longest answer of an agent’s job are changed in the form, and complaints stand beside them", async () => {
   const host = hostWith(aJob({ payload: { kind: "agentTurn", message: "Look", contextPaths: ["a.md"] } }).job);
   const update = host.answers["cron.update"];
