@@ -1,13 +1,14 @@
 //! `kill -9` before any call that changes a file: no slot is lost, none starts twice, nobody is left behind.
 //!
-//! The real `rouse serve` runs with a small library that counts its writes, syncs, renames and removals and kills it
-//! before the n-th. What its jobs did is on record where no kill reaches (`jobs`). The commands of a killed life go on
+//! The real `rouse serve` runs under a tracer that counts its writes, syncs, renames and removals and kills it before the
+//! n-th (`tracer`). What its jobs did is on record where no kill reaches (`jobs`). The commands of a killed life go on
 //! until the next one ends them. What the next life says is compared with that record and with the arithmetic of the
 //! schedules (`books`), which a test of its own feeds with what they must refuse.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::print_stdout, reason = "whoever runs the long form reads how far it went")]
 
+mod tracer;
 mod agent;
 mod effects;
 mod books;
@@ -15,18 +16,17 @@ mod jobs;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::os::unix::process::ExitStatusExt as _;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
+use std::path::Path;
+use std::process::Stdio;
 
-use rouse_gateway::Client;
+use rouse_gateway::{Client, ClientError};
 use rouse_testkit::Dice;
 use rouse_testkit::dice::{count_or, first_seed, is_long};
 use serde_json::{Value, json};
 
 use self::books::Books;
 use self::jobs::{MarkServer, after, command, job, of_load, reminder};
+use self::tracer::{Before, Life, Watched};
 use crate::engine::{Engine, Home};
 use crate::http::Request;
 
@@ -45,47 +45,30 @@ struct Told {
     taken: Vec<(String, String)>,
 }
 
-/// The library that kills, built once.
-fn library() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let folder =
-            tempfile::Builder::new().prefix("rouse-kill-").tempdir().expect("a folder").keep();
-        let (library, source) = (folder.join("kill_at.so"), folder.join("kill_at.c"));
-        fs::write(&source, include_str!("kill_at.c")).expect("a file");
-        let built = Command::new("cc")
-            .args(["-shared", "-fPIC", "-O1", "-o"])
-            .args([&library, &source])
-            .arg("-ldl")
-            .status();
-        assert!(built.expect("cc starts").success(), "the library that kills was not built");
-        library
-    })
+/// What a call has brought; none when nobody is there to answer. One who lives must not refuse it.
+async fn ask(client: &Client, method: &str, params: Value) -> Option<Value> {
+    match client.call(method, params).await {
+        Ok(answer) => Some(answer),
+        Err(ClientError::Rpc(refused)) => panic!("{method}: {refused:?}"),
+        Err(_) => None,
+    }
 }
 
-/// An engine that dies before its n-th call; none when it died before it was ready.
+/// An engine that dies before one of its calls.
 struct Doomed {
-    process: Child,
-    /// Its client and its address.
+    process: Watched,
+    /// Its client and its address; none when it died before it was ready.
     door: Option<(Client, String)>,
 }
 
 impl Doomed {
-    fn start(home: &Home, at: u32) -> Self {
-        fs::write(home.beside("calls"), [0; 4]).expect("a file");
-        let mut process = home
-            .command(["serve", "--port", "0", "--ready-json"])
-            .env("LD_PRELOAD", library())
-            .env("KILL_AT", at.to_string())
-            .env("KILL_COUNT", home.beside("calls"))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("rouse starts");
+    fn start(home: &Home, before: Before) -> Self {
+        let mut command = home.command(["serve", "--port", "0", "--ready-json"]);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let (process, out) = Watched::start(command, before);
         let mut line = String::new();
-        let mut out = BufReader::new(process.stdout.take().expect("a pipe"));
-        drop(out.read_line(&mut line));
+        // Nobody says anything in the place of one that is dead.
+        BufReader::new(out).read_line(&mut line).expect("text");
         let ready: Option<Value> = serde_json::from_str(&line).ok();
         let address = ready.and_then(|ready| Some(ready["address"].as_str()?.to_owned()));
         let door = address.and_then(|address| Some((Client::find(&home.data()).ok()?, address)));
@@ -93,7 +76,7 @@ impl Doomed {
     }
 
     async fn call(&self, method: &str, params: Value) -> Option<Value> {
-        self.door.as_ref()?.0.call(method, params).await.ok()
+        ask(&self.door.as_ref()?.0, method, params).await
     }
 
     async fn add(&self, job: Value, told: &mut Told) {
@@ -125,21 +108,11 @@ impl Doomed {
         }
     }
 
-    /// Waits until it is dead; true when it was killed.
-    fn is_killed(&mut self) -> bool {
-        let status = self.process.wait().expect("it ends");
-        status.signal() == Some(9)
+    /// Asks it to end, if it lives, and waits for that.
+    fn stop(self) -> Life {
+        self.process.stop();
+        self.process.end()
     }
-
-    fn stop(&self) {
-        let pid = self.process.id().to_string();
-        Command::new("kill").args(["-TERM", &pid]).status().expect("kill");
-    }
-}
-
-fn calls(home: &Home) -> u32 {
-    let bytes = fs::read(home.beside("calls")).expect("a file");
-    u32::from_le_bytes(bytes.try_into().expect("four bytes"))
 }
 
 /// Everything a person does in a minute, and a few slots.
@@ -164,11 +137,13 @@ async fn scenario(doomed: &Doomed, server: &MarkServer, home: &Home) -> Told {
         doomed.call_webhook("called", secret, "once", &mut told).await;
         doomed.call_webhook("called", secret, "once", &mut told).await;
     }
-    drop(
-        doomed.call("cron.update", json!({ "id": "queued", "patch": { "name": "Renamed" } })).await,
-    );
-    drop(doomed.call("cron.add", job("gone", every(), server.call("gone"), none())).await);
-    drop(doomed.call("cron.remove", json!({ "id": "gone" })).await);
+    for (method, params) in [
+        ("cron.update", json!({ "id": "queued", "patch": { "name": "Renamed" } })),
+        ("cron.add", job("gone", every(), server.call("gone"), none())),
+        ("cron.remove", json!({ "id": "gone" })),
+    ] {
+        doomed.call(method, params).await;
+    }
     // Until a slot has fired, if there is a job that can.
     if told.saved.iter().any(|id| id == "queued")
         && let Some((client, _)) = &doomed.door
@@ -230,11 +205,10 @@ fn left_behind(home: &Home) -> Vec<String> {
 async fn a_kill_before_any_change_of_a_file_loses_nothing() {
     let server = MarkServer::start();
     let whole = server.home();
-    let mut doomed = Doomed::start(&whole, 0);
+    let doomed = Doomed::start(&whole, Before::None);
     scenario(&doomed, &server, &whole).await;
-    doomed.stop();
-    assert!(!doomed.is_killed());
-    let all = calls(&whole);
+    let Life { is_killed, calls: all } = doomed.stop();
+    assert!(!is_killed);
     assert!(all > 50, "only {all} calls were counted");
 
     // Every so many-th call in the short form, beginning elsewhere with every seed; every call in the long one.
@@ -244,11 +218,9 @@ async fn a_kill_before_any_change_of_a_file_loses_nothing() {
     while at <= all {
         let server = MarkServer::start();
         let home = server.home();
-        let mut doomed = Doomed::start(&home, at);
+        let doomed = Doomed::start(&home, Before::Call(at));
         let told = scenario(&doomed, &server, &home).await;
-        doomed.stop();
-        let is_killed = doomed.is_killed();
-        let made = calls(&home);
+        let Life { is_killed, calls: made } = doomed.stop();
         assert!(
             is_killed == (made >= at),
             "call {at} of {all}: {made} were made, killed: {is_killed}"
@@ -280,7 +252,7 @@ async fn kills_at_random_under_load_lose_nothing() {
         let at = u32::try_from(dice.between(20, 4_000)).expect("small");
         let before = left_behind(&home);
         orphans += before.len();
-        let mut doomed = Doomed::start(&home, at);
+        let doomed = Doomed::start(&home, Before::Call(at));
         let got_ready = doomed.door.is_some();
         for number in 0..4 {
             let (id, secret) = dice.pick(&secrets);
@@ -288,7 +260,7 @@ async fn kills_at_random_under_load_lose_nothing() {
             let manual = jobs::name(dice.below(LOAD / 10) * 10 + 1);
             doomed.run_now(&manual, &mut told).await;
         }
-        (kills, lives) = (kills + u32::from(doomed.is_killed()), lives + 1);
+        (kills, lives) = (kills + u32::from(doomed.process.end().is_killed), lives + 1);
         let still = left_behind(&home);
         let lives_on = before.iter().any(|orphan| still.contains(orphan));
         assert!(!got_ready || !lives_on, "killed before call {at}: {before:?}, then {still:?}");

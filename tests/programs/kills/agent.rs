@@ -6,13 +6,14 @@
 
 use std::fs;
 
-use rouse_gateway::{Client, ClientError};
+use rouse_gateway::Client;
 use rouse_testkit::dice::{count_or, first_seed, is_long};
 use rouse_testkit::fake_model::FakeModel;
 use serde_json::{Value, json};
 
-use super::effects::{self, Effects, NOTE, REPORT, ROUTINE};
-use super::{Doomed, calls};
+use super::effects::{self, Effects, LINE, NOTE, REPORT, ROUTINE};
+use super::tracer::{Before, Life};
+use super::{Doomed, ask};
 use crate::asks::{calling, home_with};
 use crate::engine::{Engine, Home, is_over};
 
@@ -28,10 +29,7 @@ enum Way {
 impl Way {
     fn server(self) -> FakeModel {
         let shared = [
-            (
-                "memory_write",
-                json!({ "path": "memory/log.md", "content": "a line\n", "append": true }),
-            ),
+            ("memory_write", json!({ "path": "memory/log.md", "content": LINE, "append": true })),
             ("notify", json!({ "body": NOTE })),
             ("run_command", json!({ "command": effects::COMMAND })),
         ];
@@ -46,33 +44,32 @@ impl Way {
     }
 
     /// Starts the run; whether it was promised.
-    async fn begin(self, client: &Client) -> Result<(), ClientError> {
+    async fn begin(self, client: &Client) -> bool {
         let (method, params) = match self {
             Self::Job => {
                 let payload = json!({ "kind": "agentTurn", "message": "Do it." });
                 let job = json!({ "id": "agent", "name": "Agent", "schedule": { "kind": "manual" }, "payload": payload });
-                drop(client.call("cron.add", job).await);
+                ask(client, "cron.add", job).await;
                 ("cron.run", json!({ "id": "agent", "mode": "force" }))
             }
             Self::Chat => ("chat.send", json!({ "text": "Do it." })),
         };
-        client.call(method, params).await.map(drop)
+        ask(client, method, params).await.is_some()
     }
 }
 
-/// The run that this is about; none before it is there.
-async fn the_run(client: &Client) -> Option<Value> {
-    let wanted = json!({ "triggers": ["manual", "chat"] });
-    let found: Value = client.call("runs.list", wanted).await.ok()?;
-    let runs = found["runs"].as_array()?;
+/// The runs that this is about, of which there is one at most; none when nobody is there.
+async fn the_run(client: &Client) -> Option<Vec<Value>> {
+    let found = ask(client, "runs.list", json!({ "triggers": ["manual", "chat"] })).await?;
+    let runs = found["runs"].as_array().expect("runs");
     assert!(runs.len() <= 1, "one was asked for: {runs:#?}");
-    runs.first().cloned()
+    Some(runs.clone())
 }
 
 /// What is asked and has no answer yet; nothing when nobody is there.
 async fn questions(client: &Client) -> Vec<Value> {
-    let open = client.call("approvals.list", json!({})).await.unwrap_or_default();
-    open["approvals"].as_array().cloned().unwrap_or_default()
+    let Some(open) = ask(client, "approvals.list", json!({})).await else { return Vec::new() };
+    open["approvals"].as_array().expect("questions").clone()
 }
 
 /// Says yes to all that is asked, once each.
@@ -83,36 +80,38 @@ async fn say_yes(client: &Client) {
 async fn answer(client: &Client, questions: Vec<Value>) {
     for asked in questions {
         let yes = json!({ "id": asked["id"], "answer": { "kind": "once" }, "from": "cli" });
-        // Somebody dead takes no answer, and what is answered needs none.
-        drop(client.call("approvals.decide", yes).await);
+        let decided = ask(client, "approvals.decide", yes).await;
+        assert!(decided.is_none_or(|decided| decided["counts"] == true), "{asked}");
     }
 }
 
-/// Starts the run and says yes to all that it asks, up to its end or that of the engine.
-async fn scenario(doomed: &Doomed, way: Way) {
-    let Some((client, _)) = &doomed.door else { return };
-    if way.begin(client).await.is_err() {
-        return;
+/// Starts the run and says yes to all that it asks, up to its end or that of the engine; whether it was promised.
+async fn scenario(doomed: &Doomed, way: Way) -> bool {
+    let Some((client, _)) = &doomed.door else { return false };
+    if !way.begin(client).await {
+        return false;
     }
-    let Ok(mut events) = client.events(Some(0)).await else { return };
+    let Ok(mut events) = client.events(Some(0)).await else { return true };
     while events.next().await.is_some() {
         say_yes(client).await;
-        if the_run(client).await.as_ref().is_some_and(is_over) {
+        if the_run(client).await.is_none_or(|runs| runs.iter().all(is_over)) {
             break;
         }
     }
+    true
 }
 
 /// What a life after the kill makes of it: the run comes to its one end. Answers all that has come of it.
-async fn judge(home: &Home, server: &FakeModel, place: &str) -> Effects {
+async fn judge(home: &Home, server: &FakeModel, is_promised: bool, place: &str) -> Effects {
     let engine = home.serve_as_it_is();
     let run = engine
         .until(async |engine| {
             say_yes(&engine.client).await;
-            let run = the_run(&engine.client).await;
-            run.as_ref().is_none_or(is_over).then_some(run)
+            let runs = the_run(&engine.client).await.expect("an engine");
+            runs.iter().all(is_over).then(|| runs.into_iter().next())
         })
         .await;
+    assert!(!is_promised || run.is_some(), "{place}: the run was promised and is gone");
     let found = Effects::of(&engine, server, run).await;
     assert!(engine.stop().success(), "{place}");
     found.check().unwrap_or_else(|why| panic!("{place}: {why}\n{found:#?}"));
@@ -123,13 +122,12 @@ async fn judge(home: &Home, server: &FakeModel, place: &str) -> Effects {
 async fn killed_anywhere(way: Way) {
     let server = way.server();
     let whole = home_with(&server);
-    let mut doomed = Doomed::start(&whole, 0);
-    let before = calls(&whole);
-    scenario(&doomed, way).await;
-    doomed.stop();
-    assert!(!doomed.is_killed());
-    let all = calls(&whole);
-    let whole = judge(&whole, &server, "not killed").await;
+    let doomed = Doomed::start(&whole, Before::None);
+    let before = doomed.process.calls();
+    let is_promised = scenario(&doomed, way).await;
+    let Life { is_killed, calls: all } = doomed.stop();
+    assert!(!is_killed && is_promised);
+    let whole = judge(&whole, &server, is_promised, "not killed").await;
     assert!(whole.is_whole(), "{whole:#?}");
 
     let stride = if is_long() { 1 } else { all / u32::try_from(count_or(10)).expect("few") };
@@ -138,11 +136,11 @@ async fn killed_anywhere(way: Way) {
     while at <= all {
         let server = way.server();
         let home = home_with(&server);
-        let mut doomed = Doomed::start(&home, at);
-        scenario(&doomed, way).await;
-        doomed.stop();
-        kills += u32::from(doomed.is_killed());
-        let found = judge(&home, &server, &format!("killed before call {at} of {all}")).await;
+        let doomed = Doomed::start(&home, Before::Call(at));
+        let is_promised = scenario(&doomed, way).await;
+        kills += u32::from(doomed.stop().is_killed);
+        let place = format!("killed before call {at} of {all}");
+        let found = judge(&home, &server, is_promised, &place).await;
         went_on += u32::from(found.went_on());
         unknown += u32::from(found.knows_not());
         lives += 1;
@@ -165,10 +163,29 @@ async fn a_turn_of_a_person_that_is_killed_anywhere_goes_on_and_does_nothing_twi
     killed_anywhere(Way::Chat).await;
 }
 
+/// The workspace gives a file its name by a call that the C library has no part in.
+#[cfg(target_arch = "x86_64")]
+#[tokio::test]
+async fn a_rename_that_no_library_makes_is_seen() {
+    let server = Way::Job.server();
+    let home = home_with(&server);
+    let doomed = Doomed::start(&home, Before::First(libc::SYS_renameat));
+    let is_promised = scenario(&doomed, Way::Job).await;
+    assert!(doomed.stop().is_killed, "a file got its name, and nobody saw it");
+    let folder = home.data().join("workspace/memory");
+    let files: Vec<_> =
+        fs::read_dir(folder).expect("a folder").map(|file| file.expect("a file").path()).collect();
+    let [file] = files.as_slice() else { panic!("one file is on its way: {files:?}") };
+    assert_ne!(file.file_name(), Some("log.md".as_ref()));
+    assert_eq!(fs::read_to_string(file).expect("text"), LINE);
+    let found = judge(&home, &server, is_promised, "killed before a file had its name").await;
+    assert!(found.went_on() && found.knows_not(), "{found:#?}");
+}
+
 /// An engine that lives until it is told to die, with a question of its run.
 async fn asked<'h>(home: &'h Home, way: Way, tool: &str) -> Engine<'h> {
     let engine = home.serve_as_it_is();
-    way.begin(&engine.client).await.expect("a run");
+    assert!(way.begin(&engine.client).await);
     engine
         .until(async |engine| {
             let open = questions(&engine.client).await;
@@ -200,7 +217,7 @@ async fn one_that_waits_for_an_answer_and_is_killed_asks_no_second_time() {
             }
             engine.kill();
             let place = format!("{way:?} killed with a question of {tool}, {answers_first}");
-            let found = judge(&home, &server, &place).await;
+            let found = judge(&home, &server, true, &place).await;
             assert_eq!(found.questions(tool), 1, "{place}: {found:#?}");
             assert!(answers_first || found.is_whole(), "{place}: {found:#?}");
         }
@@ -228,7 +245,7 @@ async fn a_command_that_had_done_its_work_when_the_engine_was_killed_is_not_run_
         engine.kill();
         fs::remove_file(&pipe).expect("removed");
         let place = format!("{way:?} killed while its command was at work");
-        let found = judge(&home, &server, &place).await;
+        let found = judge(&home, &server, true, &place).await;
         assert_eq!((found.ledger(), found.knows_not()), (1, true), "{place}: {found:#?}");
     }
 }

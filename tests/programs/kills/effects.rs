@@ -13,6 +13,8 @@ use crate::engine::Engine;
 
 /// What the person is told by the run.
 pub(super) const NOTE: &str = "The line is written.";
+/// What it keeps in its memory.
+pub(super) const LINE: &str = "a line\n";
 /// What the report says.
 pub(super) const REPORT: &str = "one report\n";
 /// The job that the agent makes.
@@ -81,6 +83,11 @@ impl Effects {
 
     /// That all is in order; what is not, if not.
     pub(super) fn check(&self) -> Result<(), String> {
+        if self.runs.is_empty()
+            && let Some((tool, done)) = self.done.iter().find(|(_, done)| **done > 0)
+        {
+            return Err(format!("{tool} has done its work {done} times, and there is no run"));
+        }
         for (state, _) in &self.runs {
             if state != "succeeded" {
                 return Err(format!("the run has {state}"));
@@ -182,7 +189,8 @@ fn a_run_with_effects_that_are_not_in_order_is_refused() {
     assert_eq!(whole().check(), Ok(()));
     assert!(whole().is_whole() && whole().went_on() && !whole().knows_not());
     type Spoil = fn(&mut Effects);
-    let spoiled: [(&str, Spoil); 7] = [
+    let spoiled: [(&str, Spoil); 8] = [
+        ("and there is no run", |run| run.runs.clear()),
         ("the run has failed", |run| run.runs[0].0 = "failed".to_owned()),
         ("notify has done its work 2 times", |run| {
             run.done.insert("notify", 2);
