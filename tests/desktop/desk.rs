@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use zbus::message::Header;
 use zbus::object_server::SignalEmitter;
 use zbus::{Connection, OwnedVariant, connection, interface};
@@ -22,6 +22,7 @@ pub(crate) struct Desk {
     notifications: mpsc::UnboundedReceiver<Shown>,
     closed: mpsc::UnboundedReceiver<u32>,
     click_at_once: Arc<AtomicBool>,
+    answers: watch::Sender<bool>,
     items: mpsc::UnboundedReceiver<String>,
 }
 
@@ -45,10 +46,12 @@ impl Desk {
         let (close, closed) = mpsc::unbounded_channel();
         let (registered, items) = mpsc::unbounded_channel();
         let click_at_once = Arc::new(AtomicBool::new(false));
+        let (answers, may_answer) = watch::channel(true);
         let server = NotificationServer {
             shown,
             close,
             click_at_once: Arc::clone(&click_at_once),
+            may_answer,
             last_id: 0,
         };
         let bus = connection::Builder::address(session.bus_address.as_str())
@@ -58,7 +61,7 @@ impl Desk {
             .build()
             .await
             .expect("the desktop is on the bus");
-        Self { bus, notifications, closed, click_at_once, items }
+        Self { bus, notifications, closed, click_at_once, answers, items }
     }
 
     /// A tray appears.
@@ -103,6 +106,11 @@ impl Desk {
         self.click_at_once.store(true, Ordering::SeqCst);
     }
 
+    /// From now on notifications are on the screen before the app is told their numbers; until `answer` is true again.
+    pub(crate) fn answer(&self, answer: bool) {
+        self.answers.send_replace(answer);
+    }
+
     /// The person presses the button of this label.
     pub(crate) async fn press(&self, shown: &Shown, label: &str) {
         let button = shown.actions.chunks(2).find(|button| button[1] == label);
@@ -125,6 +133,7 @@ struct NotificationServer {
     shown: mpsc::UnboundedSender<Shown>,
     close: mpsc::UnboundedSender<u32>,
     click_at_once: Arc<AtomicBool>,
+    may_answer: watch::Receiver<bool>,
     last_id: u32,
 }
 
@@ -166,6 +175,8 @@ impl NotificationServer {
         }
         let shown = Shown { id, app_name, summary, body, actions, desktop_entry, urgent, sender };
         self.shown.send(shown).expect("the test listens");
+        // The desk may be gone by now, and waits for nothing then.
+        drop(self.may_answer.wait_for(|may| *may).await);
         id
     }
 

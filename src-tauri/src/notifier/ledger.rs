@@ -28,7 +28,7 @@ pub(super) enum Heard {
 pub(super) struct Ledger {
     shown: VecDeque<Entry>,
     sending: u32,
-    early: Vec<u32>,
+    early: Vec<(u32, String)>,
 }
 
 #[derive(Debug)]
@@ -53,31 +53,32 @@ impl Ledger {
         self.forget_early();
     }
 
-    /// It is on the screen as `id`; true when it was clicked before the server had even answered.
+    /// It is on the screen as `id`; answers the action that was chosen before the server had even answered.
     pub(super) fn sent(
         &mut self,
         id: u32,
         subject: Subject,
         opens: Place,
         withdraw: oneshot::Sender<()>,
-    ) -> bool {
+    ) -> Option<String> {
         self.sending -= 1;
-        let clicked = self.early.contains(&id);
-        self.early.retain(|early| *early != id);
+        let at = self.early.iter().position(|(early, _)| *early == id);
+        let chosen = at.map(|at| self.early.remove(at).1);
+        self.early.retain(|(early, _)| *early != id);
         self.forget_early();
-        let withdraw = Some(withdraw);
-        self.shown.push_back(Entry { id, subject, opens, told_all: clicked, withdraw });
+        let (told_all, withdraw) = (chosen.is_some(), Some(withdraw));
+        self.shown.push_back(Entry { id, subject, opens, told_all, withdraw });
         if self.shown.len() > MOST_KEPT {
             self.shown.pop_front();
         }
-        clicked
+        chosen
     }
 
-    /// Number `id` was clicked; answers what to show, unless that click was heard already or is not ours.
-    pub(super) fn clicked(&mut self, id: u32, heard: Heard) -> Option<Place> {
+    /// Number `id` was clicked, for `action`; answers what to show, unless that click was heard already or is not ours.
+    pub(super) fn clicked(&mut self, id: u32, action: &str, heard: Heard) -> Option<Place> {
         let Some(entry) = self.shown.iter_mut().rev().find(|entry| entry.id == id) else {
             if self.sending > 0 {
-                self.early.push(id);
+                self.early.push((id, action.to_owned()));
             }
             return None;
         };
@@ -121,7 +122,11 @@ mod tests {
         Place::run(&RunId::new(id))
     }
 
-    fn show(ledger: &mut Ledger, id: u32, subject: &str) -> (bool, oneshot::Receiver<()>) {
+    fn show(
+        ledger: &mut Ledger,
+        id: u32,
+        subject: &str,
+    ) -> (Option<String>, oneshot::Receiver<()>) {
         ledger.sending(&about(subject));
         let (withdraw, withdrawn) = oneshot::channel();
         (ledger.sent(id, about(subject), page(subject), withdraw), withdrawn)
@@ -132,45 +137,46 @@ mod tests {
         let mut ledger = Ledger::default();
         show(&mut ledger, 1, "a");
         show(&mut ledger, 2, "b");
-        assert_eq!(ledger.clicked(1, Heard::ByAll), Some(page("a")));
-        assert_eq!(ledger.clicked(2, Heard::ByAll), Some(page("b")));
-        assert_eq!(ledger.clicked(2, Heard::ByAll), Some(page("b")));
-        assert_eq!(ledger.clicked(3, Heard::ByAll), None, "of another app");
+        assert_eq!(ledger.clicked(1, "default", Heard::ByAll), Some(page("a")));
+        assert_eq!(ledger.clicked(2, "default", Heard::ByAll), Some(page("b")));
+        assert_eq!(ledger.clicked(2, "default", Heard::ByAll), Some(page("b")));
+        assert_eq!(ledger.clicked(3, "default", Heard::ByAll), None, "of another app");
     }
 
     #[test]
     fn a_server_that_tells_only_the_sender_is_heard_too() {
         let mut ledger = Ledger::default();
         show(&mut ledger, 1, "a");
-        assert_eq!(ledger.clicked(1, Heard::BySender), Some(page("a")));
+        assert_eq!(ledger.clicked(1, "default", Heard::BySender), Some(page("a")));
     }
 
     #[test]
     fn one_click_heard_twice_counts_once() {
         let mut ledger = Ledger::default();
         show(&mut ledger, 1, "a");
-        assert_eq!(ledger.clicked(1, Heard::ByAll), Some(page("a")));
-        assert_eq!(ledger.clicked(1, Heard::BySender), None);
+        assert_eq!(ledger.clicked(1, "default", Heard::ByAll), Some(page("a")));
+        assert_eq!(ledger.clicked(1, "default", Heard::BySender), None);
     }
 
     #[test]
     fn a_click_before_the_servers_answer_is_kept() {
         let mut ledger = Ledger::default();
         ledger.sending(&about("a"));
-        assert_eq!(ledger.clicked(7, Heard::ByAll), None);
+        assert_eq!(ledger.clicked(7, "a-word", Heard::ByAll), None);
         let (withdraw, _withdrawn) = oneshot::channel();
-        assert!(ledger.sent(7, about("a"), page("a"), withdraw));
+        let chosen = ledger.sent(7, about("a"), page("a"), withdraw);
+        assert_eq!(chosen.as_deref(), Some("a-word"), "a button is no click on the whole");
     }
 
     #[test]
     fn a_foreign_click_is_not_kept_for_later() {
         let mut ledger = Ledger::default();
-        ledger.clicked(7, Heard::ByAll);
-        assert!(!show(&mut ledger, 7, "a").0, "heard while nothing was being sent");
+        ledger.clicked(7, "default", Heard::ByAll);
+        assert!(show(&mut ledger, 7, "a").0.is_none(), "heard while nothing was being sent");
         ledger.sending(&about("b"));
-        ledger.clicked(8, Heard::ByAll);
+        ledger.clicked(8, "default", Heard::ByAll);
         ledger.not_sent();
-        assert!(!show(&mut ledger, 8, "b").0, "heard while another was being sent");
+        assert!(show(&mut ledger, 8, "b").0.is_none(), "heard while another was being sent");
     }
 
     #[test]
@@ -198,7 +204,7 @@ mod tests {
         let mut ledger = Ledger::default();
         show(&mut ledger, 1, "a");
         ledger.server_gone();
-        assert_eq!(ledger.clicked(1, Heard::ByAll), None);
+        assert_eq!(ledger.clicked(1, "default", Heard::ByAll), None);
         assert_eq!(ledger.sending(&about("a")), None);
     }
 
@@ -209,6 +215,6 @@ mod tests {
             show(&mut ledger, id, &id.to_string());
         }
         assert_eq!(ledger.shown.len(), MOST_KEPT);
-        assert_eq!(ledger.clicked(1_999, Heard::ByAll), Some(page("1999")));
+        assert_eq!(ledger.clicked(1_999, "default", Heard::ByAll), Some(page("1999")));
     }
 }

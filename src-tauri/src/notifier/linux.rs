@@ -24,6 +24,7 @@ use zbus::{Connection, MatchRule, Message, MessageStream};
 
 use super::ledger::{Heard, Ledger};
 use super::{APP_NAME, Buttons, Clicks, Subject, Toast, Touch, write_picture};
+use crate::place::Place;
 
 /// The installed .desktop file and icon, by which a desktop knows whose notification it is.
 const DESKTOP_ENTRY: &str = "rouse-desktop";
@@ -74,9 +75,9 @@ impl Notifications {
         };
         let (withdraw, withdrawn) = oneshot::channel();
         let opens = toast.opens.clone();
-        let clicked = self.desk.ledger().sent(handle.id(), toast.subject, opens, withdraw);
-        if clicked {
-            self.desk.report(Touch::Open(toast.opens));
+        let chosen = self.desk.ledger().sent(handle.id(), toast.subject, opens, withdraw);
+        if let Some(action) = chosen {
+            self.desk.touched(&action, toast.opens);
         }
         tokio::spawn(hold(handle, withdrawn, Arc::clone(&self.desk)));
         Ok(())
@@ -96,16 +97,17 @@ impl Desk {
     }
 
     fn clicked(&self, id: u32, action: &str, heard: Heard) {
-        let opens = self.ledger().clicked(id, heard);
+        let opens = self.ledger().clicked(id, action, heard);
         if let Some(opens) = opens {
-            self.report(match action {
-                DEFAULT_ACTION => Touch::Open(opens),
-                word => Touch::Press(word.to_owned(), opens),
-            });
+            self.touched(action, opens);
         }
     }
 
-    fn report(&self, touch: Touch) {
+    fn touched(&self, action: &str, opens: Place) {
+        let touch = match action {
+            DEFAULT_ACTION => Touch::Open(opens),
+            word => Touch::Press(word.to_owned(), opens),
+        };
         if self.clicks.send(touch).is_err() {
             tracing::debug!("a click came while the app was closing");
         }

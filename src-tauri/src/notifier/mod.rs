@@ -11,6 +11,7 @@ mod ledger;
 mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
+mod on_the_way;
 #[cfg(any(windows, test))]
 mod toast_xml;
 #[cfg(target_os = "macos")]
@@ -37,6 +38,7 @@ use rouse_host::{Notifier, NotifyError};
 use tokio::sync::mpsc;
 
 pub(crate) use self::answers::{AnswerBook, Buttons, Meaning};
+use self::on_the_way::OnTheWay;
 use crate::backend::EngineDoor;
 use crate::place::Place;
 
@@ -98,12 +100,18 @@ pub(crate) struct DesktopNotifier {
     system: Notifications,
     engine: EngineDoor,
     answers: AnswerBook,
+    on_the_way: OnTheWay,
 }
 
 impl DesktopNotifier {
     /// Notifications whose clicks go to `clicks`; `engine` is asked how urgent a delivery is.
     pub(crate) fn new(clicks: Clicks, engine: EngineDoor, home: &Path) -> Self {
-        Self { system: Notifications::new(clicks, home), engine, answers: AnswerBook::default() }
+        Self {
+            system: Notifications::new(clicks, home),
+            engine,
+            answers: AnswerBook::default(),
+            on_the_way: OnTheWay::default(),
+        }
     }
 
     /// Shows `toast`, in place of an earlier one on the same subject.
@@ -113,23 +121,37 @@ impl DesktopNotifier {
 
     /// Shows what an engine in another process asked for.
     pub(crate) async fn show_for(&self, request: &ShowRequest) -> Result<(), NotifyError> {
-        let run = self.look(request.run_id.as_deref()).await;
+        let id = DeliveryId::new(request.delivery_id.as_str());
+        let run = request.run_id.as_deref().map(RunId::new);
+        self.show_delivery(&id, run.as_ref(), &request.title, &request.body).await
+    }
+
+    async fn show_delivery(
+        &self,
+        id: &DeliveryId,
+        run: Option<&RunId>,
+        title: &str,
+        body: &str,
+    ) -> Result<(), NotifyError> {
+        self.on_the_way.set_out(id);
+        let detail = self.look(run).await;
         let toast = Toast {
-            subject: Subject::Delivery(DeliveryId::new(request.delivery_id.as_str())),
-            opens: page_of(
-                &DeliveryId::new(request.delivery_id.as_str()),
-                request.run_id.as_deref().map(RunId::new).as_ref(),
-            ),
-            title: request.title.clone(),
-            body: request.body.clone(),
-            urgent: run.as_ref().is_some_and(is_urgent),
-            buttons: run.as_ref().and_then(|run| self.buttons(run)),
+            subject: Subject::Delivery(id.clone()),
+            opens: page_of(id, run),
+            title: title.to_owned(),
+            body: body.to_owned(),
+            urgent: detail.as_ref().is_some_and(is_urgent),
+            buttons: detail.as_ref().and_then(|run| self.buttons(run)),
         };
-        self.toast(toast).await
+        let shown = self.toast(toast).await;
+        if self.on_the_way.arrived(id) {
+            self.system.withdraw(&Subject::Delivery(id.clone()));
+        }
+        shown
     }
 
     /// The run that a notification is about. When it cannot be asked for, the notification is shown all the same.
-    async fn look(&self, run: Option<&str>) -> Option<RunDetail> {
+    async fn look(&self, run: Option<&RunId>) -> Option<RunDetail> {
         let run = run?;
         match self.engine.ask::<RunDetail>("runs.get", &RunRef { id: run.to_string() }).await {
             Ok(detail) => Some(detail),
@@ -165,21 +187,12 @@ fn is_urgent(run: &RunDetail) -> bool {
 
 impl Notifier for DesktopNotifier {
     fn show<'a>(&'a self, delivery: &'a Delivery) -> BoxFuture<'a, Result<(), NotifyError>> {
-        Box::pin(async move {
-            let run = self.look(delivery.run_id.as_ref().map(RunId::as_str)).await;
-            let toast = Toast {
-                subject: Subject::Delivery(delivery.id.clone()),
-                opens: page_of(&delivery.id, delivery.run_id.as_ref()),
-                title: delivery.title.clone(),
-                body: delivery.body.clone(),
-                urgent: run.as_ref().is_some_and(is_urgent),
-                buttons: run.as_ref().and_then(|run| self.buttons(run)),
-            };
-            self.toast(toast).await
-        })
+        let Delivery { id, run_id, title, body, .. } = delivery;
+        Box::pin(self.show_delivery(id, run_id.as_ref(), title, body))
     }
 
     fn withdraw(&self, id: &DeliveryId) {
+        self.on_the_way.withdraw(id);
         self.system.withdraw(&Subject::Delivery(id.clone()));
     }
 }
