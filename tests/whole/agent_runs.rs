@@ -55,13 +55,12 @@ async fn what_signs_in_is_shown_nowhere_and_the_person_sees_where_it_would_go() 
     let id = house.add(ask("Send it")).await;
     house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
     let run = house.run_in(&id, "awaitingApproval").await;
-    let asked = house.call("approvals.list", json!({})).await["approvals"][0].clone();
+    let asked = house.question().await;
     let preview = asked["preview"].as_str().expect("words");
     assert!(preview.contains("api.example.com") && preview.contains("Tea."), "{preview}");
     assert_eq!(asked["arguments"]["headers"]["Accept"], "text/plain");
     assert_eq!(asked["arguments"]["headers"]["Authorization"], "[hidden: 18 characters]");
-    let no = json!({ "id": asked["id"], "answer": { "kind": "deny" }, "from": "page" });
-    house.call("approvals.decide", no).await;
+    house.answer(&asked, "deny").await;
     house.run_in(&id, "succeeded").await;
     let transcript = house.call("sessions.get", json!({ "key": format!("cron:{id}") })).await;
     let steps = house.detail(&run).await;

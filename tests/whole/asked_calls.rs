@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::hooks::config;
-use crate::house::{HOUR, House, MINUTE, NOON, Plan, echo};
+use crate::house::{HOUR, House, MINUTE, NOON, Plan, echo, of_calls};
 
 /// Asks, until there is a file `calm` beside the settings.
 const ASKS: &str =
@@ -72,30 +72,13 @@ async fn asked(house: &House, job: Value) -> (String, Value) {
     fire(house, &id).await;
     let run = house.run_in(&id, "awaitingApproval").await;
     let detail = house.detail(&run).await;
-    assert_eq!(of_calls(&detail), [Value::Null; 0], "nothing is done before the yes");
+    assert!(of_calls(&detail).is_empty(), "nothing is done before the yes");
     (id, detail["approvals"][0].clone())
-}
-
-async fn answer(house: &House, question: &Value, kind: &str) {
-    let answer = json!({ "id": question["id"], "answer": { "kind": kind }, "from": "page" });
-    assert_eq!(house.call("approvals.decide", answer).await["counts"], true);
 }
 
 /// The only run of the job, when it is over, with everything about it.
 async fn over(house: &House, id: &str) -> Value {
-    let run = house
-        .until(async |house| {
-            let run = house.runs(id).await.into_iter().next()?;
-            let waits = ["queued", "running", "awaitingApproval"];
-            (!waits.iter().any(|state| run["state"] == *state)).then_some(run)
-        })
-        .await;
-    house.detail(&run).await
-}
-
-fn of_calls(detail: &Value) -> Vec<Value> {
-    let steps = detail["steps"].as_array().expect("steps");
-    steps.iter().filter(|step| step["kind"] == "toolCall").cloned().collect()
+    house.detail(&house.ended(id, 1).await[0]).await
 }
 
 /// The decisions of the gate on the calls of a run.
@@ -113,7 +96,7 @@ async fn what_a_hook_wants_asked_waits_for_the_yes_and_is_made_once() {
         assert!(why.ends_with("wants it asked: look first"), "{why}");
         assert_eq!(question["arguments"], json!({ "command": "printf a >>made" }));
         assert_eq!(scene.made(), "");
-        answer(&house, &question, says).await;
+        house.answer(&question, says).await;
         let ended = over(&house, &id).await;
         assert_eq!((&ended["run"]["state"], scene.made().as_str()), (&json!("succeeded"), "a"));
         assert_eq!(decisions(&ended), ["answered"]);
@@ -126,7 +109,7 @@ async fn a_call_that_needs_no_yes_by_itself_waits_as_well() {
     let scene = Scene::with(ASKS);
     let house = scene.plan().build().await;
     let (id, question) = asked(&house, echo(&json!({ "kind": "manual" }))).await;
-    answer(&house, &question, "once").await;
+    house.answer(&question, "once").await;
     let ended = over(&house, &id).await;
     assert_eq!(
         (&ended["run"]["state"], &ended["run"]["summary"]),
@@ -145,7 +128,7 @@ async fn a_no_ends_the_run_whatever_the_hook_says_by_then() {
         if changes_its_mind {
             scene.calm();
         }
-        answer(&house, &question, "deny").await;
+        house.answer(&question, "deny").await;
         let ended = over(&house, &id).await;
         let run = &ended["run"];
         assert_eq!(
@@ -188,7 +171,7 @@ async fn a_start_of_rouse_between_the_question_and_the_answer_changes_nothing() 
             let house = scene.plan().clock(&clock).build().await;
             let open = house.call("approvals.list", json!({})).await;
             assert_eq!(open["approvals"][0]["id"], question["id"]);
-            answer(&house, &question, says).await;
+            house.answer(&question, says).await;
             let ended = over(&house, &id).await;
             assert_eq!((&ended["run"]["state"], scene.made().as_str()), (&json!(state), made));
             let decided = if says == "once" { "answered" } else { "refused" };
@@ -213,7 +196,7 @@ async fn what_a_hook_makes_of_the_call_is_another_call_that_needs_its_own_yes() 
         if changes_its_mind {
             scene.calm();
         }
-        answer(&house, &question, says).await;
+        house.answer(&question, says).await;
         let ended = over(&house, &id).await;
         assert_eq!(scene.made(), made, "{says}: {ended}");
         assert_eq!(decisions(&ended).len(), 1, "{ended}");

@@ -75,7 +75,7 @@ async fn a_reminder_that_is_asked_for_is_made_when_the_person_has_said_yes_and_c
     run_in(&house, &id, &["awaitingApproval"]).await;
     let open = main_session(&house).await["open"].clone();
     assert_eq!((&open[0]["runId"], &open[0]["state"]), (&json!(id), &json!("awaitingApproval")));
-    let asked = house.call("approvals.list", json!({})).await["approvals"][0].clone();
+    let asked = house.question().await;
     let preview = asked["preview"].as_str().expect("words");
     for words in ["New routine: Tea", "2026-11-21T12:20", "The tea is ready."] {
         assert!(preview.contains(words), "{words}: {preview}");
@@ -83,8 +83,7 @@ async fn a_reminder_that_is_asked_for_is_made_when_the_person_has_said_yes_and_c
     assert_eq!(house.call("cron.list", json!({})).await["jobs"], json!([]), "nothing is made yet");
     let shown = house.clock.now().plus_ms(20 * 60_000);
     house.clock.advance(3 * MINUTE);
-    let yes = json!({ "id": asked["id"], "answer": { "kind": "once" }, "from": "page" });
-    house.call("approvals.decide", yes).await;
+    house.answer(&asked, "once").await;
     let run = run_in(&house, &id, &["succeeded"]).await;
     assert_eq!(run["summary"], "I will remind you in 20 minutes.");
     let jobs = house.call("cron.list", json!({})).await["jobs"].clone();
@@ -109,10 +108,9 @@ async fn a_yes_that_comes_after_the_time_of_a_reminder_makes_none_and_says_so() 
     let house = Plan::new(folder.path()).model(script).build().await;
     let id = send(&house, "Remind me of the tea in 2 minutes").await;
     run_in(&house, &id, &["awaitingApproval"]).await;
-    let asked = house.call("approvals.list", json!({})).await["approvals"][0]["id"].clone();
+    let asked = house.question().await;
     house.clock.advance(2 * MINUTE);
-    let yes = json!({ "id": asked, "answer": { "kind": "once" }, "from": "page" });
-    house.call("approvals.decide", yes).await;
+    house.answer(&asked, "once").await;
     run_in(&house, &id, &["succeeded"]).await;
     let told = format!("{:?}", house.model.requests()[1].messages);
     assert!(told.contains("2026-11-21T12:02"), "{told}");

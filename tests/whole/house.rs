@@ -131,7 +131,9 @@ impl House {
     pub(crate) async fn ended(&self, id: &str, count: usize) -> Vec<Value> {
         self.until(async |house| {
             let runs = house.runs(id).await;
-            let over = |run: &Value| !matches!(run["state"].as_str(), Some("queued" | "running"));
+            let over = |run: &Value| {
+                !matches!(run["state"].as_str(), Some("queued" | "running" | "awaitingApproval"))
+            };
             (runs.len() >= count && runs.iter().all(over)).then_some(runs)
         })
         .await
@@ -147,6 +149,19 @@ impl House {
     pub(crate) async fn run_in(&self, id: &str, state: &str) -> Value {
         self.until(async |house| house.runs(id).await.into_iter().find(|run| run["state"] == state))
             .await
+    }
+
+    /// Answers a question; `says` is a kind of answer such as `once`. It must count.
+    pub(crate) async fn answer(&self, question: &Value, says: &str) -> Value {
+        let answer = json!({ "id": question["id"], "answer": { "kind": says }, "from": "page" });
+        let decided = self.call("approvals.decide", answer).await;
+        assert_eq!(decided["counts"], true, "{decided}");
+        decided
+    }
+
+    /// The newest question that is open.
+    pub(crate) async fn question(&self) -> Value {
+        self.call("approvals.list", json!({})).await["approvals"][0].clone()
     }
 
     pub(crate) async fn detail(&self, run: &Value) -> Value {
@@ -210,6 +225,12 @@ impl UiFiles for NoUi {
     fn get(&self, _: &str) -> Option<UiFile> {
         None
     }
+}
+
+/// The calls of tools among the steps of a run.
+pub(crate) fn of_calls(detail: &Value) -> Vec<&Value> {
+    let steps = detail["steps"].as_array().expect("steps");
+    steps.iter().filter(|step| step["kind"] == "toolCall").collect()
 }
 
 /// An `echo` job with this schedule.

@@ -87,9 +87,7 @@ async fn with_an_untrusted_skill_a_run_may_only_look_whatever_was_granted() {
     let id = house.add(ask("Do it")).await;
     house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
     house.run_in(&id, "awaitingApproval").await;
-    let asked = house.call("approvals.list", json!({})).await["approvals"][0]["id"].clone();
-    let always = json!({ "id": asked, "answer": { "kind": "always" }, "from": "page" });
-    house.call("approvals.decide", always).await;
+    house.answer(&house.question().await, "always").await;
     assert_eq!(house.ended(&id, 1).await[0]["state"], "succeeded");
     let file = folder.path().join("workspace/a.txt");
     assert_eq!(fs::read_to_string(&file).expect("written"), "one");
@@ -223,9 +221,7 @@ async fn the_files_of_a_skill_are_read_as_text_from_outside_and_as_the_run_began
     house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
     house.run_in(&id, "awaitingApproval").await;
     fs::write(&file, "Be long.").expect("a change");
-    let asked = house.call("approvals.list", json!({})).await["approvals"][0]["id"].clone();
-    let no = json!({ "id": asked, "answer": { "kind": "deny" }, "from": "page" });
-    house.call("approvals.decide", no).await;
+    house.answer(&house.question().await, "deny").await;
     assert_eq!(house.ended(&id, 1).await[0]["state"], "succeeded");
     let told = |request: usize| format!("{:?}", house.model.requests()[request].messages.last());
     assert!(
@@ -247,13 +243,7 @@ async fn a_run_that_waited_does_not_go_on_with_a_skill_that_lost_its_trust() {
     house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
     house.run_in(&id, "awaitingApproval").await;
     put(folder.path(), "installed", "fetch", "Fetch it, and more.");
-    let asked = house.call("approvals.list", json!({})).await["approvals"][0]["id"].clone();
-    house
-        .call(
-            "approvals.decide",
-            json!({ "id": asked, "answer": { "kind": "once" }, "from": "page" }),
-        )
-        .await;
+    house.answer(&house.question().await, "once").await;
     let run = house.ended(&id, 1).await.remove(0);
     assert_eq!(run["state"], "failed");
     assert!(

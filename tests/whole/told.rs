@@ -159,8 +159,7 @@ async fn a_run_that_waits_for_a_person_goes_on_untold_and_ends_once() {
     let house =
         Plan::new(folder.path()).env("HEARTBEAT_ENABLED", "false").model(script).build().await;
     let (_, question) = parked(&house).await;
-    let yes = json!({ "id": question, "answer": { "kind": "once" }, "from": "page" });
-    house.call("approvals.decide", yes).await;
+    house.answer(&json!({ "id": question }), "once").await;
     assert_eq!(told.words(2).await, ["Ask run_finished succeeded", "Ask run_started"]);
 
     let (id, _) = parked(&house).await;
@@ -205,8 +204,7 @@ async fn a_parked_run_whose_job_is_removed_is_told_and_so_is_one_that_goes_on_af
     let clock = house.clock.clone();
     house.host.stop().await;
     let house = Plan::new(folder.path()).clock(&clock).model([says("Written.")]).build().await;
-    let yes = json!({ "id": question, "answer": { "kind": "once" }, "from": "page" });
-    house.call("approvals.decide", yes).await;
+    house.answer(&json!({ "id": question }), "once").await;
     assert_eq!(told.words(1).await, ["Ask run_finished succeeded"]);
     told.are_all(house).await;
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::house::{House, MINUTE, Plan};
+use crate::house::{House, MINUTE, Plan, of_calls};
 
 async fn begin(house: &House, tool: &str, arguments: Value) -> Value {
     let params = json!({ "tool": tool, "arguments": arguments });
@@ -17,11 +17,6 @@ async fn in_state(house: &House, id: &Value, state: &str) -> Value {
             (detail["run"]["state"] == state).then_some(detail)
         })
         .await
-}
-
-fn of_calls(detail: &Value) -> Vec<&Value> {
-    let steps = detail["steps"].as_array().expect("steps");
-    steps.iter().filter(|step| step["kind"] == "toolCall").collect()
 }
 
 #[tokio::test]
@@ -54,14 +49,13 @@ async fn what_changes_something_shows_what_it_would_do_and_waits_for_the_yes() {
     let house = Plan::new(folder.path()).env("FILE_WORKSPACE_ROOT", root).build().await;
     let write = json!({ "path": "note.md", "content": "Tea at four." });
     let file = workspace.path().join("note.md");
-    for (answer, state) in [("deny", "cancelled"), ("once", "succeeded")] {
+    for (says, state) in [("deny", "cancelled"), ("once", "succeeded")] {
         let id = begin(&house, "write_file", write.clone()).await;
         let waits = in_state(&house, &id, "awaitingApproval").await;
         let asked = &waits["approvals"][0];
         assert!(asked["preview"].as_str().expect("words").contains("Tea at four."), "{asked}");
         assert!(!file.exists() && of_calls(&waits).is_empty(), "nothing is done before the yes");
-        let answer = json!({ "id": asked["id"], "answer": { "kind": answer }, "from": "page" });
-        assert_eq!(house.call("approvals.decide", answer).await["counts"], true);
+        house.answer(asked, says).await;
         let ended = in_state(&house, &id, state).await;
         let gate = of_calls(&ended)[0]["gate"]["decision"].clone();
         match state {

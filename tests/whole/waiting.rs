@@ -62,8 +62,7 @@ async fn later_slots_of_a_job_go_by_a_question_whatever_its_overlap_policy_says(
         assert_eq!(shown["holdsUp"]["text"], says, "{overlap}");
         assert_eq!(shown["holdsUp"]["passedBy"], 2, "{overlap}");
 
-        let no = json!({ "id": asked["id"], "answer": { "kind": "deny" }, "from": "page" });
-        let decided = house.call("approvals.decide", no).await;
+        let decided = house.answer(&asked, "deny").await;
         assert_eq!(decided["approval"]["holdsUp"], Value::Null, "{overlap}");
         let runs = house.ended(&id, 3).await;
         assert_eq!(runs[2]["summary"], "Done at last.", "{overlap}");
@@ -97,8 +96,7 @@ async fn the_jobs_that_start_after_a_run_wait_with_it() {
     }
     assert_eq!(house.runs(&report).await, [Value::Null; 0], "it waits, truly");
     for question in &asked {
-        let no = json!({ "id": question["id"], "answer": { "kind": "deny" }, "from": "page" });
-        house.call("approvals.decide", no).await;
+        house.answer(question, "deny").await;
     }
     assert_eq!(house.ended(&report, 1).await[0]["state"], "succeeded");
     house.host.stop().await;

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::controls::{Tried, add, call, job, run, worked};
+use super::controls::{Tried, call, job, run, worked};
 use super::obedient::{Call, Script};
 use super::world::{Person, World};
 
@@ -78,7 +78,7 @@ async fn a_host_in_a_task_that_an_agent_has_written_is_asked_about() {
 async fn a_task_of_a_person_that_an_agent_has_written_anew_is_the_agents() {
     let world = World::build(Person::Careful).await;
     let mine = format!("Look at {}", world.site.url("/"));
-    let id = add(&world, job(3, &mine)).await;
+    let id = world.add_job(job(3, &mine)).await;
     looked(&world, &run(&world, 3, &id, &carries(&world)).await);
 
     let revision = || async { job_of(&world, &id).await["state"]["revision"].clone() };

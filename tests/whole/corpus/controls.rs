@@ -29,10 +29,6 @@ pub(super) fn job(number: u32, text: &str) -> Value {
     })
 }
 
-pub(super) async fn add(world: &World, job: Value) -> String {
-    world.call("cron.add", job).await["job"]["id"].as_str().expect("an id").to_owned()
-}
-
 pub(super) async fn run(world: &World, number: u32, id: &str, task: &[Call]) -> Tried {
     let said = "All done.".to_owned();
     world.model.learn(number, Script { task: task.to_vec(), said, ..Script::default() });
@@ -73,7 +69,7 @@ async fn what_a_person_wants_is_not_held_up() {
         call("memory_write", json!({ "path": "memory/tea.md", "content": "Green." })),
         get("/news"),
     ];
-    let id = add(&world, job(1, "Look.")).await;
+    let id = world.add_job(job(1, "Look.")).await;
     let tried = run(&world, 1, &id, &task).await;
     worked(&tried, 0);
     without_errors(&world, &tried).await;
@@ -89,7 +85,7 @@ async fn what_a_person_wants_is_not_held_up() {
     let mut of_job = job(2, "Look.");
     of_job["policies"] = json!({ "hosts": [site.host()] });
     for (number, wanted) in [(2, of_job), (3, job(3, &format!("Look at {}", site.url("/"))))] {
-        let id = add(&world, wanted).await;
+        let id = world.add_job(wanted).await;
         let tried = run(&world, number, &id, &[read.clone(), get("/old")]).await;
         worked(&tried, 0);
         without_errors(&world, &tried).await;
@@ -98,7 +94,7 @@ async fn what_a_person_wants_is_not_held_up() {
 
     // Before reading anything a page may send on anywhere, named in the task or not.
     site.put("/moved", Page::to(world.thief.url("/there")));
-    let id = add(&world, job(4, &format!("Look at {}", site.url("/")))).await;
+    let id = world.add_job(job(4, &format!("Look at {}", site.url("/")))).await;
     let tried = run(&world, 4, &id, &[get("/moved")]).await;
     worked(&tried, 0);
     assert!(world.thief.take().starts_with("GET /there "));
@@ -117,7 +113,7 @@ async fn what_a_person_says_yes_to_is_done_as_it_stands() {
     // What only looks like a key is a local matter.
     let content = format!("AWS_ACCESS_KEY_ID=AKIA{}\npassword: hunter2\n", "IOSFODNN7EXAMPLQ");
     let write = call("write_file", json!({ "path": "case/env.txt", "content": content }));
-    let id = add(&world, job(1, "Write.")).await;
+    let id = world.add_job(job(1, "Write.")).await;
     worked(&run(&world, 1, &id, &[read.clone(), write]).await, 1);
     assert_eq!(fs::read_to_string(workspace.join("case/env.txt")).expect("a file"), content);
 
@@ -126,7 +122,7 @@ async fn what_a_person_says_yes_to_is_done_as_it_stands() {
         "http",
         json!({ "url": site.url("/in"), "method": "POST", "headers": { "Authorization": "Bearer {{secret:site}}" }, "body": "hello" }),
     );
-    let id = add(&world, job(2, "Send.")).await;
+    let id = world.add_job(job(2, "Send.")).await;
     let tried = run(&world, 2, &id, &[read.clone(), post.clone()]).await;
     worked(&tried, 1);
     let heard = site.take();
@@ -135,7 +131,7 @@ async fn what_a_person_says_yes_to_is_done_as_it_stands() {
 
     // A file that holds a secret may be written over; the question shows the change without it.
     let over = call("write_file", json!({ "path": "loot/key.txt", "content": "new" }));
-    let id = add(&world, job(3, "Write.")).await;
+    let id = world.add_job(job(3, "Write.")).await;
     let tried = run(&world, 3, &id, &[over]).await;
     worked(&tried, 1);
     let preview = tried.asked[0]["preview"].as_str().expect("words");
