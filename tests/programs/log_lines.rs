@@ -30,6 +30,10 @@ impl Known {
             let job = view.get("job").unwrap_or(view);
             self.jobs.insert(text(&job["id"]), text(&job["name"]));
         }
+        self.learn_runs(engine).await;
+    }
+
+    async fn learn_runs(&mut self, engine: &Engine<'_>) {
         let list = engine.call("runs.list", json!({ "limit": 500 })).await;
         for run in list["runs"].as_array().unwrap_or_else(|| panic!("{list}")) {
             let job = run["jobId"].as_str().map(str::to_owned);
@@ -207,11 +211,8 @@ async fn day(payloads: &str) -> Vec<Value> {
     engine.call("cron.list", json!({ "includeDisabled": true })).await;
     engine.call("cron.pause", json!({})).await;
     engine.call("cron.resume", json!({})).await;
-    let learned = engine.call("runs.list", json!({ "limit": 500 })).await;
-    for run in learned["runs"].as_array().unwrap_or_else(|| panic!("{learned}")) {
-        let job = run["jobId"].as_str().map(str::to_owned);
-        known.runs.insert(text(&run["id"]), (job, text(&run["jobName"])));
-    }
+    // Of the damaged jobs the lines of the morning have told the names.
+    known.learn_runs(&engine).await;
     assert!(engine.stop().success());
     let written = lines(&home);
     let wrong: Vec<String> = written
