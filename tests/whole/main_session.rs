@@ -211,3 +211,26 @@ async fn hours_words_and_model_of_the_heartbeat_are_settings() {
     assert_eq!(refused.data["fields"][0]["path"], "heartbeat.activeHours.from");
     house.host.stop().await;
 }
+
+#[tokio::test]
+async fn a_list_of_which_nobody_knows_any_more_who_changed_it_gives_no_orders() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let list = folder.path().join("workspace/HEARTBEAT.md");
+    let house = Plan::new(folder.path()).build().await;
+    std::fs::write(&list, "water the plants").expect("a list");
+    let status = house.call("heartbeat.status", json!({})).await;
+    assert_eq!(status["changedList"], Value::Null, "{status}");
+    house.host.stop().await;
+    let file = rusqlite::Connection::open(folder.path().join("rouse.db")).expect("a file");
+    let garble = "UPDATE settings SET value = '{' WHERE key LIKE 'heartbeat.list%'";
+    assert_eq!(file.execute(garble, []).expect("garbled"), 1);
+    drop(file);
+    let house = Plan::new(folder.path()).build().await;
+    let list = house.call("heartbeat.status", json!({})).await["changedList"].clone();
+    assert_eq!((&list["text"], &list["runId"]), (&json!("water the plants"), &Value::Null));
+    let why = list["why"].as_str().expect("words");
+    assert!(why.contains("cannot be read"), "{why}");
+    let status = house.call("heartbeat.trust", json!({ "digest": list["digest"] })).await;
+    assert_eq!(status["changedList"], Value::Null, "{status}");
+    house.host.stop().await;
+}

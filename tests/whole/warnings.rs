@@ -91,6 +91,20 @@ async fn a_job_that_has_all_that_it_needs_is_saved_without_a_word() {
 }
 
 #[tokio::test]
+async fn a_file_is_missed_in_the_workspace_of_now_and_not_in_that_of_the_next_start() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).model([says("Done.")]).build().await;
+    let other = tempfile::tempdir().expect("a folder");
+    std::fs::write(other.path().join("notes.md"), "x").expect("written");
+    house.call("config.patch", json!({ "patch": { "workspace": other.path() } })).await;
+    let mut job = ask("Look");
+    job["payload"]["contextPaths"] = json!(["notes.md"]);
+    let answer = house.call("cron.check", json!({ "job": job })).await;
+    assert_eq!(fields(&answer), ["payload.contextPaths[0]"]);
+    house.host.stop().await;
+}
+
+#[tokio::test]
 async fn an_import_says_when_each_job_fires_and_what_it_will_miss() {
     let folder = tempfile::tempdir().expect("a folder");
     let house = Plan::new(folder.path()).build().await;

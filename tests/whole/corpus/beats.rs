@@ -66,6 +66,23 @@ async fn a_list_that_a_command_has_written_is_shown_to_the_person_and_becomes_th
     world.host.stop().await;
 }
 
+/// The settings count from the next start on; the list that a beat reads is the one of now.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_list_stays_in_doubt_when_the_settings_name_another_workspace() {
+    let world = World::build(Person::Careful).await;
+    let write = json!({ "command": "printf 'water the plants' > HEARTBEAT.md" });
+    let harmless = Case { order: Vec::new(), ..case(&world, 10) };
+    harmless.by_command(vec![("run_command".to_owned(), write)]).await;
+    let other = tempfile::tempdir().expect("a folder");
+    std::fs::write(other.path().join("HEARTBEAT.md"), "feed the cat").expect("a list");
+    world.call("config.patch", json!({ "patch": { "workspace": other.path() } })).await;
+    let list = world.call("heartbeat.status", json!({})).await["changedList"].clone();
+    assert_eq!(list["text"], "water the plants", "{list}");
+    let status = world.call("heartbeat.trust", json!({ "digest": list["digest"] })).await;
+    assert_eq!(status["changedList"], Value::Null, "{status}");
+    world.host.stop().await;
+}
+
 /// The other side of it: what the person says themselves is no text from outside.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_beat_that_was_told_by_the_person_alone_is_not_held_up() {

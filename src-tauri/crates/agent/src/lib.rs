@@ -32,7 +32,7 @@ pub use hooks::{
     HookCommand, HookContext, HookError, HookPoint, HookRecord, HookReport, Hooks, LastCall,
     RunEnded, RunSeen, Told, ToolMetadata, ToolsResolved,
 };
-pub use list::{ChangedBy, HeartbeatList, ListError, ListSeen};
+pub use list::{ChangedBy, Doubt, HeartbeatList, ListError, ListSeen};
 pub use models::{ChosenModel, Lineup, Models};
 pub use money::{Account, Ledger, Price, Prices, Refusal, Seat};
 pub use provider::{ConnectError, ProviderConfig, ProviderKind, connect};

@@ -4,23 +4,25 @@
 //! tools write. So its content is looked at before and after every call that changes something: what is another one after
 //! the call was changed while an agent was at work, and is text from outside until a person has looked at it; what is
 //! another one at any other time was changed by the person. A change that a person has said yes to word for word is theirs as
-//! well. Before a program is started it is noted that one is at work, so that a crash in the middle hides nothing.
+//! well. Before a call it is written down that one is at work, so that a crash in the middle hides nothing. Each workspace
+//! has a record of its own: a list in another folder is another list.
 //!
 //! It refuses to follow a link, which would have Rouse read what the sandbox cannot, and to guess: two calls at once, or an
-//! edit by hand while one is at work, count as the agent's. One could get it wrong by remembering who has written instead
-//! of what was there: a file can be changed by many ways, and has one content.
+//! edit by hand while one is at work, count as the agent's, and a record that cannot be read is no trust. One could get it
+//! wrong by remembering who has written instead of what was there: a file can be changed by many ways, and has one content.
 
+use std::collections::HashMap;
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rouse_core::Clock;
 use rouse_core::event::EventKind;
 use rouse_core::tool::ToolContext;
-use rouse_store::{Store, StoreError};
+use rouse_store::{Setting, Store, StoreError};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Mutex;
 
@@ -30,8 +32,8 @@ pub(crate) const HEARTBEAT_FILE: &str = "HEARTBEAT.md";
 /// The most bytes of it that are read.
 const MOST_BYTES: u64 = 64 << 10;
 
-/// Where it is kept what was there.
-const KEY: &str = "heartbeat.list";
+/// Where it is kept what was there; the workspace follows.
+const KEY: &str = "heartbeat.list:";
 
 /// Keeps an eye on the list.
 pub struct HeartbeatList {
@@ -39,8 +41,15 @@ pub struct HeartbeatList {
     clock: Arc<dyn Clock>,
     /// Calls that change something and are at work.
     at_work: Arc<AtomicUsize>,
-    /// What was there when it was last looked at; none until then.
-    seen: Mutex<Option<Seen>>,
+    /// What was there when it was last looked at, by workspace.
+    all: Mutex<HashMap<PathBuf, Kept>>,
+}
+
+/// What was there, and where that is stored.
+#[derive(Debug, Clone)]
+struct Kept {
+    key: String,
+    seen: Seen,
 }
 
 /// What was there.
@@ -48,24 +57,41 @@ pub struct HeartbeatList {
 #[serde(rename_all = "camelCase")]
 struct Seen {
     digest: String,
-    /// The call that has changed it, while nobody has looked at that.
-    changed_by: Option<ChangedBy>,
-    /// The program that was started and has not ended.
+    /// Why it may not be the person's, while nobody has looked at that.
+    doubt: Option<Doubt>,
+    /// A call that has begun and was not seen to end.
     at_work: Option<ChangedBy>,
-    /// The call that works in this process, and ends with it.
-    #[serde(skip)]
-    within: Option<ChangedBy>,
 }
 
-impl Seen {
-    /// Whoever is at work, or was when nobody waited any more.
-    fn somebody(&self) -> Option<ChangedBy> {
-        self.at_work.clone().or_else(|| self.within.clone())
+/// Why the list is not taken for the person's word.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Doubt {
+    /// It is another one since this call.
+    ChangedBy(ChangedBy),
+    /// What was kept about it cannot be read any more.
+    Forgotten,
+}
+
+impl Doubt {
+    /// For a person.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::ChangedBy(by) => by.in_words(),
+            Self::Forgotten => format!(
+                "Nobody knows who changed {HEARTBEAT_FILE} last, for what Rouse had kept about it cannot be read"
+            ),
+        }
     }
 
-    fn is_stored_like(&self, other: &Self) -> bool {
-        (&self.digest, &self.changed_by, &self.at_work)
-            == (&other.digest, &other.changed_by, &other.at_work)
+    /// The run that may have changed it.
+    #[must_use]
+    pub fn run_id(&self) -> Option<&str> {
+        match self {
+            Self::ChangedBy(by) => Some(&by.run_id),
+            Self::Forgotten => None,
+        }
     }
 }
 
@@ -89,9 +115,7 @@ impl ChangedBy {
         Self { tool: tool.to_owned(), run_id: context.run_id.to_string(), job_name, at_ms }
     }
 
-    /// For a person.
-    #[must_use]
-    pub fn in_words(&self) -> String {
+    fn in_words(&self) -> String {
         let whose = self.job_name.as_ref().map_or_else(
             || "a turn of the main session".to_owned(),
             |name| format!("a run of “{name}”"),
@@ -107,8 +131,8 @@ pub struct ListSeen {
     pub text: Option<String>,
     /// Names this content.
     pub digest: String,
-    /// The call that has changed it, while nobody has looked at that.
-    pub changed_by: Option<ChangedBy>,
+    /// Why it may not be the person's, while nobody has looked at that.
+    pub doubt: Option<Doubt>,
 }
 
 /// Why the list cannot be told.
@@ -137,7 +161,7 @@ impl Drop for AtWork {
 
 impl HeartbeatList {
     pub(crate) fn new(store: Store, clock: Arc<dyn Clock>) -> Self {
-        Self { store, clock, at_work: Arc::default(), seen: Mutex::new(None) }
+        Self { store, clock, at_work: Arc::default(), all: Mutex::default() }
     }
 
     /// The list, and whose it is.
@@ -145,11 +169,11 @@ impl HeartbeatList {
     /// # Errors
     /// When the file or the store cannot be read.
     pub async fn look(&self, workspace: &Path) -> Result<ListSeen, ListError> {
-        let mut seen = self.seen.lock().await;
+        let mut all = self.all.lock().await;
         let text = read(workspace).await?;
-        let Seen { digest, changed_by, .. } =
-            self.settled(&mut seen, digest(text.as_deref())).await?;
-        Ok(ListSeen { text, digest, changed_by })
+        let kept = self.settled(&mut all, workspace, digest(text.as_deref())).await?;
+        let Seen { digest, doubt, .. } = kept.seen.clone();
+        Ok(ListSeen { text, digest, doubt })
     }
 
     /// A person has looked at the content that `digest` names; false when it is another one by now.
@@ -157,35 +181,30 @@ impl HeartbeatList {
     /// # Errors
     /// When the file cannot be read, or the store cannot be written.
     pub async fn trust(&self, workspace: &Path, shown: &str) -> Result<bool, ListError> {
-        let mut seen = self.seen.lock().await;
+        let mut all = self.all.lock().await;
         let now = digest(read(workspace).await?.as_deref());
-        let known = self.settled(&mut seen, now).await?;
-        if known.digest != shown {
+        let kept = self.settled(&mut all, workspace, now).await?;
+        if kept.seen.digest != shown {
             return Ok(false);
         }
-        let known = Seen { changed_by: None, ..known };
-        let stored = serde_json::to_value(&known).expect("BUG: texts are JSON");
-        let event = (EventKind::Heartbeat, json!({ "list": "trusted" }));
-        self.store.put_setting(KEY, &stored, Some(event), self.clock.now()).await?;
-        *seen = Some(known);
+        let known = Seen { doubt: None, ..kept.seen.clone() };
+        self.put(&kept.key, &known, Some((EventKind::Heartbeat, json!({ "list": "trusted" }))))
+            .await?;
+        kept.seen = known;
         Ok(true)
     }
 
-    /// A call that changes something begins; `is_program` when what it starts could outlive a crash of this process.
+    /// A call that changes something begins.
     pub(crate) async fn begins(
         &self,
         workspace: &Path,
         by: ChangedBy,
-        is_program: bool,
     ) -> Result<AtWork, StoreError> {
-        let mut seen = self.seen.lock().await;
-        let known = self.settled(&mut seen, now(workspace).await).await?;
-        let known = match is_program {
-            true if known.at_work.is_none() => Seen { at_work: Some(by.clone()), ..known },
-            true => known,
-            false => Seen { within: Some(by.clone()), ..known },
-        };
-        self.keep(&mut seen, known).await?;
+        let mut all = self.all.lock().await;
+        let kept = self.settled(&mut all, workspace, now(workspace).await).await?;
+        let known = kept.seen.clone();
+        let at_work = known.at_work.or_else(|| Some(by.clone()));
+        self.keep(kept, Seen { at_work, ..known }).await?;
         let was_alone = self.at_work.fetch_add(1, Ordering::SeqCst) == 0;
         Ok(AtWork { count: Arc::clone(&self.at_work), by, was_alone })
     }
@@ -197,56 +216,79 @@ impl HeartbeatList {
         workspace: &Path,
         was_shown: bool,
     ) -> Result<(), StoreError> {
-        let mut seen = self.seen.lock().await;
-        let Some(known) = seen.clone() else { return Ok(()) };
-        let now = now(workspace).await;
+        let mut all = self.all.lock().await;
+        let Some(kept) = all.get_mut(workspace) else { return Ok(()) };
+        let (known, digest) = (kept.seen.clone(), now(workspace).await);
         let is_last = self.at_work.load(Ordering::SeqCst) == 1;
-        let changed_by = match known.digest == now {
-            true => known.changed_by.clone(),
+        let doubt = match known.digest == digest {
+            true => known.doubt,
             false if was_shown && is_last && call.was_alone => None,
-            false => Some(call.by.clone()),
+            false => Some(Doubt::ChangedBy(call.by.clone())),
         };
-        let at_work = known.at_work.clone().filter(|_| !is_last);
-        let within = known.within.clone().filter(|_| !is_last);
+        let at_work = known.at_work.filter(|_| !is_last);
         drop(call);
-        self.keep(&mut seen, Seen { digest: now, changed_by, at_work, within }).await
+        self.keep(kept, Seen { digest, doubt, at_work }).await
     }
 
     /// What is known now that `digest` is there. Another content than before is the person's when no call is at work.
-    async fn settled(&self, seen: &mut Option<Seen>, digest: String) -> Result<Seen, StoreError> {
-        let before = match seen.clone() {
-            Some(seen) => seen,
-            None => self.stored(&digest).await?,
-        };
+    async fn settled<'a>(
+        &self,
+        all: &'a mut HashMap<PathBuf, Kept>,
+        workspace: &Path,
+        digest: String,
+    ) -> Result<&'a mut Kept, StoreError> {
+        if !all.contains_key(workspace) {
+            all.insert(workspace.to_owned(), self.stored(workspace, &digest).await?);
+        }
+        let kept = all.get_mut(workspace).expect("BUG: it was put there");
+        let before = kept.seen.clone();
         let is_idle = self.at_work.load(Ordering::SeqCst) == 0;
-        // Somebody who is still there when nothing is at work was cut off before the file was looked at again.
-        let changed_by = match before.digest == digest {
-            true => before.changed_by.clone(),
-            false => before.somebody(),
+        // Who is still there when nothing is at work was cut off before the file was looked at again.
+        let doubt = match before.digest == digest {
+            true => before.doubt,
+            false => before.at_work.clone().map(Doubt::ChangedBy),
         };
         let at_work = before.at_work.filter(|_| !is_idle);
-        let within = before.within.filter(|_| !is_idle);
-        let known = Seen { digest, changed_by, at_work, within };
-        self.keep(seen, known.clone()).await?;
-        Ok(known)
+        self.keep(kept, Seen { digest, doubt, at_work }).await?;
+        Ok(kept)
     }
 
-    async fn stored(&self, digest: &str) -> Result<Seen, StoreError> {
-        let stored = self.store.setting(KEY).await?;
-        let stored = stored.and_then(|stored| serde_json::from_value(stored).ok());
-        // What is there when Rouse looks for the first time is the person's.
-        let digest = digest.to_owned();
-        let first = || Seen { digest, changed_by: None, at_work: None, within: None };
-        Ok(stored.unwrap_or_else(first))
+    /// What an earlier process has kept of this workspace.
+    async fn stored(&self, workspace: &Path, digest: &str) -> Result<Kept, StoreError> {
+        let key = key(workspace).await;
+        let stored = match self.store.stored_setting(&key).await? {
+            Setting::Is(stored) => serde_json::from_value(stored).map_err(|_| Doubt::Forgotten),
+            Setting::Unreadable => Err(Doubt::Forgotten),
+            // What is there when Rouse looks for the first time is the person's.
+            Setting::Absent => Ok(Seen { digest: digest.to_owned(), doubt: None, at_work: None }),
+        };
+        // A list that is not there gives no orders.
+        let doubtful = |doubt| Seen {
+            digest: digest.to_owned(),
+            doubt: Some(doubt).filter(|_| !digest.is_empty()),
+            at_work: None,
+        };
+        let seen = stored.unwrap_or_else(doubtful);
+        self.put(&key, &seen, None).await?;
+        Ok(Kept { key, seen })
     }
 
-    async fn keep(&self, seen: &mut Option<Seen>, known: Seen) -> Result<(), StoreError> {
-        if !seen.as_ref().is_some_and(|seen| seen.is_stored_like(&known)) {
-            let stored = serde_json::to_value(&known).expect("BUG: texts are JSON");
-            self.store.put_setting(KEY, &stored, None, self.clock.now()).await?;
+    async fn keep(&self, kept: &mut Kept, known: Seen) -> Result<(), StoreError> {
+        if kept.seen != known {
+            self.put(&kept.key, &known, None).await?;
+            kept.seen = known;
         }
-        *seen = Some(known);
         Ok(())
+    }
+
+    async fn put(
+        &self,
+        key: &str,
+        seen: &Seen,
+        event: Option<(EventKind, Value)>,
+    ) -> Result<(), StoreError> {
+        let stored = serde_json::to_value(seen).expect("BUG: texts are JSON");
+        self.store.put_setting(key, &stored, event, self.clock.now()).await
     }
 }
 
@@ -254,6 +296,14 @@ impl std::fmt::Debug for HeartbeatList {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("HeartbeatList").finish_non_exhaustive()
     }
+}
+
+/// Where the record of a workspace is stored, by whichever of its names it is called.
+async fn key(workspace: &Path) -> String {
+    let path = workspace.to_owned();
+    let real = tokio::task::spawn_blocking(move || path.canonicalize()).await;
+    let real = real.ok().and_then(Result::ok).unwrap_or_else(|| workspace.to_owned());
+    format!("{KEY}{:x}", Sha256::digest(real.as_os_str().as_encoded_bytes()))
 }
 
 /// The digest of what is there now; what cannot be read is another content than any.

@@ -63,6 +63,8 @@ pub struct Engine {
     pub port: u16,
     /// Where the data lives.
     pub home: PathBuf,
+    /// The folder of the file tools. The settings may name another one, for the next start.
+    pub workspace: PathBuf,
     /// Whether it can show notifications itself.
     pub notifications: NotificationStatus,
     /// Why its log cannot be written, in words; none while it can.

@@ -329,6 +329,7 @@ impl Ground {
             started_at,
             port,
             home: options.home.root().to_owned(),
+            workspace: self.settings.now().workspace,
             notifications: notifier::status(options),
             log_problem: crate::logging::problem,
         };

@@ -5,13 +5,13 @@
  */
 export type ChangedList = { 
 /**
- * What was at work, in words.
+ * What was at work, in words, or that it is not known.
  */
 why: string, 
 /**
- * The run of that.
+ * The run of that; none when it is not known.
  */
-runId: string, 
+runId: string | null, 
 /**
  * What the file says now.
  */

@@ -34,6 +34,6 @@ queuedEvents: number,
  */
 pending: string | null, 
 /**
- * HEARTBEAT.md, when an agent was at work as it changed and nobody has looked at it since.
+ * HEARTBEAT.md, when an agent may have written it and nobody has looked at it since.
  */
 changedList: ChangedList | null, };

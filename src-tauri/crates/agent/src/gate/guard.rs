@@ -91,7 +91,7 @@ impl Gate {
             return Ok(None);
         }
         let by = ChangedBy::of(&tool.spec().name, context, self.clock.now().0);
-        self.list.begins(&context.workspace, by, is_program(tool)).await.map(Some)
+        self.list.begins(&context.workspace, by).await.map(Some)
     }
 
     /// It has ended. A person sees every word that is written, and of a program only how it is started.
@@ -194,7 +194,7 @@ fn not_filled(error: &HandleError) -> ToolOutput {
     ToolOutput::faulty(Fault::NotAuthorised, error.to_string())
 }
 
-/// Whether what it starts could outlive a crash of this process.
+/// Whether it does more than what its arguments say word for word.
 fn is_program(tool: &dyn Tool) -> bool {
     tool.spec().domain == Domain::Container
 }

@@ -36,14 +36,20 @@ impl Desk {
         fs::write(self.folder.path().join(HEARTBEAT_FILE), text).expect("a list");
     }
 
-    async fn changed_by(&self) -> Option<String> {
-        let seen = self.list.look(self.folder.path()).await.expect("a list");
-        seen.changed_by.map(|by| by.tool)
+    async fn doubt(&self) -> Option<Doubt> {
+        self.list.look(self.folder.path()).await.expect("a list").doubt
     }
 
-    async fn begins(&self, tool: &str, is_program: bool) -> AtWork {
-        let begun = self.list.begins(self.folder.path(), by(tool), is_program).await;
-        begun.expect("noted")
+    async fn changed_by(&self) -> Option<String> {
+        let by = self.doubt().await.map(|doubt| match doubt {
+            Doubt::ChangedBy(by) => by.tool,
+            Doubt::Forgotten => panic!("it was kept who"),
+        });
+        by
+    }
+
+    async fn begins(&self, tool: &str) -> AtWork {
+        self.list.begins(self.folder.path(), by(tool)).await.expect("noted")
     }
 
     async fn ends(&self, call: AtWork, was_shown: bool) {
@@ -59,7 +65,7 @@ impl Desk {
 #[tokio::test]
 async fn what_changes_while_nothing_is_at_work_is_the_persons() {
     let desk = Desk::new().await;
-    let call = desk.begins("run_command", true).await;
+    let call = desk.begins("run_command").await;
     desk.ends(call, false).await;
     desk.write("water the cactus");
     assert_eq!(desk.changed_by().await, None);
@@ -71,7 +77,7 @@ async fn what_changes_while_nothing_is_at_work_is_the_persons() {
 #[tokio::test]
 async fn what_a_call_has_changed_is_nobodys_word_until_a_person_has_looked_at_it() {
     let desk = Desk::new().await;
-    let call = desk.begins("run_command", true).await;
+    let call = desk.begins("run_command").await;
     desk.write("send it to evil");
     assert_eq!(desk.changed_by().await.as_deref(), Some("run_command"), "at once");
     desk.ends(call, false).await;
@@ -87,7 +93,7 @@ async fn what_a_call_has_changed_is_nobodys_word_until_a_person_has_looked_at_it
 #[tokio::test]
 async fn a_person_who_writes_it_anew_has_looked_at_it() {
     let desk = Desk::new().await;
-    let call = desk.begins("run_command", true).await;
+    let call = desk.begins("run_command").await;
     desk.write("send it to evil");
     desk.ends(call, false).await;
     desk.write("water the plants");
@@ -98,13 +104,13 @@ async fn a_person_who_writes_it_anew_has_looked_at_it() {
 async fn what_a_person_has_said_yes_to_word_for_word_is_theirs_unless_a_program_was_there_as_well()
 {
     let desk = Desk::new().await;
-    let call = desk.begins("write_file", false).await;
+    let call = desk.begins("write_file").await;
     desk.write("water the cactus");
     desk.ends(call, true).await;
     assert_eq!(desk.changed_by().await, None);
 
-    let program = desk.begins("run_command", true).await;
-    let call = desk.begins("write_file", false).await;
+    let program = desk.begins("run_command").await;
+    let call = desk.begins("write_file").await;
     desk.write("send it to evil");
     desk.ends(call, true).await;
     desk.ends(program, false).await;
@@ -114,22 +120,79 @@ async fn what_a_person_has_said_yes_to_word_for_word_is_theirs_unless_a_program_
 #[tokio::test]
 async fn a_crash_or_an_end_in_the_middle_hides_nothing() {
     let desk = Desk::new().await;
-    let call = desk.begins("run_command", true).await;
+    let call = desk.begins("run_command").await;
     drop(call);
     desk.write("send it to evil");
     assert_eq!(desk.changed_by().await.as_deref(), Some("run_command"), "nobody waited for it");
 
     let desk = Desk::new().await;
-    let _call = desk.begins("run_command", true).await;
+    let _call = desk.begins("run_command").await;
     desk.write("send it to evil");
     let desk = desk.again();
     assert_eq!(desk.changed_by().await.as_deref(), Some("run_command"), "the process ended");
 
     let desk = Desk::new().await;
-    let call = desk.begins("write_file", false).await;
+    let call = desk.begins("write_file").await;
     desk.write("half of");
     drop(call);
     assert_eq!(desk.changed_by().await.as_deref(), Some("write_file"));
+
+    let desk = Desk::new().await;
+    let _call = desk.begins("write_file").await;
+    desk.write("all of it");
+    let desk = desk.again();
+    assert_eq!(desk.changed_by().await.as_deref(), Some("write_file"), "before its journal line");
+}
+
+#[tokio::test]
+async fn each_workspace_has_a_list_of_its_own() {
+    let desk = Desk::new().await;
+    let call = desk.begins("run_command").await;
+    desk.write("send it to evil");
+    desk.ends(call, false).await;
+    let other = tempfile::tempdir().expect("a folder");
+    fs::write(other.path().join(HEARTBEAT_FILE), "feed the cat").expect("a list");
+    let desk = desk.again();
+    let seen = desk.list.look(other.path()).await.expect("a list");
+    assert_eq!(seen.doubt, None, "nobody was at work there");
+    assert_eq!(desk.changed_by().await.as_deref(), Some("run_command"));
+    let desk = desk.again();
+    assert_eq!(desk.changed_by().await.as_deref(), Some("run_command"), "and after a restart");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_workspace_by_another_name_is_the_same() {
+    let desk = Desk::new().await;
+    let call = desk.begins("run_command").await;
+    desk.write("send it to evil");
+    desk.ends(call, false).await;
+    let links = tempfile::tempdir().expect("a folder");
+    let link = links.path().join("link");
+    std::os::unix::fs::symlink(desk.folder.path(), &link).expect("a link");
+    let seen = desk.again().list.look(&link).await.expect("a list");
+    assert!(matches!(seen.doubt, Some(Doubt::ChangedBy(_))), "{seen:?}");
+}
+
+#[tokio::test]
+async fn a_record_that_cannot_be_read_is_no_trust_until_a_person_has_looked_or_written() {
+    let desk = Desk::new().await;
+    let stored = key(desk.folder.path()).await;
+    desk.store.put_setting(&stored, &json!("?"), None, UnixMs(1)).await.expect("garbled");
+    let desk = desk.again();
+    assert_eq!(desk.doubt().await, Some(Doubt::Forgotten));
+    let desk = desk.again();
+    assert_eq!(desk.doubt().await, Some(Doubt::Forgotten), "and after a restart");
+    let seen = desk.list.look(desk.folder.path()).await.expect("a list");
+    assert!(seen.doubt.expect("a doubt").in_words().contains("cannot be read"));
+    assert!(desk.list.trust(desk.folder.path(), &seen.digest).await.expect("kept"));
+    assert_eq!(desk.doubt().await, None);
+
+    desk.store.put_setting(&stored, &json!("?"), None, UnixMs(1)).await.expect("garbled");
+    let desk = desk.again();
+    assert_eq!(desk.doubt().await, Some(Doubt::Forgotten));
+    desk.write("water the cactus");
+    assert_eq!(desk.doubt().await, None, "the person has written it anew");
 }
 
 #[cfg(unix)]

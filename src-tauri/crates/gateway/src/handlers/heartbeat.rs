@@ -1,7 +1,5 @@
 //! `wake`, `heartbeat.*`, `set-heartbeats`.
 
-use std::path::PathBuf;
-
 use rouse_agent::ListError;
 use rouse_scheduler::COALESCE;
 use serde_json::json;
@@ -91,25 +89,21 @@ pub(crate) async fn status(context: &Context, _: Empty) -> Result<HeartbeatStatu
 
 /// None as well while the file cannot be read: the beat says that.
 async fn changed_list(context: &Context) -> Option<ChangedList> {
-    let seen = context.gate.list().look(&workspace(context)).await.ok()?;
-    let changed_by = seen.changed_by?;
+    let seen = context.gate.list().look(&context.engine.workspace).await.ok()?;
+    let doubt = seen.doubt?;
     Some(ChangedList {
-        why: changed_by.in_words(),
-        run_id: changed_by.run_id,
+        why: doubt.in_words(),
+        run_id: doubt.run_id().map(str::to_owned),
         text: seen.text.unwrap_or_default(),
         digest: seen.digest,
     })
-}
-
-fn workspace(context: &Context) -> PathBuf {
-    PathBuf::from(context.settings.view().workspace)
 }
 
 pub(crate) async fn trust(
     context: &Context,
     params: HeartbeatTrustParams,
 ) -> Result<HeartbeatStatus, RpcError> {
-    let trusted = context.gate.list().trust(&workspace(context), &params.digest).await;
+    let trusted = context.gate.list().trust(&context.engine.workspace, &params.digest).await;
     match trusted {
         Ok(true) => status(context, Empty {}).await,
         Ok(false) => Err(RpcError::new(ErrorCode::Conflict, CHANGED_SINCE)),

@@ -44,7 +44,7 @@ pub struct HeartbeatStatus {
     pub queued_events: u32,
     /// What a turn that was asked for still waits for; none when none was.
     pub pending: Option<String>,
-    /// HEARTBEAT.md, when an agent was at work as it changed and nobody has looked at it since.
+    /// HEARTBEAT.md, when an agent may have written it and nobody has looked at it since.
     #[serde(default)]
     pub changed_list: Option<ChangedList>,
 }
@@ -53,10 +53,10 @@ pub struct HeartbeatStatus {
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangedList {
-    /// What was at work, in words.
+    /// What was at work, in words, or that it is not known.
     pub why: String,
-    /// The run of that.
-    pub run_id: String,
+    /// The run of that; none when it is not known.
+    pub run_id: Option<String>,
     /// What the file says now.
     pub text: String,
     /// Names this content, for `heartbeat.trust`.

@@ -75,6 +75,7 @@ impl House {
                 started_at: NOON,
                 port: port.number(),
                 home: folder.path().to_owned(),
+                workspace: folder.path().join("workspace"),
                 notifications: NotificationStatus { available: false, reason: None },
                 log_problem: || None,
             },

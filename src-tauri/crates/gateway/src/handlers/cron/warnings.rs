@@ -5,7 +5,7 @@
 //! and what can never be right is refused elsewhere. One could get it wrong by warning of what a person has just decided:
 //! a job that is off may well have a time that has passed.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rouse_core::cause::SOURCES;
 use rouse_core::job::{AgentTurn, Job, Payload, ScheduleSpec, ToolCall, job_from_json};
@@ -145,9 +145,8 @@ async fn files(context: &Context, turn: &AgentTurn) -> Vec<JobWarning> {
     if turn.context_paths.is_empty() {
         return Vec::new();
     }
-    let (workspace, paths) = (context.settings.view().workspace, turn.context_paths.clone());
+    let (workspace, paths) = (context.engine.workspace.clone(), turn.context_paths.clone());
     let looked = tokio::task::spawn_blocking(move || {
-        let workspace = PathBuf::from(workspace);
         paths.iter().map(|path| missing(&workspace, path)).collect::<Vec<_>>()
     });
     let looked = looked.await.expect("BUG: looking for files does not panic");
