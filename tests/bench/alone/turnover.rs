@@ -54,11 +54,12 @@ async fn turns(stage: &Stage, job: &Job) -> anyhow::Result<()> {
             slot_at: slot,
             next_run_at: Some(next),
             runs: vec![begun(job, slot)],
+            under: None,
             fired: Vec::new(),
         };
         let runs = stage.store.claim(&[claim], slot).await?;
         let finish = Finish::of(
-            runs.into_iter().next().context("nothing was claimed")?,
+            runs.runs.into_iter().next().context("nothing was claimed")?,
             Outcome::succeeded("Done."),
             slot,
         );

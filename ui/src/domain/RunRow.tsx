@@ -8,6 +8,7 @@ import row from "@/components/Row.module.css";
 import { RowLink } from "@/components/RowLink";
 import { Time } from "@/components/Time";
 import { duration, money } from "@/format/amount";
+import { absolute } from "@/format/time";
 import type { RunView } from "@/platform";
 
 import { isLive, shortStateWord, StateGlyph, stateWord } from "./runState";
@@ -30,7 +31,7 @@ export const RunRow = memo(function RunRow({ run, tabIndex, without }: Props) {
       <RowLink href={`/runs/${encodeURIComponent(run.id)}`} tabIndex={tabIndex} className={cx(row.link, without === "job" ? styles.sole : styles.name)}>
         {without === "job" ? outcome : run.jobName}
       </RowLink>
-      {run.standsFor > 1 && <Slots count={run.standsFor} />}
+      {run.standsFor > 1 && <Slots count={run.standsFor} first={run.firstSlotAtMs} last={run.slotAtMs} />}
       {without !== "job" && <span className={cx(row.text, styles.outcome)}>{outcome}</span>}
       {without !== "job" && <span className={cx(row.small, styles.word)} aria-hidden>{shortStateWord(run.state)}</span>}
       {run.trigger !== "schedule" && <span className={cx(row.small, styles.trigger)}>{triggerWord(run.trigger)}</span>}
@@ -43,10 +44,11 @@ export const RunRow = memo(function RunRow({ run, tabIndex, without }: Props) {
   );
 });
 
-/** A row that stands for several slots says for how many. */
-function Slots({ count }: { count: number }) {
+/** A row that stands for several slots says for how many, and which is the first and the last. */
+function Slots({ count, first, last }: { count: number; first: number | null; last: number | null }) {
+  const span = first === null || last === null ? "" : `, from ${absolute(first)} to ${absolute(last)}`;
   return (
-    <span className={cx(row.small, styles.trigger)} title={`Stands for ${count.toLocaleString()} slots`}>
+    <span className={cx(row.small, styles.trigger)} title={`Stands for ${count.toLocaleString()} slots${span}`}>
       ×{count.toLocaleString()}
     </span>
   );

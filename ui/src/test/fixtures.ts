@@ -31,7 +31,7 @@ export const noUsage = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, 
 export function aRun(parts: Partial<RunView> = {}): RunView {
   return {
     id: "run-1", jobId: "job-1", jobName: "Backup", slotAtMs: noon, trigger: "schedule", state: "succeeded", reason: null,
-    standsFor: 1, createdAtMs: noon, startedAtMs: noon, finishedAtMs: noon + 1_000, lateByMs: 0, durationMs: 1_000, attempt: 1,
+    firstSlotAtMs: null, standsFor: 1, createdAtMs: noon, startedAtMs: noon, finishedAtMs: noon + 1_000, lateByMs: 0, durationMs: 1_000, attempt: 1,
     retryOf: null, summary: null, error: null, session: null, model: null, fellBack: null, usage: noUsage,
     ...parts,
   };
@@ -66,7 +66,7 @@ export function aGrant(parts: Partial<GrantView> = {}): GrantView {
 }
 
 export function aMessage(parts: Partial<MessageView> = {}): MessageView {
-  return { id: 1, runId: null, atMs: noon, from: "model", text: "", calls: [], callId: null, tool: null, isError: false, ...parts };
+  return { id: 1, runId: null, atMs: noon, from: "model", text: "", calls: [], callId: null, tool: null, isError: false, standsFor: null, ...parts };
 }
 
 export function aTool(parts: Partial<ToolView> = {}): ToolView {

@@ -4,7 +4,7 @@ mod detail;
 
 use clap::Subcommand;
 use rouse_core::Clock as _;
-use rouse_core::schedule::format_duration;
+use rouse_core::schedule::{Zone, format_duration};
 use rouse_gateway::wire::{
     Done, EventKind, EventView, RunDetail, RunState, RunTrigger, RunView, RunsListResult,
     StartedRun,
@@ -141,7 +141,7 @@ pub(crate) fn print_table(session: &Session, runs: &[RunView]) {
                 session.clock.zone(),
             ),
             short(&run.job_name, 28),
-            counted(run),
+            counted(run, now, session.clock.zone()),
             trigger(run.trigger).to_owned(),
             run.duration_ms.map(format_duration).unwrap_or_default(),
             short(outcome(run), 48),
@@ -151,11 +151,13 @@ pub(crate) fn print_table(session: &Session, runs: &[RunView]) {
     print(&table);
 }
 
-/// The state; of a row that stands for several slots with their number.
-fn counted(run: &RunView) -> String {
-    match run.stands_for {
-        0 | 1 => state(run.state).to_owned(),
-        slots => format!("{} ×{slots}", state(run.state)),
+/// The state; of a row that stands for several slots with their number and the first of them.
+fn counted(run: &RunView, now: i64, zone: Zone) -> String {
+    let state = state(run.state);
+    match (run.stands_for, run.first_slot_at_ms) {
+        (0 | 1, _) => state.to_owned(),
+        (slots, Some(first)) => format!("{state} ×{slots} since {}", instant(first, now, zone)),
+        (slots, None) => format!("{state} ×{slots}"),
     }
 }
 

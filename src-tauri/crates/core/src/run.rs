@@ -154,8 +154,10 @@ pub struct Run {
     pub job_id: Option<JobId>,
     /// The job's name when the run was made (it outlives the job).
     pub job_name: String,
-    /// The slot it stands for; none for manual and heartbeat runs.
+    /// The slot it stands for, the newest of several; none for manual and heartbeat runs.
     pub slot_at: Option<UnixMs>,
+    /// The first slot it stands for, where there are several.
+    pub first_slot_at: Option<UnixMs>,
     /// Why it exists.
     pub trigger: RunTrigger,
     /// Where it is.
@@ -199,6 +201,7 @@ impl Run {
             job_id: None,
             job_name: String::new(),
             slot_at: None,
+            first_slot_at: None,
             trigger,
             state: RunState::Queued,
             reason: None,

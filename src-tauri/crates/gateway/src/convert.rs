@@ -30,6 +30,7 @@ pub(crate) fn run_view(run: &Run) -> wire::RunView {
         job_id: run.job_id.as_ref().map(ToString::to_string),
         job_name: run.job_name.clone(),
         slot_at_ms: run.slot_at.map(|at| at.0),
+        first_slot_at_ms: run.first_slot_at.map(|at| at.0),
         trigger: wire_trigger(run.trigger),
         state: wire_state(run.state),
         reason: run.reason.clone(),

@@ -14,6 +14,8 @@ use crate::tick::PAUSED;
 use crate::{Pause, SchedulerError};
 
 const SETTING: &str = "pause";
+/// When a pause began that does not say so.
+const LONG_AGO: UnixMs = UnixMs(0);
 
 impl Engine {
     pub(crate) async fn load_pause(&mut self) -> Result<(), StoreError> {
@@ -26,8 +28,10 @@ impl Engine {
     }
 
     pub(crate) async fn pause(&mut self, until: Option<UnixMs>) -> Result<(), SchedulerError> {
-        let pause = Pause { until };
-        self.write_pause(Some(pause), self.clock.now()).await?;
+        let now = self.clock.now();
+        // Another end of a pause is no other pause.
+        let since = self.pause.map_or(now, |pause| pause.since);
+        self.write_pause(Some(Pause { since, until }), now).await?;
         tracing::info!(until = until.map(|at| at.0), "everything is paused");
         self.skip_waiting(None, PAUSED);
         Ok(())
@@ -47,9 +51,13 @@ impl Engine {
     }
 
     async fn write_pause(&mut self, pause: Option<Pause>, now: UnixMs) -> Result<(), StoreError> {
-        let value =
-            pause.map_or(Value::Null, |pause| json!({ "untilMs": pause.until.map(|at| at.0) }));
-        let event = (EventKind::Config, json!({ "pause": value }));
+        let (value, told) = match pause.map(|pause| (pause.since, pause.until.map(|at| at.0))) {
+            Some((since, until)) => {
+                (json!({ "untilMs": until, "sinceMs": since.0 }), json!({ "untilMs": until }))
+            }
+            None => (Value::Null, Value::Null),
+        };
+        let event = (EventKind::Config, json!({ "pause": told }));
         self.store.put_setting(SETTING, &value, Some(event), now).await?;
         self.pause = pause;
         Ok(())
@@ -58,7 +66,10 @@ impl Engine {
 
 fn read(stored: &Value) -> Pause {
     match stored.as_object() {
-        Some(pause) => Pause { until: pause.get("untilMs").and_then(Value::as_i64).map(UnixMs) },
+        Some(pause) => {
+            let at = |name: &str| pause.get(name).and_then(Value::as_i64).map(UnixMs);
+            Pause { since: at("sinceMs").unwrap_or(LONG_AGO), until: at("untilMs") }
+        }
         None => unreadable(),
     }
 }
@@ -68,5 +79,5 @@ fn unreadable() -> Pause {
     tracing::error!(
         "the stored pause cannot be read, so everything stays paused until somebody resumes it (`rouse cron resume`)"
     );
-    Pause { until: None }
+    Pause { since: LONG_AGO, until: None }
 }

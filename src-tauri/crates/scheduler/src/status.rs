@@ -26,6 +26,8 @@ pub struct Status {
 /// A pause of everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pause {
+    /// When it began.
+    pub since: UnixMs,
     /// When it ends by itself; none when it waits for somebody.
     pub until: Option<UnixMs>,
 }

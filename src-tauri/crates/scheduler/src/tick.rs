@@ -14,7 +14,7 @@ use rouse_core::job::{Job, Payload, payload_to_json};
 use rouse_core::schedule::Zones;
 use rouse_core::slots::Slots;
 use rouse_core::{Run, RunId, RunState, RunTrigger, SessionKey, UnixMs};
-use rouse_store::{Claim, DueJob, DueJobs, StoreError};
+use rouse_store::{Claim, Claimed, Counted, DueJob, DueJobs, StoreError};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -35,6 +35,8 @@ struct Planning {
     zones: Zones,
     now: UnixMs,
     firing: Firing,
+    /// Since when everything is paused.
+    paused_since: Option<UnixMs>,
 }
 
 impl Planning {
@@ -75,10 +77,22 @@ impl Planning {
             slot_at: slot,
             next_run_at: plan.next_run_at,
             runs: runs.collect(),
+            under: Some(self.under(&job)),
             fired: Vec::new(),
         };
         let follows = Follows { job: Arc::new(job), cancel_others: plan.cancel_others };
         Some(Planned { claim, follows })
+    }
+}
+
+impl Planning {
+    /// What a slot that is left out must have in common with those that share its row: the job as it is, and the pause.
+    fn under(&self, job: &Job) -> String {
+        let revision = job.state.revision;
+        match self.paused_since {
+            Some(since) => format!("{revision}/{}", since.0),
+            None => revision.to_string(),
+        }
     }
 }
 
@@ -130,7 +144,9 @@ impl Engine {
         report: &mut TickReport,
     ) -> Result<(), StoreError> {
         self.next_due_is_stale = true;
-        let planning = Planning { zones: self.zones.clone(), now, firing: firing.clone() };
+        let paused_since = self.pause.map(|pause| pause.since);
+        let planning =
+            Planning { zones: self.zones.clone(), now, firing: firing.clone(), paused_since };
         let (first, due) = match self.looked_ahead(now) {
             Some(all) => (Some(all), None),
             None => {
@@ -169,17 +185,19 @@ impl Engine {
         let places = self.take_places(&mut planned, begin_at);
         let (claims, rest): (Vec<_>, Vec<_>) =
             planned.into_iter().map(|Planned { claim, follows }| (claim, follows)).unzip();
-        let inserted: HashSet<RunId> = match self.store.claim(&claims, now).await {
-            Ok(inserted) => inserted.into_iter().collect(),
+        let Claimed { runs, counted } = match self.store.claim(&claims, now).await {
+            Ok(claimed) => claimed,
             Err(error) => {
                 self.give_places_back(places, &claims);
                 return Err(error);
             }
         };
+        let inserted: HashSet<RunId> = runs.into_iter().collect();
         report.claimed += claims.len();
         let begun = self.begin(places, |id| inserted.contains(id));
         report.started.extend(begun);
         for (claim, follows) in claims.into_iter().zip(rest) {
+            follow_counted(&claim, &counted, report);
             self.settle_claim(claim, &follows, &inserted, report);
         }
         self.follow(fires, |id| inserted.contains(id));
@@ -255,10 +273,23 @@ impl Engine {
     }
 }
 
+/// A slot that was left out as the ones before stands in their row.
+fn follow_counted(claim: &Claim, counted: &[Counted], report: &mut TickReport) {
+    for run in &claim.runs {
+        let Some(counted) = counted.iter().find(|counted| counted.planned == run.id) else {
+            continue;
+        };
+        let row = Run { id: counted.into.clone(), ..run.clone() };
+        log_end(&row, row.state, row.reason.as_deref(), row.created_at);
+        report.quiet.push(row.id);
+    }
+}
+
 /// The plan for a job whose schedule this version cannot read: its slot is on record, and it does not come again.
 fn unreadable(slot_at: UnixMs, reason: &str) -> ClaimPlan {
     let run = PlannedRun {
         slot_at,
+        first_slot_at: None,
         trigger: RunTrigger::Schedule,
         state: RunState::Skipped,
         reason: Some(format!("Its schedule cannot be read: {reason}")),
@@ -268,11 +299,12 @@ fn unreadable(slot_at: UnixMs, reason: &str) -> ClaimPlan {
 }
 
 fn claimed_run(job: &Job, planned: PlannedRun, payload: &Value, now: UnixMs) -> Run {
-    let PlannedRun { slot_at, trigger, state, reason, stands_for } = planned;
+    let PlannedRun { slot_at, first_slot_at, trigger, state, reason, stands_for } = planned;
     let finished_at = state.is_final().then_some(now);
     let slot_at = Some(slot_at);
     Run {
         slot_at,
+        first_slot_at,
         state,
         reason,
         stands_for,

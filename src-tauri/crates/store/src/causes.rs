@@ -30,6 +30,13 @@ pub struct Fired {
     pub cause: Cause,
 }
 
+impl Fired {
+    /// The run whose end the event was.
+    pub(crate) fn of_run(&self) -> Option<&str> {
+        self.cause.fields.get("runId").and_then(Value::as_str)
+    }
+}
+
 pub(crate) const WITH_LOAD: &str = concat!(
     "SELECT ",
     job_columns!(),

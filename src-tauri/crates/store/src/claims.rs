@@ -13,12 +13,13 @@ use rouse_core::{JobId, Run, RunId, RunState, UnixMs};
 use serde_json::{Value, json};
 
 use crate::causes::{Fired, insert_fired};
+use crate::counted::{Counted, add_counted, add_marks, candidates, read_counted, tell_counted};
 use crate::many::Rows;
 use crate::row::{Columns, json_list};
 use crate::runs::{
     Inserted, TOUCH_JOBS, add_runs, finished_event, insert_runs, run_event, started_event,
 };
-use crate::walk::{Done, Walk};
+use crate::walk::{Walk, changed};
 use crate::write::{Durability, Query, Write};
 use crate::{Store, StoreError};
 
@@ -35,9 +36,21 @@ pub struct Claim {
     /// `Queued`, `Skipped` or `Missed` runs, oldest slot first; a `Running` one begins with the
     /// claim, which saves a transaction between its slot and its work.
     pub runs: Vec<Run>,
+    /// What holds for those of them that are quiet, such as the job's revision: a slot that is left out is counted into
+    /// the row of the one before only under the same. None has a row of its own.
+    pub under: Option<String>,
     /// What the ends of final runs of the same call fire: runs of other jobs, each after the one that caused it, and
     /// dropped together with that.
     pub fired: Vec<Fired>,
+}
+
+/// What became of claims.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Claimed {
+    /// The runs that were inserted, in the order given.
+    pub runs: Vec<RunId>,
+    /// The slots that were counted into the rows of those before.
+    pub counted: Vec<Counted>,
 }
 
 pub(crate) static MOVE: Rows = Rows::new(
@@ -52,36 +65,49 @@ pub(crate) const REMEMBER: &str = "UPDATE jobs
     FROM jsonb_each(?1) AS ended WHERE jobs.id = ended.value ->> 0";
 
 impl Store {
-    /// Moves the jobs to their next slots and inserts the runs, all in one transaction; answers the
-    /// runs inserted, in the order given. A slot that has a run already is left alone. A run that
-    /// is final at once is finished `now`. Events `run`, and `cron` `finished` for the final ones and
-    /// `started` for those that begin.
+    /// Moves the jobs to their next slots and inserts the runs, all in one transaction. A slot that has a run already is
+    /// left alone, and one that is left out as the one before is counted into its row. A run that is final at once is
+    /// finished `now`. Events `run`, and of new rows `cron` `finished` for the final ones and `started` for those that
+    /// begin.
     ///
     /// # Errors
     /// `Write`: nothing was claimed.
-    pub async fn claim(&self, claims: &[Claim], now: UnixMs) -> Result<Vec<RunId>, StoreError> {
+    pub async fn claim(&self, claims: &[Claim], now: UnixMs) -> Result<Claimed, StoreError> {
         if claims.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Claimed::default());
         }
         let mut write = self.write("claim the due slots", Durability::Full, now).await?;
-        let (accepted, inserted) = match claim_all(&mut write, claims).await? {
-            true => (claims.iter().collect(), Inserted::All),
-            false => claim_the_rest(&mut write, claims).await?,
-        };
+        let Accepted { claims: accepted, inserted, counted } =
+            match claim_all(&mut write, claims).await? {
+                Some(accepted) => accepted,
+                None => claim_the_rest(&mut write, claims).await?,
+            };
         let new = || runs_of(&accepted).filter(|run| inserted.contains(&run.id));
         let fired = fired_by(claims, new());
         for claim in &accepted {
-            let inserted = claim.runs.iter().filter(|run| inserted.contains(&run.id));
-            inserted.for_each(|run| tell(&mut write, claim, run));
+            for run in &claim.runs {
+                match counted.iter().find(|counted| counted.planned == run.id) {
+                    Some(counted) => tell_counted(&mut write, run, counted),
+                    None if inserted.contains(&run.id) => tell(&mut write, claim, run),
+                    None => {}
+                }
+            }
         }
         let fired_new = insert_fired(&mut write, &fired).await?;
         let claimed = new().map(|run| run.id.clone());
         let fired_new =
             fired.into_iter().map(|fired| fired.run.id).filter(|id| fired_new.contains(id));
-        let ids = claimed.chain(fired_new).collect();
+        let runs = claimed.chain(fired_new).collect();
         write.commit().await?;
-        Ok(ids)
+        Ok(Claimed { runs, counted })
     }
+}
+
+/// What was claimed.
+struct Accepted<'c> {
+    claims: Vec<&'c Claim>,
+    inserted: Inserted,
+    counted: Vec<Counted>,
 }
 
 /// The events of one new run of a claim.
@@ -102,8 +128,7 @@ fn fired_by<'r>(claims: &[Claim], inserted: impl Iterator<Item = &'r Run>) -> Ve
     }
     let mut there: HashSet<String> = inserted.map(|run| run.id.to_string()).collect();
     for one in claims.iter().flat_map(|claim| &claim.fired) {
-        let of = one.cause.fields.get("runId").and_then(Value::as_str);
-        if of.is_some_and(|id| there.contains(id)) {
+        if one.of_run().is_some_and(|id| there.contains(id)) {
             there.insert(one.run.id.to_string());
             fired.push(one.clone());
         }
@@ -111,43 +136,66 @@ fn fired_by<'r>(claims: &[Claim], inserted: impl Iterator<Item = &'r Run>) -> Ve
     fired
 }
 
-/// Claims all of them in one walk; whether each job still had its slot and each slot no run.
-async fn claim_all(write: &mut Write, claims: &[Claim]) -> Result<bool, StoreError> {
+/// Claims all of them in one walk; none unless each job still had its slot and each slot no run.
+async fn claim_all<'c>(
+    write: &mut Write,
+    claims: &'c [Claim],
+) -> Result<Option<Accepted<'c>>, StoreError> {
     let all: Vec<&Claim> = claims.iter().collect();
     let runs: Vec<&Run> = runs_of(&all).collect();
+    let candidates = candidates(&all, claims);
     let mut walk = Walk::default();
     let moves = walk.add_rows(&MOVE, &all, bind_claim);
+    let counts = add_counted(&mut walk, &candidates, write.now().0);
     let inserts = add_runs(&mut walk, &runs, write.now());
-    remember_ended(&mut walk, runs.iter().copied().filter(|run| run.state.is_final()));
-    remember_begun(&mut walk, runs.iter().copied().filter(|run| run.state == RunState::Running));
+    add_marks(&mut walk, &all);
+    remember(&mut walk, runs.iter().copied());
     let done = write.go(walk).await?;
-    let changed = |done: &[Done]| done.iter().map(|done| done.result.rows_affected()).sum::<u64>();
     let (moved, rest) = done.split_at(moves);
-    Ok(changed(moved) == all.len() as u64 && changed(&rest[..inserts]) == runs.len() as u64)
+    let (counted, rest) = rest.split_at(counts);
+    let is_whole = changed(moved) == all.len() as u64
+        && changed(counted) + changed(&rest[..inserts]) == runs.len() as u64;
+    if !is_whole {
+        return Ok(None);
+    }
+    let counted = read_counted(write, counted, &candidates)?;
+    let inserted = match counted.as_slice() {
+        [] => Inserted::All,
+        counted => {
+            let has_row = |run: &&&Run| counted.iter().all(|counted| counted.planned != run.id);
+            Inserted::Only(runs.iter().filter(has_row).map(|run| run.id.clone()).collect())
+        }
+    };
+    Ok(Some(Accepted { claims: all, inserted, counted }))
 }
 
 /// Somebody was faster with some of them. Which ones can only be asked before they move.
 async fn claim_the_rest<'c>(
     write: &mut Write,
     claims: &'c [Claim],
-) -> Result<(Vec<&'c Claim>, Inserted), StoreError> {
+) -> Result<Accepted<'c>, StoreError> {
     write.start_over().await?;
     let asked = claims.iter().map(|claim| json!([claim.job_id.as_str(), claim.slot_at.0]));
     let query = sqlx::query(HOLDS).bind(Value::Array(asked.collect()).to_string());
     let held = write.list(query, |row| Columns::of(row).id(JobId::new)).await?;
     let held: HashSet<JobId> = held.into_iter().collect();
     let accepted: Vec<&Claim> = claims.iter().filter(|c| held.contains(&c.job_id)).collect();
+    let candidates = candidates(&accepted, claims);
     let mut walk = Walk::default();
-    walk.add_rows(&MOVE, &accepted, bind_claim);
-    write.go(walk).await?;
+    let moves = walk.add_rows(&MOVE, &accepted, bind_claim);
+    add_counted(&mut walk, &candidates, write.now().0);
+    let done = write.go(walk).await?;
+    let counted = read_counted(write, &done[moves..], &candidates)?;
     let runs: Vec<&Run> = runs_of(&accepted).collect();
     let inserted = insert_runs(write, &runs).await?;
-    let new = || runs.iter().copied().filter(|run| inserted.contains(&run.id));
+    let is_there = |run: &&Run| {
+        inserted.contains(&run.id) || counted.iter().any(|counted| counted.planned == run.id)
+    };
     let mut walk = Walk::default();
-    remember_ended(&mut walk, new().filter(|run| run.state.is_final()));
-    remember_begun(&mut walk, new().filter(|run| run.state == RunState::Running));
+    add_marks(&mut walk, &accepted);
+    remember(&mut walk, runs.iter().copied().filter(is_there));
     write.go(walk).await?;
-    Ok((accepted, inserted))
+    Ok(Accepted { claims: accepted, inserted, counted })
 }
 
 fn runs_of<'c>(claims: &[&'c Claim]) -> impl Iterator<Item = &'c Run> {
@@ -156,6 +204,12 @@ fn runs_of<'c>(claims: &[&'c Claim]) -> impl Iterator<Item = &'c Run> {
 
 fn bind_claim(query: Query, claim: &&Claim) -> Query {
     query.bind(claim.job_id.as_str()).bind(claim.slot_at.0).bind(claim.next_run_at.map(|at| at.0))
+}
+
+/// Adds what the jobs remember of their runs.
+fn remember<'r>(walk: &mut Walk, runs: impl Iterator<Item = &'r Run> + Clone) {
+    remember_ended(walk, runs.clone().filter(|run| run.state.is_final()));
+    remember_begun(walk, runs.filter(|run| run.state == RunState::Running));
 }
 
 /// Adds what writes into the state of the jobs when their runs began.

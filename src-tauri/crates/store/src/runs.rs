@@ -14,12 +14,13 @@ use sqlx::sqlite::SqliteRow;
 
 use crate::approvals::withdraw;
 use crate::causes::copy_cause;
+use crate::counted::not_counted;
 use crate::jobs::change;
 use crate::many::Rows;
 use crate::retention::not_pruned;
 use crate::row::{Columns, bind_usage, json_list, readable};
 use crate::steps::lose_unfinished;
-use crate::walk::Walk;
+use crate::walk::{Walk, changed};
 use crate::write::{Durability, Query, Write};
 use crate::{Store, StoreError};
 
@@ -28,7 +29,7 @@ macro_rules! run_columns {
     () => {
         "id, job_id, job_name, slot_at, trigger, state, reason, stands_for, created_at, started_at, finished_at,
          attempt, retry_of, summary, error, session, model, input_tokens, cached_input_tokens, output_tokens,
-         cost_micro_usd, payload, fell_back"
+         cost_micro_usd, payload, fell_back, first_slot_at"
     };
 }
 pub(crate) use run_columns;
@@ -67,10 +68,12 @@ pub(crate) const IN_STATE: &str =
 // In the order of `run_columns`.
 pub(crate) static INSERT: Rows = Rows::new(
     concat!("INSERT INTO runs (", run_columns!(), ") SELECT * FROM ("),
-    23,
+    24,
     concat!(
         ") WHERE ",
         not_pruned!(),
+        " AND ",
+        not_counted!(),
         " ON CONFLICT (job_id, slot_at) WHERE slot_at IS NOT NULL DO NOTHING"
     ),
 );
@@ -340,7 +343,7 @@ pub(crate) async fn insert_runs(write: &mut Write, runs: &[&Run]) -> Result<Inse
     let mut walk = Walk::default();
     add_runs(&mut walk, runs, write.now());
     let done = write.go(walk).await?;
-    if done.iter().map(|done| done.result.rows_affected()).sum::<u64>() == runs.len() as u64 {
+    if changed(&done) == runs.len() as u64 {
         return Ok(Inserted::All);
     }
     let asked = json_list(runs.iter().map(|run| run.id.as_str()));
@@ -374,7 +377,10 @@ fn bind_run(query: Query, run: &Run, now: UnixMs) -> Query {
         .bind(run.error.as_deref())
         .bind(run.session.as_ref().map(SessionKey::as_str))
         .bind(run.model.as_deref());
-    bind_usage(query, run.usage).bind(run.payload.to_string()).bind(run.fell_back.as_deref())
+    bind_usage(query, run.usage)
+        .bind(run.payload.to_string())
+        .bind(run.fell_back.as_deref())
+        .bind(run.first_slot_at.map(|at| at.0))
 }
 
 /// Cancels what waits for a job, its place or an answer, as part of a write.
@@ -418,6 +424,7 @@ pub(crate) fn take_run(columns: &mut Columns<'_>) -> sqlx::Result<Run> {
         usage: columns.usage()?,
         payload: columns.json()?,
         fell_back: columns.get()?,
+        first_slot_at: columns.some_instant()?,
     })
 }
 

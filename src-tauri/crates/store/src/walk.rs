@@ -40,6 +40,11 @@ pub(crate) struct Done {
     pub(crate) result: SqliteQueryResult,
 }
 
+/// How many rows these have changed.
+pub(crate) fn changed(done: &[Done]) -> u64 {
+    done.iter().map(|done| done.result.rows_affected()).sum()
+}
+
 impl Walk {
     /// A walk for one statement.
     pub(crate) fn of(query: Query) -> sqlx::Result<Self> {

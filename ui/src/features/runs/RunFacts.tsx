@@ -23,7 +23,7 @@ export function RunFacts({ detail: { run, deliveries, approvals } }: { detail: R
       <Facts
         facts={[
           { name: "Why it fired", value: why(run) },
-          run.slotAtMs !== null && { name: "Scheduled", value: <Time at={run.slotAtMs} as="when" /> },
+          run.slotAtMs !== null && { name: "Scheduled", value: scheduled(run.firstSlotAtMs, run.slotAtMs) },
           run.startedAtMs !== null && { name: "Started", value: started(run.startedAtMs, run.lateByMs) },
           asked(approvals) ?? took(run),
           run.attempt > 1 && { name: "Attempt", value: run.attempt },
@@ -46,6 +46,16 @@ function why(run: RunView) {
     <Link to="/runs/$runId" params={{ runId: run.retryOf }} className={styles.link} title="The run it makes up for">
       {word + slots}
     </Link>
+  );
+}
+
+/** The slot, or the first and the last of several. */
+function scheduled(first: number | null, last: number) {
+  return (
+    <>
+      {first !== null && <><Time at={first} as="when" /> to </>}
+      <Time at={last} as="when" />
+    </>
   );
 }
 

@@ -44,11 +44,11 @@ test("J, K and the arrows move through the rows, Enter opens, and one row is in 
 });
 
 test("a row that stands for many slots says for how many", async () => {
-  const runs = [aRun({ id: "many", jobName: "Each minute", state: "missed", standsFor: 52_560 }), aRun({ id: "one", jobName: "Backup" })];
+  const runs = [aRun({ id: "many", jobName: "Each minute", state: "missed", standsFor: 52_560, firstSlotAtMs: 86_400_000, slotAtMs: 86_400_000 + 52_559 * 60_000 }), aRun({ id: "one", jobName: "Backup" })];
   renderApp("/runs", fakeHost({ "runs.list": pagesOf(runs) }));
   const link = await screen.findByRole("link", { name: "Each minute" });
   const rows = within(screen.getByRole("list", { name: "Runs" })).getAllByRole("listitem");
-  expect(within(rows[0]!).getByTitle("Stands for 52,560 slots")).toHaveTextContent("×52,560");
+  expect(within(rows[0]!).getByTitle(/^Stands for 52,560 slots, from .*1970.* to .*197[01]/)).toHaveTextContent("×52,560");
   expect(rows[0]).toContainElement(link);
   expect(rows[1]).not.toHaveTextContent("×");
 });

@@ -15,4 +15,4 @@ ts: number, jobId: string,
 /**
  * Always `finished`.
  */
-action: string, status?: RfcStatus, error?: string, summary?: string, runAtMs?: number, durationMs?: number, runId: string, name: string, state: RunState, reason?: string, trigger: RunTrigger, slotAtMs?: number, standsFor: number, attempt: number, model?: string, };
+action: string, status?: RfcStatus, error?: string, summary?: string, runAtMs?: number, durationMs?: number, runId: string, name: string, state: RunState, reason?: string, trigger: RunTrigger, slotAtMs?: number, firstSlotAtMs?: number, standsFor: number, attempt: number, model?: string, };

@@ -7,7 +7,7 @@ use rouse_core::Clock as _;
 use rouse_core::money::MicroUsd;
 use rouse_core::schedule::format_duration;
 use rouse_gateway::wire::{
-    ApprovalState, CauseView, DeliveryState, DeliveryView, RunDetail, StepView,
+    ApprovalState, CauseView, DeliveryState, DeliveryView, RunDetail, RunView, StepView,
 };
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ pub(super) fn print(session: &Session, detail: &RunDetail, full: bool) {
         }
     };
     fact("why", Some(trigger(run.trigger).to_owned()));
-    fact("scheduled", run.slot_at_ms.map(at));
+    fact("scheduled", slots(run, at));
     fact("started", run.started_at_ms.map(at));
     fact("late by", run.late_by_ms.filter(|late| *late >= 1_000).map(format_duration));
     fact("stands for", (run.stands_for > 1).then(|| format!("{} slots", run.stands_for)));
@@ -81,6 +81,15 @@ fn each_once(lines: impl Iterator<Item = String>) -> Vec<String> {
 /// A fact and its name, the names in a column of their own. No line of a value can look like another fact.
 fn fact_line(name: &str, value: &str) -> String {
     format!("  {name:<12}  {}", value.replace('\n', &format!("\n{:16}", "")))
+}
+
+/// The slot, or the first and the last of several.
+fn slots(run: &RunView, at: impl Fn(i64) -> String) -> Option<String> {
+    let last = at(run.slot_at_ms?);
+    Some(
+        run.first_slot_at_ms
+            .map_or_else(|| last.clone(), |first| format!("{} to {last}", at(first))),
+    )
 }
 
 /// The event that fired it: its source, its fields, the beginning of its text.

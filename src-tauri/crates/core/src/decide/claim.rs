@@ -62,6 +62,8 @@ impl<'a> Due<'a> {
 pub struct PlannedRun {
     /// Its slot.
     pub slot_at: UnixMs,
+    /// The first slot it stands for, where there are several.
+    pub first_slot_at: Option<UnixMs>,
     /// Why it exists.
     pub trigger: RunTrigger,
     /// `Queued`, `Skipped` or `Missed`.
@@ -70,6 +72,14 @@ pub struct PlannedRun {
     pub reason: Option<String>,
     /// How many slots it stands for: itself and those before it.
     pub stands_for: u32,
+}
+
+impl PlannedRun {
+    /// The same for all slots since `first`.
+    fn since(self, first: UnixMs) -> Self {
+        let first_slot_at = Some(first).filter(|first| *first < self.slot_at);
+        Self { first_slot_at, ..self }
+    }
 }
 
 /// Everything one claim changes.
@@ -95,10 +105,11 @@ pub fn plan_claim(due: Due<'_>, now: UnixMs, firing: &Firing) -> ClaimPlan {
     let (runs, cancel_others) = match firing {
         Firing::Off(reason) => {
             let newest = *passed.newest.last().expect("BUG: a due slot has passed");
-            (vec![quiet(RunState::Skipped, newest, passed.count, reason.clone())], false)
+            let run = quiet(RunState::Skipped, newest, passed.count, reason.clone());
+            (vec![run.since(due.slot)], false)
         }
         Firing::On => {
-            let mut runs = made_up_for(due.job, &passed, most, now);
+            let mut runs = made_up_for(due.job, due.slot, &passed, most, now);
             let cancel_others = apply_overlap(due.load(), now, &mut runs);
             (runs, cancel_others)
         }
@@ -108,17 +119,23 @@ pub fn plan_claim(due: Due<'_>, now: UnixMs, firing: &Firing) -> ClaimPlan {
 
 /// The runs that the misfire policy wants, before overlap: the newest slots that are not too late, and one row for all
 /// that came before them.
-fn made_up_for(job: &Job, passed: &Passed, most: usize, now: UnixMs) -> Vec<PlannedRun> {
+fn made_up_for(
+    job: &Job,
+    first: UnixMs,
+    passed: &Passed,
+    most: usize,
+    now: UnixMs,
+) -> Vec<PlannedRun> {
     let newest_first = passed.newest.iter().rev();
     let in_time = newest_first.take(most).take_while(|slot| too_late(job, **slot, now).is_none());
     let in_time = in_time.count();
     let (older, fitting) = passed.newest.split_at(passed.newest.len() - in_time);
     if let ([.., newest], MisfireMode::RunOnce) = (fitting, job.policies.misfire.mode) {
-        return vec![firing_run(*newest, passed.count, now)];
+        return vec![firing_run(*newest, passed.count, now).since(first)];
     }
     let missed = older.last().map(|slot| {
         let fitting = u32::try_from(in_time).unwrap_or(u32::MAX);
-        missed_run(job, *slot, passed.count.saturating_sub(fitting), now)
+        missed_run(job, *slot, passed.count.saturating_sub(fitting), now).since(first)
     });
     let fires = fitting.iter().map(|slot| firing_run(*slot, 1, now));
     missed.into_iter().chain(fires).collect()
@@ -229,11 +246,13 @@ fn skip(runs: &mut [PlannedRun], reason: &str) {
 fn firing_run(slot_at: UnixMs, stands_for: u32, now: UnixMs) -> PlannedRun {
     let late = now.since(slot_at) > ON_TIME_MS || stands_for > 1;
     let trigger = if late { RunTrigger::CatchUp } else { RunTrigger::Schedule };
-    PlannedRun { slot_at, trigger, state: RunState::Queued, reason: None, stands_for }
+    let state = RunState::Queued;
+    PlannedRun { slot_at, first_slot_at: None, trigger, state, reason: None, stands_for }
 }
 
 fn quiet(state: RunState, slot_at: UnixMs, stands_for: u32, reason: String) -> PlannedRun {
-    PlannedRun { slot_at, trigger: RunTrigger::Schedule, state, reason: Some(reason), stands_for }
+    let (first_slot_at, trigger) = (None, RunTrigger::Schedule);
+    PlannedRun { slot_at, first_slot_at, trigger, state, reason: Some(reason), stands_for }
 }
 
 #[cfg(test)]

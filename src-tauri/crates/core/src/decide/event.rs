@@ -47,6 +47,7 @@ pub fn plan_event(
     }
     let mut run = [PlannedRun {
         slot_at: now,
+        first_slot_at: None,
         trigger: RunTrigger::Event,
         state: RunState::Queued,
         reason: None,

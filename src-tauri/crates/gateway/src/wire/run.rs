@@ -61,6 +61,7 @@ pub struct RunView {
     pub job_id: Option<String>,
     pub job_name: String,
     pub slot_at_ms: Option<i64>,
+    pub first_slot_at_ms: Option<i64>,
     pub trigger: RunTrigger,
     pub state: RunState,
     pub reason: Option<String>,

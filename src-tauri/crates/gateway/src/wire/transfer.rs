@@ -79,6 +79,8 @@ pub struct LedgerEntry {
     pub trigger: RunTrigger,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slot_at_ms: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_slot_at_ms: Option<i64>,
     pub stands_for: u32,
     pub attempt: u32,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -40,6 +40,7 @@ struct Doomed {
     job_id: Option<JobId>,
     slot_at: Option<UnixMs>,
     session: Option<SessionKey>,
+    counted_from: Option<UnixMs>,
 }
 
 /// What a run must be like to go. A slot in the future (the clock was set back) is kept: only its row says that it has
@@ -75,7 +76,7 @@ pub(crate) const CROWDED: &str = "SELECT crowd.job_id
         ON still.job_id IS crowd.job_id
     WHERE total - coalesce(quiet, 0) > ?1 OR quiet > ?2";
 pub(crate) const OLDEST_QUIET_OF: &str = concat!(
-    "SELECT seq, id, job_id, slot_at, session FROM runs WHERE ",
+    "SELECT seq, id, job_id, slot_at, counted_from, session FROM runs WHERE ",
     may_go!(),
     " AND job_id IS ?2 AND ",
     is_quiet!("runs"),
@@ -84,7 +85,7 @@ pub(crate) const OLDEST_QUIET_OF: &str = concat!(
     " ORDER BY seq DESC LIMIT 1 OFFSET ?3) ORDER BY seq LIMIT ?4"
 );
 pub(crate) const OLDEST_OF: &str = concat!(
-    "SELECT seq, id, job_id, slot_at, session FROM runs WHERE ",
+    "SELECT seq, id, job_id, slot_at, counted_from, session FROM runs WHERE ",
     may_go!(),
     " AND job_id IS ?2 AND NOT ",
     is_quiet!("runs"),
@@ -97,7 +98,7 @@ pub(crate) const OLDEST_OF: &str = concat!(
 );
 // Not the newest one of a job that still exists, and not the newest that ran.
 pub(crate) const OLDEST: &str = concat!(
-    "SELECT seq, id, job_id, slot_at, session FROM runs WHERE ",
+    "SELECT seq, id, job_id, slot_at, counted_from, session FROM runs WHERE ",
     may_go!(),
     " AND (EXISTS (SELECT 1 FROM runs AS newer WHERE newer.job_id IS runs.job_id AND newer.seq > runs.seq
                    AND (",
@@ -202,6 +203,7 @@ impl Store {
             return Ok(0);
         }
         let mut write = self.write("delete old runs", Durability::Normal, now).await?;
+                    counted_from: columns.some_instant()?,
         delete_runs(&mut write, &doomed).await?;
         write.commit().await?;
         Ok(doomed.len())

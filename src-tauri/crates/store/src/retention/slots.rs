@@ -45,14 +45,15 @@ struct Span {
 
 /// Writes down the slots of runs that go, as part of the write that deletes them.
 pub(super) async fn remember(write: &mut Write, doomed: &[Doomed]) -> Result<(), StoreError> {
-    let mut slots: BTreeMap<&JobId, Vec<i64>> = BTreeMap::new();
+    let mut slots: BTreeMap<&JobId, Vec<Span>> = BTreeMap::new();
     for run in doomed {
-        if let (Some(job), Some(UnixMs(slot))) = (&run.job_id, run.slot_at) {
-            slots.entry(job).or_default().push(slot);
+        if let (Some(job), Some(UnixMs(through))) = (&run.job_id, run.slot_at) {
+            let from = run.counted_from.map_or(through, |from| from.0);
+            slots.entry(job).or_default().push(Span { from, through });
         }
     }
     for (job, mut slots) in slots {
-        slots.sort_unstable();
+        slots.sort_unstable_by_key(|span| span.through);
         for span in spans(&slots) {
             add(write, job, span).await?;
         }
@@ -61,13 +62,15 @@ pub(super) async fn remember(write: &mut Write, doomed: &[Doomed]) -> Result<(),
     Ok(())
 }
 
-/// Groups slots, which come in order.
-fn spans(slots: &[i64]) -> Vec<Span> {
+/// Groups the slots of runs, which come in order.
+fn spans(slots: &[Span]) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
-    for &slot in slots {
+    for slot in slots {
         match spans.last_mut() {
-            Some(last) if slot - last.through <= NEAR_MS => last.through = slot,
-            _ => spans.push(Span { from: slot, through: slot }),
+            Some(last) if slot.from - last.through <= NEAR_MS => {
+                (last.from, last.through) = (last.from.min(slot.from), slot.through);
+            }
+            _ => spans.push(*slot),
         }
     }
     spans

@@ -102,12 +102,12 @@ async fn what_a_quiet_slot_fires_goes_with_it() {
     end.state = RunState::Skipped;
     let mut claim = claim("a", NOW, None, vec![quiet.clone()]);
     claim.fired = vec![next.clone()];
-    let ids = fixture.store.claim(std::slice::from_ref(&claim), NOW).await.unwrap();
+    let ids = fixture.store.claim(std::slice::from_ref(&claim), NOW).await.unwrap().runs;
     assert_eq!(ids, [quiet.id.clone(), next.run.id.clone()]);
     // The job has no such slot any more: neither the row nor what it fires comes a second time.
     let other = Cause { id: "run:else".to_owned(), ..cause };
     claim.fired = vec![fired("b", &other)];
-    assert_eq!(fixture.store.claim(&[claim], NOW).await.unwrap(), []);
+    assert_eq!(fixture.store.claim(&[claim], NOW).await.unwrap().runs, []);
     assert_eq!(fixture.store.queued_runs().await.unwrap().len(), 1);
 }
 

@@ -48,7 +48,7 @@ async fn a_run_may_begin_with_its_claim() {
         .unwrap();
     fixture.told();
     let claims = [claim("a", NOW, None, vec![run.clone()]), claim("b", NOW, None, vec![fired])];
-    let begun = fixture.store.claim(&claims, now).await.unwrap();
+    let begun = fixture.store.claim(&claims, now).await.unwrap().runs;
     assert_eq!(begun, std::slice::from_ref(&run.id));
     assert_eq!(fixture.run(&run.id).await, run);
     assert_eq!(fixture.job("a").await.state.last_run_at, Some(now));
@@ -73,7 +73,7 @@ async fn a_claim_moves_the_job_and_makes_the_runs() {
     let next = NOW.plus_ms(60_000);
     let claims = [claim("a", NOW, Some(next), vec![missed.clone(), run.clone()])];
     let now = NOW.plus_ms(3);
-    let claimed = fixture.store.claim(&claims, now).await.unwrap();
+    let claimed = fixture.store.claim(&claims, now).await.unwrap().runs;
     assert_eq!(claimed, [missed.id.clone(), run.id.clone()]);
 
     assert_eq!(fixture.run(&run.id).await, run);
@@ -109,7 +109,7 @@ async fn the_same_slot_fires_once_however_it_is_claimed() {
         let store = fixture.store.clone();
         tokio::spawn(async move {
             let run = slot_run("a", NOW);
-            store.claim(&[claim("a", NOW, Some(NOW.plus_ms(1)), vec![run])], NOW).await.unwrap()
+            store.claim(&[claim("a", NOW, Some(NOW.plus_ms(1)), vec![run])], NOW).await.unwrap().runs
         })
     });
     let mut inserted = Vec::new();
@@ -121,7 +121,7 @@ async fn the_same_slot_fires_once_however_it_is_claimed() {
     // Even a claim that answers the stored slot cannot fire a slot that has its run.
     let again = slot_run("a", NOW);
     let claims = [claim("a", NOW.plus_ms(1), Some(NOW.plus_ms(2)), vec![again])];
-    assert_eq!(fixture.store.claim(&claims, NOW).await.unwrap(), []);
+    assert_eq!(fixture.store.claim(&claims, NOW).await.unwrap().runs, []);
     assert_eq!(fixture.job("a").await.state.next_run_at, Some(NOW.plus_ms(2)));
     assert_eq!(fixture.store.queued_runs().await.unwrap().len(), 1);
 }
@@ -141,7 +141,7 @@ async fn a_claim_of_a_job_that_moved_on_is_dropped() {
         claim("gone", NOW, None, vec![slot_run("gone", NOW)]),
         claim("good", NOW, None, vec![good.clone()]),
     ];
-    assert_eq!(fixture.store.claim(&claims, NOW).await.unwrap(), [good.id]);
+    assert_eq!(fixture.store.claim(&claims, NOW).await.unwrap().runs, [good.id]);
     assert_eq!(fixture.job("moved").await.state.next_run_at, Some(NOW.plus_ms(1)));
     assert_eq!(fixture.store.queued_runs().await.unwrap().len(), 1);
 }
@@ -154,7 +154,7 @@ async fn the_newest_final_run_of_a_claim_is_the_one_remembered() {
         ended(RunState::Missed, "Too late", slot_run("a", UnixMs(1))),
         ended(RunState::Skipped, "Still going", slot_run("a", NOW)),
     ];
-    fixture.store.claim(&[claim("a", NOW, None, runs)], NOW).await.unwrap();
+    fixture.store.claim(&[claim("a", NOW, None, runs)], NOW).await.unwrap().runs;
     let state = fixture.job("a").await.state;
     assert_eq!(state.last_state, Some(RunState::Skipped));
     assert_eq!(state.last_error.as_deref(), Some("Still going"));
@@ -176,7 +176,7 @@ async fn thousands_are_claimed_and_started_in_order() {
     let claims: Vec<Claim> =
         ids.iter().map(|id| claim(id, NOW, None, vec![slot_run(id, NOW)])).collect();
     let wanted: Vec<RunId> = claims.iter().map(|claim| claim.runs[0].id.clone()).collect();
-    assert_eq!(fixture.store.claim(&claims, NOW).await.unwrap(), wanted);
+    assert_eq!(fixture.store.claim(&claims, NOW).await.unwrap().runs, wanted);
     let queued: Vec<RunId> =
         fixture.store.queued_runs().await.unwrap().into_iter().map(|run| run.id).collect();
     assert_eq!(queued, wanted);
@@ -187,7 +187,69 @@ async fn thousands_are_claimed_and_started_in_order() {
 #[tokio::test]
 async fn nothing_claimed_writes_nothing() {
     let fixture = Fixture::new().await;
-    assert_eq!(fixture.store.claim(&[], NOW).await.unwrap(), []);
+    assert_eq!(fixture.store.claim(&[], NOW).await.unwrap().runs, []);
     assert_eq!(fixture.store.start_runs(&[], NOW).await.unwrap(), []);
     assert_eq!(fixture.store.last_seq().await.unwrap(), 0);
+}
+
+/// A claim of a slot that is left out, for a job at its revision.
+fn left_out(slot: UnixMs, reason: &str, under: &str) -> Claim {
+    let run = ended(RunState::Skipped, reason, slot_run("a", slot));
+    let next = Some(slot.plus_ms(60_000));
+    Claim { under: Some(under.to_owned()), ..claim("a", slot, next, vec![run]) }
+}
+
+#[tokio::test]
+async fn a_slot_that_is_left_out_again_is_counted_in_one_event() {
+    let fixture = Fixture::new().await;
+    fixture.insert_job("a", Some(NOW)).await;
+    let minute = |n: i64| NOW.plus_ms(n * 60_000);
+    let first = left_out(NOW, "Paused", "1");
+    let row = first.runs[0].id.clone();
+    assert_eq!(fixture.store.claim(&[first], NOW).await.unwrap().runs, [row.clone()]);
+    fixture.told();
+    let second = left_out(minute(1), "Paused", "1");
+    let planned = second.runs[0].id.clone();
+    let claimed = fixture.store.claim(&[second], minute(1)).await.unwrap();
+    assert_eq!(claimed.runs, []);
+    assert_eq!(claimed.counted, [crate::Counted { planned, into: row.clone() }]);
+    let told = json!({ "runId": row.as_str(), "state": "skipped", "jobId": "a" });
+    assert_eq!(fixture.told(), [(EventKind::Run, told)]);
+    let run = fixture.run(&row).await;
+    assert_eq!((run.first_slot_at, run.slot_at), (Some(NOW), Some(minute(1))));
+    assert_eq!((run.stands_for, run.created_at), (2, minute(1)));
+    assert_eq!(fixture.job("a").await.state.next_run_at, Some(minute(2)));
+
+    // The claim of somebody who was slower changes nothing, and neither does one beside it that is good.
+    fixture.insert_job("b", Some(NOW)).await;
+    let late = left_out(minute(1), "Paused", "1");
+    let good = slot_run("b", NOW);
+    let both = [late, claim("b", NOW, None, vec![good.clone()])];
+    let claimed = fixture.store.claim(&both, minute(1)).await.unwrap();
+    assert_eq!((claimed.runs, claimed.counted), (vec![good.id], Vec::new()));
+    let again = left_out(minute(2), "Paused", "1");
+    let moved = claim("b", NOW, None, vec![slot_run("b", NOW)]);
+    let claimed = fixture.store.claim(&[again, moved], minute(2)).await.unwrap();
+    assert_eq!((claimed.runs.len(), claimed.counted.len()), (0, 1));
+    assert_eq!(fixture.run(&row).await.stands_for, 3);
+}
+
+#[tokio::test]
+async fn another_reason_another_state_or_another_revision_is_another_row() {
+    let fixture = Fixture::new().await;
+    fixture.insert_job("a", Some(NOW)).await;
+    let minute = |n: i64| NOW.plus_ms(n * 60_000);
+    let mut missed = left_out(minute(4), "Busy", "2");
+    missed.runs[0].state = RunState::Missed;
+    let claims = [
+        left_out(minute(0), "Paused", "1"),
+        left_out(minute(1), "Busy", "1"),
+        left_out(minute(2), "Busy", "2"),
+        Claim { under: None, ..left_out(minute(3), "Busy", "2") },
+        missed,
+    ];
+    for (n, claim) in (0..).zip(claims) {
+        let id = claim.runs[0].id.clone();
+        assert_eq!(fixture.store.claim(&[claim], minute(n)).await.unwrap().runs, [id], "{n}");
+    }
 }

@@ -81,7 +81,7 @@ impl Fixture {
         self.insert_job(job, Some(NOW)).await;
         let run = slot_run(job, NOW);
         let id = run.id.clone();
-        let claimed = self.store.claim(&[claim(job, NOW, None, vec![run])], NOW).await.unwrap();
+        let claimed = self.store.claim(&[claim(job, NOW, None, vec![run])], NOW).await.unwrap().runs;
         assert_eq!(claimed, std::slice::from_ref(&id));
         self.told();
         id
@@ -167,7 +167,7 @@ fn manual_run() -> Run {
 }
 
 fn claim(job: &str, slot_at: UnixMs, next_run_at: Option<UnixMs>, runs: Vec<Run>) -> Claim {
-    Claim { job_id: JobId::new(job), slot_at, next_run_at, runs, fired: Vec::new() }
+    Claim { job_id: JobId::new(job), slot_at, next_run_at, runs, under: None, fired: Vec::new() }
 }
 
 fn delivery(id: &str) -> NewDelivery {

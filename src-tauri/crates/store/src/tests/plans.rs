@@ -6,8 +6,9 @@ use sqlx::{AssertSqlSafe, Row as _};
 use super::*;
 use crate::run_pages::Filter;
 use crate::{
-    RunQuery, approvals, broken, causes, claims, due, events, finish, grants, history, incidents,
-    jobs, memory, outbox, retention, runs, sessions, spending, steps, system_events, webhooks,
+    RunQuery, approvals, broken, causes, claims, counted, due, events, finish, grants, history, incidents,
+    jobs, memory, outbox, retention, runs, sessions, spending, steps, summaries,
+    system_events, webhooks,
 };
 
 async fn plan(store: &Store, sql: &str) -> String {
@@ -105,7 +106,16 @@ async fn jobs_use_their_indexes() {
     }
     let pruned = "SEARCH pruned_slots USING PRIMARY KEY (job_id=? AND through_at>?)";
     for (_, sql) in runs::INSERT.sizes() {
-        check_ordered(store, sql, &[pruned]).await;
+        check_ordered(store, sql, &[pruned, "INDEX runs_slot (job_id=? AND slot_at>?)"]).await;
+    }
+    let newest = "SEARCH newest USING COVERING INDEX runs_by_job (job_id=?)";
+    for (_, sql) in counted::COUNT.sizes() {
+        let by_seq = "SEARCH runs USING INTEGER PRIMARY KEY (rowid=?)";
+        let later = "SEARCH later USING COVERING INDEX runs_slot (job_id=? AND slot_at>?)";
+        check_ordered(store, sql, &[by_seq, newest, later, pruned]).await;
+    }
+    for (_, sql) in counted::MARK.sizes() {
+        check(store, sql, &["INDEX sqlite_autoindex_runs_1 (id=?)"]).await;
     }
     check(
         store,

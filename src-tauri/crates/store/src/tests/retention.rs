@@ -95,7 +95,7 @@ async fn a_slot_whose_run_is_gone_never_fires_again() {
     // By way of a claim, as after the clock was set back.
     fixture.insert_job("a", Some(day(3))).await;
     let again = claim("a", day(3), Some(day(4)), vec![slot_run("a", day(3))]);
-    assert!(fixture.store.claim(&[again], day(3)).await.unwrap().is_empty());
+    assert!(fixture.store.claim(&[again], day(3)).await.unwrap().runs.is_empty());
     assert_eq!(fixture.job("a").await.state.next_run_at, Some(day(4)), "it moves on");
     // And not when the job was deleted in between and comes back.
     fixture.store.remove_job(&JobId::new("a"), NOW).await.unwrap();
@@ -402,4 +402,25 @@ async fn a_file_from_before_is_written_anew_once() {
     assert!(bytes(&fixture) < 1_500_000, "{}", bytes(&fixture));
     let store = Store::open(&fixture.path(), listener(&fixture.told)).await.unwrap();
     assert!(store.job(&JobId::new("b")).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn slots_that_were_counted_never_fire_again_with_their_row_and_without_it() {
+    let fixture = Fixture::new().await;
+    fixture.insert_job("a", Some(NOW)).await;
+    let minute = |n: i64| NOW.plus_ms(n * MINUTE);
+    for n in 0..100 {
+        let reason = Some("Everything was paused".to_owned());
+        let run = Run { state: RunState::Skipped, reason, ..slot_run("a", minute(n)) };
+        let claim = claim("a", minute(n), Some(minute(n + 1)), vec![run]);
+        let claim = Claim { under: Some("1".to_owned()), ..claim };
+        fixture.store.claim(&[claim], minute(n)).await.unwrap();
+    }
+    assert_eq!(runs_of(&fixture, "a").await, [minute(99)]);
+    assert!(!fires(&fixture, "a", minute(50)).await);
+    assert!(fires(&fixture, "a", minute(50).plus_ms(-HOUR)).await, "one before");
+    assert!(fires(&fixture, "a", minute(100)).await, "the next one");
+    prune(&fixture, "a", 0, NOW.plus_ms(DAY)).await;
+    assert!(!fires(&fixture, "a", minute(50)).await);
+    assert_eq!(spans(&fixture).await, [("a".to_owned(), NOW.0, minute(99).0)]);
 }

@@ -94,6 +94,7 @@ fn ledger_entry(job: &JobId, run: &Run) -> Option<LedgerEntry> {
         reason: run.reason.clone(),
         trigger: wire_trigger(run.trigger),
         slot_at_ms: run.slot_at.map(|at| at.0),
+        first_slot_at_ms: run.first_slot_at.map(|at| at.0),
         stands_for: run.stands_for,
         attempt: run.attempt,
         model: run.model.clone(),

@@ -83,12 +83,13 @@ impl<'d> Script<'d> {
             slot_at: NOW,
             next_run_at: Some(next),
             runs: vec![run.clone()],
+            under: None,
             fired: Vec::new(),
         }];
         // A job that was not saved has nothing to claim.
         if let Ok(claimed) = store.claim(&claims, NOW).await {
             let promise =
-                claimed.first().map(|id| Promise::Claimed(id.clone(), kept.id.clone(), next));
+                claimed.runs.first().map(|id| Promise::Claimed(id.clone(), kept.id.clone(), next));
             self.answered(Ok(()), promise);
         }
         // Not durable by itself; the end that follows takes it along.
