@@ -2,14 +2,11 @@ use rouse_core::RunState;
 use rouse_scheduler::RunMode;
 use serde_json::json;
 
-use crate::stage::{MINUTE, START, Stage, every};
+use crate::stage::{MINUTE, START, Stage, break_with, every};
 
 async fn change_behind_its_back(stage: &Stage) {
-    let file = sqlx::SqlitePool::connect(&format!("sqlite:{}", stage.database().display())).await;
-    let file = file.expect("opened");
     let change = "UPDATE jobs SET definition = replace(definition, 'Look', 'Seen')";
-    sqlx::query(change).execute(&file).await.expect("changed");
-    file.close().await;
+    break_with(&stage.database(), change).await;
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use rouse_scheduler::{SchedulerConfig, TickReport};
 use rouse_store::RunQuery;
 use serde_json::json;
 
-use crate::stage::{MINUTE, SECOND, START, Stage, config, every, once};
+use crate::stage::{MINUTE, SECOND, START, Stage, config, every, once, opened};
 
 #[tokio::test]
 async fn a_slot_fires_at_its_time_and_the_outcome_is_on_record() {
@@ -221,19 +221,14 @@ async fn more_jobs_than_one_claim_takes_are_all_claimed() {
     // Straight into the file: what is tested is the claim.
     let template = stage.job(every(MINUTE, json!({})));
     stage.store.insert_job(&template, START).await.expect("saved");
-    let mut file = sqlx::SqlitePool::connect(&format!("sqlite:{}", stage.database().display()))
-        .await
-        .expect("opened")
-        .acquire()
-        .await
-        .expect("a connection");
+    let file = opened(&stage.database()).await;
     sqlx::query(
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
          INSERT INTO jobs SELECT 'job-' || i, name, 1, 1, ?2, NULL, NULL, NULL, NULL, 0, definition FROM jobs, n",
     )
     .bind(i64::try_from(total).expect("small"))
     .bind(START.0 + MINUTE)
-    .execute(&mut *file)
+    .execute(&file)
     .await
     .expect("filled");
     let report = stage.handle.tick(START.plus_ms(MINUTE)).await.expect("a tick");

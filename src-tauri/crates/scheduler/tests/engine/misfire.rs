@@ -5,7 +5,7 @@ use rouse_core::{Outcome, RunState, RunTrigger};
 use rouse_scheduler::RunMode;
 use serde_json::json;
 
-use crate::stage::{Begun, HOUR, MINUTE, START, Stage, every, once};
+use crate::stage::{Begun, HOUR, MINUTE, START, Stage, break_with, every, once};
 
 #[tokio::test]
 async fn by_default_one_late_run_stands_for_all() {
@@ -109,15 +109,8 @@ async fn a_schedule_that_cannot_be_read_is_on_record_and_stops() {
     let cron =
         json!({ "schedule": { "kind": "cron", "expr": "* * * * *", "tz": "Europe/Berlin" } });
     let job = stage.add(every(MINUTE, cron)).await;
-    let stage = stage.killed_and(0, async |path| {
-        let file = sqlx::SqlitePool::connect(&format!("sqlite:{}", path.display())).await;
-        let file = file.expect("opened");
-        let change =
-            "UPDATE jobs SET definition = replace(definition, 'Europe/Berlin', 'Mars/Base')";
-        sqlx::query(change).execute(&file).await.expect("changed");
-        file.close().await;
-    });
-    let stage = stage.await;
+    let change = "UPDATE jobs SET definition = replace(definition, 'Europe/Berlin', 'Mars/Base')";
+    let stage = stage.killed_and(0, async |path| break_with(path, change).await).await;
     stage.pass(MINUTE).await;
     let stored = stage.store.job(&job.id).await;
     let runs = stage.runs_of(&job.id).await;

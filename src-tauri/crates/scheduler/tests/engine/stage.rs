@@ -15,6 +15,7 @@ use rouse_scheduler::{
 use rouse_store::{RunQuery, Store};
 use rouse_testkit::{ManualClock, Recorder};
 use serde_json::{Value, json};
+use sqlx::SqlitePool;
 use tempfile::TempDir;
 use tokio::sync::{Notify, oneshot, watch};
 use tokio_util::sync::CancellationToken;
@@ -269,6 +270,22 @@ pub(crate) fn once(at: UnixMs, more: Value) -> Value {
 fn merge(document: &mut Value, more: Value) {
     let Value::Object(more) = more else { return };
     document.as_object_mut().expect("an object").extend(more);
+}
+
+/// The file of a store, to do what no engine does.
+pub(crate) async fn opened(path: &Path) -> SqlitePool {
+    SqlitePool::connect(&format!("sqlite:{}", path.display())).await.expect("opened")
+}
+
+/// One such thing, with nobody else at the file.
+pub(crate) async fn break_with(path: &Path, statement: &'static str) {
+    let file = opened(path).await;
+    execute(&file, statement).await;
+    file.close().await;
+}
+
+pub(crate) async fn execute(file: &SqlitePool, statement: &'static str) {
+    sqlx::raw_sql(statement).execute(file).await.expect("executed");
 }
 
 async fn open(

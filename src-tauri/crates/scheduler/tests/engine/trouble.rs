@@ -1,19 +1,27 @@
 //! The store does not take what must be written.
 
+use std::time::Duration;
+
 use rouse_core::approval::ApprovalState;
 use rouse_core::time::Clock as _;
 use rouse_core::{Outcome, RunState};
-use rouse_scheduler::{COALESCE, RunMode};
+use rouse_scheduler::{COALESCE, RunMode, SchedulerConfig};
 use rouse_store::Decided;
 use serde_json::json;
 use sqlx::SqlitePool;
 
 use crate::asking::{asks, yes};
-use crate::stage::{HOUR, MINUTE, SECOND, START, Stage, config, every};
+use crate::stage::{
+    Begun, HOUR, MINUTE, SECOND, START, Stage, break_with, config, every, execute, opened,
+};
+
+/// No run takes a change.
+const FULL: &str =
+    "CREATE TRIGGER full BEFORE UPDATE ON runs BEGIN SELECT RAISE(ABORT, 'no room'); END";
 
 /// A way to make writes fail, and to let them pass again.
 async fn file(stage: &Stage) -> SqlitePool {
-    SqlitePool::connect(&format!("sqlite:{}", stage.database().display())).await.expect("opened")
+    opened(&stage.database()).await
 }
 
 /// Lets writes pass again.
@@ -21,10 +29,6 @@ async fn mend(stage: &Stage, file: &SqlitePool) {
     // A write that failed holds the file until the next one; this is the next one.
     stage.store.put_setting("test", &json!(1), None, START).await.expect("written");
     execute(file, "DROP TRIGGER full").await;
-}
-
-async fn execute(file: &SqlitePool, statement: &'static str) {
-    sqlx::raw_sql(statement).execute(file).await.expect("executed");
 }
 
 #[tokio::test]
@@ -64,11 +68,7 @@ async fn an_outcome_that_cannot_be_written_is_kept() {
     let begun = stage.begun.next().await;
     let id = begun.run.id.clone();
     let file = file(&stage).await;
-    execute(
-        &file,
-        "CREATE TRIGGER full BEFORE UPDATE ON runs BEGIN SELECT RAISE(ABORT, 'no room'); END",
-    )
-    .await;
+    execute(&file, FULL).await;
     begun.succeed();
     stage.settle().await;
     stage.settle().await;
@@ -80,16 +80,39 @@ async fn an_outcome_that_cannot_be_written_is_kept() {
     assert_eq!((run.state, run.summary.as_deref()), (RunState::Succeeded, Some("Done.")));
 }
 
+/// What follows one end cannot be read: the lines that the turn of the main session has left.
+#[tokio::test]
+async fn an_end_that_cannot_be_followed_keeps_no_place_of_the_others_that_are_written_with_it() {
+    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 40, ..config() }, true).await;
+    for number in 0..30 {
+        stage.add(every(MINUTE, json!({ "id": format!("job-{number}") }))).await;
+    }
+    stage.handle.request_heartbeat("wake", Duration::ZERO).await;
+    let mut begun = vec![stage.begun.next().await];
+    stage.clock.advance(60_000);
+    while begun.len() < 31 {
+        begun.push(stage.begun.next().await);
+    }
+    let file = file(&stage).await;
+    execute(&file, FULL).await;
+    begun.into_iter().for_each(Begun::succeed);
+    stage.settle().await;
+    stage.settle().await;
+    assert_eq!(stage.load().await, (31, 0), "no end is on the disk");
+
+    mend(&stage, &file).await;
+    execute(&file, "ALTER TABLE system_events RENAME TO away").await;
+    stage.pass(2 * SECOND).await;
+    assert_eq!(stage.load().await, (0, 0));
+    assert!(stage.handle.problem().is_some());
+}
+
 #[tokio::test]
 async fn a_run_that_cannot_be_started_waits_in_its_lane() {
     let stage = Stage::new().await;
     let by_hand = stage.add(every(HOUR, json!({}))).await;
     let file = file(&stage).await;
-    execute(
-        &file,
-        "CREATE TRIGGER full BEFORE UPDATE ON runs BEGIN SELECT RAISE(ABORT, 'no room'); END",
-    )
-    .await;
+    execute(&file, FULL).await;
     stage.handle.run_now(&by_hand.id, RunMode::Force).await.expect("asked");
     assert_eq!(stage.load().await, (0, 1));
     assert_eq!(stage.states_of(&by_hand).await, [RunState::Queued]);
@@ -114,11 +137,7 @@ async fn an_attempt_that_cannot_be_written_does_not_keep_the_engine_busy() {
     stage.clock.advance(60_000);
     let begun = stage.begun.next().await;
     let file = file(&stage).await;
-    execute(
-        &file,
-        "CREATE TRIGGER full BEFORE UPDATE ON runs BEGIN SELECT RAISE(ABORT, 'no room'); END",
-    )
-    .await;
+    execute(&file, FULL).await;
     begun.end(Outcome { may_pass: true, ..Outcome::failed("no network") });
     stage.settle().await;
     // An engine whose timer is always due would never come to answer. The pause is a second and less than a quarter.
@@ -135,13 +154,7 @@ async fn a_full_disk_at_the_start_holds_up_what_was_left_behind_and_nothing_is_l
     let job = stage.add(every(MINUTE, json!({}))).await;
     stage.clock.advance(60_000);
     let cut_off = stage.begun.next().await.run;
-    let stage = stage
-        .killed_and(MINUTE, async |path| {
-            let file = SqlitePool::connect(&format!("sqlite:{}", path.display())).await.expect("opened");
-            execute(&file, "CREATE TRIGGER full BEFORE UPDATE ON runs BEGIN SELECT RAISE(ABORT, 'no room'); END").await;
-            file.close().await;
-        })
-        .await;
+    let stage = stage.killed_and(MINUTE, async |path| break_with(path, FULL).await).await;
     assert_eq!(stage.load().await, (0, 0));
     assert!(stage.handle.problem().is_some());
     assert!(stage.handle.tick(stage.clock.now()).await.is_err(), "nothing is claimed before");
@@ -229,17 +242,9 @@ async fn what_is_answered_and_fired_by_hand_before_the_start_is_complete_begins_
     stage.handle.run_now(&job, RunMode::Force).await.unwrap();
     let cut_off = stage.begun.next().await.run.clone();
     // The start finds a run that was cut off and cannot write that.
-    let stage = stage
-        .killed_and(SECOND, async |path| {
-            let file = SqlitePool::connect(&format!("sqlite:{}", path.display())).await.expect("opened");
-            execute(
-                &file,
-                "CREATE TRIGGER full BEFORE UPDATE ON runs WHEN old.state = 'running' BEGIN SELECT RAISE(ABORT, 'no room'); END",
-            )
-            .await;
-            file.close().await;
-        })
-        .await;
+    let full = "CREATE TRIGGER full BEFORE UPDATE ON runs WHEN old.state = 'running'
+        BEGIN SELECT RAISE(ABORT, 'no room'); END";
+    let stage = stage.killed_and(SECOND, async |path| break_with(path, full).await).await;
     let file = file(&stage).await;
     assert!(matches!(yes(&stage, "a").await, Decided::Counts { goes_on: Some(_), .. }));
     let by_hand = stage.handle.run_now(&job, RunMode::Force).await.unwrap().expect("a run");
@@ -267,13 +272,7 @@ async fn a_turn_that_is_asked_for_before_the_start_is_complete_comes_after_it() 
     stage.add(every(MINUTE, json!({}))).await;
     stage.clock.advance(60_000);
     drop(stage.begun.next().await);
-    let stage = stage
-        .killed_and(SECOND, async |path| {
-            let file = SqlitePool::connect(&format!("sqlite:{}", path.display())).await.expect("opened");
-            execute(&file, "CREATE TRIGGER full BEFORE UPDATE ON runs BEGIN SELECT RAISE(ABORT, 'no room'); END").await;
-            file.close().await;
-        })
-        .await;
+    let stage = stage.killed_and(SECOND, async |path| break_with(path, FULL).await).await;
     for text in ["one", "two"] {
         stage.handle.queue_wake(text).await.expect("queued");
         stage.handle.request_heartbeat("wake", COALESCE).await;
