@@ -2,12 +2,14 @@
 //!
 //! Owns three promises. What a command writes is read while it runs and kept within bounds, so that a full pipe never
 //! stops it and an endless one never fills the memory. When it ends, is dropped or runs out of time, what it has started
-//! ends with it: asked first, then made to. And what a crash of Rouse left behind can be found at the next start, by a
-//! mark in the environment that every child inherits. It refuses shells, tools and permissions: it gets a command.
+//! ends with it: asked first, then made to. And a crash of Rouse leaves nothing at work for good: it ends with Rouse, or is
+//! found at the next start. It refuses shells, tools and permissions: it gets a command.
 //!
-//! - Unix: a process group, and on Linux also every process that bears the mark, wherever it has moved itself to. A
-//!   process that leaves the group *and* clears its environment is out of reach; only a sandbox holds such a one. On
-//!   macOS the mark cannot be read from outside, so there the group is all.
+//! - Linux: a process group, and every process that bears the mark in its environment, which each child inherits, wherever
+//!   it has moved itself to; so it is found at the next start too. A process that leaves the group *and* clears its
+//!   environment is out of reach; only a sandbox holds such a one.
+//! - macOS: a process group. The mark cannot be read from outside there, so in each group a guard ends it together with
+//!   Rouse (`guard`). A process that leaves the group is out of reach.
 //! - Windows: a job object that the system ends together with Rouse, so that nothing is ever left behind. A confined
 //!   command has a job of its own kind (`sandbox`).
 //!

@@ -1,4 +1,8 @@
-//! Process groups, and on Linux the search for marked processes.
+//! Process groups; on Linux the search for marked processes, on macOS a guard in each group.
+
+#[cfg(any(target_os = "macos", test))]
+#[path = "guard.rs"]
+mod guard;
 
 use std::io;
 use std::process::ExitStatus;
@@ -11,6 +15,8 @@ pub(crate) struct Process {
     child: tokio::process::Child,
     group: Pid,
     is_over: bool,
+    #[cfg(target_os = "macos")]
+    _guard: Option<guard::Guard>,
 }
 
 impl Process {
@@ -18,7 +24,13 @@ impl Process {
         let child = command.process_group(0).spawn()?;
         let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         let group = id.expect("BUG: a child that nobody has waited for has a number");
-        Ok(Self { child, group, is_over: false })
+        Ok(Self {
+            child,
+            group,
+            is_over: false,
+            #[cfg(target_os = "macos")]
+            _guard: guarded(group),
+        })
     }
 
     pub(crate) fn take_output(&mut self) -> (ChildStdout, ChildStderr) {
@@ -55,6 +67,16 @@ impl Process {
     }
 }
 
+/// The guard of a group. A command that runs already is not ended for want of one.
+#[cfg(target_os = "macos")]
+fn guarded(group: Pid) -> Option<guard::Guard> {
+    guard::Guard::over(group)
+        .inspect_err(
+            |error| tracing::warn!(%error, "a crash of Rouse would leave a command running"),
+        )
+        .ok()
+}
+
 /// Whoever was about to end it gracefully is gone itself.
 impl Drop for Process {
     fn drop(&mut self) {
@@ -75,7 +97,7 @@ pub fn end_strays(mark: &str) -> usize {
     numbers.filter(|number| !lineage.contains(number) && end_marked(*number, mark)).count()
 }
 
-/// Nothing outside its own children shows its environment here.
+/// Nothing outside its own children shows its environment here; the guards have ended what a crash would have left.
 #[cfg(not(target_os = "linux"))]
 pub fn end_strays(_: &str) -> usize {
     0
