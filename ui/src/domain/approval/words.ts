@@ -1,7 +1,13 @@
 /* What became of a question, and how long it still waits, in words. */
 
+import { duration } from "@/format/amount";
 import { when } from "@/format/time";
 import type { AnsweredFrom, ApprovalScope, ApprovalView } from "@/platform";
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
 
 const scopes: Record<ApprovalScope, string> = { once: "Allowed once", run: "Allowed for this run", always: "Allowed always" };
 const places: Record<AnsweredFrom, string> = { page: "on the page", cli: "from the command line", notification: "from the notification", tray: "from the tray" };
@@ -56,13 +62,7 @@ export function afterwards({ state, reason }: ApprovalView): string | undefined 
 
 /** How long it has waited, rounded down: `48 s`, `6 min`, `2 h 5 min`, `3 d 4 h`. */
 export function waitedWords(waitedMs: number): string {
-  const seconds = Math.max(0, Math.floor(waitedMs / 1_000));
-  if (seconds < 60) return `${seconds} s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} min`;
-  const hours = Math.floor(minutes / 60);
-  if (hours < 24) return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`;
-  return hours % 24 === 0 ? `${hours / 24} d` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
+  return wholeWords(waitedMs, waitedMs < minute ? second : waitedMs < day ? minute : hour);
 }
 
 /** Below this a countdown warns. */
@@ -70,11 +70,12 @@ export const warnBelowMs = 5 * 60_000;
 
 /** `24 min`, `4 min 12 s`, `48 s`, as precise as it helps while one decides. */
 export function leftWords(leftMs: number): string {
-  const seconds = Math.max(0, Math.ceil(leftMs / 1_000));
-  if (seconds < 60) return `${seconds} s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 5) return seconds % 60 === 0 ? `${minutes} min` : `${minutes} min ${seconds % 60} s`;
-  if (minutes < 60) return `${minutes} min`;
-  const hours = Math.floor(minutes / 60);
-  return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`;
+  const seconds = Math.ceil(leftMs / second) * second;
+  return wholeWords(seconds, seconds < warnBelowMs ? second : seconds < day ? minute : hour);
+}
+
+/** The duration in whole units of so many milliseconds: what is left over is not yet there. */
+function wholeWords(ms: number, unit: number): string {
+  const whole = Math.floor(Math.max(0, ms) / unit) * unit;
+  return whole === 0 ? "0 s" : duration(whole);
 }
