@@ -234,3 +234,56 @@ async fn a_list_of_which_nobody_knows_any_more_who_changed_it_gives_no_orders() 
     assert_eq!(status["changedList"], Value::Null, "{status}");
     house.host.stop().await;
 }
+
+/// Whose reminder it is decides the note of the turn that was told it, and so what that turn may do unasked.
+#[tokio::test]
+async fn a_reminder_that_an_agent_has_written_is_no_word_of_the_person() {
+    let (agent, person) = (json!({ "kind": "agent", "runId": "r" }), json!({ "kind": "person" }));
+    let cases = [
+        (json!({}), false),
+        (json!({ "createdBy": agent }), true),
+        (json!({ "messageBy": agent }), true),
+        (json!({ "createdBy": agent, "messageBy": person }), false),
+    ];
+    for (signed, is_agents) in cases {
+        let folder = tempfile::tempdir().expect("a folder");
+        let house = Plan::new(folder.path()).model([says("Time to stand up.")]).build().await;
+        let mut job = reminder("now");
+        job.as_object_mut().expect("a job").extend(signed.as_object().expect("keys").clone());
+        house.add(job).await;
+        house.clock.advance(1_000);
+        house.gather().await;
+        let beat = beats(&house, 1).await[0].clone();
+        let steps = house.detail(&beat).await["steps"].clone();
+        let steps = steps.as_array().expect("steps");
+        let note = steps.iter().find(|step| step["name"] == "Queued lines").expect("a note");
+        assert_eq!(note["input"]["fromOutside"], is_agents, "{signed}: {note}");
+        let seen = format!("{:?}", house.model.requests()[0].messages.last());
+        assert_eq!(seen.contains("⟦outside "), is_agents, "{signed}: {seen}");
+        assert!(seen.contains("System: Stretch your legs"), "{signed}: {seen}");
+        house.host.stop().await;
+    }
+}
+
+/// What is said of a reminder later changes nothing about a line that waits.
+#[tokio::test]
+async fn a_line_that_waits_is_whose_it_was_when_it_was_queued() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let mut job = reminder("now");
+    job["deleteAfterRun"] = json!(false);
+    job["createdBy"] = json!({ "kind": "agent", "runId": "r" });
+    let id = house.add(job).await;
+    house.clock.advance(1_000);
+    house.ended(&id, 1).await;
+    house.notifier.shown.next().await;
+    let mine = json!({ "payload": { "text": "Stretch your arms" } });
+    house.call("cron.update", json!({ "id": id, "patch": mine })).await;
+    let clock = house.clock.clone();
+    house.host.stop().await;
+    let house = Plan::new(folder.path()).clock(&clock).model([says("Up!")]).build().await;
+    beats(&house, 1).await;
+    let seen = format!("{:?}", house.model.requests()[0].messages.last());
+    assert!(seen.contains("⟦outside "), "{seen}");
+    house.host.stop().await;
+}

@@ -173,6 +173,7 @@ impl Engine {
             deliveries: said.deliveries,
             reminders: self.untold_by(run, outcome).await?,
             system_event: said.system_event,
+            is_line_by_person: job.as_ref().is_some_and(Job::reminds_in_persons_words),
             incident,
             pause_job: fate.pause_reason().map(str::to_owned),
             delete_job: fate == JobFate::IsDeleted,

@@ -20,7 +20,7 @@ use crate::row::{Columns, bind_usage};
 use crate::runs::{finished_event, insert_runs, read_run, run_columns, run_event, with_usage};
 use crate::spending::tell_once;
 use crate::steps::lose_unfinished;
-use crate::system_events::queue;
+use crate::system_events::{REMINDER, queue};
 use crate::walk::Walk;
 use crate::write::{Durability, Write};
 use crate::{Store, StoreError};
@@ -41,6 +41,8 @@ pub struct Finish {
     pub reminders: Vec<(RunId, NewDelivery)>,
     /// A line for the main session.
     pub system_event: Option<String>,
+    /// Whether that line is the person's own words: a reminder, and not a report.
+    pub is_line_by_person: bool,
     /// What its end fires.
     pub fired: Vec<Fired>,
     /// What it does to the incidents of its job.
@@ -64,6 +66,7 @@ impl Finish {
             deliveries: Vec::new(),
             reminders: Vec::new(),
             system_event: None,
+            is_line_by_person: false,
             fired: Vec::new(),
             incident: IncidentStep::Nothing,
             pause_job: None,
@@ -197,7 +200,11 @@ async fn finish_one(write: &mut Write, finish: &Finish) -> Result<Option<Run>, S
         return Ok(None);
     };
     if let Some(text) = &finish.system_event {
-        queue(write, text, &source_of(&run)).await?;
+        let source = match (&run.job_id, finish.is_line_by_person) {
+            (Some(job), true) => format!("{REMINDER}{job}"),
+            _ => source_of(&run),
+        };
+        queue(write, text, &source).await?;
     }
     let is_news = match &finish.outcome.budget {
         Some(stop) if !finish.deliveries.is_empty() => tell_once(write, &stop.key).await?,

@@ -20,16 +20,19 @@ pub struct SystemEvent {
     pub id: i64,
     /// The line.
     pub text: String,
-    /// Where it came from, such as `cron:<jobId>` or `wake`.
+    /// Where it came from, such as `cron:<jobId>`, `reminder:<jobId>` or `wake`.
     pub source: String,
     /// When it was queued.
     pub queued_at: UnixMs,
-    /// Whether somebody else than the person may have written it: all but wakes and the texts of reminders.
+    /// Whether somebody else than the person may have written it: all but wakes and the person's own reminders.
     pub from_outside: bool,
 }
 
 /// The source of a line that the person has written.
 pub const WAKE: &str = "wake";
+/// What the source of a reminder begins with that the person has worded; its job follows. The line is theirs for good,
+/// whatever becomes of the job or of the run.
+pub(crate) const REMINDER: &str = "reminder:";
 /// The source of a line that a program has sent.
 pub const HOOK: &str = "hook";
 
@@ -62,34 +65,27 @@ macro_rules! of_parked_turns {
     };
 }
 
-/// Whether a run was a reminder: no model was asked and no tool was called. Its payload alone does not tell: it is as it was
-/// when the run began to wait, and its job may have been made an agent's since.
-macro_rules! was_a_reminder {
-    () => {
-        "runs.payload ->> '$.kind' = 'systemEvent' AND runs.model IS NULL
-            AND NOT EXISTS (SELECT 1 FROM run_steps WHERE run_steps.run_id = runs.id)"
-    };
-}
-
 pub(crate) const PENDING: &str = concat!(
-    "SELECT id, text, source, queued_at, source <> 'wake' AND NOT EXISTS (SELECT 1 FROM runs
-            WHERE runs.job_id = substr(source, 6) AND runs.finished_at = queued_at AND ",
-    was_a_reminder!(),
-    ") FROM system_events
+    "SELECT id, text, source, queued_at, source <> 'wake' AND source NOT LIKE 'reminder:%'
+    FROM system_events
     WHERE drained_at IS NULL AND id NOT IN (",
     of_parked_turns!(),
     ") ORDER BY id"
 );
 /// A line is queued together with the end of its run, at the same instant. What an agent's run has told of itself is no
-/// reminder.
+/// reminder: a model was asked, or a tool was called. The payload alone does not tell, for it is as it was when the run began
+/// to wait, and its job may have been made an agent's since.
 pub(crate) const UNTOLD: &str = concat!(
     "SELECT 'line-' || line.id || '-' || line.queued_at, runs.id, runs.job_id, runs.job_name, line.text
     FROM system_events AS line JOIN runs
-        ON runs.job_id = substr(line.source, 6) AND runs.finished_at = line.queued_at
-    WHERE line.drained_at IS NULL AND line.source LIKE 'cron:%' AND line.queued_at <= ?1
-        AND runs.created_at <= line.queued_at AND ",
-    was_a_reminder!(),
-    " AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.run_id = runs.id)
+        ON runs.job_id = substr(line.source, instr(line.source, ':') + 1)
+            AND runs.finished_at = line.queued_at
+    WHERE line.drained_at IS NULL AND line.queued_at <= ?1
+        AND (line.source LIKE 'reminder:%' OR line.source LIKE 'cron:%')
+        AND runs.created_at <= line.queued_at
+        AND runs.payload ->> '$.kind' = 'systemEvent' AND runs.model IS NULL
+        AND NOT EXISTS (SELECT 1 FROM run_steps WHERE run_steps.run_id = runs.id)
+        AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.run_id = runs.id)
         AND line.id NOT IN (",
     of_parked_turns!(),
     ") ORDER BY line.id"

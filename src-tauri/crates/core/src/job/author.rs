@@ -34,6 +34,13 @@ impl Job {
         author.is_none_or(|author| author["kind"] != "agent")
     }
 
+    /// Whether it reminds of something in a person's own words. A yes to a reminder that an agent has worded makes it no
+    /// word of theirs, as with any other message.
+    #[must_use]
+    pub fn reminds_in_persons_words(&self) -> bool {
+        matches!(self.payload, Payload::SystemEvent { .. }) && self.is_message_by_person()
+    }
+
     /// Notes that a person wrote its words, where somebody else did before.
     pub(super) fn claim_message(&mut self) {
         if !self.is_message_by_person() {

@@ -25,21 +25,22 @@ async fn lines_wait_in_order_and_over_a_restart() {
 }
 
 #[tokio::test]
-async fn a_reminder_is_the_persons_word_and_what_an_agent_reports_is_not() {
+async fn only_a_line_in_the_persons_words_is_theirs() {
     let fixture = Fixture::new().await;
     fixture.insert_job("a", Some(NOW)).await;
-    // Both were reminders when they began to wait; the job was made an agent's before the second began.
-    for (slot, model) in [(NOW, None), (NOW.plus_ms(1), Some("scripted".to_owned()))] {
+    for (slot, is_line_by_person) in [(NOW, true), (NOW.plus_ms(1), false)] {
         let run =
             Run { payload: json!({ "kind": "systemEvent", "text": "Tea" }), ..slot_run("a", slot) };
         fixture.store.insert_run(&run, slot).await.unwrap();
-        let outcome = Outcome { model, ..Outcome::succeeded("Tea") };
         let finish = Finish {
-            system_event: Some("Cron a: Tea".to_owned()),
-            ..Finish::of(run.id.clone(), outcome, slot)
+            system_event: Some("Tea".to_owned()),
+            is_line_by_person,
+            ..Finish::of(run.id.clone(), Outcome::succeeded("Tea"), slot)
         };
         fixture.store.finish_run(&finish).await.unwrap().unwrap();
     }
+    let untold = fixture.store.untold_reminders(NOW.plus_ms(1)).await.unwrap();
+    assert_eq!(untold.len(), 2, "both are told where there is no model");
     let pending = fixture.store.pending_system_events().await.unwrap();
     assert_eq!(pending.iter().map(|line| line.from_outside).collect::<Vec<_>>(), [false, true]);
 }
