@@ -260,3 +260,37 @@ async fn a_message_that_a_client_sends_again_is_answered_once() {
     let wrong = refused("a b").await;
     assert!(format!("{wrong:?}").contains("8 to 64"), "{wrong:?}");
 }
+
+#[tokio::test]
+async fn what_a_long_conversation_began_with_is_summed_up_once_and_outlives_a_restart() {
+    const SUM: &str = "The person likes tea.";
+    let folder = tempfile::tempdir().expect("a folder");
+    let long = |number: usize| says(&format!("Answer {number}. {}", "tea ".repeat(1_000)));
+    let script = (0..8).map(long).chain([says(SUM), says("Tea, then.")]);
+    let house = Plan::new(folder.path()).model(script).build().await;
+    for number in 0..9 {
+        let id = send(&house, &format!("Question {number}")).await;
+        let run = run_in(&house, &id, &["succeeded"]).await;
+        // The ninth has paid for the summary as well: ten tokens sent and five received, each time.
+        assert_eq!(run["usage"]["outputTokens"], if number == 8 { 10 } else { 5 });
+    }
+    let all = main_session(&house).await["messages"].as_array().cloned().expect("messages");
+    let from: Vec<&Value> = all.iter().map(|message| &message["from"]).collect();
+    let (before, after) = from.split_at(16);
+    assert!(before.chunks(2).all(|said| said == ["person", "model"]), "{from:?}");
+    assert_eq!(after, ["summary", "person", "model"]);
+    assert_eq!((&all[16]["text"], &all[16]["standsFor"]), (&json!(SUM), &json!(10)));
+    let detail = house.call("runs.get", json!({ "id": all[16]["runId"] })).await;
+    let kinds: Vec<&Value> =
+        detail["steps"].as_array().expect("steps").iter().map(|step| &step["kind"]).collect();
+    assert_eq!(kinds, ["summary", "modelTurn"]);
+    house.host.stop().await;
+
+    let house = Plan::new(folder.path()).model([says("Still tea.")]).build().await;
+    let id = send(&house, "And now?").await;
+    run_in(&house, &id, &["succeeded"]).await;
+    let request = house.model.requests().pop().expect("asked");
+    let told = json!(request.messages).to_string();
+    assert!(told.contains(SUM) && told.contains("Answer 7.") && !told.contains("Answer 0."));
+    house.host.stop().await;
+}

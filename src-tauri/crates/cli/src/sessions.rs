@@ -132,6 +132,10 @@ fn who(message: &MessageView) -> String {
             let tool = message.tool.as_deref().unwrap_or("a tool");
             format!("{tool}{}", if message.is_error { ", an error" } else { "" })
         }
+        MessageFrom::Summary => {
+            let messages = message.stands_for.unwrap_or_default();
+            format!("Summary of the first {messages} messages, for the model")
+        }
     }
 }
 
@@ -139,6 +143,9 @@ fn who(message: &MessageView) -> String {
 fn said(message: &MessageView) -> String {
     match message.from {
         MessageFrom::Tool => message.text.chars().take(1_000).collect(),
-        MessageFrom::Person | MessageFrom::Rouse | MessageFrom::Model => message.text.clone(),
+        MessageFrom::Person
+        | MessageFrom::Rouse
+        | MessageFrom::Model
+        | MessageFrom::Summary => message.text.clone(),
     }
 }

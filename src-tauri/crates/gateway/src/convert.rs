@@ -61,6 +61,7 @@ pub(crate) fn step_view(step: &RunStep) -> wire::StepView {
             StepKind::ModelTurn => wire::StepKind::ModelTurn,
             StepKind::ToolCall => wire::StepKind::ToolCall,
             StepKind::Note => wire::StepKind::Note,
+            StepKind::Summary => wire::StepKind::Summary,
         },
         name: step.name.clone(),
         status: match step.status {

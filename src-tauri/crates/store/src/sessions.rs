@@ -1,4 +1,4 @@
-//! The tables `sessions` and `messages`: transcripts.
+//! The tables `sessions` and `messages`: transcripts. Summaries in them are read by `summaries`.
 //!
 //! A session is made with its first message and keeps the number of its messages, so that a list of
 //! sessions never counts. Messages are only ever added, those of one step together. A turn of the
@@ -11,7 +11,8 @@ use serde_json::Value;
 use sqlx::sqlite::SqliteRow;
 
 use crate::row::Columns;
-use crate::write::{Durability, Write};
+use crate::summaries::{self, Summary, is_summary};
+use crate::write::{Durability, Query, Write};
 use crate::{Store, StoreError};
 
 /// A message of a transcript.
@@ -23,6 +24,28 @@ pub struct StoredMessage {
     pub run_id: Option<RunId>,
     /// The message.
     pub message: Message,
+    /// When it was stored.
+    pub at: UnixMs,
+}
+
+/// What stands in a row of a transcript.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Entry {
+    /// Something that was said.
+    Said(Message),
+    /// What stands for messages before it.
+    Summary(Summary),
+}
+
+/// A row of a transcript.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredEntry {
+    /// Grows with every row.
+    pub id: i64,
+    /// The run that wrote it.
+    pub run_id: Option<RunId>,
+    /// What stands there.
+    pub entry: Entry,
     /// When it was stored.
     pub at: UnixMs,
 }
@@ -45,18 +68,21 @@ const LIST: &str = "SELECT key, created_at, updated_at, message_count FROM sessi
 const GET: &str = "SELECT key, created_at, updated_at, message_count FROM sessions WHERE key = ?1";
 pub(crate) const BEFORE: &str = "SELECT id, run_id, message, at FROM messages
     WHERE session = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3";
-const TOUCH: &str =
+pub(crate) const TOUCH: &str =
     "INSERT INTO sessions (key, created_at, updated_at, message_count) VALUES (?1, ?2, ?2, ?3)
     ON CONFLICT (key) DO UPDATE SET updated_at = excluded.updated_at,
         message_count = message_count + excluded.message_count";
-const ADD: &str = "INSERT INTO messages (session, run_id, at, message)
+pub(crate) const ADD_ROWS: &str = "INSERT INTO messages (session, run_id, at, message)
     SELECT ?1, ?2, ?3, value FROM json_each(?4) ORDER BY key";
 // The run's page leads to its transcript.
 const NAME_SESSION: &str = "UPDATE runs SET session = ?2 WHERE id = ?1 AND session IS NULL";
 pub(crate) const OF_RUN: &str = "SELECT id, run_id, message, at FROM messages
     WHERE session = ?1 AND run_id = ?2 ORDER BY id";
-pub(crate) const NEWEST: &str = "SELECT id, run_id, message, at FROM messages WHERE session = ?1
-    ORDER BY id DESC LIMIT ?2";
+pub(crate) const NEWEST: &str = concat!(
+    "SELECT id, run_id, message, at FROM messages WHERE session = ?1 AND NOT ",
+    is_summary!(),
+    " ORDER BY id DESC LIMIT ?2"
+);
 
 impl Store {
     /// Adds messages to a transcript, all or none; the session is made with its first message.
@@ -84,27 +110,25 @@ impl Store {
         session: &SessionKey,
         limit: u32,
     ) -> Result<Vec<StoredMessage>, StoreError> {
-        let query = sqlx::query(NEWEST).bind(session.as_str()).bind(limit);
-        let mut messages = self.list("read the messages", query, read).await?;
-        messages.reverse();
-        Ok(messages)
+        messages_of_rows(self, sqlx::query(NEWEST).bind(session.as_str()).bind(limit)).await
     }
 
-    /// The newest `limit` messages of a transcript before the one of that number, the newest last.
+    /// The newest `limit` rows of a transcript before the one of that number, the newest last: what was said, and where
+    /// summaries stand.
     ///
     /// # Errors
     /// `Read`.
-    pub async fn messages_before(
+    pub async fn transcript_before(
         &self,
         session: &SessionKey,
         before: Option<i64>,
         limit: u32,
-    ) -> Result<Vec<StoredMessage>, StoreError> {
+    ) -> Result<Vec<StoredEntry>, StoreError> {
         let before = before.unwrap_or(i64::MAX);
         let query = sqlx::query(BEFORE).bind(session.as_str()).bind(before).bind(limit);
-        let mut messages = self.list("read the messages", query, read).await?;
-        messages.reverse();
-        Ok(messages)
+        let mut entries = self.list("read the transcript", query, read_entry).await?;
+        entries.reverse();
+        Ok(entries)
     }
 
     /// Sessions, those that changed last first.
@@ -139,6 +163,16 @@ impl Store {
     }
 }
 
+/// The messages that `query` finds, the newest first, in their order.
+pub(crate) async fn messages_of_rows(
+    store: &Store,
+    query: Query,
+) -> Result<Vec<StoredMessage>, StoreError> {
+    let mut messages = store.list("read the messages", query, read).await?;
+    messages.reverse();
+    Ok(messages)
+}
+
 async fn append(
     write: &mut Write,
     session: &SessionKey,
@@ -156,7 +190,9 @@ async fn append(
     });
     let texts = Value::Array(texts.collect()).to_string();
     let run_id = run.map(RunId::as_str);
-    write.run(sqlx::query(ADD).bind(session.as_str()).bind(run_id).bind(now).bind(texts)).await?;
+    write
+        .run(sqlx::query(ADD_ROWS).bind(session.as_str()).bind(run_id).bind(now).bind(texts))
+        .await?;
     if let Some(run_id) = run_id {
         write.run(sqlx::query(NAME_SESSION).bind(run_id).bind(session.as_str())).await?;
     }
@@ -176,7 +212,21 @@ fn read_session(row: &SqliteRow) -> sqlx::Result<SessionRow> {
 fn read(row: &SqliteRow) -> sqlx::Result<StoredMessage> {
     let mut columns = Columns::of(row);
     let (id, run_id) = (columns.get()?, columns.some_id(RunId::new)?);
-    let text: &str = columns.get()?;
-    let message = serde_json::from_str(text).map_err(|error| sqlx::Error::Decode(error.into()))?;
+    let message = read_message(columns.get()?)?;
     Ok(StoredMessage { id, run_id, message, at: columns.instant()? })
+}
+
+fn read_entry(row: &SqliteRow) -> sqlx::Result<StoredEntry> {
+    let mut columns = Columns::of(row);
+    let (id, run_id) = (columns.get()?, columns.some_id(RunId::new)?);
+    let text: &str = columns.get()?;
+    let entry = match summaries::is_one(text) {
+        true => Entry::Summary(summaries::read(text)?),
+        false => Entry::Said(read_message(text)?),
+    };
+    Ok(StoredEntry { id, run_id, entry, at: columns.instant()? })
+}
+
+fn read_message(text: &str) -> sqlx::Result<Message> {
+    serde_json::from_str(text).map_err(|error| sqlx::Error::Decode(error.into()))
 }

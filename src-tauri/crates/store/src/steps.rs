@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;
 
 use crate::approvals::use_up;
-use crate::row::{Columns, bind_usage};
+use crate::row::{Columns, bind_usage, json_list};
 use crate::runs::state_event;
 use crate::spending::spend;
 use crate::write::{Durability, Write};
@@ -28,12 +28,15 @@ pub enum StepKind {
     ToolCall,
     /// A line for the reader of the journal.
     Note,
+    /// A summary of what a session said before, asked of a model.
+    Summary,
 }
 
-const KINDS: [(StepKind, &str); 3] = [
+const KINDS: [(StepKind, &str); 4] = [
     (StepKind::ModelTurn, "modelTurn"),
     (StepKind::ToolCall, "toolCall"),
     (StepKind::Note, "note"),
+    (StepKind::Summary, "summary"),
 ];
 
 /// Where a step stands.
@@ -159,13 +162,26 @@ const UNREPEATABLE: &str = "SELECT EXISTS
     (SELECT 1 FROM run_steps WHERE run_id = ?1 AND kind = 'toolCall' AND repeatable = 0)";
 pub(crate) const HAS_CALLED: &str = "SELECT EXISTS (SELECT 1 FROM run_steps WHERE run_id = ?1
     AND kind = 'toolCall' AND status <> 'started' AND name IN (SELECT value FROM json_each(?2)))";
-pub(crate) const SESSION_HAS_CALLED: &str = "SELECT EXISTS (SELECT 1
-    FROM (SELECT DISTINCT run_id FROM (SELECT run_id FROM messages WHERE session = ?1 ORDER BY id DESC LIMIT 500)) said
+/// Whether one of the runs `said` knows something from outside.
+macro_rules! any_knows {
+    ($runs:literal) => {
+        concat!(
+            "SELECT EXISTS (SELECT 1 FROM (",
+            $runs,
+            ") said
     WHERE EXISTS (SELECT 1 FROM causes WHERE causes.run_id = said.run_id)
         OR EXISTS (SELECT 1 FROM run_steps WHERE run_steps.run_id = said.run_id AND kind = 'toolCall'
             AND name IN (SELECT value FROM json_each(?2)))
         OR EXISTS (SELECT 1 FROM run_steps WHERE run_steps.run_id = said.run_id AND kind = 'note'
-            AND input ->> '$.fromOutside' = 1))";
+            AND input ->> '$.fromOutside' = 1))"
+        )
+    };
+}
+
+pub(crate) const SESSION_HAS_CALLED: &str = any_knows!(
+    "SELECT DISTINCT run_id FROM (SELECT run_id FROM messages WHERE session = ?1 ORDER BY id DESC LIMIT 500)"
+);
+pub(crate) const ANY_HAS_CALLED: &str = any_knows!("SELECT value AS run_id FROM json_each(?1)");
 pub(crate) const CALLED_SINCE: &str = "SELECT name, started_at FROM run_steps
     WHERE run_id IN (SELECT id FROM runs WHERE created_at > ?1 - 86400000
             UNION SELECT id FROM runs INDEXED BY runs_open WHERE finished_at IS NULL)
@@ -264,6 +280,17 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let query =
             sqlx::query(SESSION_HAS_CALLED).bind(session.as_str()).bind(json!(tools).to_string());
+        let found = self.one("read the journal", query, |row| Columns::of(row).get()).await?;
+        Ok(found.unwrap_or(false))
+    }
+
+    /// The same of these runs, whatever they have written to.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn any_has_called(&self, runs: &[RunId], tools: &[&str]) -> Result<bool, StoreError> {
+        let runs = json_list(runs.iter().map(RunId::as_str));
+        let query = sqlx::query(ANY_HAS_CALLED).bind(runs).bind(json!(tools).to_string());
         let found = self.one("read the journal", query, |row| Columns::of(row).get()).await?;
         Ok(found.unwrap_or(false))
     }

@@ -40,6 +40,8 @@ export function EntryView({ entry }: { entry: Entry }) {
       return <Task text={entry.text} atMs={entry.atMs} runId={entry.runId} />;
     case "note":
       return <Note text={entry.text} />;
+    case "summary":
+      return <Summary text={entry.text} atMs={entry.atMs} standsFor={entry.standsFor} runId={entry.runId} />;
     case "nothing":
       return <p className={styles.nothing}>Nothing to report</p>;
   }
@@ -123,6 +125,18 @@ function Note({ text }: { text: string }) {
     <div className={styles.work}>
       <Folded title="Rouse to the model" summary={firstLine(text)}>
         <Marked label="What the model was told" text={text} />
+      </Folded>
+    </div>
+  );
+}
+
+/** Where the beginning of the conversation was summed up: what stands above is told to the model in these words. */
+function Summary({ text, atMs, standsFor, runId }: { text: string; atMs: number; standsFor: number; runId: string | null }) {
+  return (
+    <div className={styles.work}>
+      <Folded title="Summary for the model" summary={<>in place of the first {plural(standsFor, "message")} · <Time at={atMs} as="log" /></>}>
+        <Marked label="What the model is told of the beginning" text={text} />
+        {runId !== null && <Link to="/runs/$runId" params={{ runId }}>The run that had it made</Link>}
       </Folded>
     </div>
   );

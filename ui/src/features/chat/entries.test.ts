@@ -70,3 +70,10 @@ test("the line of a task is what it asks, not which job it is", () => {
   expect(taskLine("[cron:j1] News: Look at it.\nAll of it.\n\nIt is nine.")).toBe("Look at it.");
   expect(taskLine("Look: there.")).toBe("Look: there.");
 });
+
+test("a summary stands where it was made, and is nobody's words", () => {
+  const told = [aMessage({ id: 1, from: "person", text: "Rain?" }), aMessage({ id: 2, from: "summary", text: "It rained.", standsFor: 12, runId: "r1" }), aMessage({ id: 3, text: "No." })];
+  const summary = { kind: "summary", text: "It rained.", standsFor: 12, runId: "r1" };
+  expect(entriesOf(told)).toMatchObject([{ kind: "person" }, summary, { kind: "model", text: "No." }]);
+  expect(entriesOfJob(told)[1]).toMatchObject(summary);
+});

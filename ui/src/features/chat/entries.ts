@@ -17,6 +17,7 @@ export type Entry =
   | { kind: "quiet"; key: string; atMs: number; told: string[] }
   | { kind: "task"; key: string; atMs: number; text: string; runId: string | null }
   | { kind: "note"; key: string; text: string }
+  | { kind: "summary"; key: string; text: string; atMs: number; standsFor: number; runId: string | null }
   | { kind: "nothing"; key: string };
 
 /** A whole answer that means: nothing to say. */
@@ -53,6 +54,7 @@ function read(messages: readonly MessageView[], tell: (entries: Entry[], message
     if (message.from === "tool") answerCall(calls, message);
     else if (message.from === "person") entries.push({ kind: "person", key: `m${message.id}`, text: message.text, atMs: message.atMs });
     else if (message.from === "rouse") tell(entries, message);
+    else if (message.from === "summary") sumUp(entries, message);
     else say(entries, calls, message);
   }
   return entries;
@@ -72,6 +74,10 @@ function say(entries: Entry[], calls: Map<string, Made>, message: MessageView) {
   if (outcome === "nothing_to_report") keepsSilence(entries, id);
   // How a run ends is what the model says of it.
   else if (typeof summary === "string" && summary.trim() !== text) entries.push({ kind: "model", key: `e${id}`, text: summary.trim(), atMs, runId });
+}
+
+function sumUp(entries: Entry[], { id, text, atMs, standsFor, runId }: MessageView) {
+  entries.push({ kind: "summary", key: `m${id}`, text, atMs, standsFor: standsFor ?? 0, runId });
 }
 
 /** Nothing to say about what Rouse told is no entry beside it; about a task it is a word. */

@@ -155,3 +155,14 @@ test("the timeline tells what was asked, who answered, and where, between the st
   await user.click(within(entries[1]!).getByRole("button", { name: /Denied from the command line/ }));
   expect(await within(entries[1]!).findByText("The model is told: “Use the archive.”")).toBeInTheDocument();
 });
+
+test("a summary of the session that the run had made stands among its steps, with what it cost", async () => {
+  const made = aStep({ kind: "summary", name: "llama3.2", output: { text: "Berlin: **rain**." }, usage: { ...aStep().usage, inputTokens: 900, outputTokens: 60 } });
+  const failed = aStep({ seq: 2, kind: "summary", name: "llama3.2", status: "failed", output: { error: "The model said nothing." } });
+  renderApp("/runs/run-1", fakeHost({ "runs.get": () => aDetail({}, { steps: [made, failed] }) }));
+  const [one, other] = within(await screen.findByRole("list", { name: "Steps" })).getAllByRole("listitem");
+  expect(one).toHaveTextContent(/llama3\.2has summed up the earlier runs of this session/);
+  expect(one).toHaveTextContent(/Berlin: rain\./);
+  expect(one).toHaveTextContent(/960 tokens|900/);
+  expect(other).toHaveTextContent("The model said nothing.");
+});

@@ -26,6 +26,7 @@ const kinds: readonly { id: Shown; label: string }[] = [
   { id: "toolCall", label: "Tools" },
   { id: "question", label: "Questions" },
   { id: "note", label: "Notes" },
+  { id: "summary", label: "Summary" },
 ];
 
 type Entry = { at: number; step: StepView } | { at: number; approval: ApprovalView };

@@ -1,4 +1,4 @@
-/* One step: a turn of the model, a call of a tool, or a note of the engine. */
+/* One step: a turn of the model, a call of a tool, a note of the engine, or a summary of the session that a model has made. */
 
 import { Bot, CircleX, MessageSquareText, Wrench } from "lucide-react";
 import { type ReactNode, useState } from "react";
@@ -45,6 +45,15 @@ export function TimelineStep({ step, begin, liveText, summary }: Props) {
     return (
       <Item step={step} begin={begin} name={typeof step.output === "string" ? step.output : step.name}>
         {null}
+      </Item>
+    );
+  }
+  if (step.kind === "summary") {
+    const text = modelText(step.output);
+    return (
+      <Item step={step} begin={begin} name={step.name} word={step.status === "finished" ? "has summed up the earlier runs of this session" : "sums up the earlier runs of this session"}>
+        {text.trim() !== "" && <ModelText text={text} onOpen={platform.openExternal} />}
+        {wentWrong(step) && <Result step={step} />}
       </Item>
     );
   }
@@ -117,7 +126,7 @@ function Item({ step, begin, name, word, children }: { step: StepView; begin: nu
 function StepIcon({ step }: { step: StepView }) {
   if (step.status === "started") return <MovingArc size={15} />;
   if (wentWrong(step)) return <CircleX size={15} aria-hidden />;
-  if (step.kind === "modelTurn") return <Bot size={15} aria-hidden />;
+  if (step.kind === "modelTurn" || step.kind === "summary") return <Bot size={15} aria-hidden />;
   if (step.kind === "note") return <MessageSquareText size={13} aria-hidden />;
   return <Wrench size={14} aria-hidden />;
 }

@@ -3,4 +3,4 @@
 /**
  * Who says a message.
  */
-export type MessageFrom = "person" | "rouse" | "model" | "tool";
+export type MessageFrom = "person" | "rouse" | "model" | "tool" | "summary";

@@ -11,7 +11,7 @@ export type MessageView = {
  */
 id: number, 
 /**
- * The run that it belongs to.
+ * The run that it belongs to; of a summary, the run that had it made.
  */
 runId: string | null, 
 /**
@@ -41,4 +41,8 @@ tool: string | null,
 /**
  * Of a tool's answer: whether it is an error.
  */
-isError: boolean, };
+isError: boolean, 
+/**
+ * Of a summary: how many messages of the session, from its beginning, it stands for where a model is told of them.
+ */
+standsFor: number | null, };

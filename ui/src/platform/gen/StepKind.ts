@@ -3,4 +3,4 @@
 /**
  * What a step is.
  */
-export type StepKind = "modelTurn" | "toolCall" | "note";
+export type StepKind = "modelTurn" | "toolCall" | "note" | "summary";

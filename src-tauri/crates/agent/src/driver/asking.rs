@@ -144,7 +144,7 @@ impl Conversation<'_> {
         End::Provider(ProviderError::new(kind, format!("No model answered. {}", words.join(" "))))
     }
 
-    fn refused_for_its_price(&self, model: &ChosenModel) -> Option<BudgetStop> {
+    pub(super) fn refused_for_its_price(&self, model: &ChosenModel) -> Option<BudgetStop> {
         let is_known = self.account.ledger().prices().knows(model);
         self.account.needs_price_of(&model.model).filter(|_| !is_known)
     }
@@ -254,14 +254,14 @@ impl Conversation<'_> {
         }
     }
 
-    fn priced(&self, model: &ChosenModel, answer: ModelAnswer) -> ModelAnswer {
+    pub(super) fn priced(&self, model: &ChosenModel, answer: ModelAnswer) -> ModelAnswer {
         let cost = self.account.ledger().prices().cost(model, answer.usage);
         let usage = Usage { cost_micro_usd: cost.map(|cost| cost.0), ..answer.usage };
         ModelAnswer { usage, ..answer }
     }
 
     /// What the call may use: four bytes a token, and an answer of a usual length.
-    fn guess(&self, model: &ChosenModel, request: &ModelRequest) -> Spent {
+    pub(super) fn guess(&self, model: &ChosenModel, request: &ModelRequest) -> Spent {
         let tools = request.tools.iter();
         let tools: usize =
             tools.map(|tool| tool.description.len() + tool.parameters.to_string().len()).sum();

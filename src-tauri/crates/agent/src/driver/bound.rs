@@ -33,7 +33,7 @@ impl Sent {
         (system, tools): (&str, &[ToolSpec]),
         max_tokens: Option<u32>,
     ) -> Self {
-        let context = context.unwrap_or(USUAL_CONTEXT);
+        let context = context_of(context);
         let answer = max_tokens.unwrap_or(USUAL_ANSWER).min(context / 4);
         let fixed = system.len() / 3 + tools.iter().map(tokens).sum::<usize>();
         let most = usize::try_from(context - answer).unwrap_or(usize::MAX).saturating_sub(fixed);
@@ -63,6 +63,11 @@ impl Sent {
         self.most = half;
         true
     }
+}
+
+/// What a model is taken to read that says this of itself.
+pub(super) fn context_of(said: Option<u32>) -> u32 {
+    said.unwrap_or(USUAL_CONTEXT)
 }
 
 /// What a tool costs in each request; schemas are sent without much of what they say.

@@ -3,6 +3,8 @@
 //! Owns the order of things (ask, then the calls, then ask again) and the ends that the machine does not know: a cancelled
 //! run, a provider that fails, a budget that is used up, a journal that cannot be written.
 
+use std::time::Duration;
+
 use rouse_core::approval::Approval;
 use rouse_core::job::Approvals;
 use rouse_core::message::{Message, ToolCallRequest};
@@ -19,6 +21,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::asking::Asked;
+use super::compaction::Recalled;
 use super::resume::Journal;
 use super::{AgentDriver, NO_MODEL, cancelled, not_written};
 use crate::gate::guard::hook_context;
@@ -47,6 +50,8 @@ pub(super) struct Conversation<'r> {
     pub(super) offered: Vec<ToolSpec>,
     pub(super) terms: Terms,
     pub(super) limits: TurnLimits,
+    /// How long summing up the session may take.
+    pub(super) summary_for: Duration,
     pub(super) max_tokens: Option<u32>,
     pub(super) quiet_hours: QuietPolicy,
     pub(super) context: &'r ToolContext,
@@ -155,7 +160,8 @@ fn asked_too_often(tool: &str) -> Outcome {
 
 impl Conversation<'_> {
     /// Talks until the run is over.
-    pub(super) async fn conduct(&self, mut history: Vec<Message>, opening: Opening) -> Outcome {
+    pub(super) async fn conduct(&self, recalled: Recalled, opening: Opening) -> Outcome {
+        let Recalled { messages: mut history, usage } = recalled;
         let Some(first) = self.models.first() else {
             return ended_early(&End::NoModel);
         };
@@ -171,6 +177,7 @@ impl Conversation<'_> {
                 (kept, Turn::resumed(history, said, self.limits))
             }
         };
+        turn.spend(usage);
         let mut sent = self.sent_to(first, before);
         let mut written = Written::default();
         let outcome = loop {

@@ -4,24 +4,24 @@
 //! calls and results. Those are the bulk of a transcript, they are out of date, and a call without its result is
 //! refused by every provider. A run in which the model said nothing is left out with its task.
 //!
-//! Where older runs stood, one line says how many messages are left out, from when to when, and where they are; behind it
-//! the model finds the first lines of its own newest reports among them. Those stay its own words: one could get it wrong
-//! by quoting them as somebody's words to it, for a report may repeat what came from outside.
+//! In the place of older runs stands their summary, which `compaction` has a model make. What is in no summary, because
+//! none was made or could be, is told by one line that says how many messages are left out, from when to when, and where
+//! they are; behind it the model finds the first lines of its own newest reports among them. Those stay its own words: one
+//! could get it wrong by quoting them as somebody's words to it, for a report may repeat what came from outside. A summary
+//! is nobody's own words any more, and is told between marks when such a text has gone into it.
 
 use rouse_core::RunId;
 use rouse_core::SessionKey;
 use rouse_core::UnixMs;
 use rouse_core::message::{Message, Part};
 use rouse_core::turn::window::EARLIER;
-use rouse_store::{Store, StoredMessage};
+use rouse_store::{Store, StoreError, StoredMessage, Summary};
 
-use super::conversation::End;
+use crate::safety::Safety;
 
-/// The tokens that remembering may cost.
-const MOST_TOKENS: usize = 8_000;
-
-/// The most messages that are looked at: the last dozen runs or so, whose tool results are read along with them.
-const MOST_MESSAGES: u32 = 120;
+/// The most messages after the summary that are looked at: the last two dozen runs or so, whose tool results are read
+/// along with them.
+const MOST_MESSAGES: u32 = 400;
 
 /// The most characters kept of one message.
 const MOST_CHARACTERS: usize = 6_000;
@@ -37,77 +37,233 @@ struct Unseen {
     since: Option<UnixMs>,
 }
 
-/// What `session` said before `run`.
-pub(super) async fn of_session(
-    store: &Store,
-    session: &SessionKey,
-    run: &RunId,
-) -> Result<Vec<Message>, End> {
-    let stored = store.messages(session, MOST_MESSAGES).await?;
-    let row = store.session(session).await?.filter(|_| stored.len() >= MOST_MESSAGES as usize);
-    let unseen = row.map_or_else(Unseen::default, |row| Unseen {
-        messages: (row.messages as usize).saturating_sub(stored.len()),
-        since: Some(row.created_at),
-    });
-    Ok(remembered(&stored, run, unseen))
+/// What a session has said, as far as it is looked at.
+pub(super) struct Memory {
+    summary: Option<Summary>,
+    /// What follows the summary, without what the remembering run has said itself.
+    stored: Vec<StoredMessage>,
+    unseen: Unseen,
 }
 
-fn remembered(stored: &[StoredMessage], run: &RunId, unseen: Unseen) -> Vec<Message> {
-    let mut left = MOST_TOKENS;
-    let mut newest_first: Vec<Vec<Message>> = Vec::new();
-    // A message without a run is a person's own and stands for itself; it goes along with its neighbours.
-    let mut groups = stored
-        .chunk_by(|one, other| one.run_id == other.run_id)
-        .filter(|group| group.iter().all(|message| message.run_id.as_ref() != Some(run)))
-        .rev();
-    let mut left_out: Vec<&[StoredMessage]> = Vec::new();
-    for group in groups.by_ref() {
-        let said: Vec<Message> = group.iter().filter_map(|stored| said(&stored.message)).collect();
-        if !said.iter().any(|message| matches!(message, Message::Assistant { .. })) {
-            continue;
+/// What a summary is to be made of: the messages of whole runs, the oldest first.
+pub(super) struct Older<'m> {
+    memory: &'m Memory,
+    groups: Vec<&'m [StoredMessage]>,
+}
+
+impl Memory {
+    /// What `session` said before `run`.
+    pub(super) async fn of(
+        store: &Store,
+        session: &SessionKey,
+        run: &RunId,
+    ) -> Result<Self, StoreError> {
+        let summary = store.summary(session).await?;
+        let until = summary.as_ref().map_or(0, |summary| summary.until);
+        let mut stored = store.messages_after(session, until, MOST_MESSAGES).await?;
+        let mut unseen = Unseen::default();
+        if stored.len() >= MOST_MESSAGES as usize {
+            let all = store.count_after(session, until).await? as usize;
+            let row = store.session(session).await?;
+            let since = summary.as_ref().map(|summary| summary.last_at);
+            unseen.messages = all.saturating_sub(stored.len() + usize::from(summary.is_some()));
+            unseen.since = since.or_else(|| row.map(|row| row.created_at));
         }
-        let cost = said.iter().map(tokens).sum();
-        let Some(rest) = left.checked_sub(cost) else {
-            left_out.push(group);
-            break;
-        };
-        left = rest;
-        newest_first.push(said);
+        stored.retain(|message| message.run_id.as_ref() != Some(run));
+        Ok(Self { summary, stored, unseen })
     }
-    left_out.extend(groups);
-    left_out.reverse();
-    condensed(&left_out, unseen)
-        .into_iter()
-        .chain(newest_first.into_iter().rev().flatten())
-        .collect()
+
+    /// What stands for the beginning of the session.
+    pub(super) const fn summary(&self) -> Option<&Summary> {
+        self.summary.as_ref()
+    }
+
+    /// What a model is told of it in about `most` tokens.
+    pub(super) fn told(&self, most: usize, safety: &Safety) -> Vec<Message> {
+        let mut left = most.saturating_sub(self.cost_of_summary());
+        let mut newest_first: Vec<Vec<Message>> = Vec::new();
+        let mut groups = self.groups().rev();
+        let mut left_out: Vec<&[StoredMessage]> = Vec::new();
+        for group in groups.by_ref() {
+            let Some(said) = words_in(group) else { continue };
+            let Some(rest) = left.checked_sub(cost(&said)) else {
+                left_out.push(group);
+                break;
+            };
+            left = rest;
+            newest_first.push(said);
+        }
+        left_out.extend(groups);
+        left_out.reverse();
+        self.condensed(&left_out, safety)
+            .into_iter()
+            .chain(newest_first.into_iter().rev().flatten())
+            .collect()
+    }
+
+    /// What a summary is to be made of, so that what is left fits into half of `most` tokens and is looked at again; none
+    /// as long as all of it fits. With half of it a summary is made now and then, and not at every turn.
+    pub(super) fn too_much_for(&self, most: usize) -> Option<Older<'_>> {
+        let groups: Vec<&[StoredMessage]> = self.groups().collect();
+        let costs: Vec<usize> =
+            groups.iter().map(|it| words_in(it).map_or(0, |it| cost(&it))).collect();
+        let room = most.saturating_sub(self.cost_of_summary());
+        if self.unseen.messages == 0 && costs.iter().sum::<usize>() <= room {
+            return None;
+        }
+        let (mut tokens, mut rows, mut kept) = (0, 0, 0);
+        for (group, cost) in groups.iter().zip(&costs).rev() {
+            tokens += cost;
+            rows += group.len();
+            let is_first_with_words = tokens == *cost && tokens <= room;
+            let fits = tokens <= most / 2 && rows <= MOST_MESSAGES as usize / 2;
+            if !fits && !is_first_with_words {
+                break;
+            }
+            kept += 1;
+        }
+        let older = groups[..groups.len() - kept].to_vec();
+        Some(Older { memory: self, groups: older }).filter(|older| !older.groups.is_empty())
+    }
+
+    /// The messages run by run. One without a run stands for itself; it goes along with its neighbours.
+    fn groups(&self) -> impl DoubleEndedIterator<Item = &[StoredMessage]> {
+        self.stored.chunk_by(|one, other| one.run_id == other.run_id)
+    }
+
+    fn cost_of_summary(&self) -> usize {
+        self.summary.as_ref().map_or(0, |summary| summary.text.len() / 4 + 8)
+    }
+
+    /// What stands in the place of runs that are left out; nothing when there are none.
+    fn condensed(&self, groups: &[&[StoredMessage]], safety: &Safety) -> Vec<Message> {
+        let Some(note) = self.note(groups) else { return Vec::new() };
+        let text = match &self.summary {
+            Some(summary) => format!("{note}\n{}", in_marks(summary, safety)),
+            None => note,
+        };
+        let lines = groups.iter().rev().filter_map(|group| line_of(group)).take(MOST_LINES);
+        let mut lines: Vec<String> = lines.collect();
+        lines.reverse();
+        let words = format!("What I reported in some of those runs:\n{}", lines.join("\n"));
+        let digest = Message::Assistant { parts: vec![Part::Text { text: words }] };
+        let digest = Some(digest).filter(|_| !lines.is_empty());
+        std::iter::once(Message::User { text }).chain(digest).collect()
+    }
+
+    /// How much is left out, from when to when.
+    fn note(&self, groups: &[&[StoredMessage]]) -> Option<String> {
+        let seen = || groups.iter().copied().flatten();
+        let summed = self.summary.as_ref();
+        let summed_up = summed.map_or(0, |summary| summary.messages as usize);
+        let messages = seen().count() + self.unseen.messages + summed_up;
+        let unseen = self.unseen.since.filter(|_| self.unseen.messages > 0);
+        let first = summed.map(|summary| summary.first_at).or(unseen);
+        let first = first.or_else(|| seen().map(|it| it.at).next()).filter(|_| messages > 0)?;
+        let last = seen().next_back().map(|it| it.at);
+        let last = last.or_else(|| summed.map(|summary| summary.last_at));
+        let is_result =
+            |stored: &&StoredMessage| matches!(stored.message, Message::ToolResult { .. });
+        let results = match seen().filter(is_result).count() {
+            0 => String::new(),
+            some => format!(" (at least {some} of them results of tools)"),
+        };
+        let until = last.map_or_else(String::new, |last| format!(" to {}", day(last)));
+        Some(format!(
+            "{EARLIER}{messages} messages{results}, from {}{until}. The session's transcript has them, and what was \
+             worth keeping is found with memory_search where that is offered.)",
+            day(first)
+        ))
+    }
 }
 
-/// What stands in the place of runs that are left out; nothing when there are none.
-fn condensed(groups: &[&[StoredMessage]], unseen: Unseen) -> Vec<Message> {
-    let seen = || groups.iter().copied().flatten();
-    let messages = seen().count() + unseen.messages;
-    let first =
-        unseen.since.filter(|_| unseen.messages > 0).or_else(|| seen().map(|it| it.at).next());
-    let last = seen().next_back().map(|it| it.at);
-    let Some(first) = first.filter(|_| messages > 0) else { return Vec::new() };
-    let is_result = |stored: &&StoredMessage| matches!(stored.message, Message::ToolResult { .. });
-    let results = match seen().filter(is_result).count() {
-        0 => String::new(),
-        some => format!(" (at least {some} of them results of tools)"),
+impl<'m> Older<'m> {
+    /// The runs whose messages these are.
+    pub(super) fn runs(&self) -> Vec<RunId> {
+        let mut runs: Vec<RunId> =
+            self.groups.iter().filter_map(|group| group.first()?.run_id.clone()).collect();
+        runs.dedup();
+        runs
+    }
+
+    /// The same up to where the first of these runs stands; none when nothing is before it.
+    pub(super) fn before(mut self, runs: &[RunId]) -> Option<Self> {
+        let is_of = |group: &&[StoredMessage]| {
+            group[0].run_id.as_ref().is_some_and(|run| runs.contains(run))
+        };
+        let end = self.groups.iter().position(is_of).unwrap_or(self.groups.len());
+        self.groups.truncate(end);
+        Some(self).filter(|older| !older.groups.is_empty())
+    }
+
+    /// The summary that is to be made of it, without its words.
+    pub(super) fn to_make(&self, made_by: RunId, from_outside: bool) -> Option<Summary> {
+        let earlier = self.memory.summary.as_ref();
+        let messages = self.groups.iter().copied().flatten();
+        let last = messages.clone().next_back()?;
+        let first_at = earlier.map(|summary| summary.first_at).or(self.memory.unseen.since);
+        let count = messages.clone().count() + self.memory.unseen.messages;
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        Some(Summary {
+            text: String::new(),
+            made_by,
+            until: last.id,
+            messages: earlier.map_or(0, |summary| summary.messages).saturating_add(count),
+            first_at: first_at.or_else(|| messages.clone().map(|it| it.at).next())?,
+            last_at: last.at,
+            from_outside: from_outside || earlier.is_some_and(|summary| summary.from_outside),
+        })
+    }
+
+    /// What was said in it, the oldest first, in at most `most` bytes: what is older than that is left out.
+    pub(super) fn record(&self, most: usize) -> String {
+        let earlier = self.memory.summary.as_ref();
+        let earlier = earlier.map(|summary| format!("The earlier summary:\n{}\n", summary.text));
+        let mut left = most.saturating_sub(earlier.as_ref().map_or(0, String::len));
+        let mut lines: Vec<String> = Vec::new();
+        for group in self.groups.iter().rev() {
+            let said = words_in(group).into_iter().flatten().map(|said| line(group[0].at, &said));
+            let said: Vec<String> = said.collect();
+            let Some(rest) = left.checked_sub(said.iter().map(|line| line.len() + 1).sum()) else {
+                break;
+            };
+            left = rest;
+            lines.extend(said.into_iter().rev());
+        }
+        lines.extend(earlier);
+        lines.reverse();
+        lines.join("\n")
+    }
+}
+
+/// One message in a record.
+fn line(at: UnixMs, said: &Message) -> String {
+    let (who, text) = match said {
+        Message::User { text } | Message::ToolResult { text, .. } => ("Told", text.clone()),
+        Message::Assistant { parts } => {
+            ("Answered", parts.iter().filter_map(words_of).collect::<Vec<_>>().join("\n"))
+        }
     };
-    let until = last.map_or_else(String::new, |last| format!(" to {}", day(last)));
-    let text = format!(
-        "{EARLIER}{messages} messages{results}, from {}{until}. The session's transcript has them, and what was worth \
-         keeping is found with memory_search where that is offered.)",
-        day(first)
-    );
-    let lines = groups.iter().rev().filter_map(|group| line_of(group)).take(MOST_LINES);
-    let mut lines: Vec<String> = lines.collect();
-    lines.reverse();
-    let words = format!("What I reported in some of those runs:\n{}", lines.join("\n"));
-    let digest = Message::Assistant { parts: vec![Part::Text { text: words }] };
-    let digest = Some(digest).filter(|_| !lines.is_empty());
-    std::iter::once(Message::User { text }).chain(digest).collect()
+    format!("[{}] {who}: {text}", day(at))
+}
+
+/// A summary as a model is told it.
+fn in_marks(summary: &Summary, safety: &Safety) -> String {
+    let words = match summary.from_outside {
+        true => safety.incoming_text("a summary of earlier runs", &summary.text).told,
+        false => safety.redacted(&summary.text).unwrap_or_else(|| summary.text.clone()),
+    };
+    format!("A summary of them, which a model has made:\n{words}")
+}
+
+/// What was said in a run; none when the model said nothing in it.
+fn words_in(group: &[StoredMessage]) -> Option<Vec<Message>> {
+    let said: Vec<Message> = group.iter().filter_map(|stored| said(&stored.message)).collect();
+    said.iter().any(|message| matches!(message, Message::Assistant { .. })).then_some(said)
+}
+
+fn cost(said: &[Message]) -> usize {
+    said.iter().map(tokens).sum()
 }
 
 /// The day of a run, and the first line of what the model said last in it.
@@ -173,12 +329,25 @@ fn tokens(message: &Message) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use rouse_core::message::ToolCallRequest;
     use serde_json::json;
 
     use super::*;
+    use crate::secret::SecretBook;
 
     const NONE: Unseen = Unseen { messages: 0, since: None };
+
+    /// The bound of a model that reads a lot.
+    const MOST_TOKENS: usize = 8_000;
+
+    fn remembered(transcript: &[StoredMessage], run: &RunId, unseen: Unseen) -> Vec<Message> {
+        let mut stored = transcript.to_vec();
+        stored.retain(|message| message.run_id.as_ref() != Some(run));
+        Memory { summary: None, stored, unseen }
+            .told(MOST_TOKENS, &Safety::new(Arc::new(SecretBook::default())))
+    }
 
     fn stored(run: &str, message: Message) -> StoredMessage {
         StoredMessage { id: 0, run_id: Some(RunId::new(run)), message, at: UnixMs(0) }

@@ -16,11 +16,12 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::asking::Asked;
+use super::compaction::SUMMARY_FOR;
 use super::context::question_for;
 use super::conversation::{Conversation, Opening, ended_early};
 use super::resume::Journal;
 use super::skilled::{self, Told};
-use super::{AgentDriver, history, not_written};
+use super::{AgentDriver, not_written};
 use crate::gate::Terms;
 use crate::models::Lineup;
 use crate::safety::Safety;
@@ -65,18 +66,14 @@ impl AgentDriver {
         cancel: &CancellationToken,
     ) -> Outcome {
         let session = SessionKey::main();
-        let before = async {
-            let remembers = self.remembers_outside(&session).await?;
-            Ok((remembers, history::of_session(&self.store, &session, &run.id).await?))
-        };
-        let (remembers, history) = match before.await {
-            Ok(before) => before,
-            Err(end) => return ended_early(&end),
+        let remembers = match self.remembers_outside(&session).await {
+            Ok(remembers) => remembers,
+            Err(error) => return not_written(&error),
         };
         let Begun { opening, shown, knows_outside, told, journal, context } = begun;
         let policy = told.lower(manner.policy());
         let account = self.account(run, None);
-        let conversation = Conversation {
+        let mut conversation = Conversation {
             driver: self,
             session: &session,
             journal,
@@ -92,10 +89,15 @@ impl AgentDriver {
                 knows_outside: remembers || knows_outside || told.is_from_outside(),
             },
             limits: TurnLimits { max_steps: self.max_steps(None), is_attended: manner.is_attended },
+            summary_for: SUMMARY_FOR,
             max_tokens: None,
             quiet_hours: QuietPolicy::Respect,
             context: &context,
             cancel,
+        };
+        let recalled = match conversation.recall(matches!(opening, Opening::Fresh(..))).await {
+            Ok(recalled) => recalled,
+            Err(end) => return ended_early(&end),
         };
         let opening = match opening {
             Opening::Fresh(task) => match conversation.read_skills(&told.skills).await {
@@ -104,7 +106,7 @@ impl AgentDriver {
             },
             again @ Opening::Again(..) => again,
         };
-        let outcome = conversation.conduct(history, opening).await;
+        let outcome = conversation.conduct(recalled, opening).await;
         self.drained(run, &shown, outcome).await
     }
 

@@ -15,6 +15,7 @@ mod conversation;
 mod calls;
 mod bound;
 mod history;
+mod compaction;
 mod main_session;
 mod main_turn;
 mod one_call;
@@ -26,6 +27,7 @@ mod verdict;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rouse_core::job::{AgentTurn, Sandbox, ScheduleSpec};
 use rouse_core::model::Delta;
@@ -42,6 +44,7 @@ use crate::models::Lineup;
 use crate::money::{Account, Ledger};
 use crate::skills::SkillShelf;
 use asking::Asked;
+use compaction::SUMMARY_FOR;
 pub use context::offered;
 use conversation::{Conversation, Opening};
 use resume::Journal;
@@ -162,7 +165,7 @@ impl AgentDriver {
         let context = self.turn_context(run, job, turn, &told);
         let account = self.account(run, Some(job));
         let terms = self.terms(job, turn, &told, &account, cause.is_some() || remembers);
-        let conversation = Conversation {
+        let mut conversation = Conversation {
             driver: self,
             session: &session,
             journal: Journal::of(steps, run.attempt),
@@ -173,25 +176,26 @@ impl AgentDriver {
             offered: context::offered_by(&self.gate, turn, &terms.policy),
             terms,
             limits: self.limits(turn.max_steps),
+            summary_for: summary_for(job),
             max_tokens: turn.max_tokens,
             quiet_hours: job.policies.quiet_hours.clone(),
             context: &context,
             cancel,
         };
         let opened = async {
-            let history = history::of_session(&self.store, &session, &run.id).await?;
             let said = self.store.messages_of(&session, &run.id).await?;
+            let recalled = conversation.recall(said.is_empty()).await?;
             if !said.is_empty() {
-                return Ok((history, Opening::Again(said)));
+                return Ok((recalled, Opening::Again(said)));
             }
             let mut parts = conversation.read_skills(&told.skills).await?;
             parts.extend(conversation.read_context_files(&turn.context_paths).await?);
             parts.extend(cause.as_ref().map(|cause| context::cause(&self.gate, cause)));
             let task = context::task(run, job, turn, &context, &parts);
-            Ok((history, Opening::Fresh(task)))
+            Ok((recalled, Opening::Fresh(task)))
         };
         match opened.await {
-            Ok((history, opening)) => conversation.conduct(history, opening).await,
+            Ok((recalled, opening)) => conversation.conduct(recalled, opening).await,
             Err(end) => conversation::ended_early(&end),
         }
     }
@@ -271,6 +275,11 @@ impl AgentDriver {
         };
         named.unwrap_or(zones.local())
     }
+}
+
+/// How long summing up the session of a job may take: what is left of the run's time is for the run.
+fn summary_for(job: &Job) -> Duration {
+    SUMMARY_FOR.min(Duration::from_secs(job.timeout_seconds().into()) / 4)
 }
 
 /// A run that nobody can answer.

@@ -20,6 +20,8 @@ pub(super) struct Journal {
     attempt: u32,
     /// Whether a model was asked in this attempt before: an answer of a person goes on with the attempt that asked.
     has_asked: AtomicBool,
+    /// The call that had the session summed up, whatever came of it.
+    summary: Option<RunStep>,
 }
 
 /// What a run that goes on does with one of its calls.
@@ -38,11 +40,17 @@ impl Journal {
         let is_of_attempt =
             |step: &RunStep| step.kind == StepKind::ModelTurn && step.input["attempt"] == attempt;
         let has_asked = AtomicBool::new(steps.iter().any(is_of_attempt));
+        let summary = steps.iter().find(|step| step.kind == StepKind::Summary).cloned();
         let answered = steps.iter().rposition(|step| step.kind == StepKind::ModelTurn);
         let since = answered.map_or(0, |at| at + 1);
         let calls = steps.into_iter().skip(since).filter(|step| step.kind == StepKind::ToolCall);
         let calls = calls.filter_map(|step| Some((step.call_id.clone()?, step))).collect();
-        Self { calls, attempt, has_asked }
+        Self { calls, attempt, has_asked, summary }
+    }
+
+    /// The call that had the session summed up.
+    pub(super) const fn summary(&self) -> Option<&RunStep> {
+        self.summary.as_ref()
     }
 
     /// The attempt that is made now.

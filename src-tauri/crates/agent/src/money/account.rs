@@ -112,6 +112,20 @@ impl Account {
         }
     }
 
+    /// Whether all budgets have room for so much, whatever else is in flight.
+    ///
+    /// # Errors
+    /// What was spent cannot be read.
+    pub async fn has_room_for(&self, wanted: Spent) -> Result<bool, StoreError> {
+        for budget in self.budgets(self.clock.now()) {
+            let spent = self.spent(&budget).await?;
+            if budget.limit.reached_by(spent.plus(wanted)).is_some() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// What a run has begun itself it does not wait for, because it may be what has to go on first: that counts as used.
     fn room(&self, budgets: &[(Budget, Spent)], flights: &[Flight]) -> Room<BudgetStop> {
         let with = |spent: Spent, budget: &Budget, which: &dyn Fn(&Flight) -> bool| {

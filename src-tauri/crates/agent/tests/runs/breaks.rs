@@ -81,7 +81,7 @@ async fn house(effects: &Effects) -> House {
 }
 
 /// Drives `work` for so many polls and then gives it up, as the end of the process would.
-async fn broken_off<T>(work: impl Future<Output = T>, polls: u32) -> Option<T> {
+pub(crate) async fn broken_off<T>(work: impl Future<Output = T>, polls: u32) -> Option<T> {
     let mut work = std::pin::pin!(work);
     let mut left = polls;
     poll_fn(move |cx| {

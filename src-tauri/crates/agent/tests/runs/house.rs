@@ -21,7 +21,7 @@ use rouse_core::tool::{
     Tool, ToolContext, ToolEffect, ToolOutput, ToolSpec,
 };
 use rouse_core::{Clock, Job, RunId, RunState, RunTrigger, SessionKey, UnixMs};
-use rouse_store::{Decided, Fired, Park, RunStep, Store};
+use rouse_store::{Decided, Finish, Fired, Park, RunStep, Store};
 use rouse_testkit::{ManualClock, ScriptedModel};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -177,6 +177,12 @@ impl House {
         };
         let request = ToolCallRequest { id: "c1".to_owned(), tool: tool.to_owned(), arguments };
         self.gate.question(&terms, &request, &self.context(run)).await.expect("read")
+    }
+
+    /// Puts the end of a run on record, as the scheduler does.
+    pub(crate) async fn ended(&self, run: &Run, outcome: &Outcome) {
+        let finish = Finish::of(run.id.clone(), outcome.clone(), self.now());
+        assert!(self.store.finish_run(&finish).await.expect("written").is_some(), "it was open");
     }
 
     /// Parks a run that asks, as the scheduler does.

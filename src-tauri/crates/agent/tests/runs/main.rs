@@ -19,3 +19,4 @@ mod beside;
 mod bounded;
 mod causes;
 mod chat;
+mod compaction;

@@ -135,6 +135,11 @@ impl Turn {
         self.usage
     }
 
+    /// Counts what was spent beside its own answers.
+    pub fn spend(&mut self, usage: Usage) {
+        self.usage = self.usage.plus(usage);
+    }
+
     /// What the model said last in words.
     #[must_use]
     pub fn last_words(&self) -> Option<String> {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use rouse_core::message::{Message, Part, ToolCallRequest};
 use rouse_core::{JobId, Run, RunId, SessionKey};
-use rouse_store::{SessionRow, StoredMessage};
+use rouse_store::{Entry, SessionRow, StoredEntry};
 use serde_json::Value;
 
 use super::chat;
@@ -46,7 +46,7 @@ pub(crate) async fn get(
         Some(row) => Some(view(context, row).await?),
         None => None,
     };
-    let messages = context.store.messages_before(&key, before, limit).await?;
+    let messages = context.store.transcript_before(&key, before, limit).await?;
     let is_full = u32::try_from(messages.len()).is_ok_and(|count| count == limit);
     let next = messages.first().filter(|first| is_full && first.id > 1);
     let open = if key == SessionKey::main() { open(context).await? } else { Vec::new() };
@@ -86,15 +86,12 @@ async fn open(context: &Context) -> Result<Vec<OpenMessage>, RpcError> {
     Ok(open.iter().map(view).collect())
 }
 
-async fn shown(
-    context: &Context,
-    messages: &[StoredMessage],
-) -> Result<Vec<MessageView>, RpcError> {
+async fn shown(context: &Context, entries: &[StoredEntry]) -> Result<Vec<MessageView>, RpcError> {
     let mut runs: HashMap<RunId, Option<Run>> = HashMap::new();
-    let mut views = Vec::with_capacity(messages.len());
-    for stored in messages {
-        let written = match (&stored.message, &stored.run_id) {
-            (Message::User { text }, Some(id)) => {
+    let mut views = Vec::with_capacity(entries.len());
+    for stored in entries {
+        let written = match (&stored.entry, &stored.run_id) {
+            (Entry::Said(Message::User { text }), Some(id)) => {
                 if !runs.contains_key(id) {
                     runs.insert(id.clone(), context.store.run(id).await?);
                 }
@@ -112,7 +109,7 @@ async fn shown(
 }
 
 fn message(
-    stored: &StoredMessage,
+    stored: &StoredEntry,
     written: Option<&str>,
     shown: impl Fn(&ToolCallRequest) -> Value,
 ) -> MessageView {
@@ -126,8 +123,21 @@ fn message(
         call_id: None,
         tool: None,
         is_error: false,
+        stands_for: None,
     };
-    match &stored.message {
+    let said = match &stored.entry {
+        Entry::Said(said) => said,
+        Entry::Summary(summary) => {
+            return MessageView {
+                from: MessageFrom::Summary,
+                run_id: Some(summary.made_by.to_string()),
+                text: summary.text.clone(),
+                stands_for: Some(summary.messages),
+                ..view
+            };
+        }
+    };
+    match said {
         Message::User { text } => match written {
             Some(words) => {
                 MessageView { from: MessageFrom::Person, text: words.to_owned(), ..view }

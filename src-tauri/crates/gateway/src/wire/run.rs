@@ -139,6 +139,7 @@ pub enum StepKind {
     ModelTurn,
     ToolCall,
     Note,
+    Summary,
 }
 
 /// Where a step is.

@@ -74,7 +74,7 @@ pub struct SessionsGetResult {
 pub struct MessageView {
     /// Grows with every message.
     pub id: i64,
-    /// The run that it belongs to.
+    /// The run that it belongs to; of a summary, the run that had it made.
     pub run_id: Option<String>,
     /// When it was stored.
     pub at_ms: i64,
@@ -90,6 +90,8 @@ pub struct MessageView {
     pub tool: Option<String>,
     /// Of a tool's answer: whether it is an error.
     pub is_error: bool,
+    /// Of a summary: how many messages of the session, from its beginning, it stands for where a model is told of them.
+    pub stands_for: Option<u32>,
 }
 
 /// Who says a message.
@@ -104,6 +106,8 @@ pub enum MessageFrom {
     Model,
     /// A tool.
     Tool,
+    /// Nobody in the conversation: a summary of its beginning stands here.
+    Summary,
 }
 
 /// A tool that the model wants to call.

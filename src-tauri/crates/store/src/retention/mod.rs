@@ -17,6 +17,7 @@ use rouse_core::{JobId, RunId, SessionKey, UnixMs};
 use serde_json::json;
 
 use crate::row::{Columns, json_list};
+use crate::summaries::is_summary;
 use crate::write::{Durability, Write};
 use crate::{Store, StoreError};
 
@@ -39,8 +40,8 @@ struct Doomed {
     id: RunId,
     job_id: Option<JobId>,
     slot_at: Option<UnixMs>,
-    session: Option<SessionKey>,
     counted_from: Option<UnixMs>,
+    session: Option<SessionKey>,
 }
 
 /// What a run must be like to go. A slot in the future (the clock was set back) is kept: only its row says that it has
@@ -117,6 +118,13 @@ const DELETE_MESSAGES_OF_RUNS: &str = "DELETE FROM messages
     WHERE session = ?1 AND run_id IN (SELECT value FROM json_each(?2))";
 const DELETE_MESSAGES: &str = "DELETE FROM messages WHERE id IN (SELECT value FROM json_each(?1))";
 const COUNT_LESS: &str = "UPDATE sessions SET message_count = message_count - ?2 WHERE key = ?1";
+// Summaries belong to no run, and go with the last of what they stand beside.
+const DELETE_LONELY_SUMMARIES: &str = concat!(
+    "DELETE FROM messages WHERE session = ?1 AND NOT EXISTS
+        (SELECT 1 FROM messages WHERE session = ?1 AND NOT ",
+    is_summary!(),
+    ")"
+);
 const DELETE_EMPTY_SESSION: &str = "DELETE FROM sessions
     WHERE key = ?1 AND NOT EXISTS (SELECT 1 FROM messages WHERE session = sessions.key)";
 const LONG_SESSIONS: &str =
@@ -195,6 +203,7 @@ impl Store {
                     id: columns.id(RunId::new)?,
                     job_id: columns.some_id(JobId::new)?,
                     slot_at: columns.some_instant()?,
+                    counted_from: columns.some_instant()?,
                     session: columns.some_id(SessionKey::new)?,
                 })
             })
@@ -203,7 +212,6 @@ impl Store {
             return Ok(0);
         }
         let mut write = self.write("delete old runs", Durability::Normal, now).await?;
-                    counted_from: columns.some_instant()?,
         delete_runs(&mut write, &doomed).await?;
         write.commit().await?;
         Ok(doomed.len())
@@ -301,6 +309,7 @@ async fn count_less(write: &mut Write, session: &str, gone: u64) -> Result<(), S
     }
     let gone = i64::try_from(gone).expect("BUG: more messages than fit");
     write.run(sqlx::query(COUNT_LESS).bind(session.to_owned()).bind(gone)).await?;
+    write.run(sqlx::query(DELETE_LONELY_SUMMARIES).bind(session.to_owned())).await?;
     write.run(sqlx::query(DELETE_EMPTY_SESSION).bind(session.to_owned())).await?;
     Ok(())
 }

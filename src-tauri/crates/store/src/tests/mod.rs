@@ -23,6 +23,7 @@ mod sessions;
 mod settings;
 mod spending;
 mod steps;
+mod summaries;
 mod system_events;
 mod turns;
 mod upgrade;

@@ -6,8 +6,8 @@ use sqlx::{AssertSqlSafe, Row as _};
 use super::*;
 use crate::run_pages::Filter;
 use crate::{
-    RunQuery, approvals, broken, causes, claims, counted, due, events, finish, grants, history, incidents,
-    jobs, memory, outbox, retention, runs, sessions, spending, steps, summaries,
+    RunQuery, approvals, broken, causes, claims, counted, due, events, finish, grants, history,
+    incidents, jobs, memory, outbox, retention, runs, sessions, spending, steps, summaries,
     system_events, webhooks,
 };
 
@@ -134,7 +134,7 @@ async fn runs_use_their_indexes() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     check_ordered(store, runs::IN_STATE, &["USING INDEX runs_by_state (state=?)"]).await;
-    let by_id = "SEARCH runs USING INDEX sqlite_autoindex_runs_1 (id=?)";
+    let by_id = "INDEX sqlite_autoindex_runs_1 (id=?)";
     for sql in [runs::GET, runs::START, finish::END] {
         check(store, sql, &[by_id]).await;
     }
@@ -232,6 +232,14 @@ async fn the_queues_and_the_journal_use_their_indexes() {
     check_ordered(store, sessions::NEWEST, &["USING INDEX messages_by_session (session=?)"]).await;
     let before = "USING INDEX messages_by_session (session=? AND rowid<?)";
     check_ordered(store, sessions::BEFORE, &[before]).await;
+    let after = "USING INDEX messages_by_session (session=? AND rowid>?)";
+    for query in [summaries::NEWEST_SUMMARY, summaries::AFTER] {
+        check_ordered(store, query, &[after]).await;
+    }
+    let counted = "USING COVERING INDEX messages_by_session (session=? AND rowid>?)";
+    check(store, summaries::COUNT_AFTER, &[counted]).await;
+    let journal = "sqlite_autoindex_run_steps_1 (run_id=?)";
+    check(store, steps::ANY_HAS_CALLED, &[journal]).await;
     let of_day = &["INDEX runs_by_time (created_at>?)", "INDEX runs_open"];
     check(store, steps::CALLED_SINCE, of_day).await;
     check_ordered(store, steps::LIST, &["USING INDEX sqlite_autoindex_run_steps_1 (run_id=?)"])

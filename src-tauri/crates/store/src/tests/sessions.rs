@@ -2,6 +2,7 @@ use rouse_core::SessionKey;
 use rouse_core::message::{Message, Part};
 
 use super::*;
+use crate::{Entry, StoredEntry};
 
 fn said(text: &str) -> Message {
     Message::User { text: text.to_owned() }
@@ -86,10 +87,12 @@ async fn sessions_are_listed_and_a_transcript_is_read_from_its_end() {
     assert_eq!(fixture.store.session(&main).await.unwrap().as_ref(), Some(&listed[1]));
     assert_eq!((other.job_id(), main.job_id()), (Some(JobId::new("a")), None));
 
-    let page = async |before| fixture.store.messages_before(&main, before, 2).await.unwrap();
+    let page = async |before| fixture.store.transcript_before(&main, before, 2).await.unwrap();
     let newest = page(None).await;
-    assert_eq!(newest.iter().map(|stored| stored.message.clone()).collect::<Vec<_>>(), five[3..]);
+    let said = |page: &[StoredEntry]| page.iter().map(|it| it.entry.clone()).collect::<Vec<_>>();
+    let five: Vec<Entry> = five.into_iter().map(Entry::Said).collect();
+    assert_eq!(said(&newest), five[3..]);
     let earlier = page(Some(newest[0].id)).await;
-    assert_eq!(earlier.iter().map(|stored| stored.message.clone()).collect::<Vec<_>>(), five[1..3]);
+    assert_eq!(said(&earlier), five[1..3]);
     assert_eq!(page(Some(earlier[0].id)).await.len(), 1);
 }

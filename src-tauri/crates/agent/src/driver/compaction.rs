@@ -1,0 +1,251 @@
+//! Having the older part of a session summed up, so that its newest part fits beside it into what a model reads.
+//!
+//! Owns when that is done and what becomes of it: once before a run begins to talk, when what it would be told of its
+//! session passes a share of what its model reads; by that model, without tools, at most once a run. The summary is a row
+//! of the transcript, so it is made once and told to every later run, until it is made again together with what has come
+//! since. The call stands in the run's journal, counts on its budgets, and is not paid for twice: a run that goes on
+//! after a break takes what the journal has of it. No hook is told.
+//!
+//! It refuses to fail a run. A model that fails, is slow, refuses or says nothing, and a budget that has no room for this
+//! and the run itself, leave the session as it is, and the run is told what fits. Runs that are not over are never summed
+//! up, nor what came after they began: their calls still wait for results. Results themselves are in no summary.
+//!
+//! One could get it wrong by trusting it: what it was made of may quote somebody else, so it knows whether that can be,
+//! is told between marks, and taints whoever is told it.
+
+use std::time::Duration;
+
+use rouse_core::message::{Message, ModelAnswer, StopReason};
+use rouse_core::model::ModelRequest;
+use rouse_core::run::Usage;
+use rouse_store::{NewStep, RunStep, StepEnd, StepKind, StepStatus, StoreError, Summary};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::bound::context_of;
+use super::conversation::{Conversation, End};
+use super::history::{Memory, Older};
+use crate::models::ChosenModel;
+use crate::money::{Refusal, Seat};
+
+const SUMMARY: &str = include_str!("../../prompts/summary.md");
+
+/// What is remembered may fill this part of what a model reads: the rest is for the task, the tools and their results.
+const SHARE: usize = 4;
+
+/// The most tokens that remembering may cost, however much a model reads: they are paid for with each of its answers.
+const MOST_TOKENS: usize = 8_000;
+
+/// The most bytes of what is summed up, and the part of what a model reads that they may fill.
+const MOST_RECORD: usize = 48 << 10;
+const RECORD_SHARE: usize = 2;
+
+/// The most characters that are kept of a summary.
+const MOST_CHARACTERS: usize = 4_000;
+
+/// The most tokens of the answer: some models think aloud before the four hundred words.
+const MOST_ANSWER: u32 = 2_000;
+
+/// How long a summary may take, where the run's own limit leaves so much.
+pub(super) const SUMMARY_FOR: Duration = Duration::from_secs(120);
+
+/// What a run is told of its session, and what that has cost.
+pub(super) struct Recalled {
+    pub(super) messages: Vec<Message>,
+    pub(super) usage: Usage,
+}
+
+/// Nothing was asked of a model.
+const NOTHING: Usage =
+    Usage { input_tokens: 0, cached_input_tokens: 0, output_tokens: 0, cost_micro_usd: None };
+
+impl Conversation<'_> {
+    /// What the session said before this run; a run that `begins` has its older part summed up where it is too much.
+    pub(super) async fn recall(&mut self, begins: bool) -> Result<Recalled, End> {
+        let (driver, run) = (self.driver, &self.context.run_id);
+        let mut memory = Memory::of(&driver.store, self.session, run).await?;
+        let most = self.share();
+        let mut usage = NOTHING;
+        if let Some(older) = memory.too_much_for(most).filter(|_| begins)
+            && let Some(spent) = self.sum_up(&memory, older).await?
+        {
+            usage = spent;
+            memory = Memory::of(&driver.store, self.session, run).await?;
+        }
+        self.terms.knows_outside |= memory.summary().is_some_and(|summary| summary.from_outside);
+        Ok(Recalled { messages: memory.told(most, driver.gate.safety()), usage })
+    }
+
+    /// The tokens that remembering may cost.
+    fn share(&self) -> usize {
+        (self.context_tokens() / SHARE).min(MOST_TOKENS)
+    }
+
+    fn context_tokens(&self) -> usize {
+        let context = self.models.first().and_then(|model| model.provider.context_tokens());
+        context_of(context) as usize
+    }
+
+    /// Has it summed up; what that has cost, when something was asked.
+    async fn sum_up(&self, memory: &Memory, older: Older<'_>) -> Result<Option<Usage>, StoreError> {
+        if let Some(step) = self.journal.summary() {
+            return self.keep_earlier(memory, step).await;
+        }
+        let Some(older) = self.without_open(older).await? else { return Ok(None) };
+        let from_outside = self.is_from_outside(&older).await?;
+        let made_by = self.context.run_id.clone();
+        let to_make = older.to_make(made_by, from_outside);
+        let model = self.models.first().filter(|it| self.refused_for_its_price(it).is_none());
+        let (Some(to_make), Some(model)) = (to_make, model) else { return Ok(None) };
+        let request = self.request_for(model, &older);
+        let Some(seat) = self.seat_for(model, &request).await? else { return Ok(None) };
+        self.ask_for(model, request, to_make, seat).await.map(Some)
+    }
+
+    /// What was summed up before a break is kept now, when the journal has it; what came to no end then is not tried again.
+    async fn keep_earlier(
+        &self,
+        memory: &Memory,
+        step: &RunStep,
+    ) -> Result<Option<Usage>, StoreError> {
+        let text = step.output.as_ref().and_then(|output| output.get("text")?.as_str());
+        let text = text.filter(|_| step.status == StepStatus::Finished);
+        let made = serde_json::from_value::<Summary>(step.input.clone()).ok();
+        let is_new = |made: &Summary| memory.summary().is_none_or(|known| known.until < made.until);
+        let (Some(text), Some(made)) = (text, made.filter(is_new)) else { return Ok(None) };
+        self.keep_summary(Summary { text: text.to_owned(), ..made }).await?;
+        Ok(Some(NOTHING))
+    }
+
+    /// What stands before the first run that is not over.
+    async fn without_open<'m>(&self, older: Older<'m>) -> Result<Option<Older<'m>>, StoreError> {
+        let mut open = Vec::new();
+        for id in older.runs() {
+            let run = self.driver.store.run(&id).await?;
+            if run.is_some_and(|run| !run.state.is_final()) {
+                open.push(id);
+            }
+        }
+        Ok(older.before(&open))
+    }
+
+    async fn is_from_outside(&self, older: &Older<'_>) -> Result<bool, StoreError> {
+        let (store, outside) = (&self.driver.store, self.driver.gate.tools().outside());
+        Ok(self.driver.remembers_outside(self.session).await?
+            || store.any_has_called(&older.runs(), &outside).await?)
+    }
+
+    /// The record stands between marks, whoever wrote it: here it is never more than information.
+    fn request_for(&self, model: &ChosenModel, older: &Older<'_>) -> ModelRequest {
+        let context = self.context_tokens();
+        let record = older.record((context / RECORD_SHARE * 3).min(MOST_RECORD));
+        let told = self.driver.gate.safety().incoming_text("record of earlier runs", &record).told;
+        let answer = u32::try_from(context / SHARE).unwrap_or(u32::MAX);
+        ModelRequest {
+            model: model.model.clone(),
+            system: SUMMARY.to_owned(),
+            messages: vec![Message::User { text: told }],
+            tools: Vec::new(),
+            max_tokens: Some(MOST_ANSWER.min(answer)),
+        }
+    }
+
+    /// A seat, when all budgets have room for this and as much again for the run itself.
+    async fn seat_for(
+        &self,
+        model: &ChosenModel,
+        request: &ModelRequest,
+    ) -> Result<Option<Seat>, StoreError> {
+        let guess = self.guess(model, request);
+        if !self.account.has_room_for(guess.plus(guess)).await? {
+            return Ok(None);
+        }
+        match self.account.admit(guess, self.cancel).await {
+            Ok(seat) => Ok(Some(seat)),
+            Err(Refusal::Budget(_) | Refusal::Cancelled) => Ok(None),
+            Err(Refusal::Store(error)) => Err(error),
+        }
+    }
+
+    /// Asks, in the journal from its beginning to its end, and keeps what comes of it.
+    async fn ask_for(
+        &self,
+        model: &ChosenModel,
+        request: ModelRequest,
+        to_make: Summary,
+        seat: Seat,
+    ) -> Result<Usage, StoreError> {
+        let (store, clock, run) = (&self.driver.store, &self.driver.clock, &self.context.run_id);
+        let step = NewStep {
+            gate: None,
+            call_id: None,
+            run_id: run.clone(),
+            kind: StepKind::Summary,
+            name: model.model.clone(),
+            repeatable: true,
+            input: journalled(&to_make, model),
+        };
+        let seq = store.begin_step(&step, clock.now()).await?;
+        let began = clock.monotonic();
+        let answered = self.answer_to(model, request).await;
+        let took = clock.monotonic().saturating_sub(began).as_millis();
+        let usage = answered.as_ref().map_or(NOTHING, |answer| answer.usage);
+        let text = answered.and_then(|answer| self.words_of(&answer));
+        let end = StepEnd {
+            status: if text.is_ok() { StepStatus::Finished } else { StepStatus::Failed },
+            output: Some(match &text {
+                Ok(text) => json!({ "text": text, "model": model.model }),
+                Err(why) => json!({ "error": why }),
+            }),
+            is_error: false,
+            usage,
+            duration_ms: i64::try_from(took).ok(),
+        };
+        store.end_step(run, seq, &end, clock.now()).await?;
+        drop(seat);
+        match text {
+            Ok(text) => self.keep_summary(Summary { text, ..to_make }).await?,
+            Err(why) => tracing::info!(run_id = %run, why, "no summary of the session was made"),
+        }
+        Ok(usage)
+    }
+
+    /// Nobody is shown the words on their way: they are no answer.
+    async fn answer_to(
+        &self,
+        model: &ChosenModel,
+        request: ModelRequest,
+    ) -> Result<ModelAnswer, String> {
+        let asking = timeout(self.summary_for, model.provider.stream(request, &|_| {}));
+        match self.cancel.run_until_cancelled(asking).await {
+            None => Err(End::Cancelled.to_string()),
+            Some(Err(_)) => Err("It took too long.".to_owned()),
+            Some(Ok(Err(error))) => Err(error.to_string()),
+            Some(Ok(Ok(answer))) => Ok(self.priced(model, answer)),
+        }
+    }
+
+    /// The summary in an answer, without anything that looks like a secret.
+    fn words_of(&self, answer: &ModelAnswer) -> Result<String, String> {
+        if answer.stop == StopReason::Refusal {
+            return Err("The model's provider refused to answer.".to_owned());
+        }
+        let text = answer.text();
+        let text = self.driver.gate.safety().redacted(&text).unwrap_or(text);
+        let most = MOST_CHARACTERS.min(self.share() * 3 / 2);
+        let text: String = text.trim().chars().take(most).collect();
+        if text.is_empty() { Err("The model said nothing.".to_owned()) } else { Ok(text) }
+    }
+
+    async fn keep_summary(&self, summary: Summary) -> Result<(), StoreError> {
+        let (store, now) = (&self.driver.store, self.driver.clock.now());
+        store.add_summary(self.session, summary, now).await
+    }
+}
+
+/// What the journal has of it before it is made: all but the words, so that it can be kept after a break.
+fn journalled(to_make: &Summary, model: &ChosenModel) -> Value {
+    let mut input = json!(to_make);
+    input["provider"] = model.provider.name().into();
+    input
+}

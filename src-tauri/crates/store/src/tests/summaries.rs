@@ -1,0 +1,123 @@
+use rouse_core::SessionKey;
+use rouse_core::message::Message;
+
+use super::*;
+use crate::{Entry, NewStep, Note, StepKind, Summary};
+
+fn said(text: &str) -> Message {
+    Message::User { text: text.to_owned() }
+}
+
+fn summary(text: &str, until: i64) -> Summary {
+    Summary {
+        text: text.to_owned(),
+        made_by: RunId::new("r9"),
+        until,
+        messages: 2,
+        first_at: NOW,
+        last_at: NOW.plus_ms(1),
+        from_outside: true,
+    }
+}
+
+async fn texts(fixture: &Fixture, session: &SessionKey) -> Vec<Message> {
+    let messages = fixture.store.messages(session, 100).await.unwrap();
+    messages.into_iter().map(|stored| stored.message).collect()
+}
+
+#[tokio::test]
+async fn a_summary_stands_in_the_transcript_and_is_no_message() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let (main, other) = (SessionKey::main(), SessionKey::of_job(&JobId::new("a")));
+    let run = RunId::new("r1");
+    assert_eq!(store.summary(&main).await.unwrap(), None);
+    // What is said may look like one.
+    let four = [said("1"), said("2"), said(r#"{"role":"summary""#), said("4")];
+    store.append_messages(&main, Some(&run), &four, NOW).await.unwrap();
+    store.append_messages(&other, None, &four[..1], NOW).await.unwrap();
+    let second = store.messages(&main, 10).await.unwrap()[1].id;
+    let first = summary("\"One\"\nand two", second);
+    store.add_summary(&main, first.clone(), NOW.plus_ms(5)).await.unwrap();
+    store.append_messages(&main, Some(&run), &[said("5")], NOW.plus_ms(6)).await.unwrap();
+
+    assert_eq!(store.summary(&main).await.unwrap(), Some(first.clone()));
+    assert_eq!(store.summary(&other).await.unwrap(), None);
+    assert_eq!(texts(&fixture, &main).await.len(), 5);
+    assert_eq!(store.messages_of(&main, &run).await.unwrap().len(), 5);
+    let after = store.messages_after(&main, second, 10).await.unwrap();
+    let after: Vec<Message> = after.into_iter().map(|stored| stored.message).collect();
+    assert_eq!(after, [four[2].clone(), four[3].clone(), said("5")]);
+    let newest = store.messages_after(&main, second, 2).await.unwrap();
+    assert_eq!(newest[0].message, four[3]);
+    assert_eq!(store.count_after(&main, second).await.unwrap(), 4, "rows, the summary among them");
+    let rows = store.transcript_before(&main, None, 3).await.unwrap();
+    let rows: Vec<Entry> = rows.into_iter().map(|row| row.entry).collect();
+    let [_, _, _, four] = four;
+    assert_eq!(rows, [Entry::Said(four), Entry::Summary(first), Entry::Said(said("5"))]);
+
+    let second = summary("More", second + 1);
+    store.add_summary(&main, second.clone(), NOW.plus_ms(7)).await.unwrap();
+    assert_eq!(store.summary(&main).await.unwrap(), Some(second), "the newest one counts");
+}
+
+#[tokio::test]
+async fn a_summary_outlives_its_run_and_goes_with_its_session() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let session = SessionKey::of_job(&JobId::new("a"));
+    let mut runs = Vec::new();
+    for minute in 0..2 {
+        let at = NOW.plus_ms(minute * 60_000);
+        let run = Run {
+            state: RunState::Succeeded,
+            finished_at: Some(at),
+            id: RunId::generate(at),
+            ..slot_run("a", at)
+        };
+        store.insert_run(&run, at).await.unwrap();
+        store.append_messages(&session, Some(&run.id), &[said("x")], at).await.unwrap();
+        let made = Summary { made_by: run.id.clone(), ..summary("So far", 1) };
+        store.add_summary(&session, made, at).await.unwrap();
+        runs.push(run.id);
+    }
+    let later = NOW.plus_ms(86_400_000);
+    while store.prune_runs_of(Some(&JobId::new("a")), 1, later).await.unwrap() {}
+    assert_eq!(store.run(&runs[0]).await.unwrap(), None);
+    assert_eq!(store.transcript_before(&session, None, 9).await.unwrap().len(), 3);
+    assert!(store.summary(&session).await.unwrap().is_some());
+    while store.prune_oldest_runs(later).await.unwrap() {}
+    assert_eq!(store.session(&session).await.unwrap(), None, "nothing is left of it");
+    assert_eq!(store.transcript_before(&session, None, 9).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn whether_runs_know_something_from_outside_is_asked_of_their_journals() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let (reads, notes) = (fixture.running("a").await, fixture.running("b").await);
+    let step = NewStep {
+        run_id: reads.clone(),
+        kind: StepKind::ToolCall,
+        name: "http".to_owned(),
+        call_id: None,
+        repeatable: true,
+        input: json!({}),
+        gate: None,
+    };
+    store.begin_step(&step, NOW).await.unwrap();
+    let tell = async |from_outside: bool| {
+        let input = json!({ "fromOutside": from_outside });
+        let note = Note { run_id: &notes, name: "n", input, output: None, is_error: false };
+        store.note(note, NOW).await.unwrap();
+    };
+    tell(false).await;
+    let any =
+        async |runs: &[RunId], tools: &[&str]| store.any_has_called(runs, tools).await.unwrap();
+    let both = [notes.clone(), reads.clone()];
+    assert!(any(&both, &["http"]).await);
+    assert!(!any(&both, &["echo"]).await && !any(&both[..1], &["http"]).await);
+    assert!(!any(&[], &["http"]).await);
+    tell(true).await;
+    assert!(any(&both[..1], &[]).await);
+}
