@@ -78,9 +78,12 @@ const PASSED_INSIDE: &[&str] = &[
     "PROCESSOR_ARCHITECTURE",
 ];
 
-/// What it is told beside that; the sandbox adds where its home is.
-#[cfg(not(windows))]
+/// What it is told beside that; the sandbox adds where its home is, and on macOS, where no `/tmp` is its own, where it can
+/// put what is temporary.
+#[cfg(target_os = "linux")]
 const SET_INSIDE: &[(&str, &str)] = &[("TMPDIR", "/tmp"), ("SHELL", "/bin/sh")];
+#[cfg(target_os = "macos")]
+const SET_INSIDE: &[(&str, &str)] = &[("SHELL", "/bin/sh")];
 #[cfg(windows)]
 const SET_INSIDE: &[(&str, &str)] = &[];
 

@@ -278,7 +278,7 @@ fn begin(
 ) -> Result<(Child, system::Held), SandboxError> {
     let (command, held) = system::shell(sandbox, line)?;
     let mut command = Command::from(command);
-    command.env_clear().envs(variables).env("HOME", held.home());
+    command.env_clear().envs(variables).envs(held.folders());
     if let Some(address) = held.proxy_address() {
         command.envs(proxy::VARIABLES.iter().map(|name| (name, &address)));
     }

@@ -169,9 +169,9 @@ impl Identity {
 }
 
 impl Held {
-    /// Where the home of the command is, which it has for itself.
-    pub(super) fn home(&self) -> &Path {
-        &self.home
+    /// The folders that the command has for itself, by the variable that names them.
+    pub(super) fn folders(&self) -> [(&'static str, &Path); 1] {
+        [("HOME", &self.home)]
     }
 
     /// Why it did not start.

@@ -150,9 +150,9 @@ impl Temporary {
 }
 
 impl Held {
-    /// Where the home of the command is, which it has for itself.
-    pub(super) fn home(&self) -> &Path {
-        &self.temporary.0
+    /// The folders that the command has for itself, by the variable that names them.
+    pub(super) fn folders(&self) -> [(&'static str, &Path); 2] {
+        ["HOME", "TMPDIR"].map(|name| (name, self.temporary.0.as_path()))
     }
 
     /// Why it did not start.
