@@ -242,7 +242,7 @@ const REFUSED: &[(&[&str], &str)] = &[
     ),
     (
         &["--at", "9 o'clock", "--tool", "time"],
-        "--at: expected a time such as 18:00, tomorrow 18:00,",
+        "--at: expected a time such as 18:00, 6pm, tomorrow 18:00,",
     ),
     (
         &["--manual", "--tool", "time", "--cooldown", "30d"],

@@ -1,6 +1,7 @@
 //! Instants as people and models write them: ISO 8601, milliseconds, a time from now, or a time of the day.
 //!
-//! A time of the day is the next one on the wall clock. One could get it wrong by adding a day of 24 hours: where the
+//! A time of the day is the next one on the wall clock; midnight has no day of its own, so nobody is told which one they
+//! meant by that of tomorrow. One could get it wrong by adding a day of 24 hours: where the
 //! clocks change in the night, the next 9:00 is 23 or 25 hours away.
 
 use std::ops::RangeInclusive;
@@ -11,7 +12,7 @@ use crate::UnixMs;
 use crate::schedule::{Zone, parse_duration};
 
 /// Reads `text`. A time without an offset is local to `zone`; one that the clocks skip is refused, one that comes twice
-/// means the first. A time of the day (`9:00`, `tomorrow 9:00`) is the next one after `now`.
+/// means the first. A time of the day (`9:00`, `9am`, `noon`, `tomorrow 9:00`) is the next one after `now`.
 ///
 /// # Errors
 /// What was expected, as the end of a sentence.
@@ -34,7 +35,7 @@ pub fn instant(text: &str, now: UnixMs, zone: Zone) -> Result<UnixMs, String> {
     match parse_duration(from_now) {
         Ok(ms) => Ok(now.plus_ms(ms)),
         Err(_) => Err(format!(
-            "expected a time such as 18:00, tomorrow 18:00, 2026-12-24T18:00, 2026-12-24T18:00:00+01:00, 20m or \
+            "expected a time such as 18:00, 6pm, tomorrow 18:00, 2026-12-24T18:00, 2026-12-24T18:00:00+01:00, 20m or \
              1766595600000, found `{text}`"
         )),
     }
@@ -68,22 +69,36 @@ fn next(
     Ok(None)
 }
 
-/// `9:00`, `at 09:00`, `today 9:00`, `tomorrow 9:00:30`: on which days from today on, and when.
+/// `9:00`, `at 9am`, `today noon`, `tomorrow 9:00:30`: on which days from today on, and when.
 fn time_of_day(text: &str) -> Option<(RangeInclusive<u64>, NaiveTime)> {
     let text = text.to_ascii_lowercase();
     let (days, time) = match text.split_once(char::is_whitespace) {
-        Some(("tomorrow", time)) => (1..=1, time),
-        Some(("today", time)) => (0..=0, time),
-        Some(("at", time)) => (0..=1, time),
-        Some(_) => return None,
-        None => (0..=1, text.as_str()),
+        Some(("tomorrow", time)) => (1..=1, time.trim()),
+        Some(("today", time)) => (0..=0, time.trim()),
+        _ => (0..=1, text.as_str()),
     };
-    let time = time.trim();
     let time = time.strip_prefix("at ").unwrap_or(time).trim();
-    let is_plain = time.chars().all(|c| c.is_ascii_digit() || c == ':');
-    let read = |format: &&str| NaiveTime::parse_from_str(time, format).ok();
-    let time = ["%H:%M", "%H:%M:%S"].iter().filter(|_| is_plain).find_map(read)?;
-    Some((days, time))
+    match time {
+        "midnight" => (days == (0..=1)).then_some((days, NaiveTime::MIN)),
+        "noon" => Some((days, NaiveTime::from_hms_opt(12, 0, 0)?)),
+        _ => Some((days, on_the_dial(time)?)),
+    }
+}
+
+/// `9:00`, `21:30:15`, `9am`, `9:30 p.m.`: from 0 to 24, or from 1 to 12 in one half of the day.
+fn on_the_dial(time: &str) -> Option<NaiveTime> {
+    let halves = [("am", "am"), ("a.m.", "am"), ("pm", "pm"), ("p.m.", "pm")];
+    let half = halves.iter().find_map(|(end, half)| Some((time.strip_suffix(end)?.trim(), half)));
+    let digits = half.map_or(time, |(digits, _)| digits);
+    if !digits.chars().all(|c| c.is_ascii_digit() || c == ':') {
+        return None;
+    }
+    let (text, formats) = match half {
+        Some((hour, half)) if !hour.contains(':') => (format!("{hour}:00 {half}"), ["%I:%M %p"; 2]),
+        Some((digits, half)) => (format!("{digits} {half}"), ["%I:%M %p", "%I:%M:%S %p"]),
+        None => (digits.to_owned(), ["%H:%M", "%H:%M:%S"]),
+    };
+    formats.iter().find_map(|format| NaiveTime::parse_from_str(&text, format).ok())
 }
 
 fn local_time(text: &str) -> Option<NaiveDateTime> {
@@ -132,6 +147,17 @@ mod tests {
             ("tomorrow 9:00", "2026-06-01T08:00:00+02:00", "2026-06-02T09:00:00+02:00"),
             ("Tomorrow at 9:05:30", "2026-06-01T08:00:00+02:00", "2026-06-02T09:05:30+02:00"),
             ("today 9:00", "2026-06-01T08:00:00+02:00", "2026-06-01T09:00:00+02:00"),
+            ("9am", "2026-06-01T08:59:59+02:00", "2026-06-01T09:00:00+02:00"),
+            ("9 AM", "2026-06-01T09:00:00+02:00", "2026-06-02T09:00:00+02:00"),
+            ("9:30pm", "2026-06-01T09:00:00+02:00", "2026-06-01T21:30:00+02:00"),
+            ("at 9:30:15 p.m.", "2026-06-01T09:00:00+02:00", "2026-06-01T21:30:15+02:00"),
+            ("12am", "2026-06-01T09:00:00+02:00", "2026-06-02T00:00:00+02:00"),
+            ("12:05pm", "2026-06-01T09:00:00+02:00", "2026-06-01T12:05:00+02:00"),
+            ("noon", "2026-06-01T09:00:00+02:00", "2026-06-01T12:00:00+02:00"),
+            ("Noon", "2026-06-01T12:00:00+02:00", "2026-06-02T12:00:00+02:00"),
+            ("today at noon", "2026-06-01T09:00:00+02:00", "2026-06-01T12:00:00+02:00"),
+            ("midnight", "2026-06-01T09:00:00+02:00", "2026-06-02T00:00:00+02:00"),
+            ("tomorrow 9am", "2026-06-01T09:00:00+02:00", "2026-06-02T09:00:00+02:00"),
             ("0:00", "2026-12-31T12:00:00+01:00", "2027-01-01T00:00:00+01:00"),
             // A night of 23 hours, and one in which 2:30 comes twice.
             ("9:00", "2026-03-28T09:30:00+01:00", "2026-03-29T09:00:00+02:00"),
@@ -147,9 +173,28 @@ mod tests {
         let over = instant("today 9:00", UnixMs(noon.timestamp_millis()), berlin());
         let said = "today 9:00 is over; for the next one write tomorrow 09:00:00";
         assert_eq!(over, Err(said.to_owned()));
-        for text in ["9", "25:00", "9:60", "9:00 pm", "noon", "+9:00", "-9:00", "yesterday 9:00"] {
+        for text in [
+            "9",
+            "25:00",
+            "9:60",
+            "+9:00",
+            "-9:00",
+            "yesterday 9:00",
+            "13pm",
+            "0am",
+            "9:60am",
+            "am",
+            "+9am",
+            "-9 pm",
+            "9 30 pm",
+            "9mm",
+            "noon pm",
+            "12:00 noon",
+            "tomorrow midnight",
+            "today midnight",
+        ] {
             let said = instant(text, UnixMs(0), berlin()).expect_err(text);
-            assert!(said.contains("such as 18:00, tomorrow 18:00"), "{said}");
+            assert!(said.contains("such as 18:00, 6pm, tomorrow 18:00"), "{said}");
         }
     }
 

@@ -17,8 +17,8 @@ use crate::session::Session;
     group = ArgGroup::new("when").args(["at", "every", "cron", "on_event", "after", "webhook", "manual"])
 )]
 pub(crate) struct ScheduleArgs {
-    /// Once: the next such time of the day (`9:00`, `tomorrow 9:00`), an ISO 8601 time, milliseconds since 1970, or a time
-    /// from now (`20m`).
+    /// Once: the next such time of the day (`9:00`, `9am`, `noon`, `tomorrow 9:00`), an ISO 8601 time, milliseconds since
+    /// 1970, or a time from now (`20m`).
     #[arg(long, value_name = "TIME")]
     at: Option<String>,
     /// Again and again: `10m`, `1h30m`.
