@@ -6,6 +6,7 @@
 
 pub mod stable_hash;
 pub mod visible;
+pub mod words;
 pub mod near;
 pub mod hidden;
 pub mod time;

@@ -15,6 +15,7 @@ use rouse_core::approval::Approval;
 use rouse_core::delivery::{Channel, NewDelivery};
 use rouse_core::message::ToolCallRequest;
 use rouse_core::tool::{LooseEnds, ToolContext, ToolEffect, ToolOutput};
+use rouse_core::words::without_marks;
 use rouse_store::{RunStep, StepStatus};
 use serde_json::Value;
 
@@ -213,8 +214,8 @@ impl Conversation<'_> {
             id,
             channel: Channel::Notification,
             to: None,
-            title: title.unwrap_or(&self.context.job_name).to_owned(),
-            body: body.to_owned(),
+            title: title.map_or_else(|| self.context.job_name.clone(), without_marks),
+            body: without_marks(body),
             quiet_hours: self.quiet_hours.clone(),
         };
         Ok(self

@@ -3,6 +3,7 @@
 //! It refuses to cut a word, and to give a name that another job has: a name is what people type. One could get it wrong
 //! by naming all jobs of one tool after the tool.
 
+use rouse_core::words::capitalised;
 use rouse_gateway::wire::CronListResult;
 use serde_json::Value;
 
@@ -66,8 +67,7 @@ fn from_words(text: &str) -> String {
     let sentence = until(&line, &[". ", "! ", "? ", "; ", ": "]);
     let whole = sentence.trim_end_matches(['.', '!', ';', ':', ',']);
     let clause = if whole.chars().count() <= MOST { whole } else { until(whole, &[", ", " – "]) };
-    let mut letters = shortened(clause).chars().collect::<Vec<_>>().into_iter();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+    capitalised(&shortened(clause))
 }
 
 fn first_line(text: &str) -> String {

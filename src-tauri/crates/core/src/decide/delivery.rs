@@ -15,6 +15,7 @@ use crate::job::{Job, Notify, NotifyWhen, Payload};
 use crate::quiet::QuietPolicy;
 use crate::run::{Outcome, Run};
 use crate::schedule::format_duration;
+use crate::words::{without_marks, without_ticks};
 use crate::{DeliveryId, RunState};
 
 /// Most characters of a notification's text.
@@ -180,39 +181,52 @@ fn notification_body(ended: &Ended<'_>) -> String {
     }
     let text = match (ended.fate, ended.incident) {
         (JobFate::IsPaused(reason), _) => Some(match &outcome.error {
-            Some(error) => format!("{reason}: {error}"),
+            Some(error) => format!("{reason}: {}", without_ticks(error)),
             None => format!("{reason}."),
         }),
         (_, IncidentStep::Recovers { of, failures, after_ms }) => {
             Some(recovery(ended, *of, *failures, *after_ms))
         }
         (_, IncidentStep::ComesBack { failures, after_ms, .. }) => {
-            Some(comes_back(outcome, *failures, *after_ms))
+            Some(comes_back(ended, *failures, *after_ms))
         }
-        _ => of_outcome(outcome),
+        _ => of_outcome(ended),
     };
     let sentence = text.map(|text| first_sentence(&text, MOST_CHARACTERS)).unwrap_or_default();
     if sentence.is_empty() { "Done.".to_owned() } else { sentence }
 }
 
-fn of_outcome(outcome: &Outcome) -> Option<String> {
+fn of_outcome(ended: &Ended<'_>) -> Option<String> {
+    let outcome = ended.outcome;
     match outcome.state {
-        RunState::Failed => outcome.error.as_deref().map(|error| format!("Failed: {error}")),
+        RunState::Failed => {
+            outcome.error.as_deref().map(|error| format!("Failed: {}", without_ticks(error)))
+        }
         RunState::TimedOut => Some("Ran out of time.".to_owned()),
         RunState::Interrupted => Some("Was cut off when Rouse stopped.".to_owned()),
         RunState::NothingToReport => Some("Nothing to report.".to_owned()),
-        RunState::Missed => outcome.reason.as_deref().map(|reason| format!("Missed: {reason}")),
+        RunState::Missed => {
+            outcome.reason.as_deref().map(|reason| format!("Missed: {}", without_ticks(reason)))
+        }
         _ => match &outcome.verdict {
-            Some(Verdict::Broken(reason)) => Some(unchecked(reason)),
-            _ => outcome.summary.clone(),
+            Some(Verdict::Broken(reason)) => Some(without_ticks(&unchecked(reason))),
+            _ => outcome.summary.as_deref().map(|summary| as_seen(ended.job, summary)),
         },
     }
 }
 
+/// What a model has written as its reader would see it; what a tool has answered, and a person's own words, as they are.
+fn as_seen(job: Option<&Job>, summary: &str) -> String {
+    match job.map(|job| &job.payload) {
+        None | Some(Payload::AgentTurn(_)) => without_marks(summary),
+        Some(Payload::ToolCall(_) | Payload::SystemEvent { .. }) => summary.to_owned(),
+    }
+}
+
 /// That it fails again of what it had recovered from. Whoever reads it must know that silence means no end of it.
-fn comes_back(outcome: &Outcome, failures: u32, after_ms: i64) -> String {
+fn comes_back(ended: &Ended<'_>, failures: u32, after_ms: i64) -> String {
     let (after, settled) = (format_duration(after_ms), format_duration(SETTLED_MS));
-    let why = of_outcome(outcome).unwrap_or_default();
+    let why = of_outcome(ended).unwrap_or_default();
     format!(
         "Comes and goes, {failures} times in {after}; told next when it has gone well for {settled}: {why}"
     )
@@ -229,7 +243,7 @@ fn recovery(ended: &Ended<'_>, of: Ailment, failures: u32, after_ms: i64) -> Str
             format!("The condition can be checked again after {failures} runs in {after}")
         }
     };
-    let said = tells_by_itself(ended).then(|| of_outcome(ended.outcome)).flatten();
+    let said = tells_by_itself(ended).then(|| of_outcome(ended)).flatten();
     match said.filter(|said| !said.trim().is_empty()) {
         Some(said) => format!("{again}: {said}"),
         None => format!("{again}."),
@@ -361,7 +375,7 @@ mod tests {
         assert_eq!(body(&with(Verdict::NotMet)), None);
         assert_eq!(
             body(&with(Verdict::Broken("no such key `level`".to_owned()))).as_deref(),
-            Some("The condition could not be checked: no such key `level`")
+            Some("The condition could not be checked: no such key level")
         );
         assert_eq!(
             body(&Outcome { verdict: None, ..Outcome::succeeded("17 %") }).as_deref(),
@@ -437,7 +451,7 @@ mod tests {
         let broken = with(Verdict::Broken("there is no `level` in it".to_owned()));
         let (class, cause) = ("condition".to_owned(), "words".to_owned());
         let first = told_with(&job, &broken, &IncidentStep::Opens { class, cause });
-        let said = "The condition could not be checked: there is no `level` in it";
+        let said = "The condition could not be checked: there is no level in it";
         assert_eq!(first.as_deref(), Some(said));
         assert_eq!(told_with(&job, &broken, &IncidentStep::GoesOn { id: 1 }), None);
         let again = |failures, verdict| {
@@ -546,6 +560,23 @@ mod tests {
             (Outcome::of(Interrupted), "Was cut off when Rouse stopped."),
         ] {
             assert_eq!(body(&outcome), text);
+        }
+    }
+
+    #[test]
+    fn a_notification_shows_no_marks() {
+        let run = run();
+        let asks = job_doing(json!({ "kind": "agentTurn", "message": "Look" }));
+        let calls = job_doing(json!({ "kind": "toolCall", "tool": "echo", "arguments": {} }));
+        let body = |job: Option<&Job>, outcome: &Outcome| notification_body(&ended(job, &run, outcome));
+        let said = Outcome::succeeded("## **Two** mails\n\n- one from [Ada](https://example.org)");
+        assert_eq!(body(Some(&asks), &said), "Two mails");
+        assert_eq!(body(None, &said), "Two mails");
+        let answered = Outcome::succeeded("__init__.py *.rs");
+        assert_eq!(body(Some(&calls), &answered), "__init__.py *.rs", "a name is no mark");
+        let failed = Outcome::failed("There is no tool `http` here");
+        for job in [&asks, &calls] {
+            assert_eq!(body(Some(job), &failed), "Failed: There is no tool http here");
         }
     }
 

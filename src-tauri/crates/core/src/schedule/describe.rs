@@ -12,6 +12,7 @@ use super::duration::format_duration;
 use super::fields::{Field, Fields, Item};
 use super::rules::Zone;
 use super::wall::{date_words, time_words};
+use crate::words::capitalised;
 
 /// A sentence longer than this is harder to read than the pattern.
 const LONGEST: usize = 110;
@@ -353,12 +354,4 @@ fn join(items: &[&str], last_word: &str) -> String {
         [only] => (*only).to_owned(),
         [front @ .., last] => format!("{} {last_word} {last}", front.join(", ")),
     }
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters
-        .next()
-        .map(|first| first.to_ascii_uppercase().to_string() + letters.as_str())
-        .unwrap_or_default()
 }

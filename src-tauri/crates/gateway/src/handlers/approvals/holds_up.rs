@@ -6,6 +6,7 @@
 //! reading it off the overlap policy: that speaks of runs at work.
 
 use rouse_core::approval::{Approval, ApprovalState};
+use rouse_core::words::capitalised;
 use rouse_core::{JobId, RunState};
 use rouse_store::RunQuery;
 
@@ -46,10 +47,12 @@ pub(super) async fn of(
             fires_again(context, job).await?,
         ),
     };
-    let itself = match (&approval.job_id, context.store.run(&approval.run_id).await?) {
-        (None, Some(run)) if run.trigger.is_main_turn() => "this turn of the main session",
-        (None, _) => "this call",
-        (Some(_), _) => "this run",
+    let itself = match &approval.job_id {
+        Some(_) => "this run",
+        None => match context.store.run(&approval.run_id).await? {
+            Some(run) if run.trigger.is_main_turn() => "this turn of the main session",
+            _ => "this call",
+        },
     };
     let text = words(itself, questions, &followers, passed_by, fires_again);
     Ok(Some(HoldsUp { text, questions, followers, passed_by }))
@@ -82,16 +85,16 @@ fn words(
     let mut text = match followers {
         [] => format!("Only {itself}."),
         [one] => {
-            format!("{}, and \u{201c}{}\u{201d}, which starts after it.", capital(itself), one.name)
+            format!("{}, and \u{201c}{}\u{201d}, which starts after it.", capitalised(itself), one.name)
         }
         [one, other] => format!(
             "{}, and \u{201c}{}\u{201d} and \u{201c}{}\u{201d}, which start after it.",
-            capital(itself),
+            capitalised(itself),
             one.name,
             other.name
         ),
         several => {
-            format!("{}, and {} jobs that start after it.", capital(itself), several.len())
+            format!("{}, and {} jobs that start after it.", capitalised(itself), several.len())
         }
     };
     text += &match (passed_by, fires_again) {
@@ -106,11 +109,6 @@ fn words(
         many => text += &format!(" {many} more questions of this run need an answer, too."),
     }
     text
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 #[cfg(test)]
