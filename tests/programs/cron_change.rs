@@ -92,7 +92,7 @@ async fn a_name_for_several_is_refused_with_all_of_them() {
     }
     for wanted in ["aaaa", "Twin"] {
         let said = home.rouse(["cron", "rm", wanted]);
-        said.refused(2, "give the whole id");
+        said.refused(2, "give the id of one");
         assert!(said.err.contains("aaaa-1") && said.err.contains("aaaa-2"), "{said:#?}");
     }
     assert_eq!(job(&home.rouse(["cron", "show", "bbbb", "--json"]))["id"], "bbbb-1");
@@ -423,6 +423,7 @@ async fn whatever_can_be_set_can_be_taken_off() {
         ("--model", "=tiny", "=", "/payload/model", json!("tiny")),
         ("--to", "=me", "=", "/payload/to", json!("me")),
         ("--tools", "=echo,time", "=all", "/payload/tools", json!(["echo", "time"])),
+        ("--tools", "=none", "=all", "/payload/useTools", json!(false)),
         ("--max-steps", "=3", "=none", "/payload/maxSteps", json!(3)),
         ("--max-tokens", "=900", "=none", "/payload/maxTokens", json!(900)),
         (

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::engine::Home;
+use crate::engine::{Home, Said};
 use crate::probes::echo;
 
 #[tokio::test]
@@ -32,8 +32,9 @@ async fn more_jobs_than_one_answer_holds_are_listed_whole_and_found_by_name() {
         (Some(501), &Value::Null)
     );
     let two = home.rouse(["cron", "list", "--all", "--limit", "2"]);
-    assert_eq!(two.ok().lines().count(), 4, "a head, two jobs and a word about the rest: {two:#?}");
-    assert!(two.out.ends_with("There are more. See all of them without --limit.\n"), "{two:#?}");
+    let lines: Vec<&str> = two.ok().lines().collect();
+    assert_eq!(lines.len(), 5, "a head, two jobs, a word about the rest, the heartbeat: {two:#?}");
+    assert_eq!(lines[3], "There are more. See all of them without --limit.", "{two:#?}");
     // The last of them by name.
     let found = home.rouse(["cron", "show", "Job 99", "--json"]).json();
     assert_eq!(found["job"]["name"], "Job 99");
@@ -91,12 +92,14 @@ async fn a_job_is_told_in_words() {
         "soonest first: {list:#?}"
     );
     assert!(lines[3].contains("Hi") && lines[3].contains("by hand"), "{list:#?}");
-    let json = home.rouse(["cron", "list", "--json"]).json();
+    let mut json = home.rouse(["cron", "list", "--json"]).json();
+    let heartbeat = json.as_object_mut().and_then(|answer| answer.remove("heartbeat"));
     assert_eq!(
         json,
         engine.call("cron.list", json!({})).await,
         "with --json it is the gateway's answer as it came"
     );
+    assert_eq!(heartbeat, Some(engine.call("heartbeat.status", json!({})).await), "beside it");
     let found = home.rouse(["cron", "list", "--search", "BREAKFAST", "--json"]).json();
     assert_eq!(found["jobs"][0]["job"]["name"], "Read the news");
 }
@@ -127,7 +130,7 @@ async fn a_job_that_was_paused_after_failures_is_not_passed_over_in_silence() {
     home.rouse(["cron", "disable", "Off"]).ok();
     let list = home.rouse(["cron", "list"]);
     assert!(
-        list.ok().contains(words) && list.out.ends_with("1 more is off: rouse cron list --all\n")
+        list.ok().contains(words) && list.out.contains("\n1 more is off: rouse cron list --all\n")
     );
     let all = home.rouse(["cron", "list", "--all"]);
     assert!(all.ok().contains("failed, paused") && !all.out.contains(words), "{all:#?}");
@@ -215,16 +218,69 @@ async fn a_job_that_an_agent_has_made_says_so() {
     job["createdBy"] = json!({ "kind": "agent", "runId": "run-7" });
     let id = engine.add(job).await;
     engine.add(echo("Mine")).await;
+    let mut task = echo("Look");
+    task["payload"] = json!({ "kind": "agentTurn", "message": "Look at example.org" });
+    task["messageBy"] = json!({ "kind": "agent", "runId": "run-8" });
+    let rewritten = engine.add(task).await;
     let list = home.rouse(["cron", "list", "--all"]);
     let said = |name: &str| {
-        list.ok()
-            .lines()
-            .find(|line| line.contains(name))
-            .map(|line| line.contains("(by an agent)"))
+        let line = list.ok().lines().find(|line| line.contains(name)).unwrap_or_default();
+        (line.contains("(by an agent)"), line.contains("(task by an agent)"))
     };
-    assert_eq!((said("Stretch"), said("Mine")), (Some(true), Some(false)), "{list:#?}");
+    assert_eq!(
+        [said("Stretch"), said("Mine"), said("Look")],
+        [(true, false), (false, false), (false, true)],
+        "{list:#?}"
+    );
     let one = home.rouse(["cron", "show", &id]);
     assert!(one.ok().contains("made   by an agent, in run run-7"), "{one:#?}");
+    // A call has no words that could be an agent's.
+    assert!(!one.out.contains("wrote"), "{one:#?}");
+    let one = home.rouse(["cron", "show", &rewritten]);
+    let whose = "an agent wrote it, in run run-8; write it anew with --message to make it yours";
+    assert!(one.ok().contains(&format!("  task   {whose}")), "{one:#?}");
+    home.rouse(["cron", "edit", &rewritten, "--message", "Look again"]).ok();
+    let one = home.rouse(["cron", "show", &rewritten]);
+    assert!(!one.ok().contains("an agent wrote it"), "{one:#?}");
+}
+
+#[tokio::test]
+async fn the_list_of_jobs_ends_with_the_heartbeat_and_its_json_has_it_beside_the_jobs() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    engine.add(echo("Mine")).await;
+    let last = |said: &Said| said.ok().lines().last().unwrap_or_default().to_owned();
+    let on = home.rouse(["cron", "list"]);
+    assert!(last(&on).starts_with("Heartbeat on \u{b7} every 30 min \u{b7} "), "{on:#?}");
+    let json = home.rouse(["cron", "list", "--json"]).json();
+    assert_eq!(json["heartbeat"]["everyMs"], 1_800_000);
+    assert_eq!(json["jobs"].as_array().map(Vec::len), Some(1));
+    assert!(!home.rouse(["cron", "list", "--search", "Mine"]).ok().contains("Heartbeat"));
+    home.rouse(["heartbeat", "off"]).ok();
+    let off = home.rouse(["cron", "list"]);
+    assert_eq!(last(&off), "Heartbeat off \u{b7} every 30 min");
+}
+
+#[tokio::test]
+async fn what_is_spelled_like_a_name_that_nothing_has_is_told() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    engine.add(echo("Weekly report")).await;
+    let skill = home.data().join("skills/installed/fetch");
+    std::fs::create_dir_all(&skill).expect("a folder");
+    let text = "---\nname: fetch\ndescription: Fetches.\n---\nFetch it.\n";
+    std::fs::write(skill.join("SKILL.md"), text).expect("a skill");
+    home.rouse_reading(["secrets", "set", "github", "--host", "api.github.com"], "s3cr3t-value")
+        .ok();
+    for (words, meant) in [
+        (&["cron", "show", "Weekly reprot"][..], "Weekly report"),
+        (&["skills", "show", "fecth"], "fetch"),
+        (&["skills", "distrust", "fecth"], "fetch"),
+        (&["secrets", "rm", "gihtub"], "github"),
+    ] {
+        let said = home.rouse(words);
+        said.refused(4, &format!("Did you mean \u{201c}{meant}\u{201d}?"));
+    }
 }
 
 #[tokio::test]

@@ -111,12 +111,7 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
                 true => None,
                 false => Some(whole(session, &id, &rules).await?),
             };
-            let now = session.clock.now();
-            let until = until
-                .map(|text| rouse_core::when::instant(&text, now, session.clock.zone()))
-                .transpose()
-                .map_err(Failure::input)?
-                .map(|at| at.0);
+            let until = until.map(|text| session.instant(&text)).transpose()?;
             let answer =
                 json!({ "kind": "always", "rules": rules, "expiresAtMs": until, "uses": uses });
             decide(session, &id, answer).await
@@ -141,9 +136,17 @@ async fn which(wanted: Option<String>, session: &Session) -> Result<String, Fail
     {
         return Ok(id);
     }
-    let known: Vec<String> = found.approvals.into_iter().map(|one| one.id).collect();
+    let known: Vec<String> = found.approvals.iter().map(|one| one.id.clone()).collect();
     match (wanted, known.as_slice()) {
-        (Some(wanted), _) => ids::meant(&wanted, &known),
+        (Some(wanted), _) => {
+            let id = ids::meant(&wanted, &known)?;
+            if known.contains(&id) {
+                return Ok(id);
+            }
+            let names = found.approvals.iter().map(|one| one.job_name.as_str());
+            let names = names.chain(known.iter().map(String::as_str));
+            Err(ids::unknown("question", &wanted, names, "rouse approvals list --all"))
+        }
         (None, [one]) => Ok(one.clone()),
         (None, []) => Err(ids::not_found("No question waits for an answer.".to_owned())),
         (None, several) => Err(Failure::input(format!(

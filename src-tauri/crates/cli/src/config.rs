@@ -9,6 +9,7 @@ use std::fs;
 
 use clap::Subcommand;
 use rouse_core::Clock as _;
+use rouse_core::near::nearest;
 use rouse_core::schedule::format_duration;
 use rouse_core::stable_hash::stable_hash;
 use rouse_gateway::ClientError;
@@ -203,7 +204,10 @@ fn found<'a>(answer: &'a Value, view: &ConfigView, key: &str) -> Result<&'a Valu
         Failure::input(match (unknown, of_provider) {
             (Some(unknown), _) => format!("{}. It stands in {path}.", unknown.text),
             (None, Some((name, _))) if is_setting(key) => {
-                format!("{key}: there is no such setting: {path} has no [providers.{name}]")
+                let names = providers(answer).filter_map(|provider| provider["name"].as_str());
+                let meant = nearest(name, names).map(|near| format!("; did you mean {near}?"));
+                let meant = meant.unwrap_or_default();
+                format!("{key}: there is no such setting: {path} has no [providers.{name}]{meant}")
             }
             _ if is_setting(key) => {
                 format!("{key}: this setting is read and changed only in the file {path}")
@@ -215,7 +219,11 @@ fn found<'a>(answer: &'a Value, view: &ConfigView, key: &str) -> Result<&'a Valu
 
 /// A provider stands in a list of the answer, under its name in the file.
 fn provider<'a>(answer: &'a Value, name: &str) -> Option<&'a Value> {
-    answer["model"]["providers"].as_array()?.iter().find(|provider| provider["name"] == name)
+    providers(answer).find(|provider| provider["name"] == name)
+}
+
+fn providers(answer: &Value) -> impl Iterator<Item = &Value> {
+    answer["model"]["providers"].as_array().into_iter().flatten()
 }
 
 /// Where no hours are set, their parts are not in the answer, and can be set all the same.

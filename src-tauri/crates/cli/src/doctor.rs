@@ -28,11 +28,14 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
     if let Some(Exposure { what, mend }) = session.home.exposure() {
         findings.push(Finding { ok: false, what, mend: Some(mend) });
     }
+    let settings = config::of_file(session).await;
     match session.call("system.status", json!({})).await {
         Ok(answer) => {
             let status: SystemStatus = serde_json::from_value(answer)?;
-            let view = config::in_force(session).await?;
-            let model = troubles::of_model(session, &view).await?;
+            let model = match &settings {
+                Ok(view) => troubles::of_model(session, view).await?,
+                Err(_) => None,
+            };
             findings.extend(of_engine(&status, model.is_some()));
             if status.problem.is_some() {
                 findings.extend(of_database(session).await);
@@ -47,7 +50,7 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
             findings.extend(of_database(session).await);
         }
     }
-    match config::of_file(session).await {
+    match settings {
         Ok(view) => findings.extend(of_settings(&view)),
         Err(failure) => findings.extend(failure.lines().into_iter().map(wrong)),
     }

@@ -3,9 +3,22 @@
 use std::process::ExitCode;
 
 use rouse_gateway::{ClientError, ErrorCode};
+use serde_json::Value;
 
 use crate::output::plain;
 use crate::{flags, lengths};
+
+/// The exit codes. README.md and `rouse --help` say the same; a test holds them to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum Code {
+    Failed = 1,
+    /// Also what the parser of the command line refuses.
+    Input = 2,
+    Unreachable = 3,
+    NotFound = 4,
+    Refused = 5,
+}
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -30,19 +43,30 @@ impl Failure {
 
     /// The same, with other words for the fields of an input: a command whose flags are not those of a job names its own.
     pub(crate) fn calling(self, words: &[(&str, &str)]) -> Self {
-        let fields = match &self {
-            Self::Client(ClientError::Rpc(error)) => error.data.get("fields"),
-            _ => None,
-        };
-        let fields = fields.and_then(serde_json::Value::as_array).filter(|found| !found.is_empty());
-        let Some(fields) = fields else { return self };
-        let line = |field: &serde_json::Value| {
-            let (path, said) = (field["path"].as_str(), field["message"].as_str());
-            let (path, said) = (path.unwrap_or_default(), said.unwrap_or_default());
+        let line = |(path, said): &(&str, &str)| {
             let word = words.iter().find(|(known, _)| path.starts_with(known));
-            format!("{}: {said}", word.map_or(path, |(_, word)| word))
+            format!("{}: {said}", word.map_or(*path, |(_, word)| word))
         };
-        Self::Input(fields.iter().map(line).collect())
+        let lines: Vec<String> = self.fields().iter().map(line).collect();
+        if lines.is_empty() { self } else { Self::Input(lines) }
+    }
+
+    /// The fields that the gateway complained of: the path of each, and what is wrong with it.
+    fn fields(&self) -> Vec<(&str, &str)> {
+        let Self::Client(ClientError::Rpc(error)) = self else { return Vec::new() };
+        let fields = error.data.get("fields").and_then(Value::as_array);
+        let fields = fields.into_iter().flatten();
+        fields.map(|field| (part(field, "path"), part(field, "message"))).collect()
+    }
+
+    /// Whether the gateway says that there is no such thing.
+    pub(crate) fn is_not_found(&self) -> bool {
+        self.code() == Code::NotFound
+    }
+
+    /// Whether there is nobody to be asked, or no way to them.
+    pub(crate) fn is_unreachable(&self) -> bool {
+        self.code() == Code::Unreachable
     }
 
     /// Prints the failure and names its exit code.
@@ -52,30 +76,30 @@ impl Failure {
             // What was refused may be named in the words, and it may come from somebody else's file.
             anstream::eprintln!("{}", plain(&line));
         }
-        ExitCode::from(code)
+        ExitCode::from(code as u8)
     }
 
-    fn code(&self) -> u8 {
+    fn code(&self) -> Code {
         match self {
-            Self::Input(_) => 2,
-            Self::Refused(_) => 5,
+            Self::Input(_) => Code::Input,
+            Self::Refused(_) => Code::Refused,
             Self::Unreachable(_)
             | Self::Client(
                 ClientError::NotRunning | ClientError::Silent { .. } | ClientError::Unproven { .. },
-            ) => 3,
+            ) => Code::Unreachable,
             Self::Client(ClientError::Rpc(error)) => {
                 let is = |code: ErrorCode| error.code == code.number();
                 if is(ErrorCode::InvalidParams) {
-                    2
+                    Code::Input
                 } else if is(ErrorCode::NotFound) {
-                    4
+                    Code::NotFound
                 } else if is(ErrorCode::Conflict) || is(ErrorCode::Stale) || is(ErrorCode::Exists) {
-                    5
+                    Code::Refused
                 } else {
-                    1
+                    Code::Failed
                 }
             }
-            Self::Client(_) | Self::Other(_) => 1,
+            Self::Client(_) | Self::Other(_) => Code::Failed,
         }
     }
 
@@ -84,25 +108,22 @@ impl Failure {
         match self {
             Self::Input(lines) => lines.clone(),
             Self::Refused(line) | Self::Unreachable(line) => vec![line.clone()],
-            Self::Client(ClientError::Rpc(error)) => {
-                let fields = error.data.get("fields").and_then(serde_json::Value::as_array);
-                match fields.filter(|fields| !fields.is_empty()) {
-                    Some(fields) => fields.iter().map(field_line).collect(),
-                    None => vec![error.message.clone()],
-                }
-            }
+            Self::Client(ClientError::Rpc(error)) => match self.fields().as_slice() {
+                [] => vec![error.message.clone()],
+                fields => fields.iter().map(field_line).collect(),
+            },
             Self::Client(error) => vec![chain(error)],
             Self::Other(error) => vec![format!("{error:#}")],
         }
     }
 }
 
-fn field_line(field: &serde_json::Value) -> String {
-    let text = |key: &str| {
-        field.get(key).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned()
-    };
-    let path = text("path");
-    format!("{}: {}", flags::named(&path), lengths::in_words(&path, &text("message")))
+fn part<'v>(field: &'v Value, key: &str) -> &'v str {
+    field.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn field_line((path, said): &(&str, &str)) -> String {
+    format!("{}: {}", flags::named(path), lengths::in_words(path, said))
 }
 
 fn chain(error: &dyn std::error::Error) -> String {
@@ -138,5 +159,62 @@ impl From<serde_json::Error> for Failure {
         Self::Other(anyhow::Error::from(error).context(
             "cannot read Rouse's answer; the command and the engine may have different versions",
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+    use rouse_gateway::RpcError;
+
+    use super::*;
+
+    /// What each code means, as a person reads it.
+    const WORDS: [(u8, &str); 6] = [
+        (0, "done"),
+        (Code::Failed as u8, "failed"),
+        (Code::Input as u8, "wrong usage or input"),
+        (Code::Unreachable as u8, "Rouse is not running or does not answer"),
+        (Code::NotFound as u8, "not found"),
+        (Code::Refused as u8, "refused in the present state"),
+    ];
+
+    fn told(between: &str) -> String {
+        let codes = WORDS.map(|(code, words)| format!("{code} {words}"));
+        format!("Exit codes: {}.", codes.join(between))
+    }
+
+    /// The text with one blank where it has any number, or a new line.
+    fn in_one_line(text: &str) -> String {
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn the_exit_codes_are_those_that_people_are_told() {
+        let readme = in_one_line(include_str!("../../../../README.md"));
+        assert!(readme.contains(&told(", ")), "{}", told(", "));
+        let help = crate::Cli::command().render_long_help().to_string();
+        assert!(in_one_line(&help).contains(&told(" \u{b7} ")), "{help}");
+    }
+
+    #[test]
+    fn each_end_has_its_code() {
+        let rpc = |code| Failure::Client(RpcError::new(code, "no".to_owned()).into());
+        for (failure, code) in [
+            (Failure::input("no"), Code::Input),
+            (rpc(ErrorCode::InvalidParams), Code::Input),
+            (Failure::Refused("no".to_owned()), Code::Refused),
+            (rpc(ErrorCode::Conflict), Code::Refused),
+            (rpc(ErrorCode::Stale), Code::Refused),
+            (rpc(ErrorCode::Exists), Code::Refused),
+            (Failure::Unreachable("no".to_owned()), Code::Unreachable),
+            (ClientError::NotRunning.into(), Code::Unreachable),
+            (rpc(ErrorCode::NotFound), Code::NotFound),
+            (rpc(ErrorCode::Internal), Code::Failed),
+            (rpc(ErrorCode::Storage), Code::Failed),
+            (anyhow::anyhow!("no").into(), Code::Failed),
+        ] {
+            assert_eq!(failure.code(), code, "{failure:?}");
+        }
     }
 }

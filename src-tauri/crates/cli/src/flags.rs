@@ -2,7 +2,7 @@
 //!
 //! It refuses to guess: a field without a flag of its own is called by its path alone.
 
-const FLAGS: [(&str, &str); 56] = [
+const FLAGS: [(&str, &str); 57] = [
     ("name", "--name"),
     ("description", "--description"),
     ("deleteAfterRun", "--delete-after-run"),
@@ -27,6 +27,7 @@ const FLAGS: [(&str, &str); 56] = [
     ("payload.model", "--model"),
     ("payload.fallbacks", "--fallbacks"),
     ("payload.tools", "--tools"),
+    ("payload.useTools", "--tools"),
     ("payload.maxSteps", "--max-steps"),
     ("payload.maxTokens", "--max-tokens"),
     ("payload.contextPaths", "--context-paths"),

@@ -60,15 +60,15 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
             let of_job: Vec<&str> =
                 found.grants.iter().filter(of_job).map(|grant| grant.id.as_str()).collect();
             let named = ids::only(&id, &of_job)?;
-            let known: Vec<String> = found.grants.into_iter().map(|grant| grant.id).collect();
+            let known: Vec<String> = found.grants.iter().map(|grant| grant.id.clone()).collect();
             let id = match named {
                 Some(id) => id,
                 None => ids::meant(&id, &known)?,
             };
             if !known.contains(&id) {
-                return Err(ids::not_found(format!(
-                    "There is no grant {id}. `rouse grants list --all` lists them."
-                )));
+                let names = found.grants.iter().filter_map(|grant| grant.job_name.as_deref());
+                let names = names.chain(known.iter().map(String::as_str));
+                return Err(ids::unknown("grant", &id, names, "rouse grants list --all"));
             }
             session
                 .show("grants.revoke", json!({ "id": id }), |_, done: Done| {

@@ -3,11 +3,12 @@
 use clap::Subcommand;
 use rouse_core::Clock as _;
 use rouse_core::schedule::format_duration;
-use rouse_gateway::wire::HeartbeatStatus;
+use rouse_gateway::wire::{HeartbeatStatus, RunTrigger, RunsListResult};
 use serde_json::json;
 
 use crate::exit::Failure;
-use crate::output::{instant, plain, relative};
+use crate::output::{instant, plain, relative, short};
+use crate::runs;
 use crate::session::Session;
 
 #[derive(Debug, Subcommand, Default)]
@@ -54,12 +55,43 @@ async fn changed(session: &Session) -> Result<Option<String>, Failure> {
     Ok(status.changed_list.map(|list| list.digest))
 }
 
+/// The heartbeat in one line, as a list of what fires ends with it.
+pub(crate) async fn line(session: &Session, status: &HeartbeatStatus) -> Result<String, Failure> {
+    if !status.enabled {
+        return Ok(rhythm(status));
+    }
+    let now = session.clock.now().0;
+    let next = status.next_at_ms.map(|at| {
+        format!("next {} ({})", instant(at, now, session.clock.zone()), relative(at, now))
+    });
+    let last = match &status.last_skip_reason {
+        // Where none comes, this is why.
+        Some(reason) if next.is_none() => Some(format!("none: {}", short(reason, 80))),
+        Some(reason) => Some(format!("last: {}", short(reason, 80))),
+        None => last_beat(session).await?,
+    };
+    let parts: Vec<String> = [Some(rhythm(status)), next, last].into_iter().flatten().collect();
+    Ok(parts.join(" \u{b7} "))
+}
+
+/// How the newest beat that ran ended; nothing where none has run.
+async fn last_beat(session: &Session) -> Result<Option<String>, Failure> {
+    let params = json!({ "triggers": [RunTrigger::Heartbeat], "limit": 1 });
+    let found: RunsListResult = serde_json::from_value(session.call("runs.list", params).await?)?;
+    Ok(found.runs.first().map(|run| format!("last: {}", runs::state(run.state))))
+}
+
+/// `Heartbeat on · every 30 min · 08:00–22:00`.
+fn rhythm(status: &HeartbeatStatus) -> String {
+    let switch = if status.enabled { "on" } else { "off" };
+    let hours = status.active_hours.as_ref().map(|hours| format!(" \u{b7} {hours}"));
+    let every = format_duration(status.every_ms);
+    format!("Heartbeat {switch} \u{b7} every {every}{}", hours.unwrap_or_default())
+}
+
 fn print(session: &Session, status: HeartbeatStatus) -> Result<(), Failure> {
     let now = session.clock.now().0;
-    let every = format_duration(status.every_ms);
-    let hours = status.active_hours.map(|hours| format!(" · {hours}")).unwrap_or_default();
-    let switch = if status.enabled { "on" } else { "off" };
-    anstream::println!("Heartbeat {switch} · every {every}{hours}");
+    anstream::println!("{}", rhythm(&status));
     if let Some(at) = status.next_at_ms {
         anstream::println!(
             "Next beat {} ({})",

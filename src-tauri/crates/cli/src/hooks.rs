@@ -12,6 +12,9 @@ use crate::session::Session;
 use crate::troubles;
 
 pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
+    if session.json {
+        return session.show("hooks.list", json!({}), |_, _: HooksListResult| Ok(())).await;
+    }
     let view = config::in_force(session).await?;
     session
         .show("hooks.list", json!({}), |session, found: HooksListResult| {

@@ -1,8 +1,10 @@
-//! Which run, question or grant a person means: by a whole id, or by its beginning or its end.
+//! Which run, question or grant a person means: by a whole id, or by its beginning or its end; and what is said of a word
+//! that nothing is known by.
 //!
 //! Ids that were made in the same minute begin alike, so their ends tell them apart. It refuses what could be several. One
 //! could get it wrong by taking nothing at all, or a letter or two, for the only one there is.
 
+use rouse_core::near::nearest;
 use rouse_gateway::{ErrorCode, RpcError};
 
 use crate::exit::Failure;
@@ -42,6 +44,18 @@ pub(crate) fn is_whole(wanted: &str) -> bool {
     wanted.len() == 36 && wanted.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
 }
 
+/// That there is no such thing, with the one of `known` that is spelled like it, and where all of them stand.
+pub(crate) fn unknown<'k>(
+    what: &str,
+    wanted: &str,
+    known: impl IntoIterator<Item = &'k str>,
+    see: &str,
+) -> Failure {
+    let meant = nearest(wanted, known).map(|name| format!(" Did you mean \u{201c}{name}\u{201d}?"));
+    let meant = meant.unwrap_or_default();
+    not_found(format!("There is no {what} {wanted}.{meant} See all of them: {see}"))
+}
+
 /// What is not there, with the exit code that the gateway's own "there is none" has.
 pub(crate) fn not_found(words: String) -> Failure {
     Failure::Client(RpcError::new(ErrorCode::NotFound, words).into())
@@ -50,6 +64,14 @@ pub(crate) fn not_found(words: String) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_spelled_like_a_word_that_nothing_is_known_by_is_told() {
+        let said = |wanted| unknown("skill", wanted, ["fetch", "report"], "rouse skills list");
+        let near = "There is no skill fecth. Did you mean \u{201c}fetch\u{201d}? See all of them: rouse skills list";
+        assert_eq!(said("fecth").lines(), [near]);
+        assert_eq!(said("x").lines(), ["There is no skill x. See all of them: rouse skills list"]);
+    }
 
     #[test]
     fn a_beginning_or_an_end_names_one_and_never_one_of_several() {

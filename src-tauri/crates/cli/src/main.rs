@@ -1,7 +1,7 @@
 //! The `rouse` command: a client of the gateway, and `rouse serve`.
 //!
 //! Owns words and tables for the terminal. It decides nothing: every command is one call of a gateway method, and what
-//! it prints with `--json` is that method's result as it came.
+//! it prints with `--json` is that method's result as it came; the list of jobs has the heartbeat beside them.
 
 mod exit;
 mod flags;
@@ -36,8 +36,8 @@ use crate::session::Session;
 
 /// Wakes agents on time.
 ///
-/// Exit codes: 0 done · 1 failed · 2 wrong usage or input · 3 Rouse is not running · 4 not found · 5 refused in the
-/// present state.
+/// Exit codes: 0 done · 1 failed · 2 wrong usage or input · 3 Rouse is not running or does not answer · 4 not found ·
+/// 5 refused in the present state.
 #[derive(Debug, Parser)]
 #[command(name = "rouse", version, propagate_version = true, arg_required_else_help = true)]
 struct Cli {

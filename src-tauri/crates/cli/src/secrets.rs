@@ -11,6 +11,7 @@ use rouse_gateway::wire::{SecretKeeper, SecretRemoved, SecretView, SecretsListRe
 use serde_json::json;
 
 use crate::exit::Failure;
+use crate::ids;
 use crate::output::{instant, plain, print, table};
 use crate::session::Session;
 
@@ -70,7 +71,7 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
                 .map_err(called)
         }
         Command::Rm { name } => {
-            session
+            let removed = session
                 .show("secrets.remove", json!({ "name": name }), |_, removed: SecretRemoved| {
                     anstream::println!("Removed {}.", plain(&name));
                     if let Some(remains) = removed.remains {
@@ -78,7 +79,11 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
                     }
                     Ok(())
                 })
-                .await
+                .await;
+            match removed {
+                Err(failure) if failure.is_not_found() => Err(none_called(session, &name).await?),
+                removed => removed,
+            }
         }
     }
 }
@@ -96,6 +101,13 @@ fn read_value(name: &str) -> Result<String, Failure> {
     let mut value = String::new();
     stdin().take(MOST_READ).read_to_string(&mut value)?;
     Ok(value)
+}
+
+async fn none_called(session: &Session, name: &str) -> Result<Failure, Failure> {
+    let list: SecretsListResult =
+        serde_json::from_value(session.call("secrets.list", json!({})).await?)?;
+    let names = list.secrets.iter().map(|secret| secret.name.as_str());
+    Ok(ids::unknown("secret called", name, names, "rouse secrets list"))
 }
 
 fn print_list(session: &Session, list: SecretsListResult) -> Result<(), Failure> {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rouse_core::Clock as _;
 use rouse_gateway::{Client, ClientError};
 use rouse_host::{Home, SystemClock};
 use serde::de::DeserializeOwned;
@@ -43,6 +44,12 @@ impl Session {
                 .map_or_else(|| ClientError::NotRunning.into(), Failure::Unreachable),
             other => anyhow::anyhow!("{other}").into(),
         })
+    }
+
+    /// The instant that a person wrote, by this computer's clocks.
+    pub(crate) fn instant(&self, text: &str) -> Result<i64, Failure> {
+        let at = rouse_core::when::instant(text, self.clock.now(), self.clock.zone());
+        at.map(|at| at.0).map_err(Failure::input)
     }
 
     /// Calls a method.

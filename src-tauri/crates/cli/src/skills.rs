@@ -65,7 +65,8 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
                 );
                 Ok(())
             };
-            session.show("skills.trust", params, show).await.map_err(called)
+            let trusted = session.show("skills.trust", params, show).await;
+            or_another(trusted, session, &name).await
         }
         Command::Distrust { name } => {
             let show = |_: &Session, skill: SkillView| {
@@ -75,7 +76,8 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
                 );
                 Ok(())
             };
-            session.show("skills.distrust", json!({ "name": name }), show).await.map_err(called)
+            let taken = session.show("skills.distrust", json!({ "name": name }), show).await;
+            or_another(taken, session, &name).await
         }
     }
 }
@@ -85,14 +87,26 @@ fn called(failure: Failure) -> Failure {
     failure.calling(&[("name", "NAME"), ("digest", "--digest")])
 }
 
+/// What was answered; where there is no such skill, with the one that was meant.
+async fn or_another(
+    answered: Result<(), Failure>,
+    session: &Session,
+    name: &str,
+) -> Result<(), Failure> {
+    match answered {
+        Err(failure) if failure.is_not_found() => named(session, name).await.map(drop),
+        answered => answered.map_err(called),
+    }
+}
+
 async fn named(session: &Session, name: &str) -> Result<SkillView, Failure> {
     let found = session.call("skills.list", json!({})).await?;
     let found: SkillsListResult = serde_json::from_value(found)?;
-    let skills = found.skills.into_iter().filter(|skill| skill.name == name);
+    let skills = found.skills.iter().filter(|skill| skill.name == name);
     // Of two of one name the one that can be used is meant.
-    skills.min_by_key(|skill| skill.problem.is_some()).ok_or_else(|| {
-        ids::not_found(format!("There is no skill called {name}. `rouse skills list` lists them."))
-    })
+    let skill = skills.min_by_key(|skill| skill.problem.is_some());
+    let names = found.skills.iter().map(|skill| skill.name.as_str());
+    skill.cloned().ok_or_else(|| ids::unknown("skill called", name, names, "rouse skills list"))
 }
 
 fn print_list(found: &SkillsListResult) {

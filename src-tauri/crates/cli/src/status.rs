@@ -15,17 +15,16 @@ use crate::session::Session;
 use crate::troubles;
 
 pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
+    if session.json {
+        return session.show("system.status", json!({}), |_, _: SystemStatus| Ok(())).await;
+    }
     let view = config::in_force(session).await?;
-    let (changed, of_model, troubles, open, spending) = match session.json {
-        true => (None, None, Vec::new(), 0, None),
-        false => (
-            config::changed_by_hand(&view),
-            troubles::of_model(session, &view).await?,
-            secrets::troubles(session).await?,
-            approvals::open(session).await?,
-            Some(session.call("spending.get", json!({})).await?),
-        ),
-    };
+    let changed = config::changed_by_hand(&view);
+    let of_model = troubles::of_model(session, &view).await?;
+    let troubles = secrets::troubles(session).await?;
+    let open = approvals::open(session).await?;
+    let spending: SpendingView =
+        serde_json::from_value(session.call("spending.get", json!({})).await?)?;
     session
         .show("system.status", json!({}), |session, status: SystemStatus| {
             let mode = match status.mode {
@@ -47,9 +46,7 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
             }
             let trouble = of_model.as_ref().map(|trouble| plain(&trouble.text));
             anstream::println!("{}", model(trouble.as_deref(), status.model.as_deref()));
-            if let Some(spending) = spending {
-                print_spending(&serde_json::from_value(spending)?);
-            }
+            print_spending(&spending);
             if let Some(reason) = status.notifications.reason {
                 anstream::println!("Notifications: {reason}");
             }

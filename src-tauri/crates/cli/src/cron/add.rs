@@ -1,11 +1,10 @@
 //! `rouse cron add`.
 
-use rouse_gateway::wire::SavedJob;
 use serde_json::{Map, Value, json};
 
 use super::draft::{BehaviourArgs, PayloadArgs};
 use super::trigger::ScheduleArgs;
-use super::{list, naming, warn_about, warn_when_off, webhook};
+use super::{list, naming, tell_saved, warn_when_off, webhook};
 use crate::exit::Failure;
 use crate::session::Session;
 
@@ -29,14 +28,11 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     let job = draft(&args, session).await?;
     let answer = session.call("cron.add", job).await?;
     let id = answer["job"]["id"].clone();
-    let saved: SavedJob = serde_json::from_value(answer.clone())?;
-    session.tell(answer, |session, saved: SavedJob| {
+    tell_saved(session, answer, |view| {
         anstream::println!("Added.");
-        list::print_one(session, &saved.view);
-        list::print_ways(&saved.view);
-        Ok(())
+        list::print_one(session, view);
+        list::print_ways(view);
     })?;
-    warn_about(&saved.warnings);
     // A script gets one JSON value, and asks for the secret itself.
     if args.schedule.is_webhook() && !session.json {
         webhook::show(json!({ "id": id }), session).await?;

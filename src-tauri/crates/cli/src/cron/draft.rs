@@ -50,7 +50,8 @@ pub(crate) struct PayloadArgs {
     /// provider where it matters: `openai:gpt-5.6-luna`.
     #[arg(long, value_name = "NAMES")]
     fallbacks: Option<String>,
-    /// Offer only these tools, separated by commas; `all` for all of them.
+    /// Offer only these tools, separated by commas; `all` for all that the gate lets it have, as without this, or `none`: it
+    /// can only answer.
     #[arg(long, value_name = "NAMES")]
     tools: Option<String>,
     /// Most model turns of a run that may call tools (1: no chaining), or `none` for the usual number. After them the
@@ -278,7 +279,10 @@ impl PayloadArgs {
         set(&mut payload, "to", text(self.to.as_deref()));
         set(&mut payload, "model", text(self.model.as_deref()));
         set(&mut payload, "fallbacks", names(self.fallbacks.as_deref(), NONE));
-        set(&mut payload, "tools", names(self.tools.as_deref(), "all"));
+        let has_none = self.tools.as_deref().map(|tools| tools == NONE);
+        set(&mut payload, "useTools", has_none.map(|has_none| has_none.then_some(false)));
+        let named = self.tools.as_deref().filter(|tools| *tools != NONE);
+        set(&mut payload, "tools", names(named, "all"));
         set(&mut payload, "maxSteps", self.max_steps.clone());
         set(&mut payload, "maxTokens", self.max_tokens.clone());
         set(&mut payload, "contextPaths", names(self.context_paths.as_deref(), NONE));

@@ -1,11 +1,11 @@
 //! `rouse cron edit`, `enable`, `disable`: patches by flags.
 
-use rouse_gateway::wire::{JobView, SavedJob};
+use rouse_gateway::wire::JobView;
 use serde_json::{Map, Value, json};
 
 use super::draft::{BehaviourArgs, PayloadArgs};
 use super::trigger::ScheduleArgs;
-use super::{list, resolve, warn_about, warn_when_off};
+use super::{list, resolve, tell_saved, warn_when_off};
 use crate::exit::Failure;
 use crate::session::Session;
 
@@ -60,11 +60,5 @@ pub(crate) async fn set_enabled(id: &str, enabled: bool, session: &Session) -> R
 
 async fn update(params: Value, session: &Session) -> Result<(), Failure> {
     let answer = session.call("cron.update", params).await?;
-    let saved: SavedJob = serde_json::from_value(answer.clone())?;
-    session.tell(answer, |session, saved: SavedJob| {
-        list::print_one(session, &saved.view);
-        Ok(())
-    })?;
-    warn_about(&saved.warnings);
-    Ok(())
+    tell_saved(session, answer, |view| list::print_one(session, view))
 }

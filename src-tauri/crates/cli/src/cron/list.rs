@@ -1,4 +1,7 @@
 //! `rouse cron list`, and one job in words.
+//!
+//! The list ends with the heartbeat, which is no job and fires as well. With `--json` it stands beside the jobs, not among
+//! them: a script that goes through the jobs must not meet what is none.
 
 use std::collections::HashSet;
 
@@ -9,8 +12,9 @@ use rouse_gateway::wire::{
 use serde_json::{Value, json};
 
 use super::budget::spent_in_words;
-use super::{policies, warn_of};
+use super::{author, policies, warn_of};
 use crate::exit::Failure;
+use crate::heartbeat;
 use crate::output::{instant, instant_in, plain, print, relative, short, table};
 use crate::session::Session;
 
@@ -32,8 +36,10 @@ const PAGE: usize = 500;
 
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     let most = args.limit.map_or(usize::MAX, |limit| limit as usize);
-    let list = read(session, args.all, args.search.as_deref(), most).await?;
+    let mut list = read(session, args.all, args.search.as_deref(), most).await?;
+    let heartbeat = session.call("heartbeat.status", json!({})).await?;
     if session.json {
+        list["heartbeat"] = heartbeat;
         return session.tell(list, |_, _: CronListResult| Ok(()));
     }
     let status: CronStatus = serde_json::from_value(session.call("cron.status", json!({})).await?)?;
@@ -61,6 +67,10 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     print_broken(&list.broken);
     if list.next_cursor.is_some() {
         anstream::println!("There are more. See all of them without --limit.");
+    }
+    if args.search.is_none() {
+        let status = serde_json::from_value(heartbeat)?;
+        anstream::println!("{}", heartbeat::line(session, &status).await?);
     }
     Ok(())
 }
@@ -157,7 +167,7 @@ fn print_table(session: &Session, jobs: &[JobView]) {
         let job = &view.job;
         let mut row = vec![
             plain(text(job, "id")).chars().take(8).collect(),
-            format!("{}{}", short(text(job, "name"), 32), by_whom(job)),
+            format!("{}{}", short(text(job, "name"), 32), author::beside_name(job)),
             format!("{}{}", plain(&view.schedule_text), foreign_zone(session, view)),
             next(session, view, now),
             last(view),
@@ -193,8 +203,8 @@ pub(crate) fn print_one(session: &Session, view: &JobView) {
     for (about, text) in policies::lines(job) {
         anstream::println!("  {about:<6} {text}");
     }
-    if is_by_agent(job) {
-        anstream::println!("  made   {}", made_by_agent(job));
+    for line in author::lines(job) {
+        anstream::println!("  {line}");
     }
     if let Some(state) = job["state"]["lastState"].as_str() {
         let error = job["state"]["lastError"]
@@ -224,22 +234,6 @@ pub(super) fn print_ways(view: &JobView) {
     let force = if view.job["state"]["nextRunAtMs"].is_i64() { " --force" } else { "" };
     anstream::println!("Change it, for example: rouse cron edit {id} {change}");
     anstream::println!("Try it now: rouse cron run {id}{force}");
-}
-
-/// Of a job that a model has made: that it is not the person's own.
-fn by_whom(job: &Value) -> &'static str {
-    if is_by_agent(job) { " (by an agent)" } else { "" }
-}
-
-fn is_by_agent(job: &Value) -> bool {
-    job["createdBy"]["kind"] == "agent"
-}
-
-fn made_by_agent(job: &Value) -> String {
-    match job["createdBy"]["runId"].as_str() {
-        Some(run) => format!("by an agent, in run {}", plain(run)),
-        None => "by an agent".to_owned(),
-    }
 }
 
 /// How the newest run ended; of a job that fails again and again, how often.

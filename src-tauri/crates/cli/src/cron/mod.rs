@@ -1,6 +1,7 @@
 //! `rouse cron …`.
 
 mod add;
+mod author;
 mod budget;
 mod condition;
 mod draft;
@@ -20,7 +21,7 @@ mod webhook;
 use clap::{Args, Subcommand};
 use rouse_gateway::wire::{
     CronEstimateResult, CronPreviewResult, CronRemoveResult, CronRunsResult, CronStatus, JobView,
-    JobWarning,
+    JobWarning, SavedJob,
 };
 use serde_json::json;
 
@@ -143,9 +144,9 @@ pub(crate) async fn resolve(session: &Session, wanted: &str) -> Result<String, F
     }
     let list = list::read(session, true, Some(wanted), usize::MAX).await?;
     let list: rouse_gateway::wire::CronListResult = serde_json::from_value(list)?;
-    let of = |matches: &dyn Fn(&serde_json::Value) -> bool| -> Vec<String> {
+    let of = |matches: &dyn Fn(&serde_json::Value) -> bool| -> Vec<&str> {
         let jobs = list.jobs.iter().map(|view| &view.job).filter(|job| matches(job));
-        jobs.filter_map(|job| job["id"].as_str().map(str::to_owned)).collect()
+        jobs.filter_map(|job| job["id"].as_str()).collect()
     };
     let exact = of(&|job| job["id"] == wanted || job["name"] == wanted);
     let found = if exact.is_empty() {
@@ -153,13 +154,9 @@ pub(crate) async fn resolve(session: &Session, wanted: &str) -> Result<String, F
     } else {
         exact
     };
-    match found.as_slice() {
-        [one] => Ok(one.clone()),
-        [] => Err(none_called(session, wanted).await?),
-        several => Err(Failure::input(format!(
-            "`{wanted}` could be any of {}; give the whole id",
-            several.join(", ")
-        ))),
+    match ids::only(wanted, &found)? {
+        Some(id) => Ok(id),
+        None => Err(none_called(session, wanted).await?),
     }
 }
 
@@ -170,14 +167,13 @@ async fn none_called(session: &Session, wanted: &str) -> Result<Failure, Failure
     let names = || views.iter().filter_map(|view| view["job"]["name"].as_str());
     let lower = wanted.to_lowercase();
     let begins = names().filter(|name| name.to_lowercase().starts_with(&lower)).collect::<Vec<_>>();
-    let meant = match begins.as_slice() {
-        [one] => Some(*one),
-        _ => rouse_core::near::nearest(wanted, names()),
-    };
-    let meant = meant.map(|name| format!(" Did you mean “{name}”?")).unwrap_or_default();
-    Ok(ids::not_found(format!(
-        "There is no job {wanted}.{meant} See all of them: rouse cron list --all"
-    )))
+    let see = "rouse cron list --all";
+    Ok(match begins.as_slice() {
+        [one] => ids::not_found(format!(
+            "There is no job {wanted}. Did you mean \u{201c}{one}\u{201d}? See all of them: {see}"
+        )),
+        _ => ids::unknown("job", wanted, names(), see),
+    })
 }
 
 async fn remove(job: JobArg, session: &Session) -> Result<(), Failure> {
@@ -265,19 +261,27 @@ async fn preview(args: PreviewArgs, session: &Session) -> Result<(), Failure> {
 }
 
 async fn pause(args: PauseArgs, session: &Session) -> Result<(), Failure> {
-    use rouse_core::Clock as _;
-    let until = match &args.until {
-        Some(text) => {
-            let at = rouse_core::when::instant(text, session.clock.now(), session.clock.zone());
-            Some(at.map_err(Failure::input)?.0)
-        }
-        None => None,
-    };
+    let until = args.until.as_deref().map(|text| session.instant(text)).transpose()?;
     session.show("cron.pause", json!({ "untilMs": until }), print_status).await
 }
 
 fn print_status(session: &Session, status: CronStatus) -> Result<(), Failure> {
     status::print_cron(session, &status);
+    Ok(())
+}
+
+/// Prints the job that was just saved, and warns of what will keep it from doing what it says.
+fn tell_saved(
+    session: &Session,
+    answer: serde_json::Value,
+    print: impl FnOnce(&JobView),
+) -> Result<(), Failure> {
+    let saved: SavedJob = serde_json::from_value(answer.clone())?;
+    session.tell(answer, |_, saved: SavedJob| {
+        print(&saved.view);
+        Ok(())
+    })?;
+    warn_about(&saved.warnings);
     Ok(())
 }
 

@@ -6,7 +6,6 @@
 
 use std::path::Path;
 
-use rouse_gateway::{ClientError, ErrorCode};
 use serde_json::{Value, json};
 
 use super::{Args, Reading, files};
@@ -51,7 +50,7 @@ impl About {
         for (method, what, id) in [("runs.get", "run", &self.run), ("cron.get", "job", &self.job)] {
             let Some(id) = id else { continue };
             session.call(method, json!({ "id": id })).await.map_err(|error| {
-                if is_unreachable(&error) {
+                if error.is_unreachable() {
                     return ids::not_found(format!("The log has no line about {what} {id}."));
                 }
                 error
@@ -80,12 +79,12 @@ fn settled(
     folder: &Path,
 ) -> Result<String, Failure> {
     let why = match told {
-        Err(why) if is_not_found(&why) || is_unreachable(&why) => why,
+        Err(why) if why.is_not_found() || why.is_unreachable() => why,
         told => return told,
     };
     match of_log(what, wanted, folder)? {
         Some(id) => Ok(id),
-        None if is_not_found(&why) => Err(why),
+        None if why.is_not_found() => Err(why),
         None => Err(ids::not_found(format!(
             "The log knows no {what} {wanted}, and Rouse is not running to be asked."
         ))),
@@ -112,26 +111,8 @@ fn of_log(what: &str, wanted: &str, folder: &Path) -> Result<Option<String>, Fai
     if what == "run" && wanted == "last" {
         return Ok(known.pop());
     }
-    match named.as_slice() {
-        [] => Ok(Some(ids::meant(wanted, &known)?).filter(|id| known.contains(id))),
-        [one] => Ok(Some(one.clone())),
-        several => Err(Failure::input(format!(
-            "`{wanted}` could be any of {}; give the whole id",
-            several.join(", ")
-        ))),
+    match ids::only(wanted, &named.iter().map(String::as_str).collect::<Vec<_>>())? {
+        Some(id) => Ok(Some(id)),
+        None => Ok(Some(ids::meant(wanted, &known)?).filter(|id| known.contains(id))),
     }
-}
-
-fn is_not_found(failure: &Failure) -> bool {
-    matches!(failure, Failure::Client(ClientError::Rpc(error)) if error.code == ErrorCode::NotFound.number())
-}
-
-fn is_unreachable(failure: &Failure) -> bool {
-    matches!(
-        failure,
-        Failure::Unreachable(_)
-            | Failure::Client(
-                ClientError::NotRunning | ClientError::Silent { .. } | ClientError::Unproven { .. }
-            )
-    )
 }
