@@ -6,8 +6,9 @@
 //!
 //! New rules for a zone are a change of its clock at this instant: each pattern goes on with the first time that the
 //! clock had not shown by the old rules. So no fixed time is left out and none comes twice, however far the rules lie
-//! apart. The rules of an earlier life are not known any more; then the next slots begin after now. A machine that moves
-//! to another zone moves no job, because each keeps the zone it was made with.
+//! apart. The rules that jobs are planned by are written down before the jobs are, so new ones that come while Rouse is off
+//! are such a change at its start: what was due by the old ones comes by them. Where nothing can be read of that, the next
+//! slots begin after now. A machine that moves to another zone moves no job, because each keeps the zone it was made with.
 //!
 //! When the clock is set within a day of such a change, or the machine wakes up, the difference between the rules still
 //! counts: a time that the old ones had shown, and that the new ones show again, has fired.
@@ -15,12 +16,14 @@
 //! One could get it wrong by going over to the new rules before what was due by the old ones is claimed, or before the
 //! plan is on the disk: then a full disk would lose the difference between the two.
 
-use rouse_core::job::ScheduleSpec;
+use std::collections::BTreeSet;
+
+use rouse_core::job::{Schedule, ScheduleSpec};
 use rouse_core::schedule::Zones;
 use rouse_core::slots::Slots;
 use rouse_core::{JobId, UnixMs};
 use rouse_store::{PlannedJob, StoreError};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::engine::Engine;
 
@@ -34,7 +37,7 @@ pub(crate) struct Seam {
     old: Zones,
 }
 
-/// Where the store keeps which zone data the next slots were planned with.
+/// Where the store keeps the rules that the next slots were planned with: their `source`, and the `zones` of the jobs.
 const SETTING: &str = "zoneData";
 
 impl Engine {
@@ -44,11 +47,45 @@ impl Engine {
         self.clock_was_set = true;
     }
 
-    /// Whether the next slots were planned with other zone data than there is now.
+    /// Takes up the rules that the next slots were planned with, until they are planned anew.
     pub(crate) async fn load_zone_data(&mut self) -> Result<(), StoreError> {
-        let planned_with = self.store.setting(SETTING).await?;
-        let now = self.zones.source().to_string();
-        self.rules_are_new = planned_with != Some(json!(now));
+        let stored = self.store.setting(SETTING).await?;
+        let zones = stored.as_ref().and_then(|stored| stored.get("zones")).cloned();
+        let now = self.clock.zones();
+        let kept = zones.as_ref().and_then(|zones| now.with_written(zones));
+        let (Some(Value::Object(rules)), Some(kept)) = (zones, kept) else {
+            self.rules_are_new = true;
+            return Ok(());
+        };
+        let source = stored.as_ref().and_then(|stored| stored.get("source")?.as_str());
+        let is_same = |name: &String| now.zone(name) == kept.zone(name);
+        if source != Some(&now.source().to_string()) || !rules.keys().all(is_same) {
+            self.zones = kept;
+        }
+        self.zones_kept = rules.into_iter().map(|(name, _)| name).collect();
+        Ok(())
+    }
+
+    /// Writes the rules down that a job is about to be planned by, unless they are.
+    pub(crate) async fn keep_rules_of(&mut self, schedule: &Schedule) -> Result<(), StoreError> {
+        let new = zone_of(schedule).filter(|zone| !self.zones_kept.contains(*zone));
+        let Some(new) = new.map(str::to_owned) else { return Ok(()) };
+        let mut names = self.zones_kept.clone();
+        names.insert(new);
+        let zones = self.zones.clone();
+        self.keep_rules(&zones, names, self.clock.now()).await
+    }
+
+    async fn keep_rules(
+        &mut self,
+        zones: &Zones,
+        names: BTreeSet<String>,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        let rules = zones.written(names.iter().map(String::as_str));
+        let value = json!({ "source": zones.source().to_string(), "zones": rules });
+        self.store.put_setting(SETTING, &value, None, now).await?;
+        self.zones_kept = names;
         Ok(())
     }
 
@@ -64,7 +101,7 @@ impl Engine {
             self.plan_anew(&zones, has_new_rules).await?;
         }
         let old = std::mem::replace(&mut self.zones, zones);
-        // The rules of an earlier life are not known.
+        // Of those of an earlier life nothing could be read.
         if has_new_rules && !self.rules_are_new {
             self.seam = Some(Seam { at: self.clock.now(), old });
         }
@@ -92,6 +129,8 @@ impl Engine {
             only_changed_zones: !(self.clock_was_set || self.rules_are_new),
         };
         let jobs = self.store.planned_jobs().await?;
+        let names =
+            jobs.iter().filter_map(|job| zone_of(&job.schedule)).map(str::to_owned).collect();
         let moved: Vec<(JobId, Option<UnixMs>)> = jobs
             .into_iter()
             .filter_map(|job| Some((planning.moved(&job)?, job.id)))
@@ -102,7 +141,7 @@ impl Engine {
             self.next_due_is_stale = true;
         }
         if has_new_rules {
-            self.store.put_setting(SETTING, &json!(source), None, now).await?;
+            self.keep_rules(zones, names, now).await?;
         }
         Ok(())
     }
@@ -127,9 +166,7 @@ impl Planning<'_> {
             return None;
         }
         let slots = Self::slots(job, self.new)?;
-        // Only a pattern follows the rules of a zone.
-        let follows = matches!(job.schedule.spec, ScheduleSpec::Cron { .. });
-        if !(self.has_new_rules && follows) {
+        if !(self.has_new_rules && zone_of(&job.schedule).is_some()) {
             let next = slots.next_after(self.now);
             let unseen = self
                 .seam
@@ -145,15 +182,20 @@ impl Planning<'_> {
     }
 
     fn keeps_its_rules(&self, job: &PlannedJob) -> bool {
-        match &job.schedule.spec {
-            ScheduleSpec::Cron { tz, .. } => self.old.zone(tz) == self.new.zone(tz),
-            _ => true,
-        }
+        zone_of(&job.schedule).is_none_or(|zone| self.old.zone(zone) == self.new.zone(zone))
     }
 
     /// None for a schedule that this version cannot read; its tick says why.
     fn slots(job: &PlannedJob, zones: &Zones) -> Option<Slots> {
         // silent-ok: the tick records it with its reason.
         Slots::of_job(&job.schedule, &job.id, job.created_at, zones).ok()
+    }
+}
+
+/// The zone whose rules a schedule follows, which only a pattern does.
+fn zone_of(schedule: &Schedule) -> Option<&str> {
+    match &schedule.spec {
+        ScheduleSpec::Cron { tz, .. } => Some(tz),
+        _ => None,
     }
 }

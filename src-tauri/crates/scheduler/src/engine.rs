@@ -5,7 +5,7 @@
 //! order. A step that the store refuses leaves memory as it was and is tried again later, so nothing needs a second way
 //! for failures. One could get it wrong by awaiting a run in here: then the engine would stand still as long as the run.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -109,8 +109,10 @@ pub(crate) struct Engine {
     pub(crate) has_taken_up: bool,
     /// Whether the wall clock was set and the next slots must be looked at again.
     pub(crate) clock_was_set: bool,
-    /// Whether the next slots were planned by rules of an earlier life.
+    /// Whether the next slots were planned by rules of which nothing can be read.
     pub(crate) rules_are_new: bool,
+    /// The zones whose rules are written down.
+    pub(crate) zones_kept: BTreeSet<String>,
     pub(crate) trouble: Trouble,
 }
 
@@ -153,6 +155,7 @@ impl Engine {
             has_taken_up: false,
             clock_was_set: false,
             rules_are_new: false,
+            zones_kept: BTreeSet::new(),
             trouble: Trouble::default(),
             store,
             clock,

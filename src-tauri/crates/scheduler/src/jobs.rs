@@ -23,6 +23,7 @@ impl Engine {
         job.state = JobState { extra: job.state.extra, ..remembered };
         let has_fired = fired_at(&job.schedule).is_some_and(|at| job.state.last_run_at >= Some(at));
         job.state.next_run_at = if has_fired { None } else { first_slot(&job, now, &self.zones)? };
+        self.keep_rules_of(&job.schedule).await?;
         let job = self.store.insert_job(&job, now).await?;
         log_saved(&job);
         self.next_due_is_stale = true;
@@ -40,6 +41,7 @@ impl Engine {
         let old = self.found(id).await?;
         let mut job = patch_job(&old, patch, now, &self.zones)?;
         job.state.next_run_at = next_slot_after_edit(&old, &job, now, &self.zones)?;
+        self.keep_rules_of(&job.schedule).await?;
         let job = self.store.update_job(&job, expected_revision, now).await?;
         log_saved(&job);
         self.next_due_is_stale = true;

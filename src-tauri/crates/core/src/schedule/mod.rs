@@ -31,6 +31,7 @@ mod fields;
 mod wall;
 
 mod built_in;
+mod kept;
 mod rules;
 mod table;
 mod tzif;

@@ -29,6 +29,9 @@ impl Zone {
 
     /// A zone with this table: the same value for the same content.
     pub(super) fn with_table(table: Table) -> Self {
+        if table == *Self::UTC.0 {
+            return Self::UTC;
+        }
         static KEPT: Mutex<Option<HashMap<String, Vec<&'static Table>>>> = Mutex::new(None);
         let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
         let same_name = kept.get_or_insert_default().entry(table.name.to_string()).or_default();
@@ -50,6 +53,10 @@ impl Zone {
     #[must_use]
     pub const fn is_of_system(self) -> bool {
         self.0.of_system
+    }
+
+    pub(super) const fn table(self) -> &'static Table {
+        self.0
     }
 
     /// The time around the unix second `at` during which its clock is not changed.

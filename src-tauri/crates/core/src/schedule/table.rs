@@ -19,9 +19,9 @@ pub(super) struct Table {
     pub(super) name: Cow<'static, str>,
     pub(super) of_system: bool,
     /// Seconds east of UTC before the first change.
-    first_east: i64,
+    pub(super) first_east: i64,
     /// Ascending.
-    changes: Vec<Change>,
+    pub(super) changes: Vec<Change>,
 }
 
 /// The first second of an offset.

@@ -51,7 +51,8 @@ pub(super) fn zone(name: &str, bytes: &[u8]) -> Option<Zone> {
         .then(|| Zone::with_table(Table::carried_on(name, true, first_east, changes)))
 }
 
-fn is_a_clock(first_east: i64, changes: &[Change]) -> bool {
+/// Whether a clock can move like that.
+pub(super) fn is_a_clock(first_east: i64, changes: &[Change]) -> bool {
     let offsets = || std::iter::once(first_east).chain(changes.iter().map(|change| change.east));
     changes.windows(2).all(|pair| pair[1].at - pair[0].at >= LEAST_BETWEEN_CHANGES)
         && offsets().all(|east| east.abs() < WIDEST_OFFSET)

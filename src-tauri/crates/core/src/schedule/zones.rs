@@ -11,6 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono_tz::Tz;
 
+use serde_json::Value;
+
 use super::rules::Zone;
 use super::tzif;
 use crate::near::nearest;
@@ -43,6 +45,11 @@ enum Data {
         source: ZoneSource,
         files: Box<dyn ZoneFiles>,
         known: Mutex<HashMap<String, Option<Zone>>>,
+    },
+    /// Rules that an earlier life has written down, and what there is now for every other zone.
+    Kept {
+        zones: HashMap<String, Zone>,
+        rest: Arc<Data>,
     },
 }
 
@@ -79,9 +86,47 @@ impl Zones {
     /// The zone with this IANA name.
     #[must_use]
     pub fn zone(&self, name: &str) -> Option<Zone> {
-        match &*self.data {
-            Data::BuiltIn => built_in(name),
-            Data::System { files, known, .. } => {
+        self.data.zone(name)
+    }
+
+    /// The rules of the zones with these names, for `with_written`.
+    pub fn written<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Value {
+        let zones = names.into_iter().filter_map(|name| Some((name, self.zone(name)?)));
+        zones.map(|(name, zone)| (name.to_owned(), zone.written())).collect()
+    }
+
+    /// The same with the rules that were `written` down for some zones; none when they cannot be read.
+    #[must_use]
+    pub fn with_written(&self, written: &Value) -> Option<Self> {
+        let zones: Option<HashMap<String, Zone>> = written
+            .as_object()?
+            .iter()
+            .map(|(name, rules)| Some((name.clone(), Zone::read(name, rules)?)))
+            .collect();
+        let data = Data::Kept { zones: zones?, rest: Arc::clone(&self.data) };
+        Some(Self { local: self.local, data: Arc::new(data) })
+    }
+
+    /// Where the rules come from.
+    #[must_use]
+    pub fn source(&self) -> ZoneSource {
+        self.data.source()
+    }
+
+    /// Whether both are the same reading of the same data.
+    #[must_use]
+    pub fn has_data_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.data, &other.data)
+            || matches!((&*self.data, &*other.data), (Data::BuiltIn, Data::BuiltIn))
+    }
+}
+
+impl Data {
+    fn zone(&self, name: &str) -> Option<Zone> {
+        match self {
+            Self::BuiltIn => built_in(name),
+            Self::Kept { zones, rest } => zones.get(name).copied().or_else(|| rest.zone(name)),
+            Self::System { files, known, .. } => {
                 let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
                 if let Some(zone) = known.get(name) {
                     return *zone;
@@ -98,20 +143,12 @@ impl Zones {
         }
     }
 
-    /// Where the rules come from.
-    #[must_use]
-    pub fn source(&self) -> ZoneSource {
-        match &*self.data {
-            Data::BuiltIn => ZoneSource { version: ZoneVersion::built_in(), folder: None },
-            Data::System { source, .. } => source.clone(),
+    fn source(&self) -> ZoneSource {
+        match self {
+            Self::BuiltIn => ZoneSource { version: ZoneVersion::built_in(), folder: None },
+            Self::Kept { rest, .. } => rest.source(),
+            Self::System { source, .. } => source.clone(),
         }
-    }
-
-    /// Whether both are the same reading of the same data.
-    #[must_use]
-    pub fn has_data_of(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.data, &other.data)
-            || matches!((&*self.data, &*other.data), (Data::BuiltIn, Data::BuiltIn))
     }
 }
 

@@ -147,6 +147,58 @@ async fn data_that_changed_while_rouse_was_off_is_planned_anew_at_the_start() {
 }
 
 #[tokio::test]
+async fn a_time_that_new_rules_jump_over_while_rouse_is_off_is_due_once() {
+    let (stage, job) = vancouver("2026-11-10T14:20:00Z", built_in()).await;
+    stage.clock.set_zones(newer());
+    let stage = stage.killed_for(25 * MINUTE).await;
+    let begun = stage.begun.next().await;
+    assert_eq!(begun.run.slot_at, Some(at("2026-11-10T07:30:00-07:00")));
+    let id = begun.run.id.clone();
+    begun.succeed();
+    stage.ended(&id).await;
+    stage.settle().await;
+    assert_eq!(next(&stage, &job).await, Some(at("2026-11-11T07:30:00-07:00")));
+    let stage = stage.killed_for(HOUR).await;
+    stage.settle().await;
+    assert_eq!(stage.runs_of(&job.id).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_time_that_new_rules_show_again_while_rouse_is_off_does_not_fire_again() {
+    let (stage, job) = vancouver("2026-11-10T14:00:00Z", newer()).await;
+    stage.clock.advance_to(at("2026-11-10T14:30:00Z"));
+    let begun = stage.begun.next().await;
+    let id = begun.run.id.clone();
+    begun.succeed();
+    stage.ended(&id).await;
+    stage.pass(5 * MINUTE).await;
+    stage.clock.set_zones(built_in());
+    let stage = stage.killed_for(5 * MINUTE).await;
+    stage.settle().await;
+    assert_eq!(next(&stage, &job).await, Some(at("2026-11-11T07:30:00-08:00")));
+    // Nor when the clock is set meanwhile.
+    stage.clock.set(stage.now().plus_ms(-5 * MINUTE));
+    stage.handle.clock_changed().await.expect("told");
+    stage.settle().await;
+    assert_eq!(next(&stage, &job).await, Some(at("2026-11-11T07:30:00-08:00")));
+    assert_eq!(stage.runs_of(&job.id).await.len(), 1);
+}
+
+#[tokio::test]
+async fn what_was_due_by_the_old_rules_while_rouse_was_off_comes_by_them_once() {
+    let (stage, job) = vancouver("2026-11-10T14:00:00Z", newer()).await;
+    stage.clock.set_zones(built_in());
+    let stage = stage.killed_for(HOUR).await;
+    let begun = stage.begun.next().await;
+    assert_eq!(begun.run.slot_at, Some(at("2026-11-10T07:30:00-07:00")));
+    let id = begun.run.id.clone();
+    begun.succeed();
+    stage.ended(&id).await;
+    stage.settle().await;
+    assert_eq!(next(&stage, &job).await, Some(at("2026-11-11T07:30:00-08:00")));
+}
+
+#[tokio::test]
 async fn a_machine_that_moves_to_another_zone_moves_no_job() {
     let (stage, job) = vancouver("2026-11-10T12:00:00Z", built_in()).await;
     let before = next(&stage, &job).await;
