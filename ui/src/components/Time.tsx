@@ -1,6 +1,6 @@
 /* An instant: relative, with the absolute time on hover, and the zone's name when it is not this computer's. */
 
-import { absolute, clock, foreignZone, relative, tickFor, when } from "@/format/time";
+import { absolute, clock, foreignZone, relative, tickFor, when, whenWithin } from "@/format/time";
 
 import styles from "./Time.module.css";
 import { useNow } from "./useNow";
@@ -9,8 +9,9 @@ interface Props {
   at: number;
   /** The job's zone, when the instant belongs to one. */
   zone?: string;
-  /** `relative` (in 2 h), `when` (Tomorrow 07:30), `clock` (07:30), or `log`: relative for a day, then `when`. */
-  as?: "relative" | "when" | "clock" | "log";
+  /** `relative` (in 2 h), `when` (Tomorrow 07:30), `within` a sentence (tomorrow 07:30), `clock` (07:30), or `log`: relative for a
+      day, then `when`. */
+  as?: "relative" | "when" | "within" | "clock" | "log";
   className?: string;
 }
 
@@ -25,9 +26,11 @@ function Ticking({ at, className }: { at: number; className?: string }) {
   return <Shown at={at} as="relative" now={useNow(1000)} className={className} />;
 }
 
+const words = { when, within: whenWithin, clock: (at: number, _: number, zone?: string) => clock(at, zone) };
+
 function Shown({ at, zone, as, now, className }: Omit<Props, "as"> & { as: Exclude<Props["as"], "log" | undefined>; now: number }) {
   const foreign = as === "relative" ? undefined : foreignZone(zone);
-  const text = as === "relative" ? relative(at, now) : as === "when" ? when(at, now, zone) : clock(at, zone);
+  const text = as === "relative" ? relative(at, now) : words[as](at, now, zone);
   return (
     <time className={className} dateTime={new Date(at).toISOString()} title={absolute(at, zone)}>
       {text}

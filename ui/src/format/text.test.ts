@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { argumentsLine, firstLine } from "./text";
+import { argumentsLine, firstLine, withoutEcho } from "./text";
 
 test.each([
   ["\n\n# Three things\nmore", "Three things"],
@@ -22,4 +22,14 @@ test("arguments fit on a line", () => {
   expect(argumentsLine({ url: "https://x.example", depth: 2, deep: { a: 1 } })).toBe('url: https://x.example, depth: 2, deep: {"a":1}');
   expect(argumentsLine("not json")).toBe("not json");
   expect(argumentsLine(null)).toBe("");
+});
+
+test.each([
+  ["Exit code 1: no such file\n\nno such file", "Exit code 1: no such file"],
+  ["Exit code 1: no such file\n\nfirst\nno such file", "Exit code 1: no such file\n\nfirst\nno such file"],
+  ["Exit code 1: a\n\nb", "Exit code 1: a\n\nb"],
+  ["No network.", "No network."],
+  ["", ""],
+])("%j is said once: %j", (error, said) => {
+  expect(withoutEcho(error)).toBe(said);
 });

@@ -18,6 +18,13 @@ export function opening(text: string, most = 160): string {
   return line.length > most ? `${line.slice(0, most).trimEnd()}…` : line.length < whole.length ? `${line}…` : line;
 }
 
+/** What went wrong, without a rest that only says again what its first line ends with: a command's only line is its last as well. */
+export function withoutEcho(error: string): string {
+  const [head = "", ...rest] = error.split("\n");
+  const again = rest.join("\n").trim();
+  return again !== "" && head.endsWith(again) ? head : error;
+}
+
 /** Arguments on one line: `url: https://…, method: GET`. */
 export function argumentsLine(input: unknown): string {
   if (typeof input === "string") return input;

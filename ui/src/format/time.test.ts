@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { absolute, clock, dayName, foreignZone, relative, tickFor, when, zoneName } from "./time";
+import { absolute, clock, dayName, foreignZone, relative, tickFor, when, whenWithin, zoneName } from "./time";
 
 const at = (text: string) => Date.parse(text);
 const now = at("2026-11-21T10:00:00Z");
@@ -33,6 +33,8 @@ test("today needs no day, other days have one", () => {
   expect(when(at("2026-11-21T14:00:00Z"), now, "UTC")).toBe(clock(at("2026-11-21T14:00:00Z"), "UTC"));
   expect(when(at("2026-11-22T14:00:00Z"), now, "UTC")).toMatch(/^Tomorrow/);
   expect(when(at("2026-11-24T14:00:00Z"), now, "UTC")).toMatch(/^Tuesday/);
+  expect(whenWithin(at("2026-11-22T14:00:00Z"), now, "UTC")).toMatch(/^tomorrow/);
+  expect(whenWithin(at("2026-11-24T14:00:00Z"), now, "UTC")).toMatch(/^Tuesday/);
   expect(when(at("2026-11-20T14:00:00Z"), now, "UTC")).toMatch(/^Yesterday/);
 });
 

@@ -53,6 +53,13 @@ export function when(atMs: number, now: number, zone = localZone()): string {
   return near ? clock(atMs, zone) : `${dayName(atMs, now, zone)} ${clock(atMs, zone)}`;
 }
 
+/** The same within a sentence: `tomorrow 07:30`. */
+export function whenWithin(atMs: number, now: number, zone = localZone()): string {
+  const text = when(atMs, now, zone);
+  const isNextTo = Math.abs(dayNumber(atMs, zone) - dayNumber(now, zone)) === 1;
+  return isNextTo ? text.charAt(0).toLocaleLowerCase() + text.slice(1) : text;
+}
+
 /** The whole truth, for the tooltip: date, seconds and the zone's name. */
 export function absolute(atMs: number, zone = localZone()): string {
   return formatter(zone, {

@@ -101,5 +101,5 @@ function End({ grant: { isGood, revokedAtMs, expiresAtMs, usesLeft } }: { grant:
   if (revokedAtMs !== null) return <span>Taken back <Time at={revokedAtMs} as="log" /></span>;
   if (!isGood && usesLeft === 0) return <span>Used up</span>;
   if (expiresAtMs === null) return <span>No end</span>;
-  return <span>{isGood ? "Until " : "Ended "}<Time at={expiresAtMs} as="when" /></span>;
+  return <span>{isGood ? "Until " : "Ended "}<Time at={expiresAtMs} as="within" /></span>;
 }

@@ -21,7 +21,7 @@ export function useWhoAsks(approval: ApprovalView | undefined): Fact[] {
       name: "Run",
       value: (
         <Link to="/runs/$runId" params={{ runId }} className={styles.link}>
-          {run?.startedAtMs != null ? <>begun <Time at={run.startedAtMs} as="when" /></> : "See it"}
+          {run?.startedAtMs != null ? <>begun <Time at={run.startedAtMs} as="within" /></> : "See it"}
         </Link>
       ),
     },

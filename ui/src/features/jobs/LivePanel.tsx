@@ -59,7 +59,7 @@ function MadeBy({ job }: { job: Job }) {
     <div className={styles.part}>
       <h3 className={styles.head}>Made by</h3>
       <p>
-        An agent, <Time at={job.createdAtMs} as="when" />.{" "}
+        An agent, <Time at={job.createdAtMs} as="within" />.{" "}
         {maker.runId !== undefined && <Link to="/runs/$runId" params={{ runId: maker.runId }} className={styles.link}>See how</Link>}
       </p>
     </div>

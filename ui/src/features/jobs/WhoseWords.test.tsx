@@ -27,7 +27,7 @@ test("a task that an agent wrote says so, with the run; changed, that saving mak
 test.each([
   ["a job of an agent's whose words a person has written", { createdBy: { kind: "agent" }, messageBy: { kind: "person" } }, undefined],
   ["a job of a person's", {}, undefined],
-  ["a reminder of an agent's", { createdBy: { kind: "agent" } }, "An agent wrote this. Saved with changes, it counts as yours."],
+  ["a reminder of an agent's", { createdBy: { kind: "agent" } }, "An agent wrote this, so it is told as information and not as your word. Saved with changes, it counts as yours."],
 ])("%s says whose words they are", async (_, keys, said) => {
   renderApp("/jobs/job-1", hostWith({ payload: { kind: "systemEvent", text: "Up" }, ...keys }));
   await screen.findByRole("textbox", { name: "What to say" });

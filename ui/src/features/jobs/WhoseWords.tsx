@@ -22,7 +22,7 @@ export function WhoseWords({ name }: { name: "message" | "text" }) {
   }
   return (
     <p className={styles.hint}>
-      {isTask ? "An agent wrote this, so sites that it names are asked about." : "An agent wrote this."} Saved with changes, it counts as yours.
+      {isTask ? "An agent wrote this, so sites that it names are asked about." : "An agent wrote this, so it is told as information and not as your word."} Saved with changes, it counts as yours.
       {signed.runId !== undefined && <> <Link to="/runs/$runId" params={{ runId: signed.runId }} className={styles.link}>See how</Link></>}
     </p>
   );

@@ -7,6 +7,7 @@ import { Checkbox, Segmented, Switch } from "@/components/Choice";
 import { GroupFoot, Select } from "@/components/Field";
 import { Section } from "@/components/Page";
 import { Bone, Failure } from "@/components/States";
+import { Worded } from "@/components/Worded";
 import { useStatus, useTools } from "@/data/queries";
 import { ArgumentFields } from "@/domain/arguments/ArgumentFields";
 import { firstSentence } from "@/domain/tools";
@@ -123,7 +124,7 @@ function ToolList() {
       {choice.value === "some" && (
         <div className={styles.tools} role="group" aria-label="Tools">
           {[...tools, ...unknown.map((name) => ({ name, description: "Not in the catalogue." }))].map(({ name, description }) => (
-            <Checkbox key={name} isSelected={chosen.value.includes(name)} onChange={(on) => set(name, on)} help={firstSentence(description)}>
+            <Checkbox key={name} isSelected={chosen.value.includes(name)} onChange={(on) => set(name, on)} help={<Worded text={firstSentence(description)} />}>
               <code>{name}</code>
             </Checkbox>
           ))}

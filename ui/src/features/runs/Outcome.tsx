@@ -6,6 +6,7 @@ import { Notice } from "@/components/Notice";
 import { Worded } from "@/components/Worded";
 import { usePlatform } from "@/data/platform";
 import { ModelText } from "@/domain/ModelText";
+import { withoutEcho } from "@/format/text";
 import type { RunView } from "@/platform";
 
 import styles from "./RunPage.module.css";
@@ -15,7 +16,7 @@ export function Outcome({ run }: { run: RunView }) {
   if (run.error === null && run.reason === null && run.summary === null) return null;
   return (
     <div className={styles.outcome}>
-      {run.error !== null && <Notice icon={CircleX} tone="bad"><Worded text={run.error} /></Notice>}
+      {run.error !== null && <Notice icon={CircleX} tone="bad" className={styles.wrong}><Worded text={withoutEcho(run.error)} /></Notice>}
       {run.reason !== null && <Notice icon={Info}><Worded text={run.reason} /></Notice>}
       {run.summary !== null && <ModelText text={run.summary} onOpen={platform.openExternal} />}
     </div>

@@ -108,7 +108,7 @@ function Delivery({ delivery, count: times }: { delivery: DeliveryView; count: n
     <div title={delivery.body}>
       {deliveryWord(delivery.state)}{times > 1 && `, ${plural(times, "time")}`}
       <span className={styles.aside}>
-        {delivery.state === "held" && delivery.heldUntilMs !== null && <> until <Time at={delivery.heldUntilMs} as="when" /></>}
+        {delivery.state === "held" && delivery.heldUntilMs !== null && <> until <Time at={delivery.heldUntilMs} as="within" /></>}
         {delivery.state !== "held" && (delivery.reason === null ? ` by ${delivery.channel}` : `: ${delivery.reason}`)}
       </span>
     </div>

@@ -58,7 +58,7 @@ export function HeartbeatSection({ config, status }: Props) {
           title="Every"
           help={
             config.heartbeat.enabled && next !== null
-              ? <>The next one: <Time at={next} as="when" />.{status?.heartbeat.lastSkipReason ? ` The last one did nothing: ${status.heartbeat.lastSkipReason}` : ""}</>
+              ? <>The next one: <Time at={next} as="within" />.{status?.heartbeat.lastSkipReason ? ` The last one did nothing: ${status.heartbeat.lastSkipReason}` : ""}</>
               : status?.heartbeat.lastSkipReason ?? undefined
           }
           value={config.heartbeat.everyMs / 60_000}

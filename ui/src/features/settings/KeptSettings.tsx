@@ -57,7 +57,7 @@ function Size() {
       help={
         <>
           {bytes(data.usedBytes)} with {plural(data.runs, "run")} and {plural(data.messages, "message")}
-          {data.oldestRunAtMs !== null && <>, the oldest run from <Time at={data.oldestRunAtMs} as="when" /></>}.
+          {data.oldestRunAtMs !== null && <>, the oldest run from <Time at={data.oldestRunAtMs} as="within" /></>}.
         </>
       }
     />

@@ -40,7 +40,7 @@ function Spent() {
   return (
     <Setting
       title="Spent"
-      help={<>Today {spentWords(data.today)}; this month {spentWords(data.month)}. A new day begins <Time at={data.dayEndsAtMs} as="when" />.</>}
+      help={<>Today {spentWords(data.today)}; this month {spentWords(data.month)}. A new day begins <Time at={data.dayEndsAtMs} as="within" />.</>}
     />
   );
 }
