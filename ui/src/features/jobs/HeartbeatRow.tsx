@@ -7,13 +7,19 @@ import row from "@/components/Row.module.css";
 import { cx } from "@/components/cx";
 import { Time } from "@/components/Time";
 import { useStatus } from "@/data/queries";
+import { useNewestRuns } from "@/data/runs";
 import { durationWords } from "@/format/amount";
-import type { HeartbeatStatus } from "@/platform";
+import type { HeartbeatStatus, RunsListParams } from "@/platform";
 
 import styles from "./JobRow.module.css";
+import { Sparkline } from "./Sparkline";
+
+const beats: RunsListParams = { triggers: ["heartbeat"] };
+const shown = 14;
 
 export function HeartbeatRow() {
   const { data: status } = useStatus();
+  const { data: newest } = useNewestRuns(beats);
   if (!status) return <div className={styles.heartbeat} />;
   const { heartbeat } = status;
   return (
@@ -24,6 +30,9 @@ export function HeartbeatRow() {
       </Link>
       <span className={cx(row.text, styles.schedule)}>{words(heartbeat)}</span>
       <span className={cx(row.small, row.end, styles.next)}>{heartbeat.nextAtMs === null ? "" : <Time at={heartbeat.nextAtMs} as="log" />}</span>
+      <span className={styles.recent}>
+        <Sparkline states={(newest?.runs ?? []).slice(0, shown).map(({ state }) => state).reverse()} />
+      </span>
       <span className={styles.space} />
     </div>
   );

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import type { SavedJob } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
-import { aJob, anApproval } from "@/test/fixtures";
+import { aJob, anApproval, aRun } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 const backup = aJob({ id: "a", state: { lastState: "succeeded", nextRunAtMs: Date.now() + 7_200_000 } }, { recent: ["succeeded", "failed"] });
@@ -161,4 +161,14 @@ test("a job that nobody can read is named with the reason, and can be deleted", 
   await user.click(screen.getByRole("button", { name: "Delete Backup" }));
   await waitFor(() => expect(screen.queryByText(/does not fire/)).not.toBeInTheDocument());
   expect(host.calls).toContainEqual({ method: "cron.remove", params: { id: "x" } });
+});
+
+test("the heartbeat shows how its newest beats ended, as a job does", async () => {
+  const host = hostWith([backup]);
+  host.answers["runs.list"] = ({ triggers }) => {
+    const runs = triggers?.includes("heartbeat") ? [aRun({ id: "r2", state: "failed" }), aRun({ id: "r1", state: "nothingToReport" })] : [];
+    return { runs, nextCursor: null, total: runs.length };
+  };
+  renderApp("/jobs", host);
+  expect(await screen.findByRole("img", { name: "Last 2 runs: 1 nothing to report, 1 failed" })).toBeInTheDocument();
 });
