@@ -12,6 +12,7 @@ mod tracer;
 mod agent;
 mod effects;
 mod books;
+mod limits;
 mod jobs;
 
 use std::fs;
@@ -19,6 +20,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::Stdio;
 
+use nix::sys::signal::Signal;
 use rouse_gateway::{Client, ClientError};
 use rouse_testkit::Dice;
 use rouse_testkit::dice::{count_or, first_seed, is_long};
@@ -36,8 +38,8 @@ const LOAD: usize = 200;
 /// What somebody was told, and what was asked without an answer.
 #[derive(Debug, Default)]
 struct Told {
-    /// Jobs that are saved.
-    saved: Vec<String>,
+    /// Jobs that are saved, as they were sent.
+    saved: Vec<Value>,
     /// Runs that were promised.
     started: Vec<String>,
     /// Calls of webhooks, by job and key: all of them, and those that were taken.
@@ -80,9 +82,8 @@ impl Doomed {
     }
 
     async fn add(&self, job: Value, told: &mut Told) {
-        let id = job["id"].as_str().expect("an id").to_owned();
-        if self.call("cron.add", job).await.is_some() {
-            told.saved.push(id);
+        if self.call("cron.add", job.clone()).await.is_some() {
+            told.saved.push(job);
         }
     }
 
@@ -110,8 +111,17 @@ impl Doomed {
 
     /// Asks it to end, if it lives, and waits for that.
     fn stop(self) -> Life {
-        self.process.stop();
+        self.process.signal(Signal::SIGTERM);
         self.process.end()
+    }
+
+    /// Waits until `look` finds what it looks for; looks again at every event.
+    async fn until(&self, mut look: impl AsyncFnMut(&Self) -> bool) {
+        let (client, _) = self.door.as_ref().expect("it lives");
+        let mut events = client.events(Some(0)).await.expect("a stream");
+        while !look(self).await {
+            events.next().await.expect("the engine goes on");
+        }
     }
 }
 
@@ -145,7 +155,7 @@ async fn scenario(doomed: &Doomed, server: &MarkServer, home: &Home) -> Told {
         doomed.call(method, params).await;
     }
     // Until a slot has fired, if there is a job that can.
-    if told.saved.iter().any(|id| id == "queued")
+    if told.saved.iter().any(|job| job["id"] == "queued")
         && let Some((client, _)) = &doomed.door
         && let Ok(mut events) = client.events(Some(0)).await
     {
@@ -173,8 +183,9 @@ async fn judge(home: &Home, server: &MarkServer, told: &Told, place: &str) -> (u
         })
         .await;
     let jobs = engine.call("cron.list", json!({ "includeDisabled": true, "limit": 500 })).await;
-    let listed = |id: &String| {
-        jobs["jobs"].as_array().is_some_and(|jobs| jobs.iter().any(|job| job["job"]["id"] == **id))
+    let jobs = jobs["jobs"].as_array().expect("jobs");
+    let listed = |sent: &Value| {
+        limits::goes(sent) || jobs.iter().any(|view| view["job"]["id"] == sent["id"])
     };
     assert!(told.saved.iter().all(listed), "{place}: not all of {:?} are listed", told.saved);
     let still = left_behind(home);
@@ -265,7 +276,7 @@ async fn kills_at_random_under_load_lose_nothing() {
         let lives_on = before.iter().any(|orphan| still.contains(orphan));
         assert!(!got_ready || !lives_on, "killed before call {at}: {before:?}, then {still:?}");
     }
-    live_on(&home).await;
+    live_on(&home, &secrets, &mut told).await;
     let place = format!("ROUSE_SEED={}, {kills} kills", first_seed());
     let (last, books) = judge(&home, &server, &told, &place).await;
     orphans += last;
@@ -273,52 +284,55 @@ async fn kills_at_random_under_load_lose_nothing() {
     println!("{}", books.in_words());
     assert_eq!(kills, lives, "every life under load makes more calls than it is given");
     assert!(orphans > 0, "no life left a process behind: nothing is shown of those");
-    assert_eq!(books.missing(), Vec::<&str>::new(), "nothing is shown of these");
+    assert_eq!(books.missing(&told), Vec::<&str>::new(), "nothing is shown of these");
 }
 
-/// A life until every instant has come and a run was ended by its time limit. It ends like the others.
-async fn live_on(home: &Home) {
-    let engine = home.serve_as_it_is();
-    let late = json!({ "states": ["timedOut"], "limit": 1 });
-    engine
-        .until(async |engine| {
-            let runs = engine.call("runs.list", late.clone()).await;
-            runs["runs"].as_array().is_some_and(|runs| !runs.is_empty()).then_some(())
+/// A life in which all comes that the others were too short for: a call, a run by hand, every instant and a time limit.
+/// It ends like the others.
+async fn live_on(home: &Home, secrets: &[(String, String)], told: &mut Told) {
+    let doomed = Doomed::start(home, Before::None);
+    let (id, secret) = &secrets[0];
+    doomed.call_webhook(id, secret, "last", told).await;
+    doomed.run_now(&jobs::name(1), told).await;
+    doomed
+        .until(async |doomed| {
+            let late = json!({ "states": ["timedOut"], "limit": 1 });
+            let found = doomed.call("runs.list", late).await.expect("an engine");
+            !found["runs"].as_array().expect("runs").is_empty()
         })
         .await;
-    engine
-        .until(async |engine| {
+    doomed
+        .until(async |doomed| {
             let all = json!({ "includeDisabled": true, "limit": 500 });
-            let jobs = engine.call("cron.list", all).await;
-            let waits = |job: &Value| {
+            let jobs = doomed.call("cron.list", all).await.expect("an engine");
+            let waits = |view: &Value| {
+                let job = &view["job"];
                 job["schedule"]["kind"] == "at" && job["state"]["nextRunAtMs"].is_i64()
             };
-            let waiting = jobs["jobs"]
-                .as_array()
-                .is_some_and(|jobs| jobs.iter().any(|view| waits(&view["job"])));
-            (!waiting).then_some(())
+            !jobs["jobs"].as_array().expect("jobs").iter().any(waits)
         })
         .await;
-    engine.kill();
+    doomed.process.signal(Signal::SIGKILL);
+    doomed.process.end();
 }
 
 /// Adds the jobs; answers the secrets of the webhooks among them.
 async fn load(engine: &Engine<'_>, server: &MarkServer) -> (Told, Vec<(String, String)>) {
     let (mut told, mut secrets) = (Told::default(), Vec::new());
-    let first = engine.call("system.status", json!({})).await;
-    let now = first["nowMs"].as_i64().expect("a time");
     // Who waits for another one is there before that can have worked.
     let waits = |number: &usize| number % 10 == 3;
     let numbers = (0..LOAD).filter(waits).chain((0..LOAD).filter(|number| !waits(number)));
     for number in numbers {
+        let status = engine.call("system.status", json!({})).await;
+        let now = status["nowMs"].as_i64().expect("a time");
         let job = of_load(number, server, engine.home, now + 5_000);
-        let id = engine.add(job).await;
+        let id = engine.add(job.clone()).await;
         if number % 10 == 4 {
             let webhook = engine.call("cron.webhook", json!({ "id": id, "rotate": true })).await;
             let secret = webhook["secret"].as_str().expect("a secret").to_owned();
             secrets.push((id.clone(), secret));
         }
-        told.saved.push(id);
+        told.saved.push(job);
     }
     (told, secrets)
 }

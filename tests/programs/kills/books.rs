@@ -2,13 +2,17 @@
 //!
 //! One could get it wrong by judging per job alone: a run that came twice would hide behind one that did not come.
 
+mod tests;
+
 use std::collections::{BTreeMap, HashMap};
 
-use serde_json::{Value, json};
-use sqlx::SqlitePool;
+use rouse_testkit::dice::is_long;
+use serde_json::Value;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row as _, SqlitePool};
 
-use super::Told;
-use super::jobs::{MarkServer, ledger, runs_in};
+use super::jobs::{ALL_DONE, MarkServer, ledger, notes, runs_in};
+use super::{Told, limits};
 use crate::engine::Home;
 
 /// A clock of the gateway and one of the engine may see a job's beginning this far apart.
@@ -24,16 +28,31 @@ pub(super) struct Row {
     stands_for: i64,
     attempt: i64,
     retry_of: Option<String>,
-    is_over: bool,
+    created_at: i64,
+    started_at: Option<i64>,
+    finished_at: Option<i64>,
+    /// Why it is in its state, if it says so.
+    reason: String,
+    /// What it says of itself.
+    summary: String,
 }
 
-type Columns = (String, Option<String>, Option<i64>, String, i64, i64, Option<String>, bool);
-
-impl From<Columns> for Row {
-    fn from(columns: Columns) -> Self {
-        let (id, job_id, slot_at, state, stands_for, attempt, retry_of, is_over) = columns;
-        let job_id = job_id.unwrap_or_default();
-        Self { id, job_id, slot_at, state, stands_for, attempt, retry_of, is_over }
+impl Row {
+    fn read(row: &SqliteRow) -> sqlx::Result<Self> {
+        Ok(Self {
+            id: row.try_get("id")?,
+            job_id: row.try_get::<Option<_>, _>("job_id")?.unwrap_or_default(),
+            slot_at: row.try_get("slot_at")?,
+            state: row.try_get("state")?,
+            stands_for: row.try_get("stands_for")?,
+            attempt: row.try_get("attempt")?,
+            retry_of: row.try_get("retry_of")?,
+            created_at: row.try_get("created_at")?,
+            started_at: row.try_get("started_at")?,
+            finished_at: row.try_get("finished_at")?,
+            reason: row.try_get::<Option<_>, _>("reason")?.unwrap_or_default(),
+            summary: row.try_get::<Option<_>, _>("summary")?.unwrap_or_default(),
+        })
     }
 }
 
@@ -42,21 +61,54 @@ impl Row {
         states.contains(&self.state.as_str())
     }
 
-    fn has_worked(&self) -> bool {
+    pub(super) fn has_worked(&self) -> bool {
         self.is(&["succeeded", "nothingToReport"])
     }
 
+    pub(super) fn has_failed(&self) -> bool {
+        self.is(&["failed", "timedOut"])
+    }
+
+    /// Whether its end is its own, and not what was left of it.
+    pub(super) fn has_ended_its_work(&self) -> bool {
+        self.has_worked() || self.has_failed()
+    }
+
     /// How often its work was begun.
-    fn begun(&self) -> usize {
+    pub(super) fn begun(&self) -> usize {
         usize::try_from(self.attempt).expect("few")
     }
+
+    /// How long after its slot it was made.
+    pub(super) fn claimed_late(&self) -> i64 {
+        self.slot_at.map_or(0, |slot| self.created_at - slot)
+    }
+
+    /// Whether one look at the clock found both slots, to be made up for.
+    pub(super) fn is_claimed_with(&self, other: &Self) -> bool {
+        let is_slot = |row: &Self| row.slot_at.is_some() && row.state != "missed";
+        is_slot(self) && is_slot(other) && self.created_at == other.created_at
+    }
+
+    /// From when to when it was at work.
+    pub(super) fn at_work(&self) -> Option<(i64, i64)> {
+        self.started_at.filter(|_| self.begun() > 0).zip(self.finished_at)
+    }
+}
+
+/// A job as it is now.
+#[derive(Debug)]
+pub(super) struct Saved {
+    pub(super) job: Value,
+    pub(super) next: Option<i64>,
+    pub(super) is_enabled: bool,
 }
 
 /// Everything that is compared.
 #[derive(Debug, Default)]
 pub(super) struct Books {
-    /// Definition and next slot.
-    pub(super) jobs: HashMap<String, (Value, Option<i64>)>,
+    pub(super) jobs: HashMap<String, Saved>,
+    /// In the order of their ends.
     pub(super) rows: Vec<Row>,
     /// How many runs an event or a call fired, by job.
     pub(super) fired: HashMap<String, usize>,
@@ -66,6 +118,8 @@ pub(super) struct Books {
     pub(super) ledger: BTreeMap<String, usize>,
     /// How often each job asked the server.
     pub(super) marks: HashMap<String, usize>,
+    /// How many lines the agent of each job wrote.
+    pub(super) notes: HashMap<String, usize>,
 }
 
 impl Books {
@@ -76,18 +130,15 @@ impl Books {
         let said: String =
             sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&file).await.expect("an answer");
         assert_eq!(said, "ok", "{place}");
-        let jobs: Vec<(String, String, Option<i64>)> =
-            sqlx::query_as("SELECT id, definition, next_run_at FROM jobs")
+        let jobs: Vec<(String, String, Option<i64>, bool)> =
+            sqlx::query_as("SELECT id, definition, next_run_at, enabled FROM jobs")
                 .fetch_all(&file)
                 .await
                 .expect("jobs");
-        let rows: Vec<Columns> = sqlx::query_as(
-            "SELECT id, job_id, slot_at, state, stands_for, attempt, retry_of,
-                    finished_at IS NOT NULL FROM runs",
-        )
-        .fetch_all(&file)
-        .await
-        .expect("runs");
+        let rows = sqlx::query("SELECT * FROM runs ORDER BY finished_at, seq")
+            .fetch_all(&file)
+            .await
+            .expect("runs");
         let count = async |query| {
             let counts: Vec<(String, i64)> =
                 sqlx::query_as(query).fetch_all(&file).await.expect("counts");
@@ -98,17 +149,21 @@ impl Books {
             *written.entry(run).or_default() += 1;
         }
         Self {
-            rows: rows.into_iter().map(Row::from).collect(),
+            rows: rows.iter().map(|row| Row::read(row).expect("a row")).collect(),
             fired: count(
                 "SELECT job_id, count(*) FROM causes WHERE id IS NOT NULL GROUP BY job_id",
             )
             .await,
             lines: count("SELECT text, count(*) FROM system_events GROUP BY text").await,
             ledger: written,
-            marks: jobs.iter().map(|(id, ..)| (id.clone(), server.count(id))).collect(),
+            marks: server.counts(),
+            notes: notes(home),
             jobs: jobs
                 .into_iter()
-                .map(|(id, job, next)| (id, (serde_json::from_str(&job).expect("JSON"), next)))
+                .map(|(id, job, next, is_enabled)| {
+                    let job = serde_json::from_str(&job).expect("JSON");
+                    (id, Saved { job, next, is_enabled })
+                })
                 .collect(),
         }
     }
@@ -116,7 +171,7 @@ impl Books {
     /// Compares everything; the first thing that does not hold, in words.
     pub(super) fn check(&self, told: &Told) -> Result<(), String> {
         for row in &self.rows {
-            if !row.is_over {
+            if row.finished_at.is_none() {
                 return Err(format!("a run without an end: {row:?}"));
             }
         }
@@ -126,14 +181,21 @@ impl Books {
             }
         }
         self.check_ledger()?;
-        for id in &told.saved {
-            let (job, next) =
-                self.jobs.get(id).ok_or_else(|| format!("{id} was saved and is gone"))?;
-            let rows: Vec<&Row> = self.rows.iter().filter(|row| row.job_id == *id).collect();
-            self.check_slots(job, *next, &rows)
-                .and_then(|()| self.check_effects(job, &rows))
-                .and_then(|()| self.check_fired(job, &rows, told))
-                .map_err(|why| format!("{id}: {why}\n{job}\n{rows:#?}"))?;
+        for sent in &told.saved {
+            let rows: Vec<&Row> =
+                self.rows.iter().filter(|row| sent["id"] == *row.job_id).collect();
+            match self.jobs.get(sent["id"].as_str().unwrap_or_default()) {
+                Some(saved) => self
+                    .check_slots(saved, &rows)
+                    .and_then(|()| limits::check(saved, &rows))
+                    .and_then(|()| self.check_fired(saved, &rows, told)),
+                None if limits::goes(sent) && rows.iter().any(|row| row.has_ended_its_work()) => {
+                    Ok(())
+                }
+                None => Err("it was saved and is gone".to_owned()),
+            }
+            .and_then(|()| self.check_effects(sent, &rows))
+            .map_err(|why| format!("{}: {why}\n{sent}\n{rows:#?}", sent["id"]))?;
         }
         Ok(())
     }
@@ -146,20 +208,31 @@ impl Books {
         }
         let sum = |counts: &HashMap<String, usize>| counts.values().sum::<usize>();
         format!(
-            "{} runs: {states:?}; {} commands, {} calls, {} lines, {} fired",
+            "{} runs: {states:?}; {} commands, {} calls, {} lines, {} fired, {} notes",
             self.rows.len(),
             self.ledger.len(),
             sum(&self.marks),
             sum(&self.lines),
-            sum(&self.fired)
+            sum(&self.fired),
+            sum(&self.notes)
         )
     }
 
     /// The kinds of things of which nothing happened, so that nothing was compared.
-    pub(super) fn missing(&self) -> Vec<&'static str> {
-        let kind_of = |row: &Row| {
-            self.jobs.get(&row.job_id).and_then(|(job, _)| job["schedule"]["kind"].as_str())
+    pub(super) fn missing(&self, told: &Told) -> Vec<&'static str> {
+        let kinds: HashMap<&str, &str> = told
+            .saved
+            .iter()
+            .filter_map(|job| Some((job["id"].as_str()?, job["schedule"]["kind"].as_str()?)))
+            .collect();
+        let kind_of = |row: &Row| kinds.get(row.job_id.as_str()).copied();
+        let of_job =
+            |id: &str| self.rows.iter().filter(|row| row.job_id == *id).collect::<Vec<_>>();
+        let missed = |why: &str| {
+            let is_it = |row: &Row| row.state == "missed" && row.reason.starts_with(why);
+            self.rows.iter().any(is_it)
         };
+        let is_gone = |job: &Value| !self.jobs.contains_key(job["id"].as_str().unwrap_or_default());
         let happened = |what: &dyn Fn(&Row) -> bool| self.rows.iter().any(what);
         let of_kind = |kind| happened(&|row| kind_of(row) == Some(kind) && row.begun() > 0);
         [
@@ -176,6 +249,15 @@ impl Books {
             ("commands", !self.ledger.is_empty()),
             ("calls", self.marks.values().any(|count| *count > 0)),
             ("lines for the main session", !self.lines.is_empty()),
+            ("notes of agents", !self.notes.is_empty()),
+            ("jobs that went with their run", told.saved.iter().any(is_gone)),
+            ("jobs that were paused", self.jobs.values().any(|saved| !saved.is_enabled)),
+            ("slots that came too late", missed("Later than")),
+            // These take more lives, or longer ones, than a few.
+            ("slots beyond a limit", !is_long() || missed("Older than the newest")),
+            ("runs beside each other", {
+                !is_long() || self.jobs.keys().any(|id| limits::beside_each_other(&of_job(id)) > 1)
+            }),
         ]
         .into_iter()
         .filter(|(_, is_there)| !is_there)
@@ -207,7 +289,7 @@ impl Books {
     }
 
     /// Every slot stands in exactly one row.
-    fn check_slots(&self, job: &Value, next: Option<i64>, rows: &[&Row]) -> Result<(), String> {
+    fn check_slots(&self, saved: &Saved, rows: &[&Row]) -> Result<(), String> {
         let of_slots = || rows.iter().filter(|row| row.slot_at.is_some());
         let mut slots: Vec<_> = of_slots().filter_map(|row| row.slot_at).collect();
         slots.sort_unstable();
@@ -215,7 +297,9 @@ impl Books {
             return Err("a slot has two rows".to_owned());
         }
         let stand_for: i64 = of_slots().map(|row| row.stands_for).sum();
-        let (least, most) = passed(job, next)?;
+        // A job that was paused has none after its last.
+        let last = slots.last().copied().filter(|_| !saved.is_enabled);
+        let (least, most) = passed(&saved.job, saved.next, last)?;
         if (least..=most).contains(&stand_for) {
             return Ok(());
         }
@@ -235,6 +319,12 @@ impl Books {
             (Some("systemEvent"), _) => {
                 self.lines.get(id).copied().unwrap_or(0) == worked().count()
             }
+            // One whose model was not told how a call ended may have written, and once at most.
+            (Some("agentTurn"), _) => {
+                let known = worked().filter(|row| row.summary == ALL_DONE).count();
+                let begun = rows.iter().filter(|row| row.begun() > 0).count();
+                (known..=begun).contains(&self.notes.get(id).copied().unwrap_or(0))
+            }
             (_, Some("run_command")) => worked().all(|row| self.ledger.contains_key(&row.id)),
             (_, Some("http")) => {
                 let begun = rows.iter().map(|row| row.begun()).sum();
@@ -247,22 +337,24 @@ impl Books {
             return Ok(());
         }
         Err(format!(
-            "{} runs worked; {:?} lines, {:?} calls",
+            "{} runs worked; {:?} lines, {:?} calls, {:?} notes",
             worked().count(),
             self.lines.get(id),
-            self.marks.get(id)
+            self.marks.get(id),
+            self.notes.get(id)
         ))
     }
 
     /// An event fires who waits for it once, and so does a call.
-    fn check_fired(&self, job: &Value, rows: &[&Row], told: &Told) -> Result<(), String> {
-        let id = job["id"].as_str().unwrap_or_default();
-        let schedule = &job["schedule"];
+    fn check_fired(&self, saved: &Saved, rows: &[&Row], told: &Told) -> Result<(), String> {
+        let id = saved.job["id"].as_str().unwrap_or_default();
+        let schedule = &saved.job["schedule"];
         let fired = self.fired.get(id).copied().unwrap_or(0);
         if let Some(source) = schedule["filters"]["jobId"].as_str() {
             let ends =
                 self.rows.iter().filter(|row| row.job_id == source && row.has_worked()).count();
-            if fired != ends {
+            // One that is paused hears of no more.
+            if fired > ends || (fired < ends && saved.is_enabled) {
                 return Err(format!("{source} worked {ends} times, and that fired {fired} runs"));
             }
         }
@@ -281,16 +373,20 @@ impl Books {
 }
 
 /// How many slots lie between a job's beginning and its next slot, by plain arithmetic: at least, and at most. The two
-/// differ only where a slot lies so close to the beginning that nobody can say which was first.
-fn passed(job: &Value, next: Option<i64>) -> Result<(i64, i64), String> {
+/// differ only where a slot lies so close to the beginning that nobody can say which was first. Where there is a `last`
+/// slot, the one after it counts as the next.
+fn passed(job: &Value, next: Option<i64>, last: Option<i64>) -> Result<(i64, i64), String> {
     let schedule = &job["schedule"];
     let number = |key: &str| schedule[key].as_i64();
     let created = job["createdAtMs"].as_i64().expect("a beginning");
-    let next_of = |what: &str| next.ok_or_else(|| format!("{what} goes on"));
+    let next_of = |what: &str, every: i64| {
+        let next = next.or(last.map(|last| last + every));
+        next.ok_or_else(|| format!("{what} goes on"))
+    };
     match schedule["kind"].as_str() {
         Some("every") => {
-            let next = next_of("an interval")?;
             let every = number("everyMs").expect("an interval");
+            let next = next_of("an interval", every)?;
             let anchor = number("anchorMs").expect("an anchor");
             let slots = (next - anchor).div_euclid(every);
             // The anchor of its own making is the moment when the job was made, and no slot.
@@ -298,8 +394,8 @@ fn passed(job: &Value, next: Option<i64>) -> Result<(i64, i64), String> {
             Ok((passed, passed))
         }
         Some("cron") => {
-            let next = next_of("a pattern")?;
             let two = 2_000;
+            let next = next_of("a pattern", two)?;
             let since = |from: i64| next.div_euclid(two) - 1 - from.div_euclid(two);
             Ok((since(created + BEGINNING_MS), since(created)))
         }
@@ -312,100 +408,4 @@ fn passed(job: &Value, next: Option<i64>) -> Result<(i64, i64), String> {
         }
         _ => Ok((0, 0)),
     }
-}
-
-/// Books that are in order, and what must not pass for such.
-#[test]
-fn books_that_are_not_in_order_are_refused() {
-    let job = |id: &str, schedule: Value, payload: Value| {
-        let job = json!({ "id": id, "createdAtMs": 0, "schedule": schedule, "payload": payload });
-        (id.to_owned(), job)
-    };
-    let (_, tick) = job(
-        "tick",
-        json!({ "kind": "every", "everyMs": 1_000, "anchorMs": 0 }),
-        json!({ "kind": "toolCall", "tool": "run_command" }),
-    );
-    let (_, after) = job("after", super::after("tick"), super::reminder("after"));
-    let (_, hook) =
-        job("hook", json!({ "kind": "webhook" }), json!({ "kind": "toolCall", "tool": "http" }));
-    let row = |id: &str, job: &str, slot: Option<i64>, state: &str| Row {
-        id: id.to_owned(),
-        job_id: job.to_owned(),
-        slot_at: slot,
-        state: state.to_owned(),
-        stands_for: 1,
-        attempt: 1,
-        retry_of: None,
-        is_over: true,
-    };
-    let whole = || {
-        let again = Row { retry_of: Some("t2".to_owned()), ..row("t3", "tick", None, "succeeded") };
-        Books {
-            jobs: HashMap::from([
-                ("tick".to_owned(), (tick.clone(), Some(4_000))),
-                ("after".to_owned(), (after.clone(), None)),
-                ("hook".to_owned(), (hook.clone(), None)),
-            ]),
-            rows: vec![
-                row("t1", "tick", Some(1_000), "succeeded"),
-                row("t2", "tick", Some(2_000), "interrupted"),
-                again,
-                Row { attempt: 0, ..row("t4", "tick", Some(3_000), "skipped") },
-                row("a1", "after", None, "succeeded"),
-                row("a2", "after", None, "succeeded"),
-                row("h1", "hook", None, "failed"),
-            ],
-            fired: HashMap::from([("after".to_owned(), 2), ("hook".to_owned(), 1)]),
-            lines: HashMap::from([("after".to_owned(), 2)]),
-            ledger: BTreeMap::from([("t1".to_owned(), 1), ("t3".to_owned(), 1)]),
-            marks: HashMap::from([("hook".to_owned(), 1)]),
-        }
-    };
-    let call = ("hook".to_owned(), "key".to_owned());
-    let told = Told {
-        saved: ["tick", "after", "hook"].map(str::to_owned).to_vec(),
-        started: vec!["t1".to_owned()],
-        sent: vec![call.clone()],
-        taken: vec![call],
-    };
-    assert_eq!(whole().check(&told), Ok(()));
-    type Spoil = fn(&mut Books);
-    let spoiled: [(&str, Spoil); 14] = [
-        ("is gone", |books| drop(books.rows.remove(0))),
-        ("was saved and is gone", |books| drop(books.jobs.remove("hook"))),
-        ("without an end", |books| books.rows[1].is_over = false),
-        ("worked 2 times", |books| *books.ledger.get_mut("t1").expect("there") = 2),
-        ("did the work of t2", |books| {
-            books.ledger.insert("t2".to_owned(), 1);
-        }),
-        ("has no row", |books| {
-            books.ledger.insert("t9".to_owned(), 1);
-        }),
-        ("a slot has two rows", |books| books.rows[1].slot_at = Some(1_000)),
-        ("stand for 2", |books| drop(books.rows.remove(3))),
-        ("stand for 4", |books| books.rows[3].stands_for = 2),
-        ("left out, and began", |books| books.rows[3].attempt = 1),
-        ("2 runs worked", |books| {
-            books.ledger.remove("t1");
-        }),
-        ("Some(3) lines", |books| *books.lines.get_mut("after").expect("there") = 3),
-        ("that fired 1 runs", |books| *books.fired.get_mut("after").expect("there") = 1),
-        ("1 of 1 calls were taken, and 0", |books| {
-            books.rows.pop();
-            books.marks.clear();
-        }),
-    ];
-    for (words, spoil) in spoiled {
-        let mut books = whole();
-        spoil(&mut books);
-        let why = books.check(&told).expect_err(words);
-        assert!(why.contains(words), "`{words}` is not in: {why}");
-    }
-    let mut books = whole();
-    books.marks.clear();
-    books.rows[6].state = "succeeded".to_owned();
-    assert!(books.check(&told).is_err(), "a call that worked was made");
-    books.marks.insert("hook".to_owned(), 2);
-    assert!(books.check(&told).is_err(), "a run calls once an attempt");
 }

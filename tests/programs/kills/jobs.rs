@@ -1,7 +1,7 @@
 //! The jobs that are killed in the middle of their work, and where they leave their marks.
 //!
 //! A call asks a server of this test, a command writes its run into a file, a reminder becomes a line for the main
-//! session: what a job did is on record where no kill of the engine reaches.
+//! session, an agent keeps a line in the memory of its job: what a job did is on record where no kill of the engine reaches.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,8 +11,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use rouse_testkit::fake_model::{FakeModel, Recorded, Reply, sse};
 use serde_json::{Value, json};
 
+use crate::asks::settings_of;
 use crate::engine::Home;
 
 /// How often each path was asked for.
@@ -21,10 +23,14 @@ type Marks = Arc<Mutex<HashMap<String, usize>>>;
 /// What the server answers to a job whose name begins with this: that it has trouble.
 const FAILS: &str = "fails";
 
-/// A server that remembers what was asked.
+/// What an agent says when it was told that its line is kept.
+pub(super) const ALL_DONE: &str = "All done.";
+
+/// A server that remembers what was asked, and a model.
 pub(super) struct MarkServer {
     address: String,
     marks: Marks,
+    model: FakeModel,
 }
 
 impl MarkServer {
@@ -52,12 +58,12 @@ impl MarkServer {
                 });
             }
         });
-        Self { address, marks }
+        Self { address, marks, model: FakeModel::start(one_line) }
     }
 
-    /// How often job `id` asked.
-    pub(super) fn count(&self, id: &str) -> usize {
-        self.marks.lock().expect("whole").get(id).copied().unwrap_or(0)
+    /// How often each job asked.
+    pub(super) fn counts(&self) -> HashMap<String, usize> {
+        self.marks.lock().expect("whole").clone()
     }
 
     /// A home whose jobs may ask this server.
@@ -66,7 +72,7 @@ impl MarkServer {
         let text = format!(
             "[cron]\nmaxConcurrentRuns = 12\n[tools]\nallowPrivateHosts = [\"{address}\"]\n"
         );
-        Home::new().config(&text)
+        Home::new().config(&format!("{text}{}", settings_of(&self.model)))
     }
 
     /// Asks the server once.
@@ -74,6 +80,49 @@ impl MarkServer {
         let url = format!("http://{}/{id}", self.address);
         json!({ "kind": "toolCall", "tool": "http", "arguments": { "url": url }, "notifyWhen": "failure" })
     }
+}
+
+/// The model has one line written into the memory of the job that asks it, and says what it was told of that.
+fn one_line(request: &Recorded) -> Reply {
+    let body = request.json();
+    let messages = body["messages"].as_array().expect("messages");
+    let task = messages.iter().rposition(|message| message["role"] == "user").expect("a task");
+    let words = messages[task]["content"].to_string();
+    let of_job = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+    let told = messages[task..].iter().rfind(|message| message["role"] == "tool");
+    match told.map(|told| told["content"].to_string()) {
+        None => {
+            let (_, name) = words.split_once(ASKS).expect("a job's task");
+            let name = name.split(|letter| !of_job(letter)).next().unwrap_or_default();
+            let path = format!("memory/{name}.md");
+            let line = json!({ "path": path, "content": "one line\n", "append": true });
+            Reply::events(sse::chat_calls("call_1", "memory_write", &line))
+        }
+        Some(told) if told.contains("New file") || told.contains("Added to") => {
+            Reply::events(sse::chat_says(ALL_DONE))
+        }
+        Some(told) => Reply::events(sse::chat_says(&format!("I was told: {told}"))),
+    }
+}
+
+/// Before the job's name in the task of an agent.
+const ASKS: &str = "Keep a line for ";
+
+/// An agent that keeps one line for its job.
+fn agent(id: &str) -> Value {
+    json!({ "kind": "agentTurn", "message": format!("{ASKS}{id}") })
+}
+
+/// How many lines are kept for each job.
+pub(super) fn notes(home: &Home) -> HashMap<String, usize> {
+    let Ok(folder) = fs::read_dir(home.data().join("workspace/memory")) else {
+        return HashMap::new();
+    };
+    let files = folder.map(|file| file.expect("a file").path());
+    let of_jobs = files.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
+    let lines = |path: &Path| fs::read_to_string(path).expect("text").lines().count();
+    let name = |path: &Path| path.file_stem().expect("a name").to_string_lossy().into_owned();
+    of_jobs.map(|path| (name(&path), lines(&path))).collect()
 }
 
 /// Where commands write which run they belong to.
@@ -118,6 +167,9 @@ pub(super) fn after(id: &str) -> Value {
     json!({ "kind": "event", "source": "job", "filters": { "jobId": id, "status": "ok" } })
 }
 
+/// The job in a load that has two runs at once whenever there is room.
+const CROWD: usize = 8;
+
 /// The name of the job with this number in a load.
 pub(super) fn name(number: usize) -> String {
     // Those that ask the server and are told of its trouble, so that they try again.
@@ -125,10 +177,12 @@ pub(super) fn name(number: usize) -> String {
     if fails { format!("{FAILS}-{number}") } else { format!("job-{number}") }
 }
 
-/// One of a load of jobs of all kinds, payloads and policies. `soon` is an instant when all of them are there.
+/// One of a load of jobs of all kinds, payloads and policies. `soon` is an instant when it is there.
 pub(super) fn of_load(number: usize, server: &MarkServer, home: &Home, soon: i64) -> Value {
     let id = name(number);
     let (place, step) = (number / 10, i64::try_from(number).expect("few"));
+    // One whose runs last longer than the time between its slots, and some that make up for one slot of many.
+    let (is_crowd, is_stampede) = (number == CROWD, number % 10 == 9 && place % 5 == 0);
     let schedule = match number % 10 {
         0 => json!({ "kind": "cron", "expr": "*/2 * * * * *", "tz": "Europe/Berlin" }),
         1 => json!({ "kind": "manual" }),
@@ -138,9 +192,11 @@ pub(super) fn of_load(number: usize, server: &MarkServer, home: &Home, soon: i64
         3 => after(&name(number + 3)),
         4 => json!({ "kind": "webhook" }),
         5 => json!({ "kind": "every", "everyMs": 2_000, "anchorMs": soon, "jitterMs": 1_500 }),
+        _ if is_crowd || is_stampede => json!({ "kind": "every", "everyMs": 1_000 }),
         _ => json!({ "kind": "every", "everyMs": 1_000 + number % 7 * 500 }),
     };
     let payload = match (number % 3, place % 4) {
+        _ if is_crowd => command(home, "sleep 5"),
         (0, _) => server.call(&id),
         (1, 0) => command(home, "sleep 0.3"),
         // One that does not end by itself, and one that leaves somebody behind who has left its group.
@@ -148,18 +204,40 @@ pub(super) fn of_load(number: usize, server: &MarkServer, home: &Home, soon: i64
         (1, 2) => command(home, "setsid sleep 60 & sleep 0.1"),
         (1, _) => command(home, "exit 3"),
         (_, 0 | 1) => reminder(&id),
+        (_, 2) => agent(&id),
         _ => server.call(&id),
     };
     // Of each kind some jobs have each of them.
     let overlap = ["skip", "queue", "parallel", "cancelOther"][(place + number) % 4];
     let misfire = ["runOnce", "runAll", "skip"][place % 3];
     let mut policies = json!({ "overlap": overlap, "misfire": { "mode": misfire } });
+    match misfire {
+        "runAll" => policies["misfire"]["limit"] = json!(1 + number % 3),
+        "runOnce" if place % 2 == 0 => policies["misfire"]["maxLatenessSeconds"] = json!(1),
+        _ => {}
+    }
+    if overlap == "parallel" {
+        policies["maxConcurrent"] = json!(1 + place % 3);
+    }
+    if place % 4 == 3 {
+        policies["pauseAfterFailures"] = json!(2);
+    }
     if number % 3 == 1 {
         policies["timeoutSeconds"] = json!(1);
+    }
+    if is_crowd {
+        policies["overlap"] = json!("parallel");
+        policies["maxConcurrent"] = json!(2);
+        policies["timeoutSeconds"] = json!(60);
+    }
+    if is_stampede {
+        policies["misfire"] = json!({ "mode": "runAll", "limit": 1 });
     }
     if place % 5 == 4 {
         policies["cooldownSeconds"] = json!(2);
     }
     let runtime = json!({ "maxAttempts": 3, "retryBackoffMs": 100 });
-    job(&id, schedule, payload, json!({ "policies": policies, "runtime": runtime }))
+    let goes = number % 10 == 2 && place % 2 == 0;
+    let more = json!({ "policies": policies, "runtime": runtime, "deleteAfterRun": goes });
+    job(&id, schedule, payload, more)
 }

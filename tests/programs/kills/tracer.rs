@@ -71,12 +71,12 @@ impl Watched {
         self.calls.load(Ordering::SeqCst)
     }
 
-    /// Asks it to end.
-    pub(super) fn stop(&self) {
-        match kill(self.pid, Signal::SIGTERM) {
+    /// Sends it a signal.
+    pub(super) fn signal(&self, signal: Signal) {
+        match kill(self.pid, signal) {
             // It is over already.
             Ok(()) | Err(Errno::ESRCH) => {}
-            Err(error) => panic!("SIGTERM: {error}"),
+            Err(error) => panic!("{signal}: {error}"),
         }
     }
 
