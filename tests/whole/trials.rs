@@ -1,5 +1,7 @@
 //! A person tries a tool: one call through the gate, as a run of its own, and nobody else is told.
 
+use std::collections::HashMap;
+
 use serde_json::{Value, json};
 
 use crate::house::{House, MINUTE, Plan, of_calls};
@@ -54,6 +56,7 @@ async fn what_changes_something_shows_what_it_would_do_and_waits_for_the_yes() {
         let waits = in_state(&house, &id, "awaitingApproval").await;
         let asked = &waits["approvals"][0];
         assert!(asked["preview"].as_str().expect("words").contains("Tea at four."), "{asked}");
+        assert_eq!(asked["toolLabel"], "Write a file");
         assert!(!file.exists() && of_calls(&waits).is_empty(), "nothing is done before the yes");
         house.answer(asked, says).await;
         let ended = in_state(&house, &id, state).await;
@@ -112,6 +115,12 @@ async fn a_failure_is_shown_where_it_was_tried_and_told_to_nobody_else() {
     house.host.stop().await;
 }
 
+/// What tools are called for people, by their names.
+fn labels(tools: &Value) -> HashMap<&str, &Value> {
+    let all = tools["tools"].as_array().into_iter().flatten();
+    all.map(|tool| (tool["name"].as_str().expect("a name"), &tool["label"])).collect()
+}
+
 #[tokio::test]
 async fn what_could_only_fail_is_refused_beside_its_field() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -125,6 +134,7 @@ async fn what_could_only_fail_is_refused_beside_its_field() {
         .filter_map(|tool| tool["name"].as_str())
         .collect();
     assert_eq!(alone.len(), 8, "{alone:?}");
+    assert_eq!(labels(&tools)["read_file"], "Read a file");
     let wrong = [("nobody", "tool"), ("echo", "arguments")];
     let refused = alone.iter().map(|name| (*name, "tool")).chain(wrong);
     for (tool, field) in refused {

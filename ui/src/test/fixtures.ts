@@ -48,7 +48,7 @@ export function aStep(parts: Partial<StepView> = {}): StepView {
 /** A question that waits, asked a minute before `noon` and open for half an hour. */
 export function anApproval(parts: Partial<ApprovalView> = {}): ApprovalView {
   return {
-    id: "ask-1", runId: "run-1", jobId: "job-1", jobName: "Weekly notes", tool: "write_file", arguments: { path: "notes/today.md", content: "dentist\n" },
+    id: "ask-1", runId: "run-1", jobId: "job-1", jobName: "Weekly notes", tool: "write_file", toolLabel: null, arguments: { path: "notes/today.md", content: "dentist\n" },
     directory: "/home/ada/workspace", files: ["notes/today.md"], firesOnceAtMs: null, preview: "--- notes/today.md\n+++ notes/today.md\n@@ -1 +1 @@\n-nothing\n+dentist\n",
     why: "write_file changes files, and this job has no grant for it.", isHighest: false, shellText: [],
     askedAtMs: noon - 60_000, expiresAtMs: noon + 29 * 60_000, state: "pending", scope: null, reason: null, decidedAtMs: null, answeredFrom: null,
@@ -71,7 +71,7 @@ export function aMessage(parts: Partial<MessageView> = {}): MessageView {
 
 export function aTool(parts: Partial<ToolView> = {}): ToolView {
   return {
-    name: "http", description: "Fetches a URL. More is said to the model.", parameters: { type: "object", properties: { url: { type: "string" } }, required: ["url"] },
+    name: "http", label: null, description: "Fetches a URL. More is said to the model.", parameters: { type: "object", properties: { url: { type: "string" } }, required: ["url"] },
     approval: "unlessGranted", domain: "inProcess", callsPerMinute: 30, callsPerHour: 500,
     readOnly: false, destructive: false, idempotent: false, openWorld: true, readsOutside: true, attendedOnly: false, canBeTried: true,
     ...parts,

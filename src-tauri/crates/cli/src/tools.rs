@@ -64,7 +64,10 @@ fn print_table(tools: &[ToolView]) {
             (Some(minute), Some(hour)) => format!("{minute}/min, {hour}/h"),
             _ => "no limit".to_owned(),
         };
-        let does = short(&tool.description, 72);
+        let does = match &tool.label {
+            Some(label) => short(&format!("{label}: {}", tool.description), 72),
+            None => short(&tool.description, 72),
+        };
         table.add_row([tool.name.clone(), asks(tool).to_owned(), most, does]);
     }
     print(&table);

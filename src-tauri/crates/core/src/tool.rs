@@ -26,6 +26,8 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub struct ToolSpec {
     /// Unique name.
     pub name: String,
+    /// What it does in a few words for people ("Read a file"), shown beside its name; none where nobody has said it.
+    pub label: Option<String>,
     /// What it does, for the model and the catalogue.
     pub description: String,
     /// JSON Schema of its arguments.

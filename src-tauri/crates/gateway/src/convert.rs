@@ -6,6 +6,7 @@ use rouse_core::delivery::{Delivery, DeliveryState};
 use rouse_core::event::{Event, EventKind};
 use rouse_core::incident::Incident;
 use rouse_core::run::{Run, RunState, RunTrigger, Usage};
+use rouse_core::tool::ToolSpec;
 use rouse_scheduler::SchedulerError;
 use rouse_store::{RunStep, StepKind, StepStatus, StoreError};
 
@@ -117,10 +118,10 @@ pub(crate) fn delivery_view(delivery: &Delivery) -> wire::DeliveryView {
     }
 }
 
-/// A question, with those of its tool's arguments that a shell reads, and what waits for the answer.
+/// A question about a call of `tool`, where that is still here, and what waits for the answer.
 pub(crate) fn approval_view(
     approval: &Approval,
-    shell_text: Vec<String>,
+    tool: Option<&ToolSpec>,
     holds_up: Option<wire::HoldsUp>,
 ) -> wire::ApprovalView {
     let (state, scope, reason, decided_at) = match &approval.state {
@@ -140,6 +141,7 @@ pub(crate) fn approval_view(
         job_id: approval.job_id.as_ref().map(ToString::to_string),
         job_name: approval.job_name.clone(),
         tool: approval.tool.clone(),
+        tool_label: tool.and_then(|tool| tool.label.clone()),
         arguments: approval.arguments.clone(),
         directory: approval.surroundings.directory.clone(),
         files: approval.surroundings.there().map(str::to_owned).collect(),
@@ -147,7 +149,7 @@ pub(crate) fn approval_view(
         preview: approval.preview.clone(),
         why: approval.why.clone(),
         is_highest: approval.is_highest,
-        shell_text,
+        shell_text: tool.map(|tool| tool.shell_text.clone()).unwrap_or_default(),
         asked_at_ms: approval.asked_at.0,
         expires_at_ms: approval.expires_at.0,
         state,

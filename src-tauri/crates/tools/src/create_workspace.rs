@@ -78,7 +78,8 @@ impl CreateWorkspace {
                 "readmeTitle": { "type": "string", "maxLength": 200 },
             }),
         );
-        let harmless = spec::harmless("create_workspace", description, parameters);
+        let harmless =
+            spec::harmless(("create_workspace", "Make a workspace"), description, parameters);
         // Again it makes nothing more, but says so in an error; what is there is never changed.
         let annotations = Annotations { destructive: false, ..Annotations::OVERWRITES };
         let spec = ToolSpec { annotations, approval: ApprovalRule::UnlessGranted, ..harmless };

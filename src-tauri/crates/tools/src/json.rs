@@ -57,7 +57,7 @@ impl Json {
                 "patch": {},
             }),
         );
-        Self { spec: spec::harmless("json", description, parameters) }
+        Self { spec: spec::harmless(("json", "Read JSON"), description, parameters) }
     }
 }
 

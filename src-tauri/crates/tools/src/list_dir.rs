@@ -58,7 +58,7 @@ impl ListDir {
                 "showIgnored": { "type": "boolean" },
             }),
         );
-        let harmless = spec::harmless("list_dir", description, parameters);
+        let harmless = spec::harmless(("list_dir", "List a folder"), description, parameters);
         // A name can be as much a text from outside as a file.
         Self { spec: ToolSpec { untrusted_output: true, ..harmless } }
     }

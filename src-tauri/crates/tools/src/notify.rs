@@ -43,7 +43,7 @@ impl Notify {
                 "body": { "type": "string", "description": "At most 400 characters.", "minLength": 1 },
             }),
         );
-        let harmless = spec::harmless("notify", description, parameters);
+        let harmless = spec::harmless(("notify", "Send a notification"), description, parameters);
         // A repeated notification is a second one.
         Self { spec: ToolSpec { annotations: Annotations::ADDS, rate: RATE, ..harmless } }
     }

@@ -88,7 +88,7 @@ impl ReadFile {
                 "limit": { "type": "integer", "minimum": 4, "description": "Most bytes." },
             }),
         );
-        let harmless = spec::harmless("read_file", &description, parameters);
+        let harmless = spec::harmless(("read_file", "Read a file"), &description, parameters);
         Self { spec: ToolSpec { untrusted_output: true, ..harmless }, most }
     }
 }

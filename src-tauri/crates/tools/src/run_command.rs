@@ -100,7 +100,7 @@ impl RunCommand {
                 "timeoutSeconds": { "type": "integer", "minimum": 1, "maximum": LONGEST_SECONDS },
             }),
         );
-        let harmless = spec::harmless("run_command", description, parameters);
+        let harmless = spec::harmless(("run_command", "Run a command"), description, parameters);
         let spec = ToolSpec {
             annotations: Annotations::ANYTHING,
             approval: ApprovalRule::UnlessGranted,

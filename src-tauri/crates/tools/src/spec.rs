@@ -5,8 +5,13 @@ use std::time::Duration;
 use rouse_core::tool::{Annotations, ApprovalRule, Domain, RateLimit, ToolSpec};
 use serde_json::{Value, json};
 
-/// A tool that runs in this process, never asks, may be repeated after a crash and says nothing from outside.
-pub(crate) fn harmless(name: &str, description: &str, parameters: Value) -> ToolSpec {
+/// A tool, by its name and its label for people, that runs in this process, never asks, may be repeated after a crash
+/// and says nothing from outside.
+pub(crate) fn harmless(
+    (name, label): (&str, &str),
+    description: &str,
+    parameters: Value,
+) -> ToolSpec {
     ToolSpec {
         name: name.to_owned(),
         description: description.to_owned(),
@@ -19,6 +24,7 @@ pub(crate) fn harmless(name: &str, description: &str, parameters: Value) -> Tool
         untrusted_output: false,
         sensitive: Vec::new(),
         shell_text: Vec::new(),
+        label: Some(label.to_owned()),
         attended_only: false,
     }
 }

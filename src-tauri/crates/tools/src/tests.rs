@@ -1,6 +1,6 @@
 //! What holds for every built-in tool.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jsonschema::Validator;
@@ -168,6 +168,19 @@ fn the_catalogue_is_complete_and_in_order() {
         "routine_history",
     ];
     assert_eq!(names, expected);
+}
+
+#[test]
+fn every_tool_says_to_people_what_it_does_in_words_of_its_own() {
+    let mut said = BTreeSet::new();
+    for tool in all() {
+        let name = &tool.spec().name;
+        let label = tool.spec().label.clone().unwrap_or_default();
+        let begins = label.chars().next().is_some_and(char::is_uppercase);
+        assert!(begins && (4..=32).contains(&label.len()), "{name}: {label:?}");
+        assert!(!label.contains('_') && !label.ends_with(['.', '?']), "{name}: {label:?}");
+        assert!(said.insert(label.clone()), "{name}: another one says {label:?}");
+    }
 }
 
 #[test]

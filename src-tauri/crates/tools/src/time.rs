@@ -31,7 +31,7 @@ impl Time {
             &[],
             json!({ "tz": { "type": "string", "description": tz, "maxLength": 64 } }),
         );
-        Self { spec: spec::harmless("time", description, parameters) }
+        Self { spec: spec::harmless(("time", "Tell the time"), description, parameters) }
     }
 }
 

@@ -80,7 +80,7 @@ impl WriteFile {
                 "content": { "type": "string", "description": "The whole content.", "maxLength": MOST_BYTES },
             }),
         );
-        let harmless = spec::harmless("write_file", &description, parameters);
+        let harmless = spec::harmless(("write_file", "Write a file"), &description, parameters);
         let spec = ToolSpec {
             annotations: Annotations::OVERWRITES,
             approval: ApprovalRule::UnlessGranted,

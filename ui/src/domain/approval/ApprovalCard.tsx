@@ -54,7 +54,7 @@ export function ApprovalCard({ approval, onAnswer, onCopy, onEdit, isOnlyCall = 
       <header className={styles.head}>
         <h2 className={styles.title}>
           <Hand size={17} aria-hidden className={styles.hand} />
-          <span>{questionTitle(tool) ?? <>May <code>{tool}</code> run?</>}</span>
+          <span><Question approval={approval} /></span>
         </h2>
         {isOpen && <Countdown endsAtMs={expiresAtMs} />}
       </header>
@@ -78,6 +78,13 @@ export function ApprovalCard({ approval, onAnswer, onCopy, onEdit, isOnlyCall = 
       {isOpen ? <Answers key={approval.id} approval={approval} onAnswer={onAnswer} onEdit={onEdit} isOnlyCall={isOnlyCall} /> : <Answered approval={approval} next={next} takesFocus={wasOpen} />}
     </article>
   );
+}
+
+/** What is asked, in plain words where the tool has some, and the tool's name. */
+function Question({ approval: { tool, toolLabel } }: Pick<Props, "approval">) {
+  const plain = questionTitle(tool);
+  if (plain !== undefined) return plain;
+  return toolLabel === null ? <>May <code>{tool}</code> run?</> : <>{toolLabel}? <code>{tool}</code></>;
 }
 
 function Answers({ approval, onAnswer, onEdit, isOnlyCall }: Pick<Props, "approval" | "onAnswer" | "onEdit" | "isOnlyCall">) {

@@ -64,6 +64,12 @@ test("a question is shown whole: what, why, who, until when", async () => {
   expect(shown.getByRole("link", { name: /^begun|See it/ })).toHaveAttribute("href", "/runs/run-1");
 });
 
+test("a tool with words for people is asked about in them, beside its name", async () => {
+  renderApp("/approvals/ask-1", hostWith(anApproval({ toolLabel: "Write a file" })));
+  const shown = within(await card("Question: write_file in Weekly notes"));
+  expect(shown.getByRole("heading", { name: "Write a file? write_file" })).toBeInTheDocument();
+});
+
 test("how long it has waited and what waits with it is said as the engine counts it, and goes on counting", async () => {
   const holdsUp = { text: "This run, and “Report”, which starts after it. 3 later runs of the job did not wait for it.", questions: 0, followers: [{ id: "job-2", name: "Report" }], passedBy: 3 };
   renderApp("/approvals/ask-1", hostWith(anApproval({ askedAtMs: noon - 6 * 60_000, holdsUp })));

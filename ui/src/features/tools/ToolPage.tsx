@@ -10,6 +10,7 @@ import { Facts } from "@/components/Facts";
 import { Folded } from "@/components/Folded";
 import { Page, Section } from "@/components/Page";
 import { Empty, Failure, SkeletonRows } from "@/components/States";
+import { Worded } from "@/components/Worded";
 import { useGrants } from "@/data/approvals";
 import { usePlatform } from "@/data/platform";
 import { useTools } from "@/data/queries";
@@ -48,11 +49,11 @@ function mostCalls(aMinute: number | null, anHour: number | null): string {
 }
 
 function Shown({ tool }: { tool: ToolView }) {
-  const { name, description, approval, callsPerMinute, callsPerHour, parameters, canBeTried } = tool;
+  const { name, label, description, approval, callsPerMinute, callsPerHour, parameters, canBeTried } = tool;
   const { copyText } = usePlatform();
   return (
-    <Page title={name} shownTitle={name} about={<Asks tool={tool} />}>
-      <p className={styles.about}>{description}</p>
+    <Page title={label ?? name} about={<>{label !== null && <code>{name}</code>} <Asks tool={tool} /></>}>
+      <p className={styles.about}><Worded text={description} /></p>
       <ul className={styles.facts} aria-label="What it may do">
         {toolFacts(tool).map((line) => <li key={line}>{line}</li>)}
       </ul>

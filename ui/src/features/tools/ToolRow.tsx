@@ -5,6 +5,7 @@ import { Container, Eye, Hand, ShieldAlert } from "lucide-react";
 import { cx } from "@/components/cx";
 import row from "@/components/Row.module.css";
 import { RowLink } from "@/components/RowLink";
+import { Worded } from "@/components/Worded";
 import { asksOf, asksWord, firstSentence } from "@/domain/tools";
 import type { ToolView } from "@/platform";
 
@@ -13,13 +14,13 @@ import styles from "./ToolsPage.module.css";
 const icons = { never: Eye, some: Hand, first: Hand, always: ShieldAlert } as const;
 
 export function ToolRow({ tool }: { tool: ToolView }) {
-  const { name, description, domain, callsPerMinute } = tool;
+  const { name, label, description, domain, callsPerMinute } = tool;
   return (
     <div className={cx(row.row, styles.tool)}>
       <RowLink href={`/tools/${encodeURIComponent(name)}`} className={cx(row.link, styles.name)}>
         {name}
       </RowLink>
-      <span className={row.text} title={description}>{firstSentence(description)}</span>
+      <span className={row.text} title={description}>{label !== null && <><strong>{label}</strong> · </>}<Worded text={firstSentence(description)} /></span>
       {domain === "container" && (
         <span className={cx(row.small, styles.badge)} title="Runs as a process of its own in the sandbox">
           <Container size={13} aria-hidden /> Sandbox

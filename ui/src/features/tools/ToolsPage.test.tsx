@@ -60,6 +60,19 @@ test("a skill is looked at, and trusted as it stood there", async () => {
   await waitFor(() => expect(fake.called("skills.trust")).toEqual([{ name: "fetch", digest: "d1" }]));
 });
 
+test("a tool with words for people is called by them, beside its name", async () => {
+  const fake = host();
+  fake.answers["tools.catalog"] = () => ({ tools: [aTool({ label: "Ask a web address" })] });
+  const { user } = renderApp("/tools", fake);
+  const link = await screen.findByRole("link", { name: "http" });
+  expect(screen.getByText("Ask a web address")).toBeInTheDocument();
+  await user.type(screen.getByRole("searchbox", { name: "Search tools" }), "web address");
+  expect(screen.getByText("1 tool")).toBeInTheDocument();
+  await user.click(link);
+  const heading = await screen.findByRole("heading", { name: "Ask a web address", level: 1 });
+  expect(within(heading.closest("header")!).getByText("http")).toBeInTheDocument();
+});
+
 test("one tool says what it may do, its limits, its arguments and its grants", async () => {
   renderApp("/tools/http", host());
   expect(await screen.findByRole("heading", { name: "http", level: 1 })).toBeInTheDocument();

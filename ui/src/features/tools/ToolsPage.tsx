@@ -69,7 +69,7 @@ export function ToolsPage() {
   );
 }
 
-function fits({ name, description }: ToolView, words: string): boolean {
-  const text = `${name} ${description}`.toLocaleLowerCase();
+function fits({ name, label, description }: ToolView, words: string): boolean {
+  const text = `${name} ${label ?? ""} ${description}`.toLocaleLowerCase();
   return words.toLocaleLowerCase().split(/\s+/).every((word) => text.includes(word));
 }

@@ -29,6 +29,10 @@ jobName: string,
  */
 tool: string, 
 /**
+ * What the tool does in a few words for people; none where nobody has said it, or the tool is not here any more.
+ */
+toolLabel: string | null, 
+/**
  * The arguments, exactly.
  */
 arguments: Record<string, unknown>, 

@@ -11,6 +11,10 @@ export type ToolView = {
  */
 name: string, 
 /**
+ * What it does in a few words for people, such as "Read a file"; none where nobody has said it.
+ */
+label: string | null, 
+/**
  * What it does.
  */
 description: string, 

@@ -40,7 +40,7 @@ pub struct ToolsResolved {
 pub struct ToolMetadata {
     /// Its name.
     pub name: String,
-    /// Its name for people, where it has another one.
+    /// What it does in a few words for people, where somebody has said it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// What it does.
@@ -62,7 +62,8 @@ impl ToolMetadata {
     fn of(spec: &ToolSpec) -> Self {
         let description = Some(spec.description.clone()).filter(|text| !text.trim().is_empty());
         let parameters = Some(spec.parameters.clone()).filter(|schema| !schema.is_null());
-        Self { name: spec.name.clone(), label: None, description, parameters }
+        let label = spec.label.clone().filter(|label| !label.trim().is_empty());
+        Self { name: spec.name.clone(), label, description, parameters }
     }
 }
 

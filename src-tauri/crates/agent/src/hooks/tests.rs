@@ -156,6 +156,7 @@ async fn the_tools_of_an_attempt_are_told_as_copies_and_nobody_waits() {
         untrusted_output: false,
         sensitive: Vec::new(),
         shell_text: Vec::new(),
+        label: None,
         attended_only: false,
     };
     let schema = json!({"type": "object", "properties": {"text": {}}});
@@ -164,6 +165,8 @@ async fn the_tools_of_an_attempt_are_told_as_copies_and_nobody_waits() {
         spec(" ", "", json!(null)),
         spec("bare", "", json!(null)),
     ];
+    specs[0].label = Some("Say it".to_owned());
+    specs[2].label = Some(" ".to_owned());
     let event = ToolsResolved {
         tools: ToolMetadata::of_all(&specs),
         provider: "anthropic".to_owned(),
@@ -171,13 +174,14 @@ async fn the_tools_of_an_attempt_are_told_as_copies_and_nobody_waits() {
         context: context(),
     };
     hooks.after_tools_resolved(event);
+    specs[0].label = Some("changed since".to_owned());
     specs[0].parameters["properties"] = json!("changed since");
     let told = heard.recv().await.expect("told");
     let json = serde_json::to_value(&told).expect("JSON");
     assert_eq!(
         json,
         json!({
-            "tools": [{"name": "echo", "description": "Says it.", "parameters": schema}, {"name": "bare"}],
+            "tools": [{"name": "echo", "label": "Say it", "description": "Says it.", "parameters": schema}, {"name": "bare"}],
             "provider": "anthropic",
             "model": "m",
             "context": {"agentId": "job", "sessionKey": "cron:job", "sessionId": "run", "workspaceDir": "/w"},

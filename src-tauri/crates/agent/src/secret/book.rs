@@ -301,6 +301,7 @@ mod tests {
             untrusted_output: true,
             sensitive: Vec::new(),
             shell_text: Vec::new(),
+            label: None,
             attended_only: false,
         })
     }

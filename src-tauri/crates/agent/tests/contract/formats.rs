@@ -148,6 +148,7 @@ pub(crate) fn read_file() -> ToolSpec {
         untrusted_output: true,
         sensitive: Vec::new(),
         shell_text: Vec::new(),
+        label: None,
         attended_only: false,
     }
 }

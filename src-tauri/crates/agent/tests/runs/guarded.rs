@@ -1,6 +1,6 @@
 //! What the gate does beside the policy: secrets are filled in and kept out, texts are looked through, hooks are asked.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use rouse_agent::{
     CallAnswer, CallEnded, CallSeen, Hook, HookError, Secret, SecretValue, Told, ToolsResolved,
@@ -14,6 +14,7 @@ use rouse_core::tool::{
 };
 use rouse_core::{RunState, SessionKey};
 use rouse_store::{StepKind, StepStatus};
+use rouse_testkit::ManualClock;
 use rouse_testkit::scripted_model::{Scripted, calls, says};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -425,4 +426,30 @@ async fn the_tools_of_an_attempt_are_told_after_every_policy() {
             "workspaceDir": house.workspace.display().to_string(),
         })
     );
+}
+
+#[tokio::test]
+async fn how_long_a_call_took_is_measured_by_the_gate_and_what_it_answered_at_first_stays_there() {
+    let (guard, mut heard) = Guard::saying(Vec::new());
+    let clock: Arc<OnceLock<ManualClock>> = Arc::default();
+    let times = Arc::clone(&clock);
+    let slow = TestTool::new("slow", move |_, _| {
+        times.get().expect("a clock").advance(40);
+        let long = "x".repeat(70 << 10);
+        Box::pin(std::future::ready(ToolOutput::ok(format!("{VALUE} {long}"))))
+    });
+    let value = SecretValue::new(VALUE).expect("a value");
+    let secrets = vec![Secret::never_sent("mail", value)];
+    let house = House::guarded([], vec![Arc::new(slow)], secrets, vec![guard]).await;
+    assert!(clock.set(house.clock.clone()).is_ok());
+    let (run, called) = house.pass(&ToolPolicy::default(), "slow", json!({})).await;
+    assert_eq!(house.steps(&run).await[0].duration_ms, Some(40));
+    heard.recv().await.expect("asked");
+    let after = heard.recv().await.expect("told");
+    assert_eq!(after["after"]["durationMs"], 40);
+    let told = after["after"]["output"].as_str().expect("words");
+    assert!(told.starts_with("[redacted: secret:mail] xxx"), "{}", &told[..60]);
+    for kept in [told, &called.told.text(), &json!(house.steps(&run).await[0].output).to_string()] {
+        assert!(!kept.contains(VALUE));
+    }
 }

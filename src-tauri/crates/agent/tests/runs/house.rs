@@ -320,6 +320,7 @@ impl TestTool {
             untrusted_output: false,
             sensitive: Vec::new(),
             shell_text: Vec::new(),
+            label: None,
             attended_only: false,
         };
         Self { spec, act: Box::new(act) }

@@ -34,6 +34,7 @@ fn tool(name: &str, annotations: Annotations, domain: Domain) -> ToolSpec {
         untrusted_output: false,
         sensitive: Vec::new(),
         shell_text: Vec::new(),
+        label: None,
         attended_only: false,
     }
 }

@@ -24,6 +24,7 @@ fn tool(approval: ApprovalRule) -> ToolSpec {
         untrusted_output: false,
         sensitive: Vec::new(),
         shell_text: Vec::new(),
+        label: None,
         attended_only: false,
     }
 }

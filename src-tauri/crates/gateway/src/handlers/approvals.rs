@@ -66,10 +66,9 @@ pub(crate) async fn views(
 }
 
 async fn view(context: &Context, approval: &Approval) -> Result<ApprovalView, RpcError> {
-    let tool = context.gate.tools().get(&approval.tool);
-    let shell_text = tool.map(|tool| tool.spec().shell_text.clone()).unwrap_or_default();
+    let tool = context.gate.tools().get(&approval.tool).map(|tool| tool.spec());
     let arguments = context.gate.shown_arguments(&approval.tool, &approval.arguments);
-    let view = approval_view(approval, shell_text, holds_up::of(context, approval).await?);
+    let view = approval_view(approval, tool, holds_up::of(context, approval).await?);
     Ok(ApprovalView { arguments, ..view })
 }
 

@@ -82,6 +82,7 @@ fn limit(most: u32) -> Option<u32> {
 fn view(spec: &ToolSpec) -> ToolView {
     ToolView {
         name: spec.name.clone(),
+        label: spec.label.clone(),
         description: spec.description.clone(),
         parameters: spec.parameters.clone(),
         approval: match spec.approval {

@@ -23,6 +23,8 @@ pub struct ApprovalView {
     pub job_name: String,
     /// The tool.
     pub tool: String,
+    /// What the tool does in a few words for people; none where nobody has said it, or the tool is not here any more.
+    pub tool_label: Option<String>,
     /// The arguments, exactly.
     #[ts(type = "Record<string, unknown>")]
     pub arguments: Value,

@@ -18,6 +18,8 @@ pub struct ToolsCatalogResult {
 pub struct ToolView {
     /// Its name.
     pub name: String,
+    /// What it does in a few words for people, such as "Read a file"; none where nobody has said it.
+    pub label: Option<String>,
     /// What it does.
     pub description: String,
     /// JSON Schema of its arguments.

@@ -125,7 +125,7 @@ impl Http {
                 "maxBytes": { "type": "integer", "minimum": 1 },
             }),
         );
-        let harmless = spec::harmless("http", &description, parameters);
+        let harmless = spec::harmless(("http", "Ask a web address"), &description, parameters);
         let spec = ToolSpec {
             annotations: Annotations::ANYTHING,
             rate: RATE,

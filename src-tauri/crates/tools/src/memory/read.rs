@@ -41,7 +41,7 @@ impl MemoryRead {
                 "limit": { "type": "integer", "minimum": 4, "description": "Most bytes." },
             }),
         );
-        let harmless = spec::harmless("memory_read", &description, parameters);
+        let harmless = spec::harmless(("memory_read", "Read from memory"), &description, parameters);
         Self { spec: ToolSpec { untrusted_output: true, ..harmless }, most }
     }
 }

@@ -45,7 +45,7 @@ impl MemorySearch {
                 "limit": { "type": "integer", "minimum": 1, "maximum": MOST, "description": format!("Default: {USUAL}.") },
             }),
         );
-        let harmless = spec::harmless("memory_search", description, parameters);
+        let harmless = spec::harmless(("memory_search", "Search the memory"), description, parameters);
         let spec = ToolSpec { untrusted_output: true, ..harmless };
         Self { spec, index, keeping: Mutex::new(()) }
     }

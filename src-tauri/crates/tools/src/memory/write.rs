@@ -58,7 +58,7 @@ impl MemoryWrite {
                 "append": { "type": "boolean", "description": "Adds. Default: false." },
             }),
         );
-        let harmless = spec::harmless("memory_write", description, parameters);
+        let harmless = spec::harmless(("memory_write", "Keep in memory"), description, parameters);
         let rate = RateLimit { per_minute: 20, per_hour: 200 };
         let spec = ToolSpec { annotations: Annotations::OVERWRITES, rate, ..harmless };
         Self { spec, turn: Arc::default() }

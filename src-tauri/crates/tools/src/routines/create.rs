@@ -19,7 +19,7 @@ impl Verb for Create {
                            before it is made.";
         let parameters = spec::object(&["name", "schedule"], draft::parameters().into());
         let rate = RateLimit { per_minute: 5, per_hour: 30 };
-        let changing = changing("routine_create", description, parameters);
+        let changing = changing(("routine_create", "Make a job"), description, parameters);
         ToolSpec { annotations: Annotations::ADDS, rate, ..changing }
     }
 

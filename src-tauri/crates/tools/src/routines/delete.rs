@@ -23,7 +23,7 @@ impl Verb for Delete {
         let description = "Deletes a routine; what it is doing ends. To stop it for a while, switch it off with \
                            routine_update instead. The person is asked before.";
         let parameters = spec::object(&["id"], json!({ "id": id_parameter() }));
-        let changing = changing("routine_delete", description, parameters);
+        let changing = changing(("routine_delete", "Delete a job"), description, parameters);
         ToolSpec { annotations: Annotations::OVERWRITES, ..changing }
     }
 

@@ -23,7 +23,7 @@ impl Verb for Fire {
         let description = "Runs a routine at once, beside its schedule. It works by itself; look for the outcome later with \
                            routine_history. The person is asked before.";
         let parameters = spec::object(&["id"], json!({ "id": id_parameter() }));
-        let changing = changing("routine_fire", description, parameters);
+        let changing = changing(("routine_fire", "Run a job"), description, parameters);
         // What the run does is for the routine to say.
         let rate = RateLimit { per_minute: 10, per_hour: 60 };
         ToolSpec { annotations: Annotations::ANYTHING, rate, ..changing }

@@ -34,7 +34,11 @@ impl Verb for History {
                 "limit": { "type": "integer", "minimum": 1, "maximum": MOST, "description": format!("Default: {USUAL}.") },
             }),
         );
-        let harmless = spec::harmless("routine_history", description, parameters);
+        let harmless = spec::harmless(
+            ("routine_history", "Look at the runs of a job"),
+            description,
+            parameters,
+        );
         // A report quotes what a run has read.
         ToolSpec { untrusted_output: true, ..harmless }
     }

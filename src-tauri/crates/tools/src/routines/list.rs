@@ -36,7 +36,7 @@ impl Verb for List {
                 "cursor": { "type": "string", "description": "Goes on where nextCursor of an earlier answer says.", "maxLength": 500 },
             }),
         );
-        let harmless = spec::harmless("routine_list", description, parameters);
+        let harmless = spec::harmless(("routine_list", "List the jobs"), description, parameters);
         // Errors of runs quote what programs and pages have said.
         ToolSpec { untrusted_output: true, ..harmless }
     }

@@ -205,7 +205,7 @@ const fn target(wish: &Wish) -> Option<&String> {
 }
 
 /// A tool that changes something and asks before.
-fn changing(name: &str, description: &str, parameters: Value) -> ToolSpec {
+fn changing(name: (&str, &str), description: &str, parameters: Value) -> ToolSpec {
     let harmless = spec::harmless(name, description, parameters);
     ToolSpec { approval: ApprovalRule::UnlessGranted, ..harmless }
 }

@@ -22,7 +22,7 @@ impl Verb for Update {
         let revision = json!({ "type": "integer", "minimum": 0, "description": "The revision that routine_list told." });
         fields.insert("revision".to_owned(), revision);
         let changing = changing(
-            "routine_update",
+            ("routine_update", "Change a job"),
             description,
             spec::object(&["id", "revision"], fields.into()),
         );
