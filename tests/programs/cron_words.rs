@@ -277,10 +277,14 @@ async fn what_is_spelled_like_a_name_that_nothing_has_is_told() {
         (&["skills", "show", "fecth"], "fetch"),
         (&["skills", "distrust", "fecth"], "fetch"),
         (&["secrets", "rm", "gihtub"], "github"),
+        (&["sessions", "show", "mian"], "main"),
     ] {
         let said = home.rouse(words);
         said.refused(4, &format!("Did you mean \u{201c}{meant}\u{201d}?"));
     }
+    home.rouse(["cron", "run", "Weekly report", "--force"]).ok();
+    let words = "it is a job. See its runs: rouse cron runs \"Weekly report\"";
+    home.rouse(["runs", "show", "Weekly report"]).refused(4, words);
 }
 
 #[tokio::test]

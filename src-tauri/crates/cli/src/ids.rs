@@ -51,7 +51,9 @@ pub(crate) fn unknown<'k>(
     known: impl IntoIterator<Item = &'k str>,
     see: &str,
 ) -> Failure {
-    let meant = nearest(wanted, known).map(|name| format!(" Did you mean \u{201c}{name}\u{201d}?"));
+    let others = known.into_iter().filter(|known| *known != wanted);
+    let meant =
+        nearest(wanted, others).map(|name| format!(" Did you mean \u{201c}{name}\u{201d}?"));
     let meant = meant.unwrap_or_default();
     not_found(format!("There is no {what} {wanted}.{meant} See all of them: {see}"))
 }
@@ -70,6 +72,9 @@ mod tests {
         let said = |wanted| unknown("skill", wanted, ["fetch", "report"], "rouse skills list");
         let near = "There is no skill fecth. Did you mean \u{201c}fetch\u{201d}? See all of them: rouse skills list";
         assert_eq!(said("fecth").lines(), [near]);
+        // What is called so is something else than what was asked for.
+        let other = "There is no skill fetch. See all of them: rouse skills list";
+        assert_eq!(said("fetch").lines(), [other]);
         assert_eq!(said("x").lines(), ["There is no skill x. See all of them: rouse skills list"]);
     }
 

@@ -100,12 +100,25 @@ pub(crate) async fn which(wanted: &str, session: &Session) -> Result<String, Fai
     }
     let found = session.call("runs.list", json!({ "limit": 500 })).await?;
     let found: RunsListResult = serde_json::from_value(found)?;
-    let known: Vec<String> = found.runs.into_iter().map(|run| run.id).collect();
+    let known: Vec<String> = found.runs.iter().map(|run| run.id.clone()).collect();
     match (wanted, known.first()) {
         ("last", Some(newest)) => Ok(newest.clone()),
         ("last", None) => Err(ids::not_found("No runs yet.".to_owned())),
-        _ => ids::meant(wanted, &known),
+        _ => {
+            let id = ids::meant(wanted, &known)?;
+            if known.contains(&id) { Ok(id) } else { Err(none_called(wanted, &found.runs)) }
+        }
     }
+}
+
+/// That there is no such run; whoever names a job means one of its runs.
+fn none_called(wanted: &str, runs: &[RunView]) -> Failure {
+    if runs.iter().any(|run| run.job_name == wanted) {
+        return ids::not_found(format!(
+            "There is no run {wanted}: it is a job. See its runs: rouse cron runs \"{wanted}\""
+        ));
+    }
+    ids::unknown("run", wanted, runs.iter().map(|run| run.id.as_str()), "rouse runs list")
 }
 
 async fn list(job: Option<String>, limit: u32, session: &Session) -> Result<(), Failure> {

@@ -4,6 +4,7 @@
 
 use clap::Subcommand;
 use rouse_core::Clock as _;
+use rouse_core::near::nearest;
 use rouse_gateway::wire::{
     MessageFrom, MessageView, SessionView, SessionsGetResult, SessionsListResult,
 };
@@ -11,11 +12,14 @@ use serde_json::json;
 
 use crate::cron::resolve;
 use crate::exit::Failure;
+use crate::ids;
 use crate::output::{instant, plain, print, short, table};
 use crate::session::Session;
 
 /// Rows of a list that nobody asked more of.
 const USUAL: u32 = 20;
+/// The conversation with the person.
+const MAIN: &str = "main";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -73,10 +77,15 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
 }
 
 async fn key_of(session: &Session, named: &str) -> Result<String, Failure> {
-    if named == "main" || named.starts_with("cron:") {
+    if named == MAIN || named.starts_with("cron:") {
         return Ok(named.to_owned());
     }
-    Ok(format!("cron:{}", resolve(session, named).await?))
+    match resolve(session, named).await {
+        Err(failure) if failure.is_not_found() && nearest(named, [MAIN]).is_some() => {
+            Err(ids::unknown("conversation", named, [MAIN], "rouse sessions list"))
+        }
+        resolved => Ok(format!("cron:{}", resolved?)),
+    }
 }
 
 fn print_table(session: &Session, sessions: &[SessionView]) {
@@ -143,9 +152,8 @@ fn who(message: &MessageView) -> String {
 fn said(message: &MessageView) -> String {
     match message.from {
         MessageFrom::Tool => message.text.chars().take(1_000).collect(),
-        MessageFrom::Person
-        | MessageFrom::Rouse
-        | MessageFrom::Model
-        | MessageFrom::Summary => message.text.clone(),
+        MessageFrom::Person | MessageFrom::Rouse | MessageFrom::Model | MessageFrom::Summary => {
+            message.text.clone()
+        }
     }
 }
