@@ -8,6 +8,7 @@
 #![cfg(unix)]
 
 mod asks;
+mod asked_call;
 mod engine;
 mod http;
 mod probes;

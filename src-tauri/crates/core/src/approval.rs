@@ -272,6 +272,15 @@ impl ApprovalState {
     }
 }
 
+impl Approval {
+    /// Whether a person, or nobody in time, has answered it and nothing was done by the answer yet.
+    #[must_use]
+    pub const fn has_unused_answer(&self) -> bool {
+        self.used_at.is_none()
+            && !matches!(self.state, ApprovalState::Pending | ApprovalState::Withdrawn { .. })
+    }
+}
+
 /// How far a yes reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

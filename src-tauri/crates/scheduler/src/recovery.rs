@@ -7,7 +7,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use rouse_core::decide::{Ended, Firing, JobFate, Recovery, announce, recover, too_late_to_start};
+use rouse_core::approval::Approval;
+use rouse_core::decide::{
+    Calls, Ended, Firing, JobFate, Recovery, announce, recover, too_late_to_start,
+};
 use rouse_core::incident::IncidentStep;
 use rouse_core::job::{Job, payload_to_json};
 use rouse_core::{DeliveryId, JobId, Outcome, Run, RunState, RunTrigger, UnixMs};
@@ -44,11 +47,11 @@ impl Engine {
 
     async fn recover_cut_off(&mut self, run: Run, job: Option<Arc<Job>>) -> Result<(), StoreError> {
         let now = self.clock.now();
-        let had_unrepeatable_call = self.store.has_unrepeatable_step(&run.id).await?;
+        let calls = self.calls_of(&run).await?;
         let recovery = match self.firing_at(now) {
             // A pause is for what happens by itself.
             Firing::Off(_) if run.trigger != RunTrigger::Chat => Recovery::Leave,
-            _ => recover(job.as_deref(), &run, had_unrepeatable_call, now),
+            _ => recover(job.as_deref(), &run, calls, now),
         };
         if recovery == Recovery::GoOn && self.store.put_back(&run.id, now).await?.is_some() {
             let job_id = run.job_id.as_ref().map(tracing::field::display);
@@ -87,6 +90,15 @@ impl Engine {
             self.heartbeat.request_for_events("interrupted");
         }
         Ok(())
+    }
+
+    async fn calls_of(&self, run: &Run) -> Result<Calls, StoreError> {
+        if self.store.has_unrepeatable_step(&run.id).await? {
+            return Ok(Calls::Unrepeatable);
+        }
+        let asked = self.store.approvals_of(&run.id).await?;
+        let is_answered = asked.last().is_some_and(Approval::has_unused_answer);
+        Ok(if is_answered { Calls::Answered } else { Calls::Repeatable })
     }
 
     fn recover_waiting(&mut self, run: Run, job: Option<Arc<Job>>) {

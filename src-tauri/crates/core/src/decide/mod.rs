@@ -23,5 +23,5 @@ pub use event::{EventPlan, plan_event};
 pub use fate::{JobFate, fate_of_job};
 pub use incident::{SETTLED_MS, incident_step};
 pub use question::question;
-pub use recovery::{Recovery, recover, too_late_to_start};
+pub use recovery::{Calls, Recovery, recover, too_late_to_start};
 pub use retry::retry_after_ms;

@@ -1,7 +1,7 @@
 //! One life of the process after another: ticks, lanes, ends, crashes and starts, as the engine does them.
 
 use rouse_core::decide::{
-    Due, Firing, JobFate, Recovery, fate_of_job, plan_claim, recover, too_late_to_start,
+    Calls, Due, Firing, JobFate, Recovery, fate_of_job, plan_claim, recover, too_late_to_start,
 };
 use rouse_core::{JobId, Outcome, Run, RunId, RunState, RunTrigger, UnixMs};
 use rouse_scheduler::lanes::{LaneKey, Lanes, Rank};
@@ -222,10 +222,11 @@ impl World {
     fn recover_cut_off(&mut self, id: u64, row: &Row) -> Result<(), Broken> {
         self.close(id)?;
         let had_effect = self.dice.once_in(3);
+        let calls = if had_effect { Calls::Unrepeatable } else { Calls::Repeatable };
         let sim = self.jobs.get(&row.job);
         let run = run_of(id, row);
         let again = !self.paused
-            && recover(sim.map(|sim| &sim.job), &run, had_effect, UnixMs(self.now))
+            && recover(sim.map(|sim| &sim.job), &run, calls, UnixMs(self.now))
                 == Recovery::RunAgain;
         hold!(!(again && (row.is_again || had_effect)), "run {id} is made up for in a loop");
         if let (true, Some(sim)) = (again, sim) {
