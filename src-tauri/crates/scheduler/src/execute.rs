@@ -2,14 +2,16 @@
 //!
 //! All runs that may start are moved to `running` in one transaction before the first of them begins; those that may
 //! start when their slots are claimed are claimed as running. Each attempt is a task of its own; a panic in it ends the
-//! run as failed and nothing else.
+//! run as failed and nothing else. A slot may be in time when it is claimed and too late when its place is free, so it is
+//! asked both times.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rouse_core::decide::too_late_to_start;
 use rouse_core::job::{Job, Overlap, ScheduleSpec, SessionTarget, WakeMode};
-use rouse_core::{JobId, Outcome, Run, RunId, RunState, UnixMs};
+use rouse_core::{JobId, Outcome, Run, RunId, RunState, RunTrigger, UnixMs};
 use rouse_store::StoreError;
 use tokio::task::{self, JoinError};
 use tracing::Instrument as _;
@@ -29,6 +31,15 @@ pub(crate) struct Waiting {
     pub(crate) job: Option<Arc<Job>>,
 }
 
+impl Waiting {
+    /// Its end, if it must not start any more.
+    pub(crate) fn too_late(&self, now: UnixMs) -> Option<Outcome> {
+        let job = self.job.as_deref().filter(|_| self.run.trigger != RunTrigger::Manual)?;
+        let reason = too_late_to_start(job, &self.run, now)?;
+        Some(Outcome { reason: Some(reason), ..Outcome::of(RunState::Missed) })
+    }
+}
+
 impl Engine {
     /// Puts a queued run into its lane. As long as the runs of an earlier life are not where they belong, it is left in the
     /// store and found with them: in its lane twice, it could begin twice.
@@ -46,16 +57,22 @@ impl Engine {
         self.lanes.enqueue(lane, width, rank, run.id.clone(), Waiting { run, job });
     }
 
-    /// Starts every run that its lane and the cap let start.
+    /// Starts every run that its lane and the cap let start; what has become too late while it waited ends as missed.
     pub(crate) async fn start_startable(&mut self) -> Result<Vec<RunId>, StoreError> {
         let mut started = Vec::new();
         loop {
+            let now = self.clock.now();
             let startable = self.lanes.take_startable();
-            if startable.is_empty() {
+            if startable.is_empty() && self.wait_ended.is_empty() {
                 return Ok(started);
             }
+            let startable = self.without_late(startable, now);
+            if startable.is_empty() {
+                // What its end fires may start as well.
+                self.record_wait_ends().await?;
+                continue;
+            }
             let ids: Vec<RunId> = startable.iter().map(|run| run.id.clone()).collect();
-            let now = self.clock.now();
             let moved = match self.store.start_runs(&ids, now).await {
                 Ok(moved) => moved,
                 Err(error) => {
@@ -66,6 +83,25 @@ impl Engine {
             let moved: HashSet<RunId> = moved.into_iter().collect();
             started.extend(self.begin(startable, |id| moved.contains(id)));
         }
+    }
+
+    /// Those that are still in time; the places of the others are free.
+    fn without_late(
+        &mut self,
+        startable: Vec<Startable<Waiting>>,
+        now: UnixMs,
+    ) -> Vec<Startable<Waiting>> {
+        let mut in_time = Vec::with_capacity(startable.len());
+        for run in startable {
+            match run.load.too_late(now) {
+                None => in_time.push(run),
+                Some(outcome) => {
+                    self.lanes.finished(&run.lane, run.rank);
+                    self.wait_ended.push_back(WaitEnded { id: run.id, outcome });
+                }
+            }
+        }
+        in_time
     }
 
     /// Begins the work of runs that the store has as running; answers which. They begin now, which is later than what

@@ -63,7 +63,8 @@ impl Engine {
         self.record_wait_ends().await
     }
 
-    async fn record_wait_ends(&mut self) -> Result<(), StoreError> {
+    /// Records the ends of runs that left their lanes without having started.
+    pub(crate) async fn record_wait_ends(&mut self) -> Result<(), StoreError> {
         if !self.wait_ended.is_empty() {
             self.refresh_listeners().await?;
         }

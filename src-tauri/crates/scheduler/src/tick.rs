@@ -218,7 +218,9 @@ impl Engine {
             }
         }
         let startable = self.lanes.take_startable();
-        let ids: HashSet<&RunId> = startable.iter().map(|run| &run.id).collect();
+        // One that has become too late meanwhile is claimed like one that waits, and ends as such.
+        let in_time = startable.iter().filter(|run| run.load.too_late(begin_at).is_none());
+        let ids: HashSet<&RunId> = in_time.map(|run| &run.id).collect();
         let mut claimed = HashSet::new();
         for run in planned.iter_mut().flat_map(|planned| &mut planned.claim.runs) {
             if ids.contains(&run.id) {

@@ -91,7 +91,7 @@ pub(crate) struct BehaviourArgs {
     /// Slots that passed while nothing could fire.
     #[arg(long, value_enum)]
     misfire: Option<Misfire>,
-    /// A slot later than this is missed, whatever --misfire says: `2h`, or `none`.
+    /// A slot that would start later than this is missed, whatever --misfire says: `2h`, or `none`.
     #[arg(long, value_name = "DURATION")]
     max_lateness: Option<String>,
     /// Most slots that --misfire run-all makes up for, or `none` for the usual number.

@@ -14,6 +14,8 @@ use crate::{RunState, RunTrigger, UnixMs};
 const ON_TIME_MS: i64 = 60_000;
 /// A run starts some milliseconds after its slot, so a cooldown as long as the interval must not swallow the next slot.
 const COOLDOWN_SLACK_MS: i64 = 1_000;
+/// Why a slot is missed that nobody makes up for.
+const PASSED: &str = "Passed while nothing could fire";
 /// Runs that may wait behind one that is going, with `overlap: queue`.
 const QUEUE_BOUND: u32 = 10;
 /// Slots made up for by `misfire: runAll` when the job does not say.
@@ -127,7 +129,8 @@ fn made_up_for(
     now: UnixMs,
 ) -> Vec<PlannedRun> {
     let newest_first = passed.newest.iter().rev();
-    let in_time = newest_first.take(most).take_while(|slot| too_late(job, **slot, now).is_none());
+    let in_time =
+        newest_first.take(most).take_while(|slot| too_late(job, **slot, PASSED, now).is_none());
     let in_time = in_time.count();
     let (older, fitting) = passed.newest.split_at(passed.newest.len() - in_time);
     if let ([.., newest], MisfireMode::RunOnce) = (fitting, job.policies.misfire.mode) {
@@ -142,15 +145,18 @@ fn made_up_for(
 }
 
 fn missed_run(job: &Job, slot: UnixMs, stands_for: u32, now: UnixMs) -> PlannedRun {
-    let reason = too_late(job, slot, now).unwrap_or_else(|| match job.policies.misfire.mode {
-        MisfireMode::RunAll => "Older than the newest slots that are made up for".to_owned(),
-        MisfireMode::Skip | MisfireMode::RunOnce => "Passed while nothing could fire".to_owned(),
+    let reason = too_late(job, slot, PASSED, now).unwrap_or_else(|| {
+        let reason = match job.policies.misfire.mode {
+            MisfireMode::RunAll => "Older than the newest slots that are made up for",
+            MisfireMode::Skip | MisfireMode::RunOnce => PASSED,
+        };
+        reason.to_owned()
     });
     quiet(RunState::Missed, slot, stands_for, reason)
 }
 
-/// Why a slot must not run any more at `now`.
-pub(super) fn too_late(job: &Job, slot: UnixMs, now: UnixMs) -> Option<String> {
+/// Why a slot must not run any more at `now`; `skipped` says it where its job makes up for nothing.
+pub(super) fn too_late(job: &Job, slot: UnixMs, skipped: &str, now: UnixMs) -> Option<String> {
     let misfire = &job.policies.misfire;
     let late = now.since(slot);
     if let Some(most) = misfire.max_lateness_seconds.map(|s| i64::from(s) * 1_000)
@@ -158,8 +164,7 @@ pub(super) fn too_late(job: &Job, slot: UnixMs, now: UnixMs) -> Option<String> {
     {
         return Some(format!("Later than the {} allowed", format_duration(most)));
     }
-    (misfire.mode == MisfireMode::Skip && late > ON_TIME_MS)
-        .then(|| "Passed while nothing could fire".to_owned())
+    (misfire.mode == MisfireMode::Skip && late > ON_TIME_MS).then(|| skipped.to_owned())
 }
 
 /// Which of the runs of one claim may wait in their lane.

@@ -51,8 +51,8 @@ pub fn recover(job: Option<&Job>, run: &Run, calls: Calls, now: UnixMs) -> Recov
         return goes_on(run, MOST_ATTEMPTS);
     }
     let Some(job) = job.filter(|job| job.enabled) else { return Recovery::Leave };
-    if job.policies.misfire.mode == MisfireMode::Skip || too_late_to_start(job, run, now).is_some()
-    {
+    let is_late = run.slot_at.is_some_and(|slot| too_late(job, slot, "", now).is_some());
+    if job.policies.misfire.mode == MisfireMode::Skip || is_late {
         return Recovery::Leave;
     }
     if can_go_on(job, run, calls) {
@@ -67,10 +67,12 @@ const fn goes_on(run: &Run, most: u32) -> Recovery {
     if run.attempt < most { Recovery::GoOn } else { Recovery::Leave }
 }
 
-/// Why a run that has waited since an earlier life must not start any more; none when it may.
+/// Why a run that has waited for its place must not start any more; none when it may. Only a slot can be too late: a run
+/// by hand, one that an event or a call fired, and one that has begun and goes on are wanted whenever they start.
 #[must_use]
 pub fn too_late_to_start(job: &Job, run: &Run, now: UnixMs) -> Option<String> {
-    too_late(job, run.slot_at?, now)
+    let slot = run.slot_at.filter(|_| run.started_at.is_none())?;
+    too_late(job, slot, "Waited for a place until it was too late", now)
 }
 
 #[cfg(test)]
@@ -194,11 +196,19 @@ mod tests {
 
     #[test]
     fn a_run_that_waited_too_long_does_not_start() {
+        let waits = Run { started_at: None, ..run() };
         let hasty = job_with(|policies| policies.misfire.max_lateness_seconds = Some(30));
-        let reason = too_late_to_start(&hasty, &run(), NOW);
+        let reason = too_late_to_start(&hasty, &waits, NOW);
         assert_eq!(reason.as_deref(), Some("Later than the 30 s allowed"));
-        assert_eq!(too_late_to_start(&job(), &run(), NOW), None);
-        let by_hand = Run { slot_at: None, ..run() };
+        assert_eq!(too_late_to_start(&job(), &waits, NOW), None);
+        let by_hand = Run { slot_at: None, ..waits.clone() };
         assert_eq!(too_late_to_start(&hasty, &by_hand, NOW), None);
+        let begun = Run { started_at: Some(UnixMs(70_000)), ..waits.clone() };
+        assert_eq!(too_late_to_start(&hasty, &begun, NOW), None);
+        let skips = job_with(|policies| policies.misfire.mode = MisfireMode::Skip);
+        assert_eq!(
+            too_late_to_start(&skips, &waits, UnixMs(600_000)).as_deref(),
+            Some("Waited for a place until it was too late")
+        );
     }
 }

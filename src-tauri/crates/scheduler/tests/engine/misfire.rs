@@ -2,10 +2,10 @@
 
 use rouse_core::time::Clock as _;
 use rouse_core::{Outcome, RunState, RunTrigger};
-use rouse_scheduler::RunMode;
+use rouse_scheduler::{RunMode, SchedulerConfig};
 use serde_json::json;
 
-use crate::stage::{Begun, HOUR, MINUTE, START, Stage, break_with, every, once};
+use crate::stage::{Begun, HOUR, MINUTE, START, Stage, break_with, config, every, once};
 
 #[tokio::test]
 async fn by_default_one_late_run_stands_for_all() {
@@ -82,6 +82,55 @@ async fn later_than_allowed_is_missed() {
         (runs[0].state, runs[0].reason.as_deref()),
         (RunState::Missed, Some("Later than the 10 min allowed"))
     );
+}
+
+/// A stage with one place, which a run without an end has, and what waits behind it.
+async fn behind_another(policies: serde_json::Value) -> (Stage, Begun, rouse_core::job::Job) {
+    let one_place = SchedulerConfig { max_concurrent_runs: 1, ..config() };
+    let stage = Stage::with(one_place, false).await;
+    stage.add(once(START.plus_ms(MINUTE), json!({ "id": "before" }))).await;
+    let at = START.plus_ms(MINUTE + 1);
+    let job = stage.add(once(at, json!({ "policies": policies }))).await;
+    stage.pass(MINUTE).await;
+    let before = stage.begun.next().await;
+    stage.pass(1).await;
+    assert_eq!(stage.states_of(&job).await, [RunState::Queued]);
+    (stage, before, job)
+}
+
+#[tokio::test]
+async fn a_slot_that_waits_for_its_place_longer_than_allowed_is_missed() {
+    for (policies, reason) in [
+        (json!({ "misfire": { "maxLatenessSeconds": 90 } }), "Later than the 1 min 30 s allowed"),
+        (json!({ "misfire": { "mode": "skip" } }), "Waited for a place until it was too late"),
+    ] {
+        let (stage, before, job) = behind_another(policies).await;
+        stage.pass(91_000).await;
+        let id = before.run.id.clone();
+        before.succeed();
+        stage.ended(&id).await;
+        stage.settle().await;
+        let run = stage.runs_of(&job.id).await.remove(0);
+        assert_eq!((run.state, run.reason.as_deref()), (RunState::Missed, Some(reason)));
+        assert_eq!((run.started_at, stage.load().await), (None, (0, 0)), "its place is free");
+        let next = stage.add(once(stage.now().plus_ms(1), json!({ "id": "next" }))).await;
+        stage.pass(1).await;
+        assert_eq!(stage.begun.next().await.run.job_id, Some(next.id));
+    }
+}
+
+#[tokio::test]
+async fn what_still_may_be_late_or_was_asked_for_by_hand_starts() {
+    let late = json!({ "misfire": { "mode": "skip", "maxLatenessSeconds": 60 } });
+    let (stage, before, job) = behind_another(late).await;
+    let by_hand = stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked");
+    stage.pass(60_000).await;
+    before.succeed();
+    let slot = stage.begun.next().await;
+    assert_eq!(slot.run.late_by_ms(), Some(60_000));
+    stage.pass(HOUR).await;
+    slot.succeed();
+    assert_eq!(Some(stage.begun.next().await.run.id), by_hand);
 }
 
 #[tokio::test]

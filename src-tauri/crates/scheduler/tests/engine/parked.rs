@@ -75,6 +75,23 @@ async fn a_run_that_asks_frees_its_lane_and_goes_on_with_the_answer() {
     assert_eq!((ended.state, ended.started_at), (RunState::Succeeded, run.started_at));
 }
 
+/// Its slot was in time when it began; how long a person thinks about it is nobody's lateness.
+#[tokio::test]
+async fn a_run_that_goes_on_with_the_answer_is_never_too_late() {
+    let stage = Stage::new().await;
+    let (job, run) = first_asks(&stage, &["a"]).await;
+    let hasty = json!({ "policies": { "misfire": { "mode": "skip", "maxLatenessSeconds": 1 } } });
+    stage.handle.update_job(&job.id, hasty, None).await.unwrap();
+    stage.pass(10 * SECOND).await;
+    stage.handle.update_job(&job.id, json!({ "enabled": false }), None).await.unwrap();
+    stage.pass(2 * MINUTE).await;
+    yes(&stage, "a").await;
+    let again = stage.begun.next().await;
+    assert_eq!(again.run.id, run.id);
+    again.succeed();
+    assert_eq!(stage.ended(&run.id).await.state, RunState::Succeeded);
+}
+
 /// With one place for all lanes, a parked run that kept it would stop everything until somebody answers.
 #[tokio::test]
 async fn a_parked_run_leaves_the_only_place_to_other_jobs() {

@@ -4,7 +4,7 @@ use rouse_core::decide::{
     Calls, Due, Firing, JobFate, Recovery, fate_of_job, plan_claim, recover, too_late_to_start,
 };
 use rouse_core::{JobId, Outcome, Run, RunId, RunState, RunTrigger, UnixMs};
-use rouse_scheduler::lanes::{LaneKey, Lanes, Rank};
+use rouse_scheduler::lanes::{LaneKey, Lanes, Rank, Startable};
 
 use super::job::{NOT_KNOWN, SimJob};
 use super::rules::CAP;
@@ -125,21 +125,47 @@ impl World {
     }
 
     pub(super) fn start_startable(&mut self) -> Result<(), Broken> {
-        for startable in self.lanes.take_startable() {
-            let id: u64 = startable.id.as_str().parse().expect("a number");
-            let row =
-                self.open.get_mut(&id).ok_or_else(|| format!("run {id} starts after its end"))?;
-            hold!(row.state == RunState::Queued, "run {id} starts as {:?}", row.state);
-            hold!(self.started.insert(id), "run {id} started twice");
-            row.state = RunState::Running;
-            let number = row.job;
-            if let Some(sim) = self.jobs.get_mut(&number) {
-                sim.job.state.last_run_at = Some(UnixMs(self.now));
+        loop {
+            let startable = self.lanes.take_startable();
+            if startable.is_empty() {
+                return self.check_places();
             }
-            let most = *self.dice.pick(&[MINUTE, 30 * MINUTE, 30 * HOUR]);
-            self.working.insert(id, self.dice.between(1, most));
+            for Startable { id, lane, rank, .. } in startable {
+                let id: u64 = id.as_str().parse().expect("a number");
+                if self.is_in_time(id)? {
+                    self.begin(id)?;
+                } else {
+                    self.lanes.finished(&lane, rank);
+                    self.close(id)?;
+                }
+            }
         }
-        self.check_places()
+    }
+
+    /// Whether a run that has got a place may have it.
+    fn is_in_time(&self, id: u64) -> Result<bool, Broken> {
+        let row = self.open.get(&id).ok_or_else(|| format!("run {id} starts after its end"))?;
+        let Some(sim) = self.jobs.get(&row.job).filter(|_| !row.is_by_hand()) else {
+            return Ok(true);
+        };
+        Ok(too_late_to_start(&sim.job, &run_of(id, row), UnixMs(self.now)).is_none())
+    }
+
+    fn begin(&mut self, id: u64) -> Result<(), Broken> {
+        let row = self.open.get_mut(&id).ok_or_else(|| format!("run {id} is not open"))?;
+        hold!(row.state == RunState::Queued, "run {id} starts as {:?}", row.state);
+        hold!(self.started.insert(id), "run {id} started twice");
+        row.state = RunState::Running;
+        let (number, slot) = (row.job, row.slot.filter(|_| !row.is_by_hand()));
+        if let (Some(sim), Some(slot)) = (self.jobs.get(&number), slot) {
+            self.check_lateness(sim, slot)?;
+        }
+        if let Some(sim) = self.jobs.get_mut(&number) {
+            sim.job.state.last_run_at = Some(UnixMs(self.now));
+        }
+        let most = *self.dice.pick(&[MINUTE, 30 * MINUTE, 30 * HOUR]);
+        self.working.insert(id, self.dice.between(1, most));
+        Ok(())
     }
 
     /// The end of a run at work, and what it does to its job.

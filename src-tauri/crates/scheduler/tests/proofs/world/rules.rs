@@ -96,15 +96,15 @@ impl World {
     fn check_misfire(&self, sim: &SimJob, fires: &[&PlannedRun]) -> Result<(), Broken> {
         let misfire = &sim.job.policies.misfire;
         hold!(fires.len() <= sim.most_at_once(), "{} runs at once: {misfire:?}", fires.len());
-        for run in fires {
-            let late = self.now - run.slot_at.0;
-            let most = misfire.max_lateness_seconds.map(|seconds| i64::from(seconds) * 1_000);
-            hold!(most.is_none_or(|most| late <= most), "{late} ms late: {misfire:?}");
-            hold!(
-                misfire.mode != MisfireMode::Skip || late <= ON_TIME,
-                "{late} ms late: {misfire:?}"
-            );
-        }
+        fires.iter().try_for_each(|run| self.check_lateness(sim, run.slot_at.0))
+    }
+
+    /// A slot is no later than its job allows: when it is claimed, and when its run starts.
+    pub(super) fn check_lateness(&self, sim: &SimJob, slot: i64) -> Result<(), Broken> {
+        let (late, misfire) = (self.now - slot, &sim.job.policies.misfire);
+        let most = misfire.max_lateness_seconds.map(|seconds| i64::from(seconds) * 1_000);
+        hold!(most.is_none_or(|most| late <= most), "{late} ms late: {misfire:?}");
+        hold!(misfire.mode != MisfireMode::Skip || late <= ON_TIME, "{late} ms late: {misfire:?}");
         Ok(())
     }
 
