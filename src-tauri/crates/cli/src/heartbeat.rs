@@ -102,6 +102,9 @@ fn print(session: &Session, status: HeartbeatStatus) -> Result<(), Failure> {
     if let Some(reason) = status.last_skip_reason {
         let which = if status.next_at_ms.is_some() { "Last beat did nothing" } else { "No beat" };
         anstream::println!("{which}: {reason}");
+    } else if let Some(skip) = status.last_skip {
+        let (at, reason) = (instant(skip.at_ms, now, session.clock.zone()), plain(&skip.reason));
+        anstream::println!("Last left out {at}: {reason}");
     }
     if status.queued_events > 0 {
         let lines = match status.queued_events {

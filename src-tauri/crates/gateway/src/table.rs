@@ -58,7 +58,7 @@ methods! {
     "cron.add" => cron::add(CronAddParams) -> SavedJob;
     "cron.update" => cron::update(CronUpdateParams) -> SavedJob;
     "cron.check" => cron::check(CronCheckParams) -> CronCheckResult;
-    "cron.remove" => cron::remove(JobRef) -> CronRemoveResult;
+    "cron.remove" => cron::remove(CronRemoveParams) -> CronRemoveResult;
     "cron.run" => cron::run(CronRunParams) -> StartedRun;
     "cron.runs" => cron::runs(CronRunsParams) -> CronRunsResult;
     "cron.status" => cron::status(Empty) -> CronStatus;

@@ -41,6 +41,8 @@ pub(crate) struct Running {
     pub(crate) has_place: bool,
     /// Whether its next attempt could begin but for a place.
     pub(crate) waits_for_place: bool,
+    /// Whether it has removed its job, and goes on without it.
+    pub(crate) outlives_job: bool,
     deadline: Duration,
     ending: Option<Ending>,
     spent: Usage,
@@ -83,9 +85,19 @@ impl Running {
         let deadline = now + time_limit(job.as_deref());
         let work = Work::Backoff { until: now };
         let (cancel, spent) = (CancellationToken::new(), Usage::default());
-        let (has_place, waits_for_place) = (true, false);
-        let ending = None;
-        Self { run, lane, job, cancel, work, has_place, waits_for_place, deadline, ending, spent }
+        Self {
+            run,
+            lane,
+            job,
+            cancel,
+            work,
+            has_place: true,
+            waits_for_place: false,
+            outlives_job: false,
+            deadline,
+            ending: None,
+            spent,
+        }
     }
 
     /// When its time limit or its grace ends. Between two attempts there is none: the next begins before it, if it has a place.

@@ -215,21 +215,36 @@ impl Engine {
         }
     }
 
-    /// Ends all runs of a job, those that wait and those at work.
-    pub(crate) fn end_runs_of(&mut self, job_id: &JobId, reason: &str) {
-        self.replace_runs_of(job_id, reason);
+    /// Ends all runs of a job, those that wait and those at work; how many were at work.
+    pub(crate) fn end_runs_of(&mut self, job_id: &JobId, reason: &str) -> u32 {
+        let ended = self.replace_runs_of(job_id, reason);
         self.end_parked_of(job_id, reason);
     }
 
-    /// Ends the runs of a job whose place another takes: those at work and those that wait for it. One that waits for an
-    /// answer has no place.
-    pub(crate) fn replace_runs_of(&mut self, job_id: &JobId, reason: &str) {
+    /// Ends the runs of a job whose place another takes: those at work and those that wait for it; how many were at work.
+    /// One that waits for an answer has no place, and one that outlives its job is not the job's any more.
+    pub(crate) fn replace_runs_of(&mut self, job_id: &JobId, reason: &str) -> u32 {
         self.take_queued_of(job_id, reason);
         let now = self.clock.monotonic();
-        let of_job = |running: &&mut Running| running.run.job_id.as_ref() == Some(job_id);
-        for running in self.running.values_mut().filter(of_job) {
-            running.end(Why::Cancelled(reason.to_owned()), now);
-        }
+        let of_job = |running: &&mut Running| {
+            running.run.job_id.as_ref() == Some(job_id) && !running.outlives_job
+        };
+        let ended = self.running.values_mut().filter(of_job);
+        let ended = ended.filter_map(|running| {
+            running.end(Why::Cancelled(reason.to_owned()), now).then_some(())
+        });
+        u32::try_from(ended.count()).unwrap_or(u32::MAX)
+    }
+
+    /// Lets the run `by` go on without its job, if it is at work for it.
+    pub(crate) fn outlives_its_job(&mut self, job_id: &JobId, by: Option<&RunId>) -> bool {
+        let running = by.and_then(|by| self.running.get_mut(by));
+        let Some(running) = running.filter(|running| running.run.job_id.as_ref() == Some(job_id))
+        else {
+            return false;
+        };
+        running.outlives_job = true;
+        true
     }
 
     /// Takes the runs of a job that wait, for their place or for an answer, out of memory; their ends are to be recorded.

@@ -147,10 +147,18 @@ impl Engine {
             self.park(&run, &outcome).await?;
             return Ok(None);
         }
-        let job = self.job_of(run).await?;
+        // One that has removed its job tells its answer as that job would, and changes nothing about it.
+        let gone = running.job.as_deref().filter(|_| running.outlives_job).cloned();
+        let is_gone = gone.is_some();
+        let job = match gone {
+            Some(job) => Some(job),
+            None => self.job_of(run).await?,
+        };
         let previous = self.previous_result(job.as_ref()).await?;
-        let fate =
-            job.as_ref().map_or(JobFate::Stays, |job| fate_of_job(job, run.trigger, outcome));
+        let fate = match job.as_ref().filter(|_| !is_gone) {
+            Some(job) => fate_of_job(job, run.trigger, outcome),
+            None => JobFate::Stays,
+        };
         let now = self.clock.now();
         let incident = if run.is_watched() {
             // Who has begun it is there and sees what went wrong.
@@ -175,7 +183,7 @@ impl Engine {
             reminders: self.untold_by(run, outcome).await?,
             system_event: said.system_event,
             is_line_by_person: job.as_ref().is_some_and(Job::reminds_in_persons_words),
-            incident,
+            incident: if is_gone { IncidentStep::Nothing } else { incident },
             pause_job: fate.pause_reason().map(str::to_owned),
             delete_job: fate == JobFate::IsDeleted,
             ..Finish::of(id.clone(), (**outcome).clone(), now)

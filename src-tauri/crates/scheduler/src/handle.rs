@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::trouble::Sentence;
-use crate::{Call, Called, SchedulerConfig, SchedulerError, Status, TickReport};
+use crate::{Call, Called, Removed, SchedulerConfig, SchedulerError, Status, TickReport};
 
 /// Where an answer goes.
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, SchedulerError>>;
@@ -23,7 +23,7 @@ pub(crate) type Reply<T> = oneshot::Sender<Result<T, SchedulerError>>;
 pub(crate) enum Request {
     Add(Box<Job>, Reply<Job>),
     Update(JobId, Value, Option<i64>, Reply<Job>),
-    Remove(JobId, Reply<Option<Job>>),
+    Remove(JobId, Option<RunId>, Reply<Option<Removed>>),
     RunNow(JobId, RunMode, Reply<Option<RunId>>),
     Retry(RunId, Reply<RunId>),
     Cancel(RunId, String, Reply<bool>),
@@ -81,12 +81,17 @@ impl SchedulerHandle {
         self.ask(|reply| Request::Update(id.clone(), patch, expected_revision, reply)).await
     }
 
-    /// Removes a job and ends what it is doing; answers it, or none when there was none.
+    /// Removes a job and ends what it is doing, but not the run `by` which it is asked; answers it, or none when there was
+    /// none.
     ///
     /// # Errors
     /// The store's refusal.
-    pub async fn remove_job(&self, id: &JobId) -> Result<Option<Job>, SchedulerError> {
-        self.ask(|reply| Request::Remove(id.clone(), reply)).await
+    pub async fn remove_job(
+        &self,
+        id: &JobId,
+        by: Option<&RunId>,
+    ) -> Result<Option<Removed>, SchedulerError> {
+        self.ask(|reply| Request::Remove(id.clone(), by.cloned(), reply)).await
     }
 
     /// Runs a job by hand, on its lane; its schedule does not move. None when `Due` is asked and it is not.

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::engine::Engine;
 use crate::tick::new_run;
-use crate::{HeartbeatConfig, HeartbeatStatus};
+use crate::{HeartbeatConfig, HeartbeatStatus, LastSkip};
 
 const ANCHOR: &str = "heartbeat.anchorMs";
 const PENDING: &str = "heartbeat.pending";
@@ -40,7 +40,9 @@ const NOTHING_TO_DO: &str = "There was nothing to do: no event waits and HEARTBE
 pub(crate) struct Heartbeat {
     next_at: Option<UnixMs>,
     request: Option<Asked>,
-    last_skip: Option<String>,
+    last_skip: Option<LastSkip>,
+    /// Whether a beat came since.
+    skip_is_over: bool,
     /// Whether a beat waits in its lane or is at work.
     has_run: bool,
     /// Whether the next beat must be planned anew.
@@ -123,7 +125,11 @@ impl Engine {
     /// Reads what an earlier life left, and plans the next beat by the settings.
     pub(crate) async fn load_heartbeat(&mut self) -> Result<(), StoreError> {
         let last_skip = self.store.setting(LAST_SKIP).await?;
-        self.heartbeat.last_skip = text(last_skip.as_ref().and_then(|skip| skip.get("reason")));
+        let of_skip = |name: &str| last_skip.as_ref().and_then(|skip| skip.get(name));
+        let (reason, at) = (text(of_skip("reason")), of_skip("atMs").and_then(Value::as_i64));
+        self.heartbeat.last_skip =
+            reason.zip(at).map(|(reason, at)| LastSkip { reason, at: UnixMs(at) });
+        self.heartbeat.skip_is_over = of_skip("isOver").and_then(Value::as_bool).unwrap_or(false);
         let pending = self.store.setting(PENDING).await?;
         if let Some(reason) = text(pending.as_ref())
             && self.heartbeat.request.is_none()
@@ -255,11 +261,12 @@ impl Engine {
     }
 
     async fn skip_beat(&mut self, reason: &str, now: UnixMs) -> Result<(), StoreError> {
-        let skip = json!({ "reason": reason, "atMs": now.0 });
+        let (skip, at) = (json!({ "reason": reason, "atMs": now.0 }), now);
         let event = (EventKind::Heartbeat, json!({ "skipped": reason }));
         self.store.put_setting(LAST_SKIP, &skip, Some(event), now).await?;
         tracing::debug!(name = "Heartbeat", reason, "a beat was left out");
-        self.heartbeat.last_skip = Some(reason.to_owned());
+        self.heartbeat.last_skip = Some(LastSkip { reason: reason.to_owned(), at });
+        self.heartbeat.skip_is_over = false;
         Ok(())
     }
 
@@ -269,8 +276,12 @@ impl Engine {
         self.store.insert_run(&run, now).await?;
         self.heartbeat.takes_over();
         self.enqueue(run, None);
-        if self.heartbeat.last_skip.take().is_some() {
-            self.store.put_setting(LAST_SKIP, &Value::Null, None, now).await?;
+        if let Some(LastSkip { reason, at }) = &self.heartbeat.last_skip
+            && !self.heartbeat.skip_is_over
+        {
+            let skip = json!({ "reason": reason, "atMs": at.0, "isOver": true });
+            self.store.put_setting(LAST_SKIP, &skip, None, now).await?;
+            self.heartbeat.skip_is_over = true;
         }
         Ok(())
     }
@@ -286,13 +297,16 @@ impl Engine {
 
     pub(crate) fn heartbeat_status(&self) -> HeartbeatStatus {
         let HeartbeatConfig { enabled, every_ms, ref active_hours } = self.config.heartbeat;
+        let last_skip = self.heartbeat.last_skip.clone();
+        let newest = last_skip.as_ref().filter(|_| !self.heartbeat.skip_is_over);
         let no_model = (enabled && !self.has_model).then(|| NO_MODEL.to_owned());
         HeartbeatStatus {
             enabled,
             every_ms: every_ms.max(LEAST_EVERY_MS),
             active_hours: active_hours.as_ref().map(DayWindow::describe),
             next_at: self.heartbeat.next_at,
-            last_skip_reason: no_model.or_else(|| self.heartbeat.last_skip.clone()),
+            last_skip_reason: no_model.or_else(|| newest.map(|skip| skip.reason.clone())),
+            last_skip,
             pending: self.pending_because(),
         }
     }

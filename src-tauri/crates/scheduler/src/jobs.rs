@@ -8,12 +8,23 @@ use rouse_core::job::{Job, JobError, JobState, Schedule, ScheduleSpec, patch_job
 use rouse_core::json_fields::FieldError;
 use rouse_core::schedule::Zones;
 use rouse_core::slots::Slots;
-use rouse_core::{JobId, UnixMs};
+use rouse_core::{JobId, RunId, UnixMs};
 use rouse_store::StoreError;
 use serde_json::Value;
 
 use crate::SchedulerError;
 use crate::engine::Engine;
+
+/// A job that is gone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Removed {
+    /// As it was.
+    pub job: Job,
+    /// Its runs at work that were told to end.
+    pub ended: u32,
+    /// Whether the run that asked for it goes on.
+    pub goes_on: bool,
+}
 
 impl Engine {
     pub(crate) async fn add_job(&mut self, mut job: Job) -> Result<Job, SchedulerError> {
@@ -53,16 +64,23 @@ impl Engine {
         Ok(job)
     }
 
-    pub(crate) async fn remove_job(&mut self, id: &JobId) -> Result<Option<Job>, SchedulerError> {
+    /// Removes a job. Its runs at work are ended, but not the one that asks for it: that has its answer still to tell.
+    pub(crate) async fn remove_job(
+        &mut self,
+        id: &JobId,
+        by: Option<&RunId>,
+    ) -> Result<Option<Removed>, SchedulerError> {
         self.end_waiting_of(id, "Its job was deleted").await?;
         let removed = self.store.remove_job(id, self.clock.now()).await;
+        let (mut ended, mut goes_on) = (0, false);
         // One that nobody can read is gone as well.
         if matches!(removed, Ok(Some(_)) | Err(StoreError::Unreadable { .. })) {
             self.next_due_is_stale = true;
             self.listeners.changed();
-            self.end_runs_of(id, "The job was removed");
+            goes_on = self.outlives_its_job(id, by);
+            ended = self.end_runs_of(id, "The job was removed");
         }
-        Ok(removed?)
+        Ok(removed?.map(|job| Removed { job, ended, goes_on }))
     }
 
     pub(crate) async fn found(&self, id: &JobId) -> Result<Job, SchedulerError> {

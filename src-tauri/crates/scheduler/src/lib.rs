@@ -47,5 +47,6 @@ pub use error::SchedulerError;
 pub use events::{Call, Called};
 pub use handle::{RunMode, SchedulerHandle};
 pub use heartbeat::COALESCE;
+pub use jobs::Removed;
 pub use ports::{MainSession, RunHooks, Runner};
-pub use status::{HeartbeatStatus, NextSlot, Pause, Status, TickReport};
+pub use status::{HeartbeatStatus, LastSkip, NextSlot, Pause, Status, TickReport};

@@ -21,7 +21,9 @@ impl Engine {
             Request::Update(id, patch, expected, reply) => {
                 answer(reply, self.update_job(&id, patch, expected).await);
             }
-            Request::Remove(id, reply) => answer(reply, self.remove_job(&id).await),
+            Request::Remove(id, by, reply) => {
+                answer(reply, self.remove_job(&id, by.as_ref()).await);
+            }
             Request::RunNow(id, mode, reply) => answer(reply, self.run_now(&id, mode).await),
             Request::Retry(id, reply) => answer(reply, self.retry(&id).await),
             Request::Cancel(id, reason, reply) => answer(reply, self.cancel(&id, &reason).await),

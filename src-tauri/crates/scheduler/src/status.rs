@@ -56,8 +56,19 @@ pub struct HeartbeatStatus {
     pub next_at: Option<UnixMs>,
     /// Why the last beat was left out, or why there is none; none when it was not.
     pub last_skip_reason: Option<String>,
+    /// The last beat that was left out, whatever came since.
+    pub last_skip: Option<LastSkip>,
     /// What a turn that was asked for still waits for; none when none was.
     pub pending: Option<String>,
+}
+
+/// A beat that was left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastSkip {
+    /// Why.
+    pub reason: String,
+    /// When it would have come.
+    pub at: UnixMs,
 }
 
 /// What one tick did.

@@ -153,7 +153,7 @@ test("a job that nobody can read is named with the reason, and can be deleted", 
     "cron.list": () => ({ jobs: [paused], broken, nextCursor: null }),
     "cron.remove": () => {
       broken = [];
-      return { job: null, followers: [] };
+      return { job: null, followers: [], endedRuns: 0, goesOn: false };
     },
   });
   const { user } = renderApp("/jobs", host);

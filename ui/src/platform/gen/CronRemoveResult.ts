@@ -3,7 +3,7 @@ import type { Follower } from "./Follower";
 import type { Job } from "./Job";
 
 /**
- * `cron.remove`.
+ * What became of the job.
  */
 export type CronRemoveResult = { 
 /**
@@ -13,4 +13,12 @@ job: Job | null,
 /**
  * Jobs that are on and wait for it, by name: they do not fire any more.
  */
-followers: Array<Follower>, };
+followers: Array<Follower>, 
+/**
+ * Its runs at work that were told to end.
+ */
+endedRuns: number, 
+/**
+ * Whether the run that has asked goes on, with its answer still to tell.
+ */
+goesOn: boolean, };

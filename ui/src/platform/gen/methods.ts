@@ -26,6 +26,7 @@ import type { CronListResult } from "./CronListResult";
 import type { CronPauseParams } from "./CronPauseParams";
 import type { CronPreviewParams } from "./CronPreviewParams";
 import type { CronPreviewResult } from "./CronPreviewResult";
+import type { CronRemoveParams } from "./CronRemoveParams";
 import type { CronRemoveResult } from "./CronRemoveResult";
 import type { CronRunParams } from "./CronRunParams";
 import type { CronRunsParams } from "./CronRunsParams";
@@ -92,7 +93,7 @@ export type Methods = {
   "cron.add": { params: CronAddParams; result: SavedJob };
   "cron.update": { params: CronUpdateParams; result: SavedJob };
   "cron.check": { params: CronCheckParams; result: CronCheckResult };
-  "cron.remove": { params: JobRef; result: CronRemoveResult };
+  "cron.remove": { params: CronRemoveParams; result: CronRemoveResult };
   "cron.run": { params: CronRunParams; result: StartedRun };
   "cron.runs": { params: CronRunsParams; result: CronRunsResult };
   "cron.status": { params: Empty; result: CronStatus };

@@ -178,7 +178,7 @@ async fn none_called(session: &Session, wanted: &str) -> Result<Failure, Failure
 
 async fn remove(job: JobArg, session: &Session) -> Result<(), Failure> {
     let id = resolve(session, &job.id).await?;
-    let answer = session.call("cron.remove", json!({ "id": id })).await?;
+    let answer = session.call("cron.remove", json!({ "id": id, "runId": inside_of() })).await?;
     // To the gateway a job that is gone already is a success; a script wants to know.
     if answer["job"].is_null() {
         return Err(ids::not_found(format!("There is no job {id}.")));
@@ -186,6 +186,14 @@ async fn remove(job: JobArg, session: &Session) -> Result<(), Failure> {
     session.tell(answer, |_, result: CronRemoveResult| {
         let name = result.job.as_ref().and_then(|job| job["name"].as_str()).unwrap_or(&id);
         anstream::println!("Deleted {}. Its runs stay in the history.", output::plain(name));
+        match result.ended_runs {
+            0 => {}
+            1 => anstream::println!("Its run that was at work is being ended."),
+            runs => anstream::println!("Its {runs} runs that were at work are being ended."),
+        }
+        if result.goes_on {
+            anstream::println!("The run that has asked for it goes on, and what it says is told.");
+        }
         if !result.followers.is_empty() {
             let names: Vec<&str> = result.followers.iter().map(|job| job.name.as_str()).collect();
             let names = output::plain(&names.join(", "));
@@ -193,6 +201,11 @@ async fn remove(job: JobArg, session: &Session) -> Result<(), Failure> {
         }
         Ok(())
     })
+}
+
+/// The run that this command is a part of, which tells it so.
+fn inside_of() -> Option<String> {
+    std::env::var("ROUSE_RUN_ID").ok()
 }
 
 async fn show(job: JobArg, session: &Session) -> Result<(), Failure> {

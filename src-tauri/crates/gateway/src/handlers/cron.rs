@@ -25,7 +25,7 @@ use rouse_core::schedule::month_start;
 use rouse_core::slots::Slots;
 use rouse_core::{JobId, RunId, RunState, UnixMs};
 use rouse_scheduler::RunMode as Asked;
-use rouse_scheduler::SchedulerError;
+use rouse_scheduler::{Removed, SchedulerError};
 use rouse_store::{BrokenJob, JobPage, JobQuery, RunQuery, StoreError};
 
 use serde_json::json;
@@ -35,7 +35,8 @@ use crate::convert::{incident_view, run_view, wire_state};
 use crate::error::{ErrorCode, RpcError};
 use crate::handlers::spending::spent_view;
 use crate::wire::{
-    self, CronAddParams, CronListParams, CronListResult, CronPauseParams, CronRemoveResult,
+    self, CronAddParams, CronListParams, CronListResult, CronPauseParams, CronRemoveParams,
+    CronRemoveResult,
     CronRunParams, CronRunsParams, CronRunsResult, CronStatus, CronUpdateParams, Empty, Follower,
     IncidentView, JobRef, JobView, NextSlot, Pause, RunMode, SavedJob, StartedRun,
 };
@@ -144,21 +145,22 @@ pub(crate) async fn update(
 
 pub(crate) async fn remove(
     context: &Context,
-    params: JobRef,
+    params: CronRemoveParams,
 ) -> Result<CronRemoveResult, RpcError> {
-    let removed = match context.scheduler.remove_job(&JobId::new(params.id.as_str())).await {
+    let (id, by) = (JobId::new(params.id.as_str()), params.run_id.map(RunId::new));
+    let removed = match context.scheduler.remove_job(&id, by.as_ref()).await {
         // It is gone, and nothing that could be added again was in it.
         Err(SchedulerError::Store(StoreError::Unreadable { .. })) => {
             let job = Some(json!({ "id": params.id }));
-            return Ok(CronRemoveResult { job, followers: Vec::new() });
+            return Ok(CronRemoveResult { job, ..CronRemoveResult::default() });
         }
         removed => removed?,
     };
-    let followers = match &removed {
-        Some(job) => followers(context, &job.id).await?,
-        None => Vec::new(),
+    let Some(Removed { job, ended, goes_on }) = removed else {
+        return Ok(CronRemoveResult::default());
     };
-    Ok(CronRemoveResult { job: removed.as_ref().map(job_to_json), followers })
+    let followers = followers(context, &job.id).await?;
+    Ok(CronRemoveResult { job: Some(job_to_json(&job)), followers, ended_runs: ended, goes_on })
 }
 
 /// Who is on and waits for `job`, by name.

@@ -7,8 +7,8 @@ use serde_json::json;
 use crate::context::Context;
 use crate::error::{ErrorCode, RpcError};
 use crate::wire::{
-    ChangedList, Empty, HeartbeatStatus, HeartbeatTrustParams, SetHeartbeatsParams, WakeMode,
-    WakeParams, WakeResult,
+    ChangedList, Empty, HeartbeatStatus, HeartbeatTrustParams, LastSkip, SetHeartbeatsParams,
+    WakeMode, WakeParams, WakeResult,
 };
 
 /// Lines that may wait for the main session before further wakes are refused; jobs may still queue theirs.
@@ -81,6 +81,9 @@ pub(crate) async fn status(context: &Context, _: Empty) -> Result<HeartbeatStatu
         active_hours: heartbeat.active_hours,
         next_at_ms: heartbeat.next_at.map(|at| at.0),
         last_skip_reason: heartbeat.last_skip_reason,
+        last_skip: heartbeat
+            .last_skip
+            .map(|skip| LastSkip { reason: skip.reason, at_ms: skip.at.0 }),
         queued_events: queued_events(context).await?,
         pending: heartbeat.pending,
         changed_list: changed_list(context).await,

@@ -141,12 +141,29 @@ pub struct CronUpdateParams {
 /// `cron.remove`.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
+#[ts(optional_fields)]
+pub struct CronRemoveParams {
+    /// The job.
+    pub id: String,
+    /// The run that asks: it goes on when it is one of the job's.
+    pub run_id: Option<String>,
+}
+
+/// What became of the job.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
 pub struct CronRemoveResult {
     /// The job as it was, to add it again; none when there was none. Of one that nobody can read only the id.
     #[ts(as = "Option<Job>")]
     pub job: Option<Value>,
     /// Jobs that are on and wait for it, by name: they do not fire any more.
     pub followers: Vec<Follower>,
+    /// Its runs at work that were told to end.
+    #[serde(default)]
+    pub ended_runs: u32,
+    /// Whether the run that has asked goes on, with its answer still to tell.
+    #[serde(default)]
+    pub goes_on: bool,
 }
 
 /// A job that waits for another.

@@ -40,6 +40,9 @@ pub struct HeartbeatStatus {
     pub next_at_ms: Option<i64>,
     /// Why the last beat did nothing, or why there is none.
     pub last_skip_reason: Option<String>,
+    /// The last beat that was left out, whatever came since; none when none was.
+    #[serde(default)]
+    pub last_skip: Option<LastSkip>,
     /// Lines that wait for the main session.
     pub queued_events: u32,
     /// What a turn that was asked for still waits for; none when none was.
@@ -47,6 +50,16 @@ pub struct HeartbeatStatus {
     /// HEARTBEAT.md, when an agent may have written it and nobody has looked at it since.
     #[serde(default)]
     pub changed_list: Option<ChangedList>,
+}
+
+/// A beat that was left out.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct LastSkip {
+    /// Why.
+    pub reason: String,
+    /// When it would have come.
+    pub at_ms: i64,
 }
 
 /// HEARTBEAT.md as an agent may have written it: a beat takes it for information and not for instructions.

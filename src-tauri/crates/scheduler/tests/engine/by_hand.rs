@@ -119,7 +119,7 @@ async fn a_run_without_its_job_cannot_run_again() {
     let id = stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked").expect("a run");
     stage.begun.next().await.succeed();
     stage.ended(&id).await;
-    stage.handle.remove_job(&job.id).await.expect("removed");
+    stage.handle.remove_job(&job.id, None).await.expect("removed");
     let error = stage.handle.retry(&id).await.expect_err("refused");
     assert_eq!(error.to_string(), "The job Look was removed, so it cannot run again.");
     let nobody = stage.handle.retry(&RunId::new("nobody")).await.expect_err("refused");

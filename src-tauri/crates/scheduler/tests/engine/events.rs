@@ -602,7 +602,7 @@ async fn a_waiting_run_whose_job_is_removed_ends_as_any_other() {
         stage.add(after("after", json!({ "jobId": "removed", "state": "cancelled" }))).await;
     let work = begun(&stage, &job).await;
     let waits = stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked").expect("a run");
-    stage.handle.remove_job(&job.id).await.expect("removed");
+    stage.handle.remove_job(&job.id, None).await.expect("removed");
     assert_eq!(stage.run(&waits).await.state, RunState::Cancelled);
     let next = stage.begun.next_where(|begun| begun.run.job_id == Some(after_it.id.clone())).await;
     let cause = stage.store.cause(&next.run.id).await.expect("read").expect("a cause");

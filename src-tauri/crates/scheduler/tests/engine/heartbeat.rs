@@ -7,7 +7,7 @@ use rouse_core::Clock as _;
 use rouse_core::event::EventKind;
 use rouse_core::schedule::DayWindow;
 use rouse_core::{Outcome, RunState, RunTrigger, SessionKey};
-use rouse_scheduler::{COALESCE, HeartbeatConfig, HeartbeatStatus, SchedulerConfig};
+use rouse_scheduler::{COALESCE, HeartbeatConfig, HeartbeatStatus, LastSkip, SchedulerConfig};
 use rouse_store::RunQuery;
 use serde_json::json;
 
@@ -83,6 +83,8 @@ async fn a_beat_without_work_is_left_out_with_its_reason() {
     let left_out = status(&stage).await;
     let reason = "There was nothing to do: no event waits and HEARTBEAT.md is empty";
     assert_eq!(left_out.last_skip_reason.as_deref(), Some(reason));
+    let skip = LastSkip { reason: reason.to_owned(), at: START.plus_ms(30 * MINUTE) };
+    assert_eq!(left_out.last_skip, Some(skip.clone()));
     assert_eq!(left_out.next_at, Some(START.plus_ms(60 * MINUTE)));
     assert_eq!(beats(&stage).await, 0);
     let event = stage.events.next_where(|event| event.kind == EventKind::Heartbeat).await;
@@ -94,6 +96,10 @@ async fn a_beat_without_work_is_left_out_with_its_reason() {
     stage.clock.advance(1_800_000);
     stage.begun.next().await;
     assert_eq!(status(&stage).await.last_skip_reason, None);
+    assert_eq!(status(&stage).await.last_skip, Some(skip.clone()), "it stands until the next one");
+    let stage = stage.killed_for(SECOND).await;
+    let after = status(&stage).await;
+    assert_eq!((after.last_skip_reason, after.last_skip), (None, Some(skip)));
 }
 
 #[tokio::test]

@@ -41,7 +41,7 @@ async fn a_taken_id_and_an_unknown_one_are_refused() {
     assert!(matches!(again, SchedulerError::Store(StoreError::Exists { .. })));
     let nobody = stage.handle.update_job(&JobId::new("nobody"), json!({}), None).await;
     assert!(matches!(nobody, Err(SchedulerError::Store(StoreError::NotFound { .. }))));
-    assert_eq!(stage.handle.remove_job(&JobId::new("nobody")).await.expect("an answer"), None);
+    assert_eq!(stage.handle.remove_job(&JobId::new("nobody"), None).await.expect("an answer"), None);
 }
 
 #[tokio::test]
@@ -134,8 +134,8 @@ async fn a_one_shot_that_has_fired_can_be_renamed_and_brought_back() {
     begun.succeed();
     stage.ended(&id).await;
     assert_eq!(patch(&stage, &job.id, json!({ "name": "Done" })).await.state.next_run_at, None);
-    let removed = stage.handle.remove_job(&job.id).await.expect("removed").expect("there");
-    let back = stage.handle.add_job(removed).await.expect("an undo");
+    let removed = stage.handle.remove_job(&job.id, None).await.expect("removed").expect("there");
+    let back = stage.handle.add_job(removed.job).await.expect("an undo");
     assert_eq!((back.name.as_str(), back.state.next_run_at), ("Done", None));
     stage.pass(HOUR).await;
     assert_eq!(stage.states_of(&job).await, [RunState::Succeeded]);
@@ -147,8 +147,8 @@ async fn a_removed_job_that_comes_back_fires_no_slot_twice() {
     let job = stage.add(every(MINUTE, json!({}))).await;
     stage.pass(MINUTE).await;
     stage.begun.next().await.succeed();
-    let removed = stage.handle.remove_job(&job.id).await.expect("removed").expect("there");
-    let back = stage.handle.add_job(removed).await.expect("an undo");
+    let removed = stage.handle.remove_job(&job.id, None).await.expect("removed").expect("there");
+    let back = stage.handle.add_job(removed.job).await.expect("an undo");
     assert_eq!(back.state.next_run_at, Some(stage.clock.now().plus_ms(MINUTE)));
 }
 
@@ -197,7 +197,7 @@ async fn removing_a_job_ends_what_it_does() {
     stage.pass(MINUTE).await;
     let at_work = stage.begun.next().await;
     stage.pass(MINUTE).await;
-    stage.handle.remove_job(&job.id).await.expect("removed");
+    stage.handle.remove_job(&job.id, None).await.expect("removed");
     at_work.cancel.cancelled().await;
     let id = at_work.run.id.clone();
     at_work.end(rouse_core::Outcome::of(RunState::Cancelled));
@@ -217,7 +217,7 @@ async fn the_status_names_the_next_slot() {
     stage.add(every(MINUTE, json!({ "name": "Soon" }))).await;
     let next = stage.handle.status().await.expect("a status").next.expect("a slot");
     assert_eq!((next.name.as_str(), next.at), ("Soon", START.plus_ms(MINUTE)));
-    stage.handle.remove_job(&next.job_id).await.expect("removed");
+    stage.handle.remove_job(&next.job_id, None).await.expect("removed");
     let next = stage.handle.status().await.expect("a status").next.expect("a slot");
     assert_eq!(next.at, START.plus_ms(HOUR));
 }
@@ -239,7 +239,7 @@ async fn a_job_that_was_removed_by_mistake_comes_back_with_what_it_did() {
     }
     let before = stage.stored(&job).await.state;
     assert_eq!((before.consecutive_failures, before.last_duration_ms), (2, Some(40)));
-    stage.handle.remove_job(&job.id).await.expect("removed");
+    stage.handle.remove_job(&job.id, None).await.expect("removed");
     stage.add(document).await;
     let after = stage.stored(&job).await.state;
     assert_eq!(after.last_state, before.last_state);
@@ -251,4 +251,44 @@ async fn a_job_that_was_removed_by_mistake_comes_back_with_what_it_did() {
         after.next_run_at.is_some_and(|next| next > stage.now()),
         "nothing fires because of it"
     );
+}
+
+#[tokio::test]
+async fn a_run_that_removes_its_own_job_goes_on_and_its_answer_is_told() {
+    for (notify, told) in [("always", 1), ("never", 0)] {
+        let stage = Stage::new().await;
+        let policies = json!({ "overlap": "parallel", "maxConcurrent": 2, "notify": notify });
+        let job = stage.add(every(MINUTE, json!({ "policies": policies }))).await;
+        stage.pass(MINUTE).await;
+        let asks = stage.begun.next().await;
+        stage.pass(MINUTE).await;
+        let other = stage.begun.next().await;
+        let removed = stage.handle.remove_job(&job.id, Some(&asks.run.id)).await.expect("removed");
+        let removed = removed.expect("there");
+        assert_eq!((removed.ended, removed.goes_on), (1, true));
+        assert!(other.cancel.is_cancelled() && !asks.cancel.is_cancelled());
+        let id = asks.run.id.clone();
+        asks.end(Outcome::succeeded("The last word."));
+        let run = stage.ended(&id).await;
+        assert_eq!(
+            (run.state, run.summary.as_deref()),
+            (RunState::Succeeded, Some("The last word."))
+        );
+        assert_eq!(stage.store.deliveries_of(&id).await.expect("read").len(), told, "{notify}");
+        assert!(stage.store.job(&job.id).await.expect("read").is_none());
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_removes_another_job_ends_what_is_at_work_there() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    let asking = stage.add(every(MINUTE, json!({ "id": "asking" }))).await;
+    stage.pass(MINUTE).await;
+    let (one, two) = (stage.begun.next().await, stage.begun.next().await);
+    let is_asking = one.run.job_id.as_ref() == Some(&asking.id);
+    let (asks, other) = if is_asking { (one, two) } else { (two, one) };
+    let removed = stage.handle.remove_job(&job.id, Some(&asks.run.id)).await.expect("removed");
+    assert!(removed.is_some_and(|removed| removed.ended == 1 && !removed.goes_on));
+    assert!(other.cancel.is_cancelled() && !asks.cancel.is_cancelled());
 }

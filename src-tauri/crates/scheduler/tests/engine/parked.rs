@@ -193,7 +193,7 @@ async fn a_parked_run_can_be_cancelled_and_goes_with_its_job() {
     stage.handle.run_now(&job.id, RunMode::Force).await.unwrap();
     let run = asks(&stage, stage.begun.next().await, &["b"]);
     stage.parked(&run.id).await;
-    stage.handle.remove_job(&job.id).await.unwrap();
+    stage.handle.remove_job(&job.id, None).await.unwrap();
     assert_eq!(stage.ended(&run.id).await.state, RunState::Cancelled);
     assert!(stage.store.pending_approvals().await.unwrap().is_empty());
 }

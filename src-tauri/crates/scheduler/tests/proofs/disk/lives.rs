@@ -315,7 +315,7 @@ impl Lives {
 
     async fn remove(&mut self, handle: &SchedulerHandle) -> Option<()> {
         let Some((id, ..)) = self.any() else { return Some(()) };
-        let removed = handle.remove_job(&id).await;
+        let removed = handle.remove_job(&id, None).await;
         self.note(Event::Removed { id }, &removed)
     }
 
