@@ -219,6 +219,7 @@ impl Engine {
     pub(crate) fn end_runs_of(&mut self, job_id: &JobId, reason: &str) -> u32 {
         let ended = self.replace_runs_of(job_id, reason);
         self.end_parked_of(job_id, reason);
+        ended
     }
 
     /// Ends the runs of a job whose place another takes: those at work and those that wait for it; how many were at work.
