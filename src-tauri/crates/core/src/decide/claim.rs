@@ -12,7 +12,8 @@ use crate::{RunState, RunTrigger, UnixMs};
 
 /// Up to this much lateness a slot counts as on time (Quartz's default misfire threshold): the machine was busy, not away.
 const ON_TIME_MS: i64 = 60_000;
-/// A run starts some milliseconds after its slot, so a cooldown as long as the interval must not swallow the next slot.
+/// A run starts some milliseconds after its slot, so a cooldown as long as the interval must not swallow the next slot: one
+/// may come this much too early, or a tenth of a short cooldown.
 const COOLDOWN_SLACK_MS: i64 = 1_000;
 /// Why a slot is missed that nobody makes up for.
 const PASSED: &str = "Passed while nothing could fire";
@@ -51,11 +52,13 @@ pub(super) struct Load<'a> {
     pub(super) job: &'a Job,
     pub(super) queued: u32,
     pub(super) active: u32,
+    /// Whether what comes now comes at set times, as the last one did.
+    pub(super) has_slots: bool,
 }
 
 impl<'a> Due<'a> {
     const fn load(&self) -> Load<'a> {
-        Load { job: self.job, queued: self.queued, active: self.active }
+        Load { job: self.job, queued: self.queued, active: self.active, has_slots: true }
     }
 }
 
@@ -113,7 +116,7 @@ pub fn plan_claim(due: Due<'_>, now: UnixMs, firing: &Firing) -> ClaimPlan {
         Firing::On => {
             let mut runs = made_up_for(due.job, due.slot, &passed, most, now);
             let cancel_others = apply_overlap(due.load(), now, &mut runs);
-            (runs, cancel_others)
+            (in_few_rows(runs), cancel_others)
         }
     };
     ClaimPlan { runs, next_run_at: due.slots.next_after(now), cancel_others }
@@ -167,10 +170,30 @@ pub(super) fn too_late(job: &Job, slot: UnixMs, skipped: &str, now: UnixMs) -> O
     (misfire.mode == MisfireMode::Skip && late > ON_TIME_MS).then(|| skipped.to_owned())
 }
 
+/// Slots that are skipped one after the other for the same reason share a row.
+fn in_few_rows(runs: Vec<PlannedRun>) -> Vec<PlannedRun> {
+    let mut rows: Vec<PlannedRun> = Vec::with_capacity(runs.len());
+    for run in runs {
+        let is_alike = |before: &&mut PlannedRun| {
+            run.state == RunState::Skipped
+                && (before.state, &before.reason) == (run.state, &run.reason)
+        };
+        match rows.last_mut().filter(is_alike) {
+            Some(row) => {
+                let first = row.first_slot_at.unwrap_or(row.slot_at);
+                let stands_for = row.stands_for.saturating_add(run.stands_for);
+                *row = PlannedRun { stands_for, ..run }.since(first);
+            }
+            None => rows.push(run),
+        }
+    }
+    rows
+}
+
 /// Which of the runs of one claim may wait in their lane.
 enum Admission {
     All,
-    Newest { reason: String },
+    Newest { most: usize, reason: String },
     Nothing { reason: String },
 }
 
@@ -181,8 +204,8 @@ pub(super) fn apply_overlap(load: Load<'_>, now: UnixMs, runs: &mut [PlannedRun]
     let admits = !matches!(admission, Admission::Nothing { .. });
     match admission {
         Admission::All => {}
-        Admission::Newest { reason } => {
-            let older = runs.len().saturating_sub(1);
+        Admission::Newest { most, reason } => {
+            let older = runs.len().saturating_sub(most);
             skip(&mut runs[..older], &reason);
         }
         Admission::Nothing { reason } => skip(runs, &reason),
@@ -200,7 +223,7 @@ fn admission(load: Load<'_>, now: UnixMs) -> Admission {
     };
     let by_overlap = match policies.overlap {
         Overlap::CancelOther => {
-            Admission::Newest { reason: "A newer slot took its place".to_owned() }
+            Admission::Newest { most: 1, reason: "A newer slot took its place".to_owned() }
         }
         Overlap::Skip => unless(
             busy > 0,
@@ -209,7 +232,13 @@ fn admission(load: Load<'_>, now: UnixMs) -> Admission {
                 _ => "The previous run was still going",
             },
         ),
-        Overlap::Queue => unless(load.queued >= QUEUE_BOUND, "Too many runs were waiting already"),
+        Overlap::Queue => {
+            let reason = "Too many runs were waiting already".to_owned();
+            match QUEUE_BOUND.saturating_sub(load.queued) {
+                0 => Admission::Nothing { reason },
+                room => Admission::Newest { most: room as usize, reason },
+            }
+        }
         Overlap::Parallel => {
             let most = policies.max_concurrent.unwrap_or(2);
             unless(
@@ -227,19 +256,20 @@ fn admission(load: Load<'_>, now: UnixMs) -> Admission {
     };
     let cooldown_ms = i64::from(seconds) * 1_000;
     let reason = format!("Less than {} after the run before", format_duration(cooldown_ms));
-    if load.queued > 0 || is_cooling_down(load.job, cooldown_ms, now) {
+    if load.queued > 0 || is_cooling_down(load, cooldown_ms, now) {
         return Admission::Nothing { reason };
     }
     match by_overlap {
-        Admission::All => Admission::Newest { reason },
-        narrower => narrower,
+        narrow @ (Admission::Nothing { .. } | Admission::Newest { most: 1, .. }) => narrow,
+        Admission::All | Admission::Newest { .. } => Admission::Newest { most: 1, reason },
     }
 }
 
 /// A last run in the future means that the clock was set back since; it holds up nothing.
-fn is_cooling_down(job: &Job, cooldown_ms: i64, now: UnixMs) -> bool {
-    let Some(since) = job.state.last_run_at.map(|at| now.since(at)) else { return false };
-    (0..cooldown_ms - COOLDOWN_SLACK_MS).contains(&since)
+fn is_cooling_down(load: Load<'_>, cooldown_ms: i64, now: UnixMs) -> bool {
+    let Some(since) = load.job.state.last_run_at.map(|at| now.since(at)) else { return false };
+    let slack = if load.has_slots { COOLDOWN_SLACK_MS.min(cooldown_ms / 10) } else { 0 };
+    (0..cooldown_ms - slack).contains(&since)
 }
 
 fn skip(runs: &mut [PlannedRun], reason: &str) {
@@ -474,7 +504,7 @@ mod tests {
 
     #[test]
     fn runs_of_one_claim_wait_for_each_other() {
-        for overlap in [Overlap::Skip, Overlap::Queue, Overlap::Parallel] {
+        for overlap in [Overlap::Skip, Overlap::Parallel] {
             let mut all = misfiring(MisfireMode::RunAll, Some(20), None);
             all.policies.overlap = overlap;
             let runs = claimed(&all, MINUTE, 20 * MINUTE);
@@ -483,7 +513,24 @@ mod tests {
         let mut all = misfiring(MisfireMode::RunAll, Some(3), None);
         all.policies.overlap = Overlap::CancelOther;
         let states: Vec<_> = claimed(&all, MINUTE, 3 * MINUTE).iter().map(|run| run.1).collect();
-        assert_eq!(states, [Skipped, Skipped, Queued]);
+        assert_eq!(states, [Skipped, Queued]);
+    }
+
+    #[test]
+    fn no_claim_makes_more_wait_than_may() {
+        let mut all = misfiring(MisfireMode::RunAll, Some(100), None);
+        all.policies.overlap = Overlap::Queue;
+        let plan = plan_with(&all, MINUTE, 60 * MINUTE, (9, 1), &Firing::On);
+        assert_eq!(rows(&plan), [(59, Skipped, Schedule, 59), (60, Queued, Schedule, 1)]);
+        assert_eq!(reason(&plan, 0), "Too many runs were waiting already");
+        assert_eq!(plan.runs[0].first_slot_at, Some(UnixMs(MINUTE)));
+        let plan = plan_with(&all, MINUTE, 200 * MINUTE, (0, 0), &Firing::On);
+        let fires = plan.runs.iter().filter(|run| run.state == Queued).count();
+        let (missed, skipped) = (&rows(&plan)[0], &rows(&plan)[1]);
+        assert_eq!((missed.1, missed.3, skipped.1, skipped.3), (Missed, 100, Skipped, 90));
+        assert_eq!((fires, plan.runs.len()), (10, 12));
+        let plan = plan_with(&all, MINUTE, 4 * MINUTE, (10, 0), &Firing::On);
+        assert_eq!(rows(&plan), [(4, Skipped, Schedule, 4)]);
     }
 
     #[test]
@@ -518,11 +565,28 @@ mod tests {
         assert_eq!(reason(&plan, 0), "Less than 5 min after the run before");
     }
 
+    /// A run starts some milliseconds after its slot, so the next slot may come a little early, and never much.
+    #[test]
+    fn a_short_cooldown_holds_as_well() {
+        for (seconds, least) in [(1_u32, 900), (2, 1_800), (5, 4_500), (10, 9_000), (60, 59_000)] {
+            let mut job = job_with(|policies| policies.cooldown_seconds = Some(seconds));
+            job.state.last_run_at = Some(UnixMs(10 * MINUTE));
+            let state = |since| {
+                let now = 10 * MINUTE + since;
+                let mut run = [firing_run(UnixMs(now), 1, UnixMs(now))];
+                let load = Load { job: &job, queued: 0, active: 0, has_slots: true };
+                apply_overlap(load, UnixMs(now), &mut run);
+                run[0].state
+            };
+            assert_eq!((state(least - 1), state(least)), (Skipped, Queued), "{seconds} s");
+        }
+    }
+
     #[test]
     fn a_cooldown_lets_one_run_of_a_claim_through() {
         let mut all = misfiring(MisfireMode::RunAll, Some(3), None);
         all.policies.cooldown_seconds = Some(30);
         let states: Vec<_> = claimed(&all, MINUTE, 3 * MINUTE).iter().map(|run| run.1).collect();
-        assert_eq!(states, [Skipped, Skipped, Queued]);
+        assert_eq!(states, [Skipped, Queued]);
     }
 }

@@ -53,7 +53,8 @@ pub fn plan_event(
         reason: None,
         stands_for: 1,
     }];
-    let cancel_others = apply_overlap(Load { job, queued, active }, now, &mut run);
+    let load = Load { job, queued, active, has_slots: false };
+    let cancel_others = apply_overlap(load, now, &mut run);
     let [PlannedRun { state, reason, .. }] = run;
     EventPlan { state, reason, cancel_others }
 }
@@ -107,6 +108,18 @@ mod tests {
         assert_eq!(reason(&plan(&job, (0, 0))), "Less than 1 min after the run before");
         job.state.last_run_at = Some(NOW.plus_ms(-61_000));
         assert_eq!(plan(&job, (0, 0)).state, RunState::Queued);
+    }
+
+    #[test]
+    fn what_comes_at_any_time_comes_no_moment_too_early() {
+        for seconds in [1_u32, 2, 5, 60] {
+            let mut job = job_with(|policies| policies.cooldown_seconds = Some(seconds));
+            let state = |job: &Job| plan(job, (0, 0)).state;
+            job.state.last_run_at = Some(NOW.plus_ms(1 - i64::from(seconds) * 1_000));
+            assert_eq!(state(&job), RunState::Skipped, "{seconds} s");
+            job.state.last_run_at = Some(NOW.plus_ms(-i64::from(seconds) * 1_000));
+            assert_eq!(state(&job), RunState::Queued, "{seconds} s");
+        }
     }
 
     #[test]

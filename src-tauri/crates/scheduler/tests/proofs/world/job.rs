@@ -28,6 +28,8 @@ pub(crate) struct SimJob {
     dates: HashSet<NaiveDate>,
     /// Its next slot was planned by rules that nobody knows any more.
     pub(crate) is_mixed: bool,
+    /// When a slot of it started last, while nobody has set the clock since.
+    pub(crate) started_at: Option<i64>,
     /// The widest that its policies allowed since it was idle.
     pub(crate) bounds: Bounds,
 }
@@ -53,6 +55,7 @@ impl SimJob {
             seen_until: now,
             dates: HashSet::new(),
             is_mixed: false,
+            started_at: None,
             bounds: Bounds::default(),
         };
         sim.bounds = Bounds::of(&sim);
@@ -160,7 +163,10 @@ fn job(dice: &mut Dice, number: usize, shape: &Shape, now: i64) -> Job {
             policies[key] = value(dice);
         }
     };
-    maybe("cooldownSeconds", 5, &mut |dice| json!(dice.between(1, 7_200)));
+    maybe("cooldownSeconds", 5, &mut |dice| {
+        let most = *dice.pick(&[10, 7_200, 40 * 3_600]);
+        json!(dice.between(1, most))
+    });
     maybe("pauseAfterFailures", 4, &mut |dice| json!(dice.between(1, 4)));
     let document = json!({
         "id": format!("job-{number}"),

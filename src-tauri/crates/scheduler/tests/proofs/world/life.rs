@@ -81,7 +81,7 @@ impl World {
         sim.covered = now;
         // The date of a slot is not known when its rules are not.
         let was_mixed = std::mem::take(&mut sim.is_mixed);
-        let width = sim.width();
+        let (width, cooldown) = (sim.width(), sim.job.policies.cooldown_seconds);
         let mut claimed = Vec::new();
         for run in &plan.runs {
             let is_new = sim.recorded.insert(run.slot_at.0);
@@ -107,7 +107,8 @@ impl World {
         for (slot, trigger, state) in claimed {
             self.made += 1;
             if state == RunState::Queued {
-                let row = Row { job: number, slot: Some(slot), trigger, state, is_again: false };
+                let (slot, is_again) = (Some(slot), false);
+                let row = Row { job: number, slot, trigger, state, is_again, cooldown };
                 self.enqueue(row, width);
             } else {
                 hold!(matches!(state, RunState::Skipped | RunState::Missed), "{state:?}");
@@ -156,12 +157,14 @@ impl World {
         hold!(row.state == RunState::Queued, "run {id} starts as {:?}", row.state);
         hold!(self.started.insert(id), "run {id} started twice");
         row.state = RunState::Running;
-        let (number, slot) = (row.job, row.slot.filter(|_| !row.is_by_hand()));
-        if let (Some(sim), Some(slot)) = (self.jobs.get(&number), slot) {
+        let row = row.clone();
+        if let (Some(sim), Some(slot)) = (self.jobs.get(&row.job), row.slot) {
             self.check_lateness(sim, slot)?;
+            self.check_gap(sim, &row)?;
         }
-        if let Some(sim) = self.jobs.get_mut(&number) {
+        if let Some(sim) = self.jobs.get_mut(&row.job) {
             sim.job.state.last_run_at = Some(UnixMs(self.now));
+            sim.started_at = row.slot.map_or(sim.started_at, |_| Some(self.now));
         }
         let most = *self.dice.pick(&[MINUTE, 30 * MINUTE, 30 * HOUR]);
         self.working.insert(id, self.dice.between(1, most));
@@ -263,6 +266,7 @@ impl World {
                 trigger: RunTrigger::CatchUp,
                 state: RunState::Queued,
                 is_again: true,
+                cooldown: None,
                 ..row.clone()
             };
             self.enqueue(again, width);

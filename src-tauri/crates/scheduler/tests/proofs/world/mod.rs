@@ -50,6 +50,8 @@ struct Row {
     trigger: RunTrigger,
     state: RunState,
     is_again: bool,
+    /// Of a slot: how many seconds after the last start it may start.
+    cooldown: Option<u32>,
 }
 
 impl Row {
@@ -176,6 +178,8 @@ impl World {
         self.now += if back { -by } else { by };
         for sim in self.jobs.values_mut() {
             sim.seen_until = sim.seen_until.max(before);
+            // How far apart two starts are, the clock does not say any more.
+            sim.started_at = None;
         }
         self.was_set = true;
         if self.is_up { self.catch_up() } else { Ok(()) }

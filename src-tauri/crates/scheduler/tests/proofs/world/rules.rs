@@ -5,7 +5,7 @@ use rouse_core::job::{MisfireMode, Overlap};
 use rouse_core::{RunState, RunTrigger};
 
 use super::job::{NOT_KNOWN, ON_TIME, SimJob, ZoneData};
-use super::shape::ZONES;
+use super::shape::{SECOND, ZONES};
 use super::{Broken, Row, World, hold};
 
 /// Runs that may wait behind one that is going, with `overlap: queue`.
@@ -28,10 +28,7 @@ impl Bounds {
         match sim.job.policies.overlap {
             Overlap::CancelOther => Self { waiting: 1, open: 1, at_work },
             Overlap::Skip => Self { waiting: most, open: most, at_work },
-            Overlap::Queue => {
-                let waiting = QUEUE_BOUND - 1 + most;
-                Self { waiting, open: waiting + at_work, at_work }
-            }
+            Overlap::Queue => Self { waiting: QUEUE_BOUND, open: QUEUE_BOUND + at_work, at_work },
             Overlap::Parallel => {
                 let open = at_work - 1 + most;
                 Self { waiting: open, open, at_work }
@@ -136,12 +133,34 @@ impl World {
             plan.cancel_others
         );
         let on_time = self.now - newest.slot_at.0 <= ON_TIME;
-        let must =
-            is_let_in && on_time && !self.paused && sim.job.policies.cooldown_seconds.is_none();
+        let cools_down = self.check_cooldown(sim, queued, fires)?;
+        let must = is_let_in && on_time && !self.paused && !cools_down;
         hold!(
             !must || newest.state == RunState::Queued,
             "a slot on time does not fire with {waiting} of {open} runs and {overlap:?}: {newest:?}"
         );
+        Ok(())
+    }
+
+    /// Nothing fires while its job cools down, give or take what a start is later than its slot. Answers whether it may.
+    fn check_cooldown(&self, sim: &SimJob, queued: u32, fires: bool) -> Result<bool, Broken> {
+        let Some(seconds) = sim.job.policies.cooldown_seconds else { return Ok(false) };
+        let cooldown = i64::from(seconds) * SECOND;
+        let since = sim.job.state.last_run_at.map(|at| self.now - at.0).filter(|since| *since >= 0);
+        let surely = cooldown - SECOND.min(cooldown / 10);
+        hold!(
+            !fires || since.is_none_or(|since| since >= surely) && queued == 0,
+            "it fires {since:?} ms after a start and beside {queued} runs, with a cooldown of {cooldown}"
+        );
+        Ok(queued > 0 || since.is_some_and(|since| since < cooldown))
+    }
+
+    /// Two starts by themselves are as far apart as the cooldown under which the later one was claimed.
+    pub(super) fn check_gap(&self, sim: &SimJob, row: &Row) -> Result<(), Broken> {
+        let (Some(before), Some(seconds)) = (sim.started_at, row.cooldown) else { return Ok(()) };
+        let (gap, cooldown) = (self.now - before, i64::from(seconds) * SECOND);
+        let surely = cooldown - SECOND.min(cooldown / 10);
+        hold!(gap >= surely, "started {gap} ms after the last one: cooldown of {cooldown}");
         Ok(())
     }
 
@@ -284,6 +303,7 @@ impl World {
             trigger: RunTrigger::Manual,
             state: RunState::Queued,
             is_again: false,
+            cooldown: None,
         };
         self.enqueue(row, width);
         self.start_startable()
