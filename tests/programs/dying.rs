@@ -186,37 +186,92 @@ async fn asking_it_to_end_cuts_runs_off_in_the_same_way() {
     assert_eq!((fact(run, "id"), fact(run, "state")), (first.as_str(), "succeeded"));
 }
 
+/// A pipe, and a line of which two processes hold it: one in the line's group, one that left it.
+#[cfg(target_os = "linux")]
+fn held_pipe(home: &Home) -> (std::path::PathBuf, String) {
+    let pipe = home.beside("alive");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    let line =
+        format!("exec 3>'{}'; setsid sleep 1000 & echo ready >&3; sleep 1000", pipe.display());
+    (pipe, line)
+}
+
+/// Waits until the line has begun; what comes back is done when the last process that holds the pipe has ended.
+#[cfg(target_os = "linux")]
+async fn begun(pipe: std::path::PathBuf) -> tokio::task::JoinHandle<bool> {
+    use std::io::{BufRead as _, BufReader};
+    let (begun, has_begun) = tokio::sync::oneshot::channel();
+    let ended = tokio::task::spawn_blocking(move || {
+        let mut lines = BufReader::new(std::fs::File::open(pipe).expect("opened")).lines();
+        begun.send(lines.next()).expect("the test waits");
+        lines.next().is_none()
+    });
+    has_begun.await.expect("begun").expect("a line").expect("read");
+    ended
+}
+
+#[cfg(target_os = "linux")]
+async fn all_ended(ended: tokio::task::JoinHandle<bool>) {
+    let ended = tokio::time::timeout(std::time::Duration::from_secs(30), ended).await;
+    assert!(ended.expect("both were ended").expect("joined"));
+}
+
+/// A hook that does this at the first call, and nothing from then on.
+#[cfg(target_os = "linux")]
+fn hook_once(home: &Home, line: &str, timeout: &str) {
+    let script = format!("test -e hooked && exit 0; touch hooked; {line}");
+    home.write_config(&format!(
+        "[[hooks]]\non = \"before_tool_call\"\ncommand = [\"sh\", \"-c\", \"\"\"{script}\"\"\"]\ntimeout = \"{timeout}\"\n"
+    ));
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_a_hook_had_started_is_ended_at_the_next_start() {
+    let home = Home::new();
+    let (pipe, line) = held_pipe(&home);
+    hook_once(&home, &line, "5m");
+    let engine = home.serve().await;
+    let id = engine.add(echo("Hooked")).await;
+    engine.run_now(&id).await;
+    let ended = begun(pipe).await;
+    engine.kill();
+
+    let engine = home.serve_as_it_is();
+    all_ended(ended).await;
+    assert!(engine.stop().success());
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_a_hook_has_started_ends_with_its_time() {
+    let home = Home::new();
+    let (pipe, line) = held_pipe(&home);
+    hook_once(&home, &line, "1s");
+    let engine = home.serve().await;
+    let id = engine.add(echo("Hooked")).await;
+    engine.run_now(&id).await;
+    all_ended(begun(pipe).await).await;
+    assert!(engine.stop().success());
+}
+
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn what_a_command_had_started_is_ended_at_the_next_start() {
-    use std::io::{BufRead as _, BufReader};
-
     let home = Home::new();
-    let pipe = home.beside("alive");
-    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
-    // One in the command's group, one that left it; both hold the pipe.
-    let line =
-        format!("exec 3>'{}'; setsid sleep 1000 & echo ready >&3; sleep 1000", pipe.display());
+    let (pipe, line) = held_pipe(&home);
     let mut job = echo("Left behind");
     job["payload"] =
         json!({ "kind": "toolCall", "tool": "run_command", "arguments": { "command": line } });
     let engine = home.serve().await;
     let id = engine.add(job).await;
     engine.run_now(&id).await;
-    let (begun, has_begun) = tokio::sync::oneshot::channel();
-    let ended = tokio::task::spawn_blocking(move || {
-        let mut lines = BufReader::new(std::fs::File::open(pipe).expect("opened")).lines();
-        begun.send(lines.next()).expect("the test waits");
-        // The other end closes when the last process that holds it has ended.
-        lines.next().is_none()
-    });
-    has_begun.await.expect("begun").expect("a line").expect("read");
+    let ended = begun(pipe).await;
     engine.kill();
     assert!(!ended.is_finished(), "a kill of Rouse alone ends no command");
 
     let engine = home.serve_as_it_is();
-    let ended = tokio::time::timeout(std::time::Duration::from_secs(30), ended).await;
-    assert!(ended.expect("both were ended").expect("joined"));
+    all_ended(ended).await;
     let runs = engine.ended(&id, 1).await;
     assert_eq!((runs.len(), fact(&runs[0], "state")), (1, "interrupted"), "it is not repeated");
 }

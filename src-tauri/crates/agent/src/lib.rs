@@ -28,7 +28,7 @@ pub use discover::{
 pub use driver::{AgentDriver, AgentSettings, Observer, offered};
 pub use gate::{Called, Gate, GateError, Passage, Question, Terms};
 pub use hooks::{
-    CallAnswer, CallEnded, CallRuling, CallSeen, CommandHook, DeliveryAnswer, DeliverySeen, Hook,
+    CallAnswer, CallEnded, CallRuling, CallSeen, CommandHook, DeliveryAnswer, DeliverySeen, Hook, HookPlace,
     HookCommand, HookContext, HookError, HookPoint, HookRecord, HookReport, Hooks, LastCall,
     RunEnded, RunSeen, Told, ToolMetadata, ToolsResolved,
 };

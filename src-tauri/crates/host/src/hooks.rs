@@ -3,21 +3,29 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rouse_agent::{CommandHook, Hook, HookCommand, Hooks, RunEnded, RunSeen};
+use rouse_agent::{CommandHook, Hook, HookCommand, HookPlace, Hooks, RunEnded, RunSeen};
 use rouse_core::{Clock, Run};
 use rouse_scheduler::RunHooks;
+use rouse_tools::{MARK, end_strays};
 
 use crate::config::Config;
 use crate::home::Home;
+use crate::strays::instance;
 
 /// How long hooks have to do with what they were told last, when Rouse stops.
 pub(crate) const END_FOR: Duration = Duration::from_secs(2);
 
 /// The hooks that the settings name. They run in the data directory, where no model writes.
 pub(crate) fn of(config: &Config, home: &Home, clock: &Arc<dyn Clock>) -> Hooks {
+    let place = HookPlace {
+        folder: home.root().to_owned(),
+        mark: MARK,
+        instance: instance(home),
+        end_marked: end_strays,
+    };
     let hook = |command: &HookCommand| {
-        let (folder, clock) = (home.root().to_owned(), Arc::clone(clock));
-        Arc::new(CommandHook::new(command.clone(), folder, clock)) as Arc<dyn Hook>
+        let hook = CommandHook::new(command.clone(), place.clone(), Arc::clone(clock));
+        Arc::new(hook) as Arc<dyn Hook>
     };
     Hooks::new(config.hooks.iter().map(hook).collect())
 }

@@ -166,11 +166,6 @@ impl Host {
             tracing::debug!(%error, "the file that tells clients where to go was not there");
         }
         self.scheduler.shutdown().await;
-        // What has left the group of its command, and a run that did not end in time, end here.
-        let home = self.home.clone();
-        if let Err(error) = tokio::task::spawn_blocking(move || end_what_is_left(&home)).await {
-            tracing::error!(%error, "commands of this run of Rouse were not looked for");
-        }
         self.closing.cancel();
         self.server.stop().await;
         for task in self.tasks {
@@ -179,6 +174,11 @@ impl Host {
             }
         }
         self.hooks.settle(hooks::END_FOR).await;
+        // What has left the group of its command, and a run or a hook that did not end in time, end here.
+        let home = self.home.clone();
+        if let Err(error) = tokio::task::spawn_blocking(move || end_what_is_left(&home)).await {
+            tracing::error!(%error, "commands of this run of Rouse were not looked for");
+        }
         self.store.close().await;
         tracing::info!("the engine has stopped");
     }

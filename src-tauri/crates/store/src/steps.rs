@@ -181,6 +181,8 @@ macro_rules! any_knows {
 pub(crate) const SESSION_HAS_CALLED: &str = any_knows!(
     "SELECT DISTINCT run_id FROM (SELECT run_id FROM messages WHERE session = ?1 ORDER BY id DESC LIMIT 500)"
 );
+pub(crate) const SESSION_CALLS: &str = "SELECT DISTINCT input FROM run_steps WHERE kind = 'toolCall' AND name = ?2
+    AND run_id IN (SELECT run_id FROM messages WHERE session = ?1 ORDER BY id DESC LIMIT 500)";
 pub(crate) const ANY_HAS_CALLED: &str = any_knows!("SELECT value AS run_id FROM json_each(?1)");
 pub(crate) const CALLED_SINCE: &str = "SELECT name, started_at FROM run_steps
     WHERE run_id IN (SELECT id FROM runs WHERE created_at > ?1 - 86400000
@@ -293,6 +295,19 @@ impl Store {
         let query = sqlx::query(ANY_HAS_CALLED).bind(runs).bind(json!(tools).to_string());
         let found = self.one("read the journal", query, |row| Columns::of(row).get()).await?;
         Ok(found.unwrap_or(false))
+    }
+
+    /// With what runs that have written to this session have called a tool, each of it once.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn session_calls(
+        &self,
+        session: &SessionKey,
+        tool: &str,
+    ) -> Result<Vec<Value>, StoreError> {
+        let query = sqlx::query(SESSION_CALLS).bind(session.as_str()).bind(tool);
+        self.list("read the journal", query, |row| Columns::of(row).json()).await
     }
 
     /// Journals how a step ended, and what it has cost. Event `run` with `step`.

@@ -49,7 +49,7 @@ use std::sync::Arc;
 
 use rouse_core::tool::Tool;
 
-pub use child::end_strays;
+pub use child::{MARK, end_strays};
 pub use http::{HttpConfig, OwnPorts};
 pub use memory::memory_tools;
 pub use routines::routine_tools;

@@ -47,7 +47,7 @@ impl AgentDriver {
 
     async fn begin_chat(&self, run: &Run, text: &str, context: ToolContext) -> Result<Begun, End> {
         let steps = self.store.steps(&run.id).await?;
-        let told = match self.told_of(&self.main_skills, &steps).await {
+        let told = match self.told_of(&self.main_skills, &SessionKey::main(), &steps).await {
             Ok(told) => told,
             Err(outcome) => return Err(End::Skill(outcome.error.unwrap_or_default())),
         };

@@ -42,15 +42,16 @@ pub(super) fn question_for(job: Option<&Job>) -> Duration {
     of_job.map_or(QUESTION_FOR, |seconds| Duration::from_secs(seconds.into()))
 }
 
-/// The tools that a job's model is offered, told of these skills, by the same rules as its runs, and why they are only
-/// those that look. Without tools there is no `complete_run` either: many local models refuse a request that names any.
+/// The tools that a job's model is offered, told of these skills and with these remembered that nobody trusts, by the same
+/// rules as its runs, and why they are only those that look. Without tools there is no `complete_run` either: many local models refuse a request that names any.
 pub fn offered(
     gate: &Gate,
     job: &Job,
     turn: &AgentTurn,
     skills: &[Skill],
+    remembered: Vec<String>,
 ) -> (Vec<ToolSpec>, Option<String>) {
-    let policy = policy(job, turn).told_of(skills);
+    let policy = policy(job, turn).told_of(skills).having_read(remembered);
     (offered_by(gate, turn, &policy), policy.ceiling())
 }
 

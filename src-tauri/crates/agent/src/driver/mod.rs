@@ -158,7 +158,7 @@ impl AgentDriver {
             Ok(before) => before,
             Err(error) => return not_written(&error),
         };
-        let told = match self.told_of(&turn.skills, &steps).await {
+        let told = match self.told_of(&turn.skills, &session, &steps).await {
             Ok(told) => told,
             Err(outcome) => return outcome,
         };

@@ -9,6 +9,7 @@
 use rouse_core::message::{Message, ToolCallRequest};
 use rouse_core::policy::{SKILL_READ, ToolPolicy};
 use rouse_core::run::Outcome;
+use rouse_core::SessionKey;
 use rouse_core::skills::{Skill, SkillInRun};
 use rouse_store::{RunStep, StepKind};
 use serde_json::json;
@@ -25,23 +26,28 @@ const CALL: &str = "skill-";
 #[derive(Default)]
 pub(super) struct Told {
     pub(super) skills: Vec<Skill>,
-    /// Those whose text it read before a break, when nobody trusted them.
+    /// Those whose text it read before a break, or an earlier run of its session, and that nobody trusts.
     read_before: Vec<String>,
 }
 
 impl AgentDriver {
-    /// The skills of these names, for a run with these steps; or how the run ends without one of them.
+    /// The skills of these names, for a run with these steps in this session; or how the run ends without one of them.
     pub(super) async fn told_of(
         &self,
         names: &[String],
+        session: &SessionKey,
         steps: &[RunStep],
     ) -> Result<Told, Outcome> {
         let read_before = read_before(steps);
-        if names.is_empty() {
-            return Ok(Told { skills: Vec::new(), read_before });
-        }
         let Some(shelf) = &self.skills else {
+            if names.is_empty() {
+                return Ok(Told { skills: Vec::new(), read_before });
+            }
             return Err(Outcome::failed("There are no skills here. Take them out of the job."));
+        };
+        let remembered = match shelf.remembered(session).await {
+            Ok(remembered) => remembered,
+            Err(error) => return Err(not_written(&error)),
         };
         let skills = match shelf.named(names).await {
             Ok(Ok(skills)) => skills,
@@ -56,7 +62,7 @@ impl AgentDriver {
                 skill.name
             )));
         }
-        Ok(Told { skills, read_before })
+        Ok(Told { skills, read_before: [read_before, remembered].concat() })
     }
 }
 

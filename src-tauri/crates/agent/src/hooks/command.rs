@@ -6,13 +6,12 @@
 //! `{"decision": "allow" | "deny" | "rewrite", "reason": …, "title": …, "body": …}` to a delivery. Another exit status than
 //! 0, another answer and a time limit that is over are failures.
 //!
-//! It runs in a process group of its own, which ends with it and with its time, in the data directory, and without the
+//! It runs in a process group of its own, which ends with it and with its time (`group`), in the data directory, and without the
 //! environment of Rouse but for a short list: keys of providers are not for it. It is a command out of the person's
 //! settings file, with the person's rights; no client can set one.
 
 use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +24,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
 
 use super::events::{CallEnded, CallSeen, DeliverySeen, RunEnded, RunSeen, ToolsResolved};
+use super::group::{Group, HookPlace};
 use super::record::{HookReport, Recorder};
 use super::{CallAnswer, DeliveryAnswer, Hook, HookError, HookPoint, Told};
 
@@ -75,17 +75,17 @@ pub struct HookCommand {
 pub struct CommandHook {
     name: String,
     command: HookCommand,
-    folder: PathBuf,
+    place: HookPlace,
     clock: Arc<dyn Clock>,
     record: Recorder,
 }
 
 impl CommandHook {
-    /// A hook that runs `command` in `folder`.
+    /// A hook that runs `command` at `place`.
     #[must_use]
-    pub fn new(command: HookCommand, folder: PathBuf, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(command: HookCommand, place: HookPlace, clock: Arc<dyn Clock>) -> Self {
         let name = command.command.join(" ");
-        Self { name, command, folder, clock, record: Recorder::default() }
+        Self { name, command, place, clock, record: Recorder::default() }
     }
 
     /// Runs it for `event` and reads its answer; none when it is for another step.
@@ -122,13 +122,13 @@ impl CommandHook {
         let mut command = Command::new(program);
         command
             .args(arguments)
-            .current_dir(&self.folder)
+            .current_dir(&self.place.folder)
             .env_clear()
             .envs(environment())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut group = Group::spawn(command)?;
+        let mut group = Group::spawn(command, &self.place)?;
         let (mut stdin, stdout, stderr) = group.take_pipes();
         let said = async move {
             // Whoever does not read its input has said what it wants to say without.
@@ -278,86 +278,4 @@ impl Hook for CommandHook {
             Ok(answer.unwrap_or(DeliveryAnswer::Allow))
         })
     }
-}
-
-/// A command and what it starts.
-#[cfg(unix)]
-struct Group {
-    child: tokio::process::Child,
-    id: rustix::process::Pid,
-}
-
-#[cfg(unix)]
-impl Group {
-    fn spawn(mut command: Command) -> io::Result<Self> {
-        let child = command.process_group(0).spawn()?;
-        let id = child.id().and_then(|id| i32::try_from(id).ok());
-        let id = id.and_then(rustix::process::Pid::from_raw);
-        Ok(Self { child, id: id.expect("BUG: a child that nobody has waited for has a number") })
-    }
-
-    fn take_pipes(&mut self) -> Pipes {
-        let Self { child, .. } = self;
-        pipes(child.stdin.take(), child.stdout.take(), child.stderr.take())
-    }
-
-    /// Waits for the command, and ends what it leaves behind: else its pipes would stay open.
-    async fn wait(&mut self) -> io::Result<std::process::ExitStatus> {
-        let status = self.child.wait().await;
-        self.kill();
-        status
-    }
-
-    fn kill(&self) {
-        use rustix::io::Errno;
-        use rustix::process::{Signal, kill_process_group};
-        match kill_process_group(self.id, Signal::KILL) {
-            Ok(()) | Err(Errno::SRCH) => {}
-            Err(error) => tracing::warn!(%error, "a hook could not be ended"),
-        }
-    }
-}
-
-/// Nobody waits for it any more.
-#[cfg(unix)]
-impl Drop for Group {
-    fn drop(&mut self) {
-        // Once it was waited for, its number may be somebody else's.
-        if self.child.id().is_some() {
-            self.kill();
-        }
-    }
-}
-
-/// A command and what it starts, in a job object that ends with its last handle.
-#[cfg(windows)]
-struct Group(Box<dyn process_wrap::tokio::ChildWrapper>);
-
-#[cfg(windows)]
-impl Group {
-    fn spawn(command: Command) -> io::Result<Self> {
-        use process_wrap::tokio::{CommandWrap, JobObject, KillOnDrop};
-        CommandWrap::from(command).wrap(KillOnDrop).wrap(JobObject).spawn().map(Self)
-    }
-
-    fn take_pipes(&mut self) -> Pipes {
-        let (stdin, stdout) = (self.0.stdin().take(), self.0.stdout().take());
-        pipes(stdin, stdout, self.0.stderr().take())
-    }
-
-    async fn wait(&mut self) -> io::Result<std::process::ExitStatus> {
-        self.0.wait().await
-    }
-}
-
-type Pipes = (tokio::process::ChildStdin, tokio::process::ChildStdout, tokio::process::ChildStderr);
-
-fn pipes(
-    stdin: Option<tokio::process::ChildStdin>,
-    stdout: Option<tokio::process::ChildStdout>,
-    stderr: Option<tokio::process::ChildStderr>,
-) -> Pipes {
-    let (stdin, (stdout, stderr)) =
-        stdin.zip(stdout.zip(stderr)).expect("BUG: a child was started without pipes");
-    (stdin, stdout, stderr)
 }

@@ -11,6 +11,7 @@
 
 mod command;
 mod events;
+mod group;
 mod record;
 
 #[cfg(all(test, unix))]
@@ -29,6 +30,7 @@ pub use command::{CommandHook, HookCommand};
 pub use events::{
     CallEnded, CallSeen, DeliverySeen, HookContext, RunEnded, RunSeen, ToolMetadata, ToolsResolved,
 };
+pub use group::HookPlace;
 pub use record::{HookRecord, HookReport, LastCall};
 
 /// The steps at which somebody can be told or asked.

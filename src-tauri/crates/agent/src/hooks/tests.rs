@@ -41,10 +41,16 @@ fn clock() -> Arc<dyn rouse_core::Clock> {
     Arc::new(ManualClock::new(UnixMs(1_000)))
 }
 
+/// Nothing leaves its group here.
+fn place(folder: &Path) -> HookPlace {
+    let instance = "these-tests".to_owned();
+    HookPlace { folder: folder.to_owned(), mark: "ROUSE_RUN", instance, end_marked: |_| 0 }
+}
+
 /// A hook out of a shell script.
 fn script(on: HookPoint, text: &str, timeout: Duration, folder: &Path) -> Arc<dyn Hook> {
     let command = ["/bin/sh", "-c", text].map(str::to_owned).to_vec();
-    Arc::new(CommandHook::new(HookCommand { on, command, timeout }, folder.to_owned(), clock()))
+    Arc::new(CommandHook::new(HookCommand { on, command, timeout }, place(folder), clock()))
 }
 
 /// What a script says to `call`.
@@ -239,7 +245,7 @@ async fn a_command_that_fails_or_says_nonsense_is_a_no() {
         timeout: ENOUGH,
     };
     let hooks =
-        Hooks::new(vec![Arc::new(CommandHook::new(command, folder.path().to_owned(), clock()))]);
+        Hooks::new(vec![Arc::new(CommandHook::new(command, place(folder.path()), clock()))]);
     let ruling = hooks.before_tool_call(&call()).await;
     assert!(
         matches!(&ruling, CallRuling::Deny(why) if why.contains("could not be run")),

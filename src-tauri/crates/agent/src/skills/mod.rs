@@ -18,12 +18,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rouse_core::UnixMs;
 use rouse_core::event::EventKind;
+use rouse_core::policy::SKILL_READ;
 use rouse_core::skills::{
     Skill, SkillFiles, SkillFolder, SkillInRun, SkillRefusal, Trust, is_skill_name,
 };
 use rouse_core::tool::BoxFuture;
+use rouse_core::{SessionKey, UnixMs};
 use rouse_store::{Setting, Store, StoreError};
 use serde_json::json;
 
@@ -112,6 +113,26 @@ impl SkillShelf {
             names.iter().map(|name| shelf.one(name, &marks)).collect::<Result<Vec<_>, _>>()
         });
         Ok(read.await.expect("BUG: reading a folder does not panic"))
+    }
+
+    /// The skills that a session knows from earlier runs and that nobody trusts as they are now: what a job no longer names
+    /// is still in what its next run is told of the earlier ones.
+    ///
+    /// # Errors
+    /// When the journal or the marks of trust cannot be read.
+    pub async fn remembered(&self, session: &SessionKey) -> Result<Vec<String>, StoreError> {
+        let calls = self.store.session_calls(session, SKILL_READ).await?;
+        let mut names: Vec<String> = Vec::new();
+        for name in calls.iter().filter_map(|input| input.get("skill")?.as_str()) {
+            if names.iter().any(|known| known == name) {
+                continue;
+            }
+            let now = self.named(&[name.to_owned()]).await?;
+            if !now.is_ok_and(|found| found.iter().all(|skill| skill.trust.is_given())) {
+                names.push(name.to_owned());
+            }
+        }
+        Ok(names)
     }
 
     /// Trusts the skill as it is, if it still has this digest. Only a person may ask for this.

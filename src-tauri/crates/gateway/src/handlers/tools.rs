@@ -1,7 +1,7 @@
 //! `tools.*`: what there is, what the model of a job is offered, and a call to try one out.
 
 use rouse_agent::{Complaint, offered};
-use rouse_core::JobId;
+use rouse_core::{JobId, SessionKey};
 use rouse_core::job::Payload;
 use rouse_core::policy::SKILL_READ;
 use rouse_core::tool::{ApprovalRule, Domain, ToolSpec};
@@ -34,7 +34,8 @@ pub(crate) async fn effective(
                 problem = Some(why);
                 Vec::new()
             });
-            offered(&context.gate, &job, turn, &skills)
+            let remembered = context.skills.remembered(&SessionKey::of_job(&job.id)).await?;
+            offered(&context.gate, &job, turn, &skills, remembered)
         }
         Payload::ToolCall(call) => {
             let tool = context.gate.tools().get(&call.tool);

@@ -54,6 +54,11 @@ impl RiskyWorkspace {
         }
     }
 
+    /// Whether the mode is on and widens to the folder above the workspace, because none was named.
+    pub(super) fn is_above(&self) -> bool {
+        self.is_on && self.root.is_none()
+    }
+
     /// Takes the wider folder for the workspace, where the mode is on.
     pub(super) fn widen(self, config: &mut Config, env: Env<'_>) {
         if !self.is_on {

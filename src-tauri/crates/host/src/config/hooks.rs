@@ -3,7 +3,7 @@
 //! Only the file can name one, never a client: whoever could write a hook could run anything. A program is a bare name or
 //! a whole path, and not one inside the workspace, where a model writes.
 
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use rouse_agent::{HookCommand, HookPoint};
@@ -65,24 +65,40 @@ fn read_one(mut fields: Fields<'_>) -> Option<HookCommand> {
     Some(HookCommand { on: on?, command: is_program.then_some(command)?, timeout: timeout? })
 }
 
-/// No program may stand where a model can write it.
+/// No program may stand where a model can write it. Hooks run in `data`, so that is where a word without a whole path leads
+/// from; a word can also be a line for a shell, of which every part is looked at.
 pub(super) fn refuse_workspace(
     hooks: &[HookCommand],
+    data: &Path,
     workspace: &Path,
     errors: &mut Vec<FieldError>,
 ) {
-    let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let workspace = real(workspace);
+    let workspace = leads_to(workspace);
     for (number, hook) in hooks.iter().enumerate() {
-        let inside = |word: &&String| {
-            let path = Path::new(word.as_str());
-            path.is_absolute() && real(path).starts_with(&workspace)
-        };
-        if let Some(word) = hook.command.iter().find(inside) {
-            let message = format!("{word} is in the workspace, where an agent could change it");
+        let inside = |part: &&str| leads_to(&data.join(part)).starts_with(&workspace);
+        let parts = hook.command.iter().flat_map(|word| {
+            let parts = word.split(|c: char| c.is_whitespace() || "\"'`;|&()<>=".contains(c));
+            std::iter::once(word.as_str()).chain(parts.filter(|part| !part.is_empty()))
+        });
+        if let Some(part) = parts.into_iter().find(inside) {
+            let message = format!("{part} is in the workspace, where an agent could change it");
             errors.push(FieldError { path: format!("hooks[{number}].command"), message });
         }
     }
+}
+
+/// Where a path leads, with links followed as far as there is anything.
+fn leads_to(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(clean.pop()),
+            Component::CurDir => {}
+            part => clean.push(part),
+        }
+        clean = std::fs::canonicalize(&clean).unwrap_or(clean);
+    }
+    clean
 }
 
 #[cfg(test)]
@@ -94,7 +110,12 @@ mod tests {
     fn hooks(list: Value) -> Result<Vec<HookCommand>, Vec<String>> {
         let mut errors = Vec::new();
         let hooks = read(Some(list), &mut errors, &mut Vec::new());
-        refuse_workspace(&hooks, Path::new("/home/anna/notes"), &mut errors);
+        refuse_workspace(
+            &hooks,
+            Path::new("/home/anna"),
+            Path::new("/home/anna/notes"),
+            &mut errors,
+        );
         let said = errors.into_iter().map(|error| format!("{}: {}", error.path, error.message));
         let said: Vec<String> = said.collect();
         if said.is_empty() { Ok(hooks) } else { Err(said) }
@@ -149,6 +170,22 @@ mod tests {
             (
                 json!([{"on": "run_started", "command": ["sh", "/home/anna/notes/x"]}]),
                 "hooks[0].command: /home/anna/notes/x is in",
+            ),
+            (
+                json!([{"on": "run_started", "command": ["sh", "notes/x"]}]),
+                "hooks[0].command: notes/x is in",
+            ),
+            (
+                json!([{"on": "run_started", "command": ["sh", "./bin/../notes/x"]}]),
+                "hooks[0].command: ./bin/../notes/x is in",
+            ),
+            (
+                json!([{"on": "run_started", "command": ["sh", "-c", "cd notes && ./x"]}]),
+                "hooks[0].command: notes is in",
+            ),
+            (
+                json!([{"on": "run_started", "command": ["sh", "-c", "true; FILE='notes/x' y"]}]),
+                "hooks[0].command: notes/x is in",
             ),
         ] {
             let errors = hooks(list.clone()).expect_err("refused");

@@ -207,23 +207,36 @@ fn read(
     };
     environment::lay_over(&mut config, env, &mut errors);
     risky.override_by_environment(&mut config, env, &mut errors);
+    let is_above = risky.is_above();
     risky.widen(&mut config, env);
-    refuse_own_data(&config, default_workspace, &mut errors);
+    refuse_own_data(&config, is_above, default_workspace, &mut errors);
     config.hooks = hooks::read(hooks, &mut errors, asked);
-    hooks::refuse_workspace(&config.hooks, &config.workspace, &mut errors);
+    let data = default_workspace.parent().unwrap_or(default_workspace);
+    hooks::refuse_workspace(&config.hooks, data, &config.workspace, &mut errors);
     if errors.is_empty() { Ok(config) } else { Err(errors) }
 }
 
 /// File tools see the whole workspace, so it must not hold the database and the token. The default lies inside the data
-/// folder, beside them.
-fn refuse_own_data(config: &Config, default_workspace: &Path, errors: &mut Vec<FieldError>) {
+/// folder, beside them, so the folder above it (`is_above`) is none for the risky mode.
+fn refuse_own_data(
+    config: &Config,
+    is_above: bool,
+    default_workspace: &Path,
+    errors: &mut Vec<FieldError>,
+) {
     let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let Some(data) = default_workspace.parent() else { return };
     if real(data).starts_with(real(&config.workspace)) {
         let (path, named) = config.workspace_key();
         let named = named.map_or_else(String::new, |name| format!(", as {name} says"));
         let data = data.display();
-        let message = format!("must not be or contain Rouse's own data folder {data}{named}");
+        let message = if is_above {
+            format!(
+                "must name the wider folder, here or as RISKY_WORKSPACE_ROOT: the one that holds the workspace is Rouse's own data folder {data}"
+            )
+        } else {
+            format!("must not be or contain Rouse's own data folder {data}{named}")
+        };
         errors.push(FieldError { path: path.to_owned(), message });
     }
 }

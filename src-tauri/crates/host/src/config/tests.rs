@@ -98,6 +98,8 @@ fn no_workspace_holds_rouses_own_data() {
         let refused = config(json!({}), variables).expect_err("refused");
         assert_eq!(refused[0].path, path, "{variables:?}");
         let message = &refused[0].message;
+        let is_unnamed = path == "riskyWorkspace.root" && variables.len() == 1;
+        assert_eq!(message.contains("or as RISKY_WORKSPACE_ROOT"), is_unnamed, "{message}");
         let is_named =
             path != "workspace" || message.contains(&format!(", as {} says", variables[0].0));
         assert!(is_named, "{message}");

@@ -43,7 +43,7 @@ pub(crate) use system::Process;
 pub use system::end_strays;
 
 /// The environment variable by which children are found: `<instance>:<run>:<call>`.
-pub(crate) const MARK: &str = "ROUSE_RUN";
+pub const MARK: &str = "ROUSE_RUN";
 /// What a command may write before it is ended for it.
 const MOST_BYTES: usize = 64 << 20;
 /// How long what was asked to end may take.
