@@ -2,7 +2,7 @@
 //!
 //! The word comes through the run loop of an app, so `rouse serve` does not hear it; there the timer looks at the clock
 //! at least twice a minute. `caffeinate` is part of the system and ends with the process it watches, so a crash cannot
-//! keep a computer awake. Zone files are looked at whenever somebody asks for a zone.
+//! keep a computer awake. The timer looks at the zones as often as at the clock.
 
 use std::process::{Child, Command, Stdio};
 

@@ -4,7 +4,7 @@
 //! run is at work. It decides nothing: the scheduler looks at the clock and plans anew, the person switches
 //! `system.keepAwake` on. Everything here waits for messages of the system; nothing wakes up to look. A system without
 //! these messages (a container without a bus) is no error: the timer notices a wake by itself, and zone data is looked at
-//! whenever somebody asks for a zone.
+//! whenever somebody asks for a zone, on macOS and Windows also by the timer.
 
 #[cfg(target_os = "linux")]
 mod linux;

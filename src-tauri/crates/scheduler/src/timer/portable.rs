@@ -1,4 +1,5 @@
-//! For systems without `timerfd`: sleeps of at most half a minute, each followed by a look at the wall clock.
+//! For systems without `timerfd`: sleeps of at most half a minute, each followed by a look at the wall clock and at the
+//! zones, whose new rules may move the next slot to an earlier instant.
 //!
 //! A runtime's sleep counts monotonic time, which may stand still while the machine sleeps; the cap bounds how long
 //! that goes unnoticed. A step of the clock shows as a difference between the two clocks. A stretch of waiting for
@@ -8,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rouse_core::UnixMs;
+use rouse_core::schedule::Zones;
 use rouse_core::time::{Clock, Timer, Wake};
 use rouse_core::tool::BoxFuture;
 
@@ -21,6 +23,7 @@ pub struct CappedSleep {
     clock: Arc<dyn Clock>,
     at: Option<UnixMs>,
     seen: (UnixMs, Duration),
+    zones: Zones,
 }
 
 impl CappedSleep {
@@ -28,7 +31,8 @@ impl CappedSleep {
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         let seen = (clock.now(), clock.monotonic());
-        Self { clock, at: None, seen }
+        let zones = clock.zones();
+        Self { clock, at: None, seen, zones }
     }
 
     async fn wait_in_slices(&mut self) -> Wake {
@@ -43,10 +47,10 @@ impl CappedSleep {
 
     fn look(&mut self) -> Seen {
         let now = self.clock.now();
-        let has_stepped = self.has_stepped(now);
+        let has_changed = self.has_stepped(now) | self.has_other_zones();
         // Looked at anew each time, so that only a drift within one slice counts as a step.
         self.seen = (now, self.clock.monotonic());
-        if has_stepped {
+        if has_changed {
             return Seen::Reason(Wake::ClockChanged);
         }
         let Some(at) = self.at else { return Seen::Nothing { look_again_in: None } };
@@ -64,6 +68,13 @@ impl CappedSleep {
         let passed = self.clock.monotonic().saturating_sub(seen_monotonic).as_millis();
         let passed = i64::try_from(passed).unwrap_or(i64::MAX);
         now.since(seen_now).saturating_sub(passed).abs() > STEP_MS
+    }
+
+    fn has_other_zones(&mut self) -> bool {
+        let zones = self.clock.zones();
+        let is_new = !zones.has_data_of(&self.zones) || zones.local() != self.zones.local();
+        self.zones = zones;
+        is_new
     }
 }
 
@@ -134,6 +145,17 @@ mod tests {
             assert!(matches!(timer.look(), Seen::Reason(Wake::ClockChanged)));
             assert_eq!(slice_ms(&mut timer), Some(30_000));
         }
+    }
+
+    #[test]
+    fn another_zone_is_told_once() {
+        let clock = ManualClock::new(UnixMs(0));
+        let mut timer = timer(&clock);
+        timer.arm(Some(UnixMs(900_000)));
+        assert_eq!(slice_ms(&mut timer), Some(30_000));
+        clock.set_zones(Zones::built_in(chrono_tz::Europe::Berlin));
+        assert!(matches!(timer.look(), Seen::Reason(Wake::ClockChanged)));
+        assert_eq!(slice_ms(&mut timer), Some(30_000));
     }
 
     #[test]
