@@ -1,4 +1,4 @@
-/* The heartbeat, shown above the jobs as what it is: something else that fires. */
+/* The heartbeat, shown above the jobs, or below their empty place, as what it is: something else that fires. */
 
 import { Link } from "@tanstack/react-router";
 import { HeartPulse } from "lucide-react";

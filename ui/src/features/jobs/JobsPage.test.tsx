@@ -118,6 +118,13 @@ test("no jobs teach by templates, and a template fills the form", async () => {
   expect(await screen.findByRole("textbox", { name: "What to say" })).toHaveValue("Stand up and stretch for a minute.");
 });
 
+test("the heartbeat stands there also without a job: it fires as well", async () => {
+  renderApp("/jobs", hostWith([]));
+  const teach = await screen.findByRole("link", { name: /A reminder/ });
+  const heartbeat = await screen.findByRole("link", { name: "Heartbeat" });
+  expect(teach.compareDocumentPosition(heartbeat)).toBe(Node.DOCUMENT_POSITION_FOLLOWING);
+});
+
 test("jobs that cannot be read say why", async () => {
   renderApp("/jobs", fakeHost({ "cron.list": () => Promise.reject(new Error("The disk is full.")) }));
   expect(await screen.findByText("The disk is full.")).toBeInTheDocument();

@@ -32,7 +32,14 @@ export function JobsPage() {
     <Page title="Jobs" actions={<ButtonLink to="/jobs/new" search={{}} look="primary" icon={Plus}>New job</ButtonLink>}>
       {error && !jobs ? <Failure title="The jobs could not be read." error={error} onRetry={refetch} /> : !jobs ? <SkeletonRows rows={12} /> : null}
       <BrokenJobs jobs={broken} />
-      {jobs?.length === 0 && <Teach />}
+      {jobs?.length === 0 && (
+        <>
+          <Teach />
+          <div className={styles.alone}>
+            <HeartbeatRow />
+          </div>
+        </>
+      )}
       {hasJobs && <List jobs={jobs} isWhole={isWhole} />}
     </Page>
   );
