@@ -16,8 +16,8 @@ use crate::events::EventBus;
 use crate::live::LiveText;
 use crate::screens::Screens;
 use crate::wire::{
-    ConfigView, EngineMode, NotificationStatus, ProvidersListResult, SecretRemoved,
-    SecretSetParams, SecretView, SecretsListResult,
+    BudgetConfigView, ConfigView, EngineMode, NotificationStatus, ProvidersListResult,
+    SecretRemoved, SecretSetParams, SecretView, SecretsListResult,
 };
 
 /// The handles that handlers work with.
@@ -73,8 +73,10 @@ pub struct Engine {
 
 /// The settings file, kept by the composition root.
 pub trait Settings: Send + Sync {
-    /// The settings in force.
+    /// The settings in force, and what is wrong with them as things stand. Looks at files.
     fn view(&self) -> ConfigView;
+    /// What all runs together may spend on a day.
+    fn budget(&self) -> BudgetConfigView;
     /// Changes the file and puts the change into force.
     fn patch(
         &self,

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rouse_core::event::EventKind;
 use rouse_core::tool::BoxFuture;
-use rouse_gateway::wire::ConfigView;
+use rouse_gateway::wire::{BudgetConfigView, ConfigView};
 use rouse_gateway::{ErrorCode, RpcError, Settings};
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -63,6 +63,10 @@ impl Settings for LiveSettings {
         let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let (env, zones) = (|name: &str| (self.env)(name), self.clock.zones());
         file.view(OfMachine { env: &env, zones: &zones })
+    }
+
+    fn budget(&self) -> BudgetConfigView {
+        self.changed.borrow().budget_view()
     }
 
     fn patch(

@@ -1,11 +1,15 @@
 //! `config.*`.
 
+use std::sync::Arc;
+
 use crate::context::Context;
 use crate::error::RpcError;
 use crate::wire::{ConfigPatchParams, ConfigView, Empty};
 
 pub(crate) async fn get(context: &Context, _: Empty) -> Result<ConfigView, RpcError> {
-    Ok(context.settings.view())
+    let settings = Arc::clone(&context.settings);
+    let view = tokio::task::spawn_blocking(move || settings.view()).await;
+    Ok(view.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())))
 }
 
 pub(crate) async fn patch(

@@ -10,7 +10,7 @@ use crate::wire::{Empty, SpendingView, SpentView};
 pub(crate) async fn get(context: &Context, _: Empty) -> Result<SpendingView, RpcError> {
     let (now, zone) = (context.clock.now(), context.clock.zones().local());
     let day = Day::of(zone, now);
-    let budget = context.settings.view().budget;
+    let budget = context.settings.budget();
     Ok(SpendingView {
         today: spent_view(context.store.spent_since(day.start, now).await?),
         month: spent_view(context.store.spent_since(month_start(zone, now), now).await?),

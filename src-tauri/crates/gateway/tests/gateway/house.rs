@@ -8,8 +8,8 @@ use rouse_core::job::Job;
 use rouse_core::tool::BoxFuture;
 use rouse_core::{Outcome, Run, UnixMs};
 use rouse_gateway::wire::{
-    ConfigView, EngineMode, NotificationStatus, ProvidersListResult, SecretRemoved,
-    SecretSetParams, SecretView, SecretsListResult,
+    BudgetConfigView, ConfigView, EngineMode, NotificationStatus, ProvidersListResult,
+    SecretRemoved, SecretSetParams, SecretView, SecretsListResult,
 };
 use rouse_gateway::{
     Auth, BoundPort, Client, Context, Endpoint, Engine, ErrorCode, EventBus, Gateway, LiveText,
@@ -202,6 +202,10 @@ struct Broken;
 
 impl Settings for Broken {
     fn view(&self) -> ConfigView {
+        panic!("a fault in a handler, made for this test")
+    }
+
+    fn budget(&self) -> BudgetConfigView {
         panic!("a fault in a handler, made for this test")
     }
 

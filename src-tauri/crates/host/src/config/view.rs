@@ -4,7 +4,17 @@ use rouse_agent::Prices;
 use rouse_core::money::MicroUsd;
 use rouse_gateway::wire;
 
-use super::{ConfigFile, HeartbeatConfig, OfMachine};
+use super::{Config, ConfigFile, HeartbeatConfig, OfMachine};
+
+impl Config {
+    /// What all runs together may spend on a day, as clients see it.
+    pub(crate) fn budget_view(&self) -> wire::BudgetConfigView {
+        wire::BudgetConfigView {
+            tokens_per_day: self.budget.tokens,
+            usd_per_day: self.budget.usd.map(MicroUsd::usd),
+        }
+    }
+}
 
 impl ConfigFile {
     /// The settings in force, for clients. Keys are named by their variable; no secret is ever here.
@@ -43,10 +53,7 @@ impl ConfigFile {
                 messages_per_session: config.retention.messages_per_session,
                 max_database_mb: config.retention.max_database_mb,
             },
-            budget: wire::BudgetConfigView {
-                tokens_per_day: config.budget.tokens,
-                usd_per_day: config.budget.usd.map(MicroUsd::usd),
-            },
+            budget: config.budget_view(),
             prices: wire::PricesView {
                 listed_on: Prices::date().to_owned(),
                 own: config
