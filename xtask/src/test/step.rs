@@ -69,7 +69,7 @@ impl Step {
             Self::UiLint => "UI passes its linter",
             Self::UiTypes => "UI passes the type checker",
             Self::UiTests => "UI unit tests",
-            Self::Clippy => "Rust passes clippy",
+            Self::Clippy => "Rust passes clippy, and the lock file of fuzz is up to date",
             Self::Build => "Rust builds, with all tests",
             Self::Types => "TypeScript types match the gateway",
             Self::Rust => "Rust tests",

@@ -24,14 +24,7 @@ pub(crate) fn perform(step: Step, consent: Consent) -> Verdict {
         Step::UiLint => judge(process::npm(["run", "lint"])),
         Step::UiTypes => judge(process::npm(["run", "typecheck"])),
         Step::UiTests => count(Reporter::Vitest, process::npm(["test"])),
-        Step::Clippy => judge(process::cargo([
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--",
-            "--deny",
-            "warnings",
-        ])),
+        Step::Clippy => clippy(),
         Step::Build => judge(process::cargo(["build", "--workspace", "--all-targets"])),
         Step::Types => types::check().map(|()| alone(true)),
         Step::Rust => rust(),
@@ -99,6 +92,31 @@ fn rust() -> Result<Verdict, Failure> {
     };
     name_programs(&mut tests);
     count(reporter, tests)
+}
+
+/// And that the lock file of `fuzz` is up to date: it is a workspace of its own, which nothing here builds.
+fn clippy() -> Result<Verdict, Failure> {
+    process::run(process::cargo([
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "--deny",
+        "warnings",
+    ]))?;
+    fuzz_lock()?;
+    Ok(alone(true))
+}
+
+fn fuzz_lock() -> Result<(), Failure> {
+    let manifest = "fuzz/Cargo.toml";
+    // Reads what this system would build, and builds nothing; `metadata` would fetch the packages of every system.
+    let tree = ["tree", "--locked", "--manifest-path", manifest, "--depth", "0"];
+    process::run(process::cargo(tree)).map_err(|failure| {
+        Failure::new(format!(
+            "{failure}\n      if fuzz/Cargo.lock is out of date: cargo update --workspace --manifest-path {manifest}"
+        ))
+    })
 }
 
 fn docs() -> Result<Verdict, Failure> {
