@@ -17,6 +17,19 @@ static HANDLE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\{\{\s*secret:([^{}\s]*)\s*\}\}").expect("BUG: the expression is a constant")
 });
 
+/// Begins the mark that stands in the place of a secret in what is told, shown and kept; what it is and `]` end it.
+pub const REDACTED: &str = "[redacted: ";
+
+/// The first mark for a secret that `new` holds more often than `old`; none when all of them are of that text itself.
+#[must_use]
+pub fn redaction_beyond<'t>(new: &'t str, old: &str) -> Option<&'t str> {
+    let marks = new.match_indices(REDACTED).filter_map(|(at, _)| {
+        let end = new[at..].find(']')?;
+        Some(&new[at..=at + end])
+    });
+    marks.into_iter().find(|mark| new.matches(mark).count() > old.matches(mark).count())
+}
+
 /// What stands beside a handle and is shown up to this length, such as `Bearer`.
 const BESIDE: usize = 8;
 

@@ -13,6 +13,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rouse_core::approval::Surroundings;
+use rouse_core::hidden::{REDACTED, redaction_beyond};
 use rouse_core::policy::ApprovedCall;
 use rouse_core::tool::{
     Annotations, ApprovalRule, BoxFuture, Fault, RateLimit, Tool, ToolContext, ToolOutput, ToolSpec,
@@ -52,6 +53,10 @@ enum WriteError {
     #[error("The content has {0} bytes; at most {MOST_BYTES} are written at once.")]
     TooLarge(usize),
     #[error(
+        "The content holds {mark}, which is what you were told in the place of something secret, and not what stands in {path}. Writing it would lose that. Leave this file as it is, or change only its other lines (run_command, sed); in a request, {{{{secret:NAME}}}} stands for a stored value."
+    )]
+    Redacted { path: String, mark: String },
+    #[error(
         "{0} has changed since this was allowed, so it was not written. Call it again to have it judged anew."
     )]
     Changed(String),
@@ -61,7 +66,7 @@ impl Faulty for WriteError {
     fn fault(&self) -> Fault {
         match self {
             Self::Workspace(error) => error.fault(),
-            Self::TooLarge(_) => Fault::InvalidParameters,
+            Self::TooLarge(_) | Self::Redacted { .. } => Fault::InvalidParameters,
             Self::Changed(_) => Fault::NotAuthorised,
         }
     }
@@ -147,6 +152,7 @@ fn write(workspace: &Path, arguments: &Arguments) -> Result<Told, WriteError> {
     }
     let workspace = Workspace::open(workspace)?;
     let path = workspace.relative(&arguments.path)?;
+    arguments.check_marks(&workspace, &path)?;
     let created = workspace.replace(&path, arguments.content.as_bytes())?;
     let how = if created { "New file" } else { "Replaced" };
     Ok(Told {
@@ -159,8 +165,28 @@ fn bound(workspace: &Path, arguments: &Arguments) -> Result<Surroundings, WriteE
     let opened = Workspace::open(workspace)?;
     let path = opened.relative(&arguments.path)?;
     let digest = opened.replaced_digest(&path)?;
+    arguments.check_marks(&opened, &path)?;
     let files = [(path.to_string(), digest)].into();
     Ok(Surroundings { files, ..Surroundings::in_folder(workspace) })
+}
+
+impl Arguments {
+    /// A model that was told of a secret by a mark must not write the mark over the secret.
+    fn check_marks(&self, workspace: &Workspace, path: &RelativePath) -> Result<(), WriteError> {
+        if !self.content.contains(REDACTED) {
+            return Ok(());
+        }
+        let old = match old(workspace, path)? {
+            Old::Text(old) => old,
+            Old::Nothing | Old::Other(_) => String::new(),
+        };
+        match redaction_beyond(&self.content, &old) {
+            None => Ok(()),
+            Some(mark) => {
+                Err(WriteError::Redacted { path: path.to_string(), mark: mark.to_owned() })
+            }
+        }
+    }
 }
 
 /// What the file holds now.

@@ -5,6 +5,7 @@
 //! nothing of the text stands outside its marks. A redaction never refuses a text: what may look like a key in it is a
 //! reason to hide that key and not the page.
 
+use rouse_core::hidden::REDACTED;
 use rouse_core::tool::{ToolEffect, ToolOutput};
 use serde_json::Value;
 
@@ -94,7 +95,7 @@ impl Safety {
         let mut clean = |text: &str| {
             let name = known.short_one(text)?;
             redacted.push(name.to_owned());
-            Some(Value::String(format!("[redacted: {name}]")))
+            Some(Value::String(format!("{REDACTED}{name}]")))
         };
         fields(value, &mut clean)
     }

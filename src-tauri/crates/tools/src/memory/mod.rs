@@ -70,6 +70,10 @@ enum MemoryError {
     Full,
     #[error("The query has no word to look for.")]
     NoWords,
+    #[error(
+        "The content holds {mark}, which is what you were told in the place of something secret, and not what stands in {path}. Writing it would lose that. Leave this file as it is, or change only its other lines; in a request, {{{{secret:NAME}}}} stands for a stored value."
+    )]
+    Redacted { path: RelativePath, mark: String },
 }
 
 impl Faulty for MemoryError {
@@ -82,7 +86,8 @@ impl Faulty for MemoryError {
             | Self::NotMarkdown(_)
             | Self::Hidden(_)
             | Self::TooLarge { .. }
-            | Self::NoWords => Fault::InvalidParameters,
+            | Self::NoWords
+            | Self::Redacted { .. } => Fault::InvalidParameters,
             Self::NotText(_) | Self::Full => Fault::Execution,
         }
     }

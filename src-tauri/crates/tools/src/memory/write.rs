@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rouse_core::approval::Surroundings;
+use rouse_core::hidden::{REDACTED, redaction_beyond};
 use rouse_core::policy::ApprovedCall;
 use rouse_core::tool::{
     Annotations, BoxFuture, RateLimit, Tool, ToolContext, ToolOutput, ToolSpec,
@@ -101,7 +102,16 @@ impl Tool for MemoryWrite {
 fn write(workspace: &Path, arguments: &Arguments) -> Result<Told, MemoryError> {
     let memory = open_or_make(workspace)?;
     let (path, heading) = arguments.place(&memory)?;
-    let old = if arguments.append { text_of(&memory, &path)? } else { None };
+    let kept = if arguments.append || arguments.content.contains(REDACTED) {
+        text_of(&memory, &path)?
+    } else {
+        None
+    };
+    let (new, before) = (arguments.content.as_str(), kept.as_deref().unwrap_or_default());
+    if let Some(mark) = redaction_beyond(new, before) {
+        return Err(MemoryError::Redacted { path, mark: mark.to_owned() });
+    }
+    let old = kept.filter(|_| arguments.append);
     let is_added_to = old.is_some();
     let text = joined(old.or(heading), &arguments.content);
     if u64::try_from(text.len()).unwrap_or(u64::MAX) > MOST_BYTES {

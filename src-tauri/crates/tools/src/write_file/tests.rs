@@ -145,3 +145,28 @@ async fn the_answer_is_bound_to_what_is_replaced() {
         assert_eq!(refused.value["success"], false, "{path}");
     }
 }
+
+#[tokio::test]
+async fn the_mark_for_a_secret_is_not_written_over_the_secret() {
+    let dir = folder();
+    fs::write(dir.path().join("conf.ini"), "# see [redacted: b]\nkey=real\n").expect("a file");
+    let (told, kept) = ("key=[redacted: secret:vault]\n", "# see [redacted: b]\nkey=other\n");
+    let twice = "# see [redacted: b]\nkey=[redacted: b]\n";
+    for (path, content, is_written) in [
+        ("conf.ini", told, false),
+        ("conf.ini", twice, false),
+        ("new.ini", told, false),
+        ("conf.ini", kept, true),
+        ("new.ini", "key={{secret:vault}} [redacted\n", true),
+    ] {
+        let arguments = json!({ "path": path, "content": content });
+        let asked = WriteFile::new().surroundings(&arguments, &context(dir.path())).await;
+        assert_eq!(asked.is_ok(), is_written, "{content}: nobody is asked about it");
+        let output = write(&dir, path, content).await;
+        assert_eq!(output.is_error(), !is_written, "{content}: {}", output.text());
+        let said = output.words.unwrap_or_default();
+        assert!(is_written || said.contains("Leave this file as it is"), "{said}");
+        assert!(is_written || !said.contains("{{{{"), "{said}");
+    }
+    assert_eq!(text(&dir, "conf.ini"), kept);
+}

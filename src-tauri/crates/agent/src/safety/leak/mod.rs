@@ -20,6 +20,8 @@ mod spellings;
 
 use std::ops::Range;
 
+use rouse_core::hidden::REDACTED;
+
 use encoded::{apart, letters, numbers};
 pub(crate) use known::{Known, SHORTEST};
 use rules::RULES;
@@ -189,7 +191,7 @@ pub(crate) fn redacted(text: &str, found: &[Finding]) -> Option<String> {
     let mut rest = 0;
     for finding in found {
         kept.push_str(&text[rest..finding.at.start]);
-        kept.push_str("[redacted: ");
+        kept.push_str(REDACTED);
         kept.push_str(&finding.what);
         kept.push(']');
         rest = finding.at.end;

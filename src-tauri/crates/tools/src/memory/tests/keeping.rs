@@ -191,3 +191,18 @@ async fn none_of_them_asks_and_adding_is_not_done_twice() {
     assert!(!write.annotations(&json!({ "append": true })).is_repeatable());
     assert!(write.annotations(&json!({})).destructive);
 }
+
+#[tokio::test]
+async fn the_mark_for_a_secret_is_not_kept_in_its_place() {
+    let house = House::new().await;
+    house.done("memory_write", json!({ "path": "keys.md", "content": "key=real" })).await;
+    for append in [false, true] {
+        let note = json!({ "path": "keys.md", "content": "key=[redacted: secret:vault]", "append": append });
+        let refused = house.call("memory_write", note).await;
+        assert!(
+            refused.is_error() && refused.text().contains("Leave this file as it is"),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(house.text("keys.md"), "key=real\n");
+}
