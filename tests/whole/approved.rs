@@ -38,7 +38,7 @@ enum Yes {
 
 impl Yes {
     fn to(self, approval: &Approval) -> Answer {
-        let (fingerprint, arguments) = (approval.fingerprint.clone(), approval.arguments.clone());
+        let (fingerprint, arguments) = (approval.standing(), approval.arguments.clone());
         match self {
             Self::OfRun => Answer::Run,
             Self::OfJob => Answer::Always(NewGrant {
@@ -254,7 +254,9 @@ async fn only_this_is_written(yes: Yes) {
         let what = format!("seed {seed}, number {number}");
         let mut call = good.clone();
         let mut there = Some(old.to_owned());
-        match dice.below(4) {
+        // A standing yes is not held to what is replaced: the call itself changes that.
+        let ways = if matches!(yes, Yes::OfRun) { 4 } else { 2 };
+        match dice.below(ways) {
             0 => call["path"] = other(&mut dice, "notes/list.md").into(),
             1 => call["content"] = other(&mut dice, content).into(),
             2 => there = Some(other(&mut dice, old)),
@@ -270,4 +272,48 @@ async fn only_this_is_written(yes: Yes) {
     }
     assert!(!approved.is_made(&good).await.output.is_error());
     assert_eq!(fs::read_to_string(&file).expect("there"), content);
+}
+
+#[tokio::test]
+async fn a_standing_yes_outlives_what_the_call_itself_changes() {
+    for yes in [Yes::OfRun, Yes::OfJob] {
+        let line = json!({ "command": "date >> log.txt" });
+        let appends = Approved::to("run_command", &line, yes, |_| {}).await;
+        for lines in 1..=3 {
+            let called = appends.is_made(&line).await;
+            if cfg!(target_os = "linux") {
+                assert!(!called.output.is_error(), "{called:?}");
+                let log = fs::read_to_string(appends.workspace.join("log.txt")).expect("written");
+                assert_eq!(log.lines().count(), lines);
+            }
+        }
+        let file = json!({ "path": "new/list.md", "content": "Buy milk.\n" });
+        let writes = Approved::to("write_file", &file, yes, |_| {}).await;
+        for _ in 0..2 {
+            assert!(!writes.is_made(&file).await.output.is_error());
+        }
+        fs::write(writes.workspace.join("new/list.md"), "Buy bread.\n").expect("written");
+        assert!(!writes.is_made(&file).await.output.is_error());
+    }
+}
+
+#[tokio::test]
+async fn a_script_in_a_folder_that_the_line_goes_to_is_held_by_a_standing_yes() {
+    let line = json!({ "command": "cd sub && sh go.sh" });
+    let approved = Approved::to("run_command", &line, Yes::OfJob, with_script).await;
+    assert!(!approved.is_made(&line).await.output.is_error() || !cfg!(target_os = "linux"));
+    fs::write(approved.workspace.join("sub/go.sh"), "echo evil >> ../ran\n").expect("written");
+    let passage = approved.call(&line, &approved.context).await;
+    assert!(matches!(passage, Passage::Asks(_)), "{passage:?}");
+}
+
+#[tokio::test]
+async fn no_standing_yes_covers_a_line_that_runs_more_than_is_bound() {
+    let line = json!({ "command": "make" });
+    let lay_out = |workspace: &Path| {
+        fs::write(workspace.join("Makefile"), "all:\n\t@echo made\n").expect("written");
+    };
+    let approved = Approved::to("run_command", &line, Yes::OfJob, lay_out).await;
+    let passage = approved.call(&line, &approved.context).await;
+    assert!(matches!(passage, Passage::Asks(_)), "{passage:?}");
 }

@@ -105,6 +105,22 @@ async fn what_a_hook_wants_asked_waits_for_the_yes_and_is_made_once() {
 }
 
 #[tokio::test]
+async fn a_question_of_a_hook_takes_no_standing_yes() {
+    let scene = Scene::with(ASKS);
+    let house = scene.plan().build().await;
+    let (id, question) = asked(&house, marks(json!({}))).await;
+    let why = question["ungranted"].as_str().expect("why not");
+    assert!(why.contains("A hook wants") && why.contains("cannot be allowed for always"), "{why}");
+    let always = json!({ "id": question["id"], "answer": { "kind": "always" }, "from": "cli" });
+    let refused = house.try_call("approvals.decide", always).await.expect_err("refused");
+    assert!(refused.message.contains(why), "{refused:?}");
+    assert_eq!(house.call("grants.list", json!({})).await["grants"], json!([]));
+    house.answer(&question, "once").await;
+    assert_eq!(over(&house, &id).await["run"]["state"], "succeeded");
+    house.host.stop().await;
+}
+
+#[tokio::test]
 async fn a_call_that_needs_no_yes_by_itself_waits_as_well() {
     let scene = Scene::with(ASKS);
     let house = scene.plan().build().await;

@@ -50,7 +50,7 @@ export function anApproval(parts: Partial<ApprovalView> = {}): ApprovalView {
   return {
     id: "ask-1", runId: "run-1", jobId: "job-1", jobName: "Weekly notes", tool: "write_file", toolLabel: null, arguments: { path: "notes/today.md", content: "dentist\n" },
     directory: "/home/ada/workspace", files: ["notes/today.md"], firesOnceAtMs: null, preview: "--- notes/today.md\n+++ notes/today.md\n@@ -1 +1 @@\n-nothing\n+dentist\n",
-    why: "write_file changes files, and this job has no grant for it.", isHighest: false, shellText: [],
+    why: "write_file changes files, and this job has no grant for it.", isHighest: false, shellText: [], ungranted: null,
     askedAtMs: noon - 60_000, expiresAtMs: noon + 29 * 60_000, state: "pending", scope: null, reason: null, decidedAtMs: null, answeredFrom: null,
     holdsUp: { text: "Only this run. Later runs of the job do not wait for it.", questions: 0, followers: [], passedBy: 0 },
     ...parts,
@@ -87,6 +87,6 @@ export function aStatus({ cron, ...parts }: StatusParts = {}): SystemStatus {
     model: null, notifications: { available: true, reason: null },
     firstStart: { dismissed: true, exampleJobId: null, exampleRunId: null }, problem: null,
     ...parts,
-    cron: { enabled: true, offReason: null, pause: null, next: null, running: 0, queued: 0, maxConcurrentRuns: 2, jobs: 0, enabledJobs: 0, failingJobs: 0, ...cron },
+    cron: { enabled: true, offReason: null, problem: null, pause: null, next: null, running: 0, queued: 0, maxConcurrentRuns: 2, jobs: 0, enabledJobs: 0, failingJobs: 0, ...cron },
   };
 }

@@ -235,6 +235,9 @@ pub(crate) async fn ask(session: &Session, id: &str) -> Result<(), Failure> {
     for line in asked.preview.lines() {
         anstream::eprintln!("  {}", plain(line));
     }
+    if let Some(why) = &asked.ungranted {
+        anstream::eprintln!("{}", plain(why));
+    }
     if session.json || !std::io::stdin().is_terminal() {
         anstream::eprintln!("{}", ways(&asked));
         return Ok(());
@@ -385,6 +388,9 @@ fn print_whole(session: &Session, one: &ApprovalView) {
     }
     if let Some(directory) = &one.directory {
         anstream::println!("Folder: {}", plain(directory));
+    }
+    if let Some(why) = &one.ungranted {
+        anstream::println!("Always: not this one. {}", plain(why));
     }
     if let Some(reason) = &one.reason {
         anstream::println!("Reason: {}", plain(reason));

@@ -1,121 +1,22 @@
 //! Questions to a person, and the answers that outlive them.
 //!
-//! Owns what a yes is bound to: a fingerprint of the tool, its canonical arguments, the folder and environment it works
-//! in and the content of the files it runs. What was approved is what runs; when any of that is different later, the
-//! answer does not count and the question is asked again. A grant is a yes for all runs of one job: for exactly one
-//! call, or for arguments that fit a pattern which the person has seen. It refuses patterns over text that a shell
-//! reads, because no pattern over a text tells what a shell makes of it. One could get it wrong by comparing arguments
-//! as the model wrote them: the same call may be written in many ways.
+//! A yes is bound to a fingerprint of the call (`bound`). What was approved is what runs; when any of that is different
+//! later, the answer does not count and the question is asked again. A grant is a yes for all runs of one job: for
+//! exactly one call, or for arguments that fit a pattern which the person has seen. It refuses patterns over text that a
+//! shell reads, because no pattern over a text tells what a shell makes of it, and any grant for a call that says why
+//! none can be held. One could get it wrong by comparing arguments as the model wrote them: the same call may be written
+//! in many ways.
+
+mod bound;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 
+pub use self::bound::{ABSENT, FIRES_ONCE_AT, Fingerprint, Surroundings, canonical};
 use crate::tool::ToolSpec;
 use crate::{ApprovalId, GrantId, JobId, RunId, UnixMs};
-
-/// What beside its arguments decides what a call does.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Surroundings {
-    /// The folder it works in.
-    pub directory: Option<String>,
-    /// How it is confined, and whom it can reach, in words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub confinement: Option<String>,
-    /// Its environment, by name.
-    pub environment: BTreeMap<String, String>,
-    /// The files it runs or replaces, by path, with the SHA-256 of their content; `absent` for one that is not there.
-    pub files: BTreeMap<String, String>,
-}
-
-/// Under what name the instant of a job that fires once stands in the environment of the call that proposes it.
-pub const FIRES_ONCE_AT: &str = "fires once at";
-
-/// Stands for the content of a file that is not there.
-pub const ABSENT: &str = "absent";
-
-impl Surroundings {
-    /// Those of a call for which nothing counts but the folder it works in.
-    #[must_use]
-    pub fn in_folder(folder: &Path) -> Self {
-        Self { directory: Some(folder.display().to_string()), ..Self::default() }
-    }
-
-    /// When the job that is proposed fires, where that is once: the instant that the person is shown.
-    #[must_use]
-    pub fn fires_once_at(&self) -> Option<UnixMs> {
-        self.environment.get(FIRES_ONCE_AT)?.parse().map(UnixMs).ok()
-    }
-
-    /// The files that are there, by path.
-    pub fn there(&self) -> impl Iterator<Item = &str> {
-        let files = self.files.iter().filter(|(_, content)| *content != ABSENT);
-        files.map(|(path, _)| path.as_str())
-    }
-}
-
-/// The SHA-256, in hexadecimal digits, of everything that decides what a call does.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Fingerprint(String);
-
-impl Fingerprint {
-    /// That of a call of `tool`.
-    #[must_use]
-    pub fn of(tool: &str, arguments: &Value, surroundings: &Surroundings) -> Self {
-        let mut hash = Sha256::new();
-        // Each part with its length before it, so that no two calls can be run together into one text.
-        let mut part = |text: &str| {
-            hash.update(u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes());
-            hash.update(text);
-        };
-        part(tool);
-        part(&canonical(arguments));
-        part(surroundings.directory.as_deref().unwrap_or_default());
-        part(surroundings.confinement.as_deref().unwrap_or_default());
-        for (name, value) in surroundings.environment.iter().chain(&surroundings.files) {
-            part(name);
-            part(value);
-        }
-        part(&surroundings.environment.len().to_string());
-        Self(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
-    }
-
-    /// A stored one.
-    #[must_use]
-    pub fn new(digits: impl Into<String>) -> Self {
-        Self(digits.into())
-    }
-
-    /// Its digits.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-/// JSON with the keys of every object in order and no space, so that the same arguments are the same text (in the way
-/// of RFC 8785; numbers stay as they were written).
-#[must_use]
-pub fn canonical(value: &Value) -> String {
-    match value {
-        Value::Object(fields) => {
-            let sorted: BTreeMap<&String, &Value> = fields.iter().collect();
-            let fields = sorted
-                .into_iter()
-                .map(|(key, value)| format!("{}:{}", Value::String(key.clone()), canonical(value)));
-            format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
-        }
-        Value::Array(items) => {
-            format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(","))
-        }
-        other => other.to_string(),
-    }
-}
 
 /// A question about one call of one run.
 #[derive(Debug, Clone, PartialEq)]
@@ -154,6 +55,14 @@ pub struct Approval {
     pub answered_from: Option<AnsweredFrom>,
     /// When a call was first made on the ground of its yes.
     pub used_at: Option<UnixMs>,
+}
+
+impl Approval {
+    /// What a standing yes to the call is bound to.
+    #[must_use]
+    pub fn standing(&self) -> Fingerprint {
+        Fingerprint::standing(&self.tool, &self.arguments, &self.surroundings)
+    }
 }
 
 /// What allows one call; used up together with the call's first line in the journal.
@@ -381,6 +290,9 @@ pub enum GrantError {
     /// The call belongs to the highest class.
     #[error("{0} is asked for each time; no grant can cover it")]
     Highest(String),
+    /// The call is none that a standing yes could be held to, for this reason.
+    #[error("{0}")]
+    Ungranted(String),
     /// A pattern for a call whose text a shell reads: what that does hangs on files and folders that no pattern names.
     #[error("{tool}.{argument} is read by a shell, so only exactly this call can be granted")]
     ShellText {
@@ -435,8 +347,11 @@ impl NewGrant {
         if approval.job_id.is_none() {
             return Err(GrantError::NoJob);
         }
+        if let Some(why) = &approval.surroundings.ungranted {
+            return Err(GrantError::Ungranted(why.clone()));
+        }
         match &self.covers {
-            Cover::Exact { fingerprint, .. } if *fingerprint == approval.fingerprint => Ok(()),
+            Cover::Exact { fingerprint, .. } if *fingerprint == approval.standing() => Ok(()),
             Cover::Exact { .. } => Err(GrantError::DoesNotCover("the fingerprint".to_owned())),
             Cover::Pattern { rules } => {
                 if let Some(argument) = tool.shell_text.first() {
@@ -501,56 +416,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    fn of(tool: &str, arguments: &Value) -> Fingerprint {
-        Fingerprint::of(tool, arguments, &Surroundings::default())
-    }
-
-    #[test]
-    fn the_same_call_written_in_another_way_is_the_same_call() {
-        let one: Value =
-            serde_json::from_str(r#"{"b": [1, {"y": 2, "x": "é"}], "a": null}"#).expect("JSON");
-        let other: Value =
-            serde_json::from_str(r#"{"a":null,"b":[1,{"x":"\u00e9","y":2}]}"#).expect("JSON");
-        assert_eq!(of("http", &one), of("http", &other));
-        assert_eq!(canonical(&one), r#"{"a":null,"b":[1,{"x":"é","y":2}]}"#);
-    }
-
-    #[test]
-    fn whatever_decides_what_a_call_does_is_in_its_fingerprint() {
-        let arguments = json!({"command": "sh a.sh"});
-        let here = Surroundings {
-            directory: Some("/w".to_owned()),
-            confinement: Some("in the sandbox".to_owned()),
-            environment: BTreeMap::from([("PATH".to_owned(), "/bin".to_owned())]),
-            files: BTreeMap::from([("a.sh".to_owned(), "00".to_owned())]),
-        };
-        let one = |change: fn(&mut Surroundings)| {
-            let mut there = here.clone();
-            change(&mut there);
-            Fingerprint::of("run_command", &arguments, &there)
-        };
-        let all = [
-            one(|_| ()),
-            one(|s| s.directory = Some("/v".to_owned())),
-            one(|s| s.directory = None),
-            one(|s| s.confinement = Some("in the sandbox, with a way to a.example".to_owned())),
-            one(|s| s.confinement = None),
-            one(|s| drop(s.environment.insert("PATH".to_owned(), "/tmp".to_owned()))),
-            one(|s| drop(s.environment.insert("B".to_owned(), "1".to_owned()))),
-            one(|s| drop(s.files.insert("a.sh".to_owned(), "01".to_owned()))),
-            one(|s| s.files.clear()),
-            // A variable is no file.
-            one(|s| {
-                s.files =
-                    std::mem::take(&mut s.environment).into_iter().chain(s.files.clone()).collect()
-            }),
-            Fingerprint::of("run_command", &json!({"command": "sh a.sh "}), &here),
-            Fingerprint::of("run_commandx", &arguments, &here),
-        ];
-        let different: std::collections::HashSet<&Fingerprint> = all.iter().collect();
-        assert_eq!(different.len(), all.len());
-    }
 
     #[test]
     fn a_pattern_covers_what_it_says_and_nothing_else() {

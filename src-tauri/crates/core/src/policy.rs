@@ -363,12 +363,16 @@ impl NeedsYes {
         }
     }
 
-    /// Judges it by what the person has said to exactly this call. An answer of this run goes before a grant, so that a
+    /// Judges it, with what it works with now, by what the person has said to exactly this call. An answer of this run goes before a grant, so that a
     /// no stands against an older yes.
     #[must_use]
-    pub fn in_the_light_of(self, said: Said<'_>, fingerprint: &Fingerprint) -> Ruling {
+    pub fn in_the_light_of(self, said: Said<'_>, surroundings: &Surroundings) -> Ruling {
         let name = &self.tool;
-        let about = said.answers.iter().rev().filter(|asked| asked.fingerprint == *fingerprint);
+        let fingerprint = Fingerprint::of(name, &self.arguments, surroundings);
+        let standing = Fingerprint::standing(name, &self.arguments, surroundings);
+        let about = said.answers.iter().rev().filter(|asked| {
+            asked.fingerprint == fingerprint || goes_on(asked) && asked.standing() == standing
+        });
         for asked in about {
             match &asked.state {
                 ApprovalState::Approved { scope, .. } if self.is_answered(asked, *scope) => {
@@ -386,9 +390,10 @@ impl NeedsYes {
         let covers = |grant: &&Grant| {
             !self.is_highest
                 && !self.is_wished
+                && surroundings.ungranted.is_none()
                 && (grant.is_exact() || !self.is_shell)
                 && grant.is_good(said.now)
-                && grant.covers(&self.tool, &self.arguments, fingerprint)
+                && grant.covers(&self.tool, &self.arguments, &standing)
         };
         if let Some(grant) = said.grants.iter().find(covers) {
             let permit = Permit::Grant(grant.id.clone());
@@ -399,6 +404,12 @@ impl NeedsYes {
             Approvals::Deny | Approvals::Skip => Ruling::Unasked(self.asks),
         }
     }
+}
+
+/// Whether it is a yes for a run that has made the call before, and so has changed what the call replaces.
+fn goes_on(asked: &Approval) -> bool {
+    matches!(asked.state, ApprovalState::Approved { scope: Scope::Run, .. })
+        && asked.used_at.is_some()
 }
 
 /// What a model is told of a call that needs a yes in a run that asks nobody.

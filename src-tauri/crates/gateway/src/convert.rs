@@ -150,6 +150,7 @@ pub(crate) fn approval_view(
         why: approval.why.clone(),
         is_highest: approval.is_highest,
         shell_text: tool.map(|tool| tool.shell_text.clone()).unwrap_or_default(),
+        ungranted: approval.surroundings.ungranted.clone().filter(|_| !approval.is_highest),
         asked_at_ms: approval.asked_at.0,
         expires_at_ms: approval.expires_at.0,
         state,

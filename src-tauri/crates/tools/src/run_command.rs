@@ -7,11 +7,15 @@
 //! environment is a list (`environment`), a shorter one in the sandbox.
 //! A command that fails is an error whose words begin with how; one that succeeds answers what it wrote, and as JSON too
 //! where it wrote JSON. What a yes is bound to beside the line (`named`) is its folder, its environment and the content
-//! of the files that it names; `held` holds the call to it until the command has begun.
+//! of the files that it names, or that its programs read unnamed; `held` holds the call to it until the command has begun.
+//! A line that runs more than what can be bound gets no standing yes (`unheld`).
 
 mod environment;
 mod held;
+mod line;
 mod named;
+mod programs;
+mod unheld;
 #[cfg(all(test, unix))]
 mod tests;
 
@@ -41,7 +45,7 @@ use crate::sandbox::{Sandbox, SandboxError, Sealed};
 use crate::workspace::from_home;
 use crate::{arguments, spec};
 use environment::{RUN_ID, about, environment};
-use named::Named;
+use named::{Bound, Named};
 
 /// The longest time limit that can be asked for: a day.
 const LONGEST_SECONDS: u64 = 86_400;
@@ -340,9 +344,11 @@ fn bound(arguments: &Arguments, context: &ToolContext) -> Result<Surroundings, C
     let environment: BTreeMap<String, String> =
         environment(context).chain(told).map(|(name, value)| (text(name), text(value))).collect();
     let named = Named { folder: &folder, workspace: &context.workspace, is_confined };
-    let files = named.files(&arguments.command);
+    let Bound { files, replaces, .. } = named.bound(&arguments.command);
+    let ungranted = named.unheld(&arguments.command);
     let confinement = Some(confinement(context));
-    Ok(Surroundings { confinement, environment, files, ..Surroundings::in_folder(&folder) })
+    let here = Surroundings::in_folder(&folder);
+    Ok(Surroundings { confinement, environment, files, replaces, ungranted, ..here })
 }
 
 fn outcome(finished: &Finished, limit: Duration) -> ToolOutput {

@@ -166,8 +166,8 @@ fn bound(workspace: &Path, arguments: &Arguments) -> Result<Surroundings, WriteE
     let path = opened.relative(&arguments.path)?;
     let digest = opened.replaced_digest(&path)?;
     arguments.check_marks(&opened, &path)?;
-    let files = [(path.to_string(), digest)].into();
-    Ok(Surroundings { files, ..Surroundings::in_folder(workspace) })
+    let replaces = [(path.to_string(), digest)].into();
+    Ok(Surroundings { replaces, ..Surroundings::in_folder(workspace) })
 }
 
 impl Arguments {

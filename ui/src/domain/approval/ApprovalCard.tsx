@@ -69,6 +69,7 @@ export function ApprovalCard({ approval, onAnswer, onCopy, onEdit, isOnlyCall = 
           isOpen ? { name: "Waits", value: <>for <Waited sinceMs={askedAtMs} /></> } : { name: "Asked", value: <Time at={askedAtMs} /> },
           holdsUp !== null && !isOnlyCall && { name: "Holds up", value: holdsUp.text, wide: true },
           approval.directory !== null && { name: "Works in", value: <code>{approval.directory}</code>, wide: true },
+          approval.ungranted !== null && { name: "Always", value: <>Not this one. <Worded text={approval.ungranted} /></>, wide: true },
           approval.files.length > 0 && { name: "The answer holds for these files as they are", value: approval.files.map((file) => <div key={file}><code>{file}</code></div>), wide: true },
         ]}
       />
@@ -116,7 +117,7 @@ function Answers({ approval, onAnswer, onEdit, isOnlyCall }: Pick<Props, "approv
   const run = pressed(() => void give({ kind: "run" }));
   const always = pressed(() => setOpen("grant"));
   const deny = pressed(() => setOpen("deny"));
-  const canAlways = !isHighest && jobId !== null;
+  const canAlways = !isHighest && jobId !== null && approval.ungranted === null;
   const canRun = !isHighest && !isOnlyCall;
   const keys = { group: "This question", when: !isOver && open === undefined };
   useShortcut("a", "Allow once", once, keys);

@@ -161,6 +161,16 @@ test("always opens the grant in words, and makes a pattern of what the person lo
   await waitFor(() => expect(answered(host)).toEqual([{ id: "ask-1", answer: { kind: "always", rules: { path: { rule: "below", value: "notes" }, content: { rule: "any" } } }, from: "page" }]));
 });
 
+test("what no standing yes can be held to has no always, and says why", async () => {
+  const why = "The program make runs what its Makefile says. It cannot be allowed for always.";
+  const { user } = renderApp("/approvals/ask-1", hostWith(anApproval({ ungranted: why })));
+  await card();
+  expect(screen.getByText(/The program make runs what its Makefile says/)).toBeVisible();
+  expect(screen.queryByRole("button", { name: /Always/ })).toBeNull();
+  await user.keyboard("g");
+  expect(screen.queryByRole("dialog")).toBeNull();
+});
+
 test("what a shell reads is granted exactly as it is", async () => {
   const host = hostWith(anApproval({ tool: "run_command", arguments: { command: "ls" }, shellText: ["command"] }));
   const { user } = renderApp("/approvals/ask-1", host);

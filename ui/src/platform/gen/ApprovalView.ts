@@ -65,6 +65,10 @@ isHighest: boolean,
  */
 shellText: Array<string>, 
 /**
+ * Why it cannot be allowed for always, as a sentence; none when it can, or when it is asked each time anyway.
+ */
+ungranted: string | null, 
+/**
  * When it was asked.
  */
 askedAtMs: number, 

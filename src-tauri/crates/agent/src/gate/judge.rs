@@ -21,6 +21,10 @@ use super::{Gate, Terms};
 /// Questions of one job that may be open in other runs before another run of it asks as well.
 const MOST_OPEN: usize = 3;
 
+/// Why a yes to a call that a hook wants asked is none for always.
+const EACH_TIME: &str =
+    "A hook wants a person's yes to it each time, so it cannot be allowed for always.";
+
 /// What the gate says to a call.
 pub(super) enum Judged {
     /// It may be made, on this ground; none where nobody needs to say yes.
@@ -205,7 +209,7 @@ impl Asker<'_> {
         };
         let said = Said { answers: &answers, grants: &grants, now };
         let is_highest = needs.is_highest();
-        Ok(match needs.in_the_light_of(said, &fingerprint) {
+        Ok(match needs.in_the_light_of(said, &surroundings) {
             Ruling::Permitted(call, permit) => {
                 Judged::Goes(tool, call.bound_to(surroundings), Some(permit))
             }
@@ -316,6 +320,11 @@ impl Asker<'_> {
         now: UnixMs,
     ) -> Approval {
         let Self { gate, terms, request, context, .. } = self;
+        // No grant stands for the yes that a hook wants, so none is made of it.
+        let surroundings = match self.why {
+            Why::Hook(_) => Surroundings { ungranted: Some(EACH_TIME.to_owned()), ..surroundings },
+            Why::Usual | Why::KnowsOutside | Why::MadeBy(_) => surroundings,
+        };
         let shown = tool.spec().shown(&request.arguments);
         let wait = i64::try_from(terms.question_for.as_millis()).unwrap_or(i64::MAX);
         Approval {

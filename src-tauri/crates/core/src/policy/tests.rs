@@ -87,7 +87,8 @@ fn needs(policy: &ToolPolicy, approval: ApprovalRule) -> NeedsYes {
 /// What becomes of the call in a run whose job asks, after these answers and grants.
 fn ruled(answers: &[Approval], grants: &[Grant]) -> Ruling {
     let said = Said { answers, grants, now: NOW };
-    needs(&ToolPolicy::default(), ApprovalRule::UnlessGranted).in_the_light_of(said, &fingerprint())
+    needs(&ToolPolicy::default(), ApprovalRule::UnlessGranted)
+        .in_the_light_of(said, &Surroundings::default())
 }
 
 fn permit(ruling: &Ruling) -> Option<&Permit> {
@@ -164,7 +165,7 @@ fn no_grant_covers_the_highest_class() {
     let needs = needs(&ToolPolicy::default(), ApprovalRule::Always);
     assert!(needs.is_highest());
     let said = Said { answers: &[], grants: &[grant()], now: NOW };
-    assert_eq!(needs.in_the_light_of(said, &fingerprint()), Ruling::Ask);
+    assert_eq!(needs.in_the_light_of(said, &Surroundings::default()), Ruling::Ask);
 }
 
 #[test]
@@ -172,7 +173,8 @@ fn nor_does_a_yes_for_the_run_cover_more_of_it_than_one_call() {
     let used = Approval { used_at: Some(NOW), ..yes(Scope::Run) };
     let ruled = |answers: &[Approval]| {
         let said = Said { answers, grants: &[], now: NOW };
-        needs(&ToolPolicy::default(), ApprovalRule::Always).in_the_light_of(said, &fingerprint())
+        needs(&ToolPolicy::default(), ApprovalRule::Always)
+            .in_the_light_of(said, &Surroundings::default())
     };
     assert!(permit(&ruled(&[yes(Scope::Run)])).is_some());
     assert_eq!(ruled(&[used]), Ruling::Ask);
@@ -184,7 +186,8 @@ fn who_does_not_ask_is_told_no_or_not_offered() {
     let deny = ToolPolicy::default().asking(Approvals::Deny);
     assert!(deny.offers(&spec));
     let said = Said { answers: &[], grants: &[], now: NOW };
-    let ruling = needs(&deny, ApprovalRule::UnlessGranted).in_the_light_of(said, &fingerprint());
+    let ruling =
+        needs(&deny, ApprovalRule::UnlessGranted).in_the_light_of(said, &Surroundings::default());
     assert_eq!(ruling, Ruling::Unasked(Approvals::Deny));
     let skip = ToolPolicy::default().asking(Approvals::Skip);
     assert!(!skip.offers(&spec));
@@ -225,7 +228,7 @@ fn what_a_person_has_written_goes_word_for_word() {
     let other = json!({ "to": "bob" });
     let Verdict::NeedsYes(needs) = written.judge(&spec, other) else { panic!("let through") };
     let said = Said { answers: &[], grants: &[], now: NOW };
-    assert_eq!(needs.in_the_light_of(said, &fingerprint()), Ruling::Ask);
+    assert_eq!(needs.in_the_light_of(said, &Surroundings::default()), Ruling::Ask);
     let highest = written.judge(&tool(ApprovalRule::Always), arguments());
     assert!(matches!(highest, Verdict::NeedsYes(_)), "not even then out of the sandbox unasked");
 }
@@ -258,11 +261,11 @@ fn what_a_hook_wants_asked_is_asked_whatever_was_granted_or_written() {
             panic!("let through")
         };
         let granted = Said { answers: &[], grants: &[grant()], now: NOW };
-        let ruled = needs.clone().in_the_light_of(granted, &fingerprint());
+        let ruled = needs.clone().in_the_light_of(granted, &Surroundings::default());
         assert_eq!(ruled, Ruling::Ask);
         let answers = [yes(Scope::Once)];
         let said = Said { answers: &answers, grants: &[grant()], now: NOW };
-        let answered = needs.in_the_light_of(said, &fingerprint());
+        let answered = needs.in_the_light_of(said, &Surroundings::default());
         assert!(permit(&answered).is_some(), "{answered:?}");
     }
 }
@@ -278,7 +281,10 @@ fn a_written_call_that_somebody_wants_asked_goes_by_the_setting_of_its_job() {
                 panic!("let through")
             };
             let said = Said { answers: &[], grants: &[], now: NOW };
-            assert_eq!(needs.in_the_light_of(said, &fingerprint()), Ruling::Unasked(asks));
+            assert_eq!(
+                needs.in_the_light_of(said, &Surroundings::default()),
+                Ruling::Unasked(asks)
+            );
         }
     }
 }
@@ -306,7 +312,7 @@ fn no_pattern_covers_what_a_shell_reads() {
             panic!("let through")
         };
         let grants = std::slice::from_ref(grant);
-        needs.in_the_light_of(Said { answers: &[], grants, now: NOW }, &fingerprint())
+        needs.in_the_light_of(Said { answers: &[], grants, now: NOW }, &Surroundings::default())
     };
     assert!(permit(&ruled(&[], &pattern)).is_some());
     assert_eq!(ruled(&["to"], &pattern), Ruling::Ask);

@@ -104,7 +104,7 @@ fn read(context: &Context, answer: wire::Answer, about: &Approval) -> Result<Ans
         wire::Answer::Always { rules, expires_at_ms, uses } => {
             let covers = match rules {
                 None => Cover::Exact {
-                    fingerprint: about.fingerprint.clone(),
+                    fingerprint: about.standing(),
                     arguments: about.arguments.clone(),
                 },
                 Some(rules) => Cover::Pattern {

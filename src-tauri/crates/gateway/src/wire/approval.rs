@@ -42,6 +42,8 @@ pub struct ApprovalView {
     pub is_highest: bool,
     /// The arguments that a shell reads: a grant takes them only as they are.
     pub shell_text: Vec<String>,
+    /// Why it cannot be allowed for always, as a sentence; none when it can, or when it is asked each time anyway.
+    pub ungranted: Option<String>,
     /// When it was asked.
     pub asked_at_ms: i64,
     /// When nobody's answer counts any more.

@@ -6,6 +6,7 @@
 //! there is. It refuses to begin when anything differs. One could get it wrong by reading a file twice, once for its
 //! fingerprint and once for its copy: the second may be another one.
 
+use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::Path;
 
@@ -80,9 +81,13 @@ const fn mode_of(_: &std::fs::File) -> u32 {
 
 /// The first thing that differs, by name.
 fn difference(now: &Surroundings, before: &Surroundings) -> String {
-    let names = now.files.keys().chain(before.files.keys());
-    let file = names.into_iter().find(|name| now.files.get(*name) != before.files.get(*name));
-    let what = file.map(String::as_str).or(match now.directory == before.directory {
+    let differs = |now: &BTreeMap<String, String>, before: &BTreeMap<String, String>| {
+        let mut names = now.keys().chain(before.keys());
+        names.find(|name| now.get(*name) != before.get(*name)).cloned()
+    };
+    let file = differs(&now.files, &before.files);
+    let file = file.or_else(|| differs(&now.replaces, &before.replaces));
+    let what = file.as_deref().or(match now.directory == before.directory {
         true => Some("the environment"),
         false => now.directory.as_deref(),
     });

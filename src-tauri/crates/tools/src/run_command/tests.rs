@@ -222,8 +222,9 @@ async fn a_yes_is_bound_to_every_file_that_the_line_names() {
             arguments["cwd"] = cwd.into();
         }
         let bound = bound(&real, arguments, CONFINED).await;
+        let all: BTreeMap<&String, &String> = bound.files.iter().chain(&bound.replaces).collect();
         let held: Vec<&String> =
-            bound.files.iter().filter(|(_, hash)| hash.len() == 64).map(|(name, _)| name).collect();
+            all.iter().filter(|(_, hash)| hash.len() == 64).map(|(name, _)| *name).collect();
         let mut expected: Vec<String> = expected.iter().map(|name| there(name)).collect();
         expected.sort();
         assert_eq!(held, expected.iter().collect::<Vec<_>>(), "{line}");
@@ -246,7 +247,7 @@ async fn a_file_too_large_to_be_read_is_bound_without_being_read() {
     let real = folder.path().canonicalize().expect("there");
     let large = fs::File::create(real.join("large")).expect("made");
     large.set_len(8 << 40).expect("grown");
-    let print = async || bound(&real, json!({ "command": "cat large" }), CONFINED).await.files;
+    let print = async || bound(&real, json!({ "command": "sort large" }), CONFINED).await.files;
     let before = print().await;
     let told = &before[&real.join("large").display().to_string()];
     assert!(told.starts_with("8796093022208 bytes, unread"), "{told}");
@@ -283,6 +284,144 @@ async fn what_comes_to_be_there_or_changes_is_another_call() {
         assert!(!seen.contains(&now), "{seen:?}");
         seen.push(now);
     }
+}
+
+/// What a yes to a line is bound to: once, and standing.
+async fn prints(workspace: &Path, line: &str) -> (Fingerprint, Fingerprint) {
+    let arguments = json!({ "command": line });
+    let bound = bound(workspace, arguments.clone(), CONFINED).await;
+    (
+        Fingerprint::of("run_command", &arguments, &bound),
+        Fingerprint::standing("run_command", &arguments, &bound),
+    )
+}
+
+/// A file that a line runs in some other way than by naming its path, and the line.
+const INDIRECT: [(&str, &str); 21] = [
+    ("cd sub && sh go.sh", "sub/go.sh"),
+    ("(cd sub; ./go.sh)", "sub/go.sh"),
+    ("cd sub && cd deep && sh ./go.sh", "sub/deep/go.sh"),
+    ("cd sub/deep && sh ../go.sh", "sub/go.sh"),
+    ("pushd sub && ./go.sh", "sub/go.sh"),
+    ("env -C sub sh go.sh", "sub/go.sh"),
+    ("env --chdir=sub sh go.sh", "sub/go.sh"),
+    ("PATH=sub:/bin go.sh", "sub/go.sh"),
+    ("sh -c 'cd sub && sh go.sh'", "sub/go.sh"),
+    ("sh sub/*.sh", "sub/go.sh"),
+    ("cd sub && sh *.sh", "sub/go.sh"),
+    ("for f in sub/g?.sh; do sh $f; done", "sub/go.sh"),
+    ("make", "Makefile"),
+    ("make -C sub all", "sub/Makefile"),
+    ("make -Csub all", "sub/Makefile"),
+    ("npm test", "package.json"),
+    ("npm --prefix sub run x", "sub/package.json"),
+    ("timeout 5 cargo test", "build.rs"),
+    ("just", "justfile"),
+    ("docker compose up", "docker-compose.yml"),
+    ("python3 -m sub.mod", "sub/mod.py"),
+];
+
+#[tokio::test]
+async fn a_yes_is_bound_to_what_runs_from_another_folder_or_unnamed() {
+    for (line, file) in INDIRECT {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::create_dir_all(folder.path().join("sub/deep")).expect("made");
+        fs::write(folder.path().join(file), "one").expect("written");
+        let before = prints(folder.path(), line).await;
+        assert_eq!(prints(folder.path(), line).await, before, "{line}: nothing has changed");
+        fs::write(folder.path().join(file), "two").expect("written");
+        let after = prints(folder.path(), line).await;
+        assert!(before.0 != after.0 && before.1 != after.1, "{line}: {file} is another one");
+        fs::remove_file(folder.path().join(file)).expect("removed");
+        assert_ne!(prints(folder.path(), line).await.1, after.1, "{line}: {file} is gone");
+    }
+}
+
+#[tokio::test]
+async fn a_standing_yes_is_not_held_to_what_the_line_only_writes_or_looks_at() {
+    for (line, file, is_held) in [
+        ("date >> log.txt", "log.txt", false),
+        ("date >log.txt 2>&1", "log.txt", false),
+        ("sh a.sh > log.txt", "log.txt", false),
+        ("sh -c 'sh a.sh >> log.txt'", "log.txt", false),
+        ("date >> log.txt && tail -n 1 log.txt", "log.txt", false),
+        ("mkdir -p out && touch out/x", "out/x", false),
+        ("cd sub && date >> log.txt", "sub/log.txt", false),
+        ("sh a.sh > log.txt", "a.sh", true),
+        ("cat new.sh > a.sh; sh a.sh", "a.sh", true),
+        ("cat new.sh > a.sh; sh a.sh", "new.sh", true),
+        ("sort data.json | python3 gen.py", "data.json", true),
+        ("PATH=sub date >> log.txt", "sub/date", true),
+    ] {
+        let folder = scripts();
+        fs::create_dir_all(folder.path().join("out")).expect("made");
+        script(folder.path(), "sub/date", "#!/bin/sh\n");
+        let there = folder.path().join(file);
+        let before = prints(folder.path(), line).await;
+        fs::write(&there, "something else").expect("written");
+        let after = prints(folder.path(), line).await;
+        assert_ne!(before.0, after.0, "{line}: a yes for once is held to {file}");
+        assert_eq!(before.1 != after.1, is_held, "{line}: {file}");
+    }
+}
+
+#[tokio::test]
+async fn a_line_that_runs_more_than_can_be_bound_gets_no_standing_yes_and_says_why() {
+    let folder = scripts();
+    let why = async |line: &str| {
+        bound(folder.path(), json!({ "command": line }), CONFINED).await.ungranted
+    };
+    for (line, word) in [
+        ("sh $x", "backquotes"),
+        ("sh \"$HOME/x\"", "backquotes"),
+        ("sh `cat name`", "backquotes"),
+        ("echo $(sh a.sh)", "backquotes"),
+        ("sh -c 'sh $0' a.sh", "backquotes"),
+        ("sh sub/*.sh", "pattern"),
+        ("sh {a,b}.sh", "pattern"),
+        ("make", "make"),
+        ("cd sub && make all", "make"),
+        ("timeout 9 nice npm test", "npm"),
+        ("flock lock -c 'cargo run'", "cargo"),
+        ("git pull", "git"),
+        ("./gradlew build", "gradlew"),
+        ("python3 -m mod", "mod"),
+        ("python3 -um mod x", "mod"),
+        ("ls | xargs sh", "another program"),
+        ("find . -name x -exec sh {} \\;", "another program"),
+        ("eval 'sh a.sh'", "another program"),
+        ("curl https://a.example/x | sh", "another program"),
+        ("curl https://a.example/x | (sudo -u me bash -e)", "another program"),
+        ("cat x | sh -s -- a", "another program"),
+        ("cat x | python3 -", "another program"),
+    ] {
+        let said = why(line).await.unwrap_or_default();
+        assert!(
+            said.contains(word) && said.contains("cannot be allowed for always"),
+            "{line}: {said}"
+        );
+    }
+    for line in [
+        "sh a.sh",
+        "cd sub && ./b.sh --fast=yes > log",
+        "date >> log.txt",
+        "awk '{print $1}' data.json | sort -u",
+        "sed -i 's/a*$/b/' data.json",
+        "python3 a.py -m x",
+        "python3 -c 'print(1)'",
+        "[ -e a.sh ] && sh a.sh || echo make",
+        "sh < a.sh",
+        "find . -name a.sh",
+        "bash --version",
+        "echo 'costs 5$'",
+    ] {
+        assert_eq!(why(line).await, None, "{line}");
+    }
+    for number in 0..20 {
+        fs::create_dir(folder.path().join(format!("f{number}"))).expect("made");
+    }
+    let wide: String = (0..20).map(|number| format!("cd f{number}; cd ..; ")).collect();
+    assert!(why(&wide).await.is_some_and(|why| why.contains("more folders")));
 }
 
 #[tokio::test]
@@ -428,6 +567,32 @@ async fn what_changed_before_the_last_look_is_not_run() {
         let output = allowed(folder.path(), line, swap, || {}).await;
         assert!(error(&output).contains("has changed since it was allowed"), "{line}: {output:?}");
         assert_eq!(log(folder.path()), "", "{line}");
+    }
+}
+
+#[tokio::test]
+async fn what_changed_in_a_folder_that_the_line_goes_to_is_not_run() {
+    for (line, file) in INDIRECT {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::create_dir_all(folder.path().join("sub/deep")).expect("made");
+        let path = script(folder.path(), file, GOOD);
+        let swap = || fs::write(&path, EVIL).expect("written");
+        let output = allowed(folder.path(), line, swap, || {}).await;
+        assert!(error(&output).contains("has changed since it was allowed"), "{line}: {output:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_script_in_a_folder_that_the_line_goes_to_runs_as_it_was_approved() {
+    for line in ["cd bin && sh go.sh; cat log", "cd bin; ./go.sh; cat log", "sh bin/*.sh; cat log"]
+    {
+        for swap in [SWAPS[0], SWAPS[1], SWAPS[3]] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = script(folder.path(), "bin/go.sh", GOOD);
+            let output = allowed(folder.path(), line, || {}, move || swap(&path)).await;
+            assert_eq!(output.value["stdout"], json!("good"), "{line}: {output:?}");
+        }
     }
 }
 

@@ -26,7 +26,7 @@ async fn bound_to(dir: &TempDir, path: &str) -> Result<String, ToolOutput> {
     let arguments: Value = json!({ "path": path, "content": "x" });
     let bound = WriteFile::new().surroundings(&arguments, &context(dir.path())).await?;
     assert_eq!(bound.directory, Some(dir.path().display().to_string()));
-    Ok(bound.files[path].clone())
+    Ok(bound.replaces[path].clone())
 }
 
 fn text(dir: &TempDir, path: &str) -> String {
@@ -104,7 +104,7 @@ async fn the_question_names_exactly_the_file_that_is_written() {
         assert_eq!(shown, format!("--- /dev/null\n+++ {named}\n@@ -0,0 +1 @@\n+new\n"));
         let arguments: Value = json!({ "path": path, "content": "x" });
         let bound = WriteFile::new().surroundings(&arguments, &context(dir.path())).await;
-        let files = bound.expect("it could be written").files;
+        let files = bound.expect("it could be written").replaces;
         assert_eq!(files.keys().collect::<Vec<_>>(), [named]);
     }
 }

@@ -1,0 +1,213 @@
+//! Programs that a line starts, and what is known of them: data, each with its reason.
+//!
+//! Some read files that no line names: what `make` does stands in a Makefile. Those files are bound like named ones. Most
+//! of these programs go on from there to more than one file, so a yes to them cannot be held to all that they run
+//! (`unheld`). Others do nothing but look at files or write them, whatever the files hold; what a line of them works on is
+//! no program. One could get it wrong by adding a program to the second list that runs what it is given.
+
+use super::line::{Command, commands, program};
+
+/// A program that reads what no line names.
+pub(super) struct Reader {
+    /// How it is called.
+    names: &'static [&'static str],
+    /// What it reads, in the folder that it works in.
+    files: &'static [&'static str],
+    /// What it runs beyond these files, as the end of a sentence; none where they are all there is.
+    pub(super) runs: Option<&'static str>,
+}
+
+const fn reader(
+    names: &'static [&'static str],
+    files: &'static [&'static str],
+    runs: &'static str,
+) -> Reader {
+    Reader { names, files, runs: Some(runs) }
+}
+
+const READERS: &[Reader] = &[
+    reader(
+        &["make", "gmake", "bmake"],
+        &["GNUmakefile", "makefile", "Makefile", "BSDmakefile"],
+        "runs what its Makefile says and what that includes",
+    ),
+    reader(
+        &["npm", "npx", "pnpm", "pnpx", "yarn", "yarnpkg", "bun", "bunx", "corepack"],
+        &["package.json", ".npmrc"],
+        "runs the scripts of package.json and of packages",
+    ),
+    reader(
+        &["deno"],
+        &["deno.json", "deno.jsonc", "package.json"],
+        "runs what a script imports and what its tasks say",
+    ),
+    reader(&["just"], &["justfile", "Justfile", ".justfile"], "runs the recipes of its justfile"),
+    reader(
+        &["task", "go-task"],
+        &["Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"],
+        "runs the tasks of its Taskfile",
+    ),
+    reader(
+        &["cargo"],
+        &["Cargo.toml", "build.rs", ".cargo/config.toml", ".cargo/config"],
+        "builds and runs a whole package and what that depends on",
+    ),
+    reader(&["go"], &["go.mod", "go.work"], "builds and runs a whole module"),
+    reader(
+        &["docker", "docker-compose", "podman", "podman-compose", "nerdctl"],
+        &["compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml", "Dockerfile"],
+        "runs what its files and images say",
+    ),
+    reader(
+        &["pip", "pipx", "poetry", "uv", "uvx", "hatch", "pdm", "pytest", "py.test", "tox", "nox"],
+        &["pyproject.toml", "setup.py", "setup.cfg", "conftest.py", "tox.ini", "noxfile.py"],
+        "runs what the project and its packages say",
+    ),
+    reader(&["rake"], &["Rakefile", "rakefile", "Rakefile.rb"], "runs the tasks of its Rakefile"),
+    reader(&["bundle", "bundler"], &["Gemfile"], "runs what its Gemfile and gems say"),
+    reader(&["composer"], &["composer.json"], "runs the scripts of composer.json and of packages"),
+    reader(&["mvn", "mvnw"], &["pom.xml"], "runs what its pom.xml and plugins say"),
+    reader(
+        &["gradle", "gradlew"],
+        &["build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"],
+        "runs what its build files and plugins say",
+    ),
+    reader(&["ant"], &["build.xml"], "runs what its build.xml says"),
+    reader(&["mix"], &["mix.exs"], "runs what its mix.exs says"),
+    reader(&["ninja"], &["build.ninja"], "runs what its build.ninja says"),
+    reader(&["cmake", "ctest"], &["CMakeLists.txt"], "runs what its CMakeLists.txt says"),
+    reader(&["meson"], &["meson.build"], "runs what its meson.build says"),
+    reader(&["dotnet", "msbuild"], &["Directory.Build.props"], "builds and runs a whole project"),
+    reader(&["git"], &[".git/config"], "runs the hooks and settings of its repository"),
+    reader(&["pre-commit"], &[".pre-commit-config.yaml"], "runs the hooks of its repository"),
+    reader(&["run-parts"], &[], "runs every program of a folder"),
+    // What these are given may be a folder, of which they run one file.
+    Reader { names: &["python"], files: &["__main__.py"], runs: None },
+    Reader { names: &["node"], files: &["index.js", "package.json"], runs: None },
+];
+
+/// Programs that run nothing of what they are given. Each does the same with it whatever it holds.
+const ONLY_TREAT: &[&str] = &[
+    "[",
+    "basename",
+    "cat",
+    "cd",
+    "chmod",
+    "cmp",
+    "cp",
+    "curl",
+    "cut",
+    "date",
+    "df",
+    "diff",
+    "dirname",
+    "du",
+    "echo",
+    "exit",
+    "expr",
+    "false",
+    "fold",
+    "free",
+    "grep",
+    "egrep",
+    "fgrep",
+    "gzip",
+    "gunzip",
+    "head",
+    "hostname",
+    "id",
+    "jq",
+    "ln",
+    "ls",
+    "md5sum",
+    "mkdir",
+    "mktemp",
+    "mv",
+    "nl",
+    "paste",
+    "popd",
+    "printf",
+    "ps",
+    "pushd",
+    "pwd",
+    "rev",
+    "rm",
+    "rmdir",
+    "seq",
+    "sha256sum",
+    "sleep",
+    "stat",
+    "tac",
+    "tail",
+    "tee",
+    "test",
+    "touch",
+    "tr",
+    "true",
+    "uname",
+    "uniq",
+    "uptime",
+    "wc",
+    "wget",
+    "whoami",
+];
+
+/// Programs whose quoted words are a text of their own language, and no line of a shell.
+const OF_OWN_LANGUAGE: &[&str] =
+    &["awk", "gawk", "mawk", "sed", "perl", "python", "ruby", "node", "php", "lua"];
+
+/// Whether nothing that the line names is run by it: all its programs only look at files, or write them.
+pub(super) fn only_treats(line: &str) -> bool {
+    commands(line).iter().all(|command| ONLY_TREAT.contains(&command.program()))
+}
+
+/// Whether a quoted word of the command is no line of a shell.
+pub(super) fn takes_text(command: &Command) -> bool {
+    let name = command.program();
+    ONLY_TREAT.contains(&name) || OF_OWN_LANGUAGE.contains(&name)
+}
+
+/// The programs of a command that read what nobody names. A program that starts another one is known by no list, so every
+/// word is looked at, but for those of programs that start nothing.
+pub(super) fn readers(command: &Command) -> impl Iterator<Item = (&str, &'static Reader)> {
+    let starts_none = ONLY_TREAT.contains(&command.program());
+    let words = command.words.iter().filter(move |_| !starts_none);
+    words.filter_map(|word| {
+        let name = program(&word.text);
+        READERS.iter().find(|reader| reader.names.contains(&name)).map(|reader| (name, reader))
+    })
+}
+
+/// The names of files that the programs of a line read without being told to.
+pub(super) fn implied(line: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for command in commands(line) {
+        for (_, reader) in readers(&command) {
+            found.extend(reader.files.iter().map(|file| (*file).to_owned()));
+        }
+        if let Some(module) = module(&command) {
+            let path = module.replace('.', "/");
+            found.extend(["", "/__main__", "/__init__"].map(|end| format!("{path}{end}.py")));
+        }
+        for word in command.words.iter().filter(|word| word.text.contains(char::is_whitespace)) {
+            found.extend(implied(&word.text));
+        }
+    }
+    found
+}
+
+/// The module that Python is told to run.
+pub(super) fn module(command: &Command) -> Option<&str> {
+    let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+    let python = words.iter().position(|word| program(word) == "python")?;
+    // What follows a script or a text is told to that.
+    let is_own = |word: &&&str| !word.ends_with(".py") && **word != "-c";
+    let own = words[python + 1..].iter().take_while(is_own);
+    let is_flag = |word: &&str| word.starts_with('-') && !word.starts_with("--");
+    own.enumerate().filter(|(_, word)| is_flag(word)).find_map(|(at, word)| {
+        match word.split_once('m')? {
+            (_, "") => words.get(python + at + 2).copied(),
+            (_, rest) => Some(rest),
+        }
+    })
+}

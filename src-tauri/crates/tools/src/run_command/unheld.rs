@@ -1,0 +1,74 @@
+//! Why an answer cannot be held to all that a line runs.
+//!
+//! What is named can be bound; what a shell works out, what another program says and what a program finds by itself
+//! cannot. Such a line can be allowed with what of it is bound, and the person is told what is not. No standing yes is
+//! given to it, for that would be one to whatever stands there by then. One could get it wrong by looking for what is
+//! dangerous: here counts only whether the name of everything that the line itself runs stands in the line.
+
+use super::line::{Command, DEPTH, Piece, commands, is_interpreter, is_special, pieces};
+use super::programs::{self, readers, takes_text};
+
+/// Programs that run what their input or a text that was worked out says.
+const RUN_WHAT_OTHERS_SAY: &[&str] = &["eval", "xargs", "parallel", "entr"];
+
+/// Why, as a sentence; none when all that the line runs is named in it.
+pub(super) fn unheld(line: &str) -> Option<String> {
+    why(line, DEPTH).map(|why| sentence(&why))
+}
+
+/// What a person is told, for this reason.
+pub(super) fn sentence(why: &str) -> String {
+    format!(
+        "{why} What it runs beyond the files named here is not held to the answer, so it cannot be allowed for always."
+    )
+}
+
+fn why(line: &str, depth: usize) -> Option<String> {
+    for piece in pieces(line) {
+        match piece {
+            Piece::Break('$' | '`') => return Some(worked_out()),
+            Piece::Word(word) if word.is_worked_out => return Some(worked_out()),
+            Piece::Break('*') => return Some(pattern()),
+            Piece::Word(word) if word.is_pattern => return Some(pattern()),
+            Piece::Break(_) | Piece::Word(_) => {}
+        }
+    }
+    commands(line).iter().find_map(|command| of_command(command, depth))
+}
+
+fn of_command(command: &Command, depth: usize) -> Option<String> {
+    let words = || command.words.iter().map(|word| word.text.as_str());
+    let finds = command.program() == "find"
+        && words().any(|word| word.starts_with("-exec") || word.starts_with("-ok"));
+    let is_told = !takes_text(command) && words().any(|word| RUN_WHAT_OTHERS_SAY.contains(&word));
+    // Without a file or a text it reads what comes out of a pipe.
+    let last = words().rfind(|word| !word.starts_with('-')).filter(|word| *word != ".");
+    let reads_input = (!takes_text(command) || words().count() == 1)
+        && last.is_some_and(is_interpreter)
+        && !words().any(|word| word == "--version");
+    let is_input = |word: &str| matches!(word, "-" | "-s" | "/dev/stdin") || word.contains("/fd/");
+    let is_told_to = words().any(is_interpreter) && words().any(is_input);
+    if let Some(module) = programs::module(command) {
+        return Some(format!("It runs the Python module {module}, which may be one of many."));
+    }
+    let more = readers(command).find_map(|(name, reader)| Some((name, reader.runs?)));
+    if let Some((name, runs)) = more {
+        return Some(format!("The program {name} {runs}."));
+    }
+    if finds || is_told || reads_input || is_told_to {
+        return Some("It runs what another program says.".to_owned());
+    }
+    if takes_text(command) || depth == 0 {
+        return None;
+    }
+    let is_line = |word: &&str| word.contains(|c: char| c.is_whitespace() || is_special(c));
+    words().filter(is_line).find_map(|line| why(line, depth - 1))
+}
+
+fn worked_out() -> String {
+    "The shell puts something in the place of a `$` or of backquotes in it.".to_owned()
+}
+
+fn pattern() -> String {
+    "It names files by a pattern, which may fit others later.".to_owned()
+}
