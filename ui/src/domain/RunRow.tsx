@@ -7,12 +7,13 @@ import { cx } from "@/components/cx";
 import row from "@/components/Row.module.css";
 import { RowLink } from "@/components/RowLink";
 import { Time } from "@/components/Time";
-import { duration, money } from "@/format/amount";
+import { duration } from "@/format/amount";
 import { absolute } from "@/format/time";
 import type { RunView } from "@/platform";
 
 import { isLive, shortStateWord, StateGlyph, stateWord } from "./runState";
 import styles from "./RunRow.module.css";
+import { costWords } from "./steps";
 import { outcomeWords, triggerWord } from "./words";
 
 interface Props {
@@ -54,8 +55,7 @@ function Slots({ count, first, last }: { count: number; first: number | null; la
   );
 }
 
-/** Runs without a model cost nothing and say nothing; with one, an unknown cost says unknown. */
+/** What it cost, once it is over. */
 function costOf(run: RunView): string | undefined {
-  if (run.usage.inputTokens + run.usage.outputTokens === 0 || isLive(run.state)) return undefined;
-  return run.usage.costMicroUsd === null ? "cost unknown" : money(run.usage.costMicroUsd);
+  return isLive(run.state) ? undefined : costWords(run.usage);
 }

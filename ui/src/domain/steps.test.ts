@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { aStep, noUsage } from "@/test/fixtures";
 
-import { callsOf, failureOf, gateWords, modelText, resultLine, tokensLine, wentWrong } from "./steps";
+import { callsOf, costWords, failureOf, gateWords, modelText, resultLine, tokensLine, wentWrong } from "./steps";
 
 test.each([
   ["just words", "just words"],
@@ -41,6 +41,17 @@ test.each([
 test("a step without a model has no tokens", () => {
   expect(tokensLine(noUsage)).toBeUndefined();
   expect(tokensLine({ ...noUsage, inputTokens: 3_120, outputTokens: 212 })).toBe("3.1k in, 212 out");
+});
+
+test.each([
+  ["a model's turn with its price", { inputTokens: 3_120, outputTokens: 212, costMicroUsd: 4_200 }, "$0.0042"],
+  ["a model that costs nothing", { inputTokens: 3_120, costMicroUsd: 0 }, "$0"],
+  ["a model that nobody knows the price of", { outputTokens: 212 }, "cost unknown"],
+  ["a tool that costs something", { costMicroUsd: 20_000 }, "$0.020"],
+  ["a tool that says it cost nothing", { costMicroUsd: 0 }, undefined],
+  ["a step that nobody is paid for", {}, undefined],
+])("of %s the cost is said as it is", (_, usage, words) => {
+  expect(costWords({ ...noUsage, ...usage })).toBe(words);
 });
 
 test("what the gate decided is said where somebody's yes was needed", () => {

@@ -1,7 +1,7 @@
 /* What a step of the journal says, read out of its JSON. The journal keeps what a model or a tool wrote, so nothing about
    its shape is certain: whatever cannot be read as words is shown as it is. */
 
-import { count } from "@/format/amount";
+import { count, money } from "@/format/amount";
 import { argumentsLine, opening } from "@/format/text";
 import type { StepView, UsageView } from "@/platform";
 
@@ -46,6 +46,12 @@ export function resultLine(output: unknown): string {
 export function tokensLine(usage: UsageView): string | undefined {
   if (usage.inputTokens + usage.outputTokens === 0) return undefined;
   return `${count(usage.inputTokens)} in, ${count(usage.outputTokens)} out`;
+}
+
+/** `$0.0042`, or that nobody knows it; nothing for a step that nobody is paid for. */
+export function costWords({ inputTokens, outputTokens, costMicroUsd }: UsageView): string | undefined {
+  if (inputTokens + outputTokens === 0) return costMicroUsd ? money(costMicroUsd) : undefined;
+  return costMicroUsd === null ? "cost unknown" : money(costMicroUsd);
 }
 
 /** What the gate decided about a call that needs somebody's yes. */

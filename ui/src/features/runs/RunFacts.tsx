@@ -17,7 +17,7 @@ const onTimeMs = 1_000;
 
 export function RunFacts({ detail: { run, deliveries, approvals } }: { detail: RunDetail }) {
   const tokens = run.usage.inputTokens + run.usage.outputTokens;
-  const worked = run.model !== null || tokens > 0;
+  const paid = run.model !== null || tokens > 0 || run.usage.costMicroUsd !== null;
   return (
     <div className={styles.facts}>
       <Facts
@@ -30,7 +30,7 @@ export function RunFacts({ detail: { run, deliveries, approvals } }: { detail: R
           run.model !== null && { name: "Model", value: run.model },
           run.fellBack !== null && { name: "Instead of its own", value: run.fellBack, wide: true },
           tokens > 0 && { name: "Tokens", value: tokenWords(run) },
-          worked && !isLive(run.state) && { name: "Cost", value: money(run.usage.costMicroUsd) },
+          paid && !isLive(run.state) && { name: "Cost", value: money(run.usage.costMicroUsd) },
           deliveries.length > 0 && { name: "Delivery", value: alike(deliveries).map(([d, ...others]) => <Delivery key={d.id} delivery={d} count={others.length + 1} />), wide: true },
         ]}
       />

@@ -23,6 +23,22 @@ test("a tool's call is a line; its arguments and its result are behind it", asyn
   expect(screen.getByText("failed")).toBeInTheDocument();
 });
 
+test("each step says what the gate decided and what it cost, the head what all of them cost", async () => {
+  const steps = [
+    aStep({ kind: "modelTurn", name: "claude", usage: { ...noUsage, inputTokens: 3_120, outputTokens: 80, costMicroUsd: 4_200 } }),
+    aStep({ seq: 2, name: "image_make", usage: { ...noUsage, costMicroUsd: 20_000 }, gate: { decision: "answered", approvalId: "a" } }),
+  ];
+  renderApp("/runs/run-1", fakeHost({ "runs.get": () => aDetail({ usage: { ...noUsage, inputTokens: 3_120, outputTokens: 80, costMicroUsd: 24_200 } }, { steps }) }));
+  expect(await screen.findByText("3.1k in, 80 out · $0.0042 · 5 ms")).toBeInTheDocument();
+  expect(screen.getByText("allowed by you · $0.020 · 5 ms")).toBeInTheDocument();
+  expect(screen.getByText("$0.024")).toBeInTheDocument();
+});
+
+test("a run without a model says what its tool cost", async () => {
+  renderApp("/runs/run-1", fakeHost({ "runs.get": () => aDetail({ usage: { ...noUsage, costMicroUsd: 20_000 } }) }));
+  expect(await screen.findByText("$0.020")).toBeInTheDocument();
+});
+
 test("the raw record is one press away", async () => {
   const { user } = renderApp("/runs/run-1", fakeHost({ "runs.get": () => aDetail() }));
   await user.click(await screen.findByRole("button", { name: "Raw JSON" }));

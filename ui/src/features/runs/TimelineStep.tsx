@@ -9,7 +9,7 @@ import { cx } from "@/components/cx";
 import { usePlatform } from "@/data/platform";
 import { ModelText } from "@/domain/ModelText";
 import { MovingArc } from "@/domain/rings";
-import { callsOf, failureOf, gateWords, modelText, resultLine, tokensLine, wentWrong } from "@/domain/steps";
+import { callsOf, costWords, failureOf, gateWords, modelText, resultLine, tokensLine, wentWrong } from "@/domain/steps";
 import { duration } from "@/format/amount";
 import { argumentsLine, opening } from "@/format/text";
 import { absolute } from "@/format/time";
@@ -104,7 +104,7 @@ function Labelled({ label, children }: { label: string; children: ReactNode }) {
 
 function Item({ step, begin, name, word, children }: { step: StepView; begin: number; name: string; word?: string; children: ReactNode }) {
   const bad = wentWrong(step);
-  const facts = [gateWords(step), tokensLine(step.usage), step.durationMs !== null && step.kind !== "note" && duration(step.durationMs)];
+  const facts = [gateWords(step), tokensLine(step.usage), costWords(step.usage), step.durationMs !== null && step.kind !== "note" && duration(step.durationMs)];
   return (
     <li className={cx(styles.step, bad && styles.bad, step.kind === "note" && styles.note)}>
       <span className={styles.node}>

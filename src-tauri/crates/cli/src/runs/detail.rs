@@ -1,13 +1,15 @@
 //! One run in words: how it came, what it did step by step, whom it told, what it asks.
 //!
-//! It refuses to fill the terminal unasked: a result is its first letters, and the way to all of it is told with it. One
-//! could get it wrong by letting a line of somebody else's text look like a fact: what goes on is indented.
+//! Each step says what the gate decided about it and what it cost. It refuses to fill the terminal unasked: a result is
+//! its first letters, and the way to all of it is told with it. One could get it wrong by letting a line of somebody
+//! else's text look like a fact: what goes on is indented.
 
 use rouse_core::Clock as _;
 use rouse_core::money::MicroUsd;
 use rouse_core::schedule::format_duration;
 use rouse_gateway::wire::{
-    ApprovalState, CauseView, DeliveryState, DeliveryView, RunDetail, RunView, StepView,
+    ApprovalState, CauseView, DeliveryState, DeliveryView, GateView, RunDetail, RunView, StepView,
+    UsageView,
 };
 use serde_json::Value;
 
@@ -107,16 +109,46 @@ fn print_cause(cause: &CauseView) {
 }
 
 fn print_step(step: &StepView, full: bool) {
-    let took = step.duration_ms.map(format_duration).unwrap_or_else(|| "…".to_owned());
-    let mark = if step.is_error { "error" } else { "ok" };
-    let (seq, name) = (step.seq, plain(&step.name));
     let output = if full { String::new() } else { short(&result(step), CUT) };
-    let line = format!("  {seq:>3}. {name:<14} {mark:<5} {took:<8} {output}");
-    anstream::println!("{}", line.trim_end());
+    anstream::println!("{}", step_line(step, &output));
     if full {
         for line in whole(step).lines() {
             anstream::println!("       {line}");
         }
+    }
+}
+
+/// A step, what the gate decided about it, what it cost, and `output`. What a tool said cannot pass for a decision: an
+/// output is JSON and begins as such.
+fn step_line(step: &StepView, output: &str) -> String {
+    let took = step.duration_ms.map(format_duration).unwrap_or_else(|| "…".to_owned());
+    let mark = if step.is_error { "error" } else { "ok" };
+    let (seq, name) = (step.seq, plain(&step.name));
+    let facts = [step.gate.as_ref().map(decision), cost(&step.usage)];
+    let facts = facts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
+    let gap = if facts.is_empty() || output.is_empty() { "" } else { "  " };
+    let line = format!("  {seq:>3}. {name:<14} {mark:<5} {took:<8} {facts}{gap}{output}");
+    line.trim_end().to_owned()
+}
+
+/// What the gate decided about a call that needs somebody's yes.
+fn decision(gate: &GateView) -> String {
+    match gate {
+        GateView::Written => "written into the job",
+        GateView::Answered { .. } => "allowed by you",
+        GateView::Granted { .. } => "covered by a grant",
+        GateView::Refused => "not allowed",
+    }
+    .to_owned()
+}
+
+/// What a step cost; nothing for one that nobody is paid for.
+fn cost(usage: &UsageView) -> Option<String> {
+    let has_tokens = usage.input_tokens + usage.output_tokens > 0;
+    match usage.cost_micro_usd {
+        None => has_tokens.then(|| "cost not known".to_owned()),
+        Some(0) if !has_tokens => None,
+        Some(cost) => Some(MicroUsd(cost).to_string()),
     }
 }
 
@@ -160,6 +192,8 @@ fn told(delivery: &DeliveryView, at: &dyn Fn(i64) -> String) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -173,6 +207,45 @@ mod tests {
         assert_eq!(fact_line("notification", "delivered"), "  notification  delivered");
         assert_eq!(fact_line("why", "schedule"), "  why           schedule");
         assert_eq!(fact_line("error", "a\nb"), "  error         a\n                b");
+    }
+
+    #[test]
+    fn a_step_says_what_the_gate_decided_and_what_it_cost() {
+        let line = |name: &str, gate: Value, usage: [u64; 2], cost: Option<u64>| {
+            let step = json!({
+                "seq": 2, "kind": "toolCall", "name": name, "status": "finished", "input": {}, "output": null,
+                "isError": false, "startedAtMs": 0, "durationMs": 12, "gate": gate,
+                "usage": {
+                    "inputTokens": usage[0], "cachedInputTokens": 0, "outputTokens": usage[1], "costMicroUsd": cost,
+                },
+            });
+            step_line(&serde_json::from_value(step).expect("a step"), "{\"a\":1}")
+        };
+        let granted = json!({ "decision": "granted", "grantId": "g" });
+        for (said, shown) in [
+            (
+                line("image_make", granted, [0, 0], Some(20_000)),
+                "    2. image_make     ok    12 ms    covered by a grant · 0.02 USD  {\"a\":1}",
+            ),
+            (
+                line("http", json!({ "decision": "refused" }), [0, 0], Some(0)),
+                "    2. http           ok    12 ms    not allowed  {\"a\":1}",
+            ),
+            (
+                line("claude", Value::Null, [3_120, 80], Some(4_200)),
+                "    2. claude         ok    12 ms    0.0042 USD  {\"a\":1}",
+            ),
+            (
+                line("claude", Value::Null, [3_120, 80], None),
+                "    2. claude         ok    12 ms    cost not known  {\"a\":1}",
+            ),
+            (
+                line("echo", Value::Null, [0, 0], None),
+                "    2. echo           ok    12 ms    {\"a\":1}",
+            ),
+        ] {
+            assert_eq!(said, shown);
+        }
     }
 
     #[test]
