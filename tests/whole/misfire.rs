@@ -1,5 +1,6 @@
 //! Slots that passed while nothing could fire.
 
+use rouse_core::time::Clock as _;
 use serde_json::json;
 
 use crate::house::{DAY, HOUR, MINUTE, NOON, Plan, echo};
@@ -21,6 +22,26 @@ async fn one_late_run_stands_for_all_slots_that_passed() {
         house.job(&id).await["state"]["nextRunAtMs"],
         json!(NOON + 3 * 86_400_000 + 3_600_000)
     );
+    house.host.stop().await;
+}
+
+/// It is read from the store: half a million slots have left one row there, and fired one run.
+#[tokio::test]
+async fn a_year_off_is_one_row_and_one_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let id = house.add(echo(&json!({ "kind": "cron", "expr": "* * * * *", "tz": "UTC" }))).await;
+    let clock = house.clock.clone();
+    house.host.stop().await;
+    clock.advance(365 * DAY);
+    let house = Plan::new(folder.path()).clock(&clock).build().await;
+    let runs = house.ended(&id, 1).await;
+    let [run] = runs.as_slice() else { panic!("one row: {runs:#?}") };
+    assert_eq!((&run["trigger"], &run["state"]), (&json!("catchUp"), &json!("succeeded")));
+    assert_eq!((&run["standsFor"], &run["attempt"]), (&json!(365 * 24 * 60), &json!(1)));
+    assert_eq!(run["slotAtMs"], json!(clock.now().0));
+    let next = house.job(&id).await["state"]["nextRunAtMs"].clone();
+    assert_eq!(next, json!(clock.now().0 + 60_000));
     house.host.stop().await;
 }
 
