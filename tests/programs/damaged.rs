@@ -1,9 +1,10 @@
-//! A database that a disk, or a hand, has damaged: it is named, with what to do, and the rest of the doctor is heard.
+//! A database that a disk, or a hand, has damaged, or that takes nothing more: it is named, with what to do, and the rest
+//! of the doctor is heard.
 
 use std::fs;
 use std::io::{Seek as _, SeekFrom, Write as _};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::engine::Home;
 use crate::probes::echo;
@@ -74,4 +75,43 @@ async fn an_engine_that_meets_it_says_so() {
     assert!(doctor.out.contains("rouse.db is damaged"), "{doctor:#?}");
     assert!(doctor.out.contains("andbox"), "{doctor:#?}");
     drop(engine);
+}
+
+/// Nobody who looks at the jobs may think that they fire.
+#[tokio::test]
+async fn one_that_takes_no_run_is_told_wherever_jobs_are_looked_at() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let mut job = echo("Tick");
+    job["schedule"] = json!({ "kind": "every", "everyMs": 3_600_000 });
+    let id = engine.add(job).await;
+    assert_eq!(engine.call("cron.status", json!({})).await["problem"], Value::Null);
+    assert!(home.rouse(["doctor"]).out.contains("✓ Jobs fire"));
+    assert!(engine.stop().success());
+    let file = rusqlite::Connection::open(home.data().join("rouse.db")).expect("a file");
+    file.execute_batch(
+        "CREATE TRIGGER full BEFORE INSERT ON runs BEGIN SELECT RAISE(ABORT, 'no room'); END",
+    )
+    .expect("a trigger");
+    file.execute("UPDATE jobs SET next_run_at = 1000000000000 WHERE id = ?1", [&id]).expect("due");
+    drop(file);
+
+    let engine = home.serve_as_it_is();
+    let problem = engine
+        .until(async |engine| {
+            let status = engine.call("cron.status", json!({})).await;
+            status["problem"].as_str().map(str::to_owned)
+        })
+        .await;
+    assert!(problem.starts_with("Runs cannot be saved."), "{problem}");
+    let status = home.rouse(["cron", "status"]);
+    assert!(status.ok().starts_with(&format!("Problem: {problem}\n")), "{status:#?}");
+    assert!(status.out.contains("Due: Tick") && !status.out.contains("Next:"), "{status:#?}");
+    assert_eq!(home.rouse(["cron", "status", "--json"]).json()["problem"], problem);
+    assert_eq!(home.rouse(["status"]).ok().matches(&problem).count(), 1);
+    let list = home.rouse(["cron", "list"]);
+    assert!(list.err.contains(&format!("Warning: {problem}")), "{list:#?}");
+    let doctor = home.rouse(["doctor"]);
+    assert!(doctor.code == 1 && doctor.out.contains(&format!("✗ {problem}")), "{doctor:#?}");
+    assert!(!doctor.out.contains("Jobs fire"), "{doctor:#?}");
 }

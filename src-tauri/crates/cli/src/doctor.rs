@@ -1,7 +1,7 @@
 //! `rouse doctor`: what is wrong with this installation, and how to mend it.
 
 use rouse_gateway::ClientError;
-use rouse_gateway::wire::{ConfigView, SystemStatus};
+use rouse_gateway::wire::{ConfigView, CronStatus, SystemStatus};
 use rouse_host::{DAMAGED, Exposure, Layers, SandboxError};
 use serde_json::json;
 
@@ -116,17 +116,7 @@ fn of_engine(status: &SystemStatus, is_model_told: bool) -> Vec<Finding> {
             mend: Some("Restart Rouse after an update.".to_owned()),
         });
     }
-    findings.push(match (&status.cron.off_reason, &status.cron.pause) {
-        (Some(reason), _) => {
-            Finding { ok: false, what: "Jobs do not fire".to_owned(), mend: Some(reason.clone()) }
-        }
-        (None, Some(_)) => Finding {
-            ok: false,
-            what: "Everything is paused".to_owned(),
-            mend: Some("rouse cron resume".to_owned()),
-        },
-        (None, None) => fine("Jobs fire".to_owned()),
-    });
+    findings.extend(of_firing(&status.cron));
     findings.push(fine(format!("Time zone rules: {}", zone_data(&status.zone_data))));
     if !is_model_told {
         findings.push(of_model(status.model.as_deref()));
@@ -138,6 +128,24 @@ fn of_engine(status: &SystemStatus, is_model_told: bool) -> Vec<Finding> {
         findings.push(Finding { ok: false, what: problem.clone(), mend: None });
     }
     findings
+}
+
+/// Whether jobs fire; nothing while something is in their way, which is told as the engine's problem.
+fn of_firing(cron: &CronStatus) -> Option<Finding> {
+    match (&cron.off_reason, &cron.pause, &cron.problem) {
+        (Some(reason), _, _) => Some(Finding {
+            ok: false,
+            what: "Jobs do not fire".to_owned(),
+            mend: Some(reason.clone()),
+        }),
+        (None, Some(_), _) => Some(Finding {
+            ok: false,
+            what: "Everything is paused".to_owned(),
+            mend: Some("rouse cron resume".to_owned()),
+        }),
+        (None, None, Some(_)) => None,
+        (None, None, None) => Some(fine("Jobs fire".to_owned())),
+    }
 }
 
 fn of_model(model: Option<&str>) -> Finding {

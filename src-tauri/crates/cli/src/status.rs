@@ -125,7 +125,9 @@ pub(crate) fn print_cron(session: &Session, status: &CronStatus) {
     }
     match status.next.as_ref().filter(|_| status.enabled) {
         Some(next) => anstream::println!(
-            "Next: {} {} ({})",
+            "{}: {} {} ({})",
+            // What cannot fire stays due.
+            if status.problem.is_some() && next.at_ms <= now { "Due" } else { "Next" },
             plain(&next.name),
             instant(next.at_ms, now, zone),
             relative(next.at_ms, now)

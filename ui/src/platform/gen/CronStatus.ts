@@ -15,6 +15,10 @@ enabled: boolean,
  */
 offReason: string | null, 
 /**
+ * Why nothing can fire although it should (a full disk, a broken file), in words.
+ */
+problem: string | null, 
+/**
  * The pause, when everything is paused.
  */
 pause: Pause | null, 

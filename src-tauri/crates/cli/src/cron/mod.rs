@@ -279,6 +279,9 @@ async fn pause(args: PauseArgs, session: &Session) -> Result<(), Failure> {
 }
 
 fn print_status(session: &Session, status: CronStatus) -> Result<(), Failure> {
+    if let Some(problem) = &status.problem {
+        anstream::println!("Problem: {}", output::plain(problem));
+    }
     status::print_cron(session, &status);
     Ok(())
 }
@@ -316,6 +319,9 @@ async fn warn_when_off(session: &Session) -> Result<(), Failure> {
 /// Warns on standard error while nothing fires; `off` is what the kill switch means here.
 fn warn_of(session: &Session, status: &CronStatus, off: &str) {
     use rouse_core::Clock as _;
+    if let Some(problem) = &status.problem {
+        anstream::eprintln!("Warning: {}", output::plain(problem));
+    }
     if !status.enabled {
         let reason = status.off_reason.as_deref().unwrap_or("firing is switched off");
         anstream::eprintln!("Warning: {off}. {reason}");

@@ -36,9 +36,8 @@ use crate::error::{ErrorCode, RpcError};
 use crate::handlers::spending::spent_view;
 use crate::wire::{
     self, CronAddParams, CronListParams, CronListResult, CronPauseParams, CronRemoveParams,
-    CronRemoveResult,
-    CronRunParams, CronRunsParams, CronRunsResult, CronStatus, CronUpdateParams, Empty, Follower,
-    IncidentView, JobRef, JobView, NextSlot, Pause, RunMode, SavedJob, StartedRun,
+    CronRemoveResult, CronRunParams, CronRunsParams, CronRunsResult, CronStatus, CronUpdateParams,
+    Empty, Follower, IncidentView, JobRef, JobView, NextSlot, Pause, RunMode, SavedJob, StartedRun,
 };
 
 /// States shown beside a job.
@@ -203,6 +202,7 @@ pub(crate) async fn status(context: &Context, _: Empty) -> Result<CronStatus, Rp
     Ok(CronStatus {
         enabled: status.firing,
         off_reason: status.off_reason,
+        problem: context.scheduler.problem(),
         pause: status.pause.map(|pause| Pause { until_ms: pause.until.map(|at| at.0) }),
         next: status.next.map(|next| NextSlot {
             job_id: next.job_id.to_string(),

@@ -299,6 +299,8 @@ pub struct CronStatus {
     pub enabled: bool,
     /// Why they do not.
     pub off_reason: Option<String>,
+    /// Why nothing can fire although it should (a full disk, a broken file), in words.
+    pub problem: Option<String>,
     /// The pause, when everything is paused.
     pub pause: Option<Pause>,
     /// The next slot of all.
