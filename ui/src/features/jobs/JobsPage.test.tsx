@@ -16,6 +16,8 @@ function hostWith(jobs: SavedJob[]) {
     "cron.remove": ({ id }) => ({
       job: rows.splice(rows.findIndex(({ job }) => job.id === id), 1)[0]?.job ?? null,
       followers: rows.filter(({ job: { schedule } }) => schedule.kind === "event" && schedule.filters?.jobId === id).map(({ job }) => ({ id: job.id, name: job.name })),
+      endedRuns: 0,
+      goesOn: false,
     }),
     "cron.add": (draft) => {
       const view = aJob({ ...draft, id: draft.id ?? "new" });
