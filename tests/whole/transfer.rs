@@ -141,6 +141,27 @@ async fn a_source_that_is_not_here_is_kept_off_with_a_note() {
 }
 
 #[tokio::test]
+async fn each_refused_line_of_a_crontab_says_which_it_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let crontab = "# mine\nCRON_TZ=Mars/Base\n30 7 * * * echo x\n0 7 * *\n0 99 * * * echo y\n";
+    let answer = import(&house, crontab, &json!({})).await;
+    assert_eq!(
+        outcomes(&answer),
+        [("line 3: echo x", "refused"), ("line 4", "refused"), ("line 5: echo y", "refused")]
+    );
+    let reason = answer["lines"][0]["reason"].as_str().expect("a reason");
+    assert!(reason.starts_with("schedule.tz") && reason.contains("Mars/Base"), "{reason}");
+    // A job that once came out of a crontab stands at no line of this file.
+    let mut job = hourly("Old", "old");
+    job["importedFrom"] = json!({ "format": "crontab", "line": 7 });
+    job["schedule"]["everyMs"] = json!("soon");
+    let answer = import(&house, &json!([job]).to_string(), &json!({})).await;
+    assert_eq!(outcomes(&answer), [("Old", "refused")]);
+    house.host.stop().await;
+}
+
+#[tokio::test]
 async fn a_crontab_comes_in_off_and_twice_is_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let house = Plan::new(folder.path()).build().await;

@@ -175,7 +175,7 @@ fn command(
         job["schedule"]["tz"] = zone.into();
     }
     job[ORIGIN] = json!({ "format": "crontab", "line": number, "text": line, "environment": kept });
-    Entry { name, job: Ok(job), notes, is_faithful: false }
+    Entry { name, line: Some(number), job: Ok(job), notes, is_faithful: false }
 }
 
 /// The command as the system's shell has to be told it: with the path, the shell and the input that cron would give.

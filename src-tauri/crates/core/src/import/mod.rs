@@ -42,6 +42,8 @@ pub struct Import {
 pub struct Entry {
     /// Its name, or its place in the file.
     pub name: String,
+    /// The line of the file it stands at, where a line is a job.
+    pub line: Option<usize>,
     /// The job in the job format, or why it cannot be one.
     pub job: Result<Value, String>,
     /// What the person should know about it.
@@ -147,11 +149,20 @@ fn name_of(job: &Value) -> Option<String> {
 impl Entry {
     /// A job that does here what it did there.
     fn faithful(name: String, job: Value) -> Self {
-        Self { name, job: Ok(job), notes: Vec::new(), is_faithful: true }
+        Self { name, line: None, job: Ok(job), notes: Vec::new(), is_faithful: true }
     }
 
     fn refused(name: String, reason: impl Into<String>) -> Self {
-        Self { name, job: Err(reason.into()), notes: Vec::new(), is_faithful: false }
+        Self { name, line: None, job: Err(reason.into()), notes: Vec::new(), is_faithful: false }
+    }
+
+    /// Its name and, where there is one, its line: what is refused has to be found in the file.
+    #[must_use]
+    pub fn place(&self) -> String {
+        match self.line {
+            Some(line) => format!("line {line}: {}", self.name),
+            None => self.name.clone(),
+        }
     }
 }
 

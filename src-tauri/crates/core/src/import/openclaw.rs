@@ -80,7 +80,7 @@ impl Reading {
             origin.insert("format".to_owned(), "openclaw".into());
             fields.insert(ORIGIN.to_owned(), Value::Object(origin));
         }
-        Entry { name, job: Ok(Value::Object(fields)), notes, is_faithful }
+        Entry { name, line: None, job: Ok(Value::Object(fields)), notes, is_faithful }
     }
 
     fn unfaithful(&mut self, note: &str) {

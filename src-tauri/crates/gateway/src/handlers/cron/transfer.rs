@@ -142,9 +142,9 @@ pub(crate) async fn import(
     let mut seen = HashSet::new();
     let mut lines = Vec::with_capacity(file.entries.len());
     for entry in file.entries {
-        let name = entry.name.clone();
+        let place = entry.place();
         let line = import_one(context, entry, wish, &mut seen).await;
-        lines.push(line.unwrap_or_else(|error| refused(name, error.message)));
+        lines.push(line.unwrap_or_else(|error| refused(place, error.message)));
     }
     Ok(CronImportResult { format: wire_format(file.format), lines })
 }
