@@ -20,7 +20,8 @@ use crate::session::Session;
 /// Rows of a list that nobody asked more of.
 const USUAL: u32 = 20;
 /// Which flag sets a part of an answer.
-const FLAGS: [(&str, &str); 4] = [
+const FLAGS: [(&str, &str); 5] = [
+    ("answer.kind", "This answer cannot be given"),
     ("answer.rules", "--rule"),
     ("answer.expiresAtMs", "--until"),
     ("answer.uses", "--uses"),

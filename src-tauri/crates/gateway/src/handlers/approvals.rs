@@ -2,7 +2,7 @@
 
 mod holds_up;
 
-use rouse_core::approval::{Answer, Approval, Cover, NewGrant, Rule};
+use rouse_core::approval::{Answer, Approval, Cover, GrantError, NewGrant, Rule};
 use rouse_core::{ApprovalId, UnixMs};
 use rouse_store::Decided;
 
@@ -131,8 +131,16 @@ fn read(context: &Context, answer: wire::Answer, about: &Approval) -> Result<Ans
             };
             grant
                 .check(about, tool.spec())
-                .map_err(|error| RpcError::field("answer.rules", &error.to_string()))?;
+                .map_err(|error| RpcError::field(refused_field(&error), &error.to_string()))?;
             Ok(Answer::Always(grant))
         }
+    }
+}
+
+/// What of an answer is wrong: that it is a standing one, or its rules.
+const fn refused_field(error: &GrantError) -> &'static str {
+    match error {
+        GrantError::Highest(_) | GrantError::Ungranted(_) | GrantError::NoJob => "answer.kind",
+        GrantError::ShellText { .. } | GrantError::DoesNotCover(_) => "answer.rules",
     }
 }
