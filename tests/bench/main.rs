@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: the promises with numbers, measured on the real programs in one run.
 //!
-//! `cargo xtask bench -- next plan` measures only these parts of `alone`, without any program.
+//! `cargo xtask bench -- next plan` measures only these parts of `alone` (`next`, `year_off`, `plan`, `turnover`, `crowd`,
+//! `lateness`), without any program.
 //!
 //! Owns the measuring and nothing else: it starts release builds, talks to them as any client does, and prints each
 //! figure beside what it has to hold and, where the machine sets a floor, beside that floor. It refuses to be a test:

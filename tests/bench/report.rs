@@ -16,7 +16,7 @@ struct Row {
 
 impl Report {
     pub(crate) fn start() -> Self {
-        println!("Measuring; this takes about six minutes.");
+        println!("Measuring; this takes about seven minutes.");
         Self { rows: Vec::new() }
     }
 

@@ -34,7 +34,8 @@ cargo xtask <chore>
   test [--list] [--only <step>]... [--yes]
             run every check; the last line reads `N passed, N failed`
   bench [--peers] [-- <arguments>]
-            measure, on an optimised build; with --peers, beside other schedulers (about twelve minutes)
+            measure, on an optimised build (about seven minutes); arguments choose parts: next, year_off, plan,
+            turnover, crowd, lateness; with --peers, beside other schedulers (about twelve minutes)
   torture [<proof>]... [--count N] [--seed S]
             simulation, power cuts, disk errors and kills, for hours instead of seconds
   fuzz [--for 10m] [--seed S]

@@ -7,19 +7,26 @@ use super::stage::{Stage, wall_us};
 use crate::report::{Report, quantile};
 
 const SECONDS: usize = 60;
+/// How many times the lateness of one that is alone still passes for that.
+const AS_ALONE: f64 = 1.1;
 
 pub(crate) async fn measure(report: &mut Report) -> anyhow::Result<()> {
     let commit = floor::commit_ms()?;
     let wake = floor::wake_us().await?;
     report.known("floor: the kernel's timer wakes a task, p50", wake / 1_000.0, "ms");
     report.known("floor: one durable transaction of plain SQLite, p50", commit, "ms");
+    let mut medians = Vec::new();
     for others in [0, 9_999] {
         let mut late = beside(others).await?;
         let what =
             |share: &str| format!("lateness of one job a second beside {others} others, {share}");
+        medians.push(quantile(&mut late, 0.5));
         report.at_most(&what("p50"), quantile(&mut late, 0.5), 0.3, "ms");
         report.at_most(&what("p99"), quantile(&mut late, 0.99), 2.0, "ms");
     }
+    let [alone, crowded] = medians[..] else { anyhow::bail!("two medians were measured") };
+    let what = "the same beside 9,999 others, of what it is alone, p50";
+    report.at_most(what, crowded / alone, AS_ALONE, "times");
     Ok(())
 }
 

@@ -24,7 +24,7 @@ pub(crate) async fn measure(
         next_run::measure(report);
     }
     if is_wanted("year_off") {
-        year_off::measure(report)?;
+        year_off::measure(report).await?;
     }
     if is_wanted("plan") {
         plan::measure(report).await?;
