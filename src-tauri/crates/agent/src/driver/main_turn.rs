@@ -52,7 +52,8 @@ impl AgentDriver {
         if models.first().is_none() {
             return Err(Box::new(without_model(models)));
         }
-        let told = self.told_of(&self.main_skills, &SessionKey::main(), &steps).await.map_err(Box::new)?;
+        let told =
+            self.told_of(&self.main_skills, &SessionKey::main(), &steps).await.map_err(Box::new)?;
         let skills = told.in_run();
         let context = ToolContext { skills, ..self.tool_context(run, None, super::CONFINED) };
         let (opening, shown, knows_outside) = match waits {

@@ -6,10 +6,10 @@
 //! without a skill that was asked for, and to go on with another text than the turn began with: a run that silently does
 //! something else than it was told to is worse than one that fails.
 
+use rouse_core::SessionKey;
 use rouse_core::message::{Message, ToolCallRequest};
 use rouse_core::policy::{SKILL_READ, ToolPolicy};
 use rouse_core::run::Outcome;
-use rouse_core::SessionKey;
 use rouse_core::skills::{Skill, SkillInRun};
 use rouse_store::{RunStep, StepKind};
 use serde_json::json;
