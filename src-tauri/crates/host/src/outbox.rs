@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rouse_agent::{DeliveryAnswer, DeliverySeen, Hooks, Safety};
-use rouse_core::decide::digest;
+use rouse_core::decide::{digest, digest_of_missed};
 use rouse_core::delivery::{Channel, Delivery, DeliveryState, redelivery_after_ms};
 use rouse_core::time::Timer;
-use rouse_core::{Clock, DeliveryId, UnixMs};
+use rouse_core::{Clock, DeliveryId, RunState, UnixMs};
 use rouse_store::{Store, StoreError};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
@@ -23,6 +23,8 @@ use crate::notifier::{Notifier, NotifyError};
 
 /// Deliveries read in one go.
 const BATCH: u32 = 50;
+/// So many jobs that missed their time are told of in one notification.
+const CROWD: usize = 10;
 /// The pause after the store failed, so that a full disk is not hammered.
 const STORE_PAUSE: Duration = Duration::from_secs(10);
 
@@ -65,7 +67,7 @@ impl Outbox {
             if due.is_empty() {
                 break;
             }
-            for delivery in due {
+            for delivery in self.without_crowd(due).await? {
                 // Screens leave with the engine; what is left is for the next start, not for nobody to see.
                 if self.closing.is_cancelled() {
                     return Ok(None);
@@ -81,6 +83,31 @@ impl Outbox {
         let quiet_end = self.look_at_held().await?;
         let next = self.store.next_delivery_at().await?;
         Ok(next.into_iter().chain(quiet_end).min())
+    }
+
+    /// Those that are told by themselves. A machine that comes back after a weekend tells once of all that was missed.
+    async fn without_crowd(&self, due: Vec<Delivery>) -> Result<Vec<Delivery>, StoreError> {
+        let now = self.clock.now();
+        let may_be = due.len() >= CROWD;
+        let (mut missed, mut others) = (Vec::new(), Vec::new());
+        for delivery in due {
+            let run = match &delivery.run_id {
+                Some(id) if may_be => self.store.run(id).await?,
+                _ => None,
+            };
+            let is_missed = run.is_some_and(|run| run.state == RunState::Missed)
+                && delivery.channel == Channel::Notification
+                && self.quiet_until(&delivery, now).is_none();
+            if is_missed { missed.push(delivery) } else { others.push(delivery) }
+        }
+        if missed.len() < CROWD {
+            others.extend(missed);
+            return Ok(others);
+        }
+        let ids: Vec<DeliveryId> = missed.iter().map(|delivery| delivery.id.clone()).collect();
+        let digest = digest_of_missed(&missed, DeliveryId::of_digest(now));
+        self.store.digest_deliveries(&ids, &digest, now).await?;
+        Ok(others)
     }
 
     /// When the quiet hours end that `delivery` must wait for; none when it may be shown now. Only notifications make a

@@ -120,12 +120,13 @@ impl Engine {
         &self,
         id: &RunId,
         outcome: &Outcome,
+        line: Option<&str>,
     ) -> Result<Vec<Follow>, StoreError> {
-        if !self.listeners.hear_of_skips() {
+        if !self.listeners.hear_of_skips() && line.is_none() {
             return Ok(Vec::new());
         }
         match self.store.run(id).await? {
-            Some(run) => self.plan_after(&run, outcome, None).await,
+            Some(run) => self.plan_after(&run, outcome, line).await,
             None => Ok(Vec::new()),
         }
     }

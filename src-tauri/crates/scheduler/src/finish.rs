@@ -122,11 +122,19 @@ impl Engine {
         id: &RunId,
         outcome: &Outcome,
     ) -> Result<bool, StoreError> {
-        let follows = self.plan_after_waiting(id, outcome).await?;
+        let said = self.tell_wait_end(id, outcome).await?;
+        let follows = self.plan_after_waiting(id, outcome, said.system_event.as_deref()).await?;
         let now = self.clock.now();
-        let finish =
-            Finish { fired: rows(&follows), ..Finish::of(id.clone(), outcome.clone(), now) };
+        let finish = Finish {
+            fired: rows(&follows),
+            deliveries: said.deliveries,
+            system_event: said.system_event,
+            ..Finish::of(id.clone(), outcome.clone(), now)
+        };
         let ended = self.store.finish_run(&finish).await?;
+        if !finish.deliveries.is_empty() {
+            self.outbox.notify_one();
+        }
         if let Some(run) = &ended {
             log_end(run, run.state, run.reason.as_deref(), now);
             if has_begun(run) {

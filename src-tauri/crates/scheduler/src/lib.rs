@@ -38,6 +38,7 @@ mod recovery;
 mod requests;
 mod set_back;
 mod tick;
+mod missed;
 mod trouble;
 mod untold;
 

@@ -102,6 +102,12 @@ struct Planned {
     follows: Follows,
 }
 
+impl Planned {
+    fn rows(&self) -> impl Iterator<Item = (&Arc<Job>, &Run)> {
+        self.claim.runs.iter().map(|run| (&self.follows.job, run))
+    }
+}
+
 struct Follows {
     job: Arc<Job>,
     cancel_others: bool,
@@ -175,7 +181,10 @@ impl Engine {
         now: UnixMs,
         report: &mut TickReport,
     ) -> Result<(), StoreError> {
-        let ends = self.quiet_ends(planned.iter().flat_map(|planned| &planned.claim.runs));
+        let all = || planned.iter().flat_map(Planned::rows);
+        let told = self.tell_missed(all()).await?;
+        let mut ends = self.quiet_ends(all().map(|(_, run)| run));
+        ends.extend(self.lines_of(&told, all().map(|(_, run)| run)));
         let fires = self.plan_events(ends).await?;
         // All of them at once, so that two rows that fire the same job meet its overlap policy.
         if let Some(first) = planned.first_mut() {
@@ -185,7 +194,7 @@ impl Engine {
         let places = self.take_places(&mut planned, begin_at);
         let (claims, rest): (Vec<_>, Vec<_>) =
             planned.into_iter().map(|Planned { claim, follows }| (claim, follows)).unzip();
-        let Claimed { runs, counted } = match self.store.claim(&claims, now).await {
+        let Claimed { runs, counted } = match self.store.claim_and_tell(&claims, &told, now).await {
             Ok(claimed) => claimed,
             Err(error) => {
                 self.give_places_back(places, &claims);
@@ -193,6 +202,9 @@ impl Engine {
             }
         };
         let inserted: HashSet<RunId> = runs.into_iter().collect();
+        if !told.is_empty() {
+            self.outbox.notify_one();
+        }
         report.claimed += claims.len();
         let begun = self.begin(places, |id| inserted.contains(id));
         report.started.extend(begun);

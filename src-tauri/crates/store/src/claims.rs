@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::causes::{Fired, insert_fired};
 use crate::counted::{Counted, add_counted, add_marks, candidates, read_counted, tell_counted};
 use crate::many::Rows;
+use crate::missed::{ToldMissed, tell as tell_missed};
 use crate::row::{Columns, json_list};
 use crate::runs::{
     Inserted, TOUCH_JOBS, add_runs, finished_event, insert_runs, run_event, started_event,
@@ -73,6 +74,19 @@ impl Store {
     /// # Errors
     /// `Write`: nothing was claimed.
     pub async fn claim(&self, claims: &[Claim], now: UnixMs) -> Result<Claimed, StoreError> {
+        self.claim_and_tell(claims, &[], now).await
+    }
+
+    /// The same, with what is told of the missed among the new runs.
+    ///
+    /// # Errors
+    /// `Write`: nothing was claimed, and nothing is told.
+    pub async fn claim_and_tell(
+        &self,
+        claims: &[Claim],
+        missed: &[ToldMissed],
+        now: UnixMs,
+    ) -> Result<Claimed, StoreError> {
         if claims.is_empty() {
             return Ok(Claimed::default());
         }
@@ -93,6 +107,7 @@ impl Store {
                 }
             }
         }
+        tell_missed(&mut write, missed, new()).await?;
         let fired_new = insert_fired(&mut write, &fired).await?;
         let claimed = new().map(|run| run.id.clone());
         let fired_new =

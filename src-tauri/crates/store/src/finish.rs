@@ -287,6 +287,6 @@ fn failure(outcome: &Outcome) -> Option<bool> {
 }
 
 /// Where a run's line for main comes from.
-fn source_of(run: &Run) -> String {
+pub(crate) fn source_of(run: &Run) -> String {
     run.job_id.as_ref().map_or_else(SessionKey::main, SessionKey::of_job).to_string()
 }

@@ -48,8 +48,8 @@ pub(crate) const HELD: &str = concat!(
 );
 const RELEASE: &str = "UPDATE outbox SET state = 'pending', held_until = NULL, next_attempt_at = ?2
     WHERE id = ?1 AND state = 'held' AND digest IS NULL RETURNING run_id";
-pub(crate) const INTO_DIGEST: &str = "UPDATE outbox SET digest = ?2
-    WHERE id IN (SELECT value FROM json_each(?1)) AND state = 'held' AND digest IS NULL
+pub(crate) const INTO_DIGEST: &str = "UPDATE outbox SET digest = ?2, state = 'held', next_attempt_at = NULL
+    WHERE id IN (SELECT value FROM json_each(?1)) AND state IN ('pending', 'held') AND digest IS NULL
     RETURNING id";
 pub(crate) const SETTLE_DIGESTED: &str =
     "UPDATE outbox SET state = ?2, reason = ?3, settled_at = ?4
@@ -215,20 +215,21 @@ impl Store {
         self.attempted(id, DeliveryState::Pending, query, now).await
     }
 
-    /// Puts a digest into the outbox that tells of `held` ones in their place. From then on their
-    /// fate is the digest's. Nothing is written when none of them is held any more. Event `delivery`.
+    /// Puts a digest into the outbox that tells of `untold` ones in their place, which are held until it is told. From
+    /// then on their fate is the digest's. Nothing is written when none of them is pending or held any more. Event
+    /// `delivery`.
     ///
     /// # Errors
     /// `Write`.
     pub async fn digest_deliveries(
         &self,
-        held: &[DeliveryId],
+        untold: &[DeliveryId],
         digest: &NewDelivery,
         now: UnixMs,
     ) -> Result<(), StoreError> {
         let mut write = self.write("put a digest into the outbox", Durability::Full, now).await?;
         let query = sqlx::query(INTO_DIGEST)
-            .bind(json_list(held.iter().map(DeliveryId::as_str)))
+            .bind(json_list(untold.iter().map(DeliveryId::as_str)))
             .bind(digest.id.as_str());
         if write.list(query, |row| Columns::of(row).id(DeliveryId::new)).await?.is_empty() {
             return write.undo().await;
@@ -262,7 +263,7 @@ async fn settle_digested(
     state: DeliveryState,
     reason: Option<&str>,
 ) -> Result<(), StoreError> {
-    let reason = reason.unwrap_or("Told in the digest after quiet hours.");
+    let reason = reason.unwrap_or("Told in one notification with others.");
     let query = sqlx::query(SETTLE_DIGESTED)
         .bind(digest.as_str())
         .bind(state.name())

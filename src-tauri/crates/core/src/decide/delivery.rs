@@ -84,9 +84,14 @@ pub fn remind(key: DeliveryId, name: &str, text: &str, job: Option<&Job>) -> Opt
 /// committed with the outcome, so that a crash neither loses the line nor queues it twice.
 fn line_for_main(job: &Job, outcome: &Outcome) -> Option<String> {
     match &job.payload {
-        Payload::SystemEvent { text, .. } => {
-            (outcome.state == RunState::Succeeded).then(|| text.clone())
-        }
+        Payload::SystemEvent { text, .. } => match (outcome.state, &outcome.reason) {
+            (RunState::Succeeded, _) => Some(text.clone()),
+            (RunState::Missed, Some(reason)) => {
+                let (prefix, name) = (job.main_prefix(), &job.name);
+                Some(format!("{prefix} {name}: missed: {reason}. It was to say: {text}"))
+            }
+            _ => None,
+        },
         Payload::AgentTurn(_) | Payload::ToolCall(_) => summary_line(job, outcome),
     }
 }

@@ -1,4 +1,5 @@
-//! One notification in the morning for all that was held while it was quiet.
+//! One notification for many: in the morning for all that was held while it was quiet, and at once for all that was missed
+//! while nothing could fire.
 
 use crate::DeliveryId;
 use crate::delivery::{Channel, Delivery, NewDelivery};
@@ -6,6 +7,13 @@ use crate::quiet::QuietPolicy;
 
 /// Jobs that a digest names.
 const MOST_NAMES: usize = 4;
+
+/// The digest of what many jobs have missed, under the key `id`.
+#[must_use]
+pub fn digest_of_missed(missed: &[Delivery], id: DeliveryId) -> NewDelivery {
+    let title = format!("{} jobs missed their time", missed.len());
+    NewDelivery { title, ..digest(missed, id) }
+}
 
 /// The digest of `held`, which are at least two, under the key `id`.
 #[must_use]
@@ -76,6 +84,14 @@ mod tests {
         assert_eq!(told.title, "4 results while you slept");
         assert_eq!(told.body, "Weather (2), Backup, Mail");
         assert_eq!(told.quiet_hours, QuietPolicy::Ignore, "it must not be held itself");
+    }
+
+    #[test]
+    fn what_was_missed_says_so() {
+        let missed = [held("Backup"), held("Weather")];
+        let told = digest_of_missed(&missed, DeliveryId::new("digest-1"));
+        assert_eq!(told.title, "2 jobs missed their time");
+        assert_eq!(told.body, "Backup, Weather");
     }
 
     #[test]

@@ -28,6 +28,19 @@ impl CronPattern {
     }
 }
 
+/// "14 Dec 2025 07:00", as the clock of `zone` shows the instant `at` in unix milliseconds.
+#[must_use]
+pub fn instant_words(at: i64, zone: Zone) -> String {
+    match DateTime::from_timestamp_millis(at) {
+        Some(at) => {
+            let shown = at.with_timezone(&zone).naive_local();
+            let time = time_words(shown.with_nanosecond(0).unwrap_or(shown));
+            format!("{} {time}", date_words(shown))
+        }
+        None => "a time no calendar has".to_owned(),
+    }
+}
+
 /// "Once on 14 Dec 2025 at 07:00", as the clock of `zone` shows the instant `at` in unix milliseconds.
 #[must_use]
 pub fn describe_at(at: i64, zone: Zone) -> String {

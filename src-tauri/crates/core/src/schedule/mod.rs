@@ -49,7 +49,7 @@ mod duration;
 pub use cron::CronPattern;
 pub use day::{Day, month_start};
 pub use day_window::DayWindow;
-pub use describe::{describe_at, describe_every};
+pub use describe::{describe_at, describe_every, instant_words};
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use every::{every_count_slots, every_next_after};
 pub use fields::{CronError, CronField};

@@ -273,3 +273,89 @@ async fn every_kind_of_job_can_be_for_one_run() {
         assert_eq!(stage.states_of(&job).await, [RunState::Succeeded]);
     }
 }
+
+/// What was told of the missed rows of a job, the oldest first.
+async fn told_of_missing(stage: &Stage, job: &rouse_core::job::Job) -> Vec<String> {
+    let mut told = Vec::new();
+    for run in stage.runs_of(&job.id).await {
+        if run.state == RunState::Missed {
+            let deliveries = stage.store.deliveries_of(&run.id).await.expect("read");
+            told.extend(deliveries.into_iter().map(|delivery| delivery.body));
+        }
+    }
+    told
+}
+
+#[tokio::test]
+async fn a_one_shot_that_was_missed_says_when_it_was_and_how_it_is_run_now() {
+    let stage = Stage::new().await;
+    let skip = json!({ "policies": { "misfire": { "mode": "skip" } } });
+    let job = stage.add(once(START.plus_ms(9 * HOUR), skip)).await;
+    let stage = stage.killed_for(10 * HOUR).await;
+    stage.settle().await;
+    let said = "Missed: 5 Jan 2026 09:00 (passed while nothing could fire); \
+                to run it now: rouse cron run Look";
+    assert_eq!(told_of_missing(&stage, &job).await, [said]);
+}
+
+#[tokio::test]
+async fn missed_slots_are_told_once_and_again_after_a_run() {
+    let stage = Stage::new().await;
+    let skip = json!({ "policies": { "misfire": { "mode": "skip" }, "notify": "failure" } });
+    let job = stage.add(every(HOUR, skip)).await;
+    let silent =
+        json!({ "id": "silent", "policies": { "misfire": { "mode": "skip" }, "notify": "never" } });
+    let silent = stage.add(every(HOUR, silent)).await;
+    let stage = stage.killed_for(5 * HOUR + 30 * MINUTE).await;
+    stage.settle().await;
+    let told = told_of_missing(&stage, &job).await;
+    assert_eq!(told.len(), 1);
+    assert!(told[0].starts_with("Missed: 5 slots up to 5 Jan 2026 05:00 ("), "{told:?}");
+    let stage = stage.killed_for(2 * HOUR).await;
+    stage.settle().await;
+    assert_eq!(told_of_missing(&stage, &job).await.len(), 1, "it goes on");
+    stage.pass(30 * MINUTE).await;
+    stage.begun.next().await.succeed();
+    stage.begun.next().await.succeed();
+    stage.settle().await;
+    let stage = stage.killed_for(HOUR + 30 * MINUTE).await;
+    stage.settle().await;
+    assert_eq!(told_of_missing(&stage, &job).await.len(), 2, "it had run in between");
+    assert_eq!(told_of_missing(&stage, &silent).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn one_that_waited_until_it_was_too_late_is_told_and_what_overlaps_is_not() {
+    let late = json!({ "misfire": { "maxLatenessSeconds": 60 } });
+    let (stage, before, job) = behind_another(late).await;
+    stage.pass(HOUR).await;
+    let id = before.run.id.clone();
+    before.succeed();
+    stage.ended(&id).await;
+    stage.settle().await;
+    assert_eq!(told_of_missing(&stage, &job).await.len(), 1);
+
+    let minutely = stage.add(every(MINUTE, json!({}))).await;
+    stage.pass(MINUTE).await;
+    stage.pass(MINUTE).await;
+    let skipped = stage.runs_of(&minutely.id).await.remove(1);
+    assert_eq!(skipped.state, RunState::Skipped);
+    assert_eq!(stage.store.deliveries_of(&skipped.id).await.expect("read"), []);
+}
+
+#[tokio::test]
+async fn main_hears_of_what_it_was_not_told_in_time() {
+    let stage = Stage::new().await;
+    let reminder = json!({
+        "payload": { "kind": "systemEvent", "text": "Stretch" },
+        "policies": { "misfire": { "mode": "skip" } },
+    });
+    stage.add(once(START.plus_ms(HOUR), reminder)).await;
+    let stage = stage.killed_for(2 * HOUR).await;
+    stage.settle().await;
+    let lines = stage.store.pending_system_events().await.expect("read");
+    let texts: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
+    assert_eq!(texts.len(), 1, "{texts:?}");
+    assert!(texts[0].starts_with("Cron Look: missed: 5 Jan 2026 01:00"), "{texts:?}");
+    assert!(texts[0].ends_with("It was to say: Stretch"), "{texts:?}");
+}

@@ -7,7 +7,7 @@ use super::*;
 use crate::run_pages::Filter;
 use crate::{
     RunQuery, approvals, broken, causes, claims, counted, due, events, finish, grants, history,
-    incidents, jobs, memory, outbox, retention, runs, sessions, spending, steps, summaries,
+    incidents, jobs, memory, missed, outbox, retention, runs, sessions, spending, steps, summaries,
     system_events, webhooks,
 };
 
@@ -216,6 +216,7 @@ async fn the_queues_and_the_journal_use_their_indexes() {
     }
     check(store, incidents::WITH_OPEN, &["USING INDEX incidents_open"]).await;
     check(store, outbox::OF_RUN, &["USING INDEX outbox_by_run (run_id=?)"]).await;
+    check(store, missed::LATELY, &["INDEX runs_by_job (job_id=?)"]).await;
     let counted = ["SCAN runs USING COVERING INDEX", "INDEX runs_by_state (state=?)"];
     check(store, retention::CROWDED, &counted).await;
     for sql in [retention::OLDEST_QUIET_OF, retention::OLDEST_OF] {
