@@ -77,6 +77,35 @@ async fn what_signs_in_is_shown_nowhere_and_the_person_sees_where_it_would_go() 
     house.host.stop().await;
 }
 
+/// The person names the values that they were shown; what counts is what these stand for.
+#[tokio::test]
+async fn a_pattern_of_values_that_are_shown_hidden_is_one_of_what_they_hide() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let headers = json!({ "Authorization": "Basic dXNlcjpwYXNz" });
+    let post = json!({ "url": "https://api.example.com/notes", "method": "POST", "headers": headers, "body": "Tea." });
+    let house = Plan::new(folder.path()).model([calls([("c1", "http", post)])]).build().await;
+    let id = house.add(ask("Send it")).await;
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    house.run_in(&id, "awaitingApproval").await;
+    let asked = house.question().await;
+    let shown = asked["arguments"]["headers"].clone();
+    assert_eq!(shown["Authorization"], "[hidden: 18 characters]");
+    let rules = json!({
+        "url": { "rule": "below", "value": "https://api.example.com/" },
+        "method": { "rule": "oneOf", "value": ["POST", "PUT"] },
+        "headers": { "rule": "oneOf", "value": [{ "Accept": "*/*" }, shown] },
+        "body": { "rule": "any" },
+    });
+    let always = json!({ "kind": "always", "rules": rules });
+    let answer = json!({ "id": asked["id"], "answer": always, "from": "page" });
+    let decided = house.call("approvals.decide", answer).await;
+    assert_eq!(decided["counts"], true, "{decided}");
+    let grant = house.call("grants.list", json!({})).await["grants"][0].clone();
+    let text = grant.to_string();
+    assert!(text.contains("[hidden: 18 characters]") && !text.contains("dXNlcjpwYXNz"), "{text}");
+    house.host.stop().await;
+}
+
 #[tokio::test]
 async fn malformed_arguments_are_told_to_the_model() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -5,6 +5,7 @@ mod holds_up;
 use rouse_core::approval::{Answer, Approval, Cover, GrantError, NewGrant, Rule};
 use rouse_core::{ApprovalId, UnixMs};
 use rouse_store::Decided;
+use serde_json::Value;
 
 use crate::context::Context;
 use crate::convert::{answered_from, approval_view};
@@ -75,11 +76,14 @@ async fn view(context: &Context, approval: &Approval) -> Result<ApprovalView, Rp
 /// A rule for the value that was shown is one for the value that is meant.
 fn meant(context: &Context, about: &Approval, name: &str, rule: Rule) -> Rule {
     let shown = context.gate.shown_arguments(&about.tool, &about.arguments);
+    let meant = |value: Value| match shown.get(name) == Some(&value) {
+        true => about.arguments[name].clone(),
+        false => value,
+    };
     match rule {
-        Rule::Equals(value) if shown.get(name) == Some(&value) => {
-            Rule::Equals(about.arguments[name].clone())
-        }
-        rule => rule,
+        Rule::Equals(value) => Rule::Equals(meant(value)),
+        Rule::OneOf(values) => Rule::OneOf(values.into_iter().map(meant).collect()),
+        Rule::Any | Rule::Below(_) => rule,
     }
 }
 
