@@ -63,14 +63,14 @@ impl Conversation<'_> {
     /// What the session said before this run; a run that `begins` has its older part summed up where it is too much.
     pub(super) async fn recall(&mut self, begins: bool) -> Result<Recalled, End> {
         let (driver, run) = (self.driver, &self.context.run_id);
-        let mut memory = Memory::of(&driver.store, self.session, run).await?;
+        let mut memory = Memory::of(&driver.store, self.session, run, self.context.zone).await?;
         let most = self.share();
         let mut usage = NOTHING;
         if let Some(older) = memory.too_much_for(most).filter(|_| begins)
             && let Some(spent) = self.sum_up(&memory, older).await?
         {
             usage = spent;
-            memory = Memory::of(&driver.store, self.session, run).await?;
+            memory = Memory::of(&driver.store, self.session, run, self.context.zone).await?;
         }
         self.terms.knows_outside |= memory.summary().is_some_and(|summary| summary.from_outside);
         Ok(Recalled { messages: memory.told(most, driver.gate.safety()), usage })

@@ -8,12 +8,14 @@
 //! none was made or could be, is told by one line that says how many messages are left out, from when to when, and where
 //! they are; behind it the model finds the first lines of its own newest reports among them. Those stay its own words: one
 //! could get it wrong by quoting them as somebody's words to it, for a report may repeat what came from outside. A summary
-//! is nobody's own words any more, and is told between marks when such a text has gone into it.
+//! is nobody's own words any more, and is told between marks when such a text has gone into it. Days
+//! are those of the zone that the run is told its time in.
 
 use rouse_core::RunId;
 use rouse_core::SessionKey;
 use rouse_core::UnixMs;
 use rouse_core::message::{Message, Part};
+use rouse_core::schedule::Zone;
 use rouse_core::turn::window::EARLIER;
 use rouse_store::{Store, StoreError, StoredMessage, Summary};
 
@@ -43,6 +45,8 @@ pub(super) struct Memory {
     /// What follows the summary, without what the remembering run has said itself.
     stored: Vec<StoredMessage>,
     unseen: Unseen,
+    /// Whose days are told.
+    zone: Zone,
 }
 
 /// What a summary is to be made of: the messages of whole runs, the oldest first.
@@ -52,11 +56,12 @@ pub(super) struct Older<'m> {
 }
 
 impl Memory {
-    /// What `session` said before `run`.
+    /// What `session` said before `run`, whose time is told in `zone`.
     pub(super) async fn of(
         store: &Store,
         session: &SessionKey,
         run: &RunId,
+        zone: Zone,
     ) -> Result<Self, StoreError> {
         let summary = store.summary(session).await?;
         let until = summary.as_ref().map_or(0, |summary| summary.until);
@@ -70,7 +75,7 @@ impl Memory {
             unseen.since = since.or_else(|| row.map(|row| row.created_at));
         }
         stored.retain(|message| message.run_id.as_ref() != Some(run));
-        Ok(Self { summary, stored, unseen })
+        Ok(Self { summary, stored, unseen, zone })
     }
 
     /// What stands for the beginning of the session.
@@ -142,7 +147,8 @@ impl Memory {
             Some(summary) => format!("{note}\n{}", in_marks(summary, safety)),
             None => note,
         };
-        let lines = groups.iter().rev().filter_map(|group| line_of(group)).take(MOST_LINES);
+        let lines =
+            groups.iter().rev().filter_map(|group| line_of(group, self.zone)).take(MOST_LINES);
         let mut lines: Vec<String> = lines.collect();
         lines.reverse();
         let words = format!("What I reported in some of those runs:\n{}", lines.join("\n"));
@@ -168,11 +174,11 @@ impl Memory {
             0 => String::new(),
             some => format!(" (at least {some} of them results of tools)"),
         };
-        let until = last.map_or_else(String::new, |last| format!(" to {}", day(last)));
+        let until = last.map_or_else(String::new, |last| format!(" to {}", day(last, self.zone)));
         Some(format!(
             "{EARLIER}{messages} messages{results}, from {}{until}. The session's transcript has them, and what was \
              worth keeping is found with memory_search where that is offered.)",
-            day(first)
+            day(first, self.zone)
         ))
     }
 }
@@ -222,7 +228,8 @@ impl<'m> Older<'m> {
         let mut left = most.saturating_sub(earlier.as_ref().map_or(0, String::len));
         let mut lines: Vec<String> = Vec::new();
         for group in self.groups.iter().rev() {
-            let said = words_in(group).into_iter().flatten().map(|said| line(group[0].at, &said));
+            let at = day(group[0].at, self.memory.zone);
+            let said = words_in(group).into_iter().flatten().map(|said| line(&at, &said));
             let said: Vec<String> = said.collect();
             let Some(rest) = left.checked_sub(said.iter().map(|line| line.len() + 1).sum()) else {
                 break;
@@ -237,14 +244,14 @@ impl<'m> Older<'m> {
 }
 
 /// One message in a record.
-fn line(at: UnixMs, said: &Message) -> String {
+fn line(day: &str, said: &Message) -> String {
     let (who, text) = match said {
         Message::User { text } | Message::ToolResult { text, .. } => ("Told", text.clone()),
         Message::Assistant { parts } => {
             ("Answered", parts.iter().filter_map(words_of).collect::<Vec<_>>().join("\n"))
         }
     };
-    format!("[{}] {who}: {text}", day(at))
+    format!("[{day}] {who}: {text}")
 }
 
 /// A summary as a model is told it.
@@ -267,20 +274,20 @@ fn cost(said: &[Message]) -> usize {
 }
 
 /// The day of a run, and the first line of what the model said last in it.
-fn line_of(group: &[StoredMessage]) -> Option<String> {
+fn line_of(group: &[StoredMessage], zone: Zone) -> Option<String> {
     group.iter().rev().find_map(|stored| match &stored.message {
         Message::Assistant { parts } => {
             let mut lines = parts.iter().rev().filter_map(words_of).flat_map(str::lines);
             let line = lines.find(|line| !line.trim().is_empty())?;
             let line: String = line.trim().chars().take(LONGEST_LINE).collect();
-            Some(format!("- {}: {line}", day(stored.at)))
+            Some(format!("- {}: {line}", day(stored.at, zone)))
         }
         Message::User { .. } | Message::ToolResult { .. } => None,
     })
 }
 
-fn day(at: UnixMs) -> String {
-    at.to_utc().format("%Y-%m-%d").to_string()
+fn day(at: UnixMs, zone: Zone) -> String {
+    at.to_utc().with_timezone(&zone).format("%Y-%m-%d").to_string()
 }
 
 /// What of a message is worth remembering.
@@ -345,7 +352,7 @@ mod tests {
     fn remembered(transcript: &[StoredMessage], run: &RunId, unseen: Unseen) -> Vec<Message> {
         let mut stored = transcript.to_vec();
         stored.retain(|message| message.run_id.as_ref() != Some(run));
-        Memory { summary: None, stored, unseen }
+        Memory { summary: None, stored, unseen, zone: Zone::UTC }
             .told(MOST_TOKENS, &Safety::new(Arc::new(SecretBook::default())))
     }
 
@@ -444,6 +451,27 @@ mod tests {
             text.starts_with(EARLIER) && text.contains("300 messages, from 1970-01-01."),
             "{text}"
         );
+    }
+
+    /// Four in the morning of a new year, where it is still the old one in Greenwich.
+    #[test]
+    fn days_are_told_as_the_person_counts_them() {
+        let stored = |run: &str, message| StoredMessage {
+            at: UnixMs(1_767_207_600_000),
+            ..stored(run, message)
+        };
+        let long = assistant(&"y".repeat(MOST_CHARACTERS));
+        let mut transcript = vec![stored("old", user("old")), stored("old", assistant("Rain."))];
+        transcript.extend((0..6).map(|run| stored(&run.to_string(), long.clone())));
+        let zone = Zone::from(chrono_tz::Asia::Tokyo);
+        let memory = Memory { summary: None, stored: transcript, unseen: NONE, zone };
+        let told = memory.told(MOST_TOKENS, &Safety::new(Arc::new(SecretBook::default())));
+        let told = format!("{told:?}");
+        assert!(told.contains("from 2026-01-01 to 2026-01-01."), "{told}");
+        assert!(told.contains("- 2026-01-01: Rain."), "{told}");
+        let older = memory.too_much_for(MOST_TOKENS).expect("too much");
+        let record = older.record(100_000);
+        assert!(record.contains("[2026-01-01] Answered: Rain."), "{record}");
     }
 
     #[test]
