@@ -114,12 +114,14 @@ async fn no_client_can_name_a_command() {
 async fn a_stored_secret_is_recognised_as_soon_as_it_is_stored_and_not_shown() {
     let folder = tempfile::tempdir().expect("a folder");
     let house = Plan::new(folder.path()).build().await;
+    let mut job = echo(&json!({ "kind": "manual" }));
+    job["payload"]["arguments"] = json!({ "text": "it is sunflower-42-Tango" });
+    let id = house.add(job).await;
     let secret = json!({ "name": "mail", "value": "sunflower-42-Tango", "hosts": ["a.example"] });
     let view = house.call("secrets.set", secret).await;
     assert_eq!((&view["name"], &view["keptIn"]), (&json!("mail"), &json!("file")));
-    let mut job = echo(&json!({ "kind": "manual" }));
-    job["payload"]["arguments"] = json!({ "text": "it is sunflower-42-Tango" });
-    let run = ran(&house, job).await;
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    let run = house.ended(&id, 1).await.remove(0);
     delivered(&house, &run).await;
     let shown = house.notifier.shown.take_all();
     assert_eq!(shown[0].body, "it is [redacted: secret:mail]", "{:?}", shown[0]);

@@ -31,3 +31,4 @@ mod bad_words;
 mod approved;
 mod corpus;
 mod skills;
+mod own_words;

@@ -37,6 +37,6 @@ pub use models::{ChosenModel, Lineup, Models};
 pub use money::{Account, Ledger, Price, Prices, Refusal, Seat};
 pub use provider::{ConnectError, ProviderConfig, ProviderKind, connect};
 pub use registry::{Complaint, RegistryError, ToolRegistry};
-pub use safety::{Incoming, IncomingText, Leak, Safety, Signal};
+pub use safety::{Held, Incoming, IncomingText, Leak, Safety, Signal};
 pub use secret::{ApiKey, HandleError, Secret, SecretBook, SecretError, SecretValue};
 pub use skills::{SkillShelf, TrustError};

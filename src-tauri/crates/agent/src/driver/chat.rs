@@ -57,7 +57,8 @@ impl AgentDriver {
             let shown: Vec<i64> = events.iter().map(|event| event.id).collect();
             self.note_shown(run, &events).await?;
             let lines = lines(self.gate.safety(), &events);
-            let task = task(lines, text, run, &context);
+            // It may have been written before the secret in it was stored.
+            let task = task(lines, &self.gate.safety().words(text), run, &context);
             (Opening::Fresh(task), shown, are_from_outside(&events))
         } else {
             (Opening::Again(said), shown_before(&steps), knew_outside(&steps))

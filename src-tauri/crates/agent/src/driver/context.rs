@@ -15,6 +15,7 @@ use rouse_core::tool::{ToolContext, ToolSpec};
 use rouse_core::{Cause, Job, UnixMs};
 
 use crate::gate::Gate;
+use crate::safety::Safety;
 
 const UNATTENDED: &str = include_str!("../../prompts/unattended.md");
 const TOOLS: &str = include_str!("../../prompts/tools.md");
@@ -87,16 +88,18 @@ fn uses_tools(turn: &AgentTurn) -> bool {
     turn.use_tools != Some(false)
 }
 
-/// The task of one run, with the `parts` that belong to it: files, and what fired it.
+/// The task of one run, with the `parts` that belong to it: files, and what fired it. A job may be older than the secret
+/// in it.
 pub(super) fn task(
+    safety: &Safety,
     run: &Run,
     job: &Job,
     turn: &AgentTurn,
     context: &ToolContext,
     parts: &[String],
 ) -> Message {
-    let mut text =
-        format!("[cron:{}] {}: {}\n\n{}", job.id, job.name, turn.message, time_line(run, context));
+    let (name, message) = (safety.words(&job.name), safety.words(&turn.message));
+    let mut text = format!("[cron:{}] {name}: {message}\n\n{}", job.id, time_line(run, context));
     for part in parts {
         text.push_str("\n\n");
         text.push_str(part);

@@ -8,8 +8,8 @@
 //! none was made or could be, is told by one line that says how many messages are left out, from when to when, and where
 //! they are; behind it the model finds the first lines of its own newest reports among them. Those stay its own words: one
 //! could get it wrong by quoting them as somebody's words to it, for a report may repeat what came from outside. A summary
-//! is nobody's own words any more, and is told between marks when such a text has gone into it. Days
-//! are those of the zone that the run is told its time in.
+//! is nobody's own words any more, and is told between marks when such a text has gone into it. What was said before a
+//! secret in it was stored is told without it. Days are those of the zone that the run is told its time in.
 
 use rouse_core::RunId;
 use rouse_core::SessionKey;
@@ -103,6 +103,7 @@ impl Memory {
         self.condensed(&left_out, safety)
             .into_iter()
             .chain(newest_first.into_iter().rev().flatten())
+            .map(|message| without_stored(message, safety))
             .collect()
     }
 
@@ -288,6 +289,21 @@ fn line_of(group: &[StoredMessage], zone: Zone) -> Option<String> {
 
 fn day(at: UnixMs, zone: Zone) -> String {
     at.to_utc().with_timezone(&zone).format("%Y-%m-%d").to_string()
+}
+
+/// What was said, as it may be told by now.
+fn without_stored(message: Message, safety: &Safety) -> Message {
+    match message {
+        Message::User { text } => Message::User { text: safety.words(&text) },
+        Message::Assistant { parts } => {
+            let part = |part| match part {
+                Part::Text { text } => Part::Text { text: safety.words(&text) },
+                Part::ToolCall(_) | Part::Opaque { .. } => part,
+            };
+            Message::Assistant { parts: parts.into_iter().map(part).collect() }
+        }
+        Message::ToolResult { .. } => message,
+    }
 }
 
 /// What of a message is worth remembering.

@@ -191,7 +191,7 @@ impl AgentDriver {
             let mut parts = conversation.read_skills(&told.skills).await?;
             parts.extend(conversation.read_context_files(&turn.context_paths).await?);
             parts.extend(cause.as_ref().map(|cause| context::cause(&self.gate, cause)));
-            let task = context::task(run, job, turn, &context, &parts);
+            let task = context::task(self.gate.safety(), run, job, turn, &context, &parts);
             Ok((recalled, Opening::Fresh(task)))
         };
         match opened.await {
@@ -253,7 +253,7 @@ impl AgentDriver {
         ToolContext {
             run_id: run.id.clone(),
             job_id: run.job_id.clone(),
-            job_name: run.job_name.clone(),
+            job_name: self.gate.safety().words(&run.job_name),
             workspace: self.settings.workspace.clone(),
             sandbox,
             named_hosts: Vec::new(),

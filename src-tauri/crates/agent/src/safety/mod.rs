@@ -1,9 +1,10 @@
 //! The safety layer: what stands between the world and a model, and between a model and the world.
 //!
-//! Three ways through it. `incoming`: what a tool answers, a webhook says or a file holds is freed of secrets and of
+//! Four ways through it. `incoming`: what a tool answers, a webhook says or a file holds is freed of secrets and of
 //! characters that hide something, bounded, looked through for text that gives orders, and fenced with where it comes
 //! from. `outgoing`: what a call sends, what a notification says and what a model is asked is searched for secrets; a call
-//! that holds one is not made. `said`: what a model itself says is kept without the values of stored secrets.
+//! that holds one is not made. `said`: what a model itself says is kept without the values of stored secrets. `written`:
+//! so is what a person says, and a job of theirs that holds one is not kept.
 //!
 //! It refuses to allow anything: no finding and no missing finding is a permission, that is the gate's. It judges text and
 //! not intentions, so it is a net under the gate and never the gate. One could get it wrong by showing a text first and
@@ -15,6 +16,7 @@ mod injection;
 mod leak;
 mod outgoing;
 mod said;
+mod written;
 #[cfg(test)]
 mod testing;
 
@@ -25,6 +27,7 @@ pub use injection::Signal;
 pub(crate) use leak::{Known, SHORTEST};
 pub use outgoing::Leak;
 pub(crate) use said::Written;
+pub use written::Held;
 
 use rouse_core::tool::Tool;
 use serde_json::Value;

@@ -240,6 +240,11 @@ impl SecretBook {
         let written = self.now();
         handle::names_of(text).find(|name| !written.by_name.contains_key(name))
     }
+
+    /// Whether a handle with this name would be filled anywhere.
+    pub(crate) fn has_handle(&self, name: &str) -> bool {
+        self.now().by_name.get(name).is_some_and(|secret| !secret.hosts.is_empty())
+    }
 }
 
 fn may_go(written: &Written, name: &str, to: &Destination) -> Result<(), HandleError> {

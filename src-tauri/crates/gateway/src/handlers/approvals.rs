@@ -5,7 +5,7 @@ mod holds_up;
 use rouse_core::approval::{Answer, Approval, Cover, GrantError, NewGrant, Rule};
 use rouse_core::{ApprovalId, UnixMs};
 use rouse_store::Decided;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::convert::{answered_from, approval_view};
@@ -40,6 +40,9 @@ pub(crate) async fn decide(
     params: ApprovalsDecideParams,
 ) -> Result<ApprovalsDecideResult, RpcError> {
     let approval = find(context, &params.id).await?;
+    if let wire::Answer::Always { rules, .. } = &params.answer {
+        super::check_secrets(context, "answer.rules", &json!(rules))?;
+    }
     let answer = read(context, params.answer, &approval)?;
     let from = answered_from(params.from);
     let decided = context.scheduler.decide(&approval.id, answer, from).await?;
@@ -103,7 +106,7 @@ fn read(context: &Context, answer: wire::Answer, about: &Approval) -> Result<Ans
                 let message = format!("must be at most {MOST_REASON} characters, found {length}");
                 return Err(RpcError::field("answer.reason", &message));
             }
-            Ok(Answer::Deny { reason })
+            Ok(Answer::Deny { reason: reason.map(|reason| context.gate.safety().words(&reason)) })
         }
         wire::Answer::Always { rules, expires_at_ms, uses } => {
             let covers = match rules {

@@ -2,6 +2,7 @@
 
 use rouse_core::{Run, RunId, RunState, RunTrigger};
 use rouse_store::RunQuery;
+use serde_json::json;
 
 use crate::context::Context;
 use crate::error::{ErrorCode, RpcError};
@@ -29,6 +30,8 @@ pub(crate) async fn send(
     if key.is_some_and(|key| !is_key(key)) {
         return Err(RpcError::field("key", "must be 8 to 64 letters, digits, _ and -"));
     }
+    super::check_secrets(context, "key", &json!(key))?;
+    let text = &context.gate.safety().words(text);
     // What was taken already is answered already, or will be.
     if is_taken(context, key).await? {
         let run_id = context.scheduler.chat(text, key).await?;

@@ -33,6 +33,7 @@ use serde_json::json;
 use crate::context::Context;
 use crate::convert::{incident_view, run_view, wire_state};
 use crate::error::{ErrorCode, RpcError};
+use crate::handlers::check_secrets;
 use crate::handlers::spending::spent_view;
 use crate::wire::{
     self, CronAddParams, CronListParams, CronListResult, CronPauseParams, CronRemoveParams,
@@ -112,6 +113,7 @@ pub(crate) async fn get(context: &Context, params: JobRef) -> Result<JobView, Rp
 }
 
 pub(crate) async fn add(context: &Context, params: CronAddParams) -> Result<SavedJob, RpcError> {
+    check_secrets(context, "", &params.0)?;
     let mut job = job_from_json(params.0, context.clock.now(), context.clock.zones())?;
     // What runs a job had is the engine's to say: a last run in the future would keep it from ever firing.
     job.state = JobState { extra: job.state.extra, ..JobState::default() };
@@ -130,6 +132,8 @@ pub(crate) async fn update(
     context: &Context,
     params: CronUpdateParams,
 ) -> Result<SavedJob, RpcError> {
+    // What it says besides is as old as it is, and no reason to refuse another change.
+    check_secrets(context, "", &params.patch)?;
     let id = JobId::new(params.id.as_str());
     if params.patch.get("payload").is_some() {
         let present = found(context, &params.id).await?;

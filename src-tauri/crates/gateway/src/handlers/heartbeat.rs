@@ -43,6 +43,7 @@ async fn wake_by(
     if text.chars().count() > MOST_CHARACTERS {
         return Err(RpcError::field("text", "must be at most 10,000 characters"));
     }
+    let text = &context.gate.safety().words(text);
     if queued_events(context).await? >= MOST_WAITING {
         return Err(RpcError::new(ErrorCode::Conflict, FULL));
     }

@@ -17,10 +17,22 @@ pub(crate) mod spending;
 pub(crate) mod system;
 pub(crate) mod tools;
 
+use serde_json::Value;
+
+use crate::context::Context;
 use crate::error::RpcError;
 
 /// The longest search: more than anybody types, and far below what the database refuses.
 const MOST_SEARCHED: usize = 200;
+
+/// Refuses what is kept as it is written, and stands at `path`, when it holds the value of a stored secret. The answer does
+/// not repeat it.
+fn check_secrets(context: &Context, path: &str, kept: &Value) -> Result<(), RpcError> {
+    match context.gate.safety().held_in(path, kept) {
+        None => Ok(()),
+        Some(held) => Err(RpcError::field(&held.path, &held.to_string())),
+    }
+}
 
 /// The words of a search; none when they are blank.
 fn words_of(search: Option<String>) -> Result<Option<String>, RpcError> {

@@ -20,6 +20,7 @@ use super::{check_call, found, preview, warnings, zone_of};
 use crate::context::Context;
 use crate::convert::{wire_state, wire_trigger};
 use crate::error::RpcError;
+use crate::handlers::check_secrets;
 use crate::wire::{
     CronExportParams, CronExportResult, CronImportParams, CronImportResult, CronLedgerParams,
     CronLedgerResult, ImportFormat, ImportLine, ImportOutcome, JobWarning, LedgerEntry,
@@ -142,6 +143,7 @@ pub(crate) async fn import(
     let mut seen = HashSet::new();
     let mut lines = Vec::with_capacity(file.entries.len());
     for entry in file.entries {
+        let entry = Entry { name: context.gate.safety().words(&entry.name), ..entry };
         let place = entry.place();
         let line = import_one(context, entry, wish, &mut seen).await;
         lines.push(line.unwrap_or_else(|error| refused(place, error.message)));
@@ -185,6 +187,7 @@ async fn read(
         Ok(document) => document,
         Err(reason) => return Ok(Err(reason)),
     };
+    check_secrets(context, "", &document)?;
     let mut enable = wish.enable && is_faithful;
     enable &= can_fire_here(&document);
     if let Some(fields) = document.as_object_mut() {

@@ -14,6 +14,7 @@ use rouse_core::slots::Slots;
 use super::{channel, schedule_text};
 use crate::context::Context;
 use crate::error::RpcError;
+use crate::handlers::check_secrets;
 use crate::wire::{CronCheckParams, CronCheckResult, JobWarning};
 
 /// What saving a job would warn of.
@@ -21,6 +22,7 @@ pub(crate) async fn check(
     context: &Context,
     params: CronCheckParams,
 ) -> Result<CronCheckResult, RpcError> {
+    check_secrets(context, "", &params.job)?;
     let job = job_from_json(params.job, context.clock.now(), context.clock.zones())?;
     Ok(CronCheckResult { warnings: of(context, &job).await? })
 }

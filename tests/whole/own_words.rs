@@ -1,0 +1,191 @@
+//! The value of a stored secret in a person's own words: it is in no file of the data directory and in no request to a
+//! model, whichever way the words come in. Only where secrets are kept is it found.
+
+use std::fs;
+use std::path::Path;
+
+use rouse_testkit::scripted_model::{calls, says};
+use serde_json::{Value, json};
+
+use crate::house::{House, Plan, ask, echo};
+
+const VALUE: &str = "sunflower-42-Tango";
+
+async fn store(house: &House) {
+    let secret = json!({ "name": "mail", "value": VALUE, "hosts": ["a.example"] });
+    house.call("secrets.set", secret).await;
+}
+
+/// Waits until the run is over; answers it.
+async fn over(house: &House, id: &Value) -> Value {
+    house
+        .until(async |house| {
+            let run = house.call("runs.get", json!({ "id": id })).await["run"].clone();
+            run["finishedAtMs"].is_i64().then_some(run)
+        })
+        .await
+}
+
+async fn chat(house: &House, text: &str) -> Value {
+    let sent = house.call("chat.send", json!({ "text": text })).await;
+    let run = over(house, &sent["runId"]).await;
+    assert_eq!(run["state"], "succeeded", "{run}");
+    run
+}
+
+/// The files below `folder` in which the value stands; the database also in what is not merged into it yet.
+fn found_in(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(found_in(&path));
+        } else if path.is_file() {
+            let bytes = fs::read(&path).expect("a file");
+            let holds = bytes.windows(VALUE.len()).any(|window| window == VALUE.as_bytes());
+            found.extend(holds.then(|| path.display().to_string()));
+        }
+    }
+    found
+}
+
+fn asked(house: &House) -> String {
+    format!("{:?}", house.model.requests())
+}
+
+#[tokio::test]
+async fn the_words_of_a_person_bring_a_stored_secret_nowhere() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let post = json!({ "url": "https://api.example.com/", "method": "POST", "body": "Tea." });
+    let script =
+        [says("One."), says("Two."), calls([("c1", "http", post)]), says("Three."), says("Four.")];
+    let house = Plan::new(folder.path()).model(script).build().await;
+    store(&house).await;
+
+    chat(&house, &format!("The key is {VALUE}, use it")).await;
+    let line = json!({ "text": format!("Mind {VALUE}"), "mode": "next-heartbeat" });
+    house.call("wake", line).await;
+    let key = json!({ "text": "Hello", "key": VALUE });
+    let error = house.try_call("chat.send", key).await.expect_err("a key is a name");
+    assert!(!error.message.contains(VALUE), "{error:?}");
+    chat(&house, "And now?").await;
+
+    let id = house.add(ask("Send it")).await;
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    house.run_in(&id, "awaitingApproval").await;
+    let question = house.question().await;
+    let deny = json!({ "kind": "deny", "reason": format!("Not with {VALUE}") });
+    let answer = json!({ "id": question["id"], "answer": deny, "from": "page" });
+    house.call("approvals.decide", answer).await;
+    house.ended(&id, 1).await;
+
+    let told = asked(&house);
+    let said = "[redacted: secret:mail]";
+    for words in ["The key is", "Mind", "Not with"] {
+        assert!(told.contains(&format!("{words} {said}")), "{words}: {told}");
+    }
+    assert!(!told.contains(VALUE), "{told}");
+    house.host.stop().await;
+    let found = found_in(folder.path());
+    assert!(found.iter().all(|path| path.ends_with("secrets.json")), "{found:?}");
+}
+
+/// Jobs with the value in one field, and that field.
+fn jobs() -> Vec<(Value, &'static str)> {
+    let words = format!("Call it with {VALUE}");
+    let with = |key: &str| {
+        let mut job = ask("Send it");
+        job[key] = json!(words);
+        job
+    };
+    let mut event = echo(&json!({ "kind": "manual" }));
+    event["payload"] = json!({ "kind": "systemEvent", "text": words });
+    event["sessionTarget"] = json!("main");
+    let call = |arguments: Value| {
+        let mut job = echo(&json!({ "kind": "manual" }));
+        job["payload"]["arguments"] = arguments;
+        job
+    };
+    let encoded = "c3VuZmxvd2VyLTQyLVRhbmdv";
+    vec![
+        (ask(&words), "payload.message"),
+        (with("name"), "name"),
+        (with("description"), "description"),
+        (with("theirs"), "theirs"),
+        (event, "payload.text"),
+        (call(json!({ "text": words })), "payload.arguments.text"),
+        (call(json!({ "text": format!("Basic {encoded}") })), "payload.arguments.text"),
+        (call(json!({ "text": "a", VALUE: 1 })), "payload.arguments"),
+    ]
+}
+
+#[tokio::test]
+async fn a_job_with_a_stored_secret_in_it_is_refused_with_its_field_and_the_handle() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    store(&house).await;
+    let id = house.add(ask("Send it")).await;
+    for (job, field) in jobs() {
+        let error = house.try_call("cron.add", job.clone()).await.expect_err(field);
+        assert_eq!(error.data["fields"][0]["path"], field, "{error:?}");
+        assert!(error.message.contains("{{secret:mail}}"), "{error:?}");
+        let patch = json!({ "id": id, "patch": job });
+        let refused = house.try_call("cron.update", patch).await.expect_err(field);
+        assert_eq!(refused, error);
+        let mut named = job;
+        named["id"] = json!("from-a-file");
+        let text = json!({ "format": "rouse", "jobs": [named] }).to_string();
+        let answer = house.call("cron.import", json!({ "text": text })).await;
+        assert_eq!(answer["lines"][0]["outcome"], "refused", "{answer}");
+        assert_eq!(answer["lines"][0]["reason"], error.message, "{answer}");
+        assert!(!format!("{error:?} {answer}").contains(VALUE), "{answer}");
+    }
+    let trial = json!({ "tool": "echo", "arguments": { "text": VALUE } });
+    let error = house.try_call("tools.try", trial).await.expect_err("a trial is written down");
+    assert_eq!(error.data["fields"][0]["path"], "arguments.text", "{error:?}");
+    house.add(ask("Use {{secret:mail}} for it")).await;
+    house.host.stop().await;
+    let found = found_in(folder.path());
+    assert!(found.iter().all(|path| path.ends_with("secrets.json")), "{found:?}");
+}
+
+/// A job may be older than the secret in it.
+#[tokio::test]
+async fn what_a_job_has_held_before_is_handed_on_without_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let post = json!({ "url": "https://api.example.com/", "method": "POST", "body": "Tea." });
+    let note = json!({ "body": "Done so far." });
+    let script = [
+        says("One."),
+        calls([("c1", "notify", note)]),
+        calls([("c2", "http", post)]),
+        says("Two."),
+        says("Three."),
+    ];
+    let house = Plan::new(folder.path()).model(script).build().await;
+    chat(&house, &format!("Remember {VALUE}")).await;
+    let mut job = ask(&format!("Send {VALUE}"));
+    job["name"] = json!(format!("Mail {VALUE}"));
+    let id = house.add(job).await;
+    store(&house).await;
+    let before = house.model.requests().len();
+
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    house.run_in(&id, "awaitingApproval").await;
+    let question = house.question().await;
+    assert_eq!(question["jobName"], "Mail [redacted: secret:mail]");
+    house.answer(&question, "deny").await;
+    house.ended(&id, 1).await;
+    let shown =
+        format!("{:?}", [house.notifier.shown.next().await, house.notifier.shown.next().await]);
+    assert!(!shown.contains(VALUE), "{shown}");
+    chat(&house, "And now?").await;
+    let told = format!("{:?}", &house.model.requests()[before..]);
+    assert!(told.contains("Send [redacted: secret:mail]"), "{told}");
+    assert!(told.contains("Remember [redacted: secret:mail]"), "{told}");
+    assert!(!told.contains(VALUE), "{told}");
+    // What is off can be changed and switched off without its old words being written anew.
+    let patch = json!({ "id": id, "patch": { "enabled": false } });
+    house.call("cron.update", patch).await;
+    house.host.stop().await;
+}
