@@ -1,6 +1,8 @@
 //! What an engine says about its jobs, read from its file, against what they did and what their schedules say.
 //!
-//! One could get it wrong by judging per job alone: a run that came twice would hide behind one that did not come.
+//! A job of many slots that were left out keeps the newest of those rows only. Up to the newest slot whose row is gone
+//! nobody can say how many rows there were; from there on every slot is counted. One could get it wrong by judging per
+//! job alone: a run that came twice would hide behind one that did not come.
 
 mod tests;
 
@@ -17,6 +19,9 @@ use crate::engine::Home;
 
 /// A clock of the gateway and one of the engine may see a job's beginning this far apart.
 const BEGINNING_MS: i64 = 250;
+
+/// Before rows of a job go, it has at least so many.
+const CROWD: usize = 200;
 
 /// A run's row.
 #[derive(Debug, Clone)]
@@ -110,6 +115,8 @@ pub(super) struct Books {
     pub(super) jobs: HashMap<String, Saved>,
     /// In the order of their ends.
     pub(super) rows: Vec<Row>,
+    /// The newest slot of each job whose row is no longer kept.
+    pub(super) pruned: HashMap<String, i64>,
     /// How many runs an event or a call fired, by job.
     pub(super) fired: HashMap<String, usize>,
     /// Lines for the main session, by text.
@@ -144,12 +151,18 @@ impl Books {
                 sqlx::query_as(query).fetch_all(&file).await.expect("counts");
             counts.into_iter().map(|(key, n)| (key, usize::try_from(n).expect("few"))).collect()
         };
+        let pruned: Vec<(String, i64)> =
+            sqlx::query_as("SELECT job_id, max(through_at) FROM pruned_slots GROUP BY job_id")
+                .fetch_all(&file)
+                .await
+                .expect("slots");
         let mut written = BTreeMap::new();
         for run in runs_in(&ledger(home)) {
             *written.entry(run).or_default() += 1;
         }
         Self {
             rows: rows.iter().map(|row| Row::read(row).expect("a row")).collect(),
+            pruned: pruned.into_iter().collect(),
             fired: count(
                 "SELECT job_id, count(*) FROM causes WHERE id IS NOT NULL GROUP BY job_id",
             )
@@ -288,18 +301,23 @@ impl Books {
         Ok(())
     }
 
-    /// Every slot stands in exactly one row.
+    /// Every slot stands in exactly one row, but for those whose rows are no longer kept.
     fn check_slots(&self, saved: &Saved, rows: &[&Row]) -> Result<(), String> {
-        let of_slots = || rows.iter().filter(|row| row.slot_at.is_some());
-        let mut slots: Vec<_> = of_slots().filter_map(|row| row.slot_at).collect();
+        let pruned = self.pruned.get(saved.job["id"].as_str().unwrap_or_default()).copied();
+        if pruned.is_some() && rows.len() < CROWD {
+            return Err(format!("rows were pruned, and {} are left of {CROWD}", rows.len()));
+        }
+        let mut slots: Vec<_> = rows.iter().filter_map(|row| row.slot_at).collect();
         slots.sort_unstable();
         if slots.windows(2).any(|two| two[0] == two[1]) {
             return Err("a slot has two rows".to_owned());
         }
-        let stand_for: i64 = of_slots().map(|row| row.stands_for).sum();
+        let is_newer =
+            |row: &&&Row| row.slot_at.is_some_and(|slot| pruned.is_none_or(|at| slot > at));
+        let stand_for: i64 = rows.iter().filter(is_newer).map(|row| row.stands_for).sum();
         // A job that was paused has none after its last.
         let last = slots.last().copied().filter(|_| !saved.is_enabled);
-        let (least, most) = passed(&saved.job, saved.next, last)?;
+        let (least, most) = passed(&saved.job, pruned, saved.next, last)?;
         if (least..=most).contains(&stand_for) {
             return Ok(());
         }
@@ -372,10 +390,15 @@ impl Books {
     }
 }
 
-/// How many slots lie between a job's beginning and its next slot, by plain arithmetic: at least, and at most. The two
-/// differ only where a slot lies so close to the beginning that nobody can say which was first. Where there is a `last`
-/// slot, the one after it counts as the next.
-fn passed(job: &Value, next: Option<i64>, last: Option<i64>) -> Result<(i64, i64), String> {
+/// How many slots lie between a job's beginning, or a slot `since`, and its next slot, by plain arithmetic: at least, and
+/// at most. The two differ only where a slot lies so close to the beginning that nobody can say which was first. Where
+/// there is a `last` slot, the one after it counts as the next.
+fn passed(
+    job: &Value,
+    since: Option<i64>,
+    next: Option<i64>,
+    last: Option<i64>,
+) -> Result<(i64, i64), String> {
     let schedule = &job["schedule"];
     let number = |key: &str| schedule[key].as_i64();
     let created = job["createdAtMs"].as_i64().expect("a beginning");
@@ -388,19 +411,23 @@ fn passed(job: &Value, next: Option<i64>, last: Option<i64>) -> Result<(i64, i64
             let every = number("everyMs").expect("an interval");
             let next = next_of("an interval", every)?;
             let anchor = number("anchorMs").expect("an anchor");
-            let slots = (next - anchor).div_euclid(every);
+            let place = |slot: i64| (slot - anchor).div_euclid(every);
             // The anchor of its own making is the moment when the job was made, and no slot.
-            let passed = slots - i64::from(anchor <= created);
+            let first = since.map_or(i64::from(anchor <= created), |since| place(since) + 1);
+            let passed = place(next) - first;
             Ok((passed, passed))
         }
         Some("cron") => {
             let two = 2_000;
             let next = next_of("a pattern", two)?;
-            let since = |from: i64| next.div_euclid(two) - 1 - from.div_euclid(two);
-            Ok((since(created + BEGINNING_MS), since(created)))
+            let after = |from: i64| next.div_euclid(two) - 1 - from.div_euclid(two);
+            let (latest, earliest) =
+                since.map_or((created + BEGINNING_MS, created), |since| (since, since));
+            Ok((after(latest), after(earliest)))
         }
         Some("at") => {
-            let (at, passed) = (number("atMs").expect("an instant"), i64::from(next.is_none()));
+            let at = number("atMs").expect("an instant");
+            let passed = i64::from(next.is_none() && since.is_none_or(|since| since < at));
             if next.is_some_and(|next| next != at) {
                 return Err(format!("{at} is its instant, and {next:?} its next slot"));
             }

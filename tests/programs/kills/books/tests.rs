@@ -55,6 +55,7 @@ fn books_that_are_not_in_order_are_refused() {
                 row("a2", "after", None, "succeeded"),
                 row("h1", "hook", None, "failed"),
             ],
+            pruned: HashMap::new(),
             fired: HashMap::from([("after".to_owned(), 2), ("hook".to_owned(), 1)]),
             lines: HashMap::from([("after".to_owned(), 2)]),
             ledger: BTreeMap::from([("t1".to_owned(), 1), ("t3".to_owned(), 1)]),
@@ -193,4 +194,62 @@ fn a_job_beyond_its_limits_is_refused() {
     books.rows[1].state = "failed".to_owned();
     (agent(&mut books).next, agent(&mut books).is_enabled) = (None, false);
     assert_eq!(books.check(&told(&books)), Ok(()));
+}
+
+/// A job of whose slots so many were left out that their oldest rows are not kept.
+#[test]
+fn what_is_no_longer_kept_is_accounted_for_and_what_is_lost_is_found() {
+    let every = json!({ "kind": "every", "everyMs": 1_000, "anchorMs": 0 });
+    let pattern = json!({ "kind": "cron", "expr": "*/2 * * * * *" });
+    for (schedule, step) in [(every, 1_000), (pattern, 2_000)] {
+        let row = |place: i64| Row {
+            id: format!("r{place}"),
+            job_id: "job".to_owned(),
+            slot_at: Some(place * step),
+            state: "skipped".to_owned(),
+            stands_for: 1,
+            attempt: 0,
+            retry_of: None,
+            created_at: place * step,
+            started_at: None,
+            finished_at: Some(place * step),
+            reason: String::new(),
+            summary: String::new(),
+        };
+        let job = json!({
+            "id": "job", "createdAtMs": 0, "schedule": schedule, "payload": { "kind": "systemEvent" },
+        });
+        let told = Told { saved: vec![job.clone()], ..Told::default() };
+        let next = Some(261 * step);
+        // Those up to the fiftieth are gone; one that ran among them is still there, and the last stands for three.
+        let whole = || {
+            let ran = Row { attempt: 1, state: "failed".to_owned(), ..row(20) };
+            let many = Row { stands_for: 3, ..row(260) };
+            let rows = (51..=257).map(row).chain([ran, many]).collect();
+            let saved = Saved { job: job.clone(), next, is_enabled: true };
+            Books {
+                jobs: HashMap::from([("job".to_owned(), saved)]),
+                rows,
+                pruned: HashMap::from([("job".to_owned(), 50 * step)]),
+                ..Books::default()
+            }
+        };
+        assert_eq!(whole().check(&told), Ok(()));
+        type Spoil = fn(&mut Books);
+        let spoiled: [(&str, Spoil); 5] = [
+            ("210 to 210 slots passed, and the rows stand for 209", |books| {
+                books.rows.remove(0);
+            }),
+            ("stand for 209", |books| drop(books.rows.remove(100))),
+            ("stand for 211", |books| books.rows[7].stands_for = 2),
+            ("and the rows stand for 211", |books| books.pruned.clear()),
+            ("rows were pruned, and 199 are left", |books| books.rows.truncate(199)),
+        ];
+        for (words, spoil) in spoiled {
+            let mut books = whole();
+            spoil(&mut books);
+            let why = books.check(&told).expect_err(words);
+            assert!(why.contains(words), "`{words}` is not in: {why}");
+        }
+    }
 }
