@@ -82,8 +82,10 @@ pub enum ProviderErrorKind {
     Overloaded,
     /// The provider failed.
     Server,
-    /// The provider could not be reached, or said nothing in time.
+    /// The provider could not be reached.
     Network,
+    /// The question was sent, and nothing came in time, or the connection broke.
+    Unanswered,
     /// The answer broke off before its end.
     Truncated,
     /// The answer is larger than any honest one.
@@ -127,6 +129,22 @@ impl ProviderError {
         !matches!(self.kind, ProviderErrorKind::Refused)
     }
 
+    /// Whether the provider may have worked on the question, so that it may have to be paid for: whenever it was sent and
+    /// not turned down at once.
+    #[must_use]
+    pub const fn may_cost(&self) -> bool {
+        let was_turned_down = matches!(self.status, Some(400..));
+        let was_read = matches!(
+            self.kind,
+            ProviderErrorKind::Unanswered
+                | ProviderErrorKind::Truncated
+                | ProviderErrorKind::TooLarge
+                | ProviderErrorKind::Server
+                | ProviderErrorKind::Refused
+        );
+        was_read && !was_turned_down
+    }
+
     /// Whether the same question may succeed later.
     #[must_use]
     pub const fn may_pass(&self) -> bool {
@@ -136,6 +154,7 @@ impl ProviderError {
                 | ProviderErrorKind::Overloaded
                 | ProviderErrorKind::Server
                 | ProviderErrorKind::Network
+                | ProviderErrorKind::Unanswered
                 | ProviderErrorKind::Truncated
                 | ProviderErrorKind::NotRunning
         )

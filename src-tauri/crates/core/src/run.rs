@@ -257,14 +257,14 @@ impl Usage {
     /// The sum; a cost stays known only while every part's is known.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
-        let untouched = self.input_tokens == 0 && self.output_tokens == 0;
         Self {
             input_tokens: self.input_tokens + other.input_tokens,
             cached_input_tokens: self.cached_input_tokens + other.cached_input_tokens,
             output_tokens: self.output_tokens + other.output_tokens,
             cost_micro_usd: match (self.cost_micro_usd, other.cost_micro_usd) {
                 (Some(a), Some(b)) => Some(a + b),
-                (None, Some(b)) if untouched => Some(b),
+                (None, Some(b)) if self.tokens() == 0 => Some(b),
+                (Some(a), None) if other.tokens() == 0 => Some(a),
                 _ => None,
             },
         }

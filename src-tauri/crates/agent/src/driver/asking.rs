@@ -2,14 +2,14 @@
 //!
 //! Owns the order of the models. The first is asked until asking again is no use; then the next, before anything was
 //! shown, and a run that has gone on to another model stays with it: the first would only fail it again, step by step.
-//! Before each call stands the run's account, so that no call begins on a budget that is used up. A model whose price
+//! Before each call stands the run's account, before one that is made again too, so that no call begins on a budget that
+//! is used up. A model whose price
 //! nobody knows is passed over where a budget is in dollars alone. One could get it wrong by giving the seat back before
 //! the journal has the cost: for a moment the call would be in no sum.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rouse_core::message::{Message, ModelAnswer, Part, ToolCallRequest};
+use rouse_core::message::{ModelAnswer, ToolCallRequest};
 use rouse_core::model::{Delta, ModelRequest, ProviderError, ProviderErrorKind};
 use rouse_core::money::{BudgetStop, Spent};
 use rouse_core::run::Usage;
@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 
 use super::bound::Sent;
 use super::conversation::{Conversation, End};
+use super::used::{Question, Received, Used, bytes_of};
 use crate::models::ChosenModel;
 use crate::retry::{pause, wait_before_next};
 use crate::safety::Written;
@@ -40,11 +41,23 @@ struct Progress {
     at: usize,
     /// Why those before it are not.
     failures: Vec<ProviderError>,
+    /// What the questions have used that no answer came to.
+    spoiled: Usage,
 }
 
 impl Asked {
     fn lock(&self) -> MutexGuard<'_, Progress> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn spoil(&self, usage: Usage) {
+        let mut progress = self.lock();
+        progress.spoiled = progress.spoiled.plus(usage);
+    }
+
+    /// What the questions of the run have used that no answer came to.
+    pub(super) fn spoiled(&self) -> Usage {
+        self.lock().spoiled
     }
 
     /// Why another model than the first is asked.
@@ -149,15 +162,45 @@ impl Conversation<'_> {
         self.account.needs_price_of(&model.model).filter(|_| !is_known)
     }
 
-    /// One turn of `model`, in the journal from its beginning to its end.
+    /// One turn of `model`, which is asked again where that may help and nothing was shown yet.
     async fn ask_one(
         &self,
         model: &ChosenModel,
         turn: &Turn,
         sent: &mut Sent,
     ) -> Result<(ModelAnswer, Written), Unanswered> {
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let request = self.request(model, turn, sent);
+            let unanswered = match self.ask_once(model, request, sent.is_shortened()).await {
+                Ok(answer) => return Ok(answer),
+                Err(unanswered) => unanswered,
+            };
+            let End::Provider(error) = &unanswered.end else { return Err(unanswered) };
+            if error.kind == ProviderErrorKind::Overlong && sent.halve(turn) {
+                tracing::info!(%error, "sending less of the conversation");
+                attempt -= 1;
+                continue;
+            }
+            let Some(wait) = wait_before_next(attempt, error, unanswered.shown) else {
+                return Err(unanswered);
+            };
+            tracing::info!(attempt, ?wait, %error, "asking the model again");
+            if self.cancel.run_until_cancelled(pause(wait)).await.is_none() {
+                return Err(Unanswered { end: End::Cancelled, shown: unanswered.shown });
+            }
+        }
+    }
+
+    /// One question, on the run's account and in the journal from its beginning to its end.
+    async fn ask_once(
+        &self,
+        model: &ChosenModel,
+        request: ModelRequest,
+        is_shortened: bool,
+    ) -> Result<(ModelAnswer, Written), Unanswered> {
         let silent = |end: End| Unanswered { end, shown: false };
-        let request = self.request(model, turn, sent);
         let guess = self.guess(model, &request);
         let seat = self.account.admit(guess, self.cancel).await;
         let seat = seat.map_err(|refusal| silent(refusal.into()))?;
@@ -172,7 +215,7 @@ impl Conversation<'_> {
             input: json!({
                 "provider": model.provider.name(),
                 "messages": request.messages.len(),
-                "shortened": sent.is_shortened(),
+                "shortened": is_shortened,
                 "attempt": self.journal.attempt(),
             }),
         };
@@ -182,56 +225,35 @@ impl Conversation<'_> {
             self.tell_tools(model);
         }
         let began = driver.clock.monotonic();
+        let asked = Question::of(&request);
+        let received = Received::default();
+        let on_delta = |delta: Delta| {
+            received.add(&delta);
+            (driver.observer)(&self.context.run_id, &delta);
+        };
+        let asking = model.provider.stream(request, &on_delta);
+        let answered = match self.cancel.run_until_cancelled(asking).await {
+            None => Err(End::Cancelled),
+            Some(Ok(answer)) => Ok(answer),
+            Some(Err(error)) => Err(End::Provider(error)),
+        };
+        let (answered, used) = self.used(model, asked, answered, &received);
+        if answered.is_err() {
+            self.asked.spoil(used.usage);
+        }
         let safety = driver.gate.safety();
-        let answered = self.ask_patiently(model, turn, sent).await;
-        let answered = answered.map(|answer| safety.kept_answer(self.priced(model, answer)));
+        let answered = answered.map(|answer| safety.kept_answer(answer));
+        let answered = answered.map_err(|end| Unanswered { end, shown: received.is_begun() });
         let took = driver.clock.monotonic().saturating_sub(began).as_millis();
         let shown =
             |call: &ToolCallRequest| driver.gate.shown_arguments(&call.tool, &call.arguments);
-        let end = StepEnd { duration_ms: i64::try_from(took).ok(), ..end_of(&answered, shown) };
+        let duration_ms = i64::try_from(took).ok();
+        let end = StepEnd { duration_ms, ..end_of(&answered, used, shown) };
         let ended =
             driver.store.end_step(&self.context.run_id, seq, &end, driver.clock.now()).await;
         ended.map_err(|error| silent(error.into()))?;
         drop(seat);
         answered
-    }
-
-    /// Asks, and asks again where that may help and nothing was shown yet.
-    async fn ask_patiently(
-        &self,
-        model: &ChosenModel,
-        turn: &Turn,
-        sent: &mut Sent,
-    ) -> Result<ModelAnswer, Unanswered> {
-        let shown = AtomicBool::new(false);
-        let on_delta = |delta: Delta| {
-            shown.store(true, Ordering::Relaxed);
-            (self.driver.observer)(&self.context.run_id, &delta);
-        };
-        let was_shown = || shown.load(Ordering::Relaxed);
-        let mut attempt = 0;
-        loop {
-            attempt += 1;
-            let request = self.request(model, turn, sent);
-            let asking = model.provider.stream(request, &on_delta);
-            let error = match self.cancel.run_until_cancelled(asking).await {
-                None => return Err(Unanswered { end: End::Cancelled, shown: was_shown() }),
-                Some(Ok(answer)) => return Ok(answer),
-                Some(Err(error)) => error,
-            };
-            if error.kind == ProviderErrorKind::Overlong && sent.halve(turn) {
-                tracing::info!(%error, "sending less of the conversation");
-                attempt -= 1;
-                continue;
-            }
-            let Some(wait) = wait_before_next(attempt, &error, was_shown()) else {
-                return Err(Unanswered { end: End::Provider(error), shown: was_shown() });
-            };
-            tracing::info!(attempt, ?wait, %error, "asking the model again");
-            if self.cancel.run_until_cancelled(pause(wait)).await.is_none() {
-                return Err(Unanswered { end: End::Cancelled, shown: was_shown() });
-            }
-        }
     }
 
     fn request(&self, model: &ChosenModel, turn: &Turn, sent: &mut Sent) -> ModelRequest {
@@ -254,21 +276,32 @@ impl Conversation<'_> {
         }
     }
 
-    pub(super) fn priced(&self, model: &ChosenModel, answer: ModelAnswer) -> ModelAnswer {
-        let cost = self.account.ledger().prices().cost(model, answer.usage);
-        let usage = Usage { cost_micro_usd: cost.map(|cost| cost.0), ..answer.usage };
-        ModelAnswer { usage, ..answer }
+    /// What a question has used, and its answer with that. What its provider does not tell is estimated, of an answer
+    /// that did not come whole too: nobody says what that has cost, and it is paid for all the same.
+    pub(super) fn used(
+        &self,
+        model: &ChosenModel,
+        asked: Question,
+        answered: Result<ModelAnswer, End>,
+        received: &Received,
+    ) -> (Result<ModelAnswer, End>, Used) {
+        let (told, got) = match &answered {
+            Ok(answer) => (answer.usage, bytes_of(&answer.parts)),
+            Err(End::Provider(error)) if !error.may_cost() && !received.is_begun() => {
+                return (answered, Used::default());
+            }
+            Err(_) => (Usage::default(), received.bytes()),
+        };
+        let used = asked.completed(told, got);
+        let cost = self.account.ledger().prices().cost(model, used.usage);
+        let usage = Usage { cost_micro_usd: cost.map(|cost| cost.0), ..used.usage };
+        (answered.map(|answer| ModelAnswer { usage, ..answer }), Used { usage, ..used })
     }
 
     /// What the call may use: four bytes a token, and an answer of a usual length.
     pub(super) fn guess(&self, model: &ChosenModel, request: &ModelRequest) -> Spent {
-        let tools = request.tools.iter();
-        let tools: usize =
-            tools.map(|tool| tool.description.len() + tool.parameters.to_string().len()).sum();
-        let messages: usize = request.messages.iter().map(bytes).sum();
-        let sent = (request.system.len() + tools + messages) / 4;
         let usage = Usage {
-            input_tokens: u64::try_from(sent).unwrap_or(u64::MAX),
+            input_tokens: Question::of(request).tokens,
             output_tokens: request.max_tokens.map_or(USUAL_ANSWER, u64::from),
             ..Usage::default()
         };
@@ -277,41 +310,18 @@ impl Conversation<'_> {
     }
 }
 
-fn bytes(message: &Message) -> usize {
-    match message {
-        Message::User { text } | Message::ToolResult { text, .. } => text.len(),
-        Message::Assistant { parts } => parts
-            .iter()
-            .map(|part| match part {
-                Part::Text { text } => text.len(),
-                Part::ToolCall(call) => call.arguments.to_string().len(),
-                Part::Opaque { .. } => 0,
-            })
-            .sum(),
-    }
-}
-
 /// How a model's turn stands in the journal.
 fn end_of(
     answered: &Result<(ModelAnswer, Written), Unanswered>,
+    used: Used,
     shown: impl Fn(&ToolCallRequest) -> Value,
 ) -> StepEnd {
-    let failed = |output: Value| StepEnd {
-        status: StepStatus::Failed,
-        output: Some(output),
-        is_error: false,
-        usage: Usage::default(),
-        duration_ms: None,
+    let (status, output) = match answered {
+        Ok((answer, _)) => (StepStatus::Finished, said(answer, shown)),
+        Err(unanswered) => (StepStatus::Failed, json!({ "error": unanswered.end.to_string() })),
     };
-    match answered {
-        Ok((answer, _)) => StepEnd {
-            status: StepStatus::Finished,
-            output: Some(said(answer, shown)),
-            usage: answer.usage,
-            ..failed(Value::Null)
-        },
-        Err(unanswered) => failed(json!({ "error": unanswered.end.to_string() })),
-    }
+    let output = Some(used.marked(output));
+    StepEnd { status, output, is_error: false, usage: used.usage, duration_ms: None }
 }
 
 fn said(answer: &ModelAnswer, shown: impl Fn(&ToolCallRequest) -> Value) -> Value {

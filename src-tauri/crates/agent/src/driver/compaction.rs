@@ -16,7 +16,7 @@
 use std::time::Duration;
 
 use rouse_core::message::{Message, ModelAnswer, StopReason};
-use rouse_core::model::ModelRequest;
+use rouse_core::model::{ModelRequest, ProviderError, ProviderErrorKind};
 use rouse_core::run::Usage;
 use rouse_store::{NewStep, RunStep, StepEnd, StepKind, StepStatus, StoreError, Summary};
 use serde_json::{Value, json};
@@ -25,6 +25,7 @@ use tokio::time::timeout;
 use super::bound::context_of;
 use super::conversation::{Conversation, End};
 use super::history::{Memory, Older};
+use super::used::{Question, Received};
 use crate::models::ChosenModel;
 use crate::money::{Refusal, Seat};
 
@@ -187,18 +188,19 @@ impl Conversation<'_> {
         };
         let seq = store.begin_step(&step, clock.now()).await?;
         let began = clock.monotonic();
-        let answered = self.answer_to(model, request).await;
+        let (asked, received) = (Question::of(&request), Received::default());
+        let answered = self.answer_to(model, request, &received).await;
         let took = clock.monotonic().saturating_sub(began).as_millis();
-        let usage = answered.as_ref().map_or(NOTHING, |answer| answer.usage);
-        let text = answered.and_then(|answer| self.words_of(&answer));
+        let (answered, used) = self.used(model, asked, answered, &received);
+        let text = answered.map_err(|end| end.to_string()).and_then(|it| self.words_of(&it));
         let end = StepEnd {
             status: if text.is_ok() { StepStatus::Finished } else { StepStatus::Failed },
-            output: Some(match &text {
+            output: Some(used.marked(match &text {
                 Ok(text) => json!({ "text": text, "model": model.model }),
                 Err(why) => json!({ "error": why }),
-            }),
+            })),
             is_error: false,
-            usage,
+            usage: used.usage,
             duration_ms: i64::try_from(took).ok(),
         };
         store.end_step(run, seq, &end, clock.now()).await?;
@@ -207,7 +209,7 @@ impl Conversation<'_> {
             Ok(text) => self.keep_summary(Summary { text, ..to_make }).await?,
             Err(why) => tracing::info!(run_id = %run, why, "no summary of the session was made"),
         }
-        Ok(usage)
+        Ok(used.usage)
     }
 
     /// Nobody is shown the words on their way: they are no answer.
@@ -215,13 +217,17 @@ impl Conversation<'_> {
         &self,
         model: &ChosenModel,
         request: ModelRequest,
-    ) -> Result<ModelAnswer, String> {
-        let asking = timeout(self.summary_for, model.provider.stream(request, &|_| {}));
+        received: &Received,
+    ) -> Result<ModelAnswer, End> {
+        let on_delta = |delta| received.add(&delta);
+        let asking = timeout(self.summary_for, model.provider.stream(request, &on_delta));
+        let too_long = || {
+            End::Provider(ProviderError::new(ProviderErrorKind::Unanswered, "It took too long."))
+        };
         match self.cancel.run_until_cancelled(asking).await {
-            None => Err(End::Cancelled.to_string()),
-            Some(Err(_)) => Err("It took too long.".to_owned()),
-            Some(Ok(Err(error))) => Err(error.to_string()),
-            Some(Ok(Ok(answer))) => Ok(self.priced(model, answer)),
+            None => Err(End::Cancelled),
+            Some(Err(_)) => Err(too_long()),
+            Some(Ok(answered)) => Ok(answered?),
         }
     }
 

@@ -197,7 +197,8 @@ impl Conversation<'_> {
             match step {
                 Ok(following) => next = following,
                 Err(end) => {
-                    let has_worked = is_again || turn.model().is_some();
+                    let has_asked = turn.model().is_some() || self.asked.spoiled().tokens() > 0;
+                    let has_worked = is_again || has_asked;
                     let outcome = match (ended_early(&end), has_worked) {
                         (outcome, true) => in_the_middle(&turn, outcome),
                         (outcome, false) => outcome,
@@ -207,7 +208,8 @@ impl Conversation<'_> {
                 }
             }
         };
-        Outcome { fell_back: self.asked.fell_back(), ..outcome }
+        let usage = outcome.usage.plus(self.asked.spoiled());
+        Outcome { usage, fell_back: self.asked.fell_back(), ..outcome }
     }
 
     /// Stores what was said since the last time.

@@ -23,6 +23,7 @@ mod resume;
 mod skilled;
 mod tool_call;
 mod trial;
+mod used;
 mod verdict;
 
 use std::path::PathBuf;

@@ -96,7 +96,10 @@ fn of_transport(name: &str, error: &HttpError) -> ProviderError {
     match inner.downcast_ref::<TransportError>() {
         Some(TransportError::CutOff) => cut_off(name),
         Some(TransportError::Silent) => {
-            ProviderError::new(Kind::Network, format!("{name} did not answer in time."))
+            ProviderError::new(Kind::Unanswered, format!("{name} did not answer in time."))
+        }
+        Some(cause @ TransportError::Broken(_)) => {
+            ProviderError::new(Kind::Unanswered, format!("{name} did not answer: {cause}."))
         }
         Some(
             cause @ (TransportError::EventTooLarge { .. } | TransportError::AnswerTooLarge { .. }),
@@ -152,9 +155,12 @@ fn sentence(name: &str, kind: Kind, status: Option<u16>) -> String {
         Kind::Overlong => {
             format!("The conversation is longer than what {name}'s model reads{status}.")
         }
-        Kind::Server | Kind::Network | Kind::Truncated | Kind::TooLarge | Kind::NotRunning => {
-            format!("{name} failed{status}.")
-        }
+        Kind::Server
+        | Kind::Network
+        | Kind::Unanswered
+        | Kind::Truncated
+        | Kind::TooLarge
+        | Kind::NotRunning => format!("{name} failed{status}."),
     }
 }
 

@@ -331,10 +331,12 @@ async fn a_provider_that_asks_for_no_wait_is_asked_again_at_once() {
     let house = House::new([busy(), busy(), says("At last.")]).await;
     let (run, outcome) = house.turn(json!({"message": "x"})).await;
     assert_eq!(outcome.summary.as_deref(), Some("At last."));
+    let steps = house.steps(&run).await;
+    let ends: Vec<StepStatus> = steps.iter().map(|step| step.status).collect();
     assert_eq!(
-        house.steps(&run).await.len(),
-        1,
-        "one turn in the journal, however often it was asked for"
+        ends,
+        [StepStatus::Failed, StepStatus::Failed, StepStatus::Finished],
+        "each question"
     );
 }
 
@@ -372,7 +374,9 @@ async fn a_cancelled_run_ends_wherever_it_waits_and_keeps_what_was_said() {
         house.cancel.cancel();
     };
     let ((run, outcome), ()) = tokio::join!(house.turn(json!({"message": "x"})), asked);
-    assert_eq!((outcome.state, outcome.usage.tokens()), (RunState::Cancelled, 15));
+    let question = house.steps(&run).await[2].usage.tokens();
+    assert!(question > 100, "what was sent counts: {question}");
+    assert_eq!((outcome.state, outcome.usage.tokens()), (RunState::Cancelled, 15 + question));
     assert_eq!(house.transcript(&session()).await.len(), 3);
     assert_eq!(house.steps(&run).await[2].status, StepStatus::Failed);
 

@@ -1,0 +1,106 @@
+//! What a question to a model has used, where its provider does not say so.
+//!
+//! Owns the estimate: four bytes a token, of what was sent and of what came. A provider that tells nothing of it, an
+//! answer that broke off and one that nobody waited for any longer are paid for all the same, and a budget that did not
+//! count them could be run past for ever. What is estimated is marked as such in the journal. One could get it wrong by
+//! taking zero for an answer: nobody is asked for nothing.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use rouse_core::message::{Message, Part};
+use rouse_core::model::{Delta, ModelRequest};
+use rouse_core::run::Usage;
+use serde_json::Value;
+
+/// The bytes of one token.
+const TOKEN: u64 = 4;
+
+/// How long a question is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Question {
+    pub(super) tokens: u64,
+}
+
+/// What a question has used, and whether nobody has said it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Used {
+    pub(super) usage: Usage,
+    pub(super) is_estimated: bool,
+}
+
+/// What has come of an answer.
+#[derive(Default)]
+pub(super) struct Received {
+    is_begun: AtomicBool,
+    bytes: AtomicU64,
+}
+
+impl Question {
+    pub(super) fn of(request: &ModelRequest) -> Self {
+        let tools = request.tools.iter();
+        let tools: usize =
+            tools.map(|tool| tool.description.len() + tool.parameters.to_string().len()).sum();
+        let messages: usize = request.messages.iter().map(bytes).sum();
+        let bytes = request.system.len() + tools + messages;
+        Self { tokens: u64::try_from(bytes).unwrap_or(u64::MAX) / TOKEN }
+    }
+
+    /// What was used, as it was `told`, and where it was not, by the length of the question and the bytes that came.
+    pub(super) fn completed(self, told: Usage, came: u64) -> Used {
+        let or = |told: u64, guess: u64| if told == 0 { guess } else { told };
+        let usage = Usage {
+            input_tokens: or(told.input_tokens, self.tokens),
+            output_tokens: or(told.output_tokens, came.div_ceil(TOKEN)),
+            ..told
+        };
+        Used { usage, is_estimated: usage != told }
+    }
+}
+
+impl Used {
+    /// What a step says of its end, with the mark of an estimate where that is one.
+    pub(super) fn marked(self, mut output: Value) -> Value {
+        if self.is_estimated {
+            output["usageIsEstimated"] = Value::Bool(true);
+        }
+        output
+    }
+}
+
+impl Received {
+    pub(super) fn add(&self, delta: &Delta) {
+        let (Delta::Text(text) | Delta::Reasoning(text) | Delta::ToolCall(text)) = delta;
+        self.is_begun.store(true, Ordering::Relaxed);
+        self.bytes.fetch_add(u64::try_from(text.len()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    pub(super) fn is_begun(&self) -> bool {
+        self.is_begun.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+}
+
+/// The length of what a model has said.
+pub(super) fn bytes_of(parts: &[Part]) -> u64 {
+    let bytes: usize = parts.iter().map(part).sum();
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}
+
+fn bytes(message: &Message) -> usize {
+    match message {
+        Message::User { text } | Message::ToolResult { text, .. } => text.len(),
+        Message::Assistant { parts } => parts.iter().map(part).sum(),
+    }
+}
+
+fn part(part: &Part) -> usize {
+    match part {
+        Part::Text { text } => text.len(),
+        Part::ToolCall(call) => call.arguments.to_string().len(),
+        // Of what only its provider can read, no more than its words.
+        Part::Opaque { block, .. } => block["text"].as_str().map_or(0, str::len),
+    }
+}
