@@ -3,7 +3,7 @@
 
 use rouse_core::UnixMs;
 use rouse_testkit::fake_model::{FakeModel, Reply, sse};
-use rouse_testkit::scripted_model::says;
+use rouse_testkit::scripted_model::{Scripted, says};
 use serde_json::{Value, json};
 
 use super::house::{HOUR, House, NOON, Plan, ask};
@@ -236,5 +236,90 @@ async fn a_budget_in_dollars_refuses_a_model_without_a_price_until_it_has_one() 
     assert_eq!((&run["state"], &run["usage"]["costMicroUsd"]), (&json!("succeeded"), &json!(40)));
     let own = house.call("config.get", json!({})).await["prices"]["own"].clone();
     assert_eq!(own[0]["model"], "scripted-*");
+    house.host.stop().await;
+}
+
+/// A job with a budget of 1,000 tokens a day on a model behind `server`, which is asked a question of about 500 tokens.
+async fn small_budget(
+    folder: &std::path::Path,
+    replies: impl IntoIterator<Item = Reply>,
+) -> (House, FakeModel, String) {
+    let server = FakeModel::replying(replies);
+    with_providers(folder, &[("mine", format!("{}/v1", server.url()), "m-1")]);
+    let house = Plan::new(folder).build().await;
+    let mut job = ask(&"Look at it. ".repeat(400));
+    job["payload"]["useTools"] = json!(false);
+    job["policies"] = json!({ "budget": { "tokensPerDay": 1_000 } });
+    let id = house.add(job).await;
+    (house, server, id)
+}
+
+/// An answer whose provider says nothing of what it has used.
+fn without_usage() -> Reply {
+    let told = sse::chat_says("Done.");
+    let untold: Vec<&str> =
+        told.split_inclusive("\n\n").filter(|it| !it.contains("\"prompt_tokens\"")).collect();
+    Reply::events(untold.concat())
+}
+
+/// The first run ends in `state` and is counted, and no second one begins.
+async fn is_counted(house: House, server: FakeModel, id: String, state: &str) {
+    let run = force(&house, &id, 0).await;
+    assert_eq!(run["state"], state, "{run:#}");
+    let used = run["usage"]["inputTokens"].as_u64().expect("a count");
+    assert!((1_000..2_000).contains(&used), "{run:#}");
+    let step = house.detail(&run).await["steps"][0].clone();
+    assert_eq!(step["output"]["usageIsEstimated"], true, "{step:#}");
+    let asked = server.requests().len();
+    let next = force(&house, &id, 1).await;
+    assert_eq!((&next["state"], server.requests().len()), (&json!("skipped"), asked), "{next:#}");
+    let view = house.call("cron.get", json!({ "id": id })).await;
+    assert!(view["spentThisMonth"]["tokens"].as_u64() >= Some(used), "{view:#}");
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn an_answer_without_its_usage_counts_by_its_length() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (house, server, id) = small_budget(folder.path(), (0..3).map(|_| without_usage())).await;
+    is_counted(house, server, id, "succeeded").await;
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_counts_by_what_was_sent() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let broken =
+        || Reply::events(sse::chat_says("Done.")).cut_after("Done.\"},\"finish_reason\":null");
+    let (house, server, id) = small_budget(folder.path(), (0..3).map(|_| broken())).await;
+    is_counted(house, server, id, "failed").await;
+}
+
+#[tokio::test]
+async fn an_answer_that_the_time_runs_out_on_counts_by_what_was_sent() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).model([Scripted::Silence]).build().await;
+    let mut job = ask(&"Look at it. ".repeat(400));
+    job["policies"] = json!({ "budget": { "tokensPerDay": 1_000 }, "timeoutSeconds": 60 });
+    let id = house.add(job).await;
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    house.model.asked(1).await;
+    house.clock.advance(60_000);
+    let run = house.ended(&id, 1).await.remove(0);
+    assert_eq!(run["state"], "timedOut");
+    assert!(run["usage"]["inputTokens"].as_u64() > Some(1_000), "{run:#}");
+    assert_eq!(force(&house, &id, 1).await["state"], "skipped");
+    assert_eq!(house.model.requests().len(), 1);
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_model_is_not_asked_again_on_a_budget_that_its_broken_answer_has_used_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let silent = || Reply::events(": nothing yet\n\n").cut_after("yet\n\n");
+    let (house, server, id) = small_budget(folder.path(), (0..3).map(|_| silent())).await;
+    let run = force(&house, &id, 0).await;
+    assert_eq!((&run["state"], server.requests().len()), (&json!("failed"), 1), "{run:#}");
+    let error = run["error"].as_str().unwrap_or_default();
+    assert!(error.starts_with("The job's budget of 1,000 tokens a day is used up"), "{error}");
     house.host.stop().await;
 }
