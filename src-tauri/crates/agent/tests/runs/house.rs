@@ -288,6 +288,9 @@ pub(crate) fn call_of(job: &Job) -> &ToolCall {
     }
 }
 
+/// How long a tool may take that a test lets take too long.
+pub(crate) const SOON: Duration = Duration::from_millis(50);
+
 type Act = Box<dyn Fn(&ApprovedCall, &ToolContext) -> BoxFuture<'static, ToolOutput> + Send + Sync>;
 
 /// A tool that does what its test says.
@@ -316,7 +319,7 @@ impl TestTool {
             approval: ApprovalRule::Never,
             domain: Domain::InProcess,
             rate: RateLimit { per_minute: 100, per_hour: 1_000 },
-            call_for: Duration::from_millis(50),
+            call_for: Duration::from_secs(60),
             untrusted_output: false,
             sensitive: Vec::new(),
             shell_text: Vec::new(),
@@ -367,7 +370,7 @@ pub(crate) fn tools() -> Vec<Arc<dyn Tool>> {
         ),
         Arc::new(
             TestTool::new("hangs", |_, _| Box::pin(std::future::pending()))
-                .with(|spec| spec.annotations = Annotations::ADDS),
+                .with(|spec| (spec.annotations, spec.call_for) = (Annotations::ADDS, SOON)),
         ),
         Arc::new(TestTool::new("panics", |_, _| Box::pin(async { panic!("the tool fell over") }))),
         Arc::new(

@@ -10,7 +10,7 @@ use rouse_core::tool::{
 use rouse_store::StepStatus;
 use serde_json::{Value, json};
 
-use super::house::{House, TestTool, call_of, job};
+use super::house::{House, SOON, TestTool, call_of, job};
 
 /// Looks, unless its text says `change`: then it asks, and may not be done twice.
 struct Finer(TestTool);
@@ -42,7 +42,8 @@ impl Tool for Finer {
 }
 
 async fn house() -> House {
-    let hanging = TestTool::new("finer", |_, _| Box::pin(std::future::pending()));
+    let hanging = TestTool::new("finer", |_, _| Box::pin(std::future::pending()))
+        .with(|spec| spec.call_for = SOON);
     House::with_tools([], vec![Arc::new(Finer(hanging))]).await
 }
 
