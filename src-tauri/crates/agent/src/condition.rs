@@ -26,8 +26,9 @@ use limits::Stop;
 
 /// What 1 kB of source can need at most, in a debug build, with room to spare.
 const STACK_BYTES: usize = 128 << 20;
-/// How long an answer may take, once it is being worked out.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long an answer may take, once it is being worked out. It is long, because a busy machine lets its thread wait, and
+/// that "it could not be checked" is told to a person.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// How long it may wait for its turn: what takes long for one job is no fault of the next.
 const TURN: Duration = Duration::from_secs(60);
 /// Threads at once: one that takes long must not hold up every other job, and a hundred must not fill the memory.
@@ -56,11 +57,12 @@ pub fn event_of(cause: &Cause) -> Value {
 #[derive(Debug, Clone)]
 pub struct Conditions {
     threads: Arc<Semaphore>,
+    patience: Duration,
 }
 
 impl Default for Conditions {
     fn default() -> Self {
-        Self { threads: Arc::new(Semaphore::new(THREADS)) }
+        Self { threads: Arc::new(Semaphore::new(THREADS)), patience: PATIENCE }
     }
 }
 
@@ -97,9 +99,9 @@ impl Conditions {
         let waits = Waits(Stop::default());
         let stop = waits.0.clone();
         start(place, move || drop(tell.send(work(&stop))))?;
-        let told = tokio::time::timeout(PATIENCE, told).await;
+        let told = tokio::time::timeout(self.patience, told).await;
         drop(waits);
-        let too_long = |_| format!("it took longer than {} seconds", PATIENCE.as_secs());
+        let too_long = |_| format!("it took longer than {} seconds", self.patience.as_secs());
         told.map_err(too_long)?
             .unwrap_or_else(|_| Err("it ended in a fault inside Rouse".to_owned()))
     }

@@ -167,7 +167,7 @@ async fn many_at_once_take_their_turns() {
 
 #[tokio::test]
 async fn two_that_use_up_their_time_starve_no_third() {
-    let conditions = Conditions::default();
+    let conditions = Conditions { patience: Duration::from_secs(2), ..Conditions::default() };
     // Neither makes anything nor loops too often; each step takes long.
     let long = "a".repeat(2_000_000);
     let hog = json!({ "items": vec![0; 5_000], "long": long, "part": format!("{}b", "a".repeat(900_000)) });
