@@ -181,8 +181,8 @@ macro_rules! any_knows {
 pub(crate) const SESSION_HAS_CALLED: &str = any_knows!(
     "SELECT DISTINCT run_id FROM (SELECT run_id FROM messages WHERE session = ?1 ORDER BY id DESC LIMIT 500)"
 );
-pub(crate) const SESSION_CALLS: &str = "SELECT DISTINCT input FROM run_steps WHERE kind = 'toolCall' AND name = ?2
-    AND run_id IN (SELECT run_id FROM messages WHERE session = ?1 ORDER BY id DESC LIMIT 500)";
+pub(crate) const SESSION_CALLS: &str = "SELECT DISTINCT input, output FROM run_steps
+    WHERE kind = 'toolCall' AND name = ?2 AND run_id IN (SELECT run_id FROM messages WHERE session = ?1)";
 pub(crate) const ANY_HAS_CALLED: &str = any_knows!("SELECT value AS run_id FROM json_each(?1)");
 pub(crate) const CALLED_SINCE: &str = "SELECT name, started_at FROM run_steps
     WHERE run_id IN (SELECT id FROM runs WHERE created_at > ?1 - 86400000
@@ -297,7 +297,7 @@ impl Store {
         Ok(found.unwrap_or(false))
     }
 
-    /// With what runs that have written to this session have called a tool, each of it once.
+    /// With what runs that have written to this session, as far as it is kept, have called a tool, and what came of it.
     ///
     /// # Errors
     /// `Read`.
@@ -305,9 +305,13 @@ impl Store {
         &self,
         session: &SessionKey,
         tool: &str,
-    ) -> Result<Vec<Value>, StoreError> {
+    ) -> Result<Vec<(Value, Option<Value>)>, StoreError> {
         let query = sqlx::query(SESSION_CALLS).bind(session.as_str()).bind(tool);
-        self.list("read the journal", query, |row| Columns::of(row).json()).await
+        self.list("read the journal", query, |row| {
+            let mut columns = Columns::of(row);
+            Ok((columns.json()?, columns.some_json()?))
+        })
+        .await
     }
 
     /// Journals how a step ended, and what it has cost. Event `run` with `step`.

@@ -26,7 +26,7 @@ use rouse_core::skills::{
 use rouse_core::tool::BoxFuture;
 use rouse_core::{SessionKey, UnixMs};
 use rouse_store::{Setting, Store, StoreError};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use folder::Folder;
 
@@ -115,24 +115,40 @@ impl SkillShelf {
         Ok(read.await.expect("BUG: reading a folder does not panic"))
     }
 
-    /// The skills that a session knows from earlier runs and that nobody trusts as they are now: what a job no longer names
-    /// is still in what its next run is told of the earlier ones.
+    /// The skills that a session knows from earlier runs by a text that nobody trusts: what a job no longer names is still
+    /// in what its next run is told of the earlier ones, and trust in a new text is none in the one that was read.
     ///
     /// # Errors
     /// When the journal or the marks of trust cannot be read.
     pub async fn remembered(&self, session: &SessionKey) -> Result<Vec<String>, StoreError> {
         let calls = self.store.session_calls(session, SKILL_READ).await?;
         let mut names: Vec<String> = Vec::new();
-        for name in calls.iter().filter_map(|input| input.get("skill")?.as_str()) {
-            if names.iter().any(|known| known == name) {
-                continue;
-            }
-            let now = self.named(&[name.to_owned()]).await?;
-            if !now.is_ok_and(|found| found.iter().all(|skill| skill.trust.is_given())) {
+        for (input, output) in calls {
+            let Some(name) = input.get("skill").and_then(Value::as_str) else { continue };
+            let read = output.as_ref().and_then(|output| output.get("content")?.as_str());
+            let path = input.get("path").and_then(Value::as_str);
+            if !names.iter().any(|known| known == name)
+                && !self.is_trusted_text(name, path, read).await?
+            {
                 names.push(name.to_owned());
             }
         }
         Ok(names)
+    }
+
+    /// Whether what was `read` of a skill is what stands there now, and that is trusted.
+    async fn is_trusted_text(
+        &self,
+        name: &str,
+        path: Option<&str>,
+        read: Option<&str>,
+    ) -> Result<bool, StoreError> {
+        let found = self.named(&[name.to_owned()]).await?.unwrap_or_default();
+        let Some(skill) = found.first().filter(|skill| skill.trust.is_given()) else {
+            return Ok(false);
+        };
+        let now = self.read(&SkillInRun::from(skill), path).await;
+        Ok(now.is_ok_and(|now| read == Some(now.as_str())))
     }
 
     /// Trusts the skill as it is, if it still has this digest. Only a person may ask for this.

@@ -66,7 +66,8 @@ fn read_one(mut fields: Fields<'_>) -> Option<HookCommand> {
 }
 
 /// No program may stand where a model can write it. Hooks run in `data`, so that is where a word without a whole path leads
-/// from; a word can also be a line for a shell, of which every part is looked at.
+/// from; a word can also be a line for a shell, of which every part is looked at. What goes there in a roundabout way (a
+/// pattern, a variable, a script elsewhere) is not seen.
 pub(super) fn refuse_workspace(
     hooks: &[HookCommand],
     data: &Path,
@@ -75,16 +76,38 @@ pub(super) fn refuse_workspace(
 ) {
     let workspace = leads_to(workspace);
     for (number, hook) in hooks.iter().enumerate() {
-        let inside = |part: &&str| leads_to(&data.join(part)).starts_with(&workspace);
-        let parts = hook.command.iter().flat_map(|word| {
-            let parts = word.split(|c: char| c.is_whitespace() || "\"'`;|&()<>=".contains(c));
-            std::iter::once(word.as_str()).chain(parts.filter(|part| !part.is_empty()))
-        });
-        if let Some(part) = parts.into_iter().find(inside) {
+        let inside = |path: &String| leads_to(&data.join(path)).starts_with(&workspace);
+        if let Some(part) = hook.command.iter().flat_map(|word| paths_in(word, data)).find(inside) {
             let message = format!("{part} is in the workspace, where an agent could change it");
             errors.push(FieldError { path: format!("hooks[{number}].command"), message });
         }
     }
+}
+
+/// What may be paths in a word: the word, and the parts of it as a line for a shell or a list of folders. A part without a
+/// slash is one only where a shell goes into it: else it is a word like others.
+fn paths_in(word: &str, data: &Path) -> Vec<String> {
+    let home = std::env::var("HOME").unwrap_or_default();
+    let here = data.display().to_string();
+    let word = [("${HOME}", &home), ("$HOME", &home), ("${PWD}", &here), ("$PWD", &here)]
+        .into_iter()
+        .chain([("$(pwd)", &here), ("file://", &String::new())])
+        .fold(word.to_owned(), |word, (from, to)| word.replace(from, to));
+    let mut paths = vec![word.clone()];
+    let mut goes_in = false;
+    for part in word.split(|c: char| c.is_whitespace() || "\"'`;|&()<>=:@{},".contains(c)) {
+        // A path can be glued to a flag.
+        let path = match part.strip_prefix("~/") {
+            Some(rest) => format!("{home}/{rest}"),
+            None if part.starts_with('-') => part.find('/').map_or("", |at| &part[at..]).to_owned(),
+            None => part.to_owned(),
+        };
+        if path.contains('/') || (goes_in && !path.is_empty()) {
+            paths.push(path);
+        }
+        goes_in = matches!(part, "cd" | "pushd" | "chdir" | "-C") || (goes_in && part.is_empty());
+    }
+    paths
 }
 
 /// Where a path leads, with links followed as far as there is anything.
@@ -125,11 +148,11 @@ mod tests {
     fn hooks_are_read_in_their_order() {
         let list = json!([
             {"on": "before_tool_call", "command": ["/usr/bin/guard", "--strict"], "timeout": "3s"},
-            {"on": "run_finished", "command": ["logger"]},
+            {"on": "run_finished", "command": ["logger", "what is in notes"]},
         ]);
         let expected = [
             (HookPoint::BeforeToolCall, vec!["/usr/bin/guard", "--strict"], Duration::from_secs(3)),
-            (HookPoint::RunFinished, vec!["logger"], USUAL),
+            (HookPoint::RunFinished, vec!["logger", "what is in notes"], USUAL),
         ];
         let expected = expected.map(|(on, command, timeout)| {
             let command = command.into_iter().map(str::to_owned).collect();
@@ -185,6 +208,22 @@ mod tests {
             ),
             (
                 json!([{"on": "run_started", "command": ["sh", "-c", "true; FILE='notes/x' y"]}]),
+                "hooks[0].command: notes/x is in",
+            ),
+            (
+                json!([{"on": "run_started", "command": ["sh", "-c", "sh $PWD/notes/x"]}]),
+                "hooks[0].command: /home/anna/notes/x is in",
+            ),
+            (
+                json!([{"on": "run_started", "command": ["env", "-C/home/anna/notes", "./x"]}]),
+                "hooks[0].command: /home/anna/notes is in",
+            ),
+            (
+                json!([{"on": "run_started", "command": ["env", "PATH=/bin:/home/anna/notes", "x"]}]),
+                "hooks[0].command: /home/anna/notes is in",
+            ),
+            (
+                json!([{"on": "run_started", "command": ["curl", "-d@notes/x", "file:///home/anna/notes/x"]}]),
                 "hooks[0].command: notes/x is in",
             ),
         ] {
