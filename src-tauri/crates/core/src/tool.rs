@@ -269,8 +269,23 @@ pub enum Fault {
     },
     /// Somebody else's service failed.
     ExternalService,
+    /// Somebody else's service has said no, and would say so again.
+    Refused,
     /// There is no safe place to do it in.
     Sandbox,
+}
+
+impl Fault {
+    /// Whether the same call may go well at another time, with nothing changed but what is outside of Rouse.
+    #[must_use]
+    pub const fn may_pass(self) -> bool {
+        match self {
+            Self::Execution | Self::Timeout | Self::RateLimited { .. } | Self::ExternalService => {
+                true
+            }
+            Self::InvalidParameters | Self::NotAuthorised | Self::Refused | Self::Sandbox => false,
+        }
+    }
 }
 
 /// What a tool asks of the run; tools hold no handles of other rooms.

@@ -92,7 +92,8 @@ pub(super) fn outcome_of(called: Called) -> Outcome {
 fn fate_of(called: Called) -> Outcome {
     if called.output.is_error() {
         let words = called.output.words.clone().unwrap_or_else(|| called.output.text());
-        let may_pass = called.reached_tool && called.is_repeatable;
+        let is_futile = called.output.fault.is_some_and(|fault| !fault.may_pass());
+        let may_pass = called.reached_tool && called.is_repeatable && !is_futile;
         return Outcome { may_pass, ..Outcome::failed(shortened(&words)) };
     }
     let outcome = match called.output.effect {
@@ -180,6 +181,33 @@ mod tests {
         assert_eq!(in_words(&json!(["a", {"b": 1}])), "a\n{\"b\":1}");
         assert_eq!(shortened("  "), "Done.");
         assert_eq!(shortened(&"é".repeat(3_000)).chars().count(), SUMMARY + 2);
+    }
+
+    #[test]
+    fn what_would_fail_again_is_not_tried_again() {
+        use rouse_core::tool::{Fault, ToolOutput};
+        let after = |fault, reached_tool| {
+            let output = ToolOutput::faulty(fault, "It did not work.");
+            let told = output.clone();
+            let (is_repeatable, waits_for_earlier) = (true, false);
+            fate_of(Called {
+                step: 1,
+                output,
+                told,
+                reached_tool,
+                is_repeatable,
+                waits_for_earlier,
+            })
+        };
+        for fault in [Fault::Execution, Fault::Timeout, Fault::ExternalService] {
+            assert!(after(fault, true).may_pass, "{fault:?}");
+            assert!(!after(fault, false).may_pass, "refused: {fault:?}");
+        }
+        for fault in
+            [Fault::InvalidParameters, Fault::NotAuthorised, Fault::Refused, Fault::Sandbox]
+        {
+            assert!(!after(fault, true).may_pass, "{fault:?}");
+        }
     }
 
     #[test]

@@ -145,8 +145,7 @@ impl Http {
         let granted = (!hosts.is_empty()).then(|| Arc::new(granted(hosts)));
         match self.fetcher.send(Request { most, granted, ..request }).await {
             Ok(page) => {
-                let fault = page.is_error().then_some(Fault::ExternalService);
-                ToolOutput { fault, ..ToolOutput::ok(page.into_value()) }
+                ToolOutput { fault: page.fault(), ..ToolOutput::ok(page.into_value()) }
             }
             Err(error) => {
                 let is_in_doubt = error.may_have_arrived() && !arguments.annotations().read_only;

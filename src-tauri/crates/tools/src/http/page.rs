@@ -6,6 +6,7 @@
 use encoding_rs::{Encoding, UTF_8};
 use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
+use rouse_core::tool::Fault;
 use serde_json::{Value, json};
 
 use crate::text::plain_text;
@@ -37,9 +38,14 @@ impl Page {
         Ok(Self { status, url, content_type, location, body, is_truncated })
     }
 
-    /// Whether the server says that this is not what was asked for.
-    pub(crate) const fn is_error(&self) -> bool {
-        self.status >= 400
+    /// What the server says is wrong. A "no" may pass when the server was too slow, too early or asked too often (RFC 9110,
+    /// 15.5.9; RFC 8470, 5.2; RFC 6585, 4), or when it has failed itself.
+    pub(crate) const fn fault(&self) -> Option<Fault> {
+        match self.status {
+            ..400 => None,
+            408 | 425 | 429 | 500.. => Some(Fault::ExternalService),
+            _ => Some(Fault::Refused),
+        }
     }
 
     /// The body comes last: whoever shows only the beginning of a long answer still shows the rest.

@@ -289,12 +289,17 @@ async fn every_failure_has_its_kind() {
         (b"HTTP/1.1 503 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_vec(), Then::Close)
     }))
     .await;
-    let allow_private_hosts = [&broken, &silent, &refusing].map(Server::entry).to_vec();
+    let wanting = Server::start(Box::new(|_| {
+        (b"HTTP/1.1 404 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_vec(), Then::Close)
+    }))
+    .await;
+    let allow_private_hosts = [&broken, &silent, &refusing, &wanting].map(Server::entry).to_vec();
     let timeout = std::time::Duration::from_millis(100);
     let tool = Http::new(HttpConfig { allow_private_hosts, timeout, ..HttpConfig::default() });
     let cases = [
         (broken.url("/"), Fault::ExternalService),
         (refusing.url("/"), Fault::ExternalService),
+        (wanting.url("/"), Fault::Refused),
         (silent.url("/"), Fault::Timeout),
         ("http://127.0.0.1/".to_owned(), Fault::NotAuthorised),
         ("http://169.254.169.254/".to_owned(), Fault::NotAuthorised),
@@ -304,6 +309,8 @@ async fn every_failure_has_its_kind() {
     for (url, fault) in cases {
         let output = call(&tool, json!({ "url": url })).await;
         assert_eq!(output.fault, Some(fault), "{url}: {output:?}");
+        let may_pass = matches!(fault, Fault::ExternalService | Fault::Timeout);
+        assert_eq!(fault.may_pass(), may_pass, "{url}");
         assert!(!output.text().contains("carried out"), "{output:?}");
     }
     let posted = call(&tool, json!({ "url": silent.url("/"), "method": "POST" })).await;
