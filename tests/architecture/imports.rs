@@ -73,6 +73,7 @@ const CLOSED: &[(&str, &[&str])] = &[
         &[
             "chrono",
             "chrono-tz",
+            "html-escape",
             "jiff",
             "regex-automata",
             "regex-syntax",

@@ -1,8 +1,8 @@
 //! Text that a person decides on, with everything in it to be seen.
 //!
 //! What a terminal would obey, what turns the reading direction around and what takes no room is shown by its number:
-//! `⟨U+001B⟩`. Nothing is taken out and nothing is cut off, and no text looks like another, because the mark `⟨` itself is
-//! shown by its number too. It refuses to judge: what a text does is for whoever reads it. One could get it wrong by a
+//! `⟨U+001B⟩`. There nothing is taken out and nothing is cut off, and no text looks like another, because the mark `⟨` itself is
+//! shown by its number too. Where nothing is decided, as in a notification, it goes instead. It refuses to judge: what a text does is for whoever reads it. One could get it wrong by a
 //! list of the characters that come to mind; here it is the other way round, what is not known to be visible is shown by
 //! its number.
 
@@ -67,6 +67,47 @@ fn visible_spaces(name: &str) -> String {
     shown
 }
 
+/// `text` without what cannot be seen, for where there is no room for numbers. What ends a line or is a space of another
+/// kind becomes an ordinary one; what binds the letters of a script or the parts of a picture stays between them.
+#[must_use]
+pub fn only_visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let (before, after) = (shown.chars().next_back(), characters.peek().copied());
+        match character {
+            '\r' if after == Some('\n') => {}
+            '\u{b}' | '\u{c}' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}' => shown.push('\n'),
+            '⟨' => shown.push(character),
+            _ if is_seen(character) => shown.push(character),
+            _ if character.is_whitespace() => shown.push(' '),
+            _ if is_bond(character, before, after) => shown.push(character),
+            _ => {}
+        }
+    }
+    shown
+}
+
+/// Scripts that are written with joiners, and pictures, all come after this.
+const FIRST_BOUND: char = '\u{590}';
+
+fn is_bond(character: char, before: Option<char>, after: Option<char>) -> bool {
+    let is_bound = |part: Option<char>| {
+        part.is_some_and(|part| part > FIRST_BOUND && (part == '\u{fe0f}' || is_seen(part)))
+    };
+    match character {
+        '\u{200c}' | '\u{200d}' => is_bound(before) && is_bound(after),
+        // A picture, or a digit on a key.
+        '\u{fe0f}' => before.is_some_and(|before| {
+            before != '\u{fe0f}'
+                && is_seen(before)
+                && !before.is_alphabetic()
+                && !before.is_whitespace()
+        }),
+        _ => false,
+    }
+}
+
 /// Whether there is anything in `text` to be seen.
 #[must_use]
 pub fn shows_something(text: &str) -> bool {
@@ -114,6 +155,27 @@ mod tests {
         ];
         for (given, expected) in cases {
             assert_eq!(visible(given), expected, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_seen_goes_where_there_is_no_room_for_it() {
+        let cases = [
+            ("a\tb\nc ⟨x⟩ Grüße, 日本, Ü\u{308}", "a\tb\nc ⟨x⟩ Grüße, 日本, Ü\u{308}"),
+            ("\u{1b}[2Kls\u{9b}\0\u{7f}\u{8}", "[2Kls"),
+            ("\u{202e}cod\u{2066}x\u{2069}\u{feff}\u{ad}", "codx"),
+            ("a\u{200b}b\u{200d}c\u{200c}\u{200f}d", "abcd"),
+            ("a\u{2028}b\u{2029}c\r\nd\re\u{85}f", "a\nb\nc\nd\ne\nf"),
+            ("rm\u{a0}x\u{2003}y\u{3000}z", "rm x y z"),
+            ("\u{3164}\u{2800}\u{e0041}\u{e0100}\u{fe0f}\u{e000}", ""),
+            (
+                "👩\u{200d}🚀 ⚠\u{fe0f} 1\u{fe0f}\u{20e3}",
+                "👩\u{200d}🚀 ⚠\u{fe0f} 1\u{fe0f}\u{20e3}",
+            ),
+            ("❤\u{fe0f}\u{200d}🔥 می\u{200c}خواهم", "❤\u{fe0f}\u{200d}🔥 می\u{200c}خواهم"),
+        ];
+        for (given, expected) in cases {
+            assert_eq!(only_visible(given), expected, "{given:?}");
         }
     }
 

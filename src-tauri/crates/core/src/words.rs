@@ -1,9 +1,11 @@
 //! Words as they stand where nothing draws them: in a notification, a tray, a terminal.
 //!
 //! Owns the way from Markdown, which models write, to the words that a reader of it sees, and from the backticks of Rouse's own
-//! sentences to theirs. What is no mark stays: `snake_case`, `2 * 3` and a `#` within a line are text. It refuses to lay out:
-//! a table stays as it was typed. One could get it wrong by taking every text for Markdown: what a command has answered is
+//! sentences to theirs. What is no mark stays: `snake_case`, `2 * 3` and a `#` within a line are text. What is struck out is
+//! left out, for it is not said any more, and what cannot be seen goes. It refuses to lay out: a table stays as it was typed. One could get it wrong by taking every text for Markdown: what a command has answered is
 //! none, and `__init__.py` is a name.
+
+use crate::visible::only_visible;
 
 /// The text with a large first letter, as a sentence begins.
 #[must_use]
@@ -28,27 +30,87 @@ pub fn without_ticks(text: &str) -> String {
     })
 }
 
-/// Markdown as the words that its reader sees, line by line.
+/// Markdown as the words that its reader sees, line by line; code between fences as it was typed.
 #[must_use]
 pub fn without_marks(text: &str) -> String {
-    let shown: Vec<String> =
-        text.lines().filter(|line| !is_only_marks(line)).map(|line| inline(block(line))).collect();
+    let text = only_visible(text);
+    let (mut shown, mut paragraph) = (Vec::new(), String::new());
+    let mut fence = None;
+    for line in text.lines() {
+        if let Some(open) = fence {
+            match fence_of(line) == Some(open) && is_only_marks(line, &[open]) {
+                true => fence = None,
+                false => shown.push(line.to_owned()),
+            }
+            continue;
+        }
+        fence = fence_of(line);
+        let words = block(line);
+        let has_no_words = is_only_marks(line, &RULES) || is_definition(words);
+        if fence.is_some() || has_no_words {
+            end(&mut paragraph, &mut shown);
+            continue;
+        }
+        let is_longest = paragraph.len() + words.len() >= LONGEST;
+        if is_longest || words.is_empty() || words != line.trim() || is_numbered(words) {
+            end(&mut paragraph, &mut shown);
+        }
+        if words.is_empty() {
+            shown.push(String::new());
+        }
+        if !paragraph.is_empty() {
+            paragraph.push('\n');
+        }
+        paragraph.push_str(words);
+    }
+    end(&mut paragraph, &mut shown);
     shown.join("\n")
+}
+
+/// Marks reach from one line of a paragraph to the next, and no further.
+fn end(paragraph: &mut String, shown: &mut Vec<String>) {
+    if !paragraph.is_empty() {
+        shown.push(inline(paragraph));
+        paragraph.clear();
+    }
 }
 
 fn lines(text: &str, of_line: impl FnMut(&str) -> String) -> String {
     text.lines().map(of_line).collect::<Vec<_>>().join("\n")
 }
 
-/// A fence around code, or a rule across the page.
-fn is_only_marks(line: &str) -> bool {
+/// Signs of which a line is a rule across the page, or the underlining of a heading.
+const RULES: [char; 4] = ['-', '*', '_', '='];
+
+/// Of which sign the fence around code is that this line begins or ends.
+fn fence_of(line: &str) -> Option<char> {
     let line = line.trim();
-    if let Some(rest) = line.strip_prefix("```").or_else(|| line.strip_prefix("~~~")) {
-        return !rest.contains('`');
-    }
-    let marks: Vec<char> = line.chars().filter(|letter| *letter != ' ').collect();
-    let rules = ['-', '*', '_', '='];
-    marks.len() >= 3 && rules.iter().any(|rule| marks.iter().all(|mark| mark == rule))
+    let sign = ['`', '~'].into_iter().find(|sign| line.starts_with(&sign.to_string().repeat(3)))?;
+    let is_code_within_a_line = sign == '`' && line.trim_start_matches('`').contains('`');
+    (!is_code_within_a_line).then_some(sign)
+}
+
+fn is_only_marks(line: &str, signs: &[char]) -> bool {
+    let marks: Vec<char> = line.chars().filter(|letter| !letter.is_whitespace()).collect();
+    marks.len() >= 3 && signs.iter().any(|sign| marks.iter().all(|mark| mark == sign))
+}
+
+fn is_numbered(line: &str) -> bool {
+    let rest = line.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    rest.len() < line.len() && (rest.starts_with(". ") || rest.starts_with(") "))
+}
+
+/// `[label]: address "title"`: where a reference leads, which nobody reads.
+fn is_definition(line: &str) -> bool {
+    let Some((label, rest)) = line.strip_prefix('[').and_then(|line| line.split_once("]:")) else {
+        return false;
+    };
+    let (address, title) = rest.trim().split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let title = title.trim_start();
+    !label.is_empty()
+        && !label.starts_with('^')
+        && address.contains(['/', '#', '<', ':'])
+        && (title.is_empty() || title.starts_with(['"', '\'', '(']))
 }
 
 /// The line without what makes it a heading, a quotation or an entry of a list. Numbers of a list stay.
@@ -75,29 +137,30 @@ fn block(line: &str) -> &str {
 }
 
 /// Marks that stand in pairs around words, the longest first.
-const PAIRS: [&str; 6] = ["***", "**", "__", "~~", "*", "_"];
+const PAIRS: [&str; 7] = ["***", "**", "__", "~~", "*", "_", "~"];
 
-/// The most bytes of a line that is read: looking for the ends of marks takes the square of them.
+/// The most bytes that are read together: looking for the ends of marks takes the square of them.
 const LONGEST: usize = 8_000;
 
-/// The words of a line: code, links, pictures and emphasis without their marks.
-fn inline(line: &str) -> String {
-    if line.len() > LONGEST {
-        return line.to_owned();
+/// The words of a paragraph: code, links, pictures and emphasis without their marks.
+fn inline(text: &str) -> String {
+    if text.len() > LONGEST {
+        return text.to_owned();
     }
-    let mut shown = String::with_capacity(line.len());
-    let mut rest = line;
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
     while let Some(letter) = rest.chars().next() {
         let before = shown.chars().next_back();
         let found = escaped(rest)
+            .or_else(|| entity(rest))
             .or_else(|| code(rest))
-            .or_else(|| link(rest))
+            .or_else(|| link(rest, before))
             .or_else(|| address(rest))
             .or_else(|| emphasis(rest, before));
         match found {
             Some((words, after)) => {
                 shown.push_str(&words);
-                rest = after;
+                rest = if words.is_empty() { closed_up(&mut shown, after) } else { after };
             }
             None => {
                 shown.push(letter);
@@ -108,14 +171,53 @@ fn inline(line: &str) -> String {
     shown
 }
 
+/// What goes on after something that shows nothing, without the space around it.
+fn closed_up<'t>(shown: &mut String, after: &'t str) -> &'t str {
+    if !shown.is_empty() && !shown.ends_with(char::is_whitespace) {
+        return after;
+    }
+    let after = match shown.ends_with(' ') {
+        true => after.trim_start_matches(' '),
+        false => after.trim_start(),
+    };
+    if after.is_empty() || after.starts_with(['\n', '.', ',', ';', ':', '!', '?']) {
+        shown.truncate(shown.trim_end().len());
+    }
+    after
+}
+
 /// What a mark stands for, and what comes after it.
 type Read<'t> = Option<(String, &'t str)>;
 
 /// `\*`: the sign itself.
 fn escaped(text: &str) -> Read<'_> {
     let after = text.strip_prefix('\\')?;
-    let sign = after.chars().next().filter(|sign| "*_`[]#~".contains(*sign))?;
+    let sign = after.chars().next().filter(|sign| "*_`[]#~&".contains(*sign))?;
     Some((sign.to_string(), &after[1..]))
+}
+
+/// The longest name of a character is 31 letters.
+const LONGEST_ENTITY: usize = 32;
+
+/// `&amp;` or `&#38;`: the character itself, which is no mark.
+fn entity(text: &str) -> Read<'_> {
+    let name = text.strip_prefix('&')?;
+    let end = name.bytes().take(LONGEST_ENTITY + 1).position(|letter| letter == b';')?;
+    let (name, after) = (&name[..end], &name[end + 1..]);
+    let number = name.strip_prefix('#');
+    if !number.unwrap_or(name).bytes().all(|letter| letter.is_ascii_alphanumeric()) {
+        return None;
+    }
+    let written = &text[..end + 2];
+    let meant = html_escape::decode_html_entities(written);
+    if meant != written {
+        return Some((only_visible(&meant).replace('\n', " "), after));
+    }
+    let hex = number.and_then(|number| number.strip_prefix(['x', 'X']));
+    let digits = hex.or(number).filter(|digits| !digits.is_empty())?;
+    let base = if hex.is_some() { 16 } else { 10 };
+    // No character has this number.
+    digits.chars().all(|digit| digit.is_digit(base)).then(|| ("\u{fffd}".to_owned(), after))
 }
 
 /// Between as many backticks as it begins with; what stands there is nobody's Markdown.
@@ -132,13 +234,22 @@ fn code(text: &str) -> Read<'_> {
     end.map(|(at, _)| (inside[..at].trim().to_owned(), &inside[at + ticks..]))
 }
 
-/// `[words](address)` and `![words](address)`: the words, or without any the address.
-fn link(text: &str) -> Read<'_> {
+/// `[words](address)` and `![words](address)`: the words, or without any the address. `[words][label]`: the words.
+fn link(text: &str, before: Option<char>) -> Read<'_> {
     let open = text.strip_prefix('!').unwrap_or(text).strip_prefix('[')?;
     let words_end = closing(open, '[', ']')?;
-    let target = open[words_end + 1..].strip_prefix('(')?;
+    let words = &open[..words_end];
+    let target = &open[words_end + 1..];
+    if let Some(label) = target.strip_prefix('[') {
+        // Behind a name it is a place in a list: `row[2][1]`.
+        let is_place =
+            before.is_some_and(|before| before.is_alphanumeric() || "_])".contains(before));
+        let end = closing(label, '[', ']').filter(|_| !is_place && !words.trim().is_empty())?;
+        return Some((inline(words), &label[end + 1..]));
+    }
+    let target = target.strip_prefix('(')?;
     let end = closing(target, '(', ')')?;
-    let words = inline(&open[..words_end]);
+    let words = inline(words);
     let address = target[..end].split(' ').next().unwrap_or_default();
     let words = if words.trim().is_empty() { address.to_owned() } else { words };
     Some((words, &target[end + 1..]))
@@ -171,13 +282,18 @@ fn address(text: &str) -> Read<'_> {
     (is_address && !inside.contains(char::is_whitespace)).then(|| (inside.to_owned(), after))
 }
 
-/// Words between two of the same marks that touch them. An underscore within a word is a letter of it.
+/// Words between two of the same marks that touch them; none between tildes, which strike them out. An underscore within a
+/// word is a letter of it.
 fn emphasis(text: &str, before: Option<char>) -> Read<'_> {
     let mark = PAIRS.iter().find(|mark| text.starts_with(**mark))?;
     let is_letter = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
     let is_within = |before, after| mark.starts_with('_') && is_letter(before) && is_letter(after);
     let inside = &text[mark.len()..];
     let first = inside.chars().next()?;
+    let strikes = mark.starts_with('~');
+    if strikes && before == Some('~') {
+        return None;
+    }
     if first.is_whitespace() || mark.starts_with(first) || is_within(before, Some(first)) {
         return None;
     }
@@ -189,7 +305,10 @@ fn emphasis(text: &str, before: Option<char>) -> Read<'_> {
         let is_part = is_part && mark.len() < 3;
         !last.is_none_or(char::is_whitespace) && !is_within(last, next) && !is_part
     });
-    end.map(|(at, _)| (inline(&inside[..at]), &inside[at + mark.len()..]))
+    end.map(|(at, _)| {
+        let words = if strikes { String::new() } else { inline(&inside[..at]) };
+        (words, &inside[at + mark.len()..])
+    })
 }
 
 #[cfg(test)]
@@ -213,7 +332,7 @@ mod tests {
             ),
             ("<https://example.org/a_b_c> and <b>", "https://example.org/a_b_c and <b>"),
             ("[**bold** link](x)", "bold link"),
-            ("***both*** and ~~gone~~ and __under__", "both and gone and under"),
+            ("***both*** and __under__", "both and under"),
             ("**bold with *more* in it**", "bold with more in it"),
             ("*one **two** three*", "one two three"),
             ("https://example.org/_a_/*b* is up", "https://example.org/_a_/*b* is up"),
@@ -229,6 +348,46 @@ mod tests {
             (r"C:\temp\new", r"C:\temp\new"),
             ("Grüße an *Zoë* 🌧", "Grüße an Zoë 🌧"),
             ("", ""),
+        ] {
+            assert_eq!(without_marks(written), seen, "{written:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_struck_out_is_not_said() {
+        for (written, seen) in [
+            ("~~The database is gone.~~ All is well.", "All is well."),
+            ("a ~~b~~ c, ~d~ e ~~f~~.", "a c, e."),
+            ("**~~no~~ yes**", "yes"),
+            ("~~The database\nis gone.~~\nAll is well.", "All is well."),
+            ("~~gone~~", ""),
+            ("~~open and ~/a and ~/b, ~5 or ~6", "~~open and ~/a and ~/b, ~5 or ~6"),
+            ("`~~code~~` and \\~~x\\~~", "~~code~~ and ~~x~~"),
+            ("```\n~~code~~ &amp; *x*\n```\n~~~\n__y__\n~~~", "~~code~~ &amp; *x*\n__y__"),
+            ("- ~~one\n- two~~", "~~one\ntwo~~"),
+            ("~~one\n\ntwo~~", "~~one\n\ntwo~~"),
+        ] {
+            assert_eq!(without_marks(written), seen, "{written:?}");
+        }
+    }
+
+    #[test]
+    fn an_entity_is_what_it_stands_for_and_a_reference_its_words() {
+        for (written, seen) in [
+            ("Fish &amp; chips &lt; 5 &euro;, &#39;x&#x27;", "Fish & chips < 5 €, 'x'"),
+            ("&#42;no mark&#42; in *a&nbsp;b*", "*no mark* in a b"),
+            (
+                "`&amp;` \\&amp; &amp &nosuch; &; &#; AT&T;",
+                "&amp; &amp; &amp &nosuch; &; &#; AT&T;",
+            ),
+            ("&#0; &#xd800;", "\u{fffd} \u{fffd}"),
+            ("a&#8238;b&#x200b;c&#10;d", "abc d"),
+            (
+                "See [the *page*][1] and [it][].\n\n[1]: https://example.org \"t\"\n[it]: <x>",
+                "See the page and it.\n",
+            ),
+            ("a[i][1] and [x] [1]", "a[i][1] and [x] [1]"),
+            ("[note]: this is said", "[note]: this is said"),
         ] {
             assert_eq!(without_marks(written), seen, "{written:?}");
         }

@@ -10,6 +10,7 @@ use rouse_core::delivery::{Channel, Delivery, DeliveryState, NewDelivery};
 use rouse_core::event::EventKind;
 use rouse_core::json_fields::Fields;
 use rouse_core::quiet::QuietPolicy;
+use rouse_core::visible::only_visible;
 use rouse_core::{DeliveryId, RunId, UnixMs};
 use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;
@@ -305,8 +306,8 @@ pub(crate) async fn enqueue(
         .bind(run.map(RunId::as_str))
         .bind(delivery.channel.name())
         .bind(delivery.to.as_deref())
-        .bind(delivery.title.as_str())
-        .bind(delivery.body.as_str())
+        .bind(only_visible(&delivery.title))
+        .bind(only_visible(&delivery.body))
         .bind(write.now().0)
         .bind(delivery.quiet_hours.to_json().map(|rule| rule.to_string()));
     write.run(query).await?;

@@ -15,6 +15,7 @@ use crate::job::{Job, Notify, NotifyWhen, Payload};
 use crate::quiet::QuietPolicy;
 use crate::run::{Outcome, Run};
 use crate::schedule::format_duration;
+use crate::visible::only_visible;
 use crate::words::{without_marks, without_ticks};
 use crate::{DeliveryId, RunState};
 
@@ -255,9 +256,10 @@ fn recovery(ended: &Ended<'_>, of: Ailment, failures: u32, after_ms: i64) -> Str
     }
 }
 
-/// The first sentence or line of `text`, at most `most` characters.
+/// The first sentence or line of `text` in which there is something to be seen, at most `most` characters.
 #[must_use]
 pub fn first_sentence(text: &str, most: usize) -> String {
+    let text = only_visible(text);
     let line = text.trim().lines().next().unwrap_or_default();
     let sentence = line.match_indices(". ").find(|(dot, _)| ends_a_sentence(&line[..*dot]));
     let sentence = sentence.map_or(line, |(dot, _)| &line[..=dot]);
@@ -573,10 +575,23 @@ mod tests {
         let run = run();
         let asks = job_doing(json!({ "kind": "agentTurn", "message": "Look" }));
         let calls = job_doing(json!({ "kind": "toolCall", "tool": "echo", "arguments": {} }));
-        let body = |job: Option<&Job>, outcome: &Outcome| notification_body(&ended(job, &run, outcome));
+        let body =
+            |job: Option<&Job>, outcome: &Outcome| notification_body(&ended(job, &run, outcome));
         let said = Outcome::succeeded("## **Two** mails\n\n- one from [Ada](https://example.org)");
         assert_eq!(body(Some(&asks), &said), "Two mails");
         assert_eq!(body(None, &said), "Two mails");
+        for (written, told) in [
+            ("~~The database is gone.~~ All is well.", "All is well."),
+            ("***\n---", "Done."),
+            ("~~All of it~~", "Done."),
+            ("\u{200b}\u{2060}\n\u{2800}\nTwo mails", "Two mails"),
+            ("\u{200b}\u{202e}", "Done."),
+            ("Fish &amp; chips", "Fish & chips"),
+        ] {
+            assert_eq!(body(Some(&asks), &Outcome::succeeded(written)), told, "{written:?}");
+        }
+        let answered = Outcome::succeeded("\u{1b}\u{202e}a\u{200b}b\u{2028}c");
+        assert_eq!(body(Some(&calls), &answered), "ab");
         let answered = Outcome::succeeded("__init__.py *.rs");
         assert_eq!(body(Some(&calls), &answered), "__init__.py *.rs", "a name is no mark");
         let failed = Outcome::failed("There is no tool `http` here");

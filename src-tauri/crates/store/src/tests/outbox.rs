@@ -63,6 +63,19 @@ async fn a_delivery_is_due_until_it_is_settled() {
 }
 
 #[tokio::test]
+async fn what_cannot_be_seen_is_in_no_delivery() {
+    let fixture = Fixture::new().await;
+    let sly = NewDelivery {
+        title: "\u{202e}Mo\u{200b}rning".to_owned(),
+        body: "\u{1b}It\u{2066} rains\u{2028}Take a coat\u{7f}".to_owned(),
+        ..delivery("d1")
+    };
+    fixture.store.enqueue_delivery(None, &sly, NOW).await.unwrap();
+    let stored = fixture.store.delivery(&sly.id).await.unwrap().unwrap();
+    assert_eq!((stored.title.as_str(), stored.body.as_str()), ("Morning", "It rains\nTake a coat"));
+}
+
+#[tokio::test]
 async fn a_settled_delivery_never_moves_again() {
     let fixture = Fixture::new().await;
     let id = DeliveryId::new("d1");
