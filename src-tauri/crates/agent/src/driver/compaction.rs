@@ -7,7 +7,8 @@
 //! after a break takes what the journal has of it. No hook is told.
 //!
 //! It refuses to fail a run. A model that fails, is slow, refuses or says nothing, and a budget that has no room for this
-//! and the run itself, leave the session as it is, and the run is told what fits. Runs that are not over are never summed
+//! and the run itself, leave the session as it is, and the run is told what fits. A call in vain is paid for too, so it is
+//! not made again before the session has grown by another half of what may be told. Runs that are not over are never summed
 //! up, nor what came after they began: their calls still wait for results. Results themselves are in no summary.
 //!
 //! One could get it wrong by trusting it: what it was made of may quote somebody else, so it knows whether that can be,
@@ -18,6 +19,7 @@ use std::time::Duration;
 use rouse_core::message::{Message, ModelAnswer, StopReason};
 use rouse_core::model::{ModelRequest, ProviderError, ProviderErrorKind};
 use rouse_core::run::Usage;
+use rouse_core::visible::shows_something;
 use rouse_store::{NewStep, RunStep, StepEnd, StepKind, StepStatus, StoreError, Summary};
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -68,7 +70,7 @@ impl Conversation<'_> {
         let most = self.share();
         let mut usage = NOTHING;
         if let Some(older) = memory.too_much_for(most).filter(|_| begins)
-            && let Some(spent) = self.sum_up(&memory, older).await?
+            && let Some(spent) = self.sum_up(&memory, older, most).await?
         {
             usage = spent;
             memory = Memory::of(&driver.store, self.session, run, self.context.zone).await?;
@@ -88,9 +90,17 @@ impl Conversation<'_> {
     }
 
     /// Has it summed up; what that has cost, when something was asked.
-    async fn sum_up(&self, memory: &Memory, older: Older<'_>) -> Result<Option<Usage>, StoreError> {
+    async fn sum_up(
+        &self,
+        memory: &Memory,
+        older: Older<'_>,
+        most: usize,
+    ) -> Result<Option<Usage>, StoreError> {
         if let Some(step) = self.journal.summary() {
             return self.keep_earlier(memory, step).await;
+        }
+        if self.has_just_failed(memory, most).await? {
+            return Ok(None);
         }
         let Some(older) = self.without_open(older).await? else { return Ok(None) };
         let from_outside = self.is_from_outside(&older).await?;
@@ -116,6 +126,20 @@ impl Conversation<'_> {
         let (Some(text), Some(made)) = (text, made.filter(is_new)) else { return Ok(None) };
         self.keep_summary(Summary { text: text.to_owned(), ..made }).await?;
         Ok(Some(NOTHING))
+    }
+
+    /// Whether one was asked for in vain, and the session has not grown by another half of `most` tokens since.
+    async fn has_just_failed(&self, memory: &Memory, most: usize) -> Result<bool, StoreError> {
+        for run in memory.runs_of_newest(most / 2) {
+            let steps = self.driver.store.steps(&run).await?;
+            let in_vain = |step: &RunStep| {
+                step.kind == StepKind::Summary && step.status != StepStatus::Finished
+            };
+            if steps.iter().any(in_vain) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// What stands before the first run that is not over.
@@ -238,9 +262,10 @@ impl Conversation<'_> {
         }
         let text = answer.text();
         let text = self.driver.gate.safety().redacted(&text).unwrap_or(text);
-        let most = MOST_CHARACTERS.min(self.share() * 3 / 2);
-        let text: String = text.trim().chars().take(most).collect();
-        if text.is_empty() { Err("The model said nothing.".to_owned()) } else { Ok(text) }
+        let text: String = text.trim().chars().take(MOST_CHARACTERS).collect();
+        // In bytes, four of which are a token: it takes a quarter of the share at most.
+        let text = text[..text.floor_char_boundary(self.share())].to_owned();
+        if shows_something(&text) { Ok(text) } else { Err("The model said nothing.".to_owned()) }
     }
 
     async fn keep_summary(&self, summary: Summary) -> Result<(), StoreError> {

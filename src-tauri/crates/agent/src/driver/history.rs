@@ -121,15 +121,23 @@ impl Memory {
         for (group, cost) in groups.iter().zip(&costs).rev() {
             tokens += cost;
             rows += group.len();
-            let is_first_with_words = tokens == *cost && tokens <= room;
-            let fits = tokens <= most / 2 && rows <= MOST_MESSAGES as usize / 2;
-            if !fits && !is_first_with_words {
+            if tokens > most / 2 || rows > MOST_MESSAGES as usize / 2 {
                 break;
             }
             kept += 1;
         }
         let older = groups[..groups.len() - kept].to_vec();
         Some(Older { memory: self, groups: older }).filter(|older| !older.groups.is_empty())
+    }
+
+    /// The newest runs, until what was said in them is `tokens`.
+    pub(super) fn runs_of_newest(&self, tokens: usize) -> Vec<RunId> {
+        let mut said = 0;
+        let newest = self.groups().rev().take_while(|group| {
+            said += words_in(group).map_or(0, |said| cost(&said));
+            said < tokens
+        });
+        newest.filter_map(|group| group.first()?.run_id.clone()).collect()
     }
 
     /// The messages run by run. One without a run stands for itself; it goes along with its neighbours.

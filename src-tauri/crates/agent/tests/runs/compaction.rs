@@ -182,7 +182,14 @@ async fn no_summary_fails_a_run_and_what_fits_is_told_then() {
     let no = vec![Part::Text { text: "No.".to_owned() }];
     let refused = Scripted::Answer(answer(no, StopReason::Refusal));
     let fail = fails(ProviderErrorKind::Overloaded, "come back later");
-    for (what, script) in [("fails", fail), ("says nothing", says(" \n")), ("refuses", refused)] {
+    let calls_a_tool = calls([("c", "echo", json!({ "text": "rain" }))]);
+    for (what, script) in [
+        ("fails", fail),
+        ("says nothing", says(" \n")),
+        ("says nothing that can be seen", says("\u{200B}\u{2060}\n\u{FEFF}\u{200E}")),
+        ("calls a tool", calls_a_tool),
+        ("refuses", refused),
+    ] {
         let house = House::new([]).await;
         let job = job();
         said(&house, &session(), 0..9).await;
@@ -196,6 +203,47 @@ async fn no_summary_fails_a_run_and_what_fits_is_told_then() {
         assert_eq!(step.status, StepStatus::Failed, "{what}");
         assert_eq!(summaries(&house, &session()).await, [], "{what}");
     }
+}
+
+#[tokio::test]
+async fn a_summary_that_did_not_come_is_asked_for_again_when_much_has_come_since() {
+    let house = House::new([]).await;
+    let job = job();
+    said(&house, &session(), 0..9).await;
+    turn(&house, &job, &model([says("\u{200B}"), says("Dry.")])).await;
+    // Two more reports are not half of what may be told.
+    said(&house, &session(), 9..11).await;
+    for _ in 0..2 {
+        let next = model([says("Dry.")]);
+        turn(&house, &job, &next).await;
+        assert_eq!(asked(&next), (0, 1), "it is not asked for at every run");
+    }
+    said(&house, &session(), 11..14).await;
+    let later = model([says(SUM), says("Dry.")]);
+    turn(&house, &job, &later).await;
+    assert_eq!(asked(&later), (1, 2));
+    assert_eq!(summaries(&house, &session()).await.len(), 1);
+}
+
+#[tokio::test]
+async fn after_a_summary_at_most_half_is_left_however_long_a_run_was() {
+    let house = House::new([]).await;
+    let job = job();
+    for number in 0..2 {
+        // Some 6,000 tokens of one run.
+        let part = Part::Text { text: "rain ".repeat(1_200) };
+        let long = vec![Message::Assistant { parts: vec![part] }; 4];
+        let run = RunId::new(format!("long-{number}"));
+        house.store.append_messages(&session(), Some(&run), &long, NOW).await.expect("written");
+    }
+    let first = model([says(SUM), says("Dry.")]);
+    turn(&house, &job, &first).await;
+    assert_eq!(asked(&first), (1, 2));
+    assert_eq!(summaries(&house, &session()).await[0].messages, 8, "both of them");
+    said(&house, &session(), 0..3).await;
+    let next = model([says("Dry.")]);
+    turn(&house, &job, &next).await;
+    assert_eq!(asked(&next), (0, 1), "it is made now and then, and not at every run");
 }
 
 #[tokio::test]
