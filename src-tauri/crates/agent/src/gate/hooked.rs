@@ -1,8 +1,9 @@
-//! What stands between a call that may be made and its beginning: the rate limit, the budgets and the hooks.
+//! What stands between a call that may be made and its beginning: a look at the rate limit, the budgets and the hooks.
 //!
-//! Owns what becomes of a call on that way. A hook can make it stricter, and can make another call of it, which is judged
-//! from the beginning. One could get it wrong by asking the hooks again about a call that a person was asked about
-//! because of them, for ever, or by never asking them about one that a person has said yes to for another reason.
+//! Owns what becomes of a call on that way, and takes nothing of the rate: only a call that has passed here does. A hook can
+//! make it stricter, and can make another call of it, which is judged from the beginning. One could get it wrong by asking
+//! the hooks again about a call that a person was asked about because of them, for ever, or by never asking them about one
+//! that a person has said yes to for another reason.
 
 use rouse_core::message::ToolCallRequest;
 use rouse_core::money::Spent;
@@ -24,8 +25,6 @@ pub(super) struct Asked {
     /// The call, as the hooks have made it.
     pub(super) request: ToolCallRequest,
     rewrites: usize,
-    /// Whether the rate limit has counted it.
-    is_counted: bool,
     /// Why somebody wants a person's yes to it, which it does not need by itself.
     pub(super) wants_yes: Option<String>,
     /// Whether a hook has wanted that just now. A person has been asked because of it, and has said yes, when the call
@@ -42,7 +41,6 @@ impl Asked {
         Self {
             request: request.clone(),
             rewrites: 0,
-            is_counted: false,
             wants_yes: None,
             is_hook_answered: false,
             made_by: None,
@@ -74,8 +72,8 @@ pub(super) enum Hooked {
 }
 
 impl Gate {
-    /// What the rate limit, the budgets and the hooks say to a call that may be made as far as everybody else goes. One
-    /// call is counted once, however often it is judged.
+    /// What the rate limit, the budgets and the hooks say to a call that may be made as far as everybody else goes. No
+    /// hook is asked about one that is over its rate.
     pub(super) async fn held_up(
         &self,
         terms: &Terms,
@@ -83,9 +81,7 @@ impl Gate {
         (tool, call): (&dyn Tool, &ApprovedCall),
         context: &ToolContext,
     ) -> Result<Hooked, GateError> {
-        if !std::mem::replace(&mut asked.is_counted, true)
-            && let Some(refusal) = self.take_rate(terms, &asked.request.tool).await?
-        {
+        if let Some(refusal) = self.over_rate(terms, &asked.request.tool).await? {
             return Ok(Hooked::Refused(refusal));
         }
         // What hooks have made of the call may cost something else.

@@ -1,4 +1,4 @@
-//! May this call be made? schema → what the run knows → policy → answers and grants → rate limit.
+//! May this call be made? schema → what the run knows → policy → answers and grants; and the words of the rate limit.
 //!
 //! Owns the facts that `core::policy` decides by: what the tool says of this very call, whether the run knows anything
 //! from outside, what the call is bound to now, and what the person has said. It makes the question when somebody is to
@@ -7,6 +7,7 @@
 //! from now count from the question.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rouse_core::approval::{Approval, ApprovalState, Fingerprint, Permit, Surroundings};
 use rouse_core::job::Approvals;
@@ -16,6 +17,7 @@ use rouse_core::tool::{ApprovalRule, Fault, Tool, ToolContext, ToolOutput, ToolS
 use rouse_core::{ApprovalId, UnixMs};
 use rouse_store::StoreError;
 
+use super::limits::Place;
 use super::{Gate, Terms};
 
 /// Questions of one job that may be open in other runs before another run of it asks as well.
@@ -170,18 +172,32 @@ impl Gate {
         &self,
         terms: &Terms,
         name: &str,
+    ) -> Result<Result<Option<Place<'_>>, ToolOutput>, StoreError> {
+        if terms.policy.is_a_persons_call() {
+            return Ok(Ok(None));
+        }
+        Ok(self.limits.take(name).await?.map_err(|wait| too_often(name, wait)))
+    }
+
+    /// Why there is no call of the tool to take now; none when there is one.
+    pub(super) async fn over_rate(
+        &self,
+        terms: &Terms,
+        name: &str,
     ) -> Result<Option<ToolOutput>, StoreError> {
         if terms.policy.is_a_persons_call() {
             return Ok(None);
         }
-        let Err(wait) = self.limits.take(name).await? else { return Ok(None) };
-        let seconds = wait.as_millis().div_ceil(1_000);
-        let fault = Fault::RateLimited { retry_after: wait };
-        let told = format!(
-            "{name} was called too often. It may be called again in {seconds} seconds; go on without it."
-        );
-        Ok(Some(ToolOutput::faulty(fault, told)))
+        Ok(self.limits.wait(name).await?.map(|wait| too_often(name, wait)))
     }
+}
+
+fn too_often(name: &str, wait: Duration) -> ToolOutput {
+    let seconds = wait.as_millis().div_ceil(1_000);
+    let told = format!(
+        "{name} was called too often. It may be called again in {seconds} seconds; go on without it."
+    );
+    ToolOutput::faulty(Fault::RateLimited { retry_after: wait }, told)
 }
 
 /// Somebody who needs a yes.

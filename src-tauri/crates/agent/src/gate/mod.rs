@@ -1,11 +1,11 @@
 //! The gate: the one place through which every tool call passes, from a model's turn and from a `toolCall` job alike.
 //!
 //! The order, and who keeps each step: the schema and what the call holds (here), policy and grant or answer (`judge`, by
-//! `core::policy`), rate limit, budget and hooks (`hooked`), the sandbox (`guard`), the journal's beginning (here), secrets put
-//! in (`guard`), the call within its time (here), the safety layer and the journal's end (here, `ending`). Whatever is
-//! refused is told to the model as an error that it may mend, and journalled like a call. A yes is used up in the
-//! transaction that journals the call's beginning. Only a question, a journal that cannot be written and a cancelled run end
-//! more than the call: what is not journalled does not happen.
+//! `core::policy`), a look at the rate limit, budget and hooks (`hooked`), the sandbox (`guard`), a place under the rate limit
+//! (`limits`) and the journal's beginning (here), secrets put in (`guard`), the call within its time (here), the safety layer
+//! and the journal's end (here, `ending`). Whatever is refused is told to the model as an error that it may mend, and
+//! journalled like a call. A yes is used up in the transaction that journals the call's beginning. Only a question, a journal
+//! that cannot be written and a cancelled run end more than the call: what is not journalled does not happen.
 //!
 //! One could get it wrong by calling a tool from anywhere else. The type `ApprovedCall` stands against that: only
 //! `core::policy` makes one, and only for arguments that were checked here.
@@ -245,9 +245,16 @@ impl Gate {
                 terms.policy.has_written(&asked.request.tool, &asked.request.arguments);
             let gate = is_written.then_some(GateDecision::Written);
             let step = NewStep { gate, ..self.step_of(&asked.request, context, Some(does)) };
+            let place = match self.take_rate(terms, &asked.request.tool).await? {
+                Ok(place) => place,
+                Err(refusal) => break refusal,
+            };
             let was_shown = is_written || matches!(permit, Some(Permit::Answer(_)));
             // None: another run was faster with the last use of a grant, or somebody has taken it back.
             if let Some(step) = self.begin(step, permit.as_ref()).await? {
+                if let Some(place) = place {
+                    place.used();
+                }
                 let seat = asked.seat;
                 let begun = Begun { tool, call, step, does, confined, seat, was_shown };
                 return Ok(Admission::Begun(Box::new(begun)));

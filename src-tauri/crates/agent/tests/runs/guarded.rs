@@ -327,6 +327,64 @@ async fn a_call_that_a_hook_wants_asked_waits_for_a_person_and_is_made_once() {
     assert_eq!(reached(&calls_made), [json!({"a": 1})]);
 }
 
+/// A house with this guard and a tool that may be called so often a minute.
+async fn house_with_rare(
+    script: Vec<Scripted>,
+    per_minute: u32,
+    guard: Arc<dyn Hook>,
+) -> (House, Reached) {
+    let made = Reached::default();
+    let rare = echoing("rare", Annotations::OVERWRITES, &made);
+    let mut all = tools();
+    all.push(Arc::new(rare.with(|spec| spec.rate.per_minute = per_minute)));
+    (House::guarded(script, all, Vec::new(), vec![guard]).await, made)
+}
+
+#[tokio::test]
+async fn calls_that_a_hook_denies_take_nothing_of_a_tool_s_rate_and_one_over_it_is_asked_of_none() {
+    let (guard, mut heard) = Guard::saying(vec![CallAnswer::Deny("no".to_owned()); 60]);
+    let (house, made) = house_with_rare(Vec::new(), 60, guard).await;
+    let pass = async || house.pass(&ToolPolicy::default(), "rare", json!({})).await.1;
+    for _ in 0..60 {
+        assert_eq!(pass().await.told.text(), "The hook guard says no: no");
+    }
+    for number in 0..60 {
+        let called = pass().await;
+        assert!(called.reached_tool, "{number}: {}", called.told.text());
+    }
+    let called = pass().await;
+    assert!(called.told.text().contains("too often"), "{}", called.told.text());
+    assert_eq!(reached(&made).len(), 60);
+    let mut asked = 0;
+    while let Ok(event) = heard.try_recv() {
+        asked += usize::from(event.get("before").is_some());
+    }
+    assert_eq!(asked, 120, "what is over its rate comes to no hook");
+}
+
+#[tokio::test]
+async fn a_call_that_was_asked_about_and_allowed_takes_one_of_a_tool_s_rate() {
+    let asks = CallAnswer::Ask("look at it first".to_owned());
+    let (guard, _heard) = Guard::saying(vec![asks]);
+    let script = vec![calls([("c0", "rare", json!({"a": 1}))]), done()];
+    let (house, made) = house_with_rare(script, 2, guard).await;
+    let job = agent_job(json!({ "message": "Do it." }), json!({}));
+    let run = house.run_of(Some(&job)).await;
+    let turn = async || {
+        house.driver().run_turn(&run, &job, turn_of(&job), house.chosen(), &house.cancel).await
+    };
+    let outcome = turn().await;
+    assert_eq!(outcome.state, RunState::AwaitingApproval, "{outcome:?}");
+    house.say_yes(&run, &outcome).await;
+    assert_eq!(turn().await.state, RunState::Succeeded);
+    let pass = async || house.pass(&ToolPolicy::default(), "rare", json!({})).await.1;
+    let called = pass().await;
+    assert!(called.reached_tool, "{}", called.told.text());
+    let called = pass().await;
+    assert!(called.told.text().contains("too often"), "{}", called.told.text());
+    assert_eq!(reached(&made).len(), 2);
+}
+
 #[tokio::test]
 async fn a_no_holds_although_the_hook_that_wanted_it_asked_has_changed_its_mind() {
     let asks = CallAnswer::Ask("look at it first".to_owned());
