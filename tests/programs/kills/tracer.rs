@@ -57,6 +57,7 @@ impl Watched {
         let counted = Arc::clone(&calls);
         // All that the kernel says of a process it says to the thread that has started it.
         let tracer = thread::spawn(move || {
+            #[expect(clippy::zombie_processes, reason = "whoever watches it waits for it")]
             let mut child = command.spawn().expect("it starts");
             let pid = Pid::from_raw(child.id().try_into().expect("a pid"));
             started.send((pid, child.stdout.take().expect("a pipe"))).expect("wanted");

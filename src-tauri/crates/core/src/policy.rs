@@ -137,7 +137,7 @@ pub struct Said<'s> {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ruling {
     /// It may run, on this ground.
-    Permitted(ApprovedCall, Permit),
+    Permitted(Box<ApprovedCall>, Permit),
     /// The person is to be asked.
     Ask,
     /// It may not: it needs a yes, and its run asks nobody.
@@ -377,7 +377,7 @@ impl NeedsYes {
             match &asked.state {
                 ApprovalState::Approved { scope, .. } if self.is_answered(asked, *scope) => {
                     let permit = Permit::Answer(asked.id.clone());
-                    return Ruling::Permitted(self.call(), permit);
+                    return Ruling::Permitted(Box::new(self.call()), permit);
                 }
                 ApprovalState::Denied { reason, .. } => return Ruling::Denied(no(name, reason)),
                 ApprovalState::Expired { .. } => return Ruling::Denied(nobody_answered(name)),
@@ -397,7 +397,7 @@ impl NeedsYes {
         };
         if let Some(grant) = said.grants.iter().find(covers) {
             let permit = Permit::Grant(grant.id.clone());
-            return Ruling::Permitted(self.call(), permit);
+            return Ruling::Permitted(Box::new(self.call()), permit);
         }
         match self.asks {
             Approvals::Ask => Ruling::Ask,

@@ -34,7 +34,7 @@ pub(super) struct Group {
 #[cfg(unix)]
 impl Group {
     pub(super) fn spawn(mut command: Command, place: &HookPlace) -> io::Result<Self> {
-        let mark = format!("{}:hook:{}", place.instance, uuid::Uuid::now_v7());
+        let mark = format!("{}:hook:{}", place.instance, uuid::Uuid::new_v4());
         let child = command.env(place.mark, &mark).process_group(0).spawn()?;
         let id = child.id().and_then(|id| i32::try_from(id).ok());
         let id = id.and_then(rustix::process::Pid::from_raw);

@@ -41,11 +41,10 @@ impl Desk {
     }
 
     async fn changed_by(&self) -> Option<String> {
-        let by = self.doubt().await.map(|doubt| match doubt {
+        self.doubt().await.map(|doubt| match doubt {
             Doubt::ChangedBy(by) => by.tool,
             Doubt::Forgotten => panic!("it was kept who"),
-        });
-        by
+        })
     }
 
     async fn begins(&self, tool: &str) -> AtWork {

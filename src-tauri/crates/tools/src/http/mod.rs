@@ -34,7 +34,7 @@ use std::time::Duration;
 use rouse_core::approval::Surroundings;
 use rouse_core::policy::ApprovedCall;
 use rouse_core::tool::{
-    Annotations, ApprovalRule, BoxFuture, Destination, Fault, RateLimit, SandboxMode, Tool,
+    Annotations, ApprovalRule, BoxFuture, Destination, RateLimit, SandboxMode, Tool,
     ToolContext, ToolOutput, ToolSpec,
 };
 use rouse_core::visible::visible;
