@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rouse_agent::{DeliveryAnswer, DeliverySeen, Hooks, Safety};
-use rouse_core::decide::{digest, digest_of_missed};
+use rouse_core::decide::{digest, digest_of_crowd};
 use rouse_core::delivery::{Channel, Delivery, DeliveryState, redelivery_after_ms};
 use rouse_core::time::Timer;
 use rouse_core::{Clock, DeliveryId, RunState, UnixMs};
@@ -23,8 +23,6 @@ use crate::notifier::{Notifier, NotifyError};
 
 /// Deliveries read in one go.
 const BATCH: u32 = 50;
-/// So many jobs that missed their time are told of in one notification.
-const CROWD: usize = 10;
 /// The pause after the store failed, so that a full disk is not hammered.
 const STORE_PAUSE: Duration = Duration::from_secs(10);
 
@@ -85,28 +83,34 @@ impl Outbox {
         Ok(next.into_iter().chain(quiet_end).min())
     }
 
-    /// Those that are told by themselves. A machine that comes back after a weekend tells once of all that was missed.
+    /// Those that are told by themselves. A machine that comes back after a weekend, and an engine that comes back after a
+    /// crash, tell once of all that was missed, and once of all that was cut off.
     async fn without_crowd(&self, due: Vec<Delivery>) -> Result<Vec<Delivery>, StoreError> {
         let now = self.clock.now();
-        let may_be = due.len() >= CROWD;
-        let (mut missed, mut others) = (Vec::new(), Vec::new());
+        let (mut missed, mut cut_off, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for delivery in due {
+            let may_join = delivery.channel == Channel::Notification
+                && self.quiet_until(&delivery, now).is_none();
             let run = match &delivery.run_id {
-                Some(id) if may_be => self.store.run(id).await?,
+                Some(id) if may_join => self.store.run(id).await?,
                 _ => None,
             };
-            let is_missed = run.is_some_and(|run| run.state == RunState::Missed)
-                && delivery.channel == Channel::Notification
-                && self.quiet_until(&delivery, now).is_none();
-            if is_missed { missed.push(delivery) } else { others.push(delivery) }
+            match run.map(|run| run.state) {
+                Some(RunState::Missed) => missed.push(delivery),
+                Some(RunState::Interrupted) => cut_off.push(delivery),
+                _ => others.push(delivery),
+            }
         }
-        if missed.len() < CROWD {
-            others.extend(missed);
-            return Ok(others);
+        for (crowd, state) in [(missed, RunState::Missed), (cut_off, RunState::Interrupted)] {
+            match digest_of_crowd(&crowd, state, DeliveryId::of_digest(now)) {
+                Some(digest) => {
+                    let ids: Vec<DeliveryId> = crowd.into_iter().map(|told| told.id).collect();
+                    self.store.digest_deliveries(&ids, &digest, now).await?;
+                }
+                None => others.extend(crowd),
+            }
         }
-        let ids: Vec<DeliveryId> = missed.iter().map(|delivery| delivery.id.clone()).collect();
-        let digest = digest_of_missed(&missed, DeliveryId::of_digest(now));
-        self.store.digest_deliveries(&ids, &digest, now).await?;
+        others.sort_by_key(|delivery| delivery.next_attempt_at);
         Ok(others)
     }
 

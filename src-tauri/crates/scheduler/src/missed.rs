@@ -1,8 +1,9 @@
-//! Whom a missed slot tells, where it is claimed and where it has waited too long.
+//! Whom a missed slot tells, where it is claimed and where it has waited too long; and whether a run that was cut off does.
 //!
 //! A job that misses one slot after the other tells of it once, until it has run again or nothing was missed for as long
 //! as an incident takes to be over; a job for one instant tells always. One could get it wrong by asking per run: a
-//! machine that is busy for a day would tell of each minute.
+//! machine that is busy for a day would tell of each minute. The same goes for a job that is cut off again and again, until a
+//! run of it has ended by itself.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -24,7 +25,8 @@ impl Engine {
         if missed.is_empty() {
             return Ok(Vec::new());
         }
-        let silent = self.silent_of(missed.iter().map(|(job, _)| &***job)).await?;
+        let silent =
+            self.silent_of(missed.iter().map(|(job, _)| &***job), RunState::Missed).await?;
         let loud = missed.into_iter().filter(|(job, _)| !silent.contains(&job.id));
         Ok(loud.map(|(job, run)| self.told(job, run, run.reason.as_deref())).collect())
     }
@@ -40,7 +42,7 @@ impl Engine {
         }
         let Some(run) = self.store.run(id).await? else { return Ok(Announcement::default()) };
         let Some(job) = self.job_of(&run).await? else { return Ok(Announcement::default()) };
-        if self.silent_of(std::iter::once(&job)).await?.contains(&job.id) {
+        if self.is_silent(&job, RunState::Missed).await? {
             return Ok(Announcement::default());
         }
         let ToldMissed { deliveries, system_event, .. } =
@@ -65,10 +67,16 @@ impl Engine {
         runs.filter_map(line).collect()
     }
 
+    /// Whether the job has said already that a run of it ended as `state`.
+    pub(crate) async fn is_silent(&self, job: &Job, state: RunState) -> Result<bool, StoreError> {
+        Ok(self.silent_of(std::iter::once(job), state).await?.contains(&job.id))
+    }
+
     /// Those of the jobs that have said so already.
     async fn silent_of<'j>(
         &self,
         jobs: impl Iterator<Item = &'j Job>,
+        state: RunState,
     ) -> Result<HashSet<JobId>, StoreError> {
         let again = jobs.filter(|job| !matches!(job.schedule.spec, ScheduleSpec::At { .. }));
         let again: Vec<JobId> = again.map(|job| job.id.clone()).collect();
@@ -76,7 +84,11 @@ impl Engine {
             return Ok(HashSet::new());
         }
         let now = self.clock.now();
-        let silent = self.store.have_missed(&again, now.plus_ms(-SETTLED_MS), now).await?;
+        let since = now.plus_ms(-SETTLED_MS);
+        let silent = match state {
+            RunState::Interrupted => self.store.were_cut_off(&again, since, now).await?,
+            _ => self.store.have_missed(&again, since, now).await?,
+        };
         Ok(silent.into_iter().collect())
     }
 

@@ -65,9 +65,14 @@ impl Engine {
         let outcome =
             Outcome { reason: Some(CUT_OFF.to_owned()), ..Outcome::of(RunState::Interrupted) };
         let key = DeliveryId::generate(now);
-        // Whoever gets the outcome of the run that makes up for it need not hear of this one.
+        let is_silent = match job.as_deref() {
+            Some(job) => self.is_silent(job, RunState::Interrupted).await?,
+            None => false,
+        };
+        // Whoever gets the outcome of the run that makes up for it need not hear of this one, nor who has heard it of another.
         let deliveries = match run_again {
             Some(_) => Vec::new(),
+            None if is_silent => Vec::new(),
             None => announce(&cut_off(job.as_deref(), &run, &outcome), key).deliveries,
         };
         let job_id = run.job_id.as_ref().map(tracing::field::display);

@@ -1,18 +1,27 @@
 //! One notification for many: in the morning for all that was held while it was quiet, and at once for all that was missed
-//! while nothing could fire.
+//! while nothing could fire, or cut off when Rouse stopped.
 
-use crate::DeliveryId;
 use crate::delivery::{Channel, Delivery, NewDelivery};
 use crate::quiet::QuietPolicy;
+use crate::{DeliveryId, RunState};
 
 /// Jobs that a digest names.
 const MOST_NAMES: usize = 4;
 
-/// The digest of what many jobs have missed, under the key `id`.
+/// So many ends of one kind are told of in one notification.
+const CROWD: usize = 10;
+
+/// The digest of what many jobs tell at once of runs that ended as `state`, under the key `id`; none where they are few,
+/// or where each end is news of its own.
 #[must_use]
-pub fn digest_of_missed(missed: &[Delivery], id: DeliveryId) -> NewDelivery {
-    let title = format!("{} jobs missed their time", missed.len());
-    NewDelivery { title, ..digest(missed, id) }
+pub fn digest_of_crowd(told: &[Delivery], state: RunState, id: DeliveryId) -> Option<NewDelivery> {
+    let what = match state {
+        RunState::Missed => "jobs missed their time",
+        RunState::Interrupted => "jobs were cut off when Rouse stopped",
+        _ => return None,
+    };
+    let title = format!("{} {what}", told.len());
+    (told.len() >= CROWD).then(|| NewDelivery { title, ..digest(told, id) })
 }
 
 /// The digest of `held`, which are at least two, under the key `id`.
@@ -87,11 +96,16 @@ mod tests {
     }
 
     #[test]
-    fn what_was_missed_says_so() {
-        let missed = [held("Backup"), held("Weather")];
-        let told = digest_of_missed(&missed, DeliveryId::new("digest-1"));
-        assert_eq!(told.title, "2 jobs missed their time");
-        assert_eq!(told.body, "Backup, Weather");
+    fn what_was_missed_or_cut_off_says_so_when_it_is_many() {
+        let many: Vec<Delivery> = (0..10).map(|n| held(&format!("Look {n}"))).collect();
+        let of = |told: &[Delivery], state| {
+            digest_of_crowd(told, state, DeliveryId::new("digest-1")).map(|told| told.title)
+        };
+        assert_eq!(of(&many, RunState::Missed).as_deref(), Some("10 jobs missed their time"));
+        let cut_off = "10 jobs were cut off when Rouse stopped";
+        assert_eq!(of(&many, RunState::Interrupted).as_deref(), Some(cut_off));
+        assert_eq!(of(&many[1..], RunState::Interrupted), None, "few tell by themselves");
+        assert_eq!(of(&many, RunState::Failed), None);
     }
 
     #[test]

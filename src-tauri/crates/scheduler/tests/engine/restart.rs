@@ -39,6 +39,42 @@ async fn a_run_that_was_cut_off_is_interrupted_and_made_up_for() {
 }
 
 #[tokio::test]
+async fn a_job_that_is_cut_off_again_and_again_says_so_once_until_it_ends_by_itself() {
+    let told = async |stage: &Stage, job: &rouse_core::job::Job| {
+        let mut told = 0;
+        for run in stage.runs_of(&job.id).await {
+            told += stage.store.deliveries_of(&run.id).await.expect("read").len();
+        }
+        told
+    };
+    let mut stage = Stage::new().await;
+    let job = stage.add(every(HOUR, json!({ "policies": { "notify": "failure" } }))).await;
+    for _ in 0..3 {
+        stage.pass(HOUR).await;
+        stage.begun.next().await;
+        stage = stage.killed_for(SECOND).await;
+        stage.begun.next().await;
+        stage = stage.killed_for(SECOND).await;
+        stage.settle().await;
+        assert_eq!(told(&stage, &job).await, 1, "the first that nothing makes up for");
+    }
+    stage.pass(HOUR).await;
+    let begun = stage.begun.next().await;
+    let id = begun.run.id.clone();
+    begun.succeed();
+    stage.ended(&id).await;
+    for (hours, times) in [(1, 2), (2, 2), (7, 3)] {
+        stage.pass(hours * HOUR).await;
+        stage.begun.next().await;
+        stage = stage.killed_for(SECOND).await;
+        stage.begun.next().await;
+        stage = stage.killed_for(SECOND).await;
+        stage.settle().await;
+        assert_eq!(told(&stage, &job).await, times, "it ended by itself, and later 6 h passed");
+    }
+}
+
+#[tokio::test]
 async fn a_run_that_may_have_had_an_effect_is_not_started_over() {
     let stage = Stage::new().await;
     let job = stage.add(every(HOUR, json!({}))).await;

@@ -217,6 +217,8 @@ async fn the_queues_and_the_journal_use_their_indexes() {
     check(store, incidents::WITH_OPEN, &["USING INDEX incidents_open"]).await;
     check(store, outbox::OF_RUN, &["USING INDEX outbox_by_run (run_id=?)"]).await;
     check(store, missed::LATELY, &["INDEX runs_by_job (job_id=?)"]).await;
+    let of_jobs = ["INDEX runs_by_job (job_id=?)", "INDEX outbox_by_run (run_id=?)"];
+    check(store, missed::LATELY_CUT_OFF, &of_jobs).await;
     let counted = ["SCAN runs USING COVERING INDEX", "INDEX runs_by_state (state=?)"];
     check(store, retention::CROWDED, &counted).await;
     for sql in [retention::OLDEST_QUIET_OF, retention::OLDEST_OF] {
