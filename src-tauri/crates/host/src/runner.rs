@@ -74,7 +74,9 @@ async fn without_job(
     cancel: &CancellationToken,
 ) -> Outcome {
     if run.job_id.is_some() {
-        return Outcome::failed("The job was deleted before this run began.");
+        return Outcome::failed(
+            "Its job was deleted, or cannot be read, so it is not known what this run has to do.",
+        );
     }
     if let (true, Some(tool)) = (run.is_trial(), run.payload["tool"].as_str()) {
         return agent.run_trial(run, tool, &run.payload["arguments"], cancel).await;

@@ -148,6 +148,14 @@ impl Engine {
         running.waits_for_place = false;
     }
 
+    /// Lets a run go on in its attempt that has asked and was not parked.
+    pub(crate) fn goes_on_unasked(&mut self, id: &RunId) {
+        if let Some(mut running) = self.running.remove(id) {
+            self.begin_attempt(&mut running);
+            self.running.insert(id.clone(), running);
+        }
+    }
+
     /// Begins the attempts whose backoff is over, the longest over first, as far as there are places for them.
     pub(crate) async fn begin_next_attempts(&mut self) -> Result<(), StoreError> {
         let now = self.clock.monotonic();

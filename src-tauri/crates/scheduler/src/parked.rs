@@ -66,7 +66,8 @@ impl Parked {
 }
 
 impl Engine {
-    /// Parks a run whose attempt has ended in questions.
+    /// Parks a run whose attempt has ended in questions. One whose job went meanwhile goes on and is told that nobody is
+    /// asked: after an answer, what it had to do would not be known any more.
     pub(crate) async fn park(&mut self, run: &Run, outcome: &Outcome) -> Result<(), StoreError> {
         let now = self.clock.now();
         let job = self.job_of(run).await?;
@@ -78,7 +79,13 @@ impl Engine {
             deliveries: vec![told],
             now,
         };
-        let parked = self.store.park_run(&park).await?;
+        let parked = match self.store.park_run(&park).await {
+            Err(StoreError::NotFound { .. }) => {
+                self.goes_on_unasked(&run.id);
+                return Ok(());
+            }
+            parked => parked?,
+        };
         self.release(&run.id);
         if parked.is_some() {
             let job_id = run.job_id.as_ref().map(tracing::field::display);

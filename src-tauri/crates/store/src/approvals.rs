@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;
 
 use crate::grants;
+use crate::jobs;
 use crate::outbox::{enqueue, forget_questions};
 use crate::row::{Columns, bind_usage};
 use crate::runs::{read_run, run_columns, run_event, with_usage};
@@ -123,7 +124,7 @@ impl Store {
     /// not at work any more; then nothing was asked.
     ///
     /// # Errors
-    /// `Write`.
+    /// `NotFound` when its job is gone: nobody is asked, and it is still at work. `Write`.
     pub async fn park_run(&self, park: &Park) -> Result<Option<Run>, StoreError> {
         let mut write = self.write("save the question", Durability::Full, park.now).await?;
         let query = bind_usage(sqlx::query(PARK).bind(park.run_id.as_str()), park.usage);
@@ -131,6 +132,12 @@ impl Store {
             write.undo().await?;
             return Ok(None);
         };
+        if let Some(job) = &run.job_id
+            && !jobs::is_there(&mut write, job).await?
+        {
+            write.undo().await?;
+            return Err(not_found("job", job.as_str()));
+        }
         for question in &park.questions {
             insert(&mut write, question).await?;
             write.event(EventKind::Approval, event(question));
@@ -146,7 +153,7 @@ impl Store {
     /// Takes an answer; the first one counts. With a grant it is made in the same transaction.
     ///
     /// # Errors
-    /// `NotFound`, `Write`.
+    /// `NotFound`, also for a grant whose job is gone; `Write`.
     pub async fn decide(
         &self,
         id: &ApprovalId,
@@ -171,6 +178,10 @@ impl Store {
                 .ok_or_else(|| not_found("question", id.as_str()));
         };
         if let (Answer::Always(grant), Some(job_id)) = (answer, &approval.job_id) {
+            if !jobs::is_there(&mut write, job_id).await? {
+                write.undo().await?;
+                return Err(not_found("job", job_id.as_str()));
+            }
             grants::insert(&mut write, grant, job_id, &approval.tool).await?;
         }
         write.event(EventKind::Approval, event(&approval));

@@ -110,6 +110,7 @@ pub(crate) const PLANNED: &str = "SELECT id, next_run_at,
         CASE WHEN json_valid(definition) THEN CAST(definition ->> '$.createdAtMs' AS INTEGER) END,
         CASE WHEN json_valid(definition) THEN definition -> '$.schedule' END, name FROM jobs
     WHERE enabled = 1 AND next_run_at IS NOT NULL";
+const IS_THERE: &str = "SELECT 1 FROM jobs WHERE id = ?1";
 const PAUSE: &str =
     "UPDATE jobs SET enabled = 0, next_run_at = NULL, revision = revision + 1 WHERE id = ?1";
 pub(crate) const NEXT_DUE: &str = "SELECT next_run_at FROM jobs
@@ -205,6 +206,15 @@ impl Store {
     pub async fn job(&self, id: &JobId) -> Result<Option<Job>, StoreError> {
         let query = sqlx::query(GET).bind(id.as_str());
         self.one("read the job", query, JobRow::read).await?.map(JobRow::job).transpose()
+    }
+
+    /// Whether the job is there, also where nobody can read it.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn has_job(&self, id: &JobId) -> Result<bool, StoreError> {
+        let query = sqlx::query(IS_THERE).bind(id.as_str());
+        Ok(self.one("look for the job", query, |_| Ok(())).await?.is_some())
     }
 
     /// A page of jobs. One whose definition cannot be read stands apart with the reason: a single broken
@@ -390,6 +400,12 @@ impl Place {
     fn write(&self) -> String {
         json!([self.next_run_at, self.name, self.id]).to_string()
     }
+}
+
+/// Whether the job is there as a write sees it.
+pub(crate) async fn is_there(write: &mut Write, id: &JobId) -> Result<bool, StoreError> {
+    let query = sqlx::query(IS_THERE).bind(id.as_str());
+    Ok(write.one(query, |_| Ok(())).await?.is_some())
 }
 
 /// Deletes the row and cancels what waits for it, as part of a write.

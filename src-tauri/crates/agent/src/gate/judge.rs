@@ -27,6 +27,9 @@ const MOST_OPEN: usize = 3;
 const EACH_TIME: &str =
     "A hook wants a person's yes to it each time, so it cannot be allowed for always.";
 
+/// Why a run that has outlived its job cannot ask: an answer would find nothing to go on with.
+const JOB_GONE: &str = "Its job was deleted, so nobody is asked.";
+
 /// What the gate says to a call.
 pub(super) enum Judged {
     /// It may be made, on this ground; none where nobody needs to say yes.
@@ -225,12 +228,17 @@ impl Asker<'_> {
         };
         let said = Said { answers: &answers, grants: &grants, now };
         let is_highest = needs.is_highest();
+        let is_without_job = match &self.context.job_id {
+            Some(job) => !store.has_job(job).await?,
+            None => false,
+        };
         Ok(match needs.in_the_light_of(said, &surroundings) {
             Ruling::Permitted(call, permit) => {
                 Judged::Goes(tool, call.bound_to(surroundings), Some(permit))
             }
             Ruling::Denied(reason) => refused(reason),
             Ruling::Unasked(setting) => refused(self.unasked(setting)),
+            Ruling::Ask if is_without_job => refused(JOB_GONE.to_owned()),
             Ruling::Ask => match self.why_not_asked(&fingerprint).await? {
                 Some(reason) => Judged::Waits(ToolOutput::faulty(Fault::NotAuthorised, reason)),
                 None if self.gate.safety().without_stored(&self.request.arguments).is_some() => {

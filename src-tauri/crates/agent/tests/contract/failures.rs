@@ -152,7 +152,10 @@ async fn a_server_that_is_not_there_is_a_network_failure() {
         let provider = connect(&config).expect("an address");
         let (_, ended) = ask(&provider, format.request(vec![task()])).await;
         let kind = ended.expect_err("nobody is there").kind;
-        assert!(matches!(kind, Kind::Network | Kind::Unanswered | Kind::NotRunning), "{format:?}: {kind:?}");
+        assert!(
+            matches!(kind, Kind::Network | Kind::Unanswered | Kind::NotRunning),
+            "{format:?}: {kind:?}"
+        );
     }
 }
 

@@ -176,6 +176,26 @@ async fn a_yes_for_once_is_used_up_and_one_for_the_run_is_not() {
 }
 
 #[tokio::test]
+async fn a_run_whose_job_is_gone_asks_nobody_and_goes_on_to_its_end() {
+    let (house, done_by, _) = house(vec![sends(&["a"]), sends(&["b"]), done()]).await;
+    let runs = Runs::of(&house, json!({}));
+    let (run, asked) = runs.begin().await;
+    house.say_yes(&run, &asked).await;
+    house
+        .store
+        .remove_job(&runs.job.id, house.now())
+        .await
+        .expect("written")
+        .expect("it was there");
+    let outcome = runs.go_on(&run).await;
+    assert_eq!(outcome.state, RunState::Succeeded, "{outcome:?}");
+    assert_eq!(effects(&done_by), ["a"], "what had its yes is made, and nothing else");
+    let told = house.transcript(&SessionKey::of_job(&runs.job.id)).await;
+    let is_told = |message: &Message| matches!(message, Message::ToolResult { text, is_error: true, .. } if text.contains("Its job was deleted, so nobody is asked."));
+    assert!(told.iter().any(is_told), "{told:?}");
+}
+
+#[tokio::test]
 async fn what_has_changed_since_the_yes_is_asked_about_again() {
     let (house, done_by, file) = house(vec![sends(&["a"]), done()]).await;
     let runs = Runs::of(&house, json!({}));

@@ -206,7 +206,7 @@ async fn side_by_side(
 ) -> Vec<(Run, Outcome)> {
     let mut runs = Vec::new();
     for _ in 0..count {
-        runs.push(house.run_of(Some(job)).await);
+        runs.push(house.run_only(Some(job)).await);
     }
     join_all(runs.into_iter().map(|run| async {
         let model = model.chosen();

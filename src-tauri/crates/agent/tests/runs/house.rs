@@ -21,7 +21,7 @@ use rouse_core::tool::{
     Tool, ToolContext, ToolEffect, ToolOutput, ToolSpec,
 };
 use rouse_core::{Clock, Job, RunId, RunState, RunTrigger, SessionKey, UnixMs};
-use rouse_store::{Decided, Finish, Fired, Park, RunStep, Store};
+use rouse_store::{Decided, Finish, Fired, Park, RunStep, Store, StoreError};
 use rouse_testkit::{ManualClock, ScriptedModel};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -101,8 +101,17 @@ impl House {
         Some(ChosenModel { provider: self.model.clone(), model: "scripted-1".to_owned() })
     }
 
-    /// A run of `job` that has just started, as the scheduler leaves it in the store.
+    /// A run of `job` that has just started, as the scheduler leaves it in the store, with its job.
     pub(crate) async fn run_of(&self, job: Option<&Job>) -> Run {
+        if let Some(job) = job {
+            let saved = self.store.insert_job(job, NOW).await;
+            assert!(matches!(saved, Ok(_) | Err(StoreError::Exists { .. })), "{saved:?}");
+        }
+        self.run_only(job).await
+    }
+
+    /// The same for a run that asks nobody, so that nobody looks for its job.
+    pub(crate) async fn run_only(&self, job: Option<&Job>) -> Run {
         let number = self.runs.fetch_add(1, Ordering::Relaxed);
         let run = Run {
             job_id: job.map(|job| job.id.clone()),

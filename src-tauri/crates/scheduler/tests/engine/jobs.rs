@@ -6,6 +6,7 @@ use rouse_scheduler::SchedulerError;
 use rouse_store::StoreError;
 use serde_json::{Value, json};
 
+use crate::asking::asks;
 use crate::stage::{HOUR, MINUTE, SECOND, START, Stage, every, once};
 
 /// The path of the only complaint.
@@ -41,7 +42,10 @@ async fn a_taken_id_and_an_unknown_one_are_refused() {
     assert!(matches!(again, SchedulerError::Store(StoreError::Exists { .. })));
     let nobody = stage.handle.update_job(&JobId::new("nobody"), json!({}), None).await;
     assert!(matches!(nobody, Err(SchedulerError::Store(StoreError::NotFound { .. }))));
-    assert_eq!(stage.handle.remove_job(&JobId::new("nobody"), None).await.expect("an answer"), None);
+    assert_eq!(
+        stage.handle.remove_job(&JobId::new("nobody"), None).await.expect("an answer"),
+        None
+    );
 }
 
 #[tokio::test]
@@ -277,6 +281,36 @@ async fn a_run_that_removes_its_own_job_goes_on_and_its_answer_is_told() {
         assert_eq!(stage.store.deliveries_of(&id).await.expect("read").len(), told, "{notify}");
         assert!(stage.store.job(&job.id).await.expect("read").is_none());
     }
+}
+
+/// It had asked when its job was removed, and was not parked yet: it is told so, and nobody else is.
+#[tokio::test]
+async fn a_run_whose_job_went_while_it_asked_is_not_parked_and_goes_on() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    stage.pass(MINUTE).await;
+    let asking = stage.begun.next().await;
+    let removed = stage.handle.remove_job(&job.id, Some(&asking.run.id)).await.expect("removed");
+    assert!(removed.is_some_and(|removed| removed.goes_on));
+    let run = asks(&stage, asking, &["a"]);
+    let again = stage.begun.next().await;
+    assert_eq!((&again.run.id, again.run.attempt), (&run.id, 1));
+    assert_eq!(again.job.as_ref().map(|job| &job.id), Some(&job.id), "it knows what it is about");
+    assert!(stage.store.approvals_of(&run.id).await.expect("read").is_empty());
+    again.succeed();
+    assert_eq!(stage.ended(&run.id).await.state, RunState::Succeeded);
+}
+
+#[tokio::test]
+async fn a_run_that_waits_for_an_answer_ends_with_its_job_also_where_it_is_removed_in_its_name() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    stage.pass(MINUTE).await;
+    let run = asks(&stage, stage.begun.next().await, &["a"]);
+    stage.parked(&run.id).await;
+    let removed = stage.handle.remove_job(&job.id, Some(&run.id)).await.expect("removed");
+    assert!(removed.is_some_and(|removed| !removed.goes_on));
+    assert_eq!(stage.ended(&run.id).await.state, RunState::Cancelled);
 }
 
 #[tokio::test]

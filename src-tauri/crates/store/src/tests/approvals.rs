@@ -8,6 +8,7 @@ use rouse_core::{ApprovalId, Outcome};
 
 use super::*;
 use crate::finish::Finish;
+use crate::write::Durability;
 use crate::{Decided, NewStep, Park, StepKind};
 
 const MINUTE: i64 = 60_000;
@@ -231,4 +232,40 @@ async fn what_a_job_was_granted_ends_with_it() {
     // Another job may be made under its id.
     fixture.store.insert_job(&job("job"), NOW).await.unwrap();
     assert!(!fixture.store.grants_of(&id).await.unwrap()[0].is_good(NOW));
+}
+
+#[tokio::test]
+async fn a_run_whose_job_is_gone_is_not_parked_and_no_grant_is_made_for_it() {
+    let fixture = Fixture::new().await;
+    let run = at_work(&fixture).await;
+    let park = |id: &str| Park {
+        run_id: run.id.clone(),
+        questions: vec![question(id, "ls")],
+        usage: Usage { input_tokens: 5, ..Usage::default() },
+        deliveries: Vec::new(),
+        now: NOW,
+    };
+    let id = JobId::new("job");
+    fixture.store.remove_job(&id, NOW).await.unwrap().expect("it was there");
+    let refused = fixture.store.park_run(&park("a")).await;
+    assert!(matches!(refused, Err(crate::StoreError::NotFound { what: "job", .. })), "{refused:?}");
+    assert!(fixture.store.approvals_of(&run.id).await.unwrap().is_empty());
+    let stored = fixture.store.run(&run.id).await.unwrap().unwrap();
+    assert_eq!((stored.state, stored.usage.input_tokens), (RunState::Running, 0));
+
+    fixture.store.insert_job(&job("job"), NOW).await.unwrap();
+    fixture.store.park_run(&park("b")).await.unwrap().expect("it was at work");
+    // Gone in a way that took no question back.
+    let mut write = fixture.store.write("take it away", Durability::Full, NOW).await.unwrap();
+    write.run(sqlx::query("DELETE FROM jobs")).await.unwrap();
+    write.commit().await.unwrap();
+    let rules = BTreeMap::from([("command".to_owned(), Rule::Any)]);
+    let grant = NewGrant { covers: Cover::Pattern { rules }, expires_at: None, uses: None };
+    let asked = ApprovalId::new("b");
+    let always = Answer::Always(grant);
+    let refused = fixture.store.decide(&asked, &always, AnsweredFrom::Page, NOW).await;
+    assert_eq!(refused.expect_err("no job").to_string(), "There is no job job.");
+    assert!(fixture.store.grants().await.unwrap().is_empty());
+    let stands = fixture.store.approval(&asked).await.unwrap().unwrap();
+    assert_eq!(stands.state, ApprovalState::Pending);
 }

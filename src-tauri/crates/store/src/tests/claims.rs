@@ -109,7 +109,11 @@ async fn the_same_slot_fires_once_however_it_is_claimed() {
         let store = fixture.store.clone();
         tokio::spawn(async move {
             let run = slot_run("a", NOW);
-            store.claim(&[claim("a", NOW, Some(NOW.plus_ms(1)), vec![run])], NOW).await.unwrap().runs
+            store
+                .claim(&[claim("a", NOW, Some(NOW.plus_ms(1)), vec![run])], NOW)
+                .await
+                .unwrap()
+                .runs
         })
     });
     let mut inserted = Vec::new();

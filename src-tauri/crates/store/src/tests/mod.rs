@@ -82,7 +82,8 @@ impl Fixture {
         self.insert_job(job, Some(NOW)).await;
         let run = slot_run(job, NOW);
         let id = run.id.clone();
-        let claimed = self.store.claim(&[claim(job, NOW, None, vec![run])], NOW).await.unwrap().runs;
+        let claimed =
+            self.store.claim(&[claim(job, NOW, None, vec![run])], NOW).await.unwrap().runs;
         assert_eq!(claimed, std::slice::from_ref(&id));
         self.told();
         id
