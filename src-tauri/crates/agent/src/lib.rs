@@ -28,9 +28,9 @@ pub use discover::{
 pub use driver::{AgentDriver, AgentSettings, Observer, offered};
 pub use gate::{Called, Gate, GateError, Passage, Question, Terms};
 pub use hooks::{
-    CallAnswer, CallEnded, CallRuling, CallSeen, CommandHook, DeliveryAnswer, DeliverySeen, Hook, HookPlace,
-    HookCommand, HookContext, HookError, HookPoint, HookRecord, HookReport, Hooks, LastCall,
-    RunEnded, RunSeen, Told, ToolMetadata, ToolsResolved,
+    CallAnswer, CallEnded, CallRuling, CallSeen, CommandHook, DeliveryAnswer, DeliverySeen, Hook,
+    HookCommand, HookContext, HookError, HookPlace, HookPoint, HookRecord, HookReport, Hooks,
+    LastCall, RunEnded, RunSeen, Told, ToolMetadata, ToolsResolved,
 };
 pub use list::{ChangedBy, Doubt, HeartbeatList, ListError, ListSeen};
 pub use models::{ChosenModel, Lineup, Models};

@@ -60,7 +60,12 @@ impl CompleteRun {
         );
         // Whoever could not say that it is done would go on for nothing.
         let rate = RateLimit::NONE;
-        Self { spec: ToolSpec { rate, ..spec::harmless(("complete_run", "End the run"), description, parameters) } }
+        Self {
+            spec: ToolSpec {
+                rate,
+                ..spec::harmless(("complete_run", "End the run"), description, parameters)
+            },
+        }
     }
 }
 

@@ -25,7 +25,13 @@ impl Echo {
     pub(crate) fn new() -> Self {
         let parameters =
             spec::object(&["text"], json!({ "text": { "type": "string", "maxLength": 20_000 } }));
-        Self { spec: spec::harmless(("echo", "Give a text back"), "Gives the text back unchanged.", parameters) }
+        Self {
+            spec: spec::harmless(
+                ("echo", "Give a text back"),
+                "Gives the text back unchanged.",
+                parameters,
+            ),
+        }
     }
 }
 

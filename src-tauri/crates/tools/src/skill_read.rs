@@ -24,7 +24,8 @@ pub fn skill_tools(skills: Arc<dyn SkillFiles>) -> Vec<Arc<dyn Tool>> {
             "path": { "type": "string", "description": "A file of it. Default: its instructions.", "minLength": 1, "maxLength": 4_096 },
         }),
     );
-    let harmless = spec::harmless((SKILL_READ, "Read a skill"), "Reads a file of a skill.", parameters);
+    let harmless =
+        spec::harmless((SKILL_READ, "Read a skill"), "Reads a file of a skill.", parameters);
     vec![Arc::new(SkillRead { spec: ToolSpec { untrusted_output: true, ..harmless }, skills })]
 }
 

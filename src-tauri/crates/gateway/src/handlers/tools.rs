@@ -1,10 +1,10 @@
 //! `tools.*`: what there is, what the model of a job is offered, and a call to try one out.
 
 use rouse_agent::{Complaint, offered};
-use rouse_core::{JobId, SessionKey};
 use rouse_core::job::Payload;
 use rouse_core::policy::SKILL_READ;
 use rouse_core::tool::{ApprovalRule, Domain, ToolSpec};
+use rouse_core::{JobId, SessionKey};
 use serde_json::json;
 
 use crate::context::Context;

@@ -34,8 +34,8 @@ use std::time::Duration;
 use rouse_core::approval::Surroundings;
 use rouse_core::policy::ApprovedCall;
 use rouse_core::tool::{
-    Annotations, ApprovalRule, BoxFuture, Destination, RateLimit, SandboxMode, Tool,
-    ToolContext, ToolOutput, ToolSpec,
+    Annotations, ApprovalRule, BoxFuture, Destination, RateLimit, SandboxMode, Tool, ToolContext,
+    ToolOutput, ToolSpec,
 };
 use rouse_core::visible::visible;
 use serde_json::{Value, json};
@@ -144,9 +144,7 @@ impl Http {
         let most = arguments.max_bytes.unwrap_or(self.max_bytes).min(self.max_bytes);
         let granted = (!hosts.is_empty()).then(|| Arc::new(granted(hosts)));
         match self.fetcher.send(Request { most, granted, ..request }).await {
-            Ok(page) => {
-                ToolOutput { fault: page.fault(), ..ToolOutput::ok(page.into_value()) }
-            }
+            Ok(page) => ToolOutput { fault: page.fault(), ..ToolOutput::ok(page.into_value()) },
             Err(error) => {
                 let is_in_doubt = error.may_have_arrived() && !arguments.annotations().read_only;
                 let doubt =

@@ -85,7 +85,11 @@ fn words(
     let mut text = match followers {
         [] => format!("Only {itself}."),
         [one] => {
-            format!("{}, and \u{201c}{}\u{201d}, which starts after it.", capitalised(itself), one.name)
+            format!(
+                "{}, and \u{201c}{}\u{201d}, which starts after it.",
+                capitalised(itself),
+                one.name
+            )
         }
         [one, other] => format!(
             "{}, and \u{201c}{}\u{201d} and \u{201c}{}\u{201d}, which start after it.",
