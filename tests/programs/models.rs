@@ -158,6 +158,30 @@ async fn a_key_in_the_environment_works() {
     }
 }
 
+/// A job's session grows with each run; what is told of it does not.
+#[tokio::test]
+async fn a_tiny_job_stays_small_however_often_it_has_run() {
+    const RUNS: usize = 12;
+    for format in &FORMATS {
+        let server = FakeModel::replying(
+            (0..RUNS).map(|_| Reply::events((format.says)("It is fine, and nothing has changed."))),
+        );
+        let home = format.in_settings(&server);
+        let engine = home.serve().await;
+        let id = engine.add(ask("How is it?")).await;
+        for run in 1..=RUNS {
+            engine.run_now(&id).await;
+            assert_eq!(engine.ended(&id, run).await[0]["state"], "succeeded");
+        }
+        let requests = server.requests();
+        assert_eq!(requests.len(), RUNS, "nothing is summed up");
+        let tokens: Vec<usize> = requests.iter().map(|it| it.body.len() / 4).collect();
+        assert!(tokens.iter().all(|tokens| *tokens <= 2_000), "{tokens:?}");
+        let last = &requests[RUNS - 1].body;
+        assert!(last.contains("What I reported in some of those runs"), "{last}");
+    }
+}
+
 #[tokio::test]
 async fn a_provider_whose_key_is_missing_is_named_and_asked_nothing() {
     let format = &FORMATS[0];

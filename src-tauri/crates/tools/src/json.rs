@@ -53,7 +53,7 @@ impl Json {
                 "op": { "type": "string", "enum": ["parse", "get", "keys", "length", "merge"] },
                 "text": { "type": "string", "maxLength": 1_000_000 },
                 "value": { "description": "Instead of text." },
-                "pointer": { "type": "string", "description": "Such as /items/0/name. Default: the whole.", "maxLength": 1_000 },
+                "pointer": { "type": "string", "description": "/items/0/name. Default: all.", "maxLength": 1_000 },
                 "patch": {},
             }),
         );

@@ -82,10 +82,10 @@ impl ReadFile {
         let parameters = spec::object(
             &["path"],
             json!({
-                "path": { "type": "string", "description": "Path relative to the workspace.", "minLength": 1, "maxLength": 4_096 },
+                "path": { "type": "string", "minLength": 1, "maxLength": 4_096 },
                 "encoding": { "type": "string", "description": "Default: utf-8.", "maxLength": 40 },
-                "offset": { "type": "integer", "minimum": 0, "description": "First byte." },
-                "limit": { "type": "integer", "minimum": 4, "description": "Most bytes." },
+                "offset": { "type": "integer", "minimum": 0 },
+                "limit": { "type": "integer", "minimum": 4 },
             }),
         );
         let harmless = spec::harmless(("read_file", "Read a file"), &description, parameters);

@@ -81,8 +81,8 @@ impl WriteFile {
         let parameters = spec::object(
             &["path", "content"],
             json!({
-                "path": { "type": "string", "description": "Path relative to the workspace.", "minLength": 1, "maxLength": 4_096 },
-                "content": { "type": "string", "description": "The whole content.", "maxLength": MOST_BYTES },
+                "path": { "type": "string", "minLength": 1, "maxLength": 4_096 },
+                "content": { "type": "string", "maxLength": MOST_BYTES },
             }),
         );
         let harmless = spec::harmless(("write_file", "Write a file"), &description, parameters);

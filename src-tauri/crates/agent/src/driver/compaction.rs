@@ -26,7 +26,7 @@ use tokio::time::timeout;
 
 use super::bound::context_of;
 use super::conversation::{Conversation, End};
-use super::history::{Memory, Older};
+use super::history::{Memory, Older, Share};
 use super::used::{Question, Received};
 use crate::models::ChosenModel;
 use crate::money::{Refusal, Seat};
@@ -39,12 +39,18 @@ const SHARE: usize = 4;
 /// The most tokens that remembering may cost, however much a model reads: they are paid for with each of its answers.
 const MOST_TOKENS: usize = 8_000;
 
+/// The most of it for a job, beside its newest run: a small job stays cheap, however often it has run.
+const JOB_TOKENS: usize = 80;
+
 /// The most bytes of what is summed up, and the part of what a model reads that they may fill.
 const MOST_RECORD: usize = 48 << 10;
 const RECORD_SHARE: usize = 2;
 
 /// The most characters that are kept of a summary.
 const MOST_CHARACTERS: usize = 4_000;
+
+/// The most words that are asked for; eight bytes are enough for one.
+const MOST_WORDS: usize = 400;
 
 /// The most tokens of the answer: some models think aloud before the four hundred words.
 const MOST_ANSWER: u32 = 2_000;
@@ -67,21 +73,29 @@ impl Conversation<'_> {
     pub(super) async fn recall(&mut self, begins: bool) -> Result<Recalled, End> {
         let (driver, run) = (self.driver, &self.context.run_id);
         let mut memory = Memory::of(&driver.store, self.session, run, self.context.zone).await?;
-        let most = self.share();
+        let share = self.share();
         let mut usage = NOTHING;
-        if let Some(older) = memory.too_much_for(most).filter(|_| begins)
-            && let Some(spent) = self.sum_up(&memory, older, most).await?
+        if let Some(older) = memory.too_much_for(share.newest).filter(|_| begins)
+            && let Some(spent) = self.sum_up(&memory, older, share.newest).await?
         {
             usage = spent;
             memory = Memory::of(&driver.store, self.session, run, self.context.zone).await?;
         }
         self.terms.knows_outside |= memory.summary().is_some_and(|summary| summary.from_outside);
-        Ok(Recalled { messages: memory.told(most, driver.gate.safety()), usage })
+        Ok(Recalled { messages: memory.told(share, driver.gate.safety()), usage })
     }
 
     /// The tokens that remembering may cost.
-    fn share(&self) -> usize {
-        (self.context_tokens() / SHARE).min(MOST_TOKENS)
+    fn share(&self) -> Share {
+        let newest = (self.context_tokens() / SHARE).min(MOST_TOKENS);
+        let is_of_job = self.session.job_id().is_some();
+        Share { all: if is_of_job { newest.min(JOB_TOKENS) } else { newest }, newest }
+    }
+
+    /// The most bytes of a summary, four of which are a token: a quarter of the share, and of a job's own what it has.
+    fn most_of_summary(&self) -> usize {
+        let share = self.share();
+        (share.all * 4).min(share.newest)
     }
 
     fn context_tokens(&self) -> usize {
@@ -166,9 +180,10 @@ impl Conversation<'_> {
         let record = older.record((context / RECORD_SHARE * 3).min(MOST_RECORD));
         let told = self.driver.gate.safety().incoming_text("record of earlier runs", &record).told;
         let answer = u32::try_from(context / SHARE).unwrap_or(u32::MAX);
+        let words = (self.most_of_summary() / 8).min(MOST_WORDS);
         ModelRequest {
             model: model.model.clone(),
-            system: SUMMARY.to_owned(),
+            system: SUMMARY.replace("{words}", &words.to_string()),
             messages: vec![Message::User { text: told }],
             tools: Vec::new(),
             max_tokens: Some(MOST_ANSWER.min(answer)),
@@ -263,8 +278,7 @@ impl Conversation<'_> {
         let text = answer.text();
         let text = self.driver.gate.safety().redacted(&text).unwrap_or(text);
         let text: String = text.trim().chars().take(MOST_CHARACTERS).collect();
-        // In bytes, four of which are a token: it takes a quarter of the share at most.
-        let text = text[..text.floor_char_boundary(self.share())].to_owned();
+        let text = text[..text.floor_char_boundary(self.most_of_summary())].to_owned();
         if shows_something(&text) { Ok(text) } else { Err("The model said nothing.".to_owned()) }
     }
 

@@ -32,11 +32,23 @@ const MOST_CHARACTERS: usize = 6_000;
 const MOST_LINES: usize = 12;
 const LONGEST_LINE: usize = 160;
 
+/// The part of what may be told that such lines have in any case.
+const LINES_SHARE: usize = 16;
+
 /// Messages of a session that are not even looked at: how many, and when the first of them was stored.
 #[derive(Debug, Clone, Copy, Default)]
 struct Unseen {
     messages: usize,
     since: Option<UnixMs>,
+}
+
+/// How many tokens of a session a run is told.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Share {
+    /// Of all of it together.
+    pub(super) all: usize,
+    /// Of the newest run, which is told also where it takes more than all may.
+    pub(super) newest: usize,
 }
 
 /// What a session has said, as far as it is looked at.
@@ -83,24 +95,28 @@ impl Memory {
         self.summary.as_ref()
     }
 
-    /// What a model is told of it in about `most` tokens.
-    pub(super) fn told(&self, most: usize, safety: &Safety) -> Vec<Message> {
-        let mut left = most.saturating_sub(self.cost_of_summary());
+    /// What a model is told of it in about as many tokens as its `share` has.
+    pub(super) fn told(&self, share: Share, safety: &Safety) -> Vec<Message> {
+        let mut left = share.all.saturating_sub(self.cost_of_summary());
         let mut newest_first: Vec<Vec<Message>> = Vec::new();
         let mut groups = self.groups().rev();
         let mut left_out: Vec<&[StoredMessage]> = Vec::new();
         for group in groups.by_ref() {
             let Some(said) = words_in(group) else { continue };
-            let Some(rest) = left.checked_sub(cost(&said)) else {
-                left_out.push(group);
-                break;
-            };
-            left = rest;
+            let (cost, summary) = (cost(&said), self.cost_of_summary());
+            match left.checked_sub(cost) {
+                Some(rest) => left = rest,
+                None if newest_first.is_empty() && cost + summary <= share.newest => {}
+                None => {
+                    left_out.push(group);
+                    break;
+                }
+            }
             newest_first.push(said);
         }
         left_out.extend(groups);
         left_out.reverse();
-        self.condensed(&left_out, safety)
+        self.condensed(&left_out, left.max(share.all / LINES_SHARE), safety)
             .into_iter()
             .chain(newest_first.into_iter().rev().flatten())
             .map(|message| without_stored(message, safety))
@@ -150,14 +166,22 @@ impl Memory {
     }
 
     /// What stands in the place of runs that are left out; nothing when there are none.
-    fn condensed(&self, groups: &[&[StoredMessage]], safety: &Safety) -> Vec<Message> {
+    fn condensed(
+        &self,
+        groups: &[&[StoredMessage]],
+        mut room: usize,
+        safety: &Safety,
+    ) -> Vec<Message> {
         let Some(note) = self.note(groups) else { return Vec::new() };
         let text = match &self.summary {
             Some(summary) => format!("{note}\n{}", in_marks(summary, safety)),
             None => note,
         };
-        let lines =
-            groups.iter().rev().filter_map(|group| line_of(group, self.zone)).take(MOST_LINES);
+        let mut has_room = |line: &String| {
+            room.checked_sub(line.len() / 4 + 1).inspect(|rest| room = *rest).is_some()
+        };
+        let lines = groups.iter().rev().filter_map(|group| line_of(group, self.zone));
+        let lines = lines.take(MOST_LINES).take_while(|line| has_room(line));
         let mut lines: Vec<String> = lines.collect();
         lines.reverse();
         let words = format!("What I reported in some of those runs:\n{}", lines.join("\n"));
@@ -372,12 +396,13 @@ mod tests {
 
     /// The bound of a model that reads a lot.
     const MOST_TOKENS: usize = 8_000;
+    const SHARE: Share = Share { all: MOST_TOKENS, newest: MOST_TOKENS };
 
     fn remembered(transcript: &[StoredMessage], run: &RunId, unseen: Unseen) -> Vec<Message> {
         let mut stored = transcript.to_vec();
         stored.retain(|message| message.run_id.as_ref() != Some(run));
         Memory { summary: None, stored, unseen, zone: Zone::UTC }
-            .told(MOST_TOKENS, &Safety::new(Arc::new(SecretBook::default())))
+            .told(SHARE, &Safety::new(Arc::new(SecretBook::default())))
     }
 
     fn stored(run: &str, message: Message) -> StoredMessage {
@@ -489,7 +514,7 @@ mod tests {
         transcript.extend((0..6).map(|run| stored(&run.to_string(), long.clone())));
         let zone = Zone::from(chrono_tz::Asia::Tokyo);
         let memory = Memory { summary: None, stored: transcript, unseen: NONE, zone };
-        let told = memory.told(MOST_TOKENS, &Safety::new(Arc::new(SecretBook::default())));
+        let told = memory.told(SHARE, &Safety::new(Arc::new(SecretBook::default())));
         let told = format!("{told:?}");
         assert!(told.contains("from 2026-01-01 to 2026-01-01."), "{told}");
         assert!(told.contains("- 2026-01-01: Rain."), "{told}");
@@ -514,6 +539,21 @@ mod tests {
         let Message::User { text } = &kept[0] else { panic!("no note: {:?}", kept[0]) };
         assert!(text.contains("5 messages (at least 1 of them results of tools)"), "{text}");
         assert_eq!(kept.len(), 2 + 5);
+    }
+
+    #[test]
+    fn of_a_small_share_the_newest_run_is_told_and_lines_of_those_before_it() {
+        let long = "y".repeat(MOST_CHARACTERS);
+        let stored = (0..9).map(|run| stored(&run.to_string(), assistant(&long))).collect();
+        let memory = Memory { summary: None, stored, unseen: NONE, zone: Zone::UTC };
+        let safety = Safety::new(Arc::new(SecretBook::default()));
+        let told = memory.told(Share { all: 150, newest: 2_000 }, &safety);
+        assert_eq!((told.len(), &told[2]), (3, &assistant(&long)));
+        let Message::Assistant { parts } = &told[1] else { panic!("no digest: {told:?}") };
+        let Part::Text { text } = &parts[0] else { panic!("no words") };
+        assert_eq!(text.lines().count(), 1 + 3, "{text}");
+        let told = memory.told(Share { all: 150, newest: 1_000 }, &safety);
+        assert_eq!(told.len(), 2, "not even the newest fits: {told:?}");
     }
 
     #[test]

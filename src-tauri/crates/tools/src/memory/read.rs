@@ -37,11 +37,12 @@ impl MemoryRead {
             &["path"],
             json!({
                 "path": { "type": "string", "description": "Such as memory/garden.md.", "minLength": 1, "maxLength": 4_096 },
-                "offset": { "type": "integer", "minimum": 0, "description": "First byte." },
-                "limit": { "type": "integer", "minimum": 4, "description": "Most bytes." },
+                "offset": { "type": "integer", "minimum": 0 },
+                "limit": { "type": "integer", "minimum": 4 },
             }),
         );
-        let harmless = spec::harmless(("memory_read", "Read from memory"), &description, parameters);
+        let harmless =
+            spec::harmless(("memory_read", "Read from memory"), &description, parameters);
         Self { spec: ToolSpec { untrusted_output: true, ..harmless }, most }
     }
 }

@@ -41,11 +41,12 @@ impl MemorySearch {
         let parameters = spec::object(
             &["query"],
             json!({
-                "query": { "type": "string", "description": "Words, any of them.", "minLength": 1, "maxLength": 1_000 },
+                "query": { "type": "string", "minLength": 1, "maxLength": 1_000 },
                 "limit": { "type": "integer", "minimum": 1, "maximum": MOST, "description": format!("Default: {USUAL}.") },
             }),
         );
-        let harmless = spec::harmless(("memory_search", "Search the memory"), description, parameters);
+        let harmless =
+            spec::harmless(("memory_search", "Search the memory"), description, parameters);
         let spec = ToolSpec { untrusted_output: true, ..harmless };
         Self { spec, index, keeping: Mutex::new(()) }
     }

@@ -56,7 +56,7 @@ impl MemoryWrite {
                 "path": { "type": "string", "description": "Such as memory/garden.md.", "minLength": 1, "maxLength": 4_096 },
                 "title": { "type": "string", "description": "Instead of path: its heading.", "minLength": 1, "maxLength": 200 },
                 "content": { "type": "string", "maxLength": MOST_CONTENT },
-                "append": { "type": "boolean", "description": "Adds. Default: false." },
+                "append": { "type": "boolean" },
             }),
         );
         let harmless = spec::harmless(("memory_write", "Keep in memory"), description, parameters);
