@@ -12,11 +12,12 @@ use std::time::Duration;
 
 use rouse_agent::{Called, Gate, Passage, Terms, ToolRegistry};
 use rouse_core::approval::{Answer, AnsweredFrom, Approval, Cover, NewGrant};
+use rouse_core::job::job_from_json;
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::run::{Run, Usage};
 use rouse_core::tool::{LooseEnds, SandboxMode, ToolContext};
-use rouse_core::{Clock, JobId, RunId, RunState, RunTrigger, UnixMs};
+use rouse_core::{Clock, RunId, RunState, RunTrigger, UnixMs};
 use rouse_store::{Park, Store};
 use rouse_testkit::dice::{count_or, first_seed};
 use rouse_testkit::{Dice, ManualClock};
@@ -72,7 +73,13 @@ impl Approved {
         let clock: Arc<dyn Clock> = Arc::new(ManualClock::new(NOW));
         let tools = ToolRegistry::new(builtin(ToolsConfig::default())).expect("a registry");
         let gate = Gate::new(tools, store.clone(), Arc::clone(&clock));
-        let job = JobId::new("job-1");
+        let saved = json!({
+            "id": "job-1", "name": "Proof", "schedule": { "kind": "manual" },
+            "payload": { "kind": "toolCall", "tool": tool, "arguments": arguments },
+        });
+        let saved = job_from_json(saved, NOW, chrono_tz::UTC).expect("a job");
+        store.insert_job(&saved, NOW).await.expect("saved");
+        let job = saved.id;
         let at_work = |id| {
             let queued = Run::queued(RunId::new(id), RunTrigger::Manual, NOW);
             let (state, job_id) = (RunState::Running, Some(job.clone()));

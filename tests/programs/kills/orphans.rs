@@ -138,10 +138,11 @@ fn one_that_left_its_group_and_cleared_its_environment_is_seen() {
     adopt();
     let home = Home::new();
     fs::create_dir_all(home.data()).expect("a folder");
-    let line = "setsid env -i sleep 1000 & setsid sleep 1000 &";
+    // Each lets go of its output when it is what it shall be, so that the output ends when both are.
+    let line = "setsid env -i sh -c 'exec sleep 1000 >&- 2>&-' & setsid sh -c 'exec sleep 1000 >&- 2>&-' &";
     let mut started = Command::new("sh");
     started.args(["-c", line]).current_dir(home.data()).env("ROUSE_HOME", home.data());
-    assert!(started.status().expect("sh starts").success());
+    assert!(started.output().expect("sh starts").status.success());
     let orphans = left_behind(&home);
     assert_eq!(orphans.len(), 2, "{orphans:?}");
     assert_eq!(left_behind(&Home::new()).len(), 1, "who names a home is that home's only");

@@ -28,7 +28,7 @@ pub(super) fn zone(name: &str, bytes: &[u8]) -> Option<Zone> {
     let parsed = TimeZone::tzif(name, bytes).ok()?;
     let first = Timestamp::from_second(FIRST_PROBE).ok()?;
     let first_east = i64::from(parsed.to_offset(first).seconds());
-    let mut east = first_east;
+    let (mut east, mut last_at) = (first_east, FIRST_PROBE);
     let mut changes = Vec::new();
     for change in parsed.following(first) {
         let change = Change {
@@ -38,6 +38,11 @@ pub(super) fn zone(name: &str, bytes: &[u8]) -> Option<Zone> {
         if change.at >= SOURCES_END {
             break;
         }
+        // In a file whose changes are not in order, looking for the next one goes in a circle.
+        if change.at <= last_at {
+            return None;
+        }
+        last_at = change.at;
         // A change of the abbreviation alone is none of the clock.
         if change.east != east {
             changes.push(change);

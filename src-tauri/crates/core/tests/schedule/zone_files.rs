@@ -252,6 +252,19 @@ fn ask(bytes: Vec<u8>) {
     assert!(changes.is_sorted_by_key(|change| change.at));
 }
 
+/// Also where it puts a change before the one before it, which turns looking for the next one into a circle.
+#[test]
+fn a_file_with_any_one_byte_damaged_is_read_or_refused() {
+    let seed = std::fs::read(Path::new(NEWER).join("America/Vancouver")).expect("a zone file");
+    for at in 0..seed.len() {
+        for damage in [0x00, 0x7f, 0x80, 0xff] {
+            let mut bytes = seed.clone();
+            bytes[at] = damage;
+            let _zone = zones_with("Here/Now", bytes).zone("Here/Now");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
