@@ -15,7 +15,7 @@ async fn child(path: &str) {
     job.state.next_run_at = Some(NOW);
     store.insert_job(&job, NOW).await.unwrap();
     let claims = [claim("a", NOW, Some(NOW.plus_ms(1)), vec![slot_run("a", NOW)])];
-    store.claim(&claims, NOW).await.unwrap().runs;
+    store.claim(&claims, NOW).await.unwrap();
     let mut write = store.write("never end", Durability::Full, NOW).await.unwrap();
     write.run(sqlx::query("DELETE FROM runs")).await.unwrap();
     let mut out = std::io::stdout();
