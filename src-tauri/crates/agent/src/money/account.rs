@@ -84,6 +84,10 @@ impl Account {
     /// # Errors
     /// A budget that is used up; the run was cancelled while it waited.
     pub async fn admit(&self, guess: Spent, cancel: &CancellationToken) -> Result<Seat, Refusal> {
+        // What was cancelled ends as that, also where what ended with it has used up the budget meanwhile.
+        let refusal = |stop| {
+            if cancel.is_cancelled() { Refusal::Cancelled } else { Refusal::Budget(stop) }
+        };
         loop {
             let mut landing = pin!(self.ledger.landing());
             landing.as_mut().enable();
@@ -92,7 +96,7 @@ impl Account {
             for budget in self.budgets(self.clock.now()) {
                 let spent = self.spent(&budget).await?;
                 if let Some(stop) = self.stop(&budget, spent) {
-                    return Err(Refusal::Budget(stop));
+                    return Err(refusal(stop));
                 }
                 budgets.push((budget, spent));
             }
@@ -100,7 +104,7 @@ impl Account {
             let flight = Flight { number, run, job, guess };
             match self.ledger.take_seat(seen, flight, |flights| self.room(&budgets, flights)) {
                 Taken::Seat(seat) => return Ok(seat),
-                Taken::Never(stop) => return Err(Refusal::Budget(stop)),
+                Taken::Never(stop) => return Err(refusal(stop)),
                 Taken::LookAgain => {}
                 // A landing in between is not missed: it was asked for before the look.
                 Taken::Wait => {
