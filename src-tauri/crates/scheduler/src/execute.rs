@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rouse_core::decide::too_late_to_start;
 use rouse_core::job::{Job, Overlap, ScheduleSpec, SessionTarget, WakeMode};
-use rouse_core::{JobId, Outcome, Run, RunId, RunState, RunTrigger, UnixMs};
+use rouse_core::{JobId, Outcome, Run, RunId, RunState, UnixMs};
 use rouse_store::StoreError;
 use tokio::task::{self, JoinError};
 use tracing::Instrument as _;
@@ -34,10 +34,14 @@ pub(crate) struct Waiting {
 impl Waiting {
     /// Its end, if it must not start any more.
     pub(crate) fn too_late(&self, now: UnixMs) -> Option<Outcome> {
-        let job = self.job.as_deref().filter(|_| self.run.trigger != RunTrigger::Manual)?;
-        let reason = too_late_to_start(job, &self.run, now)?;
-        Some(Outcome { reason: Some(reason), ..Outcome::of(RunState::Missed) })
+        too_late(self.job.as_deref()?, &self.run, now)
     }
+}
+
+/// The end of a run that must not start any more, because it is later than its job allows.
+pub(crate) fn too_late(job: &Job, run: &Run, now: UnixMs) -> Option<Outcome> {
+    let reason = too_late_to_start(job, run, now)?;
+    Some(Outcome { reason: Some(reason), ..Outcome::of(RunState::Missed) })
 }
 
 impl Engine {
@@ -239,10 +243,7 @@ impl Engine {
             running.run.job_id.as_ref() == Some(job_id) && !running.outlives_job
         };
         let ended = self.running.values_mut().filter(of_job);
-        let ended = ended.filter_map(|running| {
-            running.end(Why::Cancelled(reason.to_owned()), now).then_some(())
-        });
-        u32::try_from(ended.count()).unwrap_or(u32::MAX)
+        ended.map(|running| u32::from(running.end(Why::Cancelled(reason.to_owned()), now))).sum()
     }
 
     /// Lets the run `by` go on without its job, if it is at work for it.

@@ -226,7 +226,8 @@ impl Engine {
     ) -> Result<(), StoreError> {
         let Some(running) = self.running.get(&finish.run_id) else { return Ok(()) };
         let (run, outcome) = (&running.run, &finish.outcome);
-        let next_run_at = job.as_ref().filter(|_| *fate == JobFate::Stays);
+        let stays = *fate == JobFate::Stays && !running.outlives_job;
+        let next_run_at = job.as_ref().filter(|_| stays);
         let next_run_at = next_run_at.and_then(|job| job.state.next_run_at);
         log_finish(run, outcome, next_run_at, finish.now);
         log_outcome(run, outcome);

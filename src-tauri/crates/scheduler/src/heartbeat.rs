@@ -261,11 +261,11 @@ impl Engine {
     }
 
     async fn skip_beat(&mut self, reason: &str, now: UnixMs) -> Result<(), StoreError> {
-        let (skip, at) = (json!({ "reason": reason, "atMs": now.0 }), now);
+        let skip = json!({ "reason": reason, "atMs": now.0 });
         let event = (EventKind::Heartbeat, json!({ "skipped": reason }));
         self.store.put_setting(LAST_SKIP, &skip, Some(event), now).await?;
         tracing::debug!(name = "Heartbeat", reason, "a beat was left out");
-        self.heartbeat.last_skip = Some(LastSkip { reason: reason.to_owned(), at });
+        self.heartbeat.last_skip = Some(LastSkip { reason: reason.to_owned(), at: now });
         self.heartbeat.skip_is_over = false;
         Ok(())
     }

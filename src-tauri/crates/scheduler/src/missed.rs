@@ -28,7 +28,12 @@ impl Engine {
         let silent =
             self.silent_of(missed.iter().map(|(job, _)| &***job), RunState::Missed).await?;
         let loud = missed.into_iter().filter(|(job, _)| !silent.contains(&job.id));
-        Ok(loud.map(|(job, run)| self.told(job, run, run.reason.as_deref())).collect())
+        let told = |(job, run): (&Arc<Job>, &Run)| {
+            let Announcement { deliveries, system_event } =
+                self.told(job, run, run.reason.as_deref());
+            ToldMissed { run_id: run.id.clone(), deliveries, system_event }
+        };
+        Ok(loud.map(told).collect())
     }
 
     /// What is told of a run that has waited for its place and ends with `outcome`.
@@ -45,9 +50,7 @@ impl Engine {
         if self.is_silent(&job, RunState::Missed).await? {
             return Ok(Announcement::default());
         }
-        let ToldMissed { deliveries, system_event, .. } =
-            self.told(&job, &run, outcome.reason.as_deref());
-        Ok(Announcement { deliveries, system_event })
+        Ok(self.told(&job, &run, outcome.reason.as_deref()))
     }
 
     /// What the lines fire that are queued for the main session with a claim.
@@ -92,11 +95,8 @@ impl Engine {
         Ok(silent.into_iter().collect())
     }
 
-    fn told(&self, job: &Job, run: &Run, reason: Option<&str>) -> ToldMissed {
+    fn told(&self, job: &Job, run: &Run, reason: Option<&str>) -> Announcement {
         let key = DeliveryId::generate(self.clock.now());
-        let zone = self.zones.local();
-        let said = announce_missed(job, run, reason.unwrap_or("No details"), zone, key);
-        let Announcement { deliveries, system_event } = said;
-        ToldMissed { run_id: run.id.clone(), deliveries, system_event }
+        announce_missed(job, run, reason.unwrap_or("No details"), self.zones.local(), key)
     }
 }

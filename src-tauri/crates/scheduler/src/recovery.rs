@@ -8,9 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use rouse_core::approval::Approval;
-use rouse_core::decide::{
-    Calls, Ended, Firing, JobFate, Recovery, announce, recover, too_late_to_start,
-};
+use rouse_core::decide::{Calls, Ended, Firing, JobFate, Recovery, announce, recover};
 use rouse_core::incident::IncidentStep;
 use rouse_core::job::{Job, payload_to_json};
 use rouse_core::{DeliveryId, JobId, Outcome, Run, RunState, RunTrigger, UnixMs};
@@ -18,6 +16,7 @@ use rouse_store::{Interruption, StoreError};
 
 use crate::engine::Engine;
 use crate::events::rows;
+use crate::execute::too_late;
 use crate::finish::{WaitEnded, has_begun};
 use crate::tick::new_run;
 
@@ -65,15 +64,16 @@ impl Engine {
         let outcome =
             Outcome { reason: Some(CUT_OFF.to_owned()), ..Outcome::of(RunState::Interrupted) };
         let key = DeliveryId::generate(now);
-        let is_silent = match job.as_deref() {
-            Some(job) => self.is_silent(job, RunState::Interrupted).await?,
-            None => false,
-        };
         // Whoever gets the outcome of the run that makes up for it need not hear of this one, nor who has heard it of another.
-        let deliveries = match run_again {
-            Some(_) => Vec::new(),
-            None if is_silent => Vec::new(),
-            None => announce(&cut_off(job.as_deref(), &run, &outcome), key).deliveries,
+        let is_told = match (&run_again, job.as_deref()) {
+            (Some(_), _) => false,
+            (None, Some(job)) => !self.is_silent(job, RunState::Interrupted).await?,
+            (None, None) => true,
+        };
+        let deliveries = if is_told {
+            announce(&cut_off(job.as_deref(), &run, &outcome), key).deliveries
+        } else {
+            Vec::new()
         };
         let job_id = run.job_id.as_ref().map(tracing::field::display);
         tracing::warn!(job_id, run_id = %run.id, name = run.job_name, again = run_again.is_some(), "a run was cut off");
@@ -132,8 +132,7 @@ impl Engine {
         if !job.enabled {
             return Some(Outcome::skipped("The job was switched off"));
         }
-        let reason = too_late_to_start(job, run, self.clock.now())?;
-        Some(Outcome { reason: Some(reason), ..Outcome::of(RunState::Missed) })
+        too_late(job, run, self.clock.now())
     }
 }
 

@@ -92,9 +92,9 @@ impl Store {
         }
         let mut write = self.write("claim the due slots", Durability::Full, now).await?;
         let Accepted { claims: accepted, inserted, counted } =
-            match claim_all(&mut write, claims).await? {
+            match claim_all(&mut write, claims, missed).await? {
                 Some(accepted) => accepted,
-                None => claim_the_rest(&mut write, claims).await?,
+                None => claim_the_rest(&mut write, claims, missed).await?,
             };
         let new = || runs_of(&accepted).filter(|run| inserted.contains(&run.id));
         let fired = fired_by(claims, new());
@@ -155,10 +155,11 @@ fn fired_by<'r>(claims: &[Claim], inserted: impl Iterator<Item = &'r Run>) -> Ve
 async fn claim_all<'c>(
     write: &mut Write,
     claims: &'c [Claim],
+    missed: &[ToldMissed],
 ) -> Result<Option<Accepted<'c>>, StoreError> {
     let all: Vec<&Claim> = claims.iter().collect();
     let runs: Vec<&Run> = runs_of(&all).collect();
-    let candidates = candidates(&all, claims);
+    let candidates = candidates(&all, claims, missed);
     let mut walk = Walk::default();
     let moves = walk.add_rows(&MOVE, &all, bind_claim);
     let counts = add_counted(&mut walk, &candidates, write.now().0);
@@ -188,6 +189,7 @@ async fn claim_all<'c>(
 async fn claim_the_rest<'c>(
     write: &mut Write,
     claims: &'c [Claim],
+    missed: &[ToldMissed],
 ) -> Result<Accepted<'c>, StoreError> {
     write.start_over().await?;
     let asked = claims.iter().map(|claim| json!([claim.job_id.as_str(), claim.slot_at.0]));
@@ -195,7 +197,7 @@ async fn claim_the_rest<'c>(
     let held = write.list(query, |row| Columns::of(row).id(JobId::new)).await?;
     let held: HashSet<JobId> = held.into_iter().collect();
     let accepted: Vec<&Claim> = claims.iter().filter(|c| held.contains(&c.job_id)).collect();
-    let candidates = candidates(&accepted, claims);
+    let candidates = candidates(&accepted, claims, missed);
     let mut walk = Walk::default();
     let moves = walk.add_rows(&MOVE, &accepted, bind_claim);
     add_counted(&mut walk, &candidates, write.now().0);

@@ -3,7 +3,7 @@
 //! A job that is paused for a weekend, or whose run goes on for hours, leaves out thousands of slots for one reason. They
 //! are one row, from its first slot to its last, with their number. A slot is counted only into the newest row of its job,
 //! when that is as quiet, for the same reason and under the same (`Claim::under`), and when no row has this slot or a
-//! later one. What fires something else has a row of its own, since that names it.
+//! later one. What fires something else, and what is told, has a row of its own, since that names it.
 //!
 //! The slots in the middle have no row to be found by, so whoever inserts a run asks for these spans as well
 //! (`not_counted!`): after a clock was set back, none of them comes again. One could get it wrong by counting what a step
@@ -15,11 +15,11 @@ use std::collections::HashSet;
 
 use rouse_core::event::EventKind;
 use rouse_core::{JobId, Run, RunId, RunState, RunTrigger};
-use serde_json::Value;
 
 use crate::StoreError;
 use crate::claims::Claim;
 use crate::many::Rows;
+use crate::missed::ToldMissed;
 use crate::retention::not_pruned;
 use crate::row::Columns;
 use crate::runs::state_event;
@@ -39,7 +39,8 @@ pub(crate) use not_counted;
 // The second and the fourth value are the job and the slot, as `not_pruned` wants them.
 pub(crate) static COUNT: Rows = Rows::new(
     "UPDATE runs SET slot_at = claim.column4, first_slot_at = coalesce(first_slot_at, slot_at),
-        counted_from = coalesce(counted_from, slot_at), stands_for = stands_for + claim.column5, created_at = claim.column3, finished_at = claim.column3 FROM (",
+        counted_from = coalesce(counted_from, slot_at), stands_for = stands_for + claim.column5,
+        created_at = claim.column3, finished_at = claim.column3 FROM (",
     8,
     concat!(
         ") AS claim WHERE runs.seq = (SELECT newest.seq FROM runs AS newest WHERE newest.job_id = claim.column2
@@ -79,13 +80,18 @@ pub(crate) struct Candidate<'c> {
 }
 
 /// What of the claims that are `accepted`, out of `all`, may be counted into the rows before.
-pub(crate) fn candidates<'c>(accepted: &[&'c Claim], all: &[Claim]) -> Vec<Candidate<'c>> {
+pub(crate) fn candidates<'c>(
+    accepted: &[&'c Claim],
+    all: &[Claim],
+    told: &[ToldMissed],
+) -> Vec<Candidate<'c>> {
     let fired = all.iter().flat_map(|claim| &claim.fired);
-    let fires: HashSet<&str> = fired.filter_map(|fired| fired.of_run()).collect();
+    let mut named: HashSet<&str> = fired.filter_map(|fired| fired.of_run()).collect();
+    named.extend(told.iter().map(|told| told.run_id.as_str()));
     let candidate = |claim: &&'c Claim| {
         let (job_id, under) = (&claim.job_id, claim.under.as_deref()?);
         let run = claim.runs.first()?;
-        let may_be = is_quiet(run) && is_near(run) && !fires.contains(run.id.as_str());
+        let may_be = is_quiet(run) && is_near(run) && !named.contains(run.id.as_str());
         may_be.then_some(Candidate { run, job_id, under })
     };
     accepted.iter().filter_map(candidate).collect()
@@ -141,8 +147,7 @@ pub(crate) fn add_marks(walk: &mut Walk, claims: &[&Claim]) {
 
 /// Tells that a row stands for more now.
 pub(crate) fn tell_counted(write: &mut Write, run: &Run, counted: &Counted) {
-    let data: Value = state_event(&counted.into, run.job_id.as_ref(), run.state);
-    write.event(EventKind::Run, data);
+    write.event(EventKind::Run, state_event(&counted.into, run.job_id.as_ref(), run.state));
 }
 
 fn is_near(run: &Run) -> bool {

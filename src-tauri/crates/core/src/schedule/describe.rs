@@ -31,30 +31,22 @@ impl CronPattern {
 /// "14 Dec 2025 07:00", as the clock of `zone` shows the instant `at` in unix milliseconds.
 #[must_use]
 pub fn instant_words(at: i64, zone: Zone) -> String {
-    match DateTime::from_timestamp_millis(at) {
-        Some(at) => {
-            let shown = at.with_timezone(&zone).naive_local();
-            let time = time_words(shown.with_nanosecond(0).unwrap_or(shown));
-            format!("{} {time}", date_words(shown))
-        }
-        None => "a time no calendar has".to_owned(),
-    }
+    let shown = day_and_time(at, zone);
+    shown.map_or_else(|| "a time no calendar has".to_owned(), |(day, time)| format!("{day} {time}"))
+}
+
+fn day_and_time(at: i64, zone: Zone) -> Option<(String, String)> {
+    let shown = DateTime::from_timestamp_millis(at)?.with_timezone(&zone).naive_local();
+    Some((date_words(shown), time_words(shown.with_nanosecond(0).unwrap_or(shown))))
 }
 
 /// "Once on 14 Dec 2025 at 07:00", as the clock of `zone` shows the instant `at` in unix milliseconds.
 #[must_use]
 pub fn describe_at(at: i64, zone: Zone) -> String {
-    match DateTime::from_timestamp_millis(at) {
-        Some(at) => {
-            let shown = at.with_timezone(&zone).naive_local();
-            format!(
-                "Once on {} at {}",
-                date_words(shown),
-                time_words(shown.with_nanosecond(0).unwrap_or(shown))
-            )
-        }
-        None => "Once, at a time no calendar has".to_owned(),
-    }
+    day_and_time(at, zone).map_or_else(
+        || "Once, at a time no calendar has".to_owned(),
+        |(day, time)| format!("Once on {day} at {time}"),
+    )
 }
 
 /// "Every 15 minutes", "Every 1 h 30 min". Days stay hours up to 24, because an interval does not follow the clock.

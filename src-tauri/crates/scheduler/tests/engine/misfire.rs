@@ -344,6 +344,19 @@ async fn one_that_waited_until_it_was_too_late_is_told_and_what_overlaps_is_not(
 }
 
 #[tokio::test]
+async fn a_miss_of_the_next_day_is_told_again() {
+    let stage = Stage::new().await;
+    let skip = json!({ "policies": { "misfire": { "mode": "skip" } } });
+    let job = stage.add(every(24 * HOUR, skip)).await;
+    let stage = stage.killed_for(25 * HOUR).await;
+    stage.settle().await;
+    assert_eq!(told_of_missing(&stage, &job).await.len(), 1);
+    let stage = stage.killed_for(24 * HOUR).await;
+    stage.settle().await;
+    assert_eq!(told_of_missing(&stage, &job).await.len(), 2);
+}
+
+#[tokio::test]
 async fn main_hears_of_what_it_was_not_told_in_time() {
     let stage = Stage::new().await;
     let reminder = json!({

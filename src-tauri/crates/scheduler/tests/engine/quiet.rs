@@ -26,11 +26,17 @@ async fn minutes(stage: &Stage, count: i64) {
     }
 }
 
-#[tokio::test]
-async fn a_pause_of_many_slots_is_one_row() {
+/// A job of every minute while everything is paused.
+async fn paused() -> (Stage, Job) {
     let stage = Stage::new().await;
     let job = stage.add(every(MINUTE, json!({}))).await;
     stage.handle.pause(None).await.expect("paused");
+    (stage, job)
+}
+
+#[tokio::test]
+async fn a_pause_of_many_slots_is_one_row() {
+    let (stage, job) = paused().await;
     minutes(&stage, 5).await;
     assert_eq!(rows(&stage, &job).await, [(RunState::Skipped, 1, 5, 5)]);
     let run = &stage.runs_of(&job.id).await[0];
@@ -65,9 +71,7 @@ async fn what_overlaps_is_counted_until_something_else_comes() {
 
 #[tokio::test]
 async fn a_row_stands_for_slots_of_one_schedule_and_one_pause() {
-    let stage = Stage::new().await;
-    let job = stage.add(every(MINUTE, json!({}))).await;
-    stage.handle.pause(None).await.expect("paused");
+    let (stage, job) = paused().await;
     minutes(&stage, 2).await;
     let patch = json!({ "name": "Another" });
     stage.handle.update_job(&job.id, patch, None).await.expect("saved");
@@ -85,9 +89,7 @@ async fn a_row_stands_for_slots_of_one_schedule_and_one_pause() {
 
 #[tokio::test]
 async fn a_run_by_hand_in_between_begins_another_row() {
-    let stage = Stage::new().await;
-    let job = stage.add(every(MINUTE, json!({}))).await;
-    stage.handle.pause(None).await.expect("paused");
+    let (stage, job) = paused().await;
     minutes(&stage, 2).await;
     stage.handle.run_now(&job.id, rouse_scheduler::RunMode::Force).await.expect("asked");
     stage.begun.next().await.succeed();
@@ -98,9 +100,7 @@ async fn a_run_by_hand_in_between_begins_another_row() {
 
 #[tokio::test]
 async fn slots_are_counted_on_after_a_restart_and_none_twice() {
-    let stage = Stage::new().await;
-    let job = stage.add(every(MINUTE, json!({}))).await;
-    stage.handle.pause(None).await.expect("paused");
+    let (stage, job) = paused().await;
     minutes(&stage, 2).await;
     let stage = stage.killed_for(3 * MINUTE).await;
     stage.settle().await;
@@ -134,9 +134,7 @@ async fn a_slot_whose_row_fires_another_job_has_a_row_of_its_own() {
 #[tokio::test]
 async fn slots_that_a_step_of_the_clock_jumped_over_are_counted_apart_and_come_when_it_is_set_back()
 {
-    let stage = Stage::new().await;
-    let job = stage.add(every(MINUTE, json!({}))).await;
-    stage.handle.pause(None).await.expect("paused");
+    let (stage, job) = paused().await;
     minutes(&stage, 2).await;
     let year = 365 * 24 * 60;
     stage.clock.set(START.plus_ms(year * MINUTE));

@@ -136,6 +136,15 @@ async fn an_interval_pattern_and_an_interval_follow_the_clock() {
     assert_eq!(next(&stage, &hourly).await, before);
 }
 
+/// The run of that slot begins and succeeds.
+async fn comes(stage: &Stage, slot: &str) {
+    let begun = stage.begun.next().await;
+    assert_eq!(begun.run.slot_at, Some(at(slot)));
+    let id = begun.run.id.clone();
+    begun.succeed();
+    stage.ended(&id).await;
+}
+
 #[tokio::test]
 async fn data_that_changed_while_rouse_was_off_is_planned_anew_at_the_start() {
     let (stage, job) = vancouver("2026-11-10T12:00:00Z", built_in()).await;
@@ -151,11 +160,7 @@ async fn a_time_that_new_rules_jump_over_while_rouse_is_off_is_due_once() {
     let (stage, job) = vancouver("2026-11-10T14:20:00Z", built_in()).await;
     stage.clock.set_zones(newer());
     let stage = stage.killed_for(25 * MINUTE).await;
-    let begun = stage.begun.next().await;
-    assert_eq!(begun.run.slot_at, Some(at("2026-11-10T07:30:00-07:00")));
-    let id = begun.run.id.clone();
-    begun.succeed();
-    stage.ended(&id).await;
+    comes(&stage, "2026-11-10T07:30:00-07:00").await;
     stage.settle().await;
     assert_eq!(next(&stage, &job).await, Some(at("2026-11-11T07:30:00-07:00")));
     let stage = stage.killed_for(HOUR).await;
@@ -167,10 +172,7 @@ async fn a_time_that_new_rules_jump_over_while_rouse_is_off_is_due_once() {
 async fn a_time_that_new_rules_show_again_while_rouse_is_off_does_not_fire_again() {
     let (stage, job) = vancouver("2026-11-10T14:00:00Z", newer()).await;
     stage.clock.advance_to(at("2026-11-10T14:30:00Z"));
-    let begun = stage.begun.next().await;
-    let id = begun.run.id.clone();
-    begun.succeed();
-    stage.ended(&id).await;
+    comes(&stage, "2026-11-10T07:30:00-07:00").await;
     stage.pass(5 * MINUTE).await;
     stage.clock.set_zones(built_in());
     let stage = stage.killed_for(5 * MINUTE).await;
@@ -189,11 +191,7 @@ async fn what_was_due_by_the_old_rules_while_rouse_was_off_comes_by_them_once() 
     let (stage, job) = vancouver("2026-11-10T14:00:00Z", newer()).await;
     stage.clock.set_zones(built_in());
     let stage = stage.killed_for(HOUR).await;
-    let begun = stage.begun.next().await;
-    assert_eq!(begun.run.slot_at, Some(at("2026-11-10T07:30:00-07:00")));
-    let id = begun.run.id.clone();
-    begun.succeed();
-    stage.ended(&id).await;
+    comes(&stage, "2026-11-10T07:30:00-07:00").await;
     stage.settle().await;
     assert_eq!(next(&stage, &job).await, Some(at("2026-11-11T07:30:00-08:00")));
 }
