@@ -13,7 +13,7 @@ use rouse_agent::{DeliveryAnswer, DeliverySeen, Hooks, Safety};
 use rouse_core::decide::{digest, digest_of_crowd};
 use rouse_core::delivery::{Channel, Delivery, DeliveryState, redelivery_after_ms};
 use rouse_core::time::Timer;
-use rouse_core::{Clock, DeliveryId, RunState, UnixMs};
+use rouse_core::{Clock, DeliveryId, RunId, RunState, UnixMs};
 use rouse_store::{Store, StoreError};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
@@ -21,8 +21,8 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Config;
 use crate::notifier::{Notifier, NotifyError};
 
-/// Deliveries read in one go.
-const BATCH: u32 = 50;
+/// Deliveries read in one go; a crowd among them is told at once, and one claim is of at most 512 jobs.
+const BATCH: u32 = 1_000;
 /// The pause after the store failed, so that a full disk is not hammered.
 const STORE_PAUSE: Duration = Duration::from_secs(10);
 
@@ -88,14 +88,14 @@ impl Outbox {
     async fn without_crowd(&self, due: Vec<Delivery>) -> Result<Vec<Delivery>, StoreError> {
         let now = self.clock.now();
         let (mut missed, mut cut_off, mut others) = (Vec::new(), Vec::new(), Vec::new());
+        let may_join = |told: &Delivery| {
+            told.channel == Channel::Notification && self.quiet_until(told, now).is_none()
+        };
+        let runs: Vec<RunId> = due.iter().filter_map(|told| told.run_id.clone()).collect();
+        let states = self.store.states_of(&runs).await?;
         for delivery in due {
-            let may_join = delivery.channel == Channel::Notification
-                && self.quiet_until(&delivery, now).is_none();
-            let run = match &delivery.run_id {
-                Some(id) if may_join => self.store.run(id).await?,
-                _ => None,
-            };
-            match run.map(|run| run.state) {
+            let run = delivery.run_id.as_ref().filter(|_| may_join(&delivery));
+            match run.and_then(|id| states.get(id)) {
                 Some(RunState::Missed) => missed.push(delivery),
                 Some(RunState::Interrupted) => cut_off.push(delivery),
                 _ => others.push(delivery),
