@@ -214,6 +214,12 @@ impl ToolPolicy {
         self
     }
 
+    /// The skills that nobody trusts among what its run has read.
+    #[must_use]
+    pub fn untrusted_skills(&self) -> &[String] {
+        &self.untrusted_skills
+    }
+
     /// Why only tools that look may be called; none when that is not so.
     #[must_use]
     pub fn ceiling(&self) -> Option<String> {

@@ -42,6 +42,9 @@ pub struct Summary {
     pub last_at: UnixMs,
     /// Whether somebody else than the person and their agents may have written what it was made of.
     pub from_outside: bool,
+    /// The skills that nobody trusts among what it was made of.
+    #[serde(default)]
+    pub untrusted_skills: Vec<String>,
 }
 
 /// How it stands in its row.

@@ -201,7 +201,8 @@ impl Conversation<'_> {
         is_shortened: bool,
     ) -> Result<(ModelAnswer, Written), Unanswered> {
         let silent = |end: End| Unanswered { end, shown: false };
-        let guess = self.guess(model, &request);
+        let asked = Question::of(&request);
+        let guess = self.guess(model, asked, request.max_tokens);
         let seat = self.account.admit(guess, self.cancel).await;
         let seat = seat.map_err(|refusal| silent(refusal.into()))?;
         let driver = self.driver;
@@ -225,7 +226,6 @@ impl Conversation<'_> {
             self.tell_tools(model);
         }
         let began = driver.clock.monotonic();
-        let asked = Question::of(&request);
         let received = Received::default();
         let on_delta = |delta: Delta| {
             received.add(&delta);
@@ -299,10 +299,15 @@ impl Conversation<'_> {
     }
 
     /// What the call may use: four bytes a token, and an answer of a usual length.
-    pub(super) fn guess(&self, model: &ChosenModel, request: &ModelRequest) -> Spent {
+    pub(super) fn guess(
+        &self,
+        model: &ChosenModel,
+        asked: Question,
+        max_tokens: Option<u32>,
+    ) -> Spent {
         let usage = Usage {
-            input_tokens: Question::of(request).tokens,
-            output_tokens: request.max_tokens.map_or(USUAL_ANSWER, u64::from),
+            input_tokens: asked.tokens,
+            output_tokens: max_tokens.map_or(USUAL_ANSWER, u64::from),
             ..Usage::default()
         };
         let usd = self.account.ledger().prices().estimate(model, usage).unwrap_or_default();

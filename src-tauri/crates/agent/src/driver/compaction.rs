@@ -1,7 +1,8 @@
 //! Having the older part of a session summed up, so that its newest part fits beside it into what a model reads.
 //!
-//! Owns when that is done and what becomes of it: once before a run begins to talk, when what it would be told of its
-//! session passes a share of what its model reads; by that model, without tools, at most once a run. The summary is a row
+//! Owns when that is done and what becomes of it: once before a run begins to talk, when what was said since the last
+//! summary passes a share of what its model reads, also for a job, which is told less of it; by that model, without tools,
+//! at most once a run. The summary is a row
 //! of the transcript, so it is made once and told to every later run, until it is made again together with what has come
 //! since. The call stands in the run's journal, counts on its budgets, and is not paid for twice: a run that goes on
 //! after a break takes what the journal has of it. No hook is told.
@@ -113,15 +114,17 @@ impl Conversation<'_> {
         if let Some(step) = self.journal.summary() {
             return self.keep_earlier(memory, step).await;
         }
+        let model = self.models.first().filter(|it| self.refused_for_its_price(it).is_none());
+        let Some(model) = model else { return Ok(None) };
         if self.has_just_failed(memory, most).await? {
             return Ok(None);
         }
         let Some(older) = self.without_open(older).await? else { return Ok(None) };
         let from_outside = self.is_from_outside(&older).await?;
+        // What earlier summaries and runs have read is among them.
+        let skills = self.terms.policy.untrusted_skills().to_vec();
         let made_by = self.context.run_id.clone();
-        let to_make = older.to_make(made_by, from_outside);
-        let model = self.models.first().filter(|it| self.refused_for_its_price(it).is_none());
-        let (Some(to_make), Some(model)) = (to_make, model) else { return Ok(None) };
+        let Some(to_make) = older.to_make(made_by, from_outside, skills) else { return Ok(None) };
         let request = self.request_for(model, &older);
         let Some(seat) = self.seat_for(model, &request).await? else { return Ok(None) };
         self.ask_for(model, request, to_make, seat).await.map(Some)
@@ -196,7 +199,7 @@ impl Conversation<'_> {
         model: &ChosenModel,
         request: &ModelRequest,
     ) -> Result<Option<Seat>, StoreError> {
-        let guess = self.guess(model, request);
+        let guess = self.guess(model, Question::of(request), request.max_tokens);
         if !self.account.has_room_for(guess.plus(guess)).await? {
             return Ok(None);
         }

@@ -35,6 +35,9 @@ const LONGEST_LINE: usize = 160;
 /// The part of what may be told that such lines have in any case.
 const LINES_SHARE: usize = 16;
 
+/// The tokens of one of the longest lines: a summary that fills a small share leaves room for one.
+const LEAST_LINES: usize = 45;
+
 /// Messages of a session that are not even looked at: how many, and when the first of them was stored.
 #[derive(Debug, Clone, Copy, Default)]
 struct Unseen {
@@ -116,7 +119,7 @@ impl Memory {
         }
         left_out.extend(groups);
         left_out.reverse();
-        self.condensed(&left_out, left.max(share.all / LINES_SHARE), safety)
+        self.condensed(&left_out, left.max(share.all / LINES_SHARE).max(LEAST_LINES), safety)
             .into_iter()
             .chain(newest_first.into_iter().rev().flatten())
             .map(|message| without_stored(message, safety))
@@ -236,7 +239,12 @@ impl<'m> Older<'m> {
     }
 
     /// The summary that is to be made of it, without its words.
-    pub(super) fn to_make(&self, made_by: RunId, from_outside: bool) -> Option<Summary> {
+    pub(super) fn to_make(
+        &self,
+        made_by: RunId,
+        from_outside: bool,
+        untrusted_skills: Vec<String>,
+    ) -> Option<Summary> {
         let earlier = self.memory.summary.as_ref();
         let messages = self.groups.iter().copied().flatten();
         let last = messages.clone().next_back()?;
@@ -251,6 +259,7 @@ impl<'m> Older<'m> {
             first_at: first_at.or_else(|| messages.clone().map(|it| it.at).next())?,
             last_at: last.at,
             from_outside: from_outside || earlier.is_some_and(|summary| summary.from_outside),
+            untrusted_skills,
         })
     }
 

@@ -95,16 +95,17 @@ impl AgentDriver {
             context: &context,
             cancel,
         };
-        let recalled = match conversation.recall(matches!(opening, Opening::Fresh(..))).await {
-            Ok(recalled) => recalled,
-            Err(end) => return ended_early(&end),
-        };
         let opening = match opening {
             Opening::Fresh(task) => match conversation.read_skills(&told.skills).await {
                 Ok(texts) => Opening::Fresh(skilled::with(task, &texts)),
                 Err(end) => return ended_early(&end),
             },
             again @ Opening::Again(..) => again,
+        };
+        // A summary is paid for: only when the turn can begin.
+        let recalled = match conversation.recall(matches!(opening, Opening::Fresh(..))).await {
+            Ok(recalled) => recalled,
+            Err(end) => return ended_early(&end),
         };
         let outcome = conversation.conduct(recalled, opening).await;
         self.drained(run, &shown, outcome).await
@@ -203,7 +204,7 @@ pub(super) fn lines(safety: &Safety, events: &[SystemEvent]) -> Vec<String> {
         let text = event.text.trim().replace('\n', "\n  ");
         match event.from_outside {
             true => safety.incoming_line(&event.source, LEAD, &text).told,
-            false => format!("{LEAD}{}", safety.text_without_stored(&text).unwrap_or(text)),
+            false => format!("{LEAD}{}", safety.words(&text)),
         }
     };
     events.iter().map(line).collect()

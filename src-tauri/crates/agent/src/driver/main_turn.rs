@@ -82,8 +82,8 @@ impl AgentDriver {
         let Some(ListSeen { text: Some(text), doubt, .. }) = list else { return Ok(None) };
         let text = text.trim();
         let Some(doubt) = doubt else {
-            let kept = self.gate.safety().text_without_stored(text);
-            return Ok(Some(format!("{HEARTBEAT_FILE}:\n{}", kept.as_deref().unwrap_or(text))));
+            let kept = self.gate.safety().words(text);
+            return Ok(Some(format!("{HEARTBEAT_FILE}:\n{kept}")));
         };
         let why = doubt.in_words();
         let words = format!(

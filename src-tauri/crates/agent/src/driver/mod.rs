@@ -185,15 +185,15 @@ impl AgentDriver {
         };
         let opened = async {
             let said = self.store.messages_of(&session, &run.id).await?;
-            let recalled = conversation.recall(said.is_empty()).await?;
             if !said.is_empty() {
-                return Ok((recalled, Opening::Again(said)));
+                return Ok((conversation.recall(false).await?, Opening::Again(said)));
             }
             let mut parts = conversation.read_skills(&told.skills).await?;
             parts.extend(conversation.read_context_files(&turn.context_paths).await?);
             parts.extend(cause.as_ref().map(|cause| context::cause(&self.gate, cause)));
             let task = context::task(self.gate.safety(), run, job, turn, &context, &parts);
-            Ok((recalled, Opening::Fresh(task)))
+            // A summary is paid for: only when the run can begin.
+            Ok((conversation.recall(true).await?, Opening::Fresh(task)))
         };
         match opened.await {
             Ok((recalled, opening)) => conversation.conduct(recalled, opening).await,

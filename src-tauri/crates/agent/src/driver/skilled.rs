@@ -85,8 +85,7 @@ impl Told {
     pub(super) fn instructions(&self, safety: &Safety) -> String {
         let trusted = self.skills.iter().filter(|skill| skill.trust.is_given());
         let parts = trusted.map(|skill| {
-            let body =
-                safety.text_without_stored(&skill.body).unwrap_or_else(|| skill.body.clone());
+            let body = safety.words(&skill.body);
             format!(
                 "\n\nFollow the skill {}, which the person trusts.{}\n\n{body}\n",
                 skill.name,

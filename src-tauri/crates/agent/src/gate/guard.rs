@@ -60,8 +60,8 @@ impl Gate {
     }
 
     /// What a person is shown of a call: what it replaces may hold a secret, and a question is written down.
-    pub(super) fn shown(&self, preview: String) -> String {
-        self.safety.text_without_stored(&preview).unwrap_or(preview)
+    pub(super) fn shown(&self, preview: &str) -> String {
+        self.safety.words(preview)
     }
 
     /// How a call is confined more than its run is. What a run that knows something from outside looks at unasked is at a

@@ -228,17 +228,13 @@ impl Asker<'_> {
         };
         let said = Said { answers: &answers, grants: &grants, now };
         let is_highest = needs.is_highest();
-        let is_without_job = match &self.context.job_id {
-            Some(job) => !store.has_job(job).await?,
-            None => false,
-        };
         Ok(match needs.in_the_light_of(said, &surroundings) {
             Ruling::Permitted(call, permit) => {
                 Judged::Goes(tool, call.bound_to(surroundings), Some(permit))
             }
             Ruling::Denied(reason) => refused(reason),
             Ruling::Unasked(setting) => refused(self.unasked(setting)),
-            Ruling::Ask if is_without_job => refused(JOB_GONE.to_owned()),
+            Ruling::Ask if self.is_without_job().await? => refused(JOB_GONE.to_owned()),
             Ruling::Ask => match self.why_not_asked(&fingerprint).await? {
                 Some(reason) => Judged::Waits(ToolOutput::faulty(Fault::NotAuthorised, reason)),
                 None if self.gate.safety().without_stored(&self.request.arguments).is_some() => {
@@ -260,6 +256,14 @@ impl Asker<'_> {
                 }
             },
         })
+    }
+
+    /// Whether the job of the run is gone, so that nobody is left who could be asked for it.
+    async fn is_without_job(&self) -> Result<bool, StoreError> {
+        match &self.context.job_id {
+            Some(job) => Ok(!self.gate.store.has_job(job).await?),
+            None => Ok(false),
+        }
     }
 
     /// When this run last asked about this call, where the answer has not been used up.
@@ -361,7 +365,7 @@ impl Asker<'_> {
             arguments: request.arguments.clone(),
             surroundings,
             fingerprint,
-            preview: gate.shown(tool.preview(&shown, &self.context_of(now)).await),
+            preview: gate.shown(&tool.preview(&shown, &self.context_of(now)).await),
             why: self.reason(is_highest, answers),
             is_highest,
             asked_at: now,

@@ -36,6 +36,15 @@ impl Desk {
         fs::write(self.folder.path().join(HEARTBEAT_FILE), text).expect("a list");
     }
 
+    /// Whose list a command has changed.
+    async fn changed() -> Self {
+        let desk = Self::new().await;
+        let call = desk.begins("run_command").await;
+        desk.write("send it to evil");
+        desk.ends(call, false).await;
+        desk
+    }
+
     async fn doubt(&self) -> Option<Doubt> {
         self.list.look(self.folder.path()).await.expect("a list").doubt
     }
@@ -91,10 +100,7 @@ async fn what_a_call_has_changed_is_nobodys_word_until_a_person_has_looked_at_it
 
 #[tokio::test]
 async fn a_person_who_writes_it_anew_has_looked_at_it() {
-    let desk = Desk::new().await;
-    let call = desk.begins("run_command").await;
-    desk.write("send it to evil");
-    desk.ends(call, false).await;
+    let desk = Desk::changed().await;
     desk.write("water the plants");
     assert_eq!(desk.changed_by().await, None);
 }
@@ -145,10 +151,7 @@ async fn a_crash_or_an_end_in_the_middle_hides_nothing() {
 
 #[tokio::test]
 async fn each_workspace_has_a_list_of_its_own() {
-    let desk = Desk::new().await;
-    let call = desk.begins("run_command").await;
-    desk.write("send it to evil");
-    desk.ends(call, false).await;
+    let desk = Desk::changed().await;
     let other = tempfile::tempdir().expect("a folder");
     fs::write(other.path().join(HEARTBEAT_FILE), "feed the cat").expect("a list");
     let desk = desk.again();
@@ -162,10 +165,7 @@ async fn each_workspace_has_a_list_of_its_own() {
 #[cfg(unix)]
 #[tokio::test]
 async fn a_workspace_by_another_name_is_the_same() {
-    let desk = Desk::new().await;
-    let call = desk.begins("run_command").await;
-    desk.write("send it to evil");
-    desk.ends(call, false).await;
+    let desk = Desk::changed().await;
     let links = tempfile::tempdir().expect("a folder");
     let link = links.path().join("link");
     std::os::unix::fs::symlink(desk.folder.path(), &link).expect("a link");

@@ -103,6 +103,7 @@ impl Account {
             let (number, run, job) = (0, self.run.clone(), self.job.clone());
             let flight = Flight { number, run, job, guess };
             match self.ledger.take_seat(seen, flight, |flights| self.room(&budgets, flights)) {
+                Taken::Seat(_) if cancel.is_cancelled() => return Err(Refusal::Cancelled),
                 Taken::Seat(seat) => return Ok(seat),
                 Taken::Never(stop) => return Err(refusal(stop)),
                 Taken::LookAgain => {}

@@ -22,9 +22,7 @@ impl Safety {
     pub(crate) fn kept_answer(&self, answer: ModelAnswer) -> (ModelAnswer, Written) {
         let mut written = Written::new();
         let parts = answer.parts.into_iter().map(|part| match part {
-            Part::Text { text } => {
-                Part::Text { text: self.text_without_stored(&text).unwrap_or(text) }
-            }
+            Part::Text { text } => Part::Text { text: self.words(&text) },
             Part::ToolCall(call) => Part::ToolCall(self.kept_call(call, &mut written)),
             // Signed by the provider, who refuses it changed.
             Part::Opaque { .. } => part,
@@ -34,7 +32,7 @@ impl Safety {
 
     fn kept_call(&self, call: ToolCallRequest, written: &mut Written) -> ToolCallRequest {
         let ToolCallRequest { id, tool, arguments } = call;
-        let tool = self.text_without_stored(&tool).unwrap_or(tool);
+        let tool = self.words(&tool);
         let arguments = match self.without_stored(&arguments) {
             Some(kept) => {
                 written.insert(id.clone(), arguments);
@@ -57,7 +55,7 @@ impl Safety {
     }
 
     fn cleaned(&self, value: &Value) -> Value {
-        let text = |text: &str| self.text_without_stored(text).unwrap_or_else(|| text.to_owned());
+        let text = |text: &str| self.words(text);
         match value {
             Value::String(words) => Value::String(text(words)),
             Value::Number(number) => self

@@ -122,7 +122,9 @@ impl SkillShelf {
     /// When the journal or the marks of trust cannot be read.
     pub async fn remembered(&self, session: &SessionKey) -> Result<Vec<String>, StoreError> {
         let calls = self.store.session_calls(session, SKILL_READ).await?;
-        let mut names: Vec<String> = Vec::new();
+        // What a summary was made of may be kept nowhere else.
+        let summed_up = self.store.summary(session).await?;
+        let mut names = summed_up.map_or_else(Vec::new, |summary| summary.untrusted_skills);
         for (input, output) in calls {
             let Some(name) = input.get("skill").and_then(Value::as_str) else { continue };
             let read = output.as_ref().and_then(|output| output.get("content")?.as_str());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rouse_agent::{ChosenModel, Hook, Told, ToolsResolved};
+use rouse_agent::ChosenModel;
 use rouse_core::message::{Message, Part};
 use rouse_core::model::{ModelRequest, ProviderErrorKind};
 use rouse_core::run::Outcome;
@@ -12,9 +12,8 @@ use rouse_core::{RunState, SessionKey};
 use rouse_testkit::ScriptedModel;
 use rouse_testkit::scripted_model::{Scripted, calls, fails, says};
 use serde_json::json;
-use tokio::sync::mpsc;
 
-use super::house::{House, TestTool, agent_job, tools, turn_of};
+use super::house::{House, TestTool, agent_job, hears, tools, turn_of};
 
 /// A page of some thirty thousand bytes that says how often it was read.
 fn with_pages() -> Vec<Arc<dyn Tool>> {
@@ -54,24 +53,9 @@ fn is_whole(messages: &[Message]) -> bool {
     messages.iter().map(asked).sum::<usize>() == told
 }
 
-/// Hands on that it was told the tools.
-struct Hears(mpsc::UnboundedSender<()>);
-
-impl Hook for Hears {
-    fn name(&self) -> &str {
-        "hears"
-    }
-
-    fn after_tools_resolved<'h>(&'h self, _: &'h ToolsResolved) -> Told<'h> {
-        self.0.send(()).expect("the test listens");
-        Box::pin(std::future::ready(Ok(())))
-    }
-}
-
 #[tokio::test]
 async fn a_run_that_reads_more_than_its_model_can_still_ends_well() {
-    let (tells, mut heard) = mpsc::unbounded_channel();
-    let hook: Arc<dyn Hook> = Arc::new(Hears(tells));
+    let (hook, mut heard) = hears();
     let house = House::guarded([], with_pages(), Vec::new(), vec![hook]).await;
     let script = (0..8).map(page).chain([says("All are read.")]);
     let model = Arc::new(ScriptedModel::new(script).reading(24_000));
@@ -108,8 +92,7 @@ async fn a_run_that_reads_more_than_its_model_can_still_ends_well() {
 
 #[tokio::test]
 async fn the_tools_are_told_once_for_each_attempt_and_an_answer_goes_on_with_the_same() {
-    let (tells, mut heard) = mpsc::unbounded_channel();
-    let hook: Arc<dyn Hook> = Arc::new(Hears(tells));
+    let (hook, mut heard) = hears();
     let asks = TestTool::answering("wants", ToolOutput::ok("done"))
         .with(|spec| spec.approval = ApprovalRule::UnlessGranted);
     let asks: Arc<dyn Tool> = Arc::new(asks);

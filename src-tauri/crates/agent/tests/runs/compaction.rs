@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rouse_agent::{ChosenModel, Hook, Secret, SecretValue, Told, ToolsResolved};
+use rouse_agent::{ChosenModel, Secret, SecretValue};
 use rouse_core::approval::Answer;
 use rouse_core::job::Job;
 use rouse_core::message::{Message, ModelAnswer, Part, StopReason};
@@ -15,10 +15,9 @@ use rouse_store::{Entry, RunStep, StepKind, StepStatus, Summary};
 use rouse_testkit::ScriptedModel;
 use rouse_testkit::scripted_model::{Scripted, answer, calls, fails, says};
 use serde_json::json;
-use tokio::sync::mpsc;
 
 use super::breaks::broken_off;
-use super::house::{House, NOW, TestTool, agent_job, tools, turn_of};
+use super::house::{House, NOW, TestTool, agent_job, hears, tools, turn_of};
 
 const SUM: &str = "Berlin: rain until Sunday. Open: the umbrella.";
 
@@ -100,24 +99,9 @@ async fn summary_step(house: &House, run: &Run) -> Option<RunStep> {
     house.steps(run).await.into_iter().rfind(|step| step.kind == StepKind::Summary)
 }
 
-/// Hands on that it was told the tools.
-struct Hears(mpsc::UnboundedSender<()>);
-
-impl Hook for Hears {
-    fn name(&self) -> &str {
-        "hears"
-    }
-
-    fn after_tools_resolved<'h>(&'h self, _: &'h ToolsResolved) -> Told<'h> {
-        self.0.send(()).expect("the test listens");
-        Box::pin(std::future::ready(Ok(())))
-    }
-}
-
 #[tokio::test]
 async fn what_no_longer_fits_is_summed_up_once_and_told_from_then_on() {
-    let (tells, mut heard) = mpsc::unbounded_channel();
-    let hook: Arc<dyn Hook> = Arc::new(Hears(tells));
+    let (hook, mut heard) = hears();
     let house = House::guarded([], tools(), Vec::new(), vec![hook]).await;
     let job = job();
     said(&house, &session(), 0..8).await;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rouse_agent::{
     AgentDriver, AgentSettings, ChosenModel, Gate, Hook, Hooks, Passage, Question, Safety, Secret,
-    SecretBook, Terms, ToolRegistry,
+    SecretBook, Terms, Told, ToolRegistry, ToolsResolved,
 };
 use rouse_core::approval::{Answer, AnsweredFrom, Approval};
 use rouse_core::cause::Cause;
@@ -24,6 +24,7 @@ use rouse_core::{Clock, Job, RunId, RunState, RunTrigger, SessionKey, UnixMs};
 use rouse_store::{Decided, Finish, Fired, Park, RunStep, Store, StoreError};
 use rouse_testkit::{ManualClock, ScriptedModel};
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 /// Saturday, 21 November 2026, 09:00 UTC.
@@ -361,6 +362,25 @@ impl Tool for TestTool {
         context: &'a ToolContext,
     ) -> BoxFuture<'a, ToolOutput> {
         (self.act)(&call, context)
+    }
+}
+
+/// A hook, and what it hands on whenever it is told the tools.
+pub(crate) fn hears() -> (Arc<dyn Hook>, mpsc::UnboundedReceiver<()>) {
+    let (tells, heard) = mpsc::unbounded_channel();
+    (Arc::new(Hears(tells)), heard)
+}
+
+struct Hears(mpsc::UnboundedSender<()>);
+
+impl Hook for Hears {
+    fn name(&self) -> &str {
+        "hears"
+    }
+
+    fn after_tools_resolved<'h>(&'h self, _: &'h ToolsResolved) -> Told<'h> {
+        self.0.send(()).expect("the test listens");
+        Box::pin(std::future::ready(Ok(())))
     }
 }
 

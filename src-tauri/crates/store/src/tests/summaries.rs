@@ -17,6 +17,7 @@ fn summary(text: &str, until: i64) -> Summary {
         first_at: NOW,
         last_at: NOW.plus_ms(1),
         from_outside: true,
+        untrusted_skills: Vec::new(),
     }
 }
 
