@@ -24,6 +24,13 @@ test("a task that an agent wrote says so, with the run; changed, that saving mak
   expect(screen.queryByText(/^An agent wrote this/)).not.toBeInTheDocument();
 });
 
+test("a blank more is a change, as it is for the engine", async () => {
+  const { user } = renderApp("/jobs/job-1", hostWith({ payload: { kind: "agentTurn", message: "Look" }, messageBy: { kind: "agent" } }));
+  await user.click(await screen.findByRole("textbox", { name: "Task" }));
+  await user.paste(" ");
+  expect(await screen.findByText(/^Saving makes this yours/)).toBeInTheDocument();
+});
+
 test.each([
   ["a job of an agent's whose words a person has written", { createdBy: { kind: "agent" }, messageBy: { kind: "person" } }, undefined],
   ["a job of a person's", {}, undefined],

@@ -17,7 +17,7 @@ export function WhoseWords({ name }: { name: "message" | "text" }) {
   const { value } = useBound(name);
   if (signed === undefined) return null;
   const isTask = name === "message";
-  if (value.trim() !== signed.words.trim()) {
+  if (value !== signed.words) {
     return <p className={styles.hint} role="status">{isTask ? "Saving makes this yours: sites that it names are no longer asked about." : "Saving makes this yours."}</p>;
   }
   return (
