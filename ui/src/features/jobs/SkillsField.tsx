@@ -7,10 +7,10 @@ import { useSkills } from "@/data/queries";
 import { useBound } from "./bound";
 import styles from "./Editor.module.css";
 
-const missing = "Not on this computer: runs of this job fail until it is there, or is taken out here.";
+const missing = "It cannot be used here: runs of this job fail until it can, or it is taken out here.";
 
 export function SkillsField() {
-  const { value: chosen, error, onChange } = useBound("skills");
+  const { value: chosen, error, warning, onChange } = useBound("skills");
   const known = (useSkills().data?.skills ?? []).filter((skill) => skill.problem === null);
   const unknown = chosen.filter((name) => !known.some((skill) => skill.name === name));
   if (known.length === 0 && unknown.length === 0) return null;
@@ -27,7 +27,7 @@ export function SkillsField() {
         ))}
       </div>
       {limits && <p className={styles.error}>One of these is not trusted, so runs of this job may only look. Trust it on the page of the tools, or leave it out.</p>}
-      <GroupFoot error={error} />
+      <GroupFoot error={error} warning={warning} />
     </div>
   );
 }

@@ -35,8 +35,7 @@ export function useWarnings(asked: Asked): Warnings {
   return useMemo(() => {
     // That there is no model at all is said beside the form, with the way to get one.
     const told = (data?.warnings ?? []).filter(({ field }) => !(hasNoModel && field === "payload.model"));
-    // A skill that is missing is said at its own box.
-    const { placed, others } = place(told.filter(({ field }) => !field.startsWith("payload.skills")).map(({ field, message }) => ({ path: field, message })));
+    const { placed, others } = place(told.map(({ field, message }) => ({ path: field, message })));
     return { placed, others };
   }, [data, hasNoModel]);
 }
