@@ -17,7 +17,7 @@ const onTimeMs = 1_000;
 
 export function RunFacts({ detail: { run, deliveries, approvals } }: { detail: RunDetail }) {
   const tokens = run.usage.inputTokens + run.usage.outputTokens;
-  const paid = run.model !== null || tokens > 0 || run.usage.costMicroUsd !== null;
+  const paid = run.model !== null || tokens > 0 || (run.usage.costMicroUsd ?? 0) > 0;
   return (
     <div className={styles.facts}>
       <Facts

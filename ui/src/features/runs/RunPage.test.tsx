@@ -34,6 +34,18 @@ test("each step says what the gate decided and what it cost, the head what all o
   expect(screen.getByText("$0.024")).toBeInTheDocument();
 });
 
+test("a step whose price nobody knows says so", async () => {
+  const steps = [aStep({ kind: "modelTurn", name: "house-9", usage: { ...noUsage, inputTokens: 900, outputTokens: 60 } })];
+  renderApp("/runs/run-1", fakeHost({ "runs.get": () => aDetail({}, { steps }) }));
+  expect(await screen.findByText("900 in, 60 out · cost unknown · 5 ms")).toBeInTheDocument();
+});
+
+test("a run whose tool cost nothing has no line about money", async () => {
+  renderApp("/runs/run-1", fakeHost({ "runs.get": () => aDetail({ usage: { ...noUsage, costMicroUsd: 0 } }) }));
+  await screen.findByText("Why it fired");
+  expect(screen.queryByText("Cost")).not.toBeInTheDocument();
+});
+
 test("a run without a model says what its tool cost", async () => {
   renderApp("/runs/run-1", fakeHost({ "runs.get": () => aDetail({ usage: { ...noUsage, costMicroUsd: 20_000 } }) }));
   expect(await screen.findByText("$0.020")).toBeInTheDocument();
