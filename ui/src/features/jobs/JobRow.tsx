@@ -90,8 +90,8 @@ function About({ view }: { view: JobView }) {
   );
 }
 
-/** Before when it fires, so that one sees at a glance which jobs are not one's own. */
-/** Of a job that an agent has made, or whose task it wrote last: that it is not the person's own. */
+/** Of a job that an agent has made, or whose task it wrote last: that it is not the person's own. It stands before when the
+    job fires, so that one sees at a glance which those are. */
 function ByAgent({ job }: { job: JobView["job"] }) {
   const said = agentBehind(job) ? "Made by an agent" : signedWords(job) && "An agent wrote its task";
   if (said === undefined) return null;
