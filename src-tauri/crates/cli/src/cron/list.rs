@@ -37,9 +37,8 @@ const PAGE: usize = 500;
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     let most = args.limit.map_or(usize::MAX, |limit| limit as usize);
     let mut list = read(session, args.all, args.search.as_deref(), most).await?;
-    let heartbeat = session.call("heartbeat.status", json!({})).await?;
     if session.json {
-        list["heartbeat"] = heartbeat;
+        list["heartbeat"] = session.call("heartbeat.status", json!({})).await?;
         return session.tell(list, |_, _: CronListResult| Ok(()));
     }
     let status: CronStatus = serde_json::from_value(session.call("cron.status", json!({})).await?)?;
@@ -69,6 +68,7 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
         anstream::println!("There are more. See all of them without --limit.");
     }
     if args.search.is_none() {
+        let heartbeat = session.call("heartbeat.status", json!({})).await?;
         let status = serde_json::from_value(heartbeat)?;
         anstream::println!("{}", heartbeat::line(session, &status).await?);
     }
