@@ -216,26 +216,28 @@ async fn all_ended(ended: tokio::task::JoinHandle<bool>) {
     assert!(ended.expect("both were ended").expect("joined"));
 }
 
-/// A hook that does this at the first call, and nothing from then on.
+/// An engine that calls a tool, and waits for a hook that has started two processes at this first call and does nothing at
+/// any other; and what is done when both have ended.
 #[cfg(target_os = "linux")]
-fn hook_once(home: &Home, line: &str, timeout: &str) {
+async fn hooked<'h>(home: &'h Home, timeout: &str) -> (Engine<'h>, tokio::task::JoinHandle<bool>) {
+    let (pipe, line) = held_pipe(home);
     let script = format!("test -e hooked && exit 0; touch hooked; {line}");
     home.write_config(&format!(
         "[[hooks]]\non = \"before_tool_call\"\ncommand = [\"sh\", \"-c\", \"\"\"{script}\"\"\"]\ntimeout = \"{timeout}\"\n"
     ));
+    let engine = home.serve().await;
+    let id = engine.add(echo("Hooked")).await;
+    engine.run_now(&id).await;
+    (engine, begun(pipe).await)
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn what_a_hook_had_started_is_ended_at_the_next_start() {
     let home = Home::new();
-    let (pipe, line) = held_pipe(&home);
-    hook_once(&home, &line, "5m");
-    let engine = home.serve().await;
-    let id = engine.add(echo("Hooked")).await;
-    engine.run_now(&id).await;
-    let ended = begun(pipe).await;
+    let (engine, ended) = hooked(&home, "5m").await;
     engine.kill();
+    assert!(!ended.is_finished(), "a kill of Rouse alone ends no hook");
 
     let engine = home.serve_as_it_is();
     all_ended(ended).await;
@@ -246,12 +248,8 @@ async fn what_a_hook_had_started_is_ended_at_the_next_start() {
 #[tokio::test]
 async fn what_a_hook_has_started_ends_with_its_time() {
     let home = Home::new();
-    let (pipe, line) = held_pipe(&home);
-    hook_once(&home, &line, "1s");
-    let engine = home.serve().await;
-    let id = engine.add(echo("Hooked")).await;
-    engine.run_now(&id).await;
-    all_ended(begun(pipe).await).await;
+    let (engine, ended) = hooked(&home, "1s").await;
+    all_ended(ended).await;
     assert!(engine.stop().success());
 }
 

@@ -1,19 +1,26 @@
 //! Slots that passed while nothing could fire.
 
+use std::path::Path;
+
 use rouse_core::time::Clock as _;
 use serde_json::json;
 
-use crate::house::{DAY, HOUR, MINUTE, NOON, Plan, echo};
+use crate::house::{DAY, HOUR, House, MINUTE, NOON, Plan, echo};
+
+/// The house in `folder`, ended and begun anew so many milliseconds later.
+async fn off_for(ms: u64, house: House, folder: &Path) -> House {
+    let clock = house.clock.clone();
+    house.host.stop().await;
+    clock.advance(ms);
+    Plan::new(folder).clock(&clock).build().await
+}
 
 #[tokio::test]
 async fn one_late_run_stands_for_all_slots_that_passed() {
     let folder = tempfile::tempdir().expect("a folder");
     let house = Plan::new(folder.path()).build().await;
     let id = house.add(echo(&json!({ "kind": "cron", "expr": "0 13 * * *", "tz": "UTC" }))).await;
-    let clock = house.clock.clone();
-    house.host.stop().await;
-    clock.advance(3 * DAY);
-    let house = Plan::new(folder.path()).clock(&clock).build().await;
+    let house = off_for(3 * DAY, house, folder.path()).await;
     let runs = house.ended(&id, 1).await;
     assert_eq!(runs.len(), 1);
     assert_eq!((&runs[0]["trigger"], &runs[0]["standsFor"]), (&json!("catchUp"), &json!(3)));
@@ -31,17 +38,14 @@ async fn a_year_off_is_one_row_and_one_run() {
     let folder = tempfile::tempdir().expect("a folder");
     let house = Plan::new(folder.path()).build().await;
     let id = house.add(echo(&json!({ "kind": "cron", "expr": "* * * * *", "tz": "UTC" }))).await;
-    let clock = house.clock.clone();
-    house.host.stop().await;
-    clock.advance(365 * DAY);
-    let house = Plan::new(folder.path()).clock(&clock).build().await;
+    let house = off_for(365 * DAY, house, folder.path()).await;
     let runs = house.ended(&id, 1).await;
     let [run] = runs.as_slice() else { panic!("one row: {runs:#?}") };
     assert_eq!((&run["trigger"], &run["state"]), (&json!("catchUp"), &json!("succeeded")));
     assert_eq!((&run["standsFor"], &run["attempt"]), (&json!(365 * 24 * 60), &json!(1)));
-    assert_eq!(run["slotAtMs"], json!(clock.now().0));
+    assert_eq!(run["slotAtMs"], json!(house.clock.now().0));
     let next = house.job(&id).await["state"]["nextRunAtMs"].clone();
-    assert_eq!(next, json!(clock.now().0 + 60_000));
+    assert_eq!(next, json!(house.clock.now().0 + 60_000));
     house.host.stop().await;
 }
 
@@ -52,10 +56,7 @@ async fn skip_records_what_was_missed() {
     let mut job = echo(&json!({ "kind": "every", "everyMs": HOUR }));
     job["policies"] = json!({ "misfire": { "mode": "skip" } });
     let id = house.add(job).await;
-    let clock = house.clock.clone();
-    house.host.stop().await;
-    clock.advance(5 * HOUR + 10 * MINUTE);
-    let house = Plan::new(folder.path()).clock(&clock).build().await;
+    let house = off_for(5 * HOUR + 10 * MINUTE, house, folder.path()).await;
     let runs = house.ended(&id, 1).await;
     assert_eq!(
         (runs.len(), &runs[0]["state"], &runs[0]["standsFor"]),

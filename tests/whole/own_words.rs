@@ -2,7 +2,7 @@
 //! model, whichever way the words come in. Only where secrets are kept is it found.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rouse_testkit::scripted_model::{calls, says};
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ async fn chat(house: &House, text: &str) -> Value {
 }
 
 /// The files below `folder` in which the value stands; the database also in what is not merged into it yet.
-fn found_in(folder: &Path) -> Vec<String> {
+fn found_in(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
@@ -43,7 +43,7 @@ fn found_in(folder: &Path) -> Vec<String> {
         } else if path.is_file() {
             let bytes = fs::read(&path).expect("a file");
             let holds = bytes.windows(VALUE.len()).any(|window| window == VALUE.as_bytes());
-            found.extend(holds.then(|| path.display().to_string()));
+            found.extend(holds.then_some(path));
         }
     }
     found
@@ -86,8 +86,7 @@ async fn the_words_of_a_person_bring_a_stored_secret_nowhere() {
     }
     assert!(!told.contains(VALUE), "{told}");
     house.host.stop().await;
-    let found = found_in(folder.path());
-    assert!(found.iter().all(|path| path.ends_with("secrets.json")), "{found:?}");
+    assert_eq!(found_in(folder.path()), [folder.path().join("secrets.json")]);
 }
 
 /// Jobs with the value in one field, and that field.
@@ -145,8 +144,7 @@ async fn a_job_with_a_stored_secret_in_it_is_refused_with_its_field_and_the_hand
     assert_eq!(error.data["fields"][0]["path"], "arguments.text", "{error:?}");
     house.add(ask("Use {{secret:mail}} for it")).await;
     house.host.stop().await;
-    let found = found_in(folder.path());
-    assert!(found.iter().all(|path| path.ends_with("secrets.json")), "{found:?}");
+    assert_eq!(found_in(folder.path()), [folder.path().join("secrets.json")]);
 }
 
 /// A job may be older than the secret in it.
@@ -188,4 +186,39 @@ async fn what_a_job_has_held_before_is_handed_on_without_it() {
     let patch = json!({ "id": id, "patch": { "enabled": false } });
     house.call("cron.update", patch).await;
     house.host.stop().await;
+}
+
+/// What is written into the workspace does not leave, so the person is asked about it like about any other write.
+#[tokio::test]
+async fn a_file_with_a_stored_secret_is_asked_about_by_its_handle_and_written_as_it_was_meant() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let content = format!("USER=me\nKEY={VALUE}\n");
+    let write = json!({ "path": ".env", "content": content });
+    let script = [calls([("c1", "write_file", write)]), says("Written.")];
+    let house = Plan::new(folder.path()).model(script).build().await;
+    store(&house).await;
+    let id = house.add(ask("Write the settings")).await;
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    house.run_in(&id, "awaitingApproval").await;
+
+    let question = house.question().await;
+    let preview = question["preview"].as_str().expect("a preview");
+    assert!(preview.contains("+KEY={{secret:mail}}"), "{preview}");
+    assert_eq!(question["arguments"]["content"], "USER=me\nKEY={{secret:mail}}\n");
+    let why = question["why"].as_str().expect("a reason");
+    assert!(why.contains("the value of the stored secret mail"), "{why}");
+    house.answer(&question, "once").await;
+
+    let run = house.ended(&id, 1).await[0].clone();
+    assert_eq!(run["state"], "succeeded", "{run}");
+    let told = asked(&house);
+    assert!(!told.contains(VALUE), "{told}");
+    let detail = house.detail(&run).await.to_string();
+    assert!(!detail.contains(VALUE), "{detail}");
+    house.host.stop().await;
+    let found = found_in(folder.path());
+    let (files, others): (Vec<_>, Vec<_>) = found.iter().partition(|path| path.ends_with(".env"));
+    assert!(others.iter().all(|path| path.ends_with("secrets.json")), "{found:?}");
+    let written = files.first().map(|path| fs::read_to_string(path).expect("a file"));
+    assert_eq!(written, Some(content));
 }

@@ -25,7 +25,7 @@ pub(super) fn check(saved: &Saved, rows: &[&Row]) -> Result<(), String> {
     if let Some(most) = misfire["maxLatenessSeconds"].as_i64() {
         let is_late = |row: &&&Row| row.begun() > 0 && row.claimed_late() > most * 1_000;
         if let Some(row) = rows.iter().find(is_late) {
-            return Err(format!("it began later than {most} s: {row:?}"));
+            return Err(format!("it was claimed later than {most} s: {row:?}"));
         }
     }
     if let Some(most) = misfire["limit"].as_i64() {

@@ -165,7 +165,7 @@ fn a_job_beyond_its_limits_is_refused() {
     type Spoil = fn(&mut Books);
     let spoiled: [(&str, Spoil); 9] = [
         ("it is still there", |books| agent(books).job["deleteAfterRun"] = json!(true)),
-        ("it began later than 1 s", |books| books.rows[1].created_at = 3_001),
+        ("it was claimed later than 1 s", |books| books.rows[1].created_at = 3_001),
         ("2 of 1 slots were made up for", |books| books.rows[1].created_at = 3_000),
         ("2 of 1 runs were at work", |books| books.rows[0].finished_at = Some(2_001)),
         ("3 failures in a row of 2, and enabled: true", |books| {
