@@ -12,6 +12,7 @@
 
 mod environment;
 mod held;
+mod interpreters;
 mod line;
 mod named;
 mod programs;
@@ -44,7 +45,8 @@ use crate::http::{Fetcher, HttpConfig};
 use crate::sandbox::{Sandbox, SandboxError, Sealed};
 use crate::workspace::from_home;
 use crate::{arguments, spec};
-use environment::{RUN_ID, about, environment};
+pub use environment::Environment;
+use environment::{RUN_ID, about, passed};
 use named::{Bound, Named};
 
 /// The longest time limit that can be asked for: a day.
@@ -61,6 +63,8 @@ pub struct CommandConfig {
     pub hidden: Vec<PathBuf>,
     /// What the hosts that a job grants to its commands may be.
     pub network: HttpConfig,
+    /// What commands get a part of.
+    pub environment: Environment,
 }
 
 impl Default for CommandConfig {
@@ -70,6 +74,7 @@ impl Default for CommandConfig {
             timeout: Duration::from_secs(600),
             hidden: Vec::new(),
             network: HttpConfig::default(),
+            environment: Environment::of_this_process(),
         }
     }
 }
@@ -131,7 +136,7 @@ impl RunCommand {
         to: Option<Surroundings>,
         context: &ToolContext,
     ) -> Result<ToolOutput, CommandError> {
-        let (arguments, sealed) = last_look(arguments, to, context).await?;
+        let (arguments, sealed) = self.last_look(arguments, to, context).await?;
         let runs_copies = !sealed.is_empty();
         #[cfg(test)]
         self.after_look.iter().for_each(|act| act());
@@ -144,7 +149,7 @@ impl RunCommand {
                 self.confined(&arguments, context, (hosts, sealed), &mark).await?
             }
             SandboxMode::ByPersonUnsandboxed | SandboxMode::OpenedByPerson { .. } => {
-                unconfined(&arguments, context, &mark)?
+                self.unconfined(&arguments, context, &mark)?
             }
         };
         let child = child.leaving(&context.loose_ends);
@@ -167,9 +172,38 @@ impl RunCommand {
         let sandbox = Sandbox { hosts, hidden, sealed, ..sandbox };
         #[cfg(windows)]
         let sandbox = sandbox.prepared().await?;
-        let variables = environment(context).chain(about(context));
+        let variables = passed(&self.config.environment, context).chain(about(context));
         let fetcher = Fetcher::new(&self.config.network);
         Ok(sandbox.spawn(&arguments.command, variables, mark, fetcher)?)
+    }
+
+    fn unconfined(
+        &self,
+        arguments: &Arguments,
+        context: &ToolContext,
+        mark: &str,
+    ) -> Result<Child, CommandError> {
+        let folder = folder(arguments.cwd.as_deref(), &context.workspace)?;
+        let variables = passed(&self.config.environment, context).chain(about(context));
+        let mut command = shell(&arguments.command);
+        command.current_dir(folder).env_clear().envs(variables);
+        Child::spawn(command, mark).map_err(CommandError::Start)
+    }
+
+    /// What a yes is bound to is held against what is there, at the last moment; answers what is run from a copy.
+    async fn last_look(
+        &self,
+        arguments: Arguments,
+        to: Option<Surroundings>,
+        context: &ToolContext,
+    ) -> Result<(Arguments, Vec<Sealed>), CommandError> {
+        let Some(to) = to else { return Ok((arguments, Vec::new())) };
+        let (context, environment) = (context.clone(), self.config.environment.clone());
+        let look = move || {
+            let sealed = held::hold(&arguments, &context, &environment, &to)?;
+            Ok((arguments, sealed))
+        };
+        tokio::task::spawn_blocking(look).await.unwrap_or(Err(CommandError::Look))
     }
 }
 
@@ -213,18 +247,6 @@ impl Faulty for CommandError {
     }
 }
 
-/// What a yes is bound to is held against what is there, at the last moment; answers what is run from a copy.
-async fn last_look(
-    arguments: Arguments,
-    to: Option<Surroundings>,
-    context: &ToolContext,
-) -> Result<(Arguments, Vec<Sealed>), CommandError> {
-    let Some(to) = to else { return Ok((arguments, Vec::new())) };
-    let context = context.clone();
-    let look = move || held::hold(&arguments, &context, &to).map(|sealed| (arguments, sealed));
-    tokio::task::spawn_blocking(look).await.unwrap_or(Err(CommandError::Look))
-}
-
 /// Whether the sandbox has ended it because a copy did not stay in its place.
 #[cfg(target_os = "linux")]
 fn was_replaced(finished: &Finished) -> bool {
@@ -242,17 +264,6 @@ const fn was_replaced(_: &Finished) -> bool {
 fn room(arguments: &Arguments, context: &ToolContext) -> Result<Sandbox, SandboxError> {
     let at_home = arguments.cwd.as_deref().and_then(from_home).map(|cwd| cwd.display().to_string());
     Sandbox::new(&context.workspace, at_home.as_deref().or(arguments.cwd.as_deref()))
-}
-
-fn unconfined(
-    arguments: &Arguments,
-    context: &ToolContext,
-    mark: &str,
-) -> Result<Child, CommandError> {
-    let folder = folder(arguments.cwd.as_deref(), &context.workspace)?;
-    let mut command = shell(&arguments.command);
-    command.current_dir(folder).env_clear().envs(environment(context)).envs(about(context));
-    Child::spawn(command, mark).map_err(CommandError::Start)
 }
 
 impl Tool for RunCommand {
@@ -285,8 +296,9 @@ impl Tool for RunCommand {
         arguments: &'a Value,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, Result<Surroundings, ToolOutput>> {
-        let context = context.clone();
-        Box::pin(answer::aside(arguments, move |arguments| bound(&arguments, &context)))
+        let (context, environment) = (context.clone(), self.config.environment.clone());
+        let look = move |arguments: Arguments| bound(&arguments, &context, &environment);
+        Box::pin(answer::aside(arguments, look))
     }
 
     fn call<'a>(
@@ -331,7 +343,11 @@ fn shown(arguments: &Arguments, context: &ToolContext) -> String {
     format!("{}\n\n{place}\n{how}", arguments.command)
 }
 
-fn bound(arguments: &Arguments, context: &ToolContext) -> Result<Surroundings, CommandError> {
+fn bound(
+    arguments: &Arguments,
+    context: &ToolContext,
+    environment: &Environment,
+) -> Result<Surroundings, CommandError> {
     let is_confined = matches!(context.sandbox, SandboxMode::Sandboxed { .. });
     let folder = if is_confined {
         room(arguments, context)?.folder
@@ -341,8 +357,9 @@ fn bound(arguments: &Arguments, context: &ToolContext) -> Result<Surroundings, C
     let text = |text: OsString| text.to_string_lossy().into_owned();
     // Each run has another number; what it decides is none of the command's business.
     let told = about(context).filter(|(name, _)| name != RUN_ID);
+    let variables = passed(environment, context).chain(told);
     let environment: BTreeMap<String, String> =
-        environment(context).chain(told).map(|(name, value)| (text(name), text(value))).collect();
+        variables.map(|(name, value)| (text(name), text(value))).collect();
     let named = Named { folder: &folder, workspace: &context.workspace, is_confined };
     let Bound { files, replaces, .. } = named.bound(&arguments.command);
     let ungranted = named.unheld(&arguments.command);

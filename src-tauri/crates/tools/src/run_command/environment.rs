@@ -4,8 +4,34 @@
 //! one could get it wrong with a list of what to leave out.
 
 use std::ffi::OsString;
+use std::fmt;
+use std::sync::Arc;
 
 use rouse_core::tool::{SandboxMode, ToolContext};
+
+/// Variables, of which a command gets those that the lists name. Shown without their values: there are keys among them.
+#[derive(Clone)]
+pub struct Environment(Arc<[(OsString, OsString)]>);
+
+impl Environment {
+    /// That of this process, which is the same as long as it lives.
+    #[must_use]
+    pub fn of_this_process() -> Self {
+        std::env::vars_os().collect()
+    }
+}
+
+impl FromIterator<(OsString, OsString)> for Environment {
+    fn from_iter<I: IntoIterator<Item = (OsString, OsString)>>(variables: I) -> Self {
+        Self(variables.into_iter().collect())
+    }
+}
+
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.iter().map(|(name, _)| name)).finish()
+    }
+}
 
 /// What a command is told of the environment, where it is set.
 const PASSED_ON: &[&str] = &[
@@ -88,12 +114,15 @@ const SET_INSIDE: &[(&str, &str)] = &[("SHELL", "/bin/sh")];
 const SET_INSIDE: &[(&str, &str)] = &[];
 
 /// What a command gets of the environment, by how it is confined.
-pub(super) fn environment(context: &ToolContext) -> impl Iterator<Item = (OsString, OsString)> {
+pub(super) fn passed(
+    of: &Environment,
+    context: &ToolContext,
+) -> impl Iterator<Item = (OsString, OsString)> {
     let (passed, inside): (_, &[(&str, &str)]) = match context.sandbox {
         SandboxMode::Sandboxed { .. } => (PASSED_INSIDE, SET_INSIDE),
         SandboxMode::ByPersonUnsandboxed | SandboxMode::OpenedByPerson { .. } => (PASSED_ON, &[]),
     };
-    passed_on(passed).chain(inside.iter().map(|(name, value)| (name.into(), value.into())))
+    passed_on(of, passed).chain(inside.iter().map(|(name, value)| (name.into(), value.into())))
 }
 
 pub(super) const RUN_ID: &str = "ROUSE_RUN_ID";
@@ -109,9 +138,13 @@ pub(super) fn about(context: &ToolContext) -> impl Iterator<Item = (OsString, Os
         .map(|(name, value)| (name.into(), value.into()))
 }
 
-fn passed_on(list: &'static [&'static str]) -> impl Iterator<Item = (OsString, OsString)> {
-    std::env::vars_os().filter(|(name, _)| {
+fn passed_on(
+    of: &Environment,
+    list: &'static [&'static str],
+) -> impl Iterator<Item = (OsString, OsString)> {
+    let is_passed = |(name, _): &&(OsString, OsString)| {
         let name = name.to_string_lossy();
         list.iter().any(|passed| name.eq_ignore_ascii_case(passed)) || name.starts_with("LC_")
-    })
+    };
+    of.0.iter().filter(is_passed).cloned()
 }

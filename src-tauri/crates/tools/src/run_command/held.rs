@@ -14,7 +14,7 @@ use rouse_core::approval::Surroundings;
 use rouse_core::tool::{SandboxMode, ToolContext};
 
 use super::named::{Named, shown};
-use super::{Arguments, CommandError, bound, room};
+use super::{Arguments, CommandError, Environment, bound, room};
 use crate::sandbox::Sealed;
 use crate::workspace::{Workspace, digest};
 
@@ -25,9 +25,10 @@ const MOST_BYTES: u64 = 32 << 20;
 pub(super) fn hold(
     arguments: &Arguments,
     context: &ToolContext,
+    environment: &Environment,
     to: &Surroundings,
 ) -> Result<Vec<Sealed>, CommandError> {
-    let now = bound(arguments, context)?;
+    let now = bound(arguments, context, environment)?;
     if now != *to {
         return Err(CommandError::Changed(difference(&now, to)));
     }

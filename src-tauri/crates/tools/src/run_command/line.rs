@@ -7,6 +7,8 @@
 
 use std::collections::BTreeSet;
 
+use super::interpreters::{is_interpreter, is_option, program, takes_value};
+
 /// What counts of a line; a longer one is no line that a person reads.
 const MOST_WORDS: usize = 1_000;
 /// Quotes in quotes.
@@ -18,33 +20,6 @@ const BEFORE_A_COMMAND: &[&str] = &[
     "sudo", "xargs", "then", "else", "do", "if", "elif", "while", "until", "!",
 ];
 
-/// Programs that read and run the first file that they are given.
-const INTERPRETERS: &[&str] = &[
-    ".",
-    "source",
-    "sh",
-    "bash",
-    "dash",
-    "zsh",
-    "ksh",
-    "fish",
-    "python",
-    "perl",
-    "ruby",
-    "node",
-    "deno",
-    "bun",
-    "php",
-    "lua",
-    "tclsh",
-    "Rscript",
-    "awk",
-    "make",
-    "busybox",
-    "osascript",
-    "pwsh",
-];
-
 /// The words of a line that are run: at the beginning of a command, or what an interpreter is given first.
 pub(super) fn run_words(line: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
@@ -53,20 +28,19 @@ pub(super) fn run_words(line: &str) -> BTreeSet<String> {
 }
 
 fn collect_run(line: &str, depth: usize, found: &mut BTreeSet<String>) {
-    // Whether the next word is a command, and whether it is what an interpreter reads.
-    let (mut begins, mut is_read) = (true, false);
+    let mut begins = true;
+    // The interpreter that reads what comes next, and whether that may be the value of an option.
+    let mut reader: Option<(String, bool)> = None;
+    let mut redirection = None;
     for piece in pieces(line) {
         let word = match piece {
-            Piece::Break('<') => {
-                is_read = true;
+            Piece::Break(how @ ('<' | '>')) => {
+                redirection = Some(how);
                 continue;
             }
-            Piece::Break('>') => {
-                (begins, is_read) = (false, false);
-                continue;
-            }
+            Piece::Break('&' | '|') if redirection == Some('>') => continue,
             Piece::Break(_) => {
-                (begins, is_read) = (true, false);
+                (begins, reader, redirection) = (true, None, None);
                 continue;
             }
             Piece::Word(word) => word.text,
@@ -74,31 +48,30 @@ fn collect_run(line: &str, depth: usize, found: &mut BTreeSet<String>) {
         if depth > 0 && word.contains(|c: char| c.is_whitespace() || is_special(c)) {
             collect_run(&word, depth - 1, found);
         }
-        let is_interpreter = is_interpreter(&word);
-        let is_option = word.starts_with('-');
-        if begins {
-            if stands_before(&word) {
-                continue;
+        match (redirection.take(), reader.take()) {
+            (Some('>'), before) => reader = before,
+            (Some(_), before) => {
+                // Whoever reads it may run it.
+                reader = before;
+                found.insert(word);
             }
-            begins = false;
-            is_read = is_interpreter;
-            found.insert(word);
-        } else if is_read && !is_option {
-            is_read = false;
-            found.insert(word);
+            (None, _) if begins && stands_before(&word) => {}
+            (None, _) if begins => {
+                begins = false;
+                reader = is_interpreter(&word).then(|| (word.clone(), false));
+                found.insert(word);
+            }
+            (None, Some((interpreter, _))) if is_option(&word) => {
+                let is_followed = takes_value(&interpreter, &word);
+                reader = Some((interpreter, is_followed));
+            }
+            (None, Some((interpreter, may_be_value))) => {
+                reader = may_be_value.then_some((interpreter, false));
+                found.insert(word);
+            }
+            (None, None) => {}
         }
     }
-}
-
-/// The name of a program, without its folder and its version.
-pub(super) fn program(word: &str) -> &str {
-    let name = word.rsplit('/').next().unwrap_or_default();
-    name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
-}
-
-/// Whether it reads and runs the first file that it is given.
-pub(super) fn is_interpreter(word: &str) -> bool {
-    INTERPRETERS.contains(&program(word)) || INTERPRETERS.contains(&word)
 }
 
 /// Whether a word at the beginning of a command leaves the next one to be its beginning.
@@ -228,6 +201,7 @@ pub(super) enum Piece {
 /// A line as a shell splits it.
 pub(super) fn pieces(line: &str) -> Vec<Piece> {
     let (mut pieces, mut word, mut quote) = (Vec::new(), Word::default(), None);
+    let mut is_plain = true;
     let push = |pieces: &mut Vec<Piece>, word: &mut Word| {
         if !word.text.is_empty() {
             pieces.push(Piece::Word(std::mem::take(word)));
@@ -237,13 +211,22 @@ pub(super) fn pieces(line: &str) -> Vec<Piece> {
     while let Some(character) = characters.next() {
         match (quote, character) {
             (Some(end), c) if c == end => quote = None,
-            (None, '\'' | '"') => quote = Some(character),
-            (None | Some('"'), '\\') => word.text.extend(characters.next()),
+            (None, '\'' | '"') => (quote, is_plain) = (Some(character), false),
+            (None | Some('"'), '\\') => {
+                is_plain = false;
+                word.text.extend(characters.next());
+            }
             (Some(quote), c) => {
                 word.is_worked_out |= quote == '"' && matches!(c, '$' | '`');
                 word.text.push(c);
             }
             (None, c) if c.is_whitespace() || is_special(c) => {
+                // A number at a redirection is what is redirected, and no word.
+                let is_number = word.text.chars().all(|digit| digit.is_ascii_digit());
+                if is_plain && is_number && matches!(c, '<' | '>') {
+                    word = Word::default();
+                }
+                is_plain = true;
                 push(&mut pieces, &mut word);
                 let is_more = |next: &char| !next.is_whitespace() && *next != '}';
                 if c == '{' && characters.peek().is_some_and(is_more) {
@@ -276,6 +259,13 @@ mod tests {
             ("bash -c 'cp a b; . ./c'", &["bash", "cp", ".", "./c", "cp a b; . ./c"]),
             ("if ./a; then ./b; fi; cat < ./c", &["./a", "./b", "fi", "cat", "./c"]),
             ("cp a.sh b.sh", &["cp"]),
+            ("sh 2>err a.sh", &["sh", "a.sh"]),
+            ("2>&1 sh >out a.sh", &["sh", "a.sh"]),
+            (">out ./a.sh 2>>err &", &["./a.sh"]),
+            ("sh '2'>out", &["sh", "2"]),
+            ("bash -eo pipefail a.sh", &["bash", "pipefail", "a.sh"]),
+            ("python3 -W ignore a.py x", &["python3", "ignore", "a.py"]),
+            ("<in ./a.sh", &["in", "./a.sh"]),
         ] {
             let expected: BTreeSet<String> = expected.iter().map(|word| (*word).into()).collect();
             assert_eq!(run_words(line), expected, "{line}");

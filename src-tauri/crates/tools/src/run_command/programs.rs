@@ -5,7 +5,8 @@
 //! (`unheld`). Others do nothing but look at files or write them, whatever the files hold; what a line of them works on is
 //! no program. One could get it wrong by adding a program to the second list that runs what it is given.
 
-use super::line::{Command, commands, program};
+use super::interpreters::program;
+use super::line::{Command, commands};
 
 /// A program that reads what no line names.
 pub(super) struct Reader {

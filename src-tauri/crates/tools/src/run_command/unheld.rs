@@ -5,7 +5,8 @@
 //! given to it, for that would be one to whatever stands there by then. One could get it wrong by looking for what is
 //! dangerous: here counts only whether the name of everything that the line itself runs stands in the line.
 
-use super::line::{Command, DEPTH, Piece, commands, is_interpreter, is_special, pieces};
+use super::interpreters::{is_interpreter, reads_input};
+use super::line::{Command, DEPTH, Piece, commands, is_special, pieces};
 use super::programs::{self, readers, takes_text};
 
 /// Programs that run what their input or a text that was worked out says.
@@ -41,13 +42,10 @@ fn of_command(command: &Command, depth: usize) -> Option<String> {
     let finds = command.program() == "find"
         && words().any(|word| word.starts_with("-exec") || word.starts_with("-ok"));
     let is_told = !takes_text(command) && words().any(|word| RUN_WHAT_OTHERS_SAY.contains(&word));
-    // Without a file or a text it reads what comes out of a pipe.
-    let last = words().rfind(|word| !word.starts_with('-')).filter(|word| *word != ".");
-    let reads_input = (!takes_text(command) || words().count() == 1)
-        && last.is_some_and(is_interpreter)
-        && !words().any(|word| word == "--version");
-    let is_input = |word: &str| matches!(word, "-" | "-s" | "/dev/stdin") || word.contains("/fd/");
-    let is_told_to = words().any(is_interpreter) && words().any(is_input);
+    let is_input = |word: &str| {
+        matches!(word, "-" | "-f-") || word.ends_with("=-") || is_input_file(word)
+    };
+    let is_told_to = runners(command).next().is_some() && words().any(is_input);
     if let Some(module) = programs::module(command) {
         return Some(format!("It runs the Python module {module}, which may be one of many."));
     }
@@ -55,7 +53,7 @@ fn of_command(command: &Command, depth: usize) -> Option<String> {
     if let Some((name, runs)) = more {
         return Some(format!("The program {name} {runs}."));
     }
-    if finds || is_told || reads_input || is_told_to {
+    if finds || is_told || reads(command) || is_told_to {
         return Some("It runs what another program says.".to_owned());
     }
     if takes_text(command) || depth == 0 {
@@ -63,6 +61,27 @@ fn of_command(command: &Command, depth: usize) -> Option<String> {
     }
     let is_line = |word: &&str| word.contains(|c: char| c.is_whitespace() || is_special(c));
     words().filter(is_line).find_map(|line| why(line, depth - 1))
+}
+
+/// The interpreters among its words, with the words behind each. A program that starts another one is known by no list, so
+/// each word may be one; but behind a program with a text of its own every word is for that, and `.` is a folder there.
+fn runners(command: &Command) -> impl Iterator<Item = (&str, Vec<&str>)> {
+    let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+    let is_alone = takes_text(command);
+    (0..words.len()).filter_map(move |at| {
+        let may_run = at == 0 || (!is_alone && words[at] != ".");
+        (may_run && is_interpreter(words[at])).then(|| (words[at], words[at + 1..].to_vec()))
+    })
+}
+
+/// Whether an interpreter of it is given neither a file nor a text, so that it reads what comes out of a pipe.
+fn reads(command: &Command) -> bool {
+    runners(command).any(|(name, given)| reads_input(name, &given))
+}
+
+/// Whether a word leads to the input of whoever opens it.
+fn is_input_file(word: &str) -> bool {
+    word.ends_with("/stdin") || word.contains("/fd/")
 }
 
 fn worked_out() -> String {
