@@ -35,15 +35,18 @@ pub struct Passed {
 
 impl Slots {
     /// The next slot when these slots take the place of `old`, those of the same job by the rules that its zone had
-    /// until `now`. It lies before `now` only where the clock jumped over it.
+    /// until `now`. It lies before `now` only where the clock jumped over it, and then after every slot by the old rules:
+    /// these have come, and an instant at which another time has fired would be taken for that one.
     #[must_use]
     pub fn next_by_new_rules(&self, old: &Self, now: UnixMs) -> Option<UnixMs> {
-        match (&self.grid, &old.grid) {
-            (Grid::Cron { pattern, zone }, Grid::Cron { zone: old, .. }) => pattern
-                .next_by_new_rules(*old, *zone, self.on_grid(now))
-                .map(|at| self.off_grid(at)),
-            _ => self.next_after(now),
-        }
+        let (Grid::Cron { pattern, zone }, Grid::Cron { zone: old, .. }) = (&self.grid, &old.grid)
+        else {
+            return self.next_after(now);
+        };
+        let now = self.on_grid(now);
+        let next = pattern.next_by_new_rules(*old, *zone, now)?;
+        let has_come = if next <= now { pattern.last_until(*old, now) } else { None };
+        Some(self.off_grid(has_come.map_or(next, |last| next.max(last + 1))))
     }
 
     /// Compiles `schedule` for the job `id`. A schedule that a job was saved with always compiles; one whose zone or

@@ -6,9 +6,11 @@
 //!
 //! New rules for a zone are a change of its clock at this instant: each pattern goes on with the first time that the
 //! clock had not shown by the old rules. So no fixed time is left out and none comes twice, however far the rules lie
-//! apart. The rules that jobs are planned by are written down before the jobs are, so new ones that come while Rouse is off
-//! are such a change at its start: what was due by the old ones comes by them. Where nothing can be read of that, the next
-//! slots begin after now. A machine that moves to another zone moves no job, because each keeps the zone it was made with.
+//! apart. A time that was jumped over is due at its instant by the new rules, or right after the newest slot by the old
+//! ones where that is later: the same instant may have been another time by those, and have fired. The rules that jobs are
+//! planned by are written down before the jobs are, so new ones that come while Rouse is off are such a change at its
+//! start: what was due by the old ones comes by them. Where nothing can be read of that, the next slots begin after now. A
+//! machine that moves to another zone moves no job, because each keeps the zone it was made with.
 //!
 //! When the clock is set within a day of such a change, or the machine wakes up, the difference between the rules still
 //! counts: a time that the old ones had shown, and that the new ones show again, has fired.

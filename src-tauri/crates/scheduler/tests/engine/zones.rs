@@ -186,6 +186,32 @@ async fn a_time_that_new_rules_show_again_while_rouse_is_off_does_not_fire_again
     assert_eq!(stage.runs_of(&job.id).await.len(), 1);
 }
 
+async fn slots_of(stage: &Stage, job: &Job) -> HashSet<UnixMs> {
+    stage.runs_of(&job.id).await.into_iter().filter_map(|run| run.slot_at).collect()
+}
+
+/// By the new rules eight is the instant that was seven by the old ones, and seven has fired at it.
+#[tokio::test]
+async fn a_time_that_new_rules_put_onto_an_instant_that_has_fired_comes_right_after_it_and_once() {
+    let (stage, _) = vancouver("2026-11-10T14:50:00Z", built_in()).await;
+    let job = stage.add(cron("hours", "0 7,8 * * *", "America/Vancouver")).await;
+    stage.clock.advance_to(at("2026-11-10T15:00:00Z"));
+    comes(&stage, "2026-11-10T07:00:00-08:00").await;
+    stage.clock.advance_to(at("2026-11-10T15:10:00Z"));
+    change_to(&stage, newer()).await;
+    let seven_and_eight =
+        [at("2026-11-10T07:00:00-08:00"), at("2026-11-10T08:00:00.001-07:00")].into();
+    assert_eq!(slots_of(&stage, &job).await, seven_and_eight);
+    let tomorrow = Some(at("2026-11-11T07:00:00-07:00"));
+    assert_eq!(next(&stage, &job).await, tomorrow);
+    stage.clock.set(stage.now().plus_ms(-20 * MINUTE));
+    stage.handle.clock_changed().await.expect("told");
+    stage.settle().await;
+    stage.pass(30 * MINUTE).await;
+    assert_eq!(next(&stage, &job).await, tomorrow);
+    assert_eq!(slots_of(&stage, &job).await, seven_and_eight);
+}
+
 #[tokio::test]
 async fn what_was_due_by_the_old_rules_while_rouse_was_off_comes_by_them_once() {
     let (stage, job) = vancouver("2026-11-10T14:00:00Z", newer()).await;
