@@ -76,7 +76,7 @@ fn collect_run(line: &str, depth: usize, found: &mut BTreeSet<String>) {
 
 /// Whether a word at the beginning of a command leaves the next one to be its beginning.
 fn stands_before(word: &str) -> bool {
-    let is_setting = word.split_once('=').is_some_and(|(name, _)| is_variable(name));
+    let is_setting = set_by(word).is_some();
     let is_number = word.starts_with(|c: char| c.is_ascii_digit());
     word.starts_with('-') || is_setting || is_number || BEFORE_A_COMMAND.contains(&word)
 }
@@ -84,6 +84,8 @@ fn stands_before(word: &str) -> bool {
 /// One command of a line.
 #[derive(Debug, Default)]
 pub(super) struct Command {
+    /// The names of the variables that are set before it.
+    pub(super) sets: Vec<String>,
     /// Its words from the program on, without what its output goes to.
     pub(super) words: Vec<Word>,
 }
@@ -95,7 +97,7 @@ impl Command {
     }
 }
 
-/// The commands of a line, without those within its quotes.
+/// The commands of a line, without those within its quotes; one that only sets variables has no words.
 pub(super) fn commands(line: &str) -> Vec<Command> {
     let (mut commands, mut now, mut is_target) = (Vec::new(), Command::default(), false);
     for piece in pieces(line) {
@@ -108,17 +110,23 @@ pub(super) fn commands(line: &str) -> Vec<Command> {
                 commands.push(std::mem::take(&mut now));
             }
             Piece::Word(_) if std::mem::take(&mut is_target) => {}
-            Piece::Word(word) if now.words.is_empty() && stands_before(&word.text) => {}
+            Piece::Word(word) if now.words.is_empty() && stands_before(&word.text) => {
+                now.sets.extend(set_by(&word.text).map(str::to_owned));
+            }
             Piece::Word(word) => now.words.push(word),
         }
     }
     commands.push(now);
-    commands.retain(|command| !command.words.is_empty());
+    commands.retain(|command| !command.words.is_empty() || !command.sets.is_empty());
     commands
 }
 
-fn is_variable(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+/// The name of the variable that a word sets.
+fn set_by(word: &str) -> Option<&str> {
+    let (name, _) = word.split_once('=')?;
+    let name = name.strip_suffix('+').unwrap_or(name);
+    let is_variable = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    (!name.is_empty() && name.chars().all(is_variable)).then_some(name)
 }
 
 /// What a line may name, without what stands in no place where a file could be named.
@@ -159,8 +167,7 @@ fn collect(line: &str, depth: usize, found: &mut Names) {
             collect(&word, depth - 1, found);
         }
         let parts = word.match_indices(['=', ':', ',', '@']).map(|(at, _)| &word[at + 1..]);
-        let option = word.strip_prefix('-').and_then(|rest| rest.get(1..));
-        for part in parts.chain(option).chain([word.as_str()]) {
+        for part in parts.chain(behind_letters(&word)).chain([word.as_str()]) {
             let before = part.split([':', ',']).next().unwrap_or_default();
             for name in [part, before] {
                 if !name.is_empty() && name.len() <= 4_096 && found.words.len() < MOST_WORDS {
@@ -169,6 +176,17 @@ fn collect(line: &str, depth: usize, found: &mut Names) {
             }
         }
     }
+}
+
+/// The most letters that options are joined of.
+const JOINED: usize = 5;
+
+/// What may follow the letters of a short option, such as `-fname` and `-xzfname`.
+fn behind_letters(word: &str) -> impl Iterator<Item = &str> {
+    let joined = word.strip_prefix('-').filter(|rest| !rest.starts_with('-')).unwrap_or_default();
+    let is_letter = |letter: &u8| letter.is_ascii_alphanumeric();
+    let letters = joined.bytes().take(JOINED).take_while(is_letter).count();
+    (1..=letters).filter_map(|at| joined.get(at..))
 }
 
 /// Whether it ends a word of itself.

@@ -153,25 +153,56 @@ const ONLY_TREAT: &[&str] = &[
     "whoami",
 ];
 
+/// Of those, the options that name a file of further options, addresses or orders: their letters, and how the long ones
+/// begin, which may be shortened.
+const TAKES_ORDERS: &[(&str, &str, &[&str])] = &[
+    ("curl", "K", &["--conf", "--url", "--expand", "--engine"]),
+    ("jq", "fL", &["--from-file", "--library-path"]),
+    ("wget", "ei", &["--conf", "--exe", "--inp", "--use-a"]),
+];
+
+/// Variables that say how words look, and not what is done.
+const OF_LANGUAGE: &[&str] = &["LANG", "LANGUAGE", "TZ"];
+
 /// Programs whose quoted words are a text of their own language, and no line of a shell.
 const OF_OWN_LANGUAGE: &[&str] =
     &["awk", "gawk", "mawk", "sed", "perl", "python", "ruby", "node", "php", "lua"];
 
-/// Whether nothing that the line names is run by it: all its programs only look at files, or write them.
+/// Whether nothing that the line names is run by it: all its programs only look at files, or write them. One that is named
+/// by a path, or looked for where the line says, may be any.
 pub(super) fn only_treats(line: &str) -> bool {
-    commands(line).iter().all(|command| ONLY_TREAT.contains(&command.program()))
+    commands(line).iter().all(|command| {
+        let is_of_language =
+            |name: &String| name.starts_with("LC_") || OF_LANGUAGE.contains(&name.as_str());
+        command.sets.iter().all(is_of_language)
+            && (command.words.is_empty() || (treats(command) && !takes_orders(command)))
+    })
+}
+
+/// Whether its program runs nothing of what it is given.
+fn treats(command: &Command) -> bool {
+    command.words.first().is_some_and(|word| ONLY_TREAT.contains(&word.text.as_str()))
+}
+
+fn takes_orders(command: &Command) -> bool {
+    let words = || command.words.iter().skip(1).map(|word| word.text.as_str());
+    TAKES_ORDERS.iter().filter(|(name, ..)| *name == command.program()).any(|(_, letters, long)| {
+        words().any(|word| match word.starts_with("--") {
+            true => long.iter().any(|long| word.starts_with(long)),
+            false => word.starts_with('-') && word.contains(|c| letters.contains(c)),
+        })
+    })
 }
 
 /// Whether a quoted word of the command is no line of a shell.
 pub(super) fn takes_text(command: &Command) -> bool {
-    let name = command.program();
-    ONLY_TREAT.contains(&name) || OF_OWN_LANGUAGE.contains(&name)
+    treats(command) || OF_OWN_LANGUAGE.contains(&command.program())
 }
 
 /// The programs of a command that read what nobody names. A program that starts another one is known by no list, so every
 /// word is looked at, but for those of programs that start nothing.
 pub(super) fn readers(command: &Command) -> impl Iterator<Item = (&str, &'static Reader)> {
-    let starts_none = ONLY_TREAT.contains(&command.program());
+    let starts_none = treats(command);
     let words = command.words.iter().filter(move |_| !starts_none);
     words.filter_map(|word| {
         let name = program(&word.text);

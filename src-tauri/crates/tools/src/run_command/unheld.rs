@@ -42,9 +42,8 @@ fn of_command(command: &Command, depth: usize) -> Option<String> {
     let finds = command.program() == "find"
         && words().any(|word| word.starts_with("-exec") || word.starts_with("-ok"));
     let is_told = !takes_text(command) && words().any(|word| RUN_WHAT_OTHERS_SAY.contains(&word));
-    let is_input = |word: &str| {
-        matches!(word, "-" | "-f-") || word.ends_with("=-") || is_input_file(word)
-    };
+    let is_input =
+        |word: &str| matches!(word, "-" | "-f-") || word.ends_with("=-") || is_input_file(word);
     let is_told_to = runners(command).next().is_some() && words().any(is_input);
     if let Some(module) = programs::module(command) {
         return Some(format!("It runs the Python module {module}, which may be one of many."));
