@@ -97,7 +97,8 @@ impl Command {
     }
 }
 
-/// The commands of a line, without those within its quotes; one that only sets variables has no words.
+/// The commands of a line, without those within its quotes; one that only sets variables has no words. `xargs` is the
+/// program of its command: what it runs is given more than stands there.
 pub(super) fn commands(line: &str) -> Vec<Command> {
     let (mut commands, mut now, mut is_target) = (Vec::new(), Command::default(), false);
     for piece in pieces(line) {
@@ -110,7 +111,9 @@ pub(super) fn commands(line: &str) -> Vec<Command> {
                 commands.push(std::mem::take(&mut now));
             }
             Piece::Word(_) if std::mem::take(&mut is_target) => {}
-            Piece::Word(word) if now.words.is_empty() && stands_before(&word.text) => {
+            Piece::Word(word)
+                if now.words.is_empty() && stands_before(&word.text) && word.text != "xargs" =>
+            {
                 now.sets.extend(set_by(&word.text).map(str::to_owned));
             }
             Piece::Word(word) => now.words.push(word),

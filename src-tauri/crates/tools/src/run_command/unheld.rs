@@ -5,7 +5,7 @@
 //! given to it, for that would be one to whatever stands there by then. One could get it wrong by looking for what is
 //! dangerous: here counts only whether the name of everything that the line itself runs stands in the line.
 
-use super::interpreters::{is_interpreter, reads_input};
+use super::interpreters::{is_interpreter, program, reads_input};
 use super::line::{Command, DEPTH, Piece, commands, is_special, pieces};
 use super::programs::{self, readers, takes_text};
 
@@ -41,7 +41,8 @@ fn of_command(command: &Command, depth: usize) -> Option<String> {
     let words = || command.words.iter().map(|word| word.text.as_str());
     let finds = command.program() == "find"
         && words().any(|word| word.starts_with("-exec") || word.starts_with("-ok"));
-    let is_told = !takes_text(command) && words().any(|word| RUN_WHAT_OTHERS_SAY.contains(&word));
+    let is_told =
+        !takes_text(command) && words().any(|word| RUN_WHAT_OTHERS_SAY.contains(&program(word)));
     let is_input =
         |word: &str| matches!(word, "-" | "-f-") || word.ends_with("=-") || is_input_file(word);
     let is_told_to = runners(command).next().is_some() && words().any(is_input);
