@@ -1,9 +1,10 @@
 //! Words as they stand where nothing draws them: in a notification, a tray, a terminal.
 //!
-//! Owns the way from Markdown, which models write, to the words that a reader of it sees, and from the backticks of Rouse's own
-//! sentences to theirs. What is no mark stays: `snake_case`, `2 * 3` and a `#` within a line are text. What is struck out is
-//! left out, for it is not said any more, and what cannot be seen goes. It refuses to lay out: a table stays as it was typed. One could get it wrong by taking every text for Markdown: what a command has answered is
-//! none, and `__init__.py` is a name.
+//! Owns the way from Markdown, which models write, to the words that a reader of it sees, and from the backticks of
+//! Rouse's own sentences to theirs. What is no mark stays: `snake_case`, `2 * 3` and a `#` within a line are text. What is
+//! struck out is left out, for it is not said any more, and what cannot be seen goes. It refuses to lay out: a table stays
+//! as it was typed. One could get it wrong by taking every text for Markdown: what a command has answered is none, and
+//! `__init__.py` is a name.
 
 use crate::visible::only_visible;
 
@@ -70,7 +71,7 @@ pub fn without_marks(text: &str) -> String {
 /// Marks reach from one line of a paragraph to the next, and no further.
 fn end(paragraph: &mut String, shown: &mut Vec<String>) {
     if !paragraph.is_empty() {
-        shown.push(inline(paragraph));
+        shown.push(inline(paragraph, DEPTH));
         paragraph.clear();
     }
 }
@@ -142,9 +143,12 @@ const PAIRS: [&str; 7] = ["***", "**", "__", "~~", "*", "_", "~"];
 /// The most bytes that are read together: looking for the ends of marks takes the square of them.
 const LONGEST: usize = 8_000;
 
+/// How deep marks are read within marks; below that they stay as they were typed.
+const DEPTH: usize = 32;
+
 /// The words of a paragraph: code, links, pictures and emphasis without their marks.
-fn inline(text: &str) -> String {
-    if text.len() > LONGEST {
+fn inline(text: &str, depth: usize) -> String {
+    if text.len() > LONGEST || depth == 0 {
         return text.to_owned();
     }
     let mut shown = String::with_capacity(text.len());
@@ -154,9 +158,9 @@ fn inline(text: &str) -> String {
         let found = escaped(rest)
             .or_else(|| entity(rest))
             .or_else(|| code(rest))
-            .or_else(|| link(rest, before))
+            .or_else(|| link(rest, before, depth - 1))
             .or_else(|| address(rest))
-            .or_else(|| emphasis(rest, before));
+            .or_else(|| emphasis(rest, before, depth - 1));
         match found {
             Some((words, after)) => {
                 shown.push_str(&words);
@@ -235,7 +239,7 @@ fn code(text: &str) -> Read<'_> {
 }
 
 /// `[words](address)` and `![words](address)`: the words, or without any the address. `[words][label]`: the words.
-fn link(text: &str, before: Option<char>) -> Read<'_> {
+fn link(text: &str, before: Option<char>, depth: usize) -> Read<'_> {
     let open = text.strip_prefix('!').unwrap_or(text).strip_prefix('[')?;
     let words_end = closing(open, '[', ']')?;
     let words = &open[..words_end];
@@ -245,11 +249,11 @@ fn link(text: &str, before: Option<char>) -> Read<'_> {
         let is_place =
             before.is_some_and(|before| before.is_alphanumeric() || "_])".contains(before));
         let end = closing(label, '[', ']').filter(|_| !is_place && !words.trim().is_empty())?;
-        return Some((inline(words), &label[end + 1..]));
+        return Some((inline(words, depth), &label[end + 1..]));
     }
     let target = target.strip_prefix('(')?;
     let end = closing(target, '(', ')')?;
-    let words = inline(words);
+    let words = inline(words, depth);
     let address = target[..end].split(' ').next().unwrap_or_default();
     let words = if words.trim().is_empty() { address.to_owned() } else { words };
     Some((words, &target[end + 1..]))
@@ -284,7 +288,7 @@ fn address(text: &str) -> Read<'_> {
 
 /// Words between two of the same marks that touch them; none between tildes, which strike them out. An underscore within a
 /// word is a letter of it.
-fn emphasis(text: &str, before: Option<char>) -> Read<'_> {
+fn emphasis(text: &str, before: Option<char>, depth: usize) -> Read<'_> {
     let mark = PAIRS.iter().find(|mark| text.starts_with(**mark))?;
     let is_letter = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
     let is_within = |before, after| mark.starts_with('_') && is_letter(before) && is_letter(after);
@@ -306,7 +310,7 @@ fn emphasis(text: &str, before: Option<char>) -> Read<'_> {
         !last.is_none_or(char::is_whitespace) && !is_within(last, next) && !is_part
     });
     end.map(|(at, _)| {
-        let words = if strikes { String::new() } else { inline(&inside[..at]) };
+        let words = if strikes { String::new() } else { inline(&inside[..at], depth) };
         (words, &inside[at + mark.len()..])
     })
 }
@@ -369,6 +373,24 @@ mod tests {
         ] {
             assert_eq!(without_marks(written), seen, "{written:?}");
         }
+    }
+
+    #[test]
+    fn marks_within_marks_have_a_depth() {
+        let nested = |depth: usize| format!("{}x{}", "[".repeat(depth), "](y)".repeat(depth));
+        assert_eq!(without_marks(&nested(32)), "x");
+        for written in [
+            nested(1_599),
+            format!("{}x{}", "*a _b ".repeat(600), "_ *".repeat(600)),
+            format!("{}x{}", "[".repeat(1_999), "][1]".repeat(1_500)),
+            "[".repeat(1_999),
+        ] {
+            // Deep down marks stay as they were typed; the words are there in any case.
+            let seen = without_marks(&written);
+            assert!(seen.contains('x') == written.contains('x') && !seen.is_empty(), "{seen}");
+        }
+        let deep = without_marks(&nested(34));
+        assert_eq!(deep, "[[x](y)](y)");
     }
 
     #[test]
