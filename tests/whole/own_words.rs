@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rouse_testkit::scripted_model::{calls, says};
 use serde_json::{Value, json};
 
-use crate::house::{House, Plan, ask, echo};
+use crate::house::{House, Plan, ask, echo, of_calls};
 
 const VALUE: &str = "sunflower-42-Tango";
 
@@ -186,6 +186,33 @@ async fn what_a_job_has_held_before_is_handed_on_without_it() {
     let patch = json!({ "id": id, "patch": { "enabled": false } });
     house.call("cron.update", patch).await;
     house.host.stop().await;
+}
+
+#[tokio::test]
+async fn what_no_handle_can_stand_for_is_not_asked_about_and_the_model_is_told_what_to_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |path: &str, content: &str| json!({ "path": path, "content": content });
+    let script = [
+        calls([("c1", "write_file", write("a.txt", "c3VuZmxvd2VyLTQyLVRhbmdv"))]),
+        calls([("c2", "write_file", write(&format!("{VALUE}.txt"), "a"))]),
+        calls([("c3", "run_command", json!({ "command": format!("echo {VALUE} > a.txt") }))]),
+        says("It cannot be written."),
+    ];
+    let house = Plan::new(folder.path()).model(script).build().await;
+    store(&house).await;
+    let id = house.add(ask("Write the settings")).await;
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    let run = house.ended(&id, 1).await[0].clone();
+    let detail = house.detail(&run).await;
+    let said: Vec<String> =
+        of_calls(&detail).iter().map(|step| step["output"].to_string()).collect();
+    assert_eq!(said.len(), 3, "{said:?}");
+    assert!(said.iter().all(|said| said.contains("cannot be asked about")), "{said:?}");
+    assert!(said[0].contains("Write the value into the content as it is"), "{said:?}");
+    assert!(said[2].contains("for a file, call write_file with it"), "{said:?}");
+    house.host.stop().await;
+    let found = found_in(folder.path());
+    assert!(found.iter().all(|path| path.ends_with("secrets.json")), "{found:?}");
 }
 
 /// What is written into the workspace does not leave, so the person is asked about it like about any other write.

@@ -357,6 +357,13 @@ impl NeedsYes {
         self.is_highest
     }
 
+    /// The same call as it is written down, with handles where values of secrets stand in it; none when anything else in
+    /// it differs.
+    #[must_use]
+    pub fn with_handles(self, arguments: Value) -> Option<Self> {
+        differ_by_handles_alone(&arguments, &self.arguments).then_some(Self { arguments, ..self })
+    }
+
     fn call(self) -> ApprovedCall {
         ApprovedCall { arguments: self.arguments, bound: None }
     }

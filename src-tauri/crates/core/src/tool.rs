@@ -408,6 +408,11 @@ pub trait Tool: Send + Sync {
         let _ = arguments;
         None
     }
+    /// Whether all that it does with its arguments is to write them into files of the workspace. The value of a stored
+    /// secret that stands in them goes nowhere else then, and a person can be asked about it.
+    fn writes_here(&self) -> bool {
+        false
+    }
     /// What this call will cost beside the model, when that is known.
     fn estimated_cost_micro_usd(&self, arguments: &Value) -> Option<u64> {
         let _ = arguments;

@@ -125,6 +125,10 @@ impl Tool for WriteFile {
         Box::pin(answer::aside(arguments, move |arguments| bound(&workspace, &arguments)))
     }
 
+    fn writes_here(&self) -> bool {
+        true
+    }
+
     fn call<'a>(
         &'a self,
         call: ApprovedCall,

@@ -76,7 +76,7 @@ impl Conversation<'_> {
         for call in &calls {
             let call = match written.get(&call.id) {
                 Some(arguments) => ToolCallRequest { arguments: arguments.clone(), ..call.clone() },
-                None => call.clone(),
+                None => self.as_written(call).await?,
             };
             let goes_beside = self.goes_beside(&call);
             if !goes_beside {
@@ -95,6 +95,13 @@ impl Conversation<'_> {
         let results = round.results.into_iter();
         let told = results.map(|(_, told)| told.expect("BUG: all are carried out"));
         Ok(calls.into_iter().zip(told).collect())
+    }
+
+    /// A call that comes out of the transcript, with the values that its question was about.
+    async fn as_written(&self, call: &ToolCallRequest) -> Result<ToolCallRequest, End> {
+        let written = self.driver.gate.as_written(call, &self.context.run_id).await?;
+        let arguments = written.unwrap_or_else(|| call.arguments.clone());
+        Ok(ToolCallRequest { arguments, ..call.clone() })
     }
 
     fn goes_beside(&self, call: &ToolCallRequest) -> bool {

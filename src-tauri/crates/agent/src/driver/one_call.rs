@@ -60,7 +60,7 @@ impl AgentDriver {
             return Ok(OneCall::Ended(Box::new(outcome)));
         }
         let request = match asked.filter(is_good) {
-            Some(asked) => request(&asked.tool, &asked.arguments),
+            Some(asked) => request(&asked.tool, &self.gate.asked_call(&asked)),
             None => written,
         };
         match self.gate.call(terms, &request, context, cancel).await? {

@@ -16,8 +16,10 @@ use rouse_core::policy::{ApprovedCall, NeedsYes, Ruling, Said, Verdict, unasked}
 use rouse_core::tool::{ApprovalRule, Fault, Tool, ToolContext, ToolOutput, ToolSpec};
 use rouse_core::{ApprovalId, UnixMs};
 use rouse_store::StoreError;
+use serde_json::Value;
 
 use super::limits::Place;
+use super::values::{is_about, told_of_values, unkept};
 use super::{Gate, Terms};
 
 /// Questions of one job that may be open in other runs before another run of it asks as well.
@@ -92,7 +94,8 @@ impl Gate {
             Verdict::Allowed(call) => Ok(Judged::Goes(tool, call, None)),
             Verdict::Denied(reason) => Ok(refused(reason)),
             Verdict::NeedsYes(needs) => {
-                Asker { gate: self, terms, request, context, why }.with_yes(tool, needs).await
+                let kept = self.by_handles(request);
+                Asker { gate: self, terms, request, kept, context, why }.with_yes(tool, needs).await
             }
         }
     }
@@ -148,10 +151,12 @@ impl Gate {
         context: &ToolContext,
     ) -> Result<Option<String>, StoreError> {
         let answers = self.store.approvals_of(&context.run_id).await?;
+        let kept = self.by_handles(request);
+        let arguments = kept.as_ref().unwrap_or(&request.arguments);
         let is_about = |asked: &Approval| {
             let is_open =
                 matches!(asked.state, ApprovalState::Pending | ApprovalState::Withdrawn { .. });
-            is_about(asked, request) && !is_open
+            is_about(asked, &request.tool, arguments, kept.is_some()) && !is_open
         };
         Ok(answers.into_iter().rev().find(is_about).map(|asked| asked.why))
     }
@@ -208,6 +213,8 @@ struct Asker<'g> {
     gate: &'g Gate,
     terms: &'g Terms,
     request: &'g ToolCallRequest,
+    /// Its arguments with handles, where values of stored secrets stand in them that it writes down here.
+    kept: Option<Value>,
     context: &'g ToolContext,
     why: Why<'g>,
 }
@@ -228,8 +235,14 @@ impl Asker<'_> {
         };
         let said = Said { answers: &answers, grants: &grants, now };
         let is_highest = needs.is_highest();
-        Ok(match needs.in_the_light_of(said, &surroundings) {
+        let needs = match &self.kept {
+            Some(kept) => needs.with_handles(kept.clone()).expect("BUG: only values were replaced"),
+            None => needs,
+        };
+        Ok(match needs.in_the_light_of(said, &self.noted(surroundings.clone())) {
             Ruling::Permitted(call, permit) => {
+                let call = call.with_values(self.request.arguments.clone());
+                let call = call.expect("BUG: only handles were replaced");
                 Judged::Goes(tool, call.bound_to(surroundings), Some(permit))
             }
             Ruling::Denied(reason) => refused(reason),
@@ -237,8 +250,8 @@ impl Asker<'_> {
             Ruling::Ask if self.is_without_job().await? => refused(JOB_GONE.to_owned()),
             Ruling::Ask => match self.why_not_asked(&fingerprint).await? {
                 Some(reason) => Judged::Waits(ToolOutput::faulty(Fault::NotAuthorised, reason)),
-                None if self.gate.safety().without_stored(&self.request.arguments).is_some() => {
-                    refused(unkept(&self.request.tool))
+                None if self.gate.would_tell(self.request, self.kept.as_ref(), &surroundings) => {
+                    refused(unkept(&self.request.tool, tool.writes_here()))
                 }
                 None => {
                     // A question that is asked again counts times from now.
@@ -268,8 +281,21 @@ impl Asker<'_> {
 
     /// When this run last asked about this call, where the answer has not been used up.
     fn asked_at(&self, answers: &[Approval]) -> Option<UnixMs> {
-        let is_about = |asked: &&Approval| is_about(asked, self.request);
-        answers.iter().rev().find(is_about).map(|asked| asked.asked_at)
+        answers.iter().rev().find(|asked| self.is_about(asked)).map(|asked| asked.asked_at)
+    }
+
+    fn is_about(&self, asked: &Approval) -> bool {
+        is_about(asked, &self.request.tool, self.arguments(), self.kept.is_some())
+    }
+
+    /// The arguments as they are written down.
+    fn arguments(&self) -> &Value {
+        self.kept.as_ref().unwrap_or(&self.request.arguments)
+    }
+
+    /// What is written down of what the call works with.
+    fn noted(&self, surroundings: Surroundings) -> Surroundings {
+        Surroundings { holds_values: self.kept.is_some(), ..surroundings }
     }
 
     /// What an answer to a question that was asked at `asked_at` is bound to.
@@ -280,7 +306,8 @@ impl Asker<'_> {
     ) -> Result<(Surroundings, Fingerprint), ToolOutput> {
         let (arguments, context) = (&self.request.arguments, self.context_of(asked_at));
         let surroundings = tool.surroundings(arguments, &context).await?;
-        let fingerprint = Fingerprint::of(&self.request.tool, arguments, &surroundings);
+        let noted = self.noted(surroundings.clone());
+        let fingerprint = Fingerprint::of(&self.request.tool, self.arguments(), &noted);
         Ok((surroundings, fingerprint))
     }
 
@@ -353,7 +380,19 @@ impl Asker<'_> {
             Why::Hook(_) => Surroundings { ungranted: Some(EACH_TIME.to_owned()), ..surroundings },
             Why::Usual | Why::KnowsOutside | Why::MadeBy(_) => surroundings,
         };
+        let surroundings = self.noted(surroundings);
         let shown = tool.spec().shown(&request.arguments);
+        let preview = tool.preview(&shown, &self.context_of(now)).await;
+        let (preview, why) = match &self.kept {
+            Some(kept) => {
+                let why = self.reason(is_highest, answers);
+                (
+                    gate.safety().shown_by_handles(&preview),
+                    format!("{why} {}", told_of_values(kept)),
+                )
+            }
+            None => (gate.shown(&preview), self.reason(is_highest, answers)),
+        };
         let wait = i64::try_from(terms.question_for.as_millis()).unwrap_or(i64::MAX);
         Approval {
             id: ApprovalId::generate(now),
@@ -362,11 +401,11 @@ impl Asker<'_> {
             job_name: context.job_name.clone(),
             call_id: request.id.clone(),
             tool: request.tool.clone(),
-            arguments: request.arguments.clone(),
+            arguments: self.arguments().clone(),
             surroundings,
             fingerprint,
-            preview: gate.shown(&tool.preview(&shown, &self.context_of(now)).await),
-            why: self.reason(is_highest, answers),
+            preview,
+            why,
             is_highest,
             asked_at: now,
             expires_at: now.plus_ms(wait),
@@ -379,7 +418,7 @@ impl Asker<'_> {
     /// Why it is asked, for the person.
     fn reason(&self, is_highest: bool, answers: &[Approval]) -> String {
         let is_same = |asked: &&Approval| {
-            is_about(asked, self.request) && matches!(asked.state, ApprovalState::Approved { .. })
+            self.is_about(asked) && matches!(asked.state, ApprovalState::Approved { .. })
         };
         if answers.iter().any(|asked| is_same(&asked)) {
             return "You said yes to this call before. What it works with has changed since, so it was not made.".to_owned();
@@ -404,11 +443,6 @@ impl Asker<'_> {
     }
 }
 
-/// Whether the question was about this very call, and its answer has not been used up.
-fn is_about(asked: &Approval, request: &ToolCallRequest) -> bool {
-    asked.tool == request.tool && asked.arguments == request.arguments && asked.used_at.is_none()
-}
-
 fn made_by(hook: &str) -> String {
     format!("The hook {hook} has made another call of it.")
 }
@@ -417,13 +451,6 @@ fn made_by(hook: &str) -> String {
 fn sentence(said: &str) -> String {
     let said = said.trim_end();
     if said.ends_with(['.', '!', '?']) { said.to_owned() } else { format!("{said}.") }
-}
-
-/// A question is written down, and so would the secret be.
-fn unkept(tool: &str) -> String {
-    format!(
-        "This call of {tool} needs a person's yes, and it holds the value of a stored secret, which is written down nowhere, so it cannot be asked about. Take it out; in a request, write {{{{secret:NAME}}}} in its place."
-    )
 }
 
 fn refused(reason: String) -> Judged {

@@ -16,6 +16,7 @@ mod hooked;
 mod judge;
 mod ending;
 mod limits;
+mod values;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;

@@ -16,6 +16,7 @@ mod injection;
 mod leak;
 mod outgoing;
 mod said;
+mod stand_in;
 mod written;
 #[cfg(test)]
 mod testing;

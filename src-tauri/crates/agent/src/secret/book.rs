@@ -1,7 +1,8 @@
 //! The stored secrets, as the running engine holds them.
 //!
 //! Owns their values in memory, the automaton that recognises them in text, and the one way a value gets out: into the
-//! arguments of a call to a host that it is bound to. There is no other way to read one: no getter, no `Serialize`, and
+//! arguments of a call to a host that it is bound to, or back into a call that a model has written it into itself. There is
+//! no other way to read one: no getter, no `Serialize`, and
 //! `Debug` shows names. Where they are kept is the host's business; a change replaces the book's contents as a whole, so
 //! that nobody sees half of it.
 
@@ -233,6 +234,28 @@ impl SecretBook {
             return Err(HandleError::Elsewhere(first.clone()));
         }
         Ok(Some(filled))
+    }
+
+    /// `found`, a stretch of text that is the secret `name` and nothing else, with its handle; none when that could not be
+    /// put back exactly, or no handle stands for it.
+    pub(crate) fn as_handle(&self, name: &str, found: &str) -> Option<String> {
+        let written = self.now();
+        let secret = written.by_name.get(name).filter(|secret| !secret.hosts.is_empty())?;
+        let (before, after) = found.split_once(secret.value.0.as_str())?;
+        let is_alone = before.trim().is_empty() && after.trim().is_empty();
+        is_alone.then(|| format!("{before}{{{{secret:{name}}}}}{after}"))
+    }
+
+    /// What a model has written, of arguments that were kept with handles in the place of its values; none when one of them
+    /// is not there any more. For the very last moment, like `filled`.
+    pub(crate) fn put_back(&self, kept: &Value) -> Option<Value> {
+        let written = self.now();
+        let names = handle::names_in(kept).ok()?;
+        names.iter().all(|name| self.has_handle(name)).then(|| {
+            handle::fill_plainly(kept, &|name| {
+                written.by_name.get(name).map_or("", |secret| secret.value.0.as_str())
+            })
+        })
     }
 
     /// The first secret that `text` names and that is not there.

@@ -66,21 +66,33 @@ pub(super) fn names_of(text: &str) -> impl Iterator<Item = String> {
     handles(text).map(|handle| handle.name.to_owned())
 }
 
-/// `value` with the handles in its texts replaced.
+/// `value` with the handles in its texts replaced, for a request.
 pub(super) fn fill<'b>(value: &Value, secret: &impl Fn(&str) -> &'b str) -> Value {
+    in_texts(value, &|text| fill_text(text, secret, is_address(text)))
+}
+
+/// The same where the values stand as they are, in an address too.
+pub(super) fn fill_plainly<'b>(value: &Value, secret: &impl Fn(&str) -> &'b str) -> Value {
+    in_texts(value, &|text| fill_text(text, secret, false))
+}
+
+fn in_texts(value: &Value, filled: &impl Fn(&str) -> String) -> Value {
     match value {
-        Value::String(text) => Value::String(fill_text(text, secret)),
-        Value::Array(items) => items.iter().map(|item| fill(item, secret)).collect(),
+        Value::String(text) => Value::String(filled(text)),
+        Value::Array(items) => items.iter().map(|item| in_texts(item, filled)).collect(),
         Value::Object(fields) => {
-            fields.iter().map(|(key, field)| (key.clone(), fill(field, secret))).collect()
+            fields.iter().map(|(key, field)| (key.clone(), in_texts(field, filled))).collect()
         }
         other => other.clone(),
     }
 }
 
-fn fill_text<'b>(text: &str, secret: &impl Fn(&str) -> &'b str) -> String {
+fn is_address(text: &str) -> bool {
     let lower = text.trim_start().get(..8).unwrap_or_default().to_ascii_lowercase();
-    let is_address = lower.starts_with("http://") || lower.starts_with("https://");
+    lower.starts_with("http://") || lower.starts_with("https://")
+}
+
+fn fill_text<'b>(text: &str, secret: &impl Fn(&str) -> &'b str, is_address: bool) -> String {
     let mut filled = String::with_capacity(text.len());
     let mut rest = 0;
     for handle in handles(text) {

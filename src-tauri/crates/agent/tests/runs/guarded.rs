@@ -433,6 +433,54 @@ async fn what_a_hook_makes_of_a_written_call_is_looked_through_as_nobody_has_wri
     assert!(reached(&calls_made).is_empty());
 }
 
+/// Writes here, and asks nobody by itself.
+struct Keeper {
+    inner: TestTool,
+}
+
+impl Tool for Keeper {
+    fn spec(&self) -> &ToolSpec {
+        self.inner.spec()
+    }
+
+    fn writes_here(&self) -> bool {
+        true
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: ApprovedCall,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, ToolOutput> {
+        self.inner.call(call, context)
+    }
+}
+
+/// A job may be older than the secret in it.
+#[tokio::test]
+async fn a_written_call_that_holds_a_secret_and_that_a_hook_wants_asked_is_made_as_it_was_written()
+{
+    let (guard, _heard) = Guard::saying(vec![CallAnswer::Ask("look".to_owned()); 2]);
+    let made = Reached::default();
+    let keeper = Keeper { inner: echoing("keeper", Annotations::OVERWRITES, &made) };
+    let hosts = ["api.example.com".to_owned()];
+    let value = SecretValue::new(VALUE).expect("a value");
+    let secrets = vec![Secret::new("mail", value, &hosts).expect("a secret")];
+    let house = House::guarded([], vec![Arc::new(keeper)], secrets, vec![guard]).await;
+    let arguments = json!({ "text": format!("key {VALUE}") });
+    let payload = json!({ "kind": "toolCall", "tool": "keeper", "arguments": arguments });
+    let job = job(payload, json!({}));
+    let run = house.run_of(Some(&job)).await;
+    let go = async || house.driver().run_tool_call(&run, &job, call_of(&job), &house.cancel).await;
+    let outcome = go().await;
+    let asked = &outcome.asks[0];
+    assert_eq!(asked.arguments, json!({ "text": "key {{secret:mail}}" }));
+    assert!(!format!("{asked:?}").contains(VALUE), "{asked:?}");
+    house.say_yes(&run, &outcome).await;
+    assert_eq!(go().await.state, RunState::Succeeded);
+    assert_eq!(reached(&made), [arguments]);
+}
+
 #[tokio::test]
 async fn a_written_call_that_hooks_ask_about_again_and_again_ends_and_pauses_its_job() {
     let rewrites = |number: u32| CallAnswer::Rewrite(json!({ "number": number }));

@@ -13,6 +13,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::UnixMs;
+use crate::visible::visible_os_path;
 
 /// What beside its arguments decides what a call does.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -31,6 +32,9 @@ pub struct Surroundings {
     /// bound to what they hold. A standing yes is not: the call itself changes that, and would end the yes with it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub replaces: BTreeMap<String, String>,
+    /// Whether values of stored secrets stand in the call where the arguments that are written down show their handles.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub holds_values: bool,
     /// Why no standing yes can be given to the call, as a sentence; none when one can. No part of the fingerprint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ungranted: Option<String>,
@@ -46,7 +50,7 @@ impl Surroundings {
     /// Those of a call for which nothing counts but the folder it works in.
     #[must_use]
     pub fn in_folder(folder: &Path) -> Self {
-        Self { directory: Some(folder.display().to_string()), ..Self::default() }
+        Self { directory: Some(visible_os_path(folder)), ..Self::default() }
     }
 
     /// When the job that is proposed fires, where that is once: the instant that the person is shown.
@@ -92,6 +96,9 @@ impl Fingerprint {
         for (name, value) in &surroundings.replaces {
             part(name);
             part(value);
+        }
+        if surroundings.holds_values {
+            part("holds values");
         }
         Self(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
@@ -164,6 +171,7 @@ mod tests {
             environment: BTreeMap::from([("PATH".to_owned(), "/bin".to_owned())]),
             files: BTreeMap::from([("a.sh".to_owned(), "00".to_owned())]),
             replaces: BTreeMap::from([("log".to_owned(), "00".to_owned())]),
+            holds_values: false,
             ungranted: None,
         };
         let one = |change: fn(&mut Surroundings)| {
@@ -183,6 +191,8 @@ mod tests {
             one(|s| s.files.clear()),
             one(|s| drop(s.replaces.insert("log".to_owned(), "01".to_owned()))),
             one(|s| s.replaces.clear()),
+            // A handle that is written as it stands is another call than its value.
+            one(|s| s.holds_values = true),
             // What is replaced is not run.
             one(|s| s.files.extend(std::mem::take(&mut s.replaces))),
             // A variable is no file.

@@ -184,6 +184,11 @@ fn is_stronger(one: &Finding, other: &Finding) -> bool {
     rank(one) > rank(other)
 }
 
+/// What stands in the place of a secret that is this.
+pub(crate) fn mark(what: &str) -> String {
+    format!("{REDACTED}{what}]")
+}
+
 /// `text` with its secrets replaced by what they are; none when there are none.
 pub(crate) fn redacted(text: &str, found: &[Finding]) -> Option<String> {
     found.first()?;
@@ -191,9 +196,7 @@ pub(crate) fn redacted(text: &str, found: &[Finding]) -> Option<String> {
     let mut rest = 0;
     for finding in found {
         kept.push_str(&text[rest..finding.at.start]);
-        kept.push_str(REDACTED);
-        kept.push_str(&finding.what);
-        kept.push(']');
+        kept.push_str(&mark(&finding.what));
         rest = finding.at.end;
     }
     kept.push_str(&text[rest..]);

@@ -1,0 +1,112 @@
+//! Calls that write the value of a stored secret into the workspace.
+//!
+//! Owns how such a call is asked about and made. The question, the answer and a grant know it by its handles; the value is
+//! in memory only, as long as the answer of the model is. After a question the call comes out of the transcript, which
+//! marks where a value stood, and its arguments are put together again from the question that was asked about it. One
+//! could get it wrong by putting a value wherever a transcript has such a mark: a model can write the mark, too.
+
+use rouse_core::RunId;
+use rouse_core::approval::{Approval, Surroundings};
+use rouse_core::hidden::REDACTED;
+use rouse_core::message::ToolCallRequest;
+use rouse_store::StoreError;
+use serde_json::{Value, json};
+
+use super::Gate;
+
+impl Gate {
+    /// The arguments as they are asked about, with handles in the place of values; none when there is no value in them, or
+    /// the call cannot be asked about like that.
+    pub(super) fn by_handles(&self, request: &ToolCallRequest) -> Option<Value> {
+        let writes_here = self.tools.get(&request.tool).is_some_and(|tool| tool.writes_here());
+        let arguments = &request.arguments;
+        if !writes_here || self.safety.without_stored(arguments).is_none() {
+            return None;
+        }
+        self.safety.with_handles(arguments)
+    }
+
+    /// Whether a question with these facts would write down the value of a stored secret; `kept` are its arguments where
+    /// they hold one.
+    pub(super) fn would_tell(
+        &self,
+        request: &ToolCallRequest,
+        kept: Option<&Value>,
+        surroundings: &Surroundings,
+    ) -> bool {
+        match kept {
+            // The path of a file may be one.
+            Some(_) => self.safety.without_stored(&json!(surroundings)).is_some(),
+            None => self.safety.without_stored(&request.arguments).is_some(),
+        }
+    }
+
+    /// The call of a question, as it is to be made.
+    pub(crate) fn asked_call(&self, asked: &Approval) -> Value {
+        let written =
+            asked.surroundings.holds_values.then(|| self.safety.put_back(&asked.arguments));
+        written.flatten().unwrap_or_else(|| asked.arguments.clone())
+    }
+
+    /// The arguments of a call out of a transcript as the model had written them, where values stood in them and its run
+    /// has asked about it; none for any other call.
+    pub(crate) async fn as_written(
+        &self,
+        call: &ToolCallRequest,
+        run: &RunId,
+    ) -> Result<Option<Value>, StoreError> {
+        if !call.arguments.to_string().contains(REDACTED) {
+            return Ok(None);
+        }
+        let asked = self.store.approvals_of(run).await?;
+        let about = asked.iter().rev().filter(|asked| {
+            let is_call = asked.tool == call.tool && asked.call_id == call.id;
+            is_call && asked.surroundings.holds_values
+        });
+        let mut written = about.filter_map(|asked| self.safety.put_back(&asked.arguments));
+        Ok(written
+            .find(|written| self.safety.without_stored(written).as_ref() == Some(&call.arguments)))
+    }
+}
+
+/// What a model is told of a call that nobody can be asked about, because the question would hold a secret.
+pub(super) fn unkept(tool: &str, writes_here: bool) -> String {
+    let what_to_do = match writes_here {
+        true => {
+            "Write the value into the content as it is, not in another spelling and not into the path: then the person is asked, and sees its name. Where that does not help, end the run and say which file it belongs into, so that the person writes it there"
+        }
+        false => {
+            "Take it out: in a request, write {{secret:NAME}} in its place; for a file, call write_file with it, which can be asked about"
+        }
+    };
+    format!(
+        "This call of {tool} needs a person's yes, and it holds the value of a stored secret in a way that a question would write down, so it cannot be asked about. {what_to_do}."
+    )
+}
+
+/// What a person is told of the values in a call that they are asked about.
+pub(super) fn told_of_values(kept: &Value) -> String {
+    let kept = kept.to_string();
+    let mut names: Vec<&str> =
+        rouse_core::hidden::handles(&kept).map(|handle| handle.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    let secrets = match names.as_slice() {
+        [one] => format!("the value of the stored secret {one}"),
+        several => format!("the values of the stored secrets {}", several.join(", ")),
+    };
+    format!("It writes {secrets} into the file, where the handle is shown.")
+}
+
+/// Whether the question was about this very call, and its answer has not been used up.
+pub(super) fn is_about(
+    asked: &Approval,
+    tool: &str,
+    arguments: &Value,
+    holds_values: bool,
+) -> bool {
+    asked.tool == tool
+        && asked.arguments == *arguments
+        && asked.surroundings.holds_values == holds_values
+        && asked.used_at.is_none()
+}
