@@ -23,6 +23,13 @@ test("a tool's call is a line; its arguments and its result are behind it", asyn
   expect(screen.getByText("failed")).toBeInTheDocument();
 });
 
+test("what cannot be seen of a call and its result is shown by its number, also on their line", async () => {
+  const step = aStep({ name: "echo", input: { text: "\u001B[31mred" }, output: "\u202Etxt.exe" });
+  renderApp("/runs/run-1", fakeHost({ "runs.get": () => aDetail({}, { steps: [step] }) }));
+  const line = await screen.findByRole("button", { name: /^text: / });
+  expect(line).toHaveTextContent("text: ⟨U+001B⟩[31mred⟨U+202E⟩txt.exe");
+});
+
 test("each step says what the gate decided and what it cost, the head what all of them cost", async () => {
   const steps = [
     aStep({ kind: "modelTurn", name: "claude", usage: { ...noUsage, inputTokens: 3_120, outputTokens: 80, costMicroUsd: 4_200 } }),

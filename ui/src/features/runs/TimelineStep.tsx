@@ -6,6 +6,7 @@ import { Button, Disclosure, DisclosurePanel } from "react-aria-components";
 
 import { Code, pretty } from "@/components/Code";
 import { cx } from "@/components/cx";
+import { Marks } from "@/components/Marks";
 import { usePlatform } from "@/data/platform";
 import { ModelText } from "@/domain/ModelText";
 import { MovingArc } from "@/domain/rings";
@@ -13,6 +14,7 @@ import { callsOf, costWords, failureOf, gateWords, modelText, resultLine, tokens
 import { duration } from "@/format/amount";
 import { argumentsLine, opening } from "@/format/text";
 import { absolute } from "@/format/time";
+import { visible } from "@/format/visible";
 import type { StepView } from "@/platform";
 
 import styles from "./Timeline.module.css";
@@ -68,8 +70,8 @@ function ToolStep({ step, begin }: Omit<Props, "liveText" | "summary">) {
     <Item step={step} begin={begin} name={step.name} word={callWord(step)}>
       <Disclosure isExpanded={open} onExpandedChange={setOpen}>
         <Button slot="trigger" className={styles.summary}>
-          <span className={styles.arguments}>{line === "" ? "without arguments" : line}</span>
-          {step.output !== null && !open && <span className={cx(styles.result, wentWrong(step) && styles.wrong)}>{opening(resultLine(step.output))}</span>}
+          <span className={styles.arguments}>{line === "" ? "without arguments" : <Marks text={visible(line)} />}</span>
+          {step.output !== null && !open && <span className={cx(styles.result, wentWrong(step) && styles.wrong)}><Marks text={visible(opening(resultLine(step.output)))} /></span>}
         </Button>
         <DisclosurePanel className={styles.panel}>
           <Labelled label="Arguments">
