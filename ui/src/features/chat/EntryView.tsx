@@ -5,12 +5,14 @@ import { CalendarClock } from "lucide-react";
 
 import { ButtonLink } from "@/components/Button";
 import { Folded } from "@/components/Folded";
+import { Marks } from "@/components/Marks";
 import { Time } from "@/components/Time";
 import { usePlatform } from "@/data/platform";
 import { Marked } from "@/domain/Marked";
 import { ModelText } from "@/domain/ModelText";
 import { plural } from "@/format/amount";
 import { argumentsLine, firstLine } from "@/format/text";
+import { visible } from "@/format/visible";
 
 import styles from "./ChatPage.module.css";
 import { type Entry, type Made, routineMade, taskLine, toldLines } from "./entries";
@@ -72,7 +74,7 @@ export function Work({ made }: { made: readonly Made[] }) {
             {made.map(({ call, answer }) => (
               <li key={call.id}>
                 <p className={styles.call}>
-                  <code>{call.tool}</code> <span>{firstLine(argumentsLine(call.arguments))}</span>
+                  <code>{call.tool}</code> <span><Marks text={visible(firstLine(argumentsLine(call.arguments)))} /></span>
                 </p>
                 {answer && <Marked label={`What ${call.tool} answered`} text={answer.text} tone={answer.isError ? "bad" : undefined} onCopy={copyText} />}
               </li>
@@ -98,7 +100,7 @@ function Quiet({ told, atMs }: { told: readonly string[]; atMs: number }) {
   const title = lines.length === 0 ? plural(told.length, "heartbeat") : lines.length === 1 ? "System" : plural(lines.length, "system line");
   return (
     <div className={styles.work}>
-      <Folded level={2} title={title} summary={<>{first === undefined ? "nothing new" : firstLine(first)} · <Time at={atMs} as="log" /></>}>
+      <Folded level={2} title={title} summary={<>{first === undefined ? "nothing new" : <bdi>{firstLine(first)}</bdi>} · <Time at={atMs} as="log" /></>}>
         <Marked label="What Rouse told the model" text={told.join("\n\n")} />
       </Folded>
     </div>

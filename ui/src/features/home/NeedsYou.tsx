@@ -61,7 +61,7 @@ function Waiting({ approval }: { approval: ApprovalView }) {
       <Hand size={17} aria-hidden className={styles.hand} />
       <div className={styles.text}>
         <p className={styles.what}>
-          <code>{tool}</code> in “{jobName}”
+          <code>{tool}</code> in “<bdi>{jobName}</bdi>”
         </p>
         <p className={styles.call} title={why}>{previewLine(preview)}</p>
         <p className={styles.held} title={holdsUp?.text}>
