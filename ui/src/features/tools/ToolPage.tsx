@@ -52,7 +52,7 @@ function Shown({ tool }: { tool: ToolView }) {
   const { name, label, description, approval, callsPerMinute, callsPerHour, parameters, canBeTried } = tool;
   const { copyText } = usePlatform();
   return (
-    <Page title={label ?? name} about={<>{label !== null && <code>{name}</code>} <Asks tool={tool} /></>}>
+    <Page title={label ?? name} about={<span className={styles.head}>{label !== null && <code>{name}</code>}<Asks tool={tool} /></span>}>
       <p className={styles.about}><Worded text={description} /></p>
       <ul className={styles.facts} aria-label="What it may do">
         {toolFacts(tool).map((line) => <li key={line}>{line}</li>)}
@@ -86,13 +86,14 @@ function Shown({ tool }: { tool: ToolView }) {
 function Arguments({ schema }: { schema: Record<string, unknown> }) {
   const rows = argumentsOf(schema);
   if (rows.length === 0) return <p className={styles.none}>It takes no arguments.</p>;
+  const hasWords = rows.some(({ about }) => about !== "");
   return (
     <table className={styles.arguments}>
       <thead>
         <tr>
           <th scope="col">Name</th>
           <th scope="col">Takes</th>
-          <th scope="col">For</th>
+          {hasWords && <th scope="col">For</th>}
         </tr>
       </thead>
       <tbody>
@@ -100,7 +101,7 @@ function Arguments({ schema }: { schema: Record<string, unknown> }) {
           <tr key={name}>
             <td><code>{name}</code></td>
             <td>{required ? takes : `${takes}, optional`}</td>
-            <td>{about}</td>
+            {hasWords && <td>{about}</td>}
           </tr>
         ))}
       </tbody>

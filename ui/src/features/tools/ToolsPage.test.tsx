@@ -84,6 +84,13 @@ test("one tool says what it may do, its limits, its arguments and its grants", a
   expect(grants.getAllByRole("listitem")).toHaveLength(1);
 });
 
+test("arguments that nothing is said about have no empty column", async () => {
+  const fake = host();
+  fake.answers["tools.catalog"] = () => ({ tools: [aTool({ parameters: { type: "object", properties: { path: { type: "string" } }, required: ["path"] } })] });
+  renderApp("/tools/http", fake);
+  expect((await screen.findAllByRole("columnheader")).map((head) => head.textContent)).toEqual(["Name", "Takes"]);
+});
+
 test("a tool that is not there says so", async () => {
   renderApp("/tools/nothing", host());
   expect(await screen.findByRole("heading", { name: "There is no such tool" })).toBeInTheDocument();
