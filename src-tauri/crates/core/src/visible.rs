@@ -7,6 +7,7 @@
 //! its number.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// Letters, marks and symbols by their tables, and yet empty on the screen.
 const EMPTY: &[(u32, u32)] = &[
@@ -50,6 +51,18 @@ pub fn visible_path(path: &str) -> String {
     let names: Vec<String> =
         path.split('/').map(|name| visible_spaces(&visible_line(name))).collect();
     names.join("/")
+}
+
+/// The same for a path as the system has it: a byte that makes no text is shown by its number (`⟨FC⟩`), so that no two
+/// of them look the same either.
+#[must_use]
+pub fn visible_os_path(path: &Path) -> String {
+    let chunks = path.as_os_str().as_encoded_bytes().utf8_chunks();
+    let shown = chunks.map(|chunk| {
+        let bytes = chunk.invalid().iter().map(|byte| format!("⟨{byte:02X}⟩"));
+        visible_path(chunk.valid()) + &bytes.collect::<String>()
+    });
+    shown.collect()
 }
 
 fn visible_spaces(name: &str) -> String {
@@ -177,6 +190,16 @@ mod tests {
         for (given, expected) in cases {
             assert_eq!(only_visible(given), expected, "{given:?}");
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn no_two_paths_of_other_bytes_look_the_same() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let shown = |bytes| visible_os_path(Path::new(std::ffi::OsStr::from_bytes(bytes)));
+        assert_eq!(shown("/größe/a b".as_bytes()), "/größe/a b");
+        assert_eq!(shown(b"/s\xfcb"), "/s⟨FC⟩b");
+        assert_eq!(shown("/s⟨FC⟩b".as_bytes()), "/s⟨U+27E8⟩FC⟩b");
     }
 
     #[test]

@@ -254,6 +254,7 @@ impl Ground {
             timeout: config.tools.command_timeout,
             hidden: vec![home.root().to_owned()],
             network: http.clone(),
+            ..CommandConfig::default()
         };
         let read_file_max_bytes = config.tools.read_file_max_bytes;
         let is_risky_workspace = config.is_risky_workspace;

@@ -53,7 +53,7 @@ pub use child::{MARK, end_strays};
 pub use http::{HttpConfig, OwnPorts};
 pub use memory::memory_tools;
 pub use routines::routine_tools;
-pub use run_command::CommandConfig;
+pub use run_command::{CommandConfig, Environment};
 pub use sandbox::{Layer, Layers, Missing, SandboxError, available as sandbox_available};
 pub use skill_read::skill_tools;
 pub use text::{plain_line, plain_text};

@@ -354,7 +354,8 @@ fn bound(
     } else {
         folder(arguments.cwd.as_deref(), &context.workspace)?
     };
-    let text = |text: OsString| text.to_string_lossy().into_owned();
+    // What is no text is written out, behind a letter that no environment holds, so that two of them are never one.
+    let text = |text: OsString| text.into_string().unwrap_or_else(|raw| format!("\0{raw:?}"));
     // Each run has another number; what it decides is none of the command's business.
     let told = about(context).filter(|(name, _)| name != RUN_ID);
     let variables = passed(environment, context).chain(told);

@@ -57,7 +57,7 @@ pub(super) fn hold(
 fn read(path: &Path, context: &ToolContext, most: u64) -> Option<(Vec<u8>, u32)> {
     let root = context.workspace.canonicalize().ok()?;
     let workspace = Workspace::open(&root).ok()?;
-    let inside = workspace.relative(path.strip_prefix(&root).ok()?.to_str()?).ok()?;
+    let inside = workspace.beneath(path)?;
     let (file, size) = workspace.open_any_name(&inside).ok()?;
     if size > most {
         return None;

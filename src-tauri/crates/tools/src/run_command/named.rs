@@ -10,18 +10,19 @@
 //! (`unheld` says so), nor is what a script reads. There the sandbox is what holds.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 
-use glob::{MatchOptions, Pattern, glob_with};
+use glob::{MatchOptions, Pattern};
 use rouse_core::approval::ABSENT;
-use rouse_core::visible::visible_path;
+use rouse_core::visible::visible_os_path;
 
 use super::line::{DEPTH, names, run_words};
 use super::{programs, unheld};
 
-use crate::workspace::{MOST_READ, Workspace, fingerprint, from_home};
+use crate::workspace::{MOST_READ, Workspace, fingerprint, from_home, home};
 
 /// The folders of a line that its words are tried in.
 const MOST_FOLDERS: usize = 16;
@@ -169,11 +170,13 @@ impl Named<'_> {
             return None;
         }
         let root = self.workspace.canonicalize().ok()?;
-        let Ok(inside) = real.strip_prefix(&root) else {
+        if !real.starts_with(&root) {
             return (!self.is_confined).then(|| File::open(real));
-        };
+        }
         let workspace = Workspace::open(&root).ok()?;
-        let path = workspace.relative(inside.to_str()?).ok()?;
+        let Some(path) = workspace.beneath(real) else {
+            return Some(Err(io::Error::other("its name is none that the workspace takes")));
+        };
         Some(workspace.open_any_name(&path).map(|(file, _)| file).map_err(io::Error::other))
     }
 }
@@ -204,14 +207,36 @@ fn places(word: &str, folder: &Path) -> Vec<PathBuf> {
     if !matches!(word.split('/').filter(is_wild).count(), 1..=MOST_WILD) || word.contains("**") {
         return places;
     }
-    let pattern = match word.starts_with('/') {
-        true => word.to_owned(),
-        false => format!("{}/{word}", Pattern::escape(&folder.display().to_string())),
-    };
-    let options = MatchOptions { require_literal_leading_dot: true, ..MatchOptions::new() };
-    let fitting = glob_with(&pattern, options).into_iter().flatten().flatten();
-    places.extend(fitting.take(MOST_FITTING));
+    let below_home = home().filter(|_| from_home(word).is_some());
+    places.extend(match below_home {
+        Some(home) => fitting(&word[1..], &home),
+        None if word.starts_with('/') => fitting(word, Path::new("/")),
+        None => fitting(word, folder),
+    });
     places
+}
+
+/// What there is that fits a pattern, in the order of its names. A name that is no text fits every one: what a shell takes
+/// it for hangs on its language.
+fn fitting(pattern: &str, from: &Path) -> Vec<PathBuf> {
+    let options = MatchOptions { require_literal_leading_dot: true, ..MatchOptions::new() };
+    let mut found = vec![from.to_owned()];
+    for part in pattern.split('/').filter(|part| !part.is_empty()) {
+        let wild = Pattern::new(part).ok().filter(|_| part.contains(['*', '?', '[']));
+        let Some(wild) = wild else {
+            found.iter_mut().for_each(|path| path.push(part));
+            continue;
+        };
+        let fits = |name: &OsStr| name.to_str().is_none_or(|name| wild.matches_with(name, options));
+        let entries = found.iter().filter_map(|folder| folder.read_dir().ok()).flatten().flatten();
+        let mut next: Vec<_> =
+            entries.filter(|entry| fits(&entry.file_name())).map(|entry| entry.path()).collect();
+        next.sort_unstable();
+        next.truncate(MOST_FITTING);
+        found = next;
+    }
+    found.retain(|path| path.symlink_metadata().is_ok());
+    found
 }
 
 /// What a line is bound to, by path, with the SHA-256 of the content; of what is too large to be read, with its size and
@@ -270,7 +295,7 @@ const fn is_executable(_: &File) -> bool {
 
 /// How a file is called in what a yes is bound to, which a person is shown.
 pub(super) fn shown(path: &Path) -> String {
-    visible_path(&path.display().to_string())
+    visible_os_path(path)
 }
 
 /// What follows `#!`, when the file begins with it.

@@ -123,6 +123,13 @@ impl Workspace {
         Ok(RelativePath(plain))
     }
 
+    /// A real path beneath this one, whose names need not be text; none when it does not lie there.
+    pub(crate) fn beneath(&self, real: &Path) -> Option<RelativePath> {
+        let inside = real.strip_prefix(&self.path).ok()?;
+        let is_plain = |part| matches!(part, Component::Normal(name) if system::is_plain(name));
+        inside.components().all(is_plain).then(|| RelativePath(inside.to_owned()))
+    }
+
     /// Opens a regular file that has no other name for reading, and tells its size.
     pub(crate) fn open_file(&self, path: &RelativePath) -> Result<(File, u64), WorkspaceError> {
         let (file, size) = self.open_any_name(path)?;
