@@ -83,6 +83,10 @@ impl Tool for MemoryWrite {
         Box::pin(std::future::ready(Ok(Surroundings::in_folder(&context.workspace))))
     }
 
+    fn writes_here(&self) -> bool {
+        true
+    }
+
     fn call<'a>(
         &'a self,
         call: ApprovedCall,
@@ -107,7 +111,9 @@ fn write(workspace: &Path, arguments: &Arguments) -> Result<Told, MemoryError> {
     } else {
         None
     };
-    let (new, before) = (arguments.content.as_str(), kept.as_deref().unwrap_or_default());
+    // What is added stands in the place of nothing, so it keeps no mark that is there.
+    let replaced = kept.as_deref().filter(|_| !arguments.append);
+    let (new, before) = (arguments.content.as_str(), replaced.unwrap_or_default());
     if let Some(mark) = redaction_beyond(new, before) {
         return Err(MemoryError::Redacted { path, mark: mark.to_owned() });
     }

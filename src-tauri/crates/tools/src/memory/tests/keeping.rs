@@ -205,4 +205,14 @@ async fn the_mark_for_a_secret_is_not_kept_in_its_place() {
         );
     }
     assert_eq!(house.text("keys.md"), "key=real\n");
+    // What says so already may be kept whole, but nothing more is said so.
+    let text = "key=[redacted: secret:vault]\n";
+    house.put("notes.md", text);
+    let whole = json!({ "path": "notes.md", "content": text });
+    house.done("memory_write", whole.clone()).await;
+    let mut more = whole;
+    more["append"] = true.into();
+    let words = house.refused("memory_write", more).await;
+    assert!(words.contains("Leave this file as it is"), "{words}");
+    assert_eq!(house.text("notes.md"), text);
 }
