@@ -430,17 +430,6 @@ test("what will go wrong as things stand is said at its field before it is saved
   await waitFor(() => expect(host.called("cron.update")).toHaveLength(1));
 });
 
-test("a skill that cannot be used says so at its box, and below them why", async () => {
-  const host = hostWith(aJob({ payload: { kind: "agentTurn", message: "Look", skills: ["broken"] } }).job);
-  host.answers["cron.check"] = () => ({ warnings: [{ field: "payload.skills[0]", message: "the skill `broken` has no SKILL.md" }] });
-  renderApp("/jobs/job-1", host);
-  const box = await screen.findByRole("checkbox", { name: "broken" });
-  expect(box).toHaveAccessibleDescription("It cannot be used here: runs of this job fail until it can, or it is taken out here.");
-  const group = screen.getByRole("group", { name: "Skills it is told of" }).parentElement as HTMLElement;
-  await waitFor(() => expect(group).toHaveTextContent(/The skill broken has no SKILL\.md/));
-  expect(screen.queryByText(/^It can be saved, but/)).not.toBeInTheDocument();
-});
-
 test("a warning about a call, about a time and about a zone stands at its field", async () => {
   const at = hostWith({ ...aJob().job, schedule: { kind: "at", atMs: noon, tz: "Europe/Berlin" } } as unknown as Job);
   at.answers["cron.check"] = () => ({
