@@ -127,6 +127,16 @@ test("the heartbeat stands there also without a job: it fires as well", async ()
   expect(teach.compareDocumentPosition(heartbeat)).toBe(Node.DOCUMENT_POSITION_FOLLOWING);
 });
 
+test("a search shows the heartbeat only when it is looked for", async () => {
+  const { user } = renderApp("/jobs", hostWith([aJob({ id: "a", name: "Mine" })]));
+  await screen.findByRole("link", { name: "Heartbeat" });
+  await user.type(screen.getByRole("searchbox", { name: "Search jobs" }), "mine");
+  await waitFor(() => expect(screen.queryByRole("link", { name: "Heartbeat" })).not.toBeInTheDocument());
+  await user.clear(screen.getByRole("searchbox", { name: "Search jobs" }));
+  await user.type(screen.getByRole("searchbox", { name: "Search jobs" }), "Heart");
+  expect(await screen.findByRole("link", { name: "Heartbeat" })).toBeInTheDocument();
+});
+
 test("jobs that cannot be read say why", async () => {
   renderApp("/jobs", fakeHost({ "cron.list": () => Promise.reject(new Error("The disk is full.")) }));
   expect(await screen.findByText("The disk is full.")).toBeInTheDocument();

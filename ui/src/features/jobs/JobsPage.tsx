@@ -67,7 +67,7 @@ function List({ jobs, isWhole }: { jobs: JobView[]; isWhole: boolean }) {
         <Filters jobs={isWhole ? jobs : undefined} filter={search.filter ?? "all"} onChange={(filter) => setSearch({ ...search, filter: filter === "all" ? undefined : filter })} />
         <span className={styles.total} role="status">{isWhole ? shown.length !== jobs.length && plural(shown.length, "job") : "Reading the rest…"}</span>
       </div>
-      <HeartbeatRow />
+      {"heartbeat".includes(words.trim().toLowerCase()) && <HeartbeatRow />}
       {shown.length === 0 && !isWhole ? (
         <SkeletonRows rows={12} />
       ) : shown.length === 0 ? (
