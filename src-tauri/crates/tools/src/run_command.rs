@@ -362,8 +362,9 @@ fn bound(
     let environment: BTreeMap<String, String> =
         variables.map(|(name, value)| (text(name), text(value))).collect();
     let named = Named { folder: &folder, workspace: &context.workspace, is_confined };
-    let Bound { files, replaces, .. } = named.bound(&arguments.command);
-    let ungranted = named.unheld(&arguments.command);
+    let bound = named.bound(&arguments.command);
+    let ungranted = named.unheld(&arguments.command, &bound);
+    let Bound { files, replaces, .. } = bound;
     let confinement = Some(confinement(context));
     let here = Surroundings::in_folder(&folder);
     Ok(Surroundings { confinement, environment, files, replaces, ungranted, ..here })

@@ -20,8 +20,16 @@ const INTERPRETERS: &[&str] = &[
     "fish",
     "python",
     "pypy",
+    "ipython",
+    "julia",
+    "octave",
     "perl",
+    "raku",
     "ruby",
+    "irb",
+    "guile",
+    "elixir",
+    "groovy",
     "node",
     "nodejs",
     "deno",
@@ -55,6 +63,24 @@ const VALUES: &[(&[&str], &str)] = &[
     (&["lua", "luajit"], "l"),
     (&["osascript"], "l"),
 ];
+
+/// The letters of options that have the program itself in the next word, by the programs; shells may have more behind it.
+const TEXTS: &[(&[&str], &str)] = &[
+    (&["python", "pypy", "ipython", "fish", "guile"], "cm"),
+    (&["perl", "ruby", "raku"], "eE"),
+    (&["node", "nodejs"], "ep"),
+    (&["lua", "luajit", "julia", "elixir", "groovy", "osascript", "Rscript"], "e"),
+    (&["php"], "r"),
+];
+
+/// Long options that have the program itself as their value.
+const LONG_TEXTS: &[&str] = &["--eval", "--print", "--execute", "--command"];
+
+/// Interpreters whose first word is a text of their own, unless an option names a file.
+const OF_TEXTS: &[&str] = &["awk", "gawk", "mawk", "sed"];
+
+/// What runs other programs by what the rest of its words say.
+const OF_NO_FILE: &[&str] = &["make", "deno", "bun", "busybox", "toybox", "pwsh"];
 
 /// Shells that read their input when one of their letters is an `s`, whatever else they are given.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "csh", "tcsh"];
@@ -108,4 +134,44 @@ pub(super) fn reads_input(interpreter: &str, given: &[&str]) -> bool {
         }
     }
     true
+}
+
+/// The file that an interpreter is told to run by these words; none where it is a text, or its input.
+pub(super) fn script<'w>(interpreter: &str, given: &[&'w str]) -> Option<&'w str> {
+    let name = program(interpreter);
+    if OF_TEXTS.contains(&name) {
+        return named_by_option(given);
+    }
+    if OF_NO_FILE.contains(&name) {
+        return None;
+    }
+    let mut words = given.iter();
+    while let Some(word) = words.next() {
+        if !is_option(word) {
+            return Some(word);
+        }
+        if tells_text(name, word) {
+            return None;
+        }
+        if takes_value(interpreter, word) {
+            words.next();
+        }
+    }
+    None
+}
+
+/// What `-f` or `--file` names.
+fn named_by_option<'w>(given: &[&'w str]) -> Option<&'w str> {
+    let at = given.iter().position(|word| word.starts_with("-f") || word.starts_with("--file"))?;
+    let value = given[at].strip_prefix("-f").or_else(|| given[at].strip_prefix("--file="));
+    value.filter(|value| !value.is_empty()).or_else(|| given.get(at + 1).copied())
+}
+
+fn tells_text(name: &str, option: &str) -> bool {
+    if option.starts_with("--") {
+        return LONG_TEXTS.iter().any(|text| option.starts_with(text));
+    }
+    let letters = TEXTS.iter().find(|(names, _)| names.contains(&name)).map(|(_, all)| *all);
+    let is_text = letters.is_some_and(|letters| option.ends_with(|c| letters.contains(c)));
+    is_text || (SHELLS.contains(&name) && option.contains('c'))
 }

@@ -77,7 +77,10 @@ fn collect_run(line: &str, depth: usize, found: &mut BTreeSet<String>) {
 /// Whether a word at the beginning of a command leaves the next one to be its beginning.
 fn stands_before(word: &str) -> bool {
     let is_setting = set_by(word).is_some();
-    let is_number = word.starts_with(|c: char| c.is_ascii_digit());
+    // Such as the `9`, `1.5` and `10m` that `nice` and `timeout` are given.
+    let number = word.strip_suffix(['s', 'm', 'h', 'd']).unwrap_or(word);
+    let is_number = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let is_number = is_number && number.starts_with(|c: char| c.is_ascii_digit());
     word.starts_with('-') || is_setting || is_number || BEFORE_A_COMMAND.contains(&word)
 }
 
@@ -125,7 +128,7 @@ pub(super) fn commands(line: &str) -> Vec<Command> {
 }
 
 /// The name of the variable that a word sets.
-fn set_by(word: &str) -> Option<&str> {
+pub(super) fn set_by(word: &str) -> Option<&str> {
     let (name, _) = word.split_once('=')?;
     let name = name.strip_suffix('+').unwrap_or(name);
     let is_variable = |c: char| c.is_ascii_alphanumeric() || c == '_';

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use glob::{MatchOptions, Pattern};
 use rouse_core::approval::ABSENT;
-use rouse_core::visible::visible_os_path;
+use rouse_core::visible::{visible, visible_os_path};
 
 use super::line::{DEPTH, names, run_words};
 use super::{programs, unheld};
@@ -34,6 +34,21 @@ const UNREADABLE: &str = "unreadable";
 /// A file of this size is read even when the others have used up what may be read for one line.
 const SMALL: u64 = 1 << 20;
 
+/// Where the programs of the system are, which a confined command sees and cannot change.
+const OF_SYSTEM: &[&str] = &[
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/opt",
+    "/etc",
+    "/nix/store",
+    "/gnu/store",
+    "/System",
+    "/Library",
+    "/Applications",
+];
+
 /// Where a line is read.
 pub(super) struct Named<'a> {
     pub(super) folder: &'a Path,
@@ -45,10 +60,11 @@ pub(super) struct Named<'a> {
 impl Named<'_> {
     /// What the line works with.
     pub(super) fn bound(&self, line: &str) -> Bound {
-        let mut bound = Bound::default();
-        let folders = self.folders(line);
-        let at = Places { run: self.run(line), folders: &folders };
-        self.add(line, &at, DEPTH, &mut bound);
+        let mut bound = Bound { folders: self.folders(line), ..Bound::default() };
+        let folders = bound.folders.clone();
+        let mut run = BTreeSet::new();
+        self.add_run(line, &folders, DEPTH, &mut run);
+        self.add(line, &Places { run, folders: &folders }, DEPTH, &mut bound);
         bound
     }
 
@@ -60,10 +76,49 @@ impl Named<'_> {
     }
 
     /// Why an answer cannot be held to all that the line runs; none when it can.
-    pub(super) fn unheld(&self, line: &str) -> Option<String> {
+    pub(super) fn unheld(&self, line: &str, bound: &Bound) -> Option<String> {
         let too_many = || "It names more folders than are looked into for each of its words.";
-        let is_wide = self.folders(line).len() == MOST_FOLDERS;
-        unheld::unheld(line).or_else(|| is_wide.then(|| unheld::sentence(too_many())))
+        let is_wide = bound.folders.len() == MOST_FOLDERS;
+        unheld::unheld(line)
+            .or_else(|| is_wide.then(|| unheld::sentence(too_many())))
+            .or_else(|| self.unseen(line, &bound.folders).map(|why| unheld::sentence(&why)))
+    }
+
+    /// Why nobody can have seen what the line runs.
+    fn unseen(&self, line: &str, folders: &[PathBuf]) -> Option<String> {
+        let named = names(line);
+        let goes = |word: &String| {
+            matches!(word.as_str(), "cd" | "pushd")
+                || word.starts_with("-C")
+                || word.starts_with("--chdir")
+        };
+        let folders = if named.words.iter().any(goes) { folders } else { &folders[..1] };
+        let why = |word: &String| match self.is_seen(word, folders) {
+            _ if named.targets.contains(word) => Some("which it writes itself"),
+            None => Some("which is not there yet"),
+            Some(false) => Some("which is no file"),
+            Some(true) => None,
+        };
+        let scripts = unheld::scripts(line);
+        scripts.iter().find_map(|word| Some(format!("It runs {}, {}.", visible(word), why(word)?)))
+    }
+
+    /// Whether what is run is a file or a folder; none where it is not there for the command.
+    fn is_seen(&self, word: &str, folders: &[PathBuf]) -> Option<bool> {
+        let root = self.workspace.canonicalize().ok()?;
+        // A confined command has a home of its own.
+        let at_home = from_home(word).filter(|_| !self.is_confined);
+        if word == "/dev/null" || (word.starts_with('~') && at_home.is_none()) {
+            return (word == "/dev/null").then_some(true);
+        }
+        let paths =
+            folders.iter().map(|folder| at_home.clone().unwrap_or_else(|| folder.join(word)));
+        let real = paths.filter_map(|path| path.canonicalize().ok()).find(|real| {
+            let is_of_system = OF_SYSTEM.iter().any(|system| real.starts_with(system));
+            !self.is_confined || cfg!(windows) || is_of_system || real.starts_with(&root)
+        })?;
+        let found = real.metadata().ok()?;
+        Some(found.is_file() || found.is_dir())
     }
 
     /// The folder of the call, and those that the line names, seen from each other: where its words may lie.
@@ -247,13 +302,20 @@ pub(super) struct Bound {
     pub(super) files: BTreeMap<String, String>,
     /// What a standing yes is not held to.
     pub(super) replaces: BTreeMap<String, String>,
+    /// Where its words may lie, the folder of the call first.
+    folders: Vec<PathBuf>,
     /// How much may still be read for it.
     left: u64,
 }
 
 impl Default for Bound {
     fn default() -> Self {
-        Self { files: BTreeMap::new(), replaces: BTreeMap::new(), left: MOST_READ }
+        Self {
+            files: BTreeMap::new(),
+            replaces: BTreeMap::new(),
+            folders: Vec::new(),
+            left: MOST_READ,
+        }
     }
 }
 

@@ -82,6 +82,44 @@ const READERS: &[Reader] = &[
     reader(&["git"], &[".git/config"], "runs the hooks and settings of its repository"),
     reader(&["pre-commit"], &[".pre-commit-config.yaml"], "runs the hooks of its repository"),
     reader(&["run-parts"], &[], "runs every program of a folder"),
+    reader(&["ssh", "rsh", "mosh"], &[], "runs what is on another machine"),
+    reader(&["pipenv"], &["Pipfile"], "runs what the project and its packages say"),
+    reader(&["ipython", "jupyter"], &[], "runs what its settings and notebooks say"),
+    reader(&["invoke", "fab"], &["tasks.py", "fabfile.py"], "runs the tasks of its project"),
+    reader(&["scons"], &["SConstruct"], "runs what its SConstruct says"),
+    reader(&["bazel", "bazelisk"], &["MODULE.bazel", "WORKSPACE"], "runs what its build files say"),
+    reader(
+        &["nix", "nix-shell", "nix-build"],
+        &["flake.nix", "shell.nix"],
+        "runs what its files say",
+    ),
+    reader(
+        &[
+            "gulp", "grunt", "vite", "webpack", "jest", "vitest", "mocha", "eslint", "tsx",
+            "ts-node", "turbo", "nx",
+        ],
+        &["package.json", "gulpfile.js", "Gruntfile.js"],
+        "runs what the settings of its project say",
+    ),
+    reader(
+        &["sbt", "lein", "stack", "cabal", "zig", "swift"],
+        &[],
+        "builds and runs a whole project",
+    ),
+    reader(&["rspec", "phpunit"], &[".rspec", "phpunit.xml"], "runs the tests of its project"),
+    reader(
+        &["flask", "gunicorn", "uvicorn", "celery"],
+        &["app.py"],
+        "runs the modules of its project",
+    ),
+    reader(&["latexmk"], &[".latexmkrc", "latexmkrc"], "runs what its settings say"),
+    reader(&["sphinx-build", "mkdocs", "jekyll"], &["conf.py"], "runs what its settings say"),
+    reader(
+        &["ansible", "ansible-playbook", "terraform", "vagrant", "helm", "kubectl"],
+        &["ansible.cfg", "Vagrantfile"],
+        "runs what its files and other machines say",
+    ),
+    reader(&["hg"], &[".hg/hgrc"], "runs the hooks and settings of its repository"),
     // What these are given may be a folder, of which they run one file.
     Reader { names: &["python"], files: &["__main__.py"], runs: None },
     Reader { names: &["node"], files: &["index.js", "package.json"], runs: None },
@@ -164,6 +202,64 @@ const TAKES_ORDERS: &[(&str, &str, &[&str])] = &[
 /// Variables that say how words look, and not what is done.
 const OF_LANGUAGE: &[&str] = &["LANG", "LANGUAGE", "TZ"];
 
+/// Variables by which programs find other programs, or settings that name some.
+const LEAD_ELSEWHERE: &[&str] = &[
+    "PATH",
+    "HOME",
+    "ENV",
+    "BASH_ENV",
+    "ZDOTDIR",
+    "CDPATH",
+    "IFS",
+    "SHELL",
+    "PS4",
+    "PROMPT_COMMAND",
+    "EDITOR",
+    "VISUAL",
+    "PAGER",
+    "BROWSER",
+    "LESSOPEN",
+    "MAKEFLAGS",
+    "MAKEFILES",
+    "CURL_HOME",
+    "WGETRC",
+    "AWKPATH",
+    "AWKLIBPATH",
+    "CLASSPATH",
+    "JAVA_TOOL_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "_JAVA_OPTIONS",
+    "GCONV_PATH",
+    "OPENSSL_CONF",
+    "OPENSSL_MODULES",
+    "OPENSSL_ENGINES",
+    "XDG_CONFIG_HOME",
+    "XDG_CONFIG_DIRS",
+    "XDG_DATA_HOME",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "PERL5LIB",
+    "PERLLIB",
+    "PERL5OPT",
+    "PERL5DB",
+    "RUBYLIB",
+    "RUBYOPT",
+    "GEM_HOME",
+    "GEM_PATH",
+    "PHPRC",
+    "PHP_INI_SCAN_DIR",
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "PYTHONSTARTUP",
+    "PYTHONUSERBASE",
+    "PYTHONPLATLIBDIR",
+    "PYTHONPYCACHEPREFIX",
+    "PYTHONBREAKPOINT",
+    "LUA_PATH",
+    "LUA_CPATH",
+    "LUA_INIT",
+];
+
 /// Programs whose quoted words are a text of their own language, and no line of a shell.
 const OF_OWN_LANGUAGE: &[&str] =
     &["awk", "gawk", "mawk", "sed", "perl", "python", "ruby", "node", "php", "lua"];
@@ -180,7 +276,7 @@ pub(super) fn only_treats(line: &str) -> bool {
 }
 
 /// Whether its program runs nothing of what it is given.
-fn treats(command: &Command) -> bool {
+pub(super) fn treats(command: &Command) -> bool {
     command.words.first().is_some_and(|word| ONLY_TREAT.contains(&word.text.as_str()))
 }
 
@@ -192,6 +288,12 @@ fn takes_orders(command: &Command) -> bool {
             false => word.starts_with('-') && word.contains(|c| letters.contains(c)),
         })
     })
+}
+
+/// Whether what a variable is set to decides which programs others run.
+pub(super) fn leads_elsewhere(name: &str) -> bool {
+    let begins = ["LD_", "DYLD_", "GIT_", "BUNDLE_"].iter().any(|begin| name.starts_with(begin));
+    begins || LEAD_ELSEWHERE.contains(&name)
 }
 
 /// Whether a quoted word of the command is no line of a shell.
