@@ -69,6 +69,8 @@ pub enum Delta {
     Reasoning(String),
     /// It begins to ask for this tool.
     ToolCall(String),
+    /// More of the arguments of that call, so many bytes. Nobody shows them on their way.
+    Arguments(usize),
 }
 
 /// Why a model did not answer.

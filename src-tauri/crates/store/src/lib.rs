@@ -69,7 +69,7 @@ pub use retention::{FileSize, Kept};
 pub use run_pages::{RunPage, RunQuery};
 pub use sessions::{Entry, SessionRow, StoredEntry, StoredMessage};
 pub use settings::Setting;
-pub use steps::{NewStep, Note, RunStep, StepEnd, StepKind, StepStatus};
+pub use steps::{IF_CUT_OFF, NewStep, Note, RunStep, StepEnd, StepKind, StepStatus};
 pub use summaries::Summary;
 pub use system_events::{HOOK, QUEUED_LINES, SystemEvent, UntoldReminder, WAKE};
 pub use webhooks::{WebhookCall, WebhookSecret};

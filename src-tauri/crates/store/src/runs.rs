@@ -154,10 +154,7 @@ impl Store {
     ///
     /// # Errors
     /// `Read`.
-    pub async fn states_of(
-        &self,
-        runs: &[RunId],
-    ) -> Result<HashMap<RunId, RunState>, StoreError> {
+    pub async fn states_of(&self, runs: &[RunId]) -> Result<HashMap<RunId, RunState>, StoreError> {
         let query = sqlx::query(STATES).bind(json_list(runs.iter().map(RunId::as_str)));
         let read = |row: &SqliteRow| {
             let mut columns = Columns::of(row);
@@ -234,11 +231,12 @@ impl Store {
     /// `Write`.
     pub async fn put_back(&self, id: &RunId, now: UnixMs) -> Result<Option<Run>, StoreError> {
         let mut write = self.write("take the run up again", Durability::Full, now).await?;
+        // Before the run's sum is made of them.
+        lose_unfinished(&mut write, id).await?;
         let Some(run) = write.one(sqlx::query(PUT_BACK).bind(id.as_str()), read_run).await? else {
             write.undo().await?;
             return Ok(None);
         };
-        lose_unfinished(&mut write, id).await?;
         write.event(EventKind::Run, run_event(&run));
         write.commit().await?;
         Ok(Some(run))

@@ -59,6 +59,10 @@ const STATUSES: [(StepStatus, &str); 4] = [
     (StepStatus::Unknown, "unknown"),
 ];
 
+/// The field of what goes into a question to a model that says what it has cost, `inputTokens` and `costMicroUsd`, if its
+/// process ends before it is answered: nobody else will say it then.
+pub const IF_CUT_OFF: &str = "ifCutOff";
+
 /// A step about to begin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewStep {
@@ -156,8 +160,14 @@ pub(crate) const LIST: &str =
     "SELECT run_id, seq, kind, name, status, repeatable, input, output, is_error, input_tokens,
         cached_input_tokens, output_tokens, cost_micro_usd, started_at, finished_at, duration_ms, call_id, gate
     FROM run_steps WHERE run_id = ?1 ORDER BY seq";
-const LOSE: &str =
-    "UPDATE run_steps SET status = 'unknown' WHERE run_id = ?1 AND status = 'started'";
+// Only of questions to a model: what goes into a tool may have a field of that name.
+const LOSE: &str = "UPDATE run_steps SET status = 'unknown',
+        input_tokens = CASE WHEN kind = 'toolCall' THEN input_tokens
+            ELSE coalesce(json_extract(input, '$.ifCutOff.inputTokens'), input_tokens) END,
+        cost_micro_usd = CASE WHEN kind = 'toolCall' THEN cost_micro_usd
+            ELSE coalesce(json_extract(input, '$.ifCutOff.costMicroUsd'), cost_micro_usd) END
+    WHERE run_id = ?1 AND status = 'started'
+    RETURNING input_tokens, cached_input_tokens, output_tokens, cost_micro_usd";
 const UNREPEATABLE: &str = "SELECT EXISTS
     (SELECT 1 FROM run_steps WHERE run_id = ?1 AND kind = 'toolCall' AND repeatable = 0)";
 pub(crate) const HAS_CALLED: &str = "SELECT EXISTS (SELECT 1 FROM run_steps WHERE run_id = ?1
@@ -412,9 +422,15 @@ impl RunOfStep {
     }
 }
 
-/// The steps that were going when the process ended, as part of a write.
+/// The steps that were going when the process ended, as part of a write. Questions among them are spent.
 pub(crate) async fn lose_unfinished(write: &mut Write, run: &RunId) -> Result<(), StoreError> {
-    write.run(sqlx::query(LOSE).bind(run.as_str())).await?;
+    let query = sqlx::query(LOSE).bind(run.as_str());
+    let lost = write.list(query, |row| Columns::of(row).usage()).await?;
+    let of_run = RunOfStep::find(write, run).await?;
+    let job = of_run.and_then(|of_run| of_run.job_id);
+    for usage in lost {
+        spend(write, run, job.as_ref(), usage).await?;
+    }
     Ok(())
 }
 

@@ -134,6 +134,7 @@ fn delta_of(event: StreamEvent) -> Option<Delta> {
         StreamEvent::Start { kind: PartKind::ToolCall, name, .. } => {
             Some(Delta::ToolCall(name.map(String::from).unwrap_or_default()))
         }
-        StreamEvent::Start { .. } | StreamEvent::Arguments { .. } | StreamEvent::End { .. } => None,
+        StreamEvent::Arguments { json, .. } => Some(Delta::Arguments(json.len())),
+        StreamEvent::Start { .. } | StreamEvent::End { .. } => None,
     }
 }

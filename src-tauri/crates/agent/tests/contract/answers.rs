@@ -30,6 +30,12 @@ async fn tool_calls_arrive_whole_also_when_their_pieces_interleave() {
             .iter()
             .filter(|delta| matches!(delta, Delta::ToolCall(tool) if tool == "read_file"));
         assert_eq!(begun.count(), 2, "{format:?}");
+        let bytes = exchange.shown.iter().map(|delta| match delta {
+            Delta::Arguments(bytes) => *bytes,
+            Delta::Text(_) | Delta::Reasoning(_) | Delta::ToolCall(_) => 0,
+        });
+        let arguments = r#"{"path":"a.md"}{"path":"b.md"}"#;
+        assert!(bytes.sum::<usize>() >= arguments.len(), "{format:?}: {:?}", exchange.shown);
     }
 }
 

@@ -324,6 +324,16 @@ async fn a_stream_that_broke_after_the_first_word_is_not_asked_again() {
 }
 
 #[tokio::test]
+async fn the_calls_of_an_answer_that_broke_off_are_on_the_bill() {
+    let shown = vec![Delta::ToolCall("echo".into()), Delta::Arguments(40_000)];
+    let cut = Scripted::Failure(shown, ProviderError::new(Kind::Truncated, "It broke off."));
+    let house = House::new([cut]).await;
+    let (run, _) = house.turn(json!({"message": "x"})).await;
+    let spent = house.store.spent_by_run(&run.id).await.expect("read");
+    assert!(spent.tokens >= 10_000, "{spent:?}");
+}
+
+#[tokio::test]
 async fn a_provider_that_asks_for_no_wait_is_asked_again_at_once() {
     let busy = || {
         let error = ProviderError {
