@@ -63,6 +63,13 @@ impl Approval {
     pub fn standing(&self) -> Fingerprint {
         Fingerprint::standing(&self.tool, &self.arguments, &self.surroundings)
     }
+
+    /// Whether a person, or nobody in time, has answered it and nothing was done by the answer yet.
+    #[must_use]
+    pub const fn has_unused_answer(&self) -> bool {
+        self.used_at.is_none()
+            && !matches!(self.state, ApprovalState::Pending | ApprovalState::Withdrawn { .. })
+    }
 }
 
 /// What allows one call; used up together with the call's first line in the journal.
@@ -178,15 +185,6 @@ impl ApprovalState {
             Self::Expired { .. } => "expired",
             Self::Withdrawn { .. } => "withdrawn",
         }
-    }
-}
-
-impl Approval {
-    /// Whether a person, or nobody in time, has answered it and nothing was done by the answer yet.
-    #[must_use]
-    pub const fn has_unused_answer(&self) -> bool {
-        self.used_at.is_none()
-            && !matches!(self.state, ApprovalState::Pending | ApprovalState::Withdrawn { .. })
     }
 }
 

@@ -48,6 +48,7 @@ mod tests {
             assert_eq!(meant(unknown), None, "{unknown}");
         }
     }
+
     #[test]
     fn what_cannot_be_near_is_not_compared() {
         let long = "x".repeat(1 << 20);

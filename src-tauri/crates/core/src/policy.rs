@@ -1,9 +1,10 @@
 //! May exactly this call run? The only place where an `ApprovedCall` comes from.
 //!
-//! Owns the order of the answers to that question: what a run is offered at all (less, with the text of a skill in it that nobody has trusted), what a person has written down, what a
-//! person has said in this run, what a person has granted to the job, and only then whether anybody is asked. It refuses
-//! to ask twice what was answered, and lets no grant cover a call of the highest class. One could get it wrong by taking
-//! a yes to a tool for a yes to a call: only the fingerprint of the call counts.
+//! Owns the order of the answers to that question: what a run is offered at all (less, with the text of a skill in it
+//! that nobody has trusted), what a person has written down, what a person has said in this run, what a person has
+//! granted to the job, and only then whether anybody is asked. It refuses to ask twice what was answered, and lets no
+//! grant cover a call of the highest class. One could get it wrong by taking a yes to a tool for a yes to a call: only
+//! the fingerprint of the call counts.
 
 use serde_json::Value;
 
@@ -376,8 +377,8 @@ impl NeedsYes {
         }
     }
 
-    /// Judges it, with what it works with now, by what the person has said to exactly this call. An answer of this run goes before a grant, so that a
-    /// no stands against an older yes.
+    /// Judges it, with what it works with now, by what the person has said to exactly this call. An answer of this run
+    /// goes before a grant, so that a no stands against an older yes.
     #[must_use]
     pub fn in_the_light_of(self, said: Said<'_>, surroundings: &Surroundings) -> Ruling {
         let name = &self.tool;

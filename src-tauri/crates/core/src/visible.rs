@@ -1,10 +1,10 @@
 //! Text that a person decides on, with everything in it to be seen.
 //!
 //! What a terminal would obey, what turns the reading direction around and what takes no room is shown by its number:
-//! `⟨U+001B⟩`. There nothing is taken out and nothing is cut off, and no text looks like another, because the mark `⟨` itself is
-//! shown by its number too. Where nothing is decided, as in a notification, it goes instead. It refuses to judge: what a text does is for whoever reads it. One could get it wrong by a
-//! list of the characters that come to mind; here it is the other way round, what is not known to be visible is shown by
-//! its number.
+//! `⟨U+001B⟩`. There nothing is taken out and nothing is cut off, and no text looks like another, because the mark `⟨`
+//! itself is shown by its number too. Where nothing is decided, as in a notification, it goes instead. It refuses to
+//! judge: what a text does is for whoever reads it. One could get it wrong by a list of the characters that come to mind;
+//! here it is the other way round, what is not known to be visible is shown by its number.
 
 use std::fmt::Write as _;
 use std::path::Path;

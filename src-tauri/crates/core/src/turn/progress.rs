@@ -129,7 +129,7 @@ impl Progress {
             if !counted.insert(key) {
                 continue;
             }
-            let is = stable_hash(without_marks(text).as_bytes());
+            let is = stable_hash(unmarked(text).as_bytes());
             let (was, times) = self.results.entry(key).or_insert((is, 0));
             *times = if *was == is { *times + 1 } else { 1 };
             *was = is;
@@ -149,6 +149,6 @@ fn call_of(part: &Part) -> Option<&ToolCallRequest> {
 }
 
 /// A text from outside without the marks around it: they carry a word that is another one each time.
-fn without_marks(text: &str) -> &str {
+fn unmarked(text: &str) -> &str {
     marked(text).map_or(text, |(_, inside, _)| inside)
 }
