@@ -1,17 +1,26 @@
-//! What the next slot needs, read before it comes.
+//! What is done for the next slot before it comes.
 //!
-//! Owns the jobs of the next due instant while the engine is at rest: at the instant itself, reading them would be a third of
-//! what a run is late. They count only as long as nothing was written since, by whomever: a job that was edited, a run that
+//! Owns the jobs of the next due instant while the engine is at rest, and the lead: a slot is decided and claimed a few
+//! milliseconds before its instant, as of that instant, and its work begins when the instant has come. So a run is late
+//! by a wake-up, and not by what the disk takes. Whatever is changed within the lead comes as late as a change a moment
+//! after the slot would. There is none while a run is at work: it may be over by then, which decides about its overlap.
+//!
+//! The jobs that were read count only as long as nothing was written since, by whomever: a job that was edited, a run that
 //! began, a question that was answered are all commits. Crowds are not read ahead; they would be memory for hours. One
-//! could get it wrong by telling changes by what the engine did itself: a run's steps and answers are written elsewhere.
+//! could get it wrong by telling changes by what the engine did itself, as a run's steps and answers are written
+//! elsewhere; or by beginning the work by a duration, as a machine that sleeps within the lead wakes up late.
 
 use rouse_core::UnixMs;
+use rouse_core::time::Wake;
 use rouse_store::{DueJob, StoreError};
 
 use crate::engine::Engine;
 
 /// Most jobs that are read ahead.
 const MOST: u32 = 16;
+
+/// How long before its instant a slot is claimed, in milliseconds: some times what a durable transaction takes.
+const LEAD_MS: i64 = 10;
 
 /// The jobs of one instant.
 pub(crate) struct Ahead {
@@ -44,5 +53,30 @@ impl Engine {
     pub(crate) fn looked_ahead(&mut self, now: UnixMs) -> Option<Vec<DueJob>> {
         let Ahead { at, commits, jobs } = self.ahead.take()?;
         jobs.filter(|_| at == now && commits == self.store.commits())
+    }
+
+    /// How long before its instant the next slot is claimed.
+    pub(crate) fn lead_ms(&self) -> i64 {
+        if self.running.is_empty() { LEAD_MS } else { 0 }
+    }
+
+    /// The instant that the engine works for: that of the next slot where its lead has begun, and otherwise now.
+    pub(crate) async fn instant(&mut self) -> Result<UnixMs, StoreError> {
+        let now = self.clock.now();
+        let lead_ends = now.plus_ms(self.lead_ms());
+        let next = self.next_due().await?.filter(|next| *next <= lead_ends);
+        Ok(next.map_or(now, |next| next.max(now)))
+    }
+
+    /// Waits until `at` has come, if its lead has begun; what somebody asks for by an instant of their own begins at once.
+    /// Where the clock is set meanwhile, it had come as good as.
+    pub(crate) async fn hold_until(&mut self, at: UnixMs) {
+        if !(1..=LEAD_MS).contains(&at.since(self.clock.now())) {
+            return;
+        }
+        self.timer.arm(Some(at));
+        if self.timer.wait().await == Wake::ClockChanged {
+            self.clock_changed();
+        }
     }
 }

@@ -190,7 +190,7 @@ impl Engine {
         if let Some(first) = planned.first_mut() {
             first.claim.fired = rows(&fires);
         }
-        let begin_at = self.clock.now();
+        let begin_at = self.clock.now().max(now);
         let places = self.take_places(&mut planned, begin_at);
         let (claims, rest): (Vec<_>, Vec<_>) =
             planned.into_iter().map(|Planned { claim, follows }| (claim, follows)).unzip();
@@ -206,6 +206,7 @@ impl Engine {
             self.outbox.notify_one();
         }
         report.claimed += claims.len();
+        self.hold_until(now).await;
         let begun = self.begin(places, |id| inserted.contains(id));
         report.started.extend(begun);
         for (claim, follows) in claims.into_iter().zip(rest) {
