@@ -1,9 +1,9 @@
 //! Who is left behind by an engine, judged by something else than what the engine goes by.
 //!
-//! The engine ends a command's group and finds the rest by a mark in its environment. Here the kernel is asked: whoever
-//! below this process loses its parent becomes a child of this process (`PR_SET_CHILD_SUBREAPER`), whatever it has left
-//! or cleared. What SECURITY.md names as out of reach (a process that has left its group and cleared its environment, and
-//! after a crash one that has only cleared it) is seen as well, so no job of these proofs makes one. One could get it
+//! A command's group ends with the engine, and the rest is found by a mark in its environment. Here the kernel is asked:
+//! whoever below this process loses its parent becomes a child of this process (`PR_SET_CHILD_SUBREAPER`), whatever it has
+//! left or cleared. What SECURITY.md names as out of reach (a process that has left its group and cleared its environment)
+//! is seen as well, so no job of these proofs makes one. One could get it
 //! wrong by asking while an engine of the home is at work: its own children would be taken for orphans.
 
 use std::collections::{HashMap, HashSet};

@@ -1,8 +1,8 @@
 //! The commands of this data directory: how they are marked, and what becomes of those that were left at work.
 //!
-//! Owns when they are looked for. On macOS and Windows none is left to be found: there a command ends with the engine, also
-//! by a crash (`rouse_tools`, `child`). One could get it wrong by looking before the directory is ours: another engine's
-//! commands would be ended.
+//! Owns when they are looked for. A command's group ends with the engine, also by a crash (`rouse_tools`, `child`); what has
+//! left its group is found here on Linux, by its mark. One could get it wrong by looking before the directory is ours: another
+//! engine's commands would be ended.
 
 use rouse_core::stable_hash::stable_hash;
 use rouse_tools::end_strays;

@@ -5,11 +5,11 @@
 //! ends with it: asked first, then made to. And a crash of Rouse leaves nothing at work for good: it ends with Rouse, or is
 //! found at the next start. It refuses shells, tools and permissions: it gets a command.
 //!
-//! - Linux: a process group, and every process that bears the mark in its environment, which each child inherits, wherever
-//!   it has moved itself to; so it is found at the next start too. A process that leaves the group *and* clears its
-//!   environment is out of reach; only a sandbox holds such a one.
-//! - macOS: a process group. The mark cannot be read from outside there, so in each group a guard ends it together with
-//!   Rouse (`guard`). A process that leaves the group is out of reach.
+//! - Linux and macOS: a process group. In each a guard ends it together with Rouse (`guard`).
+//! - Linux: besides, every process that bears the mark in its environment, which each child inherits, wherever it has moved
+//!   itself to, and what came of such a one (`strays`); so it is found at the next start too. A process that leaves the
+//!   group *and* clears its environment is out of reach once those that it came of have ended; only a sandbox holds it.
+//! - macOS: the mark cannot be read from outside there. A process that leaves the group is out of reach.
 //! - Windows: a job object that the system ends together with Rouse, so that nothing is ever left behind. A confined
 //!   command has a job of its own kind (`sandbox`).
 //!

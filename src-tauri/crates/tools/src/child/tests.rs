@@ -77,6 +77,22 @@ async fn what_a_crash_left_behind_is_found_by_its_instance() {
     foreign.wait().expect("ended");
 }
 
+/// A child of a marked process, and what is in the session that one leads: each without the mark.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_came_of_a_marked_process_ends_with_it_though_it_has_cleared_its_environment() {
+    let instance = format!("child-tests-cleared-{}", std::process::id());
+    let line = "setsid env -i sh -c 'echo $$; exec sleep 1000' & (env -i sh -c 'echo $$; exec sleep 1000' &) ; wait";
+    let mut leader = Std::new("setsid");
+    leader.args(["sh", "-c", line]).env(MARK, format!("{instance}:run-1"));
+    let mut leader = leader.stdout(Stdio::piped()).spawn().expect("starts");
+    let lines = BufReader::new(leader.stdout.take().expect("piped")).lines();
+    let numbers: Vec<String> = lines.take(2).map(|line| line.expect("a number")).collect();
+    assert_eq!(end_strays(&format!("{instance}:")), 3);
+    assert!(!leader.wait().expect("ended").success());
+    assert!(!numbers.iter().any(|number| is_alive(number)), "{numbers:?}");
+}
+
 #[tokio::test]
 async fn dropping_it_ends_it() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,8 +1,10 @@
-//! Process groups; on Linux the search for marked processes, on macOS a guard in each group.
+//! Process groups with a guard in each; on Linux the search for marked processes, too.
 
-#[cfg(any(target_os = "macos", test))]
 #[path = "guard.rs"]
 mod guard;
+#[cfg(target_os = "linux")]
+#[path = "strays.rs"]
+mod strays;
 
 use std::io;
 use std::process::ExitStatus;
@@ -10,12 +12,14 @@ use std::process::ExitStatus;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{ChildStderr, ChildStdout, Command};
 
+#[cfg(target_os = "linux")]
+pub use strays::end_strays;
+
 /// The leader of a group.
 pub(crate) struct Process {
     child: tokio::process::Child,
     group: Pid,
     is_over: bool,
-    #[cfg(target_os = "macos")]
     _guard: Option<guard::Guard>,
 }
 
@@ -28,7 +32,6 @@ impl Process {
             child,
             group,
             is_over: false,
-            #[cfg(target_os = "macos")]
             _guard: guarded(group),
         })
     }
@@ -68,7 +71,6 @@ impl Process {
 }
 
 /// The guard of a group. A command that runs already is not ended for want of one.
-#[cfg(target_os = "macos")]
 fn guarded(group: Pid) -> Option<guard::Guard> {
     guard::Guard::over(group)
         .inspect_err(
@@ -86,55 +88,8 @@ impl Drop for Process {
     }
 }
 
-/// Ends every process that bears `mark`, or, when that ends in `:`, any mark that begins with it; answers how many.
-/// This process and those that it descends from are left alone: Rouse may itself have been started by a job.
-#[cfg(target_os = "linux")]
-pub fn end_strays(mark: &str) -> usize {
-    let lineage = lineage();
-    let Ok(processes) = std::fs::read_dir("/proc") else { return 0 };
-    let numbers =
-        processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    numbers.filter(|number| !lineage.contains(number) && end_marked(*number, mark)).count()
-}
-
 /// Nothing outside its own children shows its environment here; the guards have ended what a crash would have left.
 #[cfg(not(target_os = "linux"))]
 pub fn end_strays(_: &str) -> usize {
     0
-}
-
-/// The process is held by a descriptor before its environment is read, so that the one that is ended is the one that
-/// was looked at.
-#[cfg(target_os = "linux")]
-fn end_marked(number: i32, mark: &str) -> bool {
-    use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
-    let Some(pid) = Pid::from_raw(number) else { return false };
-    let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { return false };
-    bears(number, mark) && pidfd_send_signal(&process, Signal::KILL).is_ok()
-}
-
-#[cfg(target_os = "linux")]
-fn bears(number: i32, mark: &str) -> bool {
-    let Ok(environment) = std::fs::read(format!("/proc/{number}/environ")) else { return false };
-    let wanted = format!("{}={mark}", super::MARK);
-    environment.split(|byte| *byte == 0).any(|variable| {
-        if mark.ends_with(':') {
-            variable.starts_with(wanted.as_bytes())
-        } else {
-            variable == wanted.as_bytes()
-        }
-    })
-}
-
-#[cfg(target_os = "linux")]
-fn lineage() -> Vec<i32> {
-    let own = i32::try_from(std::process::id()).ok();
-    std::iter::successors(own, |number| parent_of(*number).filter(|parent| *parent > 0)).collect()
-}
-
-/// The fourth field of `/proc/<pid>/stat` (proc(5)); the second, the name, may itself hold spaces and brackets.
-#[cfg(target_os = "linux")]
-fn parent_of(number: i32) -> Option<i32> {
-    let stat = std::fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
