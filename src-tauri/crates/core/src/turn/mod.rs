@@ -71,6 +71,10 @@ const LAST: &str = include_str!("last.md");
 /// Told of a call in the last turn.
 const TOO_LATE: &str = "Not carried out: the steps of this run are used up.";
 
+/// The most calls of one answer that are carried out. The steps of a run bound its answers and not what is in one, and more
+/// calls than this that were all made without a look at any result are a model that runs away.
+pub const MOST_CALLS: usize = 20;
+
 /// The one tool of the last turn.
 pub const COMPLETE_RUN: &str = "complete_run";
 
@@ -180,13 +184,19 @@ impl Turn {
         self.ended_in_words(&text)
     }
 
-    /// In the last turn nothing is called but what ends the run; no call stays without a result.
+    /// In the last turn nothing is called but what ends the run, and in none more than so much; no call stays without a
+    /// result.
     fn asks_for(&mut self, calls: Vec<ToolCallRequest>) -> Next {
         let is_closing = self.is_closing();
-        let (calls, late): (Vec<_>, Vec<_>) =
+        let (mut calls, late): (Vec<_>, Vec<_>) =
             calls.into_iter().partition(|call| !is_closing || call.tool == COMPLETE_RUN);
-        for ToolCallRequest { id: call_id, tool, .. } in late {
-            let text = TOO_LATE.to_owned();
+        let beyond = calls.split_off(calls.len().min(MOST_CALLS));
+        let too_many = format!(
+            "Not carried out: at most {MOST_CALLS} calls of one answer are. Look at what the others have answered, and make this one again if it is still needed."
+        );
+        let late = late.into_iter().map(|call| (call, TOO_LATE.to_owned()));
+        let beyond = beyond.into_iter().map(|call| (call, too_many.clone()));
+        for (ToolCallRequest { id: call_id, tool, .. }, text) in late.chain(beyond) {
             self.messages.push(Message::ToolResult { call_id, tool, text, is_error: true });
         }
         match calls.is_empty() {

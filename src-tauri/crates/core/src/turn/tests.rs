@@ -333,3 +333,27 @@ fn a_break_is_no_fresh_start_for_a_circle() {
     let (times, _) = circles(&mut turn, |_| ToolOutput::ok("pending"));
     assert_eq!((times, told_beside(&turn)), (1, 1));
 }
+
+#[test]
+fn one_answer_makes_so_many_calls_and_the_model_is_told_of_the_others() {
+    let mut turn = turn(1);
+    let call = |number: usize| ToolCallRequest {
+        id: format!("c{number}"),
+        tool: if number == 54 { COMPLETE_RUN.into() } else { "time".into() },
+        arguments: json!({}),
+    };
+    let all: Vec<_> = (0..55).map(call).collect();
+    let parts = all.iter().cloned().map(Part::ToolCall).collect();
+    let answer = ModelAnswer { parts, stop: StopReason::ToolCalls, ..says("") };
+    assert_eq!(turn.answered(answer), Next::CallTools(all[..20].to_vec()));
+    let told = |message: &Message| match message {
+        Message::ToolResult { call_id, text, is_error: true, .. } => {
+            assert!(text.contains("20 calls"), "{text}");
+            Some(call_id.clone())
+        }
+        _ => None,
+    };
+    let refused: Vec<String> = turn.messages().iter().filter_map(told).collect();
+    let beyond: Vec<String> = all[20..].iter().map(|call| call.id.clone()).collect();
+    assert_eq!(refused, beyond, "no call stays without a result");
+}
