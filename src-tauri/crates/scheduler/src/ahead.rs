@@ -4,6 +4,7 @@
 //! milliseconds before its instant, as of that instant, and its work begins when the instant has come. So a run is late
 //! by a wake-up, and not by what the disk takes. Whatever is changed within the lead comes as late as a change a moment
 //! after the slot would. There is none while a run is at work: it may be over by then, which decides about its overlap.
+//! A crowd has a longer lead, by what its claims take; whoever changes something meanwhile is answered after its instant.
 //!
 //! The jobs that were read count only as long as nothing was written since, by whomever: a job that was edited, a run that
 //! began, a question that was answered are all commits. Crowds are not read ahead; they would be memory for hours. One
@@ -21,6 +22,10 @@ const MOST: u32 = 16;
 
 /// How long before its instant a slot is claimed, in milliseconds: some times what a durable transaction takes.
 const LEAD_MS: i64 = 10;
+/// How many slots of a crowd are claimed in a millisecond, counted slowly.
+const CLAIMS_PER_MS: u32 = 20;
+/// The longest lead, in milliseconds. More slots of one instant than fit into it are claimed after it.
+const MOST_LEAD_MS: i64 = 1_000;
 
 /// The jobs of one instant.
 pub(crate) struct Ahead {
@@ -29,6 +34,8 @@ pub(crate) struct Ahead {
     commits: u64,
     /// None when they are too many, or one cannot be read.
     jobs: Option<Vec<DueJob>>,
+    /// In milliseconds.
+    lead: i64,
 }
 
 impl Engine {
@@ -45,33 +52,41 @@ impl Engine {
             tracing::debug!(%error, "the next slot was not read ahead");
             None
         });
-        self.ahead = Some(Ahead { at, commits, jobs });
+        let lead = match jobs {
+            Some(_) => LEAD_MS,
+            None => lead_of(self.store.count_due(at).await?),
+        };
+        self.ahead = Some(Ahead { at, commits, jobs, lead });
         Ok(())
     }
 
     /// All jobs that are due at `now`, if they were read ahead and are still as they were.
     pub(crate) fn looked_ahead(&mut self, now: UnixMs) -> Option<Vec<DueJob>> {
-        let Ahead { at, commits, jobs } = self.ahead.take()?;
+        let Ahead { at, commits, jobs, .. } = self.ahead.take()?;
         jobs.filter(|_| at == now && commits == self.store.commits())
     }
 
-    /// How long before its instant the next slot is claimed.
-    pub(crate) fn lead_ms(&self) -> i64 {
-        if self.running.is_empty() { LEAD_MS } else { 0 }
+    /// When the slots of `next` are claimed.
+    pub(crate) fn claimed_at(&self, next: UnixMs) -> UnixMs {
+        let lead = match &self.ahead {
+            _ if !self.running.is_empty() => 0,
+            Some(ahead) if ahead.at == next => ahead.lead,
+            _ => LEAD_MS,
+        };
+        next.plus_ms(-lead)
     }
 
     /// The instant that the engine works for: that of the next slot where its lead has begun, and otherwise now.
     pub(crate) async fn instant(&mut self) -> Result<UnixMs, StoreError> {
         let now = self.clock.now();
-        let lead_ends = now.plus_ms(self.lead_ms());
-        let next = self.next_due().await?.filter(|next| *next <= lead_ends);
+        let next = self.next_due().await?.filter(|next| self.claimed_at(*next) <= now);
         Ok(next.map_or(now, |next| next.max(now)))
     }
 
     /// Waits until `at` has come, if its lead has begun; what somebody asks for by an instant of their own begins at once.
     /// Where the clock is set meanwhile, it had come as good as.
     pub(crate) async fn hold_until(&mut self, at: UnixMs) {
-        if !(1..=LEAD_MS).contains(&at.since(self.clock.now())) {
+        if !(1..=MOST_LEAD_MS).contains(&at.since(self.clock.now())) {
             return;
         }
         self.timer.arm(Some(at));
@@ -79,4 +94,9 @@ impl Engine {
             self.clock_changed();
         }
     }
+}
+
+/// The lead of so many slots of one instant.
+fn lead_of(slots: u32) -> i64 {
+    LEAD_MS.saturating_add(i64::from(slots / CLAIMS_PER_MS)).min(MOST_LEAD_MS)
 }

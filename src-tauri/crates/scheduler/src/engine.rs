@@ -318,7 +318,7 @@ impl Engine {
                 let (pause_end, beat) = (self.pause_end(), self.heartbeat.next_at());
                 let asked = on_the_wall(self.heartbeat.asked_at(self.may_ask_main()));
                 let expiry = self.parked.next_expiry();
-                let slot = self.next_due.map(|at| at.plus_ms(-self.lead_ms()));
+                let slot = self.next_due.map(|next| self.claimed_at(next));
                 [expires, on_the_wall(goes_on), slot, pause_end, beat, asked, expiry]
             }
         };

@@ -1,8 +1,8 @@
 use rouse_core::{Run, RunState, RunTrigger};
-use rouse_scheduler::RunMode;
+use rouse_scheduler::{RunMode, SchedulerConfig};
 use serde_json::json;
 
-use crate::stage::{HOUR, MINUTE, SECOND, START, Stage, break_with, every};
+use crate::stage::{HOUR, MINUTE, SECOND, START, Stage, break_with, config, every};
 
 async fn change_behind_its_back(stage: &Stage) {
     let change = "UPDATE jobs SET definition = replace(definition, 'Look', 'Seen')";
@@ -151,4 +151,28 @@ async fn a_run_that_ends_just_before_the_next_slot_is_not_in_its_way() {
     stage.ended(&id).await;
     stage.clock.advance(5);
     assert_eq!(stage.begun.next().await.run.slot_at, Some(START.plus_ms(2 * MINUTE)));
+}
+
+#[tokio::test]
+async fn a_crowd_is_claimed_as_much_earlier_as_its_claims_take_and_begins_at_its_instant() {
+    let cap = SchedulerConfig { max_concurrent_runs: 50, ..config() };
+    let stage = Stage::with(cap, false).await;
+    for n in 0..40 {
+        stage.add(every(MINUTE, json!({ "id": format!("job-{n}"), "name": format!("{n}") }))).await;
+    }
+    stage.settle().await;
+    stage.pass(MINUTE - 13).await;
+    assert_eq!(stage.load().await, (0, 0));
+    stage.clock.advance(1);
+    for _ in 0..40 {
+        claimed(&stage).await;
+    }
+    stage.clock.advance(11);
+    assert!(stage.begun.take_all().is_empty(), "not a millisecond early");
+    stage.clock.advance(1);
+    for _ in 0..40 {
+        let begun = stage.begun.next().await;
+        assert_eq!(begun.run.late_by_ms(), Some(0));
+        begun.succeed();
+    }
 }
