@@ -278,7 +278,8 @@ pub enum Rule {
     Equals(Value),
     /// One of these values.
     OneOf(Vec<Value>),
-    /// A path or URL at or below this one, part by part: below `a/b` lies `a/b/c`, not `a/bc` and not `a/b/../c`.
+    /// A path or URL at or below this one, part by part: below `a/b` lies `a/b/c`, not `a/bc` and not `a/b/../c`,
+    /// nor what a server might read as that (`..%2fc`, `..;/c`).
     Below(String),
 }
 
@@ -403,10 +404,16 @@ fn lies_below(root: &str, text: &str) -> bool {
     }
     let Some(rest) = text.strip_prefix(root) else { return false };
     let begins_a_part = rest.is_empty() || rest.starts_with(['/', '?', '#']);
-    let climbs = rest.split(['/', '?', '#']).any(|part| matches!(part, "." | ".."));
+    let lower = rest.to_ascii_lowercase();
+    // What stands behind a `;` belongs to the part for some servers and not for others.
+    let leads_up = |part: &str| matches!(part.split(';').next(), Some("." | ".."));
+    let climbs = lower.replace("%3b", ";").split(['/', '?', '#']).any(leads_up);
     let is_odd = |c: char| c.is_control() || c == '\\';
     let hides_dots = text.to_ascii_lowercase().contains("%2e");
-    begins_a_part && !climbs && !hides_dots && !text.contains(is_odd)
+    // Some servers decode a path before they take it apart, and some decode it twice.
+    let path = lower.split(['?', '#']).next().unwrap_or_default();
+    let hides_parts = ["%2f", "%5c", "%25"].iter().any(|escape| path.contains(escape));
+    begins_a_part && !climbs && !hides_dots && !hides_parts && !text.contains(is_odd)
 }
 
 #[cfg(test)]
@@ -428,6 +435,8 @@ mod tests {
             "https://example.com/api",
             "https://example.com/api/v1?x=1",
             "https://example.com/api#a",
+            "https://example.com/api/a%20b;v=1/...;x/.well-known",
+            "https://example.com/api?of=a%2Fb&to=100%25#a%5Cb",
         ] {
             assert!(url(good), "{good}");
         }
@@ -439,6 +448,14 @@ mod tests {
             "https://example.com/api\\..\\admin",
             "http://example.com/api",
             "https://example.com/api/./x",
+            "https://example.com/api/..%2fadmin",
+            "https://example.com/api/..%5Cadmin",
+            "https://example.com/api/..;/admin",
+            "https://example.com/api/..;x=1/admin",
+            "https://example.com/api/.;/x",
+            "https://example.com/api/%252e%252e/admin",
+            "https://example.com/api;/../admin",
+            "https://example.com/api/a%2F..%2f..%2fadmin?x=1",
             "https://example.com/api/\n",
             "https://user@example.com/api",
             "",
