@@ -128,6 +128,13 @@ pub fn shows_something(text: &str) -> bool {
         .any(|character| character == '⟨' || (is_seen(character) && !character.is_whitespace()))
 }
 
+/// Whether `text` has what `only_visible` would leave out, but for spaces of other kinds.
+#[must_use]
+pub fn hides_something(text: &str) -> bool {
+    let marks = |text: &str| text.chars().filter(|character| !character.is_whitespace()).count();
+    marks(text) != marks(&only_visible(text))
+}
+
 fn is_seen(character: char) -> bool {
     match character {
         '\n' | '\t' | '\'' | '"' | '\\' => true,

@@ -141,6 +141,25 @@ fn what_cannot_be_saved_is_refused() {
 }
 
 #[test]
+fn a_name_looks_like_what_it_is() {
+    let named = |name: &str| {
+        let mut job = full();
+        job["name"] = name.into();
+        job
+    };
+    for hiding in
+        ["Pay\u{202e}txt.exe", "Pay\u{200b}ment", "\u{2066}Pay", "Pay\u{ad}ment", "Pay\u{e0041}"]
+    {
+        assert_eq!(paths(named(hiding)), ["name"], "{hiding:?}");
+    }
+    let families =
+        ["Möhre & Ü", "家族 👨‍👩‍👧", "می‌خواهم", "תזכורת בוקר", "A\u{a0}b", "1️⃣ First", "क्षि"];
+    for name in families {
+        assert!(read(named(name)).is_ok(), "{name:?}");
+    }
+}
+
+#[test]
 fn a_patch_changes_what_it_names_and_nothing_else() {
     let job = read(full()).expect("a job");
     let patch = json!({ "name": "New", "description": null, "policies": { "notify": "never" }, "id": "other", "state": {} });

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{Job, Payload};
 use crate::json_fields::FieldError;
-use crate::visible::{shows_something, visible};
+use crate::visible::{hides_something, shows_something, visible};
 
 const ID: usize = 200;
 const NAME: usize = 200;
@@ -47,6 +47,10 @@ pub(super) fn complaints(job: &Job) -> Vec<FieldError> {
         found.add("name", "must have no control characters, line breaks or tabs".to_owned());
     } else if !job.name.is_empty() && !shows_something(&job.name) {
         found.add("name", "must have a character that can be seen".to_owned());
+    } else if hides_something(&job.name) {
+        let reason =
+            "must have no characters that take no room or turn the reading direction around";
+        found.add("name", reason.to_owned());
     }
     match &job.payload {
         Payload::SystemEvent { text, .. } => found.words("payload.text", text),
