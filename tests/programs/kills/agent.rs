@@ -8,13 +8,13 @@ use std::fs;
 
 use rouse_gateway::Client;
 use rouse_testkit::dice::{count_or, first_seed, is_long};
-use rouse_testkit::fake_model::FakeModel;
+use rouse_testkit::fake_model::{FakeModel, Reply};
 use serde_json::{Value, json};
 
-use super::effects::{self, Effects, LINE, NOTE, REPORT, ROUTINE};
+use super::effects::{self, Effects, LINE, NOTE, RENAMED, REPORT, ROUTINE};
 use super::tracer::{Before, Life};
 use super::{Doomed, ask, assert_shown, until_killed};
-use crate::asks::{calling, home_with};
+use crate::asks::{calling, settings_of};
 use crate::engine::{Engine, Home, is_over};
 
 /// Who has started the run.
@@ -22,37 +22,73 @@ use crate::engine::{Engine, Home, is_over};
 enum Way {
     /// A job's, which nobody watches.
     Job,
+    /// A job's that sends something to somebody: a call that no rule makes harmless to repeat.
+    Sends,
     /// A turn of the main session: only there an agent may make a job.
     Chat,
+    /// One that changes, starts and deletes jobs that are there.
+    Routines,
+}
+
+/// The model, and who is sent something by a run.
+struct Servers {
+    model: FakeModel,
+    sink: FakeModel,
+}
+
+impl Servers {
+    fn home(&self) -> Home {
+        let sink = self.sink.url().replace("http://", "");
+        let tools = format!("[tools]\nallowPrivateHosts = [\"{sink}\"]\n");
+        Home::new().config(&format!("{tools}{}", settings_of(&self.model)))
+    }
 }
 
 impl Way {
-    fn server(self) -> FakeModel {
+    fn servers(self) -> Servers {
+        let sink = FakeModel::start(|_| Reply::json(200, "{}"));
+        let post = json!({ "url": format!("{}/take", sink.url()), "method": "POST", "body": NOTE });
         let shared = [
             ("memory_write", json!({ "path": "memory/log.md", "content": LINE, "append": true })),
             ("notify", json!({ "body": NOTE })),
             ("run_command", json!({ "command": effects::COMMAND })),
         ];
-        let own = match self {
-            Self::Job => ("write_file", json!({ "path": "report.md", "content": REPORT })),
-            Self::Chat => (
-                "routine_create",
-                json!({ "name": ROUTINE, "schedule": { "kind": "manual" }, "reminder": "Tea" }),
-            ),
+        let reminder =
+            json!({ "name": ROUTINE, "schedule": { "kind": "manual" }, "reminder": "Tea" });
+        let calls: Vec<(&str, Value)> = match self {
+            Self::Job => {
+                let report = json!({ "path": "report.md", "content": REPORT });
+                shared.into_iter().chain([("write_file", report)]).collect()
+            }
+            Self::Sends => vec![shared[0].clone(), ("http", post), shared[1].clone()],
+            Self::Chat => shared.into_iter().chain([("routine_create", reminder)]).collect(),
+            Self::Routines => vec![
+                ("routine_update", json!({ "id": "changed", "revision": 1, "name": RENAMED })),
+                ("routine_fire", json!({ "id": "fired" })),
+                ("routine_delete", json!({ "id": "gone" })),
+            ],
         };
-        calling(shared.into_iter().chain([own]).collect())
+        Servers { model: calling(calls), sink }
     }
 
     /// Starts the run; whether it was promised.
     async fn begin(self, client: &Client) -> bool {
         let (method, params) = match self {
-            Self::Job => {
+            Self::Job | Self::Sends => {
                 let payload = json!({ "kind": "agentTurn", "message": "Do it." });
                 let job = json!({ "id": "agent", "name": "Agent", "schedule": { "kind": "manual" }, "payload": payload });
                 ask(client, "cron.add", job).await;
                 ("cron.run", json!({ "id": "agent", "mode": "force" }))
             }
             Self::Chat => ("chat.send", json!({ "text": "Do it." })),
+            Self::Routines => {
+                for id in ["changed", "fired", "gone"] {
+                    let payload = json!({ "kind": "systemEvent", "text": "Tea" });
+                    let job = json!({ "id": id, "name": id, "schedule": { "kind": "manual" }, "payload": payload, "wakeMode": "next-heartbeat" });
+                    ask(client, "cron.add", job).await;
+                }
+                ("chat.send", json!({ "text": "Do it." }))
+            }
         };
         ask(client, method, params).await.is_some()
     }
@@ -61,9 +97,11 @@ impl Way {
 /// The runs that this is about, of which there is one at most; none when nobody is there.
 async fn the_run(client: &Client) -> Option<Vec<Value>> {
     let found = ask(client, "runs.list", json!({ "triggers": ["manual", "chat"] })).await?;
-    let runs = found["runs"].as_array().expect("runs");
+    let mut runs = found["runs"].as_array().expect("runs").clone();
+    // What the run itself has started is an effect of it.
+    runs.retain(|run| run["jobId"] != "fired");
     assert!(runs.len() <= 1, "one was asked for: {runs:#?}");
-    Some(runs.clone())
+    Some(runs)
 }
 
 /// What is asked and has no answer yet; nothing when nobody is there.
@@ -102,7 +140,7 @@ async fn scenario(doomed: &Doomed, way: Way) -> bool {
 }
 
 /// What a life after the kill makes of it: the run comes to its one end. Answers all that has come of it.
-async fn judge(home: &Home, server: &FakeModel, is_promised: bool, place: &str) -> Effects {
+async fn judge(home: &Home, servers: &Servers, is_promised: bool, place: &str) -> Effects {
     let engine = home.serve_as_it_is();
     let run = engine
         .until(async |engine| {
@@ -112,7 +150,7 @@ async fn judge(home: &Home, server: &FakeModel, is_promised: bool, place: &str) 
         })
         .await;
     assert!(!is_promised || run.is_some(), "{place}: the run was promised and is gone");
-    let found = Effects::of(&engine, server, run).await;
+    let found = Effects::of(&engine, (&servers.model, &servers.sink), run).await;
     assert!(engine.stop().success(), "{place}");
     found.check().unwrap_or_else(|why| panic!("{place}: {why}\n{found:#?}"));
     found
@@ -120,14 +158,14 @@ async fn judge(home: &Home, server: &FakeModel, is_promised: bool, place: &str) 
 
 /// Kills before calls that change a file: before every one in the long form.
 async fn killed_anywhere(way: Way) {
-    let server = way.server();
-    let whole = home_with(&server);
+    let servers = way.servers();
+    let whole = servers.home();
     let doomed = Doomed::start(&whole, Before::None);
     let before = doomed.process.calls();
     let is_promised = scenario(&doomed, way).await;
     let Life { is_killed, calls: all } = doomed.stop();
     assert!(!is_killed && is_promised);
-    let whole = judge(&whole, &server, is_promised, "not killed").await;
+    let whole = judge(&whole, &servers, is_promised, "not killed").await;
     assert!(whole.is_whole(), "{whole:#?}");
 
     let stride = if is_long() { 1 } else { all / u32::try_from(count_or(10)).expect("few") };
@@ -135,13 +173,13 @@ async fn killed_anywhere(way: Way) {
     let (mut kills, mut calls, mut went_on, mut unknown) = (0, 0, 0, 0);
     while at <= all {
         let killed = until_killed(async || {
-            let server = way.server();
-            let home = home_with(&server);
+            let servers = way.servers();
+            let home = servers.home();
             let doomed = Doomed::start(&home, Before::Call(at));
             let is_promised = scenario(&doomed, way).await;
             let is_killed = doomed.stop().is_killed;
             let place = format!("killed before call {at} of {all}");
-            let found = judge(&home, &server, is_promised, &place).await;
+            let found = judge(&home, &servers, is_promised, &place).await;
             went_on += u32::from(is_killed && found.went_on());
             unknown += u32::from(found.knows_not());
             is_killed
@@ -162,16 +200,26 @@ async fn an_agent_that_is_killed_anywhere_goes_on_and_does_nothing_twice() {
 }
 
 #[tokio::test]
+async fn a_job_that_sends_and_is_killed_anywhere_sends_nothing_twice() {
+    killed_anywhere(Way::Sends).await;
+}
+
+#[tokio::test]
 async fn a_turn_of_a_person_that_is_killed_anywhere_goes_on_and_does_nothing_twice() {
     killed_anywhere(Way::Chat).await;
+}
+
+#[tokio::test]
+async fn a_turn_that_changes_jobs_and_is_killed_anywhere_changes_nothing_twice() {
+    killed_anywhere(Way::Routines).await;
 }
 
 /// The workspace gives a file its name by a call that the C library has no part in.
 #[cfg(target_arch = "x86_64")]
 #[tokio::test]
 async fn a_rename_that_no_library_makes_is_seen() {
-    let server = Way::Job.server();
-    let home = home_with(&server);
+    let servers = Way::Job.servers();
+    let home = servers.home();
     let doomed = Doomed::start(&home, Before::First(libc::SYS_renameat));
     let is_promised = scenario(&doomed, Way::Job).await;
     assert!(doomed.stop().is_killed, "a file got its name, and nobody saw it");
@@ -181,7 +229,7 @@ async fn a_rename_that_no_library_makes_is_seen() {
     let [file] = files.as_slice() else { panic!("one file is on its way: {files:?}") };
     assert_ne!(file.file_name(), Some("log.md".as_ref()));
     assert_eq!(fs::read_to_string(file).expect("text"), LINE);
-    let found = judge(&home, &server, is_promised, "killed before a file had its name").await;
+    let found = judge(&home, &servers, is_promised, "killed before a file had its name").await;
     assert!(found.went_on() && found.knows_not(), "{found:#?}");
 }
 
@@ -212,15 +260,15 @@ async fn one_that_waits_for_an_answer_and_is_killed_asks_no_second_time() {
         (Way::Chat, "routine_create"),
     ] {
         for answers_first in [false, true] {
-            let server = way.server();
-            let home = home_with(&server);
+            let servers = way.servers();
+            let home = servers.home();
             let engine = asked(&home, way, tool).await;
             if answers_first {
                 say_yes(&engine.client).await;
             }
             engine.kill();
             let place = format!("{way:?} killed with a question of {tool}, {answers_first}");
-            let found = judge(&home, &server, true, &place).await;
+            let found = judge(&home, &servers, true, &place).await;
             assert_eq!(found.questions(tool), 1, "{place}: {found:#?}");
             assert!(answers_first || found.is_whole(), "{place}: {found:#?}");
         }
@@ -231,8 +279,8 @@ async fn one_that_waits_for_an_answer_and_is_killed_asks_no_second_time() {
 #[tokio::test]
 async fn a_command_that_had_done_its_work_when_the_engine_was_killed_is_not_run_again() {
     for way in [Way::Job, Way::Chat] {
-        let server = way.server();
-        let home = home_with(&server);
+        let servers = way.servers();
+        let home = servers.home();
         let workspace = home.data().join("workspace");
         fs::create_dir(&workspace).expect("a folder");
         let pipe = workspace.join(effects::PIPE);
@@ -248,7 +296,7 @@ async fn a_command_that_had_done_its_work_when_the_engine_was_killed_is_not_run_
         engine.kill();
         fs::remove_file(&pipe).expect("removed");
         let place = format!("{way:?} killed while its command was at work");
-        let found = judge(&home, &server, true, &place).await;
+        let found = judge(&home, &servers, true, &place).await;
         assert_eq!((found.ledger(), found.knows_not()), (1, true), "{place}: {found:#?}");
     }
 }

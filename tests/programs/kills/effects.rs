@@ -19,6 +19,8 @@ pub(super) const LINE: &str = "a line\n";
 pub(super) const REPORT: &str = "one report\n";
 /// The job that the agent makes.
 pub(super) const ROUTINE: &str = "Tea";
+/// The name that it gives a job.
+pub(super) const RENAMED: &str = "Coffee";
 /// Where the command says that it has done its work, if somebody wants to hear of it.
 pub(super) const PIPE: &str = "told";
 /// Adds a line, however often it is run. It waits only for somebody who has made the pipe.
@@ -41,20 +43,36 @@ pub(super) struct Effects {
 }
 
 impl Effects {
-    pub(super) async fn of(engine: &Engine<'_>, server: &FakeModel, run: Option<Value>) -> Self {
+    /// What has come of the run, by its model and by whom it has sent something to.
+    pub(super) async fn of(
+        engine: &Engine<'_>,
+        (model, sink): (&FakeModel, &FakeModel),
+        run: Option<Value>,
+    ) -> Self {
         let workspace = engine.home.data().join("workspace");
         let text = |path: &str| fs::read_to_string(workspace.join(path)).unwrap_or_default();
         let jobs = engine.call("cron.list", json!({ "includeDisabled": true })).await;
         let jobs = jobs["jobs"].as_array().cloned().unwrap_or_default();
+        let job = |id: &str| jobs.iter().find(|job| job["job"]["id"] == id);
+        // A run that makes up for one that was cut off is the same start.
+        let fired = engine.runs("fired").await;
+        let fired = fired.iter().filter(|run| run["retryOf"].is_null()).count();
+        // Each change of a job gives it another revision.
+        let changed = job("changed").map_or(0, |job| revision(job) - 1);
+        let is_gone = job("changed").is_some() && job("fired").is_some() && job("gone").is_none();
         let mut found = Self {
             runs: Vec::new(),
             done: HashMap::from([
                 ("memory_write", text("memory/log.md").lines().count()),
                 ("run_command", text("ledger.txt").lines().count()),
                 ("write_file", usize::from(text("report.md") == REPORT)),
+                ("http", sink.requests().len()),
+                ("routine_update", changed),
+                ("routine_fire", fired),
+                ("routine_delete", usize::from(is_gone)),
                 ("routine_create", jobs.iter().filter(|job| job["job"]["name"] == ROUTINE).count()),
             ]),
-            told: told(server),
+            told: told(model),
             let_through: Vec::new(),
             asked: Vec::new(),
         };
@@ -121,7 +139,7 @@ impl Effects {
     /// Whether the run was there, and did all that it was to do.
     pub(super) fn is_whole(&self) -> bool {
         !self.runs.is_empty()
-            && self.told.len() == 4
+            && self.told.len() >= 3
             && self.told.keys().all(|tool| self.done.get(tool.as_str()) == Some(&1))
             && !self.knows_not()
     }
@@ -145,6 +163,10 @@ impl Effects {
     pub(super) fn ledger(&self) -> usize {
         self.done["run_command"]
     }
+}
+
+fn revision(job: &Value) -> usize {
+    job["job"]["state"]["revision"].as_u64().and_then(|it| usize::try_from(it).ok()).unwrap_or(0)
 }
 
 fn is_unknown(told: &str) -> bool {
