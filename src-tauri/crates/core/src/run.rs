@@ -258,11 +258,11 @@ impl Usage {
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
-            input_tokens: self.input_tokens + other.input_tokens,
-            cached_input_tokens: self.cached_input_tokens + other.cached_input_tokens,
-            output_tokens: self.output_tokens + other.output_tokens,
+            input_tokens: self.input_tokens.saturating_add(other.input_tokens),
+            cached_input_tokens: self.cached_input_tokens.saturating_add(other.cached_input_tokens),
+            output_tokens: self.output_tokens.saturating_add(other.output_tokens),
             cost_micro_usd: match (self.cost_micro_usd, other.cost_micro_usd) {
-                (Some(a), Some(b)) => Some(a + b),
+                (Some(a), Some(b)) => Some(a.saturating_add(b)),
                 (None, Some(b)) if self.tokens() == 0 => Some(b),
                 (Some(a), None) if other.tokens() == 0 => Some(a),
                 _ => None,
@@ -273,7 +273,7 @@ impl Usage {
     /// All tokens.
     #[must_use]
     pub const fn tokens(self) -> u64 {
-        self.input_tokens + self.output_tokens
+        self.input_tokens.saturating_add(self.output_tokens)
     }
 }
 
@@ -350,5 +350,22 @@ impl Outcome {
     #[must_use]
     pub fn skipped(reason: impl Into<String>) -> Self {
         Self { reason: Some(reason.into()), ..Self::of(RunState::Skipped) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_beyond_every_number_stays_the_largest_one() {
+        let most = Usage {
+            input_tokens: u64::MAX,
+            cached_input_tokens: u64::MAX,
+            output_tokens: u64::MAX,
+            cost_micro_usd: Some(u64::MAX),
+        };
+        assert_eq!(most.plus(most), most);
+        assert_eq!(most.tokens(), u64::MAX);
     }
 }

@@ -24,14 +24,18 @@ const MOST_ROWS: i64 = 200_000;
 /// Told budgets that are kept.
 const MOST_TOLD: i64 = 10_000;
 
+/// The three sums. A row that says more than a call can use counts as the most that is believed: a sum of anything else
+/// ends in an overflow, which SQLite answers with an error, and nothing could be read as long as the row is there.
+macro_rules! amounts {
+    () => {
+        "coalesce(sum(min(tokens, 2000000000)), 0), coalesce(sum(min(cost_micro_usd, 1000000000000)), 0),
+         coalesce(sum(CASE WHEN cost_micro_usd IS NULL THEN min(tokens, 2000000000) END), 0)"
+    };
+}
+
 macro_rules! sums {
     ($which:literal) => {
-        concat!(
-            "SELECT coalesce(sum(tokens), 0), coalesce(sum(cost_micro_usd), 0),
-                coalesce(sum(CASE WHEN cost_micro_usd IS NULL THEN tokens END), 0)
-             FROM spending WHERE ",
-            $which
-        )
+        concat!("SELECT ", amounts!(), " FROM spending WHERE ", $which)
     };
 }
 
@@ -39,9 +43,11 @@ pub(crate) const OF_RUN: &str = sums!("run_id = ?1");
 pub(crate) const OF_JOB: &str = sums!("job_id = ?1 AND at >= ?2");
 pub(crate) const OF_ALL: &str = sums!("at >= ?1");
 /// A walk over an index per job.
-pub(crate) const OF_JOBS: &str = "SELECT job_id, sum(tokens), coalesce(sum(cost_micro_usd), 0),
-        coalesce(sum(CASE WHEN cost_micro_usd IS NULL THEN tokens END), 0)
-     FROM spending WHERE job_id IN (SELECT value FROM json_each(?1)) AND at >= ?2 GROUP BY job_id";
+pub(crate) const OF_JOBS: &str = concat!(
+    "SELECT job_id, ",
+    amounts!(),
+    " FROM spending WHERE job_id IN (SELECT value FROM json_each(?1)) AND at >= ?2 GROUP BY job_id"
+);
 pub(crate) const AHEAD: &str = "SELECT EXISTS (SELECT 1 FROM spending WHERE at > ?1)";
 const DATE_NOW: &str = "UPDATE spending SET at = ?2 WHERE at > ?1";
 const INSERT: &str =

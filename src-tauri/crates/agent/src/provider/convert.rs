@@ -18,6 +18,12 @@ use rouse_core::model::{ProviderError, ProviderErrorKind};
 use rouse_core::run::Usage;
 use serde_json::{Map, Value, json};
 
+/// The most tokens, sent or received, that one answer is believed to have used.
+const MOST_TOKENS: u64 = 1_000_000_000;
+
+/// The most that one answer is believed to have cost: a million dollars.
+const MOST_MICRO_USD: u64 = 1_000_000_000_000;
+
 /// Our messages as rig's, which joins those that no provider takes apart (two from the person in a row, the results
 /// of one turn).
 pub(super) fn to_rig(messages: &[Message]) -> Vec<RigMessage> {
@@ -66,6 +72,8 @@ fn stop_of(name: &str, response: &CompletionResponse) -> Result<StopReason, Prov
     }
 }
 
+/// What the provider says that was used. More than any answer can use is no measure, and taken as not told; what may be
+/// reckoned from it, the cost, too.
 fn usage_of(response: &CompletionResponse) -> Usage {
     let usage = &response.usage;
     #[expect(
@@ -74,11 +82,16 @@ fn usage_of(response: &CompletionResponse) -> Usage {
         reason = "a price in millionths of a dollar is far inside the range, and a negative one saturates to zero"
     )]
     let micro_usd = |dollars: f64| (dollars * 1e6).round() as u64;
+    let counts = [usage.input_tokens, usage.cached_input_tokens, usage.output_tokens];
+    let are_believed = counts.iter().flatten().all(|count| *count <= MOST_TOKENS);
+    let [input, cached, output] =
+        counts.map(|told| told.filter(|count| *count <= MOST_TOKENS).unwrap_or(0));
+    let cost = usage.cost.filter(|_| are_believed).map(|cost| micro_usd(cost.total));
     Usage {
-        input_tokens: usage.input_tokens.unwrap_or(0),
-        cached_input_tokens: usage.cached_input_tokens.unwrap_or(0),
-        output_tokens: usage.output_tokens.unwrap_or(0),
-        cost_micro_usd: usage.cost.map(|cost| micro_usd(cost.total)),
+        input_tokens: input,
+        cached_input_tokens: cached,
+        output_tokens: output,
+        cost_micro_usd: cost.filter(|cost| *cost <= MOST_MICRO_USD),
     }
 }
 

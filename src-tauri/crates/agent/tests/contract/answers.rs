@@ -78,6 +78,23 @@ async fn usage_counts_cached_tokens_as_sent_ones_and_has_a_price() {
 }
 
 #[tokio::test]
+async fn a_count_that_no_answer_can_use_is_taken_as_not_told() {
+    for absurd in ["1000000001", "9223372036854775807", "18446744073709551615"] {
+        let told = Format::Chat.transcript("words");
+        let told = told.replace("\"prompt_tokens\":1200", &format!("\"prompt_tokens\":{absurd}"));
+        assert!(told.contains(absurd));
+        let usage = exchange(Format::Chat, Reply::events(told)).await.answer().usage;
+        assert_eq!((usage.input_tokens, usage.output_tokens), (0, 80), "{absurd}");
+        assert_eq!(usage.cost_micro_usd, None, "{absurd}");
+        let told = Format::Chat.transcript("reasoning_details");
+        let told = told.replace("\"cost\":0.00125", &format!("\"cost\":{absurd}"));
+        assert!(told.contains(absurd));
+        let usage = exchange(Format::Chat, Reply::events(told)).await.answer().usage;
+        assert_eq!(usage.cost_micro_usd, None, "{absurd}");
+    }
+}
+
+#[tokio::test]
 async fn the_price_of_an_unknown_model_is_unknown_and_not_zero() {
     let transcript = Format::Chat.transcript("words");
     let server = rouse_testkit::fake_model::FakeModel::replying([Reply::events(transcript)]);

@@ -56,6 +56,27 @@ async fn what_calls_cost_is_summed_by_run_by_job_and_by_time() {
     assert_eq!(store.spent_since(later, later).await.unwrap(), Spent::default());
 }
 
+/// A row that says more than any call can use counts as the most that is believed; a sum over it is still a number.
+#[tokio::test]
+async fn an_absurd_row_does_not_keep_the_others_from_being_summed() {
+    let fixture = Fixture::new().await;
+    let run = fixture.running("a").await;
+    for absurd in [u64::MAX, i64::MAX.unsigned_abs()] {
+        call(&fixture, &run, absurd, Some(absurd), NOW).await;
+        call(&fixture, &run, absurd, None, NOW).await;
+    }
+    let (store, job) = (&fixture.store, JobId::new("a"));
+    let sum = spent(8_000_000_000, 2_000_000_000_000, 4_000_000_000);
+    assert_eq!(store.spent_by_run(&run).await.unwrap(), sum);
+    assert_eq!(store.spent_by_job(&job, NOW, NOW).await.unwrap(), sum);
+    assert_eq!(store.spent_since(NOW, NOW).await.unwrap(), sum);
+    let of_jobs = store.spent_by_jobs(std::slice::from_ref(&job), NOW).await.unwrap();
+    assert_eq!(of_jobs[&job], sum);
+    let again = store.put_back(&run, NOW).await.unwrap().unwrap();
+    assert_eq!(again.usage.input_tokens, 4_000_000_000);
+    assert_eq!(again.usage.cost_micro_usd, None);
+}
+
 #[tokio::test]
 async fn what_was_spent_stays_when_its_run_and_its_job_are_gone() {
     let fixture = Fixture::new().await;
