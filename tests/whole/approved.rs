@@ -244,7 +244,8 @@ async fn only_this_is_sent(yes: Yes) {
         let url = format!("{}/größe?q=1", server.url());
         json!({ "url": url, "method": "POST", "headers": { "X-Note": "a=1" }, "body": body })
     };
-    let (arguments, neighbour) = (&post("Käse"), &post("Kase"));
+    // More than one letter away, or it would be met.
+    let (arguments, neighbour) = (&post("Käse"), &post("Kaese!"));
     let host = server.url().replace("http://", "");
     let plan = Plan { neighbour: Some(neighbour), host: &host, ..Plan::of("http", arguments, yes) };
     let approved = Approved::to(plan, |_| {}).await;
