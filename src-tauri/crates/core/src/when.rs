@@ -78,6 +78,10 @@ fn time_of_day(text: &str) -> Option<(RangeInclusive<u64>, NaiveTime)> {
         _ => (0..=1, text.as_str()),
     };
     let time = time.strip_prefix("at ").unwrap_or(time).trim();
+    // Beside a day a number is an hour; alone it could be anything.
+    let hour = time.len() <= 2 && time.parse::<u8>().is_ok() && text.starts_with("to");
+    let whole = format!("{time}:00");
+    let time = if hour { &whole } else { time };
     match time {
         "midnight" => (days == (0..=1)).then_some((days, NaiveTime::MIN)),
         "noon" => Some((days, NaiveTime::from_hms_opt(12, 0, 0)?)),
@@ -158,6 +162,8 @@ mod tests {
             ("today at noon", "2026-06-01T09:00:00+02:00", "2026-06-01T12:00:00+02:00"),
             ("midnight", "2026-06-01T09:00:00+02:00", "2026-06-02T00:00:00+02:00"),
             ("tomorrow 9am", "2026-06-01T09:00:00+02:00", "2026-06-02T09:00:00+02:00"),
+            ("tomorrow 9", "2026-06-01T08:00:00+02:00", "2026-06-02T09:00:00+02:00"),
+            ("today at 21", "2026-06-01T08:00:00+02:00", "2026-06-01T21:00:00+02:00"),
             ("0:00", "2026-12-31T12:00:00+01:00", "2027-01-01T00:00:00+01:00"),
             // A night of 23 hours, and one in which 2:30 comes twice.
             ("9:00", "2026-03-28T09:30:00+01:00", "2026-03-29T09:00:00+02:00"),
@@ -176,6 +182,8 @@ mod tests {
         for text in [
             "9",
             "25:00",
+            "tomorrow 25",
+            "tomorrow +9",
             "9:60",
             "+9:00",
             "-9:00",

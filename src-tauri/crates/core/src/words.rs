@@ -16,6 +16,18 @@ pub fn capitalised(text: &str) -> String {
     first.map(|first| first + letters.as_str()).unwrap_or_default()
 }
 
+/// A number with its thousands apart: `52,310`.
+#[must_use]
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let head = digits.len() % 3;
+    let apart = |(at, digit): (usize, char)| {
+        let comma = at > 0 && at % 3 == head;
+        [comma.then_some(','), Some(digit)]
+    };
+    digits.chars().enumerate().flat_map(apart).flatten().collect()
+}
+
 /// A sentence of Rouse's own without the backticks around what it names.
 #[must_use]
 pub fn without_ticks(text: &str) -> String {

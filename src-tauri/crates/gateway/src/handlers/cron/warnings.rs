@@ -10,12 +10,17 @@ use std::path::Path;
 use rouse_core::cause::SOURCES;
 use rouse_core::job::{AgentTurn, Job, Payload, ScheduleSpec, ToolCall, job_from_json};
 use rouse_core::slots::Slots;
+use rouse_core::words::grouped;
 
 use super::{channel, schedule_text};
 use crate::context::Context;
 use crate::error::RpcError;
 use crate::handlers::check_secrets;
 use crate::wire::{CronCheckParams, CronCheckResult, JobWarning};
+
+/// A day, and the runs of a job that fires every minute of it.
+const DAY_MS: i64 = 24 * 3_600_000;
+const MINUTES_OF_A_DAY: u32 = 24 * 60;
 
 /// What saving a job would warn of.
 pub(crate) async fn check(
@@ -43,6 +48,7 @@ pub(super) async fn of_known(context: &Context, job: &Job) -> Result<Vec<JobWarn
     let mut warnings = schedule(context, job).await?;
     match &job.payload {
         Payload::AgentTurn(turn) => {
+            warnings.extend(too_often(context, job));
             warnings.extend(models(context, turn));
             warnings.extend(tools(context, turn));
             warnings.extend(skills(context, turn).await?);
@@ -99,6 +105,16 @@ async fn schedule(context: &Context, job: &Job) -> Result<Vec<JobWarning>, RpcEr
         ScheduleSpec::Webhook | ScheduleSpec::Manual => None,
     };
     Ok(never.into_iter().collect())
+}
+
+/// That it asks a model more often than once a minute, also while it is off: what that costs is soon more than was meant.
+fn too_often(context: &Context, job: &Job) -> Option<JobWarning> {
+    let (now, zones) = (context.clock.now(), context.clock.zones());
+    let slots = Slots::of_job(&job.schedule, &job.id, job.created_at, &zones).ok()?;
+    let (first, until) = (slots.next_after(now)?, now.plus_ms(DAY_MS));
+    let count = if first > until { 0 } else { slots.passed(first, until, 1).count };
+    let message = || format!("It asks a model {} times a day.", grouped(u64::from(count)));
+    (count > MINUTES_OF_A_DAY).then(|| warning("schedule", message()))
 }
 
 fn models(context: &Context, turn: &AgentTurn) -> Vec<JobWarning> {
