@@ -27,6 +27,11 @@ pub enum HomeError {
         #[source]
         source: io::Error,
     },
+    /// `ROUSE_HOME` begins with a `~` that no shell has put a home in the place of.
+    #[error(
+        "ROUSE_HOME is {0}, and only a shell knows its `~`, without quotes; write the whole path"
+    )]
+    Tilde(PathBuf),
     /// No place for it is known.
     #[error("no home directory is known; set ROUSE_HOME to a folder")]
     Unknown,
@@ -52,11 +57,15 @@ impl Home {
     /// `~/Library/Application Support/Rouse`, `%LOCALAPPDATA%\Rouse`.
     ///
     /// # Errors
-    /// `Unknown` without any of them.
+    /// `Unknown` without any of them, `Tilde` for a `~` that came as it is.
     pub fn find(env: &dyn Fn(&str) -> Option<String>) -> Result<Self, HomeError> {
         let set =
             |name: &str| env(name).filter(|value| !value.trim().is_empty()).map(PathBuf::from);
         if let Some(root) = set("ROUSE_HOME") {
+            // A `~` in quotes comes as it is; a folder of that name is never meant.
+            if root.to_string_lossy().starts_with('~') {
+                return Err(HomeError::Tilde(root));
+            }
             return Ok(Self { root: std::path::absolute(&root).unwrap_or(root) });
         }
         let root = if cfg!(windows) {
@@ -360,5 +369,8 @@ mod tests {
         // On Windows a path from the root is on some drive.
         assert_eq!(home.root(), std::path::absolute("/data/rouse").expect("a path"));
         assert!(matches!(Home::find(&|_| None), Err(HomeError::Unknown)));
+        let tilde = Home::find(&only("ROUSE_HOME", "~/rouse")).expect_err("no folder of this name");
+        let said = "ROUSE_HOME is ~/rouse, and only a shell knows its `~`, without quotes; write the whole path";
+        assert_eq!(tilde.to_string(), said);
     }
 }

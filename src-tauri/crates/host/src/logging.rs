@@ -44,10 +44,12 @@ pub fn start(folder: &Path, env: &dyn Fn(&str) -> Option<String>, verbose: bool)
     let level = wanted.as_deref().unwrap_or("info");
     let payloads = if env("ROUSE_LOG_PAYLOADS").as_deref() == Some("1") { "info" } else { "off" };
     let rules = format!("{QUIET},rouse::payloads={payloads}");
-    let filter = || {
-        EnvFilter::try_new(format!("{level},{rules}"))
-            .unwrap_or_else(|_| EnvFilter::new(format!("info,{rules}")))
-    };
+    let wrong = wrong_level(level);
+    if let Some(wrong) = &wrong {
+        eprintln!("ROUSE_LOG: {wrong}. The log is kept at `info`.");
+    }
+    let level = if wrong.is_some() { "info" } else { level };
+    let filter = || EnvFilter::new(format!("{level},{rules}"));
     let terminal = if verbose {
         BoxMakeWriter::new(std::io::stdout)
     } else {
@@ -72,6 +74,20 @@ pub fn start(folder: &Path, env: &dyn Fn(&str) -> Option<String>, verbose: bool)
     Logging { _file: guard }
 }
 
+/// What is wrong with a level of the log; none when it is one. A bare word that is no level would be taken for the name of a
+/// part of the program, and everything else would be silent.
+fn wrong_level(level: &str) -> Option<String> {
+    const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+    let words = || level.split(',').map(str::trim).filter(|word| !word.is_empty());
+    let is_level = |word: &str| LEVELS.iter().any(|level| level.eq_ignore_ascii_case(word));
+    let is_bare = |word: &&str| word.chars().all(|c| c.is_ascii_alphanumeric());
+    if let Some(word) = words().find(|word| is_bare(word) && !is_level(word)) {
+        return Some(format!("`{word}` is no level; levels are {}", LEVELS.join(", ")));
+    }
+    let error = EnvFilter::try_new(level).err()?;
+    Some(format!("`{level}` cannot be read ({error})"))
+}
+
 /// Why this process's log cannot be written, in words; none while it can.
 pub(crate) fn problem() -> Option<String> {
     TROUBLE.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -83,4 +99,21 @@ fn tell(trouble: Option<String>) {
         eprintln!("{sentence}");
     }
     *TROUBLE.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrong_level;
+
+    #[test]
+    fn a_word_that_is_no_level_is_named() {
+        for good in
+            ["info", "DEBUG", "", "rouse_scheduler=debug", "warn,rouse_host=trace", "rouse_host"]
+        {
+            assert_eq!(wrong_level(good), None, "{good}");
+        }
+        let said = wrong_level("lowd").expect("wrong");
+        assert_eq!(said, "`lowd` is no level; levels are off, error, warn, info, debug, trace");
+        assert!(wrong_level("info,rouse_host=lowd").is_some_and(|said| said.contains("lowd")));
+    }
 }
