@@ -19,6 +19,7 @@ mod cron_words;
 mod triggers;
 mod transfer;
 mod other_commands;
+mod first_hour;
 mod settings;
 mod skills;
 mod starting;

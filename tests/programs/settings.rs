@@ -74,7 +74,7 @@ async fn settings_are_read_and_changed_by_key() {
             "soon",
             "heartbeat.every: expected a number with a unit such as `30 min`, found `soon`",
         ),
-        ("heartbeat.every", "45", "heartbeat.every: must be at least one minute"),
+        ("heartbeat.every", "45", "heartbeat.every: `45` has no unit: write `45 s`, `45 min`"),
         (
             "heartbeat.evry",
             "10m",

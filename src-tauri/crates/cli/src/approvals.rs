@@ -12,10 +12,11 @@ use rouse_gateway::wire::{
 };
 use serde_json::{Value, json};
 
+use crate::cron::TELLING;
 use crate::exit::Failure;
-use crate::ids;
 use crate::output::{instant, plain, print, short, table};
 use crate::session::Session;
+use crate::{ids, output};
 
 /// Rows of a list that nobody asked more of.
 const USUAL: u32 = 20;
@@ -314,18 +315,26 @@ fn print_table(session: &Session, approvals: &[ApprovalView], all: bool) {
         return;
     }
     let now = session.clock.now().0;
-    let mut table = table(&["ASKED", "JOB", "TOOL", "STATE", "HOLDS UP", "QUESTION"]);
+    let mut table = table(&["ASKED", "JOB", "WHAT", "STATE", "HOLDS UP", "QUESTION"]);
     for one in approvals {
+        let id = output::id(&table, &one.id);
         table.add_row([
             instant(one.asked_at_ms, now, session.clock.zone()),
             short(&one.job_name, 28),
-            one.tool.clone(),
+            what(one),
             state(one, now),
             holds_up(one),
-            one.id.clone(),
+            id,
         ]);
     }
     print(&table);
+}
+
+/// The tool, and what it would do it to: the argument that tells most.
+fn what(one: &ApprovalView) -> String {
+    let about = TELLING.iter().find_map(|key| one.arguments[key].as_str());
+    let about = about.map_or_else(|| one.arguments.to_string(), str::to_owned);
+    short(&format!("{} {about}", one.tool), 48)
 }
 
 fn state(one: &ApprovalView, now: i64) -> String {

@@ -6,16 +6,14 @@
 
 use std::io::Write as _;
 
-use rouse_gateway::EventStream;
 use rouse_gateway::wire::{
-    ChatSendResult, EventKind, EventView, RunDetail, RunState, SystemStatus,
+    ChatSendResult, EventKind, EventView, RunDetail, RunState, RunsListResult,
 };
 use serde_json::{Value, json};
 
-use crate::approvals;
 use crate::exit::Failure;
 use crate::output::plain;
-use crate::runs::is_over;
+use crate::runs;
 use crate::session::Session;
 
 #[derive(Debug, clap::Args)]
@@ -32,9 +30,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
-    let status = session.call("system.status", json!({})).await?;
-    let status: SystemStatus = serde_json::from_value(status)?;
-    let mut events = session.client()?.events(Some(status.seq)).await?;
+    let events = runs::from_now_on(session).await?;
     let text = args.text.join(" ");
     let sent = session.call("chat.send", json!({ "text": text, "key": args.key })).await?;
     if args.no_wait {
@@ -44,8 +40,16 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
         });
     }
     let sent: ChatSendResult = serde_json::from_value(sent)?;
-    let looking = look_on(&mut events, &sent.run_id, session);
-    let shown = approvals::until_left(session, &sent.run_id, looking).await?;
+    if waits(session, &sent.run_id).await? {
+        anstream::eprintln!("The main session is at work: your message waits for its turn.");
+    }
+    let mut shown = String::new();
+    let show = |event: &EventView| {
+        if event.kind == EventKind::RunText && !session.json {
+            show_words(event, &mut shown);
+        }
+    };
+    runs::look_on(events, &sent.run_id, session, show).await?;
     let detail = session.call("runs.get", json!({ "id": sent.run_id })).await?;
     let ended: RunDetail = serde_json::from_value(detail.clone())?;
     session.tell(detail, |_, detail: RunDetail| {
@@ -58,28 +62,14 @@ pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     }
 }
 
-/// Shows words and questions until the run is over; answers what was shown of the last words.
-async fn look_on(
-    events: &mut EventStream,
-    run: &str,
-    session: &Session,
-) -> Result<String, Failure> {
-    let mut shown = String::new();
-    while let Some(event) = events.next().await {
-        if event.data.get("runId").and_then(Value::as_str) != Some(run) {
-            continue;
-        }
-        if event.kind == EventKind::RunText && !session.json {
-            show_words(&event, &mut shown);
-        }
-        if event.kind == EventKind::Approval && event.data["state"] == "pending" {
-            approvals::ask(session, event.data["approvalId"].as_str().unwrap_or_default()).await?;
-        }
-        if is_over(&event) {
-            return Ok(shown);
-        }
-    }
-    Err(Failure::Refused("Rouse has ended. The message is answered when it runs again.".to_owned()))
+/// Whether another turn of the main session is at work, which comes first.
+async fn waits(session: &Session, run: &str) -> Result<bool, Failure> {
+    let params = json!({ "states": ["queued", "running"], "triggers": ["chat", "heartbeat"] });
+    let open = session.call("runs.list", params).await?;
+    let open: RunsListResult = serde_json::from_value(open)?;
+    let is_queued = open.runs.iter().any(|one| one.id == run && one.state == RunState::Queued);
+    let works = |state| state == RunState::Running;
+    Ok(is_queued && open.runs.iter().any(|one| one.id != run && works(one.state)))
 }
 
 /// Each event bears all the words of one turn of the model so far.
@@ -98,9 +88,35 @@ fn finish(detail: &RunDetail, shown: &str) {
     let said =
         detail.run.error.as_ref().or(detail.run.summary.as_ref()).or(detail.run.reason.as_ref());
     let said = plain(said.map_or("", String::as_str));
-    if said.is_empty() || shown.trim_end() == said.trim_end() {
-        anstream::println!();
-    } else {
-        anstream::println!("{}{said}", if shown.is_empty() { "" } else { "\n" });
+    anstream::println!("{}", rest(said.trim(), shown));
+}
+
+/// What of `said` is not to be read yet. The run can end before the event of its last words has come.
+fn rest(said: &str, shown: &str) -> String {
+    match said.strip_prefix(shown.trim()) {
+        Some(rest) if shown.ends_with(char::is_whitespace) => rest.trim_start().to_owned(),
+        Some(rest) => rest.to_owned(),
+        None if said.is_empty() => String::new(),
+        None => format!("\n{said}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rest;
+
+    #[test]
+    fn what_was_shown_is_not_said_again() {
+        for (said, shown, expected) in [
+            ("All done.", "All done.", ""),
+            ("All done: three lines.", "All done: th", "ree lines."),
+            ("All done: three lines.", "All done: ", "three lines."),
+            ("All done.", "\n\nAll", " done."),
+            ("All done.", "", "All done."),
+            ("The model broke off.", "All done: th", "\nThe model broke off."),
+            ("", "All done.", ""),
+        ] {
+            assert_eq!(rest(said, shown), expected, "{said:?} after {shown:?}");
+        }
     }
 }

@@ -13,7 +13,7 @@ use rouse_core::near::nearest;
 use rouse_core::schedule::format_duration;
 use rouse_core::stable_hash::stable_hash;
 use rouse_gateway::ClientError;
-use rouse_gateway::wire::{ConfigTrouble, ConfigView};
+use rouse_gateway::wire::ConfigView;
 use rouse_host::{ConfigFile, OfMachine, is_setting, setting_meant};
 use serde_json::{Map, Value, json};
 
@@ -78,7 +78,8 @@ const HOURS: [&str; 2] = ["quietHours", "heartbeat.activeHours"];
 pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failure> {
     let mut answer = session.call("config.get", json!({})).await?;
     let view: ConfigView = serde_json::from_value(answer.clone())?;
-    if !session.json {
+    // What a change mends is not told first.
+    if !session.json && matches!(command, Command::Get { .. }) {
         warn_of(&view);
     }
     match command {
@@ -88,7 +89,16 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
             Ok(())
         }),
         Command::Get { key: Some(key) } => get(answer, &view, &key, session),
-        Command::Set { key, value } => set(&answer, &view, &key, &value, session).await,
+        Command::Set { key, value } => {
+            let set_once = set(&answer, &view, &key, &value, session).await;
+            if !set_once.as_ref().is_err_and(Failure::is_stale) {
+                return set_once;
+            }
+            // The file was changed by hand: the engine has read it again, and so does this command.
+            let answer = session.call("config.get", json!({})).await?;
+            let view: ConfigView = serde_json::from_value(answer.clone())?;
+            set(&answer, &view, &key, &value, session).await
+        }
     }
 }
 
@@ -125,7 +135,8 @@ async fn set(
     value: &str,
     session: &Session,
 ) -> Result<(), Failure> {
-    let key = if key == EVERY_MS { EVERY } else { key };
+    let in_ms = (key == EVERY_MS).then(|| format!("{value}ms"));
+    let (key, value) = in_ms.as_deref().map_or((key, value), |value| (EVERY, value));
     if key != EVERY && !is_part_of_hours(key) {
         found(answer, view, key)?;
     }
@@ -133,14 +144,10 @@ async fn set(
     let value =
         if HOURS.contains(&key) { replacing(found(answer, view, key)?, value) } else { value };
     let patch = key.rsplit('.').fold(value, |inner, part| json!({ part: inner }));
-    let before = &view.troubles;
     let params = json!({ "patch": patch, "expectedRevision": answer["revision"] });
     let mut after = session.call("config.patch", params).await?;
     session.tell(after.clone(), |_, view: ConfigView| {
-        let is_old = |trouble: &&ConfigTrouble| before.contains(*trouble);
-        for trouble in view.troubles.iter().filter(|trouble| !is_old(trouble)) {
-            anstream::eprintln!("Warning: {}", plain(&trouble.text));
-        }
+        warn_of(&view);
         as_in_the_file(&mut after);
         let now = found(&after, &view, key).unwrap_or(&Value::Null);
         let shown = if now.is_object() { leaves(now, key) } else { vec![(key.to_owned(), now)] };
@@ -169,9 +176,7 @@ fn read(key: &str, text: &str) -> Result<Value, Failure> {
         return Ok(Value::Null);
     }
     if key == EVERY {
-        // Milliseconds, as the variable and the wire have them.
-        let ms = text.parse::<i64>().map(|ms| format!("{ms}ms"));
-        return Ok(json!(ms.as_deref().unwrap_or(text)));
+        return Ok(json!(text));
     }
     if LISTS.contains(&key) {
         return Ok(text.split(',').map(str::trim).collect());
@@ -326,7 +331,7 @@ mod tests {
         assert_eq!(read("cron.enabled", "false"), json!(false));
         assert_eq!(read("cron.maxConcurrentRuns", "4"), json!(4));
         assert_eq!(read("heartbeat.every", "30m"), json!("30m"));
-        assert_eq!(read("heartbeat.every", "60000"), json!("60000ms"));
+        assert_eq!(read("heartbeat.every", "60000"), json!("60000"));
         assert_eq!(read("heartbeat.skills", "a, b"), json!(["a", "b"]));
         assert_eq!(read("quietHours", "22:00-07:00"), json!({ "from": "22:00", "to": "07:00" }));
         assert_eq!(read("quietHours.days", "fri, sat"), json!(["fri", "sat"]));

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use rouse_gateway::{ClientError, ErrorCode};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::output::plain;
 use crate::{flags, lengths};
@@ -69,14 +69,36 @@ impl Failure {
         self.code() == Code::Unreachable
     }
 
-    /// Prints the failure and names its exit code.
-    pub(crate) fn report(&self) -> ExitCode {
+    /// Whether what was to be changed is another by now.
+    pub(crate) fn is_stale(&self) -> bool {
+        matches!(self, Self::Client(ClientError::Rpc(error)) if error.code == ErrorCode::Stale.number())
+    }
+
+    /// Prints the failure, as one line of JSON where that is asked for, and names its exit code.
+    pub(crate) fn report(&self, json: bool) -> ExitCode {
         let code = self.code();
+        if json {
+            anstream::eprintln!("{}", self.to_json());
+            return ExitCode::from(code as u8);
+        }
         for line in self.lines() {
             // What was refused may be named in the words, and it may come from somebody else's file.
             anstream::eprintln!("{}", plain(&line));
         }
         ExitCode::from(code as u8)
+    }
+
+    /// The words, the exit code, and what the gateway added: its own code and the fields it complained of.
+    fn to_json(&self) -> Value {
+        let message = plain(&self.lines().join("\n"));
+        let mut error = json!({ "exitCode": self.code() as u8, "message": message });
+        if let Self::Client(ClientError::Rpc(said)) = self {
+            error["code"] = json!(said.code);
+            if let Some(fields) = said.data.get("fields") {
+                error["fields"] = fields.clone();
+            }
+        }
+        json!({ "error": error })
     }
 
     fn code(&self) -> Code {

@@ -7,9 +7,9 @@ use serde_json::json;
 
 use crate::cron::resolve;
 use crate::exit::Failure;
-use crate::ids;
 use crate::output::{instant, print, short, table};
 use crate::session::Session;
+use crate::{ids, output};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -91,6 +91,7 @@ fn print_table(session: &Session, grants: &[GrantView], all: bool) {
     let now = session.clock.now().0;
     let mut table = table(&["GIVEN", "JOB", "TOOL", "COVERS", "USED", "STATE", "GRANT"]);
     for grant in shown {
+        let id = output::id(&table, &grant.id);
         table.add_row([
             instant(grant.created_at_ms, now, session.clock.zone()),
             short(grant.job_name.as_deref().unwrap_or(&grant.job_id), 24),
@@ -98,7 +99,7 @@ fn print_table(session: &Session, grants: &[GrantView], all: bool) {
             short(&covers(&grant.covers), 60),
             grant.used.to_string(),
             state(session, grant, now),
-            grant.id.clone(),
+            id,
         ]);
     }
     print(&table);

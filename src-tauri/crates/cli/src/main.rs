@@ -4,6 +4,7 @@
 //! it prints with `--json` is that method's result as it came; the list of jobs has the heartbeat beside them.
 
 mod exit;
+mod usage;
 mod flags;
 mod lengths;
 mod output;
@@ -41,7 +42,7 @@ use crate::session::Session;
 #[derive(Debug, Parser)]
 #[command(name = "rouse", version, propagate_version = true, arg_required_else_help = true)]
 struct Cli {
-    /// Print the gateway's answer as JSON.
+    /// Print the gateway's answer as JSON, and a failure as one line of JSON on standard error.
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]
@@ -107,10 +108,15 @@ impl<C: Subcommand + Default> Of<C> {
 }
 
 fn main() -> std::process::ExitCode {
-    let cli = Cli::parse();
+    output::end_where_nothing_can_be_printed();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage::refuse(&error),
+    };
+    let json = cli.json;
     match run(cli) {
         Ok(()) => std::process::ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Err(failure) => failure.report(json),
     }
 }
 

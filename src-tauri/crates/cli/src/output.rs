@@ -1,9 +1,27 @@
 //! Tables and times for a terminal.
 
+use std::io::Write as _;
+
 use chrono::TimeZone as _;
 use comfy_table::{ContentArrangement, Table, presets};
 use rouse_core::schedule::{Zone, format_duration};
 use rouse_core::visible::visible;
+
+/// Makes this command end with one line where its answer cannot be written (a full disk). Printing has no other way to say
+/// so than to panic; who reads no further (`| head`) is no such case.
+pub(crate) fn end_where_nothing_can_be_printed() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let why = panic.payload_as_str().and_then(|said| said.strip_prefix(UNPRINTED));
+        let Some(why) = why else { return usual(panic) };
+        // Where this cannot be written either, the exit code says it.
+        let _ = writeln!(std::io::stderr(), "Cannot print the answer: {why}");
+        std::process::exit(1);
+    }));
+}
+
+/// How the words begin that a failed print panics with.
+const UNPRINTED: &str = "failed printing to stdout: ";
 
 /// A borderless table with `columns` as its head.
 pub(crate) fn table(columns: &[&str]) -> Table {
@@ -13,6 +31,23 @@ pub(crate) fn table(columns: &[&str]) -> Table {
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_header(columns);
     table
+}
+
+/// Columns of a terminal that whole ids leave room in.
+const WIDE: u16 = 132;
+/// Letters of an id that tell it from others.
+const END: usize = 8;
+
+/// Whether `table` goes to a terminal that is too narrow for whole ids.
+pub(crate) fn is_narrow(table: &Table) -> bool {
+    table.width().is_some_and(|width| width < WIDE)
+}
+
+/// An id for a row of `table`: whole, or its end where there is no room, which names it as well.
+pub(crate) fn id(table: &Table, id: &str) -> String {
+    let count = id.chars().count();
+    let from = if is_narrow(table) { count.saturating_sub(END) } else { 0 };
+    id.chars().skip(from).collect()
 }
 
 /// Prints a table without trailing blanks.
@@ -59,11 +94,14 @@ const fn nearest(span_ms: i64, unit_ms: i64) -> i64 {
     (span_ms + unit_ms / 2) / unit_ms * unit_ms
 }
 
-/// At most `most` characters of the first line, with all of them to be seen.
+/// At most `most` characters of the first line, with all of them to be seen; what goes on ends in `…`.
 pub(crate) fn short(text: &str, most: usize) -> String {
-    let line = plain(&text.lines().next().unwrap_or_default().replace('\t', " "));
-    if line.chars().count() <= most {
-        return line;
+    let mut lines = text.trim().lines();
+    let line = plain(&lines.next().unwrap_or_default().replace('\t', " "));
+    let goes_on = lines.next().is_some();
+    let count = line.chars().count() + usize::from(goes_on);
+    if count <= most {
+        return if goes_on { format!("{line}…") } else { line };
     }
     let cut: String = line.chars().take(most.saturating_sub(1)).collect();
     format!("{}…", cut.trim_end())
@@ -118,7 +156,9 @@ mod tests {
         assert_eq!(plain("\u{202e}cod\u{200b}"), "⟨U+202E⟩cod⟨U+200B⟩");
         assert_eq!(plain(&plain("a\u{202e}")), "a⟨U+202E⟩");
         assert_eq!(short("Grüße\u{2066}\tx", 40), "Grüße⟨U+2066⟩ x");
-        assert_eq!(short("one\ntwo", 10), "one");
+        assert_eq!(short("one\ntwo", 10), "one…");
+        assert_eq!(short("one\ntwo", 3), "on…");
+        assert_eq!(short("one\n", 3), "one");
         assert_eq!(short("abcdef", 4), "abc…");
     }
 }

@@ -1,21 +1,23 @@
 //! `rouse runs …`: what happened.
 
 mod detail;
+mod following;
+
+pub(crate) use following::{from_now_on, look_on, wait};
 
 use clap::Subcommand;
 use rouse_core::Clock as _;
 use rouse_core::schedule::{Zone, format_duration};
 use rouse_gateway::wire::{
-    Done, EventKind, EventView, RunDetail, RunState, RunTrigger, RunView, RunsListResult,
-    StartedRun,
+    Done, RunDetail, RunState, RunTrigger, RunView, RunsListResult, StartedRun,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::cron::resolve;
 use crate::exit::Failure;
-use crate::ids;
 use crate::output::{instant, print, short, table};
 use crate::session::Session;
+use crate::{ids, output};
 
 /// Rows of a list that nobody asked more of.
 const USUAL: u32 = 20;
@@ -23,14 +25,7 @@ const USUAL: u32 = 20;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// List runs, newest first.
-    List {
-        /// Only this job's.
-        #[arg(long, value_name = "ID")]
-        job: Option<String>,
-        /// At most so many.
-        #[arg(long, default_value_t = USUAL, value_parser = clap::value_parser!(u32).range(1..=500))]
-        limit: u32,
-    },
+    List(ListArgs),
     /// Show one run: what it did, step by step.
     Show {
         /// The run's id, its beginning or its end; `last` is the newest.
@@ -51,15 +46,58 @@ pub(crate) enum Command {
     },
 }
 
+#[derive(Debug, clap::Args)]
+pub(crate) struct ListArgs {
+    /// Only this job's.
+    #[arg(long, value_name = "ID")]
+    job: Option<String>,
+    /// Only runs in these states: `running`, `failed`, `timed-out`, with commas.
+    #[arg(long, value_name = "STATES", value_delimiter = ',', value_parser = read_state)]
+    state: Vec<RunState>,
+    /// Only runs that went wrong: failed, timed out or interrupted.
+    #[arg(long, conflicts_with = "state")]
+    failed: bool,
+    /// At most so many.
+    #[arg(long, default_value_t = USUAL, value_parser = clap::value_parser!(u32).range(1..=500))]
+    limit: u32,
+}
+
 impl Default for Command {
     fn default() -> Self {
-        Self::List { job: None, limit: USUAL }
+        Self::List(ListArgs { job: None, state: Vec::new(), failed: false, limit: USUAL })
     }
+}
+
+const STATES: [RunState; 11] = [
+    RunState::Queued,
+    RunState::Running,
+    RunState::AwaitingApproval,
+    RunState::Succeeded,
+    RunState::NothingToReport,
+    RunState::Failed,
+    RunState::TimedOut,
+    RunState::Cancelled,
+    RunState::Skipped,
+    RunState::Missed,
+    RunState::Interrupted,
+];
+
+/// A state as the table shows it or as JSON has it, with or without hyphens.
+fn read_state(text: &str) -> Result<RunState, String> {
+    let bare = |text: &str| text.replace(['-', ' '], "").to_lowercase();
+    let wire = |one: RunState| json!(one).as_str().map(bare);
+    let is_meant = |one: &&RunState| {
+        bare(state(**one)) == bare(text) || wire(**one).is_some_and(|name| name == bare(text))
+    };
+    STATES.iter().find(is_meant).copied().ok_or_else(|| {
+        let names: Vec<String> = STATES.iter().map(|one| state(*one).replace(' ', "-")).collect();
+        format!("expected one of {}", names.join(", "))
+    })
 }
 
 pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failure> {
     match command {
-        Command::List { job, limit } => list(job, limit, session).await,
+        Command::List(args) => list(args, session).await,
         Command::Show { id, full } => {
             let id = which(&id, session).await?;
             session
@@ -121,20 +159,26 @@ fn none_called(wanted: &str, runs: &[RunView]) -> Failure {
     ids::unknown("run", wanted, runs.iter().map(|run| run.id.as_str()), "rouse runs list")
 }
 
-async fn list(job: Option<String>, limit: u32, session: &Session) -> Result<(), Failure> {
-    let job_id = match job {
+async fn list(args: ListArgs, session: &Session) -> Result<(), Failure> {
+    let job_id = match args.job {
         Some(job) => Some(resolve(session, &job).await?),
         None => None,
     };
+    let states = match args.failed {
+        true => vec![RunState::Failed, RunState::TimedOut, RunState::Interrupted],
+        false => args.state,
+    };
+    let states = (!states.is_empty()).then_some(states);
+    let is_all = states.is_none();
+    let params = json!({ "jobId": job_id, "states": states, "limit": args.limit });
     session
-        .show(
-            "runs.list",
-            json!({ "jobId": job_id, "limit": limit }),
-            |session, result: RunsListResult| {
-                print_table(session, &result.runs);
-                Ok(())
-            },
-        )
+        .show("runs.list", params, |session, result: RunsListResult| {
+            match result.runs.as_slice() {
+                [] if !is_all => anstream::println!("No run matches."),
+                runs => print_table(session, runs),
+            }
+            Ok(())
+        })
         .await
 }
 
@@ -147,6 +191,7 @@ pub(crate) fn print_table(session: &Session, runs: &[RunView]) {
     let now = session.clock.now().0;
     let mut table = table(&["WHEN", "JOB", "STATE", "WHY", "TOOK", "OUTCOME", "RUN"]);
     for run in runs {
+        let id = output::id(&table, &run.id);
         table.add_row([
             instant(
                 run.started_at_ms.or(run.slot_at_ms).unwrap_or(run.created_at_ms),
@@ -158,7 +203,7 @@ pub(crate) fn print_table(session: &Session, runs: &[RunView]) {
             trigger(run.trigger).to_owned(),
             run.duration_ms.map(format_duration).unwrap_or_default(),
             short(outcome(run), 48),
-            run.id.clone(),
+            id,
         ]);
     }
     print(&table);
@@ -193,13 +238,6 @@ pub(crate) const fn state(state: RunState) -> &'static str {
         RunState::Missed => "missed",
         RunState::Interrupted => "interrupted",
     }
-}
-
-/// Whether an event tells the end of a run.
-pub(crate) fn is_over(event: &EventView) -> bool {
-    let state = event.data.get("state").and_then(Value::as_str);
-    let waits = ["queued", "running", "awaitingApproval"];
-    event.kind == EventKind::Run && state.is_some_and(|state| !waits.contains(&state))
 }
 
 const fn trigger(trigger: RunTrigger) -> &'static str {

@@ -101,6 +101,10 @@ async fn attach(args: &Args, home: &Home) -> Result<(), Failure> {
                 endpoint.pid,
                 endpoint.address
             );
+            let others = args.port.filter(|port| ![0, endpoint.address.port()].contains(port));
+            if let Some(port) = others {
+                anstream::println!("Port {port} was not taken: end that Rouse first.");
+            }
             anstream::println!("Commands talk to it: rouse status, rouse cron list, rouse open");
             Ok(())
         }

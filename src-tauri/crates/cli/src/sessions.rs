@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::cron::resolve;
 use crate::exit::Failure;
 use crate::ids;
-use crate::output::{instant, plain, print, short, table};
+use crate::output::{instant, is_narrow, plain, print, short, table};
 use crate::session::Session;
 
 /// Rows of a list that nobody asked more of.
@@ -102,9 +102,17 @@ fn print_table(session: &Session, sessions: &[SessionView]) {
             (None, None) => "with you".to_owned(),
         };
         let last = instant(one.updated_at_ms, now, session.clock.zone());
-        table.add_row([name, one.messages.to_string(), last, plain(&one.key)]);
+        table.add_row([name, one.messages.to_string(), last, key(one, is_narrow(&table))]);
     }
     print(&table);
+}
+
+/// What `show` takes for it: where there is no room for the key, the beginning of the job's id.
+fn key(one: &SessionView, is_narrow: bool) -> String {
+    match (&one.job_id, &one.job_name) {
+        (Some(id), Some(_)) if is_narrow => plain(id).chars().take(8).collect(),
+        _ => plain(&one.key),
+    }
 }
 
 fn print_messages(session: &Session, found: &SessionsGetResult) {

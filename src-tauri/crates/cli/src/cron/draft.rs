@@ -88,7 +88,7 @@ pub(crate) struct BehaviourArgs {
     /// Delete the job after its first finished run.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     delete_after_run: Option<bool>,
-    /// Slots that passed while nothing could fire.
+    /// Slots that passed while nothing could fire; `run-once` when nothing is said.
     #[arg(long, value_enum)]
     misfire: Option<Misfire>,
     /// A slot that would start later than this is missed, whatever --misfire says: `2h`, or `none`.
@@ -97,7 +97,7 @@ pub(crate) struct BehaviourArgs {
     /// Most slots that --misfire run-all makes up for, or `none` for the usual number.
     #[arg(long, value_name = "N", value_parser = number)]
     misfire_limit: Option<Value>,
-    /// A slot that comes while a run is still going.
+    /// A slot that comes while a run is still going; `skip` when nothing is said.
     #[arg(long, value_enum)]
     overlap: Option<Overlap>,
     /// Runs at the same time with --overlap parallel, or `none` for the usual number.

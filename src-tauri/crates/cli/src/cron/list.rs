@@ -12,7 +12,7 @@ use rouse_gateway::wire::{
 use serde_json::{Value, json};
 
 use super::budget::spent_in_words;
-use super::{author, policies, warn_of};
+use super::{author, policies, start, warn_of};
 use crate::exit::Failure;
 use crate::heartbeat;
 use crate::output::{instant, instant_in, plain, print, relative, short, table};
@@ -199,7 +199,7 @@ pub(crate) fn print_one(session: &Session, view: &JobView) {
     }
     anstream::println!("  when   {}{}", plain(&view.schedule_text), foreign_zone(session, view));
     anstream::println!("  next   {}", next(session, view, now));
-    anstream::println!("  does   {}", payload(job));
+    print_fact("does", &payload(job));
     for (about, text) in policies::lines(job) {
         anstream::println!("  {about:<6} {text}");
     }
@@ -222,6 +222,14 @@ pub(crate) fn print_one(session: &Session, view: &JobView) {
     }
 }
 
+/// A fact of any number of lines; none of them can look like another fact.
+fn print_fact(name: &str, text: &str) {
+    for (number, line) in text.lines().enumerate() {
+        let name = if number == 0 { name } else { "" };
+        anstream::println!("{}", format!("  {name:<6} {line}").trim_end());
+    }
+}
+
 /// What can be typed next about a job that was just made.
 pub(super) fn print_ways(view: &JobView) {
     let id: String = plain(text(&view.job, "id")).chars().take(8).collect();
@@ -231,7 +239,8 @@ pub(super) fn print_ways(view: &JobView) {
         Some("cron") => "--cron \"0 8 * * *\"",
         _ => "--name \"Another name\"",
     };
-    let force = if view.job["state"]["nextRunAtMs"].is_i64() { " --force" } else { "" };
+    // One that is off, or has had its time, is never due.
+    let force = if start::has_slots(&view.job) { " --force" } else { "" };
     anstream::println!("Change it, for example: rouse cron edit {id} {change}");
     anstream::println!("Try it now: rouse cron run {id}{force}");
 }
@@ -287,13 +296,14 @@ fn foreign_zone(session: &Session, view: &JobView) -> String {
     }
 }
 
+/// All of it: what a job does must not hide behind its first line.
 fn payload(job: &Value) -> String {
     let payload = &job["payload"];
     let part = |key: &str| payload[key].as_str().unwrap_or_default();
     match part("kind") {
-        "systemEvent" => format!("tells the main session: {}", short(part("text"), 80)),
-        "agentTurn" => format!("asks the agent: {}", short(part("message"), 80)),
-        _ => format!("calls {} {}", part("tool"), short(&payload["arguments"].to_string(), 60)),
+        "systemEvent" => format!("tells the main session: {}", plain(part("text").trim())),
+        "agentTurn" => format!("asks the agent: {}", plain(part("message").trim())),
+        _ => plain(&format!("calls {} {}", part("tool"), payload["arguments"])),
     }
 }
 

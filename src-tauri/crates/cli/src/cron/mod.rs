@@ -9,6 +9,7 @@ mod quiet;
 mod may;
 pub(crate) use budget::spent_in_words;
 pub(crate) use draft::{Wake, replacing};
+pub(crate) use naming::TELLING;
 mod edit;
 mod list;
 mod naming;
@@ -107,6 +108,9 @@ pub(crate) struct PreviewArgs {
 pub(crate) struct PauseArgs {
     /// How long (`2h`), or until when; without it until `rouse cron resume`.
     until: Option<String>,
+    /// The same as a flag.
+    #[arg(long = "for", value_name = "DURATION", conflicts_with = "until")]
+    lasting: Option<String>,
 }
 
 pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failure> {
@@ -274,7 +278,8 @@ async fn preview(args: PreviewArgs, session: &Session) -> Result<(), Failure> {
 }
 
 async fn pause(args: PauseArgs, session: &Session) -> Result<(), Failure> {
-    let until = args.until.as_deref().map(|text| session.instant(text)).transpose()?;
+    let until = args.until.or(args.lasting);
+    let until = until.as_deref().map(|text| session.instant(text)).transpose()?;
     session.show("cron.pause", json!({ "untilMs": until }), print_status).await
 }
 

@@ -15,7 +15,7 @@ use crate::session::Session;
 /// The most characters of a name that nobody gave.
 const MOST: usize = 48;
 /// Arguments that say what a call is about, the most telling first.
-const TELLING: [&str; 7] = ["command", "url", "path", "query", "title", "name", "text"];
+pub(crate) const TELLING: [&str; 7] = ["command", "url", "path", "query", "title", "name", "text"];
 
 /// A name for a job that does `payload`, and that no other job has.
 pub(super) async fn name_for(payload: &Value, session: &Session) -> Result<String, Failure> {

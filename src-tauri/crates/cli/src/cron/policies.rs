@@ -5,6 +5,7 @@
 
 use rouse_core::money::MicroUsd;
 use rouse_core::schedule::format_duration;
+use rouse_core::words::grouped;
 use serde_json::{Map, Value};
 
 use crate::output::{plain, short};
@@ -150,17 +151,6 @@ fn budget(budget: &Value) -> Option<String> {
     });
     let words = words.collect::<Vec<_>>().join(", ");
     (!words.is_empty()).then_some(words)
-}
-
-/// A number with its thousands apart.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let head = digits.len() % 3;
-    let apart = |(at, digit): (usize, char)| {
-        let comma = at > 0 && at % 3 == head;
-        [comma.then_some(','), Some(digit)]
-    };
-    digits.chars().enumerate().flat_map(apart).flatten().collect()
 }
 
 /// The values of a list, or the fields of an object.

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::{JobArg, resolve};
 use crate::exit::Failure;
 use crate::output::{instant_in, relative};
+use crate::runs;
 use crate::session::Session;
 
 #[derive(Debug, clap::Args)]
@@ -20,6 +21,9 @@ pub(crate) struct Args {
     /// Also when it is not due. A job without a schedule needs no such word.
     #[arg(long)]
     force: bool,
+    /// Wait for the run's end, tell how it was, and end with 0, with 1 when it went wrong, or with 5 when it was skipped.
+    #[arg(long)]
+    wait: bool,
 }
 
 pub(super) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
@@ -27,14 +31,21 @@ pub(super) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     let view = session.call("cron.get", json!({ "id": id })).await?;
     let view: JobView = serde_json::from_value(view)?;
     let mode = if args.force || !has_slots(&view.job) { "force" } else { "due" };
+    let events = match args.wait {
+        true => Some(runs::from_now_on(session).await?),
+        false => None,
+    };
     let answer = session.call("cron.run", json!({ "id": id, "mode": mode })).await?;
     let started: StartedRun = serde_json::from_value(answer.clone())?;
     if started.run_id.is_none() && !session.json {
         return Err(Failure::Refused(not_due(session, &view)));
     }
+    if let (Some(events), Some(run)) = (events, &started.run_id) {
+        return runs::wait(events, run, session).await;
+    }
     session.tell(answer, |_, started: StartedRun| {
         let run_id = started.run_id.unwrap_or_default();
-        anstream::println!("Started run {run_id}. Follow it with `rouse runs show {run_id}`.");
+        anstream::println!("Started run {run_id}. See what came of it: rouse runs show {run_id}");
         Ok(())
     })?;
     match started.run_id {
@@ -43,7 +54,7 @@ pub(super) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     }
 }
 
-fn has_slots(job: &Value) -> bool {
+pub(super) fn has_slots(job: &Value) -> bool {
     let kind = job["schedule"]["kind"].as_str().unwrap_or_default();
     !["manual", "event", "webhook"].contains(&kind)
 }

@@ -156,7 +156,9 @@ pub(crate) async fn import(args: ImportArgs, session: &Session) -> Result<(), Fa
         "enable": args.enable,
         "update": args.update,
     });
-    let answer = session.call("cron.import", params).await?;
+    let answer = session.call("cron.import", params).await;
+    let file = args.file.display().to_string();
+    let answer = answer.map_err(|failure| failure.calling(&[("text", &file)]))?;
     let result: CronImportResult = serde_json::from_value(answer.clone())?;
     session.tell(answer, |session, result: CronImportResult| {
         let here = session.clock.zone();

@@ -8,8 +8,8 @@ use rouse_core::Clock as _;
 use rouse_core::money::MicroUsd;
 use rouse_core::schedule::format_duration;
 use rouse_gateway::wire::{
-    ApprovalState, CauseView, DeliveryState, DeliveryView, GateView, RunDetail, RunView, StepView,
-    UsageView,
+    ApprovalState, CauseView, DeliveryState, DeliveryView, GateView, RunDetail, RunView,
+    StepStatus, StepView, UsageView,
 };
 use serde_json::Value;
 
@@ -122,7 +122,13 @@ fn print_step(step: &StepView, full: bool) {
 /// output is JSON and begins as such.
 fn step_line(step: &StepView, output: &str) -> String {
     let took = step.duration_ms.map(format_duration).unwrap_or_else(|| "…".to_owned());
-    let mark = if step.is_error { "error" } else { "ok" };
+    let mark = match step.status {
+        _ if step.is_error => "error",
+        StepStatus::Failed => "error",
+        StepStatus::Unknown => "?",
+        StepStatus::Started => "…",
+        StepStatus::Finished => "ok",
+    };
     let (seq, name) = (step.seq, plain(&step.name));
     let facts = [step.gate.as_ref().map(decision), cost(&step.usage)];
     let facts = facts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
@@ -246,6 +252,26 @@ mod tests {
         ] {
             assert_eq!(said, shown);
         }
+    }
+
+    #[test]
+    fn a_step_that_went_wrong_is_not_called_ok() {
+        let mark = |status: &str, is_error: bool| {
+            let step = json!({
+                "seq": 1, "kind": "modelTurn", "name": "claude", "status": status, "input": {},
+                "output": null, "isError": is_error, "startedAtMs": 0, "durationMs": 12, "gate": null,
+                "usage": {
+                    "inputTokens": 0, "cachedInputTokens": 0, "outputTokens": 0, "costMicroUsd": null,
+                },
+            });
+            let line = step_line(&serde_json::from_value(step).expect("a step"), "");
+            line.split_whitespace().nth(2).expect("a mark").to_owned()
+        };
+        assert_eq!(
+            ["finished", "failed", "unknown", "started"].map(|status| mark(status, false)),
+            ["ok", "error", "?", "…"]
+        );
+        assert_eq!(mark("finished", true), "error");
     }
 
     #[test]

@@ -5,13 +5,9 @@
 //! listening only after the call: its question would be missed.
 
 use rouse_core::schedule::format_duration;
-use rouse_gateway::EventStream;
-use rouse_gateway::wire::{
-    EventKind, RunDetail, RunState, StepKind, StepView, SystemStatus, ToolsTryResult,
-};
+use rouse_gateway::wire::{RunDetail, RunState, StepKind, StepView, ToolsTryResult};
 use serde_json::{Value, json};
 
-use crate::approvals;
 use crate::exit::Failure;
 use crate::output::plain;
 use crate::runs;
@@ -32,14 +28,10 @@ pub(super) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
         Some(text) => serde_json::from_str(text)
             .map_err(|error| Failure::input(format!("arguments: expected JSON: {error}")))?,
     };
-    let status: SystemStatus =
-        serde_json::from_value(session.call("system.status", json!({})).await?)?;
-    // It listens before it calls, so that nothing is missed.
-    let mut events = session.client()?.events(Some(status.seq)).await?;
+    let events = runs::from_now_on(session).await?;
     let params = json!({ "tool": args.tool, "arguments": arguments });
     let begun: ToolsTryResult = serde_json::from_value(session.call("tools.try", params).await?)?;
-    let looking = look_on(&mut events, &begun.run_id, session);
-    approvals::until_left(session, &begun.run_id, looking).await?;
+    runs::look_on(events, &begun.run_id, session, |_| ()).await?;
     let answer = session.call("runs.get", json!({ "id": begun.run_id })).await?;
     let ended: RunDetail = serde_json::from_value(answer.clone())?;
     session.tell(answer, |_, detail: RunDetail| {
@@ -50,22 +42,6 @@ pub(super) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
         RunState::Succeeded | RunState::NothingToReport => Ok(()),
         state => Err(anyhow::anyhow!("The call {}.", runs::state(state)).into()),
     }
-}
-
-/// Shows questions until the run is over.
-async fn look_on(events: &mut EventStream, run: &str, session: &Session) -> Result<(), Failure> {
-    while let Some(event) = events.next().await {
-        if event.data.get("runId").and_then(Value::as_str) != Some(run) {
-            continue;
-        }
-        if event.kind == EventKind::Approval && event.data["state"] == "pending" {
-            approvals::ask(session, event.data["approvalId"].as_str().unwrap_or_default()).await?;
-        }
-        if runs::is_over(&event) {
-            return Ok(());
-        }
-    }
-    Err(Failure::Refused("Rouse has ended, and the call with it.".to_owned()))
 }
 
 fn print_end(detail: &RunDetail) -> Result<(), Failure> {

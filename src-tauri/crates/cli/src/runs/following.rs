@@ -1,0 +1,80 @@
+//! Looking on at a run until it is over, and how a command ends that did.
+//!
+//! It listens before the run is started, so that nothing is missed, and puts the run's questions to whoever sits there.
+//! The run goes on when the command ends. One could get it wrong by calling a run that did nothing a success: a script
+//! would go on.
+
+use rouse_gateway::EventStream;
+use rouse_gateway::wire::{EventKind, EventView, RunDetail, RunState, SystemStatus};
+use serde_json::{Value, json};
+
+use super::state;
+use crate::approvals;
+use crate::exit::Failure;
+use crate::output::plain;
+use crate::session::Session;
+
+/// The events from this moment on.
+pub(crate) async fn from_now_on(session: &Session) -> Result<EventStream, Failure> {
+    let status = session.call("system.status", json!({})).await?;
+    let status: SystemStatus = serde_json::from_value(status)?;
+    Ok(session.client()?.events(Some(status.seq)).await?)
+}
+
+/// Looks on until the run is over or the person leaves; hands on each of its events and asks its questions.
+pub(crate) async fn look_on(
+    mut events: EventStream,
+    run: &str,
+    session: &Session,
+    mut see: impl FnMut(&EventView),
+) -> Result<(), Failure> {
+    let looking = async {
+        while let Some(event) = events.next().await {
+            if event.data.get("runId").and_then(Value::as_str) != Some(run) {
+                continue;
+            }
+            see(&event);
+            if event.kind == EventKind::Approval && event.data["state"] == "pending" {
+                let id = event.data["approvalId"].as_str().unwrap_or_default();
+                approvals::ask(session, id).await?;
+            }
+            if is_over(&event) {
+                return Ok(());
+            }
+        }
+        Err(Failure::Refused(format!(
+            "Rouse has ended. What came of it, when it runs again: rouse runs show {run}"
+        )))
+    };
+    approvals::until_left(session, run, looking).await
+}
+
+/// Waits for the end of the run and prints how it was; the command ends as the run did.
+pub(crate) async fn wait(events: EventStream, run: &str, session: &Session) -> Result<(), Failure> {
+    look_on(events, run, session, |_| ()).await?;
+    let answer = session.call("runs.get", json!({ "id": run })).await?;
+    let ended: RunDetail = serde_json::from_value(answer.clone())?;
+    session.tell(answer, |_, detail: RunDetail| {
+        let run = &detail.run;
+        anstream::println!("{}  {}", plain(&run.job_name), state(run.state));
+        let said = run.error.as_ref().or(run.reason.as_ref()).or(run.summary.as_ref());
+        if let Some(said) = said {
+            anstream::println!("{}", plain(said.trim()));
+        }
+        Ok(())
+    })?;
+    match ended.run.state {
+        RunState::Succeeded | RunState::NothingToReport => Ok(()),
+        RunState::Skipped | RunState::Missed => {
+            Err(Failure::Refused(format!("The run was {}.", state(ended.run.state))))
+        }
+        other => Err(anyhow::anyhow!("The run ended as: {}.", state(other)).into()),
+    }
+}
+
+/// Whether an event tells the end of a run.
+fn is_over(event: &EventView) -> bool {
+    let state = event.data.get("state").and_then(Value::as_str);
+    let waits = ["queued", "running", "awaitingApproval"];
+    event.kind == EventKind::Run && state.is_some_and(|state| !waits.contains(&state))
+}
