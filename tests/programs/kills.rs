@@ -23,7 +23,7 @@ use std::process::Stdio;
 use nix::sys::signal::Signal;
 use rouse_gateway::{Client, ClientError};
 use rouse_testkit::Dice;
-use rouse_testkit::dice::{count_or, first_seed, is_long};
+use rouse_testkit::dice::{count_or, first_number, first_seed, is_long};
 use serde_json::{Value, json};
 
 use self::books::Books;
@@ -212,6 +212,17 @@ async fn until_killed(mut life: impl AsyncFnMut() -> bool) -> bool {
     false
 }
 
+/// Before which of `all` calls lives are killed: before every so many-th in the short form, beginning elsewhere with every
+/// seed; in the long one before each, or before `--count` of them from `--from` on.
+fn to_kill_before(all: u32) -> Vec<u32> {
+    if is_long() {
+        return (first_number()..=all).take(count_or(1)).collect();
+    }
+    let stride = all / u32::try_from(count_or(10)).expect("few");
+    let first = 1 + u32::try_from(first_seed()).expect("small") * 7 % stride;
+    (first..=all).step_by(usize::try_from(stride).expect("small")).collect()
+}
+
 /// That something is shown: of every call in the long form, of most that were picked in the short one.
 fn assert_shown(kills: u32, calls: u32) {
     let most = if is_long() { kills == calls } else { kills * 10 >= calls * 9 };
@@ -232,11 +243,8 @@ async fn a_kill_before_any_change_of_a_file_loses_nothing() {
     assert!(!is_killed);
     assert!(all > 50, "only {all} calls were counted");
 
-    // Every so many-th call in the short form, beginning elsewhere with every seed; every call in the long one.
-    let stride = if is_long() { 1 } else { all / u32::try_from(count_or(10)).expect("few") };
-    let mut at = 1 + u32::try_from(first_seed()).expect("small") * 7 % stride;
     let (mut kills, mut calls, mut orphans) = (0, 0, 0);
-    while at <= all {
+    for at in to_kill_before(all) {
         let killed = until_killed(async || {
             let server = MarkServer::start();
             let home = server.home();
@@ -252,7 +260,6 @@ async fn a_kill_before_any_change_of_a_file_loses_nothing() {
             is_killed
         });
         (kills, calls) = (kills + u32::from(killed.await), calls + 1);
-        at += stride;
     }
     println!("{kills} kills in a scenario of {all} calls, which left {orphans} processes");
     assert_shown(kills, calls);

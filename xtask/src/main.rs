@@ -36,7 +36,7 @@ cargo xtask <chore>
   bench [--peers] [-- <arguments>]
             measure, on an optimised build (about seven minutes); arguments choose parts: next, year_off, plan,
             turnover, crowd, lateness; with --peers, beside other schedulers (about twelve minutes)
-  torture [<proof>]... [--count N] [--seed S]
+  torture [<proof>]... [--count N] [--seed S] [--from N]
             simulation, power cuts, disk errors and kills, for hours instead of seconds
   fuzz [--for 10m] [--seed S]
             noise at every door where text comes in

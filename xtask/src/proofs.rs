@@ -14,13 +14,16 @@ use crate::{house, process};
 /// Name, package, test program, test, and the count of the long form.
 type Proof = (&'static str, &'static str, &'static str, &'static str, u64);
 
+/// As many as there are.
+const ALL: u64 = 1_000_000;
+
 const PROOFS: &[Proof] = &[
     ("worlds", "rouse-scheduler", "proofs", "a_million_job_days", 2_500),
     ("cuts", "rouse-scheduler", "proofs", "whatever_a_power_cut_leaves", 10_000),
     ("errors", "rouse-scheduler", "proofs", "no_call_that_fails", 1),
     ("lives", "rouse-scheduler", "proofs", "many_lives_and_power_cuts", 1_000),
-    ("kills", "rouse-tests", "programs", "a_kill_before_any_change", 1),
-    ("agents", "rouse-tests", "programs", "kills::agent::", 1),
+    ("kills", "rouse-tests", "programs", "a_kill_before_any_change", ALL),
+    ("agents", "rouse-tests", "programs", "kills::agent::", ALL),
     ("calls", "rouse-tests", "whole", "approved::", 100_000),
     ("load", "rouse-tests", "programs", "kills_at_random_under_load", 1_000),
 ];
@@ -35,10 +38,12 @@ struct Options {
     names: Vec<String>,
     count: Option<u64>,
     seed: Option<u64>,
+    from: Option<u64>,
     lasts: Option<Duration>,
 }
 
-/// `cargo xtask torture [<proof>]… [--count N] [--seed S]`.
+/// `cargo xtask torture [<proof>]… [--count N] [--seed S] [--from N]`: a proof that goes through all calls of a program
+/// can be run in parts, from a call on.
 pub(crate) fn torture(arguments: &[String]) -> Result<ExitCode, Failure> {
     let options = Options::parse(arguments)?;
     let known = |name: &String| PROOFS.iter().any(|proof| proof.0 == name.as_str());
@@ -50,7 +55,8 @@ pub(crate) fn torture(arguments: &[String]) -> Result<ExitCode, Failure> {
         options.names.is_empty() || options.names.iter().any(|name| name == proof.0)
     };
     for proof in PROOFS.iter().filter(wanted) {
-        run(proof, options.count.unwrap_or(proof.4), options.seed.unwrap_or(1))?;
+        let from = options.from.unwrap_or(1);
+        run(proof, options.count.unwrap_or(proof.4), options.seed.unwrap_or(1), from)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -73,7 +79,7 @@ pub(crate) fn fuzz(arguments: &[String]) -> Result<ExitCode, Failure> {
     let watch = Stopwatch::start();
     let mut seed = options.seed.unwrap_or(1);
     while watch.took() < lasts {
-        run(&NOISE, options.count.unwrap_or(NOISE.4), seed)?;
+        run(&NOISE, options.count.unwrap_or(NOISE.4), seed, 1)?;
         seed += 1;
     }
     Ok(ExitCode::SUCCESS)
@@ -111,18 +117,18 @@ fn fuzz_by_coverage(lasts: Duration, seed: u64) -> Result<ExitCode, Failure> {
 pub(crate) fn soak(arguments: &[String]) -> Result<ExitCode, Failure> {
     let options = Options::parse(arguments)?.without_names()?;
     let seconds = options.lasts.unwrap_or(Duration::from_secs(600)).as_secs();
-    run(&SOAK, options.count.unwrap_or(seconds * RUNS_A_SECOND), 1)?;
+    run(&SOAK, options.count.unwrap_or(seconds * RUNS_A_SECOND), 1, 1)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn run(proof: &Proof, count: u64, seed: u64) -> Result<(), Failure> {
+fn run(proof: &Proof, count: u64, seed: u64, from: u64) -> Result<(), Failure> {
     let (_, package, program, test, _) = proof;
     // The whole workspace, because another choice of packages means other features and compiles everything again.
     process::run(process::cargo(["build", "--workspace", "--bins", "--tests"]))?;
     let mut command =
         process::cargo(["test", "--workspace", "--test", program, "--", test, "--nocapture"]);
     command.env("ROUSE_PROOF_COUNT", count.to_string()).env("ROUSE_SEED", seed.to_string());
-    command.env("ROUSE_BIN", house::program("rouse"));
+    command.env("ROUSE_PROOF_FROM", from.to_string()).env("ROUSE_BIN", house::program("rouse"));
     println!("{package} {program} {test} ROUSE_PROOF_COUNT={count} ROUSE_SEED={seed}");
     process::run(command)
 }
@@ -137,6 +143,7 @@ impl Options {
             match argument.as_str() {
                 "--count" => options.count = Some(number(value()?)?),
                 "--seed" => options.seed = Some(number(value()?)?),
+                "--from" => options.from = Some(number(value()?)?),
                 "--for" => options.lasts = Some(duration(value()?)?),
                 name if !name.starts_with('-') => options.names.push(name.to_owned()),
                 other => return Err(Failure::new(format!("unknown argument `{other}`"))),
@@ -181,11 +188,11 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_is_understood() {
-        let options =
-            parse(&["cuts", "--count", "5", "--seed", "7", "--for", "2h"]).expect("understood");
+        let words = ["cuts", "--count", "5", "--seed", "7", "--for", "2h", "--from", "9"];
+        let options = parse(&words).expect("understood");
         let lasts = Some(Duration::from_secs(7_200));
         let names = vec!["cuts".to_owned()];
-        assert_eq!(options, Options { names, count: Some(5), seed: Some(7), lasts });
+        assert_eq!(options, Options { names, count: Some(5), seed: Some(7), from: Some(9), lasts });
         for refused in [&["--count"][..], &["--count", "many"], &["--for", "10"], &["--fast"]] {
             assert!(parse(refused).is_err(), "{refused:?}");
         }

@@ -67,6 +67,12 @@ pub fn is_long() -> bool {
     std::env::var_os("ROUSE_PROOF_COUNT").is_some()
 }
 
+/// With which number a proof begins that goes through all of something, so that it can be run in parts.
+#[must_use]
+pub fn first_number() -> u32 {
+    from_env("ROUSE_PROOF_FROM").unwrap_or(1)
+}
+
 /// The first seed; the others of a proof follow it.
 #[must_use]
 pub fn first_seed() -> u64 {
