@@ -65,19 +65,27 @@ fn read_one(mut fields: Fields<'_>) -> Option<HookCommand> {
     Some(HookCommand { on: on?, command: is_program.then_some(command)?, timeout: timeout? })
 }
 
+/// Where hooks are and where they may not lead.
+pub(super) struct Folders<'a> {
+    pub(super) data: &'a Path,
+    pub(super) workspace: &'a Path,
+    /// The person's; empty when nobody says which it is.
+    pub(super) home: String,
+}
+
 /// No program may stand where a model can write it. Hooks run in `data`, so that is where a word without a whole path leads
 /// from; a word can also be a line for a shell, of which every part is looked at. What goes there in a roundabout way (a
 /// pattern, a variable, a script elsewhere) is not seen.
 pub(super) fn refuse_workspace(
     hooks: &[HookCommand],
-    data: &Path,
-    workspace: &Path,
+    folders: &Folders<'_>,
     errors: &mut Vec<FieldError>,
 ) {
-    let workspace = leads_to(workspace);
+    let workspace = leads_to(folders.workspace);
     for (number, hook) in hooks.iter().enumerate() {
-        let inside = |path: &String| leads_to(&data.join(path)).starts_with(&workspace);
-        if let Some(part) = hook.command.iter().flat_map(|word| paths_in(word, data)).find(inside) {
+        let inside = |path: &String| leads_to(&folders.data.join(path)).starts_with(&workspace);
+        let mut paths = hook.command.iter().flat_map(|word| paths_in(word, folders));
+        if let Some(part) = paths.find(inside) {
             let message = format!("{part} is in the workspace, where an agent could change it");
             errors.push(FieldError { path: format!("hooks[{number}].command"), message });
         }
@@ -86,16 +94,15 @@ pub(super) fn refuse_workspace(
 
 /// What may be paths in a word: the word, and the parts of it as a line for a shell or a list of folders. A part without a
 /// slash is one only where a shell goes into it: else it is a word like others.
-fn paths_in(word: &str, data: &Path) -> Vec<String> {
-    let home = std::env::var("HOME").unwrap_or_default();
-    let here = data.display().to_string();
-    let word = [("${HOME}", &home), ("$HOME", &home), ("${PWD}", &here), ("$PWD", &here)]
+fn paths_in(word: &str, folders: &Folders<'_>) -> Vec<String> {
+    let (home, here) = (&folders.home, folders.data.display().to_string());
+    let word = [("${HOME}", home), ("$HOME", home), ("${PWD}", &here), ("$PWD", &here)]
         .into_iter()
         .chain([("$(pwd)", &here), ("file://", &String::new())])
         .fold(word.to_owned(), |word, (from, to)| word.replace(from, to));
     let mut paths = vec![word.clone()];
     let mut goes_in = false;
-    for part in word.split(|c: char| c.is_whitespace() || "\"'`;|&()<>=:@{},".contains(c)) {
+    for part in folders.kept_whole(&word).split(separates) {
         // A path can be glued to a flag.
         let path = match part.strip_prefix("~/") {
             Some(rest) => format!("{home}/{rest}"),
@@ -103,11 +110,53 @@ fn paths_in(word: &str, data: &Path) -> Vec<String> {
             None => part.to_owned(),
         };
         if path.contains('/') || (goes_in && !path.is_empty()) {
-            paths.push(path);
+            paths.push(path.chars().map(shown).collect());
         }
         goes_in = matches!(part, "cd" | "pushd" | "chdir" | "-C") || (goes_in && part.is_empty());
     }
     paths
+}
+
+impl Folders<'_> {
+    /// The word with nothing that parts it within the names of these folders, or where a backslash says that it does not.
+    fn kept_whole(&self, word: &str) -> String {
+        let home = Path::new(&self.home);
+        let mut names = vec![self.workspace, self.data, home];
+        names.extend([self.data, home].into_iter().flat_map(|at| self.workspace.strip_prefix(at)));
+        let whole = |text: &str| text.chars().map(hidden).collect::<String>();
+        let names = names.into_iter().map(|name| name.display().to_string());
+        let word = names
+            .filter(|name| name.contains(separates))
+            .fold(word.to_owned(), |word, name| word.replace(&name, &whole(&name)));
+        let mut pieces = word.split('\\');
+        let mut kept = pieces.next().unwrap_or_default().to_owned();
+        for piece in pieces {
+            let mut rest = piece.chars();
+            match rest.next().filter(|c| separates(*c) && !"\"'`".contains(*c)) {
+                Some(c) => kept.extend(std::iter::once(hidden(c)).chain(rest)),
+                None => kept.extend(std::iter::once('\\').chain(piece.chars())),
+            }
+        }
+        kept
+    }
+}
+
+/// What parts a line for a shell or a list of folders.
+fn separates(c: char) -> bool {
+    c.is_whitespace() || "\"'`;|&()<>=:@{},".contains(c)
+}
+
+/// Where characters begin that nobody writes: a separator that is part of a name is kept as one of them.
+const HIDDEN: u32 = 0xF_0000;
+
+fn hidden(c: char) -> char {
+    let hidden = char::from_u32(HIDDEN + u32::from(c)).filter(|_| separates(c));
+    hidden.unwrap_or(c)
+}
+
+fn shown(c: char) -> char {
+    let shown = u32::from(c).checked_sub(HIDDEN).and_then(char::from_u32);
+    shown.filter(|c| separates(*c)).unwrap_or(c)
 }
 
 /// Where a path leads, with links followed as far as there is anything.
@@ -133,12 +182,12 @@ mod tests {
     fn hooks(list: Value) -> Result<Vec<HookCommand>, Vec<String>> {
         let mut errors = Vec::new();
         let hooks = read(Some(list), &mut errors, &mut Vec::new());
-        refuse_workspace(
-            &hooks,
-            Path::new("/home/anna"),
-            Path::new("/home/anna/notes"),
-            &mut errors,
-        );
+        let folders = Folders {
+            data: Path::new("/home/anna"),
+            workspace: Path::new("/home/anna/notes"),
+            home: "/home/anna".to_owned(),
+        };
+        refuse_workspace(&hooks, &folders, &mut errors);
         let said = errors.into_iter().map(|error| format!("{}: {}", error.path, error.message));
         let said: Vec<String> = said.collect();
         if said.is_empty() { Ok(hooks) } else { Err(said) }
@@ -229,6 +278,28 @@ mod tests {
         ] {
             let errors = hooks(list.clone()).expect_err("refused");
             assert!(errors.iter().any(|error| error.starts_with(said)), "{list}: {errors:?}");
+        }
+    }
+
+    #[test]
+    fn a_workspace_with_a_space_in_its_path_is_refused_as_well() {
+        let folders = Folders {
+            data: Path::new("/srv/two words/data"),
+            workspace: Path::new("/srv/two words/data/my (own) notes"),
+            home: "/srv/two words".to_owned(),
+        };
+        for line in [
+            "sh '/srv/two words/data/my (own) notes/x'",
+            "sh $PWD/my\\ \\(own\\)\\ notes/x",
+            "sh \"$HOME/data/my (own) notes/x\"",
+            "cd \"my (own) notes\" && ./x",
+            "sh ~/data/my\\ \\(own\\)\\ notes/x",
+        ] {
+            let command = ["sh", "-c", line].map(str::to_owned).to_vec();
+            let hook = HookCommand { on: HookPoint::RunStarted, command, timeout: USUAL };
+            let mut errors = Vec::new();
+            refuse_workspace(&[hook], &folders, &mut errors);
+            assert_eq!(errors.len(), 1, "{line}");
         }
     }
 }
