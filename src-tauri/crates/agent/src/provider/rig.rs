@@ -2,7 +2,8 @@
 //!
 //! Owns the request as rig wants it and the reading of its stream. It never sends a temperature: current models of
 //! both formats refuse one, and no setting here asks for it. It opts out of rig's content telemetry by leaving the
-//! request's switch at its default.
+//! request's switch at its default. What an answer says is bounded here and not by the bytes of its stream, of which most
+//! are envelopes: all of it is looked through for secrets, and that takes a time that grows with it.
 
 use futures_util::StreamExt as _;
 use rig_core::DynModel;
@@ -19,6 +20,10 @@ use rouse_core::tool::{BoxFuture, ToolSpec};
 
 use super::classify::{Place, classify};
 use super::convert;
+
+/// The most bytes that an answer says, arguments of calls included: several times what the longest answers that are sold
+/// today hold.
+const MOST_SAID: usize = 2_000_000;
 
 /// Makes rig's model of a name. rig binds a model's limits when it is made, so each request makes its own; it is a
 /// handful of strings.
@@ -85,13 +90,24 @@ impl RigProvider {
         stream: &mut CompletionStream,
         on_delta: &(dyn Fn(Delta) + Send + Sync),
     ) -> Result<(), ProviderError> {
+        let mut said = 0;
         while let Some(item) = stream.next().await {
             let item = item.map_err(|error| self.classify(&error))?;
-            if let Item::Event(event) = item {
-                delta_of(event).into_iter().for_each(on_delta);
+            let Item::Event(event) = item else { continue };
+            let Some(delta) = delta_of(event) else { continue };
+            said += length_of(&delta);
+            if said > MOST_SAID {
+                return Err(self.said_too_much());
             }
+            on_delta(delta);
         }
         Ok(())
+    }
+
+    fn said_too_much(&self) -> ProviderError {
+        let text =
+            format!("{} sent too much: its answer says more than {MOST_SAID} bytes.", self.name);
+        ProviderError::new(ProviderErrorKind::TooLarge, text)
     }
 }
 
@@ -125,6 +141,13 @@ fn definition(spec: &ToolSpec) -> Option<ToolDefinition> {
         spec.description.clone(),
         super::compact::compact(&spec.parameters),
     ))
+}
+
+fn length_of(delta: &Delta) -> usize {
+    match delta {
+        Delta::Text(text) | Delta::Reasoning(text) | Delta::ToolCall(text) => text.len(),
+        Delta::Arguments(bytes) => *bytes,
+    }
 }
 
 fn delta_of(event: StreamEvent) -> Option<Delta> {

@@ -236,3 +236,21 @@ async fn dropping_the_future_hangs_up() {
             .expect("the client hangs up");
     }
 }
+
+/// Far more than any model says in one answer, and less than the envelopes of an honest one may take.
+#[tokio::test]
+async fn an_answer_that_does_not_end_is_left_when_it_has_said_too_much() {
+    let piece = "x ".repeat(50_000);
+    let told = Format::Chat.transcript("words");
+    let (line, rest) = told
+        .split_once("\n\n")
+        .and_then(|(_, rest)| rest.split_once("\n\n"))
+        .expect("the transcript has a line with words");
+    let long = line.replace("Two files, ", &piece);
+    let told = format!("{}{rest}", format!("{long}\n\n").repeat(30));
+    let exchange = exchange(Format::Chat, Reply::events(told)).await;
+    let error = exchange.error();
+    assert_eq!(error.kind, Kind::TooLarge);
+    assert!(error.message.contains("2000000 bytes"), "{}", error.message);
+    assert!(exchange.words_shown().len() <= 2_000_000);
+}
