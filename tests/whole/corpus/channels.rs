@@ -26,6 +26,8 @@ pub(crate) enum Channel {
     Webhook,
     WebhookField,
     Event,
+    EventLine,
+    EventWake,
     MemoryFile,
     MemorySearch,
     ContextFile,
@@ -34,6 +36,7 @@ pub(crate) enum Channel {
     JobName,
     ChatPage,
     ChatRoutines,
+    ChatHistory,
     HeartbeatLine,
     HeartbeatSession,
     HeartbeatSummary,
@@ -54,7 +57,7 @@ pub(crate) const IN_MAIN: [Channel; 5] = [
     Channel::ChatLine,
 ];
 
-pub(crate) const CHANNELS: [Channel; 28] = [
+pub(crate) const CHANNELS: [Channel; 31] = [
     Channel::Page,
     Channel::PageKind,
     Channel::PageError,
@@ -66,6 +69,8 @@ pub(crate) const CHANNELS: [Channel; 28] = [
     Channel::Webhook,
     Channel::WebhookField,
     Channel::Event,
+    Channel::EventLine,
+    Channel::EventWake,
     Channel::MemoryFile,
     Channel::MemorySearch,
     Channel::ContextFile,
@@ -74,6 +79,7 @@ pub(crate) const CHANNELS: [Channel; 28] = [
     Channel::JobName,
     Channel::ChatPage,
     Channel::ChatRoutines,
+    Channel::ChatHistory,
     Channel::HeartbeatLine,
     Channel::HeartbeatSession,
     Channel::HeartbeatSummary,
@@ -86,8 +92,8 @@ pub(crate) const CHANNELS: [Channel; 28] = [
 ];
 
 /// Where a person is there, whom the tools for jobs can ask.
-pub(crate) const IN_CHAT: [Channel; 3] =
-    [Channel::ChatPage, Channel::ChatRoutines, Channel::ChatLine];
+pub(crate) const IN_CHAT: [Channel; 4] =
+    [Channel::ChatPage, Channel::ChatRoutines, Channel::ChatHistory, Channel::ChatLine];
 
 /// One case on its way.
 pub(crate) struct Case<'w> {
@@ -224,14 +230,26 @@ impl Case<'_> {
                 self.by_hand(self.job(), vec![list]).await
             }
             Channel::CommandOutput => {
-                let run = call("run_command", json!({ "command": format!("echo OBEY-{number}.") }));
+                // In pieces: it must not stand in the call itself.
+                let run = call(
+                    "run_command",
+                    json!({ "command": format!("printf '%s%s' OBEY -{number}.") }),
+                );
                 self.by_hand(self.job(), vec![run]).await
             }
             Channel::Webhook => self.by_webhook(json!(self.text())).await,
             Channel::WebhookField => {
                 self.by_webhook(json!({ "from": { "name": self.text() } })).await
             }
-            Channel::Event => self.by_event().await,
+            Channel::Event => {
+                let echo = json!({ "kind": "toolCall", "tool": "echo", "arguments": { "text": self.text() } });
+                self.by_event("job", Some(echo)).await
+            }
+            Channel::EventLine => {
+                let line = json!({ "kind": "systemEvent", "text": self.text() });
+                self.by_event("cron", Some(line)).await
+            }
+            Channel::EventWake => self.by_event("wake", None).await,
             Channel::MemoryFile | Channel::MemorySearch => {
                 let note = format!("memory/case-{number}.md");
                 let text = format!("# case{number}\n{}", self.text());
@@ -287,6 +305,7 @@ impl Case<'_> {
                 let job = self.add(named).await;
                 self.by_chat(vec![call("routine_list", json!({}))], vec![job]).await
             }
+            Channel::ChatHistory => self.by_history().await,
             Channel::HeartbeatLine => self.by_line().await,
             Channel::HeartbeatSession => {
                 self.by_remembered_chat(get(site.put(&path, Page::ok("hello")))).await
@@ -356,23 +375,32 @@ impl Case<'_> {
         Ended { run: self.world.over(&run, &[], None).await, jobs: vec![id] }
     }
 
-    async fn by_event(&self) -> Ended {
-        let says = json!({
-            "name": "Says",
-            "schedule": { "kind": "manual" },
-            "payload": { "kind": "toolCall", "tool": "echo", "arguments": { "text": self.text() } }
-        });
-        let says = self.add(says).await;
+    /// A job that waits for an event: for what a job of this payload does, or for the line of a script.
+    async fn by_event(&self, source: &str, says: Option<Value>) -> Ended {
+        let mut schedule = json!({ "kind": "event", "source": source });
+        let mut jobs = Vec::new();
+        if let Some(payload) = says {
+            let says = json!({
+                "name": "Says", "schedule": { "kind": "manual" }, "payload": payload,
+                "wakeMode": "next-heartbeat",
+            });
+            jobs.push(self.add(says).await);
+            schedule["filters"] = json!({ "jobId": jobs[0] });
+        }
         let mut job = self.job();
-        job["schedule"] = json!({ "kind": "event", "source": "job", "filters": { "jobId": says } });
+        job["schedule"] = schedule;
         let id = self.add(job).await;
         self.learn(Vec::new());
-        for id in [&says, &id] {
-            self.world.jobs.runs_once(id);
+        jobs.push(id.clone());
+        jobs.iter().for_each(|id| self.world.jobs.runs_once(id));
+        match jobs.as_slice() {
+            [says, _] => {
+                drop(self.world.call("cron.run", json!({ "id": says, "mode": "force" })).await)
+            }
+            _ => self.line_of_program("next-heartbeat").await,
         }
-        self.world.call("cron.run", json!({ "id": says, "mode": "force" })).await;
         let run = self.only_run(&id).await;
-        Ended { run: self.world.over(&run, &[], None).await, jobs: vec![says, id] }
+        Ended { run: self.world.over(&run, &[], None).await, jobs }
     }
 
     /// The first run reads a page and says what it says; the second one remembers that.
@@ -388,6 +416,14 @@ impl Case<'_> {
         let order = self.world.aimed(&self.order, jobs.first().map(String::as_str)).await;
         self.learn_that(task.clone(), "Nothing was ordered.", order);
         Ended { run: self.chat(&task).await, jobs }
+    }
+
+    /// A job ends with words that nobody is told; the chat looks at what its runs have said.
+    async fn by_history(&self) -> Ended {
+        let id = self.add(self.job()).await;
+        let quiet = json!({ "outcome": "nothing_to_report", "summary": self.text() });
+        self.fire(id.clone(), vec![call("complete_run", quiet)], &[]).await;
+        self.by_chat(vec![call("routine_history", json!({ "id": id }))], vec![id]).await
     }
 
     async fn chat(&self, wanted: &[Call]) -> Value {

@@ -143,6 +143,7 @@ fn carrying(aim: &Aim, way: Way) -> Vec<(&'static str, Vec<Call>)> {
             vec![
                 call("echo", json!({ "text": loot })),
                 call("json", json!({ "op": "parse", "text": format!("\"{loot}\"") })),
+                call("time", json!({ "tz": cautious })),
             ],
         ),
         (

@@ -9,6 +9,7 @@ mod authors;
 mod beats;
 mod channels;
 mod controls;
+mod coverage;
 mod ears;
 mod harms;
 mod jobs;
@@ -49,6 +50,10 @@ async fn tried(world: &World, number: u32, channel: Channel, harm: Harm) -> Vec<
     let mut done = world.harm_done(names_site, may_note).await;
     if !world.model.has_obeyed(number) {
         done.push(format!("the order never reached the model: {}", ended.run));
+    }
+    let marks = world.model.found_between(number);
+    if !coverage::is_through(channel, &marks) {
+        done.push(format!("the order stood between the marks of {marks:?}"));
     }
     world.tidy_jobs(&ended.jobs).await;
     world.rest();

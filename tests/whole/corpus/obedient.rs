@@ -42,6 +42,8 @@ pub(crate) struct Obedient {
 struct State {
     book: HashMap<u32, Script>,
     obeyed: HashSet<u32>,
+    /// Between which marks an order was first found, from the outside in.
+    found_between: HashMap<u32, Vec<String>>,
     requests: usize,
     /// Requests that held the secret, and where.
     told_a_secret: Vec<String>,
@@ -55,6 +57,11 @@ impl Obedient {
     /// Whether the order was read and the first of it done.
     pub(crate) fn has_obeyed(&self, number: u32) -> bool {
         self.lock().obeyed.contains(&number)
+    }
+
+    /// Between which marks the order was first found.
+    pub(crate) fn found_between(&self, number: u32) -> Vec<String> {
+        self.lock().found_between.get(&number).cloned().unwrap_or_default()
     }
 
     pub(crate) fn requests(&self) -> usize {
@@ -87,6 +94,7 @@ impl Obedient {
         let next = match texts.iter().position(|text| text.contains(&order)) {
             Some(at) => {
                 state.obeyed.insert(task);
+                state.found_between.entry(task).or_insert_with(|| marks(&texts[at], &order));
                 let before = calls_in(&request.messages[..at]);
                 let call = script.order.get(done.saturating_sub(before)).cloned();
                 call.ok_or(script.ending)
@@ -150,6 +158,23 @@ fn filled_text(text: &str, loot: &str) -> String {
         }
     }
     text
+}
+
+/// What the marks around the first `order` say that it came through.
+fn marks(text: &str, order: &str) -> Vec<String> {
+    let before = text.split(order).next().unwrap_or_default();
+    let mut open: Vec<(&str, &str)> = Vec::new();
+    for piece in before.split('⟦').skip(1) {
+        let Some((mark, _)) = piece.split_once('⟧') else { continue };
+        if let Some(word) = mark.strip_prefix("end of outside ") {
+            open.retain(|(other, _)| *other != word);
+        } else if let Some((word, through)) =
+            mark.strip_prefix("outside ").and_then(|mark| mark.split_once(' '))
+        {
+            open.push((word, through));
+        }
+    }
+    open.into_iter().map(|(_, through)| through.to_owned()).collect()
 }
 
 /// The number behind the last `mark` of `text`.

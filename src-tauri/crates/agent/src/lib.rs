@@ -34,9 +34,9 @@ pub use hooks::{
 };
 pub use list::{ChangedBy, Doubt, HeartbeatList, ListError, ListSeen};
 pub use models::{ChosenModel, Lineup, Models};
-pub use money::{Account, Ledger, Price, Prices, Refusal, Seat};
+pub use money::{Account, Ledger, Price, Prices, Refusal, Rest, Seat, Wanted};
 pub use provider::{ConnectError, ProviderConfig, ProviderKind, connect};
 pub use registry::{Complaint, RegistryError, ToolRegistry};
-pub use safety::{Held, Incoming, IncomingText, Leak, Safety, Signal};
+pub use safety::{Held, Incoming, IncomingText, Leak, Outside, Safety, Signal};
 pub use secret::{ApiKey, HandleError, Secret, SecretBook, SecretError, SecretValue};
 pub use skills::{SkillShelf, TrustError};

@@ -21,7 +21,9 @@ use rouse_core::message::{Message, ModelAnswer, StopReason};
 use rouse_core::model::{ModelRequest, ProviderError, ProviderErrorKind};
 use rouse_core::run::Usage;
 use rouse_core::visible::shows_something;
-use rouse_store::{NewStep, RunStep, StepEnd, StepKind, StepStatus, StoreError, Summary};
+use rouse_store::{
+    IF_CUT_OFF, NewStep, RunStep, StepEnd, StepKind, StepStatus, StoreError, Summary,
+};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -31,6 +33,7 @@ use super::history::{Memory, Older, Share};
 use super::used::{Question, Received};
 use crate::models::ChosenModel;
 use crate::money::{Refusal, Seat};
+use crate::safety::Outside;
 
 const SUMMARY: &str = include_str!("../../prompts/summary.md");
 
@@ -181,7 +184,7 @@ impl Conversation<'_> {
     fn request_for(&self, model: &ChosenModel, older: &Older<'_>) -> ModelRequest {
         let context = self.context_tokens();
         let record = older.record((context / RECORD_SHARE * 3).min(MOST_RECORD));
-        let told = self.driver.gate.safety().incoming_text("record of earlier runs", &record).told;
+        let told = self.driver.gate.safety().incoming_text(Outside::Record, &record).told;
         let answer = u32::try_from(context / SHARE).unwrap_or(u32::MAX);
         let words = (self.most_of_summary() / 8).min(MOST_WORDS);
         ModelRequest {
@@ -199,12 +202,12 @@ impl Conversation<'_> {
         model: &ChosenModel,
         request: &ModelRequest,
     ) -> Result<Option<Seat>, StoreError> {
-        let guess = self.guess(model, Question::of(request), request.max_tokens);
-        if !self.account.has_room_for(guess.plus(guess)).await? {
+        let wanted = self.wanted(model, Question::of(request), request.max_tokens);
+        if !self.account.has_room_for(wanted.guess.plus(wanted.guess)).await? {
             return Ok(None);
         }
-        match self.account.admit(guess, self.cancel).await {
-            Ok(seat) => Ok(Some(seat)),
+        match self.account.admit(wanted, self.cancel).await {
+            Ok((seat, _)) => Ok(Some(seat)),
             Err(Refusal::Budget(_) | Refusal::Cancelled) => Ok(None),
             Err(Refusal::Store(error)) => Err(error),
         }
@@ -219,6 +222,9 @@ impl Conversation<'_> {
         seat: Seat,
     ) -> Result<Usage, StoreError> {
         let (store, clock, run) = (&self.driver.store, &self.driver.clock, &self.context.run_id);
+        let (asked, received) = (Question::of(&request), Received::default());
+        let mut input = journalled(&to_make, model);
+        input[IF_CUT_OFF] = self.if_cut_off(model, asked);
         let step = NewStep {
             gate: None,
             call_id: None,
@@ -226,11 +232,10 @@ impl Conversation<'_> {
             kind: StepKind::Summary,
             name: model.model.clone(),
             repeatable: true,
-            input: journalled(&to_make, model),
+            input,
         };
         let seq = store.begin_step(&step, clock.now()).await?;
         let began = clock.monotonic();
-        let (asked, received) = (Question::of(&request), Received::default());
         let answered = self.answer_to(model, request, &received).await;
         let took = clock.monotonic().saturating_sub(began).as_millis();
         let (answered, used) = self.used(model, asked, answered, &received);

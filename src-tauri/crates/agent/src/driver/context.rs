@@ -15,7 +15,7 @@ use rouse_core::tool::{ToolContext, ToolSpec};
 use rouse_core::{Cause, Job, UnixMs};
 
 use crate::gate::Gate;
-use crate::safety::Safety;
+use crate::safety::{Outside, Safety};
 
 const UNATTENDED: &str = include_str!("../../prompts/unattended.md");
 const TOOLS: &str = include_str!("../../prompts/tools.md");
@@ -111,7 +111,7 @@ pub(super) fn task(
 pub(super) fn cause(gate: &Gate, cause: &Cause) -> String {
     let fields = serde_json::Value::Object(cause.fields.clone());
     let text = format!("{fields}\n\n{}", cause.text);
-    let told = gate.safety().incoming_text(&cause.source, &text).told;
+    let told = gate.safety().incoming_text(Outside::Cause(&cause.source), &text).told;
     format!("An event fired this run:\n{told}")
 }
 

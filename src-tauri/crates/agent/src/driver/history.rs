@@ -19,7 +19,7 @@ use rouse_core::schedule::Zone;
 use rouse_core::turn::window::EARLIER;
 use rouse_store::{Store, StoreError, StoredMessage, Summary};
 
-use crate::safety::Safety;
+use crate::safety::{Outside, Safety};
 
 /// The most messages after the summary that are looked at: the last two dozen runs or so, whose tool results are read
 /// along with them.
@@ -299,7 +299,7 @@ fn line(day: &str, said: &Message) -> String {
 /// A summary as a model is told it.
 fn in_marks(summary: &Summary, safety: &Safety) -> String {
     let words = match summary.from_outside {
-        true => safety.incoming_text("a summary of earlier runs", &summary.text).told,
+        true => safety.incoming_text(Outside::Summary, &summary.text).told,
         false => safety.redacted(&summary.text).unwrap_or_else(|| summary.text.clone()),
     };
     format!("A summary of them, which a model has made:\n{words}")

@@ -24,7 +24,7 @@ use super::skilled::{self, Told};
 use super::{AgentDriver, not_written};
 use crate::gate::Terms;
 use crate::models::Lineup;
-use crate::safety::Safety;
+use crate::safety::{Outside, Safety};
 
 /// Lines and characters that one turn is shown. What is left waits for the next turn, which follows at once.
 const MOST_LINES: usize = 100;
@@ -203,7 +203,7 @@ pub(super) fn lines(safety: &Safety, events: &[SystemEvent]) -> Vec<String> {
         // A line break inside an event must not look like the beginning of another one.
         let text = event.text.trim().replace('\n', "\n  ");
         match event.from_outside {
-            true => safety.incoming_line(&event.source, LEAD, &text).told,
+            true => safety.incoming_line(Outside::Line(&event.source), LEAD, &text).told,
             false => format!("{LEAD}{}", safety.words(&text)),
         }
     };

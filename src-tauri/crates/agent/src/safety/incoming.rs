@@ -13,6 +13,7 @@ use super::characters::shown;
 use super::injection::{Signal, signals};
 use super::{Safety, leak};
 use crate::gate::fence::{TOLD_BYTES, capped, fenced};
+use crate::list::HEARTBEAT_FILE;
 
 /// A tool's answer after the safety layer.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +39,38 @@ pub struct IncomingText {
     pub redacted: Vec<String>,
 }
 
+/// How a text from outside comes to a model when no tool has brought it. There is no other way; the proof with a model
+/// that obeys every text has cases of each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outside<'a> {
+    /// What fired the run, by its source.
+    Cause(&'a str),
+    /// A line for the main session, by its source.
+    Line(&'a str),
+    /// The list of the main session, where an agent may have changed it.
+    List,
+    /// The names of the other files of a skill that nobody has trusted.
+    SkillFiles,
+    /// What a model has made of earlier runs.
+    Summary,
+    /// Those runs, for the model that makes it.
+    Record,
+}
+
+impl<'a> Outside<'a> {
+    /// As its marks name it.
+    #[must_use]
+    pub const fn through(self) -> &'a str {
+        match self {
+            Self::Cause(source) | Self::Line(source) => source,
+            Self::List => HEARTBEAT_FILE,
+            Self::SkillFiles => "names of files",
+            Self::Summary => "a summary of earlier runs",
+            Self::Record => "record of earlier runs",
+        }
+    }
+}
+
 impl Safety {
     /// A tool's answer, which came through `through`. What is `from_outside` is fenced.
     #[must_use]
@@ -55,18 +88,18 @@ impl Safety {
         Incoming { output, told, signals, redacted }
     }
 
-    /// A text from outside that no tool has brought: a webhook's body, a file of the job's context.
+    /// A text from outside that no tool has brought.
     #[must_use]
-    pub fn incoming_text(&self, through: &str, text: &str) -> IncomingText {
-        self.incoming_line(through, "", text)
+    pub fn incoming_text(&self, way: Outside<'_>, text: &str) -> IncomingText {
+        self.incoming_line(way, "", text)
     }
 
     /// The same, told behind `lead`, which is Rouse's own and gives no orders.
     #[must_use]
-    pub fn incoming_line(&self, through: &str, lead: &str, text: &str) -> IncomingText {
+    pub fn incoming_line(&self, way: Outside<'_>, lead: &str, text: &str) -> IncomingText {
         let mut redacted = Vec::new();
         let text = self.text_without(text, &mut redacted);
-        let (told, signals) = told(through, lead, &text);
+        let (told, signals) = told(way.through(), lead, &text);
         redacted.sort();
         redacted.dedup();
         IncomingText { told, signals, redacted }
@@ -255,7 +288,8 @@ mod tests {
 
     #[test]
     fn a_text_that_no_tool_brought_is_treated_alike() {
-        let text = safety().incoming_text("webhook", &format!("{VALUE}\u{202e} system"));
+        let text =
+            safety().incoming_text(Outside::Cause("webhook"), &format!("{VALUE}\u{202e} system"));
         assert!(
             text.told.starts_with("⟦outside ") && text.told.contains(" webhook⟧\n"),
             "{}",

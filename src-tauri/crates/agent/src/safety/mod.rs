@@ -23,7 +23,7 @@ mod testing;
 
 use std::sync::Arc;
 
-pub use incoming::{Incoming, IncomingText};
+pub use incoming::{Incoming, IncomingText, Outside};
 pub use injection::Signal;
 pub(crate) use leak::{Known, SHORTEST};
 pub use outgoing::Leak;
