@@ -3,7 +3,7 @@
 
 use rouse_core::UnixMs;
 use rouse_testkit::fake_model::{FakeModel, Reply, sse};
-use rouse_testkit::scripted_model::{Scripted, says};
+use rouse_testkit::scripted_model::{Scripted, large, says};
 use serde_json::{Value, json};
 
 use super::house::{HOUR, House, NOON, Plan, ask};
@@ -11,6 +11,13 @@ use super::house::{HOUR, House, NOON, Plan, ask};
 async fn force(house: &House, id: &str, so_far: usize) -> Value {
     house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
     house.ended(id, so_far + 1).await.remove(0)
+}
+
+/// A job whose question is some hundreds of tokens long: none of them goes on tools.
+fn plain(message: &str) -> Value {
+    let mut job = ask(message);
+    job["payload"]["useTools"] = json!(false);
+    job
 }
 
 fn bodies(house: &House) -> Vec<String> {
@@ -32,16 +39,19 @@ async fn two_bodies(house: &House) -> Vec<String> {
 #[tokio::test]
 async fn a_budget_of_the_day_skips_what_comes_after_and_tells_it_once() {
     let folder = tempfile::tempdir().expect("a folder");
-    let house = Plan::new(folder.path()).model((0..9).map(|_| says("Done."))).build().await;
-    let mut job = ask("Look");
-    job["policies"] = json!({ "budget": { "tokensPerDay": 15 }, "pauseAfterFailures": 1 });
+    let house = Plan::new(folder.path()).model((0..9).map(|_| large(says("Done.")))).build().await;
+    let mut job = plain("Look");
+    job["policies"] = json!({ "budget": { "tokensPerDay": 1_500 }, "pauseAfterFailures": 1 });
     let id = house.add(job).await;
     assert_eq!(force(&house, &id, 0).await["state"], "succeeded");
     for so_far in 1..4 {
         let run = force(&house, &id, so_far).await;
         assert_eq!((&run["state"], &run["usage"]["inputTokens"]), (&json!("skipped"), &json!(0)));
         let reason = run["reason"].as_str().unwrap_or_default();
-        assert!(reason.starts_with("The job's budget of 15 tokens a day is used up"), "{reason}");
+        assert!(
+            reason.starts_with("The job's budget of 1,500 tokens a day is used up"),
+            "{reason}"
+        );
     }
     assert_eq!(house.model.requests().len(), 1);
     let view = house.call("cron.get", json!({ "id": id })).await;
@@ -58,10 +68,10 @@ async fn a_budget_of_the_day_skips_what_comes_after_and_tells_it_once() {
 #[tokio::test]
 async fn a_budget_outlives_a_restart_and_is_not_told_again() {
     let folder = tempfile::tempdir().expect("a folder");
-    let script = || (0..9).map(|_| says("Done."));
+    let script = || (0..9).map(|_| large(says("Done.")));
     let house = Plan::new(folder.path()).model(script()).build().await;
-    let mut job = ask("Look");
-    job["policies"] = json!({ "budget": { "tokensPerDay": 15 } });
+    let mut job = plain("Look");
+    job["policies"] = json!({ "budget": { "tokensPerDay": 1_500 } });
     let id = house.add(job).await;
     force(&house, &id, 0).await;
     force(&house, &id, 1).await;
@@ -79,12 +89,12 @@ async fn a_budget_outlives_a_restart_and_is_not_told_again() {
 #[tokio::test]
 async fn the_budget_of_everything_stops_jobs_heartbeat_and_chat_and_is_changed_in_the_settings() {
     let folder = tempfile::tempdir().expect("a folder");
-    let house = Plan::new(folder.path()).model((0..9).map(|_| says("Done."))).build().await;
-    let budget = json!({ "patch": { "budget": { "tokensPerDay": 15, "usdPerDay": 0.5 } } });
+    let house = Plan::new(folder.path()).model((0..9).map(|_| large(says("Done.")))).build().await;
+    let budget = json!({ "patch": { "budget": { "tokensPerDay": 1_500, "usdPerDay": 0.5 } } });
     let config = house.call("config.patch", budget).await;
-    assert_eq!(config["budget"], json!({ "tokensPerDay": 15, "usdPerDay": 0.5 }));
-    let id = house.add(ask("Look")).await;
-    let other = house.add(ask("Look as well")).await;
+    assert_eq!(config["budget"], json!({ "tokensPerDay": 1_500, "usdPerDay": 0.5 }));
+    let id = house.add(plain("Look")).await;
+    let other = house.add(plain("Look as well")).await;
     assert_eq!(force(&house, &id, 0).await["state"], "succeeded");
     assert_eq!(force(&house, &other, 0).await["state"], "skipped");
     let sent = house.call("chat.send", json!({ "text": "Hello" })).await;
@@ -96,10 +106,10 @@ async fn the_budget_of_everything_stops_jobs_heartbeat_and_chat_and_is_changed_i
         })
         .await;
     let said = format!("{}{}", run["run"]["reason"], run["run"]["error"]);
-    assert!(said.contains("Rouse's budget of 15 tokens a day is used up"), "{said}");
+    assert!(said.contains("Rouse's budget of 1,500 tokens a day is used up"), "{said}");
     let spending = house.call("spending.get", json!({})).await;
-    assert_eq!(spending["today"]["tokens"], json!(15));
-    assert_eq!(spending["tokensPerDay"], json!(15));
+    assert_eq!(spending["today"]["tokens"], json!(1_500));
+    assert_eq!(spending["tokensPerDay"], json!(1_500));
     house.call("config.patch", json!({ "patch": { "budget": { "tokensPerDay": null } } })).await;
     house
         .until(async |house| {
@@ -214,6 +224,23 @@ async fn a_server_that_was_used_last_and_is_gone_is_not_a_missing_set_up() {
 }
 
 #[tokio::test]
+async fn a_job_whose_provider_is_missing_says_which_and_asks_no_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = FakeModel::replying([Reply::events(sse::chat_says("Done."))]);
+    with_providers(folder.path(), &[("mine", format!("{}/v1", server.url()), "m-1")]);
+    let house = Plan::new(folder.path()).build().await;
+    let mut job = ask("Look");
+    job["payload"]["model"] = json!("openai:foo");
+    let id = house.add(job).await;
+    let run = force(&house, &id, 0).await;
+    assert_eq!((&run["state"], server.requests().len()), (&json!("failed"), 0), "{run:#}");
+    let error = run["error"].as_str().unwrap_or_default();
+    let expected = "`openai:foo` is of the provider openai, which is not set up or not running.";
+    assert!(error.starts_with(expected), "{error}");
+    house.host.stop().await;
+}
+
+#[tokio::test]
 async fn a_budget_in_dollars_refuses_a_model_without_a_price_until_it_has_one() {
     let folder = tempfile::tempdir().expect("a folder");
     let house = Plan::new(folder.path()).model((0..9).map(|_| says("Done."))).build().await;
@@ -239,7 +266,7 @@ async fn a_budget_in_dollars_refuses_a_model_without_a_price_until_it_has_one() 
     house.host.stop().await;
 }
 
-/// A job with a budget of 1,000 tokens a day on a model behind `server`, which is asked a question of about 500 tokens.
+/// A job with a budget of 2,000 tokens a day on a model behind `server`, which is asked a question of more than half of it.
 async fn small_budget(
     folder: &std::path::Path,
     replies: impl IntoIterator<Item = Reply>,
@@ -247,9 +274,8 @@ async fn small_budget(
     let server = FakeModel::replying(replies);
     with_providers(folder, &[("mine", format!("{}/v1", server.url()), "m-1")]);
     let house = Plan::new(folder).build().await;
-    let mut job = ask(&"Look at it. ".repeat(400));
-    job["payload"]["useTools"] = json!(false);
-    job["policies"] = json!({ "budget": { "tokensPerDay": 1_000 } });
+    let mut job = plain(&"Look at it. ".repeat(400));
+    job["policies"] = json!({ "budget": { "tokensPerDay": 2_000 } });
     let id = house.add(job).await;
     (house, server, id)
 }
@@ -298,8 +324,8 @@ async fn an_answer_that_breaks_off_counts_by_what_was_sent() {
 async fn an_answer_that_the_time_runs_out_on_counts_by_what_was_sent() {
     let folder = tempfile::tempdir().expect("a folder");
     let house = Plan::new(folder.path()).model([Scripted::Silence]).build().await;
-    let mut job = ask(&"Look at it. ".repeat(400));
-    job["policies"] = json!({ "budget": { "tokensPerDay": 1_000 }, "timeoutSeconds": 60 });
+    let mut job = plain(&"Look at it. ".repeat(400));
+    job["policies"] = json!({ "budget": { "tokensPerDay": 2_000 }, "timeoutSeconds": 60 });
     let id = house.add(job).await;
     house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
     house.model.asked(1).await;
@@ -320,6 +346,6 @@ async fn a_model_is_not_asked_again_on_a_budget_that_its_broken_answer_has_used_
     let run = force(&house, &id, 0).await;
     assert_eq!((&run["state"], server.requests().len()), (&json!("failed"), 1), "{run:#}");
     let error = run["error"].as_str().unwrap_or_default();
-    assert!(error.starts_with("The job's budget of 1,000 tokens a day is used up"), "{error}");
+    assert!(error.starts_with("The job's budget of 2,000 tokens a day has "), "{error}");
     house.host.stop().await;
 }

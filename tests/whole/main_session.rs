@@ -1,7 +1,7 @@
 //! Lines for the main session, and its turns.
 
 use rouse_core::model::ProviderErrorKind;
-use rouse_testkit::scripted_model::{fails, says};
+use rouse_testkit::scripted_model::{fails, large, says};
 use serde_json::{Value, json};
 
 use crate::house::{House, MINUTE, NOON, Plan, ask};
@@ -100,9 +100,11 @@ async fn a_reminder_whose_turn_fails_is_a_notification_once_and_stays_queued() {
 #[tokio::test]
 async fn a_reminder_is_told_when_the_budget_of_the_day_is_used_up() {
     let folder = tempfile::tempdir().expect("a folder");
-    let house = Plan::new(folder.path()).model([says("Done.")]).build().await;
-    house.call("config.patch", json!({ "patch": { "budget": { "tokensPerDay": 15 } } })).await;
-    let asks = house.add(ask("Look")).await;
+    let house = Plan::new(folder.path()).model([large(says("Done."))]).build().await;
+    house.call("config.patch", json!({ "patch": { "budget": { "tokensPerDay": 1_500 } } })).await;
+    let mut asks = ask("Look");
+    asks["payload"]["useTools"] = json!(false);
+    let asks = house.add(asks).await;
     house.call("cron.run", json!({ "id": asks, "mode": "force" })).await;
     assert_eq!(house.ended(&asks, 1).await[0]["state"], "succeeded");
     let id = house.add(reminder("now")).await;

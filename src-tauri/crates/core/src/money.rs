@@ -5,13 +5,15 @@
 //! One could get it wrong by taking a cost that nobody knows for none: what has no price counts in tokens only, and is
 //! said to.
 
+mod stop;
+
 use std::fmt;
 
 use serde_json::Value;
 
-use crate::UnixMs;
 use crate::json_fields::{Fields, kind_of};
-use crate::schedule::{Day, Zone};
+
+pub use stop::{BudgetOf, BudgetStop, Lack, Reached};
 
 /// The most tokens that a budget can name.
 const MOST_TOKENS: i64 = 1_000_000_000;
@@ -149,133 +151,32 @@ impl Limit {
             (None, None) => None,
         }
     }
-}
 
-/// A limit that is used up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reached {
-    /// In tokens.
-    Tokens {
-        /// The limit.
-        most: u64,
-        /// What was used.
-        used: u64,
-    },
-    /// In money.
-    Usd {
-        /// The limit.
-        most: MicroUsd,
-        /// What was used.
-        used: MicroUsd,
-    },
-}
-
-/// What a budget is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BudgetOf {
-    /// One run.
-    Run,
-    /// A day of one job, in the job's zone.
-    Job(Day),
-    /// A day of everything: all jobs, the heartbeat and the chat, in the local zone.
-    Everything(Day),
-}
-
-impl BudgetOf {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Run => "run",
-            Self::Job(_) => "job",
-            Self::Everything(_) => "everything",
-        }
-    }
-}
-
-/// A run that a budget has ended, or has kept from beginning.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BudgetStop {
-    /// The same for every run that the same budget stops on the same day: one of them tells.
-    pub key: String,
-    /// Whether it is a budget of everything and not of one job, so that no job's wishes count for whether it is told.
-    pub is_of_everything: bool,
-    /// Whether it passes by itself at the end of the day.
-    pub passes_with_the_day: bool,
-    /// Which budget, its limit, what was used, and when it is free again.
-    pub words: String,
-}
-
-impl BudgetStop {
-    /// The stop of a run of `whom` (a job's id, or the name of what has none) at `now`.
+    /// Whether what `spent` has left of it is too little for as much as `wanted`, and which part of it.
     #[must_use]
-    pub fn new(of: BudgetOf, reached: Reached, whom: &str, now: UnixMs, zone: Zone) -> Self {
+    pub fn lacks(&self, spent: Spent, wanted: Spent) -> Option<Lack> {
+        let Self { tokens, usd } = self.after(spent);
+        let tokens = tokens.filter(|left| *left < wanted.tokens).map(|left| Lack::Tokens {
+            most: self.tokens.unwrap_or(left),
+            left,
+            wanted: wanted.tokens,
+        });
+        let usd = usd.filter(|left| *left < wanted.usd).map(|left| Lack::Usd {
+            most: self.usd.unwrap_or(left),
+            left,
+            wanted: wanted.usd,
+        });
+        tokens.or(usd)
+    }
+
+    /// What is left of it after so much.
+    #[must_use]
+    pub fn after(&self, spent: Spent) -> Self {
         Self {
-            key: key_of(of, whom, now, zone),
-            is_of_everything: matches!(of, BudgetOf::Everything(_)),
-            passes_with_the_day: !matches!(of, BudgetOf::Run),
-            words: words_of(of, reached, zone),
+            tokens: self.tokens.map(|most| most.saturating_sub(spent.tokens)),
+            usd: self.usd.map(|most| MicroUsd(most.0.saturating_sub(spent.usd.0))),
         }
     }
-
-    /// The stop of a run whose budget in dollars cannot be kept, because nobody knows what `model` costs.
-    #[must_use]
-    pub fn without_price(of: BudgetOf, model: &str, whom: &str, now: UnixMs, zone: Zone) -> Self {
-        let whose = match of {
-            BudgetOf::Run => "The budget of a run",
-            BudgetOf::Job(_) => "The job's budget of a day",
-            BudgetOf::Everything(_) => "Rouse's budget of a day",
-        };
-        let words = format!(
-            "{whose} is in dollars, and the price of {model} is not known, so it could not be kept. Give its price under [prices] in the settings file, or a budget in tokens as well, or another model."
-        );
-        let key = format!("{}/price", key_of(of, whom, now, zone));
-        let is_of_everything = matches!(of, BudgetOf::Everything(_));
-        Self { key, is_of_everything, passes_with_the_day: false, words }
-    }
-}
-
-fn key_of(of: BudgetOf, whom: &str, now: UnixMs, zone: Zone) -> String {
-    let day = match of {
-        BudgetOf::Run => Day::of(zone, now),
-        BudgetOf::Job(day) | BudgetOf::Everything(day) => day,
-    };
-    let whom = if matches!(of, BudgetOf::Everything(_)) { "" } else { whom };
-    format!("{}/{whom}/{}", of.name(), day.start.0)
-}
-
-fn words_of(of: BudgetOf, reached: Reached, zone: Zone) -> String {
-    let (limit, used) = match reached {
-        Reached::Tokens { most, used } => {
-            (format!("{} tokens", grouped(most)), format!("{} tokens", grouped(used)))
-        }
-        Reached::Usd { most, used } => (most.to_string(), used.to_string()),
-    };
-    let free = |day: Day| format!("It is free again on {}.", day.end_in_words(zone));
-    match of {
-        BudgetOf::Run => format!(
-            "The budget of a run, {limit}, is used up: this run has used {used}. The next run has a new one."
-        ),
-        BudgetOf::Job(day) => format!(
-            "The job's budget of {limit} a day is used up: it has used {used} today. {}",
-            free(day)
-        ),
-        BudgetOf::Everything(day) => format!(
-            "Rouse's budget of {limit} a day is used up: all runs together have used {used} today. {}",
-            free(day)
-        ),
-    }
-}
-
-/// "52,310".
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut shown = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            shown.push(',');
-        }
-        shown.push(digit);
-    }
-    shown
 }
 
 #[cfg(test)]
@@ -283,9 +184,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    /// 22 November 2026 at 13:00 in Berlin.
-    const NOW: UnixMs = UnixMs(1_795_348_800_000);
 
     fn spent(tokens: u64, usd: u64) -> Spent {
         Spent { tokens, usd: MicroUsd(usd), unpriced_tokens: 0 }
@@ -301,6 +199,18 @@ mod tests {
         let usd = Some(Reached::Usd { most: MicroUsd(50), used: MicroUsd(51) });
         assert_eq!(limit.reached_by(spent(99, 51)), usd);
         assert_eq!(Limit::default().reached_by(spent(u64::MAX, u64::MAX)), None);
+    }
+
+    #[test]
+    fn a_limit_lacks_what_does_not_fit_into_the_rest_of_it() {
+        let limit = Limit { tokens: Some(100), usd: Some(MicroUsd(50)) };
+        assert_eq!(limit.lacks(spent(60, 20), spent(40, 30)), None, "all that is left");
+        let tokens = Lack::Tokens { most: 100, left: 40, wanted: 41 };
+        assert_eq!(limit.lacks(spent(60, 20), spent(41, 31)), Some(tokens));
+        let (most, left, wanted) = (MicroUsd(50), MicroUsd(0), MicroUsd(1));
+        assert_eq!(limit.lacks(spent(60, 99), spent(1, 1)), Some(Lack::Usd { most, left, wanted }));
+        assert_eq!(Limit::default().lacks(spent(9, 9), spent(u64::MAX, u64::MAX)), None);
+        assert_eq!(Limit::default().after(spent(9, 9)), Limit::default());
     }
 
     #[test]
@@ -338,26 +248,5 @@ mod tests {
             let paths: Vec<&str> = errors.iter().map(|error| error.path.as_str()).collect();
             assert_eq!(paths, ["policies.budget.usdPerDay"], "{wrong}");
         }
-    }
-
-    #[test]
-    fn a_stop_names_the_budget_its_limit_the_use_and_when_it_is_free() {
-        let zone = Zone::from(chrono_tz::Europe::Berlin);
-        let day = Day::of(zone, NOW);
-        let reached = Reached::Tokens { most: 50_000, used: 52_310 };
-        let stop = BudgetStop::new(BudgetOf::Job(day), reached, "job-1", NOW, zone);
-        assert_eq!(
-            stop.words,
-            "The job's budget of 50,000 tokens a day is used up: it has used 52,310 tokens today. It is free again on 23 Nov 2026 at 00:00 (Europe/Berlin)."
-        );
-        let later = BudgetStop::new(BudgetOf::Job(day), reached, "job-1", NOW.plus_ms(1), zone);
-        assert_eq!(stop.key, later.key, "the same budget on the same day");
-        let other = BudgetStop::new(BudgetOf::Job(day), reached, "job-2", NOW, zone);
-        assert_ne!(stop.key, other.key);
-        let usd = Reached::Usd { most: MicroUsd(1_000_000), used: MicroUsd(1_020_000) };
-        let all = BudgetStop::new(BudgetOf::Everything(day), usd, "job-1", NOW, zone);
-        let all_of_another = BudgetStop::new(BudgetOf::Everything(day), usd, "job-2", NOW, zone);
-        assert_eq!(all, all_of_another, "whoever meets it");
-        assert!(all.words.starts_with("Rouse's budget of 1.00 USD a day is used up: all runs together have used 1.02 USD today."));
     }
 }

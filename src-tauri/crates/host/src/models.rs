@@ -76,10 +76,18 @@ impl ModelShelf {
         match (lineup.first(), self.nobody()) {
             (Some(_), _) => lineup,
             (None, Some(nobody)) => Lineup::misnamed(nobody),
-            (None, None) => {
-                self.why_absent(wish).await.map_or_else(Lineup::default, Lineup::absent)
-            }
+            (None, None) => match self.why_absent(wish).await {
+                Some(why) => Lineup::absent(why),
+                None => self.whose_is_missing(wish).map_or_else(Lineup::default, Lineup::misnamed),
+            },
         }
+    }
+
+    /// That the provider which a run names is not at hand, where it names one.
+    fn whose_is_missing(&self, wish: Option<&str>) -> Option<String> {
+        let models = self.models();
+        wish.filter(|wish| models.stranger_of(wish).is_some())?;
+        models.doubt(wish)
     }
 
     /// Who would answer, if it is a server on this computer that is known to be used here: what a run names, or the

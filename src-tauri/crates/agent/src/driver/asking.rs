@@ -3,19 +3,19 @@
 //! Owns the order of the models. The first is asked until asking again is no use; then the next, before anything was
 //! shown, and a run that has gone on to another model stays with it: the first would only fail it again, step by step.
 //! Before each call stands the run's account, before one that is made again too, so that no call begins on a budget that
-//! is used up. A model whose price
+//! is used up or has too little left for it. A model whose price
 //! nobody knows is passed over where a budget is in dollars alone. One could get it wrong by giving the seat back before
 //! the journal has the cost: for a moment the call would be in no sum.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rouse_core::message::{ModelAnswer, ToolCallRequest};
+use rouse_core::message::{ModelAnswer, StopReason, ToolCallRequest};
 use rouse_core::model::{Delta, ModelRequest, ProviderError, ProviderErrorKind};
-use rouse_core::money::{BudgetStop, Spent};
+use rouse_core::money::BudgetStop;
 use rouse_core::run::Usage;
 use rouse_core::tool::ToolSpec;
 use rouse_core::turn::{COMPLETE_RUN, Turn};
-use rouse_store::{NewStep, Note, StepEnd, StepKind, StepStatus};
+use rouse_store::{IF_CUT_OFF, NewStep, Note, StepEnd, StepKind, StepStatus};
 use serde_json::{Value, json};
 
 use super::bound::Sent;
@@ -24,9 +24,6 @@ use super::used::{Question, Received, Used, bytes_of};
 use crate::models::ChosenModel;
 use crate::retry::{pause, wait_before_next};
 use crate::safety::Written;
-
-/// What an answer is taken to be long when nothing limits it, in tokens.
-const USUAL_ANSWER: u64 = 1_000;
 
 /// The note that says that another model is asked.
 const FELL_BACK: &str = "Another model";
@@ -43,6 +40,8 @@ struct Progress {
     failures: Vec<ProviderError>,
     /// What the questions have used that no answer came to.
     spoiled: Usage,
+    /// The budget that has cut the newest answer off.
+    cut_by: Option<BudgetStop>,
 }
 
 impl Asked {
@@ -60,11 +59,20 @@ impl Asked {
         self.lock().spoiled
     }
 
+    fn cut(&self, answered: &Result<ModelAnswer, End>, bound_by: Option<BudgetStop>) {
+        let is_cut = answered.as_ref().is_ok_and(|answer| answer.stop == StopReason::Length);
+        self.lock().cut_by = bound_by.filter(|_| is_cut);
+    }
+
+    /// The budget that has cut the newest answer off.
+    pub(super) fn cut_by(&self) -> Option<BudgetStop> {
+        self.lock().cut_by.clone()
+    }
+
     /// Why another model than the first is asked.
     pub(super) fn fell_back(&self) -> Option<String> {
         let progress = self.lock();
-        let why: Vec<&str> = progress.failures.iter().map(|error| error.message.as_str()).collect();
-        (progress.at > 0).then(|| why.join(" "))
+        (progress.at > 0).then(|| in_one(&progress.failures))
     }
 }
 
@@ -146,7 +154,6 @@ impl Conversation<'_> {
     /// All of them failed; what may pass for one of them may pass for the run.
     fn nobody_answered(&self) -> End {
         let failures = self.asked.lock().failures.clone();
-        let words: Vec<&str> = failures.iter().map(|error| error.message.as_str()).collect();
         let is_running = |error: &&ProviderError| error.kind != ProviderErrorKind::NotRunning;
         let telling = failures
             .iter()
@@ -154,7 +161,7 @@ impl Conversation<'_> {
             .or_else(|| failures.iter().find(is_running))
             .or(failures.last());
         let kind = telling.map_or(ProviderErrorKind::BadRequest, |error| error.kind);
-        End::Provider(ProviderError::new(kind, format!("No model answered. {}", words.join(" "))))
+        End::Provider(ProviderError::new(kind, format!("No model answered. {}", in_one(&failures))))
     }
 
     pub(super) fn refused_for_its_price(&self, model: &ChosenModel) -> Option<BudgetStop> {
@@ -202,24 +209,13 @@ impl Conversation<'_> {
     ) -> Result<(ModelAnswer, Written), Unanswered> {
         let silent = |end: End| Unanswered { end, shown: false };
         let asked = Question::of(&request);
-        let guess = self.guess(model, asked, request.max_tokens);
-        let seat = self.account.admit(guess, self.cancel).await;
-        let seat = seat.map_err(|refusal| silent(refusal.into()))?;
+        let wanted = self.wanted(model, asked, request.max_tokens);
+        let admitted = self.account.admit(wanted, self.cancel).await;
+        let (seat, rests) = admitted.map_err(|refusal| silent(refusal.into()))?;
+        let room = self.answer_room(model, asked, request.max_tokens, &rests);
+        let request = ModelRequest { max_tokens: room.max_tokens, ..request };
         let driver = self.driver;
-        let step = NewStep {
-            gate: None,
-            call_id: None,
-            run_id: self.context.run_id.clone(),
-            kind: StepKind::ModelTurn,
-            name: model.model.clone(),
-            repeatable: true,
-            input: json!({
-                "provider": model.provider.name(),
-                "messages": request.messages.len(),
-                "shortened": is_shortened,
-                "attempt": self.journal.attempt(),
-            }),
-        };
+        let step = self.step_of(model, &request, is_shortened, asked);
         let seq = driver.store.begin_step(&step, driver.clock.now()).await;
         let seq = seq.map_err(|error| silent(error.into()))?;
         if self.journal.asks_first() {
@@ -241,6 +237,7 @@ impl Conversation<'_> {
         if answered.is_err() {
             self.asked.spoil(used.usage);
         }
+        self.asked.cut(&answered, room.by_budget);
         let safety = driver.gate.safety();
         let answered = answered.map(|answer| safety.kept_answer(answer));
         let answered = answered.map_err(|end| Unanswered { end, shown: received.is_begun() });
@@ -254,6 +251,31 @@ impl Conversation<'_> {
         ended.map_err(|error| silent(error.into()))?;
         drop(seat);
         answered
+    }
+
+    /// How a question stands in the journal before it is answered.
+    fn step_of(
+        &self,
+        model: &ChosenModel,
+        request: &ModelRequest,
+        is_shortened: bool,
+        asked: Question,
+    ) -> NewStep {
+        NewStep {
+            gate: None,
+            call_id: None,
+            run_id: self.context.run_id.clone(),
+            kind: StepKind::ModelTurn,
+            name: model.model.clone(),
+            repeatable: true,
+            input: json!({
+                "provider": model.provider.name(),
+                "messages": request.messages.len(),
+                "shortened": is_shortened,
+                "attempt": self.journal.attempt(),
+                IF_CUT_OFF: self.if_cut_off(model, asked),
+            }),
+        }
     }
 
     fn request(&self, model: &ChosenModel, turn: &Turn, sent: &mut Sent) -> ModelRequest {
@@ -298,21 +320,18 @@ impl Conversation<'_> {
         (answered.map(|answer| ModelAnswer { usage, ..answer }), Used { usage, ..used })
     }
 
-    /// What the call may use: four bytes a token, and an answer of a usual length.
-    pub(super) fn guess(
-        &self,
-        model: &ChosenModel,
-        asked: Question,
-        max_tokens: Option<u32>,
-    ) -> Spent {
-        let usage = Usage {
-            input_tokens: asked.tokens,
-            output_tokens: max_tokens.map_or(USUAL_ANSWER, u64::from),
-            ..Usage::default()
-        };
-        let usd = self.account.ledger().prices().estimate(model, usage).unwrap_or_default();
-        Spent { tokens: usage.tokens(), usd, unpriced_tokens: 0 }
+    /// What the question has cost if nobody is left to hear the answer: it was sent.
+    pub(super) fn if_cut_off(&self, model: &ChosenModel, asked: Question) -> Value {
+        let usage = Usage { input_tokens: asked.tokens, ..Usage::default() };
+        let cost = self.account.ledger().prices().estimate(model, usage);
+        json!({ "inputTokens": asked.tokens, "costMicroUsd": cost.map(|cost| cost.0) })
     }
+}
+
+/// What several models have said, each apart from the next; none ends in a full stop but the last.
+fn in_one(failures: &[ProviderError]) -> String {
+    let words = failures.iter().map(|error| error.message.trim().trim_end_matches('.'));
+    words.collect::<Vec<_>>().join("; ") + "."
 }
 
 /// How a model's turn stands in the journal.

@@ -183,7 +183,7 @@ impl Conversation<'_> {
         let outcome = loop {
             let step = match (self.keep(&turn, &mut kept).await, next) {
                 (Err(end), _) => Err(end),
-                (Ok(()), Next::Finish(outcome)) => break *outcome,
+                (Ok(()), Next::Finish(outcome)) => break self.as_cut(&turn, *outcome),
                 (Ok(()), Next::AskModel) => {
                     self.ask(&turn, before, &mut sent).await.map(|(answer, as_said)| {
                         written = as_said;
@@ -210,6 +210,17 @@ impl Conversation<'_> {
         };
         let usage = outcome.usage.plus(self.asked.spoiled());
         Outcome { usage, fell_back: self.asked.fell_back(), ..outcome }
+    }
+
+    /// A run that failed because a budget has cut its last answer off has met that budget.
+    fn as_cut(&self, turn: &Turn, outcome: Outcome) -> Outcome {
+        match self.asked.cut_by().filter(|_| outcome.state == RunState::Failed) {
+            Some(stop) => {
+                let met = in_the_middle(turn, stopped(&stop));
+                Outcome { usage: outcome.usage, model: outcome.model, ..met }
+            }
+            None => outcome,
+        }
     }
 
     /// Stores what was said since the last time.

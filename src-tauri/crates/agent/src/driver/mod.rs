@@ -14,6 +14,7 @@ mod context;
 mod conversation;
 mod calls;
 mod bound;
+mod answer_room;
 mod history;
 mod compaction;
 mod main_session;

@@ -21,7 +21,7 @@ use super::conversation::ended_early;
 use super::one_call::OneCall;
 use super::{AgentDriver, cancelled, not_written};
 use crate::gate::{Called, Terms};
-use crate::money::Account;
+use crate::money::{Account, Wanted};
 
 /// The most characters of a summary.
 const SUMMARY: usize = 2_000;
@@ -77,7 +77,8 @@ impl AgentDriver {
     ) -> Option<Outcome> {
         let tool = self.gate.tools().get(&call.tool)?;
         let cost = tool.estimated_cost_micro_usd(&call.arguments)?;
-        let refusal = account.admit(Spent::of_cost(cost), cancel).await.err()?;
+        let wanted = Wanted { guess: Spent::of_cost(cost), ..Wanted::default() };
+        let refusal = account.admit(wanted, cancel).await.err()?;
         Some(ended_early(&refusal.into()))
     }
 }

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::judge::ByHooks;
 use super::{Gate, GateError, Terms, guard};
 use crate::hooks::CallRuling;
-use crate::money::{Refusal, Seat};
+use crate::money::{Refusal, Seat, Wanted};
 
 /// How often hooks may make another call of one before it is refused.
 const MOST_REWRITES: usize = 4;
@@ -89,8 +89,9 @@ impl Gate {
         if let (Some(cost), Some(account)) =
             (tool.estimated_cost_micro_usd(call.arguments()), &terms.account)
         {
-            match account.admit(Spent::of_cost(cost), &CancellationToken::new()).await {
-                Ok(seat) => asked.seat = Some(seat),
+            let wanted = Wanted { guess: Spent::of_cost(cost), ..Wanted::default() };
+            match account.admit(wanted, &CancellationToken::new()).await {
+                Ok((seat, _)) => asked.seat = Some(seat),
                 Err(Refusal::Budget(stop)) => {
                     let refusal = ToolOutput::faulty(Fault::NotAuthorised, stop.words);
                     return Ok(Hooked::Refused(refusal));

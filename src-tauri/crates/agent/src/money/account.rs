@@ -1,6 +1,8 @@
 //! What one run may spend, and on whose budgets it draws: its own, its job's of the day, and that of everything.
 //!
-//! Owns the answer to "may this call begin". The day is looked up anew with every call, so a run that goes on over
+//! Owns the answer to "may this call begin", and to how much it may use. What it takes at the least has to fit into what
+//! is left of every budget; what it may take at the most only makes it wait for calls in flight, because a limit that is
+//! seldom used would refuse what has room. The day is looked up anew with every call, so a run that goes on over
 //! midnight draws on the new day's budget. It refuses to stop a call that has begun.
 
 use std::fmt;
@@ -43,7 +45,25 @@ pub enum Refusal {
     Store(#[from] StoreError),
 }
 
+/// What a call will use.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Wanted {
+    /// At the least.
+    pub least: Spent,
+    /// As far as can be told before.
+    pub guess: Spent,
+}
+
+/// What a budget has left for a call that has begun.
+#[derive(Debug, Clone)]
+pub struct Rest {
+    budget: Budget,
+    /// What is left.
+    pub left: Limit,
+}
+
 /// A budget that limits something, as it is now.
+#[derive(Debug, Clone)]
 struct Budget {
     of: BudgetOf,
     limit: Limit,
@@ -79,11 +99,15 @@ impl Account {
         &self.ledger
     }
 
-    /// Lets a call begin that may use as much as `guess`, as soon as no call in flight may use up what is left.
+    /// Lets a call begin as soon as no call in flight may use what it needs, and says what there is for it.
     ///
     /// # Errors
-    /// A budget that is used up; the run was cancelled while it waited.
-    pub async fn admit(&self, guess: Spent, cancel: &CancellationToken) -> Result<Seat, Refusal> {
+    /// A budget that is used up, or has not left what the call takes at the least; the run was cancelled while it waited.
+    pub async fn admit(
+        &self,
+        wanted: Wanted,
+        cancel: &CancellationToken,
+    ) -> Result<(Seat, Vec<Rest>), Refusal> {
         // What was cancelled ends as that, also where what ended with it has used up the budget meanwhile.
         let refusal = |stop| {
             if cancel.is_cancelled() { Refusal::Cancelled } else { Refusal::Budget(stop) }
@@ -95,16 +119,17 @@ impl Account {
             let mut budgets = Vec::new();
             for budget in self.budgets(self.clock.now()) {
                 let spent = self.spent(&budget).await?;
-                if let Some(stop) = self.stop(&budget, spent) {
+                if let Some(stop) = self.stop(&budget, spent, wanted.least) {
                     return Err(refusal(stop));
                 }
                 budgets.push((budget, spent));
             }
             let (number, run, job) = (0, self.run.clone(), self.job.clone());
-            let flight = Flight { number, run, job, guess };
-            match self.ledger.take_seat(seen, flight, |flights| self.room(&budgets, flights)) {
-                Taken::Seat(_) if cancel.is_cancelled() => return Err(Refusal::Cancelled),
-                Taken::Seat(seat) => return Ok(seat),
+            let flight = Flight { number, run, job, guess: wanted.guess };
+            let room = |flights: &[Flight]| self.room(&budgets, flights, wanted);
+            match self.ledger.take_seat(seen, flight, room) {
+                Taken::Seat(..) if cancel.is_cancelled() => return Err(Refusal::Cancelled),
+                Taken::Seat(seat, rests) => return Ok((seat, rests)),
                 Taken::Never(stop) => return Err(refusal(stop)),
                 Taken::LookAgain => {}
                 // A landing in between is not missed: it was asked for before the look.
@@ -132,22 +157,46 @@ impl Account {
     }
 
     /// What a run has begun itself it does not wait for, because it may be what has to go on first: that counts as used.
-    fn room(&self, budgets: &[(Budget, Spent)], flights: &[Flight]) -> Room<BudgetStop> {
+    fn room(
+        &self,
+        budgets: &[(Budget, Spent)],
+        flights: &[Flight],
+        wanted: Wanted,
+    ) -> Room<BudgetStop, Vec<Rest>> {
         let with = |spent: Spent, budget: &Budget, which: &dyn Fn(&Flight) -> bool| {
             let drawing = flights.iter().filter(|flight| self.shares(budget.of, flight));
             drawing.filter(|flight| which(flight)).fold(spent, |sum, flight| sum.plus(flight.guess))
         };
         let is_own = |flight: &Flight| flight.run == self.run;
-        let full = budgets
-            .iter()
-            .find_map(|(budget, spent)| self.stop(budget, with(*spent, budget, &is_own)));
+        let full = budgets.iter().find_map(|(budget, spent)| {
+            self.stop(budget, with(*spent, budget, &is_own), wanted.least)
+        });
         if let Some(stop) = full {
             return Room::IsNot(stop);
         }
-        let may_be_full = |(budget, spent): &(Budget, Spent)| {
-            budget.limit.reached_by(with(*spent, budget, &|_| true)).is_some()
+        let may_lack = |(budget, spent): &(Budget, Spent)| {
+            let (own, all) = (with(*spent, budget, &is_own), with(*spent, budget, &|_| true));
+            let lacks = |used| {
+                budget.limit.reached_by(used).is_some()
+                    || budget.limit.lacks(used, wanted.guess).is_some()
+            };
+            own != all && lacks(all)
         };
-        if budgets.iter().any(may_be_full) { Room::MayBe } else { Room::Is }
+        if budgets.iter().any(may_lack) {
+            return Room::MayBe;
+        }
+        let rest = |(budget, spent): &(Budget, Spent)| {
+            let left = budget.limit.after(with(*spent, budget, &|_| true));
+            Rest { budget: budget.clone(), left }
+        };
+        Room::Is(budgets.iter().map(rest).collect())
+    }
+
+    /// The stop of a run whose answer was cut off because `rest` had room for so many tokens of it.
+    #[must_use]
+    pub fn cut_off(&self, rest: &Rest, room: u32) -> BudgetStop {
+        let Budget { of, limit, zone } = rest.budget;
+        BudgetStop::cut_off(of, (limit, room), &self.whom(), self.clock.now(), zone)
     }
 
     /// The budget in dollars that could not be kept by a call that nobody knows the price of, if there is one.
@@ -178,9 +227,15 @@ impl Account {
         }
     }
 
-    fn stop(&self, budget: &Budget, spent: Spent) -> Option<BudgetStop> {
-        let reached = budget.limit.reached_by(spent)?;
-        Some(BudgetStop::new(budget.of, reached, &self.whom(), self.clock.now(), budget.zone))
+    /// Why a call that takes so much at the least may not begin after so much.
+    fn stop(&self, budget: &Budget, spent: Spent, least: Spent) -> Option<BudgetStop> {
+        let (Budget { of, limit, zone }, now) = (budget, self.clock.now());
+        let whom = self.whom();
+        if let Some(reached) = limit.reached_by(spent) {
+            return Some(BudgetStop::new(*of, reached, &whom, now, *zone));
+        }
+        let lack = limit.lacks(spent, least)?;
+        Some(BudgetStop::too_little(*of, lack, &whom, now, *zone))
     }
 
     /// Whether a call in flight draws on the same budget.

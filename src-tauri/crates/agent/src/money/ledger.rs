@@ -1,9 +1,9 @@
 //! What was spent, and what is being spent right now.
 //!
 //! Owns the calls in flight: a call that has begun is in nobody's sums yet, and without it two runs would both see room
-//! for one more. So a call draws a seat before it begins, with a guess of what it will use. When what was spent and what
-//! is in flight may reach a limit together, the next call waits until one has landed and looks again: it is never
-//! refused for a guess, and never begins beside one that uses the budget up. A seat is given back after what the call
+//! for one more. So a call draws a seat before it begins, with a guess of what it will use. When what was spent, what is in
+//! flight and the next call may pass a limit together, that waits until one has landed and looks again: it is never
+//! refused for a guess of others, and never begins beside one that uses the budget up. A seat is given back after what the call
 //! has cost is in the store. One could get it wrong by reading the sums and the seats at two moments: a call that lands
 //! in between would be in neither, so every landing is counted, and a look across one is made again.
 
@@ -50,9 +50,9 @@ pub(super) struct Flight {
 }
 
 /// Whether the calls in flight leave room for another one.
-pub(super) enum Room<W> {
-    /// Whatever they use.
-    Is,
+pub(super) enum Room<W, L> {
+    /// Whatever they use, and so much.
+    Is(L),
     /// When they have landed there may be.
     MayBe,
     /// None, for this reason.
@@ -60,9 +60,9 @@ pub(super) enum Room<W> {
 }
 
 /// What became of taking a seat.
-pub(super) enum Taken<W> {
-    /// Here it is.
-    Seat(Seat),
+pub(super) enum Taken<W, L> {
+    /// Here it is, with what there is for the call.
+    Seat(Seat, L),
     /// A call has landed since the sums were read.
     LookAgain,
     /// Not before a call has landed.
@@ -127,25 +127,25 @@ impl Ledger {
     }
 
     /// Takes a seat if what is in flight leaves room for it.
-    pub(super) fn take_seat<W>(
+    pub(super) fn take_seat<W, L>(
         self: &Arc<Self>,
         seen: u64,
         flight: Flight,
-        room: impl Fn(&[Flight]) -> Room<W>,
-    ) -> Taken<W> {
+        room: impl Fn(&[Flight]) -> Room<W, L>,
+    ) -> Taken<W, L> {
         let mut air = self.air();
         if air.landings != seen {
             return Taken::LookAgain;
         }
-        match room(&air.flights) {
-            Room::Is => {}
+        let left = match room(&air.flights) {
+            Room::Is(left) => left,
             Room::MayBe => return Taken::Wait,
             Room::IsNot(why) => return Taken::Never(why),
-        }
+        };
         air.begun += 1;
         let number = air.begun;
         air.flights.push(Flight { number, ..flight });
-        Taken::Seat(Seat { ledger: Arc::clone(self), number })
+        Taken::Seat(Seat { ledger: Arc::clone(self), number }, left)
     }
 }
 

@@ -8,6 +8,6 @@ mod account;
 mod ledger;
 mod prices;
 
-pub use account::{Account, Refusal};
+pub use account::{Account, Refusal, Rest, Wanted};
 pub use ledger::{Ledger, Seat};
 pub use prices::{Price, Prices};

@@ -14,7 +14,7 @@ use rouse_core::run::{Outcome, Run};
 use rouse_core::tool::{BoxFuture, Tool, ToolContext, ToolOutput, ToolSpec};
 use rouse_core::{RunState, UnixMs};
 use rouse_testkit::ScriptedModel;
-use rouse_testkit::scripted_model::{Scripted, answer, calls, says};
+use rouse_testkit::scripted_model::{Scripted, answer, calls, large, says};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
@@ -24,8 +24,13 @@ const HOUR_MS: i64 = 3_600_000;
 /// Midnight in Berlin, the zone of the jobs, on the evening of `NOW`.
 const MIDNIGHT: UnixMs = UnixMs(NOW.0 + 14 * HOUR_MS);
 
+/// Asks on, and has used a thousand tokens sent and five hundred received.
 fn again() -> Scripted {
-    calls([("c", "echo", json!({"text": "again"}))])
+    large(calls([("c", "echo", json!({"text": "again"}))]))
+}
+
+fn done() -> Scripted {
+    large(says("Done."))
 }
 
 fn with_budget(budget: Value) -> Job {
@@ -46,7 +51,7 @@ fn told(outcome: &Outcome) -> (RunState, &str, bool) {
 #[tokio::test]
 async fn a_run_ends_with_a_report_when_its_own_budget_is_used_up() {
     let script = (0..9).map(|n| match n {
-        0 => Scripted::Answer(answer(
+        0 => large(Scripted::Answer(answer(
             vec![
                 Part::Text { text: "Half of it is done.".to_owned() },
                 Part::ToolCall(rouse_core::message::ToolCallRequest {
@@ -56,23 +61,23 @@ async fn a_run_ends_with_a_report_when_its_own_budget_is_used_up() {
                 }),
             ],
             StopReason::ToolCalls,
-        )),
+        ))),
         _ => again(),
     });
     let house = House::new(script).await;
-    let outcome = run(&house, &with_budget(json!({"tokensPerRun": 40}))).await;
-    let words = "The budget of a run, 40 tokens, is used up: this run has used 45 tokens. The next run has a new one.";
+    let outcome = run(&house, &with_budget(json!({"tokensPerRun": 4_000}))).await;
+    let words = "The budget of a run, 4,000 tokens, is used up: this run has used 4,500 tokens. The next run has a new one.";
     assert_eq!(told(&outcome), (RunState::Failed, words, true));
     assert_eq!(outcome.summary.as_deref(), Some("Half of it is done."));
-    assert_eq!((house.model.requests().len(), outcome.usage.tokens()), (3, 45));
-    let next = run(&house, &with_budget(json!({"tokensPerRun": 40}))).await;
+    assert_eq!((house.model.requests().len(), outcome.usage.tokens()), (3, 4_500));
+    let next = run(&house, &with_budget(json!({"tokensPerRun": 4_000}))).await;
     assert_eq!((next.state, house.model.requests().len()), (RunState::Failed, 6), "a new one");
 }
 
 #[tokio::test]
 async fn the_budget_of_a_run_counts_its_earlier_attempts() {
     let house = House::new((0..9).map(|_| again())).await;
-    let job = with_budget(json!({"tokensPerRun": 40}));
+    let job = with_budget(json!({"tokensPerRun": 4_000}));
     let run = house.run_of(Some(&job)).await;
     for expected in [3, 3] {
         let driver = house.driver();
@@ -83,12 +88,12 @@ async fn the_budget_of_a_run_counts_its_earlier_attempts() {
 
 #[tokio::test]
 async fn slots_after_the_budget_of_the_day_are_skipped_without_a_question() {
-    let house = House::new([says("Done."), says("Done.")]).await;
-    let job = with_budget(json!({"tokensPerDay": 15}));
+    let house = House::new([done(), done()]).await;
+    let job = with_budget(json!({"tokensPerDay": 1_500}));
     let first = run(&house, &job).await;
     assert_eq!((first.state, first.budget), (RunState::Succeeded, None));
     let second = run(&house, &job).await;
-    let words = "The job's budget of 15 tokens a day is used up: it has used 15 tokens today. It is free again on 22 Nov 2026 at 00:00 (Europe/Berlin).";
+    let words = "The job's budget of 1,500 tokens a day is used up: it has used 1,500 tokens today. It is free again on 22 Nov 2026 at 00:00 (Europe/Berlin).";
     assert_eq!(told(&second), (RunState::Skipped, words, true));
     let third = run(&house, &job).await;
     assert_eq!(second.budget.map(|stop| stop.key), third.budget.map(|stop| stop.key), "told once");
@@ -102,7 +107,7 @@ async fn slots_after_the_budget_of_the_day_are_skipped_without_a_question() {
 #[tokio::test]
 async fn a_run_draws_on_the_day_that_it_has_come_to() {
     let house = House::new((0..9).map(|_| again())).await;
-    let job = with_budget(json!({"tokensPerDay": 30}));
+    let job = with_budget(json!({"tokensPerDay": 3_000}));
     let outcome = run(&house, &job).await;
     assert_eq!((outcome.state, house.model.requests().len()), (RunState::Failed, 2));
     assert!(outcome.budget.is_some_and(|stop| stop.passes_with_the_day));
@@ -113,8 +118,8 @@ async fn a_run_draws_on_the_day_that_it_has_come_to() {
 
 #[tokio::test]
 async fn a_step_of_the_clock_gives_no_second_budget() {
-    let house = House::new((0..9).map(|_| says("Done."))).await;
-    let job = with_budget(json!({"tokensPerDay": 15}));
+    let house = House::new((0..9).map(|_| done())).await;
+    let job = with_budget(json!({"tokensPerDay": 1_500}));
     assert_eq!(run(&house, &job).await.state, RunState::Succeeded);
     for hours in [-1, -10, -24, -24 * 9] {
         house.clock.set(NOW.plus_ms(hours * HOUR_MS));
@@ -128,13 +133,13 @@ async fn a_step_of_the_clock_gives_no_second_budget() {
 
 #[tokio::test]
 async fn another_job_has_a_budget_of_its_own_and_all_share_that_of_everything() {
-    let house = House::new((0..9).map(|_| says("Done."))).await;
-    let one = with_budget(json!({"tokensPerDay": 15}));
+    let house = House::new((0..9).map(|_| done())).await;
+    let one = with_budget(json!({"tokensPerDay": 1_500}));
     let other = Job { id: rouse_core::JobId::new("j2"), ..one.clone() };
     assert_eq!(run(&house, &one).await.state, RunState::Succeeded);
     assert_eq!(run(&house, &other).await.state, RunState::Succeeded);
     let ledger = Ledger::new(house.store.clone());
-    ledger.set(Limit { tokens: Some(45), usd: None }, Prices::default());
+    ledger.set(Limit { tokens: Some(4_500), usd: None }, Prices::default());
     let free = Job { id: rouse_core::JobId::new("j3"), ..with_budget(json!({})) };
     let driver = house.driver().paid_from(Arc::clone(&ledger));
     for expected in [RunState::Succeeded, RunState::Skipped] {
@@ -148,14 +153,14 @@ async fn another_job_has_a_budget_of_its_own_and_all_share_that_of_everything() 
     let beat = driver.run_main_turn(&beat, house.chosen(), None, &house.cancel).await;
     let (state, words, _) = told(&beat);
     assert_eq!(state, RunState::Skipped);
-    assert!(words.starts_with("Rouse's budget of 45 tokens a day is used up"), "{words}");
+    assert!(words.starts_with("Rouse's budget of 4,500 tokens a day is used up"), "{words}");
     assert!(words.contains("(UTC)"), "the local zone: {words}");
     let waiting = house.store.pending_system_events().await.expect("read");
     assert_eq!(waiting.len(), 1, "it waits for the next beat");
     let chat = house.run_of(None).await;
     let chat = driver.run_chat_turn(&chat, "Hello", house.chosen(), &house.cancel).await;
     assert_eq!(chat.state, RunState::Skipped);
-    ledger.set(Limit { tokens: Some(1_000), usd: None }, Prices::default());
+    ledger.set(Limit { tokens: Some(100_000), usd: None }, Prices::default());
     let beat = house.run_of(None).await;
     let beat = driver.run_main_turn(&beat, house.chosen(), None, &house.cancel).await;
     assert_eq!(beat.state, RunState::Succeeded, "a larger budget counts at once");
@@ -169,7 +174,7 @@ struct Held {
 
 impl Held {
     fn new() -> Arc<Self> {
-        let inner = ScriptedModel::new((0..99).map(|_| says("Done.")));
+        let inner = ScriptedModel::new((0..99).map(|_| done()));
         Arc::new(Self { answers: Semaphore::new(0), inner })
     }
 
@@ -220,7 +225,7 @@ async fn side_by_side(
 async fn runs_side_by_side_do_not_overshoot_by_more_than_a_call() {
     let house = House::new([]).await;
     let model = Held::new();
-    let job = with_budget(json!({"tokensPerDay": 30}));
+    let job = with_budget(json!({"tokensPerDay": 3_000}));
     let driver = house.driver();
     // Far too many permits: what holds the runs back is the budget alone.
     model.answers.add_permits(99);
@@ -228,14 +233,14 @@ async fn runs_side_by_side_do_not_overshoot_by_more_than_a_call() {
     let of = |state| ended.iter().filter(|(_, outcome)| outcome.state == state).count();
     assert_eq!((of(RunState::Succeeded), of(RunState::Skipped)), (2, 6));
     let spent = house.store.spent_by_job(&job.id, NOW, NOW).await.expect("read");
-    assert_eq!((model.inner.requests().len(), spent.tokens), (2, 30));
+    assert_eq!((model.inner.requests().len(), spent.tokens), (2, 3_000));
 }
 
 #[tokio::test]
 async fn a_call_that_may_use_up_what_is_left_is_waited_for_and_not_refused() {
     let house = House::new([]).await;
     let model = Held::new();
-    let job = with_budget(json!({"tokensPerDay": 500}));
+    let job = with_budget(json!({"tokensPerDay": 2_500}));
     let driver = house.driver();
     let going = side_by_side(&house, &driver, &model, &job, 2);
     let watching = async {
@@ -275,7 +280,7 @@ async fn a_budget_with_room_holds_nobody_up() {
 async fn a_run_that_waits_for_room_can_be_cancelled() {
     let house = House::new([]).await;
     let model = Held::new();
-    let job = with_budget(json!({"tokensPerDay": 500}));
+    let job = with_budget(json!({"tokensPerDay": 2_500}));
     let driver = house.driver();
     let going = side_by_side(&house, &driver, &model, &job, 2);
     let cancelling = async {
@@ -300,16 +305,16 @@ fn in_usd(outcome: &Outcome) -> Option<u64> {
 async fn dollars_are_counted_by_the_price_of_the_model() {
     let house = House::new((0..9).map(|_| again())).await;
     let ledger = Ledger::new(house.store.clone());
-    // Ten tokens sent at two dollars a million.
+    // A thousand tokens sent at two dollars a million.
     ledger.set(Limit::default(), priced(2.0));
     let driver = house.driver().paid_from(ledger);
-    let job = with_budget(json!({"usdPerRun": 0.000_05}));
+    let job = with_budget(json!({"usdPerRun": 0.005_5}));
     let run = house.run_of(Some(&job)).await;
     let outcome = driver.run_turn(&run, &job, turn_of(&job), house.chosen(), &house.cancel).await;
-    assert_eq!((house.model.requests().len(), in_usd(&outcome)), (3, Some(60)));
+    assert_eq!((house.model.requests().len(), in_usd(&outcome)), (3, Some(6_000)));
     let (state, words, is_budget) = told(&outcome);
     assert_eq!((state, is_budget), (RunState::Failed, true));
-    assert!(words.starts_with("The budget of a run, 0.00005 USD, is used up"), "{words}");
+    assert!(words.starts_with("The budget of a run, 0.0055 USD, is used up"), "{words}");
 }
 
 /// A model that nobody knows the price of, and that does not tell it.
@@ -345,13 +350,13 @@ async fn a_budget_in_dollars_is_never_unlimited_for_want_of_a_price() {
 async fn with_a_limit_in_tokens_beside_it_what_has_no_price_counts_in_tokens() {
     let house = House::new([]).await;
     let (model, chosen) = priceless((0..9).map(|_| again()));
-    let job = with_budget(json!({"usdPerDay": 5, "tokensPerDay": 30}));
+    let job = with_budget(json!({"usdPerDay": 5, "tokensPerDay": 3_000}));
     let run = house.run_of(Some(&job)).await;
     let outcome =
         house.driver().run_turn(&run, &job, turn_of(&job), Some(chosen), &house.cancel).await;
     assert_eq!((model.requests().len(), in_usd(&outcome)), (2, None), "no cost is not a cost of 0");
     let spent = house.store.spent_by_job(&job.id, NOW, NOW).await.expect("read");
-    assert_eq!((spent.unpriced_tokens, spent.usd), (30, MicroUsd(0)));
+    assert_eq!((spent.unpriced_tokens, spent.usd), (3_000, MicroUsd(0)));
 }
 
 #[tokio::test]
@@ -437,4 +442,114 @@ async fn a_tool_that_costs_is_not_called_on_a_budget_that_is_used_up() {
         let outcome = driver.run_tool_call(&run, &job, call_of(&job), &house.cancel).await;
         assert_eq!((outcome.state, in_usd(&outcome)), (state, cost));
     }
+}
+
+#[tokio::test]
+async fn a_question_that_does_not_fit_into_what_is_left_is_not_asked() {
+    let house = House::new((0..9).map(|_| done())).await;
+    let ledger = Ledger::new(house.store.clone());
+    ledger.set(Limit::default(), priced(2.0));
+    let driver = house.driver().paid_from(ledger);
+    for (budget, whose) in [
+        (json!({"tokensPerRun": 10}), "The budget of a run, 10 tokens, has 10 tokens left"),
+        (json!({"usdPerRun": 0.000_1}), "The budget of a run, 0.0001 USD, has 0.0001 USD left"),
+        (json!({"tokensPerDay": 10}), "The job's budget of 10 tokens a day has 10 tokens left"),
+        (json!({"usdPerDay": 0.000_1}), "The job's budget of 0.0001 USD a day has 0.0001 USD left"),
+    ] {
+        let job = with_budget(budget);
+        let run = house.run_only(Some(&job)).await;
+        let outcome =
+            driver.run_turn(&run, &job, turn_of(&job), house.chosen(), &house.cancel).await;
+        let (state, words, is_budget) = told(&outcome);
+        // No new day makes it larger.
+        assert_eq!((state, is_budget), (RunState::Failed, true), "{words}");
+        assert!(words.starts_with(whose), "{words}");
+        assert!(words.contains(", and the next question would take at least "), "{words}");
+        assert!(words.ends_with("It is too small for this: give it more."), "{words}");
+        assert_eq!((house.model.requests().len(), outcome.usage.tokens()), (0, 0));
+    }
+}
+
+#[tokio::test]
+async fn what_a_day_has_left_too_little_for_waits_for_the_next_day() {
+    let house = House::new([done(), done()]).await;
+    let job = with_budget(json!({"tokensPerDay": 1_600}));
+    assert_eq!(run(&house, &job).await.state, RunState::Succeeded);
+    let second = run(&house, &job).await;
+    let (state, words, _) = told(&second);
+    assert_eq!(state, RunState::Skipped, "{words}");
+    assert!(words.contains("has 100 tokens left, and the next question would take"), "{words}");
+    assert!(
+        words.ends_with("It is free again on 22 Nov 2026 at 00:00 (Europe/Berlin)."),
+        "{words}"
+    );
+    assert_eq!(house.model.requests().len(), 1);
+    house.clock.set(MIDNIGHT);
+    assert_eq!(run(&house, &job).await.state, RunState::Succeeded);
+}
+
+#[tokio::test]
+async fn how_long_an_answer_might_get_is_no_reason_to_refuse_it() {
+    let house = House::new([says("Done.")]).await;
+    let budget = json!({ "budget": { "tokensPerRun": 2_000 } });
+    let job = agent_job(json!({"message": "x", "maxTokens": 8_192}), budget);
+    assert_eq!(run(&house, &job).await.state, RunState::Succeeded);
+}
+
+/// The bound of the answer of a job with such a bound of its own and such a budget.
+async fn bound(own: Value, budget: Value) -> Option<u32> {
+    let house = House::new([says("Done.")]).await;
+    let ledger = Ledger::new(house.store.clone());
+    let price = Price { input: 1.0, cached: None, output: 10.0 };
+    let own_price = BTreeMap::from([("scripted-1".to_owned(), price)]);
+    ledger.set(Limit::default(), Prices::with_own(own_price));
+    let driver = house.driver().paid_from(ledger);
+    let job = agent_job(json!({"message": "x", "maxTokens": own}), json!({ "budget": budget }));
+    let run = house.run_of(Some(&job)).await;
+    let outcome = driver.run_turn(&run, &job, turn_of(&job), house.chosen(), &house.cancel).await;
+    assert_eq!(outcome.state, RunState::Succeeded, "{outcome:?}");
+    house.model.requests()[0].max_tokens
+}
+
+#[tokio::test]
+async fn an_answer_is_bounded_by_what_is_left() {
+    let none = Value::Null;
+    assert_eq!(bound(none.clone(), json!({"tokensPerRun": 1_000_000})).await, None);
+    assert_eq!(bound(json!(8_192), json!({"tokensPerRun": 1_000_000})).await, Some(8_192));
+    assert_eq!(bound(json!(50), json!({"tokensPerRun": 2_000})).await, Some(50));
+    for own in [none, json!(8_192)] {
+        let by_tokens = bound(own.clone(), json!({"tokensPerRun": 2_000})).await.expect("a bound");
+        assert!((1_000..2_000).contains(&by_tokens), "less what is sent: {by_tokens}");
+        let of_day = json!({"tokensPerRun": 3_000, "tokensPerDay": 2_000});
+        assert_eq!(bound(own.clone(), of_day).await, Some(by_tokens), "the smaller one counts");
+        // 0.01 USD buys a thousand tokens received, less what is sent.
+        let by_usd = bound(own, json!({"usdPerRun": 0.01})).await.expect("a bound");
+        assert!((800..1_000).contains(&by_usd), "{by_usd}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_a_budget_cuts_off_ends_the_run_as_one_that_has_met_it() {
+    let cut = || {
+        let words = vec![Part::Text { text: "The disk is".to_owned() }];
+        Scripted::Answer(answer(words, StopReason::Length))
+    };
+    let house = House::new([cut(), cut()]).await;
+    let outcome = run(&house, &with_budget(json!({"tokensPerRun": 2_000}))).await;
+    let (state, words, is_budget) = told(&outcome);
+    assert_eq!((state, is_budget), (RunState::Failed, true), "{words}");
+    let room = house.model.requests()[0].max_tokens.expect("a bound");
+    let expected = format!(
+        "The budget of a run, 2,000 tokens, had room for {} tokens of the model's answer, which was cut off there. The next run has a new one.",
+        format!("{},{:03}", room / 1_000, room % 1_000)
+    );
+    assert_eq!(words, expected);
+    assert_eq!(outcome.summary.as_deref(), Some("The disk is"));
+    let job = agent_job(
+        json!({"message": "x", "maxTokens": 50}),
+        json!({"budget": {"tokensPerRun": 2_000}}),
+    );
+    let outcome = run(&house, &Job { id: rouse_core::JobId::new("j2"), ..job }).await;
+    let words = "The model's answer was cut off at its token limit.";
+    assert_eq!(told(&outcome), (RunState::Failed, words, false), "by the job's own bound");
 }

@@ -125,7 +125,7 @@ async fn when_nobody_answers_the_run_says_why_of_each() {
         let outcome = run_with(&house, &plain(), lineup).await;
         assert_eq!((outcome.state, outcome.may_pass), (state, may_pass), "{kinds:?}");
         let words = outcome.error.or(outcome.reason);
-        assert_eq!(words.as_deref(), Some("No model answered. One. Two."), "{kinds:?}");
+        assert_eq!(words.as_deref(), Some("No model answered. One; Two."), "{kinds:?}");
     }
 }
 

@@ -7,10 +7,11 @@ use serde_json::{Map, Value, json};
 
 use super::draft::{NONE, number, set, set_part};
 
-/// What a job may spend. Each limit stands before every question to a model; days are days in the job's zone.
+/// What a job may spend. A question to a model that does not fit into what a limit has left is not asked, and what is left
+/// bounds the answer; days are days in the job's zone.
 #[derive(Debug, Args)]
 pub(crate) struct BudgetArgs {
-    /// Most tokens of a run, or `none`.
+    /// Most tokens of a run, or `none`. A question that does not fit is not asked; `--max-tokens` bounds an answer.
     #[arg(long, value_name = "N", value_parser = number)]
     tokens_per_run: Option<Value>,
     /// Most tokens of all its runs of a day, or `none`. Runs after that are skipped until the next day.
