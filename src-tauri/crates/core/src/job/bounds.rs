@@ -133,7 +133,9 @@ mod tests {
     use serde_json::json;
 
     use crate::UnixMs;
-    use crate::job::{JobError, job_from_json, job_to_json, patch_job, stored_job_from_json};
+    use crate::job::{
+        JobError, check_bounds, job_from_json, job_to_json, patch_job, stored_job_from_json,
+    };
 
     use super::*;
 
@@ -189,6 +191,17 @@ mod tests {
             let shown: String = change.to_string().chars().take(60).collect();
             assert_eq!(added(change).as_deref(), expected, "{shown}");
         }
+    }
+
+    #[test]
+    fn the_bounds_alone_say_nothing_of_what_stands_there() {
+        assert!(check_bounds(&json!({ "name": 7, "schedule": "the words of a secret" })).is_ok());
+        let large = json!({ "filters": vec!["the words of a secret"; 20_000] });
+        let complaints = check_bounds(&large).expect_err("too large").0;
+        let expected = ("(whole input)", "must be at most 256 KB");
+        let found: Vec<(&str, &str)> =
+            complaints.iter().map(|error| (error.path.as_str(), error.message.as_str())).collect();
+        assert_eq!(found, [expected]);
     }
 
     #[test]

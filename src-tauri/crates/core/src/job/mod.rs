@@ -14,7 +14,7 @@ mod write;
 
 pub use author::{CREATED_BY, MESSAGE_BY, signature};
 pub use parse::{
-    JobError, imported_job_from_json, job_from_json, patch_job, schedule_from_json,
+    JobError, check_bounds, imported_job_from_json, job_from_json, patch_job, schedule_from_json,
     stored_job_from_json, stored_schedule_from_json, strangers_of_state,
 };
 pub use payload::{AgentTurn, NotifyWhen, Payload, ToolCall};

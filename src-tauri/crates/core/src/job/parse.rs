@@ -42,6 +42,16 @@ pub fn job_from_json(input: Value, now: UnixMs, zones: impl Into<Zones>) -> Resu
     written(input, now, &zones.into(), Sources::Known, &[])
 }
 
+/// Judges no more than how large and how deep `input` is, so that what is out of bounds is not looked through for anything
+/// else.
+///
+/// # Errors
+/// Every complaint, with the path of its field; none repeats what stands there.
+pub fn check_bounds(input: &Value) -> Result<(), JobError> {
+    let complaints = bounds::complaints_about(input);
+    if complaints.is_empty() { Ok(()) } else { Err(JobError(complaints)) }
+}
+
 /// Reads a job out of a file. It may wait for events that come elsewhere and not here, as long as it is off.
 ///
 /// # Errors

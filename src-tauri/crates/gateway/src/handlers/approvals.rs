@@ -41,7 +41,7 @@ pub(crate) async fn decide(
 ) -> Result<ApprovalsDecideResult, RpcError> {
     let approval = find(context, &params.id).await?;
     if let wire::Answer::Always { rules, .. } = &params.answer {
-        super::check_secrets(context, "answer.rules", &json!(rules))?;
+        super::check_secrets(context, "answer.rules", &json!(rules)).await?;
     }
     let answer = read(context, params.answer, &approval)?;
     let from = answered_from(params.from);

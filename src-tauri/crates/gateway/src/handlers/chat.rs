@@ -30,7 +30,7 @@ pub(crate) async fn send(
     if key.is_some_and(|key| !is_key(key)) {
         return Err(RpcError::field("key", "must be 8 to 64 letters, digits, _ and -"));
     }
-    super::check_secrets(context, "key", &json!(key))?;
+    super::check_secrets(context, "key", &json!(key)).await?;
     let text = &context.gate.safety().words(text);
     // What was taken already is answered already, or will be.
     if is_taken(context, key).await? {

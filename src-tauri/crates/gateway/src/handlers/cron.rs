@@ -19,7 +19,8 @@ use std::collections::HashMap;
 
 use rouse_agent::Complaint;
 use rouse_core::job::{
-    Job, JobState, Payload, Schedule, ScheduleSpec, job_from_json, job_to_json, patch_job,
+    Job, JobState, Payload, Schedule, ScheduleSpec, check_bounds, job_from_json, job_to_json,
+    patch_job,
 };
 use rouse_core::schedule::month_start;
 use rouse_core::slots::Slots;
@@ -113,7 +114,8 @@ pub(crate) async fn get(context: &Context, params: JobRef) -> Result<JobView, Rp
 }
 
 pub(crate) async fn add(context: &Context, params: CronAddParams) -> Result<SavedJob, RpcError> {
-    check_secrets(context, "", &params.0)?;
+    check_bounds(&params.0)?;
+    check_secrets(context, "", &params.0).await?;
     let mut job = job_from_json(params.0, context.clock.now(), context.clock.zones())?;
     // What runs a job had is the engine's to say: a last run in the future would keep it from ever firing.
     job.state = JobState { extra: job.state.extra, ..JobState::default() };
@@ -133,7 +135,7 @@ pub(crate) async fn update(
     params: CronUpdateParams,
 ) -> Result<SavedJob, RpcError> {
     // What it says besides is as old as it is, and no reason to refuse another change.
-    check_secrets(context, "", &params.patch)?;
+    check_secrets(context, "", &params.patch).await?;
     let id = JobId::new(params.id.as_str());
     if params.patch.get("payload").is_some() {
         let present = found(context, &params.id).await?;

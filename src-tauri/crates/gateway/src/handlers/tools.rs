@@ -63,7 +63,7 @@ pub(crate) async fn try_call(
         Some(Complaint::Arguments(message)) => return Err(RpcError::field("arguments", &message)),
         None => {}
     }
-    super::check_secrets(context, "arguments", &arguments)?;
+    super::check_secrets(context, "arguments", &arguments).await?;
     let run_id = context.scheduler.try_tool(&params.tool, arguments).await?;
     Ok(ToolsTryResult { run_id: run_id.to_string() })
 }

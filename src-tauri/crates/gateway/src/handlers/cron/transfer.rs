@@ -187,7 +187,7 @@ async fn read(
         Ok(document) => document,
         Err(reason) => return Ok(Err(reason)),
     };
-    check_secrets(context, "", &document)?;
+    check_secrets(context, "", &document).await?;
     let mut enable = wish.enable && is_faithful;
     enable &= can_fire_here(&document);
     if let Some(fields) = document.as_object_mut() {

@@ -8,7 +8,9 @@
 use std::path::Path;
 
 use rouse_core::cause::SOURCES;
-use rouse_core::job::{AgentTurn, Job, Payload, ScheduleSpec, ToolCall, job_from_json};
+use rouse_core::job::{
+    AgentTurn, Job, Payload, ScheduleSpec, ToolCall, check_bounds, job_from_json,
+};
 use rouse_core::slots::Slots;
 use rouse_core::words::grouped;
 
@@ -27,7 +29,8 @@ pub(crate) async fn check(
     context: &Context,
     params: CronCheckParams,
 ) -> Result<CronCheckResult, RpcError> {
-    check_secrets(context, "", &params.job)?;
+    check_bounds(&params.job)?;
+    check_secrets(context, "", &params.job).await?;
     let job = job_from_json(params.job, context.clock.now(), context.clock.zones())?;
     Ok(CronCheckResult { warnings: of(context, &job).await? })
 }
