@@ -239,7 +239,10 @@ impl Conversation<'_> {
         }
         self.asked.cut(&answered, room.by_budget);
         let safety = driver.gate.safety();
-        let answered = answered.map(|answer| safety.kept_answer(answer));
+        let answered = match answered {
+            Ok(answer) => Ok(safety.apart(move |safety| safety.kept_answer(answer)).await),
+            Err(end) => Err(end),
+        };
         let answered = answered.map_err(|end| Unanswered { end, shown: received.is_begun() });
         let took = driver.clock.monotonic().saturating_sub(began).as_millis();
         let shown =

@@ -376,8 +376,9 @@ impl Gate {
         let cancelled = matches!(ending, Ending::Cancelled);
         let spec = tool.spec();
         let (status, output) = ending.outcome(spec, is_repeatable);
-        let Incoming { output, told, signals, .. } =
-            self.safety.incoming(&spec.name, spec.untrusted_output, output);
+        let (name, from_outside) = (spec.name.clone(), spec.untrusted_output);
+        let look = move |safety: &Safety| safety.incoming(&name, from_outside, output);
+        let Incoming { output, told, signals, .. } = self.safety.apart(look).await;
         // What a tool does not say of a call is what it said before.
         let cost_micro_usd = output.cost_micro_usd.or(estimate);
         let (output, told) =

@@ -48,6 +48,16 @@ impl Safety {
         Self { secrets }
     }
 
+    /// Does `look` where it holds up nobody: a long text is looked through in every spelling of every value.
+    pub(crate) async fn apart<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> T {
+        let safety = self.clone();
+        let looked = tokio::task::spawn_blocking(move || look(&safety));
+        looked.await.expect("BUG: looking for secrets does not panic")
+    }
+
     /// The secrets that it recognises.
     pub(crate) fn secrets(&self) -> &SecretBook {
         &self.secrets

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
 
@@ -11,6 +12,8 @@ use rouse_core::model::{Delta, ModelProvider, ModelRequest, ProviderError};
 use rouse_core::run::{Outcome, Usage};
 use rouse_core::tool::{Annotations, BoxFuture, Tool, ToolOutput};
 use rouse_core::{RunState, SessionKey};
+use rouse_store::StepStatus;
+use rouse_testkit::scripted_model::Scripted;
 use serde_json::{Value, json};
 
 use super::house::{House, TestTool, agent_job, tools, turn_of};
@@ -82,7 +85,7 @@ async fn house(effects: &Effects) -> House {
 
 /// Drives `work` for so many polls and then gives it up, as the end of the process would.
 pub(crate) async fn broken_off<T>(work: impl Future<Output = T>, polls: u32) -> Option<T> {
-    let mut work = std::pin::pin!(work);
+    let mut work = pin!(work);
     let mut left = polls;
     poll_fn(move |cx| {
         if left == 0 {
@@ -151,4 +154,31 @@ async fn wherever_a_run_is_broken_off_it_goes_on_and_does_nothing_twice() {
         }
     }
     panic!("the run never came to its end by itself");
+}
+
+/// The provider is paid for a question, whatever becomes of who has asked it.
+#[tokio::test]
+async fn a_question_that_the_end_of_the_process_has_cut_off_is_spent() {
+    let house = House::new([Scripted::Silence]).await;
+    let job = agent_job(json!({ "message": "Think ".repeat(400) }), json!({}));
+    let run = house.run_of(Some(&job)).await;
+    let driver = house.driver();
+    let mut asking =
+        pin!(driver.run_turn(&run, &job, turn_of(&job), house.chosen(), &house.cancel));
+    while house.model.requests().is_empty() {
+        tokio::select! {
+            outcome = &mut asking => panic!("it has ended: {outcome:?}"),
+            () = tokio::task::yield_now() => {}
+        }
+    }
+    assert_eq!(house.store.spent_by_run(&run.id).await.expect("read").tokens, 0);
+    let back = house.store.put_back(&run.id, house.now()).await.expect("written");
+    let spent = house.store.spent_by_run(&run.id).await.expect("read");
+    assert!(spent.tokens >= 600, "{spent:?}");
+    let step = &house.steps(&run).await[0];
+    assert_eq!(step.status, StepStatus::Unknown);
+    assert_eq!(step.usage.tokens(), spent.tokens, "the journal and its costs are one");
+    assert_eq!(back.expect("it was at work").usage.tokens(), spent.tokens);
+    house.store.put_back(&run.id, house.now()).await.expect("written");
+    assert_eq!(house.store.spent_by_run(&run.id).await.expect("read"), spent, "once");
 }
