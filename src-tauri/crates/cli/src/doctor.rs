@@ -28,6 +28,7 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
     if let Some(Exposure { what, mend }) = session.home.exposure() {
         findings.push(Finding { ok: false, what, mend: Some(mend) });
     }
+    findings.extend(of_room(session));
     let settings = config::of_file(session).await;
     match session.call("system.status", json!({})).await {
         Ok(answer) => {
@@ -69,6 +70,17 @@ const fn fine(what: String) -> Finding {
 
 const fn wrong(what: String) -> Finding {
     Finding { ok: false, what, mend: None }
+}
+
+/// What is in the way of writing to the data directory. The engine learns of it only when it next writes.
+fn of_room(session: &Session) -> Option<Finding> {
+    let error = session.home.try_room().err()?;
+    let root = session.home.root().display();
+    Some(Finding {
+        ok: false,
+        what: format!("There is no room for what Rouse writes in {root}: {error}"),
+        mend: Some("Free some space there; until then no run can be saved.".to_owned()),
+    })
 }
 
 /// Why the engine did not say how it is.

@@ -6,11 +6,14 @@
 //! look for an owner and keeping it: who starts at that moment would be turned away.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::HostError;
+
+/// What runs write in some hours, at the most.
+const ROOM_BYTES: u64 = 8 * 1024 * 1024;
 
 /// The data directory could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -151,6 +154,24 @@ impl Home {
     #[must_use]
     pub fn exposure(&self) -> Option<Exposure> {
         None
+    }
+
+    /// Whether the directory still takes a file of eight megabytes, which is gone again afterwards. One that is not there
+    /// yet has nothing to say.
+    ///
+    /// # Errors
+    /// What the system says: its disk is full, or the directory is not ours to write.
+    pub fn try_room(&self) -> io::Result<()> {
+        if !self.root.exists() {
+            return Ok(());
+        }
+        let path = self.root.join(format!("room-{}", std::process::id()));
+        let written = File::create_new(&path).and_then(|mut file| {
+            io::copy(&mut io::repeat(0x5a).take(ROOM_BYTES), &mut file)?;
+            file.sync_data()
+        });
+        let gone = fs::remove_file(&path);
+        written.and(gone)
     }
 
     /// Makes the directory (mode 0700) and takes its locks.
@@ -358,6 +379,19 @@ mod tests {
             assert!(what.contains(&format!("(mode {mode:o})")), "{what}");
             assert!(mend.starts_with("chmod 700 '") && mend.ends_with("it'\\''s mine'"), "{mend}");
         }
+    }
+
+    #[test]
+    fn whether_there_is_room_is_tried_and_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = Home::at(folder.path().join("data"));
+        assert!(home.try_room().is_ok(), "it is not there yet");
+        fs::create_dir(home.root()).expect("a folder");
+        assert!(home.try_room().is_ok());
+        assert_eq!(fs::read_dir(home.root()).expect("readable").count(), 0);
+        let file = folder.path().join("a file");
+        fs::write(&file, "").expect("written");
+        assert!(Home::at(file).try_room().is_err());
     }
 
     #[test]
