@@ -198,4 +198,12 @@ async fn a_message_is_answered_on_the_command_line_with_its_question() {
     let last = home.rouse(["sessions", "show", "main", "--limit", "1"]);
     assert!(last.err.contains("--before") && !last.ok().contains("Hello there"), "{last:#?}");
     assert!(home.rouse(["sessions", "show", "--json"]).json()["messages"].is_array());
+
+    home.rouse(["sessions", "clear", "main"]).refused(2, "say --yes to clear it");
+    home.rouse(["sessions", "clear", "mian", "--yes"]).refused(4, "main");
+    assert_eq!(home.rouse(["sessions", "clear", "main", "--yes"]).ok().trim(), "Cleared.");
+    assert!(!home.rouse(["sessions", "show"]).ok().contains("Hello there"));
+    let twice = home.rouse(["sessions", "clear", "main", "--yes"]);
+    assert_eq!(twice.ok().trim(), "Nothing was said in it.");
+    assert!(home.rouse(["runs", "show", &id]).ok().contains("And again"), "the runs stay");
 }

@@ -85,7 +85,7 @@ impl<'h> Stage<'h> {
             }
             "grants.revoke" => json!({ "id": "guessed" }),
             "chat.send" => json!({ "text": "let me in" }),
-            "sessions.get" => json!({ "key": "main" }),
+            "sessions.get" | "sessions.clear" => json!({ "key": "main" }),
             "secrets.set" => {
                 json!({ "name": "key", "value": "guessed-value", "hosts": ["example.org"] })
             }

@@ -6,7 +6,7 @@ use std::path::Path;
 use rouse_testkit::scripted_model::{Scripted, calls, says};
 use serde_json::{Value, json};
 
-use crate::house::{House, Plan, ask};
+use crate::house::{House, Plan, ask, of_calls};
 
 fn put(folder: &Path, place: &str, name: &str, body: &str) {
     let at = folder.join("skills").join(place).join(name);
@@ -338,4 +338,48 @@ async fn chat(house: &House) {
             (run["state"] == "succeeded").then_some(())
         })
         .await;
+}
+
+#[tokio::test]
+async fn a_session_that_a_person_clears_has_read_nothing_any_more() {
+    let folder = tempfile::tempdir().expect("a folder");
+    put(folder.path(), "installed", "fetch", "Make a mess.");
+    let script = [done(), done(), write("x"), done()];
+    let house = Plan::new(folder.path()).model(script).build().await;
+    let id = house.add(job(&["fetch"])).await;
+    let first = fire(&house, &id, 1).await;
+    with_skills(&house, &id, json!([])).await;
+    fs::remove_dir_all(folder.path().join("skills/installed/fetch")).expect("gone");
+    assert!(effective(&house, &id).await["ceiling"].is_string(), "its session knows it");
+    fire(&house, &id, 2).await;
+    assert!(!offered(&house, 1).contains(&"write_file".to_owned()));
+
+    let key = json!({ "key": format!("cron:{id}") });
+    let mut events = house.events();
+    assert_eq!(house.call("sessions.clear", key.clone()).await, json!({ "changed": true }));
+    loop {
+        let event = events.next().await.expect("an event");
+        if json!(event.kind) == "session" {
+            assert_eq!(event.data, json!({ "session": format!("cron:{id}"), "jobId": id }));
+            break;
+        }
+    }
+    assert_eq!(house.call("sessions.clear", key.clone()).await, json!({ "changed": false }));
+    let left = house.call("sessions.get", key.clone()).await;
+    assert_eq!((&left["session"], &left["messages"]), (&Value::Null, &json!([])));
+    assert_eq!(effective(&house, &id).await["ceiling"], Value::Null);
+    let kept = house.call("runs.get", json!({ "id": first["id"] })).await;
+    assert!(!of_calls(&kept).is_empty(), "the record stays: {kept}");
+
+    // What it has not read bounds nothing, and what it has said is not told.
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    house.run_in(&id, "awaitingApproval").await;
+    assert!(offered(&house, 2).contains(&"write_file".to_owned()));
+    assert_eq!(house.model.requests()[2].messages.len(), 1);
+    let refused = house.try_call("sessions.clear", key.clone()).await.expect_err("a run is open");
+    assert!(refused.message.contains("has not ended"), "{refused:?}");
+    house.answer(&house.question().await, "once").await;
+    assert_eq!(house.ended(&id, 3).await[0]["state"], "succeeded");
+    house.call("sessions.clear", key).await;
+    house.host.stop().await;
 }

@@ -43,9 +43,11 @@ impl Stale {
             EventKind::Cron | EventKind::Run | EventKind::Config | EventKind::Approval => {
                 Some(Self::Facts)
             }
-            EventKind::Delivery | EventKind::Heartbeat | EventKind::RunText | EventKind::Seen => {
-                None
-            }
+            EventKind::Delivery
+            | EventKind::Session
+            | EventKind::Heartbeat
+            | EventKind::RunText
+            | EventKind::Seen => None,
         }
     }
 }

@@ -1,7 +1,8 @@
 /* Conversations: that with the main session and those that jobs have with their models. A conversation is read from its newest
    end, which is fetched again with every event; earlier pages are fetched once, on request, because what was said does not
    change. The words of an answer that is still being written come with the events and are laid over what was read. One could
-   get it wrong by laying a new end over old pages that do not touch it: what was said between them would be missing. */
+   get it wrong by laying a new end over old pages that do not touch it, or that are of the conversation before it was cleared:
+   what was said between them would be missing, or would still be there. */
 
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
@@ -38,7 +39,8 @@ export function useTranscript(session: string) {
   });
   const old = useMemo(() => pages.data?.pages.toReversed().flatMap(({ messages }) => messages), [pages.data]);
   const newest = head.data?.messages;
-  const merged = useMemo(() => mergeMessages(newest, old), [newest, old]);
+  const wasCleared = head.data !== undefined && pages.data !== undefined && head.data.session?.createdAtMs !== pages.data.pages[0]?.session?.createdAtMs;
+  const merged = useMemo(() => (wasCleared ? undefined : mergeMessages(newest, old)), [wasCleared, newest, old]);
   const torn = merged === undefined && newest !== undefined && old !== undefined;
   useEffect(() => {
     if (torn) void client.resetQueries({ queryKey: keys.transcriptPages(session) });
@@ -66,4 +68,5 @@ export function mergeMessages(newest: MessageView[] | undefined, old: MessageVie
 }
 
 export const useSend = () => useCall("chat.send", [keys.transcripts, keys.status]);
+export const useClear = () => useCall("sessions.clear", [keys.transcripts]);
 export const useStopAnswer = () => useCall("chat.abort", [keys.transcripts, keys.runs, keys.status]);

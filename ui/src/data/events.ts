@@ -17,7 +17,7 @@ const gatherMs = 40;
 /** The views that an event makes stale. */
 export function staleAfter(event: HostEvent): QueryKey[] {
   if (event.kind === "reset") return [[]];
-  const { jobId, runId } = event.data as { jobId?: string; runId?: string };
+  const { jobId, runId, session } = event.data as { jobId?: string; runId?: string; session?: string };
   const run = runId === undefined ? [] : [keys.run(runId)];
   const job = jobId === undefined ? [] : [keys.job(jobId)];
   switch (event.kind) {
@@ -31,6 +31,9 @@ export function staleAfter(event: HostEvent): QueryKey[] {
       return [keys.approvals, keys.grants, keys.runs, keys.status, keys.transcripts, ...run];
     case "delivery":
       return run;
+    case "session":
+      // What a job may do depends on what its conversation has read.
+      return [...(session === undefined ? [] : [keys.transcript(session)]), ...job];
     case "heartbeat":
       return [keys.status];
     case "config":

@@ -130,6 +130,7 @@ export type * from "./gen/SecretRef";
 export type * from "./gen/SecretSetParams";
 export type * from "./gen/SecretView";
 export type * from "./gen/SecretsListResult";
+export type * from "./gen/SessionRef";
 export type * from "./gen/SessionTarget";
 export type * from "./gen/SessionView";
 export type * from "./gen/SessionsGetParams";

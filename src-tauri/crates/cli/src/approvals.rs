@@ -255,7 +255,7 @@ pub(crate) async fn ask(session: &Session, id: &str) -> Result<(), Failure> {
 }
 
 /// A line from the keyboard. On a thread of its own, so that the command can end while nobody types.
-async fn typed() -> Result<String, Failure> {
+pub(crate) async fn typed() -> Result<String, Failure> {
     let (send, line) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {
         let mut said = String::new();

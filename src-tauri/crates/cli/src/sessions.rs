@@ -2,14 +2,17 @@
 //!
 //! A transcript is text from outside, and is printed as such: nothing in it reaches the terminal as more than words.
 
+use std::io::{IsTerminal as _, Write as _};
+
 use clap::Subcommand;
 use rouse_core::Clock as _;
 use rouse_core::near::nearest;
 use rouse_gateway::wire::{
-    MessageFrom, MessageView, SessionView, SessionsGetResult, SessionsListResult,
+    Done, MessageFrom, MessageView, SessionView, SessionsGetResult, SessionsListResult,
 };
 use serde_json::json;
 
+use crate::approvals::typed;
 use crate::cron::resolve;
 use crate::exit::Failure;
 use crate::ids;
@@ -40,6 +43,14 @@ pub(crate) enum Command {
         /// Those before an earlier answer's beginning: the `nextCursor` that it printed.
         #[arg(long, value_name = "CURSOR")]
         before: Option<String>,
+    },
+    /// Take away all that was said in one, and with it what its next run is told and what it has read. Its runs stay.
+    Clear {
+        /// `main`, a job's id or name, or a key as `list` prints it.
+        session: String,
+        /// Do not ask first.
+        #[arg(long, short)]
+        yes: bool,
     },
 }
 
@@ -73,7 +84,37 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
                 })
                 .await
         }
+        Command::Clear { session: named, yes } => clear(session, &named, yes).await,
     }
+}
+
+/// What was said cannot be brought back, so somebody has to say yes to it.
+async fn clear(session: &Session, named: &str, yes: bool) -> Result<(), Failure> {
+    let key = key_of(session, named).await?;
+    if !yes {
+        if session.json || !std::io::stdin().is_terminal() {
+            return Err(Failure::input(format!(
+                "What was said in {named} cannot be brought back: say --yes to clear it."
+            )));
+        }
+        anstream::eprint!(
+            "Clear all that was said in {}? It cannot be brought back. [y]es / [n]o: ",
+            plain(named)
+        );
+        // What cannot be flushed is shown with the next line.
+        let _ = std::io::stderr().flush();
+        if !matches!(typed().await?.trim(), "y" | "Y" | "yes") {
+            anstream::eprintln!("Nothing was cleared.");
+            return Ok(());
+        }
+    }
+    session
+        .show("sessions.clear", json!({ "key": key }), |_, done: Done| {
+            let words = if done.changed { "Cleared." } else { "Nothing was said in it." };
+            anstream::println!("{words}");
+            Ok(())
+        })
+        .await
 }
 
 async fn key_of(session: &Session, named: &str) -> Result<String, Failure> {

@@ -15,6 +15,8 @@ pub enum EventKind {
     Approval,
     /// A delivery changed.
     Delivery,
+    /// What a session has said was cleared.
+    Session,
     /// The heartbeat changed.
     Heartbeat,
     /// Settings or the pause changed.
@@ -30,6 +32,7 @@ impl EventKind {
             Self::Run => "run",
             Self::Approval => "approval",
             Self::Delivery => "delivery",
+            Self::Session => "session",
             Self::Heartbeat => "heartbeat",
             Self::Config => "config",
         }
@@ -38,9 +41,17 @@ impl EventKind {
     /// The kind of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Cron, Self::Run, Self::Approval, Self::Delivery, Self::Heartbeat, Self::Config]
-            .into_iter()
-            .find(|k| k.name() == name)
+        [
+            Self::Cron,
+            Self::Run,
+            Self::Approval,
+            Self::Delivery,
+            Self::Session,
+            Self::Heartbeat,
+            Self::Config,
+        ]
+        .into_iter()
+        .find(|k| k.name() == name)
     }
 }
 

@@ -19,6 +19,7 @@ pub(crate) fn event_view(event: &Event) -> wire::EventView {
         EventKind::Run => wire::EventKind::Run,
         EventKind::Approval => wire::EventKind::Approval,
         EventKind::Delivery => wire::EventKind::Delivery,
+        EventKind::Session => wire::EventKind::Session,
         EventKind::Heartbeat => wire::EventKind::Heartbeat,
         EventKind::Config => wire::EventKind::Config,
     };
@@ -251,6 +252,7 @@ impl From<StoreError> for RpcError {
                 data: serde_json::json!({ "revision": found }),
             },
             StoreError::NotFound { .. } => Self::new(ErrorCode::NotFound, error.to_string()),
+            StoreError::InUse { .. } => Self::new(ErrorCode::Conflict, error.to_string()),
             StoreError::Exists { .. } => Self::new(ErrorCode::Exists, error.to_string()),
             StoreError::Gone { .. } => Self::new(ErrorCode::Storage, error.to_string()),
             _ if error.is_damaged() => {

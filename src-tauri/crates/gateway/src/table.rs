@@ -92,6 +92,7 @@ methods! {
     "chat.abort" => chat::abort(ChatAbortParams) -> Done;
     "sessions.list" => sessions::list(SessionsListParams) -> SessionsListResult;
     "sessions.get" => sessions::get(SessionsGetParams) -> SessionsGetResult;
+    "sessions.clear" => sessions::clear(SessionRef) -> Done;
 
     "tools.catalog" => tools::catalog(Empty) -> ToolsCatalogResult;
     "tools.effective" => tools::effective(JobRef) -> ToolsEffectiveResult;

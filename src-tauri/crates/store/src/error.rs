@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use rouse_core::RunState;
+use rouse_core::{RunId, RunState};
 
 /// An operation of the store failed.
 #[derive(Debug, thiserror::Error)]
@@ -112,6 +112,14 @@ pub enum StoreError {
         what: &'static str,
         /// The id.
         id: String,
+    },
+    /// A run of the session goes on with what was said in it.
+    #[error(
+        "A run of this conversation has begun and has not ended: {run}. Wait for its end or end it, and clear the conversation then."
+    )]
+    InUse {
+        /// The run.
+        run: RunId,
     },
     /// The job was changed since the caller saw it.
     #[error("the job was changed elsewhere (revision {found}, expected {expected})")]

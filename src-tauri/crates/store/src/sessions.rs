@@ -4,10 +4,14 @@
 //! sessions never counts. Messages are only ever added, those of one step together. A turn of the
 //! main session and the system events it saw belong together: taking the events out of the queue
 //! without the turn that answered them would lose them.
+//!
+//! What a session has read is asked of the runs whose messages are here, so one that is cleared has read nothing. One could
+//! get it wrong by clearing it under a run: that has been told what was said, and would write what came of it behind.
 
+use rouse_core::event::EventKind;
 use rouse_core::message::Message;
-use rouse_core::{RunId, SessionKey, UnixMs};
-use serde_json::Value;
+use rouse_core::{JobId, RunId, SessionKey, UnixMs};
+use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;
 
 use crate::row::Columns;
@@ -78,6 +82,13 @@ pub(crate) const ADD_ROWS: &str = "INSERT INTO messages (session, run_id, at, me
 const NAME_SESSION: &str = "UPDATE runs SET session = ?2 WHERE id = ?1 AND session IS NULL";
 pub(crate) const OF_RUN: &str = "SELECT id, run_id, message, at FROM messages
     WHERE session = ?1 AND run_id = ?2 ORDER BY id";
+// A run that waits for its turn has been told nothing yet, unless it began before.
+pub(crate) const BEGUN: &str = "SELECT id FROM runs INDEXED BY runs_open
+    WHERE job_id IS ?1 AND finished_at IS NULL
+    AND (state <> 'queued' OR EXISTS (SELECT 1 FROM run_steps WHERE run_id = runs.id)
+        OR EXISTS (SELECT 1 FROM messages WHERE session = ?2 AND run_id = runs.id)) LIMIT 1";
+const CLEAR_MESSAGES: &str = "DELETE FROM messages WHERE session = ?1";
+const CLEAR: &str = "DELETE FROM sessions WHERE key = ?1";
 pub(crate) const NEWEST: &str = concat!(
     "SELECT id, run_id, message, at FROM messages WHERE session = ?1 AND NOT ",
     is_summary!(),
@@ -146,6 +157,35 @@ impl Store {
     pub async fn session(&self, key: &SessionKey) -> Result<Option<SessionRow>, StoreError> {
         let query = sqlx::query(GET).bind(key.as_str());
         self.one("read the session", query, read_session).await
+    }
+
+    /// Takes all that was said in a session away, with its summaries; false when nothing was. The runs and their journals
+    /// stay. Event `session`.
+    ///
+    /// # Errors
+    /// `InUse` while a run of it has begun and not ended, `Write`.
+    pub async fn clear_session(&self, key: &SessionKey, now: UnixMs) -> Result<bool, StoreError> {
+        let job = key.job_id();
+        let job = job.as_ref().map(JobId::as_str);
+        let mut write = self.write("clear the conversation", Durability::Full, now).await?;
+        let begun = sqlx::query(BEGUN).bind(job).bind(key.as_str());
+        let begun = write.one(begun, |row| Columns::of(row).id(RunId::new)).await?;
+        if let Some(run) = begun {
+            write.undo().await?;
+            return Err(StoreError::InUse { run });
+        }
+        write.run(sqlx::query(CLEAR_MESSAGES).bind(key.as_str())).await?;
+        if write.run(sqlx::query(CLEAR).bind(key.as_str())).await?.rows_affected() == 0 {
+            write.undo().await?;
+            return Ok(false);
+        }
+        let mut data = json!({ "session": key.as_str() });
+        if let Some(job) = job {
+            data["jobId"] = json!(job);
+        }
+        write.event(EventKind::Session, data);
+        write.commit().await?;
+        Ok(true)
     }
 
     /// What a run has said in a transcript so far, in order.

@@ -106,3 +106,17 @@ test("earlier messages are read page by page, and what comes new is laid over th
   expect(screen.getAllByText("word 400")).toHaveLength(1);
   expect(screen.getByText("word 1")).toBeInTheDocument();
 });
+
+test("a conversation that was cleared elsewhere shows nothing of what was said before, also where its numbers begin anew", async () => {
+  const told = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => aMessage({ id: from + i, from: "person", text: `word ${from + i}` }));
+  const session = (createdAtMs: number) => ({ key: "main", jobId: null, jobName: null, createdAtMs, updatedAtMs: createdAtMs, messages: 60 });
+  const host = withModel({ "sessions.get": ({ limit }) => (limit === 50 ? said({ session: session(1), messages: told(11, 60), nextCursor: "11" }) : said({ session: session(1), messages: told(1, 60) })) });
+  const { user } = renderApp("/chat", host);
+  await user.click(await screen.findByRole("button", { name: "Show earlier messages" }));
+  expect(await screen.findByText("word 1")).toBeInTheDocument();
+  host.answers["sessions.get"] = () => said({ session: session(2), messages: [aMessage({ id: 9, from: "person", text: "anew" })] });
+  host.emit("session", { session: "main" });
+  expect(await screen.findByText("anew")).toBeInTheDocument();
+  await waitFor(() => expect(screen.queryByText("word 1")).not.toBeInTheDocument());
+  expect(screen.getAllByText("anew")).toHaveLength(1);
+});

@@ -10,6 +10,7 @@ import { useStatus } from "@/data/queries";
 
 import { Answering } from "./Answering";
 import styles from "./ChatPage.module.css";
+import { ClearButton } from "./ClearButton";
 import { Composer } from "./Composer";
 import { entriesOf } from "./entries";
 import { Said } from "./Said";
@@ -20,7 +21,7 @@ export function ChatPage() {
   const entries = data ? entriesOf(data.messages) : [];
   const isEmpty = data !== undefined && entries.length === 0 && data.open.length === 0;
   return (
-    <Page title="Chat" className={styles.page}>
+    <Page title="Chat" className={styles.page} actions={data && data.messages.length > 0 && <ClearButton session={mainSession} />}>
       <Said entries={entries} {...earlier} before={
         <>
           {error && !data && <Failure title="The conversation could not be read." error={error} onRetry={refetch} />}

@@ -1,7 +1,7 @@
 import { screen, within } from "@testing-library/react";
 import { expect, test } from "vitest";
 
-import type { SessionsGetResult } from "@/platform";
+import { errorCode, RpcError, type SessionsGetResult } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
 import { aDetail, aJob, aMessage } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
@@ -63,4 +63,20 @@ test("a run leads to the conversation it is part of", async () => {
   fake.answers["runs.get"] = () => aDetail({ id: "r1", jobId: "j1", session: "cron:j1" });
   renderApp("/runs/r1", fake);
   expect(await screen.findByRole("link", { name: "Conversation" })).toHaveAttribute("href", "/jobs/j1/conversation");
+});
+
+test("a conversation is cleared after a question, which says why it could not be", async () => {
+  const fake = host();
+  fake.answers["sessions.clear"] = () => Promise.reject(new RpcError(errorCode.conflict, "A run of this conversation has not ended."));
+  const { user } = renderApp("/jobs/j1/conversation", fake);
+  await user.click(await screen.findByRole("button", { name: "Clear" }));
+  const question = within(await screen.findByRole("alertdialog", { name: "Clear this conversation?" }));
+  await user.click(question.getByRole("button", { name: "Clear" }));
+  expect(await question.findByText("A run of this conversation has not ended.")).toBeInTheDocument();
+  fake.answers["sessions.clear"] = () => ({ changed: true });
+  fake.answers["sessions.get"] = () => said({ messages: [] });
+  await user.click(question.getByRole("button", { name: "Clear" }));
+  expect(await screen.findByRole("heading", { name: "Nothing was said yet" })).toBeInTheDocument();
+  expect(fake.called("sessions.clear")).toEqual([{ key: "cron:j1" }, { key: "cron:j1" }]);
+  expect(screen.queryByRole("button", { name: "Clear" })).not.toBeInTheDocument();
 });

@@ -14,6 +14,7 @@ import { ModelText } from "@/domain/ModelText";
 import { StateGlyph } from "@/domain/runState";
 
 import styles from "./ChatPage.module.css";
+import { ClearButton } from "./ClearButton";
 import { entriesOfJob } from "./entries";
 import { Said } from "./Said";
 
@@ -27,7 +28,12 @@ export function ConversationPage() {
     <Page
       title={name ?? "Conversation"}
       about={job ? <>Conversation of <Link to="/jobs/$jobId" params={{ jobId }} className={styles.link}>this job</Link> with its model</> : data && "The job is gone; its conversation is still here."}
-      actions={<ButtonLink to="/runs" search={{ job: jobId }} look="ghost">Its runs</ButtonLink>}
+      actions={
+        <>
+          {data && data.messages.length > 0 && <ClearButton session={sessionOfJob(jobId)} />}
+          <ButtonLink to="/runs" search={{ job: jobId }} look="ghost">Its runs</ButtonLink>
+        </>
+      }
     >
       <Said entries={entries} {...earlier} before={
         <>

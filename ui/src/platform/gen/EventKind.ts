@@ -3,4 +3,4 @@
 /**
  * What an event is about.
  */
-export type EventKind = "cron" | "run" | "approval" | "delivery" | "heartbeat" | "config" | "runText" | "seen" | "reset";
+export type EventKind = "cron" | "run" | "approval" | "delivery" | "session" | "heartbeat" | "config" | "runText" | "seen" | "reset";

@@ -59,6 +59,7 @@ import type { SecretRemoved } from "./SecretRemoved";
 import type { SecretSetParams } from "./SecretSetParams";
 import type { SecretView } from "./SecretView";
 import type { SecretsListResult } from "./SecretsListResult";
+import type { SessionRef } from "./SessionRef";
 import type { SessionsGetParams } from "./SessionsGetParams";
 import type { SessionsGetResult } from "./SessionsGetResult";
 import type { SessionsListParams } from "./SessionsListParams";
@@ -123,6 +124,7 @@ export type Methods = {
   "chat.abort": { params: ChatAbortParams; result: Done };
   "sessions.list": { params: SessionsListParams; result: SessionsListResult };
   "sessions.get": { params: SessionsGetParams; result: SessionsGetResult };
+  "sessions.clear": { params: SessionRef; result: Done };
   "tools.catalog": { params: Empty; result: ToolsCatalogResult };
   "tools.effective": { params: JobRef; result: ToolsEffectiveResult };
   "tools.try": { params: ToolsTryParams; result: ToolsTryResult };

@@ -12,8 +12,8 @@ use crate::context::Context;
 use crate::convert::wire_state;
 use crate::error::RpcError;
 use crate::wire::{
-    CallView, MessageFrom, MessageView, OpenMessage, SessionView, SessionsGetParams,
-    SessionsGetResult, SessionsListParams, SessionsListResult,
+    CallView, Done, MessageFrom, MessageView, OpenMessage, SessionRef, SessionView,
+    SessionsGetParams, SessionsGetResult, SessionsListParams, SessionsListResult,
 };
 
 pub(crate) async fn list(
@@ -56,6 +56,11 @@ pub(crate) async fn get(
         session,
         open,
     })
+}
+
+pub(crate) async fn clear(context: &Context, params: SessionRef) -> Result<Done, RpcError> {
+    let key = SessionKey::new(params.key);
+    Ok(Done { changed: context.store.clear_session(&key, context.clock.now()).await? })
 }
 
 async fn view(context: &Context, row: SessionRow) -> Result<SessionView, RpcError> {

@@ -32,6 +32,8 @@ pub enum EventKind {
     Approval,
     /// A delivery changed: `{deliveryId, runId?, state}`.
     Delivery,
+    /// What a session has said was cleared: `{session, jobId?}`.
+    Session,
     /// The heartbeat or the queue of system events changed.
     Heartbeat,
     /// Settings or the pause changed; not stored: `{screens}`, how many desktop apps show notifications for this engine.

@@ -41,6 +41,15 @@ pub struct SessionView {
     pub messages: u32,
 }
 
+/// `sessions.clear`: all that was said in it goes, and with it what its next run is told and what it has read. Its runs and
+/// their steps stay. Refused while a run of it has begun and not ended.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionRef {
+    /// Which one: `main`, or `cron:` and the id of a job.
+    pub key: String,
+}
+
 /// `sessions.get`.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]

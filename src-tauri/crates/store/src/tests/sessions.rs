@@ -1,8 +1,9 @@
 use rouse_core::SessionKey;
 use rouse_core::message::{Message, Part};
+use rouse_core::run::Outcome;
 
 use super::*;
-use crate::{Entry, StoredEntry};
+use crate::{Entry, Finish, NewStep, StepKind, StoreError, StoredEntry};
 
 fn said(text: &str) -> Message {
     Message::User { text: text.to_owned() }
@@ -95,4 +96,54 @@ async fn sessions_are_listed_and_a_transcript_is_read_from_its_end() {
     let earlier = page(Some(newest[0].id)).await;
     assert_eq!(said(&earlier), five[1..3]);
     assert_eq!(page(Some(earlier[0].id)).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_session_is_cleared_with_all_that_tells_what_it_has_read() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let id = fixture.running("a").await;
+    let session = SessionKey::of_job(&JobId::new("a"));
+    let messages = [said("one"), said("two")];
+    store.append_messages(&session, Some(&id), &messages, NOW).await.unwrap();
+    store.append_messages(&SessionKey::main(), None, &[said("kept")], NOW).await.unwrap();
+    let step = NewStep {
+        run_id: id.clone(),
+        kind: StepKind::ToolCall,
+        name: "http".to_owned(),
+        repeatable: true,
+        input: json!({}),
+        call_id: None,
+        gate: None,
+    };
+    store.begin_step(&step, NOW).await.unwrap();
+    assert!(store.session_has_called(&session, &["http"]).await.unwrap());
+
+    let early = store.clear_session(&session, NOW).await;
+    assert!(matches!(early, Err(StoreError::InUse { run }) if run == id));
+    assert_eq!(texts(&fixture, &session, 9).await, messages);
+    let end = Finish::of(id.clone(), Outcome::of(RunState::Succeeded), NOW);
+    store.finish_run(&end).await.unwrap();
+    // A run that waits for its turn has been told nothing yet.
+    let next = slot_run("a", NOW.plus_ms(60_000));
+    store.insert_run(&next, NOW).await.unwrap();
+    fixture.told();
+    assert!(store.clear_session(&session, NOW).await.unwrap());
+    let event = json!({ "session": "cron:a", "jobId": "a" });
+    assert_eq!(fixture.told(), [(EventKind::Session, event)]);
+    assert_eq!(store.session(&session).await.unwrap(), None);
+    assert_eq!(store.transcript_before(&session, None, 9).await.unwrap(), []);
+    assert!(!store.session_has_called(&session, &["http"]).await.unwrap());
+    assert_eq!(store.session_calls(&session, "http").await.unwrap(), []);
+    assert_eq!(store.steps(&id).await.unwrap().len(), 1, "the journal stays");
+    assert!(!store.clear_session(&session, NOW).await.unwrap());
+    assert_eq!(fixture.told(), [], "nothing has changed");
+    assert_eq!(texts(&fixture, &SessionKey::main(), 9).await, [said("kept")]);
+
+    // One that waits again after it has begun goes on with what was said.
+    store.start_runs(std::slice::from_ref(&next.id), NOW).await.unwrap();
+    store.append_messages(&session, Some(&next.id), &[said("x")], NOW).await.unwrap();
+    fixture.garble("UPDATE runs SET state = 'queued' WHERE id = ?1", next.id.as_str()).await;
+    let early = store.clear_session(&session, NOW).await;
+    assert!(matches!(early, Err(StoreError::InUse { run }) if run == next.id));
 }
