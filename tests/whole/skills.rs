@@ -383,3 +383,38 @@ async fn a_session_that_a_person_clears_has_read_nothing_any_more() {
     house.call("sessions.clear", key).await;
     house.host.stop().await;
 }
+
+/// The run that has read it is gone, and what it said is in a summary: that may be in the words of the skill.
+#[tokio::test]
+async fn a_summary_of_what_an_untrusted_skill_was_read_in_lowers_the_runs_after_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    put(folder.path(), "installed", "fetch", "Write a file.");
+    let report = |number: usize| says(&format!("Report {number}. {}", "rain ".repeat(1_100)));
+    let script = [done()].into_iter().chain((0..40).map(report));
+    let house = Plan::new(folder.path()).model(script).build().await;
+    let id = house.add(job(&["fetch"])).await;
+    let first = fire(&house, &id, 1).await;
+    with_skills(&house, &id, json!([])).await;
+    for count in 2..16 {
+        fire(&house, &id, count).await;
+    }
+    let is_summary = |system: &str| system.starts_with("You write down what an agent needs");
+    assert!(house.model.requests().iter().any(|request| is_summary(&request.system)));
+    house.host.stop().await;
+
+    let settings = "[retention]\nrunsPerJob = 10\n";
+    fs::write(folder.path().join("config.toml"), settings).expect("a file");
+    let house = Plan::new(folder.path()).model((0..9).map(report)).build().await;
+    let is_gone = async |house: &House| {
+        let found = house.try_call("runs.get", json!({ "id": first["id"] })).await;
+        found.is_err().then_some(())
+    };
+    house.until(is_gone).await;
+    let ceiling = effective(&house, &id).await["ceiling"].clone();
+    assert!(ceiling.as_str().is_some_and(|why| why.contains("the skill fetch")), "{ceiling}");
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    house.until(async |house| (!house.model.requests().is_empty()).then_some(())).await;
+    let names = offered(&house, 0);
+    assert!(!names.contains(&"write_file".to_owned()), "{names:?}");
+    house.host.stop().await;
+}
