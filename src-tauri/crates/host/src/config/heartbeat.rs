@@ -23,9 +23,9 @@ pub(super) fn read(mut fields: Fields<'_>, zones: &Zones) -> HeartbeatConfig {
     HeartbeatConfig {
         enabled: fields.boolean("enabled").unwrap_or(true),
         every_ms: every_ms.unwrap_or(HeartbeatConfig::DEFAULT.every_ms),
-        active_hours: fields
-            .object("activeHours", |mut hours| DayHours::read(&mut hours, Some(zones)))
-            .flatten(),
+        active_hours: super::hours(&mut fields, "activeHours", |mut hours| {
+            DayHours::read(&mut hours, Some(zones))
+        }),
         prompt: fields.text("prompt"),
         skills: read_skills(&mut fields),
         model: fields.text("model"),

@@ -49,7 +49,11 @@ fn read_one(mut fields: Fields<'_>) -> Option<HookCommand> {
         let path = Path::new(program);
         path.is_absolute() || (path.components().count() == 1 && !program.trim().is_empty())
     });
-    if !is_program {
+    let of_home = command.first().filter(|program| program.starts_with('~'));
+    if let Some(program) = of_home.filter(|_| !is_program) {
+        let message = format!("only a shell knows the `~` of {program}; write the whole path");
+        fields.complain_once("command", message);
+    } else if !is_program {
         let expected =
             "expected a list: a program, by its name or its whole path, and its arguments";
         fields.complain_once("command", expected);
@@ -222,6 +226,10 @@ mod tests {
             ),
             (json!([{"on": "sometimes", "command": ["x"]}]), "hooks[0].on: expected one of"),
             (json!([{"on": "run_started"}]), "hooks[0].command: expected a list"),
+            (
+                json!([{"on": "run_started", "command": ["~/bin/x"]}]),
+                "hooks[0].command: only a shell knows the `~` of ~/bin/x; write the whole path",
+            ),
             (json!([{"on": "run_started", "command": []}]), "hooks[0].command: expected a list"),
             (
                 json!([{"on": "run_started", "command": ["./x"]}]),

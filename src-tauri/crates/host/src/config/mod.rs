@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use rouse_agent::{HookCommand, Price};
 use rouse_core::day_hours::DayHours;
-use rouse_core::json_fields::{FieldError, Fields};
+use rouse_core::json_fields::{FieldError, Fields, kind_of};
 use rouse_core::money::{Limit, MicroUsd, read_tokens};
 use rouse_core::quiet::QuietHours;
 use rouse_core::schedule::Zones;
@@ -180,9 +180,7 @@ fn read(
         heartbeat: fields
             .object("heartbeat", |fields| heartbeat::read(fields, zones))
             .unwrap_or(HeartbeatConfig::DEFAULT),
-        quiet_hours: fields
-            .object("quietHours", |hours| QuietHours::read(hours, Some(zones)))
-            .flatten(),
+        quiet_hours: hours(&mut fields, "quietHours", |hours| QuietHours::read(hours, Some(zones))),
         model: fields.object("model", read_model).unwrap_or_default(),
         providers: fields.object("providers", read_providers).unwrap_or_default(),
         workspace: fields
@@ -266,6 +264,21 @@ impl ToolLimits {
         command_timeout: Duration::from_secs(600),
         allow_private_hosts: Vec::new(),
     };
+}
+
+/// Hours of the day, which are a table; who writes them as on the command line is told which.
+fn hours<T>(
+    fields: &mut Fields<'_>,
+    key: &str,
+    read: impl FnOnce(Fields<'_>) -> Option<T>,
+) -> Option<T> {
+    if fields.is_object(key) {
+        return fields.object(key, read).flatten();
+    }
+    let found = kind_of(&fields.take(key)?);
+    let wanted = "expected a table such as { from = \"22:00\", to = \"07:00\" }";
+    fields.complain(key, format!("{wanted}, found {found}"));
+    None
 }
 
 fn read_cron(mut fields: Fields<'_>) -> CronConfig {

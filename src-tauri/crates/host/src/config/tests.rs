@@ -165,3 +165,17 @@ fn a_provider_says_how_much_its_model_reads() {
         assert_eq!(errors[0].path, "providers.mine.contextTokens");
     }
 }
+
+#[test]
+fn hours_that_are_written_as_on_the_command_line_are_told_which_table_is_wanted() {
+    for (file, key) in [
+        (json!({ "quietHours": "22:00-07:00" }), "quietHours"),
+        (json!({ "heartbeat": { "activeHours": "22:00-07:00" } }), "heartbeat.activeHours"),
+    ] {
+        let errors = config(file, &[]).expect_err("wrong");
+        let said: Vec<(&str, &str)> =
+            errors.iter().map(|error| (&*error.path, &*error.message)).collect();
+        let wanted = "expected a table such as { from = \"22:00\", to = \"07:00\" }, found a text";
+        assert_eq!(said, [(key, wanted)]);
+    }
+}
