@@ -541,7 +541,7 @@ async fn an_answer_that_a_budget_cuts_off_ends_the_run_as_one_that_has_met_it() 
     let room = house.model.requests()[0].max_tokens.expect("a bound");
     let expected = format!(
         "The budget of a run, 2,000 tokens, had room for {} tokens of the model's answer, which was cut off there. The next run has a new one.",
-        format!("{},{:03}", room / 1_000, room % 1_000)
+        rouse_core::words::grouped(u64::from(room))
     );
     assert_eq!(words, expected);
     assert_eq!(outcome.summary.as_deref(), Some("The disk is"));
