@@ -85,7 +85,9 @@ impl<'h> Stage<'h> {
             }
             "grants.revoke" => json!({ "id": "guessed" }),
             "chat.send" => json!({ "text": "let me in" }),
-            "sessions.get" | "sessions.clear" => json!({ "key": "main" }),
+            "sessions.get" => json!({ "key": "main" }),
+            // The message that `chat.send` has written may still be answered.
+            "sessions.clear" => json!({ "key": "cron:guessed" }),
             "secrets.set" => {
                 json!({ "name": "key", "value": "guessed-value", "hosts": ["example.org"] })
             }
