@@ -328,9 +328,10 @@ async fn names_cannot_steer_the_terminal() {
     evil["payload"]["arguments"] = json!({ "text": "\u{1b}[2Jtext" });
     evil["schedule"] = json!({ "kind": "every", "everyMs": 3_600_000 });
     let document = json!([evil, { "name": "\u{1b}[31mbad" }]).to_string();
-    // Such a name and such an id are refused; what turns text around is not.
-    evil["name"] = json!("\u{202e}red\u{200b}");
+    // Such a name and such an id are refused; a description may say anything.
+    evil["name"] = json!("red");
     evil["id"] = json!("evil");
+    evil["description"] = json!("\u{202e}hidden\u{200b}\u{1b}[8m");
     let id = engine.add(evil).await;
     engine.run_now(&id).await;
     let run = engine.ended(&id, 1).await[0]["id"].as_str().expect("an id").to_owned();
