@@ -77,7 +77,7 @@ impl Scheduler {
 pub(crate) struct Engine {
     pub(crate) store: Store,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) timer: Box<dyn Timer>,
+    timer: Box<dyn Timer>,
     pub(crate) runner: Arc<dyn Runner>,
     pub(crate) hooks: Arc<dyn RunHooks>,
     pub(crate) main_session: Arc<dyn MainSession>,
@@ -282,7 +282,7 @@ impl Engine {
     }
 
     async fn tick_if_due(&mut self) -> Result<(), StoreError> {
-        let now = self.instant().await?;
+        let now = self.clock.now();
         let pause_is_over = self.pause_end().is_some_and(|until| until <= now);
         if !pause_is_over && self.next_due().await?.is_none_or(|due| due > now) {
             return Ok(());
@@ -318,8 +318,7 @@ impl Engine {
                 let (pause_end, beat) = (self.pause_end(), self.heartbeat.next_at());
                 let asked = on_the_wall(self.heartbeat.asked_at(self.may_ask_main()));
                 let expiry = self.parked.next_expiry();
-                let slot = self.next_due.map(|next| self.claimed_at(next));
-                [expires, on_the_wall(goes_on), slot, pause_end, beat, asked, expiry]
+                [expires, on_the_wall(goes_on), self.next_due, pause_end, beat, asked, expiry]
             }
         };
         self.timer.arm(at.into_iter().flatten().min());

@@ -19,7 +19,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::engine::Engine;
-use crate::events::{Follow, rows};
+use crate::events::rows;
 use crate::execute::{Waiting, begun};
 use crate::finish::log_end;
 use crate::lanes::Startable;
@@ -113,17 +113,6 @@ struct Follows {
     cancel_others: bool,
 }
 
-/// Claims that are on the disk, and what follows them.
-struct Batch {
-    claims: Vec<Claim>,
-    follows: Vec<Follows>,
-    /// The runs that begin with them.
-    places: Vec<Startable<Waiting>>,
-    inserted: HashSet<RunId>,
-    counted: Vec<Counted>,
-    fires: Vec<Follow>,
-}
-
 impl Engine {
     /// Claims every slot that is due at `now` and starts what may start.
     pub(crate) async fn tick(&mut self, now: UnixMs) -> Result<TickReport, StoreError> {
@@ -176,43 +165,22 @@ impl Engine {
         let first = planning.plan_all(first);
         // Nearly always there is no rest, and every walk to another task would make the first one later.
         let rest = due.filter(DueJobs::may_have_more);
-        let rest = rest.map(|rest| planning.begin(rest));
-        let mut ahead = Vec::new();
-        let claimed = self.claim_all(first, rest, now, &mut ahead, report).await;
-        self.hold_until(now).await;
-        // What is on the disk begins, also where the rest could not be claimed.
-        for batch in ahead {
-            self.settle(batch, report);
-        }
-        claimed
-    }
-
-    /// Claims batch by batch. Those that are on the disk before their instant has come are left `ahead`.
-    async fn claim_all(
-        &mut self,
-        first: Vec<Planned>,
-        mut rest: Option<mpsc::Receiver<Result<Vec<Planned>, StoreError>>>,
-        now: UnixMs,
-        ahead: &mut Vec<Batch>,
-        report: &mut TickReport,
-    ) -> Result<(), StoreError> {
-        let mut planned = Some(first);
-        while let Some(batch) = planned {
-            ahead.push(self.claim(batch, now).await?);
-            if self.clock.now() >= now {
-                for batch in ahead.drain(..) {
-                    self.settle(batch, report);
-                }
-            }
-            planned = match &mut rest {
-                Some(rest) => rest.recv().await.transpose()?,
-                None => None,
-            };
+        let mut rest = rest.map(|rest| planning.begin(rest));
+        self.claim(first, now, report).await?;
+        while let Some(rest) = &mut rest
+            && let Some(planned) = rest.recv().await
+        {
+            self.claim(planned?, now, report).await?;
         }
         Ok(())
     }
 
-    async fn claim(&mut self, mut planned: Vec<Planned>, now: UnixMs) -> Result<Batch, StoreError> {
+    async fn claim(
+        &mut self,
+        mut planned: Vec<Planned>,
+        now: UnixMs,
+        report: &mut TickReport,
+    ) -> Result<(), StoreError> {
         let all = || planned.iter().flat_map(Planned::rows);
         let told = self.tell_missed(all()).await?;
         let mut ends = self.quiet_ends(all().map(|(_, run)| run));
@@ -222,9 +190,9 @@ impl Engine {
         if let Some(first) = planned.first_mut() {
             first.claim.fired = rows(&fires);
         }
-        let begin_at = self.clock.now().max(now);
+        let begin_at = self.clock.now();
         let places = self.take_places(&mut planned, begin_at);
-        let (claims, follows): (Vec<_>, Vec<_>) =
+        let (claims, rest): (Vec<_>, Vec<_>) =
             planned.into_iter().map(|Planned { claim, follows }| (claim, follows)).unzip();
         let Claimed { runs, counted } = match self.store.claim_and_tell(&claims, &told, now).await {
             Ok(claimed) => claimed,
@@ -233,25 +201,20 @@ impl Engine {
                 return Err(error);
             }
         };
+        let inserted: HashSet<RunId> = runs.into_iter().collect();
         if !told.is_empty() {
             self.outbox.notify_one();
         }
-        let inserted = runs.into_iter().collect();
-        Ok(Batch { claims, follows, places, inserted, counted, fires })
-    }
-
-    /// Begins what was claimed.
-    fn settle(&mut self, batch: Batch, report: &mut TickReport) {
-        let Batch { claims, follows, places, inserted, counted, fires } = batch;
         report.claimed += claims.len();
         let begun = self.begin(places, |id| inserted.contains(id));
         report.started.extend(begun);
-        for (claim, follows) in claims.into_iter().zip(follows) {
+        for (claim, follows) in claims.into_iter().zip(rest) {
             follow_counted(&claim, &counted, report);
             self.settle_claim(claim, &follows, &inserted, report);
         }
         self.follow(fires, |id| inserted.contains(id));
         tracing::debug!(jobs = report.claimed, queued = report.queued.len(), "slots were claimed");
+        Ok(())
     }
 
     /// Puts the planned runs into their lanes and marks those that may start at once: they begin with the claim, which

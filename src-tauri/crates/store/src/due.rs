@@ -54,9 +54,6 @@ pub(crate) const DUE: &str = concat!(
      ORDER BY next_run_at, rowid LIMIT ?4"
 );
 
-pub(crate) const COUNT_DUE: &str = "SELECT count(*) FROM jobs
-    WHERE enabled = 1 AND next_run_at IS NOT NULL AND next_run_at <= ?1";
-
 /// Where a batch ends, in the order of the index.
 #[derive(Debug, Clone, Copy)]
 struct Place {
@@ -106,16 +103,6 @@ impl Store {
         let rows = self.due_rows(FIRST, at, most.saturating_add(1)).await?;
         let jobs: Option<Vec<DueJob>> = rows.iter().map(|row| read(row).ok()).collect();
         Ok(jobs.filter(|jobs| jobs.len() <= most as usize))
-    }
-
-    /// How many jobs have their next slot not after `at`.
-    ///
-    /// # Errors
-    /// `Read`.
-    pub async fn count_due(&self, at: UnixMs) -> Result<u32, StoreError> {
-        let query = sqlx::query(COUNT_DUE).bind(at.0);
-        let count = self.one("count the due jobs", query, |row| Columns::of(row).count()).await?;
-        Ok(count.unwrap_or_default())
     }
 
     /// The first due job that can be read.

@@ -5,7 +5,7 @@ use rouse_core::{Outcome, RunState, RunTrigger};
 use rouse_scheduler::{RunMode, SchedulerConfig};
 use serde_json::json;
 
-use crate::stage::{Begun, HOUR, MINUTE, SECOND, START, Stage, break_with, config, every, once};
+use crate::stage::{Begun, HOUR, MINUTE, START, Stage, break_with, config, every, once};
 
 #[tokio::test]
 async fn by_default_one_late_run_stands_for_all() {
@@ -89,11 +89,11 @@ async fn behind_another(policies: serde_json::Value) -> (Stage, Begun, rouse_cor
     let one_place = SchedulerConfig { max_concurrent_runs: 1, ..config() };
     let stage = Stage::with(one_place, false).await;
     stage.add(once(START.plus_ms(MINUTE), json!({ "id": "before" }))).await;
-    let at = START.plus_ms(MINUTE + SECOND);
+    let at = START.plus_ms(MINUTE + 1);
     let job = stage.add(once(at, json!({ "policies": policies }))).await;
     stage.pass(MINUTE).await;
     let before = stage.begun.next().await;
-    stage.pass(SECOND).await;
+    stage.pass(1).await;
     assert_eq!(stage.states_of(&job).await, [RunState::Queued]);
     (stage, before, job)
 }
@@ -113,9 +113,8 @@ async fn a_slot_that_waits_for_its_place_longer_than_allowed_is_missed() {
         let run = stage.runs_of(&job.id).await.remove(0);
         assert_eq!((run.state, run.reason.as_deref()), (RunState::Missed, Some(reason)));
         assert_eq!((run.started_at, stage.load().await), (None, (0, 0)), "its place is free");
-        let soon = stage.now().plus_ms(SECOND);
-        let next = stage.add(once(soon, json!({ "id": "next" }))).await;
-        stage.pass(SECOND).await;
+        let next = stage.add(once(stage.now().plus_ms(1), json!({ "id": "next" }))).await;
+        stage.pass(1).await;
         assert_eq!(stage.begun.next().await.run.job_id, Some(next.id));
     }
 }
