@@ -3,14 +3,21 @@
 //! A process can clear its environment and with it the mark. So whatever is a child of one that bears it, or is in a
 //! group or a session that such a one leads, is taken for one, too. As long as the leader lives its number is that
 //! group's; one without a living leader is not gone by, since nothing says whose it is. One could get it wrong by killing
-//! by number: when a process began is looked at again while a descriptor holds it.
+//! by number: when a process began is looked at again while a descriptor holds it. It is made after every command, so it
+//! asks the kernel as little as it can: one line of each process, and the environment of none that is the kernel's own.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read as _;
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::child::MARK;
+
+/// The parent of the kernel's own processes.
+const KERNEL: i32 = 2;
+/// More than any line of `/proc/<pid>/stat` takes.
+const LINE_BYTES: usize = 1_024;
 
 /// What `/proc/<pid>/stat` says of a process.
 struct Stat {
@@ -39,7 +46,7 @@ fn at_work() -> HashMap<i32, Stat> {
     let numbers =
         processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let all = numbers.filter_map(|number| Some((number, Stat::read(number)?)));
-    all.filter(|(_, stat)| !stat.has_ended).collect()
+    all.filter(|(_, stat)| !stat.has_ended && stat.parent != KERNEL).collect()
 }
 
 fn lineage(all: &HashMap<i32, Stat>) -> Vec<i32> {
@@ -84,7 +91,10 @@ fn bears(number: i32, mark: &str) -> bool {
 impl Stat {
     /// By proc_pid_stat(5); the second field, the name, may itself hold spaces and brackets.
     fn read(number: i32) -> Option<Self> {
-        let text = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
+        let mut line = [0; LINE_BYTES];
+        // The kernel gives the whole line at once.
+        let length = File::open(format!("/proc/{number}/stat")).ok()?.read(&mut line).ok()?;
+        let text = String::from_utf8_lossy(&line[..length]);
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
         let field = |at: usize| fields.get(at)?.parse().ok();
         Some(Self {
