@@ -413,7 +413,36 @@ fn lies_below(root: &str, text: &str) -> bool {
     // Some servers decode a path before they take it apart, and some decode it twice.
     let path = lower.split(['?', '#']).next().unwrap_or_default();
     let hides_parts = ["%2f", "%5c", "%25"].iter().any(|escape| path.contains(escape));
-    begins_a_part && !climbs && !hides_dots && !hides_parts && !text.contains(is_odd)
+    let is_plain = begins_a_part && !climbs && !hides_dots && !hides_parts;
+    is_plain && !text.contains(is_odd) && is_read_one_way(path)
+}
+
+/// Characters that some servers take for a dot, a slash or a backslash.
+const LIKE_DOTS_AND_SLASHES: &[char] = &[
+    '\u{2024}', '\u{2025}', '\u{2026}', '\u{2044}', '\u{2215}', '\u{3002}', '\u{fe52}', '\u{ff0e}',
+    '\u{ff0f}', '\u{ff3c}', '\u{ff61}',
+];
+
+/// Whether every server reads the escapes of a path as the same text, and no part of that as one that leads up.
+fn is_read_one_way(path: &str) -> bool {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit = || char::from(rest.next()?).to_digit(16);
+        let (Some(high), Some(low)) = (digit(), digit()) else { return false };
+        bytes.push(u8::try_from(high * 16 + low).expect("BUG: two digits are a byte"));
+    }
+    let Ok(read) = String::from_utf8(bytes) else { return false };
+    let leads_up = |part: &str| {
+        let name = part.split(';').next().unwrap_or_default().trim();
+        matches!(name, "." | "..")
+    };
+    !read.contains(|c: char| c.is_control() || LIKE_DOTS_AND_SLASHES.contains(&c))
+        && !read.split('/').any(leads_up)
 }
 
 #[cfg(test)]
@@ -437,6 +466,7 @@ mod tests {
             "https://example.com/api#a",
             "https://example.com/api/a%20b;v=1/...;x/.well-known",
             "https://example.com/api?of=a%2Fb&to=100%25#a%5Cb",
+            "https://example.com/api/M%C3%B6hre%20%26%20x?part=1%2",
         ] {
             assert!(url(good), "{good}");
         }
@@ -456,6 +486,14 @@ mod tests {
             "https://example.com/api/%252e%252e/admin",
             "https://example.com/api;/../admin",
             "https://example.com/api/a%2F..%2f..%2fadmin?x=1",
+            "https://example.com/api/%c0%ae%c0%ae/admin",
+            "https://example.com/api/..%c0%afadmin",
+            "https://example.com/api/\u{ff0e}\u{ff0e}/admin",
+            "https://example.com/api/%ef%bc%8e%ef%bc%8e/admin",
+            "https://example.com/api/..%00/admin",
+            "https://example.com/api/..%20/admin",
+            "https://example.com/api/%u002e%u002e/admin",
+            "https://example.com/api/%2",
             "https://example.com/api/\n",
             "https://user@example.com/api",
             "",

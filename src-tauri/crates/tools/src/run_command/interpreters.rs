@@ -76,6 +76,48 @@ const TEXTS: &[(&[&str], &str)] = &[
 /// Long options that have the program itself as their value.
 const LONG_TEXTS: &[&str] = &["--eval", "--print", "--execute", "--command"];
 
+/// How the options begin that name what is loaded before the program, by the programs.
+const LOADS: &[(&[&str], &[&str])] = &[
+    (&["perl", "raku"], &["-M", "-m"]),
+    (&["ruby"], &["-r", "--require"]),
+    (&["lua", "luajit"], &["-l"]),
+    (&["node", "nodejs", "bun", "deno"], &["-r", "--require", "--import", "--loader", "--preload"]),
+];
+
+/// Words of a program that may run what stands elsewhere.
+const LOADERS: &[&str] = &[
+    "__import__",
+    "dlopen",
+    "do",
+    "dofile",
+    "eval",
+    "exec",
+    "execfile",
+    "import",
+    "import_module",
+    "importlib",
+    "include",
+    "include_once",
+    "load",
+    "load_file",
+    "loadfile",
+    "open",
+    "os",
+    "popen",
+    "process",
+    "read",
+    "require",
+    "require_once",
+    "require_relative",
+    "run",
+    "runpy",
+    "source",
+    "spawn",
+    "subprocess",
+    "system",
+    "use",
+];
+
 /// Interpreters whose first word is a text of their own, unless an option names a file.
 const OF_TEXTS: &[&str] = &["awk", "gawk", "mawk", "sed"];
 
@@ -158,6 +200,30 @@ pub(super) fn script<'w>(interpreter: &str, given: &[&'w str]) -> Option<&'w str
         }
     }
     None
+}
+
+/// Whether an interpreter that is given these words runs files that it looks for itself: what an option tells it to load,
+/// or what the program that stands in its words loads. A shell's program is taken apart like any line.
+pub(super) fn may_load(interpreter: &str, given: &[&str]) -> bool {
+    let name = program(interpreter);
+    let of = |table: &[(&[&str], &'static [&'static str])]| {
+        table.iter().find(|(names, _)| names.contains(&name)).map(|(_, words)| *words)
+    };
+    let own = given.iter().take_while(|word| is_option(word));
+    let loads = of(LOADS).unwrap_or_default();
+    if own.clone().any(|word| loads.iter().any(|option| word.starts_with(option))) {
+        return true;
+    }
+    let letters = TEXTS.iter().find(|(names, _)| names.contains(&name)).map(|(_, all)| *all);
+    let Some(letters) = letters else { return false };
+    let is_text = |word: &&&str| match word.strip_prefix("--") {
+        Some(_) => LONG_TEXTS.iter().any(|text| word.starts_with(text)),
+        None => word.contains(|c| letters.contains(c)),
+    };
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let names_a_loader =
+        |word: &&str| word.split(|c| !is_word(c)).any(|word| LOADERS.contains(&word));
+    own.clone().any(|word| is_text(&word)) && given.iter().any(names_a_loader)
 }
 
 /// What `-f` or `--file` names.

@@ -333,7 +333,7 @@ pub(super) fn implied(line: &str) -> Vec<String> {
 /// The module that Python is told to run.
 pub(super) fn module(command: &Command) -> Option<&str> {
     let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
-    let python = words.iter().position(|word| program(word) == "python")?;
+    let python = words.iter().position(|word| matches!(program(word), "python" | "pypy"))?;
     // What follows a script or a text is told to that.
     let is_own = |word: &&&str| !word.ends_with(".py") && **word != "-c";
     let own = words[python + 1..].iter().take_while(is_own);

@@ -498,6 +498,16 @@ async fn a_line_that_runs_more_than_can_be_bound_gets_no_standing_yes_and_says_w
         ("cat x | awk -f -", "another program"),
         ("cat x | awk -f/dev/stdin", "another program"),
         ("cat x | sed --file=-", "another program"),
+        ("perl -I. -MFoo -e 1", "may load files"),
+        ("perl -e 'require \"./y.pl\"'", "may load files"),
+        ("python3 -c 'import mymod'", "may load files"),
+        ("python3 -Wignore -c '__import__(\"x\")'", "may load files"),
+        ("ruby -r./x -e 1", "may load files"),
+        ("lua -lx -e 1", "may load files"),
+        ("node -r ./x -e 1", "may load files"),
+        ("node --require=./x a.js", "may load files"),
+        ("node -e 'require(\"./x\")'", "may load files"),
+        ("pypy3 -m mymod", "mymod"),
     ] {
         let said = why(line).await.unwrap_or_default();
         if !said.contains(word) || !said.contains("cannot be allowed for always") {

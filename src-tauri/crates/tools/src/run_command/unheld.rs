@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use super::interpreters::{is_interpreter, program, reads_input, script};
+use super::interpreters::{is_interpreter, may_load, program, reads_input, script};
 use super::line::{Command, DEPTH, Piece, commands, is_special, pieces, set_by};
 use super::programs::{self, leads_elsewhere, readers, takes_text, treats};
 
@@ -106,6 +106,9 @@ fn of_command(command: &Command, depth: usize) -> Option<String> {
     }
     if finds || is_told || reads(command) || is_told_to {
         return Some(by_another());
+    }
+    if let Some((name, _)) = runners(command).find(|(name, given)| may_load(name, given)) {
+        return Some(format!("The program {name} may load files that it looks for itself."));
     }
     if takes_text(command) || depth == 0 {
         return None;
