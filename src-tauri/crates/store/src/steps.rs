@@ -165,7 +165,9 @@ const LOSE: &str = "UPDATE run_steps SET status = 'unknown',
         input_tokens = CASE WHEN kind = 'toolCall' THEN input_tokens
             ELSE coalesce(json_extract(input, '$.ifCutOff.inputTokens'), input_tokens) END,
         cost_micro_usd = CASE WHEN kind = 'toolCall' THEN cost_micro_usd
-            ELSE coalesce(json_extract(input, '$.ifCutOff.costMicroUsd'), cost_micro_usd) END
+            ELSE coalesce(json_extract(input, '$.ifCutOff.costMicroUsd'), cost_micro_usd) END,
+        output = CASE WHEN kind = 'toolCall' OR json_extract(input, '$.ifCutOff') IS NULL THEN output
+            ELSE json_object('usageIsEstimated', json('true')) END
     WHERE run_id = ?1 AND status = 'started'
     RETURNING input_tokens, cached_input_tokens, output_tokens, cost_micro_usd";
 const UNREPEATABLE: &str = "SELECT EXISTS

@@ -177,6 +177,7 @@ async fn a_question_that_the_end_of_the_process_has_cut_off_is_spent() {
     assert!(spent.tokens >= 600, "{spent:?}");
     let step = &house.steps(&run).await[0];
     assert_eq!(step.status, StepStatus::Unknown);
+    assert_eq!(step.output, Some(json!({ "usageIsEstimated": true })));
     assert_eq!(step.usage.tokens(), spent.tokens, "the journal and its costs are one");
     assert_eq!(back.expect("it was at work").usage.tokens(), spent.tokens);
     house.store.put_back(&run.id, house.now()).await.expect("written");
