@@ -17,7 +17,7 @@ pub(super) struct Forgetful {
 }
 
 impl Forgetful {
-    pub(super) fn new(inner: Arc<dyn Tool>, forgets: Forget) -> Arc<dyn Tool> {
+    pub(super) fn over(inner: Arc<dyn Tool>, forgets: Forget) -> Arc<dyn Tool> {
         Arc::new(Self { inner, forgets })
     }
 }

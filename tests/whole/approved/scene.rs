@@ -272,7 +272,7 @@ fn gate(
     let of_proof = tools.into_iter().filter(|known| known.spec().name == tool);
     let tools: Vec<Arc<dyn Tool>> = match forgets {
         None => of_proof.collect(),
-        Some(forgets) => of_proof.map(|inner| Forgetful::new(inner, forgets)).collect(),
+        Some(forgets) => of_proof.map(|inner| Forgetful::over(inner, forgets)).collect(),
     };
     Gate::new(ToolRegistry::new(tools).expect("a registry"), store.clone(), Arc::clone(clock))
 }
