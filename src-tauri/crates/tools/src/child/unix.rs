@@ -28,12 +28,7 @@ impl Process {
         let child = command.process_group(0).spawn()?;
         let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         let group = id.expect("BUG: a child that nobody has waited for has a number");
-        Ok(Self {
-            child,
-            group,
-            is_over: false,
-            _guard: guarded(group),
-        })
+        Ok(Self { child, group, is_over: false, _guard: guarded(group) })
     }
 
     pub(crate) fn take_output(&mut self) -> (ChildStdout, ChildStderr) {
