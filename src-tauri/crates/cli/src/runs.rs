@@ -68,29 +68,21 @@ impl Default for Command {
     }
 }
 
-const STATES: [RunState; 11] = [
-    RunState::Queued,
-    RunState::Running,
-    RunState::AwaitingApproval,
-    RunState::Succeeded,
-    RunState::NothingToReport,
-    RunState::Failed,
-    RunState::TimedOut,
-    RunState::Cancelled,
-    RunState::Skipped,
-    RunState::Missed,
-    RunState::Interrupted,
-];
+/// All states, as the gateway writes them.
+fn states() -> impl Iterator<Item = RunState> {
+    let wire = |one: rouse_core::RunState| serde_json::from_value(json!(one.name()));
+    rouse_core::RunState::all().map(move |one| wire(one).expect("BUG: a state has one name"))
+}
 
 /// A state as the table shows it or as JSON has it, with or without hyphens.
 fn read_state(text: &str) -> Result<RunState, String> {
     let bare = |text: &str| text.replace(['-', ' '], "").to_lowercase();
     let wire = |one: RunState| json!(one).as_str().map(bare);
-    let is_meant = |one: &&RunState| {
-        bare(state(**one)) == bare(text) || wire(**one).is_some_and(|name| name == bare(text))
+    let is_meant = |one: &RunState| {
+        bare(state(*one)) == bare(text) || wire(*one).is_some_and(|name| name == bare(text))
     };
-    STATES.iter().find(is_meant).copied().ok_or_else(|| {
-        let names: Vec<String> = STATES.iter().map(|one| state(*one).replace(' ', "-")).collect();
+    states().find(is_meant).ok_or_else(|| {
+        let names: Vec<String> = states().map(|one| state(one).replace(' ', "-")).collect();
         format!("expected one of {}", names.join(", "))
     })
 }

@@ -49,6 +49,11 @@ const NAMES: [(RunState, &str); 11] = [
 ];
 
 impl RunState {
+    /// All of them, in the order of a run's life.
+    pub fn all() -> impl Iterator<Item = Self> {
+        NAMES.iter().map(|(state, _)| *state)
+    }
+
     /// The name in JSON, SQL and the UI.
     #[must_use]
     pub fn name(self) -> &'static str {

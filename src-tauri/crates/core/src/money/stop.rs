@@ -6,6 +6,7 @@
 use super::{Limit, MicroUsd};
 use crate::UnixMs;
 use crate::schedule::{Day, Zone};
+use crate::words::grouped;
 
 /// A limit that is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -203,19 +204,6 @@ fn words_of(of: BudgetOf, reached: Reached, zone: Zone) -> String {
 
 fn tokens(number: u64) -> String {
     format!("{} tokens", grouped(number))
-}
-
-/// "52,310".
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut shown = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            shown.push(',');
-        }
-        shown.push(digit);
-    }
-    shown
 }
 
 #[cfg(test)]
