@@ -49,7 +49,7 @@ impl Safety {
     }
 
     /// Does `look` where it holds up nobody: a long text is looked through in every spelling of every value.
-    pub(crate) async fn apart<T: Send + 'static>(
+    pub async fn apart<T: Send + 'static>(
         &self,
         look: impl FnOnce(&Self) -> T + Send + 'static,
     ) -> T {

@@ -17,8 +17,6 @@ pub(crate) mod spending;
 pub(crate) mod system;
 pub(crate) mod tools;
 
-use std::sync::Arc;
-
 use serde_json::Value;
 
 use crate::context::Context;
@@ -28,11 +26,10 @@ use crate::error::RpcError;
 const MOST_SEARCHED: usize = 200;
 
 /// Refuses what is kept as it is written, and stands at `path`, when it holds the value of a stored secret. The answer does
-/// not repeat it. Each text is looked through in every spelling of every value, so this is done where it holds up nobody.
+/// not repeat it.
 async fn check_secrets(context: &Context, path: &str, kept: &Value) -> Result<(), RpcError> {
-    let (gate, path, kept) = (Arc::clone(&context.gate), path.to_owned(), kept.clone());
-    let looked = tokio::task::spawn_blocking(move || gate.safety().held_in(&path, &kept));
-    match looked.await.expect("BUG: looking for secrets does not panic") {
+    let (path, kept) = (path.to_owned(), kept.clone());
+    match context.gate.safety().apart(move |safety| safety.held_in(&path, &kept)).await {
         None => Ok(()),
         Some(held) => Err(RpcError::field(&held.path, &held.to_string())),
     }

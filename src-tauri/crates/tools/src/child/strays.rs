@@ -55,18 +55,17 @@ fn lineage(all: &HashMap<i32, Stat>) -> Vec<i32> {
 }
 
 fn with_what_came_of(mut ours: HashSet<i32>, all: &HashMap<i32, Stat>) -> HashSet<i32> {
-    while !ours.is_empty() {
+    loop {
         let came_of_ours = |stat: &Stat| {
             [stat.parent, stat.group, stat.session].iter().any(|number| ours.contains(number))
         };
         let more = all.iter().filter(|(number, stat)| !ours.contains(number) && came_of_ours(stat));
         let more: Vec<i32> = more.map(|(number, _)| *number).collect();
         if more.is_empty() {
-            break;
+            return ours;
         }
         ours.extend(more);
     }
-    ours
 }
 
 fn end(number: i32, seen: &Stat) -> bool {
