@@ -73,6 +73,17 @@ pub enum Delta {
     Arguments(usize),
 }
 
+impl Delta {
+    /// How long it is, in bytes.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        match self {
+            Self::Text(text) | Self::Reasoning(text) | Self::ToolCall(text) => text.len(),
+            Self::Arguments(bytes) => *bytes,
+        }
+    }
+}
+
 /// Why a model did not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ProviderErrorKind {

@@ -60,7 +60,11 @@ impl Asked {
     }
 
     fn cut(&self, answered: &Result<ModelAnswer, End>, bound_by: Option<BudgetStop>) {
-        let is_cut = answered.as_ref().is_ok_and(|answer| answer.stop == StopReason::Length);
+        // What has called something goes on.
+        let is_end = |answer: &ModelAnswer| {
+            answer.stop == StopReason::Length && answer.calls().next().is_none()
+        };
+        let is_cut = answered.as_ref().is_ok_and(is_end);
         self.lock().cut_by = bound_by.filter(|_| is_cut);
     }
 

@@ -28,7 +28,7 @@ const MOST_MESSAGES: u32 = 400;
 /// The most characters kept of one message.
 const MOST_CHARACTERS: usize = 6_000;
 
-/// The most runs that are left out and told of by a line of their report, and the most characters of such a line.
+/// The most runs that are left out and told of by a line of their report, and the most bytes of such a line.
 const MOST_LINES: usize = 12;
 const LONGEST_LINE: usize = 160;
 
@@ -321,7 +321,8 @@ fn line_of(group: &[StoredMessage], zone: Zone) -> Option<String> {
         Message::Assistant { parts } => {
             let mut lines = parts.iter().rev().filter_map(words_of).flat_map(str::lines);
             let line = lines.find(|line| !line.trim().is_empty())?;
-            let line: String = line.trim().chars().take(LONGEST_LINE).collect();
+            let line = line.trim();
+            let line = &line[..line.floor_char_boundary(LONGEST_LINE)];
             Some(format!("- {}: {line}", day(stored.at, zone)))
         }
         Message::User { .. } | Message::ToolResult { .. } => None,

@@ -59,10 +59,10 @@ impl AgentDriver {
             self.gate.refuse(&request, context, refusal).await?;
             return Ok(OneCall::Ended(Box::new(outcome)));
         }
-        let request = match asked.filter(is_good) {
-            Some(asked) => request(&asked.tool, &self.gate.asked_call(&asked)),
-            None => written,
-        };
+        let again = asked
+            .filter(is_good)
+            .and_then(|asked| Some(request(&asked.tool, &self.gate.asked_call(&asked)?)));
+        let request = again.unwrap_or(written);
         match self.gate.call(terms, &request, context, cancel).await? {
             Passage::Asks(question) if question.asked_before >= MOST_QUESTIONS => {
                 Err(End::AskedTooOften(request.tool))

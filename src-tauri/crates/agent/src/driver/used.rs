@@ -3,8 +3,8 @@
 //! Owns the estimate: four bytes a token, of what was sent and of what came. A provider that tells nothing of it, an
 //! answer that broke off (with the calls that it had begun to write) and one that nobody waited for any longer are paid for
 //! all the same, and a budget that did not count them could be run past for ever. What a question has cost that the end of
-//! the process cuts off is in the journal from its beginning, for the store to spend. What is estimated is marked as such in the journal. One could get it wrong by
-//! taking zero for an answer: nobody is asked for nothing.
+//! the process cuts off is in the journal from its beginning, for the store to spend. What is estimated is marked as such
+//! in the journal. One could get it wrong by taking zero for an answer: nobody is asked for nothing.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -70,12 +70,8 @@ impl Used {
 
 impl Received {
     pub(super) fn add(&self, delta: &Delta) {
-        let bytes = match delta {
-            Delta::Text(text) | Delta::Reasoning(text) | Delta::ToolCall(text) => text.len(),
-            Delta::Arguments(bytes) => *bytes,
-        };
         self.is_begun.store(true, Ordering::Relaxed);
-        self.bytes.fetch_add(u64::try_from(bytes).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.bytes.fetch_add(u64::try_from(delta.bytes()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     pub(super) fn is_begun(&self) -> bool {

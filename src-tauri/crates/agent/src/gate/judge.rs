@@ -94,7 +94,7 @@ impl Gate {
             Verdict::Allowed(call) => Ok(Judged::Goes(tool, call, None)),
             Verdict::Denied(reason) => Ok(refused(reason)),
             Verdict::NeedsYes(needs) => {
-                let kept = self.by_handles(request);
+                let kept = self.by_handles(request).await;
                 Asker { gate: self, terms, request, kept, context, why }.with_yes(tool, needs).await
             }
         }
@@ -151,7 +151,10 @@ impl Gate {
         context: &ToolContext,
     ) -> Result<Option<String>, StoreError> {
         let answers = self.store.approvals_of(&context.run_id).await?;
-        let kept = self.by_handles(request);
+        if answers.is_empty() {
+            return Ok(None);
+        }
+        let kept = self.by_handles(request).await;
         let arguments = kept.as_ref().unwrap_or(&request.arguments);
         let is_about = |asked: &Approval| {
             let is_open =
@@ -383,15 +386,13 @@ impl Asker<'_> {
         let surroundings = self.noted(surroundings);
         let shown = tool.spec().shown(&request.arguments);
         let preview = tool.preview(&shown, &self.context_of(now)).await;
+        let why = self.reason(is_highest, answers);
         let (preview, why) = match &self.kept {
             Some(kept) => {
-                let why = self.reason(is_highest, answers);
-                (
-                    gate.safety().shown_by_handles(&preview),
-                    format!("{why} {}", told_of_values(kept)),
-                )
+                let shown = gate.safety().shown_by_handles(&preview);
+                (shown, format!("{why} {}", told_of_values(kept)))
             }
-            None => (gate.shown(&preview), self.reason(is_highest, answers)),
+            None => (gate.shown(&preview), why),
         };
         let wait = i64::try_from(terms.question_for.as_millis()).unwrap_or(i64::MAX);
         Approval {

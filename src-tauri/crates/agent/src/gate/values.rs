@@ -7,7 +7,7 @@
 
 use rouse_core::RunId;
 use rouse_core::approval::{Approval, Surroundings};
-use rouse_core::hidden::REDACTED;
+use rouse_core::hidden::{REDACTED, handles};
 use rouse_core::message::ToolCallRequest;
 use rouse_store::StoreError;
 use serde_json::{Value, json};
@@ -17,13 +17,12 @@ use super::Gate;
 impl Gate {
     /// The arguments as they are asked about, with handles in the place of values; none when there is no value in them, or
     /// the call cannot be asked about like that.
-    pub(super) fn by_handles(&self, request: &ToolCallRequest) -> Option<Value> {
-        let writes_here = self.tools.get(&request.tool).is_some_and(|tool| tool.writes_here());
-        let arguments = &request.arguments;
-        if !writes_here || self.safety.without_stored(arguments).is_none() {
+    pub(super) async fn by_handles(&self, request: &ToolCallRequest) -> Option<Value> {
+        if !self.tools.get(&request.tool).is_some_and(|tool| tool.writes_here()) {
             return None;
         }
-        self.safety.with_handles(arguments)
+        let arguments = request.arguments.clone();
+        self.safety.apart(move |safety| safety.with_handles(&arguments)).await
     }
 
     /// Whether a question with these facts would write down the value of a stored secret; `kept` are its arguments where
@@ -41,11 +40,12 @@ impl Gate {
         }
     }
 
-    /// The call of a question, as it is to be made.
-    pub(crate) fn asked_call(&self, asked: &Approval) -> Value {
-        let written =
-            asked.surroundings.holds_values.then(|| self.safety.put_back(&asked.arguments));
-        written.flatten().unwrap_or_else(|| asked.arguments.clone())
+    /// The arguments of a question's call, as it is to be made; none when a value in them is there no more.
+    pub(crate) fn asked_call(&self, asked: &Approval) -> Option<Value> {
+        match asked.surroundings.holds_values {
+            true => self.safety.put_back(&asked.arguments),
+            false => Some(asked.arguments.clone()),
+        }
     }
 
     /// The arguments of a call out of a transcript as the model had written them, where values stood in them and its run
@@ -87,8 +87,7 @@ pub(super) fn unkept(tool: &str, writes_here: bool) -> String {
 /// What a person is told of the values in a call that they are asked about.
 pub(super) fn told_of_values(kept: &Value) -> String {
     let kept = kept.to_string();
-    let mut names: Vec<&str> =
-        rouse_core::hidden::handles(&kept).map(|handle| handle.name).collect();
+    let mut names: Vec<&str> = handles(&kept).map(|handle| handle.name).collect();
     names.sort_unstable();
     names.dedup();
     let secrets = match names.as_slice() {

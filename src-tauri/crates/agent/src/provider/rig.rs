@@ -95,7 +95,7 @@ impl RigProvider {
             let item = item.map_err(|error| self.classify(&error))?;
             let Item::Event(event) = item else { continue };
             let Some(delta) = delta_of(event) else { continue };
-            said += length_of(&delta);
+            said += delta.bytes();
             if said > MOST_SAID {
                 return Err(self.said_too_much());
             }
@@ -141,13 +141,6 @@ fn definition(spec: &ToolSpec) -> Option<ToolDefinition> {
         spec.description.clone(),
         super::compact::compact(&spec.parameters),
     ))
-}
-
-fn length_of(delta: &Delta) -> usize {
-    match delta {
-        Delta::Text(text) | Delta::Reasoning(text) | Delta::ToolCall(text) => text.len(),
-        Delta::Arguments(bytes) => *bytes,
-    }
 }
 
 fn delta_of(event: StreamEvent) -> Option<Delta> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use rouse_agent::{AgentDriver, ChosenModel, Ledger, Price, Prices};
 use rouse_core::job::Job;
-use rouse_core::message::{ModelAnswer, Part, StopReason};
+use rouse_core::message::{ModelAnswer, Part, StopReason, ToolCallRequest};
 use rouse_core::model::{Billing, Delta, ModelProvider, ModelRequest, ProviderError};
 use rouse_core::money::{Limit, MicroUsd};
 use rouse_core::policy::ApprovedCall;
@@ -526,6 +526,18 @@ async fn an_answer_is_bounded_by_what_is_left() {
         let by_usd = bound(own, json!({"usdPerRun": 0.01})).await.expect("a bound");
         assert!((800..1_000).contains(&by_usd), "{by_usd}");
     }
+}
+
+#[tokio::test]
+async fn a_run_that_ends_itself_by_an_answer_that_was_cut_off_says_why_in_its_own_words() {
+    let arguments = json!({ "outcome": "failed", "summary": "The host is down" });
+    let call = ToolCallRequest { id: "c1".to_owned(), tool: "complete_run".to_owned(), arguments };
+    let ended = Scripted::Answer(answer(vec![Part::ToolCall(call)], StopReason::Length));
+    let house = House::new([ended]).await;
+    let outcome = run(&house, &with_budget(json!({"tokensPerRun": 2_000}))).await;
+    let (state, words, is_budget) = told(&outcome);
+    assert_eq!((state, is_budget), (RunState::Failed, false), "{words}");
+    assert!(words.contains("The host is down"), "{words}");
 }
 
 #[tokio::test]

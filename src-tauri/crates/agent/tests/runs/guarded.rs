@@ -481,6 +481,28 @@ async fn a_written_call_that_holds_a_secret_and_that_a_hook_wants_asked_is_made_
     assert_eq!(reached(&made), [arguments]);
 }
 
+/// The yes was to a value that is there no more.
+#[tokio::test]
+async fn a_secret_that_is_gone_by_the_time_of_the_yes_is_not_written_by_its_handle() {
+    let (guard, _heard) = Guard::saying(vec![CallAnswer::Ask("look".to_owned()); 2]);
+    let made = Reached::default();
+    let keeper = Keeper { inner: echoing("keeper", Annotations::OVERWRITES, &made) };
+    let value = SecretValue::new(VALUE).expect("a value");
+    let secrets = vec![Secret::new("mail", value, &["api.example.com".to_owned()]).expect("one")];
+    let house = House::guarded([], vec![Arc::new(keeper)], secrets, vec![guard]).await;
+    let arguments = json!({ "text": format!("key {VALUE}") });
+    let payload = json!({ "kind": "toolCall", "tool": "keeper", "arguments": arguments });
+    let job = job(payload, json!({}));
+    let run = house.run_of(Some(&job)).await;
+    let go = async || house.driver().run_tool_call(&run, &job, call_of(&job), &house.cancel).await;
+    let outcome = go().await;
+    house.say_yes(&run, &outcome).await;
+    house.secrets.replace(Vec::new());
+    let outcome = go().await;
+    let asked = outcome.asks.iter().map(|asked| asked.arguments.clone()).collect::<Vec<_>>();
+    assert_eq!((asked, reached(&made)), (vec![arguments], Vec::new()));
+}
+
 #[tokio::test]
 async fn a_written_call_that_hooks_ask_about_again_and_again_ends_and_pauses_its_job() {
     let rewrites = |number: u32| CallAnswer::Rewrite(json!({ "number": number }));

@@ -39,6 +39,7 @@ pub(crate) struct House {
     pub(crate) seen: Arc<Mutex<Vec<Delta>>>,
     pub(crate) cancel: CancellationToken,
     pub(crate) workspace: PathBuf,
+    pub(crate) secrets: Arc<SecretBook>,
     runs: AtomicU32,
     _folder: tempfile::TempDir,
 }
@@ -73,7 +74,7 @@ impl House {
         let book = Arc::new(SecretBook::default());
         book.replace(secrets);
         let gate = Gate::new(tools, store.clone(), shared);
-        let gate = Arc::new(gate.guarded_by(Safety::new(book), Hooks::new(hooks)));
+        let gate = Arc::new(gate.guarded_by(Safety::new(Arc::clone(&book)), Hooks::new(hooks)));
         Self {
             store,
             clock,
@@ -82,6 +83,7 @@ impl House {
             seen: Arc::default(),
             cancel: CancellationToken::new(),
             workspace: folder.path().to_owned(),
+            secrets: book,
             runs: AtomicU32::new(0),
             _folder: folder,
         }
