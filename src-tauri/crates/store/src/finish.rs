@@ -154,12 +154,12 @@ impl Store {
         let mut write = self.write("save the interruption", Durability::Full, *now).await?;
         let outcome =
             Outcome { reason: Some(reason.clone()), ..Outcome::of(RunState::Interrupted) };
+        lose_unfinished(&mut write, run_id).await?;
         let Some(run) = end(&mut write, run_id, Some(RunState::Running), &outcome, None).await?
         else {
             write.undo().await?;
             return Ok(None);
         };
-        lose_unfinished(&mut write, run_id).await?;
         for delivery in deliveries {
             enqueue(&mut write, Some(run_id), delivery).await?;
         }

@@ -88,15 +88,8 @@ const SET_ATTEMPT: &str = concat!(
     "UPDATE runs SET attempt = ?2 WHERE id = ?1 AND finished_at IS NULL RETURNING ",
     run_columns!()
 );
-// No step has used more than `min` lets through (see `spending`).
 const PUT_BACK: &str = concat!(
-    "UPDATE runs SET state = 'queued', attempt = attempt + 1, (input_tokens, cached_input_tokens, output_tokens, cost_micro_usd) =
-        (SELECT coalesce(sum(min(input_tokens, 1000000000)), 0), coalesce(sum(min(cached_input_tokens, 1000000000)), 0),
-            coalesce(sum(min(output_tokens, 1000000000)), 0),
-            CASE WHEN coalesce(sum(cost_micro_usd IS NULL AND (input_tokens > 0 OR output_tokens > 0)), 0) = 0
-                 THEN sum(min(cost_micro_usd, 1000000000000)) END
-         FROM run_steps WHERE run_id = ?1)
-     WHERE id = ?1 AND state = 'running' RETURNING ",
+    "UPDATE runs SET state = 'queued', attempt = attempt + 1 WHERE id = ?1 AND state = 'running' RETURNING ",
     run_columns!()
 );
 pub(crate) const CANCEL_QUEUED_OF: &str = concat!(
@@ -233,7 +226,6 @@ impl Store {
     /// `Write`.
     pub async fn put_back(&self, id: &RunId, now: UnixMs) -> Result<Option<Run>, StoreError> {
         let mut write = self.write("take the run up again", Durability::Full, now).await?;
-        // Before the run's sum is made of them.
         lose_unfinished(&mut write, id).await?;
         let Some(run) = write.one(sqlx::query(PUT_BACK).bind(id.as_str()), read_run).await? else {
             write.undo().await?;

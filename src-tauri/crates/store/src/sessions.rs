@@ -84,7 +84,7 @@ pub(crate) const OF_RUN: &str = "SELECT id, run_id, message, at FROM messages
     WHERE session = ?1 AND run_id = ?2 ORDER BY id";
 // A run that waits for its turn has been told nothing yet, unless it began before.
 pub(crate) const BEGUN: &str = "SELECT id FROM runs INDEXED BY runs_open
-    WHERE job_id IS ?1 AND finished_at IS NULL
+    WHERE job_id IS ?1 AND session = ?2 AND finished_at IS NULL
     AND (state <> 'queued' OR EXISTS (SELECT 1 FROM run_steps WHERE run_id = runs.id)
         OR EXISTS (SELECT 1 FROM messages WHERE session = ?2 AND run_id = runs.id)) LIMIT 1";
 const CLEAR_MESSAGES: &str = "DELETE FROM messages WHERE session = ?1";

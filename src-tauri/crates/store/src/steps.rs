@@ -170,6 +170,14 @@ const LOSE: &str = "UPDATE run_steps SET status = 'unknown',
             ELSE json_object('usageIsEstimated', json('true')) END
     WHERE run_id = ?1 AND status = 'started'
     RETURNING input_tokens, cached_input_tokens, output_tokens, cost_micro_usd";
+// No step has used more than `min` lets through (see `spending`).
+const SUM_UP: &str = "UPDATE runs SET (input_tokens, cached_input_tokens, output_tokens, cost_micro_usd) =
+        (SELECT coalesce(sum(min(input_tokens, 1000000000)), 0), coalesce(sum(min(cached_input_tokens, 1000000000)), 0),
+            coalesce(sum(min(output_tokens, 1000000000)), 0),
+            CASE WHEN coalesce(sum(cost_micro_usd IS NULL AND (input_tokens > 0 OR output_tokens > 0)), 0) = 0
+                 THEN sum(min(cost_micro_usd, 1000000000000)) END
+         FROM run_steps WHERE run_id = ?1)
+    WHERE id = ?1 AND finished_at IS NULL";
 const UNREPEATABLE: &str = "SELECT EXISTS
     (SELECT 1 FROM run_steps WHERE run_id = ?1 AND kind = 'toolCall' AND repeatable = 0)";
 pub(crate) const HAS_CALLED: &str = "SELECT EXISTS (SELECT 1 FROM run_steps WHERE run_id = ?1
@@ -424,7 +432,8 @@ impl RunOfStep {
     }
 }
 
-/// The steps that were going when the process ended, as part of a write. Questions among them are spent.
+/// The steps that were going when the process ended, as part of a write, before their run is ended or put back. Questions
+/// among them are spent, and the run has used what its steps have: nobody else is left to say so.
 pub(crate) async fn lose_unfinished(write: &mut Write, run: &RunId) -> Result<(), StoreError> {
     let query = sqlx::query(LOSE).bind(run.as_str());
     let lost = write.list(query, |row| Columns::of(row).usage()).await?;
@@ -433,6 +442,7 @@ pub(crate) async fn lose_unfinished(write: &mut Write, run: &RunId) -> Result<()
     for usage in lost {
         spend(write, run, job.as_ref(), usage).await?;
     }
+    write.run(sqlx::query(SUM_UP).bind(run.as_str())).await?;
     Ok(())
 }
 

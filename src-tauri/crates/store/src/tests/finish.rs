@@ -225,6 +225,13 @@ async fn an_interruption_tells_and_makes_up_in_one_go() {
     fixture.store.begin_step(&step("cut off"), NOW).await.unwrap();
     fixture.told();
 
+    let question = NewStep {
+        kind: StepKind::ModelTurn,
+        input: json!({ "ifCutOff": { "inputTokens": 40, "costMicroUsd": 7 } }),
+        ..step("asked")
+    };
+    fixture.store.begin_step(&question, NOW).await.unwrap();
+    fixture.told();
     let again = Run { retry_of: Some(id.clone()), slot_at: None, ..slot_run("a", NOW) };
     let interruption = Interruption {
         run_id: id.clone(),
@@ -240,7 +247,9 @@ async fn an_interruption_tells_and_makes_up_in_one_go() {
     assert_eq!(fixture.run(&again.id).await, again);
     let statuses: Vec<StepStatus> =
         fixture.store.steps(&id).await.unwrap().into_iter().map(|step| step.status).collect();
-    assert_eq!(statuses, [StepStatus::Finished, StepStatus::Unknown]);
+    assert_eq!(statuses, [StepStatus::Finished, StepStatus::Unknown, StepStatus::Unknown]);
+    assert_eq!((ended.usage.input_tokens, ended.usage.cost_micro_usd), (40, Some(7)));
+    assert_eq!(fixture.store.spent_by_run(&id).await.unwrap().tokens, 40, "as it was spent");
     assert_eq!(fixture.store.deliveries_of(&id).await.unwrap().len(), 1);
     let kinds: Vec<EventKind> = fixture.told().into_iter().map(|(kind, _)| kind).collect();
     assert_eq!(kinds, [EventKind::Run, EventKind::Cron, EventKind::Delivery, EventKind::Run]);

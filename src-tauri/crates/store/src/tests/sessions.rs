@@ -147,3 +147,20 @@ async fn a_session_is_cleared_with_all_that_tells_what_it_has_read() {
     let early = store.clear_session(&session, NOW).await;
     assert!(matches!(early, Err(StoreError::InUse { run }) if run == next.id));
 }
+
+#[tokio::test]
+async fn a_run_that_belongs_to_no_session_is_in_the_way_of_none() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    store.append_messages(&SessionKey::main(), None, &[said("Hello")], NOW).await.unwrap();
+    let tried = Run {
+        job_id: None,
+        slot_at: None,
+        session: None,
+        state: RunState::Running,
+        started_at: Some(NOW),
+        ..slot_run("a", NOW)
+    };
+    store.insert_run(&tried, NOW).await.unwrap();
+    assert!(store.clear_session(&SessionKey::main(), NOW).await.unwrap());
+}
