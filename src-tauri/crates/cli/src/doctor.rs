@@ -78,8 +78,11 @@ fn of_room(session: &Session) -> Option<Finding> {
     let root = session.home.root().display();
     Some(Finding {
         ok: false,
-        what: format!("There is no room for what Rouse writes in {root}: {error}"),
-        mend: Some("Free some space there; until then no run can be saved.".to_owned()),
+        what: format!("Rouse cannot write in {root}: {error}"),
+        mend: Some(
+            "Free some space there, or make the folder yours to write; until then no run can be saved."
+                .to_owned(),
+        ),
     })
 }
 

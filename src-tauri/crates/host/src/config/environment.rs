@@ -146,11 +146,15 @@ fn risky_or_safe(value: &str) -> Option<bool> {
     }
 }
 
+/// The user's home, as far as the environment names it.
+pub(super) fn home(env: Env<'_>) -> Option<String> {
+    env("HOME").or_else(|| env("USERPROFILE"))
+}
+
 /// `~` and `~/` mean the user's home.
 pub(super) fn expand(path: &str, env: Env<'_>) -> PathBuf {
-    let home = env("HOME").or_else(|| env("USERPROFILE"));
     let rest = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
-    match (rest, home) {
+    match (rest, home(env)) {
         (Some(rest), Some(home)) => Path::new(&home).join(rest.trim_start_matches('/')),
         _ => PathBuf::from(path),
     }

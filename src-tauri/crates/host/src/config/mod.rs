@@ -210,7 +210,7 @@ fn read(
     refuse_own_data(&config, is_above, default_workspace, &mut errors);
     config.hooks = hooks::read(hooks, &mut errors, asked);
     let data = default_workspace.parent().unwrap_or(default_workspace);
-    let home = env("HOME").or_else(|| env("USERPROFILE")).unwrap_or_default();
+    let home = environment::home(env).unwrap_or_default();
     let folders = hooks::Folders { data, workspace: &config.workspace, home };
     hooks::refuse_workspace(&config.hooks, &folders, &mut errors);
     if errors.is_empty() { Ok(config) } else { Err(errors) }

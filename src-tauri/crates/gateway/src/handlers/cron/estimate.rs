@@ -29,12 +29,13 @@ pub(crate) async fn estimate(
         Some(id) => context.store.usage_of_newest_runs(id, NEWEST).await?,
         None => Vec::new(),
     };
-    let runs = schedule.spec.has_slots().then(|| runs_of_a_month(&slots, now));
+    let runs = schedule.spec.has_slots().then(|| runs_within(&slots, now, MONTH_MS));
     Ok(of_usages(&usages, runs))
 }
 
-fn runs_of_a_month(slots: &Slots, now: UnixMs) -> u32 {
-    let until = now.plus_ms(MONTH_MS);
+/// How often it fires in the `span_ms` milliseconds after `now`.
+pub(super) fn runs_within(slots: &Slots, now: UnixMs, span_ms: i64) -> u32 {
+    let until = now.plus_ms(span_ms);
     let first = slots.next_after(now).filter(|first| *first <= until);
     first.map_or(0, |first| slots.passed(first, until, 1).count)
 }

@@ -10,7 +10,8 @@ use std::collections::HashSet;
 use rouse_core::cause::SOURCES;
 use rouse_core::import::{self, Entry, Format, ORIGIN};
 use rouse_core::job::{
-    Job, Payload, ScheduleSpec, imported_job_from_json, job_to_json, patch_job, strangers_of_state,
+    Job, Payload, ScheduleSpec, check_bounds, imported_job_from_json, job_to_json, patch_job,
+    strangers_of_state,
 };
 use rouse_core::{JobId, Run};
 use rouse_store::{JobQuery, RunQuery};
@@ -187,6 +188,7 @@ async fn read(
         Ok(document) => document,
         Err(reason) => return Ok(Err(reason)),
     };
+    check_bounds(&document)?;
     check_secrets(context, "", &document).await?;
     let mut enable = wish.enable && is_faithful;
     enable &= can_fire_here(&document);

@@ -114,10 +114,9 @@ async fn schedule(context: &Context, job: &Job) -> Result<Vec<JobWarning>, RpcEr
 fn too_often(context: &Context, job: &Job) -> Option<JobWarning> {
     let (now, zones) = (context.clock.now(), context.clock.zones());
     let slots = Slots::of_job(&job.schedule, &job.id, job.created_at, &zones).ok()?;
-    let (first, until) = (slots.next_after(now)?, now.plus_ms(DAY_MS));
-    let count = if first > until { 0 } else { slots.passed(first, until, 1).count };
-    let message = || format!("It asks a model {} times a day.", grouped(u64::from(count)));
-    (count > MINUTES_OF_A_DAY).then(|| warning("schedule", message()))
+    let count = super::estimate::runs_within(&slots, now, DAY_MS);
+    let message = format!("It asks a model {} times a day.", grouped(u64::from(count)));
+    (count > MINUTES_OF_A_DAY).then(|| warning("schedule", message))
 }
 
 fn models(context: &Context, turn: &AgentTurn) -> Vec<JobWarning> {
