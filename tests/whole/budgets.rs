@@ -1,7 +1,10 @@
 //! What may be spent, through the gateway: limits of jobs and of everything, one notification of each a day, what a job
 //! costs a month, fallbacks, and local models that do not run.
 
+use std::sync::Arc;
+
 use rouse_core::UnixMs;
+use rouse_store::Store;
 use rouse_testkit::fake_model::{FakeModel, Reply, sse};
 use rouse_testkit::scripted_model::{Scripted, large, says};
 use serde_json::{Value, json};
@@ -237,6 +240,25 @@ async fn a_job_whose_provider_is_missing_says_which_and_asks_no_other() {
     let error = run["error"].as_str().unwrap_or_default();
     let expected = "`openai:foo` is of the provider openai, which is not set up or not running.";
     assert!(error.starts_with(expected), "{error}");
+    house.host.stop().await;
+}
+
+/// A server on this computer that was used last is not whom the run names.
+#[tokio::test]
+async fn a_job_whose_provider_is_missing_says_which_though_another_one_was_used_last() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = rouse_host::Home::at(folder.path()).database();
+    let store = Store::open(&database, Arc::new(|_| ())).await.expect("a store");
+    store.put_setting("models.lastLocal", &json!("ollama"), None, UnixMs(1)).await.expect("kept");
+    store.close().await;
+    let house = Plan::new(folder.path()).build().await;
+    let mut job = ask("Look");
+    job["payload"]["model"] = json!("openai:foo");
+    let id = house.add(job).await;
+    let run = force(&house, &id, 0).await;
+    let error = run["error"].as_str().unwrap_or_default();
+    let expected = "`openai:foo` is of the provider openai, which is not set up or not running.";
+    assert!(error.starts_with(expected), "{run:#}");
     house.host.stop().await;
 }
 

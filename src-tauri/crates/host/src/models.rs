@@ -93,7 +93,6 @@ impl ModelShelf {
     /// Who would answer, if it is a server on this computer that is known to be used here: what a run names, or the
     /// settings, or what was used last. Without any nothing was ever set up.
     async fn why_absent(&self, wish: Option<&str>) -> Option<String> {
-        let named = wish.and_then(|wish| wish.split_once(':')).map(|(name, _)| name.to_owned());
         let of_settings = self.settings.borrow().model.provider.clone();
         let last = match self.store.setting(LAST_LOCAL).await {
             Ok(last) => last.as_ref().and_then(Value::as_str).map(str::to_owned),
@@ -102,8 +101,13 @@ impl ModelShelf {
                 None
             }
         };
-        let title = [named, of_settings, last].into_iter().flatten();
-        let title = title.into_iter().find_map(|name| title_of_local(&name))?;
+        // A run that names a provider is not for another one.
+        let title = match wish.and_then(|wish| self.models().stranger_of(wish).map(str::to_owned)) {
+            Some(provider) => title_of_local(&provider)?,
+            None => {
+                [of_settings, last].into_iter().flatten().find_map(|name| title_of_local(&name))?
+            }
+        };
         Some(format!(
             "{title}, whose model is to do this, is not running on this computer. Start it, or name another model as a fallback."
         ))
