@@ -26,6 +26,7 @@ use crate::heartbeat::Heartbeat;
 use crate::lanes::Lanes;
 use crate::listeners::Listeners;
 use crate::parked::Parked;
+use crate::prepared::{Prepared, wanted};
 use crate::trouble::Trouble;
 use crate::{MainSession, Pause, RunHooks, Runner, SchedulerConfig, SchedulerError};
 
@@ -105,6 +106,9 @@ pub(crate) struct Engine {
     /// Whether a job has changed since.
     pub(crate) next_due_is_stale: bool,
     pub(crate) ahead: Option<Ahead>,
+    pub(crate) prepared: Option<Prepared>,
+    /// The newest instant whose slots were prepared, whatever came of it.
+    pub(crate) prepared_for: Option<UnixMs>,
     /// Whether the runs of an earlier life are where they belong; nothing is claimed before.
     pub(crate) has_taken_up: bool,
     /// Whether the wall clock was set and the next slots must be looked at again.
@@ -124,6 +128,17 @@ enum Cause {
     Request(Option<Request>),
     /// A job turned out to be deaf.
     Deaf,
+    /// Somebody wants to write while the next slots are prepared.
+    Wanted,
+}
+
+impl Cause {
+    const fn wake(&self) -> Option<Wake> {
+        match self {
+            Self::Timer(wake) => Some(*wake),
+            _ => None,
+        }
+    }
 }
 
 /// Who waits for the engine to have stopped.
@@ -152,6 +167,8 @@ impl Engine {
             next_due: None,
             next_due_is_stale: true,
             ahead: None,
+            prepared: None,
+            prepared_for: None,
             has_taken_up: false,
             clock_was_set: false,
             rules_are_new: false,
@@ -175,12 +192,14 @@ impl Engine {
         self.listen().await;
         loop {
             let cause = self.next_cause(&mut inbox).await;
+            // First of all: it holds the store's turn to write.
+            self.use_prepared(cause.wake()).await;
             // Whatever woke the engine sees the attempts that have ended by now.
             while let Some(result) = self.tasks.try_join_next_with_id() {
                 self.attempt_ended(result);
             }
             match cause {
-                Cause::Timer(Wake::Due) | Cause::Deaf => {}
+                Cause::Timer(Wake::Due) | Cause::Deaf | Cause::Wanted => {}
                 Cause::Timer(Wake::ClockChanged) => self.clock_changed(),
                 Cause::Model(is_there) => {
                     self.has_model = is_there;
@@ -224,11 +243,12 @@ impl Engine {
 
     /// The timer goes first: a request that comes at a due instant finds its slots claimed.
     async fn next_cause(&mut self, inbox: &mut mpsc::UnboundedReceiver<Request>) -> Cause {
-        let Self { timer, model, tasks, listeners, .. } = self;
+        let Self { timer, model, tasks, listeners, prepared, .. } = self;
         tokio::select! {
             biased;
             wake = timer.wait() => Cause::Timer(wake),
             is_there = model_changed(model) => Cause::Model(is_there),
+            () = wanted(prepared.as_ref()) => Cause::Wanted,
             cause = async {
                 // In any order, so that neither a flood of requests nor one of ends starves the other.
                 tokio::select! {
@@ -263,7 +283,9 @@ impl Engine {
         self.plan_anew_if_needed().await?;
         self.beat_if_wanted().await?;
         self.start_startable().await?;
-        self.look_ahead().await
+        self.look_ahead().await?;
+        self.prepare_if_near().await;
+        Ok(())
     }
 
     /// Settings and runs of an earlier life. May fail half-way and begin again.
@@ -304,24 +326,37 @@ impl Engine {
         Ok(self.next_due)
     }
 
+    /// The same, as long as no job has changed since.
+    pub(crate) fn next_due_known(&self) -> Option<UnixMs> {
+        self.next_due.filter(|_| !self.next_due_is_stale)
+    }
+
     /// Arms the one timer for whatever comes first.
     fn arm(&mut self) {
         let (now, monotonic) = (self.clock.now(), self.clock.monotonic());
-        let on_the_wall = |at: Option<Duration>| at.map(|at| wall(now, monotonic, at));
-        let expires = on_the_wall(self.running.values().filter_map(Running::expires_at).min());
         // What needs the store waits while the store is in trouble, or a timer that is due already would not let the
         // engine rest.
+        let is_still = self.trouble.keeps_still_until(monotonic).is_some();
+        let slot = self.next_due.filter(|_| !is_still).map(|at| self.lead_or_slot(at, now));
+        let first = self.first_besides_slots(now, monotonic);
+        self.timer.arm(first.into_iter().chain(slot).min());
+    }
+
+    /// The earliest of everything that is waited for but the slots.
+    pub(crate) fn first_besides_slots(&self, now: UnixMs, monotonic: Duration) -> Option<UnixMs> {
+        let on_the_wall = |at: Option<Duration>| at.map(|at| wall(now, monotonic, at));
+        let expires = on_the_wall(self.running.values().filter_map(Running::expires_at).min());
         let at = match self.trouble.keeps_still_until(monotonic) {
-            Some(until) => [expires, on_the_wall(Some(until)), None, None, None, None, None],
+            Some(until) => [expires, on_the_wall(Some(until)), None, None, None, None],
             None => {
                 let goes_on = self.running.values().filter_map(Running::goes_on_at).min();
                 let (pause_end, beat) = (self.pause_end(), self.heartbeat.next_at());
                 let asked = on_the_wall(self.heartbeat.asked_at(self.may_ask_main()));
                 let expiry = self.parked.next_expiry();
-                [expires, on_the_wall(goes_on), self.next_due, pause_end, beat, asked, expiry]
+                [expires, on_the_wall(goes_on), pause_end, beat, asked, expiry]
             }
         };
-        self.timer.arm(at.into_iter().flatten().min());
+        at.into_iter().flatten().min()
     }
 
     pub(crate) fn pause_end(&self) -> Option<UnixMs> {

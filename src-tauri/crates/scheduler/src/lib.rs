@@ -14,6 +14,7 @@ mod config;
 mod error;
 mod handle;
 mod ports;
+mod prepared;
 mod status;
 
 pub mod lanes;

@@ -19,19 +19,19 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::engine::Engine;
-use crate::events::rows;
+use crate::events::{Follow, rows};
 use crate::execute::{Waiting, begun};
 use crate::finish::log_end;
 use crate::lanes::Startable;
 use crate::{Pause, TickReport};
 
 /// Most jobs of one transaction. More of them take several: the first of a crowd begins while the rest is claimed.
-const BATCH: u32 = 512;
+pub(crate) const BATCH: u32 = 512;
 pub(crate) const PAUSED: &str = "Everything was paused";
 pub(crate) const REPLACED: &str = "A newer slot took its place";
 
 /// What a plan depends on besides its job.
-struct Planning {
+pub(crate) struct Planning {
     zones: Zones,
     now: UnixMs,
     firing: Firing,
@@ -56,7 +56,7 @@ impl Planning {
         receiver
     }
 
-    fn plan_all(&self, batch: Vec<DueJob>) -> Vec<Planned> {
+    pub(crate) fn plan_all(&self, batch: Vec<DueJob>) -> Vec<Planned> {
         batch.into_iter().filter_map(|due| self.plan(due)).collect()
     }
 
@@ -83,9 +83,7 @@ impl Planning {
         let follows = Follows { job: Arc::new(job), cancel_others: plan.cancel_others };
         Some(Planned { claim, follows })
     }
-}
 
-impl Planning {
     /// What a slot that is left out must have in common with those that share its row: the job as it is, and the pause.
     fn under(&self, job: &Job) -> String {
         let revision = job.state.revision;
@@ -97,7 +95,7 @@ impl Planning {
 }
 
 /// A job's claim and what follows it.
-struct Planned {
+pub(crate) struct Planned {
     claim: Claim,
     follows: Follows,
 }
@@ -106,11 +104,33 @@ impl Planned {
     fn rows(&self) -> impl Iterator<Item = (&Arc<Job>, &Run)> {
         self.claim.runs.iter().map(|run| (&self.follows.job, run))
     }
+
+    /// Whether its slots do nothing but fire: none is left out, and none takes the place of another.
+    pub(crate) fn only_fires(&self) -> bool {
+        let fires = |run: &Run| run.state == RunState::Queued;
+        !self.follows.cancel_others && self.claim.runs.iter().all(fires)
+    }
 }
 
 struct Follows {
     job: Arc<Job>,
     cancel_others: bool,
+}
+
+/// Claims for one transaction, and what becomes of them in memory.
+pub(crate) struct Draft {
+    claims: Vec<Claim>,
+    follows: Vec<Follows>,
+    /// The runs that begin with them.
+    places: Vec<Startable<Waiting>>,
+    /// What the ends among them fire.
+    fires: Vec<Follow>,
+}
+
+impl Draft {
+    pub(crate) fn claims(&self) -> &[Claim] {
+        &self.claims
+    }
 }
 
 impl Engine {
@@ -150,9 +170,7 @@ impl Engine {
         report: &mut TickReport,
     ) -> Result<(), StoreError> {
         self.next_due_is_stale = true;
-        let paused_since = self.pause.map(|pause| pause.since);
-        let planning =
-            Planning { zones: self.zones.clone(), now, firing: firing.clone(), paused_since };
+        let planning = self.planning(now, firing.clone());
         let (first, due) = match self.looked_ahead(now) {
             Some(all) => (Some(all), None),
             None => {
@@ -190,31 +208,38 @@ impl Engine {
         if let Some(first) = planned.first_mut() {
             first.claim.fired = rows(&fires);
         }
-        let begin_at = self.clock.now();
-        let places = self.take_places(&mut planned, begin_at);
-        let (claims, rest): (Vec<_>, Vec<_>) =
-            planned.into_iter().map(|Planned { claim, follows }| (claim, follows)).unzip();
-        let Claimed { runs, counted } = match self.store.claim_and_tell(&claims, &told, now).await {
-            Ok(claimed) => claimed,
-            Err(error) => {
-                self.give_places_back(places, &claims);
-                return Err(error);
+        let draft = self.draft(planned, fires, self.clock.now());
+        match self.store.claim_and_tell(&draft.claims, &told, now).await {
+            Ok(claimed) => {
+                if !told.is_empty() {
+                    self.outbox.notify_one();
+                }
+                self.settle(draft, claimed, report);
+                Ok(())
             }
-        };
-        let inserted: HashSet<RunId> = runs.into_iter().collect();
-        if !told.is_empty() {
-            self.outbox.notify_one();
+            Err(error) => {
+                self.take_back(vec![draft]);
+                Err(error)
+            }
         }
-        report.claimed += claims.len();
-        let begun = self.begin(places, |id| inserted.contains(id));
-        report.started.extend(begun);
-        for (claim, follows) in claims.into_iter().zip(rest) {
-            follow_counted(&claim, &counted, report);
-            self.settle_claim(claim, &follows, &inserted, report);
-        }
-        self.follow(fires, |id| inserted.contains(id));
-        tracing::debug!(jobs = report.claimed, queued = report.queued.len(), "slots were claimed");
-        Ok(())
+    }
+
+    pub(crate) fn planning(&self, now: UnixMs, firing: Firing) -> Planning {
+        let paused_since = self.pause.map(|pause| pause.since);
+        Planning { zones: self.zones.clone(), now, firing, paused_since }
+    }
+
+    /// Gives the planned runs their places; those that have one begin at `begin_at`.
+    pub(crate) fn draft(
+        &mut self,
+        mut planned: Vec<Planned>,
+        fires: Vec<Follow>,
+        begin_at: UnixMs,
+    ) -> Draft {
+        let places = self.take_places(&mut planned, begin_at);
+        let (claims, follows) =
+            planned.into_iter().map(|Planned { claim, follows }| (claim, follows)).unzip();
+        Draft { claims, follows, places, fires }
     }
 
     /// Puts the planned runs into their lanes and marks those that may start at once: they begin with the claim, which
@@ -248,11 +273,35 @@ impl Engine {
     }
 
     /// Nothing was claimed: the lanes are as they were.
-    fn give_places_back(&mut self, places: Vec<Startable<Waiting>>, claims: &[Claim]) {
-        self.lanes.put_back(places);
-        let ids: HashSet<&RunId> =
-            claims.iter().flat_map(|claim| &claim.runs).map(|run| &run.id).collect();
-        self.lanes.remove_where(|waiting| ids.contains(&waiting.run.id));
+    pub(crate) fn take_back(&mut self, drafts: Vec<Draft>) {
+        for Draft { places, claims, .. } in drafts {
+            self.lanes.put_back(places);
+            let runs = claims.iter().flat_map(|claim| &claim.runs);
+            let ids: HashSet<&RunId> = runs.map(|run| &run.id).collect();
+            self.lanes.remove_where(|waiting| ids.contains(&waiting.run.id));
+        }
+    }
+
+    /// Follows claims that are on the disk as they were planned.
+    pub(crate) fn settle_whole(&mut self, draft: Draft, report: &mut TickReport) {
+        let runs = draft.claims.iter().flat_map(|claim| &claim.runs);
+        let runs = runs.map(|run| run.id.clone()).collect();
+        self.settle(draft, Claimed { runs, counted: Vec::new() }, report);
+    }
+
+    /// Follows claims that are on the disk.
+    fn settle(&mut self, draft: Draft, claimed: Claimed, report: &mut TickReport) {
+        let Draft { claims, follows, places, fires } = draft;
+        let inserted: HashSet<RunId> = claimed.runs.into_iter().collect();
+        report.claimed += claims.len();
+        let begun = self.begin(places, |id| inserted.contains(id));
+        report.started.extend(begun);
+        for (claim, follows) in claims.into_iter().zip(follows) {
+            follow_counted(&claim, &claimed.counted, report);
+            self.settle_claim(claim, &follows, &inserted, report);
+        }
+        self.follow(fires, |id| inserted.contains(id));
+        tracing::debug!(jobs = report.claimed, queued = report.queued.len(), "slots were claimed");
     }
 
     /// Follows a claim that is on the disk.

@@ -6,7 +6,7 @@
 //! `runs` for ever. All claims of a tick share the same few statements, however many they are. What
 //! becomes of a slot is decided elsewhere and handed in.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use rouse_core::event::EventKind;
 use rouse_core::{JobId, Run, RunId, RunState, UnixMs};
@@ -98,9 +98,11 @@ impl Store {
             };
         let new = || runs_of(&accepted).filter(|run| inserted.contains(&run.id));
         let fired = fired_by(claims, new());
+        let planned: HashMap<&RunId, &Counted> =
+            counted.iter().map(|counted| (&counted.planned, counted)).collect();
         for claim in &accepted {
             for run in &claim.runs {
-                match counted.iter().find(|counted| counted.planned == run.id) {
+                match planned.get(&run.id) {
                     Some(counted) => tell_counted(&mut write, run, counted),
                     None if inserted.contains(&run.id) => tell(&mut write, claim, run),
                     None => {}
@@ -116,6 +118,18 @@ impl Store {
         write.commit().await?;
         Ok(Claimed { runs, counted })
     }
+}
+
+/// Writes claims whose runs wait or begin, with their events. False when not each of them was as it was planned; the
+/// transaction is half of something then.
+pub(crate) async fn claim_whole(write: &mut Write, claims: &[Claim]) -> Result<bool, StoreError> {
+    let Some(accepted) = claim_all(write, claims, &[]).await? else { return Ok(false) };
+    for claim in accepted.claims {
+        for run in &claim.runs {
+            tell(write, claim, run);
+        }
+    }
+    Ok(true)
 }
 
 /// What was claimed.

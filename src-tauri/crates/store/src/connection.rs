@@ -16,10 +16,10 @@ use rouse_core::event::Event;
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions as _, Connection as _, Row as _, Sqlite, SqliteConnection};
-use tokio::sync::Mutex;
 
 use crate::StoreError;
 use crate::identity::Identity;
+use crate::turns::Turns;
 use crate::write::Writer;
 
 /// Told about events after their commit, in the order of their numbers. It runs while the writer is
@@ -29,7 +29,7 @@ pub type EventListener = Arc<dyn Fn(&[Event]) + Send + Sync>;
 /// The SQLite file of Rouse. Cheap to clone; all clones share one writer and its readers.
 #[derive(Clone)]
 pub struct Store {
-    pub(crate) writer: Arc<Mutex<Writer>>,
+    pub(crate) turns: Arc<Turns>,
     pub(crate) readers: SqlitePool,
     pub(crate) listener: EventListener,
     pub(crate) commits: Arc<AtomicU64>,
@@ -81,13 +81,13 @@ impl Store {
             .connect_lazy_with(reading);
         let commits = Arc::default();
         let writer = Writer::new(connection, options, Identity::of(path), Arc::clone(&commits));
-        Ok(Self { writer: Arc::new(Mutex::new(writer)), readers, listener, commits })
+        Ok(Self { turns: Arc::new(Turns::of(writer)), readers, listener, commits })
     }
 
     /// Gives back the memory in which connections that have nothing to do keep pages of the file, after a burst of work.
     pub async fn shrink_memory(&self) {
         const SHRINK: &str = "PRAGMA shrink_memory";
-        let mut writer = self.writer.lock().await;
+        let mut writer = self.turns.take().await;
         if !writer.is_closed()
             && let Err(error) = writer.alone(&[SHRINK]).await
         {
@@ -111,7 +111,7 @@ impl Store {
     /// file. Waits for the write that is going; verbs called later fail.
     pub async fn close(&self) {
         self.readers.close().await;
-        self.writer.lock().await.close().await;
+        self.turns.take().await.close().await;
     }
 }
 

@@ -30,6 +30,7 @@ pub struct DueJobs {
     size: u32,
     /// Where the next batch begins; none after the last one.
     place: Option<Place>,
+    leaves_broken: bool,
 }
 
 /// How many runs of a job are queued, and how many at work. One that waits for a person holds nothing up. Without
@@ -54,6 +55,9 @@ pub(crate) const DUE: &str = concat!(
      ORDER BY next_run_at, rowid LIMIT ?4"
 );
 
+pub(crate) const COUNT_DUE: &str = "SELECT count(*) FROM jobs
+    WHERE enabled = 1 AND next_run_at IS NOT NULL AND next_run_at <= ?1";
+
 /// Where a batch ends, in the order of the index.
 #[derive(Debug, Clone, Copy)]
 struct Place {
@@ -71,9 +75,19 @@ impl DueJobs {
     /// `Read`, `Write`.
     pub async fn next(&mut self) -> Result<Option<Vec<DueJob>>, StoreError> {
         let Some(after) = self.place else { return Ok(None) };
-        let (jobs, next) = self.store.due_after(after, self.now, self.size).await?;
-        self.place = next;
-        Ok(Some(jobs))
+        let rows = self.store.due_rows(after, self.now, self.size).await?;
+        self.place = place_after(&rows, self.size)?;
+        if self.leaves_broken {
+            return Ok(Some(rows.iter().filter_map(|row| read(row).ok()).collect()));
+        }
+        Ok(Some(self.store.readable(&rows, self.now).await?))
+    }
+
+    /// Jobs that cannot be read are left as they are: for whoever holds the writing connection.
+    #[must_use]
+    pub fn leaving_broken(mut self) -> Self {
+        self.leaves_broken = true;
+        self
     }
 
     /// Whether there may be another batch.
@@ -87,7 +101,7 @@ impl Store {
     /// Enabled jobs whose next slot is not after `now`, the earliest first, `size` at a time.
     #[must_use]
     pub fn due_jobs(&self, now: UnixMs, size: u32) -> DueJobs {
-        DueJobs { store: self.clone(), now, size, place: Some(FIRST) }
+        DueJobs { store: self.clone(), now, size, place: Some(FIRST), leaves_broken: false }
     }
 
     /// All jobs whose next slot is not after `at`, the earliest first; none when there are more than `most`, or when one of
@@ -105,42 +119,40 @@ impl Store {
         Ok(jobs.filter(|jobs| jobs.len() <= most as usize))
     }
 
+    /// How many enabled jobs have their next slot not after `at`.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn count_due(&self, at: UnixMs) -> Result<u32, StoreError> {
+        let query = sqlx::query(COUNT_DUE).bind(at.0);
+        let count = self.one("count the due jobs", query, |row| Columns::of(row).count()).await?;
+        Ok(count.unwrap_or_default())
+    }
+
     /// The first due job that can be read.
     ///
     /// # Errors
     /// `Read`, `Write`.
     pub async fn first_due_job(&self, now: UnixMs) -> Result<Option<Job>, StoreError> {
-        let mut place = Some(FIRST);
-        while let Some(after) = place {
-            let (jobs, next) = self.due_after(after, now, 1).await?;
-            if let Some(due) = jobs.into_iter().next() {
+        let mut jobs = self.due_jobs(now, 1);
+        while let Some(batch) = jobs.next().await? {
+            if let Some(due) = batch.into_iter().next() {
                 return Ok(Some(due.job));
             }
-            place = next;
         }
         Ok(None)
     }
 
-    /// A batch, and where the next one begins.
-    async fn due_after(
-        &self,
-        after: Place,
-        now: UnixMs,
-        size: u32,
-    ) -> Result<(Vec<DueJob>, Option<Place>), StoreError> {
-        let rows = self.due_rows(after, now, size).await?;
+    /// Those that can be read; the others are switched off.
+    async fn readable(&self, rows: &[SqliteRow], now: UnixMs) -> Result<Vec<DueJob>, StoreError> {
         let mut due = Vec::with_capacity(rows.len());
-        let mut place = None;
-        for row in &rows {
-            let at = placed(row).map_err(|source| StoreError::Read { what: WHAT, source })?;
+        for row in rows {
             match read(row) {
                 Ok(job) => due.push(job),
-                Err(reason) => self.switch_off_broken(at.row, &reason, now).await?,
+                Err(reason) => self.switch_off_broken(placed(row)?.row, &reason, now).await?,
             }
-            place = Some(at);
         }
-        let is_full = rows.len() >= size.max(1) as usize;
-        Ok((due, place.filter(|_| is_full)))
+        Ok(due)
     }
 
     async fn due_rows(
@@ -155,8 +167,15 @@ impl Store {
     }
 }
 
-fn placed(row: &SqliteRow) -> sqlx::Result<Place> {
-    Ok(Place { row: row.try_get(0)?, next_run_at: row.try_get(1)? })
+fn placed(row: &SqliteRow) -> Result<Place, StoreError> {
+    let place = || Ok(Place { row: row.try_get(0)?, next_run_at: row.try_get(1)? });
+    place().map_err(|source| StoreError::Read { what: WHAT, source })
+}
+
+/// Where the batch after a full one begins.
+fn place_after(rows: &[SqliteRow], size: u32) -> Result<Option<Place>, StoreError> {
+    let is_full = rows.len() >= size.max(1) as usize;
+    rows.last().filter(|_| is_full).map(placed).transpose()
 }
 
 /// A due job, or why it is none.

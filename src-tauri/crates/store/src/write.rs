@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rouse_core::UnixMs;
-use rouse_core::event::EventKind;
+use rouse_core::event::{Event, EventKind};
 use serde_json::Value;
 use sqlx::sqlite::{
     SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteQueryResult, SqliteRow,
@@ -80,6 +80,8 @@ pub(crate) struct Write {
     what: &'static str,
     now: UnixMs,
     events: Vec<(EventKind, Value)>,
+    /// Those that are in the transaction already.
+    written: Vec<Event>,
     durability: Durability,
     has_begun: bool,
 }
@@ -98,7 +100,7 @@ impl Store {
         durability: Durability,
         now: UnixMs,
     ) -> Result<Write, StoreError> {
-        let mut writer = self.writer.clone().lock_owned().await;
+        let mut writer = self.turns.take().await;
         if writer.closed {
             return Err(StoreError::Closed);
         }
@@ -107,8 +109,8 @@ impl Store {
         }
         writer.make_ready().await.map_err(|source| StoreError::Write { what, source })?;
         let listener = self.listener.clone();
-        let (events, has_begun) = (Vec::new(), false);
-        Ok(Write { writer, listener, what, now, events, durability, has_begun })
+        let (events, written, has_begun) = (Vec::new(), Vec::new(), false);
+        Ok(Write { writer, listener, what, now, events, written, durability, has_begun })
     }
 }
 
@@ -293,7 +295,19 @@ impl Write {
     /// Takes back what was written so far; the turn goes on.
     pub(crate) async fn start_over(&mut self) -> Result<(), StoreError> {
         self.events.clear();
+        self.written.clear();
         self.roll_back().await
+    }
+
+    /// Writes the events so far into the transaction; the listener is told after the commit.
+    pub(crate) async fn write_events(&mut self) -> Result<(), StoreError> {
+        let events = Unstored::of(std::mem::take(&mut self.events), self.now);
+        let mut walk = Walk::default();
+        if let Some(last) = events.insert(&mut walk) {
+            let done = self.go(walk).await?;
+            self.written.extend(events.numbered(done[last].result.last_insert_rowid()));
+        }
+        Ok(())
     }
 
     /// Commits and tells the listener.
@@ -331,8 +345,12 @@ impl Write {
         self.writer.doubt = Doubt::Nothing;
         self.writer.in_log += 1;
         self.writer.commits.fetch_add(1, Ordering::SeqCst);
+        let mut told = std::mem::take(&mut self.written);
         if let Some(last) = last {
-            (self.listener)(&events.numbered(done[last].result.last_insert_rowid()));
+            told.extend(events.numbered(done[last].result.last_insert_rowid()));
+        }
+        if !told.is_empty() {
+            (self.listener)(&told);
         }
         Ok(())
     }

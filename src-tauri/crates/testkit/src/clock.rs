@@ -28,6 +28,9 @@ struct Time {
     /// How often the wall clock was set.
     steps: u64,
     waiting: Vec<Waker>,
+    /// What the timer that was armed last waits for, and who wants to know.
+    armed: Option<UnixMs>,
+    watching: Vec<Waker>,
 }
 
 impl ManualClock {
@@ -42,6 +45,8 @@ impl ManualClock {
                 zones,
                 steps: 0,
                 waiting: Vec::new(),
+                armed: None,
+                watching: Vec::new(),
             })),
         }
     }
@@ -72,6 +77,19 @@ impl ManualClock {
     pub fn set_zones(&self, zones: impl Into<Zones>) {
         let zones = zones.into();
         self.change(|time| time.zones = zones);
+    }
+
+    /// Waits until a timer waits for `at`. Nothing is asked of its owner.
+    pub async fn armed(&self, at: UnixMs) {
+        poll_fn(|context| {
+            let mut time = self.time();
+            if time.armed == Some(at) {
+                return Poll::Ready(());
+            }
+            time.watching.push(context.waker().clone());
+            Poll::Pending
+        })
+        .await;
     }
 
     /// A timer that follows this clock.
@@ -137,6 +155,12 @@ impl ManualTimer {
 impl Timer for ManualTimer {
     fn arm(&mut self, at: Option<UnixMs>) {
         self.at = at;
+        let watching = {
+            let mut time = self.clock.time();
+            time.armed = at;
+            std::mem::take(&mut time.watching)
+        };
+        watching.into_iter().for_each(Waker::wake);
     }
 
     fn wait(&mut self) -> BoxFuture<'_, Wake> {

@@ -18,6 +18,7 @@ mod misfire;
 mod overlap;
 mod parked;
 mod pause;
+mod prepared;
 mod quiet;
 mod restart;
 mod set_back;

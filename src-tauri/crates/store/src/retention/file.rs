@@ -95,7 +95,7 @@ impl Store {
     /// # Errors
     /// `Write`: the file is as it was.
     pub async fn write_file_anew(&self) -> Result<(), StoreError> {
-        let mut writer = self.writer.clone().lock_owned().await;
+        let mut writer = self.turns.take().await;
         if writer.is_closed() {
             return Err(StoreError::Closed);
         }

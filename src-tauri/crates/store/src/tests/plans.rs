@@ -90,6 +90,7 @@ async fn jobs_use_their_indexes() {
     let fixture = Fixture::new().await;
     let store = &fixture.store;
     check_ordered(store, jobs::NEXT_DUE, &["USING COVERING INDEX jobs_due"]).await;
+    check_ordered(store, due::COUNT_DUE, &["USING COVERING INDEX jobs_due"]).await;
     check_ordered(
         store,
         due::DUE,

@@ -259,7 +259,7 @@ async fn the_result_that_the_next_one_is_compared_with_stays() {
     fixture.insert_job("a", None).await;
     ended(&fixture, "a", NOW).await;
     let with_result = [r#"UPDATE runs SET result = '{"battery":20}'"#];
-    fixture.store.writer.lock().await.alone(&with_result).await.unwrap();
+    fixture.store.turns.take().await.alone(&with_result).await.unwrap();
     for minute in 1..10 {
         let slot = NOW.plus_ms(minute * MINUTE);
         let failed = Run {
@@ -388,7 +388,7 @@ async fn a_file_from_before_is_written_anew_once() {
     let fixture = Fixture::new().await;
     fill(&fixture, 30).await;
     {
-        let mut writer = fixture.store.writer.lock().await;
+        let mut writer = fixture.store.turns.take().await;
         writer.alone(&["PRAGMA auto_vacuum = NONE", "VACUUM"]).await.unwrap();
     }
     prune(&fixture, "a", 5, NOW.plus_ms(DAY)).await;

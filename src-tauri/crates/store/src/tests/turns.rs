@@ -159,7 +159,7 @@ const FULL: i64 = 2;
 
 /// What the newest commit survives.
 async fn level(store: &Store) -> i64 {
-    let mut writer = store.writer.lock().await;
+    let mut writer = store.turns.take().await;
     sqlx::query_scalar("PRAGMA synchronous").fetch_one(writer.connection()).await.unwrap()
 }
 
@@ -167,6 +167,6 @@ async fn level(store: &Store) -> i64 {
 async fn pragma(store: &Store, sql: &'static str) {
     let write = store.write("reach the writer", Durability::Normal, NOW).await.unwrap();
     write.undo().await.unwrap();
-    let mut writer = store.writer.lock().await;
+    let mut writer = store.turns.take().await;
     sqlx::raw_sql(sql).execute(writer.connection()).await.unwrap();
 }

@@ -188,6 +188,7 @@ impl Lives {
                 handle.clock_changed().await.ok()?;
             }
             11..=13 => self.answer(handle, store).await?,
+            14 | 15 => self.pass_a_lead(store).await?,
             _ => {
                 let span = self.dice.between(1, 5 * MINUTE);
                 self.pass(span);
@@ -210,6 +211,21 @@ impl Lives {
         let from = self.now();
         self.clock.advance(u64::try_from(span).expect("positive"));
         self.events.push(Event::Passed { from, to: self.now(), rules: self.rules });
+    }
+
+    /// Up to the lead of the next whole minute, some reads long, and over it.
+    async fn pass_a_lead(&mut self, store: &Store) -> Option<()> {
+        let whole = (self.now() / MINUTE + 1) * MINUTE;
+        let lead = self.dice.between(1, 5);
+        if whole - lead > self.now() {
+            self.pass(whole - lead - self.now());
+        }
+        for _ in 0..self.dice.below(20) {
+            store.last_seq().await.ok()?;
+        }
+        let over = self.dice.between(0, 40);
+        self.pass(whole + over - self.now());
+        Some(())
     }
 
     /// By a second up to four hundred days, either way.

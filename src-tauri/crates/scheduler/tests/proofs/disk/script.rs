@@ -86,11 +86,14 @@ impl<'d> Script<'d> {
             under: None,
             fired: Vec::new(),
         }];
+        let claimed = match round % 2 {
+            0 => store.claim(&claims, NOW).await.map(|claimed| !claimed.runs.is_empty()),
+            _ => claim_prepared(store, &claims).await,
+        };
         // A job that was not saved has nothing to claim.
-        if let Ok(claimed) = store.claim(&claims, NOW).await {
-            let promise =
-                claimed.runs.first().map(|id| Promise::Claimed(id.clone(), kept.id.clone(), next));
-            self.answered(Ok(()), promise);
+        if let Ok(is_claimed) = claimed {
+            let promise = Promise::Claimed(run.id.clone(), kept.id.clone(), next);
+            self.answered(Ok(()), is_claimed.then_some(promise));
         }
         // Not durable by itself; the end that follows takes it along.
         drop(store.start_runs(std::slice::from_ref(&run.id), NOW).await);
@@ -202,6 +205,17 @@ impl<'d> Script<'d> {
             }
         }
     }
+}
+
+/// Claims that are written before they are committed; whether they were as they were planned.
+async fn claim_prepared(store: &Store, claims: &[Claim]) -> Result<bool, StoreError> {
+    let mut prepared = store.prepare(NOW).await?;
+    let is_whole = prepared.add(claims).await?;
+    match is_whole {
+        true => prepared.commit().await?,
+        false => prepared.undo().await?,
+    }
+    Ok(is_whole)
 }
 
 /// Whether the store knows what was promised; `later` promises may have followed.

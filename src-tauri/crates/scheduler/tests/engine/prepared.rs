@@ -1,0 +1,198 @@
+use std::time::Duration;
+
+use rouse_core::{JobId, Run, RunState, RunTrigger, UnixMs};
+use rouse_scheduler::SchedulerConfig;
+use serde_json::json;
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, Connection as _};
+
+use crate::stage::{Begun, HOUR, MINUTE, SECOND, START, Stage, config, every};
+
+const SLOT: UnixMs = START.plus_ms(MINUTE);
+
+/// Goes into the lead of the slot at `SLOT`, and waits until it is prepared: then the file has a writer.
+async fn prepared(stage: &Stage) {
+    stage.clock.armed(SLOT.plus_ms(-5)).await;
+    stage.clock.advance((MINUTE - 3).unsigned_abs());
+    stage.clock.armed(SLOT).await;
+    assert!(has_writer(stage).await, "nothing was prepared");
+}
+
+/// Whether somebody holds the file for writing.
+async fn has_writer(stage: &Stage) -> bool {
+    let options = SqliteConnectOptions::new().filename(stage.database());
+    let mut file = options.busy_timeout(Duration::ZERO).connect().await.expect("opened");
+    let begun = sqlx::raw_sql("BEGIN IMMEDIATE; ROLLBACK").execute(&mut file).await;
+    file.close().await.expect("closed");
+    begun.is_err()
+}
+
+async fn of_the_slot(stage: &Stage, job: &JobId) -> Vec<Run> {
+    let mut runs = stage.runs_of(job).await;
+    runs.retain(|run| run.slot_at == Some(SLOT));
+    runs
+}
+
+#[tokio::test]
+async fn a_slot_is_written_before_its_instant_and_a_fact_at_it() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    stage.settle().await;
+    prepared(&stage).await;
+    assert_eq!(stage.runs_of(&job.id).await, [], "nobody can see it");
+    assert_eq!(stage.stored(&job).await.state.next_run_at, Some(SLOT));
+    assert!(stage.begun.take_all().is_empty(), "not a millisecond early");
+    stage.clock.advance(3);
+    let begun = stage.begun.next().await;
+    assert_eq!((begun.run.slot_at, begun.run.started_at), (Some(SLOT), Some(SLOT)));
+    let run = stage.run(&begun.run.id).await;
+    assert_eq!((run.state, run.late_by_ms()), (RunState::Running, Some(0)));
+    assert_eq!(stage.stored(&job).await.state.next_run_at, Some(SLOT.plus_ms(MINUTE)));
+    begun.succeed();
+    stage.ended(&run.id).await;
+    stage.settle().await;
+    assert!(!has_writer(&stage).await);
+}
+
+#[tokio::test]
+async fn a_slot_begins_while_others_are_far_and_the_one_after_it_too() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    for minutes in 1..4 {
+        let slot = START.plus_ms(minutes * MINUTE);
+        stage.clock.armed(slot.plus_ms(-5)).await;
+        stage.clock.advance_to(slot.plus_ms(-4));
+        stage.clock.armed(slot).await;
+        stage.clock.advance_to(slot);
+        let begun = stage.begun.next().await;
+        let id = begun.run.id.clone();
+        begun.succeed();
+        stage.ended(&id).await;
+    }
+    assert_eq!(stage.states_of(&job).await, [RunState::Succeeded; 3]);
+}
+
+#[tokio::test]
+async fn an_engine_that_ends_in_the_lead_leaves_the_slot_for_the_next() {
+    for away in [1, 2, 10 * MINUTE] {
+        let stage = Stage::new().await;
+        let job = stage.add(every(MINUTE, json!({}))).await;
+        stage.settle().await;
+        prepared(&stage).await;
+        let stage = stage.killed_for(away).await;
+        stage.clock.advance(3);
+        let begun = stage.begun.next().await;
+        let trigger = if away > SECOND { RunTrigger::CatchUp } else { RunTrigger::Schedule };
+        assert_eq!(begun.run.trigger, trigger, "{away}");
+        begun.succeed();
+        stage.settle().await;
+        assert!(stage.begun.take_all().is_empty());
+        assert_eq!(stage.runs_of(&job.id).await.len(), 1, "{away}");
+    }
+}
+
+#[tokio::test]
+async fn a_clock_that_is_set_in_the_lead_undoes_what_was_prepared() {
+    for to in [-400 * 24 * HOUR, -SECOND, SECOND, 400 * 24 * HOUR] {
+        let stage = Stage::new().await;
+        let job = stage.add(every(MINUTE, json!({}))).await;
+        stage.settle().await;
+        prepared(&stage).await;
+        stage.clock.set(SLOT.plus_ms(to));
+        stage.settle().await;
+        assert!(!has_writer(&stage).await, "{to}");
+        let begun = stage.begun.take_all();
+        assert_eq!(begun.is_empty(), to < 0, "{to}: what is late begins, what is not waits");
+        begun.into_iter().for_each(Begun::succeed);
+        stage.settle().await;
+        stage.clock.set(SLOT.plus_ms(-SECOND));
+        stage.settle().await;
+        stage.pass(SECOND).await;
+        let again = stage.begun.take_all();
+        // A run that stood for the slots of a year has the newest for its own.
+        assert!(to > SECOND || again.len() == usize::from(to < 0), "{to}");
+        assert!(of_the_slot(&stage, &job.id).await.len() <= 1, "{to}");
+    }
+}
+
+#[tokio::test]
+async fn a_machine_that_sleeps_in_the_lead_begins_late_and_says_so() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(HOUR, json!({ "id": "job" }))).await;
+    stage.clock.armed(START.plus_ms(HOUR - 5)).await;
+    stage.clock.advance((HOUR - 3).unsigned_abs());
+    stage.clock.armed(START.plus_ms(HOUR)).await;
+    stage.clock.advance(10 * 60_000);
+    let begun = stage.begun.next().await;
+    let late = 10 * MINUTE - 3;
+    assert_eq!((begun.run.trigger, begun.run.late_by_ms()), (RunTrigger::CatchUp, Some(late)));
+    assert_eq!(stage.runs_of(&job.id).await.len(), 1);
+    begun.succeed();
+}
+
+#[tokio::test]
+async fn what_is_asked_in_the_lead_counts_for_the_slot() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    stage.settle().await;
+    prepared(&stage).await;
+    let off = json!({ "enabled": false });
+    stage.handle.update_job(&job.id, off, None).await.expect("switched off");
+    stage.pass(3).await;
+    assert!(stage.begun.take_all().is_empty());
+    assert_eq!(stage.runs_of(&job.id).await, []);
+    assert_eq!(stage.load().await, (0, 0), "it has its place back");
+}
+
+#[tokio::test]
+async fn whoever_wants_to_write_in_the_lead_does_not_wait_for_the_slot() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    stage.settle().await;
+    prepared(&stage).await;
+    stage.store.put_setting("any", &json!(1), None, stage.now()).await.expect("written");
+    stage.clock.advance(3);
+    let begun = stage.begun.next().await;
+    assert_eq!(begun.run.slot_at, Some(SLOT));
+    begun.succeed();
+    assert_eq!(of_the_slot(&stage, &job.id).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_slot_that_is_left_out_waits_for_its_instant_beside_one_that_fires() {
+    let stage = Stage::new().await;
+    let fires = stage.add(every(MINUTE, json!({}))).await;
+    let replaces = json!({ "id": "replaces", "policies": { "overlap": "cancelOther" } });
+    let replaces = stage.add(every(MINUTE, replaces)).await;
+    stage.settle().await;
+    prepared(&stage).await;
+    stage.clock.advance(3);
+    for _ in 0..2 {
+        stage.begun.next().await.succeed();
+    }
+    stage.settle().await;
+    for job in [&fires.id, &replaces.id] {
+        assert_eq!(of_the_slot(&stage, job).await.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_crowd_is_written_as_much_earlier_as_it_takes_and_begins_at_its_instant() {
+    let cap = SchedulerConfig { max_concurrent_runs: 50, ..config() };
+    let stage = Stage::with(cap, false).await;
+    for n in 0..48 {
+        stage.add(every(MINUTE, json!({ "id": format!("job-{n}"), "name": format!("{n}") }))).await;
+    }
+    stage.settle().await;
+    stage.clock.armed(SLOT.plus_ms(-9)).await;
+    stage.clock.advance((MINUTE - 9).unsigned_abs());
+    stage.clock.armed(SLOT).await;
+    assert!(has_writer(&stage).await);
+    assert!(stage.begun.take_all().is_empty(), "not a millisecond early");
+    stage.clock.advance(9);
+    for _ in 0..48 {
+        let begun = stage.begun.next().await;
+        assert_eq!(begun.run.late_by_ms(), Some(0));
+        begun.succeed();
+    }
+}
