@@ -299,7 +299,8 @@ async fn kills_at_random_under_load_lose_nothing() {
     println!("{kills} kills under the load of {LOAD} jobs, which left {orphans} processes");
     println!("{}", books.in_words());
     assert_eq!(kills, lives, "every life under load makes more calls than it is given");
-    assert!(orphans > 0, "no life left a process behind: nothing is shown of those");
+    // A guard ends most of them with the engine; in four lives there may be none that outlived it.
+    assert!(orphans > 0 || !is_long(), "no life left a process behind: nothing is shown of those");
     assert_eq!(books.missing(&told), Vec::<&str>::new(), "nothing is shown of these");
 }
 

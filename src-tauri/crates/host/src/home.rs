@@ -10,6 +10,8 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rouse_gateway::{Client, Endpoint};
+
 use crate::error::HostError;
 
 /// What runs write in some hours, at the most.
@@ -186,9 +188,10 @@ impl Home {
             TryLockError::WouldBlock => HomeError::Owned(self.root.clone()),
             TryLockError::Error(source) => unusable(source),
         };
-        take(&file).map_err(refused)?;
+        let tries = if self.last_owner_is_gone() { TRIES_AFTER_A_DEATH } else { TRIES };
+        take(&file, tries).map_err(refused)?;
         let folder = open_folder(&self.root).map_err(unusable)?;
-        match folder.as_ref().map_or(Ok(()), take) {
+        match folder.as_ref().map_or(Ok(()), |folder| take(folder, tries)) {
             // A file system may not lock directories; the file must do there.
             Err(TryLockError::Error(error)) => {
                 tracing::debug!(%error, "the data directory itself has no lock")
@@ -219,16 +222,36 @@ impl Home {
         Ok(rouse_store::damage(&path).await?)
     }
 
+    /// Whether the process that owned the directory last is no more. What it was just starting when it was killed is its
+    /// copy, with its locks, up to the moment when the new program begins.
+    #[cfg(unix)]
+    fn last_owner_is_gone(&self) -> bool {
+        let told = fs::read(Client::endpoint_path(&self.root)).ok();
+        let endpoint = told.and_then(|told| serde_json::from_slice::<Endpoint>(&told).ok());
+        let number = endpoint.and_then(|endpoint| i32::try_from(endpoint.pid).ok());
+        number.and_then(rustix::process::Pid::from_raw).is_some_and(|number| {
+            rustix::process::test_kill_process(number) == Err(rustix::io::Errno::SRCH)
+        })
+    }
+
+    /// Elsewhere what a process starts has none of its locks.
+    #[cfg(not(unix))]
+    fn last_owner_is_gone(&self) -> bool {
+        false
+    }
+
     fn lock(&self) -> PathBuf {
         self.root.join("owner.lock")
     }
 }
 
-/// How often a lock is tried: who only looks for an owner has it for a moment.
+/// How often a lock is tried, every two milliseconds: who only looks for an owner has it for a moment.
 const TRIES: usize = 5;
+/// The same for one whose owner was killed.
+const TRIES_AFTER_A_DEATH: usize = 1_000;
 
-fn take(lock: &File) -> Result<(), TryLockError> {
-    for _ in 1..TRIES {
+fn take(lock: &File, tries: usize) -> Result<(), TryLockError> {
+    for _ in 1..tries {
         match lock.try_lock() {
             Err(TryLockError::WouldBlock) => {
                 #[expect(clippy::disallowed_methods, reason = "nothing tells that a lock is free")]
@@ -331,6 +354,31 @@ mod tests {
         assert!(home.is_owned());
         drop(owner);
         home.own().expect("free again");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_lock_that_outlives_its_killed_owner_for_a_moment_is_waited_for() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = Home::at(folder.path());
+        assert!(!home.last_owner_is_gone(), "nobody was here");
+        let mut owner = std::process::Command::new("true").spawn().expect("starts");
+        owner.wait().expect("ends");
+        for (pid, is_gone) in [(std::process::id(), false), (owner.id(), true)] {
+            let told = serde_json::json!({ "address": "127.0.0.1:1", "pid": pid, "version": "0" });
+            fs::write(Client::endpoint_path(home.root()), told.to_string()).expect("written");
+            assert_eq!(home.last_owner_is_gone(), is_gone);
+        }
+        let left = open_lock(&home.lock()).expect("a lock");
+        left.lock().expect("held by what the owner was starting");
+        let (begun, has_begun) = std::sync::mpsc::channel();
+        let start = std::thread::spawn(move || {
+            begun.send(()).expect("the test waits");
+            home.own().map(drop)
+        });
+        has_begun.recv().expect("begun");
+        drop(left);
+        start.join().expect("joined").expect("free by now");
     }
 
     #[test]

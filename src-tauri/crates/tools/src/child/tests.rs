@@ -82,7 +82,7 @@ async fn what_a_crash_left_behind_is_found_by_its_instance() {
 #[test]
 fn what_came_of_a_marked_process_ends_with_it_though_it_has_cleared_its_environment() {
     let instance = format!("child-tests-cleared-{}", std::process::id());
-    let line = "setsid env -i sh -c 'echo $$; exec sleep 1000' & (env -i sh -c 'echo $$; exec sleep 1000' &) ; wait";
+    let line = "setsid env -i sh -c 'echo $$; exec sleep 1000' & (env -i sh -c 'echo $$; exec sleep 1000' &) ; wait; exec sleep 1000";
     let mut leader = Std::new("setsid");
     leader.args(["sh", "-c", line]).env(MARK, format!("{instance}:run-1"));
     let mut leader = leader.stdout(Stdio::piped()).spawn().expect("starts");
