@@ -106,7 +106,7 @@ impl Engine {
     }
 
     async fn prepare(&mut self, at: UnixMs) -> Result<(), StoreError> {
-        let mut written = self.store.prepare(at).await?;
+        let Some(mut written) = self.store.prepare(at).await? else { return Ok(()) };
         let mut drafts = Vec::new();
         match self.write_drafts(at, &mut written, &mut drafts).await {
             Ok(true) if !drafts.is_empty() => {

@@ -22,13 +22,14 @@ pub struct Prepared {
 }
 
 impl Store {
-    /// Takes a turn for claims that are to count at the instant `at`.
+    /// Takes a turn for claims that are to count at the instant `at`; none while somebody writes.
     ///
     /// # Errors
     /// `Write`, `Gone` or `Closed`.
-    pub async fn prepare(&self, at: UnixMs) -> Result<Prepared, StoreError> {
-        let write = self.write("claim the next slots", Durability::Full, at).await?;
-        Ok(Prepared { write, turns: Arc::clone(&self.turns) })
+    pub async fn prepare(&self, at: UnixMs) -> Result<Option<Prepared>, StoreError> {
+        let Some(turn) = self.turns.take_free() else { return Ok(None) };
+        let write = self.write_with(turn, "claim the next slots", Durability::Full, at).await?;
+        Ok(Some(Prepared { write, turns: Arc::clone(&self.turns) }))
     }
 }
 

@@ -27,11 +27,16 @@ impl Turns {
 
     /// The next turn.
     pub(crate) async fn take(&self) -> OwnedMutexGuard<Writer> {
-        if let Ok(writer) = self.writer.clone().try_lock_owned() {
+        if let Some(writer) = self.take_free() {
             return writer;
         }
         let _waits = Waits::at(self);
         self.writer.clone().lock_owned().await
+    }
+
+    /// The turn, if nobody has it.
+    pub(crate) fn take_free(&self) -> Option<OwnedMutexGuard<Writer>> {
+        self.writer.clone().try_lock_owned().ok()
     }
 
     /// Whether somebody waits.

@@ -100,7 +100,18 @@ impl Store {
         durability: Durability,
         now: UnixMs,
     ) -> Result<Write, StoreError> {
-        let mut writer = self.turns.take().await;
+        let writer = self.turns.take().await;
+        self.write_with(writer, what, durability, now).await
+    }
+
+    /// The same with a turn that was taken.
+    pub(crate) async fn write_with(
+        &self,
+        mut writer: OwnedMutexGuard<Writer>,
+        what: &'static str,
+        durability: Durability,
+        now: UnixMs,
+    ) -> Result<Write, StoreError> {
         if writer.closed {
             return Err(StoreError::Closed);
         }

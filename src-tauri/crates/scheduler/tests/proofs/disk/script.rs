@@ -209,7 +209,7 @@ impl<'d> Script<'d> {
 
 /// Claims that are written before they are committed; whether they were as they were planned.
 async fn claim_prepared(store: &Store, claims: &[Claim]) -> Result<bool, StoreError> {
-    let mut prepared = store.prepare(NOW).await?;
+    let Some(mut prepared) = store.prepare(NOW).await? else { return Ok(false) };
     let is_whole = prepared.add(claims).await?;
     match is_whole {
         true => prepared.commit().await?,
@@ -342,7 +342,7 @@ pub(super) fn question(run: &Run, id: &str) -> Approval {
 fn grant() -> NewGrant {
     let arguments = json!({ "command": "always" });
     let fingerprint = Fingerprint::of("run_command", &arguments, &Surroundings::default());
-    let covers = Cover::Exact { fingerprint, arguments };
+    let covers = Cover::Exact { fingerprint, arguments, values: Vec::new() };
     NewGrant { covers, expires_at: None, uses: Some(1) }
 }
 
