@@ -18,6 +18,7 @@ use rouse_core::turn::{COMPLETE_RUN, Turn};
 use rouse_store::{IF_CUT_OFF, NewStep, Note, StepEnd, StepKind, StepStatus};
 use serde_json::{Value, json};
 
+use super::answer_room::BoundBy;
 use super::bound::Sent;
 use super::conversation::{Conversation, End};
 use super::used::{Question, Received, Used, bytes_of};
@@ -40,8 +41,8 @@ struct Progress {
     failures: Vec<ProviderError>,
     /// What the questions have used that no answer came to.
     spoiled: Usage,
-    /// The budget that has cut the newest answer off.
-    cut_by: Option<BudgetStop>,
+    /// What has cut the newest answer off.
+    cut_by: Option<BoundBy>,
 }
 
 impl Asked {
@@ -59,7 +60,7 @@ impl Asked {
         self.lock().spoiled
     }
 
-    fn cut(&self, answered: &Result<ModelAnswer, End>, bound_by: Option<BudgetStop>) {
+    fn cut(&self, answered: &Result<ModelAnswer, End>, bound_by: Option<BoundBy>) {
         // What has called something goes on.
         let is_end = |answer: &ModelAnswer| {
             answer.stop == StopReason::Length && answer.calls().next().is_none()
@@ -68,8 +69,8 @@ impl Asked {
         self.lock().cut_by = bound_by.filter(|_| is_cut);
     }
 
-    /// The budget that has cut the newest answer off.
-    pub(super) fn cut_by(&self) -> Option<BudgetStop> {
+    /// What has cut the newest answer off, where neither its job nor its model has.
+    pub(super) fn cut_by(&self) -> Option<BoundBy> {
         self.lock().cut_by.clone()
     }
 
@@ -241,7 +242,7 @@ impl Conversation<'_> {
         if answered.is_err() {
             self.asked.spoil(used.usage);
         }
-        self.asked.cut(&answered, room.by_budget);
+        self.asked.cut(&answered, room.by);
         let safety = driver.gate.safety();
         let answered = match answered {
             Ok(answer) => Ok(safety.apart(move |safety| safety.kept_answer(answer)).await),

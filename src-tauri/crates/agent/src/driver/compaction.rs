@@ -202,12 +202,17 @@ impl Conversation<'_> {
         model: &ChosenModel,
         request: &ModelRequest,
     ) -> Result<Option<Seat>, StoreError> {
-        let wanted = self.wanted(model, Question::of(request), request.max_tokens);
-        if !self.account.has_room_for(wanted.guess.plus(wanted.guess)).await? {
+        let (asked, most) = (Question::of(request), request.max_tokens);
+        let once = self.may_use(model, asked, most);
+        if !self.account.has_room_for(once.plus(once)).await? {
             return Ok(None);
         }
-        match self.account.admit(wanted, self.cancel).await {
-            Ok((seat, _)) => Ok(Some(seat)),
+        match self.account.admit(self.wanted(model, asked, most), self.cancel).await {
+            // What has landed meanwhile may have used that room.
+            Ok((seat, rests)) => {
+                let room = self.answer_room(model, asked, most, &rests);
+                Ok(Some(seat).filter(|_| room.max_tokens == most))
+            }
             Err(Refusal::Budget(_) | Refusal::Cancelled) => Ok(None),
             Err(Refusal::Store(error)) => Err(error),
         }

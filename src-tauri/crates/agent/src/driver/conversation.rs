@@ -20,6 +20,7 @@ use rouse_store::StoreError;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use super::answer_room::BoundBy;
 use super::asking::Asked;
 use super::compaction::Recalled;
 use super::resume::Journal;
@@ -212,12 +213,16 @@ impl Conversation<'_> {
         Outcome { usage, fell_back: self.asked.fell_back(), ..outcome }
     }
 
-    /// A run that failed because a budget has cut its last answer off has met that budget.
+    /// A run that failed because a budget has cut its last answer off has met that budget; one whose answer Rouse has
+    /// bounded says that.
     fn as_cut(&self, turn: &Turn, outcome: Outcome) -> Outcome {
         match self.asked.cut_by().filter(|_| outcome.state == RunState::Failed) {
-            Some(stop) => {
+            Some(BoundBy::Budget(stop)) => {
                 let met = in_the_middle(turn, stopped(&stop));
                 Outcome { usage: outcome.usage, model: outcome.model, ..met }
+            }
+            Some(BoundBy::Usual(bound)) => {
+                Outcome { error: Some(BoundBy::words_of(bound)), ..outcome }
             }
             None => outcome,
         }

@@ -8,7 +8,6 @@
 use rouse_core::Job;
 use rouse_core::RunState;
 use rouse_core::job::ToolCall;
-use rouse_core::money::Spent;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::run::{Outcome, Run, Usage};
 use rouse_core::stable_hash::stable_hash;
@@ -77,8 +76,7 @@ impl AgentDriver {
     ) -> Option<Outcome> {
         let tool = self.gate.tools().get(&call.tool)?;
         let cost = tool.estimated_cost_micro_usd(&call.arguments)?;
-        let wanted = Wanted { guess: Spent::of_cost(cost), ..Wanted::default() };
-        let refusal = account.admit(wanted, cancel).await.err()?;
+        let refusal = account.admit(Wanted::of_cost(cost), cancel).await.err()?;
         Some(ended_early(&refusal.into()))
     }
 }

@@ -6,7 +6,6 @@
 //! that a person has said yes to for another reason.
 
 use rouse_core::message::ToolCallRequest;
-use rouse_core::money::Spent;
 use rouse_core::policy::ApprovedCall;
 use rouse_core::tool::{Fault, Tool, ToolContext, ToolOutput};
 use serde_json::Value;
@@ -89,8 +88,7 @@ impl Gate {
         if let (Some(cost), Some(account)) =
             (tool.estimated_cost_micro_usd(call.arguments()), &terms.account)
         {
-            let wanted = Wanted { guess: Spent::of_cost(cost), ..Wanted::default() };
-            match account.admit(wanted, &CancellationToken::new()).await {
+            match account.admit(Wanted::of_cost(cost), &CancellationToken::new()).await {
                 Ok((seat, _)) => asked.seat = Some(seat),
                 Err(Refusal::Budget(stop)) => {
                     let refusal = ToolOutput::faulty(Fault::NotAuthorised, stop.words);

@@ -2,15 +2,16 @@
 //!
 //! Owns the answer to "may this call begin", and to how much it may use. What it takes at the least has to fit into what
 //! is left of every budget; what it may take at the most only makes it wait for calls in flight, because a limit that is
-//! seldom used would refuse what has room. The day is looked up anew with every call, so a run that goes on over
-//! midnight draws on the new day's budget. It refuses to stop a call that has begun.
+//! seldom used would refuse what has room. No answer may take more than is left (`driver::answer_room`), so a call that is
+//! alone never counts for more than that. The day is looked up anew with every call, so a run that goes on over midnight
+//! draws on the new day's budget. It refuses to stop a call that has begun.
 
 use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
 
 use rouse_core::job::Job;
-use rouse_core::money::{BudgetOf, BudgetStop, Limit, Spent};
+use rouse_core::money::{BudgetOf, BudgetStop, Limit, MicroUsd, Spent};
 use rouse_core::run::Run;
 use rouse_core::schedule::{Day, Zone};
 use rouse_core::{Clock, JobId, RunId, UnixMs};
@@ -50,8 +51,16 @@ pub enum Refusal {
 pub struct Wanted {
     /// At the least.
     pub least: Spent,
-    /// As far as can be told before.
+    /// At the most, as far as can be told before.
     pub guess: Spent,
+}
+
+impl Wanted {
+    /// Of a tool that says what it costs before: at the least nothing, for it may cost less.
+    #[must_use]
+    pub const fn of_cost(micro_usd: u64) -> Self {
+        Self { least: Spent::of_cost(0), guess: Spent::of_cost(micro_usd) }
+    }
 }
 
 /// What a budget has left for a call that has begun.
@@ -124,6 +133,7 @@ impl Account {
                 }
                 budgets.push((budget, spent));
             }
+            let wanted = Wanted { guess: within(&budgets, wanted.guess), ..wanted };
             let (number, run, job) = (0, self.run.clone(), self.job.clone());
             let flight = Flight { number, run, job, guess: wanted.guess };
             let room = |flights: &[Flight]| self.room(&budgets, flights, wanted);
@@ -250,6 +260,16 @@ impl Account {
     fn whom(&self) -> String {
         self.job.as_ref().map_or_else(|| "main".to_owned(), ToString::to_string)
     }
+}
+
+/// As much of `guess` as every budget has left: no answer gets a larger bound.
+fn within(budgets: &[(Budget, Spent)], guess: Spent) -> Spent {
+    budgets.iter().fold(guess, |guess, (budget, spent)| {
+        let left = budget.limit.after(*spent);
+        let tokens = left.tokens.unwrap_or(u64::MAX).min(guess.tokens);
+        let usd = left.usd.unwrap_or(MicroUsd(u64::MAX)).min(guess.usd);
+        Spent { tokens, usd, ..guess }
+    })
 }
 
 impl fmt::Debug for Account {

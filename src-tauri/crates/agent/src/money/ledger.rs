@@ -1,7 +1,7 @@
 //! What was spent, and what is being spent right now.
 //!
 //! Owns the calls in flight: a call that has begun is in nobody's sums yet, and without it two runs would both see room
-//! for one more. So a call draws a seat before it begins, with a guess of what it will use. When what was spent, what is in
+//! for one more. So a call draws a seat before it begins, with the most that it may use. When what was spent, what is in
 //! flight and the next call may pass a limit together, that waits until one has landed and looks again: it is never
 //! refused for a guess of others, and never begins beside one that uses the budget up. A seat is given back after what the call
 //! has cost is in the store. One could get it wrong by reading the sums and the seats at two moments: a call that lands

@@ -7,6 +7,7 @@
 mod classify;
 mod compact;
 mod convert;
+mod limits;
 mod meter;
 mod rig;
 mod transport;
@@ -21,6 +22,7 @@ use rouse_core::model::{Billing, ModelProvider};
 
 use crate::secret::ApiKey;
 use classify::Place;
+pub(crate) use limits::answer_tokens_of;
 use rig::RigProvider;
 use transport::{Transport, is_this_computer};
 

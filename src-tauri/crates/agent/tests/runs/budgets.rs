@@ -514,7 +514,9 @@ async fn bound(own: Value, budget: Value) -> Option<u32> {
 #[tokio::test]
 async fn an_answer_is_bounded_by_what_is_left() {
     let none = Value::Null;
-    assert_eq!(bound(none.clone(), json!({"tokensPerRun": 1_000_000})).await, None);
+    assert_eq!(bound(none.clone(), json!({})).await, None, "nothing counts");
+    let much = json!({"tokensPerRun": 1_000_000});
+    assert_eq!(bound(none.clone(), much).await, Some(8_192), "its limit is not known");
     assert_eq!(bound(json!(8_192), json!({"tokensPerRun": 1_000_000})).await, Some(8_192));
     assert_eq!(bound(json!(50), json!({"tokensPerRun": 2_000})).await, Some(50));
     for own in [none, json!(8_192)] {

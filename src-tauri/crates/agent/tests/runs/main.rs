@@ -9,6 +9,7 @@ mod main_turns;
 mod tool_calls;
 mod turns;
 mod budgets;
+mod long_answers;
 mod fallbacks;
 mod sandbox;
 mod per_call;
