@@ -1,6 +1,7 @@
 /* What happened elsewhere, and the ten seconds in which a delete can be undone. F6 moves the focus here. */
 
 import { X } from "lucide-react";
+import { useEffect } from "react";
 import {
   Text, UNSTABLE_Toast as Toast, UNSTABLE_ToastContent as ToastContent, UNSTABLE_ToastQueue as ToastQueue,
   UNSTABLE_ToastRegion as ToastRegion,
@@ -30,7 +31,9 @@ export function undoToast(title: string, onUndo: () => void, about?: string): ()
   return toast({ title, about, action: { label: "Undo", onAction: onUndo } }, undoForMs);
 }
 
+/** The lines, which go with the page that showed them. */
 export function Toasts() {
+  useEffect(() => () => queue.clear(), []);
   return (
     <ToastRegion queue={queue} className={styles.region}>
       {({ toast: shown }) => (

@@ -160,7 +160,7 @@ test("a job whose run waits for the person says so in the list and above its for
 
 test("a job that an agent has made says so in its row", async () => {
   renderApp("/jobs", hostWith([aJob({ id: "a", name: "Mine" }), aJob({ id: "b", name: "Its", createdBy: { kind: "agent", runId: "r1" } }), aJob({ id: "c", name: "Odd", createdBy: "me" }), aJob({ id: "d", name: "Rewritten", payload: { kind: "systemEvent", text: "Up" }, messageBy: { kind: "agent" } })]));
-  const rows = await screen.findAllByRole("listitem");
+  const rows = within(await screen.findByRole("list", { name: "Jobs" })).getAllByRole("listitem");
   const named = (title: string) => rows.filter((row) => within(row).queryByTitle(title) !== null).map((row) => within(row).getByRole("link").textContent);
   expect(named("Made by an agent")).toEqual(["Its"]);
   expect(named("An agent wrote its task")).toEqual(["Rewritten"]);
