@@ -234,6 +234,7 @@ async fn a_file_with_a_stored_secret_is_asked_about_by_its_handle_and_written_as
     assert_eq!(question["arguments"]["content"], "USER=me\nKEY={{secret:mail}}\n");
     let why = question["why"].as_str().expect("a reason");
     assert!(why.contains("the value of the stored secret mail"), "{why}");
+    assert_eq!(question["writesValues"], json!(["mail"]));
     house.answer(&question, "once").await;
 
     let run = house.ended(&id, 1).await[0].clone();
@@ -248,4 +249,44 @@ async fn a_file_with_a_stored_secret_is_asked_about_by_its_handle_and_written_as
     assert!(others.iter().all(|path| path.ends_with("secrets.json")), "{found:?}");
     let written = files.first().map(|path| fs::read_to_string(path).expect("a file"));
     assert_eq!(written, Some(content));
+}
+
+/// The yes is to the values that the person was told of: a file without one says nothing of them.
+#[tokio::test]
+async fn a_grant_says_which_stored_values_it_writes_and_covers_no_others() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |id: &'static str, content: &str| {
+        calls([(id, "write_file", json!({ "path": ".env", "content": content }))])
+    };
+    let (plain, held) = ("KEY=\n", format!("KEY={VALUE}\n"));
+    let script = [
+        write("c1", plain),
+        says("One."),
+        write("c2", &held),
+        says("Two."),
+        write("c3", &format!("A={VALUE}\n")),
+        says("Three."),
+    ];
+    let house = Plan::new(folder.path()).model(script).build().await;
+    store(&house).await;
+    let id = house.add(ask("Write the settings")).await;
+    let rules = json!({ "path": { "rule": "any" }, "content": { "rule": "any" } });
+    for (run, told) in [(1, json!([])), (2, json!(["mail"]))] {
+        house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+        house.run_in(&id, "awaitingApproval").await;
+        let question = house.question().await;
+        assert_eq!(question["writesValues"], told);
+        let always = json!({ "kind": "always", "rules": rules });
+        let answer = json!({ "id": question["id"], "answer": always, "from": "page" });
+        house.call("approvals.decide", answer).await;
+        house.ended(&id, run).await;
+        let grants = house.call("grants.list", json!({})).await["grants"].clone();
+        assert_eq!(grants[0]["writesValues"], told, "{grants}");
+    }
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    house.ended(&id, 3).await;
+    house.host.stop().await;
+    let files = found_in(folder.path());
+    let env = files.iter().find(|path| path.ends_with(".env")).expect("written");
+    assert_eq!(fs::read_to_string(env).expect("a file"), format!("A={VALUE}\n"));
 }

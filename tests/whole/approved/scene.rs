@@ -184,10 +184,7 @@ impl Approved {
         let answer = match yes {
             Yes::OfRun => Answer::Run,
             Yes::OfJob => Answer::Always(NewGrant {
-                covers: Cover::Exact {
-                    fingerprint: approval.standing(),
-                    arguments: approval.arguments.clone(),
-                },
+                covers: Cover::exactly(&approval),
                 expires_at: None,
                 uses: None,
             }),

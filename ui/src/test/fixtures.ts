@@ -48,7 +48,7 @@ export function aStep(parts: Partial<StepView> = {}): StepView {
 /** A question that waits, asked a minute before `noon` and open for half an hour. */
 export function anApproval(parts: Partial<ApprovalView> = {}): ApprovalView {
   return {
-    id: "ask-1", runId: "run-1", jobId: "job-1", jobName: "Weekly notes", tool: "write_file", toolLabel: null, arguments: { path: "notes/today.md", content: "dentist\n" },
+    id: "ask-1", runId: "run-1", jobId: "job-1", jobName: "Weekly notes", tool: "write_file", toolLabel: null, arguments: { path: "notes/today.md", content: "dentist\n" }, writesValues: [],
     directory: "/home/ada/workspace", files: ["notes/today.md"], firesOnceAtMs: null, preview: "--- notes/today.md\n+++ notes/today.md\n@@ -1 +1 @@\n-nothing\n+dentist\n",
     why: "write_file changes files, and this job has no grant for it.", isHighest: false, shellText: [], ungranted: null,
     askedAtMs: noon - 60_000, expiresAtMs: noon + 29 * 60_000, state: "pending", scope: null, reason: null, decidedAtMs: null, answeredFrom: null,
@@ -59,7 +59,7 @@ export function anApproval(parts: Partial<ApprovalView> = {}): ApprovalView {
 
 export function aGrant(parts: Partial<GrantView> = {}): GrantView {
   return {
-    id: "grant-1", jobId: "job-1", jobName: "Weekly notes", tool: "write_file", covers: { kind: "exact", arguments: { path: "notes/today.md" } },
+    id: "grant-1", jobId: "job-1", jobName: "Weekly notes", tool: "write_file", covers: { kind: "exact", arguments: { path: "notes/today.md" } }, writesValues: [],
     createdAtMs: noon, expiresAtMs: null, usesLeft: null, used: 0, revokedAtMs: null, isGood: true,
     ...parts,
   };

@@ -96,13 +96,23 @@ fn print_table(session: &Session, grants: &[GrantView], all: bool) {
             instant(grant.created_at_ms, now, session.clock.zone()),
             short(grant.job_name.as_deref().unwrap_or(&grant.job_id), 24),
             grant.tool.clone(),
-            short(&covers(&grant.covers), 60),
+            short(&what(grant), 60),
             grant.used.to_string(),
             state(session, grant, now),
             id,
         ]);
     }
     print(&table);
+}
+
+/// What it covers, after the stored secrets whose values its calls write.
+fn what(grant: &GrantView) -> String {
+    let covers = covers(&grant.covers);
+    match grant.writes_values.as_slice() {
+        [] => covers,
+        [one] => format!("writes the value of {one}: {covers}"),
+        names => format!("writes the values of {}: {covers}", names.join(", ")),
+    }
 }
 
 fn covers(covers: &CoverView) -> String {
@@ -132,5 +142,32 @@ fn state(session: &Session, grant: &GrantView, now: i64) -> String {
         (Some(at), None) => format!("until {}", until(at)),
         (None, Some(left)) => format!("{left} left"),
         (None, None) => "counts".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grant_names_the_stored_values_that_it_writes_before_what_is_cut_off() {
+        let grant = |names: &[&str]| GrantView {
+            id: "g".to_owned(),
+            job_id: "j".to_owned(),
+            job_name: None,
+            tool: "write_file".to_owned(),
+            covers: CoverView::Exact { arguments: json!({ "content": "x".repeat(80) }) },
+            writes_values: names.iter().map(ToString::to_string).collect(),
+            created_at_ms: 0,
+            expires_at_ms: None,
+            uses_left: None,
+            used: 0,
+            revoked_at_ms: None,
+            is_good: true,
+        };
+        let told = |names: &[&str]| short(&what(&grant(names)), 60);
+        assert!(told(&[]).starts_with("exactly {"), "{}", told(&[]));
+        assert!(told(&["mail"]).starts_with("writes the value of mail: exactly {"));
+        assert!(told(&["mail", "pin"]).starts_with("writes the values of mail, pin: exactly {"));
     }
 }

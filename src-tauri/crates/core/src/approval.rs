@@ -8,6 +8,7 @@
 //! in many ways.
 
 mod bound;
+mod values;
 
 use std::collections::BTreeMap;
 
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::bound::{ABSENT, FIRES_ONCE_AT, Fingerprint, Surroundings, canonical};
+pub use self::values::values_in;
 use crate::tool::ToolSpec;
 use crate::{ApprovalId, GrantId, JobId, RunId, UnixMs};
 
@@ -62,6 +64,12 @@ impl Approval {
     #[must_use]
     pub fn standing(&self) -> Fingerprint {
         Fingerprint::standing(&self.tool, &self.arguments, &self.surroundings)
+    }
+
+    /// The stored secrets whose values the call writes down here, by name.
+    #[must_use]
+    pub fn values(&self) -> Vec<String> {
+        values_in(&self.arguments, &self.surroundings)
     }
 
     /// Whether a person, or nobody in time, has answered it and nothing was done by the answer yet.
@@ -260,11 +268,17 @@ pub enum Cover {
         fingerprint: Fingerprint,
         /// Its arguments, to show.
         arguments: Value,
+        /// The stored secrets whose values it writes down here, by name.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        values: Vec<String>,
     },
     /// Arguments that each fit their rule; one without a rule fits nothing.
     Pattern {
         /// By name.
         rules: BTreeMap<String, Rule>,
+        /// The stored secrets whose values may stand in them, by name.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        values: Vec<String>,
     },
 }
 
@@ -308,6 +322,29 @@ pub enum GrantError {
     NoJob,
 }
 
+impl Cover {
+    /// Exactly the call that `asked` is about.
+    #[must_use]
+    pub fn exactly(asked: &Approval) -> Self {
+        let (fingerprint, arguments) = (asked.standing(), asked.arguments.clone());
+        Self::Exact { fingerprint, arguments, values: asked.values() }
+    }
+
+    /// Calls like the one that `asked` is about, by these rules.
+    #[must_use]
+    pub fn like(asked: &Approval, rules: BTreeMap<String, Rule>) -> Self {
+        Self::Pattern { rules, values: asked.values() }
+    }
+
+    /// The stored secrets whose values the calls may write down here, by name: those that the person was told of.
+    #[must_use]
+    pub fn values(&self) -> &[String] {
+        match self {
+            Self::Exact { values, .. } | Self::Pattern { values, .. } => values,
+        }
+    }
+}
+
 impl Grant {
     /// Whether it counts at `now`.
     #[must_use]
@@ -323,13 +360,17 @@ impl Grant {
         matches!(self.covers, Cover::Exact { .. })
     }
 
-    /// Whether it covers a call of `tool`.
+    /// Whether it covers a call of `tool` that works with `surroundings`.
     #[must_use]
-    pub fn covers(&self, tool: &str, arguments: &Value, fingerprint: &Fingerprint) -> bool {
+    pub fn covers(&self, tool: &str, arguments: &Value, surroundings: &Surroundings) -> bool {
+        let told = self.covers.values();
         self.tool == tool
+            && values_in(arguments, surroundings).iter().all(|value| told.contains(value))
             && match &self.covers {
-                Cover::Exact { fingerprint: granted, .. } => granted == fingerprint,
-                Cover::Pattern { rules } => misfit(rules, arguments).is_none(),
+                Cover::Exact { fingerprint, .. } => {
+                    *fingerprint == Fingerprint::standing(tool, arguments, surroundings)
+                }
+                Cover::Pattern { rules, .. } => misfit(rules, arguments).is_none(),
             }
     }
 }
@@ -349,10 +390,13 @@ impl NewGrant {
         if let Some(why) = &approval.surroundings.ungranted {
             return Err(GrantError::Ungranted(why.clone()));
         }
+        if self.covers.values() != approval.values() {
+            return Err(GrantError::DoesNotCover("the stored secrets".to_owned()));
+        }
         match &self.covers {
             Cover::Exact { fingerprint, .. } if *fingerprint == approval.standing() => Ok(()),
             Cover::Exact { .. } => Err(GrantError::DoesNotCover("the fingerprint".to_owned())),
-            Cover::Pattern { rules } => {
+            Cover::Pattern { rules, .. } => {
                 if let Some(argument) = tool.shell_text.first() {
                     let (tool, argument) = (approval.tool.clone(), argument.clone());
                     return Err(GrantError::ShellText { tool, argument });

@@ -407,7 +407,7 @@ impl NeedsYes {
                 && surroundings.ungranted.is_none()
                 && (grant.is_exact() || !self.is_shell)
                 && grant.is_good(said.now)
-                && grant.covers(&self.tool, &self.arguments, &standing)
+                && grant.covers(&self.tool, &self.arguments, surroundings)
         };
         if let Some(grant) = said.grants.iter().find(covers) {
             let permit = Permit::Grant(grant.id.clone());

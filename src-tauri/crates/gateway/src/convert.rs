@@ -144,6 +144,7 @@ pub(crate) fn approval_view(
         tool: approval.tool.clone(),
         tool_label: tool.and_then(|tool| tool.label.clone()),
         arguments: approval.arguments.clone(),
+        writes_values: approval.values(),
         directory: approval.surroundings.directory.clone(),
         files: approval.surroundings.there().map(str::to_owned).collect(),
         fires_once_at_ms: approval.surroundings.fires_once_at().map(|at| at.0),

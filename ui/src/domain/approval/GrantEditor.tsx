@@ -13,6 +13,7 @@ import type { Answer, ApprovalView } from "@/platform";
 
 import styles from "./GrantEditor.module.css";
 import { answerOf, draftFor, type DraftRule, draftWords, type GrantDraft, kindsFor, problemsOf, type RuleKind } from "./rules";
+import { valuesWords } from "./words";
 
 interface Props {
   approval: ApprovalView;
@@ -33,6 +34,7 @@ export function GrantEditor({ approval, onClose, onGrant, problem }: Props) {
   const [busy, setBusy] = useState(false);
   const set = (part: Partial<GrantDraft>) => setDraft({ ...draft, ...part });
   const problems = problemsOf(draft);
+  const values = valuesWords(approval);
   const grant = async () => {
     setTried(true);
     if (Object.keys(problems).length > 0 || busy) return;
@@ -64,7 +66,10 @@ export function GrantEditor({ approval, onClose, onGrant, problem }: Props) {
           </div>
           <NumberField label="How often" unit="times" placeholder="Any" minValue={1} value={draft.uses ?? NaN} onChange={(uses) => set({ uses: Number.isNaN(uses) ? null : uses })} className={styles.uses} />
         </div>
-        <p className={styles.sentence} role="status">{draftWords(draft, approval, now)}</p>
+        <p className={styles.sentence} role="status">
+          {draftWords(draft, approval, now)}
+          {values !== undefined && <> <Worded text={values} /></>}
+        </p>
         {problem !== undefined && <p role="alert" className={styles.problem}>It was not granted: <Worded text={problem} /></p>}
         <div className={styles.buttons}>
           <Button onPress={onClose}>Cancel</Button>

@@ -60,6 +60,14 @@ export function afterwards({ state, reason }: ApprovalView): string | undefined 
   }
 }
 
+/** `It writes the value of the stored secret mail into the file.`; undefined for calls that write none. */
+export function valuesWords({ writesValues }: Pick<ApprovalView, "writesValues">): string | undefined {
+  const [only, ...others] = writesValues.map((name) => `\`${name}\``);
+  if (only === undefined) return undefined;
+  const values = others.length === 0 ? `the value of the stored secret ${only}` : `the values of the stored secrets ${new Intl.ListFormat("en").format([only, ...others])}`;
+  return `It writes ${values} into the file.`;
+}
+
 /** How long it has waited, rounded down: `48 s`, `6 min`, `2 h 5 min`, `3 d 4 h`. */
 export function waitedWords(waitedMs: number): string {
   return wholeWords(waitedMs, waitedMs < minute ? second : waitedMs < day ? minute : hour);

@@ -161,6 +161,13 @@ test("always opens the grant in words, and makes a pattern of what the person lo
   await waitFor(() => expect(answered(host)).toEqual([{ id: "ask-1", answer: { kind: "always", rules: { path: { rule: "below", value: "notes" }, content: { rule: "any" } } }, from: "page" }]));
 });
 
+test("a yes for always says which stored secrets' values it writes", async () => {
+  const { user } = renderApp("/approvals/ask-1", hostWith(anApproval({ writesValues: ["mail"] })));
+  await card();
+  await pressUntil(user, "g", () => screen.queryByRole("dialog") !== null);
+  expect(within(screen.getByRole("dialog")).getByRole("status")).toHaveTextContent(/, until .*\. It writes the value of the stored secret mail into the file\.$/);
+});
+
 test("what no standing yes can be held to has no always, and says why", async () => {
   const why = "The program make runs what its Makefile says. It cannot be allowed for always.";
   const { user } = renderApp("/approvals/ask-1", hostWith(anApproval({ ungranted: why })));

@@ -23,6 +23,15 @@ test("a grant says what it covers, how often it was used and when it ends", asyn
   expect(past.queryByRole("button", { name: /^Take back/ })).not.toBeInTheDocument();
 });
 
+test("a grant names the stored secrets whose values it writes, and one that writes none speaks of none", async () => {
+  const grants = [aGrant({ writesValues: ["mail"] }), aGrant({ id: "g2", writesValues: ["mail", "pin"] }), aGrant({ id: "g3" })];
+  renderApp("/grants", fakeHost({ "grants.list": () => ({ grants }) }));
+  const [one, two, none] = within(await screen.findByRole("list", { name: "Grants in force" })).getAllByRole("listitem");
+  expect(one).toHaveTextContent("It writes the value of the stored secret mail into the file.");
+  expect(two).toHaveTextContent("It writes the values of the stored secrets mail and pin into the file.");
+  expect(none).not.toHaveTextContent("secret");
+});
+
 test("taking a grant back asks first", async () => {
   const host = fakeHost({ "grants.list": () => ({ grants: [aGrant()] }), "grants.revoke": () => ({ changed: true }) });
   const { user } = renderApp("/grants", host);

@@ -2,7 +2,7 @@
    cannot be given back the way it was, only anew by the next question. */
 
 import { Link } from "@tanstack/react-router";
-import { Hand, ShieldCheck } from "lucide-react";
+import { Hand, KeyRound, ShieldCheck } from "lucide-react";
 import { useState } from "react";
 
 import { Button, ButtonLink } from "@/components/Button";
@@ -12,11 +12,13 @@ import { Question } from "@/components/Modal";
 import { Page, Section } from "@/components/Page";
 import { Empty, Failure, SkeletonRows } from "@/components/States";
 import { Time } from "@/components/Time";
+import { Worded } from "@/components/Worded";
 import { useCall } from "@/data/actions";
 import { useGrants } from "@/data/approvals";
 import { keys } from "@/data/keys";
 import { usePlatform } from "@/data/platform";
 import { coverWords } from "@/domain/approval/rules";
+import { valuesWords } from "@/domain/approval/words";
 import { plural } from "@/format/amount";
 import { argumentsLine } from "@/format/text";
 import type { GrantView } from "@/platform";
@@ -74,6 +76,7 @@ function Grant({ grant, onRevoke }: { grant: GrantView; onRevoke?: (grant: Grant
   const { copyText } = usePlatform();
   const [open, setOpen] = useState(false);
   const { jobId, jobName, tool, covers } = grant;
+  const values = valuesWords(grant);
   return (
     <>
       <div className={styles.head}>
@@ -86,6 +89,7 @@ function Grant({ grant, onRevoke }: { grant: GrantView; onRevoke?: (grant: Grant
         </div>
       </div>
       {covers.kind === "exact" && !open && <p className={styles.call}>{argumentsLine(covers.arguments)}</p>}
+      {values !== undefined && <p className={styles.values}><KeyRound size={14} aria-hidden /><span><Worded text={values} /></span></p>}
       <p className={styles.facts}>
         <span>{grant.used === 0 ? "Never used" : `Used ${plural(grant.used, "time")}`}</span>
         {grant.usesLeft !== null && grant.isGood && <span>{plural(grant.usesLeft, "more time")} at most</span>}

@@ -15,6 +15,7 @@ import { useGrants } from "@/data/approvals";
 import { usePlatform } from "@/data/platform";
 import { useTools } from "@/data/queries";
 import { coverWords } from "@/domain/approval/rules";
+import { valuesWords } from "@/domain/approval/words";
 import { asksWord, toolFacts } from "@/domain/tools";
 import type { ToolView } from "@/platform";
 
@@ -115,9 +116,10 @@ function Grants({ tool }: { tool: string }) {
   return (
     <Section title="Grants" aside={<ButtonLink to="/grants" look="ghost" small>All grants</ButtonLink>}>
       <ul className={styles.facts} aria-label="Grants of this tool">
-        {grants.map(({ id, jobId, jobName, covers }) => (
+        {grants.map(({ id, jobId, jobName, covers, writesValues }) => (
           <li key={id}>
             {jobName === null ? "A job that is gone" : <Link to="/jobs/$jobId" params={{ jobId }}>{jobName}</Link>}, {coverWords(covers)}
+            {writesValues.length > 0 && <>. <Worded text={valuesWords({ writesValues }) ?? ""} /></>}
           </li>
         ))}
       </ul>

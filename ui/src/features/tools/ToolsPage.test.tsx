@@ -15,7 +15,7 @@ const host = () =>
     "tools.catalog": () => ({ tools: [aTool(), readFile, post, command] }),
     "tools.effective": () => ({ tools: [readFile], ceiling: null, problem: null }),
     "cron.list": () => ({ jobs: [aJob({ id: "j1", name: "Morning brief" })], broken: [], nextCursor: null }),
-    "grants.list": () => ({ grants: [aGrant({ tool: "http" }), aGrant({ id: "g2", tool: "http", isGood: false, jobName: "Old" })] }),
+    "grants.list": () => ({ grants: [aGrant({ tool: "http", writesValues: ["mail"] }), aGrant({ id: "g2", tool: "http", isGood: false, jobName: "Old" })] }),
   });
 
 test("the catalogue says what each tool does, whether it asks, and where it runs", async () => {
@@ -82,6 +82,7 @@ test("one tool says what it may do, its limits, its arguments and its grants", a
   expect(screen.getByRole("row", { name: /url a text/ })).toBeInTheDocument();
   const grants = within(await screen.findByRole("list", { name: "Grants of this tool" }));
   expect(grants.getAllByRole("listitem")).toHaveLength(1);
+  expect(grants.getByRole("listitem")).toHaveTextContent(/\. It writes the value of the stored secret mail into the file\.$/);
 });
 
 test("arguments that nothing is said about have no empty column", async () => {

@@ -37,6 +37,10 @@ toolLabel: string | null,
  */
 arguments: Record<string, unknown>, 
 /**
+ * The stored secrets whose values it writes into the workspace, by name: the arguments show their handles.
+ */
+writesValues: Array<string>, 
+/**
  * The folder it works in.
  */
 directory: string | null, 

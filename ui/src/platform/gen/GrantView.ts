@@ -26,6 +26,10 @@ tool: string,
  */
 covers: CoverView, 
 /**
+ * The stored secrets whose values its calls may write into the workspace, by name; no others.
+ */
+writesValues: Array<string>, 
+/**
  * When it was given.
  */
 createdAtMs: number, 

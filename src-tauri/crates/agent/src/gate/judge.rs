@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rouse_core::approval::{Approval, ApprovalState, Fingerprint, Permit, Surroundings};
+use rouse_core::approval::{Approval, ApprovalState, Fingerprint, Permit, Surroundings, values_in};
 use rouse_core::job::Approvals;
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::{ApprovedCall, NeedsYes, Ruling, Said, Verdict, unasked};
@@ -390,7 +390,7 @@ impl Asker<'_> {
         let (preview, why) = match &self.kept {
             Some(kept) => {
                 let shown = gate.safety().shown_by_handles(&preview);
-                (shown, format!("{why} {}", told_of_values(kept)))
+                (shown, format!("{why} {}", told_of_values(&values_in(kept, &surroundings))))
             }
             None => (gate.shown(&preview), why),
         };

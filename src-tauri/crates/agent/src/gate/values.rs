@@ -7,7 +7,7 @@
 
 use rouse_core::RunId;
 use rouse_core::approval::{Approval, Surroundings};
-use rouse_core::hidden::{REDACTED, handles};
+use rouse_core::hidden::REDACTED;
 use rouse_core::message::ToolCallRequest;
 use rouse_store::StoreError;
 use serde_json::{Value, json};
@@ -84,13 +84,9 @@ pub(super) fn unkept(tool: &str, writes_here: bool) -> String {
     )
 }
 
-/// What a person is told of the values in a call that they are asked about.
-pub(super) fn told_of_values(kept: &Value) -> String {
-    let kept = kept.to_string();
-    let mut names: Vec<&str> = handles(&kept).map(|handle| handle.name).collect();
-    names.sort_unstable();
-    names.dedup();
-    let secrets = match names.as_slice() {
+/// What a person is told of the values of these secrets in a call that they are asked about.
+pub(super) fn told_of_values(names: &[String]) -> String {
+    let secrets = match names {
         [one] => format!("the value of the stored secret {one}"),
         several => format!("the values of the stored secrets {}", several.join(", ")),
     };

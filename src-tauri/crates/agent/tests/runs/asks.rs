@@ -216,7 +216,11 @@ async fn a_grant_covers_later_runs_until_it_is_taken_back() {
     let runs = Runs::of(&house, json!({}));
     let (run, asked) = runs.begin().await;
     let rules = [("text".to_owned(), Rule::OneOf(vec![json!("a"), json!("b")]))].into();
-    let grant = NewGrant { covers: Cover::Pattern { rules }, expires_at: None, uses: None };
+    let grant = NewGrant {
+        covers: Cover::Pattern { rules, values: Vec::new() },
+        expires_at: None,
+        uses: None,
+    };
     runs.answered(&run, &asked, &[Answer::Always(grant)]).await;
     let (later, outcome) = runs.begin().await;
     assert_eq!((outcome.state, effects(&done_by).len()), (RunState::Succeeded, 2));
@@ -238,10 +242,7 @@ async fn the_highest_class_is_asked_for_each_time_whatever_was_granted() {
     let runs = Runs::of(&house, json!({}));
     let (run, asked) = runs.begin().await;
     assert!(asked.asks[0].is_highest);
-    let covers = Cover::Exact {
-        fingerprint: asked.asks[0].fingerprint.clone(),
-        arguments: asked.asks[0].arguments.clone(),
-    };
+    let covers = Cover::exactly(&asked.asks[0]);
     // The gateway refuses such a grant; here it is in the store all the same.
     let grant = Answer::Always(NewGrant { covers, expires_at: None, uses: None });
     runs.answered(&run, &asked, &[grant]).await;

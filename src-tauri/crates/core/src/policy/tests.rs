@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::*;
-use crate::approval::{AnsweredFrom, Cover, Rule, Surroundings};
+use crate::approval::{AnsweredFrom, Cover, NewGrant, Rule, Surroundings};
 use crate::tool::{Annotations, Domain, RateLimit};
 use crate::{ApprovalId, GrantId, JobId, RunId};
 
@@ -68,7 +68,7 @@ fn grant() -> Grant {
         id: GrantId::new("g1"),
         job_id: JobId::new("j1"),
         tool: "send".to_owned(),
-        covers: Cover::Exact { fingerprint: fingerprint(), arguments: arguments() },
+        covers: Cover::exactly(&yes(Scope::Once)),
         created_at: UnixMs(0),
         expires_at: None,
         uses_left: None,
@@ -304,7 +304,7 @@ fn another_command_than_the_written_one_is_asked_for_each_time() {
 #[test]
 fn no_pattern_covers_what_a_shell_reads() {
     let rules = std::collections::BTreeMap::from([("to".to_owned(), Rule::Any)]);
-    let pattern = Grant { covers: Cover::Pattern { rules }, ..grant() };
+    let pattern = Grant { covers: Cover::Pattern { rules, values: Vec::new() }, ..grant() };
     let ruled = |shell_text: &[&str], grant: &Grant| {
         let shell_text = shell_text.iter().map(ToString::to_string).collect();
         let spec = ToolSpec { shell_text, ..tool(ApprovalRule::UnlessGranted) };
@@ -317,4 +317,44 @@ fn no_pattern_covers_what_a_shell_reads() {
     assert!(permit(&ruled(&[], &pattern)).is_some());
     assert_eq!(ruled(&["to"], &pattern), Ruling::Ask);
     assert!(permit(&ruled(&["to"], &grant())).is_some(), "exactly this call");
+}
+
+#[test]
+fn a_grant_covers_only_the_stored_values_that_the_person_was_told_of() {
+    let kept = json!({ "to": "{{secret:mail}}" });
+    let held = Surroundings { holds_values: true, ..Surroundings::default() };
+    let about = |surroundings: &Surroundings| Approval {
+        arguments: kept.clone(),
+        surroundings: surroundings.clone(),
+        ..yes(Scope::Always)
+    };
+    let (told, untold) = (about(&held), about(&Surroundings::default()));
+    let any = || std::collections::BTreeMap::from([("to".to_owned(), Rule::Any)]);
+    let ruled = |covers: Cover, arguments: &Value, surroundings: &Surroundings| {
+        let Verdict::NeedsYes(needs) =
+            ToolPolicy::default().judge(&tool(ApprovalRule::UnlessGranted), arguments.clone())
+        else {
+            panic!("let through")
+        };
+        let said = Said { answers: &[], grants: &[Grant { covers, ..grant() }], now: NOW };
+        matches!(needs.in_the_light_of(said, surroundings), Ruling::Permitted(..))
+    };
+    let other = json!({ "to": "{{secret:pin}}" });
+    for covers in [Cover::exactly(&told), Cover::like(&told, any())] {
+        assert_eq!(covers.values(), ["mail"]);
+        assert!(ruled(covers.clone(), &kept, &held), "{covers:?}");
+        assert!(!ruled(covers.clone(), &other, &held), "{covers:?}");
+        let [new, old] = [&told, &untold].map(|asked| {
+            NewGrant { covers: covers.clone(), expires_at: None, uses: None }
+                .check(asked, &tool(ApprovalRule::UnlessGranted))
+        });
+        assert!(new.is_ok() && old.is_err(), "{new:?} {old:?}");
+    }
+    assert!(ruled(Cover::like(&told, any()), &arguments(), &Surroundings::default()));
+    // What was asked about with a handle that stays one is no yes to its value.
+    for covers in [Cover::exactly(&untold), Cover::like(&untold, any())] {
+        assert!(covers.values().is_empty());
+        assert!(!ruled(covers.clone(), &kept, &held), "{covers:?}");
+        assert!(ruled(covers.clone(), &kept, &Surroundings::default()), "{covers:?}");
+    }
 }

@@ -110,19 +110,14 @@ fn read(context: &Context, answer: wire::Answer, about: &Approval) -> Result<Ans
         }
         wire::Answer::Always { rules, expires_at_ms, uses } => {
             let covers = match rules {
-                None => Cover::Exact {
-                    fingerprint: about.standing(),
-                    arguments: about.arguments.clone(),
-                },
-                Some(rules) => Cover::Pattern {
-                    rules: rules
-                        .into_iter()
-                        .map(|(name, rule)| {
-                            let rule = meant(context, about, &name, rule.into());
-                            (name, rule)
-                        })
-                        .collect(),
-                },
+                None => Cover::exactly(about),
+                Some(rules) => {
+                    let meant = |(name, rule): (String, wire::RuleView)| {
+                        let rule = meant(context, about, &name, rule.into());
+                        (name, rule)
+                    };
+                    Cover::like(about, rules.into_iter().map(meant).collect())
+                }
             };
             let expires_at = expires_at_ms.map(UnixMs);
             if expires_at.is_some_and(|end| end <= context.clock.now()) {

@@ -53,9 +53,10 @@ fn view(context: &Context, grant: Grant, job_name: Option<String>) -> GrantView 
         job_id: grant.job_id.to_string(),
         job_name,
         tool: grant.tool.clone(),
+        writes_values: grant.covers.values().to_vec(),
         covers: match grant.covers {
             Cover::Exact { arguments, .. } => CoverView::Exact { arguments: shown(&arguments) },
-            Cover::Pattern { rules } => CoverView::Pattern {
+            Cover::Pattern { rules, .. } => CoverView::Pattern {
                 rules: rules
                     .into_iter()
                     .map(|(name, rule)| {

@@ -28,6 +28,8 @@ pub struct ApprovalView {
     /// The arguments, exactly.
     #[ts(type = "Record<string, unknown>")]
     pub arguments: Value,
+    /// The stored secrets whose values it writes into the workspace, by name: the arguments show their handles.
+    pub writes_values: Vec<String>,
     /// The folder it works in.
     pub directory: Option<String>,
     /// The files it runs or replaces, to which the answer is bound beside the arguments.
@@ -251,6 +253,8 @@ pub struct GrantView {
     pub tool: String,
     /// What it covers.
     pub covers: CoverView,
+    /// The stored secrets whose values its calls may write into the workspace, by name; no others.
+    pub writes_values: Vec<String>,
     /// When it was given.
     pub created_at_ms: i64,
     /// When it ends by itself.
