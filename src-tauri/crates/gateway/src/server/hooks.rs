@@ -6,8 +6,6 @@
 //! pace is asked, and only then the body is read. What is sent is text from outside: it is kept with the run and never
 //! obeyed.
 
-use axum::body::Bytes;
-use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequestParts, Path, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -17,6 +15,7 @@ use rouse_scheduler::{Call, Called};
 use serde_json::{Value, json};
 
 use super::Shared;
+use super::body::Whole;
 use super::guard::{SaysJson, bearer, has_token};
 use crate::error::{ErrorCode, RpcError};
 
@@ -28,7 +27,6 @@ const MOST_KEY_BYTES: usize = 255;
 const WAKES: &str = "/hooks/wake";
 
 type Refusal = (StatusCode, &'static str);
-type Body = Result<Bytes, BytesRejection>;
 
 /// A caller that is no page.
 pub(super) struct Program;
@@ -103,12 +101,8 @@ pub(super) async fn wake(
     _: Waker,
     _: SaysJson,
     State(shared): State<Shared>,
-    body: Body,
+    Whole(body): Whole,
 ) -> Response {
-    let body = match whole(body) {
-        Ok(body) => body,
-        Err(refusal) => return refusal,
-    };
     let Ok(params) = serde_json::from_slice::<Value>(&body) else {
         return refused(StatusCode::BAD_REQUEST, "This is not JSON.");
     };
@@ -124,12 +118,8 @@ pub(super) async fn fire(
     Caller(job_id): Caller,
     State(shared): State<Shared>,
     headers: HeaderMap,
-    body: Body,
+    Whole(body): Whole,
 ) -> Response {
-    let body = match whole(body) {
-        Ok(body) => body,
-        Err(refusal) => return refusal,
-    };
     let Ok(body) = String::from_utf8(body.into()) else {
         return refused(StatusCode::BAD_REQUEST, "Send text in UTF-8.");
     };
@@ -141,19 +131,6 @@ pub(super) async fn fire(
         Ok(called) => answer(called),
         Err(error) => failed(&error),
     }
-}
-
-/// The body, or what is answered to one that is too large or broke off.
-#[expect(clippy::result_large_err, reason = "the refusal is the response")]
-fn whole(body: Body) -> Result<Bytes, Response> {
-    body.map_err(|rejection| match rejection.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => {
-            let most = MOST_HOOK_BYTES / 1_024;
-            let reason = format!("The body of a hook has at most {most} KiB.");
-            refused(StatusCode::PAYLOAD_TOO_LARGE, &reason)
-        }
-        status => refused(status, "The body did not come whole."),
-    })
 }
 
 fn key(headers: &HeaderMap) -> Result<Option<String>, &'static str> {

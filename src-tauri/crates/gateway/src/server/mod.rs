@@ -1,8 +1,9 @@
 //! The loopback server: `/rpc`, `/ws`, `/hooks`, `/healthz`, sign-in, and the UI's files.
 //!
 //! Host and Origin are checked before anything else, so that no web page and no rebound name can reach a handler;
-//! then who calls; only then is the body read. `door` bounds how many may connect. It binds loopback and nothing else, and refuses CORS altogether.
+//! then who calls; only then is the body read, for as long as `body` waits. `door` bounds how many may connect. It binds loopback and nothing else, and refuses CORS altogether.
 
+mod body;
 mod door;
 mod files;
 mod guard;
@@ -36,6 +37,8 @@ const MOST_BODY_BYTES: usize = 4 * 1024 * 1024;
 const MOST_CALL_BYTES: usize = 20 * 1024 * 1024;
 /// The largest body of somebody who has not signed in yet.
 const MOST_CODE_BYTES: usize = 1024;
+/// How long a body may take to come. It comes from this computer, so a second is long.
+const BODY_WITHIN: Duration = Duration::from_secs(30);
 /// How long the stop waits for requests in progress. One that was begun and never ended must not keep the engine alive.
 const STOP_FOR: Duration = Duration::from_secs(1);
 
@@ -62,6 +65,7 @@ pub(crate) struct Shared {
     ui: Arc<dyn UiFiles>,
     port: u16,
     pace: Arc<Pace>,
+    body_within: Duration,
     closing: CancellationToken,
 }
 
@@ -70,6 +74,7 @@ pub struct BoundPort {
     listener: TcpListener,
     address: SocketAddr,
     instead_of: Option<u16>,
+    body_within: Duration,
 }
 
 impl BoundPort {
@@ -86,7 +91,13 @@ impl BoundPort {
         let listener = listener.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let instead_of = (port != 0 && address.port() != port).then_some(port);
-        Ok(Self { listener, address, instead_of })
+        Ok(Self { listener, address, instead_of, body_within: BODY_WITHIN })
+    }
+
+    /// The same port, where the body of a request has so long to come.
+    #[must_use]
+    pub fn bodies_within(self, body_within: Duration) -> Self {
+        Self { body_within, ..self }
     }
 
     /// The port.
@@ -119,7 +130,7 @@ impl Server {
         clock: Arc<dyn Clock>,
         ui: Arc<dyn UiFiles>,
     ) -> Self {
-        let BoundPort { listener, address, .. } = port;
+        let BoundPort { listener, address, body_within, .. } = port;
         let closing = CancellationToken::new();
         let shared = Shared {
             gateway,
@@ -128,6 +139,7 @@ impl Server {
             ui,
             port: address.port(),
             pace: Arc::default(),
+            body_within,
             closing: closing.clone(),
         };
         let served = Door::default().serve(listener, router(shared), closing.clone());

@@ -6,6 +6,7 @@ use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
 
 use super::Shared;
+use super::body::Whole;
 use super::guard::{Known, SaysJson};
 use crate::Gateway;
 use crate::error::RpcError;
@@ -19,7 +20,7 @@ pub(super) async fn call(
     _: Known,
     _: SaysJson,
     State(shared): State<Shared>,
-    body: axum::body::Bytes,
+    Whole(body): Whole,
 ) -> Response {
     match answer(&shared.gateway, &body).await {
         Some(response) => axum::Json(response).into_response(),

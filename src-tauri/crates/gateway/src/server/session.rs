@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
 
+use super::body::Whole;
 use super::guard::SaysJson;
 use super::{Shared, guard};
 
@@ -31,7 +32,7 @@ pub(super) async fn new_code(State(shared): State<Shared>, headers: HeaderMap) -
 pub(super) async fn exchange(
     _: SaysJson,
     State(shared): State<Shared>,
-    body: axum::body::Bytes,
+    Whole(body): Whole,
 ) -> Response {
     let request: Value = serde_json::from_slice(&body).unwrap_or_default();
     let code = request.get("code").and_then(Value::as_str).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rouse_gateway::ErrorCode;
+use rouse_gateway::{BoundPort, ErrorCode};
 use serde_json::{Value, json};
 
 use crate::house::{House, draft};
@@ -250,5 +250,26 @@ async fn a_wake_needs_the_token_and_is_what_the_method_does() {
     assert_eq!(house.post("/hooks/wake", &token, &empty).await.0, 429);
     house.clock.advance(u64::try_from(Duration::from_secs(2).as_millis()).expect("small"));
     assert_eq!(house.post("/hooks/wake", &token, &empty).await.0, 400);
+    house.stop().await;
+}
+
+#[tokio::test]
+async fn a_body_that_stops_coming_ends_its_connection() {
+    let port = BoundPort::bind(0, false).await.expect("a port");
+    let house = House::on(port.bodies_within(Duration::from_millis(20))).await;
+    let hook = Hook::make(&house).await;
+    let token = format!("Authorization: Bearer {}\r\n", house.token());
+    for (path, header) in [
+        (hook.path.as_str(), hook.auth()),
+        ("/hooks/wake", token.clone()),
+        ("/rpc", token),
+        ("/auth/exchange", String::new()),
+    ] {
+        let reply = house.post_half(path, &header).await;
+        assert!(reply.starts_with("HTTP/1.1 408 "), "{path}: {reply}");
+        let said = "The body did not come whole within 20ms. Send it at once.";
+        assert_eq!(body_of(&reply), json!({ "error": said }), "{path}");
+    }
+    assert!(hook.runs(&house).await.is_empty());
     house.stop().await;
 }

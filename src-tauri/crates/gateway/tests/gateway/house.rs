@@ -42,6 +42,11 @@ pub(crate) struct House {
 
 impl House {
     pub(crate) async fn build() -> Self {
+        Self::on(BoundPort::bind(0, false).await.expect("a port")).await
+    }
+
+    /// Listens at this port.
+    pub(crate) async fn on(port: BoundPort) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let clock = ManualClock::new(NOON);
         let events = EventBus::default();
@@ -51,7 +56,6 @@ impl House {
         let scheduler = scheduler(&store, &clock).await;
         let tools = ToolRegistry::new(Vec::new()).expect("a registry");
         let gate = Gate::new(tools, store.clone(), Arc::new(clock.clone()));
-        let port = BoundPort::bind(0, false).await.expect("a port");
         let gateway = Gateway::new(Context {
             store: store.clone(),
             scheduler: scheduler.clone(),
@@ -117,6 +121,21 @@ impl House {
         stream.read_to_string(&mut reply).await.expect("text");
         let status = reply.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
         (status, reply)
+    }
+
+    /// Sends the head of a POST and half of what it promises; answers all that comes until the server closes.
+    pub(crate) async fn post_half(&self, path: &str, headers: &str) -> String {
+        let address = self.server.address();
+        let mut stream = TcpStream::connect(address).await.expect("it listens");
+        let half = format!(
+            "POST {path} HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n{headers}Content-Length: 12\r\n\r\n{{\"a\": "
+        );
+        stream.write_all(half.as_bytes()).await.expect("it reads");
+        let mut reply = String::new();
+        let read = stream.read_to_string(&mut reply);
+        let read = tokio::time::timeout(std::time::Duration::from_secs(10), read).await;
+        read.expect("it does not wait for ever").expect("text");
+        reply
     }
 
     /// The port of the server.
