@@ -77,12 +77,12 @@ pub trait Settings: Send + Sync {
     fn view(&self) -> ConfigView;
     /// What all runs together may spend on a day.
     fn budget(&self) -> BudgetConfigView;
-    /// Changes the file and puts the change into force.
+    /// Changes the file and puts the change into force. Looks at files, beside the threads that answer.
     fn patch(
-        &self,
+        self: Arc<Self>,
         patch: Value,
         expected_revision: Option<String>,
-    ) -> BoxFuture<'_, Result<ConfigView, RpcError>>;
+    ) -> BoxFuture<'static, Result<ConfigView, RpcError>>;
 }
 
 /// The models at hand, kept by the composition root.

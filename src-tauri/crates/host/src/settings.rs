@@ -70,12 +70,16 @@ impl Settings for LiveSettings {
     }
 
     fn patch(
-        &self,
+        self: Arc<Self>,
         patch: Value,
         expected: Option<String>,
-    ) -> BoxFuture<'_, Result<ConfigView, RpcError>> {
+    ) -> BoxFuture<'static, Result<ConfigView, RpcError>> {
         Box::pin(async move {
-            let view = self.change(&patch, expected.as_deref()).map_err(refusal)?;
+            let file = Arc::clone(&self);
+            let change = move || file.change(&patch, expected.as_deref());
+            let changed = tokio::task::spawn_blocking(change).await;
+            let view =
+                changed.expect("BUG: changing the settings does not panic").map_err(refusal)?;
             let event = Some((EventKind::Config, json!({ "revision": view.revision })));
             self.store
                 .put_setting("config.revision", &json!(view.revision), event, self.clock.now())
@@ -99,5 +103,44 @@ fn refusal(error: ConfigError) -> RpcError {
             tracing::error!(error = %error, "the settings could not be written");
             RpcError::new(ErrorCode::Storage, format!("{error}. Nothing was changed."))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::mpsc::{RecvTimeoutError, channel};
+    use std::time::Duration;
+
+    use rouse_core::UnixMs;
+    use rouse_core::schedule::Zones;
+    use rouse_store::Store;
+    use rouse_testkit::ManualClock;
+
+    use super::*;
+
+    /// Whoever looks at a file waits for the disk, and the one thread of this test has something else to do.
+    #[tokio::test]
+    async fn a_change_is_made_beside_the_threads_that_answer() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let clock = Arc::new(ManualClock::new(UnixMs(1)));
+        let machine = OfMachine { env: &|_| None, zones: &Zones::built_in(chrono_tz::UTC) };
+        let path = folder.path().join("config.toml");
+        let file = ConfigFile::open(&path, folder.path(), machine).expect("the defaults");
+        let store = Store::open(&folder.path().join("rouse.db"), Arc::new(|_| ())).await;
+        let (busy, done) = channel::<()>();
+        let (once, waited) = (Mutex::new(Some(done)), Arc::new(AtomicBool::new(false)));
+        let in_vain = Arc::clone(&waited);
+        let slow = move |_: &str| {
+            let done = once.lock().expect("not poisoned").take();
+            let done = done.map(|done| done.recv_timeout(Duration::from_secs(2)));
+            in_vain.fetch_or(done == Some(Err(RecvTimeoutError::Timeout)), Ordering::SeqCst);
+            None
+        };
+        let settings = LiveSettings::new(file, Arc::new(slow), store.expect("a store"), clock);
+        let change = settings.patch(json!({ "cron": { "enabled": false } }), None);
+        let (view, ()) = tokio::join!(change, async move { drop(busy) });
+        assert!(!view.expect("changed").cron.enabled);
+        assert!(!waited.load(Ordering::SeqCst), "nothing else was done meanwhile");
     }
 }

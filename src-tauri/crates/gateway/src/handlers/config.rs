@@ -16,5 +16,5 @@ pub(crate) async fn patch(
     context: &Context,
     params: ConfigPatchParams,
 ) -> Result<ConfigView, RpcError> {
-    context.settings.patch(params.patch, params.expected_revision).await
+    Arc::clone(&context.settings).patch(params.patch, params.expected_revision).await
 }

@@ -1,5 +1,7 @@
 //! `wake`, `heartbeat.*`, `set-heartbeats`.
 
+use std::sync::Arc;
+
 use rouse_agent::ListError;
 use rouse_scheduler::COALESCE;
 use serde_json::json;
@@ -123,7 +125,8 @@ pub(crate) async fn set(
     context: &Context,
     params: SetHeartbeatsParams,
 ) -> Result<HeartbeatStatus, RpcError> {
-    context.settings.patch(json!({ "heartbeat": { "enabled": params.enabled } }), None).await?;
+    let change = json!({ "heartbeat": { "enabled": params.enabled } });
+    Arc::clone(&context.settings).patch(change, None).await?;
     status(context, Empty {}).await
 }
 

@@ -228,7 +228,11 @@ impl Settings for Broken {
         panic!("a fault in a handler, made for this test")
     }
 
-    fn patch(&self, _: Value, _: Option<String>) -> BoxFuture<'_, Result<ConfigView, RpcError>> {
+    fn patch(
+        self: Arc<Self>,
+        _: Value,
+        _: Option<String>,
+    ) -> BoxFuture<'static, Result<ConfigView, RpcError>> {
         panic!("a fault in a handler, made for this test")
     }
 }
