@@ -1,5 +1,8 @@
 //! An agent's job from the command to the provider's wire and back, in both formats and however the provider is named.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use rouse_testkit::fake_model::{FakeModel, Recorded, Reply, sse};
 use serde_json::{Value, json};
 
@@ -207,6 +210,54 @@ async fn without_a_model_the_run_says_so_and_nothing_breaks() {
     assert!(home.rouse(["status"]).ok().contains("No model yet"));
     let doctor = home.rouse(["doctor"]);
     assert!(doctor.ok().contains("No model yet"), "{doctor:#?}");
+}
+
+/// A key that ran out: the engine has a model, and no run gets an answer.
+#[tokio::test]
+async fn a_model_that_does_not_answer_is_told_until_it_does() {
+    let format = &FORMATS[0];
+    let accepts = Arc::new(AtomicBool::new(false));
+    let door = Arc::clone(&accepts);
+    let server = FakeModel::start(move |_| match door.load(Ordering::SeqCst) {
+        true => Reply::events(sse::chat_says("It is fine.")),
+        false => Reply::json(401, r#"{"error":{"message":"No such key here"}}"#),
+    });
+    let home = format.in_settings(&server);
+    let engine = home.serve().await;
+    assert!(model(&engine).await.contains("fake-1 · mine"));
+    let healthy = home.rouse(["doctor"]);
+    assert!(healthy.ok().contains("✓ Model: fake-1 · mine"), "{healthy:#?}");
+    let id = engine.add(ask("How is it?")).await;
+    engine.run_now(&id).await;
+    assert_eq!(engine.ended(&id, 1).await[0]["state"], "failed");
+
+    let told = |home: &Home| {
+        let (doctor, status) = (home.rouse(["doctor"]), home.rouse(["status"]));
+        assert_eq!(doctor.code, 1, "{doctor:#?}");
+        for said in [&doctor.out, status.ok()] {
+            let line = said.lines().find(|line| line.starts_with("✗ Model: fake-1 · mine"));
+            let line = line.unwrap_or_else(|| panic!("nothing of the model in {said}"));
+            assert!(line.contains("has not answered since"), "{line}");
+            assert!(line.contains("mine does not accept the key (HTTP 401)"), "{line}");
+            assert!(line.contains("It said: No such key here"), "{line}");
+            assert!(!said.contains("✓ Model") && !said.contains("\nModel:"), "{said}");
+            assert!(!said.contains(KEY), "{said}");
+        }
+        assert!(doctor.out.contains("Its key comes from the variable MY_KEY."), "{doctor:#?}");
+    };
+    told(&home);
+    assert!(engine.stop().success());
+    let engine = home.serve().await;
+    model(&engine).await;
+    told(&home);
+
+    accepts.store(true, Ordering::SeqCst);
+    engine.run_now(&id).await;
+    assert_eq!(engine.ended(&id, 2).await[0]["state"], "succeeded");
+    let (doctor, status) = (home.rouse(["doctor"]), home.rouse(["status"]));
+    assert!(doctor.ok().contains("✓ Model: fake-1 · mine"), "{doctor:#?}");
+    assert!(!doctor.out.contains('✗') && !status.ok().contains('✗'), "{doctor:#?} {status:#?}");
+    assert!(status.out.contains("\nModel: fake-1 · mine"), "{status:#?}");
 }
 
 #[tokio::test]

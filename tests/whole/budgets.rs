@@ -262,6 +262,27 @@ async fn a_job_whose_provider_is_missing_says_which_though_another_one_was_used_
     house.host.stop().await;
 }
 
+/// A name in the settings that leads nowhere keeps nothing from a run whose own provider is missing.
+#[tokio::test]
+async fn a_job_whose_provider_is_missing_says_which_though_the_settings_name_nobody() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("config.toml"), "[model]\nprovider = \"wrok\"\n")
+        .expect("a settings file");
+    let house = Plan::new(folder.path()).build().await;
+    let mut job = ask("Look");
+    for (wish, expected) in [
+        ("openai:foo", "`openai:foo` is of the provider openai, which is not set up"),
+        ("foo", "No model answers. model.provider in the settings: "),
+    ] {
+        job["payload"]["model"] = json!(wish);
+        let id = house.add(job.clone()).await;
+        let run = force(&house, &id, 0).await;
+        let error = run["error"].as_str().unwrap_or_default();
+        assert!(error.starts_with(expected), "{run:#}");
+    }
+    house.host.stop().await;
+}
+
 #[tokio::test]
 async fn a_budget_in_dollars_refuses_a_model_without_a_price_until_it_has_one() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -23,7 +23,7 @@ mod skills;
 pub use condition::{Conditions, Subject, event_of};
 pub use discover::{
     FoundIn, FoundModel, LocalAddresses, discover, is_usual_name, title_of_local,
-    usual_key_variables,
+    usual_key_variable, usual_key_variables,
 };
 pub use driver::{AgentDriver, AgentSettings, Observer, offered};
 pub use gate::{Called, Gate, GateError, Passage, Question, Terms};

@@ -1,8 +1,8 @@
 //! `rouse doctor`: what is wrong with this installation, and how to mend it.
 
 use rouse_gateway::ClientError;
-use rouse_gateway::wire::{ConfigView, CronStatus, SystemStatus};
-use rouse_host::{DAMAGED, Exposure, Layers, SandboxError};
+use rouse_gateway::wire::{ConfigView, CronStatus, FailingModel, SystemStatus};
+use rouse_host::{DAMAGED, Exposure, Layers, SandboxError, SystemClock};
 use serde_json::json;
 
 use crate::config;
@@ -10,7 +10,7 @@ use crate::exit::Failure;
 use crate::output::plain;
 use crate::secrets;
 use crate::session::{Session, no_way};
-use crate::status::zone_data;
+use crate::status::{fails, is_of, zone_data};
 use crate::troubles;
 
 struct Finding {
@@ -37,7 +37,7 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
                 Ok(view) => troubles::of_model(session, view).await?,
                 Err(_) => None,
             };
-            findings.extend(of_engine(&status, model.is_some()));
+            findings.extend(of_engine(&status, model.is_some(), &session.clock));
             if status.problem.is_some() {
                 findings.extend(of_database(session).await);
             }
@@ -120,7 +120,7 @@ async fn of_database(session: &Session) -> Option<Finding> {
     })
 }
 
-fn of_engine(status: &SystemStatus, is_model_told: bool) -> Vec<Finding> {
+fn of_engine(status: &SystemStatus, is_model_told: bool, clock: &SystemClock) -> Vec<Finding> {
     let own = env!("CARGO_PKG_VERSION");
     let mut findings =
         vec![fine(format!("Rouse {} runs as process {}", status.version, status.pid))];
@@ -133,9 +133,11 @@ fn of_engine(status: &SystemStatus, is_model_told: bool) -> Vec<Finding> {
     }
     findings.extend(of_firing(&status.cron));
     findings.push(fine(format!("Time zone rules: {}", zone_data(&status.zone_data))));
-    if !is_model_told {
-        findings.push(of_model(status.model.as_deref()));
+    let in_use = status.model.as_deref();
+    if !is_model_told && !status.failing_models.iter().any(|failing| is_of(failing, in_use)) {
+        findings.push(of_model(in_use));
     }
+    findings.extend(status.failing_models.iter().map(|failing| of_failing(failing, clock)));
     if let Some(reason) = &status.notifications.reason {
         findings.push(fine(format!("Notifications: {reason}")));
     }
@@ -171,6 +173,15 @@ fn of_model(model: Option<&str>) -> Finding {
             what: "No model yet: jobs without a model work, agent jobs cannot".to_owned(),
             mend: Some("Start Ollama or LM Studio, set ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY, or name a provider in the settings.".to_owned()),
         },
+    }
+}
+
+/// Runs of this model end without an answer, whatever else is in order.
+fn of_failing(failing: &FailingModel, clock: &SystemClock) -> Finding {
+    Finding {
+        ok: false,
+        what: format!("Model: {}", fails(failing, clock)),
+        mend: Some(plain(&failing.mend)),
     }
 }
 

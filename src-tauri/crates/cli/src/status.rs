@@ -2,7 +2,10 @@
 
 use rouse_core::Clock as _;
 use rouse_core::money::MicroUsd;
-use rouse_gateway::wire::{CronStatus, EngineMode, SpendingView, SystemStatus, ZoneDataStatus};
+use rouse_gateway::wire::{
+    CronStatus, EngineMode, FailingModel, SpendingView, SystemStatus, ZoneDataStatus,
+};
+use rouse_host::SystemClock;
 use serde_json::json;
 
 use crate::approvals;
@@ -45,7 +48,14 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
                 more => anstream::println!("{more} questions need you: rouse approvals list"),
             }
             let trouble = of_model.as_ref().map(|trouble| plain(&trouble.text));
-            anstream::println!("{}", model(trouble.as_deref(), status.model.as_deref()));
+            let in_use = status.model.as_deref();
+            let failing = &status.failing_models;
+            if trouble.is_some() || !failing.iter().any(|failing| is_of(failing, in_use)) {
+                anstream::println!("{}", model(trouble.as_deref(), in_use));
+            }
+            for failing in failing {
+                anstream::println!("✗ Model: {}", fails(failing, &session.clock));
+            }
             print_spending(&spending);
             if let Some(reason) = status.notifications.reason {
                 anstream::println!("Notifications: {reason}");
@@ -76,6 +86,26 @@ fn model(trouble: Option<&str>, model: Option<&str>) -> String {
         (None, Some(model)) => format!("Model: {model}"),
         (None, None) => "No model yet".to_owned(),
     }
+}
+
+/// "fake-1 · mine has not answered since 10:02 (3 min ago): …", in one line.
+pub(crate) fn fails(failing: &FailingModel, clock: &SystemClock) -> String {
+    let FailingModel { provider, model, since_ms, words, .. } = failing;
+    let now = clock.now().0;
+    let since = instant(*since_ms, now, clock.zone());
+    let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    plain(&format!(
+        "{model} · {provider} has not answered since {since} ({}): {words}",
+        relative(*since_ms, now)
+    ))
+}
+
+/// Whether it is the model in use, by that one's name for people.
+pub(crate) fn is_of(failing: &FailingModel, in_use: Option<&str>) -> bool {
+    let name = format!("{} · {}", failing.model, failing.provider);
+    in_use
+        .and_then(|in_use| in_use.strip_prefix(&name))
+        .is_some_and(|place| place.is_empty() || place.starts_with(' '))
 }
 
 fn print_spending(spending: &SpendingView) {

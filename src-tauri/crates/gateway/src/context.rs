@@ -16,8 +16,8 @@ use crate::events::EventBus;
 use crate::live::LiveText;
 use crate::screens::Screens;
 use crate::wire::{
-    BudgetConfigView, ConfigView, EngineMode, NotificationStatus, ProvidersListResult,
-    SecretRemoved, SecretSetParams, SecretView, SecretsListResult,
+    BudgetConfigView, ConfigView, EngineMode, FailingModel, NotificationStatus,
+    ProvidersListResult, SecretRemoved, SecretSetParams, SecretView, SecretsListResult,
 };
 
 /// The handles that handlers work with.
@@ -95,6 +95,8 @@ pub trait Models: Send + Sync {
     fn nobody(&self) -> Option<String>;
     /// Why a run that wishes for this model would not be answered by it, as far as is known without looking again.
     fn doubt(&self, wish: Option<&str>) -> Option<String>;
+    /// Those that did not answer when they were last asked.
+    fn failing(&self) -> Vec<FailingModel>;
 }
 
 /// The stored secrets, kept by the composition root. Nothing answers with a value.

@@ -202,12 +202,13 @@ impl Ground {
             .map_err(|error| HostError::Config(file.without_workspace(&error)))?;
         let settings =
             LiveSettings::new(file, Arc::clone(&options.env), store.clone(), Arc::clone(&clock));
-        let models = ModelShelf::new(
+        let models = ModelShelf::open(
             settings.watch(),
             Arc::clone(&options.env),
             options.model.clone(),
             (store.clone(), Arc::clone(&clock)),
-        );
+        )
+        .await;
         let ledger = Ledger::new(store.clone());
         put_budget_into_force(&ledger, &settings.now());
         let book = Arc::new(SecretBook::default());

@@ -4,22 +4,25 @@
 //! happens at the start, when the settings change, when somebody asks, and before a run that would otherwise have no
 //! model; never on a timer. The start does not wait for it.
 
+mod failing;
+
 use std::sync::{Arc, PoisonError, RwLock};
 
 use rouse_agent::{
     ApiKey, ChosenModel, FoundIn, FoundModel, Lineup, LocalAddresses, ProviderConfig, ProviderKind,
-    discover, title_of_local,
+    discover, title_of_local, usual_key_variable,
 };
 use rouse_core::Clock;
 use rouse_core::tool::BoxFuture;
 use rouse_gateway::Models;
-use rouse_gateway::wire::{ProviderSource, ProviderView, ProvidersListResult};
+use rouse_gateway::wire::{FailingModel, ProviderSource, ProviderView, ProvidersListResult};
 use rouse_store::{Store, StoreError};
 use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::config::{Config, ProviderEntry, nobody_called};
 use crate::options::Env;
+use failing::{Failing, KeyFrom};
 
 /// The setting that says which server on this computer has the model in use; null when none has.
 const LAST_LOCAL: &str = "models.lastLocal";
@@ -31,6 +34,7 @@ pub(crate) struct ModelShelf {
     /// The one model there is, whatever would be found.
     fixed: Option<ChosenModel>,
     known: RwLock<Known>,
+    failing: Arc<Failing>,
     store: Store,
     clock: Arc<dyn Clock>,
     available: watch::Sender<bool>,
@@ -43,15 +47,17 @@ struct Known {
 }
 
 impl ModelShelf {
-    /// Nothing is known yet, but for a `fixed` model that no looking changes.
-    pub(crate) fn new(
+    /// Nothing is known yet, but for a `fixed` model that no looking changes, and for what failed before.
+    pub(crate) async fn open(
         settings: watch::Receiver<Config>,
         env: Env,
         fixed: Option<ChosenModel>,
         (store, clock): (Store, Arc<dyn Clock>),
     ) -> Arc<Self> {
         let available = watch::Sender::new(fixed.is_some());
-        Arc::new(Self { settings, env, fixed, known: RwLock::default(), store, clock, available })
+        let failing = Failing::open(store.clone(), Arc::clone(&clock)).await;
+        let known = RwLock::default();
+        Arc::new(Self { settings, env, fixed, known, failing, store, clock, available })
     }
 
     /// Whether there is a model, and every change of that.
@@ -62,6 +68,10 @@ impl ModelShelf {
     /// The models for a job that wishes for `wish`, then for its fallbacks; looks once more when one of them is of a
     /// provider that was not there.
     pub(crate) async fn line_up(&self, wish: Option<&str>, fallbacks: &[String]) -> Lineup {
+        self.failing.watch(self.at_hand(wish, fallbacks).await)
+    }
+
+    async fn at_hand(&self, wish: Option<&str>, fallbacks: &[String]) -> Lineup {
         if let Some(fixed) = &self.fixed {
             return Lineup::of([fixed.clone()]);
         }
@@ -73,7 +83,7 @@ impl ModelShelf {
         }
         self.look().await;
         let lineup = self.models().line_up(wish, fallbacks);
-        match (lineup.first(), self.nobody()) {
+        match (lineup.first(), self.nobody_for(wish)) {
             (Some(_), _) => lineup,
             (None, Some(nobody)) => Lineup::misnamed(nobody),
             (None, None) => match self.why_absent(wish).await {
@@ -88,6 +98,19 @@ impl ModelShelf {
         let models = self.models();
         wish.filter(|wish| models.stranger_of(wish).is_some())?;
         models.doubt(wish)
+    }
+
+    /// That the settings name a provider that there is not, for a run that it keeps from a model: not for one whose own
+    /// provider was found nowhere.
+    fn nobody_for(&self, wish: Option<&str>) -> Option<String> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let own = wish.and_then(|wish| known.models.stranger_of(wish));
+        let is_found = |own: &str| known.views.iter().any(|view| view.name == own);
+        if own.is_some_and(|own| !is_found(own)) {
+            return None;
+        }
+        drop(known);
+        self.nobody()
     }
 
     /// Who would answer, if it is a server on this computer that is known to be used here: what a run names, or the
@@ -214,7 +237,19 @@ impl Models for ModelShelf {
             return None;
         }
         let doubt = self.models().doubt(wish)?;
-        Some(self.nobody().unwrap_or(doubt))
+        Some(self.nobody_for(wish).unwrap_or(doubt))
+    }
+
+    fn failing(&self) -> Vec<FailingModel> {
+        if let Some(fixed) = &self.fixed {
+            let key_of = |name: &str| (name == fixed.provider.name()).then_some(KeyFrom(None));
+            return self.failing.told(key_of);
+        }
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        self.failing.told(|name| {
+            let view = known.views.iter().find(|view| view.name == name)?;
+            Some(KeyFrom(view.key_env.clone()))
+        })
     }
 }
 
@@ -235,7 +270,13 @@ fn preferred_first(config: &Config, mut found: Vec<FoundModel>) -> Vec<FoundMode
 
 fn view(config: &Config, found: &FoundModel) -> ProviderView {
     let provider = &found.provider;
-    let key_env = config.providers.get(&provider.name).and_then(|entry| entry.key_env.clone());
+    let key_env = match found.source {
+        FoundIn::Configuration => {
+            config.providers.get(&provider.name).and_then(|entry| entry.key_env.clone())
+        }
+        FoundIn::ThisComputer => None,
+        FoundIn::Environment => usual_key_variable(&provider.name).map(str::to_owned),
+    };
     let missing = key_env
         .as_ref()
         .filter(|_| found.source == FoundIn::Configuration && provider.api_key.is_none());

@@ -115,6 +115,12 @@ pub fn usual_key_variables() -> [&'static str; 3] {
     VENDORS.map(|vendor| vendor.key)
 }
 
+/// The variable that usually holds the key of the provider of this name.
+#[must_use]
+pub fn usual_key_variable(name: &str) -> Option<&'static str> {
+    VENDORS.iter().find(|vendor| vendor.name == name).map(|vendor| vendor.key)
+}
+
 impl Vendor {
     fn in_environment(&self, env: &impl Fn(&str) -> Option<String>) -> Option<FoundModel> {
         let api_key = env(self.key).as_deref().and_then(ApiKey::new)?;

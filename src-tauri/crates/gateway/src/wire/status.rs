@@ -33,12 +33,33 @@ pub struct SystemStatus {
     pub heartbeat: HeartbeatStatus,
     /// The model in use, for people: "llama3.2 · Ollama on this computer"; none: no model yet.
     pub model: Option<String>,
+    /// Models that did not answer when they were last asked.
+    #[serde(default)]
+    pub failing_models: Vec<FailingModel>,
     /// Whether notifications can be shown here.
     pub notifications: NotificationStatus,
     /// What the first-start card needs.
     pub first_start: FirstStart,
     /// Trouble that concerns everything (a full disk, a broken file), in words.
     pub problem: Option<String>,
+}
+
+/// A model that did not answer when it was last asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct FailingModel {
+    /// Its provider's name.
+    pub provider: String,
+    /// Its name at the provider.
+    pub model: String,
+    /// When it failed first, without an answer since.
+    pub since_ms: i64,
+    /// Its newest failure, in words.
+    pub words: String,
+    /// What to do about it, in words.
+    pub mend: String,
+    /// The environment variable that its key comes from; none where nobody has named one.
+    pub key_env: Option<String>,
 }
 
 /// Which rules of time zones are in force.

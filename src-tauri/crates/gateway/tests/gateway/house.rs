@@ -8,8 +8,8 @@ use rouse_core::job::Job;
 use rouse_core::tool::BoxFuture;
 use rouse_core::{Outcome, Run, UnixMs};
 use rouse_gateway::wire::{
-    BudgetConfigView, ConfigView, EngineMode, NotificationStatus, ProvidersListResult,
-    SecretRemoved, SecretSetParams, SecretView, SecretsListResult,
+    BudgetConfigView, ConfigView, EngineMode, FailingModel, NotificationStatus,
+    ProvidersListResult, SecretRemoved, SecretSetParams, SecretView, SecretsListResult,
 };
 use rouse_gateway::{
     Auth, BoundPort, Client, Context, Endpoint, Engine, ErrorCode, EventBus, Gateway, LiveText,
@@ -257,6 +257,10 @@ impl Models for LateModel {
 
     fn doubt(&self, _: Option<&str>) -> Option<String> {
         None
+    }
+
+    fn failing(&self) -> Vec<FailingModel> {
+        Vec::new()
     }
 }
 

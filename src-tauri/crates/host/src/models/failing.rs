@@ -1,0 +1,309 @@
+//! Models that do not answer: which, since when, and in whose words.
+//!
+//! Owns the newest failure of each model, as every question of every run brings it, and what to do about it. Without it a
+//! key that ran out would show in single runs only, while the engine says that it has a model. It is a setting of the
+//! store, so it outlives a restart, and goes with the next answer; what was not asked again for some days is not told
+//! any more, because its job may be gone. It refuses to decide who is asked. One could get it wrong by taking a question
+//! that is too long, or one that the provider declines, for a failure: the provider has answered those.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rouse_agent::{ChosenModel, Lineup};
+use rouse_core::message::ModelAnswer;
+use rouse_core::model::{
+    Billing, Delta, ModelProvider, ModelRequest, ProviderError, ProviderErrorKind,
+};
+use rouse_core::tool::BoxFuture;
+use rouse_core::{Clock, UnixMs};
+use rouse_gateway::wire::FailingModel;
+use rouse_store::Store;
+use serde::{Deserialize, Serialize};
+
+/// The setting of the store that holds them.
+const FAILING: &str = "models.failing";
+/// How long a failure is told that nothing has come after: a day more than a weekly job needs.
+const TOLD_FOR_MS: i64 = 8 * 86_400_000;
+
+/// The models that do not answer.
+pub(super) struct Failing {
+    known: Mutex<Failures>,
+    /// Held while they are written, so that the newest are written last.
+    writing: tokio::sync::Mutex<()>,
+    store: Store,
+    clock: Arc<dyn Clock>,
+}
+
+/// By provider and model.
+type Failures = BTreeMap<(String, String), Failure>;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Failure {
+    provider: String,
+    model: String,
+    since_ms: i64,
+    last_ms: i64,
+    cure: Cure,
+    words: String,
+}
+
+/// What helps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Cure {
+    /// Another key.
+    Key,
+    /// Another model, or an account that may use this one.
+    Request,
+    /// That it is started.
+    Start,
+    /// Time, as a rule.
+    Wait,
+}
+
+impl Failing {
+    /// Those that the store knows.
+    pub(super) async fn open(store: Store, clock: Arc<dyn Clock>) -> Arc<Self> {
+        let stored = match store.setting(FAILING).await {
+            Ok(stored) => stored.unwrap_or_default(),
+            Err(error) => {
+                tracing::warn!(%error, "which models fail cannot be read");
+                serde_json::Value::Null
+            }
+        };
+        // What an older or a newer Rouse has written otherwise is found out again by the next run.
+        let stored: Vec<Failure> = serde_json::from_value(stored).unwrap_or_default();
+        let known = stored.into_iter().map(|failure| (failure.key(), failure)).collect();
+        let (known, writing) = (Mutex::new(known), tokio::sync::Mutex::default());
+        Arc::new(Self { known, writing, store, clock })
+    }
+
+    /// The same models, whose answers and failures are kept here.
+    pub(super) fn watch(self: &Arc<Self>, lineup: Lineup) -> Lineup {
+        if lineup.first().is_none() {
+            return lineup;
+        }
+        let models = (0..).map_while(|place| lineup.at(place));
+        Lineup::of(models.map(|ChosenModel { provider, model }| ChosenModel {
+            provider: Arc::new(Watched {
+                provider: Arc::clone(provider),
+                failing: Arc::clone(self),
+            }),
+            model: model.clone(),
+        }))
+    }
+
+    /// Those of providers that are at hand; `key_of` says which variable the key of one comes from, or that it is not.
+    pub(super) fn told(&self, key_of: impl Fn(&str) -> Option<KeyFrom>) -> Vec<FailingModel> {
+        let horizon = self.clock.now().plus_ms(-TOLD_FOR_MS).0;
+        let known = self.lock();
+        let fresh = known.values().filter(|failure| failure.last_ms >= horizon);
+        fresh.filter_map(|failure| Some(failure.told(key_of(&failure.provider)?))).collect()
+    }
+
+    async fn failed(&self, provider: &str, model: &str, error: &ProviderError) {
+        let Some(cure) = Cure::of(error.kind) else { return };
+        let UnixMs(now) = self.clock.now();
+        let mut failure = Failure {
+            provider: provider.to_owned(),
+            model: model.to_owned(),
+            since_ms: now,
+            last_ms: now,
+            cure,
+            words: error.message.clone(),
+        };
+        {
+            let mut known = self.lock();
+            known.retain(|_, failure| failure.last_ms >= now - TOLD_FOR_MS);
+            if let Some(before) = known.get(&failure.key()) {
+                failure.since_ms = before.since_ms;
+            }
+            known.insert(failure.key(), failure);
+        }
+        self.write().await;
+    }
+
+    /// What kept the provider's other models from answering is over, too, unless it was a matter of the model.
+    async fn answered(&self, provider: &str, model: &str) {
+        let is_over = |failure: &Failure| {
+            failure.provider == provider
+                && (failure.model == model || failure.cure != Cure::Request)
+        };
+        let is_news = {
+            let mut known = self.lock();
+            let before = known.len();
+            known.retain(|_, failure| !is_over(failure));
+            known.len() < before
+        };
+        if is_news {
+            self.write().await;
+        }
+    }
+
+    async fn write(&self) {
+        let _writing = self.writing.lock().await;
+        let known: Vec<Failure> = self.lock().values().cloned().collect();
+        let known = serde_json::json!(known);
+        let stored = self.store.put_setting(FAILING, &known, None, self.clock.now());
+        if let Err(error) = stored.await {
+            tracing::warn!(%error, "which models fail cannot be remembered");
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Failures> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where the key of a provider that is at hand comes from: a variable, or nobody said.
+pub(super) struct KeyFrom(pub(super) Option<String>);
+
+impl Failure {
+    fn key(&self) -> (String, String) {
+        (self.provider.clone(), self.model.clone())
+    }
+
+    fn told(&self, KeyFrom(key_env): KeyFrom) -> FailingModel {
+        FailingModel {
+            provider: self.provider.clone(),
+            model: self.model.clone(),
+            since_ms: self.since_ms,
+            words: self.words.clone(),
+            mend: self.cure.words(&self.provider, key_env.as_deref()),
+            key_env,
+        }
+    }
+}
+
+impl Cure {
+    /// None for a question that the provider has answered, though not as it was meant.
+    const fn of(kind: ProviderErrorKind) -> Option<Self> {
+        match kind {
+            ProviderErrorKind::Overlong | ProviderErrorKind::Refused => None,
+            ProviderErrorKind::Auth => Some(Self::Key),
+            ProviderErrorKind::BadRequest => Some(Self::Request),
+            ProviderErrorKind::NotRunning => Some(Self::Start),
+            ProviderErrorKind::RateLimited
+            | ProviderErrorKind::Overloaded
+            | ProviderErrorKind::Server
+            | ProviderErrorKind::Network
+            | ProviderErrorKind::Unanswered
+            | ProviderErrorKind::Truncated
+            | ProviderErrorKind::TooLarge => Some(Self::Wait),
+        }
+    }
+
+    fn words(self, provider: &str, key_env: Option<&str>) -> String {
+        let from = key_env.map(|variable| format!("Its key comes from the variable {variable}."));
+        let mend = match (self, key_env) {
+            (Self::Key, Some(_)) => {
+                "Put a key there that works, and start Rouse again with it.".to_owned()
+            }
+            (Self::Key, None) => format!(
+                "Name the variable that holds its key under providers.{provider}.keyEnv in the settings."
+            ),
+            (Self::Request, _) => {
+                "Look at the model's name and at your account with the provider.".to_owned()
+            }
+            (Self::Start, _) => "Start it, and see that it has the model.".to_owned(),
+            (Self::Wait, _) => {
+                "It is asked again by the next run. If that goes on, look at its address and at its state, or name another model as a fallback.".to_owned()
+            }
+        };
+        from.into_iter().chain([mend]).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// A provider whose answers and failures are kept.
+struct Watched {
+    provider: Arc<dyn ModelProvider>,
+    failing: Arc<Failing>,
+}
+
+impl ModelProvider for Watched {
+    fn name(&self) -> &str {
+        self.provider.name()
+    }
+
+    fn billing(&self) -> Billing {
+        self.provider.billing()
+    }
+
+    fn context_tokens(&self) -> Option<u32> {
+        self.provider.context_tokens()
+    }
+
+    fn stream<'a>(
+        &'a self,
+        request: ModelRequest,
+        on_delta: &'a (dyn Fn(Delta) + Send + Sync),
+    ) -> BoxFuture<'a, Result<ModelAnswer, ProviderError>> {
+        let model = request.model.clone();
+        Box::pin(async move {
+            let answered = self.provider.stream(request, on_delta).await;
+            match &answered {
+                Ok(_) => self.failing.answered(self.name(), &model).await,
+                Err(error) => self.failing.failed(self.name(), &model, error).await,
+            }
+            answered
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rouse_testkit::ManualClock;
+
+    use super::*;
+
+    fn error(kind: ProviderErrorKind) -> ProviderError {
+        ProviderError::new(kind, "mine says no.")
+    }
+
+    fn names(failing: &Failing) -> Vec<String> {
+        let told = failing.told(|name| (name != "gone").then(|| KeyFrom(None)));
+        told.into_iter().map(|one| format!("{}:{}", one.provider, one.model)).collect()
+    }
+
+    #[tokio::test]
+    async fn an_answer_ends_what_it_proves_wrong() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open(&folder.path().join("rouse.db"), Arc::new(|_| ())).await;
+        let store = store.expect("a store");
+        let clock = Arc::new(ManualClock::new(UnixMs(1_000)));
+        let failing = Failing::open(store.clone(), clock.clone()).await;
+        failing.failed("mine", "a", &error(ProviderErrorKind::Auth)).await;
+        failing.failed("mine", "b", &error(ProviderErrorKind::BadRequest)).await;
+        failing.failed("other", "c", &error(ProviderErrorKind::Server)).await;
+        failing.failed("gone", "d", &error(ProviderErrorKind::Auth)).await;
+        for answered in [ProviderErrorKind::Overlong, ProviderErrorKind::Refused] {
+            failing.failed("mine", "e", &error(answered)).await;
+        }
+        assert_eq!(names(&failing), ["mine:a", "mine:b", "other:c"]);
+
+        failing.answered("mine", "e").await;
+        assert_eq!(names(&failing), ["mine:b", "other:c"], "b may still be no model");
+        let after_restart = Failing::open(store, clock).await;
+        assert_eq!(names(&after_restart), names(&failing));
+        failing.answered("mine", "b").await;
+        assert_eq!(names(&failing), ["other:c"]);
+    }
+
+    #[tokio::test]
+    async fn a_failure_is_dated_from_the_first_and_told_while_somebody_asks() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open(&folder.path().join("rouse.db"), Arc::new(|_| ())).await;
+        let clock = Arc::new(ManualClock::new(UnixMs(1_000)));
+        let failing = Failing::open(store.expect("a store"), clock.clone()).await;
+        let day = 86_400_000;
+        let since = || failing.told(|_| Some(KeyFrom(None))).first().map(|one| one.since_ms);
+        for week in 0..3 {
+            clock.set(UnixMs(1_000 + week * 7 * day));
+            assert_eq!(since(), (week > 0).then_some(1_000));
+            failing.failed("mine", "a", &error(ProviderErrorKind::Auth)).await;
+        }
+        clock.set(UnixMs(1_000 + 23 * day));
+        assert_eq!(since(), None);
+    }
+}
