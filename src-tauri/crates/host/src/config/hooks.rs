@@ -104,9 +104,18 @@ fn paths_in(word: &str, folders: &Folders<'_>) -> Vec<String> {
         .into_iter()
         .chain([("$(pwd)", &here), ("file://", &String::new())])
         .fold(word.to_owned(), |word, (from, to)| word.replace(from, to));
-    let mut paths = vec![word.clone()];
+    let kept = folders.kept_whole(&word);
+    let glued = glued(&word);
+    let mut paths = vec![word];
+    paths.extend(paths_among(kept.split(separates), home));
+    paths.extend(paths_among(glued.iter().map(String::as_str), home));
+    paths
+}
+
+fn paths_among<'p>(parts: impl Iterator<Item = &'p str>, home: &str) -> Vec<String> {
+    let mut paths = Vec::new();
     let mut goes_in = false;
-    for part in folders.kept_whole(&word).split(separates) {
+    for part in parts {
         // A path can be glued to a flag.
         let path = match part.strip_prefix("~/") {
             Some(rest) => format!("{home}/{rest}"),
@@ -119,6 +128,33 @@ fn paths_in(word: &str, folders: &Folders<'_>) -> Vec<String> {
         goes_in = matches!(part, "cd" | "pushd" | "chdir" | "-C") || (goes_in && part.is_empty());
     }
     paths
+}
+
+/// The parts of a line as a shell reads them: what stands in quotes belongs to the part that they stand in, whatever it
+/// is, and so does a character after a backslash. Beside this the line is looked at as if each quote began a line of its
+/// own, since it may.
+fn glued(line: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut quote = None;
+    let mut rest = line.chars().peekable();
+    while let Some(c) = rest.next() {
+        let mut part = parts.pop().unwrap_or_default();
+        let next = rest.peek().copied();
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (None, '\'' | '"') => quote = Some(c),
+            // `$'…'` and `$"…"` are quotes too.
+            (None, '$') if matches!(next, Some('\'' | '"')) => {}
+            (None, '\\') => part.extend(rest.next()),
+            (Some('"'), '\\') if next.is_some_and(|next| "\"\\$`".contains(next)) => {
+                part.extend(rest.next());
+            }
+            (None, c) if separates(c) => parts.push(std::mem::take(&mut part)),
+            (_, c) => part.push(c),
+        }
+        parts.push(part);
+    }
+    parts
 }
 
 impl Folders<'_> {
@@ -283,9 +319,47 @@ mod tests {
                 json!([{"on": "run_started", "command": ["curl", "-d@notes/x", "file:///home/anna/notes/x"]}]),
                 "hooks[0].command: notes/x is in",
             ),
+            (
+                json!([{"on": "run_started", "command": ["sh", "-c", "sh no'tes/x'"]}]),
+                "hooks[0].command: notes/x is in",
+            ),
+            (
+                json!([{"on": "run_started", "command": ["sh", "-c", "sh \"notes\"/x"]}]),
+                "hooks[0].command: notes/x is in",
+            ),
+            (
+                json!([{"on": "run_started", "command": ["sh", "-c", "cd \"no\"\\t$'es' && ./x"]}]),
+                "hooks[0].command: notes is in",
+            ),
         ] {
             let errors = hooks(list.clone()).expect_err("refused");
             assert!(errors.iter().any(|error| error.starts_with(said)), "{list}: {errors:?}");
+        }
+    }
+
+    /// A quote that belongs to a name, and one that a shell takes away.
+    #[test]
+    fn a_workspace_with_a_quote_in_its_path_is_refused_as_well() {
+        let folders = Folders {
+            data: Path::new("/srv/data"),
+            workspace: Path::new("/srv/data/it's"),
+            home: "/srv".to_owned(),
+        };
+        let refused = |command: &[&str]| {
+            let command = command.iter().map(ToString::to_string).collect();
+            let hook = HookCommand { on: HookPoint::RunStarted, command, timeout: USUAL };
+            let mut errors = Vec::new();
+            refuse_workspace(&[hook], &folders, &mut errors);
+            !errors.is_empty()
+        };
+        for line in
+            ["sh \"it's/here.sh\"", "sh it\\'s/here.sh", "sh 'it'\\''s'/here.sh", "cd \"it's\""]
+        {
+            assert!(refused(&["sh", "-c", line]), "{line}");
+        }
+        assert!(refused(&["sh", "it's/here.sh"]) && refused(&["/srv/data/it's/here.sh"]));
+        for fine in ["echo it's", "sh 'other folder'/x", "sh its/here.sh"] {
+            assert!(!refused(&["sh", "-c", fine]), "{fine}");
         }
     }
 
@@ -301,6 +375,8 @@ mod tests {
             "sh $PWD/my\\ \\(own\\)\\ notes/x",
             "sh \"$HOME/data/my (own) notes/x\"",
             "cd \"my (own) notes\" && ./x",
+            "cd my' (own) 'notes && ./x",
+            "sh \"my (own)\"' 'notes/x",
             "sh ~/data/my\\ \\(own\\)\\ notes/x",
         ] {
             let command = ["sh", "-c", line].map(str::to_owned).to_vec();
