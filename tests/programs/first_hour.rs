@@ -201,7 +201,13 @@ async fn a_start_says_what_it_did_not_do_as_asked() {
     assert!(said.contains("ROUSE_LOG") && said.contains("`lowd`"), "{said}");
     let second = home.rouse(["serve", "--port", "9999"]);
     assert!(second.ok().contains("Port 9999 was not taken"), "{second:#?}");
-    drop(engine);
+    assert!(second.out.contains("`lowd` is no level"), "who watches it sees it: {second:#?}");
+    assert!(engine.stop().success());
+    let logged = crate::logs::lines(&home);
+    let is_told = |line: &Value| {
+        line["level"] == "warn" && line["message"].as_str().is_some_and(|it| it.contains("`lowd`"))
+    };
+    assert!(logged.iter().any(is_told), "{logged:#?}");
 }
 
 #[tokio::test]

@@ -45,9 +45,6 @@ pub fn start(folder: &Path, env: &dyn Fn(&str) -> Option<String>, verbose: bool)
     let payloads = if env("ROUSE_LOG_PAYLOADS").as_deref() == Some("1") { "info" } else { "off" };
     let rules = format!("{QUIET},rouse::payloads={payloads}");
     let wrong = wrong_level(level);
-    if let Some(wrong) = &wrong {
-        eprintln!("ROUSE_LOG: {wrong}. The log is kept at `info`.");
-    }
     let level = if wrong.is_some() { "info" } else { level };
     let filter = || EnvFilter::new(format!("{level},{rules}"));
     let terminal = if verbose {
@@ -70,6 +67,9 @@ pub fn start(folder: &Path, env: &dyn Fn(&str) -> Option<String>, verbose: bool)
     if let Err(error) = started {
         // Only in tests that start several engines in one process.
         tracing::debug!(%error, "logging was started before");
+    }
+    if let Some(wrong) = wrong {
+        tracing::warn!("ROUSE_LOG: {wrong}. The log is kept at `info`.");
     }
     Logging { _file: guard }
 }
