@@ -223,13 +223,26 @@ fn to_kill_before(all: u32) -> Vec<u32> {
     (first..=all).step_by(usize::try_from(stride).expect("small")).collect()
 }
 
-/// That something is shown: of every call in the long form, of most that were picked in the short one.
 fn assert_shown(kills: u32, calls: u32) {
-    let most = if is_long() { kills == calls } else { kills * 10 >= calls * 9 };
     assert!(
-        most,
+        is_shown(kills, calls, is_long()),
         "a life was killed before {kills} of {calls} calls: nothing is shown of the others"
     );
+}
+
+/// Whether something is shown: of every call in the long form, of most that were picked in the short one.
+const fn is_shown(kills: u32, calls: u32, is_long: bool) -> bool {
+    let least = if is_long { calls } else { (calls * 9).div_ceil(10) };
+    calls > 0 && kills >= least
+}
+
+#[test]
+fn no_kill_shows_nothing() {
+    for is_long in [true, false] {
+        assert!(!is_shown(0, 0, is_long) && is_shown(20, 20, is_long));
+        assert_eq!(is_shown(18, 20, is_long), !is_long);
+        assert!(!is_shown(17, 20, is_long));
+    }
 }
 
 #[tokio::test]

@@ -29,6 +29,8 @@ const PROOFS: &[Proof] = &[
 ];
 const NOISE: Proof = ("noise", "rouse-tests", "noise", "", 20_000);
 const SOAK: Proof = ("soak", "rouse-tests", "programs", "ten_jobs_a_second", 0);
+/// The proofs that go through all calls of a program, and so can begin at one of them.
+const IN_PARTS: [&str; 2] = ["kills", "agents"];
 /// Runs that a soak makes in a second.
 const RUNS_A_SECOND: u64 = 10;
 
@@ -45,12 +47,7 @@ struct Options {
 /// `cargo xtask torture [<proof>]… [--count N] [--seed S] [--from N]`: a proof that goes through all calls of a program
 /// can be run in parts, from a call on.
 pub(crate) fn torture(arguments: &[String]) -> Result<ExitCode, Failure> {
-    let options = Options::parse(arguments)?;
-    let known = |name: &String| PROOFS.iter().any(|proof| proof.0 == name.as_str());
-    if let Some(unknown) = options.names.iter().find(|name| !known(name)) {
-        let names: Vec<_> = PROOFS.iter().map(|proof| proof.0).collect();
-        return Err(Failure::new(format!("no proof `{unknown}`; there are {}", names.join(", "))));
-    }
+    let options = Options::of_torture(arguments)?;
     let wanted = |proof: &&Proof| {
         options.names.is_empty() || options.names.iter().any(|name| name == proof.0)
     };
@@ -67,7 +64,7 @@ const DOORS: [&str; 7] = ["jobs", "patches", "cron", "durations", "imports", "se
 /// `cargo xtask fuzz [--for 10m] [--seed S]`: with cargo-fuzz where it and a nightly toolchain are there, each door for
 /// its part of the time; else round after round of the tests, each with another seed.
 pub(crate) fn fuzz(arguments: &[String]) -> Result<ExitCode, Failure> {
-    let options = Options::parse(arguments)?.without_names()?;
+    let options = Options::of_fuzz(arguments)?;
     let lasts = options.lasts.unwrap_or(Duration::from_secs(600));
     if has_cargo_fuzz() {
         println!("With cargo-fuzz: coverage leads the way. What it finds is in fuzz/artifacts.");
@@ -79,7 +76,7 @@ pub(crate) fn fuzz(arguments: &[String]) -> Result<ExitCode, Failure> {
     let watch = Stopwatch::start();
     let mut seed = options.seed.unwrap_or(1);
     while watch.took() < lasts {
-        run(&NOISE, options.count.unwrap_or(NOISE.4), seed, 1)?;
+        run(&NOISE, NOISE.4, seed, 1)?;
         seed += 1;
     }
     Ok(ExitCode::SUCCESS)
@@ -115,25 +112,55 @@ fn fuzz_by_coverage(lasts: Duration, seed: u64) -> Result<ExitCode, Failure> {
 
 /// `cargo xtask soak [--for 10m]`.
 pub(crate) fn soak(arguments: &[String]) -> Result<ExitCode, Failure> {
-    let options = Options::parse(arguments)?.without_names()?;
+    let options = Options::of_soak(arguments)?;
     let seconds = options.lasts.unwrap_or(Duration::from_secs(600)).as_secs();
-    run(&SOAK, options.count.unwrap_or(seconds * RUNS_A_SECOND), 1, 1)?;
+    run(&SOAK, seconds * RUNS_A_SECOND, 1, 1)?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn run(proof: &Proof, count: u64, seed: u64, from: u64) -> Result<(), Failure> {
-    let (_, package, program, test, _) = proof;
+    let (_, _, program, test, _) = proof;
     // The whole workspace, because another choice of packages means other features and compiles everything again.
     process::run(process::cargo(["build", "--workspace", "--bins", "--tests"]))?;
     let mut command =
         process::cargo(["test", "--workspace", "--test", program, "--", test, "--nocapture"]);
-    command.env("ROUSE_PROOF_COUNT", count.to_string()).env("ROUSE_SEED", seed.to_string());
-    command.env("ROUSE_PROOF_FROM", from.to_string()).env("ROUSE_BIN", house::program("rouse"));
-    println!("{package} {program} {test} ROUSE_PROOF_COUNT={count} ROUSE_SEED={seed}");
+    command.env("ROUSE_BIN", house::program("rouse")).envs(asked(count, seed, from));
+    println!("{}", repeated_by(proof, count, seed, from));
     process::run(command)
 }
 
+/// By which variables a proof hears how much is asked of it.
+fn asked(count: u64, seed: u64, from: u64) -> [(&'static str, String); 3] {
+    [("ROUSE_PROOF_COUNT", count), ("ROUSE_SEED", seed), ("ROUSE_PROOF_FROM", from)]
+        .map(|(name, number)| (name, number.to_string()))
+}
+
+/// What repeats a failure: the test, and all that it is told.
+fn repeated_by((_, package, program, test, _): &Proof, count: u64, seed: u64, from: u64) -> String {
+    let told = asked(count, seed, from).map(|(name, value)| format!("{name}={value}"));
+    format!("{package} {program} {test} {}", told.join(" "))
+}
+
 impl Options {
+    fn of_torture(arguments: &[String]) -> Result<Self, Failure> {
+        let options = Self::parse(arguments)?.taking(&["--count", "--seed", "--from"])?;
+        let known = |name: &String| PROOFS.iter().any(|proof| proof.0 == name.as_str());
+        if let Some(unknown) = options.names.iter().find(|name| !known(name)) {
+            let names: Vec<_> = PROOFS.iter().map(|proof| proof.0).collect();
+            let names = names.join(", ");
+            return Err(Failure::new(format!("no proof `{unknown}`; there are {names}")));
+        }
+        options.beginning_where_it_can()
+    }
+
+    fn of_fuzz(arguments: &[String]) -> Result<Self, Failure> {
+        Self::parse(arguments)?.without_names()?.taking(&["--for", "--seed"])
+    }
+
+    fn of_soak(arguments: &[String]) -> Result<Self, Failure> {
+        Self::parse(arguments)?.without_names()?.taking(&["--for"])
+    }
+
     fn parse(arguments: &[String]) -> Result<Self, Failure> {
         let mut options = Self::default();
         let mut rest = arguments.iter();
@@ -150,6 +177,32 @@ impl Options {
             }
         }
         Ok(options)
+    }
+
+    /// That nothing was asked for which would have no effect.
+    fn taking(self, known: &[&str]) -> Result<Self, Failure> {
+        let given = [
+            ("--count", self.count.is_some()),
+            ("--seed", self.seed.is_some()),
+            ("--from", self.from.is_some()),
+            ("--for", self.lasts.is_some()),
+        ];
+        match given.iter().find(|(name, is_given)| *is_given && !known.contains(name)) {
+            None => Ok(self),
+            Some((name, _)) => Err(Failure::new(format!(
+                "{name} has no effect here; this takes {}",
+                known.join(", ")
+            ))),
+        }
+    }
+
+    fn beginning_where_it_can(self) -> Result<Self, Failure> {
+        let can = |name: &String| IN_PARTS.contains(&name.as_str());
+        if self.from.is_none() || (!self.names.is_empty() && self.names.iter().all(can)) {
+            return Ok(self);
+        }
+        let names = IN_PARTS.join(" and ");
+        Err(Failure::new(format!("--from has an effect on {names} alone; name one of them")))
     }
 
     fn without_names(self) -> Result<Self, Failure> {
@@ -196,6 +249,36 @@ mod tests {
         for refused in [&["--count"][..], &["--count", "many"], &["--for", "10"], &["--fast"]] {
             assert!(parse(refused).is_err(), "{refused:?}");
         }
+    }
+
+    #[test]
+    fn what_would_have_no_effect_is_refused_before_anything_is_built() {
+        type Chore = fn(&[String]) -> Result<Options, Failure>;
+        let (torture, fuzz, soak): (Chore, Chore, Chore) =
+            (Options::of_torture, Options::of_fuzz, Options::of_soak);
+        let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
+        for (chore, asked, said) in [
+            (fuzz, &["--from", "3"][..], "--from has no effect here"),
+            (fuzz, &["--count", "3"], "this takes --for, --seed"),
+            (soak, &["--from", "3"], "--from has no effect here; this takes --for"),
+            (soak, &["--seed", "3"], "--seed has no effect here"),
+            (torture, &["kills", "--for", "1h"], "--for has no effect here"),
+            (torture, &["--from", "3"], "--from has an effect on kills and agents alone"),
+            (torture, &["kills", "worlds", "--from", "3"], "--from has an effect on"),
+        ] {
+            let why = chore(&words(asked)).expect_err("refused").to_string();
+            assert!(why.contains(said), "{asked:?}: {why}");
+        }
+        for fine in [&["kills", "agents", "--from", "3"][..], &["worlds"], &[]] {
+            assert!(torture(&words(fine)).is_ok(), "{fine:?}");
+        }
+        assert!(IN_PARTS.iter().all(|name| PROOFS.iter().any(|proof| proof.0 == *name)));
+    }
+
+    #[test]
+    fn a_failure_is_repeated_from_where_it_began() {
+        let line = repeated_by(&PROOFS[4], 5, 7, 9);
+        assert!(line.ends_with("ROUSE_PROOF_COUNT=5 ROUSE_SEED=7 ROUSE_PROOF_FROM=9"), "{line}");
     }
 
     #[test]
