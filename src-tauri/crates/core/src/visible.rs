@@ -8,6 +8,9 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::LazyLock;
+
+use regex_automata::meta::Regex;
 
 /// Letters, marks and symbols by their tables, and yet empty on the screen.
 const EMPTY: &[(u32, u32)] = &[
@@ -101,22 +104,55 @@ pub fn only_visible(text: &str) -> String {
     shown
 }
 
-/// Scripts that are written with joiners, and pictures, all come after this.
-const FIRST_BOUND: char = '\u{590}';
+/// Viramas: what takes its vowel from the letter before it, so that it joins with the next one (combining class 9).
+const VIRAMAS: &str = "\u{94d}\u{9cd}\u{a4d}\u{acd}\u{b4d}\u{bcd}\u{c4d}\u{ccd}\u{d3b}\u{d3c}\u{d4d}\u{dca}\
+    \u{e3a}\u{eba}\u{f84}\u{1039}\u{103a}\u{1714}\u{1715}\u{1734}\u{17d2}\u{1a60}\u{1b44}\
+    \u{1baa}\u{1bab}\u{1bf2}\u{1bf3}\u{2d7f}\u{a806}\u{a82c}\u{a8c4}\u{a953}\u{a9c0}\u{aaf6}\
+    \u{abed}\u{10a3f}\u{11046}\u{11070}\u{1107f}\u{110b9}\u{11133}\u{11134}\u{111c0}\
+    \u{11235}\u{112ea}\u{1134d}\u{113ce}\u{113cf}\u{113d0}\u{11442}\u{114c2}\u{115bf}\
+    \u{1163f}\u{116b6}\u{1172b}\u{11839}\u{1193d}\u{1193e}\u{119e0}\u{11a34}\u{11a47}\
+    \u{11a99}\u{11c3f}\u{11d44}\u{11d45}\u{11d97}\u{11f41}\u{11f42}\u{1612f}";
 
+/// Pictures of which a joiner makes one, and of which U+FE0F says that they are pictures.
+static PICTURE: LazyLock<Regex> = LazyLock::new(|| class(r"\p{Extended_Pictographic}"));
+
+/// The colour of a skin, behind a picture.
+static MODIFIER: LazyLock<Regex> = LazyLock::new(|| class(r"\p{Emoji_Modifier}"));
+
+/// Letters that join with their neighbours, and the marks on them. Letters that join on one side only are among them: who
+/// writes Persian keeps words apart behind those as well.
+static JOINING: LazyLock<Regex> = LazyLock::new(|| {
+    class(concat!(
+        r"[[\p{L}\p{M}]&&[\p{scx=Arabic}\p{scx=Syriac}\p{scx=Nko}\p{scx=Mandaic}\p{scx=Mongolian}",
+        r"\p{scx=Phags_Pa}\p{scx=Manichaean}\p{scx=Psalter_Pahlavi}\p{scx=Hanifi_Rohingya}",
+        r"\p{scx=Sogdian}\p{scx=Old_Uyghur}\p{scx=Chorasmian}\p{scx=Adlam}]]",
+    ))
+});
+
+fn class(of: &str) -> Regex {
+    Regex::new(of).expect("BUG: the expression is a constant")
+}
+
+fn is_of(class: &Regex, part: Option<char>) -> bool {
+    part.is_some_and(|part| is_seen(part) && class.is_match(part.encode_utf8(&mut [0; 4]) as &str))
+}
+
+/// Whether Unicode needs `character` there: a joiner between pictures or beside a virama, what keeps letters apart that
+/// would join, and what makes a picture of a symbol or a key of a digit. Anywhere else nobody would see it.
 fn is_bond(character: char, before: Option<char>, after: Option<char>) -> bool {
-    let is_bound = |part: Option<char>| {
-        part.is_some_and(|part| part > FIRST_BOUND && (part == '\u{fe0f}' || is_seen(part)))
-    };
+    let is_virama = |part: Option<char>| part.is_some_and(|part| VIRAMAS.contains(part));
+    let ends_picture =
+        || before == Some('\u{fe0f}') || is_of(&PICTURE, before) || is_of(&MODIFIER, before);
     match character {
-        '\u{200c}' | '\u{200d}' => is_bound(before) && is_bound(after),
-        // A picture, or a digit on a key.
-        '\u{fe0f}' => before.is_some_and(|before| {
-            before != '\u{fe0f}'
-                && is_seen(before)
-                && !before.is_alphabetic()
-                && !before.is_whitespace()
-        }),
+        '\u{200c}' => is_virama(before) || is_of(&JOINING, before) && is_of(&JOINING, after),
+        // In Bengali it may stand before one.
+        '\u{200d}' => {
+            is_virama(before) || is_virama(after) || ends_picture() && is_of(&PICTURE, after)
+        }
+        '\u{fe0f}' => {
+            let is_key = |key: char| key.is_ascii_digit() || matches!(key, '#' | '*');
+            is_of(&PICTURE, before) || after == Some('\u{20e3}') && before.is_some_and(is_key)
+        }
         _ => false,
     }
 }
@@ -193,6 +229,16 @@ mod tests {
                 "👩\u{200d}🚀 ⚠\u{fe0f} 1\u{fe0f}\u{20e3}",
             ),
             ("❤\u{fe0f}\u{200d}🔥 می\u{200c}خواهم", "❤\u{fe0f}\u{200d}🔥 می\u{200c}خواهم"),
+            (
+                "👩🏽\u{200d}🚀 #\u{fe0f}\u{20e3} ©\u{fe0f}",
+                "👩🏽\u{200d}🚀 #\u{fe0f}\u{20e3} ©\u{fe0f}",
+            ),
+            ("क्\u{200d}ष ක්\u{200d}ර র\u{200d}্য", "क्\u{200d}ष ක්\u{200d}ර র\u{200d}্য"),
+            ("क्\u{200c}ष मँ", "क्\u{200c}ष मँ"),
+            ("日\u{200d}本 ب\u{200d}ت क\u{200d}ष", "日本 بت कष"),
+            ("日\u{200c}本 א\u{200c}ב क\u{200c}ष", "日本 אב कष"),
+            ("1\u{fe0f}2 日\u{fe0f} €\u{fe0f} a\u{fe0f}\u{20e3}", "12 日 € a\u{20e3}"),
+            ("👩\u{200d}a 1\u{200d}👩 ⚠\u{fe0f}\u{fe0f}", "👩a 1👩 ⚠\u{fe0f}"),
         ];
         for (given, expected) in cases {
             assert_eq!(only_visible(given), expected, "{given:?}");
