@@ -1,5 +1,6 @@
 /* What a tool may do and where it runs, in words. */
 
+import { bytes } from "@/format/amount";
 import type { ToolView } from "@/platform";
 
 export type Asks = "never" | "some" | "first" | "always";
@@ -29,7 +30,13 @@ export function toolFacts({ readOnly, destructive, idempotent, openWorld, readsO
   ].filter((line) => line !== false);
 }
 
+/** What is written for a model, with its sizes as a person says them: `at most 1 MB` for `at most 1048576 bytes`. */
+export function forPeople(text: string): string {
+  return text.replace(/\b(\d{4,}) bytes\b/g, (_, size: string) => bytes(Number(size)));
+}
+
 /** The first sentence of what is written for a model. */
 export function firstSentence(text: string): string {
-  return /^.*?[.:](?=\s|$)/.exec(text)?.[0].replace(/:$/, ".") ?? text;
+  const whole = forPeople(text);
+  return /^.*?[.:](?=\s|$)/.exec(whole)?.[0].replace(/:$/, ".") ?? whole;
 }

@@ -3,6 +3,7 @@
 mod trial;
 
 use clap::Subcommand;
+use rouse_core::words::with_sizes;
 use rouse_gateway::wire::{ToolApproval, ToolView, ToolsCatalogResult, ToolsEffectiveResult};
 use serde_json::json;
 
@@ -65,8 +66,8 @@ fn print_table(tools: &[ToolView]) {
             _ => "no limit".to_owned(),
         };
         let does = match &tool.label {
-            Some(label) => short(&format!("{label}: {}", tool.description), 72),
-            None => short(&tool.description, 72),
+            Some(label) => short(&format!("{label}: {}", with_sizes(&tool.description)), 72),
+            None => short(&with_sizes(&tool.description), 72),
         };
         table.add_row([tool.name.clone(), asks(tool).to_owned(), most, does]);
     }

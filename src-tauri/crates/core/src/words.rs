@@ -28,6 +28,35 @@ pub fn grouped(number: u64) -> String {
     digits.chars().enumerate().flat_map(apart).flatten().collect()
 }
 
+/// A text in which sizes such as `1048576 bytes` are what a person says: `1 MB`. Small ones stay as they are.
+#[must_use]
+pub fn with_sizes(text: &str) -> String {
+    let mut parts = text.split(" bytes").peekable();
+    let mut shown = String::with_capacity(text.len());
+    while let Some(part) = parts.next() {
+        let is_last = parts.peek().is_none();
+        let digits = part.bytes().rev().take_while(u8::is_ascii_digit).count();
+        let (before, number) = part.split_at(part.len() - digits);
+        match number.parse::<u64>() {
+            Ok(bytes @ 1_000..) if !is_last => shown.extend([before, &size(bytes)]),
+            Ok(_) | Err(_) => shown.extend([part, if is_last { "" } else { " bytes" }]),
+        }
+    }
+    shown
+}
+
+/// In the units that file managers use, with a place behind the point where that says something.
+fn size(bytes: u64) -> String {
+    let units = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
+    let (unit, name) = units.into_iter().find(|(unit, _)| bytes >= *unit).unwrap_or((1, "bytes"));
+    let tenths = bytes.saturating_add(unit / 20) / (unit / 10).max(1);
+    match (tenths / 10, tenths % 10) {
+        (whole @ 0..100, tenth @ 1..) => format!("{whole}.{tenth} {name}"),
+        (0..100, 0) => format!("{} {name}", tenths / 10),
+        _ => format!("{} {name}", bytes.saturating_add(unit / 2) / unit),
+    }
+}
+
 /// A sentence of Rouse's own without the backticks around what it names.
 #[must_use]
 pub fn without_ticks(text: &str) -> String {
@@ -437,6 +466,20 @@ mod tests {
             ("`two\nlines`", "`two\nlines`"),
         ] {
             assert_eq!(without_ticks(written), seen, "{written:?}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_said_as_a_person_says_them() {
+        for (written, said) in [
+            ("at most 1048576 bytes at once", "at most 1 MB at once"),
+            ("524288 bytes, or 65536 bytes.", "524 kB, or 65.5 kB."),
+            ("900 bytes of 2000000000 bytes", "900 bytes of 2 GB"),
+            ("some bytes and 1048576", "some bytes and 1048576"),
+            (" bytes", " bytes"),
+            ("", ""),
+        ] {
+            assert_eq!(with_sizes(written), said);
         }
     }
 

@@ -10,7 +10,7 @@ import { Bone, Failure } from "@/components/States";
 import { Worded } from "@/components/Worded";
 import { useStatus, useTools } from "@/data/queries";
 import { ArgumentFields } from "@/domain/arguments/ArgumentFields";
-import { firstSentence } from "@/domain/tools";
+import { firstSentence, forPeople } from "@/domain/tools";
 import type { ToolView, WakeMode } from "@/platform";
 
 import { ChoiceOf, LongTextOf, NumberOf, TextOf, useBound } from "./bound";
@@ -157,7 +157,7 @@ function Call() {
         onBlur={tool.onBlur}
         error={tool.error}
         warning={tool.warning}
-        help={shown?.description}
+        help={shown && forPeople(shown.description)}
       />
       {tool.value !== "" && <ArgumentFields key={tool.value} tool={shown} value={values.value} onChange={values.onChange} error={values.error} warning={values.warning} />}
     </>

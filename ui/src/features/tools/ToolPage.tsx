@@ -16,7 +16,7 @@ import { usePlatform } from "@/data/platform";
 import { useTools } from "@/data/queries";
 import { coverWords } from "@/domain/approval/rules";
 import { valuesWords } from "@/domain/approval/words";
-import { asksWord, toolFacts } from "@/domain/tools";
+import { asksWord, forPeople, toolFacts } from "@/domain/tools";
 import type { ToolView } from "@/platform";
 
 import { argumentsOf } from "./schema";
@@ -52,9 +52,10 @@ function mostCalls(aMinute: number | null, anHour: number | null): string {
 function Shown({ tool }: { tool: ToolView }) {
   const { name, label, description, approval, callsPerMinute, callsPerHour, parameters, canBeTried } = tool;
   const { copyText } = usePlatform();
+  const told = forPeople(description);
   return (
     <Page title={label ?? name} about={<span className={styles.head}>{label !== null && <code>{name}</code>}<Asks tool={tool} /></span>}>
-      <p className={styles.about}><Worded text={description} /></p>
+      <p className={styles.about} title={told === description ? undefined : description}><Worded text={told} /></p>
       <ul className={styles.facts} aria-label="What it may do">
         {toolFacts(tool).map((line) => <li key={line}>{line}</li>)}
       </ul>

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use rouse_core::money::MicroUsd;
+use rouse_core::words::grouped;
 use rouse_gateway::wire::SpentView;
 use serde_json::{Map, Value, json};
 
@@ -52,18 +53,22 @@ fn dollars(text: &str) -> Result<Value, String> {
         .ok_or_else(wanted)
 }
 
-/// "0.42 USD, 12300 tokens"; none when nothing was spent.
+/// "0.42 USD, 12,300 tokens"; none when nothing was spent.
 pub(crate) fn spent_in_words(spent: SpentView) -> Option<String> {
     let SpentView { tokens, cost_micro_usd, unpriced_tokens } = spent;
     if tokens == 0 && cost_micro_usd == 0 {
         return None;
     }
+    let all = match tokens {
+        1 => "1 token".to_owned(),
+        _ => format!("{} tokens", grouped(tokens)),
+    };
     let unpriced = match unpriced_tokens {
         0 => String::new(),
-        some if some == tokens => return Some(format!("{tokens} tokens, price unknown")),
-        some => format!(", {some} of them without a known price"),
+        some if some == tokens => return Some(format!("{all}, price unknown")),
+        some => format!(", {} of them without a known price", grouped(some)),
     };
-    Some(format!("{}, {tokens} tokens{unpriced}", MicroUsd(cost_micro_usd)))
+    Some(format!("{}, {all}{unpriced}", MicroUsd(cost_micro_usd)))
 }
 
 #[cfg(test)]
@@ -76,7 +81,7 @@ mod tests {
             spent_in_words(SpentView { tokens, cost_micro_usd, unpriced_tokens })
         };
         assert_eq!(words(0, 0, 0), None);
-        assert_eq!(words(10, 420_000, 0).as_deref(), Some("0.42 USD, 10 tokens"));
+        assert_eq!(words(12_300, 420_000, 0).as_deref(), Some("0.42 USD, 12,300 tokens"));
         assert_eq!(words(10, 0, 10).as_deref(), Some("10 tokens, price unknown"));
         assert_eq!(
             words(10, 5, 4).as_deref(),

@@ -7,6 +7,7 @@
 use rouse_core::Clock as _;
 use rouse_core::money::MicroUsd;
 use rouse_core::schedule::format_duration;
+use rouse_core::words::grouped;
 use rouse_gateway::wire::{
     ApprovalState, CauseView, DeliveryState, DeliveryView, GateView, RunDetail, RunView,
     StepStatus, StepView, UsageView,
@@ -41,7 +42,7 @@ pub(super) fn print(session: &Session, detail: &RunDetail, full: bool) {
     fact("model", run.model.as_deref().map(plain));
     let tokens = run.usage.input_tokens + run.usage.output_tokens;
     fact("instead of", run.fell_back.as_deref().map(plain));
-    fact("tokens", (tokens > 0).then(|| tokens.to_string()));
+    fact("tokens", (tokens > 0).then(|| grouped(tokens)));
     let cost = run.usage.cost_micro_usd.map(|cost| MicroUsd(cost).to_string());
     let unknown = || (tokens > 0).then(|| "not known".to_owned());
     fact("cost", cost.or_else(unknown));

@@ -222,7 +222,11 @@ async fn what_a_job_was_granted_ends_with_it() {
     let fixture = Fixture::new().await;
     parked(&fixture, vec![question("a", "ls")]).await;
     let rules = BTreeMap::from([("command".to_owned(), Rule::Any)]);
-    let grant = NewGrant { covers: Cover::Pattern { rules, values: Vec::new() }, expires_at: None, uses: None };
+    let grant = NewGrant {
+        covers: Cover::Pattern { rules, values: Vec::new() },
+        expires_at: None,
+        uses: None,
+    };
     let always = Answer::Always(grant);
     let asked = ApprovalId::new("a");
     fixture.store.decide(&asked, &always, AnsweredFrom::Page, NOW).await.unwrap();
@@ -260,7 +264,11 @@ async fn a_run_whose_job_is_gone_is_not_parked_and_no_grant_is_made_for_it() {
     write.run(sqlx::query("DELETE FROM jobs")).await.unwrap();
     write.commit().await.unwrap();
     let rules = BTreeMap::from([("command".to_owned(), Rule::Any)]);
-    let grant = NewGrant { covers: Cover::Pattern { rules, values: Vec::new() }, expires_at: None, uses: None };
+    let grant = NewGrant {
+        covers: Cover::Pattern { rules, values: Vec::new() },
+        expires_at: None,
+        uses: None,
+    };
     let asked = ApprovalId::new("b");
     let always = Answer::Always(grant);
     let refused = fixture.store.decide(&asked, &always, AnsweredFrom::Page, NOW).await;

@@ -7,6 +7,7 @@
 use rouse_core::money::MicroUsd;
 use rouse_core::run::Usage;
 use rouse_core::slots::Slots;
+use rouse_core::words::grouped;
 use rouse_core::{JobId, UnixMs};
 
 use crate::context::Context;
@@ -66,29 +67,30 @@ fn in_words(estimate: &CronEstimateResult) -> String {
         1 => "its last run".to_owned(),
         runs => format!("its last {runs} runs"),
     };
-    let amount = |cost: Option<u64>, tokens: Option<u64>| match (cost, tokens) {
-        (Some(0), Some(tokens)) => format!("{tokens} tokens of a model that costs nothing"),
-        (Some(cost), _) => rounded(cost),
-        (None, tokens) => format!("{} tokens", tokens.unwrap_or(0)),
+    let amount = |cost: Option<u64>, tokens: Option<u64>| match cost {
+        Some(cost) if cost > 0 => rounded(cost),
+        Some(_) | None => format!("{} tokens", grouped(roughly(tokens.unwrap_or(0)))),
     };
     let per_run = amount(estimate.cost_per_run_micro_usd, Some(tokens));
-    let priceless = match estimate.cost_per_run_micro_usd {
+    let price = match estimate.cost_per_run_micro_usd {
+        Some(0) => " Its model costs nothing.",
         Some(_) => "",
         None => " The price of its model is not known.",
     };
     match estimate.runs_per_month {
-        None => format!(
-            "About {per_run} a run, by {of_runs}. How often it runs is not known.{priceless}"
-        ),
+        None => {
+            format!("About {per_run} a run, by {of_runs}. How often it runs is not known.{price}")
+        }
         Some(0) => format!(
-            "It does not run within the next month; about {per_run} a run, by {of_runs}.{priceless}"
+            "It does not run within the next month; about {per_run} a run, by {of_runs}.{price}"
         ),
         Some(runs) => {
             let per_month = amount(estimate.cost_per_month_micro_usd, estimate.tokens_per_month);
-            let times = if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
-            format!(
-                "About {per_month} a month: {times} at about {per_run}, by {of_runs}.{priceless}"
-            )
+            let times = match runs {
+                1 => "1 run".to_owned(),
+                _ => format!("{} runs", grouped(u64::from(runs))),
+            };
+            format!("About {per_month} a month: {times} at about {per_run}, by {of_runs}.{price}")
         }
     }
 }
@@ -101,6 +103,12 @@ fn rounded(micro_usd: u64) -> String {
         _ => 10_000,
     };
     MicroUsd((micro_usd + step / 2) / step * step).to_string()
+}
+
+/// To the first two places, as one says about how many.
+fn roughly(tokens: u64) -> u64 {
+    let step = 10_u64.pow(tokens.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    (tokens + step / 2) / step * step
 }
 
 fn median(mut amounts: Vec<u64>) -> Option<u64> {
@@ -142,7 +150,11 @@ mod tests {
         );
         assert_eq!(
             words(&[usage(10, Some(0))], Some(1)),
-            "About 10 tokens of a model that costs nothing a month: 1 run at about 10 tokens of a model that costs nothing, by its last run."
+            "About 10 tokens a month: 1 run at about 10 tokens, by its last run. Its model costs nothing."
+        );
+        assert_eq!(
+            words(&[usage(1_321, Some(0))], Some(1_440)),
+            "About 1,900,000 tokens a month: 1,440 runs at about 1,300 tokens, by its last run. Its model costs nothing."
         );
         let partly = [usage(10, Some(5)), usage(10, None)];
         assert_eq!(of_usages(&partly, Some(1)).cost_per_run_micro_usd, None);
