@@ -60,7 +60,7 @@ impl Scheduler {
     /// When the store cannot be read.
     pub async fn start(self) -> Result<SchedulerHandle, SchedulerError> {
         let (requests, inbox) = mpsc::unbounded_channel();
-        let mut engine = Engine::new(self);
+        let mut engine = Engine::new(self, inbox);
         engine.warn_when_off();
         match engine.take_up_once().await {
             Err(error @ StoreError::Write { .. }) => {
@@ -69,7 +69,7 @@ impl Scheduler {
             taken_up => taken_up?,
         }
         let problem = engine.trouble.sentence();
-        tokio::spawn(engine.work(inbox));
+        tokio::spawn(engine.work());
         Ok(SchedulerHandle { requests, problem })
     }
 }
@@ -118,6 +118,7 @@ pub(crate) struct Engine {
     /// The zones whose rules are written down.
     pub(crate) zones_kept: BTreeSet<String>,
     pub(crate) trouble: Trouble,
+    pub(crate) inbox: mpsc::UnboundedReceiver<Request>,
 }
 
 /// Why the engine woke up.
@@ -145,7 +146,7 @@ impl Cause {
 pub(crate) type Stop = oneshot::Sender<Result<(), SchedulerError>>;
 
 impl Engine {
-    fn new(parts: Scheduler) -> Self {
+    fn new(parts: Scheduler, inbox: mpsc::UnboundedReceiver<Request>) -> Self {
         let Scheduler { store, clock, timer, runner, hooks, main_session, model, outbox, config } =
             parts;
         let has_model = *model.borrow();
@@ -174,6 +175,7 @@ impl Engine {
             rules_are_new: false,
             zones_kept: BTreeSet::new(),
             trouble: Trouble::default(),
+            inbox,
             store,
             clock,
             timer,
@@ -185,13 +187,15 @@ impl Engine {
         }
     }
 
-    async fn work(mut self, mut inbox: mpsc::UnboundedReceiver<Request>) {
+    async fn work(mut self) {
         self.catch_up().await;
         self.arm();
+        // Nothing is held back by what follows.
+        self.use_prepared(None).await;
         self.log_started().await;
         self.listen().await;
         loop {
-            let cause = self.next_cause(&mut inbox).await;
+            let cause = self.next_cause().await;
             // First of all: it holds the store's turn to write.
             self.use_prepared(cause.wake()).await;
             // Whatever woke the engine sees the attempts that have ended by now.
@@ -242,8 +246,8 @@ impl Engine {
     }
 
     /// The timer goes first: a request that comes at a due instant finds its slots claimed.
-    async fn next_cause(&mut self, inbox: &mut mpsc::UnboundedReceiver<Request>) -> Cause {
-        let Self { timer, model, tasks, listeners, prepared, .. } = self;
+    async fn next_cause(&mut self) -> Cause {
+        let Self { timer, model, tasks, listeners, prepared, inbox, .. } = self;
         tokio::select! {
             biased;
             wake = timer.wait() => Cause::Timer(wake),
@@ -366,7 +370,7 @@ impl Engine {
 
 /// The wall instant at which the monotonic clock will show `at`, unless somebody sets the wall clock; then the timer
 /// wakes and this is asked again. Rounded up, so that it is never too early.
-fn wall(now: UnixMs, monotonic: Duration, at: Duration) -> UnixMs {
+pub(crate) fn wall(now: UnixMs, monotonic: Duration, at: Duration) -> UnixMs {
     let left = at.saturating_sub(monotonic).as_micros().div_ceil(1_000);
     now.plus_ms(i64::try_from(left).unwrap_or(i64::MAX))
 }

@@ -14,15 +14,15 @@ use rouse_core::time::Wake;
 use rouse_store::{Prepared as Written, StoreError};
 
 use crate::TickReport;
-use crate::engine::Engine;
-use crate::tick::{BATCH, Draft};
+use crate::engine::{Engine, wall};
+use crate::tick::{BATCH, Draft, Planned};
 
 /// How long before its instant a slot is written, in milliseconds: some times what its rows take.
 const LEAD_MS: i64 = 5;
 /// How many slots of a crowd are written in a millisecond, counted slowly.
-const SLOTS_PER_MS: u32 = 12;
+const SLOTS_PER_MS: u32 = 6;
 /// The longest lead, in milliseconds. What does not fit into it is claimed after the instant.
-const MOST_LEAD_MS: i64 = 1_500;
+const MOST_LEAD_MS: i64 = 2_000;
 /// How long after its instant a slot still counts as begun at it, in milliseconds.
 const STILL_AT_IT_MS: i64 = 25;
 
@@ -50,8 +50,8 @@ impl Engine {
     /// When there is something to do for the slots of `at`: their lead, or themselves.
     pub(crate) fn lead_or_slot(&self, at: UnixMs, now: UnixMs) -> UnixMs {
         match self.lead_begins(at) {
-            Some(lead) if lead > now => lead,
-            _ => at,
+            Some(lead) => lead.max(now),
+            None => at,
         }
     }
 
@@ -120,7 +120,8 @@ impl Engine {
         }
     }
 
-    /// Writes batch by batch, as many as fit before the instant. False when all of it must be undone.
+    /// Writes batch by batch, as many as fit before the instant. False when all of it must be undone, for one of them or
+    /// for whoever wants something meanwhile.
     async fn write_drafts(
         &mut self,
         at: UnixMs,
@@ -132,23 +133,31 @@ impl Engine {
         let mut many = self.store.due_jobs(at, BATCH).leaving_broken();
         let is_few = few.is_some();
         loop {
+            let began = self.clock.monotonic();
             let batch = match few.take() {
-                None if !is_few => many.next().await?,
+                None if !is_few => tokio::select! {
+                    batch = many.next() => batch?,
+                    () = written.wanted() => return Ok(false),
+                },
                 few => few,
             };
             let Some(batch) = batch else { return Ok(true) };
             let mut planned = planning.plan_all(batch);
-            planned.retain(|planned| planned.only_fires());
-            if planned.is_empty() {
-                continue;
+            planned.retain(Planned::only_fires);
+            if !planned.is_empty() {
+                let draft = self.draft(planned, Vec::new(), at);
+                let is_whole = written.add(draft.claims()).await;
+                drafts.push(draft);
+                if !is_whole? {
+                    return Ok(false);
+                }
             }
-            let draft = self.draft(planned, Vec::new(), at);
-            let is_whole = written.add(draft.claims()).await;
-            drafts.push(draft);
-            if !is_whole? || written.is_wanted() {
+            if written.is_wanted() || !self.inbox.is_empty() {
                 return Ok(false);
             }
-            if self.clock.now() >= at {
+            let (now, monotonic) = (self.clock.now(), self.clock.monotonic());
+            // The next batch takes as long as this one.
+            if wall(now, monotonic, monotonic + (monotonic - began)) >= at {
                 return Ok(true);
             }
         }

@@ -274,12 +274,12 @@ impl Engine {
 
     /// Nothing was claimed: the lanes are as they were.
     pub(crate) fn take_back(&mut self, drafts: Vec<Draft>) {
+        let mut ids = HashSet::new();
         for Draft { places, claims, .. } in drafts {
             self.lanes.put_back(places);
-            let runs = claims.iter().flat_map(|claim| &claim.runs);
-            let ids: HashSet<&RunId> = runs.map(|run| &run.id).collect();
-            self.lanes.remove_where(|waiting| ids.contains(&waiting.run.id));
+            ids.extend(claims.into_iter().flat_map(|claim| claim.runs).map(|run| run.id));
         }
+        self.lanes.remove_where(|waiting| ids.contains(&waiting.run.id));
     }
 
     /// Follows claims that are on the disk as they were planned.

@@ -171,8 +171,8 @@ pub(crate) fn options(path: &Path) -> SqliteConnectOptions {
         .pragma("trusted_schema", "OFF")
         // A long reader can let the log grow; the next checkpoint gives the space back.
         .pragma("journal_size_limit", "16777216")
-        // As many pages as that; only a crowd of jobs comes so far. `write` moves the log into the file before.
-        .pragma("wal_autocheckpoint", "4000")
+        // Not within a commit that somebody waits for: `write` moves the log into the file, after it.
+        .pragma("wal_autocheckpoint", "0")
         .thread_name(|n| format!("store-{n}"))
         // Statements hold no values, but their number would drown everything else in a log.
         .disable_statement_logging()

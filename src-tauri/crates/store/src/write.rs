@@ -72,6 +72,8 @@ enum Doubt {
 
 /// Commits after which the log is moved into the file.
 const LONG_LOG: u32 = 64;
+/// Events of a commit after which it is, too.
+const CROWD: usize = 256;
 
 /// A transaction that is going. Dropped without `commit`, it leaves nothing behind.
 pub(crate) struct Write {
@@ -84,6 +86,8 @@ pub(crate) struct Write {
     written: Vec<Event>,
     durability: Durability,
     has_begun: bool,
+    /// Whether it has written so much that the log is long by itself.
+    is_crowd: bool,
 }
 
 impl Store {
@@ -120,8 +124,9 @@ impl Store {
         }
         writer.make_ready().await.map_err(|source| StoreError::Write { what, source })?;
         let listener = self.listener.clone();
-        let (events, written, has_begun) = (Vec::new(), Vec::new(), false);
-        Ok(Write { writer, listener, what, now, events, written, durability, has_begun })
+        let (events, written) = (Vec::new(), Vec::new());
+        let (has_begun, is_crowd) = (false, false);
+        Ok(Write { writer, listener, what, now, events, written, durability, has_begun, is_crowd })
     }
 }
 
@@ -324,7 +329,7 @@ impl Write {
     /// Commits and tells the listener.
     pub(crate) async fn commit(self) -> Result<(), StoreError> {
         let (done, turn) = ToTheEnd::of(self.commit_and_tell()).await;
-        if turn.writer.in_log >= LONG_LOG {
+        if turn.writer.in_log >= LONG_LOG || turn.is_crowd {
             tokio::spawn(turn.move_log_into_file());
         }
         done
@@ -360,6 +365,7 @@ impl Write {
         if let Some(last) = last {
             told.extend(events.numbered(done[last].result.last_insert_rowid()));
         }
+        self.is_crowd = told.len() >= CROWD;
         if !told.is_empty() {
             (self.listener)(&told);
         }

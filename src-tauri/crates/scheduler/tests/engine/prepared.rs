@@ -1,12 +1,14 @@
 use std::time::Duration;
 
-use rouse_core::{JobId, Run, RunState, RunTrigger, UnixMs};
-use rouse_scheduler::SchedulerConfig;
+use rouse_core::event::Event;
+use rouse_core::job::{Job, JobState};
+use rouse_core::{JobId, Outcome, Run, RunState, RunTrigger, UnixMs};
+use rouse_scheduler::{RunMode, SchedulerConfig};
 use serde_json::json;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _};
 
-use crate::stage::{Begun, HOUR, MINUTE, SECOND, START, Stage, config, every};
+use crate::stage::{Begun, HOUR, MINUTE, SECOND, START, Stage, break_with, config, every};
 
 const SLOT: UnixMs = START.plus_ms(MINUTE);
 
@@ -54,6 +56,29 @@ async fn a_slot_is_written_before_its_instant_and_a_fact_at_it() {
     assert!(!has_writer(&stage).await);
 }
 
+/// What is stored of a run at work is what was written ahead, as long as it is as good as on time.
+#[tokio::test]
+async fn what_was_prepared_is_what_is_committed_unless_it_is_late() {
+    for (late, stored) in [(10, 0), (25, 0), (26, 26), (30, 30)] {
+        let stage = Stage::new().await;
+        let job = stage.add(every(MINUTE, json!({}))).await;
+        stage.settle().await;
+        prepared(&stage).await;
+        let seen = stage.events.take_all().last().map_or(0, |event| event.seq);
+        stage.clock.advance_to(SLOT.plus_ms(late));
+        let begun = stage.begun.next().await;
+        let run = stage.run(&begun.run.id).await;
+        assert_eq!(run.started_at, Some(SLOT.plus_ms(stored)), "{late} ms late");
+        assert_eq!(stage.stored(&job).await.state.next_run_at, Some(SLOT.plus_ms(MINUTE)));
+        let told = stage.store.events_after(seen, 10).await.expect("read");
+        let of_it = |event: &&Event| event.data["runId"] == run.id.as_str();
+        assert_eq!(told.iter().filter(of_it).count(), 2, "that it is there, and that it began");
+        let heard = stage.events.take_all();
+        assert_eq!(heard, told, "each once, with its number");
+        begun.succeed();
+    }
+}
+
 #[tokio::test]
 async fn a_slot_begins_while_others_are_far_and_the_one_after_it_too() {
     let stage = Stage::new().await;
@@ -93,7 +118,7 @@ async fn an_engine_that_ends_in_the_lead_leaves_the_slot_for_the_next() {
 
 #[tokio::test]
 async fn a_clock_that_is_set_in_the_lead_undoes_what_was_prepared() {
-    for to in [-400 * 24 * HOUR, -SECOND, SECOND, 400 * 24 * HOUR] {
+    for to in [-400 * 24 * HOUR, -SECOND, 10, SECOND, 400 * 24 * HOUR] {
         let stage = Stage::new().await;
         let job = stage.add(every(MINUTE, json!({}))).await;
         stage.settle().await;
@@ -102,6 +127,9 @@ async fn a_clock_that_is_set_in_the_lead_undoes_what_was_prepared() {
         stage.settle().await;
         assert!(!has_writer(&stage).await, "{to}");
         let begun = stage.begun.take_all();
+        for run in of_the_slot(&stage, &job.id).await {
+            assert_eq!(run.started_at, Some(SLOT.plus_ms(to)), "it was claimed when it came");
+        }
         assert_eq!(begun.is_empty(), to < 0, "{to}: what is late begins, what is not waits");
         begun.into_iter().for_each(Begun::succeed);
         stage.settle().await;
@@ -132,7 +160,8 @@ async fn a_machine_that_sleeps_in_the_lead_begins_late_and_says_so() {
 
 #[tokio::test]
 async fn what_is_asked_in_the_lead_counts_for_the_slot() {
-    let stage = Stage::new().await;
+    let one_place = SchedulerConfig { max_concurrent_runs: 1, ..config() };
+    let stage = Stage::with(one_place, false).await;
     let job = stage.add(every(MINUTE, json!({}))).await;
     stage.settle().await;
     prepared(&stage).await;
@@ -141,7 +170,8 @@ async fn what_is_asked_in_the_lead_counts_for_the_slot() {
     stage.pass(3).await;
     assert!(stage.begun.take_all().is_empty());
     assert_eq!(stage.runs_of(&job.id).await, []);
-    assert_eq!(stage.load().await, (0, 0), "it has its place back");
+    stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked");
+    stage.begun.next().await.succeed();
 }
 
 #[tokio::test]
@@ -162,18 +192,23 @@ async fn whoever_wants_to_write_in_the_lead_does_not_wait_for_the_slot() {
 async fn a_slot_that_is_left_out_waits_for_its_instant_beside_one_that_fires() {
     let stage = Stage::new().await;
     let fires = stage.add(every(MINUTE, json!({}))).await;
-    let replaces = json!({ "id": "replaces", "policies": { "overlap": "cancelOther" } });
-    let replaces = stage.add(every(MINUTE, replaces)).await;
+    let rests = json!({ "id": "rests", "policies": { "cooldownSeconds": 120 } });
+    let rests = stage.add(every(MINUTE, rests)).await;
+    stage.handle.run_now(&rests.id, RunMode::Force).await.expect("asked");
+    let by_hand = stage.begun.next().await;
+    let id = by_hand.run.id.clone();
+    by_hand.succeed();
+    stage.ended(&id).await;
     stage.settle().await;
     prepared(&stage).await;
-    stage.clock.advance(3);
-    for _ in 0..2 {
-        stage.begun.next().await.succeed();
-    }
+    stage.clock.advance_to(SLOT.plus_ms(10));
+    let begun = stage.begun.next().await;
+    assert_eq!(stage.run(&begun.run.id).await.started_at, Some(SLOT), "it was prepared");
     stage.settle().await;
-    for job in [&fires.id, &replaces.id] {
-        assert_eq!(of_the_slot(&stage, job).await.len(), 1);
-    }
+    let left_out = of_the_slot(&stage, &rests.id).await.remove(0);
+    assert_eq!((left_out.state, left_out.created_at), (RunState::Skipped, SLOT.plus_ms(10)));
+    assert_eq!(of_the_slot(&stage, &fires.id).await.len(), 1);
+    begun.succeed();
 }
 
 #[tokio::test]
@@ -184,15 +219,64 @@ async fn a_crowd_is_written_as_much_earlier_as_it_takes_and_begins_at_its_instan
         stage.add(every(MINUTE, json!({ "id": format!("job-{n}"), "name": format!("{n}") }))).await;
     }
     stage.settle().await;
-    stage.clock.armed(SLOT.plus_ms(-9)).await;
-    stage.clock.advance((MINUTE - 9).unsigned_abs());
+    stage.clock.armed(SLOT.plus_ms(-13)).await;
+    stage.clock.advance((MINUTE - 13).unsigned_abs());
     stage.clock.armed(SLOT).await;
     assert!(has_writer(&stage).await);
     assert!(stage.begun.take_all().is_empty(), "not a millisecond early");
-    stage.clock.advance(9);
+    stage.clock.advance(13);
     for _ in 0..48 {
         let begun = stage.begun.next().await;
         assert_eq!(begun.run.late_by_ms(), Some(0));
         begun.succeed();
     }
+}
+
+#[tokio::test]
+async fn a_crowd_of_several_batches_is_one_commit() {
+    let stage = Stage::new().await;
+    for n in 0..1_100 {
+        let job = stage.job(every(MINUTE, json!({ "id": format!("job-{n}") })));
+        let state = JobState { next_run_at: Some(SLOT), ..job.state.clone() };
+        stage.store.insert_job(&Job { state, ..job }, START).await.expect("stored");
+    }
+    let stage = stage.killed_for(1).await;
+    stage.clock.armed(SLOT.plus_ms(-188)).await;
+    stage.clock.advance_to(SLOT.plus_ms(-100));
+    stage.clock.armed(SLOT).await;
+    assert!(has_writer(&stage).await);
+    let commits = stage.store.commits();
+    stage.clock.advance_to(SLOT);
+    for _ in 0..4 {
+        stage.begun.next().await.try_end(Outcome::succeeded("Done."));
+    }
+    assert_eq!(stage.store.count_due(SLOT).await.expect("read"), 0);
+    assert!(stage.store.commits() > commits);
+    stage.settle().await;
+    let told = stage.events.take_all();
+    let numbers: Vec<i64> = told.iter().map(|event| event.seq).collect();
+    assert!(numbers.windows(2).all(|pair| pair[1] == pair[0] + 1), "numbers in a row");
+}
+
+#[tokio::test]
+async fn what_cannot_be_prepared_is_claimed_when_it_can() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    stage.settle().await;
+    let refuse = "CREATE TRIGGER refuse BEFORE INSERT ON runs BEGIN SELECT RAISE(ABORT, 'no'); END";
+    break_with(&stage.database(), refuse).await;
+    stage.clock.advance((MINUTE - 3).unsigned_abs());
+    stage.clock.armed(SLOT).await;
+    assert!(!has_writer(&stage).await);
+    assert_eq!(stage.handle.problem(), None, "there is time");
+    stage.pass(3).await;
+    assert!(stage.handle.problem().is_some());
+    // A write that failed holds the file until the next one; this is the next one.
+    stage.store.put_setting("any", &json!(1), None, START).await.expect("written");
+    break_with(&stage.database(), "DROP TRIGGER refuse").await;
+    stage.pass(2 * SECOND).await;
+    let begun = stage.begun.next().await;
+    assert_eq!((begun.run.slot_at, stage.handle.problem()), (Some(SLOT), None));
+    assert_eq!(of_the_slot(&stage, &job.id).await.len(), 1);
+    begun.succeed();
 }

@@ -17,6 +17,7 @@ mod opening;
 mod outbox;
 mod pages;
 mod plans;
+mod prepared;
 mod retention;
 mod runs;
 mod sessions;
