@@ -377,6 +377,7 @@ mod tests {
             "cd \"my (own) notes\" && ./x",
             "cd my' (own) 'notes && ./x",
             "sh \"my (own)\"' 'notes/x",
+            "sh \"my (own) notes\"/x",
             "sh ~/data/my\\ \\(own\\)\\ notes/x",
         ] {
             let command = ["sh", "-c", line].map(str::to_owned).to_vec();

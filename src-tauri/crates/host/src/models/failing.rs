@@ -262,7 +262,7 @@ mod tests {
     }
 
     fn names(failing: &Failing) -> Vec<String> {
-        let told = failing.told(|name| (name != "gone").then(|| KeyFrom(None)));
+        let told = failing.told(|name| (name != "gone").then_some(KeyFrom(None)));
         told.into_iter().map(|one| format!("{}:{}", one.provider, one.model)).collect()
     }
 
