@@ -35,6 +35,13 @@ test("a job that fails is said on the page, and so is one that was paused for it
   expect(screen.queryByText("Off by hand"), "somebody knows of it").not.toBeInTheDocument();
 });
 
+test("a model that does not answer is said with what helps", async () => {
+  const failingModels = [{ provider: "openai", model: "gpt-5.6-luna", sinceMs: Date.now(), words: "The key is not accepted.\nmore", mend: "Bring a new key in OPENAI_API_KEY.", keyEnv: "OPENAI_API_KEY" }];
+  renderApp("/", fakeHost({ "system.status": () => aStatus({ failingModels }) }));
+  expect((await screen.findByText("gpt-5.6-luna · openai")).parentElement).toHaveTextContent(/^gpt-5.6-luna · openai has not answered since .*: The key is not accepted\.$/);
+  expect(screen.getByText("Bring a new key in OPENAI_API_KEY.")).toBeInTheDocument();
+});
+
 test("jobs that fail are found behind the first page, and said to be more than could be counted", async () => {
   const failing = Array.from({ length: 6 }, (_, i) => aJob({ id: `f${i}`, name: `Late ${i}` }, { incident: anIncident() }));
   const host = fakeHost({ "cron.list": ({ hasIncident }) => ({ jobs: hasIncident ? failing : [aJob({ name: "Well" })], broken: [], nextCursor: "more" }) });

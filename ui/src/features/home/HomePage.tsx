@@ -16,7 +16,7 @@ import { incidentWords, isMended } from "@/domain/incident";
 import { RunRow } from "@/domain/RunRow";
 import { plural } from "@/format/amount";
 import { firstLine } from "@/format/text";
-import { when } from "@/format/time";
+import { when, whenWithin } from "@/format/time";
 import type { SystemStatus } from "@/platform";
 
 import { FirstStart } from "./FirstStart";
@@ -80,6 +80,12 @@ function Situations({ status, now }: { status: SystemStatus; now: number }) {
           {cron.offReason ?? "Scheduling is switched off. Nothing fires until it is switched on."}
         </Notice>
       )}
+      {status.failingModels.map((failing) => (
+        <Notice key={`${failing.provider} ${failing.model}`} icon={TriangleAlert} tone="bad" action={<ButtonLink to="/settings" small>Settings</ButtonLink>}>
+          <p className={styles.failing}><strong>{failing.model} · {failing.provider}</strong> has not answered since {whenWithin(failing.sinceMs, now)}: {firstLine(failing.words)}</p>
+          <p className={styles.cause}>{failing.mend}</p>
+        </Notice>
+      ))}
       <Failing now={now} model={status.model} />
       {cron.pause && (
         <Notice
