@@ -7,6 +7,7 @@ mod firing;
 mod misfire;
 mod stopping;
 mod agent_runs;
+mod bad_answers;
 mod budgets;
 mod announcements;
 mod main_session;

@@ -17,6 +17,9 @@ use super::transport::TransportError;
 /// What a connection that nobody took is called.
 const NO_CONNECTION: &str = "no connection";
 
+/// What can be done about what may pass.
+const LATER: &str = "It may pass: try again later.";
+
 /// The most characters quoted from a provider.
 const QUOTED: usize = 300;
 
@@ -31,15 +34,30 @@ pub(super) enum Place {
     Here,
 }
 
-/// What `error` of the provider called `name` means; one on this computer may just not be running.
-pub(super) fn classify(name: &str, place: Place, error: &RigError) -> ProviderError {
-    let error = classify_anywhere(name, error);
-    let is_absent = match place {
+/// Who was asked, and for which model.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Whom<'w> {
+    pub(super) name: &'w str,
+    pub(super) model: &'w str,
+    pub(super) place: Place,
+    /// Whether any of the answer has come.
+    pub(super) has_answered: bool,
+}
+
+/// What `error` means of whom was asked; one on this computer may just not be running.
+pub(super) fn classify(whom: Whom<'_>, error: &RigError) -> ProviderError {
+    let error = classify_anywhere(whom, error);
+    let is_absent = match whom.place {
         Place::Elsewhere => false,
         Place::Proxy => is_away(&error),
         Place::Here => is_away(&error) || has_no_model(&error),
     };
     if is_absent { ProviderError { kind: Kind::NotRunning, ..error } } else { error }
+}
+
+/// What is said of an answer that is larger than any honest one.
+pub(super) fn too_large(name: &str, cause: &TransportError) -> ProviderError {
+    ProviderError::new(Kind::TooLarge, format!("{name} sent too much: {cause}."))
 }
 
 fn is_away(error: &ProviderError) -> bool {
@@ -53,10 +71,11 @@ fn has_no_model(error: &ProviderError) -> bool {
         && (error.status == Some(404) || said.contains("no models loaded"))
 }
 
-fn classify_anywhere(name: &str, error: &RigError) -> ProviderError {
+fn classify_anywhere(whom: Whom<'_>, error: &RigError) -> ProviderError {
+    let name = whom.name;
     match error {
-        RigError::Truncated => cut_off(name),
-        RigError::Http(error) => of_transport(name, error),
+        RigError::Truncated => cut_off(whom),
+        RigError::Http(error) => of_transport(whom, error),
         RigError::Request(_) | RigError::Url(_) | RigError::UnsupportedOption(_) => {
             ProviderError::new(
                 Kind::BadRequest,
@@ -65,7 +84,7 @@ fn classify_anywhere(name: &str, error: &RigError) -> ProviderError {
         }
         other => match other.provider_response() {
             Some(response) => of_reply(
-                name,
+                whom,
                 response.status.map(|status| status.as_u16()),
                 &response.body,
                 response.headers.as_ref(),
@@ -78,13 +97,27 @@ fn classify_anywhere(name: &str, error: &RigError) -> ProviderError {
     }
 }
 
-fn cut_off(name: &str) -> ProviderError {
-    ProviderError::new(Kind::Truncated, format!("The answer of {name} broke off before its end."))
+fn cut_off(whom: Whom<'_>) -> ProviderError {
+    let Whom { name, model, .. } = whom;
+    let text = match whom.has_answered {
+        true => format!("The answer of {name} broke off before its end."),
+        false => format!(
+            "{name} answered the question for {model} with nothing. If that goes on, look under Settings at its address and at the model."
+        ),
+    };
+    ProviderError::new(Kind::Truncated, text)
 }
 
-fn of_transport(name: &str, error: &HttpError) -> ProviderError {
-    if let HttpError::InvalidContentType(_) = error {
-        let text = format!("{name} did not answer with an event stream. Is its address right?");
+fn of_transport(whom: Whom<'_>, error: &HttpError) -> ProviderError {
+    let Whom { name, model, .. } = whom;
+    if let HttpError::InvalidContentType(kind) = error {
+        let what = match kind.to_str().unwrap_or_default() {
+            page if page.starts_with("text/html") => "a web page",
+            _ => "something that no model says",
+        };
+        let text = format!(
+            "{name} answered the question for {model} with {what}. Look at its address under Settings: it may be another one, or want somebody to sign in first."
+        );
         return ProviderError::new(Kind::BadRequest, text);
     }
     let HttpError::Instance(inner) = error else {
@@ -94,7 +127,7 @@ fn of_transport(name: &str, error: &HttpError) -> ProviderError {
         );
     };
     match inner.downcast_ref::<TransportError>() {
-        Some(TransportError::CutOff) => cut_off(name),
+        Some(TransportError::CutOff) => cut_off(whom),
         Some(TransportError::Silent) => {
             ProviderError::new(Kind::Unanswered, format!("{name} did not answer in time."))
         }
@@ -103,7 +136,7 @@ fn of_transport(name: &str, error: &HttpError) -> ProviderError {
         }
         Some(
             cause @ (TransportError::EventTooLarge { .. } | TransportError::AnswerTooLarge { .. }),
-        ) => ProviderError::new(Kind::TooLarge, format!("{name} sent too much: {cause}.")),
+        ) => too_large(name, cause),
         Some(cause) => {
             ProviderError::new(Kind::Network, format!("{name} could not be reached: {cause}."))
         }
@@ -113,7 +146,7 @@ fn of_transport(name: &str, error: &HttpError) -> ProviderError {
 
 /// What a reply means that is an error, by its status or, within a stream, by the code in its body.
 fn of_reply(
-    name: &str,
+    whom: Whom<'_>,
     status: Option<u16>,
     body: &str,
     headers: Option<&HeaderMap>,
@@ -122,13 +155,17 @@ fn of_reply(
     // An error within a stream travels under status 200 or none; some gateways put the upstream's status into it.
     let status = status.filter(|status| *status != 200).or(told.status);
     let kind = told.kind().unwrap_or_else(|| kind_of_status(status));
-    let mut message = sentence(name, kind, status);
+    let (mut message, to_do) = sentence(whom, kind, status, told.names_no_model(status));
     if let Some(quote) = told.quote(body) {
-        message = format!("{message} It said: {quote}");
+        let end = if quote.ends_with(['.', '!', '?', '…']) { "" } else { "." };
+        message = format!("{message} It said: {quote}{end}");
     }
     let retry_after = headers.and_then(retry_after);
     if let Some(wait) = retry_after {
         message = format!("{message} It asks to wait {} seconds.", wait.as_secs());
+    }
+    if let Some(to_do) = to_do {
+        message = format!("{message} {to_do}");
     }
     ProviderError { kind, message, retry_after, status }
 }
@@ -144,23 +181,46 @@ const fn kind_of_status(status: Option<u16>) -> Kind {
     }
 }
 
-fn sentence(name: &str, kind: Kind, status: Option<u16>) -> String {
+/// What has happened, and what a person can do about it.
+fn sentence(
+    whom: Whom<'_>,
+    kind: Kind,
+    status: Option<u16>,
+    is_unknown_model: bool,
+) -> (String, Option<&'static str>) {
+    let Whom { name, model, .. } = whom;
+    let is_nowhere = status == Some(404);
     let status = status.map(|status| format!(" (HTTP {status})")).unwrap_or_default();
     match kind {
-        Kind::Auth => format!("{name} does not accept the key{status}."),
-        Kind::RateLimited => format!("{name} limits how often it may be asked{status}."),
-        Kind::Overloaded => format!("{name} is too busy{status}."),
-        Kind::BadRequest => format!("{name} does not accept the request{status}."),
-        Kind::Refused => format!("{name} declines to answer{status}."),
-        Kind::Overlong => {
-            format!("The conversation is longer than what {name}'s model reads{status}.")
+        Kind::Auth => {
+            (format!("{name} does not accept the key{status}."), Some("Look at it under Settings."))
         }
+        Kind::RateLimited => {
+            (format!("{name} limits how often it may be asked{status}."), Some(LATER))
+        }
+        Kind::Overloaded => (format!("{name} is too busy{status}."), Some(LATER)),
+        Kind::BadRequest if is_unknown_model => (
+            format!("{name} does not have the model {model}{status}."),
+            Some("Choose another one in the job or under Settings."),
+        ),
+        Kind::BadRequest if is_nowhere => (
+            format!("{name} does not know where {model} is asked{status}."),
+            Some("Look at its address under Settings."),
+        ),
+        Kind::BadRequest => {
+            (format!("{name} does not accept the request for {model}{status}."), None)
+        }
+        Kind::Refused => (format!("{name} declines to answer{status}."), None),
+        Kind::Overlong => (
+            format!("The conversation is longer than what {model} of {name} reads{status}."),
+            Some("Give it less to read, or choose a model that reads more."),
+        ),
         Kind::Server
         | Kind::Network
         | Kind::Unanswered
         | Kind::Truncated
         | Kind::TooLarge
-        | Kind::NotRunning => format!("{name} failed{status}."),
+        | Kind::NotRunning => (format!("{name} failed{status}."), Some(LATER)),
     }
 }
 
@@ -202,6 +262,14 @@ impl Told {
             "content_filter" | "content_policy_violation" => Some(Kind::Refused),
             _ => None,
         })
+    }
+
+    /// Whether the model that was asked for is not there.
+    fn names_no_model(&self, status: Option<u16>) -> bool {
+        let message = self.message.as_deref().unwrap_or_default().to_lowercase();
+        self.codes.iter().any(|code| code == "model_not_found")
+            || message.contains("not a valid model")
+            || status == Some(404) && message.contains("model")
     }
 
     /// Most servers say it in words alone, under the code of any bad request.
@@ -260,8 +328,11 @@ mod tests {
             .collect()
     }
 
+    const ACME: Whom<'_> =
+        Whom { name: "acme", model: "m-1", place: Place::Elsewhere, has_answered: false };
+
     fn kind(status: Option<u16>, body: &str) -> Kind {
-        of_reply("acme", status, body, None).kind
+        of_reply(ACME, status, body, None).kind
     }
 
     #[test]
@@ -293,7 +364,7 @@ mod tests {
         let no_credit =
             r#"{"error":{"type":"insufficient_quota","code":"insufficient_quota","message":"x"}}"#;
         assert_eq!(kind(Some(429), no_credit), Kind::BadRequest);
-        assert!(!of_reply("acme", Some(429), no_credit, None).may_pass());
+        assert!(!of_reply(ACME, Some(429), no_credit, None).may_pass());
     }
 
     #[test]
@@ -333,19 +404,22 @@ mod tests {
 
     #[test]
     fn quotes_the_provider_but_no_web_page_and_not_without_end() {
-        let told = |body: &str| of_reply("acme", Some(500), body, None).message;
+        let told = |body: &str| of_reply(ACME, Some(500), body, None).message;
         assert_eq!(
             told(r#"{"error":{"message":"out of\n memory"}}"#),
-            "acme failed (HTTP 500). It said: out of memory"
+            "acme failed (HTTP 500). It said: out of memory. It may pass: try again later."
         );
         assert_eq!(
             told(r#"{"error":"no such model"}"#),
-            "acme failed (HTTP 500). It said: no such model"
+            "acme failed (HTTP 500). It said: no such model. It may pass: try again later."
         );
-        assert_eq!(told("<html>sorry</html>"), "acme failed (HTTP 500).");
+        assert_eq!(
+            told("<html>sorry</html>"),
+            "acme failed (HTTP 500). It may pass: try again later."
+        );
         assert_eq!(
             told(&"é".repeat(1_000)).chars().count(),
-            "acme failed (HTTP 500). It said: ".len() + 301
+            "acme failed (HTTP 500). It said:  It may pass: try again later.".len() + 301
         );
     }
 

@@ -18,8 +18,9 @@ use rouse_core::model::{
 };
 use rouse_core::tool::{BoxFuture, ToolSpec};
 
-use super::classify::{Place, classify};
+use super::classify::{Place, Whom, classify, too_large};
 use super::convert;
+use super::transport::TransportError;
 
 /// The most bytes that an answer says, arguments of calls included: several times what the longest answers that are sold
 /// today hold.
@@ -54,8 +55,10 @@ impl RigProvider {
         Self { context_tokens, ..self }
     }
 
-    fn classify(&self, error: &RigError) -> ProviderError {
-        classify(&self.name, self.place, error)
+    /// What an error means of a question for `model`, after so many bytes of the answer.
+    fn classify(&self, model: &str, said: usize, error: &RigError) -> ProviderError {
+        let Self { name, place, .. } = self;
+        classify(Whom { name, model, place: *place, has_answered: said > 0 }, error)
     }
 
     async fn ask(
@@ -63,11 +66,11 @@ impl RigProvider {
         request: ModelRequest,
         on_delta: &(dyn Fn(Delta) + Send + Sync),
     ) -> Result<ModelAnswer, ProviderError> {
-        let model = (self.model)(&request.model);
+        let (model, name) = ((self.model)(&request.model), request.model.clone());
         let request = self.request(request)?;
-        let mut stream = model.stream(request).map_err(|error| self.classify(&error))?;
-        self.read(&mut stream, on_delta).await?;
-        let response = stream.finish().await.map_err(|error| self.classify(&error))?;
+        let mut stream = model.stream(request).map_err(|error| self.classify(&name, 0, &error))?;
+        let said = self.read(&name, &mut stream, on_delta).await?;
+        let response = stream.finish().await.map_err(|error| self.classify(&name, said, &error))?;
         convert::from_rig(&self.name, &response)
     }
 
@@ -85,29 +88,26 @@ impl RigProvider {
             .max_tokens(request.max_tokens.map(u64::from)))
     }
 
+    /// Reports the pieces as they come, and answers how many bytes they were.
     async fn read(
         &self,
+        model: &str,
         stream: &mut CompletionStream,
         on_delta: &(dyn Fn(Delta) + Send + Sync),
-    ) -> Result<(), ProviderError> {
+    ) -> Result<usize, ProviderError> {
         let mut said = 0;
         while let Some(item) = stream.next().await {
-            let item = item.map_err(|error| self.classify(&error))?;
+            let item = item.map_err(|error| self.classify(model, said, &error))?;
             let Item::Event(event) = item else { continue };
             let Some(delta) = delta_of(event) else { continue };
             said += delta.bytes();
             if said > MOST_SAID {
-                return Err(self.said_too_much());
+                let cause = TransportError::AnswerTooLarge { most: MOST_SAID };
+                return Err(too_large(&self.name, &cause));
             }
             on_delta(delta);
         }
-        Ok(())
-    }
-
-    fn said_too_much(&self) -> ProviderError {
-        let text =
-            format!("{} sent too much: its answer says more than {MOST_SAID} bytes.", self.name);
-        ProviderError::new(ProviderErrorKind::TooLarge, text)
+        Ok(said)
     }
 }
 

@@ -161,6 +161,12 @@ impl Reply {
         Self::new(status, "application/json", body)
     }
 
+    /// A web page.
+    #[must_use]
+    pub fn page(status: u16, body: impl Into<String>) -> Self {
+        Self::new(status, "text/html; charset=utf-8", body)
+    }
+
     fn new(status: u16, content_type: &str, body: impl Into<String>) -> Self {
         let headers = vec![("content-type".to_owned(), content_type.to_owned())];
         Self { status, headers, body: body.into(), ending: Ending::Whole, piece: usize::MAX }

@@ -1,0 +1,81 @@
+//! What a server answers that is no answer of a model: the run fails, says what happened, who was asked and what to do,
+//! and asks again only where that may help.
+
+use rouse_testkit::fake_model::{FakeModel, Reply};
+use serde_json::{Value, json};
+
+use super::house::{House, Plan, ask};
+
+/// The end of a job's run on the model `m-1` of the provider called `name`, which always replies so, and how often that
+/// was asked.
+async fn told(name: &str, message: &str, reply: Reply) -> (Value, usize) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = FakeModel::start(move |_| reply.clone());
+    let settings = format!(
+        "[providers.{name}]\nkind = \"openai\"\nbaseUrl = \"{}/v1\"\nmodel = \"m-1\"\n",
+        server.url()
+    );
+    std::fs::write(folder.path().join("config.toml"), settings).expect("a settings file");
+    let house = Plan::new(folder.path()).build().await;
+    let run = only_run(&house, message).await;
+    house.host.stop().await;
+    (run, server.requests().len())
+}
+
+async fn only_run(house: &House, message: &str) -> Value {
+    let id = house.add(ask(message)).await;
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    house.ended(&id, 1).await.remove(0)
+}
+
+/// It failed in these words, after so many questions.
+async fn failed(reply: Reply, words: &str, questions: usize) {
+    let (run, asked) = told("openai", "Look", reply).await;
+    assert_eq!((&run["state"], &run["error"]), (&json!("failed"), &json!(words)), "{run:#}");
+    assert_eq!((&run["summary"], asked), (&Value::Null, questions), "{run:#}");
+}
+
+#[tokio::test]
+async fn an_unknown_model_is_named_and_asked_for_once() {
+    let reply = || {
+        let said = r#"{"error":{"message":"The model `m-1` does not exist","type":"invalid_request_error","code":"model_not_found"}}"#;
+        Reply::json(404, said)
+    };
+    let words = "openai does not have the model m-1 (HTTP 404). It said: The model `m-1` does not exist. Choose another one in the job or under Settings.";
+    failed(reply(), words, 1).await;
+    // On this computer it may be fetched, and no job is to blame.
+    let (run, asked) = told("mine", "Look", reply()).await;
+    let words = words.replace("openai", "mine");
+    assert_eq!((&run["state"], &run["reason"]), (&json!("skipped"), &json!(words)), "{run:#}");
+    assert_eq!(asked, 1);
+}
+
+#[tokio::test]
+async fn a_web_page_in_the_place_of_an_answer_is_told_as_one() {
+    const PAGE: &str = "<!DOCTYPE html><html><body>Sign in</body></html>";
+    let page = |status| Reply::page(status, PAGE);
+    let words = "openai answered the question for m-1 with a web page. Look at its address under Settings: it may be another one, or want somebody to sign in first.";
+    failed(page(200), words, 1).await;
+    let words =
+        "openai does not know where m-1 is asked (HTTP 404). Look at its address under Settings.";
+    failed(page(404), words, 1).await;
+    let words =
+        "openai failed (HTTP 502). It asks to wait 0 seconds. It may pass: try again later.";
+    failed(page(502).header("retry-after-ms", "1"), words, 3).await;
+}
+
+#[tokio::test]
+async fn an_answer_of_nothing_is_asked_for_again_and_then_told() {
+    let words = "openai answered the question for m-1 with nothing. If that goes on, look under Settings at its address and at the model.";
+    failed(Reply::events(""), words, 3).await;
+}
+
+#[tokio::test]
+async fn a_question_that_is_too_long_is_shortened_as_long_as_that_helps() {
+    let said = r#"{"error":{"message":"This model's maximum context length is 100 tokens.","type":"invalid_request_error","code":"context_length_exceeded"}}"#;
+    let words = "The conversation is longer than what m-1 of openai reads (HTTP 400). It said: This model's maximum context length is 100 tokens. Give it less to read, or choose a model that reads more.";
+    failed(Reply::json(400, said), words, 1).await;
+    let (run, asked) = told("openai", &"Look at it. ".repeat(2_000), Reply::json(400, said)).await;
+    assert_eq!((&run["state"], &run["error"]), (&json!("failed"), &json!(words)), "{run:#}");
+    assert!((1..8).contains(&asked), "{asked} questions");
+}
