@@ -215,6 +215,38 @@ async fn what_no_handle_can_stand_for_is_not_asked_about_and_the_model_is_told_w
     assert!(found.iter().all(|path| path.ends_with("secrets.json")), "{found:?}");
 }
 
+/// A question shows a value by its handle; what looks like one and is none would be filled with the value as well.
+#[tokio::test]
+async fn a_value_beside_the_words_of_a_handle_is_not_asked_about_and_the_model_is_told_which_words()
+{
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |content: &str| json!({ "path": "a.txt", "content": content });
+    let both = format!("KEY={VALUE}\n# Rouse writes it as {{{{secret:mail}}}}.\n");
+    let spelled = format!("KEY={VALUE}\n# Rouse writes it as {{{{secret: mail}}}}.\n");
+    let script = [
+        calls([("c1", "write_file", write(&both))]),
+        calls([("c2", "write_file", write(&spelled))]),
+        says("Written."),
+    ];
+    let house = Plan::new(folder.path()).model(script).build().await;
+    store(&house).await;
+    let id = house.add(ask("Write the settings")).await;
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    house.run_in(&id, "awaitingApproval").await;
+    let question = house.question().await;
+    house.answer(&question, "once").await;
+    let run = house.ended(&id, 1).await[0].clone();
+    let detail = house.detail(&run).await;
+    let said = of_calls(&detail)[0]["output"].to_string();
+    let words = "holds both the value of a stored secret and the words {{secret:mail}}. The person would be shown a value by such words";
+    assert!(said.contains(words) && !said.contains(VALUE), "{said}");
+    assert!(said.contains("as with a space behind `secret:`"), "{said}");
+    house.host.stop().await;
+    // What it was told to do works.
+    let written = fs::read_to_string(folder.path().join("workspace/a.txt"));
+    assert_eq!(written.expect("a file"), spelled);
+}
+
 /// What is written into the workspace does not leave, so the person is asked about it like about any other write.
 #[tokio::test]
 async fn a_file_with_a_stored_secret_is_asked_about_by_its_handle_and_written_as_it_was_meant() {

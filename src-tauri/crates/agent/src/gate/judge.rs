@@ -19,7 +19,7 @@ use rouse_store::StoreError;
 use serde_json::Value;
 
 use super::limits::Place;
-use super::values::{is_about, told_of_values, unkept};
+use super::values::{told_of_values, unkept};
 use super::{Gate, Terms};
 
 /// Questions of one job that may be open in other runs before another run of it asks as well.
@@ -203,6 +203,14 @@ impl Gate {
     }
 }
 
+/// Whether the question was about this very call, and its answer has not been used up.
+fn is_about(asked: &Approval, tool: &str, arguments: &Value, holds_values: bool) -> bool {
+    asked.tool == tool
+        && asked.arguments == *arguments
+        && asked.surroundings.holds_values == holds_values
+        && asked.used_at.is_none()
+}
+
 fn too_often(name: &str, wait: Duration) -> ToolOutput {
     let seconds = wait.as_millis().div_ceil(1_000);
     let told = format!(
@@ -254,7 +262,7 @@ impl Asker<'_> {
             Ruling::Ask => match self.why_not_asked(&fingerprint).await? {
                 Some(reason) => Judged::Waits(ToolOutput::faulty(Fault::NotAuthorised, reason)),
                 None if self.gate.would_tell(self.request, self.kept.as_ref(), &surroundings) => {
-                    refused(unkept(&self.request.tool, tool.writes_here()))
+                    refused(unkept(self.request, tool.writes_here()))
                 }
                 None => {
                     // A question that is asked again counts times from now.

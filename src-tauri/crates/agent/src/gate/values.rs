@@ -7,7 +7,7 @@
 
 use rouse_core::RunId;
 use rouse_core::approval::{Approval, Surroundings};
-use rouse_core::hidden::REDACTED;
+use rouse_core::hidden::{REDACTED, handles};
 use rouse_core::message::ToolCallRequest;
 use rouse_store::StoreError;
 use serde_json::{Value, json};
@@ -69,8 +69,19 @@ impl Gate {
     }
 }
 
-/// What a model is told of a call that nobody can be asked about, because the question would hold a secret.
-pub(super) fn unkept(tool: &str, writes_here: bool) -> String {
+/// What a model is told of a call that nobody can be asked about, because the question would hold a secret, or because a
+/// handle that stands in it word for word would be taken for one that stands for a value.
+pub(super) fn unkept(request: &ToolCallRequest, writes_here: bool) -> String {
+    let ToolCallRequest { tool, arguments, .. } = request;
+    let arguments = arguments.to_string();
+    let literal = handles(&arguments).next().filter(|_| writes_here);
+    let begin = format!("This call of {tool} needs a person's yes, and it holds");
+    if let Some(handle) = literal {
+        return format!(
+            "{begin} both the value of a stored secret and the words {}. The person would be shown a value by such words and could not tell the two apart, so it cannot be asked about. Leave those words out, or spell them in another way, as with a space behind `secret:`; the value may stay. Where both have to stand there as they are, end the run and say which file they belong into, so that the person writes them there.",
+            &arguments[handle.at]
+        );
+    }
     let what_to_do = match writes_here {
         true => {
             "Write the value into the content as it is, not in another spelling and not into the path: then the person is asked, and sees its name. Where that does not help, end the run and say which file it belongs into, so that the person writes it there"
@@ -80,7 +91,7 @@ pub(super) fn unkept(tool: &str, writes_here: bool) -> String {
         }
     };
     format!(
-        "This call of {tool} needs a person's yes, and it holds the value of a stored secret in a way that a question would write down, so it cannot be asked about. {what_to_do}."
+        "{begin} the value of a stored secret in a way that a question would write down, so it cannot be asked about. {what_to_do}."
     )
 }
 
@@ -91,17 +102,4 @@ pub(super) fn told_of_values(names: &[String]) -> String {
         several => format!("the values of the stored secrets {}", several.join(", ")),
     };
     format!("It writes {secrets} into the file, where the handle is shown.")
-}
-
-/// Whether the question was about this very call, and its answer has not been used up.
-pub(super) fn is_about(
-    asked: &Approval,
-    tool: &str,
-    arguments: &Value,
-    holds_values: bool,
-) -> bool {
-    asked.tool == tool
-        && asked.arguments == *arguments
-        && asked.surroundings.holds_values == holds_values
-        && asked.used_at.is_none()
 }
