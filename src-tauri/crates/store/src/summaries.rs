@@ -8,7 +8,7 @@ use rouse_core::{RunId, SessionKey, UnixMs};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::row::Columns;
+use crate::row::{Columns, json_list};
 use crate::sessions::{ADD_ROWS, TOUCH, messages_of_rows};
 use crate::write::Durability;
 use crate::{Store, StoreError, StoredMessage};
@@ -66,6 +66,9 @@ pub(crate) const AFTER: &str = concat!(
     is_summary!(),
     " ORDER BY id DESC LIMIT ?3"
 );
+pub(crate) const IN_VAIN: &str = "SELECT EXISTS (
+    SELECT 1 FROM run_steps WHERE run_id IN (SELECT value FROM json_each(?1))
+        AND kind = 'summary' AND status <> 'finished')";
 pub(crate) const COUNT_AFTER: &str = "SELECT count(*) FROM messages WHERE session = ?1 AND id > ?2";
 
 impl Store {
@@ -118,6 +121,16 @@ impl Store {
         let query = sqlx::query(COUNT_AFTER).bind(session.as_str()).bind(after);
         let count = self.one("count the messages", query, |row| Columns::of(row).count()).await?;
         Ok(count.unwrap_or_default())
+    }
+
+    /// Whether one of these runs has asked for a summary that did not come.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn any_asked_in_vain(&self, runs: &[RunId]) -> Result<bool, StoreError> {
+        let query = sqlx::query(IN_VAIN).bind(json_list(runs.iter().map(RunId::as_str)));
+        let found = self.one("read the journal", query, |row| Columns::of(row).get()).await?;
+        Ok(found.unwrap_or(false))
     }
 }
 

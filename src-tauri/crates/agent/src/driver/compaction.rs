@@ -17,6 +17,7 @@
 
 use std::time::Duration;
 
+use rouse_core::RunId;
 use rouse_core::message::{Message, ModelAnswer, StopReason};
 use rouse_core::model::{ModelRequest, ProviderError, ProviderErrorKind};
 use rouse_core::run::Usage;
@@ -150,27 +151,14 @@ impl Conversation<'_> {
 
     /// Whether one was asked for in vain, and the session has not grown by another half of `most` tokens since.
     async fn has_just_failed(&self, memory: &Memory, most: usize) -> Result<bool, StoreError> {
-        for run in memory.runs_of_newest(most / 2) {
-            let steps = self.driver.store.steps(&run).await?;
-            let in_vain = |step: &RunStep| {
-                step.kind == StepKind::Summary && step.status != StepStatus::Finished
-            };
-            if steps.iter().any(in_vain) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        self.driver.store.any_asked_in_vain(&memory.runs_of_newest(most / 2)).await
     }
 
     /// What stands before the first run that is not over.
     async fn without_open<'m>(&self, older: Older<'m>) -> Result<Option<Older<'m>>, StoreError> {
-        let mut open = Vec::new();
-        for id in older.runs() {
-            let run = self.driver.store.run(&id).await?;
-            if run.is_some_and(|run| !run.state.is_final()) {
-                open.push(id);
-            }
-        }
+        let states = self.driver.store.states_of(&older.runs()).await?;
+        let open = states.into_iter().filter(|(_, state)| !state.is_final());
+        let open: Vec<RunId> = open.map(|(run, _)| run).collect();
         Ok(older.before(&open))
     }
 

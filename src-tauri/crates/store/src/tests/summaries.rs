@@ -1,8 +1,9 @@
 use rouse_core::SessionKey;
 use rouse_core::message::Message;
+use rouse_core::run::Usage;
 
 use super::*;
-use crate::{Entry, NewStep, Note, StepKind, Summary};
+use crate::{Entry, NewStep, Note, StepEnd, StepKind, StepStatus, Summary};
 
 fn said(text: &str) -> Message {
     Message::User { text: text.to_owned() }
@@ -121,4 +122,32 @@ async fn whether_runs_know_something_from_outside_is_asked_of_their_journals() {
     assert!(!any(&[], &["http"]).await);
     tell(true).await;
     assert!(any(&both[..1], &[]).await);
+}
+
+#[tokio::test]
+async fn whether_a_summary_was_asked_for_in_vain_is_asked_of_all_runs_at_once() {
+    let fixture = Fixture::new().await;
+    let store = &fixture.store;
+    let runs = [fixture.running("a").await, fixture.running("b").await, fixture.running("c").await];
+    let asks = async |run: &RunId, kind, status| {
+        let step = NewStep {
+            run_id: run.clone(),
+            kind,
+            name: "m-1".to_owned(),
+            call_id: None,
+            repeatable: true,
+            input: json!({}),
+            gate: None,
+        };
+        let seq = store.begin_step(&step, NOW).await.unwrap();
+        let usage = Usage::default();
+        let end = StepEnd { status, output: None, is_error: false, usage, duration_ms: None };
+        store.end_step(run, seq, &end, NOW).await.unwrap();
+    };
+    let in_vain = async |runs: &[RunId]| store.any_asked_in_vain(runs).await.unwrap();
+    asks(&runs[0], StepKind::Summary, StepStatus::Finished).await;
+    asks(&runs[1], StepKind::ModelTurn, StepStatus::Failed).await;
+    assert!(!in_vain(&runs).await && !in_vain(&[]).await);
+    asks(&runs[2], StepKind::Summary, StepStatus::Failed).await;
+    assert!(in_vain(&runs).await && !in_vain(&runs[..2]).await);
 }
