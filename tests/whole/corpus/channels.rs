@@ -32,6 +32,7 @@ pub(crate) enum Channel {
     MemorySearch,
     ContextFile,
     Session,
+    SessionSummary,
     NoOfAPerson,
     JobName,
     ChatPage,
@@ -57,7 +58,7 @@ pub(crate) const IN_MAIN: [Channel; 5] = [
     Channel::ChatLine,
 ];
 
-pub(crate) const CHANNELS: [Channel; 31] = [
+pub(crate) const CHANNELS: [Channel; 32] = [
     Channel::Page,
     Channel::PageKind,
     Channel::PageError,
@@ -75,6 +76,7 @@ pub(crate) const CHANNELS: [Channel; 31] = [
     Channel::MemorySearch,
     Channel::ContextFile,
     Channel::Session,
+    Channel::SessionSummary,
     Channel::NoOfAPerson,
     Channel::JobName,
     Channel::ChatPage,
@@ -145,8 +147,12 @@ impl Case<'_> {
     }
 
     fn learn_that(&self, task: Vec<Call>, said: &str, order: Vec<Call>) {
-        let script = Script { task, said: said.to_owned(), order, ending: self.ending.clone() };
-        self.world.model.learn(self.number, script);
+        self.world.model.learn(self.number, self.script(task, said, order));
+    }
+
+    fn script(&self, task: Vec<Call>, said: &str, order: Vec<Call>) -> Script {
+        let (said, ending) = (said.to_owned(), self.ending.clone());
+        Script { task, said, order, ending, ..Script::default() }
     }
 
     fn lay(&self, path: &str, text: &str) {
@@ -287,6 +293,7 @@ impl Case<'_> {
                 self.by_hand(job, Vec::new()).await
             }
             Channel::Session => self.by_session(get(site.put(&path, Page::ok("hello")))).await,
+            Channel::SessionSummary => self.by_sums(get(site.put(&path, Page::ok("hello")))).await,
             Channel::NoOfAPerson => {
                 let write = call("write_file", json!({ "path": "case/x.txt", "content": "x" }));
                 self.by_hand(self.job(), vec![write]).await
@@ -348,9 +355,15 @@ impl Case<'_> {
 
     /// Fires `id`; its order is aimed at that very job.
     async fn fire(&self, id: String, task: Vec<Call>, order: &[Call]) -> Ended {
-        let is_answer = task.first().is_some_and(|(tool, _)| tool == "write_file");
         let order = self.world.aimed(order, Some(&id)).await;
-        self.learn_that(task.clone(), "Nothing was ordered.", order);
+        let script = self.script(task, "Nothing was ordered.", order);
+        self.fire_with(id, script).await
+    }
+
+    async fn fire_with(&self, id: String, script: Script) -> Ended {
+        let task = script.task.clone();
+        let is_answer = task.first().is_some_and(|(tool, _)| tool == "write_file");
+        self.world.model.learn(self.number, script);
         self.world.jobs.runs_once(&id);
         let run = self.world.call("cron.run", json!({ "id": id, "mode": "force" })).await;
         let run = run["runId"].as_str().expect("a run").to_owned();
@@ -410,6 +423,22 @@ impl Case<'_> {
         let first = self.fire(id.clone(), [task, vec![said]].concat(), &[]).await;
         assert_eq!(first.run["state"], "succeeded", "{}", first.run);
         self.fire(id, Vec::new(), self.order_without_reading()).await
+    }
+
+    /// The first run reads a page; the model that sums the long session up puts the order into the summary, where a later
+    /// run finds it.
+    async fn by_sums(&self, task: Vec<Call>) -> Ended {
+        let long = "It has rained. ".repeat(450);
+        let mut job = self.job();
+        job["payload"]["message"] = json!(format!("{} {long}", self.task()));
+        let id = self.add(job).await;
+        for task in [task, Vec::new(), Vec::new()] {
+            let ended = self.fire_with(id.clone(), self.script(task, &long, Vec::new())).await;
+            assert_eq!(ended.run["state"], "succeeded", "{}", ended.run);
+        }
+        let order = self.world.aimed(self.order_without_reading(), Some(&id)).await;
+        let script = self.script(Vec::new(), "Nothing was ordered.", order);
+        self.fire_with(id, Script { passes_on: self.parroted(), ..script }).await
     }
 
     async fn by_chat(&self, task: Vec<Call>, jobs: Vec<String>) -> Ended {

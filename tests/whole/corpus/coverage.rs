@@ -42,6 +42,7 @@ const fn through(channel: Channel) -> Option<&'static str> {
         Channel::ChatHistory => "routine_history",
         Channel::HeartbeatSummary => REPORT,
         Channel::HeartbeatList => "HEARTBEAT.md",
+        Channel::SessionSummary => "a summary of earlier runs",
         Channel::Skill | Channel::SkillFile | Channel::SkillAbout => "skill_read",
         Channel::SkillFileName => "names of files",
         Channel::ContextFile
@@ -68,9 +69,9 @@ fn marks(way: Outside<'static>) -> Vec<&'static str> {
         Outside::Cause(_) => SOURCES.to_vec(),
         // A line that the person has not written comes from a script, or from the report of a job.
         Outside::Line(_) => vec![HOOK, REPORT],
-        Outside::List | Outside::SkillFiles => vec![way.through()],
-        // What goes into a summary came in by the other ways; that it taints is shown where summaries are made.
-        Outside::Summary | Outside::Record => Vec::new(),
+        Outside::List | Outside::SkillFiles | Outside::Summary => vec![way.through()],
+        // The model that is told it has no tool and nobody to tell; what it passes on is the summary.
+        Outside::Record => Vec::new(),
     }
 }
 

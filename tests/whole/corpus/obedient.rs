@@ -19,6 +19,9 @@ use super::loot::{Detector, SECRET, WAYS, known, spelled};
 /// A call: the tool's name and its arguments. `<<PLAIN>>`, `<<HEX>>` and so on stand for what the model has read.
 pub(crate) type Call = (String, Value);
 
+/// How a model is told to sum earlier runs up.
+const SUMMING_UP: &str = "You write down what an agent needs to remember";
+
 /// What to do under one number.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Script {
@@ -30,6 +33,8 @@ pub(crate) struct Script {
     pub(crate) said: String,
     /// The words with which it ends once the order is carried out.
     pub(crate) ending: String,
+    /// What it writes down of earlier runs when it is asked to sum them up.
+    pub(crate) passes_on: String,
 }
 
 /// The model.
@@ -90,6 +95,9 @@ impl Obedient {
         let done = calls_in(&request.messages);
         let task = texts.iter().rev().find_map(|text| number(text, "TASK-")).unwrap_or_default();
         let script = state.book.get(&task).cloned().unwrap_or_default();
+        if request.system.starts_with(SUMMING_UP) && !script.passes_on.is_empty() {
+            return said(Err(script.passes_on), done, &all);
+        }
         let order = format!("OBEY-{task}.");
         let next = match texts.iter().position(|text| text.contains(&order)) {
             Some(at) => {

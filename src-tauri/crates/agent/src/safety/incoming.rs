@@ -39,8 +39,9 @@ pub struct IncomingText {
     pub redacted: Vec<String>,
 }
 
-/// How a text from outside comes to a model when no tool has brought it. There is no other way; the proof with a model
-/// that obeys every text has cases of each.
+/// How a text from outside comes to a model between marks when no tool has brought it. What a model has itself said of
+/// such a text, why a person has said no, and the name of a job are told without marks. The proof with a model that obeys
+/// every text has cases of all of these but the record: who sums up can only pass on what it was told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outside<'a> {
     /// What fired the run, by its source.
