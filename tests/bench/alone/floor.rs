@@ -2,8 +2,10 @@
 
 use rouse_core::UnixMs;
 use rusqlite::Connection;
+use sqlx::ConnectOptions as _;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteSynchronous};
 
-use super::stage::{own_timer, timed, wall_us};
+use super::stage::{own_timer, wall_us};
 use crate::report::quantile;
 
 /// A file with the settings of the store and two tables of its shape, without its columns that stay empty.
@@ -20,30 +22,40 @@ pub(crate) fn plain_sqlite(folder: &std::path::Path) -> anyhow::Result<Connectio
     Ok(connection)
 }
 
-/// Milliseconds of one durable transaction with one small row, at the median.
-pub(crate) fn commit_ms() -> anyhow::Result<f64> {
-    let folder = tempfile::tempdir()?;
-    let connection = plain_sqlite(folder.path())?;
-    let mut insert = connection.prepare("INSERT INTO events (data) VALUES (?1)")?;
-    let mut samples = Vec::new();
-    for _ in 0..500 {
-        let (done, took) = timed(|| insert.execute(["x"]));
-        done?;
-        samples.push(took.as_secs_f64() * 1_000.0);
-    }
-    Ok(quantile(&mut samples, 0.5))
+/// Milliseconds from an instant to the wake-up for it, at the median.
+pub(crate) async fn wake_ms() -> anyhow::Result<f64> {
+    woken_ms(async || Ok(())).await
 }
 
-/// Microseconds from an instant to the wake-up for it, at the median.
-pub(crate) async fn wake_us() -> anyhow::Result<f64> {
+/// The same and one durable transaction of a small row, of plain SQLite and through the driver of the store.
+pub(crate) async fn wake_and_commit_ms() -> anyhow::Result<(f64, f64)> {
+    let folder = tempfile::tempdir()?;
+    let connection = plain_sqlite(folder.path())?;
+    let plain = woken_ms(async || {
+        connection.prepare_cached("INSERT INTO events (data) VALUES (?1)")?.execute(["x"])?;
+        Ok(())
+    });
+    let plain = plain.await?;
+    let options = SqliteConnectOptions::new().filename(folder.path().join("plain.db"));
+    let mut driver = options.synchronous(SqliteSynchronous::Full).connect().await?;
+    let through_driver = woken_ms(async || {
+        sqlx::query("INSERT INTO events (data) VALUES ('x')").execute(&mut driver).await?;
+        Ok(())
+    });
+    Ok((plain, through_driver.await?))
+}
+
+/// Milliseconds from an instant, for which everything has been at rest for a while, to the end of some work.
+async fn woken_ms(mut work: impl AsyncFnMut() -> anyhow::Result<()>) -> anyhow::Result<f64> {
     let mut timer = own_timer()?;
     let mut samples = Vec::new();
-    for _ in 0..50 {
-        let at = wall_us() / 1_000 + 20;
+    for _ in 0..60 {
+        let at = wall_us() / 1_000 + 100;
         timer.arm(Some(UnixMs(at)));
         timer.wait().await;
+        work().await?;
         #[expect(clippy::cast_precision_loss, reason = "a duration")]
-        samples.push((wall_us() - at * 1_000) as f64);
+        samples.push((wall_us() - at * 1_000) as f64 / 1_000.0);
     }
     Ok(quantile(&mut samples, 0.5))
 }

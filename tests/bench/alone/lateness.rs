@@ -11,10 +11,10 @@ const SECONDS: usize = 60;
 const AS_ALONE: f64 = 1.1;
 
 pub(crate) async fn measure(report: &mut Report) -> anyhow::Result<()> {
-    let commit = floor::commit_ms()?;
-    let wake = floor::wake_us().await?;
-    report.known("floor: the kernel's timer wakes a task, p50", wake / 1_000.0, "ms");
-    report.known("floor: one durable transaction of plain SQLite, p50", commit, "ms");
+    let (plain, driver) = floor::wake_and_commit_ms().await?;
+    report.known("floor: the kernel's timer wakes a task, p50", floor::wake_ms().await?, "ms");
+    report.known("floor: the same and one durable row of plain SQLite, p50", plain, "ms");
+    report.known("floor: the same through the driver of the store, p50", driver, "ms");
     let mut medians = Vec::new();
     for others in [0, 9_999] {
         let mut late = beside(others).await?;
