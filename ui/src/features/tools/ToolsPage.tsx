@@ -49,7 +49,7 @@ export function ToolsPage() {
       </div>
       {why != null && <Notice tone="accent">{why}</Notice>}
       {error && !data && <Failure title="The tools could not be read." error={error} onRetry={() => void refetch()} />}
-      {!error && !data && <SkeletonRows rows={10} height={52} />}
+      {!error && !data && <SkeletonRows rows={10} />}
       {shown?.length === 0 && (
         <Empty icon={SearchX} title="No tools like that" action={<Button onPress={clear}>Show all tools</Button>}>
           {job !== undefined && words === "" ? "This job works without a model’s tools." : "No tool matches this search."}
