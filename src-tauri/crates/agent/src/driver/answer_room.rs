@@ -43,10 +43,14 @@ pub(super) enum BoundBy {
 }
 
 impl BoundBy {
-    /// What is said of an answer that was cut off at the usual bound.
-    pub(super) fn words_of(bound: u32) -> String {
+    /// What is said of an answer, in a run of a job or of the main session, that was cut off at the usual bound.
+    pub(super) fn words_of(bound: u32, is_of_job: bool) -> String {
+        let to_do = match is_of_job {
+            true => "Give the job a larger maxTokens.",
+            false => "Ask for less at once.",
+        };
         format!(
-            "The model's answer was cut off after {} tokens. Where a budget counts, that is all that a model may answer whose limit Rouse does not know. Give the job a larger maxTokens.",
+            "The model's answer was cut off after {} tokens. Where a budget counts, that is all that a model may answer whose limit Rouse does not know. {to_do}",
             grouped(bound.into())
         )
     }

@@ -222,7 +222,8 @@ impl Conversation<'_> {
                 Outcome { usage: outcome.usage, model: outcome.model, ..met }
             }
             Some(BoundBy::Usual(bound)) => {
-                Outcome { error: Some(BoundBy::words_of(bound)), ..outcome }
+                let words = BoundBy::words_of(bound, self.session.job_id().is_some());
+                Outcome { error: Some(words), ..outcome }
             }
             None => outcome,
         }

@@ -162,3 +162,18 @@ async fn a_small_budget_of_a_run_keeps_no_other_run_from_beginning() {
     let (outcomes, ()) = tokio::join!(going, all_in_flight);
     assert!(outcomes.iter().all(|outcome| outcome.state == RunState::Succeeded), "{outcomes:?}");
 }
+
+#[tokio::test]
+async fn a_chat_without_a_job_is_told_of_no_job_when_its_answer_is_cut_off() {
+    let house = House::new([]).await;
+    let ledger = Ledger::new(house.store.clone());
+    ledger.set(Limit { tokens: Some(20_000), usd: None }, Prices::default());
+    let provider = Arc::new(Talks::of(30_000)) as Arc<dyn ModelProvider>;
+    let chosen = Some(ChosenModel { provider, model: "talks-1".to_owned() });
+    let run = house.run_of(None).await;
+    let driver = house.driver().paid_from(ledger);
+    let outcome = driver.run_chat_turn(&run, "Hello", chosen, &house.cancel).await;
+    let words = outcome.error.expect("it failed");
+    assert!(words.starts_with("The model's answer was cut off after 8,192 tokens."), "{words}");
+    assert!(words.ends_with("Ask for less at once."), "{words}");
+}
