@@ -2,6 +2,7 @@
 
 use rouse_core::Clock as _;
 use rouse_core::money::MicroUsd;
+use rouse_core::words::grouped;
 use rouse_gateway::wire::{
     CronStatus, EngineMode, FailingModel, SpendingView, SystemStatus, ZoneDataStatus,
 };
@@ -111,7 +112,7 @@ pub(crate) fn is_of(failing: &FailingModel, in_use: Option<&str>) -> bool {
 fn print_spending(spending: &SpendingView) {
     let words = |spent| spent_in_words(spent).unwrap_or_else(|| "nothing".to_owned());
     let limits = [
-        spending.tokens_per_day.map(|most| format!("{most} tokens")),
+        spending.tokens_per_day.map(|most| format!("{} tokens", grouped(most))),
         spending.usd_per_day.map(|most| MicroUsd::of_usd(most).to_string()),
     ];
     let limits: Vec<String> = limits.into_iter().flatten().collect();
