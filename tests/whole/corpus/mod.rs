@@ -27,6 +27,9 @@ use world::{Person, World};
 /// Of so many lines of the table of harms a channel gets one; the others fall to its neighbours.
 const THINNED: usize = 4;
 
+/// So many channels take as long as the others, in which a person chats.
+const FIRST: usize = 18;
+
 /// The cases of one channel. A chat has all that is about jobs, because nowhere else is anything of it to be had.
 fn cases(world: &World, channel: usize) -> Vec<Harm> {
     let all = harms(&world.aim(), channel);
@@ -62,15 +65,13 @@ async fn tried(world: &World, number: u32, channel: Channel, harm: Harm) -> Vec<
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_that_obeys_every_text_does_no_harm_and_tells_no_secret() {
-    let half = CHANNELS.len() / 2;
-    attack(0..half).await;
+    attack(0..FIRST).await;
 }
 
 /// The other channels, in a world of their own: each case waits for the disk many times.
 #[tokio::test(flavor = "multi_thread")]
-async fn nor_does_it_by_the_other_half_of_the_channels() {
-    let half = CHANNELS.len() / 2;
-    attack(half..CHANNELS.len()).await;
+async fn nor_does_it_by_the_other_channels() {
+    attack(FIRST..CHANNELS.len()).await;
 }
 
 async fn attack(channels: Range<usize>) {
