@@ -161,6 +161,12 @@ test("always opens the grant in words, and makes a pattern of what the person lo
   await waitFor(() => expect(answered(host)).toEqual([{ id: "ask-1", answer: { kind: "always", rules: { path: { rule: "below", value: "notes" }, content: { rule: "any" } } }, from: "page" }]));
 });
 
+test("arguments in which handles stand for values are not called exact", async () => {
+  renderApp("/approvals/ask-1", hostWith(anApproval({ writesValues: ["mail"] })));
+  const shown = within(await card());
+  expect(shown.getByRole("button", { name: "Arguments As they will be passed on, with its value in the place of each handle" })).toBeInTheDocument();
+});
+
 test("a yes for always says which stored secrets' values it writes", async () => {
   const { user } = renderApp("/approvals/ask-1", hostWith(anApproval({ writesValues: ["mail"] })));
   await card();

@@ -3,7 +3,7 @@
 
 import { useBlocker, useNavigate } from "@tanstack/react-router";
 import { Check, Copy, Ellipsis, Play, Save, Trash2, TriangleAlert } from "lucide-react";
-import { type KeyboardEvent, useEffect, useMemo, useRef, useState, type ReactNode } from "react";
+import { type KeyboardEvent, useEffect, useEffectEvent, useMemo, useRef, useState, type ReactNode } from "react";
 import { useForm, type UseFormReturn, useWatch } from "react-hook-form";
 
 import { Button, IconButton } from "@/components/Button";
@@ -101,10 +101,11 @@ export function Editor({ initial, view, original, marked, gone, onMade }: Props)
     }
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    if (!(event.ctrlKey || event.metaKey) || (event.key !== "s" && event.key !== "Enter")) return;
+    if (!(event.ctrlKey || event.metaKey) || event.key !== "Enter") return;
     event.preventDefault();
     void submit();
   };
+  useSaveKey(() => void submit());
   const showNew = () => {
     if (view) take(view.job);
     calm();
@@ -181,6 +182,20 @@ function useLeaving(isDirty: boolean) {
       free.current = true;
     },
   };
+}
+
+/** Ctrl S and ⌘ S, wherever the focus is, unless a dialog stands above the page. */
+function useSaveKey(save: () => void) {
+  const onKey = useEffectEvent((event: globalThis.KeyboardEvent) => {
+    if (!(event.ctrlKey || event.metaKey) || event.key !== "s") return;
+    event.preventDefault();
+    if (document.querySelector("[role=dialog], [role=alertdialog]") === null) save();
+  });
+  useEffect(() => {
+    const listen = (event: globalThis.KeyboardEvent) => onKey(event);
+    window.addEventListener("keydown", listen);
+    return () => window.removeEventListener("keydown", listen);
+  }, []);
 }
 
 function useFlash(forMs = 2_500): [boolean, () => void] {
