@@ -46,21 +46,6 @@ test("a reminder is made from three answers, and leads to its page", async () =>
   });
 });
 
-test("Ctrl S saves from anywhere on the page, and not from a dialog above it", async () => {
-  const host = hostWith(aJob({ id: "job-7" }).job);
-  const { user } = renderApp("/jobs/job-7", host);
-  await write(user, await name(), " of the cellar");
-  screen.getByRole("button", { name: "Run now" }).focus();
-  await user.keyboard("{Control>}s{/Control}");
-  await waitFor(() => expect(host.called("cron.update")).toHaveLength(1));
-  await waitFor(() => expect(save()).toBeDisabled());
-  await write(user, await name(), ", too");
-  await user.click(screen.getByRole("link", { name: "Home" }));
-  await screen.findByRole("alertdialog", { name: "Leave without saving?" });
-  await user.keyboard("{Control>}s{/Control}");
-  expect(host.called("cron.update")).toHaveLength(1);
-});
-
 test("the panel says what the engine would do, with its clock notes, and what it costs", async () => {
   renderApp("/jobs/new", hostWith());
   const panel = await screen.findByRole("complementary", { name: "What this job will do" });
