@@ -105,7 +105,7 @@ pub(crate) struct Main {
 impl MainSession for Main {
     fn has_work(&self) -> BoxFuture<'_, bool> {
         Box::pin(async move {
-            match self.store.pending_system_events().await {
+            match self.store.pending_system_events(1).await {
                 Ok(events) if events.is_empty() => self.agent.heartbeat_says_something().await,
                 Ok(_) => true,
                 // The turn itself will say what is wrong with the store.

@@ -219,7 +219,7 @@ impl Engine {
         }
         let reason = asked.reason.clone();
         let is_wanted =
-            !asked.only_for_events || !self.store.pending_system_events().await?.is_empty();
+            !asked.only_for_events || !self.store.pending_system_events(1).await?.is_empty();
         if is_wanted {
             self.insert_beat(&reason, self.clock.now()).await?;
             self.heartbeat.gives_turn(now);
@@ -255,7 +255,7 @@ impl Engine {
         if self.heartbeat.has_run {
             return Ok(Some(STILL_GOING.to_owned()));
         }
-        let has_work = !self.store.pending_system_events().await?.is_empty()
+        let has_work = !self.store.pending_system_events(1).await?.is_empty()
             || self.main_session.has_work().await;
         Ok((!has_work).then(|| NOTHING_TO_DO.to_owned()))
     }
@@ -288,7 +288,7 @@ impl Engine {
 
     /// Lines that were queued before the turn that has just ended, and that it did not get to, get a turn of their own.
     pub(crate) async fn ask_for_the_rest(&mut self, begun_at: UnixMs) -> Result<(), StoreError> {
-        let waiting = self.store.pending_system_events().await?;
+        let waiting = self.store.pending_system_events(1).await?;
         if waiting.first().is_some_and(|event| event.queued_at < begun_at) {
             self.heartbeat.request_for_events("more events");
         }

@@ -70,7 +70,12 @@ pub(crate) const PENDING: &str = concat!(
     FROM system_events
     WHERE drained_at IS NULL AND id NOT IN (",
     of_parked_turns!(),
-    ") ORDER BY id"
+    ") ORDER BY id LIMIT ?1"
+);
+pub(crate) const COUNT_PENDING: &str = concat!(
+    "SELECT count(*) FROM system_events WHERE drained_at IS NULL AND id NOT IN (",
+    of_parked_turns!(),
+    ")"
 );
 /// A line is queued together with the end of its run, at the same instant. What an agent's run has told of itself is no
 /// reminder: a model was asked, or a tool was called. The payload alone does not tell, for it is as it was when the run began
@@ -113,13 +118,26 @@ impl Store {
         Ok(id)
     }
 
-    /// Lines that no main turn has dealt with, the oldest first. Those that a turn was shown which waits for a person, or
+    /// The oldest `most` lines that no main turn has dealt with, in their order. Those that a turn was shown which waits for a person, or
     /// for its place after the answer, are that turn's.
     ///
     /// # Errors
     /// `Read`.
-    pub async fn pending_system_events(&self) -> Result<Vec<SystemEvent>, StoreError> {
-        self.list("read the system events", sqlx::query(PENDING), read).await
+    pub async fn pending_system_events(
+        &self,
+        most: u32,
+    ) -> Result<Vec<SystemEvent>, StoreError> {
+        self.list("read the system events", sqlx::query(PENDING).bind(most), read).await
+    }
+
+    /// How many lines that are; a year of reminders that no model has taken up is many.
+    ///
+    /// # Errors
+    /// `Read`.
+    pub async fn count_pending_system_events(&self) -> Result<u32, StoreError> {
+        let query = sqlx::query(COUNT_PENDING);
+        let count = self.one("count the system events", query, |row| Columns::of(row).count());
+        Ok(count.await?.unwrap_or_default())
     }
 
     /// Takes the lines with these ids, which `run` has dealt with, out of the queue. Event `heartbeat` with `queued`, the

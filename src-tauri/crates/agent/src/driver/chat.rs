@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::context::{named_hosts, time_line};
 use super::conversation::{End, Opening, ended_early};
 use super::main_session::{
-    Begun, Manner, are_from_outside, bounded, knew_outside, lines, shown_before,
+    Begun, MOST_LINES, Manner, are_from_outside, bounded, knew_outside, lines, shown_before,
 };
 use super::resume::Journal;
 use super::{AgentDriver, without_model};
@@ -53,7 +53,7 @@ impl AgentDriver {
         };
         let said = self.store.messages_of(&SessionKey::main(), &run.id).await?;
         let (opening, shown, knows_outside) = if said.is_empty() {
-            let events = bounded(self.store.pending_system_events().await?);
+            let events = bounded(self.store.pending_system_events(MOST_LINES).await?);
             let shown: Vec<i64> = events.iter().map(|event| event.id).collect();
             self.note_shown(run, &events).await?;
             let lines = lines(self.gate.safety(), &events);

@@ -27,7 +27,7 @@ use crate::models::Lineup;
 use crate::safety::{Outside, Safety};
 
 /// Lines and characters that one turn is shown. What is left waits for the next turn, which follows at once.
-const MOST_LINES: usize = 100;
+pub(super) const MOST_LINES: u32 = 100;
 const MOST_CHARACTERS: usize = 40_000;
 
 /// How a turn begins, and what of the queue it was shown.
@@ -183,7 +183,7 @@ fn told_outside(note: &RunStep) -> Option<bool> {
 /// The oldest lines that fit into one turn; at least one.
 pub(super) fn bounded(mut events: Vec<SystemEvent>) -> Vec<SystemEvent> {
     let mut left = MOST_CHARACTERS;
-    let fitting = events.iter().take(MOST_LINES).take_while(|event| {
+    let fitting = events.iter().take(MOST_LINES as usize).take_while(|event| {
         let before = left;
         left = left.saturating_sub(event.text.chars().count());
         before > 0
@@ -228,7 +228,7 @@ mod tests {
             };
             lengths.iter().map(event).collect()
         };
-        assert_eq!(bounded(events(&[1; 500])).len(), MOST_LINES);
+        assert_eq!(bounded(events(&[1; 500])).len(), MOST_LINES as usize);
         assert_eq!(bounded(events(&[30_000, 9_999, 9_999, 9_999])).len(), 3);
         assert_eq!(bounded(events(&[90_000, 1])).len(), 1, "one line is always shown");
     }

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::context::time_line;
 use super::conversation::Opening;
 use super::main_session::{
-    Begun, Manner, are_from_outside, bounded, knew_outside, lines, shown_before,
+    Begun, MOST_LINES, Manner, are_from_outside, bounded, knew_outside, lines, shown_before,
 };
 use super::resume::Journal;
 use super::{AgentDriver, not_written, without_model};
@@ -104,7 +104,7 @@ impl AgentDriver {
 
     /// The queued lines and the person's list; the end of the turn when there are neither.
     async fn what_waits(&self) -> Result<(Vec<SystemEvent>, Option<ListSeen>), Box<Outcome>> {
-        let events = match self.store.pending_system_events().await {
+        let events = match self.store.pending_system_events(MOST_LINES).await {
             Ok(events) => bounded(events),
             Err(error) => return Err(Box::new(not_written(&error))),
         };
@@ -138,12 +138,32 @@ fn system(wishes: Option<&str>) -> String {
     }
 }
 
-/// Headings, comments and empty boxes are the frame of a list, not its content.
+/// Headings, comments, and boxes without words, ticked or not, are the frame of a list, not its content.
 fn says_something(list: &str) -> bool {
-    without_comments(list).lines().map(str::trim).any(|line| {
-        let bare = line.trim_start_matches(['-', '*', '+', ' ']).trim_start_matches("[ ]").trim();
-        !bare.is_empty() && !is_heading(line)
-    })
+    let list = without_comments(list);
+    list.lines()
+        .map(str::trim)
+        .any(|line| !is_heading(line) && !without_box(without_mark(line)).is_empty())
+}
+
+/// A line without the mark of a list before it: `-`, `*`, `+`, or a number with `.` or `)`.
+fn without_mark(line: &str) -> &str {
+    let is_mark = |c: char| c.is_whitespace() || matches!(c, '-' | '*' | '+');
+    let bare = line.trim_start_matches(is_mark);
+    let behind = bare.trim_start_matches(|c: char| c.is_ascii_digit());
+    match behind.strip_prefix(['.', ')']) {
+        Some(rest) if behind.len() < bare.len() => rest.trim_start(),
+        _ => bare,
+    }
+}
+
+/// A line without the box that it begins with: `[ ]`, `[]`, `[x]` or `[X]`.
+fn without_box(line: &str) -> &str {
+    let inside_and_rest = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    match inside_and_rest.map(|(inside, rest)| (inside.trim(), rest)) {
+        Some(("" | "x" | "X", rest)) => rest.trim(),
+        _ => line,
+    }
 }
 
 /// As Markdown has it: up to six `#`, and then a space or nothing. `#call mum` is something to do.
@@ -187,6 +207,12 @@ mod tests {
             "# A\n\n- \n* \n+ [ ]\n- [ ] \n## B",
             "#\n######\tSix\n##",
             "<!-- write here\nwhat to look after -->\n- [ ]\n---",
+            "- []",
+            "[ ]",
+            "1. [ ]\n2) [x]\n10.",
+            "-\t[ ]\n*\u{a0}[\t]",
+            "* [X]\n  - [x] \n+ [x]",
+            "- - [ ]",
         ] {
             assert!(!says_something(nothing), "{nothing:?}");
         }
@@ -198,6 +224,12 @@ mod tests {
             "<!-- never ends",
             "#call mum",
             "####### seven are no heading",
+            "1. [ ] water the plants",
+            "10.30 the doctor",
+            "2026",
+            "- [y]",
+            "- [] ]",
+            "[the list](list.md)",
         ] {
             assert!(says_something(something), "{something:?}");
         }

@@ -155,7 +155,7 @@ async fn another_job_has_a_budget_of_its_own_and_all_share_that_of_everything() 
     assert_eq!(state, RunState::Skipped);
     assert!(words.starts_with("Rouse's budget of 4,500 tokens a day is used up"), "{words}");
     assert!(words.contains("(UTC)"), "the local zone: {words}");
-    let waiting = house.store.pending_system_events().await.expect("read");
+    let waiting = house.store.pending_system_events(1_000).await.expect("read");
     assert_eq!(waiting.len(), 1, "it waits for the next beat");
     let chat = house.run_of(None).await;
     let chat = driver.run_chat_turn(&chat, "Hello", house.chosen(), &house.cancel).await;

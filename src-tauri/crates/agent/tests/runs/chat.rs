@@ -35,7 +35,7 @@ async fn queue(house: &House, line: &str) {
 }
 
 async fn waiting(house: &House) -> usize {
-    house.store.pending_system_events().await.expect("read").len()
+    house.store.pending_system_events(1_000).await.expect("read").len()
 }
 
 fn task(house: &House, request: usize) -> String {

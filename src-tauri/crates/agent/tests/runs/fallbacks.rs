@@ -182,7 +182,7 @@ async fn a_heartbeat_without_its_local_model_leaves_what_waits() {
         let driver = house.driver();
         let outcome = driver.run_main_turn(&run, lineup.clone(), None, &house.cancel).await;
         assert_eq!(outcome.state, state);
-        let left = house.store.pending_system_events().await.expect("read");
+        let left = house.store.pending_system_events(1_000).await.expect("read");
         assert_eq!(left.len(), waiting);
     }
     let transcript = format!("{:?}", house.transcript(&SessionKey::main()).await);

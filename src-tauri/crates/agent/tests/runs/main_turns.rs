@@ -25,7 +25,7 @@ async fn queue(house: &House, lines: &[&str]) {
 }
 
 async fn waiting(house: &House) -> usize {
-    house.store.pending_system_events().await.expect("read").len()
+    house.store.pending_system_events(1_000).await.expect("read").len()
 }
 
 fn last_task(house: &House) -> String {

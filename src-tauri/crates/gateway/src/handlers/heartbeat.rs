@@ -131,6 +131,5 @@ pub(crate) async fn set(
 }
 
 async fn queued_events(context: &Context) -> Result<u32, RpcError> {
-    let pending = context.store.pending_system_events().await?;
-    Ok(u32::try_from(pending.len()).unwrap_or(u32::MAX))
+    Ok(context.store.count_pending_system_events().await?)
 }

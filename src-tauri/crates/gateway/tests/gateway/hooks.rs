@@ -239,7 +239,7 @@ async fn a_wake_needs_the_token_and_is_what_the_method_does() {
     assert_eq!(house.post("/hooks/wake", &token, &json!({ "text": " " })).await.0, 400);
     let (status, reply) = house.post("/hooks/wake", &token, &body).await;
     assert_eq!((status, body_of(&reply)["queued"].as_u64()), (202, Some(1)));
-    let waiting = house.store.pending_system_events().await.expect("read");
+    let waiting = house.store.pending_system_events(1_000).await.expect("read");
     assert_eq!((waiting[0].text.as_str(), waiting[0].source.as_str()), ("Look up", "hook"));
     assert!(waiting[0].from_outside, "a script hands on what it has read");
     let empty = json!({ "text": "" });

@@ -349,7 +349,7 @@ async fn a_wake_fires_those_who_listen_for_its_words() {
     let run = stage.begun.next().await;
     assert_eq!(run.run.job_id.as_ref(), Some(&tea.id));
     run.succeed();
-    assert_eq!(stage.store.pending_system_events().await.expect("read").len(), 1);
+    assert_eq!(stage.store.pending_system_events(1_000).await.expect("read").len(), 1);
     assert!(stage.runs_of(&coffee.id).await.is_empty());
     let patch = json!({ "schedule": { "pattern": "ready" } });
     stage.handle.update_job(&coffee.id, patch, None).await.expect("changed");

@@ -124,7 +124,7 @@ async fn an_isolated_turn_has_its_session_and_a_summary_for_main() {
     let id = begun.run.id.clone();
     begun.succeed();
     stage.ended(&id).await;
-    let events = stage.store.pending_system_events().await.expect("read");
+    let events = stage.store.pending_system_events(1_000).await.expect("read");
     assert_eq!(
         events.iter().map(|event| event.text.as_str()).collect::<Vec<_>>(),
         ["Cron Look: Done."]

@@ -366,7 +366,7 @@ async fn main_hears_of_what_it_was_not_told_in_time() {
     stage.add(once(START.plus_ms(HOUR), reminder)).await;
     let stage = stage.killed_for(2 * HOUR).await;
     stage.settle().await;
-    let lines = stage.store.pending_system_events().await.expect("read");
+    let lines = stage.store.pending_system_events(1_000).await.expect("read");
     let texts: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
     assert_eq!(texts.len(), 1, "{texts:?}");
     assert!(texts[0].starts_with("Cron Look: missed: 5 Jan 2026 01:00"), "{texts:?}");

@@ -37,7 +37,7 @@ async fn an_outcome_is_committed_with_everything_it_tells() {
     let state = fixture.job("a").await.state;
     assert_eq!(state.last_state, Some(RunState::Succeeded));
     assert_eq!((state.last_error, state.last_duration_ms), (None, Some(1_000)));
-    let pending = fixture.store.pending_system_events().await.unwrap();
+    let pending = fixture.store.pending_system_events(1_000).await.unwrap();
     assert_eq!(
         (pending[0].text.as_str(), pending[0].source.as_str()),
         ("Cron Job a: All well.", "cron:a")
@@ -117,7 +117,7 @@ async fn a_final_state_never_changes() {
         assert_eq!(fixture.job(state.name()).await, job);
         assert_eq!(fixture.told(), []);
     }
-    assert_eq!(fixture.store.pending_system_events().await.unwrap(), []);
+    assert_eq!(fixture.store.pending_system_events(1_000).await.unwrap(), []);
     assert_eq!(fixture.store.delivery(&DeliveryId::new("late")).await.unwrap(), None);
     assert_eq!(fixture.store.queued_runs().await.unwrap(), []);
 }

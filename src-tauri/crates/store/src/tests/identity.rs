@@ -17,5 +17,5 @@ async fn a_file_that_is_moved_away_takes_no_write_until_it_is_back() {
     assert!(matches!(queue().await, Err(StoreError::Gone { .. })), "a copy is another file");
     fs::rename(&away, &path).unwrap();
     queue().await.unwrap();
-    assert_eq!(fixture.store.pending_system_events().await.unwrap().len(), 2);
+    assert_eq!(fixture.store.pending_system_events(1_000).await.unwrap().len(), 2);
 }

@@ -228,6 +228,7 @@ async fn the_queues_and_the_journal_use_their_indexes() {
     let settled = "SEARCH outbox USING INDEX outbox_without_run (created_at<?)";
     check(store, retention::OLD_DELIVERIES, &[settled]).await;
     check_ordered(store, system_events::PENDING, &["USING INDEX system_events_pending"]).await;
+    check_ordered(store, system_events::COUNT_PENDING, &["system_events_pending"]).await;
     let untold = ["USING INDEX system_events_pending", "INDEX runs_by_job (job_id=?"];
     check(store, system_events::UNTOLD, &untold).await;
     check(store, system_events::COUNT, &["USING INDEX system_events_pending"]).await;

@@ -345,7 +345,7 @@ async fn settled_lines_without_a_run_are_bounded_and_waiting_ones_stay() {
     let sql = "SELECT count(*) FROM system_events";
     let left: i64 = sqlx::query_scalar(sql).fetch_one(&store.readers).await.unwrap();
     assert_eq!(left, 1_001);
-    let pending = store.pending_system_events().await.unwrap();
+    let pending = store.pending_system_events(1_000).await.unwrap();
     assert_eq!(pending.iter().map(|event| event.id).collect::<Vec<_>>(), [waiting]);
 }
 

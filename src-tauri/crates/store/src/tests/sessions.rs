@@ -67,7 +67,7 @@ async fn a_main_turn_takes_what_it_saw_and_nothing_else() {
     }
     fixture.told();
     fixture.store.drain_system_events(&run.id, &ids[..2], NOW).await.unwrap();
-    let pending = fixture.store.pending_system_events().await.unwrap();
+    let pending = fixture.store.pending_system_events(1_000).await.unwrap();
     assert_eq!(pending.iter().map(|event| event.text.as_str()).collect::<Vec<_>>(), ["came later"]);
     assert_eq!(fixture.told(), [(EventKind::Heartbeat, json!({ "queued": 1 }))]);
 }

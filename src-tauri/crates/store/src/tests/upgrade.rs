@@ -110,7 +110,7 @@ async fn holds_everything(store: &Store, place: &str) {
         assert_eq!(run.map(|run| run.state), Some(state), "{place}: {id}");
     }
     assert_eq!(store.steps(&RunId::new("run-1")).await.unwrap().len(), 1, "{place}");
-    let waiting = store.pending_system_events().await.unwrap();
+    let waiting = store.pending_system_events(1_000).await.unwrap();
     assert_eq!(
         waiting.iter().map(|event| event.text.as_str()).collect::<Vec<_>>(),
         ["Call mother"]

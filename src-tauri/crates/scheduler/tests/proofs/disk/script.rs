@@ -239,7 +239,7 @@ pub(super) async fn is_kept(
             stored.and_then(|value| value.as_i64()).is_some_and(|stored| stored >= *round)
         }
         Promise::Event(text) => {
-            store.pending_system_events().await?.iter().any(|event| event.text == *text)
+            store.pending_system_events(1_000).await?.iter().any(|event| event.text == *text)
         }
         Promise::Parked(run, id) => {
             let (run, asked) = (store.run(run).await?, store.approval(id).await?);
