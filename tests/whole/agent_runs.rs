@@ -45,10 +45,13 @@ async fn a_turn_with_tools_ends_with_its_report() {
     house.host.stop().await;
 }
 
+/// Whoever says yes has to see what goes out: a header that signs in can carry a whole diary as well. So a question, unlike
+/// everything that tells of a call later, hides nothing; what is stored as a secret stands there as its handle anyway.
 #[tokio::test]
-async fn what_signs_in_is_shown_nowhere_and_the_person_sees_where_it_would_go() {
+async fn what_a_header_would_send_is_shown_to_who_is_asked_and_nowhere_else() {
     let folder = tempfile::tempdir().expect("a folder");
-    let headers = json!({ "Authorization": "Basic dXNlcjpwYXNz", "Accept": "text/plain" });
+    let diary = "Dear diary, today I have told nobody anything.";
+    let headers = json!({ "Authorization": "Basic dXNlcjpwYXNz", "Cookie": diary });
     let post = json!({ "url": "https://api.example.com/notes", "method": "POST", "headers": headers, "body": "Tea." });
     let script = [calls([("c1", "http", post)]), says("You said no.")];
     let house = Plan::new(folder.path()).model(script).build().await;
@@ -58,28 +61,27 @@ async fn what_signs_in_is_shown_nowhere_and_the_person_sees_where_it_would_go() 
     let asked = house.question().await;
     let preview = asked["preview"].as_str().expect("words");
     assert!(preview.contains("api.example.com") && preview.contains("Tea."), "{preview}");
-    assert_eq!(asked["arguments"]["headers"]["Accept"], "text/plain");
-    assert_eq!(asked["arguments"]["headers"]["Authorization"], "[hidden: 18 characters]");
+    assert!(preview.contains("Basic dXNlcjpwYXNz") && preview.contains(diary), "{preview}");
+    assert_eq!(asked["arguments"]["headers"], headers);
     house.answer(&asked, "deny").await;
     house.run_in(&id, "succeeded").await;
     let transcript = house.call("sessions.get", json!({ "key": format!("cron:{id}") })).await;
     let steps = house.detail(&run).await;
     let told = house.notifier.shown.take_all();
     for (place, text) in [
-        ("question", asked.to_string()),
         ("transcript", transcript.to_string()),
         ("run", steps.to_string()),
         ("notifications", format!("{told:?}")),
     ] {
-        assert!(!text.contains("dXNlcjpwYXNz"), "{place}: {text}");
+        assert!(!text.contains("dXNlcjpwYXNz") && !text.contains(diary), "{place}: {text}");
     }
     assert!(transcript.to_string().contains("[hidden: 18 characters]"), "{transcript}");
     house.host.stop().await;
 }
 
-/// The person names the values that they were shown; what counts is what these stand for.
+/// The person names the values that they were shown; a list of grants is no question, so it hides them.
 #[tokio::test]
-async fn a_pattern_of_values_that_are_shown_hidden_is_one_of_what_they_hide() {
+async fn a_pattern_of_what_signs_in_is_listed_without_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let headers = json!({ "Authorization": "Basic dXNlcjpwYXNz" });
     let post = json!({ "url": "https://api.example.com/notes", "method": "POST", "headers": headers, "body": "Tea." });
@@ -89,7 +91,6 @@ async fn a_pattern_of_values_that_are_shown_hidden_is_one_of_what_they_hide() {
     house.run_in(&id, "awaitingApproval").await;
     let asked = house.question().await;
     let shown = asked["arguments"]["headers"].clone();
-    assert_eq!(shown["Authorization"], "[hidden: 18 characters]");
     let rules = json!({
         "url": { "rule": "below", "value": "https://api.example.com/" },
         "method": { "rule": "oneOf", "value": ["POST", "PUT"] },

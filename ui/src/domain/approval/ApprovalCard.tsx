@@ -25,7 +25,7 @@ import { GrantEditor } from "./GrantEditor";
 import { answerIcon } from "./icons";
 import { Preview } from "./Preview";
 import { Waited } from "./Waited";
-import { afterwards, answerWords, questionTitle } from "./words";
+import { afterwards, answerWords, argumentsWords, questionTitle } from "./words";
 
 interface Props {
   approval: ApprovalView;
@@ -73,7 +73,7 @@ export function ApprovalCard({ approval, onAnswer, onCopy, onEdit, isOnlyCall = 
           approval.files.length > 0 && { name: "The answer holds for these files as they are", value: approval.files.map((file) => <div key={file}><code>{file}</code></div>), wide: true },
         ]}
       />
-      <Folded title="Arguments" summary={approval.writesValues.length > 0 ? "As they will be passed on, with its value in the place of each handle" : "Exactly as they will be passed on"}>
+      <Folded title="Arguments" summary={argumentsWords(approval)}>
         <Code label="Arguments" text={pretty(approval.arguments)} onCopy={onCopy} unfolded decided />
       </Folded>
       {isOpen ? <Answers key={approval.id} approval={approval} onAnswer={onAnswer} onEdit={onEdit} isOnlyCall={isOnlyCall} /> : <Answered approval={approval} next={next} takesFocus={wasOpen} />}

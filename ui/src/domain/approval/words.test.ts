@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { anApproval, noon } from "@/test/fixtures";
 
-import { afterwards, answerWord, answerWords, leftWords, waitedWords } from "./words";
+import { afterwards, answerWord, answerWords, argumentsWords, leftWords, waitedWords } from "./words";
 
 test.each([
   [-5, "0 s"],
@@ -47,4 +47,14 @@ test("an answer says from where and when", () => {
 
 test("a reason is what the model was told", () => {
   expect(afterwards(anApproval({ state: "denied", reason: "Use the archive." }))).toBe("The model is told: “Use the archive.”");
+});
+
+test.each([
+  [{ path: "a", content: "b" }, [], "Exactly as they will be passed on"],
+  [{ content: "{{secret:mail}}" }, ["mail"], "As they will be passed on, with its value in the place of each handle"],
+  [{ headers: { Authorization: "Bearer {{ secret:mail }}" } }, [], "As they will be passed on; a handle stands for a stored secret"],
+  [{ headers: { Cookie: "[hidden: 82 characters]" } }, [], "Some values are not shown"],
+  [{ body: "a [redacted: secret:mail]" }, ["mail"], "Some values are not shown"],
+])("the arguments %j are called what they are", (given, writesValues, words) => {
+  expect(argumentsWords(anApproval({ arguments: given, writesValues }))).toBe(words);
 });

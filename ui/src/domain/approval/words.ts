@@ -68,6 +68,21 @@ export function valuesWords({ writesValues }: Pick<ApprovalView, "writesValues">
   return `It writes ${values} into the file.`;
 }
 
+/** A stored secret, named in the place of its value; `core` spells it the same way. */
+const handle = /\{\{\s*secret:[^{}\s]*\s*\}\}/;
+
+/** What stands in the place of a value that is not shown. */
+const mark = /\[(?:hidden|redacted): [^\]]*\]/;
+
+/** How the arguments of the call are to be read: they are called exact only where nothing stands for something else. */
+export function argumentsWords({ writesValues, arguments: given }: Pick<ApprovalView, "writesValues" | "arguments">): string {
+  const text = JSON.stringify(given);
+  if (mark.test(text)) return "Some values are not shown";
+  if (writesValues.length > 0) return "As they will be passed on, with its value in the place of each handle";
+  if (handle.test(text)) return "As they will be passed on; a handle stands for a stored secret";
+  return "Exactly as they will be passed on";
+}
+
 /** How long it has waited, rounded down: `48 s`, `6 min`, `2 h 5 min`, `3 d 4 h`. */
 export function waitedWords(waitedMs: number): string {
   return wholeWords(waitedMs, waitedMs < minute ? second : waitedMs < day ? minute : hour);

@@ -33,7 +33,7 @@ tool: string,
  */
 toolLabel: string | null, 
 /**
- * The arguments, exactly.
+ * The arguments, exactly; what signs in is not hidden here, for this is what the person says yes to.
  */
 arguments: Record<string, unknown>, 
 /**

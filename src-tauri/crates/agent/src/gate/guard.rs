@@ -111,7 +111,7 @@ impl Gate {
         fence::journalled(&self.safety.kept(self.shown_arguments(tool, arguments)))
     }
 
-    /// Arguments as they are shown: without what its tool hides.
+    /// Arguments as they are shown where nobody decides about them: without what its tool hides.
     #[must_use]
     pub fn shown_arguments(&self, tool: &str, arguments: &Value) -> Value {
         match self.tools.get(tool) {

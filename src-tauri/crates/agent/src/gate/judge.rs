@@ -392,8 +392,8 @@ impl Asker<'_> {
             Why::Usual | Why::KnowsOutside | Why::MadeBy(_) => surroundings,
         };
         let surroundings = self.noted(surroundings);
-        let shown = tool.spec().shown(&request.arguments);
-        let preview = tool.preview(&shown, &self.context_of(now)).await;
+        // Nothing is hidden here: whoever says yes has to see what would be sent, whatever header or field it stands in.
+        let preview = tool.preview(&request.arguments, &self.context_of(now)).await;
         let why = self.reason(is_highest, answers);
         let (preview, why) = match &self.kept {
             Some(kept) => {

@@ -2,10 +2,10 @@
 
 mod holds_up;
 
-use rouse_core::approval::{Answer, Approval, Cover, GrantError, NewGrant, Rule};
+use rouse_core::approval::{Answer, Approval, Cover, GrantError, NewGrant};
 use rouse_core::{ApprovalId, UnixMs};
 use rouse_store::Decided;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::context::Context;
 use crate::convert::{answered_from, approval_view};
@@ -71,23 +71,7 @@ pub(crate) async fn views(
 
 async fn view(context: &Context, approval: &Approval) -> Result<ApprovalView, RpcError> {
     let tool = context.gate.tools().get(&approval.tool).map(|tool| tool.spec());
-    let arguments = context.gate.shown_arguments(&approval.tool, &approval.arguments);
-    let view = approval_view(approval, tool, holds_up::of(context, approval).await?);
-    Ok(ApprovalView { arguments, ..view })
-}
-
-/// A rule for the value that was shown is one for the value that is meant.
-fn meant(context: &Context, about: &Approval, name: &str, rule: Rule) -> Rule {
-    let shown = context.gate.shown_arguments(&about.tool, &about.arguments);
-    let meant = |value: Value| match shown.get(name) == Some(&value) {
-        true => about.arguments[name].clone(),
-        false => value,
-    };
-    match rule {
-        Rule::Equals(value) => Rule::Equals(meant(value)),
-        Rule::OneOf(values) => Rule::OneOf(values.into_iter().map(meant).collect()),
-        Rule::Any | Rule::Below(_) => rule,
-    }
+    Ok(approval_view(approval, tool, holds_up::of(context, approval).await?))
 }
 
 fn read(context: &Context, answer: wire::Answer, about: &Approval) -> Result<Answer, RpcError> {
@@ -112,11 +96,8 @@ fn read(context: &Context, answer: wire::Answer, about: &Approval) -> Result<Ans
             let covers = match rules {
                 None => Cover::exactly(about),
                 Some(rules) => {
-                    let meant = |(name, rule): (String, wire::RuleView)| {
-                        let rule = meant(context, about, &name, rule.into());
-                        (name, rule)
-                    };
-                    Cover::like(about, rules.into_iter().map(meant).collect())
+                    let rules = rules.into_iter().map(|(name, rule)| (name, rule.into()));
+                    Cover::like(about, rules.collect())
                 }
             };
             let expires_at = expires_at_ms.map(UnixMs);

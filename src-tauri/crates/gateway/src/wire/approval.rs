@@ -25,7 +25,7 @@ pub struct ApprovalView {
     pub tool: String,
     /// What the tool does in a few words for people; none where nobody has said it, or the tool is not here any more.
     pub tool_label: Option<String>,
-    /// The arguments, exactly.
+    /// The arguments, exactly; what signs in is not hidden here, for this is what the person says yes to.
     #[ts(type = "Record<string, unknown>")]
     pub arguments: Value,
     /// The stored secrets whose values it writes into the workspace, by name: the arguments show their handles.
