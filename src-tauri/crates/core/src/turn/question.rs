@@ -1,7 +1,8 @@
 //! Whether a text ends by asking somebody.
 //!
-//! Owns the marks that make a question of a sentence in many scripts, and the phrases that may stand behind one without
-//! answering it: "let me know", "please confirm", "thanks". What else is behind a question counts as its answer, so that
+//! Owns the marks that make a question of a sentence in many scripts, the words of a sentence that asks without one ("tell
+//! me which one", "waiting for your decision"), and the phrases that may stand behind a question without answering it:
+//! "let me know", "please confirm", "thanks". What else is behind a question counts as its answer, so that
 //! a report may ask and answer itself; so do a table and a block of code. It refuses to judge what is asked. One could
 //! get it wrong by the last character alone: behind the mark there may be a quote, a bracket, a smile or a thank-you.
 
@@ -63,6 +64,29 @@ const UNTIL: &[&str] = &["once you ", "as soon as you ", "when you ", "after you
 const ANSWERED: &str = "\
     confirm, approve, decide, reply, respond, answer, tell me, let me know, say so, say yes";
 
+/// How a clause begins that asks by itself when it goes on with one of `ASKED`.
+const TELLING: &str = "\
+    tell me, let me know, reply with, answer with, just say, please say, please specify, please clarify, please confirm, \
+    please choose, please decide, please pick, please select, please advise";
+const ASKED: &[&str] = &["which", "whether", "what", "who", "whom", "whose", "where", "how"];
+
+/// Words of an offer, which no answer is waited for: "let me know what else you need".
+const OFFERS: &[&str] = &["else", "further", "anything", "help", "think"];
+
+/// Words between the two that are no object of their own.
+const BETWEEN: &[&str] =
+    &["me", "us", "please", "first", "exactly", "of", "on", "for", "with", "about", "to"];
+
+/// How a clause begins that asks by itself when it goes on with one of `ANSWERS`.
+const AWAITING: &str = "\
+    waiting for your, waiting on your, i am waiting for your, i'm waiting for your, i wait for your, i will wait for your, \
+    i'll wait for your, awaiting your, i await your, i am awaiting your, i'm awaiting your, i need your, i still need your";
+const ANSWERS: &[&str] =
+    &["decision", "answer", "confirmation", "approval", "reply", "choice", "go-ahead"];
+
+/// Words before the answer that is awaited.
+const KINDS: &[&str] = &["final", "explicit", "written"];
+
 /// Whether the last thing said is a question, or a question and then nothing but a phrase that waits for the answer.
 pub(super) fn ends_in_question(text: &str) -> bool {
     let text = unfenced(text.trim());
@@ -75,11 +99,46 @@ pub(super) fn ends_in_question(text: &str) -> bool {
             return true;
         }
         let words = sentence.trim_matches(|character: char| !character.is_alphanumeric());
-        if !words.is_empty() && !waits(&words.to_lowercase().replace('’', "'")) {
+        let words = words.to_lowercase().replace('’', "'");
+        if asks_unmarked(&words) {
+            return true;
+        }
+        if !words.is_empty() && !waits(&words) {
             return false;
         }
     }
     false
+}
+
+/// Whether a sentence without a mark asks all the same: it wants to be told which, or waits for an answer.
+fn asks_unmarked(sentence: &str) -> bool {
+    let is_offer = sentence.split(|it: char| !it.is_alphanumeric()).any(|it| OFFERS.contains(&it));
+    clauses(sentence).flat_map(with_fewer_fillers).any(|clause| {
+        (!is_offer && goes_on(clause, TELLING, BETWEEN, ASKED))
+            || goes_on(clause, AWAITING, KINDS, ANSWERS)
+    })
+}
+
+/// Whether a clause begins with one of `phrases` and goes on, behind words `between`, with one of `words`.
+fn goes_on(clause: &str, of: &'static str, between: &[&str], words: &[&str]) -> bool {
+    phrases(of).filter(|phrase| begins(clause, phrase)).any(|phrase| {
+        let rest = clause[phrase.len()..].split_whitespace();
+        let mut rest = rest.skip_while(|word| between.contains(word));
+        rest.next().is_some_and(|word| words.contains(&word))
+    })
+}
+
+fn clauses(sentence: &str) -> impl Iterator<Item = &str> {
+    sentence.split([',', ';', ':', '–', '—', '('])
+}
+
+/// A clause, and what is left of it without one filler after the other.
+fn with_fewer_fillers(clause: &str) -> impl Iterator<Item = &str> {
+    let clause = clause.trim_start_matches(|character: char| !character.is_alphanumeric());
+    std::iter::successors(Some(clause), |clause| {
+        let rest = FILLERS.iter().find_map(|filler| clause.strip_prefix(filler));
+        rest.map(str::trim_start)
+    })
 }
 
 fn is_fence(line: &str) -> bool {
@@ -139,8 +198,9 @@ fn asks(sentence: &str) -> bool {
 
 /// Whether a sentence only waits for the answer to what was asked before it.
 fn waits(sentence: &str) -> bool {
-    let mut clauses = sentence.split([',', ';', ':', '–', '—', '(']).map(unfilled);
-    clauses.any(|clause| phrases(CLOSINGS).any(|phrase| begins(clause, phrase)))
+    clauses(sentence)
+        .map(unfilled)
+        .any(|clause| phrases(CLOSINGS).any(|phrase| begins(clause, phrase)))
         || is_courtesy(sentence)
         || phrases(UNSPACED).any(|phrase| sentence.contains(phrase))
         || UNTIL.iter().any(|until| {
@@ -239,6 +299,43 @@ mod tests {
             "要删除吗？请确认。谢谢！",
         ] {
             assert!(ends_in_question(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_last_sentence_that_wants_to_be_told_is_a_question_without_a_mark() {
+        for text in [
+            "Please tell me which one I should delete.",
+            "Two folders fit. Let me know which of them you mean.",
+            "Let me know whether to go on.",
+            "I found three. Please confirm which to keep, thanks.",
+            "Please choose which account pays. Thanks!",
+            "Before I go on, please tell me where it should lie.",
+            "Just say how many.",
+            "Waiting for your decision on whether to delete it.",
+            "I'm waiting for your final approval.",
+            "The mail is written. I need your confirmation before I send it.",
+            "Awaiting your reply.",
+        ] {
+            assert!(ends_in_question(text), "{text}");
+        }
+        for text in [
+            "Let me know if anything is missing.",
+            "Let me know how I can help further.",
+            "Let me know what you think.",
+            "Open the settings.
+5. Choose which folder it reads.",
+            "Tell me if you want the old ones, too.",
+            "The log can tell me which one it was.",
+            "Waiting for your train took an hour.",
+            "I need your patience.",
+            "Confirmed which one it is.",
+            "The tests confirm what was said.",
+            "Please tell me which one. I took the second.",
+            "They chose who pays.",
+            "Waiting for the approval of the bank.",
+        ] {
+            assert!(!ends_in_question(text), "{text}");
         }
     }
 
