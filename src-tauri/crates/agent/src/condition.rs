@@ -136,10 +136,16 @@ fn compile(source: &str) -> Result<Expression, String> {
     Ok(expression)
 }
 
-/// The first complaint, with its place.
+/// The first complaint, with its place. Where the parser answers with a value of its own, these are our words for it.
 fn syntax(errors: &cel::ParseErrors) -> String {
     let Some(first) = errors.errors.first() else { return "it is not CEL".to_owned() };
+    if errors.errors.iter().any(|error| error.msg.contains("Recursion limit")) {
+        return "too many parts of it stand inside each other; take some brackets away".to_owned();
+    }
     let message = first.msg.lines().next().unwrap_or_default();
+    if message == "UNKNOWN" || message.contains("ParseError {") {
+        return "it is not CEL".to_owned();
+    }
     let (line, column) = first.pos;
     match line {
         ..=1 => format!("at character {column}: {message}"),

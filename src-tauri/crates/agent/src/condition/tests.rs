@@ -90,6 +90,8 @@ async fn what_means_nothing_is_refused_by_name() {
         let refusal = refusal(source).await;
         assert!(refusal.contains(said), "{source}: {refusal}");
     }
+    let deep = refusal(&format!("{}result{} == 1", "(".repeat(400), ")".repeat(400))).await;
+    assert_eq!(deep, "too many parts of it stand inside each other; take some brackets away");
     let long = refusal(&format!("result == '{}'", "x".repeat(LONGEST))).await;
     assert_eq!(long, "it is longer than 1024 bytes");
 }
