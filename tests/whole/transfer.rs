@@ -140,6 +140,121 @@ async fn a_source_that_is_not_here_is_kept_off_with_a_note() {
     house.host.stop().await;
 }
 
+/// Takes `file` with `--update`, tried and then done, over the job that it brings, which the person has switched on.
+async fn updated(house: &House, file: &str) -> Value {
+    let tried = import(house, file, &json!({ "update": true, "dryRun": true })).await;
+    let done = import(house, file, &json!({ "update": true })).await;
+    assert_eq!(done, tried, "the dry run says what happens");
+    done["lines"][0].clone()
+}
+
+#[track_caller]
+fn is_switched_off(line: &Value, job: &Value, why: &str) {
+    assert_eq!(
+        (&line["outcome"], &line["enabled"]),
+        (&json!("updated"), &json!(false)),
+        "{line:#}"
+    );
+    assert_eq!(job["enabled"], false, "{why}");
+    let notes: Vec<&str> =
+        line["notes"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    assert_eq!(notes[0], "It was on; updating switches it off.", "{notes:?}");
+    assert!(notes.iter().any(|note| note.contains(why)), "{notes:?}");
+}
+
+/// A definition that nobody has looked at does not run because the one before it did.
+#[tokio::test]
+async fn what_has_to_be_looked_at_first_switches_off_the_job_that_it_replaces() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let switch_on =
+        |id: String| house.call("cron.update", json!({ "id": id, "patch": { "enabled": true } }));
+
+    let crontab = "30 7 * * 1-5 /bin/brew\n";
+    let answer = import(&house, crontab, &json!({})).await;
+    let brew = answer["lines"][0]["id"].as_str().expect("an id").to_owned();
+    switch_on(brew.clone()).await;
+    let again = import(&house, crontab, &json!({ "update": true })).await;
+    assert_eq!(again["lines"][0]["outcome"], "skipped");
+    assert_eq!(house.job(&brew).await["enabled"], true, "what was looked at is the same");
+    let line = updated(&house, &format!("SHELL=/tmp/sh\nPATH=/tmp\n{crontab}")).await;
+    let job = house.job(&brew).await;
+    is_switched_off(&line, &job, "until you have looked at it");
+    assert!(job["payload"]["arguments"]["command"].as_str().is_some_and(|c| c.contains("/tmp/sh")));
+
+    let turn = |payload: Value| {
+        let schedule = json!({ "kind": "cron", "expr": "0 7 * * *", "tz": "UTC" });
+        let job = json!({ "id": "brief", "name": "Brief", "agentId": "main", "sessionTarget": "isolated", "schedule": schedule, "payload": payload });
+        json!({ "jobs": [job] }).to_string()
+    };
+    import(
+        &house,
+        &turn(json!({ "kind": "agentTurn", "message": "Brief me" })),
+        &json!({ "enable": true }),
+    )
+    .await;
+    assert_eq!(house.job("brief").await["enabled"], true);
+    let line = updated(&house, &turn(json!({ "kind": "command", "argv": ["rm", "x"] }))).await;
+    is_switched_off(&line, &house.job("brief").await, "until you have looked at it");
+
+    house.add(hourly("Hourly", "hourly")).await;
+    let mut unknown = hourly("Hourly", "hourly");
+    unknown["payload"]["tool"] = json!("not_here");
+    let line = updated(&house, &json!([unknown]).to_string()).await;
+    is_switched_off(&line, &house.job("hourly").await, "no tool `not_here`");
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_time_that_has_passed_is_taken_and_stays_off_in_a_new_job_and_in_one_that_is_here() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    house.clock.advance(DAY);
+    house.add(hourly("Once", "once")).await;
+    let mut once = hourly("Once", "once");
+    once["schedule"] = json!({ "kind": "at", "atMs": NOON + 1_000 });
+    let line = updated(&house, &json!([once]).to_string()).await;
+    is_switched_off(&line, &house.job("once").await, "Its time has passed");
+    once["id"] = json!("new");
+    let new = import(&house, &json!([once]).to_string(), &json!({ "update": true })).await;
+    assert_eq!(
+        (&new["lines"][0]["outcome"], &new["lines"][0]["enabled"]),
+        (&json!("created"), &json!(false))
+    );
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn enabling_switches_on_the_same_job_and_leaves_another_definition_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let file = json!([hourly("Hourly", "hourly")]).to_string();
+    import(&house, &file, &json!({})).await;
+    let before = house.job("hourly").await;
+    let tried = import(&house, &file, &json!({ "enable": true, "dryRun": true })).await;
+    assert_eq!(house.job("hourly").await, before);
+    let done = import(&house, &file, &json!({ "enable": true })).await;
+    assert_eq!(done, tried);
+    let line = &done["lines"][0];
+    assert_eq!((&line["outcome"], &line["enabled"]), (&json!("updated"), &json!(true)), "{line:#}");
+    assert!(line["notes"][0].as_str().is_some_and(|note| note.contains("switched on")), "{line:#}");
+    assert_eq!(house.job("hourly").await["enabled"], true);
+    let again = import(&house, &file, &json!({ "enable": true })).await;
+    assert_eq!(again["lines"][0]["reason"], "The same job is here already.");
+
+    house
+        .call(
+            "cron.update",
+            json!({ "id": "hourly", "patch": { "enabled": false, "name": "Mine" } }),
+        )
+        .await;
+    let differs = import(&house, &file, &json!({ "enable": true })).await;
+    assert_eq!(outcomes(&differs), [("Hourly", "skipped")]);
+    let job = house.job("hourly").await;
+    assert_eq!((&job["name"], &job["enabled"]), (&json!("Mine"), &json!(false)));
+    house.host.stop().await;
+}
+
 #[tokio::test]
 async fn each_refused_line_of_a_crontab_says_which_it_is() {
     let folder = tempfile::tempdir().expect("a folder");

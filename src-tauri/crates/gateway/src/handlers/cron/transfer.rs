@@ -15,7 +15,7 @@ use rouse_core::job::{
 };
 use rouse_core::{JobId, Run};
 use rouse_store::{JobQuery, RunQuery};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{check_call, found, preview, warnings, zone_of};
 use crate::context::Context;
@@ -37,6 +37,8 @@ const NOT_COMPARED: [&str; 4] = ["state", "enabled", "createdAtMs", "updatedAtMs
 /// Next times that are told of a job.
 const MOST_NEXT: usize = 3;
 const PASSED: &str = "Its time has passed, so it stays off.";
+const SWITCHED_OFF: &str = "It was on; updating switches it off.";
+const SWITCHED_ON: &str = "The same job is here already and off; it is switched on.";
 
 pub(crate) async fn export(
     context: &Context,
@@ -116,6 +118,8 @@ struct Arrival {
     job: Job,
     /// Whether the job is meant to be on afterwards.
     enable: bool,
+    /// Whether it may be on as it now is, whatever the job that it replaces was.
+    may_be_on: bool,
     about: About,
 }
 
@@ -168,7 +172,7 @@ async fn import_one(
         return Ok(refused(name, format!("Another job of this file has the same id {id}.")));
     }
     let Some(present) = context.store.job(&id).await? else {
-        let Arrival { job, enable, about } = arrival;
+        let Arrival { job, enable, about, .. } = arrival;
         if !wish.dry_run {
             context.scheduler.add_job(job).await?;
         }
@@ -190,8 +194,8 @@ async fn read(
     };
     check_bounds(&document)?;
     check_secrets(context, "", &document).await?;
-    let mut enable = wish.enable && is_faithful;
-    enable &= can_fire_here(&document);
+    let mut may_be_on = is_faithful;
+    let mut enable = wish.enable && is_faithful && can_fire_here(&document);
     if let Some(fields) = document.as_object_mut() {
         let state = fields.remove("state").filter(Value::is_object).map(strangers_of_state);
         fields.extend(state.map(|state| ("state".to_owned(), state)));
@@ -201,7 +205,7 @@ async fn read(
     let now = context.clock.now();
     let mut job = imported_job_from_json(document, now, context.clock.zones())?;
     if matches!(job.schedule.spec, ScheduleSpec::At { at, .. } if at <= now) {
-        (enable, job.enabled) = (false, false);
+        (may_be_on, enable, job.enabled) = (false, false, false);
         notes.push(PASSED.to_owned());
     }
     if let ScheduleSpec::Event(trigger) = &job.schedule.spec
@@ -210,7 +214,7 @@ async fn read(
         notes.push(nothing_comes_from(&trigger.source));
     }
     if let Some(unknown) = unknown_tool(context, &job) {
-        (enable, job.enabled) = (false, false);
+        (may_be_on, enable, job.enabled) = (false, false, false);
         notes.push(unknown);
     } else {
         check_call(context, &job).await?;
@@ -218,7 +222,7 @@ async fn read(
     let (schedule_text, next) = preview::of_job(context, &job, MOST_NEXT).await?;
     let warnings = warnings::of_known(context, &job).await?;
     let about = About { notes, warnings, schedule_text, zone: zone_of(&job), next };
-    Ok(Ok(Arrival { job, enable, about }))
+    Ok(Ok(Arrival { job, enable, may_be_on, about }))
 }
 
 /// Of a job whose tool is not here: nobody can say whether its call could be made, so it comes in and stays off.
@@ -248,23 +252,32 @@ async fn meet(
     wish: Wish,
     name: String,
 ) -> Result<ImportLine, RpcError> {
-    let Arrival { mut job, enable, about } = arrival;
+    let Arrival { mut job, enable, may_be_on, mut about } = arrival;
     let skipped = |reason: String| ImportLine {
         reason: Some(reason),
         ..untold(name.clone(), Some(&present.id), ImportOutcome::Skipped, present.enabled)
     };
-    if definition(present) == definition(&job) && (present.enabled || !enable) {
+    let is_same = definition(present) == definition(&job);
+    if is_same && (present.enabled || !enable) {
         return Ok(skipped("The same job is here already.".to_owned()));
     }
-    if !wish.update {
+    if !is_same && !wish.update {
         let here = &present.name;
         return Ok(skipped(format!(
             "A job with its id is here already, as \u{201c}{here}\u{201d}, and differs. Updating replaces it."
         )));
     }
-    // What is on stays on: taking a new definition is no reason to stop a job.
-    job.enabled = enable || present.enabled;
-    let patch = replacing(&job_to_json(present), &job_to_json(&job));
+    // What is on stays on: taking a new definition is no reason to stop a job. One that nobody has looked at yet is.
+    job.enabled = (enable || present.enabled) && may_be_on;
+    let patch = if is_same {
+        about.notes.insert(0, SWITCHED_ON.to_owned());
+        json!({ "enabled": true })
+    } else {
+        if present.enabled && !job.enabled {
+            about.notes.insert(0, SWITCHED_OFF.to_owned());
+        }
+        replacing(&job_to_json(present), &job_to_json(&job))
+    };
     // Asked also in a dry run, which must not promise more than is done.
     patch_job(present, patch.clone(), context.clock.now(), context.clock.zones())?;
     if !wish.dry_run {
