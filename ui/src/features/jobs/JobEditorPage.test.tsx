@@ -74,6 +74,14 @@ test("what is left open says what the engine does then", async () => {
   says("Runs at the same time", "2");
   says("Most missed times", "10");
   says("At most this late", "Any");
+  expect(screen.getByRole("textbox", { name: /^At most this late/ })).toHaveAccessibleDescription("A later one counts as missed.");
+});
+
+test("where one run makes up for all, the newest of the missed times is the one that can be too late", async () => {
+  const { user } = renderApp("/jobs/job-1", hostWith());
+  await name();
+  await user.click(screen.getByRole("button", { name: /Advanced/ }));
+  expect(screen.getByRole("textbox", { name: /^At most this late/ })).toHaveAccessibleDescription("If even the newest missed time is later, none is made up for.");
 });
 
 test("a limit on lateness is seen where it is in force, also for times that are left out", async () => {

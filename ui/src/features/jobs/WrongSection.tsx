@@ -62,7 +62,7 @@ export const WrongSection = memo(function WrongSection({ open }: { open: boolean
       <div className={styles.fields}>
         <div className={styles.pair}>
           <ChoiceOf name="misfire" label="If a time was missed" choices={misfires} help="The computer was asleep or off, or Rouse was not running." />
-          <NumberOf name="latestMinutes" label="At most this late" unit="minutes" placeholder={values.misfire === "skip" ? "1" : "Any"} help="A later one counts as missed." />
+          <NumberOf name="latestMinutes" label="At most this late" unit="minutes" placeholder={values.misfire === "skip" ? "1" : "Any"} help={values.misfire === "runOnce" ? "If even the newest missed time is later, none is made up for." : "A later one counts as missed."} />
         </div>
         <div className={styles.pair}>
           <ChoiceOf name="overlap" label="If the run before still goes" choices={overlaps} />

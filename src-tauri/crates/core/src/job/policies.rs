@@ -43,7 +43,7 @@ pub struct Policies {
 pub struct Misfire {
     /// What happens with them.
     pub mode: MisfireMode,
-    /// A slot later than this is missed, whatever the mode.
+    /// A slot later than this is missed, whatever the mode; of those that one run stands for, the newest counts.
     pub max_lateness_seconds: Option<u32>,
     /// Most slots made up for by `runAll`.
     pub limit: Option<u32>,
