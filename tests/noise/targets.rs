@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use futures_util::{SinkExt as _, StreamExt as _};
 use rouse_core::UnixMs;
 use rouse_core::import::{Format, read};
 use rouse_core::job::{job_from_json, job_to_json, patch_job, stored_job_from_json};
@@ -15,6 +16,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 
 const NOW: UnixMs = UnixMs(1_800_000_000_000);
 
@@ -186,7 +189,8 @@ struct Door {
     _folder: tempfile::TempDir,
 }
 
-/// Any body at the door of the gateway gets an answer, and the next person is served.
+/// Any body at the door of the gateway gets an answer, and the next person is served. The same text in a socket has an
+/// answer where it has one there, and the socket goes on.
 pub(crate) fn frame(bytes: &[u8]) {
     static DOOR: OnceLock<Door> = OnceLock::new();
     let door = DOOR.get_or_init(open_door);
@@ -196,6 +200,42 @@ pub(crate) fn frame(bytes: &[u8]) {
     let body = answer.split("\r\n\r\n").nth(1).unwrap_or_default();
     // What could be read as a call of ours may have asked for anything; a fault inside would be this.
     assert!(!body.contains("-32603"), "an internal error: {answer}");
+    let is_text = std::str::from_utf8(bytes).is_ok();
+    door.runtime.block_on(send(door, bytes, is_text && !body.is_empty()));
+}
+
+/// What the question after the noise is called.
+const AFTER: &str = "after-the-noise";
+
+/// Sends the bytes over a socket of their own, and then a question, until what is due has come. What is no text goes as
+/// a binary frame, to which nothing is said.
+async fn send(door: &Door, bytes: &[u8], is_answered: bool) {
+    let mut request =
+        format!("ws://{}/ws", door.address).into_client_request().expect("an address");
+    let token = format!("Bearer {}", door.token).parse().expect("a header");
+    request.headers_mut().insert("authorization", token);
+    let stream = TcpStream::connect(door.address).await.expect("the door is open");
+    let (mut socket, _) = tokio_tungstenite::client_async(request, stream).await.expect("a socket");
+    let noise = match std::str::from_utf8(bytes) {
+        Ok(text) => Message::text(text),
+        Err(_) => Message::binary(bytes.to_vec()),
+    };
+    socket.send(noise).await.expect("it reads");
+    let after = json!({ "jsonrpc": "2.0", "id": AFTER, "method": "cron.status" });
+    socket.send(Message::text(after.to_string())).await.expect("it reads");
+    let (mut waits_for_answer, mut waits_for_after) = (is_answered, true);
+    while waits_for_answer || waits_for_after {
+        let message = socket.next().await.expect("the socket goes on").expect("a message");
+        let text = message.to_text().expect("text");
+        let answer: Value = serde_json::from_str(text).expect("JSON");
+        assert!(!text.contains("-32603"), "an internal error: {answer}");
+        if answer["id"] == AFTER {
+            assert!(answer["result"].is_object(), "{answer}");
+            waits_for_after = false;
+        } else if answer["method"].is_null() {
+            waits_for_answer = false;
+        }
+    }
 }
 
 /// Calls a method of an engine of its own; its error otherwise.
