@@ -191,13 +191,35 @@ async fn nothing_else_is_written_than_what_was_granted() {
     only_this_is_written(Yes::OfJob).await;
 }
 
+#[tokio::test]
+async fn nothing_is_written_beside_the_folder_that_was_granted() {
+    only_this_is_written(Yes::OfFolder).await;
+}
+
+/// The folder `notes` is a link to another one, perhaps to itself by another name.
+#[cfg(unix)]
+fn lead_away(workspace: &Path, dice: &mut Dice) {
+    fs::rename(workspace.join("notes"), workspace.join("kept")).expect("renamed");
+    let to = dice.pick(&["other", "kept", "."]);
+    std::os::unix::fs::symlink(to, workspace.join("notes")).expect("a link");
+}
+
+/// The folder `notes` is itself again.
+fn lead_back(workspace: &Path) {
+    if fs::remove_file(workspace.join("notes")).is_ok() {
+        fs::rename(workspace.join("kept"), workspace.join("notes")).expect("renamed");
+    }
+}
+
 async fn only_this_is_written(yes: Yes) {
     let (content, old): (_, &[u8]) = ("Käse kaufen.\n", b"Buy bread. \xe9\n");
     let arguments = &json!({ "path": "notes/größe.md", "content": content });
     let neighbour = &json!({ "path": "notes/grösse.md", "content": content });
     let lay_out = |workspace: &Path| {
-        fs::create_dir(workspace.join("notes")).expect("made");
-        fs::write(workspace.join("notes/größe.md"), old).expect("written");
+        for folder in ["notes", "other"] {
+            fs::create_dir(workspace.join(folder)).expect("made");
+            fs::write(workspace.join(folder).join("größe.md"), old).expect("written");
+        }
     };
     let plan = Plan { neighbour: Some(neighbour), ..Plan::of("write_file", arguments, yes) };
     let approved = Approved::to(plan, lay_out).await;
@@ -206,22 +228,25 @@ async fn only_this_is_written(yes: Yes) {
     let mut dice = Dice::new(seed);
     for number in 0..count_or(400) {
         let mut another = approved.same();
-        let mut there = Some(old.to_owned());
-        // A standing yes is not held to what is replaced: the call itself changes that.
-        let ways = if yes == Yes::OfRun { 5 } else { 3 };
-        match dice.below(ways) {
+        // A standing yes is not held to what is replaced: the call itself changes that. One for a folder is meant for
+        // other arguments.
+        let way = match yes {
+            Yes::OfRun => dice.below(6),
+            Yes::OfJob => dice.below(4),
+            Yes::OfFolder => 2 + dice.below(2),
+        };
+        match way {
             0 | 1 => another.arguments = other::arguments(&mut dice, arguments),
             2 => another.context = approved.elsewhere(yes == Yes::OfRun),
-            3 => there = Some(other::bytes(&mut dice, old)),
-            _ => there = None,
+            3 => lead_away(&approved.workspace, &mut dice),
+            4 => fs::write(&file, other::bytes(&mut dice, old)).expect("written"),
+            _ => fs::remove_file(&file).expect("removed"),
         }
-        match &there {
-            Some(bytes) => fs::write(&file, bytes).expect("written"),
-            None => fs::remove_file(&file).expect("removed"),
-        }
+        let there = fs::read(&file).ok();
         let made = approved.tries(&another).await;
         assert_eq!(made, None, "seed {seed}, number {number}");
         assert_eq!(fs::read(&file).ok(), there, "seed {seed}, number {number}");
+        lead_back(&approved.workspace);
         fs::write(&file, old).expect("written");
     }
     assert!(!approved.is_made().await.output.is_error());

@@ -3,6 +3,7 @@
 //! Owns the store, the job, its runs and grants, and the gates: each look at another environment is by a gate of its own
 //! over the same store, as after a start of Rouse. A gate may be made forgetful, so that the proof can be seen to fail.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rouse_agent::{Called, Gate, Passage, Terms, ToolRegistry};
-use rouse_core::approval::{Answer, AnsweredFrom, Cover, NewGrant};
+use rouse_core::approval::{Answer, AnsweredFrom, Cover, NewGrant, Rule};
 use rouse_core::job::job_from_json;
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::ToolPolicy;
@@ -42,6 +43,8 @@ pub(super) enum Yes {
     OfRun,
     /// A grant of the job, for all its runs.
     OfJob,
+    /// A grant of the job for every path in the folder of this one, the rest of the call as it is.
+    OfFolder,
 }
 
 /// A call about to be allowed.
@@ -170,7 +173,7 @@ impl Approved {
         }
         self.context.run_id = RunId::new("run-1");
         self.allow(plan.arguments, plan.yes).await;
-        if plan.yes == Yes::OfJob {
+        if plan.yes != Yes::OfRun {
             self.context.run_id = RunId::new("run-2");
         }
     }
@@ -183,11 +186,8 @@ impl Approved {
         let (id, run_id) = (approval.id.clone(), approval.run_id.clone());
         let answer = match yes {
             Yes::OfRun => Answer::Run,
-            Yes::OfJob => Answer::Always(NewGrant {
-                covers: Cover::exactly(&approval),
-                expires_at: None,
-                uses: None,
-            }),
+            Yes::OfJob => always(Cover::exactly(&approval)),
+            Yes::OfFolder => always(Cover::like(&approval, of_folder(arguments))),
         };
         let (questions, usage) = (vec![approval], Usage::default());
         let park = Park { run_id: run_id.clone(), questions, usage, deliveries: vec![], now: NOW };
@@ -253,6 +253,24 @@ impl Approved {
             self.store.revoke_grant(&grant.id, NOW).await.expect("revoked");
         }
     }
+}
+
+fn always(covers: Cover) -> Answer {
+    Answer::Always(NewGrant { covers, expires_at: None, uses: None })
+}
+
+/// The rules for calls like this one with a path in the same folder.
+fn of_folder(arguments: &Value) -> BTreeMap<String, Rule> {
+    let rule = |(name, value): (&String, &Value)| {
+        let path = value.as_str().filter(|_| name == "path");
+        let folder = path.and_then(|path| path.rsplit_once('/'));
+        let rule = match folder {
+            Some((folder, _)) => Rule::Below(folder.to_owned()),
+            None => Rule::Equals(value.clone()),
+        };
+        (name.clone(), rule)
+    };
+    arguments.as_object().expect("arguments").iter().map(rule).collect()
 }
 
 /// The gate of an engine that was started in this environment.

@@ -50,6 +50,13 @@ pub(crate) enum WorkspaceError {
     /// A link on the way is not followed.
     #[error("{path} leads through a link that is not followed.")]
     Link { path: String },
+    /// Something was to be put where a link leads. A yes is for the place that a person has read of, and whoever can
+    /// write a link can lead it to another one.
+    #[error(
+        "{path} is not written: {link} is a link, and nothing is written through a link, because it can be led elsewhere after a yes. {}",
+        instead(real.as_deref())
+    )]
+    ThroughLink { path: String, link: String, real: Option<String> },
     /// Opening failed otherwise.
     #[error("{path} cannot be opened ({}).", reason(source))]
     Open { path: String, source: io::Error },
@@ -67,6 +74,7 @@ impl Faulty for WorkspaceError {
             Self::Unusable { .. } => Fault::InvalidParameters,
             Self::Outside { .. }
             | Self::Link { .. }
+            | Self::ThroughLink { .. }
             | Self::HardLink { .. }
             | Self::NotAFile { .. }
             | Self::ReadOnly { .. } => Fault::NotAuthorised,
@@ -79,6 +87,13 @@ impl Faulty for WorkspaceError {
             | Self::Read { .. }
             | Self::Write { .. } => Fault::Execution,
         }
+    }
+}
+
+fn instead(real: Option<&str>) -> String {
+    match real {
+        Some(real) => format!("Use the real path: {real}."),
+        None => "It leads to no place in the workspace; use a path without a link.".to_owned(),
     }
 }
 

@@ -9,8 +9,9 @@
 //! - Windows: component by component too; every folder on the way is held open without the right to delete or rename
 //!   it, so that it cannot be exchanged under way, and no link or junction is followed.
 //!
-//! Writing is stricter (`write`): folders are made one by one beneath their own handle, the last name is never followed,
-//! and a file is replaced whole, so that nothing is ever written through a name.
+//! Writing is stricter (`write`): no link on the way is followed on any system, not even one that stays inside, because
+//! a person has said yes to one place; folders are made one by one beneath their own handle, the last name is never
+//! followed, and a file is replaced whole, so that nothing is ever written through a name.
 //!
 //! It refuses everything that is neither a regular file nor a folder: reading a device or a pipe can hang or do things.
 //! It refuses files with a second name (hard links), because nothing tells whether the other name is outside.

@@ -381,17 +381,52 @@ mod unix {
         ];
         for path in paths {
             let error = house.write(path, "x").expect_err(path);
-            let is_refused = matches!(
-                error,
-                WorkspaceError::Outside { .. }
-                    | WorkspaceError::Link { .. }
-                    | WorkspaceError::NotAFolder { .. }
-            );
-            assert!(is_refused, "{path}: {error:?}");
+            let WorkspaceError::ThroughLink { link, real, .. } = &error else {
+                panic!("{path}: {error:?}")
+            };
+            assert!(path.starts_with(link), "{path}: {error}");
+            let inside = (path == "in-file").then_some("a.txt");
+            assert_eq!(real.as_deref(), inside, "{path}: {error}");
         }
         house.outside_is_untouched();
         assert_eq!(house.read("a.txt").expect("it opens"), "inside a");
         assert!(!house.work().join("nowhere").exists());
+    }
+
+    #[test]
+    fn nothing_is_written_through_a_link_that_stays_inside_either() {
+        let house = House::new();
+        symlink("sub", house.work().join("in-dir")).expect("a link");
+        symlink("..", house.work().join("sub/up")).expect("a link");
+        let workspace = house.open();
+        for (path, link, real) in [
+            ("in-dir/b.txt", "in-dir", "sub/b.txt"),
+            ("in-dir/new/er.txt", "in-dir", "sub/new/er.txt"),
+            ("in-dir/up/a.txt", "in-dir", "sub/up/a.txt"),
+            ("sub/up/a.txt", "sub/up", "a.txt"),
+            ("sub/up/new", "sub/up", "new"),
+        ] {
+            let plain = workspace.relative(path).expect("plain");
+            let refused = [
+                house.write(path, "x").map(drop),
+                workspace.make_folder(&plain).map(drop),
+                workspace.standing(&plain).map(drop),
+                workspace.replaced_digest(&plain).map(drop),
+            ];
+            for refusal in refused {
+                let said = refusal.expect_err(path).to_string();
+                assert!(said.contains(&format!("{link} is a link")), "{path}: {said}");
+                assert!(said.ends_with(&format!("Use the real path: {real}.")), "{path}: {said}");
+            }
+        }
+        assert_eq!(house.read("sub/b.txt").expect("it opens"), "inside b");
+        assert_eq!(house.read("a.txt").expect("it opens"), "inside a");
+        let (work, sub) = (house.work(), house.work().join("sub"));
+        assert!(!work.join("new").exists() && !sub.join("new").exists());
+        // As where nothing but the walk by hand is known.
+        fs::write(work.join("file"), "x").expect("a file");
+        let error = house.write("file/in-dir/x", "x").expect_err("a file is no folder");
+        assert!(matches!(error, WorkspaceError::NotAFolder { .. }), "{error:?}");
     }
 
     #[test]

@@ -18,6 +18,15 @@ use super::{Entry, EntryKind, RelativePath, Standing, Trace};
 
 pub(super) struct Root(OwnedFd);
 
+/// Which links on the way are followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Links {
+    /// Those that stay inside, where the kernel itself sees to that.
+    Inside,
+    /// None: what is allowed to be written is one place, and a link can be led to another one.
+    Never,
+}
+
 // Opening a pipe without this would wait for a writer; a terminal without NOCTTY could become ours.
 const FILE: OFlags =
     OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
@@ -29,7 +38,7 @@ pub(super) fn open_root(path: &Path) -> io::Result<Root> {
 
 /// The folder at `path` as a root of its own.
 pub(super) fn open_below(root: &Root, path: &RelativePath) -> io::Result<Root> {
-    Ok(Root(beneath(root.0.as_fd(), path, FOLDER | OFlags::NOFOLLOW)?))
+    Ok(Root(beneath(root.0.as_fd(), path, FOLDER | OFlags::NOFOLLOW, Links::Inside)?))
 }
 
 /// Whether a component can be opened as it is written.
@@ -38,7 +47,7 @@ pub(super) fn is_plain(name: &OsStr) -> bool {
 }
 
 pub(super) fn open_file(root: &Root, path: &RelativePath) -> io::Result<File> {
-    Ok(File::from(beneath(root.0.as_fd(), path, FILE)?))
+    Ok(File::from(beneath(root.0.as_fd(), path, FILE, Links::Inside)?))
 }
 
 pub(super) fn entries(
@@ -46,7 +55,7 @@ pub(super) fn entries(
     path: &RelativePath,
     most: usize,
 ) -> io::Result<(Vec<Entry>, bool)> {
-    let folder = beneath(root.0.as_fd(), path, FOLDER)?;
+    let folder = beneath(root.0.as_fd(), path, FOLDER, Links::Inside)?;
     let mut found = Vec::new();
     for entry in Dir::read_from(&folder)? {
         let entry = entry?;
@@ -113,20 +122,22 @@ pub(super) struct Place<'p> {
     name: &'p OsStr,
 }
 
-/// The place of `path`; the folders on the way can be made where they are missing.
+/// The place of `path`, to which no link leads; the folders on the way can be made where they are missing.
 pub(super) fn place<'p>(
     root: &Root,
     path: &'p RelativePath,
     makes_folders: bool,
 ) -> io::Result<Place<'p>> {
     let (above, name) = path.split().ok_or(io::ErrorKind::IsADirectory)?;
-    let folder =
-        if makes_folders { made(root, &above)? } else { beneath(root.0.as_fd(), &above, FOLDER)? };
+    let folder = match makes_folders {
+        true => made(root, &above)?,
+        false => beneath(root.0.as_fd(), &above, FOLDER, Links::Never)?,
+    };
     Ok(Place { folder, name })
 }
 
 fn made(root: &Root, path: &RelativePath) -> io::Result<OwnedFd> {
-    match beneath(root.0.as_fd(), path, FOLDER) {
+    match beneath(root.0.as_fd(), path, FOLDER, Links::Never) {
         Err(Errno::NOENT) => {}
         answer => return Ok(answer?),
     }
@@ -206,7 +217,8 @@ impl Place<'_> {
     }
 }
 
-/// `O_NOFOLLOW` answers this when the last component is a link, `openat2` when a link has no place to lead to.
+/// `O_NOFOLLOW` answers this when the last component is a link, `openat2` when a link has no place to lead to, or none is
+/// followed.
 pub(super) fn is_link_refusal(error: &io::Error) -> bool {
     Errno::from_io_error(error) == Some(Errno::LOOP)
 }
@@ -221,8 +233,9 @@ fn beneath(
     root: BorrowedFd<'_>,
     path: &RelativePath,
     flags: OFlags,
+    links: Links,
 ) -> rustix::io::Result<OwnedFd> {
-    match kernel_beneath(root, path, flags) {
+    match kernel_beneath(root, path, flags, links) {
         // Unknown to the kernel, or forbidden by a filter that does not know it: the walk is stricter, not weaker.
         Err(Errno::NOSYS | Errno::PERM) => walk_beneath(root, path, flags),
         answer => answer,
@@ -234,6 +247,7 @@ fn beneath(
     root: BorrowedFd<'_>,
     path: &RelativePath,
     flags: OFlags,
+    _: Links,
 ) -> rustix::io::Result<OwnedFd> {
     walk_beneath(root, path, flags)
 }
@@ -243,12 +257,17 @@ fn kernel_beneath(
     root: BorrowedFd<'_>,
     path: &RelativePath,
     flags: OFlags,
+    links: Links,
 ) -> rustix::io::Result<OwnedFd> {
     use rustix::fs::{ResolveFlags, openat2};
 
     // The kernel gives up with AGAIN when something is renamed while it looks; so often in a row means on purpose.
     const TRIES: usize = 16;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    let unfollowed = match links {
+        Links::Inside => ResolveFlags::NO_MAGICLINKS,
+        Links::Never => ResolveFlags::NO_SYMLINKS,
+    };
+    let resolve = ResolveFlags::BENEATH | unfollowed;
     let path = if path.as_path().as_os_str().is_empty() { Path::new(".") } else { path.as_path() };
     let mut tries = (0..TRIES).map(|_| openat2(root, path, flags, Mode::empty(), resolve));
     tries.find(|answer| !matches!(answer, Err(Errno::AGAIN))).unwrap_or(Err(Errno::AGAIN))

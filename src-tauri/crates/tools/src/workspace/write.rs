@@ -2,11 +2,13 @@
 //!
 //! A file is written beside its place, brought to the disk and then given the name, in the folder whose handle was
 //! opened: whoever reads it sees the old content or the new one, and a name that has become a link meanwhile is replaced
-//! itself and leads nowhere. It refuses to write over a link, a second name of a file elsewhere, a device, a pipe, a
+//! itself and leads nowhere. It refuses to write through a link anywhere in the path, also one that stays inside: whoever
+//! was asked was told the path, and the link can be another one by now. It refuses to write over a link, a second name of a file elsewhere, a device, a pipe, a
 //! folder and what nobody may write. What is replaced keeps its mode, not its owner or its extended attributes.
 
 use std::fs::File;
 use std::io::{self, Read as _};
+use std::path::PathBuf;
 
 use rouse_core::approval::ABSENT;
 use sha2::{Digest as _, Sha256};
@@ -24,7 +26,7 @@ impl Workspace {
     ) -> Result<bool, WorkspaceError> {
         let place = self.place(path)?;
         let standing = place.look().map_err(|source| self.refusal(path, source))?;
-        check_replaceable(path, standing)?;
+        self.check_replaceable(path, standing)?;
         let failed = |source| WorkspaceError::Write { path: path.to_string(), source };
         place.write(content).map_err(failed)?;
         Ok(standing.is_none())
@@ -39,16 +41,16 @@ impl Workspace {
         }
         match place.look().map_err(failed)?.map(|standing| standing.kind) {
             Some(EntryKind::Folder) => Ok(false),
-            Some(EntryKind::Link) => Err(WorkspaceError::Link { path: path.to_string() }),
+            Some(EntryKind::Link) => Err(self.through_link(path, path)),
             _ => Err(WorkspaceError::NotAFolder { path: path.to_string() }),
         }
     }
 
-    /// What is at `path` itself; none when nothing is.
+    /// What is at `path` itself; none when nothing is. Looked at as it would be written.
     pub(crate) fn standing(&self, path: &RelativePath) -> Result<Option<Standing>, WorkspaceError> {
         match system::place(&self.root, path, false).and_then(|place| place.look()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            looked => looked.map_err(|source| self.refusal(path, source)),
+            looked => looked.map_err(|source| self.unwritten(path, source)),
         }
     }
 
@@ -58,7 +60,7 @@ impl Workspace {
     /// Why it could not be written.
     pub(crate) fn replaced_digest(&self, path: &RelativePath) -> Result<String, WorkspaceError> {
         let standing = self.standing(path)?;
-        check_replaceable(path, standing)?;
+        self.check_replaceable(path, standing)?;
         match standing.map(|_| self.open_file(path)) {
             Some(Ok((file, _))) => fingerprint(file, MOST_READ)
                 .map_err(|source| WorkspaceError::Read { path: path.to_string(), source }),
@@ -68,23 +70,60 @@ impl Workspace {
     }
 
     fn place<'p>(&self, path: &'p RelativePath) -> Result<Place<'p>, WorkspaceError> {
-        system::place(&self.root, path, true).map_err(|source| self.refusal(path, source))
+        system::place(&self.root, path, true).map_err(|source| self.unwritten(path, source))
     }
-}
 
-fn check_replaceable(
-    path: &RelativePath,
-    standing: Option<Standing>,
-) -> Result<(), WorkspaceError> {
-    let path = || path.to_string();
-    let Some(Standing { kind, has_other_names, is_read_only }) = standing else { return Ok(()) };
-    match kind {
-        EntryKind::Folder => Err(WorkspaceError::IsAFolder { path: path() }),
-        EntryKind::Link => Err(WorkspaceError::Link { path: path() }),
-        EntryKind::Other => Err(WorkspaceError::NotAFile { path: path() }),
-        EntryKind::File if has_other_names => Err(WorkspaceError::HardLink { path: path() }),
-        EntryKind::File if is_read_only => Err(WorkspaceError::ReadOnly { path: path() }),
-        EntryKind::File => Ok(()),
+    fn check_replaceable(
+        &self,
+        path: &RelativePath,
+        standing: Option<Standing>,
+    ) -> Result<(), WorkspaceError> {
+        let shown = || path.to_string();
+        let Some(Standing { kind, has_other_names, is_read_only }) = standing else {
+            return Ok(());
+        };
+        match kind {
+            EntryKind::Folder => Err(WorkspaceError::IsAFolder { path: shown() }),
+            EntryKind::Link => Err(self.through_link(path, path)),
+            EntryKind::Other => Err(WorkspaceError::NotAFile { path: shown() }),
+            EntryKind::File if has_other_names => Err(WorkspaceError::HardLink { path: shown() }),
+            EntryKind::File if is_read_only => Err(WorkspaceError::ReadOnly { path: shown() }),
+            EntryKind::File => Ok(()),
+        }
+    }
+
+    /// Why nothing could be put at `path`. A walk by hand takes a link on the way for something that is no folder.
+    fn unwritten(&self, path: &RelativePath, source: io::Error) -> WorkspaceError {
+        let can_be_a_link = system::is_link_refusal(&source)
+            || matches!(source.kind(), io::ErrorKind::NotADirectory);
+        match can_be_a_link.then(|| self.first_link(path)).flatten() {
+            Some(link) => self.through_link(path, &link),
+            None => self.refusal(path, source),
+        }
+    }
+
+    /// The first part of `path` that is a link.
+    fn first_link(&self, path: &RelativePath) -> Option<RelativePath> {
+        let mut part = PathBuf::new();
+        path.as_path().iter().find_map(|name| {
+            part.push(name);
+            let part = RelativePath(part.clone());
+            let kind = system::place(&self.root, &part, false).ok()?.look().ok()??.kind;
+            (kind == EntryKind::Link).then_some(part)
+        })
+    }
+
+    /// The refusal that names the link, and the path to use instead. Nothing is opened by what is found here.
+    fn through_link(&self, path: &RelativePath, link: &RelativePath) -> WorkspaceError {
+        let real = || {
+            let (root, rest) = (self.path.canonicalize().ok()?, path.as_path());
+            let led = self.path.join(link.as_path()).canonicalize().ok()?;
+            let rest = rest.strip_prefix(link.as_path()).ok()?;
+            let below = led.strip_prefix(root).ok()?;
+            Some(RelativePath(below.iter().chain(rest).collect()).to_string())
+        };
+        let (path, link, real) = (path.to_string(), link.to_string(), real());
+        WorkspaceError::ThroughLink { path, link, real }
     }
 }
 
