@@ -90,7 +90,9 @@ async fn ten_jobs_a_second_leave_nothing_behind() {
     }
     let (warm, last) = (lines[WARM_UP], lines[LINES - 1]);
     assert!(last.files <= warm.files + 1, "open files grew from {} to {}", warm.files, last.files);
-    assert!(last.wal <= LARGEST_WAL, "the log has {} bytes", last.wal);
+    // The end may come right after a checkpoint.
+    let wal = lines.iter().map(|line| line.wal).max().unwrap_or_default();
+    assert!(wal <= LARGEST_WAL, "the log had {wal} bytes: {lines:?}");
     let (from, most) = match is_long() {
         true => (warm, MOST_GROWTH_KB),
         false => (lines[LINES / 2], MOST_SHORT_GROWTH_KB),
