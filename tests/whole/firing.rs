@@ -204,6 +204,21 @@ async fn the_preview_says_what_a_change_of_the_clock_does() {
     let effect = "it keeps its interval, so from then on it fires 1 h later by the clock";
     assert_eq!(preview["notes"], json!([format!("{forward}; {effect}")]));
 
+    // Who reads another clock than the job's is told when the two come apart.
+    let zoned = |expr: &str, tz: &str| json!({ "kind": "cron", "expr": expr, "tz": tz });
+    let here = format!(
+        "{forward} in Europe/Berlin; it goes by UTC, so from then on it fires 1 h later by your clock"
+    );
+    for (expr, tz, count, notes) in [
+        ("0 9 1 * *", "UTC", 6, json!([here])),
+        ("0 8-10 1 * *", "UTC", 15, json!([here])),
+        ("0 * 27-29 3 *", "UTC", 50, json!([])),
+        ("0 9 1 * *", "Europe/Paris", 6, json!([forward])),
+    ] {
+        let preview = shown(zoned(expr, tz), count).await;
+        assert_eq!(preview["notes"], notes, "{expr} {tz}: {preview:#}");
+    }
+
     for (at, which) in [(1824942600000_i64, "first"), (1824946200000, "second")] {
         let preview = shown(json!({ "kind": "at", "atMs": at, "tz": "Europe/Berlin" }), 1).await;
         let words = format!("02:30 comes twice on 31 Oct 2027; this is the {which} time");

@@ -15,6 +15,8 @@ use crate::wire::{CronPreviewParams, CronPreviewResult, PreviewSlot};
 
 /// Changes of clocks that are put into words at most; of the others there is a number.
 const MOST_NOTES: usize = 3;
+/// Slots after a change whose times are looked for among those before it: the day of an hourly job.
+const SLOTS_COMPARED: usize = 24;
 
 pub(crate) async fn preview(
     context: &Context,
@@ -37,12 +39,12 @@ pub(crate) async fn preview(
     }
     let clock = Follows::of(&schedule.spec);
     let spread = spread_ms.map(|ms| format!("Each up to {} later", format_duration(i64::from(ms))));
-    let changes = clock.notes(zone, now, next.last().copied());
+    let changes = next.last().map(|last| clock.notes((zone, local), now, *last));
     Ok(CronPreviewResult {
         text: super::schedule_text(context, &schedule.spec).await?.0,
         zone: zone.name().to_owned(),
         local_zone: local.name().to_owned(),
-        notes: spread.into_iter().chain(changes).collect(),
+        notes: spread.into_iter().chain(changes.into_iter().flatten()).collect(),
         next: next.into_iter().map(|at| slot(at, &clock, zone, local)).collect(),
     })
 }
@@ -121,12 +123,20 @@ impl Follows {
         }
     }
 
-    /// What the changes of the clock up to the last slot mean. An interval is told only of those that it shows.
-    fn notes(&self, zone: Zone, now: UnixMs, last: Option<UnixMs>) -> Vec<String> {
-        let Some(last) = last else { return Vec::new() };
-        let changes = transitions_in(zone, now.0, last.0.saturating_add(1));
-        let mut words: Vec<String> =
-            changes.iter().filter_map(|change| self.in_words(change)).collect();
+    /// What the changes of the clock up to the last slot mean, in the job's zone and for who reads another clock. An
+    /// interval is told only of those that it shows.
+    fn notes(&self, (zone, local): (Zone, Zone), now: UnixMs, last: UnixMs) -> Vec<String> {
+        let changes = |zone| transitions_in(zone, now.0, last.0.saturating_add(1));
+        let of_job = changes(zone);
+        let of_reader = if zone.name() == local.name() { Vec::new() } else { changes(local) };
+        let here = of_reader.iter().filter_map(|change| {
+            let by_job = of_job.iter().find(|other| other.at == change.at);
+            Some((change.at, self.here_in_words(change, by_job, (zone, local))?))
+        });
+        let there = of_job.iter().filter_map(|change| Some((change.at, self.in_words(change)?)));
+        let mut told: Vec<(i64, String)> = there.chain(here).collect();
+        told.sort_by_key(|(at, _)| *at);
+        let mut words: Vec<String> = told.into_iter().map(|(_, words)| words).collect();
         let more = words.len().saturating_sub(MOST_NOTES);
         words.truncate(MOST_NOTES);
         words.extend(match more {
@@ -148,5 +158,31 @@ impl Follows {
             }
             Self::Instant | Self::Nothing => None,
         }
+    }
+    /// What a change of the reader's own clock means for a pattern of another zone, whose clock changes by `by_job` at the
+    /// same instant; none when the pattern shows the same times here after it.
+    fn here_in_words(
+        &self,
+        change: &Transition,
+        by_job: Option<&Transition>,
+        (zone, local): (Zone, Zone),
+    ) -> Option<String> {
+        let Self::Pattern(pattern) = self else { return None };
+        let seconds = |change: &Transition| change.offset_after - change.offset_before;
+        let later_ms = i64::from(seconds(change) - by_job.map_or(0, seconds)) * 1000;
+        let next = |from: i64| pattern.next_after(zone, from);
+        let slots = std::iter::successors(next(change.at - 1), |last| next(*last));
+        let shows_the_same =
+            |slot: i64| next(slot + later_ms - 1).is_some_and(|found| found == slot + later_ms);
+        if slots.take(SLOTS_COMPARED).all(shows_the_same) {
+            return None;
+        }
+        let (by, way) =
+            (format_duration(later_ms.abs()), if later_ms > 0 { "later" } else { "earlier" });
+        Some(format!(
+            "{change} in {}; it goes by {}, so from then on it fires {by} {way} by your clock",
+            local.name(),
+            zone.name()
+        ))
     }
 }
