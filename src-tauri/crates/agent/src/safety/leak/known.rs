@@ -4,7 +4,8 @@
 //! whatever case. Escapes and white space are not here: a `View` has undone them; nor is what another encoding holds:
 //! `encoded` has read it. One could get it wrong with base64, where the same bytes read
 //! differently by what stands before them: only the letters that depend on the secret alone are looked for, in each of the
-//! three places it can begin at, and the two letters beside them go with them. Base32 is the same with five places.
+//! three places it can begin at, and the two letters beside them go with them where no white
+//! space is between. Base32 is the same with five places.
 //!
 //! A value of less than eight bytes is in ordinary text by chance: it is looked for only where it is the whole of a field.
 
@@ -96,8 +97,11 @@ impl Known {
     pub(super) fn find(&self, view: &View<'_>, found: &mut Vec<Finding>) {
         let bytes = view.bytes();
         for (pattern, hit) in self.spelled.hits(bytes) {
-            let before = count(bytes[..hit.start].iter().rev(), pattern.edge);
-            let after = count(bytes[hit.end..].iter(), pattern.edge);
+            let is_edge = |at: usize| is_base64(bytes[at]);
+            let before = (0..hit.start).rev().take(pattern.edge);
+            let before = before.take_while(|at| is_edge(*at) && !view.is_apart(at + 1)).count();
+            let after = (hit.end..bytes.len()).take(pattern.edge);
+            let after = after.take_while(|at| is_edge(*at) && !view.is_apart(*at)).count();
             found.push(pattern.found_at(view, hit.start - before..hit.end + after));
         }
     }
@@ -146,10 +150,8 @@ impl fmt::Debug for Known {
     }
 }
 
-/// How many of the first `most` bytes are letters of base64.
-fn count<'b>(bytes: impl Iterator<Item = &'b u8>, most: usize) -> usize {
-    let is_letter = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+/-_=".contains(byte);
-    bytes.take(most).take_while(is_letter).count()
+const fn is_base64(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=')
 }
 
 /// The letters and digits of `value`, forwards and backwards, when they are enough and not digits alone: numbers in a table
@@ -304,6 +306,16 @@ mod tests {
             for part in left.split(' ') {
                 assert!(part.len() <= 8, "{part} of {text}");
             }
+        }
+    }
+
+    #[test]
+    fn the_words_beside_a_base64_spelling_stay() {
+        for before in ["", "x", "xy"] {
+            let spelled = STANDARD.encode(format!("{before}sunflower-42-Tango"));
+            let hidden =
+                hides("sunflower-42-Tango", &format!("it and {spelled} so on")).expect("found");
+            assert!(hidden.starts_with("it and ") && hidden.ends_with(" so on"), "{hidden}");
         }
     }
 

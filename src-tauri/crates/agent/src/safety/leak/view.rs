@@ -79,6 +79,13 @@ impl<'t> View<'t> {
         }
     }
 
+    /// Whether white space stood in the text before the byte `at`.
+    pub(super) fn is_apart(&self, at: usize) -> bool {
+        let before = at.checked_sub(1).map_or(0, |before| self.place(before));
+        let between = self.text.as_bytes().get(before..self.place(at));
+        between.is_some_and(|between| between.iter().any(u8::is_ascii_whitespace))
+    }
+
     /// The same without white space, and without what takes no room.
     pub(super) fn without_spaces(&self) -> Self {
         self.without(space_at)
