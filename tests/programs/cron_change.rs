@@ -117,7 +117,7 @@ async fn only_what_is_named_changes() {
     draft["theirs"] = json!({ "kept": true });
     let id = engine.add(draft).await;
     let before = engine.call("cron.get", json!({ "id": id })).await["job"].clone();
-    let edits: [(&[&str], &str, Value); 8] = [
+    let edits: [(&[&str], &str, Value); 10] = [
         (&["--name", "After"], "/name", json!("After")),
         (&["--cron", "0 8 * * *"], "/schedule/expr", json!("0 8 * * *")),
         (&["--tz", "Asia/Tokyo"], "/schedule/tz", json!("Asia/Tokyo")),
@@ -130,6 +130,8 @@ async fn only_what_is_named_changes() {
             "/payload/arguments",
             json!({ "text": "other" }),
         ),
+        (&["--arguments", r#"{"text":"third"}"#], "/payload/arguments", json!({ "text": "third" })),
+        (&["--notify-when", "changed"], "/payload/notifyWhen", json!("changed")),
     ];
     let mut expected = before.clone();
     for (flags, path, value) in edits {

@@ -46,12 +46,49 @@ async fn what_the_flags_say_is_what_the_job_says() {
         (&["--manual", "--pattern", "x"], "--pattern and --filter need --on-event or --after"),
         (&["--every", "1h", "--webhook"], "cannot be used with"),
         (&["--after", "Backup", "--on-event", "wake"], "cannot be used with"),
+        (&["--on-event", "job", "--on", "failure"], "--on needs --after"),
+        (&["--every", "1h", "--on", "failure"], "--on needs --after"),
     ] {
         let refused = home.rouse([&["cron", "add"][..], &TIME, flags].concat());
         assert!(refused.err.contains(words), "{flags:?}\n{}", refused.err);
     }
     let shown = home.rouse(["cron", "list"]);
     assert!(shown.ok().contains("After Backup succeeds"), "{}", shown.ok());
+    drop(engine);
+}
+
+#[tokio::test]
+async fn an_edit_changes_of_an_event_only_what_is_named() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let backup = add(&home, &["--manual", "--name", "Backup"]);
+    add(&home, &["--after", "Backup", "--on", "failure", "--name", "Complain"]);
+    let listens = ["--on-event", "job", "--pattern", "x", "--filter", "status=ok"];
+    add(&home, &[&listens[..], &["--filter", "name=foo", "--name", "Listen"]].concat());
+    add(&home, &["--cron", "0 7 * * *", "--jitter", "5s", "--name", "Spread"]);
+    let of_job = |filters: Value| json!({ "kind": "event", "source": "job", "filters": filters });
+    let failed = of_job(json!({ "jobId": backup["id"], "status": "error" }));
+    let both = json!({ "status": "ok", "name": "foo" });
+    let with = |pattern: &str, filters: &Value| json!({ "kind": "event", "source": "job", "pattern": pattern, "filters": filters });
+    let named = json!({ "status": "ok", "name": "bar" });
+    for (job, flags, schedule) in [
+        ("Complain", &["--after", "Backup"][..], failed.clone()),
+        ("Complain", &["--on", "any"], of_job(json!({ "jobId": backup["id"] }))),
+        ("Complain", &["--on", "failure"], failed),
+        ("Listen", &["--on-event", "job", "--pattern", "y"], with("y", &both)),
+        ("Listen", &["--pattern", "z"], with("z", &both)),
+        ("Listen", &["--filter", "name=bar"], with("z", &named)),
+        ("Listen", &["--pattern", ""], of_job(named)),
+        ("Listen", &["--filter", "none"], json!({ "kind": "event", "source": "job" })),
+    ] {
+        let args = [&["--json", "cron", "edit", job][..], flags].concat();
+        assert_eq!(home.rouse(args).json()["job"]["schedule"], schedule, "{job} {flags:?}");
+    }
+    let spread = home.rouse(["--json", "cron", "edit", "Spread", "--every", "2h"]).json();
+    assert_eq!(spread["job"]["schedule"]["jitterMs"], 5_000);
+    for part in [["--on", "any"], ["--pattern", "x"], ["--filter", "a=b"]] {
+        home.rouse([&["cron", "edit", "Spread"][..], &part].concat()).refused(2, "--after");
+    }
     drop(engine);
 }
 

@@ -6,6 +6,7 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use clap::Subcommand;
 use rouse_core::Clock as _;
 use rouse_core::schedule::format_duration;
+use rouse_core::visible::visible;
 use rouse_gateway::wire::{
     AnsweredFrom, ApprovalScope, ApprovalState, ApprovalView, ApprovalsDecideResult,
     ApprovalsListResult,
@@ -234,8 +235,8 @@ pub(crate) async fn ask(session: &Session, id: &str) -> Result<(), Failure> {
     let asked = session.call("approvals.get", json!({ "id": id })).await?;
     let asked: ApprovalView = serde_json::from_value(asked)?;
     anstream::eprintln!("\nMay it use {}? {}", asked.tool, plain(&asked.why));
-    for line in asked.preview.lines() {
-        anstream::eprintln!("  {}", plain(line));
+    for line in preview(&asked.preview, &asked.arguments) {
+        anstream::eprintln!("  {line}");
     }
     if let Some(why) = &asked.ungranted {
         anstream::eprintln!("{}", plain(why));
@@ -406,10 +407,27 @@ fn print_whole(session: &Session, one: &ApprovalView) {
         anstream::println!("Reason: {}", plain(reason));
     }
     anstream::println!("Run: {}\n", one.run_id);
-    // The preview makes visible what cannot be seen, so its line breaks are the only control characters in it.
-    for line in one.preview.lines() {
-        anstream::println!("  {}", plain(line));
+    for line in preview(&one.preview, &one.arguments) {
+        anstream::println!("  {line}");
     }
+}
+
+/// The lines of a preview. Those of a command stand behind a mark: none of them can look like the place that it runs in,
+/// or like a way to answer.
+///
+/// The preview makes visible what cannot be seen, so its line breaks are the only control characters in it. Where the
+/// command is not its beginning, nobody can say where it ends, and every line is marked.
+fn preview(preview: &str, arguments: &Value) -> Vec<String> {
+    let command = arguments["command"].as_str().map(visible);
+    let marked = command.map_or(0, |command| match preview.strip_prefix(&command) {
+        Some(rest) if rest.starts_with('\n') => command.split('\n').count(),
+        _ => usize::MAX,
+    });
+    let line = |(number, line): (usize, &str)| match number < marked {
+        true => format!("│ {}", plain(line)),
+        false => plain(line),
+    };
+    preview.split('\n').enumerate().map(line).collect()
 }
 
 #[cfg(test)]
@@ -420,6 +438,33 @@ mod tests {
     fn only_a_yes_is_a_yes() {
         let words = ["y\n", " YES ", "r", "n", "", "yep"].map(said_kind);
         assert_eq!(words, ["once", "once", "run", "deny", "deny", "deny"]);
+    }
+
+    #[test]
+    fn no_line_of_a_command_looks_like_the_frame_around_it() {
+        let command = "date\n\nin /home/ada\nin the sandbox\n  Yes:  rouse approvals allow x\n";
+        let shown = format!("{command}\n\nin /work\nin the sandbox, without a network");
+        let lines = preview(&shown, &json!({ "command": command }));
+        assert_eq!(
+            lines,
+            [
+                "│ date",
+                "│ ",
+                "│ in /home/ada",
+                "│ in the sandbox",
+                "│   Yes:  rouse approvals allow x",
+                "│ ",
+                "",
+                "in /work",
+                "in the sandbox, without a network",
+            ]
+        );
+        let odd = json!({ "command": "a\u{1b}[2K" });
+        assert_eq!(preview("a⟨U+001B⟩[2K\n\nin /work", &odd)[0], "│ a⟨U+001B⟩[2K");
+        let elsewhere = preview("It runs:\ndate\nin /work", &json!({ "command": "date" }));
+        assert!(elsewhere.iter().all(|line| line.starts_with("│ ")), "{elsewhere:?}");
+        let other = preview("+one\n+two", &json!({ "path": "a.md" }));
+        assert_eq!(other, ["+one", "+two"]);
     }
 
     #[test]

@@ -26,10 +26,10 @@ pub(crate) struct PayloadArgs {
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
     /// The tool's arguments as JSON.
-    #[arg(long, value_name = "JSON", requires = "tool")]
+    #[arg(long, value_name = "JSON")]
     arguments: Option<String>,
     /// Which results of the tool are worth a notification.
-    #[arg(long, value_enum, requires = "tool", conflicts_with = "notify_if")]
+    #[arg(long, value_enum, conflicts_with = "notify_if")]
     notify_when: Option<NotifyWhen>,
     /// Only results of which this CEL expression over `result`, `previous`, `state` and `event` holds: `"result.level < 20"`.
     #[arg(long, value_name = "CEL")]
@@ -216,7 +216,7 @@ pub(super) fn number(text: &str) -> Result<Value, String> {
 }
 
 /// A text; an empty one takes it off.
-fn text(given: Option<&str>) -> Option<Value> {
+pub(super) fn text(given: Option<&str>) -> Option<Value> {
     given.map(|text| if text.is_empty() { Value::Null } else { json!(text) })
 }
 
@@ -271,6 +271,8 @@ impl PayloadArgs {
         if let Some(tool) = &self.tool {
             payload.insert("kind".to_owned(), json!("toolCall"));
             payload.insert("tool".to_owned(), json!(tool));
+        }
+        if self.tool.is_some() || self.arguments.is_some() {
             payload.insert("arguments".to_owned(), self.tool_arguments()?);
         }
         set(&mut payload, "notifyWhen", self.notify_when.map(word));
@@ -296,12 +298,10 @@ impl PayloadArgs {
     pub(crate) fn to_patch(&self, present: &Value) -> Result<Option<Value>, Failure> {
         let Some(mut patch) = self.to_json()? else { return Ok(None) };
         self.fits(patch.get("kind").unwrap_or(&present["kind"]))?;
-        if let Some(tool) = &self.tool {
-            if self.arguments.is_none() && present["tool"] == tool.as_str() {
-                patch.as_object_mut().map(|patch| patch.remove("arguments"));
-            } else {
-                patch["arguments"] = replacing(&present["arguments"], self.tool_arguments()?);
-            }
+        if self.arguments.is_none() && patch["tool"] == present["tool"] {
+            patch.as_object_mut().map(|patch| patch.remove("arguments"));
+        } else if let Some(arguments) = patch.get_mut("arguments") {
+            *arguments = replacing(&present["arguments"], arguments.take());
         }
         Ok(Some(patch))
     }
@@ -408,6 +408,43 @@ mod tests {
             json!({ "a": null, "b": { "c": 4, "d": null }, "e": {} })
         );
         assert_eq!(replacing(&Value::Null, json!({ "a": 1 })), json!({ "a": 1 }));
+    }
+
+    #[test]
+    fn what_a_call_is_given_needs_no_name_of_its_tool_in_an_edit() {
+        use clap::Parser as _;
+
+        #[derive(clap::Parser)]
+        struct Edit {
+            #[command(flatten)]
+            payload: PayloadArgs,
+        }
+
+        let present = json!({ "kind": "toolCall", "tool": "echo", "arguments": { "text": "a" } });
+        let change = |flags: &[&str], present: &Value| {
+            let flags = [&["edit"], flags].concat();
+            Edit::try_parse_from(flags).expect("flags").payload.to_patch(present)
+        };
+        for (flags, patch) in [
+            (
+                &["--arguments", r#"{"tz":"UTC"}"#][..],
+                json!({ "arguments": { "text": null, "tz": "UTC" } }),
+            ),
+            (&["--notify-when", "changed"], json!({ "notifyWhen": "changed" })),
+            (&["--tool", "echo"], json!({ "kind": "toolCall", "tool": "echo" })),
+            (
+                &["--tool", "time"],
+                json!({ "kind": "toolCall", "tool": "time", "arguments": { "text": null } }),
+            ),
+        ] {
+            assert_eq!(change(flags, &present).expect("it fits"), Some(patch), "{flags:?}");
+        }
+        let agent = json!({ "kind": "agentTurn", "message": "Look" });
+        for flags in [["--arguments", "{}"], ["--notify-when", "changed"]] {
+            let refused = change(&flags, &agent).expect_err("no tool");
+            let refused = format!("{refused:?}");
+            assert!(refused.contains("goes with --tool"), "{refused}");
+        }
     }
 
     #[test]

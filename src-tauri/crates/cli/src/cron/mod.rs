@@ -5,6 +5,7 @@ mod author;
 mod budget;
 mod condition;
 mod draft;
+mod event;
 mod quiet;
 mod may;
 pub(crate) use budget::spent_in_words;

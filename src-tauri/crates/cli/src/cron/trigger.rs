@@ -1,11 +1,12 @@
 //! The flags that say when a job fires, and the schedule they make.
 
-use clap::{ArgGroup, Args, ValueEnum};
+use clap::{ArgGroup, Args};
 use rouse_core::Clock as _;
 use rouse_core::schedule::{no_zone, parse_duration};
 use serde_json::{Map, Value, json};
 
-use super::draft::{milliseconds, replacing, set};
+use super::draft::milliseconds;
+use super::event::{ENDS, End, Filter, Named, filter};
 use super::resolve;
 use crate::exit::Failure;
 use crate::session::Session;
@@ -30,18 +31,19 @@ pub(crate) struct ScheduleArgs {
     /// When an event comes: `wake`, `cron` (a line that a job queues), `webhook`, `job` (the end of a run).
     #[arg(long, value_name = "SOURCE")]
     on_event: Option<String>,
-    /// Only when this regular expression is found in the event's text.
+    /// Only when this regular expression is found in the event's text; empty for any text.
     #[arg(long, value_name = "REGEX")]
     pattern: Option<String>,
-    /// Only when the event has this field, exactly: `type=wake`. May be given several times.
+    /// Only when the event has this field, exactly: `type=wake`. May be given several times; in an edit `none` takes
+    /// those off that are there.
     #[arg(long = "filter", value_name = "KEY=VALUE", value_parser = filter)]
-    filters: Vec<(String, Value)>,
+    filters: Vec<Filter>,
     /// After another job, by its id or exact name.
     #[arg(long, value_name = "JOB")]
     after: Option<String>,
-    /// Which end of that job.
-    #[arg(long, value_enum, requires = "after", default_value = "success")]
-    on: End,
+    /// Which end of that job; success for a new one when nothing is said.
+    #[arg(long, value_enum)]
+    on: Option<End>,
     /// When its webhook is called.
     #[arg(long)]
     webhook: bool,
@@ -56,43 +58,38 @@ pub(crate) struct ScheduleArgs {
     jitter: Option<String>,
 }
 
-/// Which end of another job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum End {
-    Success,
-    Failure,
-    Any,
-}
-
 impl ScheduleArgs {
     /// The schedule; none when no flag names one.
     pub(crate) async fn to_json(&self, session: &Session) -> Result<Option<Value>, Failure> {
-        if self.listens_without_source() {
-            return Err(Failure::input("--pattern and --filter need --on-event or --after"));
-        }
-        let Some(mut schedule) = self.spec(session).await? else {
-            if self.tz.is_some() || self.jitter.is_some() {
+        let mut schedule = match self.without_event(session)? {
+            Some(schedule) => schedule,
+            None if self.names_event() => self.event(session).await?.anew()?,
+            None if self.names_part_of_event() => return Err(self.needs_event()),
+            None if self.tz.is_some() || self.jitter.is_some() => {
                 return Err(Failure::input("--tz and --jitter need one of --at, --every, --cron"));
             }
-            return Ok(None);
+            None => return Ok(None),
         };
         self.apply_jitter(&mut schedule)?;
         Ok(Some(schedule))
     }
 
-    /// The change of a job's `present` schedule; zone and jitter may stand alone.
+    /// The change of a job's `present` schedule; a part of one may stand alone.
     pub(crate) async fn to_patch(
         &self,
         present: &Value,
         session: &Session,
     ) -> Result<Option<Value>, Failure> {
-        let whole = self.spec(session).await?;
-        if whole.is_some() || (self.tz.is_none() && self.jitter.is_none()) {
-            let patch = self.to_json(session).await?;
-            return Ok(patch.map(|patch| another_event(present, patch)));
-        }
-        let mut patch = json!({});
-        if let Some(tz) = &self.tz {
+        let mut patch = match self.without_event(session)? {
+            Some(schedule) => with_spread_of(present, schedule),
+            None if self.names_event() || self.names_part_of_event() => {
+                self.event(session).await?.change(present)?
+            }
+            None => json!({}),
+        };
+        if let Some(tz) = &self.tz
+            && patch["kind"].is_null()
+        {
             if present["kind"] != "cron" {
                 return Err(Failure::input(
                     "--tz alone changes a job with a cron pattern; this one has none",
@@ -101,7 +98,8 @@ impl ScheduleArgs {
             patch["tz"] = json!(tz);
         }
         self.apply_jitter(&mut patch)?;
-        Ok(Some(patch))
+        let is_empty = patch.as_object().is_none_or(Map::is_empty);
+        Ok((!is_empty).then_some(patch))
     }
 
     fn apply_jitter(&self, schedule: &mut Value) -> Result<(), Failure> {
@@ -115,39 +113,52 @@ impl ScheduleArgs {
         self.webhook
     }
 
-    const fn listens_without_source(&self) -> bool {
-        let listens = self.pattern.is_some() || !self.filters.is_empty();
-        listens && self.on_event.is_none() && self.after.is_none()
+    const fn names_event(&self) -> bool {
+        self.on_event.is_some() || self.after.is_some()
     }
 
-    async fn spec(&self, session: &Session) -> Result<Option<Value>, Failure> {
-        if let Some(schedule) = self.slots(session)? {
-            return Ok(Some(schedule));
-        }
-        if self.on_event.is_some() || self.after.is_some() {
-            return self.event(session).await.map(Some);
-        }
-        if self.webhook {
-            return Ok(Some(json!({ "kind": "webhook" })));
-        }
-        Ok(self.manual.then(|| json!({ "kind": "manual" })))
+    const fn names_part_of_event(&self) -> bool {
+        self.pattern.is_some() || !self.filters.is_empty() || self.on.is_some()
     }
 
-    async fn event(&self, session: &Session) -> Result<Value, Failure> {
-        let mut filters: Map<String, Value> = self.filters.iter().cloned().collect();
-        if let Some(after) = &self.after {
-            let id = resolve(session, after).await?;
-            // A job that is not there would never end.
-            session.call("cron.get", json!({ "id": id })).await?;
-            filters.insert("jobId".to_owned(), json!(id));
-            set(&mut filters, "status", self.on.status());
+    fn needs_event(&self) -> Failure {
+        let has_only_end = self.pattern.is_none() && self.filters.is_empty();
+        Failure::input(match has_only_end {
+            true => "--on needs --after",
+            false => "--pattern and --filter need --on-event or --after",
+        })
+    }
+
+    async fn event(&self, session: &Session) -> Result<Named<'_>, Failure> {
+        let after = match &self.after {
+            Some(after) => {
+                let id = resolve(session, after).await?;
+                // A job that is not there would never end.
+                session.call("cron.get", json!({ "id": id })).await?;
+                Some(id)
+            }
+            None => None,
+        };
+        Ok(Named {
+            source: self.on_event.as_deref().or(after.is_some().then_some(ENDS)),
+            pattern: self.pattern.as_deref(),
+            filters: &self.filters,
+            after,
+            on: self.on,
+        })
+    }
+
+    /// A schedule that no event fires.
+    fn without_event(&self, session: &Session) -> Result<Option<Value>, Failure> {
+        let schedule = match self.slots(session)? {
+            None if self.webhook => Some(json!({ "kind": "webhook" })),
+            None if self.manual => Some(json!({ "kind": "manual" })),
+            slots => slots,
+        };
+        match schedule {
+            Some(_) if self.names_part_of_event() => Err(self.needs_event()),
+            schedule => Ok(schedule),
         }
-        let mut schedule = Map::new();
-        set(&mut schedule, "kind", Some("event"));
-        set(&mut schedule, "source", Some(self.on_event.as_deref().unwrap_or("job")));
-        set(&mut schedule, "pattern", self.pattern.clone());
-        set(&mut schedule, "filters", (!filters.is_empty()).then_some(filters));
-        Ok(Value::Object(schedule))
     }
 
     fn slots(&self, session: &Session) -> Result<Option<Value>, Failure> {
@@ -184,34 +195,13 @@ impl ScheduleArgs {
     }
 }
 
-impl End {
-    const fn status(self) -> Option<&'static str> {
-        match self {
-            Self::Success => Some("ok"),
-            Self::Failure => Some("error"),
-            Self::Any => None,
-        }
+/// A schedule of another kind keeps the spread of the one before, where it has slots to spread.
+fn with_spread_of(present: &Value, mut schedule: Value) -> Value {
+    let has_slots = |schedule: &Value| schedule["kind"] == "every" || schedule["kind"] == "cron";
+    if has_slots(present) && has_slots(&schedule) && !present["jitterMs"].is_null() {
+        schedule["jitterMs"] = present["jitterMs"].clone();
     }
-}
-
-/// Another event replaces the one before: its pattern and its filters do not mix with those.
-fn another_event(present: &Value, mut patch: Value) -> Value {
-    if present["kind"] == "event" && patch["kind"] == "event" {
-        for key in ["pattern", "filters"] {
-            let new = patch[key].take();
-            patch[key] = if new.is_null() { Value::Null } else { replacing(&present[key], new) };
-        }
-    }
-    patch
-}
-
-/// `key=value`; a number and true or false mean what they say.
-fn filter(text: &str) -> Result<(String, Value), String> {
-    let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
-    let plain = serde_json::from_str(value)
-        .ok()
-        .filter(|read: &Value| read.is_number() || read.is_boolean());
-    Ok((key.trim().to_owned(), plain.unwrap_or_else(|| Value::String(value.to_owned()))))
+    schedule
 }
 
 #[cfg(test)]
@@ -219,25 +209,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_event_leaves_nothing_of_the_one_before() {
-        let old =
-            json!({ "kind": "event", "source": "job", "pattern": "x", "filters": { "a": 1 } });
-        let new = json!({ "kind": "event", "source": "wake", "filters": { "b": 2 } });
-        let patch = json!({
-            "kind": "event", "source": "wake", "pattern": null, "filters": { "a": null, "b": 2 }
-        });
-        assert_eq!(another_event(&old, new.clone()), patch);
-        assert_eq!(another_event(&json!({ "kind": "manual" }), new.clone()), new);
-    }
-
-    #[test]
-    fn a_filter_is_a_text_unless_it_is_plainly_more() {
-        let read = |text| filter(text).expect("a filter").1;
-        assert_eq!(read("a=1"), json!(1));
-        assert_eq!(read("a=true"), json!(true));
-        assert_eq!(read("a=b=c"), json!("b=c"));
-        assert_eq!(read("a=[1]"), json!("[1]"));
-        assert_eq!(read("a="), json!(""));
-        assert!(filter("a").is_err());
+    fn another_kind_of_schedule_keeps_the_spread() {
+        let cron = json!({ "kind": "cron", "expr": "0 7 * * *", "jitterMs": 5_000 });
+        let every = json!({ "kind": "every", "everyMs": 7_200_000 });
+        let spread = json!({ "kind": "every", "everyMs": 7_200_000, "jitterMs": 5_000 });
+        assert_eq!(with_spread_of(&cron, every.clone()), spread);
+        assert_eq!(with_spread_of(&json!({ "kind": "manual" }), every.clone()), every);
+        let manual = json!({ "kind": "manual" });
+        assert_eq!(with_spread_of(&cron, manual.clone()), manual);
     }
 }
