@@ -26,7 +26,7 @@ pub(super) async fn about(
         }
         Wish::Update { id, patch, .. } => {
             let view = get(id).await?;
-            let mut lines = vec![present("Change the routine", &view)];
+            let mut lines = vec![present("Change the routine", &view, context)];
             if !patch["schedule"].is_null() {
                 lines.push(format!(
                     "\nNew times:\n{}",
@@ -36,9 +36,9 @@ pub(super) async fn about(
             lines.push(format!("\nWhat changes:\n{patch:#}"));
             Ok(lines.join("\n"))
         }
-        Wish::Delete { id } => Ok(present("Delete the routine", &get(id).await?)),
+        Wish::Delete { id } => Ok(present("Delete the routine", &get(id).await?, context)),
         Wish::Fire { id } => {
-            Ok(present("Run at once, beside its schedule: the routine", &get(id).await?))
+            Ok(present("Run at once, beside its schedule: the routine", &get(id).await?, context))
         }
         Wish::List { .. } | Wish::Get { .. } | Wish::Preview { .. } | Wish::History { .. } => {
             Ok("Looks at the routines and changes nothing.".to_owned())
@@ -47,10 +47,10 @@ pub(super) async fn about(
 }
 
 /// The job as it stands.
-fn present(what: &str, view: &Value) -> String {
+fn present(what: &str, view: &Value, context: &ToolContext) -> String {
     let job = &view["job"];
-    let text = view["scheduleText"].as_str().unwrap_or_default();
-    format!("{what} {}\nWhen: {text}\n{}", name(job), does(&job["payload"]))
+    let when = shown::when(&view["scheduleText"], &view["zone"], context);
+    format!("{what} {}\nWhen: {when}\n{}", name(job), does(&job["payload"]))
 }
 
 fn name(job: &Value) -> &str {
@@ -64,13 +64,11 @@ async fn when(
 ) -> Result<String, String> {
     let asked = Wish::Preview { schedule: schedule.clone() };
     let preview = routines.ask(asked, context).await.map_err(|refusal| refusal.message)?;
-    let mut lines = vec![format!("When: {}", preview["text"].as_str().unwrap_or_default())];
+    let when = shown::when(&preview["text"], &preview["zone"], context);
     let next = preview["next"].as_array().into_iter().flatten().take(TIMES);
-    lines.extend(
-        next.filter_map(|slot| {
-            Some(format!("      {}", shown::at(&slot["atMs"], context).as_str()?))
-        }),
-    );
+    let next: Vec<&Value> = next.map(|slot| &slot["atMs"]).collect();
+    let mut lines = vec![format!("When: {when}")];
+    lines.extend(shown::slots(&next, context).iter().map(|slot| format!("      {slot}")));
     Ok(lines.join("\n"))
 }
 

@@ -8,6 +8,7 @@ use crate::text::shortened;
 
 /// The most characters of a task or a report in a list.
 const MOST_WORDS: usize = 1_000;
+const MINUTE_MS: i64 = 60_000;
 
 /// A job as the gateway shows it, in few fields. Absent ones are left out.
 pub(super) fn routine(view: &Value, context: &ToolContext) -> Value {
@@ -18,7 +19,7 @@ pub(super) fn routine(view: &Value, context: &ToolContext) -> Value {
     fields.set("description", &job["description"]);
     fields.set("enabled", &job["enabled"]);
     fields.set("revision", &job["state"]["revision"]);
-    fields.set("when", &view["scheduleText"]);
+    fields.set("when", &when(&view["scheduleText"], &view["zone"], context).into());
     fields.set("next", &at(&job["state"]["nextRunAtMs"], context));
     fields.set("lastRun", &at(&job["state"]["lastRunAtMs"], context));
     fields.set("lastState", &job["state"]["lastState"]);
@@ -52,11 +53,35 @@ pub(super) fn line(routine: &Value) -> String {
     format!("{}{off}: {}", text("name"), text("when"))
 }
 
+/// A schedule in words. The zone is named where it is not this computer's.
+pub(super) fn when(text: &Value, zone: &Value, context: &ToolContext) -> String {
+    let text = text.as_str().unwrap_or_default();
+    match zone.as_str() {
+        Some(zone) if zone != context.clock.zones().local().name() => format!("{text} · {zone}"),
+        _ => text.to_owned(),
+    }
+}
+
 /// An instant on the clock of the run's zone.
 pub(super) fn at(ms: &Value, context: &ToolContext) -> Value {
+    written(ms, context, "%Y-%m-%dT%H:%M%:z")
+}
+
+/// Slots one after the other, with their seconds where two of them would look the same or less than a minute apart.
+pub(super) fn slots(ms: &[&Value], context: &ToolContext) -> Vec<String> {
+    let is_close = ms.windows(2).any(|two| match (two[0].as_i64(), two[1].as_i64()) {
+        (Some(one), Some(next)) => next - one < MINUTE_MS,
+        _ => false,
+    });
+    let format = if is_close { "%Y-%m-%dT%H:%M:%S%:z" } else { "%Y-%m-%dT%H:%M%:z" };
+    let shown = ms.iter().filter_map(|ms| Some(written(ms, context, format).as_str()?.to_owned()));
+    shown.collect()
+}
+
+fn written(ms: &Value, context: &ToolContext, format: &str) -> Value {
     let Some(ms) = ms.as_i64() else { return Value::Null };
     let local = UnixMs(ms).to_utc().with_timezone(&context.zone);
-    local.format("%Y-%m-%dT%H:%M%:z").to_string().into()
+    local.format(format).to_string().into()
 }
 
 fn words(text: &Value) -> Value {

@@ -275,6 +275,50 @@ async fn a_person_is_shown_the_job_in_words_with_everything_to_be_seen() {
 }
 
 #[tokio::test]
+async fn a_schedule_by_another_zone_than_the_computers_names_it() {
+    // This computer's zone is UTC, the run's is Europe/Berlin.
+    let cron = json!({ "kind": "cron", "expr": "0 9 * * *", "tz": "America/New_York" });
+    let new = json!({ "name": "Plants", "schedule": cron, "message": "Look" });
+    let patch = json!({ "id": "j1", "revision": 4, "schedule": cron });
+    for (zone, named) in [
+        ("America/New_York", "Every day at 09:00 · America/New_York"),
+        ("UTC", "Every day at 09:00"),
+    ] {
+        let preview =
+            json!({ "text": "Every day at 09:00", "zone": zone, "next": [{ "atMs": NOW.0 }] });
+        let mut view = view();
+        (view["zone"], view["scheduleText"]) = (json!(zone), json!("Every day at 09:00"));
+        let when = format!("When: {named}\n");
+        for (tool, arguments, answers, times) in [
+            ("routine_create", &new, vec![preview.clone()], 1),
+            ("routine_update", &patch, vec![view.clone(), preview.clone()], 2),
+            ("routine_delete", &json!({ "id": "j1" }), vec![view.clone()], 1),
+        ] {
+            let desk = Desk::new().answering(answers);
+            let shown = desk.tool(tool).preview(arguments, &desk.context).await;
+            assert_eq!(shown.matches(&when).count(), times, "{tool}: {shown}");
+        }
+        let desk = Desk::new().answering([view]);
+        let told = desk.call("routine_create", new.clone()).await;
+        assert_eq!(told.value["routine"]["when"], named);
+    }
+}
+
+#[tokio::test]
+async fn times_less_than_a_minute_apart_have_their_seconds() {
+    let seconds = json!({ "name": "Look", "schedule": { "kind": "every", "every": "20s" }, "message": "Look" });
+    for (step, lines) in [
+        (20_000, "T00:30:00+01:00\n      2026-03-29T00:30:20+01:00\n"),
+        (60_000, "T00:30+01:00\n      2026-03-29T00:31+01:00\n"),
+    ] {
+        let next: Vec<Value> = (0..3).map(|slot| json!({ "atMs": NOW.0 + slot * step })).collect();
+        let desk = Desk::new().answering([json!({ "text": "Often", "next": next })]);
+        let shown = desk.tool("routine_create").preview(&seconds, &desk.context).await;
+        assert!(shown.contains(lines), "{shown}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_bound_to_an_answer_names_the_instant_of_a_job_that_fires_once() {
     let desk = Desk::new();
     for (at, from_now) in [("20m", 1_200_000), ("in 1h30m", 5_400_000)] {
