@@ -25,7 +25,8 @@ pub(crate) enum Command {
     List,
     /// Store a secret: `rouse secrets set github --host api.github.com`, and type or pipe its value.
     ///
-    /// A request to one of its hosts names it as {{secret:github}}, in its address, a header or its body.
+    /// A request to one of its hosts names it as {{secret:github}}, in its address, a header or its body. It goes over
+    /// https only, unless the host is written with http:// before it: `--host http://127.0.0.1:45543`.
     Set {
         /// 1 to 64 small letters, digits, _ and -.
         name: String,

@@ -277,7 +277,15 @@ fn may_go(written: &Written, name: &str, to: &Destination) -> Result<(), HandleE
     if secret.hosts.iter().any(|host| host.is(to)) {
         return Ok(());
     }
-    Err(HandleError::OtherHost { name: name.to_owned(), bound: secret.hosts().join(", ") })
+    let name = name.to_owned();
+    let Some(meant) = secret.hosts.iter().find(|host| host.wants_encrypted(to)) else {
+        return Err(HandleError::OtherHost { name, bound: secret.hosts().join(", ") });
+    };
+    // The open address lets it go there encrypted as well, at the same port; its other hosts stay.
+    let open = BoundHost::in_the_open(to);
+    let others = secret.hosts.iter().filter(|host| !open.includes(host));
+    let hosts = others.chain([&open]).map(|host| format!(" --host {host}")).collect();
+    Err(HandleError::InTheOpen { name, bound: meant.to_string(), hosts })
 }
 
 #[cfg(test)]
@@ -378,9 +386,38 @@ mod tests {
             "https://example.com/",
             "https://api.example.com.evil.example/",
             "https://evil.example/api.example.com",
-            "http://api.example.com/",
+            "http://evil.example/",
         ] {
             assert_eq!(filled(&json!({"url": url, "body": "{{secret:mail}}"})), other, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_secret_that_would_go_in_the_open_says_so_and_how_to_allow_it() {
+        let value = SecretValue::new(VALUE).expect("a value");
+        let hosts = ["127.0.0.1:80".to_owned(), "api.example.com".to_owned()];
+        let book = SecretBook::default();
+        book.replace(vec![Secret::new("mail", value, &hosts).expect("a secret")]);
+        for (url, bound, command) in [
+            (
+                "http://127.0.0.1/",
+                "127.0.0.1:80",
+                "`rouse secrets set mail --host api.example.com --host http://127.0.0.1`",
+            ),
+            (
+                "http://api.example.com/",
+                "api.example.com",
+                "`rouse secrets set mail --host 127.0.0.1:80 --host api.example.com --host http://api.example.com`",
+            ),
+        ] {
+            let refused = book.filled(&sends(), &json!({ "url": url, "body": "{{secret:mail}}" }));
+            let said = refused.expect_err(url).to_string();
+            assert!(said.contains(&format!("goes to {bound} over https only")), "{said}");
+            assert!(
+                said.contains("this address is plain http") && said.contains(command),
+                "{said}"
+            );
+            assert!(!said.contains(VALUE), "{said}");
         }
     }
 

@@ -26,6 +26,18 @@ pub enum HandleError {
         /// The hosts it is bound to.
         bound: String,
     },
+    /// It would go there in the open.
+    #[error(
+        "The secret {name} goes to {bound} over https only, and this address is plain http, which others on the way can read. A person who wants that all the same stores it anew with `rouse secrets set {name}{hosts}`."
+    )]
+    InTheOpen {
+        /// The secret.
+        name: String,
+        /// The host as it is bound.
+        bound: String,
+        /// What would bind it to the open address as well, after a blank.
+        hosts: String,
+    },
     /// The tool sends nothing to one known host.
     #[error("The secret {0} can only stand in a request to a host that it is bound to.")]
     NoDestination(String),

@@ -35,6 +35,25 @@ impl BoundHost {
         is_host(host).then(|| Self { host: host.to_owned(), port, is_encrypted })
     }
 
+    /// The host of `to`, as whoever lets a secret go there in the open writes it.
+    pub(super) fn in_the_open(to: &Destination) -> Self {
+        Self { host: to.host.to_ascii_lowercase(), port: to.port, is_encrypted: false }
+    }
+
+    /// Whether all that may go to `other` may go to this one.
+    pub(super) fn includes(&self, other: &Self) -> bool {
+        let same = self.host == other.host && self.port == other.port;
+        same && (other.is_encrypted || !self.is_encrypted)
+    }
+
+    /// Whether a call to `to` goes to this host, but in the open, and this one asks for more: at the same port, or at the
+    /// usual one of each.
+    pub(super) fn wants_encrypted(&self, to: &Destination) -> bool {
+        let meant = self.port == to.port || (self.port, to.port) == (443, 80);
+        let same = self.host.eq_ignore_ascii_case(&to.host) && meant;
+        same && self.is_encrypted && !to.is_encrypted
+    }
+
     /// Whether a call to `to` goes to this host.
     pub(super) fn is(&self, to: &Destination) -> bool {
         let same = self.host.eq_ignore_ascii_case(&to.host) && self.port == to.port;
@@ -100,5 +119,11 @@ mod tests {
         assert!(!closed.is(&to(443, false)));
         assert!(open.is(&to(80, false)));
         assert!(!open.is(&to(443, true)));
+        assert!(closed.wants_encrypted(&to(80, false)) && closed.wants_encrypted(&to(443, false)));
+        assert!(
+            !closed.wants_encrypted(&to(8080, false)) && !closed.wants_encrypted(&to(443, true))
+        );
+        assert!(!open.wants_encrypted(&to(80, false)));
+        assert_eq!(BoundHost::in_the_open(&to(8080, false)).to_string(), "http://nas.local:8080");
     }
 }
