@@ -103,7 +103,7 @@ fn change(approved: &Approved, yes: Yes, way: Way, dice: &mut Dice) -> Another {
         Way::Environment => {
             another.variables = Some(other::environment(dice, &approved.variables));
         }
-        Way::Run => another.context = approved.elsewhere(yes == Yes::OfRun && dice.once_in(2)),
+        Way::Run => another.context = approved.elsewhere(yes == Yes::Run && dice.once_in(2)),
         Way::None => {}
     }
     another
@@ -139,7 +139,7 @@ async fn commands_made(yes: Yes, ways: &[Way], forgets: Option<Forget>) -> Vec<S
             assert!(!called.output.is_error(), "{called:?}");
             assert_eq!(fs::read_to_string(&ran).expect("it ran"), "ran\n");
         }
-        if yes == Yes::OfJob {
+        if yes == Yes::Job {
             approved.revoke().await;
             let passage = approved.asks_or_makes().await;
             assert!(matches!(passage, Passage::Asks(_)), "taken back: {passage:?}");
@@ -150,13 +150,13 @@ async fn commands_made(yes: Yes, ways: &[Way], forgets: Option<Forget>) -> Vec<S
 
 #[tokio::test]
 async fn no_other_command_than_the_approved_one_runs() {
-    let made = commands_made(Yes::OfRun, &WAYS, None).await;
+    let made = commands_made(Yes::Run, &WAYS, None).await;
     assert!(made.is_empty(), "{made:#?}");
 }
 
 #[tokio::test]
 async fn no_other_command_than_the_granted_one_runs() {
-    let made = commands_made(Yes::OfJob, &WAYS, None).await;
+    let made = commands_made(Yes::Job, &WAYS, None).await;
     assert!(made.is_empty(), "{made:#?}");
 }
 
@@ -174,7 +174,7 @@ async fn the_proof_sees_what_a_forgetful_gate_lets_through() {
         (Way::None, |_| ()),
     ];
     for (way, forgets) in forgotten {
-        let made = commands_made(Yes::OfJob, &[way], Some(forgets)).await;
+        let made = commands_made(Yes::Job, &[way], Some(forgets)).await;
         assert!(!made.is_empty(), "{way:?}: nothing was seen");
         let has_run = made.iter().any(|what| what.ends_with("it ran"));
         assert!(has_run || way != Way::None || !cfg!(target_os = "linux"), "{made:#?}");
@@ -183,17 +183,17 @@ async fn the_proof_sees_what_a_forgetful_gate_lets_through() {
 
 #[tokio::test]
 async fn nothing_else_is_written_than_what_was_approved() {
-    only_this_is_written(Yes::OfRun).await;
+    only_this_is_written(Yes::Run).await;
 }
 
 #[tokio::test]
 async fn nothing_else_is_written_than_what_was_granted() {
-    only_this_is_written(Yes::OfJob).await;
+    only_this_is_written(Yes::Job).await;
 }
 
 #[tokio::test]
 async fn nothing_is_written_beside_the_folder_that_was_granted() {
-    only_this_is_written(Yes::OfFolder).await;
+    only_this_is_written(Yes::Folder).await;
 }
 
 /// The folder `notes` is a link to another one, perhaps to itself by another name.
@@ -231,13 +231,13 @@ async fn only_this_is_written(yes: Yes) {
         // A standing yes is not held to what is replaced: the call itself changes that. One for a folder is meant for
         // other arguments.
         let way = match yes {
-            Yes::OfRun => dice.below(6),
-            Yes::OfJob => dice.below(4),
-            Yes::OfFolder => 2 + dice.below(2),
+            Yes::Run => dice.below(6),
+            Yes::Job => dice.below(4),
+            Yes::Folder => 2 + dice.below(2),
         };
         match way {
             0 | 1 => another.arguments = other::arguments(&mut dice, arguments),
-            2 => another.context = approved.elsewhere(yes == Yes::OfRun),
+            2 => another.context = approved.elsewhere(yes == Yes::Run),
             3 => lead_away(&approved.workspace, &mut dice),
             4 => fs::write(&file, other::bytes(&mut dice, old)).expect("written"),
             _ => fs::remove_file(&file).expect("removed"),
@@ -255,12 +255,12 @@ async fn only_this_is_written(yes: Yes) {
 
 #[tokio::test]
 async fn nothing_else_is_sent_than_what_was_approved() {
-    only_this_is_sent(Yes::OfRun).await;
+    only_this_is_sent(Yes::Run).await;
 }
 
 #[tokio::test]
 async fn nothing_else_is_sent_than_what_was_granted() {
-    only_this_is_sent(Yes::OfJob).await;
+    only_this_is_sent(Yes::Job).await;
 }
 
 async fn only_this_is_sent(yes: Yes) {
@@ -279,7 +279,7 @@ async fn only_this_is_sent(yes: Yes) {
     for number in 0..count_or(400) {
         let mut another = approved.same();
         match dice.below(8) {
-            0 => another.context = approved.elsewhere(yes == Yes::OfRun),
+            0 => another.context = approved.elsewhere(yes == Yes::Run),
             _ => another.arguments = other::arguments(&mut dice, arguments),
         }
         let made = approved.tries(&another).await;
@@ -293,7 +293,7 @@ async fn only_this_is_sent(yes: Yes) {
 
 #[tokio::test]
 async fn a_standing_yes_outlives_what_the_call_itself_changes() {
-    for yes in [Yes::OfRun, Yes::OfJob] {
+    for yes in [Yes::Run, Yes::Job] {
         let line = json!({ "command": "date >> log.txt" });
         let appends = Approved::to(Plan::of("run_command", &line, yes), |_| {}).await;
         for lines in 1..=3 {
@@ -318,9 +318,9 @@ async fn a_standing_yes_outlives_what_the_call_itself_changes() {
 async fn a_script_in_a_folder_that_the_line_goes_to_is_held_by_a_yes() {
     // What a pattern fits is held by a yes for the run.
     let lines = [
-        ("cd here && sh go.sh", Yes::OfJob),
-        ("cd here && sh g*.sh", Yes::OfRun),
-        ("sh h*/?o.sh", Yes::OfRun),
+        ("cd here && sh go.sh", Yes::Job),
+        ("cd here && sh g*.sh", Yes::Run),
+        ("sh h*/?o.sh", Yes::Run),
     ];
     for (command, yes) in lines {
         let line = json!({ "command": command });
@@ -340,7 +340,7 @@ async fn no_standing_yes_covers_a_line_that_runs_more_than_is_bound() {
     let lay_out = |workspace: &Path| {
         fs::write(workspace.join("Makefile"), "all:\n\t@echo made\n").expect("written");
     };
-    let approved = Approved::to(Plan::of("run_command", &line, Yes::OfJob), lay_out).await;
+    let approved = Approved::to(Plan::of("run_command", &line, Yes::Job), lay_out).await;
     let passage = approved.asks_or_makes().await;
     assert!(matches!(passage, Passage::Asks(_)), "{passage:?}");
 }

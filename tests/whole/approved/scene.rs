@@ -40,11 +40,11 @@ pub(super) type Variables = Vec<(OsString, OsString)>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Yes {
     /// An answer for the run that asked.
-    OfRun,
+    Run,
     /// A grant of the job, for all its runs.
-    OfJob,
+    Job,
     /// A grant of the job for every path in the folder of this one, the rest of the call as it is.
-    OfFolder,
+    Folder,
 }
 
 /// A call about to be allowed.
@@ -169,11 +169,11 @@ impl Approved {
         }
         self.context.run_id = RunId::new("run-0");
         if let Some(neighbour) = plan.neighbour {
-            self.allow(neighbour, Yes::OfJob).await;
+            self.allow(neighbour, Yes::Job).await;
         }
         self.context.run_id = RunId::new("run-1");
         self.allow(plan.arguments, plan.yes).await;
-        if plan.yes != Yes::OfRun {
+        if plan.yes != Yes::Run {
             self.context.run_id = RunId::new("run-2");
         }
     }
@@ -185,9 +185,9 @@ impl Approved {
         let approval = question.approval;
         let (id, run_id) = (approval.id.clone(), approval.run_id.clone());
         let answer = match yes {
-            Yes::OfRun => Answer::Run,
-            Yes::OfJob => always(Cover::exactly(&approval)),
-            Yes::OfFolder => always(Cover::like(&approval, of_folder(arguments))),
+            Yes::Run => Answer::Run,
+            Yes::Job => always(Cover::exactly(&approval)),
+            Yes::Folder => always(Cover::like(&approval, of_folder(arguments))),
         };
         let (questions, usage) = (vec![approval], Usage::default());
         let park = Park { run_id: run_id.clone(), questions, usage, deliveries: vec![], now: NOW };
