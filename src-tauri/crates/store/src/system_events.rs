@@ -123,10 +123,7 @@ impl Store {
     ///
     /// # Errors
     /// `Read`.
-    pub async fn pending_system_events(
-        &self,
-        most: u32,
-    ) -> Result<Vec<SystemEvent>, StoreError> {
+    pub async fn pending_system_events(&self, most: u32) -> Result<Vec<SystemEvent>, StoreError> {
         self.list("read the system events", sqlx::query(PENDING).bind(most), read).await
     }
 
