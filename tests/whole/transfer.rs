@@ -256,6 +256,22 @@ async fn enabling_switches_on_the_same_job_and_leaves_another_definition_alone()
 }
 
 #[tokio::test]
+async fn a_job_without_an_id_is_one_job_however_often_it_comes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let mut job = echo(&json!({ "kind": "every", "everyMs": HOUR }));
+    job["name"] = json!("Hourly");
+    let file = json!([job]).to_string();
+    let first = import(&house, &file, &json!({})).await;
+    assert_eq!(outcomes(&first), [("Hourly", "created")]);
+    house.clock.advance(DAY + 1);
+    let again = import(&house, &file, &json!({ "update": true })).await;
+    assert_eq!(again["lines"][0]["reason"], "The same job is here already.");
+    assert_eq!(jobs(&house).await.len(), 1);
+    house.host.stop().await;
+}
+
+#[tokio::test]
 async fn each_refused_line_of_a_crontab_says_which_it_is() {
     let folder = tempfile::tempdir().expect("a folder");
     let house = Plan::new(folder.path()).build().await;

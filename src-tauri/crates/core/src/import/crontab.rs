@@ -2,16 +2,16 @@
 //!
 //! Each line becomes a call of `run_command` with the line's own schedule. It stays off whatever was asked: what ran as
 //! cron had it runs here in another surrounding, so a person looks at it and switches it on. Settings above a line count
-//! for it as cron has them; `CRON_TZ` (or `TZ`) is its zone. Values of other settings are left out unless they are known
-//! to be harmless, because keys live there. A line gets an id from what it says, so that importing a file twice adds
-//! nothing. One could get this wrong by the rule for `%`: the first that is not escaped ends the command, and what
+//! for it as cron has them: `CRON_TZ` is the zone of its schedule, `TZ` is only told to the command. Values of other
+//! settings are left out unless they are known to be harmless, because keys live there. A line gets an id from what it
+//! says. One could get this wrong by the rule for `%`: the first that is not escaped ends the command, and what
 //! follows is what the command reads.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
-use uuid::Builder;
+use serde_json::json;
 
+use super::identity::Seen;
 use super::shell::{quoted, reading};
 use super::{Entry, ImportError, MOST_JOBS, ORIGIN, shortened};
 use crate::schedule::CronPattern;
@@ -66,7 +66,7 @@ pub(super) fn recognise(text: &str) -> Result<Vec<Entry>, ImportError> {
 /// One entry for each line that is no comment and no setting.
 pub(super) fn read(text: &str) -> Vec<Entry> {
     let mut settings = BTreeMap::new();
-    let mut seen = HashMap::new();
+    let mut seen = Seen::default();
     let mut entries = Vec::new();
     let has_users = has_user_column(text);
     for (number, line) in lines(text) {
@@ -135,7 +135,7 @@ fn command(
     schedule: &str,
     rest: &str,
     settings: &BTreeMap<String, String>,
-    seen: &mut HashMap<String, u32>,
+    seen: &mut Seen,
 ) -> Entry {
     let (command, input) = without_percent(rest);
     let name = shortened(&command, 60);
@@ -143,8 +143,7 @@ fn command(
         Ok(expr) => expr,
         Err(reason) => return Entry::refused(format!("line {number}: {name}"), reason),
     };
-    let zone = ["CRON_TZ", "TZ"].iter().find_map(|name| settings.get(*name)).cloned();
-    let nth = seen.entry(format!("{zone:?} {expr} {rest}")).and_modify(|n| *n += 1).or_insert(1);
+    let zone = settings.get("CRON_TZ").cloned();
     let mut notes = vec![STAYS_OFF.to_owned()];
     notes.extend(odd_days(&expr));
     let hidden: Vec<&str> =
@@ -152,13 +151,14 @@ fn command(
     if !hidden.is_empty() {
         notes.push(format!("Values that may be secret are left out: {}.", hidden.join(", ")));
     }
+    notes.extend(zone_of_the_command(settings));
     notes.extend(unsupported(settings));
     let kept: BTreeMap<&str, Option<&str>> = settings
         .iter()
         .map(|(name, value)| (name.as_str(), is_harmless(name).then_some(value.as_str())))
         .collect();
     let mut job = json!({
-        "id": id(&format!("{zone:?}\n{expr}\n{rest}\n{nth}")),
+        "id": seen.id_of(format!("{zone:?}\n{expr}\n{rest}")),
         "name": name,
         "description": "From a crontab.",
         "enabled": false,
@@ -178,11 +178,11 @@ fn command(
     Entry { name, line: Some(number), job: Ok(job), notes, is_faithful: false }
 }
 
-/// The command as the system's shell has to be told it: with the path, the shell and the input that cron would give.
+/// The command as the system's shell has to be told it: with the path, the language, the zone, the shell
+/// and the input that cron would give.
 fn in_its_shell(settings: &BTreeMap<String, String>, command: &str, input: Option<&str>) -> String {
-    let exported = settings
-        .iter()
-        .filter(|(name, _)| matches!(name.as_str(), "PATH" | "LANG") || name.starts_with("LC_"));
+    let is_told = |name: &str| matches!(name, "PATH" | "LANG" | "TZ") || name.starts_with("LC_");
+    let exported = settings.iter().filter(|(name, _)| is_told(name));
     let mut whole: String =
         exported.map(|(name, value)| format!("export {name}={}; ", quoted(value))).collect();
     let mut own = command.to_owned();
@@ -194,6 +194,14 @@ fn in_its_shell(settings: &BTreeMap<String, String>, command: &str, input: Optio
         None => own,
     };
     whole
+}
+
+/// What to know of a `TZ` that looks like the schedule's zone.
+fn zone_of_the_command(settings: &BTreeMap<String, String>) -> Option<String> {
+    let zone = settings.get("TZ").filter(|_| !settings.contains_key("CRON_TZ"))?;
+    Some(format!(
+        "TZ={zone} is told to the command alone; as with cron, its schedule goes by the system's zone. CRON_TZ would set that."
+    ))
 }
 
 /// Settings that cron goes by and Rouse does not, with what there is instead.
@@ -279,12 +287,4 @@ fn without_percent(rest: &str) -> (String, Option<String>) {
     }
     let input = (parts.len() > 1).then(|| parts[1..].join("\n"));
     (parts.swap_remove(0).trim_end().to_owned(), input)
-}
-
-/// The same text gets the same id (FNV-1a over it, as a UUID of the kind that is everybody's own).
-fn id(text: &str) -> Value {
-    let hash = text.bytes().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128, |hash, byte| {
-        (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)
-    });
-    Builder::from_custom_bytes(hash.to_be_bytes()).into_uuid().to_string().into()
 }

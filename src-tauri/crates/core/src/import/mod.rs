@@ -8,12 +8,15 @@
 
 mod json;
 mod shell;
+mod identity;
 mod rouse;
 mod rfc;
 mod openclaw;
 mod crontab;
 
 use serde_json::Value;
+
+use self::identity::Seen;
 
 /// Where a file comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,8 +137,12 @@ fn read_json(text: &str, wanted: Option<Format>) -> Result<(Format, Vec<Entry>),
         Format::Rfc => rfc::read,
         Format::Rouse | Format::Crontab => rouse::read,
     };
-    let entries = jobs.into_iter().enumerate().map(|(index, job)| {
+    let mut seen = Seen::default();
+    let entries = jobs.into_iter().enumerate().map(|(index, mut job)| {
         let name = name_of(&job).unwrap_or_else(|| format!("job {}", index + 1));
+        if let Some(id) = seen.id_of_job(&job) {
+            job["id"] = id;
+        }
         read(name, job)
     });
     Ok((format, entries.collect()))

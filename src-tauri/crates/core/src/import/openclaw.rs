@@ -68,6 +68,7 @@ impl Reading {
         self.payload(name)?;
         self.target();
         self.delivery();
+        self.unheeded();
         if self.fields.get("trigger").is_some_and(|trigger| !trigger.is_null()) {
             self.unfaithful("There a script decides whether it really fires; here nothing would.");
         }
@@ -143,6 +144,22 @@ impl Reading {
         }
     }
 
+    /// Keys of the job that stay in it and change nothing here.
+    fn unheeded(&mut self) {
+        let told = [
+            ("pacing", "Its pacing has no effect here: it fires when its schedule says."),
+            (
+                "failureAlert",
+                "Its alerts on failures are not taken over; here a failure is told of unless `policies.notify` is `never`.",
+            ),
+        ];
+        for (key, words) in told {
+            if self.fields.get(key).is_some_and(|value| !value.is_null()) {
+                self.notes.push(words.to_owned());
+            }
+        }
+    }
+
     fn agent_turn(&mut self) {
         let Some(payload) = self.fields.get_mut("payload").and_then(Value::as_object_mut) else {
             return;
@@ -159,6 +176,23 @@ impl Reading {
             let named = model.as_str().unwrap_or("another").to_owned();
             self.notes.push(format!("It asked for the model {named}; here it uses yours."));
             self.origin.insert("model".to_owned(), model);
+        }
+        if let Some(others) = payload.remove("fallbacks").filter(|others| !others.is_null()) {
+            let named: Vec<&str> =
+                others.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            let named = named.join(", ");
+            self.notes.push(format!(
+                "It fell back on other models ({named}); here none is asked but yours."
+            ));
+            self.origin.insert("fallbacks".to_owned(), others);
+        }
+        if let Some(level) = payload.get("thinking").and_then(Value::as_str) {
+            self.notes
+                .push(format!("It set how much is thought ({level}); here the model decides."));
+        }
+        if payload.get("lightContext") == Some(&Value::Bool(true)) {
+            self.notes
+                .push("It began with a light context; here it gets the usual one.".to_owned());
         }
     }
 

@@ -131,7 +131,70 @@ fn a_turn_for_main_becomes_its_event() {
     }));
     let payload = json!({ "kind": "systemEvent", "to": "x", "text": "Look" });
     assert_eq!(job(&entry)["payload"], payload);
-    assert_eq!(entry.notes.len(), 1);
+    assert_eq!(entry.notes.len(), 2);
+}
+
+#[test]
+fn a_turn_for_main_that_was_sent_on_says_that_nothing_is() {
+    let told = |keys: &str| -> Vec<String> {
+        let text = format!(
+            r#"[{{"name": "a", "sessionTarget": "main", "schedule": {{"kind": "manual"}},
+            "payload": {{"kind": "agentTurn", "message": "Look"{keys}}}}}]"#
+        );
+        let notes = read(&text, Some(Format::Rfc)).expect("a job").entries.remove(0).notes;
+        notes.into_iter().filter(|note| note.contains("Nothing is sent")).collect()
+    };
+    let all = told(r#", "deliver": true, "channel": "telegram", "to": "42""#);
+    for said in ["`deliver: true`", "`channel: telegram`", "`to: 42`"] {
+        assert!(all.len() == 1 && all[0].contains(said), "{all:?}");
+    }
+    for one in [r#", "deliver": true"#, r#", "channel": "last""#, r#", "to": "42""#] {
+        assert_eq!(told(one).len(), 1, "{one}");
+    }
+    for none in ["", r#", "deliver": false, "channel": "last""#, r#", "to": null"#] {
+        assert_eq!(told(none).len(), 0, "{none}");
+    }
+}
+
+#[test]
+fn what_of_openclaw_has_no_counterpart_is_told() {
+    let before = one(&openclaw()).notes;
+    assert!(before.iter().any(|note| note.contains("thought (low)")), "{before:?}");
+    for (place, value, words) in [
+        ("/pacing", json!({ "minMs": 1000 }), "Its pacing"),
+        ("/failureAlert", json!({ "after": 2 }), "Its alerts on failures"),
+        ("/payload/lightContext", json!(true), "light context"),
+        ("/payload/fallbacks", json!(["a/b", "c"]), "(a/b, c)"),
+    ] {
+        let mut document = openclaw();
+        let (parent, key) = place.rsplit_once('/').expect("a place");
+        document.pointer_mut(parent).expect("a parent")[key] = value.clone();
+        let entry = one(&document);
+        let new: Vec<_> = entry.notes.iter().filter(|note| !before.contains(note)).collect();
+        assert!(new.len() == 1 && new[0].contains(words), "{words}: {new:?}");
+        if key == "fallbacks" {
+            assert_eq!(job(&entry)["payload"].get(key), None, "none of them is asked");
+            assert_eq!(job(&entry)["importedFrom"][key], value);
+        }
+    }
+}
+
+#[test]
+fn a_job_without_an_id_gets_the_same_one_each_time() {
+    let ids = |jobs: &str| -> Vec<Value> {
+        entries(jobs).iter().map(|entry| job(entry)["id"].clone()).collect()
+    };
+    let schedule = r#""schedule": {"kind": "every", "everyMs": 1000}"#;
+    let first = ids(&format!(r#"[{{"name": "a", {schedule}}}, {{"name": "b", {schedule}}}]"#));
+    let other = format!(
+        r#"[{{"id": " ", "enabled": false, {schedule}, "createdAtMs": 7, "name": "b", "state": {{}}}}]"#
+    );
+    assert_eq!(ids(&other), first[1..], "order, state and dates make no other job");
+    assert_ne!(first[0], first[1]);
+    let twins = ids(&format!(r#"[{{"name": "a", {schedule}}}, {{"name": "a", {schedule}}}]"#));
+    assert_eq!(twins[0], first[0]);
+    assert_ne!(twins[1], first[0], "two jobs of one file are two");
+    assert_eq!(ids(&format!(r#"[{{"id": "mine", "name": "a", {schedule}}}]"#)), [json!("mine")]);
 }
 
 /// As `openclaw cron list --json` writes it, with everything set that has a meaning here.
@@ -172,7 +235,7 @@ fn openclaws_words_become_ours() {
         json!({ "model": "anthropic/claude", "sessionTarget": "session:daily", "format": "openclaw" })
     );
     assert_eq!((&job["agentId"], &job["delivery"]["bestEffort"]), (&json!("main"), &json!(true)));
-    assert_eq!(entry.notes.len(), 4, "{:?}", entry.notes);
+    assert_eq!(entry.notes.len(), 5, "{:?}", entry.notes);
 }
 
 #[test]
@@ -286,6 +349,20 @@ fn a_crontab_is_read_line_by_line() {
     }
     assert_ne!(job(&read[8])["id"], job(&read[9])["id"], "two lines are two jobs");
     assert!(!format!("{read:?}").contains("CANARY"));
+}
+
+#[test]
+fn a_crontabs_tz_is_for_the_command_and_cron_tz_for_the_schedule() {
+    let read = entries("TZ=Asia/Tokyo\n0 7 * * * a\nCRON_TZ=Europe/Berlin\n0 7 * * * a\n");
+    let [alone, both] = read.try_into().expect("two");
+    assert_eq!(job(&alone)["schedule"], json!({ "kind": "cron", "expr": "0 7 * * *" }));
+    assert_eq!(job(&both)["schedule"]["tz"], "Europe/Berlin");
+    for entry in [&alone, &both] {
+        let arguments = &job(entry)["payload"]["arguments"];
+        assert_eq!(arguments["command"], "export TZ=Asia/Tokyo; a");
+    }
+    let told = |entry: &Entry| entry.notes.iter().any(|note| note.starts_with("TZ=Asia/Tokyo is"));
+    assert!(told(&alone) && !told(&both), "{:?} {:?}", alone.notes, both.notes);
 }
 
 #[test]

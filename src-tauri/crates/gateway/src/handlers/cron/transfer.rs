@@ -120,6 +120,8 @@ struct Arrival {
     enable: bool,
     /// Whether it may be on as it now is, whatever the job that it replaces was.
     may_be_on: bool,
+    /// What is here under its id.
+    present: Option<Job>,
     about: About,
 }
 
@@ -163,7 +165,7 @@ async fn import_one(
     seen: &mut HashSet<JobId>,
 ) -> Result<ImportLine, RpcError> {
     let name = entry.name.clone();
-    let arrival = match read(context, entry, wish).await? {
+    let mut arrival = match read(context, entry, wish).await? {
         Ok(arrival) => arrival,
         Err(reason) => return Ok(refused(name, reason)),
     };
@@ -171,7 +173,7 @@ async fn import_one(
     if !seen.insert(id.clone()) {
         return Ok(refused(name, format!("Another job of this file has the same id {id}.")));
     }
-    let Some(present) = context.store.job(&id).await? else {
+    let Some(present) = arrival.present.take() else {
         let Arrival { job, enable, about, .. } = arrival;
         if !wish.dry_run {
             context.scheduler.add_job(job).await?;
@@ -194,9 +196,17 @@ async fn read(
     };
     check_bounds(&document)?;
     check_secrets(context, "", &document).await?;
+    let present = match document["id"].as_str() {
+        Some(id) => context.store.job(&JobId::new(id)).await?,
+        None => None,
+    };
     let mut may_be_on = is_faithful;
     let mut enable = wish.enable && is_faithful && can_fire_here(&document);
     if let Some(fields) = document.as_object_mut() {
+        // An interval without an anchor counts from here: read anew, the same job would be another each time.
+        if let Some(present) = &present {
+            fields.entry("createdAtMs").or_insert_with(|| present.created_at.0.into());
+        }
         let state = fields.remove("state").filter(Value::is_object).map(strangers_of_state);
         fields.extend(state.map(|state| ("state".to_owned(), state)));
         enable &= fields.get("enabled") != Some(&Value::Bool(false));
@@ -222,7 +232,7 @@ async fn read(
     let (schedule_text, next) = preview::of_job(context, &job, MOST_NEXT).await?;
     let warnings = warnings::of_known(context, &job).await?;
     let about = About { notes, warnings, schedule_text, zone: zone_of(&job), next };
-    Ok(Ok(Arrival { job, enable, may_be_on, about }))
+    Ok(Ok(Arrival { job, enable, may_be_on, present, about }))
 }
 
 /// Of a job whose tool is not here: nobody can say whether its call could be made, so it comes in and stays off.
@@ -252,7 +262,7 @@ async fn meet(
     wish: Wish,
     name: String,
 ) -> Result<ImportLine, RpcError> {
-    let Arrival { mut job, enable, may_be_on, mut about } = arrival;
+    let Arrival { mut job, enable, may_be_on, mut about, .. } = arrival;
     let skipped = |reason: String| ImportLine {
         reason: Some(reason),
         ..untold(name.clone(), Some(&present.id), ImportOutcome::Skipped, present.enabled)
