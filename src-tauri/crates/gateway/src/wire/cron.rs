@@ -116,6 +116,8 @@ pub struct BrokenJob {
 #[serde(rename_all = "camelCase")]
 pub struct JobRef {
     /// The job.
+    // Where something else than a job is named as well, its id is called `jobId`.
+    #[serde(alias = "jobId")]
     pub id: String,
 }
 

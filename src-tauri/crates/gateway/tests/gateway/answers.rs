@@ -32,6 +32,21 @@ async fn every_refusal_has_its_code() {
 }
 
 #[tokio::test]
+async fn a_job_is_named_by_its_id_under_either_name() {
+    let house = House::build().await;
+    let job = house.add("One").await;
+    for method in ["tools.effective", "cron.get"] {
+        let by_id = house.call(method, json!({ "id": job["id"] })).await;
+        assert_eq!(house.call(method, json!({ "jobId": job["id"] })).await, by_id, "{method}");
+        let unknown = house.try_call(method, json!({ "jobId": "x" })).await;
+        assert_code(unknown, ErrorCode::NotFound);
+        let both = house.try_call(method, json!({ "id": job["id"], "jobId": job["id"] })).await;
+        assert_code(both, ErrorCode::InvalidParams);
+    }
+    house.stop().await;
+}
+
+#[tokio::test]
 async fn a_stale_change_is_refused_with_the_present_revision() {
     let house = House::build().await;
     let job = house.add("One").await;
