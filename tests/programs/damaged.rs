@@ -41,11 +41,15 @@ async fn the_doctor_names_it_and_goes_on() {
     let home = damaged_from(12).await;
     let doctor = home.rouse(["doctor"]);
     assert_eq!(doctor.code, 1, "{doctor:#?}");
-    for words in ["rouse.db is damaged", "rouse cron export", "Rouse is not running", "andbox"] {
+    for words in ["rouse.db is damaged", "rouse.db-wal", "Rouse is not running", "andbox"] {
         assert!(doctor.out.contains(words), "no `{words}` in {doctor:#?}");
     }
     let refused = home.rouse(["serve", "--port", "0", "--ready-json"]);
     refused.refused(1, "The database is damaged");
+    // An export asks an engine, and there is none.
+    for said in [&doctor.out, &refused.err] {
+        assert!(said.contains("put a backup in their place") && !said.contains("cron export"));
+    }
 }
 
 #[tokio::test]

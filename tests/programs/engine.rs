@@ -127,6 +127,31 @@ impl Home {
         Engine { home: self, process, address, client, out }
     }
 
+    /// Starts the engine with both its streams in one pipe of 4 kB, as a person does whose terminal stands still after the
+    /// words of the start.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn serve_unread(&self) -> Engine<'_> {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        rustix::pipe::fcntl_setpipe_size(&writer, 4_096).expect("a small one");
+        let mut command = self.command(["serve", "--port", "0"]);
+        command.stdin(Stdio::null()).stdout(writer.try_clone().expect("a copy")).stderr(writer);
+        let process = command.spawn().expect("rouse starts");
+        drop(command);
+        let mut out = BufReader::new(std::os::fd::OwnedFd::from(reader).into());
+        let mut line = String::new();
+        while !line.starts_with("Stop:") {
+            line.clear();
+            assert_ne!(
+                out.read_line(&mut line).expect("text"),
+                0,
+                "rouse serve did not become ready"
+            );
+        }
+        let client = Client::find(&self.data()).expect("the engine says where it is");
+        let address = client.endpoint().address.to_string();
+        Engine { home: self, process, address, client, out }
+    }
+
     /// Everything the engine wrote: database, logs, settings, what it said on standard error.
     pub(crate) fn everything_written(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let mut written = Vec::new();

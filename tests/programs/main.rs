@@ -24,6 +24,8 @@ mod settings;
 mod skills;
 mod starting;
 mod signals;
+#[cfg(target_os = "linux")]
+mod unread;
 mod damaged;
 mod dying;
 mod kills;

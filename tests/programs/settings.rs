@@ -314,3 +314,18 @@ fn a_start_that_found_its_port_taken_says_so() {
     let free = banner();
     assert!(free.contains(&format!(":{port}")) && !free.contains("taken"), "{free}");
 }
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_full_disk_is_named_and_nothing_is_left_of_the_change() {
+    let home = Home::new().config("# mine\n");
+    let engine = home.serve().await;
+    let beside = home.data().join("config.new");
+    std::os::unix::fs::symlink("/dev/full", &beside).expect("a link");
+    let refused = home.rouse(["config", "set", "cron.maxConcurrentRuns", "5"]);
+    refused.refused(1, "No space left on device");
+    assert!(refused.err.contains("Nothing was changed."), "{refused:#?}");
+    assert!(fs::symlink_metadata(&beside).is_err(), "it was left behind");
+    assert_eq!(fs::read_to_string(home.data().join("config.toml")).expect("a file"), "# mine\n");
+    drop(engine);
+}

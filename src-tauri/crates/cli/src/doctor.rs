@@ -2,7 +2,7 @@
 
 use rouse_gateway::ClientError;
 use rouse_gateway::wire::{ConfigView, CronStatus, FailingModel, SystemStatus};
-use rouse_host::{DAMAGED, Exposure, Layers, SandboxError, SystemClock};
+use rouse_host::{DAMAGED, DAMAGED_AT_REST, Exposure, Layers, SandboxError, SystemClock};
 use serde_json::json;
 
 use crate::config;
@@ -39,7 +39,7 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
             };
             findings.extend(of_engine(&status, model.is_some(), &session.clock));
             if status.problem.is_some() {
-                findings.extend(of_database(session).await);
+                findings.extend(of_database(session, DAMAGED).await);
             }
             match secrets::troubles(session).await {
                 Ok(troubles) => findings.extend(troubles.into_iter().map(fine)),
@@ -48,7 +48,7 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
         }
         Err(failure) => {
             findings.extend(of_no_answer(session, &failure));
-            findings.extend(of_database(session).await);
+            findings.extend(of_database(session, DAMAGED_AT_REST).await);
         }
     }
     match settings {
@@ -103,8 +103,8 @@ fn of_no_answer(session: &Session, failure: &Failure) -> Vec<Finding> {
     )]
 }
 
-/// Whether the database is whole; nothing when there is none yet.
-async fn of_database(session: &Session) -> Option<Finding> {
+/// Whether the database is whole, with the words for `mend` where it is not; nothing when there is none yet.
+async fn of_database(session: &Session, mend: &str) -> Option<Finding> {
     let path = session.home.database();
     if !path.exists() {
         return None;
@@ -114,7 +114,7 @@ async fn of_database(session: &Session) -> Option<Finding> {
         Ok(complaints) => Finding {
             ok: false,
             what: format!("{} is damaged: {}", path.display(), plain(&complaints.join("; "))),
-            mend: Some(DAMAGED.to_owned()),
+            mend: Some(mend.to_owned()),
         },
         Err(error) => wrong(format!("{:#}", anyhow::Error::from(error))),
     })

@@ -60,7 +60,7 @@ async fn serve(args: &Args, home: Home) -> Result<(), Failure> {
     };
     announce(args, &host);
     ending.wait().await?;
-    anstream::eprintln!("Stopping. Runs that are going get two seconds to end.");
+    rouse_host::say_aside("Stopping. Runs that are going get two seconds to end.");
     host.stop().await;
     Ok(())
 }

@@ -4,7 +4,8 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-/// Writes `text` so that `path` always holds either the old or the whole new content, readable by the user alone.
+/// Writes `text` so that `path` always holds either the old or the whole new content, readable by the user alone. Nothing
+/// is left beside it when that fails.
 ///
 /// # Errors
 /// When the system cannot write it.
@@ -15,7 +16,30 @@ pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(&temporary)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&temporary, path)
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    drop(file);
+    written.and_then(|()| fs::rename(&temporary, path)).inspect_err(|_| {
+        // Where this fails too, the first failure is the one to be told.
+        drop(fs::remove_file(&temporary));
+    })
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_leaves_the_old_content_and_nothing_beside_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, temporary) =
+            (folder.path().join("config.toml"), folder.path().join("config.new"));
+        write_private(&path, "old").expect("written");
+        std::os::unix::fs::symlink("/dev/full", &temporary).expect("a link");
+        let error = write_private(&path, "new").expect_err("no room");
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        assert!(fs::symlink_metadata(&temporary).is_err(), "it was left behind");
+        assert_eq!(fs::read_to_string(&path).expect("a file"), "old");
+        write_private(&path, "new").expect("written");
+        assert_eq!(fs::read_to_string(&path).expect("a file"), "new");
+    }
 }

@@ -20,7 +20,7 @@ pub enum HostError {
     #[error(transparent)]
     Store(StoreError),
     /// The database is damaged.
-    #[error("{}", rouse_store::DAMAGED)]
+    #[error("{}", rouse_store::DAMAGED_AT_REST)]
     Damaged(#[source] StoreError),
     /// The scheduler could not start.
     #[error(transparent)]

@@ -37,8 +37,8 @@ pub use config::{
 pub use error::HostError;
 pub use home::{Exposure, Home, HomeError};
 pub use host::Host;
-pub use logging::{Logging, start as start_logging};
+pub use logging::{Logging, say_aside, start as start_logging};
 pub use notifier::{Notifier, NotifyError};
 pub use options::{Env, HostOptions};
-pub use rouse_store::DAMAGED;
+pub use rouse_store::{DAMAGED, DAMAGED_AT_REST};
 pub use rouse_tools::{Layers, SandboxError, sandbox_available};

@@ -4,16 +4,17 @@
 //! `ROUSE_LOG` sets the level in tracing's own syntax. What a job is told and what it answers is logged only with
 //! `ROUSE_LOG_PAYLOADS=1`, which opens the target `rouse::payloads`; secrets are never logged. Libraries that see
 //! requests (hyper, reqwest, rig) are held at warnings because their debug lines may carry headers. A log that cannot be
-//! written is said once, on standard error and to whoever asks for the status, and keeps nothing from running.
+//! written is said once, on standard error and to whoever asks for the status, and keeps nothing from running. Nor does a
+//! terminal that nobody reads: its lines are written aside, and those that find no room there are only in the file.
 
 mod file;
 mod lines;
+mod terminal;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
-use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer as _};
@@ -21,6 +22,8 @@ use tracing_subscriber::{EnvFilter, Layer as _};
 use crate::clock::SystemClock;
 use file::DailyFile;
 use lines::{Lines, Look};
+use terminal::LastLines;
+pub use terminal::say_aside;
 
 const QUIET: &str =
     "hyper=warn,reqwest=warn,rig=warn,h2=warn,rustls=warn,sqlx=warn,zbus=warn,tao=warn,wry=warn";
@@ -31,9 +34,10 @@ const WAITING_LINES: usize = 4_096;
 /// The trouble of this process's log. There is one log a process, as there is one subscriber.
 static TROUBLE: Mutex<Option<String>> = Mutex::new(None);
 
-/// Keeps the log file's writer alive; dropping it flushes.
+/// Keeps the writers alive; dropping it flushes the file, then the terminal as far as somebody reads it.
 pub struct Logging {
     _file: WorkerGuard,
+    _terminal: LastLines,
 }
 
 /// Starts logging for this process; `folder` is where the files go. `verbose` puts info lines on standard output;
@@ -47,11 +51,7 @@ pub fn start(folder: &Path, env: &dyn Fn(&str) -> Option<String>, verbose: bool)
     let wrong = wrong_level(level);
     let level = if wrong.is_some() { "info" } else { level };
     let filter = || EnvFilter::new(format!("{level},{rules}"));
-    let terminal = if verbose {
-        BoxMakeWriter::new(std::io::stdout)
-    } else {
-        BoxMakeWriter::new(std::io::stderr)
-    };
+    let terminal = if verbose { terminal::out() } else { terminal::err() };
     let terminal = Lines { look: Look::Words, writer: terminal, clock: SystemClock::default() };
     let terminal_filter =
         if verbose { filter() } else { EnvFilter::new("warn,rouse::payloads=off") };
@@ -71,7 +71,7 @@ pub fn start(folder: &Path, env: &dyn Fn(&str) -> Option<String>, verbose: bool)
     if let Some(wrong) = wrong {
         tracing::warn!("ROUSE_LOG: {wrong}. The log is kept at `info`.");
     }
-    Logging { _file: guard }
+    Logging { _file: guard, _terminal: LastLines }
 }
 
 /// What is wrong with a level of the log; none when it is one. A bare word that is no level would be taken for the name of a
@@ -96,7 +96,7 @@ pub(crate) fn problem() -> Option<String> {
 /// Keeps the trouble for the status and says a new one on standard error, because the log cannot.
 fn tell(trouble: Option<String>) {
     if let Some(sentence) = &trouble {
-        eprintln!("{sentence}");
+        say_aside(sentence);
     }
     *TROUBLE.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
 }

@@ -99,9 +99,9 @@ fn refusal(error: ConfigError) -> RpcError {
         ConfigError::Syntax { .. } | ConfigError::File { .. } => {
             RpcError::new(ErrorCode::Conflict, error.to_string())
         }
-        ConfigError::Io { .. } => {
-            tracing::error!(error = %error, "the settings could not be written");
-            RpcError::new(ErrorCode::Storage, format!("{error}. Nothing was changed."))
+        ConfigError::Io { ref source, .. } => {
+            tracing::error!(error = %error, cause = %source, "the settings could not be written");
+            RpcError::new(ErrorCode::Storage, format!("{error}: {source}. Nothing was changed."))
         }
     }
 }

@@ -11,10 +11,15 @@ use sqlx::{ConnectOptions as _, Connection as _};
 use crate::StoreError;
 use crate::connection::options;
 
-/// What to do about a damaged file.
+/// What to do about a damaged file while Rouse runs and can still be asked.
 pub const DAMAGED: &str = "The database is damaged: parts of it cannot be read. `rouse cron export` may still save the \
      jobs. Then end Rouse, move rouse.db and the files beside it away, and put a backup in their place, or begin anew \
      and import the jobs.";
+
+/// What to do about one while Rouse does not run: nothing can be exported then.
+pub const DAMAGED_AT_REST: &str = "The database is damaged: parts of it cannot be read. Move rouse.db and the files beside \
+     it whose names begin so (rouse.db-wal, rouse.db-shm) away, and put a backup in their place. Without a backup, start \
+     Rouse anew and bring the jobs back from an earlier export with `rouse cron import`.";
 
 /// What SQLite finds wrong with the file at `path`, at most ten complaints; none when it is whole. Nothing is changed.
 ///

@@ -61,7 +61,7 @@ pub use causes::Fired;
 pub use claims::{Claim, Claimed};
 pub use connection::{EventListener, Store};
 pub use counted::Counted;
-pub use damage::{DAMAGED, damage};
+pub use damage::{DAMAGED, DAMAGED_AT_REST, damage};
 pub use due::{DueJob, DueJobs};
 pub use error::StoreError;
 pub use finish::{Finish, Interruption};
