@@ -70,7 +70,7 @@ async fn what_a_header_would_send_is_shown_to_who_is_asked_and_nowhere_else() {
     let told = house.notifier.shown.take_all();
     for (place, text) in [
         ("transcript", transcript.to_string()),
-        ("run", steps.to_string()),
+        ("run", format!("{}{}", steps["steps"], steps["deliveries"])),
         ("notifications", format!("{told:?}")),
     ] {
         assert!(!text.contains("dXNlcjpwYXNz") && !text.contains(diary), "{place}: {text}");
