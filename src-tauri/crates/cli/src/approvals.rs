@@ -13,7 +13,6 @@ use rouse_gateway::wire::{
 };
 use serde_json::{Value, json};
 
-use crate::cron::TELLING;
 use crate::exit::Failure;
 use crate::output::{instant, plain, print, short, table};
 use crate::session::Session;
@@ -333,7 +332,7 @@ fn print_table(session: &Session, approvals: &[ApprovalView], all: bool) {
 
 /// The tool, and what it would do it to: the argument that tells most.
 fn what(one: &ApprovalView) -> String {
-    let about = TELLING.iter().find_map(|key| one.arguments[key].as_str());
+    let about = rouse_core::naming::TELLING.iter().find_map(|key| one.arguments[key].as_str());
     let about = about.map_or_else(|| one.arguments.to_string(), str::to_owned);
     short(&format!("{} {about}", one.tool), 48)
 }

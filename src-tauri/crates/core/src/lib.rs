@@ -7,6 +7,7 @@
 pub mod stable_hash;
 pub mod visible;
 pub mod words;
+pub mod naming;
 pub mod near;
 pub mod hidden;
 pub mod time;

@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::approval::Approval;
 use crate::condition::Verdict;
 use crate::money::BudgetStop;
+use crate::naming::for_log;
 use crate::{JobId, RunId, SessionKey, UnixMs};
 
 /// Every state a run can be in. Waiting states move on; final states never change.
@@ -226,6 +227,13 @@ impl Run {
         }
     }
 
+    /// What the log calls it: a name that was made from what its job is told is not that.
+    #[must_use]
+    pub fn name_for_log(&self) -> String {
+        let id = self.job_id.as_ref().map_or_else(|| self.id.as_str(), JobId::as_str);
+        for_log(&self.job_name, &self.payload, id)
+    }
+
     /// Whether it is a call that a person tries a tool with: no job, and a payload of its own kind.
     #[must_use]
     pub fn is_trial(&self) -> bool {
@@ -291,6 +299,8 @@ pub struct Outcome {
     pub summary: Option<String>,
     /// What failed, for the person.
     pub error: Option<String>,
+    /// What the log says of the error, where its words are a tool's or a model's.
+    pub error_for_log: Option<String>,
     /// Why it was skipped or cancelled.
     pub reason: Option<String>,
     /// Whether another attempt may succeed (a network failure, an overloaded provider).
@@ -321,6 +331,7 @@ impl Outcome {
             state,
             summary: None,
             error: None,
+            error_for_log: None,
             reason: None,
             may_pass: false,
             usage: Usage {

@@ -13,7 +13,7 @@ use rouse_agent::{DeliveryAnswer, DeliverySeen, Hooks, Safety};
 use rouse_core::decide::{digest, digest_of_crowd};
 use rouse_core::delivery::{Channel, Delivery, DeliveryState, redelivery_after_ms};
 use rouse_core::time::Timer;
-use rouse_core::{Clock, DeliveryId, RunId, RunState, UnixMs};
+use rouse_core::{Clock, DeliveryId, Run, RunId, RunState, UnixMs};
 use rouse_store::{Store, StoreError};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
@@ -217,7 +217,7 @@ impl Outbox {
         let run = run.as_ref();
         let job_id = run.and_then(|run| run.job_id.as_ref()).map(tracing::field::display);
         let run_id = run.map(|run| tracing::field::display(&run.id));
-        let name = run.map(|run| run.job_name.as_str());
+        let name = run.map(Run::name_for_log);
         tracing::warn!(delivery_id = %delivery.id, job_id, run_id, name, reason, "a delivery did not get through");
         match redelivery_after_ms(delivery.attempts + 1) {
             Some(pause) => {

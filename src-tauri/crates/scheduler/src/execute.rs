@@ -220,7 +220,7 @@ impl Engine {
                 tracing::warn!(
                     job_id,
                     run_id = %running.run.id,
-                    name = running.run.job_name,
+                    name = running.run.name_for_log(),
                     "a run did not end in time and was given up"
                 );
             }
@@ -276,13 +276,13 @@ impl Engine {
 fn span_of(run: &Run) -> tracing::Span {
     let (job_id, run_id) = (run.job_id.as_ref().map(display), display(&run.id));
     // Of the highest level, so that it is there whatever lines are asked for.
-    tracing::error_span!("run", module = "cron", job_id, run_id, name = run.job_name)
+    tracing::error_span!("run", module = "cron", job_id, run_id, name = run.name_for_log())
 }
 
 /// The words are the cron RFC's.
 fn log_start(run: &Run, job: Option<&Job>) {
     let (job_id, run_id) = (run.job_id.as_ref().map(display), display(&run.id));
-    let (name, trigger) = (run.job_name.as_str(), run.trigger.name());
+    let (name, trigger) = (run.name_for_log(), run.trigger.name());
     let kind = job.map(|job| job.payload.kind());
     let schedule_kind = job.map(|job| schedule_kind(&job.schedule.spec));
     let session_target = job.map(|job| match job.session_target {
@@ -304,7 +304,7 @@ fn log_start(run: &Run, job: Option<&Job>) {
         wake_mode,
         "cron: job started"
     );
-    let payload = display(&run.payload);
+    let (name, payload) = (run.job_name.as_str(), display(&run.payload));
     tracing::info!(target: "rouse::payloads", module = "cron", job_id, run_id, name, payload, "cron: job payload");
 }
 
@@ -344,6 +344,6 @@ pub(crate) fn lane_width(job: &Job) -> usize {
 
 fn crashed(run: &Run, error: &JoinError) -> Outcome {
     let (job_id, run_id) = (run.job_id.as_ref().map(display), display(&run.id));
-    tracing::error!(job_id, run_id, name = run.job_name, %error, "a run crashed");
+    tracing::error!(job_id, run_id, name = run.name_for_log(), %error, "a run crashed");
     Outcome::failed("It stopped because of a fault in Rouse. The log has the details.")
 }

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use rouse_core::condition::Verdict;
 use rouse_core::decide::{Ended, JobFate, SETTLED_MS, announce, fate_of_job, incident_step};
 use rouse_core::incident::IncidentStep;
-use rouse_core::job::{Job, NotifyWhen, Payload, WakeMode};
+use rouse_core::job::{Job, NotifyWhen, Payload, WakeMode, payload_to_json};
+use rouse_core::naming::for_log;
 use rouse_core::{DeliveryId, JobId, Outcome, Run, RunId, RunState, RunTrigger, UnixMs};
 use rouse_store::{Finish, StoreError};
 use serde_json::Value;
@@ -298,7 +299,7 @@ impl Engine {
         match self.store.job(id).await {
             Err(error @ StoreError::Unreadable { .. }) => {
                 // Its runs must come to an end all the same.
-                tracing::error!(%error, job_id = %id, run_id = %run.id, name = run.job_name, "the job of a run cannot be read");
+                tracing::error!(%error, job_id = %id, run_id = %run.id, name = run.name_for_log(), "the job of a run cannot be read");
                 Ok(None)
             }
             job => job,
@@ -337,7 +338,8 @@ impl Engine {
                 self.end_runs_of(&job.id, DONE);
             }
             JobFate::IsPaused(reason) => {
-                tracing::warn!(job_id = %job.id, run_id = %by, name = job.name, reason, "a job was switched off");
+                let name = for_log(&job.name, &payload_to_json(&job.payload), job.id.as_str());
+                tracing::warn!(job_id = %job.id, run_id = %by, name, reason, "a job was switched off");
                 self.next_due_is_stale = true;
                 self.skip_waiting(Some(&job.id), reason);
             }
@@ -394,14 +396,15 @@ pub(crate) fn log_end(run: &Run, state: RunState, reason: Option<&str>, now: Uni
     log_finish(run, &outcome, None, now);
 }
 
-/// The words are the cron RFC's. Why a run failed is told in one line; what else it said is for those who asked for
-/// payloads.
+/// The words are the cron RFC's. Why a run failed is told in one line of Rouse's own words; what it said is for those who
+/// asked for payloads.
 pub(crate) fn log_finish(run: &Run, outcome: &Outcome, next_run_at: Option<UnixMs>, now: UnixMs) {
     let (job_id, run_id) = (run.job_id.as_ref().map(display), display(&run.id));
-    let name = run.job_name.as_str();
+    let name = run.name_for_log();
     let duration_ms = run.started_at.map(|at| now.since(at).max(0));
     let (status, state) = (outcome.state.rfc_status(), outcome.state.name());
-    let (reason, error) = (outcome.reason.as_deref(), outcome.error.as_deref().map(in_one_line));
+    let error = outcome.error_for_log.as_deref().or(outcome.error.as_deref()).map(in_one_line);
+    let reason = outcome.reason.as_deref();
     let next_run_at_ms = next_run_at.map(|at| at.0);
     match status {
         Some("error") => {

@@ -4,8 +4,11 @@
 //! when the schedule changes or the job is switched on. Everything else leaves the grid and the next slot alone. One
 //! could get it wrong by planning anew on every edit, which pushes an interval job away as long as somebody types.
 
-use rouse_core::job::{Job, JobError, JobState, Schedule, ScheduleSpec, patch_job};
+use rouse_core::job::{
+    Job, JobError, JobState, Schedule, ScheduleSpec, patch_job, payload_to_json,
+};
 use rouse_core::json_fields::FieldError;
+use rouse_core::naming::for_log;
 use rouse_core::schedule::Zones;
 use rouse_core::slots::Slots;
 use rouse_core::{JobId, RunId, UnixMs};
@@ -91,7 +94,8 @@ impl Engine {
 
 fn log_saved(job: &Job) {
     let next_run_at_ms = job.state.next_run_at.map(|at| at.0);
-    tracing::debug!(job_id = %job.id, name = job.name, next_run_at_ms, "cron: job saved");
+    let name = for_log(&job.name, &payload_to_json(&job.payload), job.id.as_str());
+    tracing::debug!(job_id = %job.id, name, next_run_at_ms, "cron: job saved");
 }
 
 fn next_slot_after_edit(

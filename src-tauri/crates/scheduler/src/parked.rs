@@ -90,7 +90,7 @@ impl Engine {
         if parked.is_some() {
             let job_id = run.job_id.as_ref().map(tracing::field::display);
             let questions = outcome.asks.len();
-            tracing::info!(job_id, run_id = %run.id, name = run.job_name, questions, "a run waits for an answer");
+            tracing::info!(job_id, run_id = %run.id, name = run.name_for_log(), questions, "a run waits for an answer");
             self.parked.runs.push((run.id.clone(), run.job_id.clone()));
             self.parked.is_stale = true;
             self.outbox.notify_one();
@@ -118,7 +118,17 @@ impl Engine {
         self.expire_questions().await?;
         let decided = self.store.decide(id, answer, from, self.clock.now()).await?;
         if let Decided::Counts { approval, goes_on } = &decided {
-            log_answer(approval);
+            let run = match goes_on {
+                Some(run) => Ok(Some((**run).clone())),
+                None => self.store.run(&approval.run_id).await,
+            };
+            match run {
+                Ok(run) => log_answer(approval, run.map(|run| run.name_for_log())),
+                Err(error) => {
+                    tracing::debug!(%error, "the run of a question cannot be read");
+                    log_answer(approval, None);
+                }
+            }
             self.parked.is_stale = true;
             if let Some(run) = goes_on {
                 self.parked.take_up((**run).clone());
@@ -157,7 +167,7 @@ impl Engine {
         }
         for run in self.store.expire_approvals(now).await? {
             let job_id = run.job_id.as_ref().map(tracing::field::display);
-            tracing::info!(job_id, run_id = %run.id, name = run.job_name, "nobody answered in time");
+            tracing::info!(job_id, run_id = %run.id, name = run.name_for_log(), "nobody answered in time");
             self.parked.take_up(run);
         }
         self.parked.is_stale = true;
@@ -179,8 +189,8 @@ impl Engine {
     }
 }
 
-fn log_answer(approval: &Approval) {
+fn log_answer(approval: &Approval, name: Option<String>) {
     let job_id = approval.job_id.as_ref().map(tracing::field::display);
-    tracing::info!(job_id, run_id = %approval.run_id, name = approval.job_name, tool = approval.tool,
+    tracing::info!(job_id, run_id = %approval.run_id, name, tool = approval.tool,
         answer = approval.state.name(), "a question was answered");
 }

@@ -54,7 +54,7 @@ impl Engine {
         };
         if recovery == Recovery::GoOn && self.store.put_back(&run.id, now).await?.is_some() {
             let job_id = run.job_id.as_ref().map(tracing::field::display);
-            tracing::info!(job_id, run_id = %run.id, name = run.job_name, "a run that was cut off goes on");
+            tracing::info!(job_id, run_id = %run.id, name = run.name_for_log(), "a run that was cut off goes on");
             return Ok(());
         }
         let run_again = match (recovery, &job) {
@@ -76,7 +76,7 @@ impl Engine {
             Vec::new()
         };
         let job_id = run.job_id.as_ref().map(tracing::field::display);
-        tracing::warn!(job_id, run_id = %run.id, name = run.job_name, again = run_again.is_some(), "a run was cut off");
+        tracing::warn!(job_id, run_id = %run.id, name = run.name_for_log(), again = run_again.is_some(), "a run was cut off");
         // Whatever waits for the end of this run waits for the one that makes up for it.
         let fired = match run_again {
             Some(_) => Vec::new(),

@@ -5,13 +5,15 @@
 //! written the call, which is as good as a yes to it; where a hook wants it asked all the same, or makes another call of
 //! it, the job's own setting says whether anybody is asked.
 
+use std::borrow::Cow;
+
 use rouse_core::Job;
 use rouse_core::RunState;
 use rouse_core::job::ToolCall;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::run::{Outcome, Run, Usage};
 use rouse_core::stable_hash::stable_hash;
-use rouse_core::tool::{Completion, SandboxMode, ToolContext, ToolEffect};
+use rouse_core::tool::{Completion, Fault, SandboxMode, ToolContext, ToolEffect, ToolOutput};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -93,11 +95,13 @@ fn fate_of(called: Called) -> Outcome {
         let words = called.output.words.clone().unwrap_or_else(|| called.output.text());
         let is_futile = called.output.fault.is_some_and(|fault| !fault.may_pass());
         let may_pass = called.reached_tool && called.is_repeatable && !is_futile;
-        return Outcome { may_pass, ..Outcome::failed(shortened(&words)) };
+        let error_for_log = Some(for_log(&called.output).into_owned());
+        return Outcome { may_pass, error_for_log, ..Outcome::failed(shortened(&words)) };
     }
     let outcome = match called.output.effect {
         Some(ToolEffect::Complete { outcome: Completion::Failed, summary }) => {
-            Outcome::failed(summary)
+            let error_for_log = Some("It reported a failure".to_owned());
+            Outcome { error_for_log, ..Outcome::failed(summary) }
         }
         Some(ToolEffect::Complete { outcome: Completion::NothingToReport, .. }) => {
             Outcome::of(RunState::NothingToReport)
@@ -114,6 +118,24 @@ fn fate_of(called: Called) -> Outcome {
         }
     };
     Outcome { result: Some(kept(called.output.value)), ..outcome }
+}
+
+/// What the log says of a call that failed: how its command ended, or what kind of failure it was. The words may hold what
+/// the job is told and what came of it.
+fn for_log(output: &ToolOutput) -> Cow<'static, str> {
+    if let Some(code) = output.value["exitCode"].as_i64() {
+        return format!("Exit code {code}").into();
+    }
+    Cow::Borrowed(match output.fault {
+        Some(Fault::InvalidParameters) => "The arguments of the call do not fit",
+        Some(Fault::Timeout) => "The call took too long",
+        Some(Fault::NotAuthorised) => "The call was not allowed",
+        Some(Fault::RateLimited { .. }) => "The tool was called too often",
+        Some(Fault::ExternalService) => "What the call went to failed",
+        Some(Fault::Refused) => "What the call went to refused it",
+        Some(Fault::Sandbox) => "There was no safe place for the call",
+        Some(Fault::Execution) | None => "The call failed",
+    })
 }
 
 /// A result for people: a text as it is, an object line by line.

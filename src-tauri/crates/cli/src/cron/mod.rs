@@ -10,7 +10,6 @@ mod quiet;
 mod may;
 pub(crate) use budget::spent_in_words;
 pub(crate) use draft::{Wake, replacing};
-pub(crate) use naming::TELLING;
 mod edit;
 mod list;
 mod naming;

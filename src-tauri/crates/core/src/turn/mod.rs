@@ -265,9 +265,8 @@ impl Turn {
         if text.is_empty() {
             self.fail("The model ended without an answer.")
         } else {
-            self.fail(&format!(
-                "The model ended with a question that nobody was there to answer: {text}"
-            ))
+            let what = "The model ended with a question that nobody was there to answer";
+            self.fail_in_its_words(format!("{what}: {text}"), what)
         }
     }
 
@@ -278,7 +277,7 @@ impl Turn {
                 let summary = Some(summary).filter(|summary| !summary.trim().is_empty());
                 self.finish(RunState::NothingToReport, summary, None)
             }
-            Completion::Failed => self.finish(RunState::Failed, None, Some(summary)),
+            Completion::Failed => self.fail_in_its_words(summary, "The model reported a failure"),
         }
     }
 
@@ -309,10 +308,20 @@ impl Turn {
         self.finish(RunState::Failed, None, Some(error.to_owned()))
     }
 
+    /// A failure in the model's own words, of which the log says only what kind it is.
+    fn fail_in_its_words(&self, error: String, kind: &str) -> Next {
+        let outcome = self.outcome(RunState::Failed, None, Some(error));
+        Next::Finish(Box::new(Outcome { error_for_log: Some(kind.to_owned()), ..outcome }))
+    }
+
     fn finish(&self, state: RunState, summary: Option<String>, error: Option<String>) -> Next {
+        Next::Finish(Box::new(self.outcome(state, summary, error)))
+    }
+
+    fn outcome(&self, state: RunState, summary: Option<String>, error: Option<String>) -> Outcome {
         let usage = self.usage;
         let model = self.model.clone();
-        Next::Finish(Box::new(Outcome { summary, error, usage, model, ..Outcome::of(state) }))
+        Outcome { summary, error, usage, model, ..Outcome::of(state) }
     }
 }
 

@@ -1,0 +1,194 @@
+//! What a job is called when nobody has said: the beginning of what it does, as a person would shorten it. And what it
+//! is called in the log, where what a job is told stands only when asked for.
+//!
+//! It refuses to cut a word. One could get it wrong by naming all jobs of one tool after the tool, and by taking a name
+//! that a person gave for a made one: such a name is logged as it is.
+
+use serde_json::Value;
+
+use crate::visible::visible;
+use crate::words::capitalised;
+
+/// The most characters of a name that nobody gave.
+const MOST: usize = 48;
+/// So much of an id tells jobs apart.
+const SHORT_ID: usize = 8;
+/// Arguments that say what a call is about, the most telling first.
+pub const TELLING: [&str; 7] = ["command", "url", "path", "query", "title", "name", "text"];
+
+/// A name for a job that does `payload`, in the job format.
+#[must_use]
+pub fn from_payload(payload: &Value) -> String {
+    let part = |key: &str| payload[key].as_str().unwrap_or_default();
+    let name = match part("kind") {
+        "systemEvent" => from_words(part("text")),
+        "agentTurn" => from_words(part("message")),
+        _ => from_call(part("tool"), &payload["arguments"]),
+    };
+    if name.is_empty() { "Job".to_owned() } else { name }
+}
+
+/// What the log calls a job: its name, and where that was made from `payload` what kind of job it is and which.
+#[must_use]
+pub fn for_log(name: &str, payload: &Value, id: &str) -> String {
+    if !is_made_from(payload, name) {
+        return name.to_owned();
+    }
+    let kind = match payload["kind"].as_str() {
+        Some("systemEvent") => "reminder",
+        Some("agentTurn") => "agent job",
+        _ => payload["tool"].as_str().unwrap_or("job"),
+    };
+    format!("{kind} {}", &id[..id.floor_char_boundary(SHORT_ID)])
+}
+
+/// Whether the name holds what the payload says: as it is made here, with a number where that was taken, or the command
+/// of a crontab's line.
+fn is_made_from(payload: &Value, name: &str) -> bool {
+    let made = from_payload(payload);
+    let says_nothing = made == "Job" || payload["tool"] == made.as_str();
+    let number = name.strip_prefix(&made).map(|rest| rest.strip_prefix(' ').unwrap_or(rest));
+    if !says_nothing && number.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit())) {
+        return true;
+    }
+    let command =
+        payload["arguments"]["command"].as_str().filter(|_| payload["tool"] == "run_command");
+    let begins = name.strip_suffix('…').map(|cut| command.is_some_and(|line| line.contains(cut)));
+    begins.unwrap_or_else(|| command == Some(name))
+}
+
+/// `http: example.org/status`, `run_command: df -h`.
+fn from_call(tool: &str, arguments: &Value) -> String {
+    let about = TELLING.iter().find_map(|key| arguments[key].as_str()).map(first_line);
+    match about.filter(|about| !about.is_empty()) {
+        None => tool.to_owned(),
+        Some(about) => {
+            let address = about.strip_prefix("https://").or_else(|| about.strip_prefix("http://"));
+            let about = address.map_or(about.as_str(), host_and_path);
+            shortened(&format!("{tool}: {about}"))
+        }
+    }
+}
+
+/// Of an address what names the page: keys stand before an `@` and behind a `?`, and names stand in the log.
+fn host_and_path(address: &str) -> &str {
+    let page = until(address, &["?", "#"]);
+    let end_of_host = page.find('/').unwrap_or(page.len());
+    let begin = page[..end_of_host].rfind('@').map_or(0, |at| at + 1);
+    page[begin..].trim_end_matches('/')
+}
+
+/// The first sentence; of a long one the first clause.
+fn from_words(text: &str) -> String {
+    let line = first_line(text);
+    let sentence = until(&line, &[". ", "! ", "? ", "; ", ": "]);
+    let whole = sentence.trim_end_matches(['.', '!', ';', ':', ',']);
+    let clause = if whole.chars().count() <= MOST { whole } else { until(whole, &[", ", " – "]) };
+    capitalised(&shortened(clause))
+}
+
+fn first_line(text: &str) -> String {
+    visible(text.trim().lines().next().unwrap_or_default()).replace('\t', " ")
+}
+
+/// The text up to the first of these marks.
+fn until<'t>(text: &'t str, marks: &[&str]) -> &'t str {
+    let end = marks.iter().filter_map(|mark| text.find(mark)).min();
+    &text[..end.unwrap_or(text.len())]
+}
+
+/// At most so many characters, cut between words where there are any.
+fn shortened(text: &str) -> String {
+    let text = text.trim();
+    if text.chars().count() <= MOST {
+        return text.to_owned();
+    }
+    let cut: String = text.chars().take(MOST).collect();
+    let words =
+        cut.rfind(' ').filter(|end| *end > MOST / 2).map_or(cut.as_str(), |end| &cut[..end]);
+    format!("{}…", words.trim_end_matches([' ', ',', ';', ':', '-']))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{for_log, from_payload};
+
+    #[test]
+    fn a_name_is_what_a_person_would_shorten_it_to() {
+        let asks =
+            |message: &str| from_payload(&json!({ "kind": "agentTurn", "message": message }));
+        for (message, name) in [
+            ("water the plants", "Water the plants"),
+            ("Read my mail. Tell me what is urgent.", "Read my mail"),
+            ("Is the site up?", "Is the site up?"),
+            ("Check https://example.org/a?b=c: is it up", "Check https://example.org/a?b=c"),
+            (
+                "Summarise the new mails in my inbox, and tell me only what needs an answer today",
+                "Summarise the new mails in my inbox",
+            ),
+            (
+                "Look through everything that has been written since yesterday evening",
+                "Look through everything that has been written…",
+            ),
+            ("über den Tag\nund die Nacht", "Über den Tag"),
+            ("  ", "Job"),
+        ] {
+            assert_eq!(asks(message), name);
+        }
+        let long = asks(&"x".repeat(300));
+        assert_eq!(long.chars().count(), 49, "{long}");
+    }
+
+    #[test]
+    fn a_call_is_named_after_what_it_is_about() {
+        let calls = |tool: &str, arguments: serde_json::Value| {
+            from_payload(&json!({ "kind": "toolCall", "tool": tool, "arguments": arguments }))
+        };
+        assert_eq!(calls("time", json!({})), "time");
+        assert_eq!(
+            calls("run_command", json!({ "command": "df -h", "cwd": "~" })),
+            "run_command: df -h"
+        );
+        assert_eq!(
+            calls("http", json!({ "url": "https://me:key@example.org/status?key=sk-123#a" })),
+            "http: example.org/status"
+        );
+        assert_eq!(
+            calls("http", json!({ "url": "https://example.org/status/" })),
+            "http: example.org/status"
+        );
+        assert_eq!(calls("echo", json!({ "text": "a\nb" })), "echo: a");
+    }
+
+    #[test]
+    fn the_log_calls_a_job_by_a_name_that_says_nothing_of_what_it_is_told() {
+        let reminder = json!({ "kind": "systemEvent", "text": "take the pills for my HIV" });
+        let command = json!({
+            "kind": "toolCall", "tool": "run_command", "arguments": { "command": "echo SECRET; exit 3" },
+        });
+        let agent = json!({ "kind": "agentTurn", "message": "Look at my mails" });
+        let time = json!({ "kind": "toolCall", "tool": "time", "arguments": {} });
+        let long = "x y ".repeat(30);
+        let cut =
+            json!({ "kind": "toolCall", "tool": "run_command", "arguments": { "command": long } });
+        let cut_name: String = long.chars().take(59).chain(['…']).collect();
+        for (name, payload, logged) in [
+            ("Take the pills for my HIV", &reminder, "reminder 746ade12"),
+            ("Take the pills for my HIV 2", &reminder, "reminder 746ade12"),
+            ("Pills", &reminder, "Pills"),
+            ("Take the pills for my HIV today", &reminder, "Take the pills for my HIV today"),
+            ("run_command: echo SECRET; exit 3", &command, "run_command 746ade12"),
+            ("echo SECRET; exit 3", &command, "run_command 746ade12"),
+            ("echo", &command, "echo"),
+            (&cut_name, &cut, "run_command 746ade12"),
+            ("Look at my mails", &agent, "agent job 746ade12"),
+            ("time", &time, "time"),
+            ("Heartbeat", &json!(null), "Heartbeat"),
+        ] {
+            assert_eq!(for_log(name, payload, "746ade12-1b2c-7d3e"), logged, "{name}");
+        }
+        assert_eq!(for_log("Look at my mails", &agent, "é"), "agent job é");
+    }
+}
