@@ -165,8 +165,10 @@ pub(crate) fn options(path: &Path) -> SqliteConnectOptions {
         .foreign_keys(true)
         .busy_timeout(BUSY_FOR)
         .synchronous(SqliteSynchronous::Normal)
-        // Grows with a write of many jobs at once, so that none of their pages goes to the file twice.
-        .pragma("cache_size", "-16384")
+        // What is kept between writes. One of many jobs at once may go over it until it is through, so that none of its
+        // pages goes to the file twice.
+        .pragma("cache_size", "-4096")
+        .pragma("cache_spill", "OFF")
         .pragma("temp_store", "MEMORY")
         .pragma("trusted_schema", "OFF")
         // A long reader can let the log grow; the next checkpoint gives the space back.
