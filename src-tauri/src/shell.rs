@@ -61,7 +61,11 @@ impl Shell {
                 engine.ask::<CronStatus>("cron.resume", &Empty {}).await.map(drop)
             }),
             Command::Run(job) => self.tell_engine("run", move |engine| async move {
-                let now = CronRunParams { id: job.to_string(), mode: Some(RunMode::Force) };
+                let now = CronRunParams {
+                    id: job.to_string(),
+                    mode: Some(RunMode::Force),
+                    awaited_by: None,
+                };
                 engine.ask::<StartedRun>("cron.run", &now).await.map(drop)
             }),
             Command::Answer(question, yes) => {

@@ -8,7 +8,7 @@ use rouse_testkit::fake_model::{FakeModel, Reply, sse};
 use serde_json::{Value, json};
 
 use crate::asks::{home_with, settings_of};
-use crate::engine::Home;
+use crate::engine::{Home, Said};
 use crate::http::Request;
 use crate::probes::echo;
 
@@ -79,6 +79,29 @@ async fn a_job_that_asks_a_model_every_second_is_told_how_often() {
     assert!(!add("1m").err.contains("a day"));
     let often = home.rouse(["cron", "add", "--cron", "*/30 * * * * *", "--message", "hello"]);
     assert!(often.err.contains("2,880 times a day"), "{often:#?}");
+}
+
+/// With one place for all runs, a command that waits for another job would keep that from beginning.
+#[tokio::test]
+async fn a_command_of_a_run_can_wait_for_another_run() {
+    let home = Home::new().config("[cron]\nmaxConcurrentRuns = 1\n");
+    let engine = home.serve().await;
+    engine.add(echo("Inner")).await;
+    let outer = json!({
+        "name": "Outer", "schedule": { "kind": "manual" },
+        "payload": { "kind": "toolCall", "tool": "run_command", "arguments": { "command": "sleep 600" } }
+    });
+    let outer = engine.add(outer).await;
+    let run = engine.run_now(&outer).await;
+    let inside = |name: &str| {
+        let mut command = home.command(["cron", "run", name, "--wait"]);
+        Said::from(command.env("ROUSE_RUN_ID", &run).output().expect("rouse starts"))
+    };
+    assert!(inside("Inner").ok().starts_with("Inner  succeeded\n"));
+    inside("Outer").refused(5, "would wait for itself");
+    let state = engine.call("runs.get", json!({ "id": run })).await["run"]["state"].clone();
+    assert_eq!(state, "running", "the one that waited is still at it");
+    engine.call("runs.cancel", json!({ "id": run })).await;
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use rouse_core::decide::retry_after_ms;
 use rouse_core::job::Job;
 use rouse_core::run::Usage;
 use rouse_core::schedule::format_duration;
-use rouse_core::{Outcome, Run, RunState};
+use rouse_core::{Outcome, Run, RunId, RunState};
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -39,6 +39,8 @@ pub(crate) struct Running {
     /// Whether it has a place under the cap. Between two attempts it has none, so that what fails again and again does not
     /// keep the places of what works.
     pub(crate) has_place: bool,
+    /// The runs that it waits for, if it does. Its place is lent as long as there is one.
+    pub(crate) awaits: Vec<RunId>,
     /// Whether its next attempt could begin but for a place.
     pub(crate) waits_for_place: bool,
     /// Whether it has removed its job, and goes on without it.
@@ -92,6 +94,7 @@ impl Running {
             cancel,
             work,
             has_place: true,
+            awaits: Vec::new(),
             waits_for_place: false,
             outlives_job: false,
             deadline,

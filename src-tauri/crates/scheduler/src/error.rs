@@ -27,6 +27,15 @@ pub enum SchedulerError {
     /// Another message was sent under the same key.
     #[error("Another message was sent with this key before. Send this one with a key of its own.")]
     KeyIsTaken,
+    /// A run asked for one that could only begin after itself, and would wait for it.
+    #[error(
+        "{name} cannot begin before the run that asks for it has ended, so that one would wait for itself. Start it without \
+         waiting, or let the job run beside itself (overlap: parallel)."
+    )]
+    WaitsForItself {
+        /// The name of the job that was to run.
+        name: String,
+    },
     /// The scheduler has stopped, or is about to.
     #[error("Rouse is stopping.")]
     Stopped,

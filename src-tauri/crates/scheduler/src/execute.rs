@@ -66,6 +66,7 @@ impl Engine {
         let mut started = Vec::new();
         loop {
             let now = self.clock.now();
+            self.take_places_back();
             let startable = self.lanes.take_startable();
             if startable.is_empty() && self.wait_ended.is_empty() {
                 return Ok(started);
@@ -162,6 +163,7 @@ impl Engine {
 
     /// Begins the attempts whose backoff is over, the longest over first, as far as there are places for them.
     pub(crate) async fn begin_next_attempts(&mut self) -> Result<(), StoreError> {
+        self.take_places_back();
         let now = self.clock.monotonic();
         let since = |running: &Running| match running.work {
             Work::Backoff { until } if until <= now => Some(until),
@@ -205,8 +207,8 @@ impl Engine {
             Err(error) => crashed(&running.run, &error),
         };
         running.attempt_ended(outcome, self.clock.monotonic());
-        if matches!(running.work, Work::Backoff { .. }) {
-            running.has_place = false;
+        running.awaits.clear();
+        if matches!(running.work, Work::Backoff { .. }) && std::mem::take(&mut running.has_place) {
             self.lanes.rest(Rank::from(running.run.trigger));
         }
     }

@@ -24,7 +24,7 @@ pub(crate) enum Request {
     Add(Box<Job>, Reply<Job>),
     Update(JobId, Value, Option<i64>, Reply<Job>),
     Remove(JobId, Option<RunId>, Reply<Option<Removed>>),
-    RunNow(JobId, RunMode, Reply<Option<RunId>>),
+    RunNow(JobId, RunMode, Option<RunId>, Reply<Option<RunId>>),
     Retry(RunId, Reply<RunId>),
     Cancel(RunId, String, Reply<bool>),
     Decide(ApprovalId, Box<Answer>, AnsweredFrom, Reply<Decided>),
@@ -103,7 +103,21 @@ impl SchedulerHandle {
         id: &JobId,
         mode: RunMode,
     ) -> Result<Option<RunId>, SchedulerError> {
-        self.ask(|reply| Request::RunNow(id.clone(), mode, reply)).await
+        self.ask(|reply| Request::RunNow(id.clone(), mode, None, reply)).await
+    }
+
+    /// The same for a run at work, `by`, that waits for the end of the new one and lends its place meanwhile. One that is not
+    /// at work lends nothing.
+    ///
+    /// # Errors
+    /// As `run_now`, and one that could not begin before `by` has ended.
+    pub async fn run_awaited(
+        &self,
+        id: &JobId,
+        mode: RunMode,
+        by: &RunId,
+    ) -> Result<Option<RunId>, SchedulerError> {
+        self.ask(|reply| Request::RunNow(id.clone(), mode, Some(by.clone()), reply)).await
     }
 
     /// Runs the job of a run that is over again, as it is defined now.

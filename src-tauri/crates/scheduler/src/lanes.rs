@@ -190,6 +190,11 @@ impl<T> Lanes<T> {
         has_place
     }
 
+    /// Gives a run that rests its place back in any case; the cap may not hold until others end.
+    pub fn retake(&mut self, rank: Rank) {
+        self.occupy(rank);
+    }
+
     /// Frees the lane of a run that rests.
     pub fn finished_at_rest(&mut self, key: &LaneKey) {
         self.change(key.clone(), |lane| lane.at_work -= 1);

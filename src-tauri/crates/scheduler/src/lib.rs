@@ -22,6 +22,7 @@ pub mod timer;
 
 mod ahead;
 mod attempt;
+mod awaited;
 mod chat;
 mod trial;
 mod clock_change;

@@ -59,6 +59,11 @@ impl Parked {
         self.goes_on.push_back(run);
     }
 
+    /// Whether it waits for an answer, or has one and goes on soon.
+    pub(crate) fn has(&self, id: &RunId) -> bool {
+        self.runs.iter().any(|(run, _)| run == id) || self.goes_on.iter().any(|run| run.id == *id)
+    }
+
     fn forget(&mut self, id: &RunId) {
         self.runs.retain(|(parked, _)| parked != id);
         self.goes_on.retain(|run| run.id != *id);

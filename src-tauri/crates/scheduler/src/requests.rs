@@ -24,7 +24,9 @@ impl Engine {
             Request::Remove(id, by, reply) => {
                 answer(reply, self.remove_job(&id, by.as_ref()).await);
             }
-            Request::RunNow(id, mode, reply) => answer(reply, self.run_now(&id, mode).await),
+            Request::RunNow(id, mode, by, reply) => {
+                answer(reply, self.run_now(&id, mode, by.as_ref()).await);
+            }
             Request::Retry(id, reply) => answer(reply, self.retry(&id).await),
             Request::Cancel(id, reason, reply) => answer(reply, self.cancel(&id, &reason).await),
             Request::Decide(id, said, from, reply) => {
@@ -62,17 +64,25 @@ impl Engine {
         &mut self,
         id: &JobId,
         mode: RunMode,
+        awaited_by: Option<&RunId>,
     ) -> Result<Option<RunId>, SchedulerError> {
         let job = self.found(id).await?;
+        if let Some(by) = awaited_by {
+            self.may_be_awaited(&job, by)?;
+        }
         let now = self.clock.now();
-        match mode {
-            RunMode::Force => self.insert_manual(job, None, now).await.map(Some),
-            RunMode::Due if job.state.next_run_at.is_none_or(|next| next > now) => Ok(None),
+        let run = match mode {
+            RunMode::Force => Some(self.insert_manual(job, None, now).await?),
+            RunMode::Due if job.state.next_run_at.is_none_or(|next| next > now) => None,
             RunMode::Due => {
                 let queued = self.tick(now).await?.queued;
-                Ok(queued.into_iter().find(|run| self.is_of(run, id)))
+                queued.into_iter().find(|run| self.is_of(run, id))
             }
+        };
+        if let (Some(by), Some(run)) = (awaited_by, &run) {
+            self.lend_place(by, run.clone());
         }
+        Ok(run)
     }
 
     async fn retry(&mut self, id: &RunId) -> Result<RunId, SchedulerError> {

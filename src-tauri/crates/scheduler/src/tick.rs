@@ -254,6 +254,7 @@ impl Engine {
                 self.enqueue(run.clone(), Some(Arc::clone(&follows.job)));
             }
         }
+        self.take_places_back();
         let startable = self.lanes.take_startable();
         // One that has become too late meanwhile is claimed like one that waits, and ends as such.
         let in_time = startable.iter().filter(|run| run.load.too_late(begin_at).is_none());

@@ -12,4 +12,8 @@ id: string,
 /**
  * `due` when absent.
  */
-mode?: RunMode, };
+mode?: RunMode, 
+/**
+ * A run at work that waits for the end of the new one; it lends its place under the cap as long as it does.
+ */
+awaitedBy?: string, };

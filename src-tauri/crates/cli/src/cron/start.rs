@@ -8,7 +8,7 @@ use rouse_core::Clock as _;
 use rouse_gateway::wire::{JobView, StartedRun};
 use serde_json::{Value, json};
 
-use super::{JobArg, resolve};
+use super::{JobArg, inside_of, resolve};
 use crate::exit::Failure;
 use crate::output::{instant_in, relative};
 use crate::runs;
@@ -35,7 +35,9 @@ pub(super) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
         true => Some(runs::from_now_on(session).await?),
         false => None,
     };
-    let answer = session.call("cron.run", json!({ "id": id, "mode": mode })).await?;
+    let awaited_by = inside_of().filter(|_| args.wait);
+    let asked = json!({ "id": id, "mode": mode, "awaitedBy": awaited_by });
+    let answer = session.call("cron.run", asked).await?;
     let started: StartedRun = serde_json::from_value(answer.clone())?;
     if started.run_id.is_none() && !session.json {
         return Err(Failure::Refused(not_due(session, &view)));

@@ -188,7 +188,10 @@ pub(crate) async fn run(context: &Context, params: CronRunParams) -> Result<Star
         RunMode::Due => Asked::Due,
         RunMode::Force => Asked::Force,
     };
-    let run_id = context.scheduler.run_now(&job.id, mode).await?;
+    let run_id = match params.awaited_by {
+        Some(by) => context.scheduler.run_awaited(&job.id, mode, &RunId::new(by)).await?,
+        None => context.scheduler.run_now(&job.id, mode).await?,
+    };
     Ok(StartedRun { run_id: run_id.map(|id| id.to_string()) })
 }
 

@@ -197,6 +197,8 @@ pub struct CronRunParams {
     pub id: String,
     /// `due` when absent.
     pub mode: Option<RunMode>,
+    /// A run at work that waits for the end of the new one; it lends its place under the cap as long as it does.
+    pub awaited_by: Option<String>,
 }
 
 /// A run that was started or asked for.

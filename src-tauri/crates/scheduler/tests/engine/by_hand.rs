@@ -180,3 +180,98 @@ async fn a_run_that_starts_another_one_and_does_not_wait_holds_nobody_up() {
     assert_eq!(inner.run.id, inner_id);
     inner.succeed();
 }
+
+async fn three(stage: &Stage, ids: [&str; 3]) -> [Job; 3] {
+    let [one, two, three] = ids.map(|id| stage.add(every(HOUR, json!({ "id": id }))));
+    [one.await, two.await, three.await]
+}
+
+/// Starts a run by hand and lets it begin.
+async fn begun_by_hand(stage: &Stage, job: &Job) -> Begun {
+    let id = stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked").expect("a run");
+    let begun = stage.begun.next().await;
+    assert_eq!(begun.run.id, id);
+    begun
+}
+
+/// Lets the run `by` ask for a run of `job` and wait for it.
+async fn awaited(stage: &Stage, job: &Job, by: &Begun) -> Result<RunId, SchedulerError> {
+    let asked = stage.handle.run_awaited(&job.id, RunMode::Force, &by.run.id).await;
+    asked.map(|run| run.expect("a run"))
+}
+
+#[tokio::test]
+async fn a_run_that_waits_for_another_one_lends_it_its_place_and_has_it_back() {
+    let cap = SchedulerConfig { max_concurrent_runs: 1, ..config() };
+    let stage = Stage::with(cap, false).await;
+    let [outer, inner, third] = three(&stage, ["outer", "inner", "third"]).await;
+    let outer = begun_by_hand(&stage, &outer).await;
+    let first = awaited(&stage, &inner, &outer).await.expect("a run");
+    let begun = stage.begun.next().await;
+    assert_eq!(begun.run.id, first, "it begins beside the one that waits for it");
+    let waits = stage.handle.run_now(&third.id, RunMode::Force).await.expect("asked");
+    begun.succeed();
+    assert_eq!(stage.ended(&first).await.state, RunState::Succeeded);
+    assert_eq!(stage.load().await, (1, 1), "the place is the first one's again");
+    let outer_id = outer.run.id.clone();
+    outer.succeed();
+    stage.ended(&outer_id).await;
+    assert_eq!(Some(stage.begun.next().await.run.id.clone()), waits);
+    assert_eq!(stage.load().await, (1, 0));
+}
+
+#[tokio::test]
+async fn a_place_is_lent_once_however_many_are_awaited() {
+    let cap = SchedulerConfig { max_concurrent_runs: 1, ..config() };
+    let stage = Stage::with(cap, false).await;
+    let [outer, one, other] = three(&stage, ["outer", "one", "other"]).await;
+    let outer = begun_by_hand(&stage, &outer).await;
+    let first = awaited(&stage, &one, &outer).await.expect("a run");
+    let second = awaited(&stage, &other, &outer).await.expect("a run");
+    let begun = stage.begun.next().await;
+    assert_eq!(begun.run.id, first);
+    assert_eq!(stage.load().await, (2, 1), "there is one place for the two");
+    begun.succeed();
+    let begun = stage.begun.next().await;
+    assert_eq!(begun.run.id, second);
+    begun.succeed();
+    stage.ended(&second).await;
+    outer.succeed();
+}
+
+#[tokio::test]
+async fn a_place_comes_back_also_from_a_run_that_never_began() {
+    let cap = SchedulerConfig { max_concurrent_runs: 1, ..config() };
+    let stage = Stage::with(cap, false).await;
+    let [outer, inner, third] = three(&stage, ["outer", "inner", "third"]).await;
+    let outer = begun_by_hand(&stage, &outer).await;
+    let id = awaited(&stage, &inner, &outer).await.expect("a run");
+    let begun = stage.begun.next().await;
+    let next = awaited(&stage, &inner, &outer).await.expect("a run");
+    assert_eq!(stage.load().await, (2, 1), "it waits in the lane of its job");
+    assert!(stage.handle.cancel(&next, "Not wanted").await.expect("asked"));
+    begun.succeed();
+    stage.ended(&id).await;
+    stage.handle.run_now(&third.id, RunMode::Force).await.expect("asked");
+    assert_eq!(stage.load().await, (1, 1), "nobody is awaited any more");
+    outer.succeed();
+    stage.begun.next().await.succeed();
+}
+
+#[tokio::test]
+async fn what_would_wait_for_itself_is_refused() {
+    let stage = Stage::new().await;
+    let [outer_job, inner_job, _] = three(&stage, ["outer", "inner", "third"]).await;
+    let outer = begun_by_hand(&stage, &outer_job).await;
+    let refused = awaited(&stage, &outer_job, &outer).await.expect_err("refused");
+    assert!(matches!(refused, SchedulerError::WaitsForItself { .. }), "{refused}");
+    assert_eq!(stage.runs_of(&outer_job.id).await.len(), 1, "nothing was made");
+    awaited(&stage, &inner_job, &outer).await.expect("a run");
+    let inner = stage.begun.next().await;
+    let refused = awaited(&stage, &outer_job, &inner).await.expect_err("refused");
+    assert!(matches!(refused, SchedulerError::WaitsForItself { .. }), "{refused}");
+    let patch = json!({ "policies": { "overlap": "parallel", "maxConcurrent": 2 } });
+    stage.handle.update_job(&outer_job.id, patch, None).await.expect("saved");
+    let beside = awaited(&stage, &outer_job, &inner).await.expect("a run");
+    assert_eq!(stage.begun.next().await.run.id, beside, "there is room for two of that job");
+}

@@ -1,0 +1,79 @@
+//! Runs that wait for other runs.
+//!
+//! A command of a run may start a job and wait for its end. As long as it does, its run lends its place under the cap, so
+//! that the two cannot wait for each other: with one place for all, the second could not begin before the first has ended.
+//! A run that would wait for itself is refused instead: its lane, or that of one that waits for it, is full, and no lane
+//! is wider than its job says. One could get it wrong by giving the place to the awaited run by name: whoever has waited
+//! longest would be passed over, and the place be lost with a run that never begins.
+
+use rouse_core::RunId;
+use rouse_core::job::Job;
+
+use crate::SchedulerError;
+use crate::attempt::Work;
+use crate::engine::Engine;
+use crate::execute::lane_width;
+use crate::lanes::{LaneKey, Rank};
+
+impl Engine {
+    /// Refuses a run of `job` that the run `by` would wait for, if it could only begin after that one.
+    pub(crate) fn may_be_awaited(&self, job: &Job, by: &RunId) -> Result<(), SchedulerError> {
+        let lane = LaneKey::Job(job.id.clone());
+        let is_in_lane = |id: &RunId| self.running.get(id).is_some_and(|one| one.lane == lane);
+        let in_lane = self.held_up_with(by).into_iter().filter(|id| is_in_lane(id)).count();
+        match in_lane < lane_width(job) {
+            true => Ok(()),
+            false => Err(SchedulerError::WaitsForItself { name: job.name.clone() }),
+        }
+    }
+
+    /// This run, those that wait for it, and those that wait for them.
+    fn held_up_with<'e>(&'e self, by: &'e RunId) -> Vec<&'e RunId> {
+        let mut held_up = vec![by];
+        let mut looked_at = 0;
+        while let Some(id) = held_up.get(looked_at).copied() {
+            let waiting = self.running.iter().filter(|(_, one)| one.awaits.contains(id));
+            let new = waiting.map(|(other, _)| other).filter(|other| !held_up.contains(other));
+            let new: Vec<&RunId> = new.collect();
+            held_up.extend(new);
+            looked_at += 1;
+        }
+        held_up
+    }
+
+    /// Lets the run `by` wait for another one, if it is at work; others may have its place meanwhile.
+    pub(crate) fn lend_place(&mut self, by: &RunId, awaited: RunId) {
+        let Some(running) = self.running.get_mut(by) else { return };
+        if !matches!(running.work, Work::Attempt(_)) {
+            return;
+        }
+        running.awaits.push(awaited);
+        if std::mem::take(&mut running.has_place) {
+            self.lanes.rest(Rank::from(running.run.trigger));
+        }
+    }
+
+    /// Gives their places back to runs that wait for nobody any more; to be asked before places are given away. They are
+    /// at work already, so they have theirs also where somebody else was faster: nothing begins until all fit again.
+    pub(crate) fn take_places_back(&mut self) {
+        let mut awaited = self.running.values().flat_map(|running| &running.awaits).peekable();
+        if awaited.peek().is_none() {
+            return;
+        }
+        let over: Vec<RunId> = awaited.filter(|id| !self.is_going(id)).cloned().collect();
+        for running in self.running.values_mut().filter(|running| !running.awaits.is_empty()) {
+            running.awaits.retain(|id| !over.contains(id));
+            if running.awaits.is_empty() && !running.has_place {
+                running.has_place = true;
+                self.lanes.retake(Rank::from(running.run.trigger));
+            }
+        }
+    }
+
+    /// Whether a run is in its lane, at work, or parked.
+    fn is_going(&self, id: &RunId) -> bool {
+        self.running.contains_key(id)
+            || self.lanes.waiting().any(|(waiting, _)| waiting == id)
+            || self.parked.has(id)
+    }
+}
