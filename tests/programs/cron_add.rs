@@ -212,6 +212,7 @@ const REFUSED: &[(&[&str], &str)] = &[
     (&["--manual", "--model", "x"], "say what"),
     (&["--manual", "--every", "1h", "--tool", "time"], "cannot be used with"),
     (&["--every", "1h", "--cron", "@daily", "--tool", "time"], "cannot be used with"),
+    (&["--every", "1h", "--tz", "Asia/Tokyo", "--tool", "time"], "--tz has no effect"),
     (&["--manual", "--tool", "time", "--message", "x"], "cannot be used with"),
     (&["--manual", "--tool", "time", "--arguments", "{"], "--arguments"),
     (&["--manual", "--tool", "time", "--arguments", "[]"], "payload.arguments"),

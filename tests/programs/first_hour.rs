@@ -81,6 +81,30 @@ async fn a_job_that_asks_a_model_every_second_is_told_how_often() {
     assert!(often.err.contains("2,880 times a day"), "{often:#?}");
 }
 
+#[tokio::test]
+async fn a_command_that_ends_with_a_failure_is_tried_again_as_often_as_it_may_be() {
+    let home = Home::new();
+    let engine = home.serve().await;
+    let file = home.beside("tries");
+    let add = |name: &str, command: &str| {
+        let arguments = json!({ "command": command }).to_string();
+        let call = ["--tool", "run_command", "--arguments", &arguments];
+        let more = ["--manual", "--max-attempts", "3", "--retry-backoff", "10ms"];
+        let added = ["cron", "add", "--name", name].into_iter().chain(call).chain(more);
+        home.rouse(added).ok();
+    };
+    add("Tries", &format!("echo x >> '{}'; exit 3", file.display()));
+    let tried = home.rouse(["cron", "run", "Tries", "--wait", "--json"]);
+    let tried: Value = serde_json::from_str(&tried.out).expect("JSON");
+    assert_eq!((&tried["run"]["state"], &tried["run"]["attempt"]), (&json!("failed"), &json!(3)));
+    assert_eq!(fs::read_to_string(&file).expect("a file"), "x\nx\nx\n");
+    add("Nothing", "there-is-no-such-command");
+    let nothing = home.rouse(["cron", "run", "Nothing", "--wait", "--json"]);
+    let nothing: Value = serde_json::from_str(&nothing.out).expect("JSON");
+    assert_eq!(nothing["run"]["attempt"], 1);
+    engine.stop();
+}
+
 /// With one place for all runs, a command that waits for another job would keep that from beginning.
 #[tokio::test]
 async fn a_command_of_a_run_can_wait_for_another_run() {

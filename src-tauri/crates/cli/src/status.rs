@@ -163,7 +163,7 @@ pub(crate) fn print_cron(session: &Session, status: &CronStatus) {
             instant(next.at_ms, now, zone),
             relative(next.at_ms, now)
         ),
-        None if !status.enabled => {}
+        None if !status.enabled || status.pause.is_some() => {}
         None => anstream::println!("Next: nothing is scheduled"),
     }
     anstream::println!(

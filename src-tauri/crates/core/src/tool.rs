@@ -269,6 +269,8 @@ pub enum Fault {
     },
     /// Somebody else's service failed.
     ExternalService,
+    /// Somebody else's service was not reached, so it knows nothing of the call.
+    Unreached,
     /// Somebody else's service has said no, and would say so again.
     Refused,
     /// There is no safe place to do it in.
@@ -280,9 +282,11 @@ impl Fault {
     #[must_use]
     pub const fn may_pass(self) -> bool {
         match self {
-            Self::Execution | Self::Timeout | Self::RateLimited { .. } | Self::ExternalService => {
-                true
-            }
+            Self::Execution
+            | Self::Timeout
+            | Self::RateLimited { .. }
+            | Self::ExternalService
+            | Self::Unreached => true,
             Self::InvalidParameters | Self::NotAuthorised | Self::Refused | Self::Sandbox => false,
         }
     }

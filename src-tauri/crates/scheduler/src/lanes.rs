@@ -2,8 +2,8 @@
 //!
 //! Owns the order of waiting runs: first come, first served within a lane, and between lanes by who has waited longest,
 //! under one cap for all. What comes at its own time goes before what makes up for the past, and the latter never has
-//! more than half of the places (one, when there is only one): a machine that wakes up to a thousand missed slots works
-//! through them beside its day, not instead of it. A lane is as wide as the runs it may have at work at once: one,
+//! more than half of the places (one, when there is only one), nor more than a few: a machine that wakes up to a thousand
+//! missed slots works through them beside its day, not instead of it. A lane is as wide as the runs it may have at work at once: one,
 //! unless its job's overlap is `parallel`. It refuses to know the store or what a run does, and holds no lock while anything works, so no run can
 //! wait for a place that it holds itself. One could get it wrong by scanning all lanes for one that may start: with ten
 //! thousand waiting runs each end of a run would cost as much as all of them.
@@ -11,6 +11,9 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use rouse_core::{JobId, RunId, RunTrigger};
+
+/// Most runs at work at once that make up for the past, however large the cap is.
+const MOST_CATCH_UPS: usize = 4;
 
 /// Names a lane.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -143,7 +146,7 @@ impl<T> Lanes<T> {
     fn has_place(&self, rank: Rank) -> bool {
         let may = match rank {
             Rank::OnTime => true,
-            Rank::CatchUp => self.catch_ups_at_work < (self.cap / 2).max(1),
+            Rank::CatchUp => self.catch_ups_at_work < (self.cap / 2).clamp(1, MOST_CATCH_UPS),
         };
         may && self.at_work < self.cap
     }
@@ -449,6 +452,11 @@ mod tests {
         assert_eq!(take(&mut lanes), ["c"], "giving back frees the place, too");
         lanes.set_cap(8);
         assert_eq!(take(&mut lanes), ["d"]);
+        lanes.set_cap(1_000);
+        for name in ["e", "f", "g"] {
+            late(&mut lanes, name);
+        }
+        assert_eq!(take(&mut lanes), ["e"], "four is no stampede");
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub struct Status {
     pub off_reason: Option<String>,
     /// The pause of everything, if there is one.
     pub pause: Option<Pause>,
-    /// The earliest slot to come.
+    /// The earliest slot to come; none as long as it comes in the pause, which leaves it out.
     pub next: Option<NextSlot>,
     /// Runs at work.
     pub running: u32,

@@ -69,7 +69,7 @@ export const WrongSection = memo(function WrongSection({ open }: { open: boolean
           <NumberOf name="timeoutMinutes" label="Stop a run after" unit="minutes" placeholder={String(usualLimit(values))} />
         </div>
         <div className={styles.pair}>
-          <NumberOf name="attempts" label="Attempts in all" least={1} most={20} placeholder="1" help="Only failures that may pass are tried again." />
+          <NumberOf name="attempts" label="Attempts in all" least={1} most={20} placeholder="1" help="Only failures that may pass are tried again: a service that is busy or not reached, a command that ended with a failure. Never what may have done its work." />
           <NumberOf name="pauseAfterFailures" label="Pause the job after" unit="failures in a row" least={1} placeholder="Never" />
         </div>
         <div className={styles.pair}>

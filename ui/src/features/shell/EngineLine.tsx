@@ -48,7 +48,7 @@ function Sign({ tone }: { tone: EngineState["tone"] }) {
 function About({ status: { cron }, now }: { status: SystemStatus; now: number }) {
   return (
     <div className={styles.about}>
-      <p>{cron.next ? `Next: ${cron.next.name}, ${when(cron.next.atMs, now)}` : "Nothing scheduled"}</p>
+      <p>{cron.next ? `Next: ${cron.next.name}, ${when(cron.next.atMs, now)}` : cron.pause ? "Nothing fires in the pause" : "Nothing scheduled"}</p>
       <p className={styles.quiet}>
         {cron.offReason ?? `${cron.running} running, ${cron.queued} waiting, at most ${cron.maxConcurrentRuns} at a time`}
       </p>

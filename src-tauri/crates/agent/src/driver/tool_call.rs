@@ -94,7 +94,8 @@ fn fate_of(called: Called) -> Outcome {
     if called.output.is_error() {
         let words = called.output.words.clone().unwrap_or_else(|| called.output.text());
         let is_futile = called.output.fault.is_some_and(|fault| !fault.may_pass());
-        let may_pass = called.reached_tool && called.is_repeatable && !is_futile;
+        let is_harmless = called.is_repeatable || may_be_made_again(&called.output);
+        let may_pass = called.reached_tool && is_harmless && !is_futile;
         let error_for_log = Some(for_log(&called.output).into_owned());
         return Outcome { may_pass, error_for_log, ..Outcome::failed(shortened(&words)) };
     }
@@ -120,6 +121,15 @@ fn fate_of(called: Called) -> Outcome {
     Outcome { result: Some(kept(called.output.value)), ..outcome }
 }
 
+/// Whether a call that changes something may be made once more after this failure, when the person wants further attempts:
+/// nobody has heard of it, or it is a command of theirs that has ended by itself. One that could not be found or carried
+/// out (POSIX `sh`, exit status 127 and 126) will not be at the next attempt either.
+fn may_be_made_again(output: &ToolOutput) -> bool {
+    let has_ended = |code: i64| ![126, 127].contains(&code);
+    output.fault == Some(Fault::Unreached)
+        || output.value["exitCode"].as_i64().is_some_and(has_ended)
+}
+
 /// What the log says of a call that failed: how its command ended, or what kind of failure it was. The words may hold what
 /// the job is told and what came of it.
 fn for_log(output: &ToolOutput) -> Cow<'static, str> {
@@ -132,6 +142,7 @@ fn for_log(output: &ToolOutput) -> Cow<'static, str> {
         Some(Fault::NotAuthorised) => "The call was not allowed",
         Some(Fault::RateLimited { .. }) => "The tool was called too often",
         Some(Fault::ExternalService) => "What the call went to failed",
+        Some(Fault::Unreached) => "What the call was to go to was not reached",
         Some(Fault::Refused) => "What the call went to refused it",
         Some(Fault::Sandbox) => "There was no safe place for the call",
         Some(Fault::Execution) | None => "The call failed",
@@ -204,21 +215,32 @@ mod tests {
         assert_eq!(shortened(&"é".repeat(3_000)).chars().count(), SUMMARY + 2);
     }
 
+    fn fate(output: ToolOutput, reached_tool: bool, is_repeatable: bool) -> Outcome {
+        let (told, waits_for_earlier) = (output.clone(), false);
+        fate_of(Called { step: 1, output, told, reached_tool, is_repeatable, waits_for_earlier })
+    }
+
+    #[test]
+    fn a_call_that_changes_something_is_made_again_where_that_doubles_nothing() {
+        let exited = |code: Option<i64>| {
+            let mut output = ToolOutput::faulty(Fault::Execution, "Ended.");
+            output.value = json!({ "error": "Ended.", "exitCode": code });
+            fate(output, true, false).may_pass
+        };
+        assert!(exited(Some(1)) && exited(Some(255)));
+        assert!(!exited(Some(126)) && !exited(Some(127)), "there is no such command");
+        assert!(!exited(None), "a signal has ended it");
+        let after = |fault| fate(ToolOutput::faulty(fault, "No."), true, false).may_pass;
+        assert!(after(Fault::Unreached));
+        for fault in [Fault::Execution, Fault::Timeout, Fault::ExternalService, Fault::Refused] {
+            assert!(!after(fault), "it may have been done: {fault:?}");
+        }
+    }
+
     #[test]
     fn what_would_fail_again_is_not_tried_again() {
-        use rouse_core::tool::{Fault, ToolOutput};
         let after = |fault, reached_tool| {
-            let output = ToolOutput::faulty(fault, "It did not work.");
-            let told = output.clone();
-            let (is_repeatable, waits_for_earlier) = (true, false);
-            fate_of(Called {
-                step: 1,
-                output,
-                told,
-                reached_tool,
-                is_repeatable,
-                waits_for_earlier,
-            })
+            fate(ToolOutput::faulty(fault, "It did not work."), reached_tool, true)
         };
         for fault in [Fault::Execution, Fault::Timeout, Fault::ExternalService] {
             assert!(after(fault, true).may_pass, "{fault:?}");

@@ -122,7 +122,8 @@ pub(crate) struct BehaviourArgs {
     /// Time limit of a run: `10m`, or `none` for the usual one.
     #[arg(long, value_name = "DURATION")]
     timeout: Option<String>,
-    /// Attempts in all for failures that may pass, or `none` for one.
+    /// Attempts in all for failures that may pass (a service that is busy or not reached, a command that ended with a
+    /// failure), or `none` for one.
     #[arg(long, value_name = "N", value_parser = number)]
     max_attempts: Option<Value>,
     /// The pause before the second attempt, doubling from there: `30s`, or `none` for the usual one.

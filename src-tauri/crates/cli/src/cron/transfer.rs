@@ -1,5 +1,6 @@
 //! `rouse cron export` and `import`.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use anyhow::Context as _;
 use rouse_core::Clock as _;
 use rouse_gateway::wire::{
     CronImportResult, CronLedgerResult, ImportFormat, ImportLine, ImportOutcome, LedgerEntry,
-    PreviewSlot,
+    PreviewSlot, RunsListResult,
 };
 use serde_json::{Value, json};
 
@@ -106,8 +107,14 @@ async fn export_folder(session: &Session, id: Option<&str>, folder: &Path) -> Re
     fs::create_dir_all(&runs).with_context(|| format!("cannot make {}", runs.display()))?;
     write(&folder.join(JOBS), &(serde_json::to_string_pretty(&answer)? + "\n"))?;
     let jobs: &[Value] = answer["jobs"].as_array().map_or(&[], Vec::as_slice);
+    let mut ids: BTreeSet<String> =
+        jobs.iter().filter_map(|job| Some(job["id"].as_str()?.to_owned())).collect();
+    if id.is_none() {
+        ids.extend(jobs_with_runs(session).await?);
+    }
+    let gone = ids.len() - jobs.len();
     let mut count = 0;
-    for id in jobs.iter().filter_map(|job| job["id"].as_str()) {
+    for id in &ids {
         let entries = ledger(session, id).await?;
         count += entries.len();
         let mut text = String::new();
@@ -118,7 +125,27 @@ async fn export_folder(session: &Session, id: Option<&str>, folder: &Path) -> Re
         write(&runs.join(file_name(id)), &text)?;
     }
     anstream::println!("Wrote {} jobs and {count} runs to {}.", jobs.len(), folder.display());
+    match gone {
+        0 => {}
+        1 => anstream::println!("Among them are the runs of a job that is gone."),
+        gone => anstream::println!("Among them are the runs of {gone} jobs that are gone."),
+    }
     Ok(())
+}
+
+/// The ids of the jobs that runs are kept of, also of those that are gone.
+async fn jobs_with_runs(session: &Session) -> Result<BTreeSet<String>, Failure> {
+    let (mut ids, mut cursor) = (BTreeSet::new(), None);
+    loop {
+        let params = json!({ "limit": 500, "cursor": cursor });
+        let page: RunsListResult =
+            serde_json::from_value(session.call("runs.list", params).await?)?;
+        ids.extend(page.runs.into_iter().filter_map(|run| run.job_id));
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            return Ok(ids);
+        }
+    }
 }
 
 /// A job's runs that are over, the oldest first.

@@ -182,6 +182,11 @@ impl ScheduleArgs {
         if let Some(every) = &self.every {
             let ms = parse_duration(every)
                 .map_err(|error| Failure::input(format!("--every: {error}")))?;
+            if self.tz.is_some() {
+                return Err(Failure::input(
+                    "--tz has no effect with --every: an interval is the same everywhere",
+                ));
+            }
             return Ok(Some(json!({ "kind": "every", "everyMs": ms })));
         }
         if let Some(expr) = &self.cron {

@@ -1,8 +1,8 @@
 //! What the end of a run means for the incidents of its job: a new cause, the same again, or all is well.
 //!
 //! Two failures have the same cause when their words are the same but for what differs each time (numbers, ids, quoted
-//! names). What a model says of its failure is worded anew each time, so there the kind of the failure is all that
-//! counts. However varied the words, a job has few incidents at once: beyond that everything belongs to the newest, or
+//! names). What a model says of its failure is worded anew each time, so there that it failed is all that counts, and so
+//! it is of what passes by itself. However varied the words, a job has few incidents at once: beyond that everything belongs to the newest, or
 //! a talkative error would be a notification a minute again.
 
 use crate::condition::Verdict;
@@ -114,11 +114,13 @@ fn class_of(job: Option<&Job>, outcome: &Outcome) -> String {
     if outcome.state == RunState::TimedOut {
         return "timedOut".to_owned();
     }
-    let is_worded_anew = !matches!(job.map(|job| &job.payload), Some(Payload::ToolCall(_)));
-    match (is_worded_anew, outcome.may_pass) {
-        (true, true) => "failed: may pass".to_owned(),
-        (true, false) => "failed".to_owned(),
-        (false, _) => {
+    let is_call = matches!(job.map(|job| &job.payload), Some(Payload::ToolCall(_)));
+    // Words that the log does not repeat are a model's.
+    let is_worded_anew = outcome.error_for_log.is_some();
+    match (is_call, outcome.may_pass) {
+        (false, true) => "failed: may pass".to_owned(),
+        (false, false) if is_worded_anew => "failed".to_owned(),
+        _ => {
             let words = outcome.error.as_deref().unwrap_or_default();
             format!("failed: {}", without_what_differs(words))
         }
@@ -292,10 +294,14 @@ mod tests {
             IncidentStep::Opens { class, .. } => class,
             other => panic!("{other:?}"),
         };
-        assert_eq!(
-            class(&Outcome::failed("I could not find it")),
-            class(&Outcome::failed("Not found"))
-        );
+        let said = |words: &str| Outcome {
+            error_for_log: Some("It reported a failure".to_owned()),
+            ..Outcome::failed(words)
+        };
+        assert_eq!(class(&said("I could not find it")), class(&said("Not found")));
+        let key = class(&Outcome::failed("bad does not accept the key (HTTP 401)"));
+        assert_ne!(key, class(&Outcome::failed("bad refuses the question (HTTP 400)")));
+        assert_eq!(key, class(&Outcome::failed("bad does not accept the key (HTTP 403)")));
         let network = Outcome { may_pass: true, ..Outcome::failed("no network") };
         assert_ne!(class(&network), class(&Outcome::failed("no network")));
         assert_ne!(class(&network), class(&Outcome::of(RunState::TimedOut)));

@@ -307,7 +307,7 @@ pub struct CronStatus {
     pub problem: Option<String>,
     /// The pause, when everything is paused.
     pub pause: Option<Pause>,
-    /// The next slot of all.
+    /// The next slot of all; none as long as it comes in the pause, which leaves it out.
     pub next: Option<NextSlot>,
     /// Runs at work.
     pub running: u32,

@@ -39,8 +39,11 @@ async fn a_pause_ends_by_itself_and_says_so() {
     let until = START.plus_ms(90 * SECOND);
     stage.handle.pause(Some(until)).await.expect("paused");
     assert_eq!(pause_event(&stage).await, json!({ "untilMs": until.0 }));
+    let next = async |stage: &Stage| stage.handle.status().await.expect("a status").next;
+    assert_eq!(next(&stage).await, None, "the slot of the first minute will be left out");
     stage.pass(89 * SECOND).await;
     assert!(stage.handle.status().await.expect("a status").pause.is_some());
+    assert_eq!(next(&stage).await.map(|next| next.at), Some(START.plus_ms(2 * MINUTE)));
     stage.clock.advance(1_000);
     assert_eq!(pause_event(&stage).await, Value::Null);
     assert_eq!(stage.handle.status().await.expect("a status").pause, None);

@@ -35,6 +35,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
+use tracing::Instrument as _;
 
 pub(crate) use bound::Bound;
 use kept::Kept;
@@ -177,7 +178,7 @@ impl Child {
         // Without a runtime the process ends its group when it is dropped.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let mark = std::mem::take(&mut self.mark);
-            self.ending = Some(runtime.spawn(end_whole(process, mark)));
+            self.ending = Some(runtime.spawn(end_whole(process, mark).in_current_span()));
         }
     }
 }

@@ -296,15 +296,15 @@ impl Faulty for FetchError {
             | Self::NotGranted { .. }
             | Self::Downgrade => Fault::NotAuthorised,
             Self::Redirect { source, .. } => match source.fault() {
-                // The caller has not written it.
-                Fault::InvalidParameters => Fault::ExternalService,
+                // The caller has not written it, and who redirects was reached.
+                Fault::InvalidParameters | Fault::Unreached => Fault::ExternalService,
                 fault => fault,
             },
-            Self::Lookup { .. }
-            | Self::NoAddress { .. }
-            | Self::Location
-            | Self::TooManyRedirects
-            | Self::Transport { .. } => Fault::ExternalService,
+            Self::Lookup { .. } | Self::NoAddress { .. } => Fault::Unreached,
+            Self::Transport { source, .. } if source.is_connect() => Fault::Unreached,
+            Self::Location | Self::TooManyRedirects | Self::Transport { .. } => {
+                Fault::ExternalService
+            }
             Self::Timeout(_) => Fault::Timeout,
         }
     }
