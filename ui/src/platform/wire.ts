@@ -78,6 +78,7 @@ export type * from "./gen/IncidentView";
 export type * from "./gen/Isolation";
 export type * from "./gen/Job";
 export type * from "./gen/JobDraft";
+export type * from "./gen/JobFact";
 export type * from "./gen/JobRef";
 export type * from "./gen/JobState";
 export type * from "./gen/JobView";

@@ -1,13 +1,15 @@
 /* What an import would do, job by job, before it does it. */
 
 import { useQueryClient } from "@tanstack/react-query";
-import { CircleMinus, CirclePlus, CircleX, RefreshCw } from "lucide-react";
+import { CircleMinus, CirclePlus, CircleX, Power, RefreshCw } from "lucide-react";
 import { Fragment, useState } from "react";
 
 import { Button } from "@/components/Button";
 import { Checkbox } from "@/components/Choice";
 import { cx } from "@/components/cx";
 import { Warning } from "@/components/Field";
+import { Folded } from "@/components/Folded";
+import { HiddenCount, Marks } from "@/components/Marks";
 import { Modal } from "@/components/Modal";
 import { Time } from "@/components/Time";
 import { toast } from "@/components/Toasts";
@@ -16,7 +18,8 @@ import { keys } from "@/data/keys";
 import { usePlatform } from "@/data/platform";
 import { plural } from "@/format/amount";
 import { foreignZone } from "@/format/time";
-import type { CronImportResult, ImportFormat, ImportLine, ImportOutcome } from "@/platform";
+import { visible } from "@/format/visible";
+import type { CronImportResult, ImportFormat, ImportLine, ImportOutcome, JobFact } from "@/platform";
 
 import { complaintAbout, sentence } from "./patch";
 import styles from "./Settings.module.css";
@@ -33,6 +36,7 @@ const formats: Record<ImportFormat, string> = { rouse: "an export of Rouse", rfc
 const looks: Record<ImportOutcome, { icon: typeof CirclePlus; label: string }> = {
   created: { icon: CirclePlus, label: "Will be added" },
   updated: { icon: RefreshCw, label: "Will be replaced" },
+  switchedOn: { icon: Power, label: "Will be switched on" },
   skipped: { icon: CircleMinus, label: "Will be left alone" },
   refused: { icon: CircleX, label: "Cannot be taken" },
 };
@@ -97,7 +101,7 @@ export function ImportReport({ file, onClose }: { file: ImportedFile; onClose: (
 }
 
 function takenOf(result: CronImportResult): number {
-  return result.lines.filter(({ outcome }) => outcome === "created" || outcome === "updated").length;
+  return result.lines.filter(({ outcome }) => outcome !== "skipped" && outcome !== "refused").length;
 }
 
 function Line({ line }: { line: ImportLine }) {
@@ -107,19 +111,44 @@ function Line({ line }: { line: ImportLine }) {
   return (
     <li className={cx(styles.line, line.outcome === "refused" ? styles.bad : line.outcome !== "skipped" && styles.good)}>
       <Icon size={14} aria-label={label} />
-      <span>
-        {line.name}
+      <div className={styles.job}>
+        <Seen text={line.name} />
         {line.enabled && line.outcome !== "skipped" && " (on)"}
         {line.scheduleText !== null && (
           <span className={styles.help}>
             {" "}
-            {line.scheduleText}{zone !== undefined && `, ${zone} time`}
+            <Marks text={line.scheduleText} />{zone !== undefined && `, ${zone} time`}
             {line.next.length > 0 && <>; next {line.next.map(({ atMs }, i) => <Fragment key={atMs}>{i > 0 && ", "}<Time at={atMs} as="when" /></Fragment>)}</>}.
           </span>
         )}
-        {about.map((text) => <span key={text} className={styles.help}> {sentence(text)}</span>)}
+        {about.map((text) => <span key={text} className={styles.help}> <Seen text={sentence(text)} /></span>)}
         {line.warnings.map(({ field, message }) => <Warning key={field}>{sentence(message)}</Warning>)}
-      </span>
+        {line.facts.length > 0 && <Facts facts={line.facts} />}
+      </div>
     </li>
   );
+}
+
+/** All that a job does and how: one line while nobody asks, and whole when somebody does. That something in it cannot be seen is said in any case. */
+function Facts({ facts }: { facts: readonly JobFact[] }) {
+  return (
+    <>
+      <Folded title="Does" summary={<Marks text={facts[0]?.text ?? ""} />}>
+        <dl className={styles.facts}>
+          {facts.map(({ about, text }, i) => (
+            <div key={i}>
+              <dt>{about}</dt>
+              <dd><Marks text={text} /></dd>
+            </div>
+          ))}
+        </dl>
+      </Folded>
+      <HiddenCount text={facts.map(({ text }) => text).join("\n")} />
+    </>
+  );
+}
+
+/** Words of a file, with what cannot be seen in them shown. */
+function Seen({ text }: { text: string }) {
+  return <Marks text={visible(text)} />;
 }

@@ -3,4 +3,4 @@
 /**
  * What happened to one job of a file.
  */
-export type ImportOutcome = "created" | "updated" | "skipped" | "refused";
+export type ImportOutcome = "created" | "updated" | "switchedOn" | "skipped" | "refused";

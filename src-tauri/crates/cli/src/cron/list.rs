@@ -6,13 +6,14 @@
 use std::collections::HashSet;
 
 use rouse_core::Clock as _;
+use rouse_core::job::facts;
 use rouse_gateway::wire::{
     BrokenJob, CronListResult, CronStatus, IncidentView, JobView, SpentView,
 };
 use serde_json::{Value, json};
 
 use super::budget::spent_in_words;
-use super::{author, policies, start, warn_of};
+use super::{author, start, warn_of};
 use crate::exit::Failure;
 use crate::heartbeat;
 use crate::output::{instant, instant_in, plain, print, relative, short, table};
@@ -199,9 +200,10 @@ pub(crate) fn print_one(session: &Session, view: &JobView) {
     }
     anstream::println!("  when   {}{}", plain(&view.schedule_text), foreign_zone(session, view));
     anstream::println!("  next   {}", next(session, view, now));
-    print_fact("does", &payload(job));
-    for (about, text) in policies::lines(job) {
-        anstream::println!("  {about:<6} {text}");
+    for (about, text) in facts(job) {
+        for line in fact_lines(about, &text) {
+            anstream::println!("{}", format!("  {line}").trim_end());
+        }
     }
     for line in author::lines(job) {
         anstream::println!("  {line}");
@@ -223,11 +225,9 @@ pub(crate) fn print_one(session: &Session, view: &JobView) {
 }
 
 /// A fact of any number of lines; none of them can look like another fact.
-fn print_fact(name: &str, text: &str) {
-    for (number, line) in text.lines().enumerate() {
-        let name = if number == 0 { name } else { "" };
-        anstream::println!("{}", format!("  {name:<6} {line}").trim_end());
-    }
+pub(super) fn fact_lines(name: &str, text: &str) -> Vec<String> {
+    let named = |(number, line)| format!("{:<6} {line}", if number == 0 { name } else { "" });
+    text.lines().enumerate().map(named).map(|line| line.trim_end().to_owned()).collect()
 }
 
 /// What can be typed next about a job that was just made.
@@ -293,17 +293,6 @@ fn foreign_zone(session: &Session, view: &JobView) -> String {
     match &view.zone {
         Some(zone) if zone != session.clock.zone().name() => format!(" · {zone}"),
         _ => String::new(),
-    }
-}
-
-/// All of it: what a job does must not hide behind its first line.
-fn payload(job: &Value) -> String {
-    let payload = &job["payload"];
-    let part = |key: &str| payload[key].as_str().unwrap_or_default();
-    match part("kind") {
-        "systemEvent" => format!("tells the main session: {}", plain(part("text").trim())),
-        "agentTurn" => format!("asks the agent: {}", plain(part("message").trim())),
-        _ => plain(&format!("calls {} {}", part("tool"), payload["arguments"])),
     }
 }
 

@@ -13,7 +13,6 @@ pub(crate) use draft::{Wake, replacing};
 mod edit;
 mod list;
 mod naming;
-mod policies;
 mod start;
 mod transfer;
 mod trigger;

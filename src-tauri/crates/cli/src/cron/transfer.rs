@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use rouse_core::Clock as _;
 use rouse_gateway::wire::{
-    CronImportResult, CronLedgerResult, ImportFormat, ImportLine, ImportOutcome, LedgerEntry,
-    PreviewSlot, RunsListResult,
+    CronImportResult, CronLedgerResult, ImportFormat, ImportLine, ImportOutcome, JobWarning,
+    LedgerEntry, PreviewSlot, RunsListResult,
 };
 use serde_json::{Value, json};
 
+use super::list::fact_lines;
 use super::resolve;
 use crate::exit::Failure;
 use crate::output::plain;
@@ -189,7 +190,8 @@ pub(crate) async fn import(args: ImportArgs, session: &Session) -> Result<(), Fa
     let result: CronImportResult = serde_json::from_value(answer.clone())?;
     session.tell(answer, |session, result: CronImportResult| {
         let here = session.clock.zone();
-        result.lines.iter().for_each(|line| print_line(line, args.dry_run, here.name()));
+        let lines = result.lines.iter().flat_map(|line| in_lines(line, args.dry_run, here.name()));
+        lines.for_each(|line| anstream::println!("{line}"));
         print_end(&result, &args);
         Ok(())
     })?;
@@ -203,28 +205,36 @@ pub(crate) async fn import(args: ImportArgs, session: &Session) -> Result<(), Fa
     Ok(())
 }
 
-fn print_line(line: &ImportLine, dry_run: bool, here: &str) {
+/// What became of a job, and what it is: all that it does, so that nobody has to open it to say yes to it.
+fn in_lines(line: &ImportLine, dry_run: bool, here: &str) -> Vec<String> {
     let fate = match (line.outcome, dry_run) {
         (ImportOutcome::Created, false) => "created",
         (ImportOutcome::Created, true) => "would be created",
         (ImportOutcome::Updated, false) => "updated",
         (ImportOutcome::Updated, true) => "would be updated",
+        (ImportOutcome::SwitchedOn, false) => "switched on",
+        (ImportOutcome::SwitchedOn, true) => "would be switched on",
         (ImportOutcome::Skipped, _) => "skipped",
         (ImportOutcome::Refused, _) => "refused",
     };
     let reason = line.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-    let on = if line.enabled && line.outcome != ImportOutcome::Skipped { " (on)" } else { "" };
-    anstream::println!("{fate}  {}", plain(&format!("{}{on}{reason}", line.name)));
-    if let Some(when) = &line.schedule_text {
+    let tells_on = matches!(line.outcome, ImportOutcome::Created | ImportOutcome::Updated);
+    let on = if line.enabled && tells_on { " (on)" } else { "" };
+    let head = format!("{fate}  {}", plain(&format!("{}{on}{reason}", line.name)));
+    let when = line.schedule_text.as_ref().map(|when| {
         let zone = line.zone.as_ref().filter(|zone| *zone != here).map(|zone| format!(" · {zone}"));
-        anstream::println!("    {}{}{}", plain(when), zone.unwrap_or_default(), next(&line.next));
-    }
-    for note in &line.notes {
-        anstream::println!("    {}", plain(note));
-    }
-    for warning in &line.warnings {
-        anstream::println!("    Warning: {}: {}", plain(&warning.field), plain(&warning.message));
-    }
+        format!("{}{}{}", plain(when), zone.unwrap_or_default(), next(&line.next))
+    });
+    let facts =
+        line.facts.iter().flat_map(|fact| fact_lines(&plain(&fact.about), &plain(&fact.text)));
+    let notes = line.notes.iter().map(|note| plain(note));
+    let warning = |warning: &JobWarning| {
+        format!("Warning: {}: {}", plain(&warning.field), plain(&warning.message))
+    };
+    let below = when.into_iter().chain(facts).chain(notes).chain(line.warnings.iter().map(warning));
+    std::iter::once(head)
+        .chain(below.map(|line| format!("    {line}").trim_end().to_owned()))
+        .collect()
 }
 
 /// The next times in the local zone, to the minute where they are whole minutes.
@@ -292,5 +302,58 @@ const fn wire_format(name: FormatName) -> ImportFormat {
         FormatName::Rfc => ImportFormat::Rfc,
         FormatName::Openclaw => ImportFormat::OpenClaw,
         FormatName::Crontab => ImportFormat::Crontab,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rouse_gateway::wire::JobFact;
+
+    use super::*;
+
+    fn line(outcome: ImportOutcome, facts: &[(&str, &str)]) -> ImportLine {
+        let fact =
+            |&(about, text): &(&str, &str)| JobFact { about: about.into(), text: text.into() };
+        ImportLine {
+            name: "Tidy up".to_owned(),
+            id: Some("tidy".to_owned()),
+            outcome,
+            enabled: true,
+            reason: None,
+            notes: vec!["Nothing is mailed.".to_owned()],
+            warnings: Vec::new(),
+            schedule_text: Some("Daily at 07:00".to_owned()),
+            zone: Some("Europe/Berlin".to_owned()),
+            next: Vec::new(),
+            facts: facts.iter().map(fact).collect(),
+        }
+    }
+
+    #[test]
+    fn a_dry_run_shows_all_that_a_job_does() {
+        let hidden = format!("calls run_command true{};rm -rf ~ ⟨U+202E⟩", " ".repeat(200));
+        let facts = [("does", &*hidden), ("rights", "your own"), ("tells", "only on failure")];
+        assert_eq!(
+            in_lines(&line(ImportOutcome::Created, &facts), true, "UTC"),
+            [
+                "would be created  Tidy up (on)".to_owned(),
+                "    Daily at 07:00 · Europe/Berlin".to_owned(),
+                format!("    does   {hidden}"),
+                "    rights your own".to_owned(),
+                "    tells  only on failure".to_owned(),
+                "    Nothing is mailed.".to_owned(),
+            ]
+        );
+        let two = [("does", "asks the agent: Look.\nwould be created  Another")];
+        let told = in_lines(&line(ImportOutcome::Created, &two), false, "UTC");
+        assert_eq!(told[3], "           would be created  Another", "no line of a task is a job");
+    }
+
+    #[test]
+    fn a_job_that_is_only_switched_on_is_not_called_updated() {
+        let told =
+            |dry_run| in_lines(&line(ImportOutcome::SwitchedOn, &[]), dry_run, "UTC").remove(0);
+        assert_eq!(told(true), "would be switched on  Tidy up");
+        assert_eq!(told(false), "switched on  Tidy up");
     }
 }

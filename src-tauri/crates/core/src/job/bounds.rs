@@ -19,7 +19,7 @@ const WHOLE_BYTES: usize = 256 * 1024;
 /// Objects and lists inside each other. What is stored comes back inside an answer, which is deeper and has a limit.
 const LEVELS: usize = 40;
 /// The tool whose `command` is run as it is written.
-const COMMAND_TOOL: &str = "run_command";
+pub(super) const COMMAND_TOOL: &str = "run_command";
 
 /// What is wrong with a job as a document: whatever its keys mean, it must be told in answers, exported and imported.
 pub(super) fn complaints_about(document: &Value) -> Vec<FieldError> {

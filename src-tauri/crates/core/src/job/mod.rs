@@ -7,12 +7,14 @@
 mod parse;
 mod author;
 mod bounds;
+mod facts;
 mod payload;
 mod policies;
 mod schedule;
 mod write;
 
 pub use author::{CREATED_BY, MESSAGE_BY, signature};
+pub use facts::facts;
 pub use parse::{
     JobError, check_bounds, imported_job_from_json, job_from_json, patch_job, schedule_from_json,
     stored_job_from_json, stored_schedule_from_json, strangers_of_state,

@@ -152,6 +152,19 @@ pub struct ImportLine {
     pub zone: Option<String>,
     /// The next times at which it fires once it is on, at most three.
     pub next: Vec<PreviewSlot>,
+    /// What it does and how, whole, with all that cannot be seen shown by its number; what it does comes first. None of one
+    /// that is not taken.
+    pub facts: Vec<JobFact>,
+}
+
+/// A fact about a job: what it does, or something about it that is not the default.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct JobFact {
+    /// What it is about, in a word: `does`, `tools`, `ends`.
+    pub about: String,
+    /// The fact, in words.
+    pub text: String,
 }
 
 /// What happened to one job of a file.
@@ -162,6 +175,8 @@ pub enum ImportOutcome {
     Created,
     /// It replaced the one with its id.
     Updated,
+    /// The same job was here and off; nothing else about it changed.
+    SwitchedOn,
     /// Nothing was done, and nothing had to be.
     Skipped,
     /// It cannot be taken.

@@ -10,8 +10,8 @@ use std::collections::HashSet;
 use rouse_core::cause::SOURCES;
 use rouse_core::import::{self, Entry, Format, ORIGIN};
 use rouse_core::job::{
-    Job, Payload, ScheduleSpec, check_bounds, imported_job_from_json, job_to_json, patch_job,
-    strangers_of_state,
+    Job, Payload, ScheduleSpec, check_bounds, facts, imported_job_from_json, job_to_json,
+    patch_job, strangers_of_state,
 };
 use rouse_core::{JobId, Run};
 use rouse_store::{JobQuery, RunQuery};
@@ -24,7 +24,7 @@ use crate::error::RpcError;
 use crate::handlers::check_secrets;
 use crate::wire::{
     CronExportParams, CronExportResult, CronImportParams, CronImportResult, CronLedgerParams,
-    CronLedgerResult, ImportFormat, ImportLine, ImportOutcome, JobWarning, LedgerEntry,
+    CronLedgerResult, ImportFormat, ImportLine, ImportOutcome, JobFact, JobWarning, LedgerEntry,
     PreviewSlot, RfcStatus,
 };
 
@@ -132,6 +132,7 @@ struct About {
     schedule_text: String,
     zone: Option<String>,
     next: Vec<PreviewSlot>,
+    facts: Vec<JobFact>,
 }
 
 pub(crate) async fn import(
@@ -231,8 +232,14 @@ async fn read(
     }
     let (schedule_text, next) = preview::of_job(context, &job, MOST_NEXT).await?;
     let warnings = warnings::of_known(context, &job).await?;
-    let about = About { notes, warnings, schedule_text, zone: zone_of(&job), next };
+    let facts = facts_of(&job);
+    let about = About { notes, warnings, schedule_text, zone: zone_of(&job), next, facts };
     Ok(Ok(Arrival { job, enable, may_be_on, present, about }))
+}
+
+fn facts_of(job: &Job) -> Vec<JobFact> {
+    let fact = |(about, text): (&str, String)| JobFact { about: about.to_owned(), text };
+    facts(&job_to_json(job)).into_iter().map(fact).collect()
 }
 
 /// Of a job whose tool is not here: nobody can say whether its call could be made, so it comes in and stays off.
@@ -279,14 +286,14 @@ async fn meet(
     }
     // What is on stays on: taking a new definition is no reason to stop a job. One that nobody has looked at yet is.
     job.enabled = (enable || present.enabled) && may_be_on;
-    let patch = if is_same {
+    let (outcome, patch) = if is_same {
         about.notes.insert(0, SWITCHED_ON.to_owned());
-        json!({ "enabled": true })
+        (ImportOutcome::SwitchedOn, json!({ "enabled": true }))
     } else {
         if present.enabled && !job.enabled {
             about.notes.insert(0, SWITCHED_OFF.to_owned());
         }
-        replacing(&job_to_json(present), &job_to_json(&job))
+        (ImportOutcome::Updated, replacing(&job_to_json(present), &job_to_json(&job)))
     };
     // Asked also in a dry run, which must not promise more than is done.
     patch_job(present, patch.clone(), context.clock.now(), context.clock.zones())?;
@@ -294,7 +301,7 @@ async fn meet(
         let revision = Some(present.state.revision);
         context.scheduler.update_job(&present.id, patch, revision).await?;
     }
-    Ok(line(name, &present.id, ImportOutcome::Updated, job.enabled, about))
+    Ok(line(name, &present.id, outcome, job.enabled, about))
 }
 
 fn line(
@@ -304,10 +311,10 @@ fn line(
     enabled: bool,
     about: About,
 ) -> ImportLine {
-    let About { notes, warnings, schedule_text, zone, next } = about;
+    let About { notes, warnings, schedule_text, zone, next, facts } = about;
     let schedule_text = Some(schedule_text);
     let bare = untold(name, Some(id), outcome, enabled);
-    ImportLine { notes, warnings, schedule_text, zone, next, ..bare }
+    ImportLine { notes, warnings, schedule_text, zone, next, facts, ..bare }
 }
 
 fn refused(name: String, reason: String) -> ImportLine {
@@ -327,6 +334,7 @@ fn untold(name: String, id: Option<&JobId>, outcome: ImportOutcome, enabled: boo
         schedule_text: None,
         zone: None,
         next: Vec::new(),
+        facts: Vec::new(),
     }
 }
 

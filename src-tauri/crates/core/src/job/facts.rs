@@ -1,39 +1,92 @@
-//! What a job's policies say, in words: one line each for those that are not the default.
+//! What a job does and how, in words: a fact each, and of what can be chosen only what was.
 //!
-//! The job format leaves defaults out, so whatever stands there was chosen. A key that has no words here is shown as it is
-//! written: a newer engine may know more than this program. It refuses to explain the defaults; `--help` does.
+//! Lists, answers and questions say the same because they say it from here. The job format leaves defaults out, so whatever
+//! stands there was chosen; a policy that has no words here is shown as it is written, for a newer engine may know more than
+//! the program that asks. A person decides by it, so nothing is cut off and everything in it can be seen, and only what the
+//! job does has more than one line: no other fact can look like two. The session is said with that: what tells the main
+//! session works there, everything else in one of its own. It refuses to explain the defaults; `--help` does.
 
-use rouse_core::money::MicroUsd;
-use rouse_core::schedule::format_duration;
-use rouse_core::words::grouped;
 use serde_json::{Map, Value};
 
-use crate::output::{plain, short};
+use super::bounds::COMMAND_TOOL;
+use crate::money::MicroUsd;
+use crate::schedule::format_duration;
+use crate::visible::{visible, visible_line};
+use crate::words::grouped;
 
-/// The lines of `job`, each with what it is about.
-pub(super) fn lines(job: &Value) -> Vec<(&'static str, String)> {
-    let mut lines = Vec::new();
-    let mut line =
-        |about: &'static str, text: Option<String>| lines.extend(text.map(|text| (about, text)));
-    line("spread", span(&job["schedule"], "jitterMs", 1).map(|span| format!("by up to {span}")));
-    line(
+/// The facts of `job`, as the job format has it, each with what it is about. What it does comes first.
+#[must_use]
+pub fn facts(job: &Value) -> Vec<(&'static str, String)> {
+    let payload = &job["payload"];
+    let mut facts = vec![("does", does(payload))];
+    let mut fact =
+        |about: &'static str, text: Option<String>| facts.extend(text.map(|text| (about, text)));
+    fact("rights", rights(payload));
+    fact("spread", span(&job["schedule"], "jitterMs", 1).map(|span| format!("by up to {span}")));
+    fact("wakes", (job["wakeMode"] == "next-heartbeat").then(|| "with the heartbeat".to_owned()));
+    fact(
         "after",
         (job["deleteAfterRun"] == true).then(|| "it is deleted after its run".to_owned()),
     );
-    line("retry", retries(&job["runtime"]));
-    let payload = &job["payload"];
-    line("model", payload["model"].as_str().map(plain));
-    line("else", names(&payload["fallbacks"]));
-    line("tools", tools(payload));
-    line("skills", names(&payload["skills"]));
-    line("steps", payload["maxSteps"].as_u64().map(|most| format!("at most {most}")));
-    line("tells", condition(&payload["notifyWhen"]));
-    let nothing = Map::new();
-    for (key, value) in job["policies"].as_object().unwrap_or(&nothing) {
-        let (about, text) = policy(key, value, &job["policies"]);
-        line(about, text);
+    fact("retry", retries(&job["runtime"]));
+    fact("model", payload["model"].as_str().map(visible_line));
+    fact("else", names(&payload["fallbacks"]));
+    fact("tools", tools(payload));
+    fact("skills", names(&payload["skills"]));
+    fact("reads", names(&payload["contextPaths"]));
+    fact("steps", payload["maxSteps"].as_u64().map(|most| format!("at most {most}")));
+    fact("length", payload["maxTokens"].as_u64().map(answer));
+    fact("tells", condition(&payload["notifyWhen"]));
+    fact("tells", channel(payload));
+    fact("posts", job["isolation"]["postToMainPrefix"].as_str().map(posts));
+    let policies = &job["policies"];
+    if policies["timeoutSeconds"].is_null() {
+        fact("ends", end(payload));
     }
-    lines
+    let nothing = Map::new();
+    for (key, value) in policies.as_object().unwrap_or(&nothing) {
+        let (about, text) = policy(key, value, policies);
+        fact(about, text);
+    }
+    facts
+}
+
+/// All of it: what a job does must not hide behind its first line.
+fn does(payload: &Value) -> String {
+    let part = |key: &str| payload[key].as_str().unwrap_or_default();
+    let words = |key: &str| visible(&part(key).trim().replace("\r\n", "\n"));
+    match part("kind") {
+        "systemEvent" => format!("tells the main session: {}", words("text")),
+        "agentTurn" => format!("asks the agent: {}", words("message")),
+        _ => visible_line(&format!("calls {} {}", part("tool"), payload["arguments"])),
+    }
+}
+
+/// What a command may do that stands in the job itself.
+fn rights(payload: &Value) -> Option<String> {
+    (payload["tool"] == COMMAND_TOOL)
+        .then(|| "your own: outside the sandbox, and nobody is asked".to_owned())
+}
+
+fn answer(most: u64) -> String {
+    format!("at most {} tokens an answer", grouped(most))
+}
+
+fn posts(prefix: &str) -> String {
+    format!("what came of it to the main session, as {}", visible_line(prefix))
+}
+
+/// Where an agent's answer goes, when the job says so.
+fn channel(payload: &Value) -> Option<String> {
+    let part = |key: &str| payload[key].as_str().map(visible_line);
+    match (payload["deliver"].as_bool()?, part("channel"), part("to")) {
+        (false, ..) => Some("only what goes wrong".to_owned()),
+        (true, None, None) => None,
+        (true, channel, to) => {
+            let channel = channel.unwrap_or_else(|| "notification".to_owned());
+            Some(format!("by {channel}{}", to.map(|to| format!(", to {to}")).unwrap_or_default()))
+        }
+    }
 }
 
 /// One policy; no text for one that is told together with another.
@@ -47,9 +100,7 @@ fn policy(key: &str, value: &Value, all: &Value) -> (&'static str, Option<String
             "pace",
             span(all, key, 1_000).map(|span| format!("at least {span} between two starts")),
         ),
-        "timeoutSeconds" => {
-            ("ends", span(all, key, 1_000).map(|span| format!("a run is ended after {span}")))
-        }
+        "timeoutSeconds" => ("ends", end(all)),
         "pauseAfterFailures" => ("pauses", Some(format!("after {value} failures in a row"))),
         "quietHours" => ("quiet", Some(quiet(value))),
         "notify" => ("tells", Some(word.to_owned())),
@@ -63,8 +114,12 @@ fn policy(key: &str, value: &Value, all: &Value) -> (&'static str, Option<String
         ),
         "budget" => ("budget", budget(value)),
         "hosts" => ("hosts", Some(listed(value))),
-        other => ("and", Some(format!("{}: {}", plain(other), short(&value.to_string(), 80)))),
+        other => ("and", Some(visible_line(&format!("{other}: {value}")))),
     }
+}
+
+fn end(limits: &Value) -> Option<String> {
+    span(limits, "timeoutSeconds", 1_000).map(|span| format!("a run is ended after {span}"))
 }
 
 fn misfire(misfire: &Value) -> String {
@@ -100,14 +155,16 @@ fn retries(runtime: &Value) -> Option<String> {
 
 fn condition(when: &Value) -> Option<String> {
     match when {
-        Value::String(word) if word != "always" => Some(format!("only on {}", plain(word))),
-        Value::Object(cel) => Some(format!("only when {}", short(cel.get("cel")?.as_str()?, 100))),
+        Value::String(word) if word != "always" => Some(format!("only on {}", visible_line(word))),
+        Value::Object(cel) => {
+            Some(format!("only when {}", visible_line(cel.get("cel")?.as_str()?)))
+        }
         _ => None,
     }
 }
 
 fn quiet(hours: &Value) -> String {
-    let part = |key: &str| plain(hours[key].as_str().unwrap_or_default());
+    let part = |key: &str| visible_line(hours[key].as_str().unwrap_or_default());
     match hours {
         Value::String(_) => "it may speak at any time".to_owned(),
         _ => {
@@ -147,7 +204,7 @@ fn budget(budget: &Value) -> Option<String> {
         ("tokensPerDay", Some(most), _) => format!("{} tokens a day", grouped(most)),
         ("usdPerRun", _, Some(most)) => format!("{} a run", MicroUsd::of_usd(most)),
         ("usdPerDay", _, Some(most)) => format!("{} a day", MicroUsd::of_usd(most)),
-        _ => format!("{} {}", plain(key), short(&most.to_string(), 40)),
+        _ => format!("{} {}", visible_line(key), visible_line(&most.to_string())),
     });
     let words = words.collect::<Vec<_>>().join(", ");
     (!words.is_empty()).then_some(words)
@@ -155,12 +212,12 @@ fn budget(budget: &Value) -> Option<String> {
 
 /// The values of a list, or the fields of an object.
 fn listed(value: &Value) -> String {
-    let text = |value: &Value| plain(value.as_str().unwrap_or(&value.to_string()));
+    let text = |value: &Value| visible_line(value.as_str().unwrap_or(&value.to_string()));
     match value {
         Value::Array(items) => items.iter().map(text).collect::<Vec<_>>().join(", "),
         Value::Object(fields) => {
             let fields =
-                fields.iter().map(|(key, value)| format!("{} {}", plain(key), text(value)));
+                fields.iter().map(|(key, value)| format!("{} {}", visible_line(key), text(value)));
             fields.collect::<Vec<_>>().join(", ")
         }
         other => text(other),
@@ -178,13 +235,20 @@ mod tests {
 
     use super::*;
 
+    fn told(job: &Value) -> Vec<String> {
+        facts(job).into_iter().map(|(about, text)| format!("{about}: {text}")).collect()
+    }
+
     #[test]
     fn every_policy_that_was_chosen_has_its_line() {
         let job = json!({
             "schedule": { "kind": "every", "everyMs": 60_000, "jitterMs": 30_000 },
             "deleteAfterRun": true,
             "runtime": { "maxAttempts": 3, "retryBackoffMs": 2_000 },
-            "payload": { "kind": "toolCall", "notifyWhen": { "cel": "result.level < 20" } },
+            "payload": {
+                "kind": "toolCall", "tool": "http", "arguments": { "url": "http://nas" },
+                "notifyWhen": { "cel": "result.level < 20" },
+            },
             "policies": {
                 "misfire": { "mode": "runAll", "limit": 5, "maxLatenessSeconds": 600 },
                 "overlap": "parallel", "maxConcurrent": 4, "cooldownSeconds": 60,
@@ -194,11 +258,10 @@ mod tests {
                 "approvals": "deny", "hosts": ["a.example", "b.example:8080"], "newer": { "x": 1 },
             },
         });
-        let lines: Vec<String> =
-            lines(&job).into_iter().map(|(about, text)| format!("{about}: {text}")).collect();
         assert_eq!(
-            lines,
+            told(&job),
             [
+                "does: calls http {\"url\":\"http://nas\"}",
                 "spread: by up to 30 s",
                 "after: it is deleted after its run",
                 "retry: up to 3 attempts, the first after 2 s",
@@ -221,13 +284,56 @@ mod tests {
     fn what_an_agent_was_given_has_its_lines() {
         let payload = json!({
             "kind": "agentTurn", "message": "Do it.", "model": "big", "fallbacks": ["a", "b"],
-            "tools": ["time"], "skills": ["fetch"], "maxSteps": 3
+            "tools": ["time"], "skills": ["fetch"], "maxSteps": 3, "maxTokens": 4_000,
+            "contextPaths": ["notes.md"], "deliver": true, "channel": "telegram", "to": "7",
+            "timeoutSeconds": 60,
         });
-        let lines = lines(&json!({ "payload": payload }));
-        let said = |about: &str| lines.iter().find(|line| line.0 == about).map(|line| &*line.1);
+        let isolation = json!({ "postToMainPrefix": "News" });
         assert_eq!(
-            ["model", "else", "tools", "skills", "steps"].map(said),
-            ["big", "a, b", "time", "fetch", "at most 3"].map(Some)
+            told(&json!({ "payload": payload, "isolation": isolation })),
+            [
+                "does: asks the agent: Do it.",
+                "model: big",
+                "else: a, b",
+                "tools: time",
+                "skills: fetch",
+                "reads: notes.md",
+                "steps: at most 3",
+                "length: at most 4,000 tokens an answer",
+                "tells: by telegram, to 7",
+                "posts: what came of it to the main session, as News",
+                "ends: a run is ended after 1 min",
+            ]
+        );
+        let silent = json!({ "kind": "agentTurn", "message": "Do it.", "deliver": false });
+        assert_eq!(told(&json!({ "payload": silent }))[1], "tells: only what goes wrong");
+    }
+
+    #[test]
+    fn nothing_is_cut_off_or_hidden_and_one_fact_is_one() {
+        let command = format!("true{};\u{202e}rm -rf ~\nasks   you", " ".repeat(300));
+        let payload = json!({ "kind": "toolCall", "tool": "run_command", "arguments": { "command": command } });
+        let policies = json!({ "newer\nasks": "x".repeat(300), "sandbox": "open" });
+        let told = told(&json!({ "payload": payload, "policies": policies }));
+        let command = command.replace('\n', "\\n").replace('\u{202e}', "⟨U+202E⟩");
+        assert_eq!(
+            told,
+            [
+                format!("does: calls run_command {{\"command\":\"{command}\"}}"),
+                "rights: your own: outside the sandbox, and nobody is asked".to_owned(),
+                format!("and: newer⟨U+000A⟩asks: \"{}\"", "x".repeat(300)),
+                "sandbox: none: its commands may run with your own rights, each one asked for"
+                    .to_owned(),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_line_for_the_main_session_says_where_it_goes_and_when() {
+        let payload = json!({ "kind": "systemEvent", "text": "Tea\r\nat \u{1b}[2Kfive\n" });
+        assert_eq!(
+            told(&json!({ "wakeMode": "next-heartbeat", "payload": payload })),
+            ["does: tells the main session: Tea\nat ⟨U+001B⟩[2Kfive", "wakes: with the heartbeat"]
         );
     }
 
@@ -245,9 +351,9 @@ mod tests {
     #[test]
     fn a_job_of_defaults_has_none() {
         let job = json!({
-            "payload": { "kind": "toolCall", "notifyWhen": "always" },
+            "payload": { "kind": "toolCall", "tool": "time", "arguments": {}, "notifyWhen": "always" },
             "policies": { "budget": {} },
         });
-        assert_eq!(lines(&job), []);
+        assert_eq!(told(&job), ["does: calls time {}"]);
     }
 }
