@@ -228,6 +228,50 @@ async fn the_preview_says_what_a_change_of_the_clock_does() {
 }
 
 #[tokio::test]
+async fn a_time_on_the_clock_is_read_by_the_engines_own_zone_rules() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let berlin = |at: &str| json!({ "kind": "at", "at": at, "tz": "Europe/Berlin" });
+    let twice = berlin("2027-10-31T02:30");
+    let preview = house.call("cron.preview", json!({ "schedule": twice })).await;
+    let slot = json!({
+        "atMs": 1_824_942_600_000_i64,
+        "jobTime": "2027-10-31T02:30:00+02:00",
+        "localTime": "2027-10-31T00:30:00+00:00",
+        "note": "02:30 comes twice on 31 Oct 2027; this is the first time",
+    });
+    assert_eq!(preview["next"], json!([slot]));
+    let id = house.add(echo(&twice)).await;
+    let stored = json!({ "kind": "at", "atMs": slot["atMs"], "tz": "Europe/Berlin" });
+    assert_eq!(house.job(&id).await["schedule"], stored);
+
+    let moved =
+        json!({ "id": id, "patch": { "schedule": { "at": "2027-10-30T02:30", "tz": "UTC" } } });
+    house.call("cron.update", moved).await;
+    let stored = json!({ "kind": "at", "atMs": 1_824_863_400_000_i64, "tz": "UTC" });
+    assert_eq!(house.job(&id).await["schedule"], stored);
+
+    for (at, words) in [
+        ("2027-03-28T02:30", "the clocks skip it"),
+        ("2026-11-21T12:00", "must be in the future"),
+        ("soon", "expected a day and a time"),
+    ] {
+        for (method, params) in [
+            ("cron.preview", json!({ "schedule": berlin(at) })),
+            ("cron.add", echo(&berlin(at))),
+            ("cron.update", json!({ "id": id, "patch": { "schedule": berlin(at) } })),
+        ] {
+            let refused = house.try_call(method, params).await.expect_err("refused");
+            let field = &refused.data["fields"][0];
+            assert_eq!(field["path"], "schedule.at", "{method} {at}: {refused:?}");
+            assert!(refused.message.starts_with("schedule.at: "), "{method} {at}: {refused:?}");
+            assert!(field["message"].to_string().contains(words), "{method} {at}: {refused:?}");
+        }
+    }
+    house.host.stop().await;
+}
+
+#[tokio::test]
 async fn the_preview_of_a_job_shows_the_slots_that_the_engine_has_planned() {
     let folder = tempfile::tempdir().expect("a folder");
     let house = Plan::new(folder.path()).build().await;

@@ -1,6 +1,6 @@
 /* The names under which answers are kept. Events and mutations make them stale by these names. */
 
-import type { JobDraft, RunsListParams, Schedule } from "@/platform";
+import type { JobDraft, RunsListParams, Schedule, WrittenSchedule } from "@/platform";
 
 export const keys = {
   status: ["status"],
@@ -21,10 +21,10 @@ export const keys = {
   job: (id: string) => ["job", id],
   /** Below the job, because they change with it. */
   effectiveTools: (jobId: string | undefined) => ["job", jobId, "tools"],
-  estimate: (schedule: Schedule | undefined, id: string | undefined) => ["estimate", schedule, id],
+  estimate: (schedule: WrittenSchedule | undefined, id: string | undefined) => ["estimate", schedule, id],
   checks: ["check"],
   check: (job: JobDraft) => ["check", job],
-  preview: (schedule: Schedule | undefined, id: string | undefined, count: number) => ["preview", schedule, id, count],
+  preview: (schedule: WrittenSchedule | undefined, id: string | undefined, count: number) => ["preview", schedule, id, count],
   runs: ["runs"],
   runsHeads: ["runs", "head"],
   runsHead: (filter: RunsListParams) => ["runs", "head", filter],

@@ -3,7 +3,7 @@
 import { keepPreviousData, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 
-import type { JobDraft, JobView, Schedule, SystemStatus } from "@/platform";
+import type { JobDraft, JobView, SystemStatus, WrittenSchedule } from "@/platform";
 
 import { keys } from "./keys";
 import { usePlatform } from "./platform";
@@ -67,7 +67,7 @@ export function useEffectiveTools(jobId: string | undefined) {
 
 /** What the engine would do with a schedule as it stands in a form, of job `id` or of a new one; the previous answer stays until the
     next one. */
-export function usePreview(schedule: Schedule | undefined, id: string | undefined, count = 5) {
+export function usePreview(schedule: WrittenSchedule | undefined, id: string | undefined, count = 5) {
   const platform = usePlatform();
   return useQuery({
     queryKey: keys.preview(schedule, id, count),
@@ -96,7 +96,7 @@ export function useJobCheck(job: JobDraft) {
 }
 
 /** What a month of this schedule will probably cost; the runs of a new job are none. */
-export function useEstimate(schedule: Schedule | undefined, id: string | undefined) {
+export function useEstimate(schedule: WrittenSchedule | undefined, id: string | undefined) {
   const platform = usePlatform();
   return useQuery({
     queryKey: keys.estimate(schedule, id),

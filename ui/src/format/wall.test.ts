@@ -1,23 +1,11 @@
 import { expect, test } from "vitest";
 
-import { instantOf, oddityOf, tomorrowAt, wallIn, wallOf } from "./wall";
+import { offsetOf, shownIn, tomorrowAt, wallIn } from "./wall";
 
-test("a time that the clocks skip is said, and where it goes", () => {
-  const wall = "2027-03-28T02:30";
-  expect(oddityOf(wall, "Europe/Berlin")).toBe("The clocks skip 02:30 on that day. It fires right after, at 03:30.");
-  expect(wallOf(instantOf(wall, "Europe/Berlin") ?? 0, "Europe/Berlin")).toBe("2027-03-28T03:30");
-});
-
-test("a time that comes twice is said, and which one is meant", () => {
-  const wall = "2027-10-31T02:30";
-  expect(oddityOf(wall, "Europe/Berlin")).toBe("The clocks show 02:30 twice on that day. It fires the first time.");
-  expect(instantOf(wall, "Europe/Berlin")).toBe(Date.UTC(2027, 9, 31, 0, 30));
-});
-
-test("any other time needs no words", () => {
-  expect(oddityOf("2027-03-28T01:59", "Europe/Berlin")).toBeUndefined();
-  expect(oddityOf("2027-03-28T02:30", "UTC")).toBeUndefined();
-  expect(oddityOf("", "UTC")).toBeUndefined();
+test("a time as the engine has written it is told apart into what the clock shows and how far that is from UTC", () => {
+  const written = "2026-11-23T07:30:05-03:30";
+  expect(new Date(shownIn(written)).toISOString()).toBe("2026-11-23T07:30:05.000Z");
+  expect(offsetOf(written)).toBe("-03:30");
 });
 
 test("soon is counted from now and never sooner; tomorrow is the zone's", () => {

@@ -1,26 +1,19 @@
-/* What a clock on the wall of a zone shows (`2026-11-22T09:00`) and the instant it means. A time that the zone skips is
-   the one after the gap, a time it has twice is the first of the two, as the engine reads them. */
+/* What a clock on the wall of a zone shows (`2026-11-22T09:00`), to begin a form with and to show again what the engine has
+   written. Which instant a time means is nobody's to say here: the engine reads it, and its rules of a zone may be newer. */
 
-import { fromAbsolute, parseDateTime, toCalendarDateTime, toZoned } from "@internationalized/date";
+import { fromAbsolute, toCalendarDateTime } from "@internationalized/date";
 
-/** The instant at which the clocks of `zone` show `wall`; undefined when that is no time. */
-export function instantOf(wall: string, zone: string): number | undefined {
-  try {
-    return toZoned(parseDateTime(wall), zone, "compatible").toDate().getTime();
-  } catch {
-    return undefined;
-  }
+/** What the clock shows in a time as the engine writes it (`2026-11-23T07:30:00+01:00`), as the instant at which UTC shows the same. */
+export function shownIn(written: string): number {
+  return Date.parse(`${written.replace(offset, "")}Z`);
 }
 
-/** What is special about a time on the wall of `zone`, as sentences; undefined for an ordinary one. */
-export function oddityOf(wall: string, zone: string): string | undefined {
-  const at = instantOf(wall, zone);
-  if (at === undefined) return undefined;
-  const shown = wallOf(at, zone);
-  if (shown !== wall) return `The clocks skip ${wall.slice(11)} on that day. It fires right after, at ${shown.slice(11)}.`;
-  const again = toZoned(parseDateTime(wall), zone, "later").toDate().getTime();
-  return again === at ? undefined : `The clocks show ${wall.slice(11)} twice on that day. It fires the first time.`;
+/** How far that clock is from UTC: `+01:00`. */
+export function offsetOf(written: string): string {
+  return offset.exec(written)?.[0] ?? "";
 }
+
+const offset = /[+-]\d\d:\d\d$/;
 
 /** What the clocks of `zone` show at an instant, to the minute. */
 export function wallOf(atMs: number, zone: string): string {

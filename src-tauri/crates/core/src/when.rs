@@ -10,6 +10,7 @@ use chrono::{DateTime, Days, NaiveDate, NaiveDateTime, NaiveTime, TimeZone as _}
 
 use crate::UnixMs;
 use crate::schedule::{Zone, parse_duration};
+use crate::visible::visible_line;
 
 /// Reads `text`. A time without an offset is local to `zone`; one that the clocks skip is refused, one that comes twice
 /// means the first. A time of the day (`9:00`, `9am`, `noon`, `tomorrow 9:00`) is the next one after `now`.
@@ -21,11 +22,8 @@ pub fn instant(text: &str, now: UnixMs, zone: Zone) -> Result<UnixMs, String> {
     if text.chars().all(|c| c.is_ascii_digit()) && text.len() >= 11 {
         return text.parse().map(UnixMs).map_err(|_| "is too large".to_owned());
     }
-    if let Ok(at) = DateTime::parse_from_rfc3339(text) {
-        return Ok(UnixMs(at.timestamp_millis()));
-    }
-    if let Some(local) = local_time(text) {
-        return on_the_clock(local, zone).map(|[first, _]| first);
+    if let Some(at) = on_its_day(text, zone) {
+        return at;
     }
     if let Some((days, time)) = time_of_day(text) {
         let over = || format!("{text} is over; for the next one write tomorrow {time}");
@@ -39,6 +37,27 @@ pub fn instant(text: &str, now: UnixMs, zone: Zone) -> Result<UnixMs, String> {
              1766595600000, found `{text}`"
         )),
     }
+}
+
+/// Reads a time that names its day, which is the same whenever it is read: one that is written into a job.
+///
+/// # Errors
+/// What was expected, as the end of a sentence.
+pub fn day_and_time(text: &str, zone: Zone) -> Result<UnixMs, String> {
+    let text = text.trim();
+    on_its_day(text, zone).unwrap_or_else(|| {
+        Err(format!(
+            "expected a day and a time such as 2026-12-24T18:00 or 2026-12-24T18:00:00+01:00, found `{}`",
+            visible_line(text)
+        ))
+    })
+}
+
+fn on_its_day(text: &str, zone: Zone) -> Option<Result<UnixMs, String>> {
+    if let Ok(at) = DateTime::parse_from_rfc3339(text) {
+        return Some(Ok(UnixMs(at.timestamp_millis())));
+    }
+    local_time(text).map(|local| on_the_clock(local, zone).map(|[first, _]| first))
 }
 
 /// The instant at which clocks show `local`, twice; or the two at which they do, where it comes twice.

@@ -56,6 +56,81 @@ fn everything_survives_a_round_trip() {
     assert_eq!(read(job_to_json(&job)), Ok(job));
 }
 
+fn once(schedule: &Value) -> Value {
+    json!({ "name": "Once", "schedule": schedule, "payload": { "kind": "systemEvent", "text": "Tea" } })
+}
+
+#[test]
+fn a_time_as_a_clock_shows_it_is_stored_as_its_instant() {
+    let hour = 3_600_000;
+    let tokyo_9 = 1_796_083_200_000_i64;
+    let cases = [
+        (json!({ "at": "2026-12-01T09:00", "tz": "Asia/Tokyo" }), tokyo_9),
+        (json!({ "at": " 2026-12-01 09:00:00 ", "tz": "Asia/Tokyo" }), tokyo_9),
+        // The zone of this computer, here Berlin.
+        (json!({ "at": "2026-12-01T09:00" }), tokyo_9 + 8 * hour),
+        (json!({ "at": "2026-12-01T09:00:00+01:00", "tz": "Asia/Tokyo" }), tokyo_9 + 8 * hour),
+        // It comes twice: the first one.
+        (json!({ "at": "2026-10-25T02:30", "tz": "Europe/Berlin" }), 1_792_888_200_000),
+    ];
+    for (mut schedule, at) in cases {
+        schedule["kind"] = json!("at");
+        let job = read(once(&schedule)).expect("a job");
+        let mut stored = json!({ "kind": "at", "atMs": at });
+        if let Some(tz) = schedule.get("tz") {
+            stored["tz"] = tz.clone();
+        }
+        assert_eq!(job_to_json(&job)["schedule"], stored, "{schedule}");
+    }
+}
+
+#[test]
+fn a_time_that_no_clock_shows_or_nobody_can_read_is_refused_at_its_field() {
+    for (at, words) in [
+        (
+            json!("2026-03-29T02:30"),
+            "2026-03-29 02:30 does not exist in Europe/Berlin: the clocks skip it",
+        ),
+        (json!("tomorrow 9:00"), "expected a day and a time such as 2026-12-24T18:00"),
+        (json!("20m"), "expected a day and a time"),
+        (json!("+99999-01-01T00:00"), "between the years"),
+        (json!("1969-12-31T00:00"), "between the years"),
+        (json!(7), "expected a text"),
+    ] {
+        let schedule = json!({ "kind": "at", "at": at, "tz": "Europe/Berlin" });
+        let errors = read(once(&schedule)).expect_err("refused").0;
+        assert_eq!(errors.len(), 1, "{at}: {errors:?}");
+        assert_eq!(errors[0].path, "schedule.at");
+        assert!(errors[0].message.contains(words), "{at}: {errors:?}");
+    }
+    let neither = once(&json!({ "kind": "at", "tz": "Europe/Berlin" }));
+    assert_eq!(paths(neither), ["schedule.atMs"]);
+}
+
+#[test]
+fn a_change_to_a_time_on_the_clock_takes_the_instant_before_away() {
+    let at = 1_796_083_200_000_i64;
+    let job = read(once(&json!({ "kind": "at", "atMs": at, "tz": "UTC", "jitterMs": 5 })))
+        .expect("a job");
+    let changed = |schedule: Value| {
+        let patched = patch_job(&job, json!({ "schedule": schedule }), NOW, Tz::Europe__Berlin);
+        patched.map(|job| job_to_json(&job)["schedule"].clone()).expect("a job")
+    };
+    let berlin =
+        json!({ "kind": "at", "atMs": at + 8 * 3_600_000, "tz": "Europe/Berlin", "jitterMs": 5 });
+    let clock = json!({ "at": "2026-12-01T09:00", "tz": "Europe/Berlin" });
+    assert_eq!(changed(clock.clone()), berlin);
+    let mut whole = clock;
+    whole["atMs"] = Value::Null;
+    assert_eq!(changed(whole), berlin);
+    // Beside an instant it says nothing: another program may keep its own words there.
+    let both = json!({ "kind": "at", "atMs": at, "tz": "UTC", "jitterMs": 5, "at": "theirs" });
+    assert_eq!(changed(json!({ "atMs": at, "at": "theirs" })), both);
+    let theirs = read(once(&both)).expect("a job");
+    let named = patch_job(&theirs, json!({ "name": "Other" }), NOW, Tz::UTC).expect("a job");
+    assert_eq!(job_to_json(&named)["schedule"], both);
+}
+
 #[test]
 fn a_short_job_gets_its_defaults_at_creation() {
     let job = read(json!({

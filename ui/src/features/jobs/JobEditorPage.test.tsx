@@ -1,7 +1,9 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { expect, onTestFinished, test, vi } from "vitest";
 
-import { errorCode, type Job, RpcError } from "@/platform";
+import { localZone } from "@/format/time";
+import { wallOf } from "@/format/wall";
+import { errorCode, type Job, RpcError, type Schedule } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
 import { aJob, anApproval, anIncident, aStatus, aTool, noon } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
@@ -13,7 +15,7 @@ function hostWith(job: Job = aJob().job) {
   let current = job;
   return fakeHost({
     "cron.get": () => aJob({ ...current }),
-    "cron.add": (draft) => aJob({ ...draft, id: "job-new" }),
+    "cron.add": (draft) => aJob({ ...draft, schedule: draft.schedule as Schedule, id: "job-new" }),
     "cron.update": ({ patch }) => {
       current = { ...current, ...patch, state: { ...current.state, revision: current.state.revision + 1 } };
       return aJob({ ...current });
@@ -188,7 +190,7 @@ test("a time that is soon takes one press", async () => {
   await user.click(screen.getByRole("button", { name: "In 20 minutes" }));
   await user.click(save());
   await waitFor(() => expect(path()).toBe("/jobs/job-new"));
-  expect(host.called("cron.add")[0]).toMatchObject({ schedule: { kind: "at", atMs: noon + 20 * 60_000 } });
+  expect(host.called("cron.add")[0]).toMatchObject({ schedule: { kind: "at", at: wallOf(noon + 20 * 60_000, localZone()), tz: localZone() } });
 });
 
 test("a tool that asks for some calls stands once, with those that ask", async () => {
@@ -405,13 +407,12 @@ test("what a job may spend, its fallbacks and what a month of it costs", async (
   });
 });
 
-test("what a change of the clock does to a job is said beside it, and of a single time under its field", async () => {
-  const host = hostWith({ ...aJob().job, schedule: { kind: "at", atMs: Date.UTC(2027, 9, 31, 0, 30), tz: "Europe/Berlin" } } as unknown as Job);
+test("what a change of the clock does to a job is said beside it", async () => {
+  const host = hostWith();
   const note = "On 28 Mar 2027 the clock goes forward from 02:00 to 03:00";
   host.answers["cron.preview"] = () => ({ ...preview, notes: [note] });
   renderApp("/jobs/job-1", host);
   expect(await screen.findByText(note)).toBeInTheDocument();
-  expect(screen.getByText("The clocks show 02:30 twice on that day. It fires the first time.")).toBeInTheDocument();
 });
 
 test("what will go wrong as things stand is said at its field before it is saved, and keeps nobody from saving", async () => {

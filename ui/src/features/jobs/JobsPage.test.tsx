@@ -1,7 +1,7 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { expect, test } from "vitest";
 
-import type { SavedJob } from "@/platform";
+import type { SavedJob, Schedule } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
 import { aJob, anApproval, aRun } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
@@ -20,7 +20,7 @@ function hostWith(jobs: SavedJob[]) {
       goesOn: false,
     }),
     "cron.add": (draft) => {
-      const view = aJob({ ...draft, id: draft.id ?? "new" });
+      const view = aJob({ ...draft, schedule: draft.schedule as Schedule, id: draft.id ?? "new" });
       rows.push(view);
       return view;
     },

@@ -11,7 +11,8 @@ import { agentBehind } from "@/domain/createdBy";
 import { asksOf } from "@/domain/tools";
 import { payloadWords } from "@/domain/words";
 import { spentWords } from "@/format/amount";
-import { absolute, clockOf24, foreignZone, localZone, relative, zoneName } from "@/format/time";
+import { absolute, clockOf24, foreignZone, relative, zoneName } from "@/format/time";
+import { offsetOf, shownIn } from "@/format/wall";
 import type { CronPreviewResult, Job, PreviewSlot, SpentView, ToolView } from "@/platform";
 
 import { draftOf, type JobForm, scheduleOf, type When } from "./form";
@@ -35,7 +36,7 @@ export function LivePanel({ values, preview, problem, job, spent }: Props) {
       {hasSlots(values.when) && (
         <div className={styles.part}>
           <h3 className={styles.head}>{values.when === "at" ? "When it fires" : "Next times"}</h3>
-          <Next preview={preview} problem={problem} zone={values.when === "every" ? localZone() : preview?.zone} />
+          <Next preview={preview} problem={problem} />
         </div>
       )}
       <div className={styles.part}>
@@ -80,7 +81,7 @@ export function hasSlots(when: When): boolean {
   return when !== "event" && when !== "webhook" && when !== "manual";
 }
 
-function Next({ preview, problem, zone = localZone() }: Pick<Props, "preview" | "problem"> & { zone?: string }) {
+function Next({ preview, problem }: Pick<Props, "preview" | "problem">) {
   if (problem !== undefined) return <p className={styles.quiet}>{problem}</p>;
   if (!preview) return <Bone width="80%" />;
   if (preview.next.length === 0) return <p className={styles.quiet}>Never again.</p>;
@@ -88,7 +89,7 @@ function Next({ preview, problem, zone = localZone() }: Pick<Props, "preview" | 
     <>
       <ol className={styles.next}>
         {preview.next.map((slot) => (
-          <Slot key={slot.atMs} slot={slot} zone={zone} />
+          <Slot key={slot.atMs} slot={slot} localZone={preview.localZone} />
         ))}
       </ol>
       {preview.notes.map((note) => (
@@ -100,14 +101,16 @@ function Next({ preview, problem, zone = localZone() }: Pick<Props, "preview" | 
 
 const day: Intl.DateTimeFormatOptions = { weekday: "short", day: "numeric", month: "short", ...clockOf24 };
 
-function Slot({ slot, zone }: { slot: PreviewSlot; zone: string }) {
+/** The times that the engine has written: the zone rules of the browser, which may be others, have no say in them. */
+function Slot({ slot, localZone }: { slot: PreviewSlot; localZone: string }) {
   const now = useNow(30_000);
-  const written = (tz: string) => new Intl.DateTimeFormat(undefined, { ...day, timeZone: tz, ...(needsSeconds(slot) && { second: "2-digit" }) }).format(slot.atMs);
+  const written = (time: string) => new Intl.DateTimeFormat(undefined, { ...day, timeZone: "UTC", ...(needsSeconds(slot) && { second: "2-digit" }) }).format(shownIn(time));
+  const shown = shownIn(slot.jobTime);
   return (
     <li className={styles.slot}>
-      <time dateTime={slot.jobTime} title={absolute(slot.atMs, zone)}>{written(zone)}</time>
-      <span className={styles.quiet}>{relative(slot.atMs, now, zone)}</span>
-      {written(localZone()) !== written(zone) && <span className={styles.local}>{written(localZone())} in {zoneName(localZone())}</span>}
+      <time dateTime={slot.jobTime} title={`${absolute(shown, "UTC")}${offsetOf(slot.jobTime)}`}>{written(slot.jobTime)}</time>
+      <span className={styles.quiet}>{relative(shown, now + shown - slot.atMs, "UTC")}</span>
+      {slot.localTime !== slot.jobTime && <span className={styles.local}>{written(slot.localTime)} in {zoneName(localZone)}</span>}
       {slot.note !== null && <span className={styles.note}>{slot.note}</span>}
     </li>
   );

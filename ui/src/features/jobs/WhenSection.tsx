@@ -9,7 +9,7 @@ import { DateTimeField } from "@/components/DateTime";
 import { ComboBox, GroupFoot } from "@/components/Field";
 import { Section } from "@/components/Page";
 import { foreignZone, localZone } from "@/format/time";
-import { oddityOf, tomorrowAt, wallIn } from "@/format/wall";
+import { tomorrowAt, wallIn } from "@/format/wall";
 
 import { ChoiceOf, NumberOf, useBound } from "./bound";
 import { DaysAndTimesFields } from "./DaysAndTimesFields";
@@ -76,7 +76,7 @@ function Once({ said }: { said: Said }) {
   const zone = useBound("zone").value;
   return (
     <div className={styles.group}>
-      <DateTimeField label="Day and time" {...at} help={oddityOf(at.value, zone)} error={error ?? said.get("at")} className={styles.whole} />
+      <DateTimeField label="Day and time" {...at} error={error ?? said.get("at")} className={styles.whole} />
       <div className={styles.quick} role="group" aria-label="Soon">
         {soon.map(({ label, wall }) => (
           <Button key={label} small onPress={() => at.onChange(wall(Date.now(), zone))}>{label}</Button>

@@ -29,6 +29,7 @@ const places: Record<string, keyof JobForm> = {
   "payload.notifyWhen": "notifyWhen",
   "payload.notifyWhen.cel": "condition",
   "schedule.kind": "when",
+  "schedule.at": "at",
   "schedule.atMs": "at",
   "schedule.everyMs": "every",
   "schedule.expr": "expr",

@@ -133,12 +133,20 @@ test("an undone delete brings everything back but what the engine fills in", () 
   expect(withoutState(full)).toEqual(rest);
 });
 
-test("a time on the wall is an instant of its zone, also where the clock changes", () => {
-  const at = (wall: string, zone: string) => scheduleOf({ ...emptyForm(noon), when: "at", at: wall, zone });
-  expect(at("2026-11-22T09:00", "Europe/Berlin")).toEqual({ kind: "at", atMs: Date.UTC(2026, 10, 22, 8), tz: "Europe/Berlin" });
-  expect(at("2026-03-29T02:30", "Europe/Berlin")).toMatchObject({ atMs: Date.UTC(2026, 2, 29, 1, 30) });
-  expect(at("2026-10-25T02:30", "Europe/Berlin")).toMatchObject({ atMs: Date.UTC(2026, 9, 25, 0, 30) });
-  expect(at("", "Europe/Berlin")).toBeUndefined();
+test("a time on the wall is sent as it is written: its instant is the engine's to know", () => {
+  const at = (wall: string) => scheduleOf({ ...emptyForm(noon), when: "at", at: wall, zone: "Europe/Berlin" });
+  expect(at("2026-03-29T02:30")).toEqual({ kind: "at", at: "2026-03-29T02:30", tz: "Europe/Berlin" });
+  expect(at("")).toBeUndefined();
+});
+
+test("a changed time is sent with its zone, and nothing of the instant before stays", () => {
+  const job = aJob({ schedule: { kind: "at", atMs: noon + 12_345, tz: "UTC" } }).job;
+  expect(changed(job, { zone: "Asia/Tokyo" })).toEqual({ schedule: { at: "2026-11-21T10:00", tz: "Asia/Tokyo", atMs: null } });
+  expect(changed(job, { at: "2026-11-22T09:00" })).toEqual({ schedule: { at: "2026-11-22T09:00", tz: "UTC", atMs: null } });
+  expect(changed(job, { jitterSeconds: 2 })).toEqual({ schedule: { jitterMs: 2_000 } });
+  const before = formOf(job, noon);
+  expect(addOf(copyOf(job), before, { ...before, zone: "Asia/Tokyo" }).schedule).toEqual({ kind: "at", at: "2026-11-21T10:00", tz: "Asia/Tokyo" });
+  expect(addOf(copyOf(job), before, before).schedule).toEqual(job.schedule);
 });
 
 test("days and times that no pattern holds are no schedule yet", () => {

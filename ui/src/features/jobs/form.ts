@@ -3,10 +3,10 @@
    could get it wrong by sending the whole form: keys of other programs, an anchor or the seconds of a time would be lost. */
 
 import { signatureOn } from "@/domain/createdBy";
-import { same } from "@/format/json";
+import { type Plain, same } from "@/format/json";
 import { localZone } from "@/format/time";
-import { instantOf, wallOf } from "@/format/wall";
-import type { Approvals, Job, JobDraft, MisfireMode, Notify, NotifyWhen, NotifyWord, Overlap, Payload, Policies, QuietHours, QuietPolicy, QuietWord, Sandbox, Schedule, WakeMode } from "@/platform";
+import { wallOf } from "@/format/wall";
+import type { Approvals, Job, JobDraft, MisfireMode, Notify, NotifyWhen, NotifyWord, Overlap, Payload, Policies, QuietHours, QuietPolicy, QuietWord, Sandbox, WakeMode, WrittenSchedule } from "@/platform";
 
 import { type DaysAndTimes, daysOf } from "./cron";
 import { emptyEvent, type EventForm, eventForm, eventOf } from "./events";
@@ -125,12 +125,12 @@ export function formOf(job: Omit<JobDraft, "id">, now: number): JobForm {
   };
 }
 
-function scheduleForm(schedule: Schedule): Partial<JobForm> {
+function scheduleForm(schedule: WrittenSchedule): Partial<JobForm> {
   const jitterSeconds = "jitterMs" in schedule && schedule.jitterMs !== undefined ? schedule.jitterMs / 1_000 : null;
   switch (schedule.kind) {
     case "at": {
       const zone = schedule.tz ?? localZone();
-      return { when: "at", zone, at: wallOf(schedule.atMs, zone), jitterSeconds };
+      return { when: "at", zone, at: "at" in schedule ? schedule.at : wallOf(schedule.atMs, zone), jitterSeconds };
     }
     case "every":
       return { when: "every", ...inUnits(schedule.everyMs), jitterSeconds };
@@ -200,14 +200,13 @@ function policiesForm({ policies = {}, runtime = {} }: Pick<Job, "policies" | "r
   };
 }
 
-/** The schedule as it stands; undefined while it is not whole. */
-export function scheduleOf(form: Pick<JobForm, "when" | "zone" | "at" | "every" | "everyUnit" | "expr" | "days" | "jitterSeconds" | keyof EventForm>): Schedule | undefined {
+/** The schedule as it stands; undefined while it is not whole. A time stays what the clock shows: which instant that is, the
+    engine knows, by its own rules of the zone. */
+export function scheduleOf(form: Pick<JobForm, "when" | "zone" | "at" | "every" | "everyUnit" | "expr" | "days" | "jitterSeconds" | keyof EventForm>): WrittenSchedule | undefined {
   const jitter = given("jitterMs", scaled(form.jitterSeconds, 1 / 1_000));
   switch (form.when) {
-    case "at": {
-      const atMs = instantOf(form.at, form.zone);
-      return atMs === undefined ? undefined : { kind: "at", atMs, tz: form.zone, ...jitter };
-    }
+    case "at":
+      return form.at === "" ? undefined : { kind: "at", at: form.at, tz: form.zone, ...jitter };
     case "every":
       return form.every === null ? undefined : { kind: "every", everyMs: Math.round(form.every * unitMs[form.everyUnit]), ...jitter };
     case "days":
@@ -309,10 +308,19 @@ export function patchOf(before: JobForm, after: JobForm): Record<string, unknown
   const [was, is] = [draftOf(before), draftOf(after)];
   const patch = mergePatch({ ...was }, { ...is });
   if (!patch) return undefined;
+  if (patch.schedule !== undefined) patch.schedule = schedulePatch(was.schedule, is.schedule);
   // Another kind begins afresh at the engine, so it is sent whole.
   if (was.schedule.kind !== is.schedule.kind) patch.schedule = is.schedule;
   if (was.payload.kind !== is.payload.kind) patch.payload = is.payload;
   return patch;
+}
+
+/** What makes one schedule of another. A time means nothing without its zone, and the instant before is another one: where one
+    of them changed, both are sent, and the instant goes. */
+export function schedulePatch(was: WrittenSchedule | undefined, is: WrittenSchedule): Plain | undefined {
+  const patch = mergePatch({ ...was }, { ...is });
+  const isMoved = patch && ("at" in patch || "tz" in patch);
+  return isMoved && "at" in is ? { ...patch, at: is.at, tz: is.tz, atMs: null } : patch;
 }
 
 /** The whole job for `cron.add`: the form alone, or what was changed laid over `original`, with all it holds. Words that were

@@ -57,7 +57,7 @@ test.each([
   const { draft, form, unread } = proposalOf({ arguments: { name: 7, schedule, call: "no" }, firesOnceAtMs: null }, noon);
   expect(form).toMatchObject({ name: "", what: "systemEvent", text: "", ...empty });
   expect(unread.map(([name]) => name)).toEqual([field]);
-  expect(addOf(draft, form, { ...form, when: "at", at: "2026-11-23T07:30", zone: "UTC" }).schedule).toEqual({ kind: "at", atMs: Date.UTC(2026, 10, 23, 7, 30), tz: "UTC" });
+  expect(addOf(draft, form, { ...form, when: "at", at: "2026-11-23T07:30", zone: "UTC" }).schedule).toEqual({ kind: "at", at: "2026-11-23T07:30", tz: "UTC" });
 });
 
 test("the words of a proposal are the agent's, until the person changes them", () => {

@@ -2,22 +2,22 @@
 
 import { usePreview } from "@/data/queries";
 import { same } from "@/format/json";
-import { fieldErrors, type Job, type JobDraft, type Schedule } from "@/platform";
+import { fieldErrors, type Job, type JobDraft, type WrittenSchedule } from "@/platform";
 
 import { cronOf } from "./cron";
 import { place, sentence } from "./fields";
-import { type JobForm, scheduleOf } from "./form";
-import { laidOver, mergePatch } from "./patch";
+import { type JobForm, scheduleOf, schedulePatch } from "./form";
+import { laidOver } from "./patch";
 import { useSettled } from "./useSettled";
 import type { Said } from "./WhenSection";
 
 const nothing: Said = new Map();
 
 /** The schedule as saving would leave it: what the page does not show, such as the instant an interval hangs on, stays. */
-function asSaved(values: JobForm, before: JobForm, original: Schedule | undefined): Schedule | undefined {
+function asSaved(values: JobForm, before: JobForm, original: WrittenSchedule | undefined): WrittenSchedule | undefined {
   const schedule = scheduleOf(values);
   if (!schedule || !original) return schedule;
-  return laidOver(original, mergePatch(scheduleOf(before) ?? {}, schedule) ?? {}) as Schedule;
+  return laidOver({ ...original }, schedulePatch(scheduleOf(before), schedule) ?? {}) as WrittenSchedule;
 }
 
 /** Complaints are put beside the fields only once the schedule was touched: one that has passed is no mistake. */
@@ -41,5 +41,5 @@ function unfinished({ when, days }: JobForm): string {
 
 function problemOf(error: Error): string {
   const [first] = fieldErrors(error);
-  return first ? sentence(first.path === "schedule.atMs" ? "that time has passed" : first.message) : error.message;
+  return first ? sentence(first.message === "must be in the future" ? "that time has passed" : first.message) : error.message;
 }

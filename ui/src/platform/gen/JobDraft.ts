@@ -3,14 +3,14 @@ import type { Isolation } from "./Isolation";
 import type { Payload } from "./Payload";
 import type { Policies } from "./Policies";
 import type { Runtime } from "./Runtime";
-import type { Schedule } from "./Schedule";
 import type { SessionTarget } from "./SessionTarget";
 import type { WakeMode } from "./WakeMode";
+import type { WrittenSchedule } from "./WrittenSchedule";
 
 /**
  * A job to be made: everything but what the engine fills in. An `id` is kept when it is free (undo of a delete).
  */
-export type JobDraft = { id?: string, name: string, description?: string, enabled?: boolean, schedule: Schedule, sessionTarget?: SessionTarget, wakeMode?: WakeMode, payload: Payload, isolation?: Isolation, runtime?: Runtime, policies?: Policies, deleteAfterRun?: boolean, 
+export type JobDraft = { id?: string, name: string, description?: string, enabled?: boolean, schedule: WrittenSchedule, sessionTarget?: SessionTarget, wakeMode?: WakeMode, payload: Payload, isolation?: Isolation, runtime?: Runtime, policies?: Policies, deleteAfterRun?: boolean, 
 /**
  * Who wrote its words, as in a job: of a copy or a proposal with the words of an agent.
  */

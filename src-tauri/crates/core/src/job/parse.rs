@@ -22,7 +22,7 @@ use crate::json_fields::{FieldError, Fields};
 use crate::money::{MicroUsd, read_tokens};
 use crate::quiet::QuietPolicy;
 use crate::schedule::{CronPattern, Zone, Zones, no_zone};
-use crate::{JobId, RunState, UnixMs};
+use crate::{JobId, RunState, UnixMs, when};
 
 /// The longest interval and the largest instant that are taken for real.
 const LATEST_MS: i64 = UnixMs::LATEST.0;
@@ -259,12 +259,37 @@ fn read_spec(fields: &mut Fields<'_>, created_at: UnixMs, origin: Origin<'_>) ->
     }
 }
 
+/// An instant, or a time as a clock shows it, which becomes one here. Beside `atMs` an `at` is somebody else's key.
 fn read_at(fields: &mut Fields<'_>, origin: Origin<'_>) -> ScheduleSpec {
-    let at = instant(fields, "atMs");
-    if at.is_none() {
-        fields.complain_once("atMs", "is required: expected milliseconds since 1970");
+    let has_instant = !fields.text_is_absent("atMs");
+    let has_text = !fields.text_is_absent("at");
+    let instant = instant(fields, "atMs");
+    let tz = zone_name(fields, origin);
+    let text = if has_instant { None } else { fields.text("at") };
+    let at = match text.zip(origin.zones()) {
+        Some((text, zones)) => read_clock(fields, &text, tz.as_deref(), zones),
+        None => instant,
+    };
+    if at.is_none() && (has_instant || !has_text) {
+        let expected = "expected milliseconds since 1970, or a time in `at`";
+        fields.complain_once("atMs", format!("is required: {expected}"));
     }
-    ScheduleSpec::At { at: at.unwrap_or(UnixMs(0)), tz: zone_name(fields, origin) }
+    ScheduleSpec::At { at: at.unwrap_or(UnixMs(0)), tz }
+}
+
+/// The instant at which the clock of the zone shows `text`.
+fn read_clock(
+    fields: &mut Fields<'_>,
+    text: &str,
+    tz: Option<&str>,
+    zones: &Zones,
+) -> Option<UnixMs> {
+    let zone = tz.and_then(|tz| zones.zone(tz)).unwrap_or(zones.local());
+    let read = when::day_and_time(text, zone).and_then(|at| match at {
+        UnixMs(0..=LATEST_MS) => Ok(at),
+        _ => Err("must be between the years 1970 and 9999".to_owned()),
+    });
+    read.map_err(|complaint| fields.complain("at", complaint)).ok()
 }
 
 fn read_every(fields: &mut Fields<'_>, created_at: UnixMs) -> ScheduleSpec {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
-use super::{IncidentView, Job, JobDraft, RunState, RunView, Schedule, SpentView};
+use super::{IncidentView, Job, JobDraft, RunState, RunView, SpentView, WrittenSchedule};
 
 /// A job with what every view of it needs.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
@@ -234,7 +234,7 @@ pub struct CronRunsResult {
 #[ts(optional_fields)]
 pub struct CronPreviewParams {
     /// The schedule as it stands in the form.
-    #[ts(as = "Schedule")]
+    #[ts(as = "WrittenSchedule")]
     pub schedule: Value,
     /// The job that it is the schedule of, whose own spread moves the slots; none for a new one.
     pub id: Option<String>,

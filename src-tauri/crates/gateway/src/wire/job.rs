@@ -52,7 +52,7 @@ pub struct JobDraft {
     pub name: String,
     pub description: Option<String>,
     pub enabled: Option<bool>,
-    pub schedule: Schedule,
+    pub schedule: WrittenSchedule,
     pub session_target: Option<SessionTarget>,
     pub wake_mode: Option<WakeMode>,
     pub payload: Payload,
@@ -101,6 +101,34 @@ pub enum Schedule {
     },
     Webhook {},
     Manual {},
+}
+
+/// A schedule as somebody writes it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(untagged)]
+pub enum WrittenSchedule {
+    /// As it is stored.
+    Stored(Schedule),
+    /// One instant, as a clock shows it.
+    Clock(ClockTime),
+}
+
+/// A time on the wall clock of a zone, which the engine makes an instant by its own rules of that zone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[ts(optional_fields)]
+pub enum ClockTime {
+    /// Once.
+    At {
+        /// `2026-12-24T18:00`. One that the zone skips is refused, one that comes twice is the first.
+        at: String,
+        /// The zone; the system's when absent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        tz: Option<String>,
+        /// As in a stored schedule.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        jitter_ms: Option<u32>,
+    },
 }
 
 /// What a run does.
@@ -495,6 +523,7 @@ mod tests {
     fn a_job_with_nothing_but_the_necessary_is_told_whole() {
         let schedules = [
             json!({ "kind": "at", "atMs": NOW.0 + 1 }),
+            json!({ "kind": "at", "at": "2096-12-24T18:00", "tz": "Europe/Berlin" }),
             json!({ "kind": "every", "everyMs": 1_000 }),
             json!({ "kind": "cron", "expr": "@daily" }),
             json!({ "kind": "event", "source": "wake" }),

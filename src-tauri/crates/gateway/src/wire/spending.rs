@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
-use super::Schedule;
+use super::WrittenSchedule;
 
 /// What was spent in a span of time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -43,7 +43,7 @@ pub struct CronEstimateParams {
     /// The job whose runs tell what one costs; none for one that is new.
     pub id: Option<String>,
     /// The schedule as it stands in the form.
-    #[ts(as = "Schedule")]
+    #[ts(as = "WrittenSchedule")]
     pub schedule: Value,
 }
 

@@ -43,6 +43,7 @@ pub fn patch_job(
     for (part, extra) in [("schedule", &job.schedule.extra), ("payload", extra_of(&job.payload))] {
         replace_changed_kind(part, &mut document[part], extra, patch.get(part));
     }
+    forget_instant(&mut document["schedule"], patch.get("schedule"));
     merge(&mut document, Value::Object(patch));
     let sources = match &job.schedule.spec {
         ScheduleSpec::Event(trigger) if is_off(&document) => Sources::KnownOr(&trigger.source),
@@ -62,6 +63,18 @@ const fn extra_of(payload: &Payload) -> &Map<String, Value> {
         Payload::SystemEvent { extra, .. } => extra,
         Payload::AgentTurn(turn) => &turn.extra,
         Payload::ToolCall(call) => &call.extra,
+    }
+}
+
+/// A time that is written as a clock shows it stands for another instant than the one before, which goes unless it is named.
+fn forget_instant(present: &mut Value, patch: Option<&Value>) {
+    let Some(patch) = patch else { return };
+    let is_written = patch["at"].is_string() && patch.get("atMs").is_none();
+    if is_written
+        && present["kind"] == "at"
+        && let Some(fields) = present.as_object_mut()
+    {
+        fields.shift_remove("atMs");
     }
 }
 

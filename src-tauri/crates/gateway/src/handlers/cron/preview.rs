@@ -23,6 +23,7 @@ pub(crate) async fn preview(
     params: CronPreviewParams,
 ) -> Result<CronPreviewResult, RpcError> {
     let (now, zones) = (context.clock.now(), context.clock.zones());
+    let field_of_time = super::field_of_time(&params.schedule);
     let mut schedule = rouse_core::job::schedule_from_json(params.schedule, now, &zones)?;
     // How much later a job fires depends on its id. One that is new has none yet, so its times are shown without.
     let spread_ms = match params.id {
@@ -35,7 +36,7 @@ pub(crate) async fn preview(
     let count = params.count.unwrap_or(5).clamp(1, 50) as usize;
     let next = following(&slots, now, count);
     if next.is_empty() && matches!(schedule.spec, ScheduleSpec::At { .. }) {
-        return Err(RpcError::field("schedule.atMs", "must be in the future"));
+        return Err(RpcError::field(field_of_time, "must be in the future"));
     }
     let clock = Follows::of(&schedule.spec);
     let spread = spread_ms.map(|ms| format!("Each up to {} later", format_duration(i64::from(ms))));

@@ -1,0 +1,36 @@
+import { screen, within } from "@testing-library/react";
+import { expect, test } from "vitest";
+
+import { errorCode, type Job, RpcError } from "@/platform";
+import { fakeHost } from "@/test/fakeHost";
+import { aJob, noon } from "@/test/fixtures";
+import { renderApp } from "@/test/renderApp";
+
+const preview = { text: "Weekdays at 09:00", zone: "UTC", localZone: "UTC", notes: [], next: [] };
+
+function hostWith(job: Job) {
+  return fakeHost({ "cron.get": () => aJob(job), "cron.preview": () => preview });
+}
+
+test("the panel shows each time as the engine has written it, whatever zone rules the browser has", async () => {
+  const host = hostWith(aJob().job);
+  // Rules of no table: half an hour that nobody else knows of.
+  const slot = { atMs: noon, jobTime: "2026-11-21T12:34:00+00:34", localTime: "2026-11-20T23:56:07-12:04", note: null };
+  host.answers["cron.preview"] = () => ({ ...preview, zone: "Europe/Berlin", localZone: "Africa/Accra", next: [slot] });
+  renderApp("/jobs/job-1", host);
+  const panel = await screen.findByRole("complementary", { name: "What this job will do" });
+  const time = await within(panel).findByText(/21.*12:34/);
+  expect(time).toHaveAttribute("title", expect.stringMatching(/2026.*12:34:00.*UTC\+00:34/));
+  expect(within(panel).getByText(/20.*23:56.* in Accra/)).toBeInTheDocument();
+});
+
+test("a time that the engine refuses is said at its field", async () => {
+  const host = hostWith(aJob({ id: "job-7", schedule: { kind: "at", atMs: noon, tz: "Europe/Berlin" } }).job);
+  const gap = "2026-03-29 02:30 does not exist in Europe/Berlin: the clocks skip it";
+  host.answers["cron.preview"] = ({ schedule }) =>
+    "at" in schedule ? Promise.reject(new RpcError(errorCode.invalidParams, gap, { fields: [{ path: "schedule.at", message: gap }] })) : preview;
+  const { user } = renderApp("/jobs/job-7", host);
+  await user.click(await screen.findByRole("button", { name: "Tomorrow at 09:00" }));
+  expect(await screen.findAllByText(`${gap}.`)).not.toHaveLength(0);
+  expect(screen.getByRole("group", { name: "Day and time" })).toHaveAccessibleDescription(expect.stringContaining(gap) as string);
+});
