@@ -138,6 +138,43 @@ async fn no_said_once_is_told_to_the_model_and_nothing_is_made() {
 }
 
 #[tokio::test]
+async fn what_is_written_while_a_question_is_open_is_answered_by_who_knows_of_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let wish = json!({ "name": "Tea", "schedule": { "kind": "at", "at": "20m" }, "reminder": "The pot is hot." });
+    let script = [
+        calls([("c1", "routine_create", wish)]),
+        says("For your yes to the reminder."),
+        says("I will remind you in 20 minutes."),
+        says("Of the tea."),
+    ];
+    let house = Plan::new(folder.path()).model(script).build().await;
+    let first = send(&house, "Remind me of the tea in 20 minutes").await;
+    run_in(&house, &first, &["awaitingApproval"]).await;
+    let second = send(&house, "What do you wait for?").await;
+    run_in(&house, &second, &["succeeded"]).await;
+    let told = json!(house.model.requests()[1].messages);
+    let of = |told: &Value, role: &str| -> Vec<String> {
+        let messages = told.as_array().expect("messages").iter();
+        messages.filter(|one| one["role"] == role).map(Value::to_string).collect()
+    };
+    assert!(of(&told, "user")[0].contains("Remind me of the tea in 20 minutes"), "{told}");
+    let note = &of(&told, "assistant")[0];
+    assert!(note.contains("yes to routine_create"), "{told}");
+    assert!(!told.to_string().contains("The pot is hot."), "{told}");
+    assert!(!main_session(&house).await["messages"].to_string().contains("the person's yes"));
+
+    house.answer(&house.question().await, "once").await;
+    run_in(&house, &first, &["succeeded"]).await;
+    let third = send(&house, "Of what?").await;
+    run_in(&house, &third, &["succeeded"]).await;
+    let told = json!(house.model.requests()[3].messages);
+    let answered = of(&told, "assistant").concat();
+    assert!(answered.contains("I will remind you in 20 minutes."), "{told}");
+    assert!(!answered.contains("yes to routine_create"), "it waits no more: {told}");
+    house.host.stop().await;
+}
+
+#[tokio::test]
 async fn messages_wait_for_each_other_and_can_be_stopped_one_or_all() {
     let folder = tempfile::tempdir().expect("a folder");
     let script = [Scripted::Silence, says("Three.")];

@@ -92,12 +92,12 @@ impl Outbox {
             told.channel == Channel::Notification && self.quiet_until(told, now).is_none()
         };
         let runs: Vec<RunId> = due.iter().filter_map(|told| told.run_id.clone()).collect();
-        let states = self.store.states_of(&runs).await?;
+        let standing = self.store.standing_of(&runs).await?;
         for delivery in due {
             let run = delivery.run_id.as_ref().filter(|_| may_join(&delivery));
-            match run.and_then(|id| states.get(id)) {
-                Some(RunState::Missed) => missed.push(delivery),
-                Some(RunState::Interrupted) => cut_off.push(delivery),
+            match run.and_then(|id| standing.get(id)) {
+                Some((_, RunState::Missed)) => missed.push(delivery),
+                Some((_, RunState::Interrupted)) => cut_off.push(delivery),
                 _ => others.push(delivery),
             }
         }

@@ -63,7 +63,8 @@ macro_rules! with_usage {
 pub(crate) use with_usage;
 
 pub(crate) const GET: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = ?1");
-const STATES: &str = "SELECT id, state FROM runs WHERE id IN (SELECT value FROM json_each(?1))";
+const STANDING: &str =
+    "SELECT id, trigger, state FROM runs WHERE id IN (SELECT value FROM json_each(?1))";
 pub(crate) const IN_STATE: &str =
     concat!("SELECT ", run_columns!(), " FROM runs WHERE state = ?1 ORDER BY created_at, seq");
 // In the order of `run_columns`.
@@ -145,15 +146,20 @@ impl Store {
         self.one("read the run", sqlx::query(GET).bind(id.as_str()), read_run).await
     }
 
-    /// How these runs stand; one that is gone is left out.
+    /// What these runs were begun by, and how they stand; one that is gone is left out.
     ///
     /// # Errors
     /// `Read`.
-    pub async fn states_of(&self, runs: &[RunId]) -> Result<HashMap<RunId, RunState>, StoreError> {
-        let query = sqlx::query(STATES).bind(json_list(runs.iter().map(RunId::as_str)));
+    pub async fn standing_of(
+        &self,
+        runs: &[RunId],
+    ) -> Result<HashMap<RunId, (RunTrigger, RunState)>, StoreError> {
+        let query = sqlx::query(STANDING).bind(json_list(runs.iter().map(RunId::as_str)));
         let read = |row: &SqliteRow| {
             let mut columns = Columns::of(row);
-            Ok((columns.id(RunId::new)?, columns.word(RunState::from_name)?))
+            let id = columns.id(RunId::new)?;
+            let trigger = columns.word(RunTrigger::from_name)?;
+            Ok((id, (trigger, columns.word(RunState::from_name)?)))
         };
         Ok(self.list("read the runs", query, read).await?.into_iter().collect())
     }

@@ -156,8 +156,8 @@ impl Conversation<'_> {
 
     /// What stands before the first run that is not over.
     async fn without_open<'m>(&self, older: Older<'m>) -> Result<Option<Older<'m>>, StoreError> {
-        let states = self.driver.store.states_of(&older.runs()).await?;
-        let open = states.into_iter().filter(|(_, state)| !state.is_final());
+        let standing = self.driver.store.standing_of(&older.runs()).await?;
+        let open = standing.into_iter().filter(|(_, (_, state))| !state.is_final());
         let open: Vec<RunId> = open.map(|(run, _)| run).collect();
         Ok(older.before(&open))
     }

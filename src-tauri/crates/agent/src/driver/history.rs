@@ -2,7 +2,8 @@
 //!
 //! Owns the bound: the newest runs that fit into a number of tokens, and of each only what was said, without the tools'
 //! calls and results. Those are the bulk of a transcript, they are out of date, and a call without its result is
-//! refused by every provider. A run in which the model said nothing is left out with its task.
+//! refused by every provider. A run in which the model said nothing is left out with its task, but not what a person has
+//! written in the main session: that is told, with a note in the model's place (`fate`).
 //!
 //! In the place of older runs stands their summary, which `compaction` has a model make. What is in no summary, because
 //! none was made or could be, is told by one line that says how many messages are left out, from when to when, and where
@@ -11,8 +12,12 @@
 //! is nobody's own words any more, and is told between marks when such a text has gone into it. What was said before a
 //! secret in it was stored is told without it. Days are those of the zone that the run is told its time in.
 
+mod fate;
+
 #[cfg(test)]
 mod tests;
+
+use std::collections::HashMap;
 
 use rouse_core::RunId;
 use rouse_core::SessionKey;
@@ -22,6 +27,7 @@ use rouse_core::schedule::Zone;
 use rouse_core::turn::window::EARLIER;
 use rouse_store::{Store, StoreError, StoredMessage, Summary};
 
+use self::fate::{Fate, fates_of};
 use crate::safety::{Outside, Safety};
 
 /// The most messages after the summary that are looked at: the last two dozen runs or so, whose tool results are read
@@ -63,6 +69,8 @@ pub(super) struct Memory {
     /// What follows the summary, without what the remembering run has said itself.
     stored: Vec<StoredMessage>,
     unseen: Unseen,
+    /// What became of runs that are told whether or not the model said something in them.
+    fates: HashMap<RunId, Fate>,
     /// Whose days are told.
     zone: Zone,
 }
@@ -93,7 +101,11 @@ impl Memory {
             unseen.since = since.or_else(|| row.map(|row| row.created_at));
         }
         stored.retain(|message| message.run_id.as_ref() != Some(run));
-        Ok(Self { summary, stored, unseen, zone })
+        let fates = match session.job_id() {
+            Some(_) => HashMap::new(),
+            None => fates_of(store, &stored).await?,
+        };
+        Ok(Self { summary, stored, unseen, fates, zone })
     }
 
     /// What stands for the beginning of the session.
@@ -108,7 +120,7 @@ impl Memory {
         let mut groups = self.groups().rev();
         let mut left_out: Vec<&[StoredMessage]> = Vec::new();
         for group in groups.by_ref() {
-            let Some(said) = words_in(group) else { continue };
+            let Some(said) = self.words_in(group) else { continue };
             let (cost, summary) = (cost(&said), self.cost_of_summary());
             match left.checked_sub(cost) {
                 Some(rest) => left = rest,
@@ -122,11 +134,12 @@ impl Memory {
         }
         left_out.extend(groups);
         left_out.reverse();
-        self.condensed(&left_out, left.max(share.all / LINES_SHARE).max(LEAST_LINES), safety)
+        let told = self
+            .condensed(&left_out, left.max(share.all / LINES_SHARE).max(LEAST_LINES), safety)
             .into_iter()
             .chain(newest_first.into_iter().rev().flatten())
-            .map(|message| without_stored(message, safety))
-            .collect()
+            .map(|message| without_stored(message, safety));
+        joined(told)
     }
 
     /// What a summary is to be made of, so that what is left fits into half of `most` tokens and is looked at again; none
@@ -134,7 +147,7 @@ impl Memory {
     pub(super) fn too_much_for(&self, most: usize) -> Option<Older<'_>> {
         let groups: Vec<&[StoredMessage]> = self.groups().collect();
         let costs: Vec<usize> =
-            groups.iter().map(|it| words_in(it).map_or(0, |it| cost(&it))).collect();
+            groups.iter().map(|it| self.words_in(it).map_or(0, |it| cost(&it))).collect();
         let room = most.saturating_sub(self.cost_of_summary());
         if self.unseen.messages == 0 && costs.iter().sum::<usize>() <= room {
             return None;
@@ -156,7 +169,7 @@ impl Memory {
     pub(super) fn runs_of_newest(&self, tokens: usize) -> Vec<RunId> {
         let mut said = 0;
         let newest = self.groups().rev().take_while(|group| {
-            said += words_in(group).map_or(0, |said| cost(&said));
+            said += self.words_in(group).map_or(0, |said| cost(&said));
             said < tokens
         });
         newest.filter_map(|group| group.first()?.run_id.clone()).collect()
@@ -165,6 +178,27 @@ impl Memory {
     /// The messages run by run. One without a run stands for itself; it goes along with its neighbours.
     fn groups(&self) -> impl DoubleEndedIterator<Item = &[StoredMessage]> {
         self.stored.chunk_by(|one, other| one.run_id == other.run_id)
+    }
+
+    /// What was said in these messages of a run; none when the model said nothing in them, and nothing is told in its place.
+    fn words_in(&self, group: &[StoredMessage]) -> Option<Vec<Message>> {
+        let mut said: Vec<Message> =
+            group.iter().filter_map(|stored| said(&stored.message)).collect();
+        let note = self.note_on(group, &said);
+        said.extend(note.map(|text| Message::Assistant { parts: vec![Part::Text { text }] }));
+        said.iter().any(is_of_model).then_some(said)
+    }
+
+    /// What is told in the model's place behind what was `said` in these messages of a run.
+    fn note_on(&self, group: &[StoredMessage], said: &[Message]) -> Option<String> {
+        let run = group.first()?.run_id.as_ref()?;
+        let fate = self.fates.get(run)?;
+        let last = self.stored.iter().rfind(|stored| stored.run_id.as_ref() == Some(run))?;
+        let has_answered = said.iter().any(is_of_model);
+        match last.id == group.last()?.id {
+            true => fate.note(has_answered),
+            false => fate::note_between(said).filter(|_| !has_answered),
+        }
     }
 
     fn cost_of_summary(&self) -> usize {
@@ -274,7 +308,8 @@ impl<'m> Older<'m> {
         let mut lines: Vec<String> = Vec::new();
         for group in self.groups.iter().rev() {
             let at = day(group[0].at, self.memory.zone);
-            let said = words_in(group).into_iter().flatten().map(|said| line(&at, &said));
+            let said =
+                self.memory.words_in(group).into_iter().flatten().map(|said| line(&at, &said));
             let said: Vec<String> = said.collect();
             let Some(rest) = left.checked_sub(said.iter().map(|line| line.len() + 1).sum()) else {
                 break;
@@ -308,10 +343,23 @@ fn in_marks(summary: &Summary, safety: &Safety) -> String {
     format!("A summary of them, which a model has made:\n{words}")
 }
 
-/// What was said in a run; none when the model said nothing in it.
-fn words_in(group: &[StoredMessage]) -> Option<Vec<Message>> {
-    let said: Vec<Message> = group.iter().filter_map(|stored| said(&stored.message)).collect();
-    said.iter().any(|message| matches!(message, Message::Assistant { .. })).then_some(said)
+const fn is_of_model(message: &Message) -> bool {
+    matches!(message, Message::Assistant { .. })
+}
+
+/// The same with what the model says several times in a row as one message: templates of chats refuse two of one role.
+fn joined(said: impl Iterator<Item = Message>) -> Vec<Message> {
+    let mut joined: Vec<Message> = Vec::new();
+    for message in said {
+        match (joined.last_mut(), message) {
+            (Some(Message::Assistant { parts: before }), Message::Assistant { parts }) => {
+                let words: Vec<&str> = before.iter().chain(&parts).filter_map(words_of).collect();
+                *before = vec![Part::Text { text: words.join("\n") }];
+            }
+            (_, message) => joined.push(message),
+        }
+    }
+    joined
 }
 
 fn cost(said: &[Message]) -> usize {

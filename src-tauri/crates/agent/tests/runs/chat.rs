@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use rouse_core::approval::Answer;
 use rouse_core::message::Message;
 use rouse_core::model::ProviderErrorKind;
 use rouse_core::run::{Outcome, Run};
@@ -98,6 +99,80 @@ async fn an_answer_that_fails_leaves_the_queue_and_the_next_one_remembers_what_w
     answer(&house, &third).await;
     let told = format!("{:?}", house.model.requests()[2].messages);
     assert!(told.contains("How is the weather?") && told.contains("Rain."), "{told}");
+}
+
+/// What a model was told before its task, message by message.
+fn remembered(house: &House, request: usize) -> Vec<String> {
+    let mut messages = house.model.requests()[request].messages.clone();
+    messages.pop();
+    messages.iter().map(|message| json!(message).to_string()).collect()
+}
+
+#[tokio::test]
+async fn a_message_behind_an_open_question_knows_what_was_written_before_and_what_it_waits_for() {
+    let mut all = tools();
+    all.push(asking(&Arc::default()));
+    let script = [
+        calls([("c1", "echo", json!({ "text": "one" })), ("c2", "adds", json!({ "text": "two" }))]),
+        says("I wait for your yes."),
+        says("Added."),
+        says("It is done."),
+    ];
+    let house = House::with_tools(script, all).await;
+    let first = message(&house, "m1", "Add one and two").await;
+    let asked = answer(&house, &first).await;
+    house.park(&first, &asked).await;
+    let second = message(&house, "m2", "What do you wait for?").await;
+    let outcome = answer(&house, &second).await;
+    assert_eq!(outcome.summary.as_deref(), Some("I wait for your yes."));
+    house.ended(&second, &outcome).await;
+    let told = remembered(&house, 1);
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(
+        told[0].contains(r#""role":"user""#) && told[0].contains("Add one and two"),
+        "{told:?}"
+    );
+    assert!(told[1].contains(r#""role":"assistant""#), "{told:?}");
+    assert!(told[1].contains("(I asked for the person's yes to adds"), "{told:?}");
+    assert!(!told[1].contains("echo") && !told[1].contains("two"), "{told:?}");
+
+    house.decide(&asked.asks[0], &Answer::Once).await;
+    house.start_again(&first).await;
+    let outcome = answer(&house, &first).await;
+    assert_eq!(outcome.summary.as_deref(), Some("Added."));
+    house.ended(&first, &outcome).await;
+    let third = message(&house, "m3", "And now?").await;
+    answer(&house, &third).await;
+    let told = remembered(&house, 3);
+    let roles: Vec<bool> = told.iter().map(|told| told.contains(r#""role":"user""#)).collect();
+    assert_eq!(roles, [true, false, true, false], "nobody speaks twice in a row: {told:?}");
+    assert!(told[0].contains("Add one and two"), "{told:?}");
+    assert!(told[1].contains("(I went on with this later"), "{told:?}");
+    assert!(told[3].contains("I wait for your yes.") && told[3].contains("Added."), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_message_that_no_answer_came_of_is_told_and_a_beat_that_failed_is_not() {
+    let house = House::new([
+        fails(ProviderErrorKind::Auth, "no key"),
+        fails(ProviderErrorKind::Auth, "no key"),
+        says("Yes, that the weather."),
+    ])
+    .await;
+    queue(&house, "Cron Weather: Rain.").await;
+    let beat = house.run_of(None).await;
+    let outcome = house.driver().run_main_turn(&beat, house.chosen(), None, &house.cancel).await;
+    house.ended(&beat, &outcome).await;
+    let first = message(&house, "m1", "How is the weather?").await;
+    let outcome = answer(&house, &first).await;
+    house.ended(&first, &outcome).await;
+    let second = message(&house, "m2", "Did I ask you something?").await;
+    assert_eq!(answer(&house, &second).await.state, RunState::Succeeded);
+    let told = remembered(&house, 2);
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].contains("How is the weather?"), "{told:?}");
+    assert!(told[1].contains(r#""role":"assistant""#), "{told:?}");
+    assert!(told[1].contains("(No answer of mine came of this.)"), "{told:?}");
 }
 
 #[tokio::test]

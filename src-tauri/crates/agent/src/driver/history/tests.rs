@@ -15,8 +15,12 @@ const SHARE: Share = Share { all: MOST_TOKENS, newest: MOST_TOKENS };
 fn remembered(transcript: &[StoredMessage], run: &RunId, unseen: Unseen) -> Vec<Message> {
     let mut stored = transcript.to_vec();
     stored.retain(|message| message.run_id.as_ref() != Some(run));
-    Memory { summary: None, stored, unseen, zone: Zone::UTC }
-        .told(SHARE, &Safety::new(Arc::new(SecretBook::default())))
+    memory(stored, unseen).told(SHARE, &Safety::new(Arc::new(SecretBook::default())))
+}
+
+/// That of a job's session.
+fn memory(stored: Vec<StoredMessage>, unseen: Unseen) -> Memory {
+    Memory { summary: None, stored, unseen, fates: HashMap::new(), zone: Zone::UTC }
 }
 
 fn stored(run: &str, message: Message) -> StoredMessage {
@@ -119,7 +123,7 @@ fn days_are_told_as_the_person_counts_them() {
     let mut transcript = vec![stored("old", user("old")), stored("old", assistant("Rain."))];
     transcript.extend((0..6).map(|run| stored(&run.to_string(), long.clone())));
     let zone = Zone::from(chrono_tz::Asia::Tokyo);
-    let memory = Memory { summary: None, stored: transcript, unseen: NONE, zone };
+    let memory = Memory { zone, ..memory(transcript, NONE) };
     let told = memory.told(SHARE, &Safety::new(Arc::new(SecretBook::default())));
     let told = format!("{told:?}");
     assert!(told.contains("from 2026-01-01 to 2026-01-01."), "{told}");
@@ -139,22 +143,25 @@ fn results_that_are_left_out_go_with_their_calls_and_are_counted() {
         stored("old", assistant("old")),
     ];
     for run in 0..6 {
+        transcript.push(stored(&run.to_string(), user("task")));
         transcript.push(stored(&run.to_string(), assistant(&long)));
     }
     let kept = remembered(&transcript, &RunId::new("now"), NONE);
     let Message::User { text } = &kept[0] else { panic!("no note: {:?}", kept[0]) };
-    assert!(text.contains("5 messages (at least 1 of them results of tools)"), "{text}");
-    assert_eq!(kept.len(), 2 + 5);
+    assert!(text.contains("6 messages (at least 1 of them results of tools)"), "{text}");
+    assert_eq!(kept.len(), 2 + 2 * 5);
 }
 
 #[test]
 fn of_a_small_share_the_newest_run_is_told_and_lines_of_those_before_it() {
     let long = "y".repeat(MOST_CHARACTERS);
-    let stored = (0..9).map(|run| stored(&run.to_string(), assistant(&long))).collect();
-    let memory = Memory { summary: None, stored, unseen: NONE, zone: Zone::UTC };
+    let run = |run: usize| {
+        [stored(&run.to_string(), user("task")), stored(&run.to_string(), assistant(&long))]
+    };
+    let memory = memory((0..9).flat_map(run).collect(), NONE);
     let safety = Safety::new(Arc::new(SecretBook::default()));
     let told = memory.told(Share { all: 150, newest: 2_000 }, &safety);
-    assert_eq!((told.len(), &told[2]), (3, &assistant(&long)));
+    assert_eq!((told.len(), &told[3]), (4, &assistant(&long)));
     let Message::Assistant { parts } = &told[1] else { panic!("no digest: {told:?}") };
     let Part::Text { text } = &parts[0] else { panic!("no words") };
     assert_eq!(text.lines().count(), 1 + 3, "{text}");
@@ -168,4 +175,93 @@ fn one_long_message_is_cut() {
     let kept = remembered(&transcript, &RunId::new("2"), NONE);
     assert!(matches!(&kept[1], Message::Assistant { parts }
         if matches!(&parts[0], Part::Text { text } if text.chars().count() == MOST_CHARACTERS + 2)));
+}
+
+/// What the main session tells, whose runs have these fates.
+fn told_in_main(transcript: Vec<StoredMessage>, fates: &[(&str, Fate)]) -> Vec<Message> {
+    let numbered = transcript.into_iter().zip(1..).map(|(it, id)| StoredMessage { id, ..it });
+    let fates = fates.iter().map(|(run, fate)| (RunId::new(*run), fate.clone())).collect();
+    let memory = Memory { fates, ..memory(numbered.collect(), NONE) };
+    memory.told(SHARE, &Safety::new(Arc::new(SecretBook::default())))
+}
+
+#[test]
+fn what_a_person_has_written_is_told_with_what_became_of_it() {
+    let asks = Fate::Asks(vec!["write_file".to_owned(), "http".to_owned()]);
+    for (fate, note) in [
+        (asks, "(I asked for the person's yes to write_file and http and wait for it.)"),
+        (Fate::IsOpen, "(I am not at the end of this yet.)"),
+        (Fate::Failed, "(No answer of mine came of this.)"),
+        (Fate::Answered, "(No answer of mine came of this.)"),
+    ] {
+        let transcript = vec![
+            stored("1", user("Write it")),
+            stored("1", calls("write_file", json!({"path": "sys.md", "content": "Obey."}))),
+            stored("2", user("And?")),
+            stored("2", assistant("Well.")),
+        ];
+        let told = told_in_main(transcript, &[("1", fate), ("2", Fate::Answered)]);
+        let expected = [user("Write it"), assistant(note), user("And?"), assistant("Well.")];
+        assert_eq!(told, expected);
+    }
+}
+
+#[test]
+fn what_the_model_has_said_before_it_waits_or_fails_is_no_end_of_it() {
+    let transcript = || {
+        let both = vec![Part::Text { text: "I look.".to_owned() }];
+        vec![stored("1", user("Look")), stored("1", Message::Assistant { parts: both })]
+    };
+    for (fate, note) in [
+        (
+            Fate::Asks(vec!["http".to_owned()]),
+            "\n(I asked for the person's yes to http and wait for it.)",
+        ),
+        (Fate::IsOpen, "\n(I am not at the end of this yet.)"),
+        (Fate::Failed, "\n(I did not get to the end of this.)"),
+        (Fate::Answered, ""),
+    ] {
+        let told = told_in_main(transcript(), &[("1", fate)]);
+        assert_eq!(told, [user("Look"), assistant(&format!("I look.{note}"))]);
+    }
+}
+
+#[test]
+fn a_run_that_went_on_later_is_told_where_it_spoke_and_nobody_speaks_twice_in_a_row() {
+    let transcript = vec![
+        stored("1", user("Write it")),
+        stored("1", calls("write_file", json!({}))),
+        stored("2", user("And?")),
+        stored("2", assistant("Well.")),
+        stored("1", result()),
+        stored("1", calls("write_file", json!({}))),
+        stored("3", user("Still?")),
+        stored("3", assistant("Yes.")),
+        stored("1", result()),
+        stored("1", assistant("Written.")),
+    ];
+    let fates = ["1", "2", "3"].map(|run| (run, Fate::Answered));
+    let expected = [
+        user("Write it"),
+        assistant("(I went on with this later.)"),
+        user("And?"),
+        assistant("Well."),
+        user("Still?"),
+        assistant("Yes.\nWritten."),
+    ];
+    assert_eq!(told_in_main(transcript, &fates), expected);
+}
+
+#[test]
+fn what_is_told_of_an_unanswered_message_is_in_the_bound_and_in_the_record() {
+    let long = "y".repeat(MOST_CHARACTERS);
+    let runs: Vec<String> = (0..8).map(|run| run.to_string()).collect();
+    let transcript: Vec<StoredMessage> = runs.iter().map(|run| stored(run, user(&long))).collect();
+    let fates: Vec<(&str, Fate)> = runs.iter().map(|run| (run.as_str(), Fate::Failed)).collect();
+    let told = told_in_main(transcript.clone(), &fates);
+    assert_eq!(told.len(), 1 + 2 * (MOST_TOKENS * 4 / MOST_CHARACTERS), "{}", told.len());
+    let fates = fates.into_iter().map(|(run, fate)| (RunId::new(run), fate)).collect();
+    let memory = Memory { fates, ..memory(transcript, NONE) };
+    let record = memory.too_much_for(MOST_TOKENS).expect("too much").record(100_000);
+    assert!(record.contains("Told: yyy") && record.contains("Answered: (No answer"), "{record}");
 }
