@@ -1,7 +1,7 @@
 //! What the gate asks beside the policy: the safety layer, the secrets and the hooks.
 //!
 //! Owns when each is asked. What a call holds is looked at before anybody is asked about it: no person is to say yes to a
-//! call that must not be made. A handle becomes a value in the last step before the tool, behind the journal and the
+//! call that must not be made. A command that only holds what looks like a key is asked about. A handle becomes a value in the last step before the tool, behind the journal and the
 //! answers, which hold the handle. What comes back is freed of secrets before it is written down anywhere.
 //!
 //! A call that a person has written into a job may hold what it likes, for it is theirs to send; what comes back from it
@@ -21,22 +21,33 @@ use crate::safety::{Incoming, Safety, Signal};
 use crate::secret::HandleError;
 
 impl Gate {
-    /// Why a call must not be made for what it holds; none when nothing speaks against it.
+    /// What makes a call one that is asked about each time, for what it holds; none when nothing speaks against it. What
+    /// a request holds is on its way out as it is; a command may look for it or write it here, so a person looks at it.
+    ///
+    /// # Errors
+    /// Why it must not be made.
     pub(super) fn held_back(
         &self,
         terms: &Terms,
         tool: &dyn Tool,
         request: &ToolCallRequest,
         context: &ToolContext,
-    ) -> Option<ToolOutput> {
+    ) -> Result<Option<String>, ToolOutput> {
         let arguments = &request.arguments;
-        if let Err(error) = self.safety.secrets().filled(tool, arguments) {
-            return Some(not_filled(&error));
-        }
+        self.safety.secrets().filled(tool, arguments).map_err(|error| not_filled(&error))?;
         if terms.policy.has_written(&request.tool, arguments) || !leaves(tool, arguments, context) {
-            return None;
+            return Ok(None);
         }
-        self.safety.outgoing(arguments).err().map(|leak| leak.output())
+        match self.safety.outgoing(arguments) {
+            Ok(()) => Ok(None),
+            Err(leak) if leak.is_only_shaped() && is_program(tool) => {
+                let places = self.safety.places(&leak, arguments);
+                Ok(Some(format!(
+                    "It holds what looks like a key ({places}), and could send that away."
+                )))
+            }
+            Err(leak) => Err(leak.output()),
+        }
     }
 
     /// The call with values where its handles stand.

@@ -20,6 +20,7 @@ use serde_json::Value;
 
 use super::limits::Place;
 use super::values::{told_of_values, unkept};
+use super::why::{Why, sentence};
 use super::{Gate, Terms};
 
 /// Questions of one job that may be open in other runs before another run of it asks as well.
@@ -62,15 +63,14 @@ pub struct Question {
     pub asked_before: usize,
 }
 
-/// Why a call needs a yes that its tool would not ask for in general.
-#[derive(Clone, Copy, PartialEq)]
-enum Why<'w> {
-    Usual,
-    KnowsOutside,
-    /// A hook wants it, for this reason.
-    Hook(&'w str),
-    /// This hook has made it of another call.
-    MadeBy(&'w str),
+/// A call whose arguments fit its tool, as it is judged.
+struct Fitting<'w> {
+    tool: Arc<dyn Tool>,
+    /// That of the tool, with the rule for this very call.
+    spec: ToolSpec,
+    why: Why<'w>,
+    /// What it holds that a person has to look at.
+    held: Option<String>,
 }
 
 impl Gate {
@@ -81,7 +81,8 @@ impl Gate {
         context: &ToolContext,
         by_hooks: ByHooks<'_>,
     ) -> Result<Judged, StoreError> {
-        let (tool, spec, why) = match self.fitting(terms, request, context, by_hooks).await? {
+        let fitting = self.fitting(terms, request, context, by_hooks).await?;
+        let Fitting { tool, spec, why, held } = match fitting {
             Ok(fitting) => fitting,
             Err(refusal) => return Ok(Judged::Refused(refusal)),
         };
@@ -95,7 +96,8 @@ impl Gate {
             Verdict::Denied(reason) => Ok(refused(reason)),
             Verdict::NeedsYes(needs) => {
                 let kept = self.by_handles(request).await;
-                Asker { gate: self, terms, request, kept, context, why }.with_yes(tool, needs).await
+                let asker = Asker { gate: self, terms, request, kept, context, why, held };
+                asker.with_yes(tool, needs).await
             }
         }
     }
@@ -107,7 +109,7 @@ impl Gate {
         request: &ToolCallRequest,
         context: &ToolContext,
         by_hooks: ByHooks<'w>,
-    ) -> Result<Result<(Arc<dyn Tool>, ToolSpec, Why<'w>), ToolOutput>, StoreError> {
+    ) -> Result<Result<Fitting<'w>, ToolOutput>, StoreError> {
         let name = &request.tool;
         let Some(entry) = self.tools.entry(name) else {
             let offered: Vec<String> =
@@ -124,9 +126,10 @@ impl Gate {
             ))));
         }
         let tool = Arc::clone(&entry.tool);
-        if let Some(refusal) = self.held_back(terms, tool.as_ref(), request, context) {
-            return Ok(Err(refusal));
-        }
+        let held = match self.held_back(terms, tool.as_ref(), request, context) {
+            Ok(held) => held,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
         // What the tool says of this very call counts, not what it says of itself in general.
         let rule = tool.approval(&request.arguments, context);
         let tells = rule == ApprovalRule::Never && tool.sends_out(&request.arguments, context);
@@ -137,10 +140,11 @@ impl Gate {
         };
         let (approval, why) = match by_hooks.wanted {
             Some(reason) => (approval.max(ApprovalRule::UnlessGranted), Why::Hook(reason)),
+            None if held.is_some() => (approval.max(ApprovalRule::UnlessGranted), why),
             None => (approval, why),
         };
         let spec = ToolSpec { approval, ..tool.spec().clone() };
-        Ok(Ok((tool, spec, why)))
+        Ok(Ok(Fitting { tool, spec, why, held }))
     }
 
     /// Why the run has asked a person about this very call, where that still counts: a no, or a yes that is not used up.
@@ -228,6 +232,8 @@ struct Asker<'g> {
     kept: Option<Value>,
     context: &'g ToolContext,
     why: Why<'g>,
+    /// What the call holds that a person has to look at.
+    held: Option<String>,
 }
 
 impl Asker<'_> {
@@ -364,18 +370,18 @@ impl Asker<'_> {
     /// What is said of a call that needs a yes in a run that asks nobody.
     fn unasked(&self, setting: Approvals) -> String {
         let tool = &self.request.tool;
-        if !self.is_for_a_person() {
-            return unasked(tool);
-        }
-        let why = match self.why {
-            Why::Hook(reason) => sentence(reason),
-            Why::MadeBy(hook) => made_by(hook),
-            Why::Usual | Why::KnowsOutside => format!("This call of {tool} needs your yes."),
+        let words = match self.is_for_a_person() {
+            true => self.why.unasked(tool, setting),
+            false => unasked(tool),
         };
-        format!(
-            "{why} Nobody was asked, because this job's approvals are set to {}, so {tool} was not called. Set them to ask to be asked.",
-            setting.name()
-        )
+        self.with_what_it_holds(words)
+    }
+
+    fn with_what_it_holds(&self, words: String) -> String {
+        match &self.held {
+            Some(held) => format!("{} {held}", sentence(&words)),
+            None => words,
+        }
     }
 
     async fn question(
@@ -430,36 +436,12 @@ impl Asker<'_> {
             self.is_about(asked) && matches!(asked.state, ApprovalState::Approved { .. })
         };
         if answers.iter().any(|asked| is_same(&asked)) {
-            return "You said yes to this call before. What it works with has changed since, so it was not made.".to_owned();
+            let words = "You said yes to this call before. What it works with has changed since, so it was not made.";
+            return self.with_what_it_holds(words.to_owned());
         }
-        if is_highest {
-            let own = "It would run with your own rights, outside the sandbox. That is asked for each time.";
-            return match self.why {
-                Why::Hook(reason) => format!("{} {own}", sentence(reason)),
-                Why::MadeBy(hook) => format!("{} {own}", made_by(hook)),
-                Why::Usual | Why::KnowsOutside => own.to_owned(),
-            };
-        }
-        match self.why {
-            Why::Hook(reason) => reason.to_owned(),
-            Why::MadeBy(hook) => format!("{} It changes something or sends something.", made_by(hook)),
-            Why::KnowsOutside => "The run has read text from outside, and this call could carry what it knows to somebody else.".to_owned(),
-            Why::Usual if self.context.job_id.is_none() => {
-                "It changes something or sends something.".to_owned()
-            }
-            Why::Usual => "It changes something or sends something, and nothing that you have granted to this job covers it.".to_owned(),
-        }
+        let words = self.why.of_question(is_highest, self.context.job_id.is_some());
+        self.with_what_it_holds(words)
     }
-}
-
-fn made_by(hook: &str) -> String {
-    format!("The hook {hook} has made another call of it.")
-}
-
-/// What a hook has said, as a sentence.
-fn sentence(said: &str) -> String {
-    let said = said.trim_end();
-    if said.ends_with(['.', '!', '?']) { said.to_owned() } else { format!("{said}.") }
 }
 
 fn refused(reason: String) -> Judged {

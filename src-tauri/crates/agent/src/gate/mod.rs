@@ -17,6 +17,7 @@ mod judge;
 mod ending;
 mod limits;
 mod values;
+mod why;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;

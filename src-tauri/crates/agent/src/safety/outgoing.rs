@@ -3,7 +3,8 @@
 //! A call that holds a secret is not made, and is told what it held, so that it can be made without. Only what can hardly
 //! be anything else stops one: the value of a stored secret, in whatever spelling, and what has the shape of a key. What
 //! is told only by a name beside it stops nothing, because every form has a field called token. The pieces of a secret that
-//! stand in several arguments are put together again.
+//! stand in several arguments are put together again. A call that works on what is here may well hold the mere shape of a
+//! key, so a leak says whether it is no more than that, and where.
 //!
 //! It asks for the arguments as they were judged, with their handles: a handle is how a secret is meant to travel. One
 //! could get it wrong by asking about every call: writing a key into a file of the workspace is no leak.
@@ -26,6 +27,11 @@ pub struct Leak {
 }
 
 impl Leak {
+    /// Whether all of it only looks like keys, and no stored value is among it.
+    pub(crate) fn is_only_shaped(&self) -> bool {
+        self.what.iter().all(|what| !what.starts_with("secret:"))
+    }
+
     /// As the answer of the call that was not made.
     #[must_use]
     pub fn output(&self) -> ToolOutput {
@@ -63,10 +69,36 @@ impl Safety {
         if what.is_empty() { Ok(()) } else { Err(Leak { what }) }
     }
 
+    /// What `leak` is of, with where in these arguments it stands first. What several of them make together stands in none.
+    pub(crate) fn places(&self, leak: &Leak, arguments: &Value) -> String {
+        let known = self.secrets.known();
+        let fields = arguments.as_object().into_iter().flatten();
+        let texts = fields.filter_map(|(name, field)| Some((name, field.as_str()?)));
+        let found: Vec<(String, String)> = texts
+            .flat_map(|(name, text)| {
+                let found = leak::find(text, &known).into_iter().filter(|it| it.certain);
+                found.map(move |it| (it.what, place(name, text, it.at.start)))
+            })
+            .collect();
+        let named = leak.what.iter().map(|what| {
+            let first = found.iter().find(|(of, _)| of == what);
+            first.map_or_else(|| what.clone(), |(_, place)| format!("{what} in {place}"))
+        });
+        named.collect::<Vec<_>>().join("; ")
+    }
+
     /// Arguments as they may be kept and shown: without the secrets that somebody has written into them.
     #[must_use]
     pub fn kept(&self, arguments: Value) -> Value {
         self.value_without(arguments, &mut Vec::new())
+    }
+}
+
+/// Where in the text of this argument a byte stands.
+fn place(name: &str, text: &str, at: usize) -> String {
+    match text.contains('\n') {
+        true => format!("{name}, line {}", text[..at].matches('\n').count() + 1),
+        false => name.to_owned(),
     }
 }
 
@@ -151,6 +183,27 @@ mod tests {
             assert_eq!(what(&leaving), ["secret:mail"], "{leaving}");
         }
         assert_eq!(what(&json!({"body": format!("key={stripe}&x=1")})), ["stripe-access-token"]);
+    }
+
+    #[test]
+    fn what_only_looks_like_keys_is_told_from_a_stored_value_and_has_its_places() {
+        let stripe = format!("sk_{}_{}", "live", "4eC39HqLyjWDarjtT1zdp7dc");
+        let (begin, end) = stripe.split_at(12);
+        for (arguments, places) in [
+            (json!({"command": stripe}), "stripe-access-token in command"),
+            (
+                json!({"command": format!("é\n\n {stripe} \n{stripe}")}),
+                "stripe-access-token in command, line 3",
+            ),
+            (json!({"command": "ls", "cwd": stripe}), "stripe-access-token in cwd"),
+            (json!({"command": begin, "cwd": end}), "stripe-access-token"),
+        ] {
+            let leak = safety().outgoing(&arguments).expect_err("a leak");
+            assert!(leak.is_only_shaped(), "{arguments}");
+            assert_eq!(safety().places(&leak, &arguments), places);
+        }
+        let both = json!({"command": format!("{stripe} {VALUE}")});
+        assert!(!safety().outgoing(&both).expect_err("a leak").is_only_shaped());
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod budgets;
 mod long_answers;
 mod fallbacks;
 mod sandbox;
+mod shaped;
 mod per_call;
 mod asks;
 mod guarded;
