@@ -185,7 +185,7 @@ impl Conversation<'_> {
         loop {
             attempt += 1;
             let request = self.request(model, turn, sent);
-            let unanswered = match self.ask_once(model, request, sent.is_shortened()).await {
+            let unanswered = match self.ask_once(model, turn, request, sent.is_shortened()).await {
                 Ok(answer) => return Ok(answer),
                 Err(unanswered) => unanswered,
             };
@@ -209,6 +209,7 @@ impl Conversation<'_> {
     async fn ask_once(
         &self,
         model: &ChosenModel,
+        turn: &Turn,
         request: ModelRequest,
         is_shortened: bool,
     ) -> Result<(ModelAnswer, Written), Unanswered> {
@@ -245,7 +246,10 @@ impl Conversation<'_> {
         self.asked.cut(&answered, room.by);
         let safety = driver.gate.safety();
         let answered = match answered {
-            Ok(answer) => Ok(safety.apart(move |safety| safety.kept_answer(answer)).await),
+            Ok(answer) => {
+                let answer = turn.as_kept(answer);
+                Ok(safety.apart(move |safety| safety.kept_answer(answer)).await)
+            }
             Err(end) => Err(end),
         };
         let answered = answered.map_err(|end| Unanswered { end, shown: received.is_begun() });

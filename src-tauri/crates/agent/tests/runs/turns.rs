@@ -1,10 +1,10 @@
 //! The turn of a job: from its task to its outcome, with everything it leaves behind.
 
-use rouse_core::message::{Message, Part};
+use rouse_core::message::{Message, Part, StopReason, ToolCallRequest};
 use rouse_core::model::{Delta, ProviderError, ProviderErrorKind as Kind};
 use rouse_core::{RunState, SessionKey, UnixMs};
 use rouse_store::{StepKind, StepStatus};
-use rouse_testkit::scripted_model::{Scripted, calls, fails, says};
+use rouse_testkit::scripted_model::{Scripted, answer, calls, fails, says};
 use serde_json::json;
 
 use super::house::{House, NOW, agent_job, turn_of};
@@ -427,4 +427,43 @@ async fn every_step_has_its_duration_on_the_monotonic_clock() {
     house.clock.set(UnixMs(0));
     let (run, _) = house.turn(json!({"message": "x"})).await;
     assert_eq!(house.steps(&run).await[0].duration_ms, Some(0));
+}
+
+#[tokio::test]
+async fn of_an_answer_with_thousands_of_calls_no_more_is_kept_than_is_told_of() {
+    let call = |number: usize| {
+        let (id, tool, arguments) = (format!("c{number}"), "echo".into(), json!({ "text": "a" }));
+        Part::ToolCall(ToolCallRequest { id, tool, arguments })
+    };
+    let many = answer((0..5_000).map(call).collect(), StopReason::ToolCalls);
+    let house = House::new([Scripted::Answer(many), report("Done.")]).await;
+    let (run, outcome) = house.turn(json!({ "message": "Do it." })).await;
+    assert_eq!(outcome.state, RunState::Succeeded, "{outcome:?}");
+    let said = house.transcript(&session()).await;
+    let asked: Vec<&str> = match &said[1] {
+        Message::Assistant { parts } => parts.iter().filter_map(id_of).collect(),
+        other => panic!("no answer: {other:?}"),
+    };
+    let of_echo =
+        |message: &&Message| matches!(message, Message::ToolResult { tool, .. } if tool == "echo");
+    let mut told: Vec<(&str, bool)> = said.iter().filter(of_echo).filter_map(result_of).collect();
+    told.sort_by_key(|(id, _)| asked.iter().position(|asked| asked == id));
+    let expected: Vec<(&str, bool)> =
+        asked.iter().enumerate().map(|(at, id)| (*id, at == 20)).collect();
+    assert_eq!((asked.len(), told), (21, expected), "each call has its result");
+    let journal = house.steps(&run).await;
+    let kept = journal[0].output.as_ref().expect("an output");
+    assert_eq!(kept["calls"].as_array().map(Vec::len), Some(21));
+    assert_eq!(journal.iter().filter(|step| step.name == "echo").count(), 20);
+}
+
+fn id_of(part: &Part) -> Option<&str> {
+    if let Part::ToolCall(call) = part { Some(&call.id) } else { None }
+}
+
+fn result_of(message: &Message) -> Option<(&str, bool)> {
+    match message {
+        Message::ToolResult { call_id, is_error, .. } => Some((call_id, *is_error)),
+        _ => None,
+    }
 }

@@ -184,6 +184,27 @@ impl Turn {
         self.ended_in_words(&text)
     }
 
+    /// An answer as far as it is kept: of a model that runs away, with the first call that is not carried out and none
+    /// behind it, so that nobody has to look at thousands. What only a provider can read goes with the call behind it.
+    #[must_use]
+    pub fn as_kept(&self, answer: ModelAnswer) -> ModelAnswer {
+        let ends = |call: &ToolCallRequest| self.is_closing() && call.tool == COMPLETE_RUN;
+        let (mut calls, mut has_end) = (0, false);
+        let mut parts: Vec<Part> = Vec::new();
+        for part in answer.parts {
+            if let Part::ToolCall(call) = &part {
+                calls += 1;
+                if calls > MOST_CALLS + 1 && (has_end || !ends(call)) {
+                    while parts.pop_if(|part| matches!(part, Part::Opaque { .. })).is_some() {}
+                    continue;
+                }
+                has_end |= ends(call);
+            }
+            parts.push(part);
+        }
+        ModelAnswer { parts, ..answer }
+    }
+
     /// In the last turn nothing is called but what ends the run, and in none more than so much; no call stays without a
     /// result.
     fn asks_for(&mut self, calls: Vec<ToolCallRequest>) -> Next {
@@ -192,7 +213,7 @@ impl Turn {
             calls.into_iter().partition(|call| !is_closing || call.tool == COMPLETE_RUN);
         let beyond = calls.split_off(calls.len().min(MOST_CALLS));
         let too_many = format!(
-            "Not carried out: at most {MOST_CALLS} calls of one answer are. Look at what the others have answered, and make this one again if it is still needed."
+            "Not carried out, and nothing that was asked for behind it: at most {MOST_CALLS} calls of one answer are. Look at what those have answered, and make the others again that are still needed."
         );
         let late = late.into_iter().map(|call| (call, TOO_LATE.to_owned()));
         let beyond = beyond.into_iter().map(|call| (call, too_many.clone()));

@@ -334,26 +334,62 @@ fn a_break_is_no_fresh_start_for_a_circle() {
     assert_eq!((times, told_beside(&turn)), (1, 1));
 }
 
-#[test]
-fn one_answer_makes_so_many_calls_and_the_model_is_told_of_the_others() {
-    let mut turn = turn(1);
+/// An answer that asks for so many calls; the one of this number would end the run.
+fn asks_for(count: usize, ending: usize) -> ModelAnswer {
     let call = |number: usize| ToolCallRequest {
         id: format!("c{number}"),
-        tool: if number == 54 { COMPLETE_RUN.into() } else { "time".into() },
+        tool: if number == ending { COMPLETE_RUN.into() } else { "time".into() },
         arguments: json!({}),
     };
-    let all: Vec<_> = (0..55).map(call).collect();
-    let parts = all.iter().cloned().map(Part::ToolCall).collect();
-    let answer = ModelAnswer { parts, stop: StopReason::ToolCalls, ..says("") };
-    assert_eq!(turn.answered(answer), Next::CallTools(all[..20].to_vec()));
-    let told = |message: &Message| match message {
+    let parts = (0..count).map(call).map(Part::ToolCall).collect();
+    ModelAnswer { parts, stop: StopReason::ToolCalls, ..says("") }
+}
+
+/// The calls of the conversation that have results as errors, and what those say.
+fn refused(turn: &Turn) -> Vec<(&str, &str)> {
+    let refused = turn.messages().iter().filter_map(|message| match message {
         Message::ToolResult { call_id, text, is_error: true, .. } => {
-            assert!(text.contains("20 calls"), "{text}");
-            Some(call_id.clone())
+            Some((call_id.as_str(), text.as_str()))
         }
         _ => None,
-    };
-    let refused: Vec<String> = turn.messages().iter().filter_map(told).collect();
-    let beyond: Vec<String> = all[20..].iter().map(|call| call.id.clone()).collect();
-    assert_eq!(refused, beyond, "no call stays without a result");
+    });
+    refused.collect()
+}
+
+#[test]
+fn one_answer_makes_so_many_calls_and_the_model_is_told_once_of_the_others() {
+    let mut turn = turn(1);
+    let kept = turn.as_kept(asks_for(5_000, 54));
+    let all: Vec<_> = kept.calls().cloned().collect();
+    assert_eq!(all.len(), 21);
+    assert_eq!(turn.answered(kept), Next::CallTools(all[..20].to_vec()));
+    let [(id, text)] = refused(&turn)[..] else { panic!("not once: {:?}", refused(&turn)) };
+    assert!(id == "c20" && text.contains("20 calls"), "{id}: {text}");
+    let (_, next) = Turn::resumed(Vec::new(), turn.messages().to_vec(), turn.limits);
+    assert_eq!(next, Next::CallTools(all[..20].to_vec()), "the same after a break");
+}
+
+#[test]
+fn what_of_an_answer_is_left_out_goes_with_the_blocks_of_its_calls() {
+    let opaque = |name: &str| Part::Opaque { provider: "p".into(), block: json!(name) };
+    let mut answer = asks_for(22, 99);
+    answer.parts.insert(21, opaque("of the one that is left out"));
+    answer.parts.insert(0, opaque("of all"));
+    answer.parts.push(Part::Text { text: "So much.".to_owned() });
+    let kept = turn(1).as_kept(answer);
+    let blocks: Vec<_> = kept.parts.iter().filter(|it| matches!(it, Part::Opaque { .. })).collect();
+    assert_eq!((kept.calls().count(), blocks), (21, vec![&opaque("of all")]));
+    assert_eq!(kept.text(), "So much.");
+    let few = asks_for(21, 99);
+    assert_eq!(turn(1).as_kept(few.clone()), few);
+}
+
+#[test]
+fn in_the_last_turn_the_call_that_ends_the_run_is_kept_however_many_stand_before_it() {
+    let mut turn = turn(1);
+    assert_eq!(used_up(&mut turn, 1), Next::AskModel);
+    let kept = turn.as_kept(asks_for(5_000, 4_000));
+    let Next::CallTools(made) = turn.answered(kept) else { panic!("nothing is called") };
+    assert_eq!(made.iter().map(|call| call.id.as_str()).collect::<Vec<_>>(), ["c4000"]);
+    assert_eq!(refused(&turn).len(), 21);
 }
