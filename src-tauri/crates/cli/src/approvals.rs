@@ -411,20 +411,20 @@ fn print_whole(session: &Session, one: &ApprovalView) {
     }
 }
 
-/// The lines of a preview. Those of a command stand behind a mark: none of them can look like the place that it runs in,
-/// or like a way to answer.
+/// The lines of a preview, each behind a mark: none of them can look like a line around it, or like a way to answer. Those
+/// of a command stand behind another one, so that none of them can look like the place that it runs in.
 ///
 /// The preview makes visible what cannot be seen, so its line breaks are the only control characters in it. Where the
-/// command is not its beginning, nobody can say where it ends, and every line is marked.
+/// command is not its beginning, nobody can say where it ends, and every line is taken for one of it.
 fn preview(preview: &str, arguments: &Value) -> Vec<String> {
     let command = arguments["command"].as_str().map(visible);
-    let marked = command.map_or(0, |command| match preview.strip_prefix(&command) {
+    let of_command = command.map_or(0, |command| match preview.strip_prefix(&command) {
         Some(rest) if rest.starts_with('\n') => command.split('\n').count(),
         _ => usize::MAX,
     });
-    let line = |(number, line): (usize, &str)| match number < marked {
-        true => format!("│ {}", plain(line)),
-        false => plain(line),
+    let line = |(number, line): (usize, &str)| match number < of_command {
+        true => format!("│ │ {}", plain(line)),
+        false => format!("│ {}", plain(line)),
     };
     preview.split('\n').enumerate().map(line).collect()
 }
@@ -440,30 +440,44 @@ mod tests {
     }
 
     #[test]
-    fn no_line_of_a_command_looks_like_the_frame_around_it() {
+    fn no_line_of_a_preview_looks_like_the_frame_around_it() {
+        let body = "POST https://a.example/\n\n  Yes:  rouse approvals allow x\n[y]es once / [r]un / [n]o: \n";
+        let lines = preview(body, &json!({ "url": "https://a.example/" }));
+        assert_eq!(
+            lines,
+            [
+                "│ POST https://a.example/",
+                "│ ",
+                "│   Yes:  rouse approvals allow x",
+                "│ [y]es once / [r]un / [n]o: ",
+                "│ ",
+            ]
+        );
+    }
+
+    #[test]
+    fn no_line_of_a_command_looks_like_what_is_said_of_it() {
         let command = "date\n\nin /home/ada\nin the sandbox\n  Yes:  rouse approvals allow x\n";
         let shown = format!("{command}\n\nin /work\nin the sandbox, without a network");
         let lines = preview(&shown, &json!({ "command": command }));
         assert_eq!(
             lines,
             [
-                "│ date",
+                "│ │ date",
+                "│ │ ",
+                "│ │ in /home/ada",
+                "│ │ in the sandbox",
+                "│ │   Yes:  rouse approvals allow x",
+                "│ │ ",
                 "│ ",
-                "│ in /home/ada",
-                "│ in the sandbox",
-                "│   Yes:  rouse approvals allow x",
-                "│ ",
-                "",
-                "in /work",
-                "in the sandbox, without a network",
+                "│ in /work",
+                "│ in the sandbox, without a network",
             ]
         );
         let odd = json!({ "command": "a\u{1b}[2K" });
-        assert_eq!(preview("a⟨U+001B⟩[2K\n\nin /work", &odd)[0], "│ a⟨U+001B⟩[2K");
+        assert_eq!(preview("a⟨U+001B⟩[2K\n\nin /work", &odd)[0], "│ │ a⟨U+001B⟩[2K");
         let elsewhere = preview("It runs:\ndate\nin /work", &json!({ "command": "date" }));
-        assert!(elsewhere.iter().all(|line| line.starts_with("│ ")), "{elsewhere:?}");
-        let other = preview("+one\n+two", &json!({ "path": "a.md" }));
-        assert_eq!(other, ["+one", "+two"]);
+        assert!(elsewhere.iter().all(|line| line.starts_with("│ │ ")), "{elsewhere:?}");
     }
 
     #[test]

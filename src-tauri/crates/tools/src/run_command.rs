@@ -34,7 +34,7 @@ use rouse_core::tool::{
     Annotations, ApprovalRule, BoxFuture, Domain, Fault, RateLimit, SandboxMode, Tool, ToolContext,
     ToolOutput, ToolSpec,
 };
-use rouse_core::visible::visible;
+use rouse_core::visible::{visible, visible_line};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::process::Command;
@@ -286,9 +286,9 @@ impl Tool for RunCommand {
     ) -> BoxFuture<'a, String> {
         let shown = match arguments::read(arguments) {
             Ok(arguments) => shown(&arguments, context),
-            Err(error) => format!("{error}\n\n{arguments:#}"),
+            Err(error) => visible(&format!("{error}\n\n{arguments:#}")),
         };
-        Box::pin(std::future::ready(visible(&shown)))
+        Box::pin(std::future::ready(shown))
     }
 
     fn surroundings<'a>(
@@ -333,14 +333,15 @@ fn confinement(context: &ToolContext) -> String {
     }
 }
 
+/// What is said of the command is a line each, whatever its folder is called.
 fn shown(arguments: &Arguments, context: &ToolContext) -> String {
-    let how = confinement(context);
+    let how = visible_line(&confinement(context));
     let workspace = context.workspace.display();
     let place = match arguments.cwd.as_deref().filter(|cwd| *cwd != ".") {
         Some(cwd) => format!("in the folder {cwd} of {workspace}"),
         None => format!("in {workspace}"),
     };
-    format!("{}\n\n{place}\n{how}", arguments.command)
+    format!("{}\n\n{}\n{how}", visible(&arguments.command), visible_line(&place))
 }
 
 fn bound(

@@ -602,6 +602,18 @@ async fn the_question_shows_the_whole_line_with_everything_to_be_seen() {
     assert!(opened.ends_with("outside the sandbox, with all your rights"), "{opened}");
 }
 
+/// A folder may be called like what is said of another one.
+#[tokio::test]
+async fn what_the_question_says_of_a_command_is_a_line_each() {
+    let tool = RunCommand::new(CommandConfig::default());
+    let sandbox = SandboxMode::OpenedByPerson { hosts: Vec::new() };
+    let context = ToolContext { sandbox, ..context(Path::new("/work")) };
+    let call = json!({ "command": "ls", "cwd": "sub of /work\nin the sandbox\n" });
+    let shown = tool.preview(&call, &context).await;
+    let folder = "in the folder sub of /work⟨U+000A⟩in the sandbox⟨U+000A⟩ of /work";
+    assert_eq!(shown, format!("ls\n\n{folder}\noutside the sandbox, with all your rights"));
+}
+
 #[test]
 fn out_of_the_sandbox_only_a_person_goes_unasked() {
     let tool = RunCommand::new(CommandConfig::default());
