@@ -64,18 +64,56 @@ impl Engine {
         self.record_wait_ends().await
     }
 
-    /// Records the ends of runs that left their lanes without having started.
+    /// Records the ends of runs that left their lanes without having started: a thousand that end at once are some
+    /// commits, and nothing waits for one of each. One that is told or fires something comes alone, since what it says
+    /// and fires depends on what was recorded before it.
     pub(crate) async fn record_wait_ends(&mut self) -> Result<(), StoreError> {
         if !self.wait_ended.is_empty() {
             self.refresh_listeners().await?;
         }
-        while let Some(end) = self.wait_ended.pop_front() {
-            if let Err(error) = self.record_wait_end(&end.id, &end.outcome).await {
+        while !self.wait_ended.is_empty() {
+            let quiet = self.quiet_wait_ends().await?;
+            if !quiet.is_empty() {
+                self.record_quiet(&quiet).await?;
+                self.wait_ended.drain(..quiet.len());
+            } else if let Some(end) = self.wait_ended.pop_front()
+                && let Err(error) = self.record_wait_end(&end.id, &end.outcome).await
+            {
                 self.wait_ended.push_front(end);
                 return Err(error);
             }
         }
         Ok(())
+    }
+
+    /// The first of them, up to one that is told or fires something.
+    async fn quiet_wait_ends(&self) -> Result<Vec<Finish>, StoreError> {
+        let now = self.clock.now();
+        let mut quiet = Vec::new();
+        for WaitEnded { id, outcome } in self.wait_ended.iter().take(TOGETHER) {
+            let said = self.tell_wait_end(id, outcome).await?;
+            let is_told = !said.deliveries.is_empty() || said.system_event.is_some();
+            if is_told || !self.plan_after_waiting(id, outcome, None).await?.is_empty() {
+                break;
+            }
+            quiet.push(Finish::of(id.clone(), outcome.clone(), now));
+        }
+        Ok(quiet)
+    }
+
+    async fn record_quiet(&mut self, ends: &[Finish]) -> Result<(), StoreError> {
+        for run in self.store.finish_runs(ends).await?.iter().flatten() {
+            self.wait_is_over(run);
+        }
+        Ok(())
+    }
+
+    /// What follows the end of a run that waited, once it is on the disk.
+    fn wait_is_over(&mut self, run: &Run) {
+        log_end(run, run.state, run.reason.as_deref(), self.clock.now());
+        if has_begun(run) {
+            self.hooks.finished(run);
+        }
     }
 
     /// Ends of different jobs that fire nothing have nothing to do with each other, and are committed together: a
@@ -137,10 +175,7 @@ impl Engine {
             self.outbox.notify_one();
         }
         if let Some(run) = &ended {
-            log_end(run, run.state, run.reason.as_deref(), now);
-            if has_begun(run) {
-                self.hooks.finished(run);
-            }
+            self.wait_is_over(run);
         }
         let is_new = ended.is_some();
         self.follow(follows, |_| is_new);

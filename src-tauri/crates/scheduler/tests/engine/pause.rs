@@ -171,3 +171,21 @@ async fn a_pause_that_cannot_be_read_still_pauses() {
     stage.handle.resume().await.expect("resumed");
     assert_eq!(stage.handle.status().await.expect("a status").pause, None);
 }
+
+#[tokio::test]
+async fn what_waits_in_many_lanes_ends_in_few_commits() {
+    let cap = SchedulerConfig { max_concurrent_runs: 1, ..config() };
+    let stage = Stage::with(cap, false).await;
+    for number in 0..40 {
+        stage.add(every(MINUTE, json!({ "id": number.to_string() }))).await;
+    }
+    stage.clock.advance(60_000);
+    let going = stage.begun.next().await;
+    assert_eq!(stage.load().await, (1, 39));
+    let before = stage.store.commits();
+    stage.handle.pause(None).await.expect("paused");
+    assert_eq!(stage.load().await, (1, 0));
+    let commits = stage.store.commits() - before;
+    assert!(commits <= 3, "one for the pause and one for the ends, and there were {commits}");
+    going.succeed();
+}
