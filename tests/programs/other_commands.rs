@@ -21,11 +21,23 @@ async fn wake_queues_a_line_and_says_what_happens() {
     assert_eq!(engine.call("heartbeat.status", json!({})).await["queuedEvents"], 3);
     let told = home.rouse(["heartbeat", "status"]);
     assert!(told.ok().contains("3 lines wait"), "{told:#?}");
+    let bell = ["wake", "--text", "Up", "--reason", "the \u{202e}bell", "--coalesce", "1m"];
+    home.rouse(bell).ok();
+    let told = home.rouse(["heartbeat", "status"]);
+    assert!(told.ok().contains(": the ⟨U+202E⟩bell\n"), "{told:#?}");
+    for (flags, words) in [
+        (&["--coalesce", "61s"][..], "coalesceMs: must be between 0 and 60000"),
+        (&["--coalesce", "soon"], "--coalesce"),
+        (&["--reason", " "], "reason: must have 1 to 200 characters"),
+        (&["--reason", "x", "--mode", "next-heartbeat"], "reason: needs the mode"),
+    ] {
+        home.rouse([&["wake", "--text", "Up"], flags].concat()).refused(2, words);
+    }
     home.rouse(["wake"]).refused(2, "--text");
     home.rouse(["wake", "a", "--text", "b"]).refused(2, "--text");
     home.rouse(["wake", "--text", " "]).refused(2, "text");
     home.rouse(["wake", "--text", "x", "--mode", "later"]).refused(2, "--mode");
-    assert_eq!(engine.call("heartbeat.status", json!({})).await["queuedEvents"], 3);
+    assert_eq!(engine.call("heartbeat.status", json!({})).await["queuedEvents"], 4);
 }
 
 #[tokio::test]

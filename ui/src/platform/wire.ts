@@ -84,6 +84,7 @@ export type * from "./gen/JobRef";
 export type * from "./gen/JobState";
 export type * from "./gen/JobView";
 export type * from "./gen/JobWarning";
+export type * from "./gen/LastRequest";
 export type * from "./gen/LedgerEntry";
 export type * from "./gen/MessageFrom";
 export type * from "./gen/MessageView";

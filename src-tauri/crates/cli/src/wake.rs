@@ -1,5 +1,6 @@
 //! `rouse wake`.
 
+use rouse_core::schedule::parse_duration;
 use rouse_gateway::wire::WakeResult;
 use serde_json::json;
 
@@ -19,11 +20,23 @@ pub(crate) struct Args {
     /// The same as a flag.
     #[arg(long, group = "line")]
     text: Option<String>,
+    /// Why a turn is asked for, as `rouse heartbeat` then says; at most 200 characters.
+    #[arg(long)]
+    reason: Option<String>,
+    /// What asks for a turn within this time is the same one: up to 1m; 250ms when left out.
+    #[arg(long, value_name = "DURATION")]
+    coalesce: Option<String>,
 }
 
 pub(crate) async fn run(args: Args, session: &Session) -> Result<(), Failure> {
     let text = args.text.unwrap_or_else(|| args.words.join(" "));
-    let params = json!({ "mode": args.mode.name(), "text": text });
+    let coalesce = args.coalesce.as_deref().map(parse_duration).transpose();
+    let params = json!({
+        "mode": args.mode.name(),
+        "text": text,
+        "reason": args.reason,
+        "coalesceMs": coalesce.map_err(|error| Failure::input(format!("--coalesce: {error}")))?,
+    });
     session
         .show("wake", params, |_, result: WakeResult| {
             anstream::println!("{}", result.outcome);

@@ -277,8 +277,8 @@ impl Engine {
             self.outbox.notify_one();
         }
         if let Some(job) = reminder {
-            let at = self.clock.monotonic() + COALESCE;
-            self.heartbeat.request(&format!("cron:{}", job.id), at);
+            let (now, until) = (self.clock.now(), self.clock.monotonic() + COALESCE);
+            self.heartbeat.request(&format!("cron:{}", job.id), now, until);
         }
         if let Some(job) = job {
             self.settle_job(&job, fate, &finish.run_id);

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::engine::Engine;
 use crate::tick::new_run;
-use crate::{HeartbeatConfig, HeartbeatStatus, LastSkip};
+use crate::{HeartbeatConfig, HeartbeatStatus, LastRequest, LastSkip};
 
 const ANCHOR: &str = "heartbeat.anchorMs";
 const PENDING: &str = "heartbeat.pending";
@@ -40,6 +40,7 @@ const NOTHING_TO_DO: &str = "There was nothing to do: no event waits and HEARTBE
 pub(crate) struct Heartbeat {
     next_at: Option<UnixMs>,
     request: Option<Asked>,
+    last_request: Option<LastRequest>,
     last_skip: Option<LastSkip>,
     /// Whether a beat came since.
     skip_is_over: bool,
@@ -63,9 +64,14 @@ struct Asked {
 }
 
 impl Heartbeat {
-    /// Asks for a turn at the monotonic instant `at`, which stands for every request until then.
-    pub(crate) fn request(&mut self, reason: &str, at: Duration) {
-        self.ask(reason, at, self.has_run);
+    /// Asks for a turn at the monotonic instant `until`, which stands for every request until then. One that gathers for
+    /// less long is not held up by one before it.
+    pub(crate) fn request(&mut self, reason: &str, now: UnixMs, until: Duration) {
+        self.last_request = Some(LastRequest { reason: reason.to_owned(), at: now });
+        self.ask(reason, until, self.has_run);
+        if let Some(asked) = &mut self.request {
+            asked.not_before = asked.not_before.min(until);
+        }
     }
 
     /// Asks for a turn if an event waits by then.
@@ -308,6 +314,7 @@ impl Engine {
             last_skip_reason: no_model.or_else(|| newest.map(|skip| skip.reason.clone())),
             last_skip,
             pending: self.pending_because(),
+            last_request: self.heartbeat.last_request.clone(),
         }
     }
 

@@ -36,7 +36,8 @@ impl Engine {
             Request::Resume(reply) => answer(reply, self.resume().await),
             Request::Status(reply) => answer(reply, self.status().await),
             Request::Heartbeat(reason, coalesce, reply) => {
-                self.heartbeat.request(&reason, self.clock.monotonic() + coalesce);
+                let (now, until) = (self.clock.now(), self.clock.monotonic() + coalesce);
+                self.heartbeat.request(&reason, now, until);
                 answer(reply, self.beat_if_wanted().await.map_err(Into::into));
             }
             Request::Wake(text, source, reply) => {

@@ -60,6 +60,17 @@ pub struct HeartbeatStatus {
     pub last_skip: Option<LastSkip>,
     /// What a turn that was asked for still waits for; none when none was.
     pub pending: Option<String>,
+    /// The newest request for a turn since the engine began, also one that became the turn of another.
+    pub last_request: Option<LastRequest>,
+}
+
+/// A request for a turn of the main session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastRequest {
+    /// Why, in the words of whoever asked.
+    pub reason: String,
+    /// When.
+    pub at: UnixMs,
 }
 
 /// A beat that was left out.

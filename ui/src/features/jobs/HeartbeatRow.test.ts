@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { words } from "./HeartbeatRow";
 
-const usual = { enabled: true, everyMs: 1_800_000, activeHours: null, nextAtMs: 1, lastSkipReason: null, lastSkip: null, queuedEvents: 0, pending: null, changedList: null };
+const usual = { enabled: true, everyMs: 1_800_000, activeHours: null, nextAtMs: 1, lastSkipReason: null, lastSkip: null, queuedEvents: 0, pending: null, lastRequest: null, changedList: null };
 
 test("the heartbeat says its rhythm, and why it does not beat", () => {
   expect(words(usual)).toBe("Every 30 minutes");

@@ -12,4 +12,12 @@ text: string,
 /**
  * `now` when absent.
  */
-mode?: WakeMode, };
+mode?: WakeMode, 
+/**
+ * Why a turn is asked for now, for the status of the heartbeat and the run; at most 200 characters. `wake` when absent.
+ */
+reason?: string, 
+/**
+ * What asks for a turn within so many milliseconds is the same one: 0 to 60,000; 250 when absent.
+ */
+coalesceMs?: number, };

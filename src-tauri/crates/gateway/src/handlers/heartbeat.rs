@@ -1,6 +1,7 @@
 //! `wake`, `heartbeat.*`, `set-heartbeats`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rouse_agent::ListError;
 use rouse_scheduler::COALESCE;
@@ -9,8 +10,8 @@ use serde_json::json;
 use crate::context::Context;
 use crate::error::{ErrorCode, RpcError};
 use crate::wire::{
-    ChangedList, Empty, HeartbeatStatus, HeartbeatTrustParams, LastSkip, SetHeartbeatsParams,
-    WakeMode, WakeParams, WakeResult,
+    ChangedList, Empty, HeartbeatStatus, HeartbeatTrustParams, LastRequest, LastSkip,
+    SetHeartbeatsParams, WakeMode, WakeParams, WakeResult,
 };
 
 /// Lines that may wait for the main session before further wakes are refused; jobs may still queue theirs.
@@ -20,6 +21,10 @@ const CHANGED_SINCE: &str =
     "HEARTBEAT.md says something else by now than what was shown. Look at it again.";
 /// Most characters of one line for the main session.
 const MOST_CHARACTERS: usize = 10_000;
+/// Most characters of the reason for a turn.
+const MOST_OF_REASON: usize = 200;
+/// The longest that requests for a turn gather.
+const MOST_COALESCE_MS: i64 = 60_000;
 
 pub(crate) async fn wake(context: &Context, params: WakeParams) -> Result<WakeResult, RpcError> {
     wake_by(context, params, true).await
@@ -46,6 +51,7 @@ async fn wake_by(
         return Err(RpcError::field("text", "must be at most 10,000 characters"));
     }
     let text = &context.gate.safety().words(text);
+    let asked = asked(context, &params)?;
     if queued_events(context).await? >= MOST_WAITING {
         return Err(RpcError::new(ErrorCode::Conflict, FULL));
     }
@@ -53,14 +59,44 @@ async fn wake_by(
         true => context.scheduler.queue_wake(text).await?,
         false => context.scheduler.queue_wake_of_program(text).await?,
     }
-    let now = params.mode.unwrap_or(WakeMode::Now) == WakeMode::Now;
-    if now {
-        context.scheduler.request_heartbeat("wake", COALESCE).await;
+    if let Some((reason, coalesce)) = &asked {
+        context.scheduler.request_heartbeat(reason, *coalesce).await;
     }
     let status = context.scheduler.status().await?;
     let may_fire = status.firing && status.pause.is_none();
     let queued = queued_events(context).await?;
-    Ok(WakeResult { queued, outcome: outcome_in_words(context, now, may_fire).to_owned() })
+    Ok(WakeResult {
+        queued,
+        outcome: outcome_in_words(context, asked.is_some(), may_fire).to_owned(),
+    })
+}
+
+/// Why a turn is asked for at once, and how long others may join it; none when it is not.
+fn asked(context: &Context, params: &WakeParams) -> Result<Option<(String, Duration)>, RpcError> {
+    let reason = params.reason.as_deref().map(str::trim);
+    if params.mode.unwrap_or(WakeMode::Now) == WakeMode::NextHeartbeat {
+        let given = [("reason", reason.is_some()), ("coalesceMs", params.coalesce_ms.is_some())];
+        return match given.into_iter().find(|(_, is_given)| *is_given) {
+            Some((field, _)) => {
+                Err(RpcError::field(field, "needs the mode `now`: nothing else asks for a turn"))
+            }
+            None => Ok(None),
+        };
+    }
+    if reason.is_some_and(|reason| !(1..=MOST_OF_REASON).contains(&reason.chars().count())) {
+        return Err(RpcError::field("reason", "must have 1 to 200 characters"));
+    }
+    let reason =
+        reason.map_or_else(|| "wake".to_owned(), |reason| context.gate.safety().words(reason));
+    let coalesce = match params.coalesce_ms {
+        None => COALESCE,
+        Some(ms @ 0..=MOST_COALESCE_MS) => Duration::from_millis(ms.unsigned_abs()),
+        Some(ms) => {
+            let message = format!("must be between 0 and {MOST_COALESCE_MS}, found {ms}");
+            return Err(RpcError::field("coalesceMs", &message));
+        }
+    };
+    Ok(Some((reason, coalesce)))
 }
 
 fn outcome_in_words(context: &Context, now: bool, may_fire: bool) -> &'static str {
@@ -89,6 +125,9 @@ pub(crate) async fn status(context: &Context, _: Empty) -> Result<HeartbeatStatu
             .map(|skip| LastSkip { reason: skip.reason, at_ms: skip.at.0 }),
         queued_events: queued_events(context).await?,
         pending: heartbeat.pending,
+        last_request: heartbeat
+            .last_request
+            .map(|asked| LastRequest { reason: asked.reason, at_ms: asked.at.0 }),
         changed_list: changed_list(context).await,
     })
 }

@@ -14,6 +14,10 @@ pub struct WakeParams {
     pub text: String,
     /// `now` when absent.
     pub mode: Option<WakeMode>,
+    /// Why a turn is asked for now, for the status of the heartbeat and the run; at most 200 characters. `wake` when absent.
+    pub reason: Option<String>,
+    /// What asks for a turn within so many milliseconds is the same one: 0 to 60,000; 250 when absent.
+    pub coalesce_ms: Option<i64>,
 }
 
 /// `wake`.
@@ -47,9 +51,22 @@ pub struct HeartbeatStatus {
     pub queued_events: u32,
     /// What a turn that was asked for still waits for; none when none was.
     pub pending: Option<String>,
+    /// The newest request for a turn since the engine began, also one that became the turn of another.
+    #[serde(default)]
+    pub last_request: Option<LastRequest>,
     /// HEARTBEAT.md, when an agent may have written it and nobody has looked at it since.
     #[serde(default)]
     pub changed_list: Option<ChangedList>,
+}
+
+/// A request for a turn of the main session.
+#[derive(Debug, Clone, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct LastRequest {
+    /// Why, in the words of whoever asked: `wake`, `cron:<jobId>`, or what they said.
+    pub reason: String,
+    /// When.
+    pub at_ms: i64,
 }
 
 /// A beat that was left out.

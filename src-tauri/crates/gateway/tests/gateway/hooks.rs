@@ -242,9 +242,17 @@ async fn a_wake_needs_the_token_and_is_what_the_method_does() {
     let waiting = house.store.pending_system_events(1_000).await.expect("read");
     assert_eq!((waiting[0].text.as_str(), waiting[0].source.as_str()), ("Look up", "hook"));
     assert!(waiting[0].from_outside, "a script hands on what it has read");
+    let now = json!({ "text": "Up", "reason": "the door bell", "coalesceMs": 60_001 });
+    let (status, reply) = house.post("/hooks/wake", &token, &now).await;
+    assert_eq!(status, 400, "{reply}");
+    assert!(body_of(&reply)["error"].as_str().is_some_and(|said| said.contains("60000")));
+    let now = json!({ "text": "Up", "reason": "the door bell", "coalesceMs": 60_000 });
+    assert_eq!(house.post("/hooks/wake", &token, &now).await.0, 202);
+    let status = house.call("heartbeat.status", json!({})).await;
+    assert_eq!(status["lastRequest"]["reason"], "the door bell", "{status}");
     let empty = json!({ "text": "" });
-    // Two were counted before: the refused one and the good one.
-    for _ in 0..58 {
+    // Four were counted before: two refused ones and two good ones.
+    for _ in 0..56 {
         house.post("/hooks/wake", &token, &empty).await;
     }
     assert_eq!(house.post("/hooks/wake", &token, &empty).await.0, 429);

@@ -7,7 +7,9 @@ use rouse_core::Clock as _;
 use rouse_core::event::EventKind;
 use rouse_core::schedule::DayWindow;
 use rouse_core::{Outcome, RunState, RunTrigger, SessionKey};
-use rouse_scheduler::{COALESCE, HeartbeatConfig, HeartbeatStatus, LastSkip, SchedulerConfig};
+use rouse_scheduler::{
+    COALESCE, HeartbeatConfig, HeartbeatStatus, LastRequest, LastSkip, SchedulerConfig,
+};
 use rouse_store::RunQuery;
 use serde_json::json;
 
@@ -295,6 +297,29 @@ async fn requests_that_come_together_are_one_turn() {
     assert_eq!(beat.run.payload["reason"], "first");
     assert!(status(&stage).await.pending.is_none());
     assert_eq!(beats(&stage).await, 1);
+}
+
+#[tokio::test]
+async fn a_request_is_held_up_by_no_longer_one_before_it() {
+    let stage = Stage::with(config(), true).await;
+    assert_eq!(status(&stage).await.last_request, None);
+    stage.handle.request_heartbeat("patient", Duration::from_secs(60)).await;
+    stage.clock.advance(1_000);
+    stage.handle.request_heartbeat("urgent", COALESCE).await;
+    let last = LastRequest { reason: "urgent".to_owned(), at: START.plus_ms(1_000) };
+    assert_eq!(status(&stage).await.last_request, Some(last.clone()));
+    stage.settle().await;
+    assert_eq!(beats(&stage).await, 0);
+    stage.clock.advance(250);
+    let beat = stage.begun.next().await;
+    assert_eq!(beat.run.payload["reason"], "patient", "the turn is that of the first");
+    assert_eq!(status(&stage).await.last_request, Some(last), "it stays known");
+    let id = beat.run.id.clone();
+    beat.succeed();
+    stage.ended(&id).await;
+    stage.clock.advance(60_000);
+    stage.settle().await;
+    assert_eq!(beats(&stage).await, 1, "both were one turn");
 }
 
 #[tokio::test]
