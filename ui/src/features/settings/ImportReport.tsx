@@ -133,7 +133,7 @@ function Line({ line }: { line: ImportLine }) {
 function Facts({ facts }: { facts: readonly JobFact[] }) {
   return (
     <>
-      <Folded title="Does" summary={<Marks text={facts[0]?.text ?? ""} />}>
+      <Folded title="What it does" summary={<Marks text={facts[0]?.text ?? ""} />}>
         <dl className={styles.facts}>
           {facts.map(({ about, text }, i) => (
             <div key={i}>

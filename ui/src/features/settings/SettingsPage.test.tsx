@@ -212,7 +212,7 @@ test("an import shows all that each job does before anything is saved, also what
   expect(first).toHaveTextContent("Ti⟨U+202E⟩dy");
   expect(first).toHaveTextContent("1 character in it cannot be seen and is shown by its number.");
   expect(within(first).queryByText("rights")).not.toBeVisible();
-  await user.click(within(first).getByRole("button", { name: /^Does/ }));
+  await user.click(within(first).getByRole("button", { name: /^What it does/ }));
   const definition = (about: string) => within(first).getByText(about).nextElementSibling;
   expect(definition("does")).toHaveTextContent(command, { normalizeWhitespace: false });
   expect(definition("rights")).toBeVisible();
