@@ -32,9 +32,10 @@ impl Gate {
         tool: &dyn Tool,
         request: &ToolCallRequest,
         context: &ToolContext,
-    ) -> Result<Option<String>, ToolOutput> {
+    ) -> Result<Option<String>, Box<ToolOutput>> {
         let arguments = &request.arguments;
-        self.safety.secrets().filled(tool, arguments).map_err(|error| not_filled(&error))?;
+        let filled = self.safety.secrets().filled(tool, arguments);
+        filled.map_err(|error| Box::new(not_filled(&error)))?;
         if terms.policy.has_written(&request.tool, arguments) || !leaves(tool, arguments, context) {
             return Ok(None);
         }
@@ -46,7 +47,7 @@ impl Gate {
                     "It holds what looks like a key ({places}), and could send that away."
                 )))
             }
-            Err(leak) => Err(leak.output()),
+            Err(leak) => Err(Box::new(leak.output())),
         }
     }
 

@@ -128,7 +128,7 @@ impl Gate {
         let tool = Arc::clone(&entry.tool);
         let held = match self.held_back(terms, tool.as_ref(), request, context) {
             Ok(held) => held,
-            Err(refusal) => return Ok(Err(refusal)),
+            Err(refusal) => return Ok(Err(*refusal)),
         };
         // What the tool says of this very call counts, not what it says of itself in general.
         let rule = tool.approval(&request.arguments, context);
