@@ -59,7 +59,8 @@ impl Effects {
         let fired = fired.iter().filter(|run| run["retryOf"].is_null()).count();
         // Each change of a job gives it another revision.
         let changed = job("changed").map_or(0, |job| revision(job) - 1);
-        let is_gone = job("changed").is_some() && job("fired").is_some() && job("gone").is_none();
+        // Before the run there may be only some of the jobs, and it is asked for when all are there.
+        let is_gone = run.is_some() && job("gone").is_none();
         let mut found = Self {
             runs: Vec::new(),
             done: HashMap::from([
