@@ -23,7 +23,7 @@ problem: string | null,
  */
 pause: Pause | null, 
 /**
- * The next slot of all.
+ * The next slot of all; none as long as it comes in the pause, which leaves it out.
  */
 next: NextSlot | null, 
 /**
