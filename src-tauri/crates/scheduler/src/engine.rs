@@ -119,6 +119,8 @@ pub(crate) struct Engine {
     pub(crate) zones_kept: BTreeSet<String>,
     pub(crate) trouble: Trouble,
     pub(crate) inbox: mpsc::UnboundedReceiver<Request>,
+    /// Whether the timer was the last cause.
+    was_timer: bool,
 }
 
 /// Why the engine woke up.
@@ -176,6 +178,7 @@ impl Engine {
             zones_kept: BTreeSet::new(),
             trouble: Trouble::default(),
             inbox,
+            was_timer: false,
             store,
             clock,
             timer,
@@ -196,6 +199,7 @@ impl Engine {
         self.listen().await;
         loop {
             let cause = self.next_cause().await;
+            self.was_timer = cause.wake().is_some();
             // First of all: it holds the store's turn to write.
             self.use_prepared(cause.wake()).await;
             // Whatever woke the engine sees the attempts that have ended by now.
@@ -245,8 +249,16 @@ impl Engine {
         }
     }
 
-    /// The timer goes first: a request that comes at a due instant finds its slots claimed.
+    /// The timer goes first: a request that comes at a due instant finds its slots claimed. Then it is the turn of whoever
+    /// asks: with a slot due at every moment nobody could stop them otherwise.
     async fn next_cause(&mut self) -> Cause {
+        if std::mem::take(&mut self.was_timer) && !self.inbox.is_empty() {
+            self.use_prepared(None).await;
+            self.catch_up().await;
+            if let Ok(request) = self.inbox.try_recv() {
+                return Cause::Request(Some(request));
+            }
+        }
         let Self { timer, model, tasks, listeners, prepared, inbox, .. } = self;
         tokio::select! {
             biased;

@@ -52,7 +52,12 @@ impl Engine {
         expected_revision: Option<i64>,
     ) -> Result<Job, SchedulerError> {
         let now = self.clock.now();
-        let old = self.found(id).await?;
+        let mut old = self.found(id).await?;
+        if old.enabled && old.state.next_run_at.is_some_and(|slot| slot <= now) {
+            // What has come by now is the old job's; what comes while that is written is the new one's.
+            self.tick(now).await?;
+            old = self.found(id).await?;
+        }
         let mut job = patch_job(&old, patch, now, &self.zones)?;
         job.state.next_run_at = next_slot_after_edit(&old, &job, now, &self.zones)?;
         self.keep_rules_of(&job.schedule).await?;

@@ -250,3 +250,17 @@ async fn a_run_is_as_late_as_its_work_began_after_the_claim_was_on_the_disk() {
     assert_eq!((run.late_by_ms(), run.created_at), (Some(7), START.plus_ms(MINUTE)));
     assert_eq!(stage.stored(&job).await.state.last_duration_ms, Some(100));
 }
+
+#[tokio::test]
+async fn slots_that_are_due_at_every_moment_keep_nobody_from_stopping_them() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(SECOND, json!({ "policies": { "overlap": "queue" } }))).await;
+    // Whenever one is claimed, the next one has come.
+    stage.disk_takes.store(1_000, std::sync::atomic::Ordering::SeqCst);
+    stage.clock.advance(1_000);
+    stage.begun.next().await;
+    let off = json!({ "enabled": false });
+    stage.handle.update_job(&job.id, off, None).await.expect("saved");
+    stage.disk_takes.store(0, std::sync::atomic::Ordering::SeqCst);
+    assert!(!stage.stored(&job).await.enabled);
+}
