@@ -4,12 +4,14 @@
 //! that nobody has trusted), what a person has written down, what a person has said in this run, what a person has
 //! granted to the job, and only then whether anybody is asked. It refuses to ask twice what was answered, and lets no
 //! grant cover a call of the highest class. One could get it wrong by taking a yes to a tool for a yes to a call: only
-//! the fingerprint of the call counts.
+//! the fingerprint of the call counts. A no needs less: it is one to these words, whatever they would work with by then.
 
 use serde_json::Value;
 
 use crate::UnixMs;
-use crate::approval::{Approval, ApprovalState, Fingerprint, Grant, Permit, Scope, Surroundings};
+use crate::approval::{
+    Approval, ApprovalState, Fingerprint, Grant, Permit, Scope, Surroundings, canonical,
+};
 use crate::job::Approvals;
 use crate::skills::Skill;
 use crate::tool::{ApprovalRule, Domain, ToolSpec};
@@ -377,15 +379,26 @@ impl NeedsYes {
         }
     }
 
+    /// Whether it was asked about in these words, whatever the call worked with then.
+    fn was_asked(&self, asked: &Approval, holds_values: bool) -> bool {
+        asked.tool == self.tool
+            && asked.surroundings.holds_values == holds_values
+            && canonical(&asked.arguments) == canonical(&self.arguments)
+    }
+
     /// Judges it, with what it works with now, by what the person has said to exactly this call. An answer of this run
-    /// goes before a grant, so that a no stands against an older yes.
+    /// goes before a grant, so that a no stands against an older yes. What has changed since makes a yes none, and a no
+    /// no question.
     #[must_use]
     pub fn in_the_light_of(self, said: Said<'_>, surroundings: &Surroundings) -> Ruling {
         let name = &self.tool;
         let fingerprint = Fingerprint::of(name, &self.arguments, surroundings);
         let standing = Fingerprint::standing(name, &self.arguments, surroundings);
-        let about = said.answers.iter().rev().filter(|asked| {
-            asked.fingerprint == fingerprint || goes_on(asked) && asked.standing() == standing
+        let about = said.answers.iter().rev().filter(|asked| match asked.state {
+            ApprovalState::Denied { .. } | ApprovalState::Expired { .. } => {
+                self.was_asked(asked, surroundings.holds_values)
+            }
+            _ => asked.fingerprint == fingerprint || goes_on(asked) && asked.standing() == standing,
         });
         for asked in about {
             match &asked.state {

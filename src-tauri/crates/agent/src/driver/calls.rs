@@ -40,7 +40,7 @@ impl Questions {
 
     /// Adds one, unless it was asked already or the run would ask too often; then its call asks when it comes to it.
     fn add(&mut self, question: Option<Question>) {
-        let Some(Question { approval, asked_before }) = question else { return };
+        let Some(Question { approval, asked_before, .. }) = question else { return };
         let is_new = self.asks.iter().all(|asked| asked.fingerprint != approval.fingerprint);
         if is_new && asked_before + self.asks.len() < MOST_QUESTIONS {
             self.asks.push(approval);
@@ -148,7 +148,7 @@ impl Conversation<'_> {
             }
             Admission::Refused(called) => round.tell(call, called.told),
             Admission::Asks(question) if question.asked_before >= MOST_QUESTIONS => {
-                return Err(End::AskedTooOften(call.tool));
+                return Err(End::AskedTooOften(question));
             }
             Admission::Asks(question) => round.questions.add(Some(*question)),
         }

@@ -26,7 +26,7 @@ use super::compaction::Recalled;
 use super::resume::Journal;
 use super::{AgentDriver, NO_MODEL, cancelled, not_written};
 use crate::gate::guard::hook_context;
-use crate::gate::{GateError, Passage, Terms};
+use crate::gate::{GateError, Passage, Question, Terms};
 use crate::hooks::{ToolMetadata, ToolsResolved};
 use crate::models::{ChosenModel, Lineup};
 use crate::money::{Account, Refusal};
@@ -75,7 +75,7 @@ pub(super) enum End {
     #[error("it waits for a person")]
     Asks(Vec<Approval>),
     #[error("it asked too often")]
-    AskedTooOften(String),
+    AskedTooOften(Box<Question>),
     #[error("{}", .0.words)]
     Budget(BudgetStop),
     /// A skill that the run was to be told of.
@@ -115,7 +115,7 @@ pub(super) fn ended_early(end: &End) -> Outcome {
         End::Asks(asks) => {
             Outcome { asks: asks.clone(), ..Outcome::of(RunState::AwaitingApproval) }
         }
-        End::AskedTooOften(tool) => asked_too_often(tool),
+        End::AskedTooOften(question) => asked_too_often(question),
         End::Budget(stop) => stopped(stop),
         End::Skill(why) => Outcome::failed(why.clone()),
         End::NoModel => Outcome::failed(NO_MODEL),
@@ -150,10 +150,19 @@ fn in_the_middle(turn: &Turn, outcome: Outcome) -> Outcome {
     Outcome { state: RunState::Failed, error, reason: None, summary: turn.last_words(), ..outcome }
 }
 
-/// A job that has to be asked about so often is not ready to run while nobody is there.
-fn asked_too_often(tool: &str) -> Outcome {
+/// A job that has to be asked about so often is not ready to run while nobody is there. A grant is advised where one would
+/// have helped.
+fn asked_too_often(question: &Question) -> Outcome {
+    let Approval { tool, job_id, .. } = &question.approval;
+    let advice = match (job_id.is_some(), question.had_yes) {
+        (true, true) => "Grant what it needs always, or give it less to do.",
+        (true, false) => {
+            "Not all of that got a yes: say in its task what it is to leave alone, or give it less to do."
+        }
+        (false, _) => "Give it less to do at once.",
+    };
     let error = format!(
-        "It has asked {MOST_QUESTIONS} times in one run and wanted to ask about {tool} as well. Grant what it needs always, or give it less to do."
+        "It has asked {MOST_QUESTIONS} times in one run and wanted to ask about {tool} as well. {advice}"
     );
     let pauses = Some("Paused because one run asked too often".to_owned());
     Outcome { pauses, ..Outcome::failed(error) }

@@ -65,7 +65,7 @@ impl AgentDriver {
         let request = again.unwrap_or(written);
         match self.gate.call(terms, &request, context, cancel).await? {
             Passage::Asks(question) if question.asked_before >= MOST_QUESTIONS => {
-                Err(End::AskedTooOften(request.tool))
+                Err(End::AskedTooOften(question))
             }
             Passage::Asks(question) => Err(End::Asks(vec![question.approval])),
             Passage::Called(called) if called.waits_for_earlier => {

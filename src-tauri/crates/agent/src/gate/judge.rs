@@ -61,6 +61,8 @@ pub struct Question {
     pub approval: Approval,
     /// How many the run has asked before.
     pub asked_before: usize,
+    /// Whether each of them got a yes.
+    pub had_yes: bool,
 }
 
 /// A call whose arguments fit its tool, as it is judged.
@@ -281,8 +283,10 @@ impl Asker<'_> {
                     };
                     let bound = (surroundings, fingerprint, is_highest);
                     let approval = self.question(tool.as_ref(), bound, &answers, now).await;
-                    let asked_before = answers.len();
-                    Judged::Asks(Box::new(Question { approval, asked_before }))
+                    let is_yes =
+                        |asked: &Approval| matches!(asked.state, ApprovalState::Approved { .. });
+                    let (asked_before, had_yes) = (answers.len(), answers.iter().all(is_yes));
+                    Judged::Asks(Box::new(Question { approval, asked_before, had_yes }))
                 }
             },
         })
@@ -432,10 +436,9 @@ impl Asker<'_> {
 
     /// Why it is asked, for the person.
     fn reason(&self, is_highest: bool, answers: &[Approval]) -> String {
-        let is_same = |asked: &&Approval| {
-            self.is_about(asked) && matches!(asked.state, ApprovalState::Approved { .. })
-        };
-        if answers.iter().any(|asked| is_same(&asked)) {
+        let is_same = |asked: &&Approval| self.is_about(asked) && asked.has_unused_answer();
+        let newest = answers.iter().rev().find(is_same).map(|asked| &asked.state);
+        if matches!(newest, Some(ApprovalState::Approved { .. })) {
             let words = "You said yes to this call before. What it works with has changed since, so it was not made.";
             return self.with_what_it_holds(words.to_owned());
         }

@@ -279,6 +279,52 @@ async fn nobody_who_answers_is_a_no_that_is_not_asked_again() {
 }
 
 #[tokio::test]
+async fn a_no_holds_whatever_the_call_works_with_by_then_and_so_does_nobodys_answer() {
+    let no = Answer::Deny { reason: Some("Not that.".to_owned()) };
+    for (answer, told) in [(Some(no), "no to this call of send: Not that."), (None, "in time")] {
+        let (house, done_by, file) = house(vec![sends(&["a"]), sends(&["a"]), done()]).await;
+        let runs = Runs::of(&house, json!({ "approvalSeconds": 60 }));
+        let (run, asked) = runs.begin().await;
+        house.park(&run, &asked).await;
+        *file.lock().expect("not poisoned") = "two".to_owned();
+        match &answer {
+            Some(answer) => house.decide(&asked.asks[0], answer).await,
+            None => {
+                house.clock.advance(60_000);
+                house.store.expire_approvals(house.now()).await.expect("expired");
+            }
+        }
+        house.start_again(&run).await;
+        let outcome = runs.go_on(&run).await;
+        assert_eq!(outcome.state, RunState::Succeeded, "{outcome:?}");
+        assert!(effects(&done_by).is_empty());
+        let said = house.transcript(&SessionKey::of_job(&runs.job.id)).await;
+        let is_told = |message: &&Message| matches!(message, Message::ToolResult { text, is_error: true, .. } if text.contains(told));
+        assert_eq!(said.iter().filter(is_told).count(), 2, "{said:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_asks_too_often_is_told_to_have_grants_only_where_they_would_help() {
+    let no = || Answer::Deny { reason: None };
+    for (answers, advice) in [
+        ([Answer::Once, Answer::Once, Answer::Once], "Grant what it needs always"),
+        ([Answer::Once, no(), Answer::Once], "Not all of that got a yes"),
+    ] {
+        let script = ["a", "b", "c", "d"].map(|text| sends(&[text])).to_vec();
+        let (house, _, _) = house(script).await;
+        let runs = Runs::of(&house, json!({}));
+        let (run, mut outcome) = runs.begin().await;
+        for answer in answers {
+            outcome = runs.answered(&run, &outcome, &[answer]).await;
+        }
+        let error = outcome.error.expect("words");
+        assert!(error.contains(advice), "{error}");
+        assert_eq!(error.contains("Grant"), advice.contains("Grant"), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn a_run_that_asks_too_often_ends_and_pauses_its_job() {
     let script = ["a", "b", "c", "d"].map(|text| sends(&[text])).to_vec();
     let (house, done_by, _) = house(script).await;

@@ -263,3 +263,21 @@ async fn an_answer_that_was_cut_off_goes_on_and_does_nothing_twice() {
         .collect();
     assert_eq!(told, ["user", "assistant", "toolResult", "assistant"]);
 }
+
+#[tokio::test]
+async fn an_answer_that_asks_too_often_speaks_of_no_grant() {
+    let made = Arc::default();
+    let mut all = tools();
+    all.push(asking(&made));
+    let adds = |text: &str| calls([("c1", "adds", json!({ "text": text }))]);
+    let house = House::with_tools(["a", "b", "c", "d"].map(adds).to_vec(), all).await;
+    let run = message(&house, "m1", "Add them").await;
+    let mut outcome = answer(&house, &run).await;
+    for _ in 0..3 {
+        house.say_yes(&run, &outcome).await;
+        outcome = answer(&house, &run).await;
+    }
+    let error = outcome.error.expect("words");
+    assert!(error.contains("asked 3 times") && !error.contains("rant"), "{error}");
+    assert_eq!(*made.lock().expect("not poisoned"), 3);
+}

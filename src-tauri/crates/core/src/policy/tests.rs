@@ -358,3 +358,23 @@ fn a_grant_covers_only_the_stored_values_that_the_person_was_told_of() {
         assert!(ruled(covers.clone(), &kept, &Surroundings::default()), "{covers:?}");
     }
 }
+
+#[test]
+fn a_no_needs_no_more_than_the_same_words_and_a_yes_all_that_the_call_works_with() {
+    let ruled = |state: ApprovalState, holds_values: bool| {
+        let files = [("a.sh".to_owned(), "01".to_owned())].into();
+        let changed = Surroundings { files, holds_values, ..Surroundings::default() };
+        let answers = [asked(state)];
+        let said = Said { answers: &answers, grants: &[grant()], now: NOW };
+        needs(&ToolPolicy::default(), ApprovalRule::UnlessGranted).in_the_light_of(said, &changed)
+    };
+    let no = || ApprovalState::Denied { reason: None, at: NOW };
+    for state in [no(), ApprovalState::Expired { at: NOW }] {
+        assert!(matches!(ruled(state, false), Ruling::Denied(_)));
+    }
+    assert_eq!(ruled(ApprovalState::Approved { scope: Scope::Run, at: NOW }, false), Ruling::Ask);
+    // Words that look like a handle are another call than the value that it stands for.
+    assert_eq!(ruled(no(), true), Ruling::Ask);
+    let other = Approval { arguments: json!({ "to": "bob" }), ..asked(no()) };
+    assert!(permit(&self::ruled(&[other], &[grant()])).is_some());
+}
