@@ -174,13 +174,9 @@ impl Gate {
     }
 }
 
-/// A call as hooks are asked about it.
-pub(super) fn seen(request: &ToolCallRequest, context: &ToolContext) -> CallSeen {
-    CallSeen {
-        tool: request.tool.clone(),
-        arguments: request.arguments.clone(),
-        context: hook_context(context),
-    }
+/// A call as hooks are asked about it, with its arguments as they are shown.
+pub(super) fn seen(tool: &str, arguments: &Value, context: &ToolContext) -> CallSeen {
+    CallSeen { tool: tool.to_owned(), arguments: arguments.clone(), context: hook_context(context) }
 }
 
 /// Whose run it is, for hooks.

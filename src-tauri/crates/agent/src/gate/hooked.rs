@@ -102,11 +102,13 @@ impl Gate {
     }
 
     async fn ask_hooks(&self, asked: &mut Asked, context: &ToolContext) -> Hooked {
-        if asked.is_hook_answered {
+        if asked.is_hook_answered || self.hooks.are_none() {
             return Hooked::Go;
         }
         let denied = |reason| Hooked::Refused(ToolOutput::faulty(Fault::NotAuthorised, reason));
-        match self.hooks.before_tool_call(&guard::seen(&asked.request, context)).await {
+        let shown = self.shown_to_hooks(&asked.request).await;
+        let seen = guard::seen(&asked.request.tool, &shown.arguments, context);
+        match self.hooks.before_tool_call(&seen).await {
             CallRuling::Allow => Hooked::Go,
             CallRuling::Deny(reason) => denied(reason),
             // It goes already by the yes of a person to this very call.
@@ -120,7 +122,7 @@ impl Gate {
                 denied("Hooks make another call of this one again and again.".to_owned())
             }
             CallRuling::Rewritten { arguments, by } => {
-                asked.becomes(arguments, by);
+                asked.becomes(self.made_of(&shown, &arguments), by);
                 Hooked::Again
             }
         }

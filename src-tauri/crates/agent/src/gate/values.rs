@@ -1,24 +1,54 @@
 //! Calls that write the value of a stored secret into the workspace.
 //!
-//! Owns how such a call is asked about and made. The question, the answer and a grant know it by its handles; the value is
+//! Owns how such a call is asked about and made. The question, the answer, a grant and hooks know it by its handles; the value is
 //! in memory only, as long as the answer of the model is. After a question the call comes out of the transcript, which
 //! marks where a value stood, and its arguments are put together again from the question that was asked about it. One
 //! could get it wrong by putting a value wherever a transcript has such a mark: a model can write the mark, too.
 
 use rouse_core::RunId;
-use rouse_core::approval::{Approval, Surroundings};
+use rouse_core::approval::{Approval, Surroundings, values_in};
 use rouse_core::hidden::{REDACTED, handles};
 use rouse_core::message::ToolCallRequest;
 use rouse_store::StoreError;
 use serde_json::{Value, json};
 
 use super::Gate;
+use crate::safety::Safety;
+
+/// The arguments of a call as hooks are shown them.
+pub(super) struct Shown {
+    pub(super) arguments: Value,
+    /// The stored secrets whose values it writes here, where their handles are shown, by name.
+    values: Vec<String>,
+}
 
 impl Gate {
+    /// The arguments as hooks are shown them: with handles in the place of values, and with marks where none can stand.
+    pub(super) async fn shown_to_hooks(&self, request: &ToolCallRequest) -> Shown {
+        let arguments = request.arguments.clone();
+        let by_handles = move |safety: &Safety| match safety.with_handles(&arguments) {
+            Some(kept) => (kept, true),
+            None => (safety.without_stored(&arguments).unwrap_or(arguments), false),
+        };
+        let (arguments, holds_values) = self.safety.apart(by_handles).await;
+        let holds_values = holds_values && self.writes_here(&request.tool);
+        let surroundings = Surroundings { holds_values, ..Surroundings::default() };
+        Shown { values: values_in(&arguments, &surroundings), arguments }
+    }
+
+    /// What a hook has made of what it was `shown`, with the values in the place of the handles that it was shown for them.
+    pub(super) fn made_of(&self, shown: &Shown, made: &Value) -> Value {
+        self.safety.put_back_of(&shown.values, made)
+    }
+
+    fn writes_here(&self, tool: &str) -> bool {
+        self.tools.get(tool).is_some_and(|tool| tool.writes_here())
+    }
+
     /// The arguments as they are asked about, with handles in the place of values; none when there is no value in them, or
     /// the call cannot be asked about like that.
     pub(super) async fn by_handles(&self, request: &ToolCallRequest) -> Option<Value> {
-        if !self.tools.get(&request.tool).is_some_and(|tool| tool.writes_here()) {
+        if !self.writes_here(&request.tool) {
             return None;
         }
         let arguments = request.arguments.clone();

@@ -203,6 +203,12 @@ impl Hooks {
         Self { all: all.into(), told: TaskTracker::new() }
     }
 
+    /// Whether nobody is told or asked.
+    #[must_use]
+    pub fn are_none(&self) -> bool {
+        self.all.is_empty()
+    }
+
     /// The hooks that a person has set up, in their order, and how they do.
     #[must_use]
     pub fn reports(&self) -> Vec<HookReport> {

@@ -26,6 +26,11 @@ impl Safety {
         self.secrets.put_back(kept)
     }
 
+    /// `made` of arguments that were shown by the handles of `names`, with the values in the place of these.
+    pub(crate) fn put_back_of(&self, names: &[String], made: &Value) -> Value {
+        self.secrets.put_back_of(names, made)
+    }
+
     /// What a person is shown of a call that holds values: their handles, and what else is found as what it is.
     pub(crate) fn shown_by_handles(&self, text: &str) -> String {
         let shown = self.text_by_handles(text, |what| Some(leak::mark(what)));

@@ -189,6 +189,10 @@ impl Written {
         let by_name = secrets.into_iter().map(|secret| (secret.name.clone(), secret)).collect();
         Self { by_name, known: Arc::new(known) }
     }
+
+    fn value(&self, name: &str) -> Option<&str> {
+        self.by_name.get(name).map(|secret| secret.value.0.as_str())
+    }
 }
 
 impl SecretBook {
@@ -226,9 +230,7 @@ impl SecretBook {
         for name in &names {
             may_go(&written, name, &to)?;
         }
-        let filled = handle::fill(arguments, &|name| {
-            written.by_name.get(name).map_or("", |secret| secret.value.0.as_str())
-        });
+        let filled = handle::fill(arguments, &|name| written.value(name));
         // A value that turns the address into another one goes nowhere.
         if tool.destination(&filled).as_ref() != Some(&to) {
             return Err(HandleError::Elsewhere(first.clone()));
@@ -251,10 +253,16 @@ impl SecretBook {
     pub(crate) fn put_back(&self, kept: &Value) -> Option<Value> {
         let written = self.now();
         let names = handle::names_in(kept).ok()?;
-        names.iter().all(|name| self.has_handle(name)).then(|| {
-            handle::fill_plainly(kept, &|name| {
-                written.by_name.get(name).map_or("", |secret| secret.value.0.as_str())
-            })
+        let is_whole = names.iter().all(|name| self.has_handle(name));
+        is_whole.then(|| handle::fill_plainly(kept, &|name| written.value(name)))
+    }
+
+    /// The same of what somebody has made of such arguments: the handles of these `names` stand for values, and any other
+    /// for itself.
+    pub(crate) fn put_back_of(&self, names: &[String], made: &Value) -> Value {
+        let written = self.now();
+        handle::fill_plainly(made, &|name| {
+            names.iter().any(|one| one == name).then(|| written.value(name)).flatten()
         })
     }
 

@@ -78,13 +78,13 @@ pub(super) fn names_of(text: &str) -> impl Iterator<Item = String> {
     handles(text).map(|handle| handle.name.to_owned())
 }
 
-/// `value` with the handles in its texts replaced, for a request.
-pub(super) fn fill<'b>(value: &Value, secret: &impl Fn(&str) -> &'b str) -> Value {
+/// `value` with the handles in its texts replaced, for a request; one without a value stays.
+pub(super) fn fill<'b>(value: &Value, secret: &impl Fn(&str) -> Option<&'b str>) -> Value {
     in_texts(value, &|text| fill_text(text, secret, is_address(text)))
 }
 
 /// The same where the values stand as they are, in an address too.
-pub(super) fn fill_plainly<'b>(value: &Value, secret: &impl Fn(&str) -> &'b str) -> Value {
+pub(super) fn fill_plainly<'b>(value: &Value, secret: &impl Fn(&str) -> Option<&'b str>) -> Value {
     in_texts(value, &|text| fill_text(text, secret, false))
 }
 
@@ -104,16 +104,19 @@ fn is_address(text: &str) -> bool {
     lower.starts_with("http://") || lower.starts_with("https://")
 }
 
-fn fill_text<'b>(text: &str, secret: &impl Fn(&str) -> &'b str, is_address: bool) -> String {
+fn fill_text<'b>(
+    text: &str,
+    secret: &impl Fn(&str) -> Option<&'b str>,
+    is_address: bool,
+) -> String {
     let mut filled = String::with_capacity(text.len());
     let mut rest = 0;
     for handle in handles(text) {
         filled.push_str(&text[rest..handle.at.start]);
-        let value = secret(handle.name);
-        if is_address {
-            escape(value, &mut filled)
-        } else {
-            filled.push_str(value)
+        match secret(handle.name) {
+            Some(value) if is_address => escape(value, &mut filled),
+            Some(value) => filled.push_str(value),
+            None => filled.push_str(&text[handle.at.clone()]),
         }
         rest = handle.at.end;
     }

@@ -21,10 +21,10 @@ use tokio::sync::mpsc;
 
 use super::house::{House, NOW, TestTool, agent_job, call_of, job, tools, turn_of};
 
-const VALUE: &str = "sunflower-42-Tango";
+pub(crate) const VALUE: &str = "sunflower-42-Tango";
 
 /// Arguments as they reached a tool.
-type Reached = Arc<Mutex<Vec<Value>>>;
+pub(crate) type Reached = Arc<Mutex<Vec<Value>>>;
 
 /// Sends its arguments to the host in `to`, and answers with them.
 struct Sender {
@@ -50,7 +50,7 @@ impl Tool for Sender {
     }
 }
 
-fn echoing(name: &str, annotations: Annotations, reached: &Reached) -> TestTool {
+pub(crate) fn echoing(name: &str, annotations: Annotations, reached: &Reached) -> TestTool {
     let reached = Arc::clone(reached);
     let tool = TestTool::new(name, move |call, _| {
         let arguments = call.arguments().clone();
@@ -84,7 +84,7 @@ async fn house(
     (House::guarded(script, all, secrets, hooks).await, reached)
 }
 
-fn done() -> Scripted {
+pub(crate) fn done() -> Scripted {
     calls([("c9", "complete_run", json!({"outcome": "report", "summary": "Done."}))])
 }
 
@@ -100,7 +100,7 @@ async fn everything(house: &House, outcome: &Outcome) -> String {
     said
 }
 
-fn reached(calls: &Reached) -> Vec<Value> {
+pub(crate) fn reached(calls: &Reached) -> Vec<Value> {
     calls.lock().expect("not poisoned").clone()
 }
 
@@ -217,14 +217,16 @@ async fn a_page_that_gives_orders_is_marked_noted_and_never_refused() {
 }
 
 /// A hook that answers as it is told, and hands on what it hears.
-struct Guard {
+pub(crate) struct Guard {
     answers: Mutex<Vec<CallAnswer>>,
     heard: mpsc::UnboundedSender<Value>,
 }
 
 impl Guard {
     /// Answers with these in turn, and with a yes after them.
-    fn saying(answers: Vec<CallAnswer>) -> (Arc<dyn Hook>, mpsc::UnboundedReceiver<Value>) {
+    pub(crate) fn saying(
+        answers: Vec<CallAnswer>,
+    ) -> (Arc<dyn Hook>, mpsc::UnboundedReceiver<Value>) {
         let (heard, listening) = mpsc::unbounded_channel();
         (Arc::new(Self { answers: Mutex::new(answers), heard }), listening)
     }
@@ -270,7 +272,7 @@ async fn a_hook_s_no_is_told_to_the_model_and_journalled() {
     assert_eq!(called.told.text(), "The hook guard says no: not on Sundays");
     assert_eq!(house.steps(&run).await[0].status, StepStatus::Failed);
     assert!(reached(&calls_made).is_empty());
-    assert_eq!(heard.recv().await.expect("asked")["before"], json!({"a": VALUE}));
+    assert_eq!(heard.recv().await.expect("asked")["before"], json!({"a": "{{secret:mail}}"}));
     let after = heard.recv().await.expect("told");
     assert_eq!(after["after"]["isError"], true);
     assert_eq!(after["after"]["arguments"], json!({"a": "[redacted: secret:mail]"}));
@@ -434,8 +436,8 @@ async fn what_a_hook_makes_of_a_written_call_is_looked_through_as_nobody_has_wri
 }
 
 /// Writes here, and asks nobody by itself.
-struct Keeper {
-    inner: TestTool,
+pub(crate) struct Keeper {
+    pub(crate) inner: TestTool,
 }
 
 impl Tool for Keeper {

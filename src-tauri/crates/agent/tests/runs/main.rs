@@ -16,6 +16,7 @@ mod shaped;
 mod per_call;
 mod asks;
 mod guarded;
+mod stored;
 mod breaks;
 mod beside;
 mod bounded;
