@@ -283,6 +283,43 @@ async fn a_file_with_a_stored_secret_is_asked_about_by_its_handle_and_written_as
     assert_eq!(written, Some(content));
 }
 
+/// Each waits for the question before it, and the transcript only marks where a value stood.
+#[tokio::test]
+async fn what_waits_behind_a_question_is_written_with_its_stored_secrets_after_the_answer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |path: &str| json!({ "path": path, "content": format!("KEY={VALUE}\n") });
+    let note = json!({ "title": "Key", "content": format!("The key is {VALUE}.") });
+    let granted = || ("c2", "write_file", file("granted.env"));
+    let script = [
+        calls([granted()]),
+        says("One."),
+        calls([("c1", "write_file", file("asked.env")), granted(), ("c3", "memory_write", note)]),
+        says("Two."),
+    ];
+    let house = Plan::new(folder.path()).model(script).build().await;
+    store(&house).await;
+    let id = house.add(ask("Write the settings")).await;
+    for (count, answer) in [(1, "always"), (2, "once")] {
+        house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+        house.run_in(&id, "awaitingApproval").await;
+        house.answer(&house.question().await, answer).await;
+        house.ended(&id, count).await;
+    }
+    let run = house.ended(&id, 2).await[0].clone();
+    let detail = house.detail(&run).await;
+    let calls = of_calls(&detail);
+    assert_eq!(calls.len(), 3, "{calls:?}");
+    assert!(calls.iter().all(|step| step["isError"] == false), "{calls:?}");
+    assert!(!detail.to_string().contains(VALUE), "{detail}");
+    house.host.stop().await;
+    let (mut kept, others): (Vec<_>, Vec<_>) = found_in(folder.path())
+        .into_iter()
+        .partition(|path| path.starts_with(folder.path().join("workspace")));
+    assert_eq!(others, [folder.path().join("secrets.json")]);
+    kept.retain(|path| !path.starts_with(folder.path().join("workspace/memory")));
+    assert_eq!(kept.len(), 2, "{kept:?}");
+}
+
 /// The yes is to the values that the person was told of: a file without one says nothing of them.
 #[tokio::test]
 async fn a_grant_says_which_stored_values_it_writes_and_covers_no_others() {

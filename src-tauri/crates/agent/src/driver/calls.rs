@@ -16,11 +16,11 @@ use rouse_core::delivery::{Channel, NewDelivery};
 use rouse_core::message::ToolCallRequest;
 use rouse_core::tool::{LooseEnds, ToolContext, ToolEffect, ToolOutput};
 use rouse_core::words::without_marks;
-use rouse_store::{RunStep, StepStatus};
+use rouse_store::{Note, RunStep, StepStatus};
 use serde_json::Value;
 
 use super::conversation::{Conversation, End, MOST_QUESTIONS};
-use super::resume::{Earlier, nobody_knows};
+use super::resume::{Earlier, KEPT_CALLS, nobody_knows};
 use crate::gate::{Admission, Begun, Called, Passage, Question, Terms};
 use crate::safety::Written;
 
@@ -76,7 +76,7 @@ impl Conversation<'_> {
         for call in &calls {
             let call = match written.get(&call.id) {
                 Some(arguments) => ToolCallRequest { arguments: arguments.clone(), ..call.clone() },
-                None => self.as_written(call).await?,
+                None => self.as_written(call),
             };
             let goes_beside = self.goes_beside(&call);
             if !goes_beside {
@@ -90,6 +90,7 @@ impl Conversation<'_> {
         }
         self.carry_out(&mut round).await?;
         if !round.questions.are_none() {
+            self.keep_values(&calls[round.results.len()..], written).await?;
             return Err(End::Asks(round.questions.asks));
         }
         let results = round.results.into_iter();
@@ -97,11 +98,35 @@ impl Conversation<'_> {
         Ok(calls.into_iter().zip(told).collect())
     }
 
-    /// A call that comes out of the transcript, with the values that its question was about.
-    async fn as_written(&self, call: &ToolCallRequest) -> Result<ToolCallRequest, End> {
-        let written = self.driver.gate.as_written(call, &self.context.run_id).await?;
+    /// A call that comes out of the transcript, with the values that were kept by handles when the run began to wait.
+    fn as_written(&self, call: &ToolCallRequest) -> ToolCallRequest {
+        let kept = self.journal.kept(call);
+        let written = kept.and_then(|kept| self.driver.gate.as_written(call, kept));
         let arguments = written.unwrap_or_else(|| call.arguments.clone());
-        Ok(ToolCallRequest { arguments, ..call.clone() })
+        ToolCallRequest { arguments, ..call.clone() }
+    }
+
+    /// Keeps by handles what the run will not know of its `waiting` calls any more when it goes on.
+    async fn keep_values(&self, waiting: &[ToolCallRequest], written: &Written) -> Result<(), End> {
+        let mut kept = serde_json::Map::new();
+        for call in waiting {
+            let Some(arguments) = written.get(&call.id).cloned() else { continue };
+            let request = ToolCallRequest { arguments, ..call.clone() };
+            if let Some(arguments) = self.driver.gate.by_handles(&request).await {
+                kept.insert(call.id.clone(), arguments);
+            }
+        }
+        if kept.is_empty() {
+            return Ok(());
+        }
+        let note = Note {
+            run_id: &self.context.run_id,
+            name: KEPT_CALLS,
+            input: kept.into(),
+            output: None,
+            is_error: false,
+        };
+        Ok(self.driver.store.note(note, self.driver.clock.now()).await?)
     }
 
     fn goes_beside(&self, call: &ToolCallRequest) -> bool {

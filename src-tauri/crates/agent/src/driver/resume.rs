@@ -4,6 +4,9 @@
 //! outcome is told from the journal. One whose outcome nobody knows is made again only when that is harmless, and else
 //! the model is told that nobody knows. One could get it wrong by the ids of calls alone: some providers count them
 //! anew with every answer, so only what was journalled after the last answer counts.
+//!
+//! The journal also has what the transcript does not: the calls that hold stored secrets and waited for a person, by
+//! their handles.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,11 +14,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rouse_core::message::ToolCallRequest;
 use rouse_core::tool::ToolOutput;
 use rouse_store::{RunStep, StepKind, StepStatus};
+use serde_json::Value;
+
+/// The note of the calls that a run has kept by their handles when it began to wait.
+pub(super) const KEPT_CALLS: &str = "Calls that write stored secrets wait";
 
 /// What a run knows of itself from before a break.
 pub(super) struct Journal {
     /// The calls that were begun after the last answer of the model, by their ids.
     calls: HashMap<String, RunStep>,
+    /// The arguments of those that waited and hold stored secrets, by handles.
+    kept: HashMap<String, Value>,
     /// The attempt that it makes now.
     attempt: u32,
     /// Whether a model was asked in this attempt before: an answer of a person goes on with the attempt that asked.
@@ -43,9 +52,22 @@ impl Journal {
         let summary = steps.iter().find(|step| step.kind == StepKind::Summary).cloned();
         let answered = steps.iter().rposition(|step| step.kind == StepKind::ModelTurn);
         let since = answered.map_or(0, |at| at + 1);
-        let calls = steps.into_iter().skip(since).filter(|step| step.kind == StepKind::ToolCall);
-        let calls = calls.filter_map(|step| Some((step.call_id.clone()?, step))).collect();
-        Self { calls, attempt, has_asked, summary }
+        let (mut calls, mut kept) = (HashMap::new(), HashMap::new());
+        for step in steps.into_iter().skip(since) {
+            match (step.kind, step.call_id.clone()) {
+                (StepKind::ToolCall, Some(id)) => drop(calls.insert(id, step)),
+                (StepKind::Note, _) if step.name == KEPT_CALLS => {
+                    kept.extend(step.input.as_object().cloned().unwrap_or_default());
+                }
+                _ => {}
+            }
+        }
+        Self { calls, kept, attempt, has_asked, summary }
+    }
+
+    /// The arguments of a call that has waited and holds stored secrets, by handles.
+    pub(super) fn kept(&self, call: &ToolCallRequest) -> Option<&Value> {
+        self.kept.get(&call.id)
     }
 
     /// The call that had the session summed up.

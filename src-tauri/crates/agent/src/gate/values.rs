@@ -1,15 +1,14 @@
 //! Calls that write the value of a stored secret into the workspace.
 //!
 //! Owns how such a call is asked about and made. The question, the answer, a grant and hooks know it by its handles; the value is
-//! in memory only, as long as the answer of the model is. After a question the call comes out of the transcript, which
-//! marks where a value stood, and its arguments are put together again from the question that was asked about it. One
-//! could get it wrong by putting a value wherever a transcript has such a mark: a model can write the mark, too.
+//! in memory only, as long as the answer of the model is. After a question the call, and any that waited behind it, comes out
+//! of the transcript, which marks where a value stood, and its arguments are put together again from what was kept of them
+//! by handles when the run began to wait. One could get it wrong by putting a value wherever a transcript has such a mark:
+//! a model can write the mark, too.
 
-use rouse_core::RunId;
 use rouse_core::approval::{Approval, Surroundings, values_in};
-use rouse_core::hidden::{REDACTED, handles};
+use rouse_core::hidden::handles;
 use rouse_core::message::ToolCallRequest;
-use rouse_store::StoreError;
 use serde_json::{Value, json};
 
 use super::Gate;
@@ -47,7 +46,7 @@ impl Gate {
 
     /// The arguments as they are asked about, with handles in the place of values; none when there is no value in them, or
     /// the call cannot be asked about like that.
-    pub(super) async fn by_handles(&self, request: &ToolCallRequest) -> Option<Value> {
+    pub(crate) async fn by_handles(&self, request: &ToolCallRequest) -> Option<Value> {
         if !self.writes_here(&request.tool) {
             return None;
         }
@@ -78,24 +77,12 @@ impl Gate {
         }
     }
 
-    /// The arguments of a call out of a transcript as the model had written them, where values stood in them and its run
-    /// has asked about it; none for any other call.
-    pub(crate) async fn as_written(
-        &self,
-        call: &ToolCallRequest,
-        run: &RunId,
-    ) -> Result<Option<Value>, StoreError> {
-        if !call.arguments.to_string().contains(REDACTED) {
-            return Ok(None);
-        }
-        let asked = self.store.approvals_of(run).await?;
-        let about = asked.iter().rev().filter(|asked| {
-            let is_call = asked.tool == call.tool && asked.call_id == call.id;
-            is_call && asked.surroundings.holds_values
-        });
-        let mut written = about.filter_map(|asked| self.safety.put_back(&asked.arguments));
-        Ok(written
-            .find(|written| self.safety.without_stored(written).as_ref() == Some(&call.arguments)))
+    /// The arguments of a call out of a transcript as the model had written them, of what was `kept` of them by handles;
+    /// none when that was another call, or a value in it is there no more.
+    pub(crate) fn as_written(&self, call: &ToolCallRequest, kept: &Value) -> Option<Value> {
+        let written = self.safety.put_back(kept)?;
+        let is_call = self.safety.without_stored(&written).as_ref() == Some(&call.arguments);
+        is_call.then_some(written)
     }
 }
 

@@ -1,15 +1,16 @@
-//! Calls that write the value of a stored secret here: what hooks see of them.
+//! Calls that write the value of a stored secret here: what hooks see of them, and what is made of them after a question.
 
 use std::sync::Arc;
 
 use rouse_agent::{CallAnswer, Hook, Secret, SecretValue};
+use rouse_core::RunState;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::tool::Annotations;
-use rouse_testkit::scripted_model::Scripted;
+use rouse_testkit::scripted_model::{Scripted, calls};
 use serde_json::json;
 
-use super::guarded::{Guard, Keeper, Reached, VALUE, echoing, reached};
-use super::house::{House, tools};
+use super::guarded::{Guard, Keeper, Reached, VALUE, done, echoing, reached};
+use super::house::{House, agent_job, tools, turn_of};
 
 /// A house with two secrets and `keeper`, which writes here.
 async fn house(script: Vec<Scripted>, hooks: Vec<Arc<dyn Hook>>) -> (House, Reached) {
@@ -62,4 +63,60 @@ async fn a_hook_sees_no_value_where_no_handle_can_stand_for_it() {
         assert!(seen.contains("[redacted: secret:mail]") && !seen.contains(&text), "{seen}");
         heard.recv().await.expect("told");
     }
+}
+
+#[tokio::test]
+async fn a_write_that_waits_behind_another_call_s_question_is_made_as_it_was_written() {
+    let held = json!({ "text": format!("key {VALUE}\n") });
+    // What a model has written itself stands for nothing.
+    let mark = json!({ "text": "key [redacted: secret:mail]" });
+    let script = vec![
+        calls([
+            ("c0", "asks", json!({})),
+            ("c1", "keeper", held.clone()),
+            ("c2", "keeper", mark.clone()),
+        ]),
+        done(),
+    ];
+    let (house, made) = house(script, Vec::new()).await;
+    let job = agent_job(json!({ "message": "Do it." }), json!({}));
+    let run = house.run_of(Some(&job)).await;
+    let turn = async || {
+        house.driver().run_turn(&run, &job, turn_of(&job), house.chosen(), &house.cancel).await
+    };
+    let outcome = turn().await;
+    assert_eq!(outcome.asks.len(), 1, "{outcome:?}");
+    house.say_yes(&run, &outcome).await;
+    assert_eq!(turn().await.state, RunState::Succeeded);
+    assert_eq!(reached(&made), [held, mark]);
+    assert!(!format!("{:?}", house.steps(&run).await).contains(VALUE));
+}
+
+/// The second park keeps what the first has kept.
+#[tokio::test]
+async fn nor_does_it_matter_how_often_its_run_has_waited() {
+    let held = json!({ "text": format!("key {VALUE}") });
+    let script = vec![
+        calls([
+            ("c0", "asks", json!({})),
+            ("c1", "keeper", held.clone()),
+            // The same question, which is asked when its turn comes.
+            ("c2", "asks", json!({})),
+            ("c3", "keeper", held.clone()),
+        ]),
+        done(),
+    ];
+    let (house, made) = house(script, Vec::new()).await;
+    let job = agent_job(json!({ "message": "Do it." }), json!({}));
+    let run = house.run_of(Some(&job)).await;
+    let turn = async || {
+        house.driver().run_turn(&run, &job, turn_of(&job), house.chosen(), &house.cancel).await
+    };
+    for _ in 0..2 {
+        let outcome = turn().await;
+        assert_eq!(outcome.asks.len(), 1, "{outcome:?}");
+        house.say_yes(&run, &outcome).await;
+    }
+    assert_eq!(turn().await.state, RunState::Succeeded);
+    assert_eq!(reached(&made), [held.clone(), held]);
 }
