@@ -185,3 +185,46 @@ async fn the_summary_is_posted_to_main_with_its_prefix() {
     assert_eq!(house.call("heartbeat.status", json!({})).await["queuedEvents"], json!(1));
     house.host.stop().await;
 }
+
+#[tokio::test]
+async fn a_job_that_offers_nothing_that_asks_offers_what_it_was_granted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = || calls([("c1", "write_file", json!({ "path": "a.txt", "content": "Tea." }))]);
+    let script = [write(), says("One."), write(), says("Two."), says("Three.")];
+    let house = Plan::new(folder.path()).model(script).build().await;
+    let id = house.add(ask("Write it")).await;
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    house.run_in(&id, "awaitingApproval").await;
+    house.answer(&house.question().await, "always").await;
+    house.ended(&id, 1).await;
+    let patch = json!({ "id": id, "patch": { "policies": { "approvals": "skip" } } });
+    house.call("cron.update", patch).await;
+
+    let file = folder.path().join("workspace/a.txt");
+    std::fs::remove_file(&file).expect("written");
+    let told = async || {
+        let shown = house.call("tools.effective", json!({ "id": id })).await;
+        let tools = shown["tools"].as_array().expect("tools").iter();
+        tools.filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    let offered = |request: usize| {
+        let tools = house.model.requests()[request].tools.clone();
+        tools.into_iter().map(|tool| tool.name).collect::<Vec<_>>()
+    };
+    let before = told().await;
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    house.ended(&id, 2).await;
+    assert_eq!(std::fs::read_to_string(&file).expect("written again"), "Tea.");
+    assert_eq!(offered(2), before);
+    let is_there = |tools: &[String], name: &str| tools.iter().any(|tool| tool == name);
+    assert!(is_there(&before, "write_file") && !is_there(&before, "run_command"), "{before:?}");
+
+    let grant = house.call("grants.list", json!({})).await["grants"][0]["id"].clone();
+    house.call("grants.revoke", json!({ "id": grant })).await;
+    let after = told().await;
+    assert!(!is_there(&after, "write_file"), "{after:?}");
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    house.ended(&id, 3).await;
+    assert_eq!(offered(4), after);
+    house.host.stop().await;
+}

@@ -92,6 +92,8 @@ pub struct ToolPolicy {
     has_skill_files: bool,
     /// The skills in its context that nobody has trusted: with any of them it may only look.
     untrusted_skills: Vec<String>,
+    /// The tools that a grant of its job covers a call of.
+    granted: Vec<String>,
 }
 
 /// A call as it stands in a job.
@@ -160,6 +162,7 @@ impl ToolPolicy {
             is_attended: false,
             has_skill_files: false,
             untrusted_skills: Vec::new(),
+            granted: Vec::new(),
         }
     }
 
@@ -176,6 +179,13 @@ impl ToolPolicy {
     #[must_use]
     pub fn asking(self, asks: Approvals) -> Self {
         Self { asks, ..self }
+    }
+
+    /// The same with these grants of its job: what it offers of tools that ask, where it asks nobody and offers no others.
+    #[must_use]
+    pub fn granted(self, grants: &[Grant], now: UnixMs) -> Self {
+        let good = grants.iter().filter(|grant| grant.is_good(now));
+        Self { granted: good.map(|grant| grant.tool.clone()).collect(), ..self }
     }
 
     /// The same for a turn that a person has asked for and waits for.
@@ -258,18 +268,26 @@ impl ToolPolicy {
     /// Whether the tool is offered at all.
     #[must_use]
     pub fn offers(&self, tool: &ToolSpec) -> bool {
+        // The tool of a call that a person has written is offered to nobody.
+        let may_run = match tool.approval {
+            ApprovalRule::Never => true,
+            _ if self.asks != Approvals::Skip || self.is_a_persons_call() => true,
+            ApprovalRule::UnlessGranted => self.granted.contains(&tool.name),
+            ApprovalRule::Always => false,
+        };
+        may_run && self.lets_call(tool)
+    }
+
+    /// Whether it may be called, if only with a yes.
+    fn lets_call(&self, tool: &ToolSpec) -> bool {
         let is_listed = match tool.name.as_str() {
             // Nobody lists away the files of a skill that the job names.
             SKILL_READ => self.has_skill_files || self.names(tool),
             // The run's own way out cannot be listed away either.
             name => self.lists(tool) || name == "complete_run",
         };
-        // The tool of a call that a person has written is offered to nobody.
-        let may_run = tool.approval == ApprovalRule::Never
-            || self.asks != Approvals::Skip
-            || self.is_a_persons_call();
         let is_below = self.untrusted_skills.is_empty() || Self::only_looks(tool);
-        is_listed && may_run && is_below && (self.is_attended || !tool.attended_only)
+        is_listed && is_below && (self.is_attended || !tool.attended_only)
     }
 
     fn names(&self, tool: &ToolSpec) -> bool {
@@ -312,7 +330,7 @@ impl ToolPolicy {
         if is_written && !is_wished {
             return Verdict::Allowed(ApprovedCall { arguments, bound: None });
         }
-        if !is_written && !self.offers(tool) {
+        if !is_written && !self.lets_call(tool) {
             return Verdict::Denied(self.refusal(tool));
         }
         let is_highest =
@@ -339,9 +357,6 @@ impl ToolPolicy {
         }
         if tool.attended_only && !self.is_attended {
             return format!("{name} may be called only while a person is there. Go on without it.");
-        }
-        if self.lists(tool) && self.asks == Approvals::Skip {
-            return unasked(name);
         }
         format!("The tool {name} is not allowed in this run.")
     }

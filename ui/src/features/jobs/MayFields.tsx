@@ -12,7 +12,7 @@ import styles from "./Editor.module.css";
 const answers: readonly { id: Approvals; label: string; about: string }[] = [
   { id: "ask", label: "Ask me, and wait", about: "The run waits for your answer; everything else goes on." },
   { id: "deny", label: "Answer no at once", about: "The model is told so, and goes on without it." },
-  { id: "skip", label: "Do not offer such tools", about: "Tools that would have to ask are left out." },
+  { id: "skip", label: "Do not offer such tools", about: "Tools that would have to ask are left out, but for those that a grant covers a call of." },
 ];
 
 /** You have written the one call of such a job, so only a hook can want it asked. */

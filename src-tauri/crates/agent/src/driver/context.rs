@@ -5,12 +5,12 @@
 
 use std::time::Duration;
 
+use rouse_core::approval::Grant;
 use rouse_core::job::AgentTurn;
 use rouse_core::message::Message;
 use rouse_core::policy::ToolPolicy;
 use rouse_core::run::Run;
 use rouse_core::schedule::Zone;
-use rouse_core::skills::Skill;
 use rouse_core::tool::{ToolContext, ToolSpec};
 use rouse_core::{Cause, Job, UnixMs};
 
@@ -32,9 +32,11 @@ pub(super) fn job_prompt(turn: &AgentTurn) -> String {
     format!("{UNATTENDED}{}", if uses_tools(turn) { TOOLS } else { NO_TOOLS })
 }
 
-/// What a job's model may call, and what becomes of calls that need a yes, before its skills.
-pub(super) fn policy(job: &Job, turn: &AgentTurn) -> ToolPolicy {
-    ToolPolicy::of_tools(turn.tools.clone()).asking(job.policies.approvals)
+/// What a job's model may call with these grants, and what becomes of calls that need a yes, before its skills.
+#[must_use]
+pub fn policy_of(job: &Job, turn: &AgentTurn, grants: &[Grant], now: UnixMs) -> ToolPolicy {
+    let policy = ToolPolicy::of_tools(turn.tools.clone()).asking(job.policies.approvals);
+    policy.granted(grants, now)
 }
 
 /// How long a question waits for its answer.
@@ -43,21 +45,10 @@ pub(super) fn question_for(job: Option<&Job>) -> Duration {
     of_job.map_or(QUESTION_FOR, |seconds| Duration::from_secs(seconds.into()))
 }
 
-/// The tools that a job's model is offered, told of these skills and with these remembered that nobody trusts, by the same
-/// rules as its runs, and why they are only those that look. Without tools there is no `complete_run` either: many local models refuse a request that names any.
-pub fn offered(
-    gate: &Gate,
-    job: &Job,
-    turn: &AgentTurn,
-    skills: &[Skill],
-    remembered: Vec<String>,
-) -> (Vec<ToolSpec>, Option<String>) {
-    let policy = policy(job, turn).told_of(skills).having_read(remembered);
-    (offered_by(gate, turn, &policy), policy.ceiling())
-}
-
-/// The tools that a turn is offered under `policy`.
-pub(super) fn offered_by(gate: &Gate, turn: &AgentTurn, policy: &ToolPolicy) -> Vec<ToolSpec> {
+/// The tools that a turn is offered under `policy`. Without tools there is no `complete_run` either: many local models
+/// refuse a request that names any.
+#[must_use]
+pub fn offered(gate: &Gate, turn: &AgentTurn, policy: &ToolPolicy) -> Vec<ToolSpec> {
     if uses_tools(turn) { gate.tools().offered(policy) } else { Vec::new() }
 }
 

@@ -47,7 +47,7 @@ use crate::money::{Account, Ledger};
 use crate::skills::SkillShelf;
 use asking::Asked;
 use compaction::SUMMARY_FOR;
-pub use context::offered;
+pub use context::{offered, policy_of};
 use conversation::{Conversation, Opening};
 use resume::Journal;
 use skilled::Told;
@@ -156,7 +156,7 @@ impl AgentDriver {
             return without_model(&models);
         }
         let session = SessionKey::of_job(&job.id);
-        let (steps, cause, remembers) = match self.before(run, &session).await {
+        let (steps, cause, knows) = match self.before(run, &session).await {
             Ok(before) => before,
             Err(error) => return not_written(&error),
         };
@@ -166,7 +166,10 @@ impl AgentDriver {
         };
         let context = self.turn_context(run, job, turn, &told);
         let account = self.account(run, Some(job));
-        let terms = self.terms(job, turn, &told, &account, cause.is_some() || remembers);
+        let terms = match self.terms(job, turn, &told, &account, knows).await {
+            Ok(terms) => terms,
+            Err(error) => return not_written(&error),
+        };
         let mut conversation = Conversation {
             driver: self,
             session: &session,
@@ -175,7 +178,7 @@ impl AgentDriver {
             asked: Asked::default(),
             account,
             system: context::job_prompt(turn) + &told.instructions(self.gate.safety()),
-            offered: context::offered_by(&self.gate, turn, &terms.policy),
+            offered: context::offered(&self.gate, turn, &terms.policy),
             terms,
             limits: self.limits(turn.max_steps),
             summary_for: summary_for(job),
@@ -203,23 +206,25 @@ impl AgentDriver {
     }
 
     /// On what terms a run of `job` calls tools; `knows` is whether it began with text from outside.
-    fn terms(
+    async fn terms(
         &self,
         job: &Job,
         turn: &AgentTurn,
         told: &Told,
         account: &Account,
         knows: bool,
-    ) -> Terms {
-        Terms {
+    ) -> Result<Terms, StoreError> {
+        let grants = self.store.grants_of(&job.id).await?;
+        let policy = policy_of(job, turn, &grants, self.clock.now());
+        Ok(Terms {
             account: Some(account.clone()),
-            policy: told.lower(context::policy(job, turn)),
+            policy: told.lower(policy),
             question_for: context::question_for(Some(job)),
             knows_outside: knows || told.is_from_outside(),
-        }
+        })
     }
 
-    /// What a run has done before, what fired it, and whether its session knows anything from outside.
+    /// What a run has done before, what fired it, and whether it begins with text from outside, of that or of its session.
     async fn before(
         &self,
         run: &Run,
@@ -227,7 +232,8 @@ impl AgentDriver {
     ) -> Result<(Vec<RunStep>, Option<Cause>, bool), StoreError> {
         let steps = self.store.steps(&run.id).await?;
         let cause = self.store.cause(&run.id).await?;
-        Ok((steps, cause, self.remembers_outside(session).await?))
+        let knows = cause.is_some() || self.remembers_outside(session).await?;
+        Ok((steps, cause, knows))
     }
 
     /// Whether a run that has written to the session has read text that somebody else may have written.

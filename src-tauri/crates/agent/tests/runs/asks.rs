@@ -265,6 +265,37 @@ async fn a_job_that_does_not_ask_tells_the_model_or_does_not_offer() {
 }
 
 #[tokio::test]
+async fn a_job_that_offers_nothing_that_asks_offers_what_a_grant_covers_and_makes_only_that() {
+    let both = || sends(&["a", "b"]);
+    let (house, done_by, _) =
+        house(vec![sends(&["a"]), done(), both(), done(), both(), done()]).await;
+    let asks = Runs::of(&house, json!({}));
+    let (run, asked) = asks.begin().await;
+    let covers = Cover::exactly(&asked.asks[0]);
+    let grant = Answer::Always(NewGrant { covers, expires_at: None, uses: None });
+    asks.answered(&run, &asked, &[grant]).await;
+    let skips = Runs::of(&house, json!({ "approvals": "skip" }));
+    let (later, outcome) = skips.begin().await;
+    assert_eq!(outcome.state, RunState::Succeeded, "{outcome:?}");
+    assert_eq!(effects(&done_by), ["a", "a"], "the grant covers no other call");
+    let is_offered = |request: usize| {
+        house.model.requests()[request].tools.iter().any(|tool| tool.name == "send")
+    };
+    assert!(is_offered(2));
+    let steps = house.steps(&later).await;
+    let sent: Vec<_> = steps.iter().filter(|step| step.name == "send").collect();
+    assert!(matches!(sent[0].gate, Some(GateDecision::Granted { .. })), "{sent:?}");
+    let refusal = sent[1].output.as_ref().map(ToString::to_string).unwrap_or_default();
+    assert!(refusal.contains("this job does not ask for it"), "{refusal}");
+
+    let grants = house.store.grants_of(&skips.job.id).await.expect("read");
+    assert!(house.store.revoke_grant(&grants[0].id, house.now()).await.expect("revoked"));
+    skips.begin().await;
+    assert!(!is_offered(4), "a grant that was taken back offers nothing");
+    assert_eq!(effects(&done_by).len(), 2);
+}
+
+#[tokio::test]
 async fn nobody_who_answers_is_a_no_that_is_not_asked_again() {
     let (house, done_by, _) = house(vec![sends(&["a"]), sends(&["a"]), done()]).await;
     let runs = Runs::of(&house, json!({ "approvalSeconds": 60 }));

@@ -191,8 +191,38 @@ fn who_does_not_ask_is_told_no_or_not_offered() {
     assert_eq!(ruling, Ruling::Unasked(Approvals::Deny));
     let skip = ToolPolicy::default().asking(Approvals::Skip);
     assert!(!skip.offers(&spec));
-    assert!(matches!(skip.judge(&spec, arguments()), Verdict::Denied(_)));
+    let ruling =
+        needs(&skip, ApprovalRule::UnlessGranted).in_the_light_of(said, &Surroundings::default());
+    assert_eq!(ruling, Ruling::Unasked(Approvals::Skip));
     assert!(skip.offers(&tool(ApprovalRule::Never)), "what asks nobody is offered");
+}
+
+#[test]
+fn who_offers_nothing_that_asks_offers_what_a_good_grant_covers_and_permits_just_that() {
+    let skip = || ToolPolicy::default().asking(Approvals::Skip);
+    let granted = skip().granted(&[grant()], NOW);
+    assert!(granted.offers(&tool(ApprovalRule::UnlessGranted)));
+    assert!(!granted.offers(&tool(ApprovalRule::Always)), "no grant covers that");
+    let unlisted = ToolPolicy::of_tools(Some(Vec::new())).asking(Approvals::Skip);
+    assert!(!unlisted.granted(&[grant()], NOW).offers(&tool(ApprovalRule::UnlessGranted)));
+    for bad in [
+        Grant { uses_left: Some(0), ..grant() },
+        Grant { revoked_at: Some(UnixMs(1)), ..grant() },
+        Grant { tool: "other".to_owned(), ..grant() },
+    ] {
+        let policy = skip().granted(std::slice::from_ref(&bad), NOW);
+        assert!(!policy.offers(&tool(ApprovalRule::UnlessGranted)), "{bad:?}");
+    }
+    let ruled = |arguments: Value| {
+        let spec = tool(ApprovalRule::UnlessGranted);
+        let Verdict::NeedsYes(needs) = granted.judge(&spec, arguments) else {
+            panic!("let through")
+        };
+        let said = Said { answers: &[], grants: &[grant()], now: NOW };
+        needs.in_the_light_of(said, &Surroundings::default())
+    };
+    assert!(permit(&ruled(arguments())).is_some());
+    assert_eq!(ruled(json!({ "to": "bob" })), Ruling::Unasked(Approvals::Skip));
 }
 
 #[test]

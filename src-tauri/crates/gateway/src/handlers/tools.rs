@@ -1,6 +1,6 @@
 //! `tools.*`: what there is, what the model of a job is offered, and a call to try one out.
 
-use rouse_agent::{Complaint, offered};
+use rouse_agent::{Complaint, offered, policy_of};
 use rouse_core::job::Payload;
 use rouse_core::policy::SKILL_READ;
 use rouse_core::tool::{ApprovalRule, Domain, ToolSpec};
@@ -35,7 +35,10 @@ pub(crate) async fn effective(
                 Vec::new()
             });
             let remembered = context.skills.remembered(&SessionKey::of_job(&job.id)).await?;
-            offered(&context.gate, &job, turn, &skills, remembered)
+            let grants = context.store.grants_of(&job.id).await?;
+            let policy = policy_of(&job, turn, &grants, context.clock.now());
+            let policy = policy.told_of(&skills).having_read(remembered);
+            (offered(&context.gate, turn, &policy), policy.ceiling())
         }
         Payload::ToolCall(call) => {
             let tool = context.gate.tools().get(&call.tool);
