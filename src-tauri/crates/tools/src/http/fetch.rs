@@ -156,11 +156,7 @@ impl Fetcher {
 
     async fn hop(&self, request: &Request) -> Result<Response, FetchError> {
         let target = &request.target;
-        request.check_granted()?;
-        let granted_port = request.granted.as_ref().map(|granted| granted.check_port(target));
-        if !matches!(granted_port, Some(Ok(()))) {
-            self.rules.check_port(target)?;
-        }
+        self.check(request)?;
         let addresses = self.checked_addresses(target).await?;
         let failed = |source: reqwest::Error| FetchError::Transport {
             host: target.host().to_string(),
@@ -174,6 +170,21 @@ impl Fetcher {
             sending = sending.body(body.clone());
         }
         sending.send().await.map_err(failed)
+    }
+
+    /// What is known of a hop before anything is looked up: its host among those of the job, its port, and its address where
+    /// the host is one.
+    pub(crate) fn check(&self, request: &Request) -> Result<(), FetchError> {
+        let target = &request.target;
+        request.check_granted()?;
+        let granted_port = request.granted.as_ref().map(|granted| granted.check_port(target));
+        if !matches!(granted_port, Some(Ok(()))) {
+            self.rules.check_port(target)?;
+        }
+        match target.host() {
+            Host::Address(address) => self.rules.check_address(target, *address),
+            Host::Name(_) => Ok(()),
+        }
     }
 
     /// The addresses to connect to: all that the one lookup answered, or none if any of them is refused.
@@ -208,6 +219,12 @@ impl Request {
         let asked = (target.host().clone(), target.port());
         let headers = HeaderMap::new();
         Self { method, target, headers, body: None, most: usize::MAX, granted: None, asked }
+    }
+
+    /// The same for a job with these hosts; any when it names none.
+    pub(crate) fn among(self, hosts: &[String]) -> Self {
+        let granted = (!hosts.is_empty()).then(|| Arc::new(super::granted(hosts)));
+        Self { granted, ..self }
     }
 
     fn check_granted(&self) -> Result<(), FetchError> {

@@ -28,7 +28,6 @@ mod page;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use rouse_core::approval::Surroundings;
@@ -142,8 +141,7 @@ impl Http {
             Err(error) => return arguments::misfit(error.to_string()),
         };
         let most = arguments.max_bytes.unwrap_or(self.max_bytes).min(self.max_bytes);
-        let granted = (!hosts.is_empty()).then(|| Arc::new(granted(hosts)));
-        match self.fetcher.send(Request { most, granted, ..request }).await {
+        match self.fetcher.send(Request { most, ..request.among(hosts) }).await {
             Ok(page) => ToolOutput { fault: page.fault(), ..ToolOutput::ok(page.into_value()) },
             Err(error) => {
                 let is_in_doubt = error.may_have_arrived() && !arguments.annotations().read_only;
@@ -209,16 +207,19 @@ impl Tool for Http {
         Box::pin(std::future::ready(visible(&shown)))
     }
 
-    /// Nothing beside the arguments decides what is sent; what cannot be sent is said here.
+    /// Nothing beside the arguments decides what is sent; what cannot be sent is said here, as far as that needs no network.
     fn surroundings<'a>(
         &'a self,
         arguments: &'a Value,
-        _: &'a ToolContext,
+        context: &'a ToolContext,
     ) -> BoxFuture<'a, Result<Surroundings, ToolOutput>> {
         let request = arguments::read::<Arguments>(arguments)
             .and_then(|arguments| arguments.request().map_err(|error| error.to_string()));
-        let bound = request.map(|_| Surroundings::default()).map_err(arguments::misfit);
-        Box::pin(std::future::ready(bound))
+        let checked = request.map_err(arguments::misfit).and_then(|request| {
+            let checked = self.fetcher.check(&request.among(context.sandbox.hosts()));
+            checked.map_err(|error| ToolOutput::faulty(error.fault(), error.to_string()))
+        });
+        Box::pin(std::future::ready(checked.map(|()| Surroundings::default())))
     }
 
     fn call<'a>(

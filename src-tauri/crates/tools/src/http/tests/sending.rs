@@ -66,6 +66,38 @@ async fn every_method_goes_out_with_its_headers_and_its_body() {
 }
 
 #[tokio::test]
+async fn nobody_is_asked_about_a_request_that_can_never_be_made() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut context = context(folder.path());
+    let allowed = ["10.0.0.7:9000".to_owned()].to_vec();
+    let http = Http::new(HttpConfig { allow_private_hosts: allowed, ..HttpConfig::default() });
+    for (url, expected) in [
+        ("https://example.com:22/", Some("Port 22 is not allowed")),
+        ("http://127.0.0.1/", Some("is this computer")),
+        ("http://[::1]:8080/", Some("is this computer")),
+        ("http://192.168.1.20/", Some("is a private network address")),
+        ("http://169.254.169.254/", Some("a cloud metadata address")),
+        ("http://10.0.0.7:9000/", None),
+        ("https://example.com/", None),
+        ("https://another.example:8443/", None),
+        ("https://named.example:9443/", None),
+    ] {
+        let hosts = ["example.com".to_owned(), "named.example:9443".to_owned()].to_vec();
+        context.sandbox = SandboxMode::Sandboxed { hosts };
+        let arguments = json!({ "url": url, "method": "POST" });
+        let bound = http.surroundings(&arguments, &context).await;
+        match (bound, expected) {
+            (Ok(_), None) => {}
+            (Err(refusal), Some(expected)) => {
+                assert!(refusal.text().contains(expected), "{url}: {refusal:?}");
+                assert_eq!(refusal.fault, Some(Fault::NotAuthorised), "{url}");
+            }
+            other => panic!("{url}: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_is_no_request_is_not_sent_and_nobody_is_asked() {
     let server = Server::saying("done").await;
     let large = "x".repeat(MOST_BODY + 1);
