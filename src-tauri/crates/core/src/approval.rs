@@ -7,6 +7,7 @@
 //! none can be held. One could get it wrong by comparing arguments as the model wrote them: the same call may be written
 //! in many ways.
 
+mod asked;
 mod bound;
 mod values;
 
@@ -15,6 +16,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use self::asked::asked_before;
 pub use self::bound::{ABSENT, FIRES_ONCE_AT, Fingerprint, Surroundings, canonical};
 pub use self::values::values_in;
 use crate::tool::ToolSpec;

@@ -9,7 +9,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rouse_core::approval::{Approval, ApprovalState, Fingerprint, Permit, Surroundings, values_in};
+use rouse_core::approval::{
+    Approval, ApprovalState, Fingerprint, Permit, Surroundings, asked_before, values_in,
+};
 use rouse_core::job::Approvals;
 use rouse_core::message::ToolCallRequest;
 use rouse_core::policy::{ApprovedCall, NeedsYes, Ruling, Said, Verdict, unasked};
@@ -59,7 +61,7 @@ pub(super) struct ByHooks<'h> {
 pub struct Question {
     /// The question.
     pub approval: Approval,
-    /// How many the run has asked before.
+    /// How many the run has asked before, each of those that a crash has asked again once.
     pub asked_before: usize,
     /// Whether each of them got a yes.
     pub had_yes: bool,
@@ -285,7 +287,8 @@ impl Asker<'_> {
                     let approval = self.question(tool.as_ref(), bound, &answers, now).await;
                     let is_yes =
                         |asked: &Approval| matches!(asked.state, ApprovalState::Approved { .. });
-                    let (asked_before, had_yes) = (answers.len(), answers.iter().all(is_yes));
+                    let asked_before = asked_before(&answers, &approval);
+                    let had_yes = answers.iter().all(is_yes);
                     Judged::Asks(Box::new(Question { approval, asked_before, had_yes }))
                 }
             },

@@ -215,11 +215,14 @@ impl Tool for Http {
     ) -> BoxFuture<'a, Result<Surroundings, ToolOutput>> {
         let request = arguments::read::<Arguments>(arguments)
             .and_then(|arguments| arguments.request().map_err(|error| error.to_string()));
-        let checked = request.map_err(arguments::misfit).and_then(|request| {
-            let checked = self.fetcher.check(&request.among(context.sandbox.hosts()));
-            checked.map_err(|error| ToolOutput::faulty(error.fault(), error.to_string()))
-        });
-        Box::pin(std::future::ready(checked.map(|()| Surroundings::default())))
+        let surroundings = match request {
+            Err(misfit) => Err(arguments::misfit(misfit)),
+            Ok(request) => match self.fetcher.check(&request.among(context.sandbox.hosts())) {
+                Err(error) => Err(ToolOutput::faulty(error.fault(), error.to_string())),
+                Ok(()) => Ok(Surroundings::default()),
+            },
+        };
+        Box::pin(std::future::ready(surroundings))
     }
 
     fn call<'a>(
