@@ -21,7 +21,9 @@ use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
 use nix::sys::signal::Signal;
+use rouse_core::Clock as _;
 use rouse_gateway::{Client, ClientError};
+use rouse_host::SystemClock;
 use rouse_testkit::Dice;
 use rouse_testkit::dice::{count_or, first_number, first_seed, is_long};
 use serde_json::{Value, json};
@@ -36,11 +38,25 @@ use crate::http::Request;
 /// The jobs of a load.
 const LOAD: usize = 200;
 
+/// A job of which somebody was told that it is saved.
+#[derive(Debug)]
+struct Promised {
+    /// As it was sent.
+    job: Value,
+    /// When they had been told: every slot after it is one that they count on.
+    by_ms: i64,
+}
+
+impl Promised {
+    fn now(job: Value) -> Self {
+        Self { job, by_ms: SystemClock::default().now().0 }
+    }
+}
+
 /// What somebody was told, and what was asked without an answer.
 #[derive(Debug, Default)]
 struct Told {
-    /// Jobs that are saved, as they were sent.
-    saved: Vec<Value>,
+    saved: Vec<Promised>,
     /// Runs that were promised.
     started: Vec<String>,
     /// Calls of webhooks, by job and key: all of them, and those that were taken.
@@ -84,7 +100,7 @@ impl Doomed {
 
     async fn add(&self, job: Value, told: &mut Told) {
         if self.call("cron.add", job.clone()).await.is_some() {
-            told.saved.push(job);
+            told.saved.push(Promised::now(job));
         }
     }
 
@@ -156,7 +172,7 @@ async fn scenario(doomed: &Doomed, server: &MarkServer, home: &Home) -> Told {
         doomed.call(method, params).await;
     }
     // Until a slot has fired, if there is a job that can.
-    if told.saved.iter().any(|job| job["id"] == "queued")
+    if told.saved.iter().any(|saved| saved.job["id"] == "queued")
         && let Some((client, _)) = &doomed.door
         && let Ok(mut events) = client.events(Some(0)).await
     {
@@ -185,8 +201,8 @@ async fn judge(home: &Home, server: &MarkServer, told: &Told, place: &str) -> (u
         .await;
     let jobs = engine.call("cron.list", json!({ "includeDisabled": true, "limit": 500 })).await;
     let jobs = jobs["jobs"].as_array().expect("jobs");
-    let listed = |sent: &Value| {
-        limits::goes(sent) || jobs.iter().any(|view| view["job"]["id"] == sent["id"])
+    let listed = |Promised { job, .. }: &Promised| {
+        limits::goes(job) || jobs.iter().any(|view| view["job"]["id"] == job["id"])
     };
     assert!(told.saved.iter().all(listed), "{place}: not all of {:?} are listed", told.saved);
     assert_eq!(orphans::live_on(&orphans), Vec::<&Orphan>::new(), "{place}: they live on");
@@ -367,7 +383,7 @@ async fn load(engine: &Engine<'_>, server: &MarkServer) -> (Told, Vec<(String, S
             let secret = webhook["secret"].as_str().expect("a secret").to_owned();
             secrets.push((id.clone(), secret));
         }
-        told.saved.push(job);
+        told.saved.push(Promised::now(job));
     }
     (told, secrets)
 }

@@ -14,11 +14,8 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{Row as _, SqlitePool};
 
 use super::jobs::{ALL_DONE, MarkServer, ledger, notes, runs_in};
-use super::{Told, limits};
+use super::{Promised, Told, limits};
 use crate::engine::Home;
-
-/// A clock of the gateway and one of the engine may see a job's beginning this far apart.
-const BEGINNING_MS: i64 = 250;
 
 /// Before rows of a job go, it has at least so many.
 const CROWD: usize = 200;
@@ -194,12 +191,12 @@ impl Books {
             }
         }
         self.check_ledger()?;
-        for sent in &told.saved {
+        for Promised { job: sent, by_ms } in &told.saved {
             let rows: Vec<&Row> =
                 self.rows.iter().filter(|row| sent["id"] == *row.job_id).collect();
             match self.jobs.get(sent["id"].as_str().unwrap_or_default()) {
                 Some(saved) => self
-                    .check_slots(saved, &rows)
+                    .check_slots(saved, *by_ms, &rows)
                     .and_then(|()| limits::check(saved, &rows))
                     .and_then(|()| self.check_fired(saved, &rows, told)),
                 None if limits::goes(sent) && rows.iter().any(|row| row.has_ended_its_work()) => {
@@ -236,7 +233,9 @@ impl Books {
         let kinds: HashMap<&str, &str> = told
             .saved
             .iter()
-            .filter_map(|job| Some((job["id"].as_str()?, job["schedule"]["kind"].as_str()?)))
+            .filter_map(|Promised { job, .. }| {
+                Some((job["id"].as_str()?, job["schedule"]["kind"].as_str()?))
+            })
             .collect();
         let kind_of = |row: &Row| kinds.get(row.job_id.as_str()).copied();
         let of_job =
@@ -245,7 +244,9 @@ impl Books {
             let is_it = |row: &Row| row.state == "missed" && row.reason.starts_with(why);
             self.rows.iter().any(is_it)
         };
-        let is_gone = |job: &Value| !self.jobs.contains_key(job["id"].as_str().unwrap_or_default());
+        let is_gone = |saved: &Promised| {
+            !self.jobs.contains_key(saved.job["id"].as_str().unwrap_or_default())
+        };
         let happened = |what: &dyn Fn(&Row) -> bool| self.rows.iter().any(what);
         let of_kind = |kind| happened(&|row| kind_of(row) == Some(kind) && row.begun() > 0);
         [
@@ -313,7 +314,7 @@ impl Books {
     }
 
     /// Every slot stands in exactly one row, but for those whose rows are no longer kept.
-    fn check_slots(&self, saved: &Saved, rows: &[&Row]) -> Result<(), String> {
+    fn check_slots(&self, saved: &Saved, by_ms: i64, rows: &[&Row]) -> Result<(), String> {
         let pruned = self.pruned.get(saved.job["id"].as_str().unwrap_or_default()).copied();
         if pruned.is_some() && rows.len() < CROWD {
             return Err(format!("rows were pruned, and {} are left of {CROWD}", rows.len()));
@@ -328,7 +329,7 @@ impl Books {
         let stand_for: i64 = rows.iter().filter(is_newer).map(|row| row.stands_for).sum();
         // A job that was paused has none after its last.
         let last = slots.last().copied().filter(|_| !saved.is_enabled);
-        let (least, most) = passed(&saved.job, pruned, saved.next, last)?;
+        let (least, most) = passed(&saved.job, by_ms, pruned, saved.next, last)?;
         if (least..=most).contains(&stand_for) {
             return Ok(());
         }
@@ -402,10 +403,12 @@ impl Books {
 }
 
 /// How many slots lie between a job's beginning, or a slot `since`, and its next slot, by plain arithmetic: at least, and
-/// at most. The two differ only where a slot lies so close to the beginning that nobody can say which was first. Where
-/// there is a `last` slot, the one after it counts as the next.
+/// at most. A job begins when the engine takes it, which is somewhere between the moment it was asked to and `by`, when it
+/// had answered: whether it fires at a slot between the two depends on who was first. Where there is a `last` slot, the one
+/// after it counts as the next.
 fn passed(
     job: &Value,
+    by: i64,
     since: Option<i64>,
     next: Option<i64>,
     last: Option<i64>,
@@ -413,6 +416,7 @@ fn passed(
     let schedule = &job["schedule"];
     let number = |key: &str| schedule[key].as_i64();
     let created = job["createdAtMs"].as_i64().expect("a beginning");
+    let (latest, earliest) = since.map_or((by, created), |since| (since, since));
     let next_of = |what: &str, every: i64| {
         let next = next.or(last.map(|last| last + every));
         next.ok_or_else(|| format!("{what} goes on"))
@@ -423,17 +427,13 @@ fn passed(
             let next = next_of("an interval", every)?;
             let anchor = number("anchorMs").expect("an anchor");
             let place = |slot: i64| (slot - anchor).div_euclid(every);
-            // The anchor of its own making is the moment when the job was made, and no slot.
-            let first = since.map_or(i64::from(anchor <= created), |since| place(since) + 1);
-            let passed = place(next) - first;
-            Ok((passed, passed))
+            let after = |from: i64| place(next) - (place(from) + 1).max(0);
+            Ok((after(latest), after(earliest)))
         }
         Some("cron") => {
             let two = 2_000;
             let next = next_of("a pattern", two)?;
             let after = |from: i64| next.div_euclid(two) - 1 - from.div_euclid(two);
-            let (latest, earliest) =
-                since.map_or((created + BEGINNING_MS, created), |since| (since, since));
             Ok((after(latest), after(earliest)))
         }
         Some("at") => {

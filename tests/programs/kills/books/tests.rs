@@ -4,9 +4,14 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Value, json};
 
-use super::super::Told;
 use super::super::jobs::{ALL_DONE, after, reminder};
-use super::{Books, Row, Saved};
+use super::super::{Promised, Told};
+use super::{Books, Row, Saved, passed};
+
+/// One that was saved at once.
+fn promised(job: &Value) -> Promised {
+    Promised { job: job.clone(), by_ms: 0 }
+}
 
 /// Books that are in order, and what must not pass for such.
 #[test]
@@ -65,7 +70,7 @@ fn books_that_are_not_in_order_are_refused() {
     };
     let call = ("hook".to_owned(), "key".to_owned());
     let told = Told {
-        saved: vec![tick.clone(), after.clone(), hook.clone()],
+        saved: [&tick, &after, &hook].map(promised).into(),
         started: vec!["t1".to_owned()],
         sent: vec![call.clone()],
         taken: vec![call],
@@ -153,7 +158,7 @@ fn a_job_beyond_its_limits_is_refused() {
             || json!({ "id": "agent", "payload": { "kind": "agentTurn" }, "deleteAfterRun": true }),
             |saved| saved.job.clone(),
         );
-        Told { saved: vec![job], ..Told::default() }
+        Told { saved: vec![promised(&job)], ..Told::default() }
     };
     let gone = || Books { jobs: HashMap::new(), ..whole() };
     for books in [whole(), gone()] {
@@ -219,7 +224,7 @@ fn what_is_no_longer_kept_is_accounted_for_and_what_is_lost_is_found() {
         let job = json!({
             "id": "job", "createdAtMs": 0, "schedule": schedule, "payload": { "kind": "systemEvent" },
         });
-        let told = Told { saved: vec![job.clone()], ..Told::default() };
+        let told = Told { saved: vec![promised(&job)], ..Told::default() };
         let next = Some(261 * step);
         // Those up to the fiftieth are gone; one that ran among them is still there, and the last stands for three.
         let whole = || {
@@ -251,5 +256,25 @@ fn what_is_no_longer_kept_is_accounted_for_and_what_is_lost_is_found() {
             let why = books.check(&told).expect_err(words);
             assert!(why.contains(words), "`{words}` is not in: {why}");
         }
+    }
+}
+
+/// Slots between the moment a job was sent and the one when its sender was told may have fired, or not: no later one.
+#[test]
+fn only_slots_before_the_promise_may_have_no_row() {
+    let every = json!({ "kind": "every", "everyMs": 1_000, "anchorMs": 500 });
+    let pattern = json!({ "kind": "cron", "expr": "*/2 * * * * *" });
+    for (schedule, slots) in [(every, [1_500, 2_500, 3_500]), (pattern, [2_000, 4_000, 6_000])] {
+        let job = json!({ "createdAtMs": 500, "schedule": schedule });
+        let next = 2 * slots[2] - slots[1];
+        for (by, least) in [(500, 3), (slots[0] - 1, 3), (slots[0], 2), (slots[1] + 1, 1)] {
+            assert_eq!(
+                passed(&job, by, None, Some(next), None),
+                Ok((least, 3)),
+                "{schedule}, {by}"
+            );
+        }
+        // A slot that stood in a row is younger than the promise.
+        assert_eq!(passed(&job, 500, Some(slots[1]), Some(next), None), Ok((1, 1)));
     }
 }
