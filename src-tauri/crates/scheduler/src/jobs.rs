@@ -109,8 +109,14 @@ fn next_slot_after_edit(
     now: UnixMs,
     zones: &Zones,
 ) -> Result<Option<UnixMs>, JobError> {
-    if job.enabled && old.enabled && fires_alike(&old.schedule, &job.schedule) {
+    if !fires_alike(&old.schedule, &job.schedule) {
+        return first_slot(job, now, zones);
+    }
+    if job.enabled && old.enabled {
         return Ok(old.state.next_run_at);
+    }
+    if job.enabled && fired_at(&job.schedule).is_some_and(|at| at <= now) {
+        return Err(refusal("schedule.atMs", "is over: give the job a new time".to_owned()));
     }
     first_slot(job, now, zones)
 }

@@ -83,18 +83,27 @@ async fn house(effects: &Effects) -> House {
     House::with_tools([], all).await
 }
 
-/// Drives `work` for so many polls and then gives it up, as the end of the process would.
-pub(crate) async fn broken_off<T>(work: impl Future<Output = T>, polls: u32) -> Option<T> {
-    let mut work = pin!(work);
-    let mut left = polls;
-    poll_fn(move |cx| {
-        if left == 0 {
-            return Poll::Ready(None);
-        }
-        left -= 1;
-        work.as_mut().poll(cx).map(Some)
-    })
-    .await
+/// Drives `work` in this house for so many polls and then gives it up, as the end of the process would. A write that was on
+/// its way then has landed, or never will: they go one after the other.
+pub(crate) async fn broken_off<T>(
+    house: &House,
+    work: impl Future<Output = T>,
+    polls: u32,
+) -> Option<T> {
+    let ended = {
+        let mut work = pin!(work);
+        let mut left = polls;
+        poll_fn(move |cx| {
+            if left == 0 {
+                return Poll::Ready(None);
+            }
+            left -= 1;
+            work.as_mut().poll(cx).map(Some)
+        })
+        .await
+    };
+    house.run_only(None).await;
+    ended
 }
 
 async fn broken_after(polls: u32) -> (Option<Outcome>, Outcome, Effects, Vec<Message>) {
@@ -105,7 +114,7 @@ async fn broken_after(polls: u32) -> (Option<Outcome>, Outcome, Effects, Vec<Mes
     let model = || Some(ChosenModel { provider: Arc::new(Steady), model: "steady-1".to_owned() });
     let driver = house.driver();
     let first = driver.run_turn(&run, &job, turn_of(&job), model(), &house.cancel);
-    let first = broken_off(first, polls).await;
+    let first = broken_off(&house, first, polls).await;
     let driver = house.driver();
     let outcome = driver.run_turn(&run, &job, turn_of(&job), model(), &house.cancel).await;
     let transcript = house.transcript(&SessionKey::of_job(&job.id)).await;

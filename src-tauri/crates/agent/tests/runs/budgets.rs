@@ -39,7 +39,7 @@ fn with_budget(budget: Value) -> Job {
 
 async fn run(house: &House, job: &Job) -> Outcome {
     let run = house.run_of(Some(job)).await;
-    house.driver().run_turn(&run, job, turn_of(job), house.chosen(), &house.cancel).await
+    house.go(&run, job).await
 }
 
 /// The state, what is said of it, and whether a budget is the reason.

@@ -5,7 +5,7 @@ use rouse_core::message::Message;
 use rouse_testkit::scripted_model::says;
 use serde_json::json;
 
-use super::house::{House, agent_job, call_of, job, turn_of};
+use super::house::{House, agent_job, call_of, job};
 
 const MARK: &str = "⟦outside ";
 const END: &str = "\n⟦end of outside ";
@@ -14,7 +14,7 @@ const END: &str = "\n⟦end of outside ";
 async fn told(house: &House, body: &str) -> String {
     let job = agent_job(json!({"message": "Look at what came in."}), json!({}));
     let run = house.called(&job, body).await;
-    house.driver().run_turn(&run, &job, turn_of(&job), house.chosen(), &house.cancel).await;
+    house.go(&run, &job).await;
     let request = house.model.requests().pop().expect("asked");
     let Some(Message::User { text }) = request.messages.last() else { panic!("no task") };
     text.clone()

@@ -95,7 +95,6 @@ async fn summaries(house: &House, session: &SessionKey) -> Vec<Summary> {
 }
 
 async fn summary_step(house: &House, run: &Run) -> Option<RunStep> {
-    // The newest: a write that was given up on its way may still land.
     house.steps(run).await.into_iter().rfind(|step| step.kind == StepKind::Summary)
 }
 
@@ -302,7 +301,7 @@ async fn broken_after(polls: u32) -> (bool, usize, Option<StepStatus>) {
     let chosen = || Some(ChosenModel { provider: model.clone(), model: "sums-1".to_owned() });
     let driver = house.driver();
     let first = driver.run_turn(&run, &job, turn_of(&job), chosen(), &house.cancel);
-    let has_ended = broken_off(first, polls).await.is_some();
+    let has_ended = broken_off(&house, first, polls).await.is_some();
     let outcome = house.driver().run_turn(&run, &job, turn_of(&job), chosen(), &house.cancel).await;
     assert_eq!(outcome.state, RunState::Succeeded, "after {polls} polls: {outcome:?}");
     let status = summary_step(&house, &run).await.map(|step| step.status);

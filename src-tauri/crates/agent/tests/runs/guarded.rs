@@ -8,7 +8,7 @@ use rouse_agent::{
 use rouse_core::approval::{Answer, GateDecision};
 use rouse_core::job::Payload;
 use rouse_core::policy::{ApprovedCall, ToolPolicy};
-use rouse_core::run::{Outcome, Run};
+use rouse_core::run::Outcome;
 use rouse_core::tool::{
     Annotations, BoxFuture, Destination, Tool, ToolContext, ToolOutput, ToolSpec,
 };
@@ -19,7 +19,7 @@ use rouse_testkit::scripted_model::{Scripted, calls, says};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::house::{House, NOW, TestTool, agent_job, call_of, job, tools, turn_of};
+use super::house::{House, NOW, TestTool, agent_job, call_of, job, tools};
 
 pub(crate) const VALUE: &str = "sunflower-42-Tango";
 
@@ -317,15 +317,12 @@ async fn a_call_that_a_hook_wants_asked_waits_for_a_person_and_is_made_once() {
     let (house, calls_made) = house(script, "", vec![guard]).await;
     let job = agent_job(json!({ "message": "Do it." }), json!({}));
     let run = house.run_of(Some(&job)).await;
-    let turn = async |run: &Run| {
-        house.driver().run_turn(run, &job, turn_of(&job), house.chosen(), &house.cancel).await
-    };
-    let outcome = turn(&run).await;
+    let outcome = house.go(&run, &job).await;
     assert_eq!(outcome.state, RunState::AwaitingApproval, "{outcome:?}");
     assert_eq!(outcome.asks[0].why, "The hook guard wants it asked: look at it first");
     assert!(reached(&calls_made).is_empty());
     house.say_yes(&run, &outcome).await;
-    assert_eq!(turn(&run).await.state, RunState::Succeeded);
+    assert_eq!(house.go(&run, &job).await.state, RunState::Succeeded);
     assert_eq!(reached(&calls_made), [json!({"a": 1})]);
 }
 
@@ -372,13 +369,10 @@ async fn a_call_that_was_asked_about_and_allowed_takes_one_of_a_tool_s_rate() {
     let (house, made) = house_with_rare(script, 2, guard).await;
     let job = agent_job(json!({ "message": "Do it." }), json!({}));
     let run = house.run_of(Some(&job)).await;
-    let turn = async || {
-        house.driver().run_turn(&run, &job, turn_of(&job), house.chosen(), &house.cancel).await
-    };
-    let outcome = turn().await;
+    let outcome = house.go(&run, &job).await;
     assert_eq!(outcome.state, RunState::AwaitingApproval, "{outcome:?}");
     house.say_yes(&run, &outcome).await;
-    assert_eq!(turn().await.state, RunState::Succeeded);
+    assert_eq!(house.go(&run, &job).await.state, RunState::Succeeded);
     let pass = async || house.pass(&ToolPolicy::default(), "rare", json!({})).await.1;
     let called = pass().await;
     assert!(called.reached_tool, "{}", called.told.text());
@@ -402,14 +396,11 @@ async fn a_no_holds_although_the_hook_that_wanted_it_asked_has_changed_its_mind(
         let house = House::guarded(script, all, Vec::new(), vec![guard]).await;
         let job = agent_job(json!({ "message": "Do it." }), json!({}));
         let run = house.run_of(Some(&job)).await;
-        let turn = async || {
-            house.driver().run_turn(&run, &job, turn_of(&job), house.chosen(), &house.cancel).await
-        };
-        let outcome = turn().await;
+        let outcome = house.go(&run, &job).await;
         house.park(&run, &outcome).await;
         house.decide(&outcome.asks[0], &answer).await;
         house.start_again(&run).await;
-        assert_eq!(turn().await.state, RunState::Succeeded);
+        assert_eq!(house.go(&run, &job).await.state, RunState::Succeeded);
         assert_eq!(reached(&free), made, "{answer:?}");
         let steps = house.steps(&run).await;
         let step = steps.iter().find(|step| step.name == "free").expect("journalled");

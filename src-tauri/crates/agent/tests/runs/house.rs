@@ -137,9 +137,13 @@ impl House {
     pub(crate) async fn turn(&self, payload: Value) -> (Run, Outcome) {
         let job = agent_job(payload, json!({}));
         let run = self.run_of(Some(&job)).await;
-        let outcome =
-            self.driver().run_turn(&run, &job, turn_of(&job), self.chosen(), &self.cancel).await;
+        let outcome = self.go(&run, &job).await;
         (run, outcome)
+    }
+
+    /// Runs the turn of this job, or goes on with it.
+    pub(crate) async fn go(&self, run: &Run, job: &Job) -> Outcome {
+        self.driver().run_turn(run, job, turn_of(job), self.chosen(), &self.cancel).await
     }
 
     pub(crate) async fn steps(&self, run: &Run) -> Vec<RunStep> {

@@ -10,7 +10,7 @@ use rouse_testkit::scripted_model::{Scripted, calls};
 use serde_json::json;
 
 use super::guarded::{Guard, Keeper, Reached, VALUE, done, echoing, reached};
-use super::house::{House, agent_job, tools, turn_of};
+use super::house::{House, agent_job, tools};
 
 /// A house with two secrets and `keeper`, which writes here.
 async fn house(script: Vec<Scripted>, hooks: Vec<Arc<dyn Hook>>) -> (House, Reached) {
@@ -81,13 +81,10 @@ async fn a_write_that_waits_behind_another_call_s_question_is_made_as_it_was_wri
     let (house, made) = house(script, Vec::new()).await;
     let job = agent_job(json!({ "message": "Do it." }), json!({}));
     let run = house.run_of(Some(&job)).await;
-    let turn = async || {
-        house.driver().run_turn(&run, &job, turn_of(&job), house.chosen(), &house.cancel).await
-    };
-    let outcome = turn().await;
+    let outcome = house.go(&run, &job).await;
     assert_eq!(outcome.asks.len(), 1, "{outcome:?}");
     house.say_yes(&run, &outcome).await;
-    assert_eq!(turn().await.state, RunState::Succeeded);
+    assert_eq!(house.go(&run, &job).await.state, RunState::Succeeded);
     assert_eq!(reached(&made), [held, mark]);
     assert!(!format!("{:?}", house.steps(&run).await).contains(VALUE));
 }
@@ -109,14 +106,11 @@ async fn nor_does_it_matter_how_often_its_run_has_waited() {
     let (house, made) = house(script, Vec::new()).await;
     let job = agent_job(json!({ "message": "Do it." }), json!({}));
     let run = house.run_of(Some(&job)).await;
-    let turn = async || {
-        house.driver().run_turn(&run, &job, turn_of(&job), house.chosen(), &house.cancel).await
-    };
     for _ in 0..2 {
-        let outcome = turn().await;
+        let outcome = house.go(&run, &job).await;
         assert_eq!(outcome.asks.len(), 1, "{outcome:?}");
         house.say_yes(&run, &outcome).await;
     }
-    assert_eq!(turn().await.state, RunState::Succeeded);
+    assert_eq!(house.go(&run, &job).await.state, RunState::Succeeded);
     assert_eq!(reached(&made), [held.clone(), held]);
 }

@@ -95,7 +95,7 @@ async fn a_late_run_knows_that_it_is_late() {
     for (late_by, told) in [(10_000, false), (3 * 3_600_000, true)] {
         let mut run = house.run_of(Some(&job)).await;
         run.slot_at = Some(NOW.plus_ms(-late_by));
-        house.driver().run_turn(&run, &job, turn_of(&job), house.chosen(), &house.cancel).await;
+        house.go(&run, &job).await;
         let request = house.model.requests().pop().expect("asked");
         let task = text_of(request.messages.last().expect("a task"));
         assert_eq!(task.contains("is late"), told, "{task}");
@@ -236,8 +236,7 @@ async fn the_steps_of_a_run_are_limited_by_the_job_and_by_fifty() {
             turn.max_steps = wanted;
         }
         let run = house.run_of(Some(&job)).await;
-        let outcome =
-            house.driver().run_turn(&run, &job, turn_of(&job), house.chosen(), &house.cancel).await;
+        let outcome = house.go(&run, &job).await;
         assert_eq!(house.model.requests().len() - before, expected, "{wanted:?}");
         assert!(outcome.error.is_some_and(|error| error.contains("maxSteps")));
     }

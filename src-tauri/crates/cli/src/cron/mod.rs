@@ -335,6 +335,8 @@ fn warn_of(session: &Session, status: &CronStatus, off: &str) {
             None => "`rouse cron resume`".to_owned(),
             Some(at) => output::instant(at, now, zone),
         };
-        anstream::eprintln!("Warning: everything is paused until {until}.");
+        anstream::eprintln!(
+            "Warning: everything is paused until {until}. What comes before that is left out."
+        );
     }
 }

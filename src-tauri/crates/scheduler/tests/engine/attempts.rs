@@ -2,10 +2,10 @@
 
 use rouse_core::decide::retry_after_ms;
 use rouse_core::{Outcome, RunState};
-use rouse_scheduler::{RunMode, SchedulerConfig};
+use rouse_scheduler::RunMode;
 use serde_json::json;
 
-use crate::stage::{Begun, MINUTE, SECOND, Stage, config, every};
+use crate::stage::{Begun, MINUTE, SECOND, Stage, every};
 
 fn may_pass(error: &str) -> Outcome {
     let mut outcome = Outcome { may_pass: true, ..Outcome::failed(error) };
@@ -54,7 +54,7 @@ async fn a_failure_that_may_pass_is_tried_again_later_and_longer() {
 
 #[tokio::test]
 async fn between_two_attempts_others_have_the_place_and_the_next_one_gets_the_first_that_is_free() {
-    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 1, ..config() }, false).await;
+    let stage = Stage::of_places(1).await;
     let runtime =
         json!({ "id": "fails", "runtime": { "maxAttempts": 3, "retryBackoffMs": 60_000 } });
     stage.add(every(60 * MINUTE, runtime)).await;
@@ -98,7 +98,7 @@ async fn between_two_attempts_others_have_the_place_and_the_next_one_gets_the_fi
 
 #[tokio::test]
 async fn who_waits_for_a_place_until_his_time_is_over_has_run_out_of_it() {
-    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 1, ..config() }, false).await;
+    let stage = Stage::of_places(1).await;
     let runtime = json!({ "id": "fails", "runtime": { "maxAttempts": 3, "retryBackoffMs": 60_000 },
         "policies": { "timeoutSeconds": 120 } });
     let fails = stage.add(every(60 * MINUTE, runtime)).await;

@@ -1,11 +1,11 @@
 //! Runs that a person asks for.
 
 use rouse_core::{Job, JobId, Outcome, RunId, RunState, RunTrigger};
-use rouse_scheduler::{RunMode, SchedulerConfig, SchedulerError};
+use rouse_scheduler::{RunMode, SchedulerError};
 use rouse_store::StoreError;
 use serde_json::json;
 
-use crate::stage::{Begun, HOUR, MINUTE, START, Stage, config, every, once};
+use crate::stage::{Begun, HOUR, MINUTE, START, Stage, every, once};
 
 #[tokio::test]
 async fn a_run_by_hand_does_not_move_the_schedule() {
@@ -138,8 +138,7 @@ async fn asked_from_inside(stage: &Stage, outer: &mut Begun, job: &Job) -> (RunI
 
 #[tokio::test]
 async fn a_run_that_waits_for_another_one_waits_no_longer_than_its_own_time() {
-    let cap = SchedulerConfig { max_concurrent_runs: 1, ..config() };
-    let stage = Stage::with(cap, false).await;
+    let stage = Stage::of_places(1).await;
     let limit = json!({ "id": "outer", "policies": { "timeoutSeconds": 60 } });
     let outer_job = stage.add(every(HOUR, limit)).await;
     let inner_job = stage.add(every(HOUR, json!({ "id": "inner" }))).await;
@@ -166,8 +165,7 @@ async fn a_run_that_waits_for_another_one_waits_no_longer_than_its_own_time() {
 
 #[tokio::test]
 async fn a_run_that_starts_another_one_and_does_not_wait_holds_nobody_up() {
-    let cap = SchedulerConfig { max_concurrent_runs: 1, ..config() };
-    let stage = Stage::with(cap, false).await;
+    let stage = Stage::of_places(1).await;
     let job = stage.add(every(HOUR, json!({}))).await;
     let by_hand = || async {
         stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked").expect("a run")
@@ -202,8 +200,7 @@ async fn awaited(stage: &Stage, job: &Job, by: &Begun) -> Result<RunId, Schedule
 
 #[tokio::test]
 async fn a_run_that_waits_for_another_one_lends_it_its_place_and_has_it_back() {
-    let cap = SchedulerConfig { max_concurrent_runs: 1, ..config() };
-    let stage = Stage::with(cap, false).await;
+    let stage = Stage::of_places(1).await;
     let [outer, inner, third] = three(&stage, ["outer", "inner", "third"]).await;
     let outer = begun_by_hand(&stage, &outer).await;
     let first = awaited(&stage, &inner, &outer).await.expect("a run");
@@ -222,8 +219,7 @@ async fn a_run_that_waits_for_another_one_lends_it_its_place_and_has_it_back() {
 
 #[tokio::test]
 async fn a_place_is_lent_once_however_many_are_awaited() {
-    let cap = SchedulerConfig { max_concurrent_runs: 1, ..config() };
-    let stage = Stage::with(cap, false).await;
+    let stage = Stage::of_places(1).await;
     let [outer, one, other] = three(&stage, ["outer", "one", "other"]).await;
     let outer = begun_by_hand(&stage, &outer).await;
     let first = awaited(&stage, &one, &outer).await.expect("a run");
@@ -241,8 +237,7 @@ async fn a_place_is_lent_once_however_many_are_awaited() {
 
 #[tokio::test]
 async fn a_place_comes_back_also_from_a_run_that_never_began() {
-    let cap = SchedulerConfig { max_concurrent_runs: 1, ..config() };
-    let stage = Stage::with(cap, false).await;
+    let stage = Stage::of_places(1).await;
     let [outer, inner, third] = three(&stage, ["outer", "inner", "third"]).await;
     let outer = begun_by_hand(&stage, &outer).await;
     let id = awaited(&stage, &inner, &outer).await.expect("a run");

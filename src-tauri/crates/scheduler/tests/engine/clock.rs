@@ -1,10 +1,10 @@
 //! The wall clock is set.
 
 use rouse_core::{RunState, RunTrigger};
-use rouse_scheduler::{RunMode, SchedulerConfig};
+use rouse_scheduler::RunMode;
 use serde_json::json;
 
-use crate::stage::{HOUR, MINUTE, SECOND, START, Stage, config, every};
+use crate::stage::{HOUR, MINUTE, SECOND, START, Stage, every};
 
 #[tokio::test]
 async fn a_step_back_fires_no_slot_again_and_no_job_sleeps_for_its_length() {
@@ -33,7 +33,7 @@ async fn a_step_back_fires_no_slot_again_and_no_job_sleeps_for_its_length() {
 
 #[tokio::test]
 async fn a_slot_that_comes_again_takes_no_place_in_a_lane() {
-    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 1, ..config() }, false).await;
+    let stage = Stage::of_places(1).await;
     let job = stage.add(every(MINUTE, json!({}))).await;
     stage.clock.advance(60_000);
     let begun = stage.begun.next().await;

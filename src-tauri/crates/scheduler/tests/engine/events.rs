@@ -111,9 +111,7 @@ async fn a_crash_between_the_two_loses_nothing_and_doubles_nothing() {
 
 #[tokio::test]
 async fn a_follower_that_waited_when_rouse_was_killed_starts_once() {
-    let config =
-        rouse_scheduler::SchedulerConfig { max_concurrent_runs: 1, ..crate::stage::config() };
-    let stage = Stage::with(config, false).await;
+    let stage = Stage::of_places(1).await;
     let first = stage.add(by_hand("first")).await;
     let other = stage.add(by_hand("other")).await;
     let second = stage.add(after("second", json!({ "jobId": "first" }))).await;

@@ -142,7 +142,7 @@ async fn a_second_tick_finds_nothing_to_claim() {
 
 #[tokio::test]
 async fn a_tick_reports_what_it_did() {
-    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 1, ..config() }, false).await;
+    let stage = Stage::of_places(1).await;
     for id in ["a", "b", "c"] {
         let late = json!({ "misfire": { "mode": "skip" } });
         let policies = if id == "c" { late } else { json!({}) };
@@ -189,8 +189,7 @@ async fn a_long_run_holds_up_no_other_job() {
 
 #[tokio::test]
 async fn a_thousand_slots_of_one_second_all_start() {
-    let stage =
-        Stage::with(SchedulerConfig { max_concurrent_runs: 1_000, ..config() }, false).await;
+    let stage = Stage::of_places(1_000).await;
     for id in 0..1_000 {
         stage.add(every(MINUTE, json!({ "id": format!("job-{id}") }))).await;
     }

@@ -122,7 +122,8 @@ async fn a_one_shot_whose_time_has_passed_cannot_be_switched_on() {
         .update_job(&job.id, json!({ "enabled": true }), None)
         .await
         .expect_err("refused");
-    assert_eq!(complaint(error).0, "schedule.atMs");
+    let words = "is over: give the job a new time";
+    assert_eq!(complaint(error), ("schedule.atMs".into(), words.into()));
     let at = START.plus_ms(2 * MINUTE);
     let on = patch(&stage, &job.id, json!({ "enabled": true, "schedule": { "atMs": at.0 } })).await;
     assert_eq!(on.state.next_run_at, Some(at));

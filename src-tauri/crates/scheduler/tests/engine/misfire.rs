@@ -2,10 +2,10 @@
 
 use rouse_core::time::Clock as _;
 use rouse_core::{Outcome, RunState, RunTrigger};
-use rouse_scheduler::{RunMode, SchedulerConfig};
+use rouse_scheduler::RunMode;
 use serde_json::json;
 
-use crate::stage::{Begun, HOUR, MINUTE, START, Stage, break_with, config, every, once};
+use crate::stage::{Begun, HOUR, MINUTE, START, Stage, break_with, every, once};
 
 #[tokio::test]
 async fn by_default_one_late_run_stands_for_all() {
@@ -86,8 +86,7 @@ async fn later_than_allowed_is_missed() {
 
 /// A stage with one place, which a run without an end has, and what waits behind it.
 async fn behind_another(policies: serde_json::Value) -> (Stage, Begun, rouse_core::job::Job) {
-    let one_place = SchedulerConfig { max_concurrent_runs: 1, ..config() };
-    let stage = Stage::with(one_place, false).await;
+    let stage = Stage::of_places(1).await;
     stage.add(once(START.plus_ms(MINUTE), json!({ "id": "before" }))).await;
     let at = START.plus_ms(MINUTE + 1);
     let job = stage.add(once(at, json!({ "policies": policies }))).await;

@@ -95,7 +95,7 @@ async fn a_run_that_goes_on_with_the_answer_is_never_too_late() {
 /// With one place for all lanes, a parked run that kept it would stop everything until somebody answers.
 #[tokio::test]
 async fn a_parked_run_leaves_the_only_place_to_other_jobs() {
-    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 1, ..config() }, false).await;
+    let stage = Stage::of_places(1).await;
     let (asking, run) = first_asks(&stage, &["a"]).await;
     stage.handle.update_job(&asking.id, json!({ "enabled": false }), None).await.unwrap();
     let manual = json!({ "kind": "manual" });
@@ -242,7 +242,7 @@ async fn a_run_that_has_just_asked_is_cancelled_and_nobody_is_asked() {
 
 #[tokio::test]
 async fn a_run_that_goes_on_with_its_answer_is_cancelled() {
-    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 1, ..config() }, false).await;
+    let stage = Stage::of_places(1).await;
     let (_, run) = first_asks(&stage, &["a"]).await;
     stage.pass(MINUTE).await;
     let other = stage.begun.next().await;

@@ -77,7 +77,7 @@ async fn only_what_was_due_before_its_end_was_paused() {
 
 #[tokio::test]
 async fn a_pause_skips_what_waits_and_lets_the_rest_end() {
-    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 1, ..config() }, false).await;
+    let stage = Stage::of_places(1).await;
     let first = stage.add(every(MINUTE, json!({ "id": "a" }))).await;
     let second = stage.add(every(MINUTE, json!({ "id": "b" }))).await;
     stage.clock.advance(60_000);
@@ -125,8 +125,7 @@ async fn the_kill_switch_skips_with_its_reason() {
 
 #[tokio::test]
 async fn with_the_kill_switch_on_nothing_of_an_earlier_life_starts() {
-    let mut stage =
-        Stage::with(SchedulerConfig { max_concurrent_runs: 1, ..config() }, false).await;
+    let mut stage = Stage::of_places(1).await;
     let at_work = stage.add(every(MINUTE, json!({ "id": "a" }))).await;
     stage.clock.advance(60_000);
     stage.begun.next().await;
@@ -143,7 +142,7 @@ async fn with_the_kill_switch_on_nothing_of_an_earlier_life_starts() {
 
 #[tokio::test]
 async fn a_new_cap_holds_from_now_on() {
-    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 1, ..config() }, false).await;
+    let stage = Stage::of_places(1).await;
     for id in ["a", "b", "c"] {
         stage.add(every(MINUTE, json!({ "id": id }))).await;
     }
@@ -174,8 +173,7 @@ async fn a_pause_that_cannot_be_read_still_pauses() {
 
 #[tokio::test]
 async fn what_waits_in_many_lanes_ends_in_few_commits() {
-    let cap = SchedulerConfig { max_concurrent_runs: 1, ..config() };
-    let stage = Stage::with(cap, false).await;
+    let stage = Stage::of_places(1).await;
     for number in 0..40 {
         stage.add(every(MINUTE, json!({ "id": number.to_string() }))).await;
     }

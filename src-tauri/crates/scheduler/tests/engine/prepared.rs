@@ -3,12 +3,12 @@ use std::time::Duration;
 use rouse_core::event::Event;
 use rouse_core::job::{Job, JobState};
 use rouse_core::{JobId, Outcome, Run, RunState, RunTrigger, UnixMs};
-use rouse_scheduler::{RunMode, SchedulerConfig};
+use rouse_scheduler::RunMode;
 use serde_json::json;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _};
 
-use crate::stage::{Begun, HOUR, MINUTE, SECOND, START, Stage, break_with, config, every};
+use crate::stage::{Begun, HOUR, MINUTE, SECOND, START, Stage, break_with, every};
 
 const SLOT: UnixMs = START.plus_ms(MINUTE);
 
@@ -160,8 +160,7 @@ async fn a_machine_that_sleeps_in_the_lead_begins_late_and_says_so() {
 
 #[tokio::test]
 async fn what_is_asked_in_the_lead_counts_for_the_slot() {
-    let one_place = SchedulerConfig { max_concurrent_runs: 1, ..config() };
-    let stage = Stage::with(one_place, false).await;
+    let stage = Stage::of_places(1).await;
     let job = stage.add(every(MINUTE, json!({}))).await;
     stage.settle().await;
     prepared(&stage).await;
@@ -213,8 +212,7 @@ async fn a_slot_that_is_left_out_waits_for_its_instant_beside_one_that_fires() {
 
 #[tokio::test]
 async fn a_crowd_is_written_as_much_earlier_as_it_takes_and_begins_at_its_instant() {
-    let cap = SchedulerConfig { max_concurrent_runs: 50, ..config() };
-    let stage = Stage::with(cap, false).await;
+    let stage = Stage::of_places(50).await;
     for n in 0..48 {
         stage.add(every(MINUTE, json!({ "id": format!("job-{n}"), "name": format!("{n}") }))).await;
     }

@@ -1,11 +1,10 @@
 //! What is left of an earlier life.
 
 use rouse_core::{Outcome, RunState, RunTrigger, UnixMs};
-use rouse_scheduler::SchedulerConfig;
 use rouse_store::{NewStep, StepKind};
 use serde_json::json;
 
-use crate::stage::{HOUR, MINUTE, SECOND, START, Stage, config, every};
+use crate::stage::{HOUR, MINUTE, SECOND, START, Stage, every};
 
 #[tokio::test]
 async fn a_run_that_was_cut_off_is_interrupted_and_made_up_for() {
@@ -122,7 +121,7 @@ async fn a_pause_that_lasts_starts_nothing_over() {
 
 #[tokio::test]
 async fn runs_that_waited_start_in_their_order() {
-    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 1, ..config() }, false).await;
+    let stage = Stage::of_places(1).await;
     stage
         .add(every(HOUR, json!({ "id": "blocks", "policies": { "misfire": { "mode": "skip" } } })))
         .await;
@@ -146,7 +145,7 @@ async fn runs_that_waited_start_in_their_order() {
 
 #[tokio::test]
 async fn a_run_that_waited_beyond_its_lateness_is_missed() {
-    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 1, ..config() }, false).await;
+    let stage = Stage::of_places(1).await;
     stage.add(every(MINUTE, json!({ "id": "a" }))).await;
     let hasty = json!({ "id": "b", "policies": { "misfire": { "maxLatenessSeconds": 60 } } });
     stage.pass(MINUTE).await;
@@ -182,7 +181,7 @@ async fn slots_that_came_meanwhile_see_the_runs_that_are_there() {
 
 #[tokio::test]
 async fn a_crash_between_claim_and_start_loses_nothing() {
-    let stage = Stage::with(SchedulerConfig { max_concurrent_runs: 1, ..config() }, false).await;
+    let stage = Stage::of_places(1).await;
     stage.add(every(HOUR, json!({ "id": "a" }))).await;
     stage.add(every(HOUR, json!({ "id": "b" }))).await;
     stage.handle.tick(START.plus_ms(HOUR)).await.expect("a tick");

@@ -121,6 +121,11 @@ impl Stage {
         Self::with(config(), false).await
     }
 
+    /// One of so many runs at once.
+    pub(crate) async fn of_places(max_concurrent_runs: usize) -> Self {
+        Self::with(SchedulerConfig { max_concurrent_runs, ..config() }, false).await
+    }
+
     pub(crate) async fn with(config: SchedulerConfig, has_model: bool) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let clock = ManualClock::new(START);
