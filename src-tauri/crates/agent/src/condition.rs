@@ -1,10 +1,10 @@
 //! Conditions of `notifyWhen`: one CEL expression over the result of a tool call, answered with yes or no.
 //!
-//! Owns what an expression may use and how it is kept from doing harm. The interpreter walks its tree by recursion, and
-//! a stack that overflows ends the process; so a source is short, and everything, the parsing too, happens on a thread
-//! of its own with a large stack. Nobody can stop that thread from outside: loops are counted and what is made is weighed,
-//! both end when nobody waits any more, and there are few such threads at once. One could get it wrong by parsing first "just to check" on the caller's stack: 12 parentheses
-//! are enough to end a debug build.
+//! Owns what an expression may use and how it is kept from doing harm. The interpreter walks its tree by recursion, and a
+//! stack that overflows ends the process; so a source is short, and everything, the parsing too, happens on a thread of
+//! its own with a large stack. Nobody can stop that thread from outside: loops are counted and what is made is weighed,
+//! both end when nobody waits any more, and there are few such threads at once. One could get it wrong by parsing first
+//! "just to check" on the caller's stack: 12 parentheses are enough to end a debug build.
 
 mod limits;
 mod values;

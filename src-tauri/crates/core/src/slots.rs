@@ -1,8 +1,8 @@
 //! The slots of one job: its compiled trigger and its stable jitter.
 //!
-//! Owns the answer to "when next" for preview and engine alike; there is no second function. Jitter moves the whole
-//! grid by an offset that depends on the job's id alone, so it never makes two slots of one, and it comes on top of the first interval. One could get it wrong by
-//! looking for the newest slot from the first one on, through all that have passed.
+//! Owns the answer to "when next" for preview and engine alike; there is no second function. Jitter moves the whole grid
+//! by an offset that depends on the job's id alone, so it never makes two slots of one, and it comes on top of the first
+//! interval. One could get it wrong by looking for the newest slot from the first one on, through all that have passed.
 
 use crate::job::{Schedule, ScheduleSpec};
 use crate::schedule::{CronPattern, Zone, Zones, every_count_slots, every_next_after};

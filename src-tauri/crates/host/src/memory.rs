@@ -1,10 +1,10 @@
 //! Gives memory back that only the start, or a burst of work, needed.
 //!
 //! An engine sits in the tray for weeks and needs a small part of its program then: the rest was read to parse a command
-//! line, open a database, compile schemas, look for models or answer a page. The system would take those pages back when memory is
-//! short; until then they count as ours. On Linux they are let go at once, as what is still needed comes back from the
-//! page cache in microseconds, and the heap is handed back where nothing lies in it. It refuses every other page that was
-//! written to, which only the program itself could restore.
+//! line, open a database, compile schemas, look for models or answer a page. The system would take those pages back when
+//! memory is short; until then they count as ours. On Linux they are let go at once, as what is still needed comes back
+//! from the page cache in microseconds, and the heap is handed back where nothing lies in it. It refuses every other page
+//! that was written to, which only the program itself could restore.
 
 use std::sync::Arc;
 use std::time::Duration;

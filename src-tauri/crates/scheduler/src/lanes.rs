@@ -3,10 +3,10 @@
 //! Owns the order of waiting runs: first come, first served within a lane, and between lanes by who has waited longest,
 //! under one cap for all. What comes at its own time goes before what makes up for the past, and the latter never has
 //! more than half of the places (one, when there is only one), nor more than a few: a machine that wakes up to a thousand
-//! missed slots works through them beside its day, not instead of it. A lane is as wide as the runs it may have at work at once: one,
-//! unless its job's overlap is `parallel`. It refuses to know the store or what a run does, and holds no lock while anything works, so no run can
-//! wait for a place that it holds itself. One could get it wrong by scanning all lanes for one that may start: with ten
-//! thousand waiting runs each end of a run would cost as much as all of them.
+//! missed slots works through them beside its day, not instead of it. A lane is as wide as the runs it may have at work
+//! at once: one, unless its job's overlap is `parallel`. It refuses to know the store or what a run does, and holds no
+//! lock while anything works, so no run can wait for a place that it holds itself. One could get it wrong by scanning all
+//! lanes for one that may start: with ten thousand waiting runs each end of a run would cost as much as all of them.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 

@@ -1,8 +1,8 @@
 //! Jobs whose rows cannot be read: garbled by hand, by a disk, or by a program that knew better.
 //!
 //! Owns what becomes of them: one that is due is switched off with the reason and counts as failing, and all that were
-//! met can be listed by their ids, so that a person sees them and can remove them. It refuses to mend one. One could get it wrong by leaving a due
-//! one alone: it would be due for ever, and the timer would never come to rest.
+//! met can be listed by their ids, so that a person sees them and can remove them. It refuses to mend one. One could get
+//! it wrong by leaving a due one alone: it would be due for ever, and the timer would never come to rest.
 
 use rouse_core::event::EventKind;
 use rouse_core::{JobId, UnixMs};

@@ -118,8 +118,8 @@ impl Store {
         Ok(id)
     }
 
-    /// The oldest `most` lines that no main turn has dealt with, in their order. Those that a turn was shown which waits for a person, or
-    /// for its place after the answer, are that turn's.
+    /// The oldest `most` lines that no main turn has dealt with, in their order. Those that a turn was shown which waits
+    /// for a person, or for its place after the answer, are that turn's.
     ///
     /// # Errors
     /// `Read`.

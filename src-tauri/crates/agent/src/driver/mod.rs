@@ -1,9 +1,10 @@
 //! The driver: carries out what the turn machine of `core` decides.
 //!
 //! Owns the five ways in: a job's turn, a heartbeat of the main session, an answer to a person there, a single tool call
-//! of a job, and one that a person tries. It puts the context together, asks the model, sends calls through the gate, journals every step and stores the
-//! transcript, also of a run that failed. It refuses to decide how a run may end (`core::turn`), whether it may be retried, and who is told
-//! (the scheduler). It answers with an outcome whatever happens; a run never ends in silence.
+//! of a job, and one that a person tries. It puts the context together, asks the model, sends calls through the gate,
+//! journals every step and stores the transcript, also of a run that failed. It refuses to decide how a run may end
+//! (`core::turn`), whether it may be retried, and who is told (the scheduler). It answers with an outcome whatever
+//! happens; a run never ends in silence.
 //!
 //! One could get it wrong by waiting for something without the cancellation token beside it, or by returning early
 //! without storing what was said.

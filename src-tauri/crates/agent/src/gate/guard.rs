@@ -1,8 +1,9 @@
 //! What the gate asks beside the policy: the safety layer, the secrets and the hooks.
 //!
-//! Owns when each is asked. What a call holds is looked at before anybody is asked about it: no person is to say yes to a
-//! call that must not be made. A command that only holds what looks like a key is asked about. A handle becomes a value in the last step before the tool, behind the journal and the
-//! answers, which hold the handle. What comes back is freed of secrets before it is written down anywhere.
+//! Owns when each is asked. What a call holds is looked at before anybody is asked about it: no person is to say yes to
+//! a call that must not be made. A command that only holds what looks like a key is asked about. A handle becomes a
+//! value in the last step before the tool, behind the journal and the answers, which hold the handle. What comes back
+//! is freed of secrets before it is written down anywhere.
 //!
 //! A call that a person has written into a job may hold what it likes, for it is theirs to send; what comes back from it
 //! is looked at like everything else. What a hook has made of it nobody has written.

@@ -1,10 +1,10 @@
 //! Calls that write the value of a stored secret into the workspace.
 //!
-//! Owns how such a call is asked about and made. The question, the answer, a grant and hooks know it by its handles; the value is
-//! in memory only, as long as the answer of the model is. After a question the call, and any that waited behind it, comes out
-//! of the transcript, which marks where a value stood, and its arguments are put together again from what was kept of them
-//! by handles when the run began to wait. One could get it wrong by putting a value wherever a transcript has such a mark:
-//! a model can write the mark, too.
+//! Owns how such a call is asked about and made. The question, the answer, a grant and hooks know it by its handles;
+//! the value is in memory only, as long as the answer of the model is. After a question the call, and any that waited
+//! behind it, comes out of the transcript, which marks where a value stood, and its arguments are put together again
+//! from what was kept of them by handles when the run began to wait. One could get it wrong by putting a value wherever
+//! a transcript has such a mark: a model can write the mark, too.
 
 use rouse_core::approval::{Approval, Surroundings, values_in};
 use rouse_core::hidden::handles;

@@ -6,9 +6,9 @@
 //! `{"decision": "allow" | "deny" | "rewrite", "reason": …, "title": …, "body": …}` to a delivery. Another exit status than
 //! 0, another answer and a time limit that is over are failures.
 //!
-//! It runs in a process group of its own, which ends with it and with its time (`group`), in the data directory, and without the
-//! environment of Rouse but for a short list: keys of providers are not for it. It is a command out of the person's
-//! settings file, with the person's rights; no client can set one.
+//! It runs in a process group of its own, which ends with it and with its time (`group`), in the data directory, and
+//! without the environment of Rouse but for a short list: keys of providers are not for it. It is a command out of the
+//! person's settings file, with the person's rights; no client can set one.
 
 use std::ffi::OsString;
 use std::io;

@@ -1,9 +1,9 @@
 //! What the end of a run means for the incidents of its job: a new cause, the same again, or all is well.
 //!
 //! Two failures have the same cause when their words are the same but for what differs each time (numbers, ids, quoted
-//! names). What a model says of its failure is worded anew each time, so there that it failed is all that counts, and so
-//! it is of what passes by itself. However varied the words, a job has few incidents at once: beyond that everything belongs to the newest, or
-//! a talkative error would be a notification a minute again.
+//! names). What a model says of its failure is worded anew each time, so there that it failed is all that counts, and
+//! so it is of what passes by itself. However varied the words, a job has few incidents at once: beyond that everything
+//! belongs to the newest, or a talkative error would be a notification a minute again.
 
 use crate::condition::Verdict;
 use crate::incident::{Ailment, Incident, IncidentStep};

@@ -1,9 +1,10 @@
 //! Cron patterns: reading them and asking them for slots.
 //!
 //! Owns the way from a text to slots: `fields` reads it, `dates` and `times` match it on a wall clock without changes,
-//! `rule` turns matches into slots and `count` counts them. A pattern that never fires is refused when it is read. Reading takes a microsecond
-//! and a pattern is some hundred bytes, so nobody needs to keep patterns to have them fast. One could get it wrong by
-//! looking for a matching time and then for a matching date: the time of day begins anew with every date.
+//! `rule` turns matches into slots and `count` counts them. A pattern that never fires is refused when it is read.
+//! Reading takes a microsecond and a pattern is some hundred bytes, so nobody needs to keep patterns to have them fast.
+//! One could get it wrong by looking for a matching time and then for a matching date: the time of day begins anew with
+//! every date.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,10 +1,11 @@
 //! What of a conversation a model is sent: as much as it can read.
 //!
 //! Owns the bound and what gives way to it, in this order: the results of older steps are shortened, then left out; what
-//! the session remembers of earlier runs goes, the oldest first; older steps go as a whole, and one line counts them; then
-//! what the newest calls were asked with and the newest results are shortened, and last of all the task. What is left out is always said where it stood. A call and
-//! its result stay together or go together, because every provider refuses one without the other. The transcript itself
-//! stays whole: only what is sent is bounded, so nothing is lost for a run that goes on and for people who read it.
+//! the session remembers of earlier runs goes, the oldest first; older steps go as a whole, and one line counts them;
+//! then what the newest calls were asked with and the newest results are shortened, and last of all the task. What is
+//! left out is always said where it stood. A call and its result stay together or go together, because every provider
+//! refuses one without the other. The transcript itself stays whole: only what is sent is bounded, so nothing is lost for
+//! a run that goes on and for people who read it.
 //!
 //! Once it is too long it is made a good deal shorter than it would have to be, so that the next steps only add to it:
 //! what a provider has kept of the beginning stays of use. One could get it wrong by quoting a result from outside where

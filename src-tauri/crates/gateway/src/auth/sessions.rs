@@ -2,8 +2,8 @@
 //!
 //! A session is known by a hash alone, which opens nothing to whoever reads the file or a backup of it. The token is part
 //! of the hash: a new token leaves no session that fits. A visit makes a session live longer, and that is written, and
-//! told to the browser, at most once a day. It refuses to fail a sign-in because of the file: what cannot be kept lasts until the engine stops. One
-//! could get this wrong by writing with every visit, which is every request of every page.
+//! told to the browser, at most once a day. It refuses to fail a sign-in because of the file: what cannot be kept lasts
+//! until the engine stops. One could get this wrong by writing with every visit, which is every request of every page.
 
 use std::collections::HashMap;
 use std::fs;

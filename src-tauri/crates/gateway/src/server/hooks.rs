@@ -95,7 +95,8 @@ fn in_pace(shared: &Shared, name: &str) -> Result<(), Response> {
     })
 }
 
-/// `POST /hooks/wake {text, mode, reason, coalesceMs}`: what `wake` does, but for whose words they are: a script hands on what it has read.
+/// `POST /hooks/wake {text, mode, reason, coalesceMs}`: what `wake` does, but for whose words they are: a script hands on
+/// what it has read.
 pub(super) async fn wake(
     _: Program,
     _: Waker,

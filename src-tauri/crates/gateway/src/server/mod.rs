@@ -1,7 +1,8 @@
 //! The loopback server: `/rpc`, `/ws`, `/hooks`, `/healthz`, sign-in, and the UI's files.
 //!
-//! Host and Origin are checked before anything else, so that no web page and no rebound name can reach a handler;
-//! then who calls; only then is the body read, for as long as `body` waits. `door` bounds how many may connect. It binds loopback and nothing else, and refuses CORS altogether.
+//! Host and Origin are checked before anything else, so that no web page and no rebound name can reach a handler; then
+//! who calls; only then is the body read, for as long as `body` waits. `door` bounds how many may connect. It binds
+//! loopback and nothing else, and refuses CORS altogether.
 
 mod body;
 mod door;

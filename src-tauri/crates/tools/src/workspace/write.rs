@@ -3,8 +3,9 @@
 //! A file is written beside its place, brought to the disk and then given the name, in the folder whose handle was
 //! opened: whoever reads it sees the old content or the new one, and a name that has become a link meanwhile is replaced
 //! itself and leads nowhere. It refuses to write through a link anywhere in the path, also one that stays inside: whoever
-//! was asked was told the path, and the link can be another one by now. It refuses to write over a link, a second name of a file elsewhere, a device, a pipe, a
-//! folder and what nobody may write. What is replaced keeps its mode, not its owner or its extended attributes.
+//! was asked was told the path, and the link can be another one by now. It refuses to write over a link, a second name of
+//! a file elsewhere, a device, a pipe, a folder and what nobody may write. What is replaced keeps its mode, not its owner
+//! or its extended attributes.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -131,7 +132,8 @@ impl Workspace {
 pub(crate) const MOST_READ: u64 = 256 << 20;
 
 /// What tells a file's content from any other: its SHA-256, or, of one that is larger than `most`, its size and when it
-/// last changed (on Unix by a time that nobody can set). A file with a hole in it is as large as it likes, and takes hours to read.
+/// last changed (on Unix by a time that nobody can set). A file with a hole in it is as large as it likes, and takes
+/// hours to read.
 pub(crate) fn fingerprint(file: File, most: u64) -> io::Result<String> {
     let metadata = file.metadata()?;
     if metadata.len() <= most {

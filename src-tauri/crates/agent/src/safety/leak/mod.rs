@@ -1,9 +1,10 @@
 //! What must not be told: finding secrets in text.
 //!
 //! Owns two ways to know one. The values of stored secrets are looked for exactly, in every spelling that `known` lists;
-//! what nobody has stored is told by its looks (`rules`). Both read the text through several `view`s, so that an escape or
-//! a line break hides nothing; stored values are looked for in what `encoded` stretches say as well, three layers deep. The
-//! work is counted, and bounded by the text's length. It refuses to decide what follows from a finding: that is for `incoming` and `outgoing`.
+//! what nobody has stored is told by its looks (`rules`). Both read the text through several `view`s, so that an escape
+//! or a line break hides nothing; stored values are looked for in what `encoded` stretches say as well, three layers
+//! deep. The work is counted, and bounded by the text's length. It refuses to decide what follows from a finding: that is
+//! for `incoming` and `outgoing`.
 //!
 //! It stops accidents and the usual encodings. Whoever spells a secret in a way of their own gets it past every list,
 //! which is why a model is never told one in the first place.

@@ -1,9 +1,9 @@
 //! What will keep a job from doing what it says, said when it is written down.
 //!
-//! Owns the look at what a run will need and may not find: its tools, its models, its skills, its files, its secrets, its channel, an
-//! event that can come, a time that is still ahead. It refuses nothing: all of these may be there by the time of the run,
-//! and what can never be right is refused elsewhere. One could get it wrong by warning of what a person has just decided:
-//! a job that is off may well have a time that has passed.
+//! Owns the look at what a run will need and may not find: its tools, its models, its skills, its files, its secrets, its
+//! channel, an event that can come, a time that is still ahead. It refuses nothing: all of these may be there by the time
+//! of the run, and what can never be right is refused elsewhere. One could get it wrong by warning of what a person has
+//! just decided: a job that is off may well have a time that has passed.
 
 use std::path::Path;
 

@@ -1,8 +1,9 @@
 //! What happened to the clock and to the jobs, in order, and which slots must therefore be on record.
 //!
-//! A slot is required when an engine found that the clock had gone over it for the first time while its job was there, switched on and had that
-//! schedule. Slots are counted as numbers, of the grid or of the day, so that four hundred days of minutes cost nothing.
-//! One could get it wrong by asking for the slots that a clock shows again after it was set back: those have their rows.
+//! A slot is required when an engine found that the clock had gone over it for the first time while its job was there,
+//! switched on and had that schedule. Slots are counted as numbers, of the grid or of the day, so that four hundred days
+//! of minutes cost nothing. One could get it wrong by asking for the slots that a clock shows again after it was set
+//! back: those have their rows.
 
 use rouse_core::{JobId, Run};
 

@@ -3,8 +3,8 @@
 //! It belongs to the workspace and not to the run: giving rights means walking through all that is in the folder, and a
 //! command that leaves files behind is to find them again. What is made in the folder later has the rights from the
 //! folder itself. It refuses a folder that would bring the home, Rouse's data or a whole disk along, and one of the
-//! network. It passes over links, and files that have a second name: that name may lie elsewhere. One could get it wrong by letting
-//! the system spread the rights downwards: it would follow both.
+//! network. It passes over links, and files that have a second name: that name may lie elsewhere. One could get it wrong
+//! by letting the system spread the rights downwards: it would follow both.
 
 use std::fs::{File, OpenOptions};
 use std::io;
