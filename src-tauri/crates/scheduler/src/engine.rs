@@ -119,8 +119,6 @@ pub(crate) struct Engine {
     pub(crate) zones_kept: BTreeSet<String>,
     pub(crate) trouble: Trouble,
     pub(crate) inbox: mpsc::UnboundedReceiver<Request>,
-    /// Whether the timer was the last cause.
-    was_timer: bool,
 }
 
 /// Why the engine woke up.
@@ -178,7 +176,6 @@ impl Engine {
             zones_kept: BTreeSet::new(),
             trouble: Trouble::default(),
             inbox,
-            was_timer: false,
             store,
             clock,
             timer,
@@ -197,15 +194,11 @@ impl Engine {
         self.use_prepared(None).await;
         self.log_started().await;
         self.listen().await;
+        let mut wake = None;
         loop {
-            let cause = self.next_cause().await;
-            self.was_timer = cause.wake().is_some();
-            // First of all: it holds the store's turn to write.
-            self.use_prepared(cause.wake()).await;
-            // Whatever woke the engine sees the attempts that have ended by now.
-            while let Some(result) = self.tasks.try_join_next_with_id() {
-                self.attempt_ended(result);
-            }
+            let cause = self.next_cause(wake).await;
+            wake = cause.wake();
+            self.take_stock(wake).await;
             match cause {
                 Cause::Timer(Wake::Due) | Cause::Deaf | Cause::Wanted => {}
                 Cause::Timer(Wake::ClockChanged) => self.clock_changed(),
@@ -249,11 +242,20 @@ impl Engine {
         }
     }
 
-    /// The timer goes first: a request that comes at a due instant finds its slots claimed. Then it is the turn of whoever
-    /// asks: with a slot due at every moment nobody could stop them otherwise.
-    async fn next_cause(&mut self) -> Cause {
-        if std::mem::take(&mut self.was_timer) && !self.inbox.is_empty() {
-            self.use_prepared(None).await;
+    /// What comes before anything else, whatever woke the engine: what was prepared, since it holds the store's turn to
+    /// write; then the attempts that have ended by now, so that none of them holds up a slot of this moment.
+    async fn take_stock(&mut self, wake: Option<Wake>) {
+        self.use_prepared(wake).await;
+        while let Some(result) = self.tasks.try_join_next_with_id() {
+            self.attempt_ended(result);
+        }
+    }
+
+    /// The timer goes first: a request that comes at a due instant finds its slots claimed. After one (`before`) it is the
+    /// turn of whoever asks: with a slot due at every moment nobody could stop them otherwise.
+    async fn next_cause(&mut self, before: Option<Wake>) -> Cause {
+        if before.is_some() && !self.inbox.is_empty() {
+            self.take_stock(None).await;
             self.catch_up().await;
             if let Ok(request) = self.inbox.try_recv() {
                 return Cause::Request(Some(request));
