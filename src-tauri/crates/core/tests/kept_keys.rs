@@ -160,3 +160,14 @@ fn what_is_known_of_a_state_is_not_the_clients_and_the_rest_is_kept() {
     assert_eq!(patched["state"], expected);
     assert_eq!(read.state.extra, Map::from_iter([("future".to_owned(), stranger())]));
 }
+
+#[test]
+fn a_stored_instant_is_read_from_its_own_key_alone() {
+    let mut stored = job(&schedules()[0], &payloads()[0]);
+    stored["schedule"] = json!({ "kind": "at", "at": "2031-01-05 07:30" });
+    let error = stored_job_from_json(stored.clone()).expect_err("it names no instant");
+    assert!(error.to_string().contains("schedule.atMs"), "{error}");
+    stored["schedule"]["atMs"] = json!(NOW.0);
+    let read = stored_job_from_json(stored).expect("a job");
+    assert_eq!(job_to_json(&read)["schedule"]["at"], "2031-01-05 07:30", "somebody else's key");
+}

@@ -4,9 +4,7 @@
 //! when the schedule changes or the job is switched on. Everything else leaves the grid and the next slot alone. One
 //! could get it wrong by planning anew on every edit, which pushes an interval job away as long as somebody types.
 
-use rouse_core::job::{
-    Job, JobError, JobState, Schedule, ScheduleSpec, patch_job, payload_to_json,
-};
+use rouse_core::job::{Job, JobError, JobState, Schedule, patch_job, payload_to_json};
 use rouse_core::json_fields::FieldError;
 use rouse_core::naming::for_log;
 use rouse_core::schedule::Zones;
@@ -35,7 +33,8 @@ impl Engine {
         // A job that was removed by mistake comes back with its history, and a one-shot that has fired stays as it is.
         let remembered = self.store.remembered_state(&job.id).await?;
         job.state = JobState { extra: job.state.extra, ..remembered };
-        let has_fired = fired_at(&job.schedule).is_some_and(|at| job.state.last_run_at >= Some(at));
+        let has_fired =
+            job.schedule.spec.instant().is_some_and(|at| job.state.last_run_at >= Some(at));
         job.state.next_run_at = if has_fired { None } else { first_slot(&job, now, &self.zones)? };
         self.keep_rules_of(&job.schedule).await?;
         let job = self.store.insert_job(&job, now).await?;
@@ -115,9 +114,6 @@ fn next_slot_after_edit(
     if job.enabled && old.enabled {
         return Ok(old.state.next_run_at);
     }
-    if job.enabled && fired_at(&job.schedule).is_some_and(|at| at <= now) {
-        return Err(refusal("schedule.atMs", "is over: give the job a new time".to_owned()));
-    }
     first_slot(job, now, zones)
 }
 
@@ -132,22 +128,8 @@ fn first_slot(job: &Job, now: UnixMs, zones: &Zones) -> Result<Option<UnixMs>, J
     if !job.enabled {
         return Ok(None);
     }
-    if fired_at(&job.schedule).is_some_and(|at| at <= now) {
-        return Err(refusal("schedule.atMs", "must be in the future".to_owned()));
-    }
+    job.schedule.spec.check_is_ahead(now)?;
     Ok(slots.next_after(now))
-}
-
-/// The instant of a one-shot.
-const fn fired_at(schedule: &Schedule) -> Option<UnixMs> {
-    match schedule.spec {
-        ScheduleSpec::At { at, .. } => Some(at),
-        ScheduleSpec::Every { .. }
-        | ScheduleSpec::Cron { .. }
-        | ScheduleSpec::Event(_)
-        | ScheduleSpec::Webhook
-        | ScheduleSpec::Manual => None,
-    }
 }
 
 fn refusal(path: &str, message: String) -> JobError {

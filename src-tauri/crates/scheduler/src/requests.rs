@@ -11,7 +11,7 @@ use crate::attempt::{GRACE, Why};
 use crate::engine::{Engine, Stop};
 use crate::handle::{Reply, Request};
 use crate::tick::new_run;
-use crate::{NextSlot, Pause, RunMode, SchedulerConfig, SchedulerError, Status};
+use crate::{NextSlot, RunMode, SchedulerConfig, SchedulerError, Status};
 
 impl Engine {
     /// Answers a request. A request to stop is handed back; it is answered when everything has stopped.
@@ -151,8 +151,7 @@ impl Engine {
     async fn next_slot(&mut self) -> Result<Option<NextSlot>, StoreError> {
         let Some(at) = self.next_due().await? else { return Ok(None) };
         // A slot that comes in the pause is left out; which one is the first after it is not looked for.
-        let is_in_pause = |pause: Pause| pause.until.is_none_or(|until| until > at);
-        if self.pause.is_some_and(is_in_pause) {
+        if self.pause.is_some_and(|pause| pause.holds_at(at)) {
             return Ok(None);
         }
         let first = self.store.first_due_job(at).await?;

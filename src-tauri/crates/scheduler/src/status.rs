@@ -32,6 +32,13 @@ pub struct Pause {
     pub until: Option<UnixMs>,
 }
 
+impl Pause {
+    /// Whether it leaves out what is due at `at`. What is due at its very end fires.
+    pub(crate) fn holds_at(self, at: UnixMs) -> bool {
+        self.until.is_none_or(|until| until > at)
+    }
+}
+
 /// A slot to come.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NextSlot {

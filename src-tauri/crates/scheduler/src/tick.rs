@@ -18,12 +18,12 @@ use rouse_store::{Claim, Claimed, Counted, DueJob, DueJobs, StoreError};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+use crate::TickReport;
 use crate::engine::Engine;
 use crate::events::{Follow, rows};
 use crate::execute::{Waiting, begun};
 use crate::finish::log_end;
 use crate::lanes::Startable;
-use crate::{Pause, TickReport};
 
 /// Most jobs of one transaction. More of them take several: the first of a crowd begins while the rest is claimed.
 pub(crate) const BATCH: u32 = 512;
@@ -141,7 +141,7 @@ impl Engine {
         if let Some(until) = self.pause_end().filter(|until| *until <= now) {
             // After a sleep over the end of a pause, only what was due before the end was paused.
             let firing = self.firing_unless(Some(PAUSED));
-            self.claim_due(until, &firing, &mut report).await?;
+            self.claim_due(until.plus_ms(-1), &firing, &mut report).await?;
             self.end_pause(now).await?;
         }
         self.claim_due(now, &self.firing_at(now), &mut report).await?;
@@ -151,8 +151,8 @@ impl Engine {
 
     /// Whether anything may fire at `now`. A pause that is over by then holds up nothing, even if nobody has ended it.
     pub(crate) fn firing_at(&self, now: UnixMs) -> Firing {
-        let is_on = |pause: &Pause| pause.until.is_none_or(|until| until > now);
-        self.firing_unless(self.pause.filter(is_on).map(|_| PAUSED))
+        let holds = self.pause.is_some_and(|pause| pause.holds_at(now));
+        self.firing_unless(holds.then_some(PAUSED))
     }
 
     fn firing_unless(&self, paused: Option<&str>) -> Firing {

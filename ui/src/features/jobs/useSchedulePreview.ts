@@ -41,5 +41,5 @@ function unfinished({ when, days }: JobForm): string {
 
 function problemOf(error: Error): string {
   const [first] = fieldErrors(error);
-  return first ? sentence(first.message === "must be in the future" ? "that time has passed" : first.message) : error.message;
+  return first ? sentence(first.message) : error.message;
 }

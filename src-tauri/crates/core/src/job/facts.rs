@@ -1,10 +1,11 @@
 //! What a job does and how, in words: a fact each, and of what can be chosen only what was.
 //!
-//! Lists, answers and questions say the same because they say it from here. The job format leaves defaults out, so whatever
-//! stands there was chosen; a policy that has no words here is shown as it is written, for a newer engine may know more than
-//! the program that asks. A person decides by it, so nothing is cut off and everything in it can be seen, and only what the
-//! job does has more than one line: no other fact can look like two. The session is said with that: what tells the main
-//! session works there, everything else in one of its own. It refuses to explain the defaults; `--help` does.
+//! The CLI's job and the report of an import say the same because they say it from here. The job format leaves defaults
+//! out, so whatever stands there was chosen; a policy that has no words here is shown as it is written, for a newer engine
+//! may know more than the program that asks. A person decides by it, so nothing is cut off and everything in it can be
+//! seen, and only what the job does has more than one line: no other fact can look like two. The session is said with that:
+//! what tells the main session works there, everything else in one of its own. It refuses to explain the defaults; `--help`
+//! does.
 
 use serde_json::{Map, Value};
 
@@ -19,8 +20,9 @@ use crate::words::grouped;
 pub fn facts(job: &Value) -> Vec<(&'static str, String)> {
     let payload = &job["payload"];
     let mut facts = vec![("does", does(payload))];
-    let mut fact =
-        |about: &'static str, text: Option<String>| facts.extend(text.map(|text| (about, text)));
+    let mut fact = |about: &'static str, text: Option<String>| {
+        facts.extend(text.map(|text| (about, visible_line(&text))));
+    };
     fact("rights", rights(payload));
     fact("spread", span(&job["schedule"], "jitterMs", 1).map(|span| format!("by up to {span}")));
     fact("wakes", (job["wakeMode"] == "next-heartbeat").then(|| "with the heartbeat".to_owned()));
@@ -29,7 +31,7 @@ pub fn facts(job: &Value) -> Vec<(&'static str, String)> {
         (job["deleteAfterRun"] == true).then(|| "it is deleted after its run".to_owned()),
     );
     fact("retry", retries(&job["runtime"]));
-    fact("model", payload["model"].as_str().map(visible_line));
+    fact("model", payload["model"].as_str().map(str::to_owned));
     fact("else", names(&payload["fallbacks"]));
     fact("tools", tools(payload));
     fact("skills", names(&payload["skills"]));
@@ -73,12 +75,12 @@ fn answer(most: u64) -> String {
 }
 
 fn posts(prefix: &str) -> String {
-    format!("what came of it to the main session, as {}", visible_line(prefix))
+    format!("what came of it to the main session, as {prefix}")
 }
 
 /// Where an agent's answer goes, when the job says so.
 fn channel(payload: &Value) -> Option<String> {
-    let part = |key: &str| payload[key].as_str().map(visible_line);
+    let part = |key: &str| payload[key].as_str().map(str::to_owned);
     match (payload["deliver"].as_bool()?, part("channel"), part("to")) {
         (false, ..) => Some("only what goes wrong".to_owned()),
         (true, None, None) => None,
@@ -114,7 +116,7 @@ fn policy(key: &str, value: &Value, all: &Value) -> (&'static str, Option<String
         ),
         "budget" => ("budget", budget(value)),
         "hosts" => ("hosts", Some(listed(value))),
-        other => ("and", Some(visible_line(&format!("{other}: {value}")))),
+        other => ("and", Some(format!("{other}: {value}"))),
     }
 }
 
@@ -155,16 +157,14 @@ fn retries(runtime: &Value) -> Option<String> {
 
 fn condition(when: &Value) -> Option<String> {
     match when {
-        Value::String(word) if word != "always" => Some(format!("only on {}", visible_line(word))),
-        Value::Object(cel) => {
-            Some(format!("only when {}", visible_line(cel.get("cel")?.as_str()?)))
-        }
+        Value::String(word) if word != "always" => Some(format!("only on {word}")),
+        Value::Object(cel) => Some(format!("only when {}", cel.get("cel")?.as_str()?)),
         _ => None,
     }
 }
 
 fn quiet(hours: &Value) -> String {
-    let part = |key: &str| visible_line(hours[key].as_str().unwrap_or_default());
+    let part = |key: &str| hours[key].as_str().unwrap_or_default();
     match hours {
         Value::String(_) => "it may speak at any time".to_owned(),
         _ => {
@@ -204,7 +204,7 @@ fn budget(budget: &Value) -> Option<String> {
         ("tokensPerDay", Some(most), _) => format!("{} tokens a day", grouped(most)),
         ("usdPerRun", _, Some(most)) => format!("{} a run", MicroUsd::of_usd(most)),
         ("usdPerDay", _, Some(most)) => format!("{} a day", MicroUsd::of_usd(most)),
-        _ => format!("{} {}", visible_line(key), visible_line(&most.to_string())),
+        _ => format!("{key} {most}"),
     });
     let words = words.collect::<Vec<_>>().join(", ");
     (!words.is_empty()).then_some(words)
@@ -212,12 +212,11 @@ fn budget(budget: &Value) -> Option<String> {
 
 /// The values of a list, or the fields of an object.
 fn listed(value: &Value) -> String {
-    let text = |value: &Value| visible_line(value.as_str().unwrap_or(&value.to_string()));
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     match value {
         Value::Array(items) => items.iter().map(text).collect::<Vec<_>>().join(", "),
         Value::Object(fields) => {
-            let fields =
-                fields.iter().map(|(key, value)| format!("{} {}", visible_line(key), text(value)));
+            let fields = fields.iter().map(|(key, value)| format!("{key} {}", text(value)));
             fields.collect::<Vec<_>>().join(", ")
         }
         other => text(other),
@@ -326,6 +325,20 @@ mod tests {
                     .to_owned(),
             ]
         );
+    }
+
+    #[test]
+    fn no_choice_adds_a_line_or_hides_in_one() {
+        let hostile = "x\ny\u{202e}";
+        let misfire = json!({ "mode": "runAll", "limit": hostile });
+        let policies =
+            json!({ "notify": hostile, "pauseAfterFailures": hostile, "misfire": misfire });
+        let payload =
+            json!({ "kind": "agentTurn", "model": hostile, "notifyWhen": { "cel": hostile } });
+        for text in &told(&json!({ "payload": payload, "policies": policies }))[1..] {
+            assert!(!text.contains(['\n', '\u{202e}']), "{text:?}");
+            assert!(text.contains("⟨U+202E⟩"), "{text:?}");
+        }
     }
 
     #[test]

@@ -259,15 +259,16 @@ fn read_spec(fields: &mut Fields<'_>, created_at: UnixMs, origin: Origin<'_>) ->
     }
 }
 
-/// An instant, or a time as a clock shows it, which becomes one here. Beside `atMs` an `at` is somebody else's key.
+/// An instant, or a time as a clock shows it, which becomes one here. Beside `atMs`, or in a stored job, an `at` is
+/// somebody else's key.
 fn read_at(fields: &mut Fields<'_>, origin: Origin<'_>) -> ScheduleSpec {
     let has_instant = !fields.text_is_absent("atMs");
-    let has_text = !fields.text_is_absent("at");
     let instant = instant(fields, "atMs");
     let tz = zone_name(fields, origin);
-    let text = if has_instant { None } else { fields.text("at") };
-    let at = match text.zip(origin.zones()) {
-        Some((text, zones)) => read_clock(fields, &text, tz.as_deref(), zones),
+    let zones = origin.zones().filter(|_| !has_instant);
+    let has_text = zones.is_some() && !fields.text_is_absent("at");
+    let at = match zones.and_then(|zones| Some((zones, fields.text("at")?))) {
+        Some((zones, text)) => read_clock(fields, &text, tz.as_deref(), zones),
         None => instant,
     };
     if at.is_none() && (has_instant || !has_text) {

@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value};
 
+use super::JobError;
 use crate::UnixMs;
+use crate::json_fields::FieldError;
 use crate::schedule::{CronPattern, Zones, describe_at, describe_every};
 use crate::visible::visible_line;
 
@@ -18,6 +20,33 @@ pub struct Schedule {
 }
 
 impl ScheduleSpec {
+    /// The instant of a one-shot.
+    #[must_use]
+    pub const fn instant(&self) -> Option<UnixMs> {
+        match self {
+            Self::At { at, .. } => Some(*at),
+            Self::Every { .. }
+            | Self::Cron { .. }
+            | Self::Event(_)
+            | Self::Webhook
+            | Self::Manual => None,
+        }
+    }
+
+    /// Refuses a one-shot that cannot fire any more.
+    ///
+    /// # Errors
+    /// Its instant is not after `now`.
+    pub fn check_is_ahead(&self, now: UnixMs) -> Result<(), JobError> {
+        match self.instant() {
+            Some(at) if at <= now => Err(JobError(vec![FieldError {
+                path: "schedule.atMs".to_owned(),
+                message: "has passed: give it a time in the future".to_owned(),
+            }])),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether it names its times; the others wait for something that happens.
     #[must_use]
     pub const fn has_slots(&self) -> bool {

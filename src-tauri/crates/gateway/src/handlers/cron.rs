@@ -29,7 +29,7 @@ use rouse_scheduler::RunMode as Asked;
 use rouse_scheduler::{Removed, SchedulerError};
 use rouse_store::{BrokenJob, JobPage, JobQuery, RunQuery, StoreError};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::context::Context;
 use crate::convert::{incident_view, run_view, wire_state};
@@ -42,8 +42,6 @@ use crate::wire::{
     Empty, Follower, IncidentView, JobRef, JobView, NextSlot, Pause, RunMode, SavedJob, StartedRun,
 };
 
-/// The field of a stored instant.
-const FIELD_OF_TIME: &str = "schedule.atMs";
 /// States shown beside a job.
 const RECENT: u32 = 14;
 
@@ -118,34 +116,13 @@ pub(crate) async fn get(context: &Context, params: JobRef) -> Result<JobView, Rp
 pub(crate) async fn add(context: &Context, params: CronAddParams) -> Result<SavedJob, RpcError> {
     check_bounds(&params.0)?;
     check_secrets(context, "", &params.0).await?;
-    let field_of_time = field_of_time(&params.0["schedule"]);
     let mut job = job_from_json(params.0, context.clock.now(), context.clock.zones())?;
     // What runs a job had is the engine's to say: a last run in the future would keep it from ever firing.
     job.state = JobState { extra: job.state.extra, ..JobState::default() };
     check_call(context, &job).await?;
     channel::check(&job, None)?;
-    let added = context.scheduler.add_job(job).await;
-    let job = added.map_err(|error| as_written(error.into(), field_of_time))?;
+    let job = context.scheduler.add_job(job).await?;
     saved(context, &job).await
-}
-
-/// The field that says when a job fires that fires once, as `schedule` is written.
-fn field_of_time(schedule: &Value) -> &'static str {
-    match (&schedule["atMs"], &schedule["at"]) {
-        (Value::Null, Value::String(_)) => "schedule.at",
-        _ => FIELD_OF_TIME,
-    }
-}
-
-/// A refusal of the time of a job, at the field that it was written in.
-fn as_written(mut error: RpcError, field: &str) -> RpcError {
-    let fields = error.data.get_mut("fields").and_then(Value::as_array_mut);
-    let paths = fields.into_iter().flatten().filter_map(|complaint| complaint.get_mut("path"));
-    for path in paths.filter(|path| **path == FIELD_OF_TIME) {
-        error.message = error.message.replacen(FIELD_OF_TIME, field, 1);
-        *path = field.into();
-    }
-    error
 }
 
 async fn saved(context: &Context, job: &Job) -> Result<SavedJob, RpcError> {
@@ -167,9 +144,7 @@ pub(crate) async fn update(
         check_call(context, &patched).await?;
         channel::check(&patched, Some(&present))?;
     }
-    let field_of_time = field_of_time(&params.patch["schedule"]);
-    let updated = context.scheduler.update_job(&id, params.patch, params.expected_revision).await;
-    let job = updated.map_err(|error| as_written(error.into(), field_of_time))?;
+    let job = context.scheduler.update_job(&id, params.patch, params.expected_revision).await?;
     saved(context, &job).await
 }
 

@@ -29,7 +29,10 @@ async fn an_instant_in_the_past_is_refused_by_its_path() {
     let stage = Stage::new().await;
     let past = stage.job(once(START, json!({})));
     let error = stage.handle.add_job(past).await.expect_err("refused");
-    assert_eq!(complaint(error), ("schedule.atMs".into(), "must be in the future".into()));
+    assert_eq!(
+        complaint(error),
+        ("schedule.atMs".into(), "has passed: give it a time in the future".into())
+    );
     let off = stage.job(once(START, json!({ "enabled": false })));
     assert!(stage.handle.add_job(off).await.is_ok(), "a job that is off fires nothing anyway");
 }
@@ -122,7 +125,7 @@ async fn a_one_shot_whose_time_has_passed_cannot_be_switched_on() {
         .update_job(&job.id, json!({ "enabled": true }), None)
         .await
         .expect_err("refused");
-    let words = "is over: give the job a new time";
+    let words = "has passed: give it a time in the future";
     assert_eq!(complaint(error), ("schedule.atMs".into(), words.into()));
     let at = START.plus_ms(2 * MINUTE);
     let on = patch(&stage, &job.id, json!({ "enabled": true, "schedule": { "atMs": at.0 } })).await;

@@ -76,6 +76,20 @@ async fn only_what_was_due_before_its_end_was_paused() {
 }
 
 #[tokio::test]
+async fn a_slot_at_the_end_of_a_pause_fires() {
+    let stage = Stage::new().await;
+    let job = stage.add(every(MINUTE, json!({}))).await;
+    let until = START.plus_ms(3 * MINUTE);
+    stage.handle.pause(Some(until)).await.expect("paused");
+    stage.pass(2 * MINUTE).await;
+    let next = stage.handle.status().await.expect("a status").next;
+    assert_eq!(next.map(|next| next.at), Some(until), "it is said to come");
+    stage.pass(MINUTE).await;
+    assert_eq!(stage.runs_of(&job.id).await.pop().and_then(|run| run.slot_at), Some(until));
+    assert_eq!(stage.states_of(&job).await, [RunState::Skipped, RunState::Running]);
+}
+
+#[tokio::test]
 async fn a_pause_skips_what_waits_and_lets_the_rest_end() {
     let stage = Stage::of_places(1).await;
     let first = stage.add(every(MINUTE, json!({ "id": "a" }))).await;

@@ -88,8 +88,8 @@ pub(crate) enum FetchError {
     /// Beside the hosts of the job.
     #[error("{host} is not among the hosts of this job.")]
     NotGranted { host: String },
-    /// A redirect to a refused place.
-    #[error("{from} redirects to {to}, which is refused: {source}")]
+    /// A redirect to a place that is refused or not there. Who redirects has got the request.
+    #[error("{from} redirects to {to}, which {}: {source}", verdict(source))]
     Redirect { from: String, to: String, source: Box<FetchError> },
     /// From https to http.
     #[error("an encrypted page may not lead to one that is not.")]
@@ -147,11 +147,8 @@ impl Fetcher {
             source: Box::new(source),
         };
         let Some(next) = request.after(response).map_err(refused)? else { return Ok(None) };
-        match self.hop(&next).await {
-            Ok(response) => Ok(Some((next, response))),
-            Err(error @ FetchError::Transport { .. }) => Err(error),
-            Err(error) => Err(refused(error)),
-        }
+        let response = self.hop(&next).await.map_err(refused)?;
+        Ok(Some((next, response)))
     }
 
     async fn hop(&self, request: &Request) -> Result<Response, FetchError> {
@@ -357,6 +354,16 @@ fn redirection(response: &Response) -> Option<Vec<u8>> {
 
 fn shown(location: &[u8]) -> String {
     crate::text::shortened(&crate::plain_line(&String::from_utf8_lossy(location)), 200)
+}
+
+/// What became of a redirect's target.
+fn verdict(source: &FetchError) -> &'static str {
+    match source {
+        FetchError::Transport { .. } | FetchError::Lookup { .. } | FetchError::NoAddress { .. } => {
+            "was not reached"
+        }
+        _ => "is refused",
+    }
 }
 
 /// The innermost reason, which is the one that says something.

@@ -23,8 +23,8 @@ pub(crate) async fn preview(
     params: CronPreviewParams,
 ) -> Result<CronPreviewResult, RpcError> {
     let (now, zones) = (context.clock.now(), context.clock.zones());
-    let field_of_time = super::field_of_time(&params.schedule);
     let mut schedule = rouse_core::job::schedule_from_json(params.schedule, now, &zones)?;
+    schedule.spec.check_is_ahead(now)?;
     // How much later a job fires depends on its id. One that is new has none yet, so its times are shown without.
     let spread_ms = match params.id {
         Some(_) => None,
@@ -35,9 +35,6 @@ pub(crate) async fn preview(
     let zone = zone_of(&schedule.spec, &zones).unwrap_or(local);
     let count = params.count.unwrap_or(5).clamp(1, 50) as usize;
     let next = following(&slots, now, count);
-    if next.is_empty() && matches!(schedule.spec, ScheduleSpec::At { .. }) {
-        return Err(RpcError::field(field_of_time, "must be in the future"));
-    }
     let clock = Follows::of(&schedule.spec);
     let spread = spread_ms.map(|ms| format!("Each up to {} later", format_duration(i64::from(ms))));
     let changes = next.last().map(|last| clock.notes((zone, local), now, *last));

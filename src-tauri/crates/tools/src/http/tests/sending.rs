@@ -360,6 +360,17 @@ async fn every_failure_has_its_kind() {
     assert!(!posted.text().contains("carried out"), "{posted:?}");
 }
 
+#[tokio::test]
+async fn what_was_redirected_to_nowhere_has_arrived_and_is_not_sent_again() {
+    let see_other = b"HTTP/1.1 303 See Other\r\nLocation: /done\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    let gone = Server::once(Box::new(|_| (see_other.to_vec(), Then::Close))).await;
+    let posted = send(&gone, json!({ "url": gone.url("/"), "method": "POST" })).await;
+    assert_eq!(gone.requests().len(), 1);
+    assert_eq!(posted.fault, Some(Fault::ExternalService), "an unreached one is sent again");
+    assert!(posted.text().contains("redirects to /done, which was not reached"), "{posted:?}");
+    assert!(posted.text().ends_with("It may have been carried out all the same."), "{posted:?}");
+}
+
 #[test]
 fn a_call_says_to_which_host_alone_it_sends() {
     let http = tool(&[]);

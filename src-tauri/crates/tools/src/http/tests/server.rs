@@ -37,6 +37,20 @@ impl Server {
         Self { port, requests }
     }
 
+    /// Answers one request; nobody listens any more by then.
+    pub(super) async fn once(answer: Answer) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
+        let port = listener.local_addr().expect("a bound socket").port();
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let server = Self { port, requests: requests.clone() };
+        tokio::spawn(async move {
+            let (stream, _) = listener.accept().await.expect("a connection");
+            drop(listener);
+            talk(stream, Arc::new(answer), requests).await;
+        });
+        server
+    }
+
     /// Answers 200 with `body` to everything.
     pub(super) async fn saying(body: &'static str) -> Self {
         Self::start(Box::new(move |_| (ok("text/plain", body.as_bytes()), Then::Close))).await
