@@ -4,18 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
 use rouse_core::event::EventKind;
-use rouse_store::Store;
 use rusqlite::Connection;
 use serde_json::json;
 use tokio::sync::Notify;
 
+use super::floor::{self, DEFINITION, PAYLOAD};
 use super::stage::{Stage, timed, wall_us};
 use crate::report::Report;
 
 const JOBS: usize = 10_000;
-const PAYLOAD: &str = r#"{"kind":"toolCall","tool":"echo","arguments":{"text":"x"}}"#;
-/// As long as that of a small job, or as its event.
-const DEFINITION: &str = r#"{"schedule":{"kind":"at","atMs":1},"payload":{"kind":"toolCall","tool":"echo","arguments":{"text":"x"}}}"#;
 
 /// How many slots are claimed, and when the last one was.
 #[derive(Default)]
@@ -70,10 +67,7 @@ pub(crate) async fn measure(report: &mut Report) -> anyhow::Result<()> {
 /// tables and indexes of the store cost by themselves.
 async fn plain() -> anyhow::Result<f64> {
     let folder = tempfile::tempdir()?;
-    let file = folder.path().join("rouse.db");
-    Store::open(&file, Arc::new(|_: &[_]| {})).await?.close().await;
-    let mut connection = Connection::open(&file)?;
-    connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA cache_size = -16384")?;
+    let mut connection = floor::own_tables(folder.path()).await?;
     let ids: Vec<String> = (0..JOBS).map(|number| format!("job-{number:032}")).collect();
     let stored = connection.transaction()?;
     for id in &ids {

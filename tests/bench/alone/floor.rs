@@ -1,12 +1,29 @@
 //! What the machine itself takes: a transaction of plain SQLite, and a wake-up by the kernel's timer.
 
+use std::sync::Arc;
+
 use rouse_core::UnixMs;
+use rouse_store::Store;
 use rusqlite::Connection;
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteSynchronous};
 
 use super::stage::{own_timer, wall_us};
 use crate::report::quantile;
+
+/// The payload of a small run.
+pub(crate) const PAYLOAD: &str = r#"{"kind":"toolCall","tool":"echo","arguments":{"text":"x"}}"#;
+/// As long as the definition of a small job, or as its event.
+pub(crate) const DEFINITION: &str = r#"{"schedule":{"kind":"at","atMs":1},"payload":{"kind":"toolCall","tool":"echo","arguments":{"text":"x"}}}"#;
+
+/// A file of the store, with its tables and indexes, for plain SQLite.
+pub(crate) async fn own_tables(folder: &std::path::Path) -> anyhow::Result<Connection> {
+    let file = folder.join("rouse.db");
+    Store::open(&file, Arc::new(|_: &[_]| {})).await?.close().await;
+    let connection = Connection::open(&file)?;
+    connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA cache_size = -16384")?;
+    Ok(connection)
+}
 
 /// A file with the settings of the store and two tables of its shape, without its columns that stay empty.
 pub(crate) fn plain_sqlite(folder: &std::path::Path) -> anyhow::Result<Connection> {

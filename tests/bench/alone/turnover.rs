@@ -5,6 +5,7 @@ use rouse_core::job::Job;
 use rouse_core::{Outcome, Run, RunId, RunState, RunTrigger, UnixMs};
 use rouse_store::{Claim, Finish};
 use serde_json::json;
+use rusqlite::Connection;
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteSynchronous};
 
@@ -16,9 +17,11 @@ const TURNS: u32 = 500;
 
 pub(crate) async fn measure(report: &mut Report) -> anyhow::Result<()> {
     // In turns and by the best of them: how long a disk takes for the same thing changes by the minute.
-    let (mut ours, mut driver, mut plain) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
+    let mut plain = f64::INFINITY;
+    let (mut ours, mut driver, mut tables) = (plain, plain, plain);
     for _ in 0..6 {
         plain = plain.min(of_plain_sqlite()?);
+        tables = tables.min(of_the_tables().await?);
         driver = driver.min(of_the_driver().await?);
         ours = ours.min(of_the_store().await?);
     }
@@ -27,6 +30,7 @@ pub(crate) async fn measure(report: &mut Report) -> anyhow::Result<()> {
         report.known(&format!("claim and finish {what}"), turns / seconds, "a second");
     };
     note(report, "of plain SQLite (two durable transactions)", plain);
+    note(report, "of plain SQLite in the tables and indexes of the store", tables);
     note(report, "of plain SQLite through the driver of the store", driver);
     note(report, "of the store", ours);
     let what = "claim and finish, of what plain SQLite does";
@@ -118,6 +122,64 @@ fn of_plain_sqlite() -> anyhow::Result<f64> {
     });
     done?;
     Ok(took.as_secs_f64())
+}
+
+/// Seconds for all turns: the same rows of plain SQLite in the store's own tables, with their columns and indexes.
+async fn of_the_tables() -> anyhow::Result<f64> {
+    let folder = tempfile::tempdir()?;
+    let mut connection = floor::own_tables(folder.path()).await?;
+    connection.execute(
+        "INSERT INTO jobs (id, name, enabled, revision, next_run_at, consecutive_failures, definition)
+         VALUES ('job', 'Job', 1, 1, 0, 0, ?1)",
+        [floor::DEFINITION],
+    )?;
+    let (done, took) = timed(|| {
+        (0..TURNS).try_for_each(|turn| {
+            let id = format!("run-{turn:032}");
+            claim_in_tables(&mut connection, &id, turn)?;
+            finish_in_tables(&mut connection, &id, turn)
+        })
+    });
+    done?;
+    Ok(took.as_secs_f64())
+}
+
+fn claim_in_tables(connection: &mut Connection, id: &str, turn: u32) -> rusqlite::Result<()> {
+    let write = connection.transaction()?;
+    write
+        .prepare_cached("UPDATE jobs SET next_run_at = ?1, last_run_at = ?2 WHERE id = 'job' AND next_run_at = ?2")?
+        .execute([turn + 1, turn])?;
+    write
+        .prepare_cached(
+            "INSERT INTO runs (id, job_id, job_name, slot_at, trigger, state, stands_for, created_at, started_at,
+                 attempt, input_tokens, cached_input_tokens, output_tokens, payload)
+             VALUES (?1, 'job', 'Job', ?2, 'schedule', 'running', 1, ?2, ?2, 1, 0, 0, 0, ?3)",
+        )?
+        .execute((id, turn, floor::PAYLOAD))?;
+    told(&write, turn)?;
+    write.commit()
+}
+
+fn finish_in_tables(connection: &mut Connection, id: &str, turn: u32) -> rusqlite::Result<()> {
+    let write = connection.transaction()?;
+    write
+        .prepare_cached("UPDATE runs SET state = 'succeeded', finished_at = ?2, summary = 'Done.' WHERE id = ?1")?
+        .execute((id, turn))?;
+    write
+        .prepare_cached("UPDATE jobs SET last_state = 'succeeded', last_duration_ms = 0 WHERE id = 'job'")?
+        .execute([])?;
+    told(&write, turn)?;
+    write.commit()
+}
+
+/// Two rows of news in the store's own table.
+fn told(write: &rusqlite::Transaction<'_>, turn: u32) -> rusqlite::Result<()> {
+    for kind in ["run", "cron"] {
+        write
+            .prepare_cached("INSERT INTO events (at, kind, data) VALUES (?1, ?2, ?3)")?
+            .execute((turn, kind, floor::DEFINITION))?;
+    }
+    Ok(())
 }
 
 /// Two rows of news, as the store writes.

@@ -202,7 +202,7 @@ pub(crate) fn print_one(session: &Session, view: &JobView) {
     anstream::println!("  next   {}", next(session, view, now));
     for (about, text) in facts(job) {
         for line in fact_lines(about, &text) {
-            anstream::println!("  {line}");
+            anstream::println!("{}", format!("  {line}").trim_end());
         }
     }
     for line in author::lines(job) {
