@@ -239,7 +239,7 @@ async fn a_question_is_answered_on_its_notification_and_in_the_tray() {
 
     let run = session.call("cron.run", now.clone()).await["runId"].clone();
     let shown = desk.next_notification().await;
-    assert!(shown.urgent && shown.body.contains("write_file"), "{}", shown.body);
+    assert!(shown.urgent && shown.body.contains("write_file on note.md?"), "{}", shown.body);
     assert!(!shown.body.contains("hello"), "what exactly is one click away: {}", shown.body);
     // The app knows by then which of its notifications it is.
     soon("the delivery", settled(&session, &run)).await;
@@ -258,7 +258,7 @@ async fn a_question_is_answered_on_its_notification_and_in_the_tray() {
     let run = session.call("cron.run", now).await["runId"].clone();
     let shown = desk.next_notification().await;
     tray.menu_once(|menu| menu.has("Needs you")).await;
-    tray.choose("Writer · write_file", "Deny").await;
+    tray.choose("Writer · write_file: note.md", "Deny").await;
     tray.menu_once(|menu| !menu.has("Needs you")).await;
     desk.answer(true);
     // The first one may go twice: by itself when its button was pressed, and because it has its answer.

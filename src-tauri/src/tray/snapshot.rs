@@ -4,6 +4,7 @@
 //! removed, and then only as many as the menu shows, and one that tells that there are more. Times of day follow the same
 //! zone data as the engine: the engine names its zone, and this computer has the rules.
 
+use rouse_core::naming::from_call;
 use rouse_core::schedule::{Zone, Zones};
 use rouse_core::{ApprovalId, Clock as _, JobId, RunId, UnixMs};
 use rouse_gateway::RpcError;
@@ -160,7 +161,7 @@ fn question_line(one: ApprovalView) -> QuestionLine {
     QuestionLine {
         id: ApprovalId::new(one.id),
         job: one.job_name,
-        tool: one.tool,
+        call: from_call(&one.tool, &one.arguments),
         is_highest: one.is_highest,
     }
 }

@@ -88,7 +88,8 @@ pub(crate) struct JobLine {
 pub(crate) struct QuestionLine {
     pub(crate) id: ApprovalId,
     pub(crate) job: String,
-    pub(crate) tool: String,
+    /// The tool and what the call is about, as far as a menu has room.
+    pub(crate) call: String,
     /// Of the highest class: it has to be looked at first.
     pub(crate) is_highest: bool,
 }
@@ -307,7 +308,7 @@ impl Facts {
                 answers.push(answer("Allow once", true));
             }
             answers.push(answer("Deny", false));
-            Entry::Submenu(format!("{} · {}", short(&question.job), question.tool), answers)
+            Entry::Submenu(format!("{} · {}", short(&question.job), question.call), answers)
         });
         let mut entries: Vec<Entry> = lines.collect();
         if self.questions.len() > MOST_QUESTIONS {

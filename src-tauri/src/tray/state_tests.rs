@@ -262,7 +262,7 @@ fn questions_are_answered_from_the_menu_unless_they_have_to_be_looked_at() {
     let question = |id: &str, is_highest| QuestionLine {
         id: ApprovalId::new(id),
         job: "Backup".to_owned(),
-        tool: "http".to_owned(),
+        call: "http: example.org".to_owned(),
         is_highest,
     };
     let questions = vec![question("a1", false), question("a2", true)];
@@ -270,11 +270,11 @@ fn questions_are_answered_from_the_menu_unless_they_have_to_be_looked_at() {
     let menu = drawn(&state.menu);
     let asked = "\
 Needs you >
-  Backup · http >
+  Backup · http: example.org >
     Look -> open:/approvals/a1
     Allow once -> allow:a1
     Deny -> deny:a1
-  Backup · http >
+  Backup · http: example.org >
     Look -> open:/approvals/a2
     Deny -> deny:a2
 ";

@@ -58,16 +58,25 @@ fn is_made_from(payload: &Value, name: &str) -> bool {
 }
 
 /// `http: example.org/status`, `run_command: df -h`.
-fn from_call(tool: &str, arguments: &Value) -> String {
-    let about = TELLING.iter().find_map(|key| arguments[key].as_str()).map(first_line);
-    match about.filter(|about| !about.is_empty()) {
+#[must_use]
+pub fn from_call(tool: &str, arguments: &Value) -> String {
+    match about(&TELLING, arguments) {
         None => tool.to_owned(),
-        Some(about) => {
-            let address = about.strip_prefix("https://").or_else(|| about.strip_prefix("http://"));
-            let about = address.map_or(about.as_str(), host_and_path);
-            shortened(&format!("{tool}: {about}"))
-        }
+        Some(about) => shortened(&format!("{tool}: {about}")),
     }
+}
+
+/// The place that a call is about, as `from_call` says it; none for a command or a text, which may be read over shoulders.
+#[must_use]
+pub fn place_of_call(arguments: &Value) -> Option<String> {
+    about(&["url", "path", "name"], arguments).map(|place| shortened(&place))
+}
+
+fn about(keys: &[&str], arguments: &Value) -> Option<String> {
+    let about = keys.iter().find_map(|key| arguments[key].as_str()).map(first_line);
+    let about = about.filter(|about| !about.is_empty())?;
+    let address = about.strip_prefix("https://").or_else(|| about.strip_prefix("http://"));
+    Some(address.map_or(about.as_str(), host_and_path).to_owned())
 }
 
 /// Of an address what names the page: keys stand before an `@` and behind a `?`, and names stand in the log.
@@ -113,7 +122,19 @@ fn shortened(text: &str) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::{for_log, from_payload};
+    use super::{for_log, from_payload, place_of_call};
+
+    #[test]
+    fn the_place_of_a_call_is_a_host_or_a_file_and_never_a_command_or_a_text() {
+        let of = |arguments| place_of_call(&arguments);
+        let url = "https://me:key@example.org/send?token=abc";
+        assert_eq!(of(json!({ "url": url, "body": "x" })).as_deref(), Some("example.org/send"));
+        let file = json!({ "path": "notes/a\u{202e}.md\nmore", "content": "x" });
+        assert_eq!(of(file).as_deref(), Some("notes/a⟨U+202E⟩.md"));
+        assert_eq!(of(json!({ "command": "git push" })), None);
+        assert_eq!(of(json!({ "title": "Tea", "body": "x" })), None);
+        assert_eq!(of(json!({})), None);
+    }
 
     #[test]
     fn a_name_is_what_a_person_would_shorten_it_to() {
