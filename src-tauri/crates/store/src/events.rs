@@ -22,9 +22,9 @@ const ENDS: &str = "SELECT (SELECT min(seq) FROM events), (SELECT max(seq) FROM 
 /// Of the newest thousand: a clock that was set back leaves later times behind earlier ones.
 const LATEST: &str = "SELECT max(at) FROM (SELECT at FROM events ORDER BY seq DESC LIMIT 1000)";
 static INSERT: Rows = Rows::new("INSERT INTO events (at, kind, data)", 3, "");
-/// Whenever the numbers pass a multiple of 256.
-const PRUNE: &str = "WITH newest (seq) AS (SELECT max(seq) FROM events)
-    DELETE FROM events WHERE seq <= (SELECT seq - ?1 FROM newest WHERE (seq - ?2) / 256 <> seq / 256)";
+const PRUNE: &str = "DELETE FROM events WHERE seq <= (SELECT max(seq) FROM events) - ?1";
+/// So many of them are written between two prunings.
+const PRUNED_AFTER: usize = 256;
 
 impl Store {
     /// Events after number `after`, in order, at most `limit`.
@@ -88,16 +88,20 @@ impl Unstored {
         Self { events, now }
     }
 
-    /// Adds what inserts them in order and prunes old ones; answers which statement of the walk knows the number of the
-    /// last.
-    pub(crate) fn insert(&self, walk: &mut Walk) -> Option<usize> {
+    /// Adds what inserts them in order and, when enough have been written since (`unpruned`), prunes old ones; answers
+    /// which statement of the walk knows the number of the last.
+    pub(crate) fn insert(&self, walk: &mut Walk, unpruned: &mut usize) -> Option<usize> {
         if self.events.is_empty() {
             return None;
         }
         let statements = walk.add_rows(&INSERT, &self.events, |query, (kind, data)| {
             query.bind(self.now.0).bind(kind.name()).bind(data.to_string())
         });
-        walk.add(PRUNE, |values| values.bind(KEPT).bind(self.count()));
+        *unpruned += self.events.len();
+        if *unpruned >= PRUNED_AFTER {
+            walk.add(PRUNE, |values| values.bind(KEPT));
+            *unpruned = 0;
+        }
         Some(statements - 1)
     }
 

@@ -19,6 +19,7 @@ mod error;
 mod identity;
 mod many;
 mod row;
+mod soon;
 mod to_the_end;
 mod turns;
 mod walk;

@@ -13,6 +13,7 @@ use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteQueryResult, SqliteR
 use sqlx::{AssertSqlSafe, Either, Execute as _, Executor as _};
 
 use crate::many::Rows;
+use crate::soon::soon;
 use crate::write::Query;
 
 /// Values of one walk: a statement that would bring more begins the next.
@@ -29,6 +30,7 @@ pub(crate) struct Part {
     text: String,
     values: Query,
     taken: usize,
+    statements: usize,
 }
 
 /// What one statement did.
@@ -51,12 +53,13 @@ impl Walk {
         Ok(Self { parts: vec![Part::of(query)?] })
     }
 
-    /// Adds a statement.
+    /// Adds a statement, which is one.
     pub(crate) fn add(&mut self, sql: &str, bind: impl FnOnce(Query) -> Query) {
+        debug_assert!(!sql.contains(';'), "more than one statement: {sql}");
         let taken = count(sql);
         match self.parts.last_mut().filter(|part| part.taken + taken <= VALUES) {
             Some(part) => part.join(sql, taken, bind),
-            None => self.parts.push(Part { text: sql.to_owned(), values: bind(nothing()), taken }),
+            None => self.parts.push(Part::new(sql.to_owned(), bind(nothing()), taken)),
         }
     }
 
@@ -88,7 +91,11 @@ impl Part {
         let arguments = query.take_arguments().map_err(sqlx::Error::Encode)?.unwrap_or_default();
         let text = query.sql().as_str().to_owned();
         let taken = count(&text);
-        Ok(Self { text, values: with(String::new(), arguments), taken })
+        Ok(Self::new(text, with(String::new(), arguments), taken))
+    }
+
+    const fn new(text: String, values: Query, taken: usize) -> Self {
+        Self { text, values, taken, statements: 1 }
     }
 
     fn join(&mut self, sql: &str, taken: usize, bind: impl FnOnce(Query) -> Query) {
@@ -96,13 +103,14 @@ impl Part {
         renumber(sql, self.taken, &mut self.text);
         self.values = bind(std::mem::replace(&mut self.values, nothing()));
         self.taken += taken;
+        self.statements += 1;
     }
 
-    /// Carries them out after what `opening` has, which takes no values; answers what each of both has done, up to the one
-    /// that failed.
+    /// Carries them out after the statements of `opening`, which take no values; answers what each of both has done, up to
+    /// the one that failed.
     pub(crate) async fn go(
         mut self,
-        opening: &'static str,
+        (opening, opened): (&'static str, usize),
         connection: &mut SqliteConnection,
     ) -> (Vec<Done>, sqlx::Result<()>) {
         let mut done = Vec::new();
@@ -113,7 +121,8 @@ impl Part {
             Ok(arguments) => arguments.unwrap_or_default(),
             Err(error) => return (done, Err(sqlx::Error::Encode(error))),
         };
-        let failed = collect(connection, with(self.text, arguments), &mut done).await;
+        let statements = opened + self.statements;
+        let failed = collect(connection, with(self.text, arguments), statements, &mut done).await;
         (done, failed)
     }
 }
@@ -121,11 +130,15 @@ impl Part {
 async fn collect(
     connection: &mut SqliteConnection,
     query: Query,
+    statements: usize,
     done: &mut Vec<Done>,
 ) -> sqlx::Result<()> {
     let mut answers = connection.fetch_many(query);
     let mut rows = Vec::new();
-    while let Some(answer) = answers.try_next().await? {
+    // Nothing comes after the last statement, and its end is not waited for.
+    while done.len() < statements
+        && let Some(answer) = soon(answers.try_next()).await?
+    {
         match answer {
             Either::Right(row) => rows.push(row),
             Either::Left(result) => done.push(Done { rows: std::mem::take(&mut rows), result }),

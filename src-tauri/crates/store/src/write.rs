@@ -57,6 +57,8 @@ pub(crate) struct Writer {
     closed: bool,
     /// Commits since the log was moved into the file.
     in_log: u32,
+    /// Events since old ones were pruned.
+    unpruned: usize,
     commits: Arc<AtomicU64>,
 }
 
@@ -145,6 +147,7 @@ impl Writer {
             doubt: Doubt::Nothing,
             closed: false,
             in_log: 0,
+            unpruned: 0,
             commits,
         }
     }
@@ -200,16 +203,15 @@ impl Writer {
         let mut all = Vec::new();
         for part in walk.into_parts() {
             let begun = begin.take();
-            let (opening, statements) =
-                begun.map_or(("", 0), |durability| self.opening(durability));
+            let opening = begun.map_or(("", 0), |durability| self.opening(durability));
             let (mut done, went) = part.go(opening, self.connection()).await;
-            if done.len() < statements {
+            if done.len() < opening.1 {
                 self.doubt = Doubt::Connection;
             } else if begun.is_some() {
                 self.durability = begun;
             }
             went?;
-            all.extend(done.drain(statements..));
+            all.extend(done.drain(opening.1..));
         }
         Ok(all)
     }
@@ -319,7 +321,7 @@ impl Write {
     pub(crate) async fn write_events(&mut self) -> Result<(), StoreError> {
         let events = Unstored::of(std::mem::take(&mut self.events), self.now);
         let mut walk = Walk::default();
-        if let Some(last) = events.insert(&mut walk) {
+        if let Some(last) = events.insert(&mut walk, &mut self.writer.unpruned) {
             let done = self.go(walk).await?;
             self.written.extend(events.numbered(done[last].result.last_insert_rowid()));
         }
@@ -355,7 +357,7 @@ impl Write {
     async fn try_commit_and_tell(&mut self) -> Result<(), StoreError> {
         let events = Unstored::of(std::mem::take(&mut self.events), self.now);
         let mut walk = Walk::default();
-        let last = events.insert(&mut walk);
+        let last = events.insert(&mut walk, &mut self.writer.unpruned);
         walk.add("COMMIT", |values| values);
         let done = self.go(walk).await?;
         self.writer.doubt = Doubt::Nothing;
