@@ -9,7 +9,7 @@ use crate::engine::{Engine, Programs, future_job, wait};
 use crate::report::Report;
 
 pub(crate) async fn idle(programs: &Programs, report: &mut Report) -> anyhow::Result<()> {
-    const SECONDS: u64 = 60;
+    const SECONDS: u64 = 600;
     if !cfg!(target_os = "linux") {
         report.note("idle wake-ups and memory", "not measured on this system".to_owned());
         return Ok(());
@@ -24,7 +24,7 @@ pub(crate) async fn idle(programs: &Programs, report: &mut Report) -> anyhow::Re
     #[expect(clippy::cast_precision_loss, reason = "a small count")]
     let switches = (context_switches(engine.pid())? - before) as f64;
     report.at_most(
-        "idle wake-ups a minute with 1,000 future jobs",
+        "wake-ups in ten idle minutes with 1,000 future jobs",
         switches,
         0.0,
         "context switches",

@@ -16,7 +16,7 @@ struct Row {
 
 impl Report {
     pub(crate) fn start() -> Self {
-        println!("Measuring; this takes about seven minutes.");
+        println!("Measuring; this takes about a quarter of an hour.");
         Self { rows: Vec::new() }
     }
 
