@@ -25,6 +25,7 @@ mod walk;
 mod write;
 
 mod approvals;
+mod attempts;
 mod broken;
 mod causes;
 mod claims;
@@ -56,6 +57,7 @@ mod webhooks;
 mod tests;
 
 pub use approvals::{Decided, Park};
+pub use attempts::Backoff;
 pub use broken::BrokenJob;
 pub use causes::Fired;
 pub use claims::{Claim, Claimed};
