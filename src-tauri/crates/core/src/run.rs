@@ -180,11 +180,13 @@ pub struct Run {
     pub finished_at: Option<UnixMs>,
     /// Attempts made, the running one included.
     pub attempt: u32,
+    /// When its next attempt is due; none while it does not wait for one.
+    pub next_attempt_at: Option<UnixMs>,
     /// The run that this one makes up for.
     pub retry_of: Option<RunId>,
     /// The outcome in words.
     pub summary: Option<String>,
-    /// What failed.
+    /// What failed; of a run that waits for its next attempt, what the last one failed of.
     pub error: Option<String>,
     /// The transcript it wrote.
     pub session: Option<SessionKey>,
@@ -216,6 +218,7 @@ impl Run {
             started_at: None,
             finished_at: None,
             attempt: 0,
+            next_attempt_at: None,
             retry_of: None,
             summary: None,
             error: None,

@@ -46,6 +46,7 @@ pub(crate) fn run_view(run: &Run) -> wire::RunView {
             .zip(run.finished_at)
             .map(|(start, end)| end.since(start).max(0)),
         attempt: run.attempt,
+        next_attempt_at_ms: run.next_attempt_at.map(|at| at.0),
         retry_of: run.retry_of.as_ref().map(ToString::to_string),
         summary: run.summary.clone(),
         error: run.error.clone(),

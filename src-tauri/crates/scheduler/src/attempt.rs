@@ -1,6 +1,8 @@
-//! A run at work: its attempts, its time limit, and how it is brought to an end.
+//! A run at work: its attempts, their time limit, and how it is brought to an end.
 //!
-//! Everything here is measured with the monotonic clock; setting the wall clock neither shortens nor lengthens a run.
+//! Everything here is measured with the monotonic clock; setting the wall clock neither shortens nor lengthens a run. Each
+//! attempt has the whole time limit, and the wait before it none: what a person has written of attempts is what happens,
+//! however long the waits are. A run has an end all the same, since its attempts are counted.
 //! A run that is told to end has two seconds to say what it did. What it says then counts only if it had finished its
 //! work: a run that did everything is not called cancelled because somebody clicked at the same moment. One could get
 //! it wrong by trying again after a time limit: the first attempt may still be doing what it was doing.
@@ -8,7 +10,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rouse_core::decide::retry_after_ms;
+use rouse_core::decide::{no_further_attempt, retry_after_ms};
 use rouse_core::job::Job;
 use rouse_core::run::Usage;
 use rouse_core::schedule::format_duration;
@@ -56,12 +58,22 @@ pub(crate) enum Work {
     /// An attempt.
     Attempt(AbortHandle),
     /// Waiting for the next attempt.
-    Backoff {
-        /// When it begins.
-        until: Duration,
-    },
+    Backoff(Wait),
     /// Nothing more; the outcome is to be recorded.
     Over(Box<Outcome>),
+}
+
+/// The wait for the next attempt.
+#[derive(Debug)]
+pub(crate) struct Wait {
+    /// When it is over.
+    pub(crate) until: Duration,
+    /// How long it is.
+    pub(crate) backoff: Duration,
+    /// How the last attempt has failed.
+    pub(crate) failure: Box<Outcome>,
+    /// Whether the store knows of it.
+    pub(crate) is_kept: bool,
 }
 
 #[derive(Debug)]
@@ -82,47 +94,96 @@ pub(crate) enum Why {
 }
 
 impl Running {
-    /// A run whose first attempt begins at `now`.
-    pub(crate) fn new(run: Run, lane: LaneKey, job: Option<Arc<Job>>, now: Duration) -> Self {
+    /// A run that is at this since `now`, with a place if it works.
+    pub(crate) fn new(
+        run: Run,
+        lane: LaneKey,
+        job: Option<Arc<Job>>,
+        (work, cancel): (Work, CancellationToken),
+        now: Duration,
+    ) -> Self {
         let deadline = now + time_limit(job.as_deref());
-        let work = Work::Backoff { until: now };
-        let (cancel, spent) = (CancellationToken::new(), Usage::default());
+        let has_place = matches!(work, Work::Attempt(_));
         Self {
             run,
             lane,
             job,
             cancel,
             work,
-            has_place: true,
+            has_place,
             awaits: Vec::new(),
             waits_for_place: false,
             outlives_job: false,
             deadline,
             ending: None,
-            spent,
+            spent: Usage::default(),
         }
     }
 
-    /// When its time limit or its grace ends. Between two attempts there is none: the next begins before it, if it has a place.
+    /// Takes up its next attempt, which has the whole time limit from `now` on.
+    pub(crate) fn tries_again(&mut self, attempt: AbortHandle, now: Duration) {
+        self.deadline = now + time_limit(self.job.as_deref());
+        self.work = Work::Attempt(attempt);
+        self.waits_for_place = false;
+    }
+
+    /// When its time limit or its grace ends. Between two attempts there is none.
     pub(crate) fn expires_at(&self) -> Option<Duration> {
         match (&self.work, &self.ending) {
             (Work::Attempt(_), None) => Some(self.deadline),
             (Work::Attempt(_), Some(ending)) => Some(ending.abort_at),
-            (Work::Backoff { .. }, _) if self.waits_for_place => Some(self.deadline),
-            (Work::Backoff { .. } | Work::Over(_), _) => None,
+            (Work::Backoff(_) | Work::Over(_), _) => None,
         }
     }
 
     /// When its next attempt begins.
     pub(crate) const fn goes_on_at(&self) -> Option<Duration> {
-        match self.work {
-            Work::Backoff { until } if !self.waits_for_place => Some(until),
+        match &self.work {
+            Work::Backoff(wait) if !self.waits_for_place => Some(wait.until),
             _ => None,
         }
     }
 
-    /// Tells it to end. False when it is over already.
+    /// Whether its outcome is to be recorded.
+    pub(crate) const fn is_over(&self) -> bool {
+        matches!(self.work, Work::Over(_))
+    }
+
+    /// The wait that the store does not know of yet.
+    pub(crate) fn new_wait(&self) -> Option<&Wait> {
+        match &self.work {
+            Work::Backoff(wait) if !wait.is_kept => Some(wait),
+            _ => None,
+        }
+    }
+
+    /// Takes in that the store knows of the wait, and of what the attempts before it have cost.
+    pub(crate) fn wait_is_kept(&mut self) {
+        if let Work::Backoff(wait) = &mut self.work {
+            wait.is_kept = true;
+            self.spent = Usage::default();
+        }
+    }
+
+    /// What its attempts have cost that the store does not know of.
+    pub(crate) const fn spent(&self) -> Usage {
+        self.spent
+    }
+
+    /// Ends the wait for another attempt with the failure of the last one.
+    pub(crate) fn gives_up(&mut self, why: &str) {
+        if let Work::Backoff(wait) = &self.work {
+            let reason = Some(no_further_attempt(why));
+            let last = Outcome { reason, ..(*wait.failure).clone() };
+            self.work = Work::Over(Box::new(self.settled(Some(last))));
+        }
+    }
+
+    /// Tells it to end. False when it is over already, or when nothing is to be done: a wait outlives the process.
     pub(crate) fn end(&mut self, why: Why, now: Duration) -> bool {
+        if matches!(self.work, Work::Backoff(_)) && why == Why::Shutdown {
+            return false;
+        }
         let asks = matches!(&self.work, Work::Over(outcome) if !outcome.state.is_final());
         if matches!(self.work, Work::Over(_)) && !(asks && matches!(why, Why::Cancelled(_))) {
             return false;
@@ -133,7 +194,7 @@ impl Running {
             self.ending = Some(Ending { why, abort_at: now + GRACE });
         }
         // One that has asked and is not parked yet is over with that, and nobody is asked.
-        if asks || matches!(self.work, Work::Backoff { .. }) {
+        if asks || matches!(self.work, Work::Backoff(_)) {
             self.work = Work::Over(Box::new(self.settled(None)));
         }
         true
@@ -141,12 +202,7 @@ impl Running {
 
     /// Enforces the time limit and the grace. Answers the attempt that was given up.
     pub(crate) fn expire(&mut self, now: Duration) -> Option<AbortHandle> {
-        let Work::Attempt(attempt) = &self.work else {
-            if self.waits_for_place && self.deadline <= now {
-                self.end(Why::TimedOut, now);
-            }
-            return None;
-        };
+        let Work::Attempt(attempt) = &self.work else { return None };
         match &self.ending {
             None if self.deadline <= now => {
                 self.end(Why::TimedOut, now);
@@ -165,22 +221,36 @@ impl Running {
     /// Takes the outcome of an attempt: the end, or another attempt later.
     pub(crate) fn attempt_ended(&mut self, outcome: Outcome, now: Duration) {
         self.spent = self.spent.plus(outcome.usage);
-        let backoff = self.backoff(&outcome).map(|backoff| now + backoff);
-        self.work = match backoff.filter(|until| *until < self.deadline) {
-            Some(until) => Work::Backoff { until },
+        self.work = match self.backoff(&outcome) {
+            Some(backoff) => Work::Backoff(Wait {
+                until: now + backoff,
+                backoff,
+                failure: Box::new(outcome),
+                is_kept: false,
+            }),
             None => Work::Over(Box::new(self.settled(Some(outcome)))),
         };
     }
 
-    /// Whether it ended only because Rouse stops, so that the next start finds it as cut off.
-    pub(crate) fn is_cut_off(&self) -> bool {
-        let by_shutdown = matches!(&self.ending, Some(ending) if ending.why == Why::Shutdown);
-        by_shutdown
-            && !matches!(&self.work, Work::Over(outcome) if outcome.state != RunState::Cancelled)
+    /// Whether it is the next start's: it waits for its next attempt, or it ended only because Rouse stops and is found as
+    /// cut off.
+    pub(crate) fn is_left_to_next_start(&self) -> bool {
+        match &self.work {
+            Work::Backoff(_) => true,
+            Work::Over(outcome) if outcome.state != RunState::Cancelled => false,
+            Work::Attempt(_) | Work::Over(_) => self.is_stopped(),
+        }
+    }
+
+    /// Whether it is told to end because Rouse stops.
+    fn is_stopped(&self) -> bool {
+        matches!(&self.ending, Some(ending) if ending.why == Why::Shutdown)
     }
 
     fn backoff(&self, outcome: &Outcome) -> Option<Duration> {
-        if self.ending.is_some() || !outcome.state.is_failure() || !outcome.may_pass {
+        // What fails as Rouse stops is tried again by the next start. What ran out of time may still be at work.
+        let is_ended = self.ending.is_some() && !self.is_stopped();
+        if is_ended || outcome.state != RunState::Failed || !outcome.may_pass {
             return None;
         }
         let runtime = self.job.as_ref().and_then(|job| job.runtime.as_ref());

@@ -13,7 +13,8 @@ use rouse_core::decide::too_late_to_start;
 use rouse_core::job::{Job, Overlap, ScheduleSpec, SessionTarget, WakeMode};
 use rouse_core::{JobId, Outcome, Run, RunId, RunState, UnixMs};
 use rouse_store::StoreError;
-use tokio::task::{self, JoinError};
+use tokio::task::{self, AbortHandle, JoinError};
+use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 use tracing::field::display;
 
@@ -68,13 +69,13 @@ impl Engine {
             let now = self.clock.now();
             self.take_places_back();
             let startable = self.lanes.take_startable();
-            if startable.is_empty() && self.wait_ended.is_empty() {
+            if startable.is_empty() && !self.has_ends() {
                 return Ok(started);
             }
             let startable = self.without_late(startable, now);
             if startable.is_empty() {
-                // What its end fires may start as well.
-                self.record_wait_ends().await?;
+                // What their ends fire may start as well, and whoever takes the place of one that waited.
+                self.record_ends().await?;
                 continue;
             }
             let ids: Vec<RunId> = startable.iter().map(|run| run.id.clone()).collect();
@@ -131,17 +132,21 @@ impl Engine {
                 self.hooks.started(&run);
             }
             log_start(&run, job.as_deref());
-            let mut running = Running::new(run, lane, job, monotonic);
-            self.begin_attempt(&mut running);
+            let cancel = CancellationToken::new();
+            let work = Work::Attempt(self.begin_attempt(&run, job.as_deref(), &cancel));
             ids.push(id.clone());
-            self.running.insert(id, running);
+            self.running.insert(id, Running::new(run, lane, job, (work, cancel), monotonic));
         }
         ids
     }
 
-    fn begin_attempt(&mut self, running: &mut Running) {
-        let (run, cancel) = (running.run.clone(), running.cancel.clone());
-        let job = running.job.as_deref().cloned();
+    pub(crate) fn begin_attempt(
+        &mut self,
+        run: &Run,
+        job: Option<&Job>,
+        cancel: &CancellationToken,
+    ) -> AbortHandle {
+        let (run, job, cancel) = (run.clone(), job.cloned(), cancel.clone());
         let id = run.id.clone();
         let runner = Arc::clone(&self.runner);
         // The call is inside the task, so that a runner that panics before its first await is caught as well.
@@ -149,48 +154,16 @@ impl Engine {
         let attempt =
             self.tasks.spawn(async move { runner.run(run, job, cancel).await }.instrument(span));
         self.runs_of_tasks.insert(attempt.id(), id);
-        running.work = Work::Attempt(attempt);
-        running.waits_for_place = false;
+        attempt
     }
 
     /// Lets a run go on in its attempt that has asked and was not parked.
     pub(crate) fn goes_on_unasked(&mut self, id: &RunId) {
         if let Some(mut running) = self.running.remove(id) {
-            self.begin_attempt(&mut running);
+            let Running { run, job, cancel, .. } = &running;
+            running.work = Work::Attempt(self.begin_attempt(run, job.as_deref(), cancel));
             self.running.insert(id.clone(), running);
         }
-    }
-
-    /// Begins the attempts whose backoff is over, the longest over first, as far as there are places for them.
-    pub(crate) async fn begin_next_attempts(&mut self) -> Result<(), StoreError> {
-        self.take_places_back();
-        let now = self.clock.monotonic();
-        let since = |running: &Running| match running.work {
-            Work::Backoff { until } if until <= now => Some(until),
-            _ => None,
-        };
-        let over = self.running.iter().filter_map(|(id, r)| Some((since(r)?, id.clone())));
-        let mut over: Vec<(Duration, RunId)> = over.collect();
-        over.sort();
-        for (_, id) in over {
-            let Some(mut running) = self.running.remove(&id) else { continue };
-            running.has_place =
-                running.has_place || self.lanes.resume(Rank::from(running.run.trigger));
-            if !running.has_place {
-                running.waits_for_place = true;
-                self.running.insert(id, running);
-                continue;
-            }
-            let attempt = running.run.attempt + 1;
-            let written = self.store.set_attempt(&id, attempt, self.clock.now()).await;
-            if written.is_ok() {
-                running.run.attempt = attempt;
-                self.begin_attempt(&mut running);
-            }
-            self.running.insert(id, running);
-            written?;
-        }
-        Ok(())
     }
 
     /// Takes the end of an attempt into memory.
@@ -208,7 +181,7 @@ impl Engine {
         };
         running.attempt_ended(outcome, self.clock.monotonic());
         running.awaits.clear();
-        if matches!(running.work, Work::Backoff { .. }) && std::mem::take(&mut running.has_place) {
+        if matches!(running.work, Work::Backoff(_)) && std::mem::take(&mut running.has_place) {
             self.lanes.rest(Rank::from(running.run.trigger));
         }
     }
@@ -328,7 +301,7 @@ pub(crate) fn begun(run: Run, now: UnixMs) -> Run {
     Run { state: RunState::Running, started_at, attempt: run.attempt.max(1), ..run }
 }
 
-fn lane_of(run: &Run) -> LaneKey {
+pub(crate) fn lane_of(run: &Run) -> LaneKey {
     match &run.job_id {
         Some(job) => LaneKey::Job(job.clone()),
         None if run.is_trial() => LaneKey::Trials,

@@ -15,7 +15,7 @@ use rouse_store::{Finish, StoreError};
 use serde_json::Value;
 use tracing::field::display;
 
-use crate::attempt::Work;
+use crate::attempt::{Running, Work};
 use crate::engine::Engine;
 use crate::events::{Follow, rows};
 use crate::heartbeat::COALESCE;
@@ -48,6 +48,11 @@ pub(crate) struct WaitEnded {
 }
 
 impl Engine {
+    /// Whether there is an end to record.
+    pub(crate) fn has_ends(&self) -> bool {
+        !self.wait_ended.is_empty() || self.running.values().any(Running::is_over)
+    }
+
     /// Records every run that is over.
     pub(crate) async fn record_ends(&mut self) -> Result<(), StoreError> {
         self.record_wait_ends().await?;
@@ -120,8 +125,7 @@ impl Engine {
     /// hundred runs that end at once wait for the disk once. One that fires, or after which its job goes, comes after
     /// them and alone, since what it fires depends on what is going then.
     async fn record_ends_of_work(&mut self) -> Result<(), StoreError> {
-        let is_over = |work: &Work| matches!(work, Work::Over(_));
-        let over = self.running.iter().filter(|(_, running)| is_over(&running.work));
+        let over = self.running.iter().filter(|(_, running)| running.is_over());
         let over: Vec<RunId> = over.map(|(id, _)| id.clone()).collect();
         if !over.is_empty() {
             self.refresh_listeners().await?;
@@ -381,8 +385,10 @@ impl Engine {
         }
     }
 
-    /// Takes runs that slots asked for out of their lanes, as skipped: those of one job, or all.
+    /// Takes runs that slots asked for out of their lanes, as skipped: those of one job, or all. Those that wait for their
+    /// next attempt end with the failure of the last.
     pub(crate) fn skip_waiting(&mut self, job: Option<&JobId>, reason: &str) {
+        self.give_up_waits(job, reason);
         let goes = |run: &Run| {
             !has_begun(run)
                 && !matches!(

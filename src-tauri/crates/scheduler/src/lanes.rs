@@ -198,6 +198,14 @@ impl<T> Lanes<T> {
         self.occupy(rank);
     }
 
+    /// Takes up a run that rests and had begun before these lanes: it stays in its lane, which is `width` wide.
+    pub fn hold(&mut self, key: LaneKey, width: usize) {
+        self.change(key, |lane| {
+            lane.width = width.max(1);
+            lane.at_work += 1;
+        });
+    }
+
     /// Frees the lane of a run that rests.
     pub fn finished_at_rest(&mut self, key: &LaneKey) {
         self.change(key.clone(), |lane| lane.at_work -= 1);
@@ -317,6 +325,20 @@ mod tests {
 
     fn take(lanes: &mut Lanes<()>) -> Vec<String> {
         lanes.take_startable().into_iter().map(|run| run.id.to_string()).collect()
+    }
+
+    #[test]
+    fn a_lane_is_held_by_a_run_that_rests_until_it_is_over() {
+        let mut lanes = lanes(1, &[]);
+        lanes.hold(job("a"), 1);
+        assert_eq!(lanes.at_work(), 0, "it has no place");
+        lanes.enqueue(job("a"), 1, Rank::OnTime, RunId::new("a2"), ());
+        lanes.enqueue(job("b"), 1, Rank::OnTime, RunId::new("b1"), ());
+        assert_eq!(take(&mut lanes), ["b1"]);
+        lanes.finished(&job("b"), Rank::OnTime);
+        assert_eq!(take(&mut lanes), [""; 0]);
+        lanes.finished_at_rest(&job("a"));
+        assert_eq!(take(&mut lanes), ["a2"]);
     }
 
     #[test]

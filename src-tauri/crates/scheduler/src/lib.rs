@@ -38,6 +38,7 @@ mod parked;
 mod pause;
 mod recovery;
 mod requests;
+mod retries;
 mod set_back;
 mod tick;
 mod missed;

@@ -1,7 +1,7 @@
 //! What an earlier life left behind.
 //!
 //! Runs that were cut off become `interrupted`, and by policy another one makes up for them, in the same transaction.
-//! Runs that still waited go back into their lanes, unless their time is over or their job is gone. This happens before
+//! Runs that waited for their next attempt go on waiting (see `retries`). Runs that still waited go back into their lanes, unless their time is over or their job is gone. This happens before
 //! the first tick, so that a slot that has come meanwhile sees the runs that are there.
 
 use std::collections::HashMap;
@@ -27,16 +27,24 @@ impl Engine {
     /// when nothing can fail any more.
     pub(crate) async fn recover(&mut self) -> Result<(), StoreError> {
         let mut jobs = KnownJobs::default();
+        let mut between_attempts = Vec::new();
         for run in self.store.running_runs().await? {
             self.refresh_listeners().await?;
             let job = jobs.of(&run, self).await?;
-            self.recover_cut_off(run, job).await?;
+            match self.store.backoff(&run.id).await? {
+                Some(backoff) => between_attempts.push((run, job, backoff)),
+                None => self.recover_cut_off(run, job).await?,
+            }
         }
         self.load_parked().await?;
         let mut waiting = Vec::new();
         for run in self.store.queued_runs().await? {
             let job = jobs.of(&run, self).await?;
             waiting.push((run, job));
+        }
+        // They have begun, so they are in their lanes before those that have not.
+        for (run, job, backoff) in between_attempts {
+            self.take_up_wait(run, job, backoff);
         }
         for (run, job) in waiting {
             self.recover_waiting(run, job);

@@ -180,7 +180,7 @@ impl Engine {
     }
 
     /// Tells the runs at work to end and waits for them. What has not ended by then stays `running` in the store, where
-    /// the next start finds it.
+    /// the next start finds it, and so does what waits for its next attempt.
     pub(crate) async fn shut_down(&mut self) {
         let now = self.clock.monotonic();
         for running in self.running.values_mut() {
@@ -194,7 +194,11 @@ impl Engine {
         if tokio::time::timeout(GRACE, ends).await.is_err() {
             tracing::warn!(runs = self.tasks.len(), "runs did not end in time and are cut off");
         }
-        self.running.retain(|_, running| !running.is_cut_off());
+        // What has failed by now goes on at the next start.
+        if let Err(error) = self.keep_waits().await {
+            tracing::error!(%error, "failed attempts could not be recorded; the next start finds their runs cut off");
+        }
+        self.running.retain(|_, running| !running.is_left_to_next_start());
         let now = self.clock.monotonic() + GRACE;
         self.expire(now);
         if let Err(error) = self.record_ends().await {

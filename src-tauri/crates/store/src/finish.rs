@@ -98,7 +98,8 @@ pub(crate) const END: &str = concat!(
     "UPDATE runs SET state = ?3, reason = ?4, finished_at = ?5, summary = ?6, error = ?7,
         model = coalesce(?8, model), result = ?9, ",
     with_usage!("?10", "?11", "?12", "?13"),
-    ", started_at = coalesce(?14, started_at), fell_back = coalesce(?15, fell_back)
+    ", started_at = coalesce(?14, started_at), fell_back = coalesce(?15, fell_back),
+        error_for_log = NULL, backoff_ms = NULL, next_attempt_at = NULL
      WHERE id = ?1 AND finished_at IS NULL AND (?2 IS NULL OR state = ?2) RETURNING ",
     run_columns!()
 );

@@ -26,6 +26,7 @@ mod walk;
 mod write;
 
 mod approvals;
+mod attempts;
 mod broken;
 mod causes;
 mod claims;
@@ -57,6 +58,7 @@ mod webhooks;
 mod tests;
 
 pub use approvals::{Decided, Park};
+pub use attempts::Backoff;
 pub use broken::BrokenJob;
 pub use causes::Fired;
 pub use claims::{Claim, Claimed};

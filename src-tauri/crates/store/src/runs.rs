@@ -24,15 +24,21 @@ use crate::walk::{Walk, changed};
 use crate::write::{Durability, Query, Write};
 use crate::{Store, StoreError};
 
-/// What `read_run` reads, in its order.
-macro_rules! run_columns {
+/// What a new run has, in the order of `bind_run`.
+macro_rules! new_run_columns {
     () => {
         "id, job_id, job_name, slot_at, trigger, state, reason, stands_for, created_at, started_at, finished_at,
          attempt, retry_of, summary, error, session, model, input_tokens, cached_input_tokens, output_tokens,
          cost_micro_usd, payload, fell_back, first_slot_at"
     };
 }
-pub(crate) use run_columns;
+/// What `read_run` reads, in its order.
+macro_rules! run_columns {
+    () => {
+        concat!($crate::runs::new_run_columns!(), ", next_attempt_at")
+    };
+}
+pub(crate) use {new_run_columns, run_columns};
 
 /// What a run has cost, with what it has cost since: four values from `$first` on. A part of which nobody knows the price
 /// leaves nobody knowing that of the whole.
@@ -67,9 +73,8 @@ const STANDING: &str =
     "SELECT id, trigger, state FROM runs WHERE id IN (SELECT value FROM json_each(?1))";
 pub(crate) const IN_STATE: &str =
     concat!("SELECT ", run_columns!(), " FROM runs WHERE state = ?1 ORDER BY created_at, seq");
-// In the order of `run_columns`.
 pub(crate) static INSERT: Rows = Rows::new(
-    concat!("INSERT INTO runs (", run_columns!(), ") SELECT * FROM ("),
+    concat!("INSERT INTO runs (", new_run_columns!(), ") SELECT * FROM ("),
     24,
     concat!(
         ") WHERE ",
@@ -85,10 +90,6 @@ pub(crate) const START: &str = "UPDATE runs SET state = 'running', started_at = 
     WHERE id IN (SELECT value FROM json_each(?2)) AND +state = 'queued' RETURNING id, job_id";
 pub(crate) const TOUCH_JOBS: &str =
     "UPDATE jobs SET last_run_at = ?1 WHERE id IN (SELECT value FROM json_each(?2))";
-const SET_ATTEMPT: &str = concat!(
-    "UPDATE runs SET attempt = ?2 WHERE id = ?1 AND finished_at IS NULL RETURNING ",
-    run_columns!()
-);
 const PUT_BACK: &str = concat!(
     "UPDATE runs SET state = 'queued', attempt = attempt + 1 WHERE id = ?1 AND state = 'running' RETURNING ",
     run_columns!()
@@ -240,25 +241,6 @@ impl Store {
         write.event(EventKind::Run, run_event(&run));
         write.commit().await?;
         Ok(Some(run))
-    }
-
-    /// Writes the number of the attempt that begins; nothing when the run is over. Event `run`.
-    ///
-    /// # Errors
-    /// `Write`.
-    pub async fn set_attempt(
-        &self,
-        id: &RunId,
-        attempt: u32,
-        now: UnixMs,
-    ) -> Result<(), StoreError> {
-        let mut write = self.write("begin another attempt", Durability::Normal, now).await?;
-        let query = sqlx::query(SET_ATTEMPT).bind(id.as_str()).bind(attempt);
-        let Some(run) = write.one(query, read_run).await? else {
-            return write.undo().await;
-        };
-        write.event(EventKind::Run, run_event(&run));
-        write.commit().await
     }
 
     /// The result of the job's newest succeeded run that has one.
@@ -440,6 +422,7 @@ pub(crate) fn take_run(columns: &mut Columns<'_>) -> sqlx::Result<Run> {
         payload: columns.json()?,
         fell_back: columns.get()?,
         first_slot_at: columns.some_instant()?,
+        next_attempt_at: columns.some_instant()?,
     })
 }
 

@@ -66,7 +66,7 @@ export const WrongSection = memo(function WrongSection({ open }: { open: boolean
         </div>
         <div className={styles.pair}>
           <ChoiceOf name="overlap" label="If the run before still goes" choices={overlaps} />
-          <NumberOf name="timeoutMinutes" label="Stop a run after" unit="minutes" placeholder={String(usualLimit(values))} />
+          <NumberOf name="timeoutMinutes" label="Stop a run after" unit="minutes" placeholder={String(usualLimit(values))} help="Each attempt has this long. Waiting for the next one, or for your answer, does not count." />
         </div>
         <div className={styles.pair}>
           <NumberOf name="attempts" label="Attempts in all" least={1} most={20} placeholder="1" help="Only failures that may pass are tried again: a service that is busy or not reached, a command that ended with a failure. Never what may have done its work." />

@@ -27,6 +27,7 @@ export function RunFacts({ detail: { run, deliveries, approvals } }: { detail: R
           run.startedAtMs !== null && { name: "Started", value: started(run.startedAtMs, run.lateByMs) },
           asked(approvals) ?? took(run),
           run.attempt > 1 && { name: "Attempt", value: run.attempt },
+          run.nextAttemptAtMs !== null && { name: "Tries again", value: <Time at={run.nextAttemptAtMs} as="when" /> },
           run.model !== null && { name: "Model", value: run.model },
           run.fellBack !== null && { name: "Instead of its own", value: run.fellBack, wide: true },
           tokens > 0 && { name: "Tokens", value: tokenWords(run) },

@@ -77,6 +77,13 @@ test("a live run streams its words and its end in place", async () => {
   expect(screen.getByRole("button", { name: "Run again" })).toBeInTheDocument();
 });
 
+test("a run between two attempts says what failed and when it tries again", async () => {
+  const run = { state: "running", finishedAtMs: null, durationMs: null, error: "No network.", nextAttemptAtMs: Date.now() + 600_000 } as const;
+  renderApp("/runs/run-1", fakeHost({ "runs.get": () => aDetail(run) }));
+  expect(await screen.findByText("Tries again")).toBeInTheDocument();
+  expect(screen.getByText("No network.")).toBeInTheDocument();
+});
+
 test("a live run can be cancelled, a finished one run again", async () => {
   const host = fakeHost({ "runs.get": () => aDetail({ state: "queued", startedAtMs: null }), "runs.cancel": () => ({ changed: true }), "runs.retry": () => ({ runId: "run-2" }) });
   const { user, path } = renderApp("/runs/run-1", host);

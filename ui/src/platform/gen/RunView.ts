@@ -6,4 +6,4 @@ import type { UsageView } from "./UsageView";
 /**
  * A run in a list.
  */
-export type RunView = { id: string, jobId: string | null, jobName: string, slotAtMs: number | null, firstSlotAtMs: number | null, trigger: RunTrigger, state: RunState, reason: string | null, standsFor: number, createdAtMs: number, startedAtMs: number | null, finishedAtMs: number | null, lateByMs: number | null, durationMs: number | null, attempt: number, retryOf: string | null, summary: string | null, error: string | null, session: string | null, model: string | null, fellBack: string | null, usage: UsageView, };
+export type RunView = { id: string, jobId: string | null, jobName: string, slotAtMs: number | null, firstSlotAtMs: number | null, trigger: RunTrigger, state: RunState, reason: string | null, standsFor: number, createdAtMs: number, startedAtMs: number | null, finishedAtMs: number | null, lateByMs: number | null, durationMs: number | null, attempt: number, nextAttemptAtMs: number | null, retryOf: string | null, summary: string | null, error: string | null, session: string | null, model: string | null, fellBack: string | null, usage: UsageView, };

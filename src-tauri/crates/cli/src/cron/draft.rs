@@ -119,11 +119,13 @@ pub(crate) struct BehaviourArgs {
     quiet: QuietArgs,
     #[command(flatten)]
     may: MayArgs,
-    /// Time limit of a run: `10m`, or `none` for the usual one.
+    /// Time limit of each attempt of a run: `10m`, or `none` for the usual one. Waiting does not count: for the next
+    /// attempt, a place, or your answer.
     #[arg(long, value_name = "DURATION")]
     timeout: Option<String>,
     /// Attempts in all for failures that may pass (a service that is busy or not reached, a command that ended with a
-    /// failure), or `none` for one.
+    /// failure), or `none` for one. Each has the whole time limit; none begins while everything is paused, firing is off
+    /// or the job is.
     #[arg(long, value_name = "N", value_parser = number)]
     max_attempts: Option<Value>,
     /// The pause before the second attempt, doubling from there: `30s`, or `none` for the usual one.

@@ -39,6 +39,7 @@ pub(super) fn print(session: &Session, detail: &RunDetail, full: bool) {
     fact("late by", run.late_by_ms.filter(|late| *late >= 1_000).map(format_duration));
     fact("stands for", (run.stands_for > 1).then(|| format!("{} slots", run.stands_for)));
     fact("took", run.duration_ms.map(format_duration));
+    fact("tries again", run.next_attempt_at_ms.map(at));
     fact("model", run.model.as_deref().map(plain));
     let tokens = run.usage.input_tokens + run.usage.output_tokens;
     fact("instead of", run.fell_back.as_deref().map(plain));

@@ -26,4 +26,4 @@ pub use incident::{SETTLED_MS, incident_step};
 pub use missed::announce_missed;
 pub use question::question;
 pub use recovery::{Calls, Recovery, recover, too_late_to_start};
-pub use retry::retry_after_ms;
+pub use retry::{no_further_attempt, refuse_attempt, refuse_attempt_after_stop, retry_after_ms};

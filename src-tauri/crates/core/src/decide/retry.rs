@@ -1,12 +1,18 @@
 //! Whether a failed attempt is followed by another one, and after how long.
 //!
+//! Nothing begins again by itself while nothing fires by itself: a run that waits for its next attempt ends with its failure
+//! when everything is paused, firing is off, or its job is. One that a person has started is theirs, as its first attempt
+//! was.
+//!
 //! The pause doubles, and each run adds a little of its own: what many jobs lost together (a network that was away) they
 //! must not all ask for again in the same millisecond. The addition follows from the run's id, so that the same run
 //! always waits the same, and a pause is never shorter than the job says.
 
-use crate::RunId;
-use crate::job::Runtime;
+use super::claim::{Firing, too_late};
+use crate::job::{Job, Runtime};
+use crate::run::{Run, RunTrigger};
 use crate::stable_hash::stable_hash;
+use crate::{RunId, UnixMs};
 
 /// The longest pause between two attempts, before what the run adds.
 const LONGEST_MS: u64 = 3_600_000;
@@ -27,6 +33,45 @@ pub fn retry_after_ms(runtime: Option<&Runtime>, attempt: u32, run: &RunId) -> O
     Some(pause + jitter(pause / JITTER_PART, attempt, run))
 }
 
+/// Why no further attempt may begin of a run whose last one has failed; none when it may.
+#[must_use]
+pub fn refuse_attempt(job: Option<&Job>, run: &Run, firing: &Firing) -> Option<String> {
+    let Some(job) = job else { return Some("The job was removed".to_owned()) };
+    match firing {
+        _ if run.trigger == RunTrigger::Manual => None,
+        Firing::Off(reason) => Some(reason.clone()),
+        Firing::On => (!job.enabled).then(|| "The job was switched off".to_owned()),
+    }
+}
+
+/// The same for one that waited when the process ended, and whose next attempt was due at `due`: its job may have changed
+/// meanwhile, and where a slot asked for it, it may be too late.
+#[must_use]
+pub fn refuse_attempt_after_stop(
+    job: Option<&Job>,
+    run: &Run,
+    firing: &Firing,
+    due: UnixMs,
+    now: UnixMs,
+) -> Option<String> {
+    let refused = refuse_attempt(job, run, firing);
+    let Some(job) = job.filter(|_| refused.is_none()) else { return refused };
+    if run.payload["kind"] != job.payload.kind() {
+        return Some("Its job does something else by now".to_owned());
+    }
+    if retry_after_ms(job.runtime.as_ref(), run.attempt, &run.id).is_none() {
+        return Some("Its job allows no more attempts by now".to_owned());
+    }
+    run.slot_at?;
+    too_late(job, due, "Rouse was not running when the next attempt was due", now)
+}
+
+/// The reason of a run that ends with its last failure although it had attempts left.
+#[must_use]
+pub fn no_further_attempt(why: &str) -> String {
+    format!("{}, so no further attempt was made", why.trim_end_matches('.'))
+}
+
 /// From nothing to just under `most`.
 fn jitter(most: u64, attempt: u32, run: &RunId) -> u64 {
     match most {
@@ -39,7 +84,9 @@ fn jitter(most: u64, attempt: u32, run: &RunId) -> u64 {
 mod tests {
     use std::collections::HashSet;
 
+    use super::super::sample::{job, run};
     use super::*;
+    use crate::job::MisfireMode;
 
     fn runtime(first_ms: u64) -> Runtime {
         Runtime { max_attempts: Some(4), retry_backoff_ms: Some(first_ms), ..Runtime::default() }
@@ -82,5 +129,81 @@ mod tests {
         let run = RunId::new("run-1");
         assert_eq!(retry_after_ms(None, 1, &run), None);
         assert_eq!(retry_after_ms(Some(&Runtime::default()), 1, &run), None);
+    }
+    const NOW: UnixMs = UnixMs(100_000);
+
+    fn off() -> Firing {
+        Firing::Off("Everything was paused".to_owned())
+    }
+
+    /// A job that allows four attempts, and its run as it stands after the first.
+    fn retrying() -> (Job, Run) {
+        let job = Job { runtime: Some(runtime(1_000)), ..job() };
+        let payload = serde_json::json!({ "kind": "toolCall", "tool": "echo" });
+        (job, Run { payload, ..run() })
+    }
+
+    #[test]
+    fn nothing_is_tried_again_while_nothing_fires() {
+        let (job, run) = retrying();
+        assert_eq!(refuse_attempt(Some(&job), &run, &Firing::On), None);
+        let refused = refuse_attempt(Some(&job), &run, &off());
+        assert_eq!(refused.as_deref(), Some("Everything was paused"));
+        let switched_off = Job { enabled: false, ..job.clone() };
+        let refused = refuse_attempt(Some(&switched_off), &run, &Firing::On);
+        assert_eq!(refused.as_deref(), Some("The job was switched off"));
+        let refused = refuse_attempt(None, &run, &Firing::On);
+        assert_eq!(refused.as_deref(), Some("The job was removed"));
+    }
+
+    #[test]
+    fn a_run_by_hand_goes_on_as_it_began() {
+        let (job, run) = retrying();
+        let by_hand = Run { trigger: RunTrigger::Manual, slot_at: None, ..run };
+        let off_job = Job { enabled: false, ..job };
+        assert_eq!(refuse_attempt(Some(&off_job), &by_hand, &off()), None);
+        let late = UnixMs(0);
+        assert_eq!(refuse_attempt_after_stop(Some(&off_job), &by_hand, &off(), late, NOW), None);
+        assert!(refuse_attempt(None, &by_hand, &Firing::On).is_some(), "there is nothing to do");
+    }
+
+    #[test]
+    fn after_a_stop_an_attempt_is_late_by_the_instant_it_was_due_at() {
+        let (mut job, run) = retrying();
+        let after = |job: &Job, run: &Run, due| {
+            refuse_attempt_after_stop(Some(job), run, &Firing::On, UnixMs(due), NOW)
+        };
+        assert_eq!(after(&job, &run, 0), None, "it is made up for");
+        job.policies.misfire.max_lateness_seconds = Some(30);
+        assert_eq!(after(&job, &run, 70_000), None);
+        assert_eq!(after(&job, &run, 69_999).as_deref(), Some("Later than the 30 s allowed"));
+        let fired = Run { slot_at: None, trigger: RunTrigger::Event, ..run.clone() };
+        assert_eq!(after(&job, &fired, 0), None, "only a slot can be too late");
+        job.policies.misfire.max_lateness_seconds = None;
+        job.policies.misfire.mode = MisfireMode::Skip;
+        assert_eq!(after(&job, &run, 120_000), None, "it is not due yet");
+        assert_eq!(
+            after(&job, &run, 0).as_deref(),
+            Some("Rouse was not running when the next attempt was due")
+        );
+    }
+
+    #[test]
+    fn after_a_stop_the_job_counts_as_it_is_now() {
+        let (job, run) = retrying();
+        let after =
+            |job: &Job, run: &Run| refuse_attempt_after_stop(Some(job), run, &Firing::On, NOW, NOW);
+        let last = Run { attempt: 4, ..run.clone() };
+        assert_eq!(after(&job, &last).as_deref(), Some("Its job allows no more attempts by now"));
+        let other = Run { payload: serde_json::json!({ "kind": "agentTurn" }), ..run };
+        assert_eq!(after(&job, &other).as_deref(), Some("Its job does something else by now"));
+    }
+
+    #[test]
+    fn the_reason_is_one_sentence() {
+        assert_eq!(
+            no_further_attempt("Firing is switched off."),
+            "Firing is switched off, so no further attempt was made"
+        );
     }
 }

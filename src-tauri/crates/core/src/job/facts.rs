@@ -121,7 +121,7 @@ fn policy(key: &str, value: &Value, all: &Value) -> (&'static str, Option<String
 }
 
 fn end(limits: &Value) -> Option<String> {
-    span(limits, "timeoutSeconds", 1_000).map(|span| format!("a run is ended after {span}"))
+    span(limits, "timeoutSeconds", 1_000).map(|span| format!("each attempt is ended after {span}"))
 }
 
 fn misfire(misfire: &Value) -> String {
@@ -268,7 +268,7 @@ mod tests {
                 "missed: each is made up for, the newest 5, unless it is more than 10 min late",
                 "overlap: up to 4 runs beside each other",
                 "pace: at least 1 min between two starts",
-                "ends: a run is ended after 5 min",
+                "ends: each attempt is ended after 5 min",
                 "pauses: after 3 failures in a row",
                 "budget: 1,234,567 tokens a run, 0.50 USD a day",
                 "quiet: from 22:00 to 07:00 Europe/Berlin",
@@ -301,7 +301,7 @@ mod tests {
                 "length: at most 4,000 tokens an answer",
                 "tells: by telegram, to 7",
                 "posts: what came of it to the main session, as News",
-                "ends: a run is ended after 1 min",
+                "ends: each attempt is ended after 1 min",
             ]
         );
         let silent = json!({ "kind": "agentTurn", "message": "Do it.", "deliver": false });

@@ -16,7 +16,7 @@ pub struct Policies {
     pub max_concurrent: Option<u32>,
     /// Least seconds between the starts of two runs.
     pub cooldown_seconds: Option<u32>,
-    /// Time limit of a run.
+    /// Time limit of each attempt of a run.
     pub timeout_seconds: Option<u32>,
     /// Pauses the job after so many failures in a row.
     pub pause_after_failures: Option<u32>,

@@ -72,6 +72,7 @@ pub struct RunView {
     pub late_by_ms: Option<i64>,
     pub duration_ms: Option<i64>,
     pub attempt: u32,
+    pub next_attempt_at_ms: Option<i64>,
     pub retry_of: Option<String>,
     pub summary: Option<String>,
     pub error: Option<String>,

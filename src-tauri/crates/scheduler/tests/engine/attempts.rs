@@ -2,7 +2,7 @@
 
 use rouse_core::decide::retry_after_ms;
 use rouse_core::{Outcome, RunState};
-use rouse_scheduler::RunMode;
+use rouse_scheduler::{RunMode, SchedulerConfig};
 use serde_json::json;
 
 use crate::stage::{Begun, MINUTE, SECOND, Stage, every};
@@ -96,7 +96,7 @@ async fn a_run_that_has_ended_by_the_next_slot_does_not_hold_it_up() {
 }
 
 #[tokio::test]
-async fn who_waits_for_a_place_until_his_time_is_over_has_run_out_of_it() {
+async fn who_waits_for_a_place_for_the_next_attempt_loses_none_of_its_time() {
     let stage = Stage::of_places(1).await;
     let runtime = json!({ "id": "fails", "runtime": { "maxAttempts": 3, "retryBackoffMs": 60_000 },
         "policies": { "timeoutSeconds": 120 } });
@@ -108,12 +108,20 @@ async fn who_waits_for_a_place_until_his_time_is_over_has_run_out_of_it() {
     let id = first.run.id.clone();
     assert_eq!(first.run.job_id.as_ref(), Some(&fails.id));
     first.end(may_pass("no network"));
-    stage.settle().await;
+    stage.between_attempts(&id).await;
     stage.handle.run_now(&long.id, RunMode::Force).await.expect("asked");
     let other = stage.begun.next().await;
-    stage.pass(2 * MINUTE).await;
-    assert_eq!(stage.ended(&id).await.state, RunState::TimedOut);
+    stage.pass(20 * MINUTE).await;
+    assert_eq!(stage.run(&id).await.state, RunState::Running, "it waits");
     other.succeed();
+    let second = stage.begun.next().await;
+    assert_eq!((&second.run.id, second.run.attempt), (&id, 2));
+    stage.pass(2 * MINUTE - 1).await;
+    assert!(!second.cancel.is_cancelled());
+    stage.pass(1).await;
+    assert!(second.cancel.is_cancelled());
+    second.end(Outcome::of(RunState::Cancelled));
+    assert_eq!(stage.ended(&id).await.error.as_deref(), Some("Ran out of time after 2 min"));
 }
 
 #[tokio::test]
@@ -146,15 +154,179 @@ async fn without_a_word_there_is_one_attempt() {
 }
 
 #[tokio::test]
-async fn no_attempt_begins_after_the_time_limit() {
+async fn each_attempt_has_the_whole_time_limit_and_the_wait_before_it_has_none() {
     let more = json!({
-        "runtime": { "maxAttempts": 5, "retryBackoffMs": 30_000 },
+        "runtime": { "maxAttempts": 3, "retryBackoffMs": 30_000 },
         "policies": { "timeoutSeconds": 20 },
     });
-    let (stage, _, first) = first_attempt(more).await;
+    let (stage, _, mut attempt) = first_attempt(more).await;
+    let id = attempt.run.id.clone();
+    for backoff in [38 * SECOND, 75 * SECOND] {
+        stage.pass(19 * SECOND).await;
+        assert!(!attempt.cancel.is_cancelled());
+        attempt.end(may_pass("no network"));
+        stage.between_attempts(&id).await;
+        stage.clock.advance(backoff.unsigned_abs());
+        attempt = stage.begun.next().await;
+    }
+    assert_eq!((&attempt.run.id, attempt.run.attempt), (&id, 3));
+    stage.pass(20 * SECOND - 1).await;
+    assert!(!attempt.cancel.is_cancelled());
+    stage.pass(1).await;
+    assert!(attempt.cancel.is_cancelled(), "its own limit has an end");
+    attempt.end(Outcome::of(RunState::Cancelled));
+    let run = stage.ended(&id).await;
+    assert_eq!((run.state, run.attempt), (RunState::TimedOut, 3));
+    assert_eq!(run.error.as_deref(), Some("Ran out of time after 20 s"));
+}
+
+#[tokio::test]
+async fn a_run_that_waits_for_its_next_attempt_says_until_when_and_why() {
+    let (stage, _, first) =
+        first_attempt(json!({ "runtime": { "maxAttempts": 2, "retryBackoffMs": 30_000 } })).await;
     let id = first.run.id.clone();
     first.end(may_pass("no network"));
-    assert_eq!(stage.ended(&id).await.state, RunState::Failed, "there is no waiting for nothing");
+    let waits = stage.between_attempts(&id).await;
+    assert_eq!((waits.state, waits.error.as_deref()), (RunState::Running, Some("no network")));
+    let left = waits.next_attempt_at.expect("an instant").since(stage.now());
+    assert!((30 * SECOND..38 * SECOND).contains(&left), "{left}");
+    stage.pass(left - 1).await;
+    assert!(stage.begun.take_all().is_empty());
+    stage.clock.advance(1);
+    stage.begun.next().await.succeed();
+    let run = stage.ended(&id).await;
+    assert_eq!((run.next_attempt_at, run.error), (None, None));
+}
+
+/// What keeps further attempts from beginning.
+#[derive(Debug, Clone, Copy)]
+enum Stops {
+    Pause,
+    KillSwitch,
+    JobOff,
+}
+
+impl Stops {
+    async fn act(self, stage: &Stage, job: &rouse_core::Job) {
+        match self {
+            Self::Pause => stage.handle.pause(None).await.expect("paused"),
+            Self::KillSwitch => {
+                let off_reason = "Firing is switched off.".to_owned();
+                let off = SchedulerConfig { firing: false, off_reason, ..stage.config.clone() };
+                stage.handle.set_config(off).await.expect("set");
+            }
+            Self::JobOff => {
+                let off = json!({ "enabled": false });
+                stage.handle.update_job(&job.id, off, None).await.expect("saved");
+            }
+        }
+    }
+
+    const fn reason(self) -> &'static str {
+        match self {
+            Self::Pause => "Everything was paused, so no further attempt was made",
+            Self::KillSwitch => "Firing is switched off, so no further attempt was made",
+            Self::JobOff => "The job was switched off, so no further attempt was made",
+        }
+    }
+}
+
+const ALL_STOPS: [Stops; 3] = [Stops::Pause, Stops::KillSwitch, Stops::JobOff];
+
+fn tries_thrice() -> serde_json::Value {
+    json!({ "runtime": { "maxAttempts": 3, "retryBackoffMs": 30_000 } })
+}
+
+#[tokio::test]
+async fn a_run_between_two_attempts_ends_as_failed_when_nothing_fires_any_more() {
+    for stops in ALL_STOPS {
+        let (stage, job, first) = first_attempt(tries_thrice()).await;
+        let id = first.run.id.clone();
+        first.end(may_pass("no network"));
+        stage.between_attempts(&id).await;
+        stops.act(&stage, &job).await;
+        let run = stage.ended(&id).await;
+        assert_eq!((run.state, run.attempt), (RunState::Failed, 1), "{stops:?}");
+        assert_eq!(run.error.as_deref(), Some("no network"), "{stops:?}");
+        assert_eq!(run.reason.as_deref(), Some(stops.reason()));
+        assert_eq!(run.usage.input_tokens, 10, "{stops:?}");
+        assert_eq!(stage.store.deliveries_of(&id).await.expect("read").len(), 1, "{stops:?}");
+        stage.pass(10 * MINUTE).await;
+        assert!(stage.begun.take_all().is_empty(), "{stops:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_attempt_that_fails_when_nothing_fires_any_more_is_the_last() {
+    for stops in ALL_STOPS {
+        let (stage, job, first) = first_attempt(tries_thrice()).await;
+        let id = first.run.id.clone();
+        stops.act(&stage, &job).await;
+        assert!(!first.cancel.is_cancelled(), "what is at work goes on");
+        first.end(may_pass("no network"));
+        let run = stage.ended(&id).await;
+        assert_eq!((run.state, run.error.as_deref()), (RunState::Failed, Some("no network")));
+        assert_eq!(run.reason.as_deref(), Some(stops.reason()));
+    }
+}
+
+#[tokio::test]
+async fn a_run_by_hand_is_tried_again_whatever_is_off() {
+    for stops in ALL_STOPS {
+        let stage = Stage::new().await;
+        let job = stage.add(every(600 * MINUTE, tries_thrice())).await;
+        let id = stage.handle.run_now(&job.id, RunMode::Force).await.expect("asked");
+        let first = stage.begun.next().await;
+        stops.act(&stage, &job).await;
+        first.end(may_pass("no network"));
+        let id = id.expect("begun");
+        stage.between_attempts(&id).await;
+        stage.clock.advance(40_000);
+        let second = stage.begun.next().await;
+        assert_eq!((&second.run.id, second.run.attempt), (&id, 2), "{stops:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_job_that_another_run_has_switched_off_is_not_tried_again() {
+    let stage = Stage::new().await;
+    let more = json!({
+        "runtime": { "maxAttempts": 3, "retryBackoffMs": 600_000 },
+        "policies": { "overlap": "parallel", "pauseAfterFailures": 1 },
+    });
+    stage.add(every(MINUTE, more)).await;
+    stage.clock.advance(60_000);
+    let first = stage.begun.next().await;
+    let id = first.run.id.clone();
+    first.end(may_pass("no network"));
+    stage.between_attempts(&id).await;
+    stage.clock.advance(60_000);
+    stage.begun.next().await.end(Outcome::failed("wrong key"));
+    let run = stage.ended(&id).await;
+    assert_eq!((run.state, run.error.as_deref()), (RunState::Failed, Some("no network")));
+    assert_eq!(
+        run.reason.as_deref(),
+        Some("Paused after a failure, so no further attempt was made")
+    );
+}
+
+#[tokio::test]
+async fn a_run_between_two_attempts_gives_way_to_a_newer_slot_at_once() {
+    let stage = Stage::new().await;
+    let more = json!({
+        "runtime": { "maxAttempts": 3, "retryBackoffMs": 600_000 },
+        "policies": { "overlap": "cancelOther" },
+    });
+    stage.add(every(MINUTE, more)).await;
+    stage.clock.advance(60_000);
+    let first = stage.begun.next().await;
+    let id = first.run.id.clone();
+    first.end(may_pass("no network"));
+    stage.between_attempts(&id).await;
+    stage.clock.advance(60_000);
+    let newer = stage.begun.next().await;
+    assert_ne!(newer.run.id, id);
+    assert_eq!(stage.run(&id).await.state, RunState::Cancelled);
 }
 
 #[tokio::test]

@@ -1,10 +1,11 @@
 //! What is left of an earlier life.
 
-use rouse_core::{Outcome, RunState, RunTrigger, UnixMs};
+use rouse_core::{Outcome, Run, RunState, RunTrigger, UnixMs};
+use rouse_scheduler::SchedulerConfig;
 use rouse_store::{NewStep, StepKind};
 use serde_json::json;
 
-use crate::stage::{HOUR, MINUTE, SECOND, START, Stage, every};
+use crate::stage::{Begun, HOUR, MINUTE, SECOND, START, Stage, every};
 
 #[tokio::test]
 async fn a_run_that_was_cut_off_is_interrupted_and_made_up_for() {
@@ -272,4 +273,186 @@ async fn a_run_with_a_model_goes_on_where_it_was() {
     }
     assert_eq!(stage.load().await, (0, 0), "it may bring Rouse down each time");
     assert_eq!(stage.states_of(&job).await, [RunState::Interrupted]);
+}
+
+/// A job that is tried three times, ten minutes and more between, and its run after the first attempt has failed.
+async fn between_attempts(more: serde_json::Value) -> (Stage, rouse_core::Job, Run) {
+    let (stage, job, first) = at_work(more).await;
+    let id = first.run.id.clone();
+    first.end(may_pass());
+    let waits = stage.between_attempts(&id).await;
+    (stage, job, waits)
+}
+
+async fn at_work(policies: serde_json::Value) -> (Stage, rouse_core::Job, Begun) {
+    let stage = Stage::new().await;
+    let more = json!({
+        "runtime": { "maxAttempts": 3, "retryBackoffMs": 10 * MINUTE },
+        "policies": policies,
+    });
+    let job = stage.add(every(24 * HOUR, more)).await;
+    stage.clock.advance(24 * HOUR.unsigned_abs());
+    let first = stage.begun.next().await;
+    (stage, job, first)
+}
+
+fn may_pass() -> Outcome {
+    let mut outcome = Outcome { may_pass: true, ..Outcome::failed("no network") };
+    outcome.usage.input_tokens = 10;
+    outcome
+}
+
+#[tokio::test]
+async fn a_run_between_two_attempts_goes_on_after_a_stop_when_the_next_one_is_due() {
+    for is_orderly in [false, true] {
+        let (stage, job, waits) = between_attempts(json!({})).await;
+        let due = waits.next_attempt_at.expect("an instant");
+        if is_orderly {
+            stage.handle.shutdown().await;
+        }
+        let stage = stage.killed_for(MINUTE).await;
+        assert_eq!(stage.run(&waits.id).await, waits, "it waits as before");
+        assert_eq!(stage.load().await, (1, 0), "it keeps its lane");
+        stage.clock.advance_to(due.plus_ms(-1));
+        stage.settle().await;
+        assert!(stage.begun.take_all().is_empty(), "not before its time");
+        stage.clock.advance(1);
+        let second = stage.begun.next().await;
+        assert_eq!((&second.run.id, second.run.attempt), (&waits.id, 2));
+        second.end(may_pass());
+        stage.between_attempts(&waits.id).await;
+        // The second wait is twenty to twenty-five minutes.
+        let stage = stage.killed_for(30 * MINUTE).await;
+        let third = stage.begun.next().await;
+        assert_eq!((&third.run.id, third.run.attempt), (&waits.id, 3), "due while Rouse was away");
+        third.end(may_pass());
+        let run = stage.ended(&waits.id).await;
+        assert_eq!((run.state, run.error.as_deref()), (RunState::Failed, Some("no network")));
+        assert_eq!((run.attempt, run.usage.input_tokens), (3, 30));
+        assert_eq!(stage.states_of(&job).await, [RunState::Failed], "one run, one end");
+        assert_eq!(stage.store.deliveries_of(&run.id).await.expect("read").len(), 1);
+        assert_eq!(stage.stored(&job).await.state.consecutive_failures, 1);
+    }
+}
+
+#[tokio::test]
+async fn a_slot_that_comes_meanwhile_finds_the_lane_of_a_run_between_two_attempts_taken() {
+    let stage = Stage::new().await;
+    let more = json!({ "runtime": { "maxAttempts": 2, "retryBackoffMs": 10 * MINUTE } });
+    let job = stage.add(every(MINUTE, more)).await;
+    stage.clock.advance(60_000);
+    let first = stage.begun.next().await;
+    let id = first.run.id.clone();
+    first.end(may_pass());
+    stage.between_attempts(&id).await;
+    let stage = stage.killed_for(MINUTE).await;
+    stage.settle().await;
+    assert_eq!(stage.states_of(&job).await, [RunState::Running, RunState::Skipped]);
+}
+
+#[tokio::test]
+async fn a_clock_that_was_set_back_over_a_stop_lengthens_no_wait() {
+    let (stage, _, waits) = between_attempts(json!({})).await;
+    let wait = waits.next_attempt_at.expect("an instant").since(stage.now());
+    stage.clock.set(stage.now().plus_ms(-5 * HOUR));
+    let stage = stage.killed_for(SECOND).await;
+    stage.pass(wait - 1).await;
+    assert!(stage.begun.take_all().is_empty());
+    stage.clock.advance(1);
+    assert_eq!(stage.begun.next().await.run.attempt, 2);
+}
+
+#[tokio::test]
+async fn a_run_between_two_attempts_that_may_not_go_on_ends_with_its_failure() {
+    let paused = async |stage: Stage, _: &rouse_core::Job| {
+        stage.handle.pause(None).await.expect("paused");
+        stage
+    };
+    let off = async |mut stage: Stage, _: &rouse_core::Job| {
+        let off_reason = "Firing is switched off.".to_owned();
+        stage.config = SchedulerConfig { firing: false, off_reason, ..stage.config };
+        stage
+    };
+    let stays = async |stage: Stage, _: &rouse_core::Job| stage;
+    ends_with_its_failure(json!({}), paused, "Everything was paused").await;
+    ends_with_its_failure(json!({}), off, "Firing is switched off").await;
+    let hasty = json!({ "misfire": { "maxLatenessSeconds": 60 } });
+    ends_with_its_failure(hasty, stays, "Later than the 1 min allowed").await;
+    let skips = json!({ "misfire": { "mode": "skip" } });
+    ends_with_its_failure(skips, stays, "Rouse was not running when the next attempt was due")
+        .await;
+}
+
+async fn ends_with_its_failure(
+    policies: serde_json::Value,
+    meanwhile: impl AsyncFnOnce(Stage, &rouse_core::Job) -> Stage,
+    why: &str,
+) {
+    let (stage, job, waits) = between_attempts(policies).await;
+    let stage = meanwhile(stage, &job).await.killed_for(HOUR).await;
+    assert_eq!(stage.load().await, (0, 0), "{why}");
+    let run = stage.run(&waits.id).await;
+    assert_eq!((run.state, run.attempt), (RunState::Failed, 1), "{why}");
+    assert_eq!(run.error.as_deref(), Some("no network"), "{why}");
+    assert_eq!(run.reason, Some(format!("{why}, so no further attempt was made")));
+    assert_eq!(run.usage.input_tokens, 10, "{why}");
+    assert_eq!(stage.store.deliveries_of(&run.id).await.expect("read").len(), 1, "{why}");
+    assert_eq!(stage.states_of(&job).await, [RunState::Failed], "{why}");
+}
+
+#[tokio::test]
+async fn what_fails_as_rouse_stops_is_tried_again_by_the_next_start() {
+    let (stage, job, first) = at_work(json!({})).await;
+    let id = first.run.id.clone();
+    let handle = stage.handle.clone();
+    let stopped = tokio::spawn(async move { handle.shutdown().await });
+    first.cancel.cancelled().await;
+    first.end(may_pass());
+    stopped.await.expect("stopped");
+    let stage = stage.killed_for(HOUR).await;
+    let second = stage.begun.next().await;
+    assert_eq!((&second.run.id, second.run.attempt), (&id, 2));
+    assert_eq!(stage.states_of(&job).await, [RunState::Running]);
+}
+
+#[tokio::test]
+async fn a_failure_that_meets_the_wish_to_stop_is_known_at_the_next_start() {
+    let (stage, _, first) = at_work(json!({})).await;
+    let id = first.run.id.clone();
+    first.end(may_pass());
+    stage.handle.shutdown().await;
+    let run = stage.run(&id).await;
+    assert_eq!((run.state, run.error.as_deref()), (RunState::Running, Some("no network")));
+    assert!(run.next_attempt_at.is_some());
+}
+
+#[tokio::test]
+async fn an_attempt_that_had_begun_before_a_kill_is_not_made_twice() {
+    let (stage, job, waits) = between_attempts(json!({})).await;
+    stage.clock.advance_to(waits.next_attempt_at.expect("an instant"));
+    assert_eq!(stage.begun.next().await.run.attempt, 2);
+    let step = NewStep {
+        gate: None,
+        call_id: None,
+        run_id: waits.id.clone(),
+        kind: StepKind::ToolCall,
+        name: "send".to_owned(),
+        repeatable: false,
+        input: json!({}),
+    };
+    stage.store.begin_step(&step, START).await.expect("journalled");
+    let stage = stage.killed_for(MINUTE).await;
+    assert_eq!(stage.load().await, (0, 0), "nobody knows what it has done");
+    let run = stage.run(&waits.id).await;
+    assert_eq!((run.state, run.attempt), (RunState::Interrupted, 2));
+    assert_eq!(run.reason.as_deref(), Some("Rouse stopped while it was at work"));
+    assert_eq!(stage.states_of(&job).await, [RunState::Interrupted]);
+}
+
+#[tokio::test]
+async fn a_run_between_two_attempts_is_cancelled_after_a_stop_as_before() {
+    let (stage, _, waits) = between_attempts(json!({})).await;
+    let stage = stage.killed_for(SECOND).await;
+    assert!(stage.handle.cancel(&waits.id, "Cancelled by you").await.expect("an answer"));
+    assert_eq!(stage.ended(&waits.id).await.state, RunState::Cancelled);
 }

@@ -160,9 +160,10 @@ impl Stage {
         // What was at work is gone with the old handle; it gets no chance to say anything.
         drop(self.begun.take_all());
         drop(self.handle);
-        self.clock.advance(ms.unsigned_abs());
         let (events, begun) = (Recorder::new(), Recorder::new());
+        // Before time passes: the old engine must do nothing with it.
         self.store.close().await;
+        self.clock.advance(ms.unsigned_abs());
         meanwhile(&self.folder.path().join("rouse.db")).await;
         let store = open(&self.folder, &events, &self.clock, &self.disk_takes).await;
         let handle =
@@ -230,6 +231,17 @@ impl Stage {
         }
         self.events.next_where(is_end).await;
         self.run(id).await
+    }
+
+    /// Waits until the run waits for its next attempt, and answers it.
+    pub(crate) async fn between_attempts(&self, id: &RunId) -> Run {
+        loop {
+            let run = self.run(id).await;
+            if run.next_attempt_at.is_some() {
+                return run;
+            }
+            self.events.next_where(|event| event.data["runId"] == id.as_str()).await;
+        }
     }
 
     /// Waits until the run waits for a person.

@@ -1,6 +1,7 @@
 //! Tests against real files. Each verb has one that would fail without it.
 
 mod approvals;
+mod attempts;
 mod causes;
 mod claims;
 mod crash;

@@ -6,9 +6,9 @@ use sqlx::{AssertSqlSafe, Row as _};
 use super::*;
 use crate::run_pages::Filter;
 use crate::{
-    RunQuery, approvals, broken, causes, claims, counted, due, events, finish, grants, history,
-    incidents, jobs, memory, missed, outbox, retention, runs, sessions, spending, steps, summaries,
-    system_events, webhooks,
+    RunQuery, approvals, attempts, broken, causes, claims, counted, due, events, finish, grants,
+    history, incidents, jobs, memory, missed, outbox, retention, runs, sessions, spending, steps,
+    summaries, system_events, webhooks,
 };
 
 async fn plan(store: &Store, sql: &str) -> String {
@@ -136,7 +136,7 @@ async fn runs_use_their_indexes() {
     let store = &fixture.store;
     check_ordered(store, runs::IN_STATE, &["USING INDEX runs_by_state (state=?)"]).await;
     let by_id = "INDEX sqlite_autoindex_runs_1 (id=?)";
-    for sql in [runs::GET, runs::START, finish::END] {
+    for sql in [runs::GET, attempts::GET, runs::START, finish::END] {
         check(store, sql, &[by_id]).await;
     }
     check(store, runs::CANCEL_QUEUED_OF, &["USING INDEX runs_open (job_id=? AND state=?)"]).await;

@@ -97,20 +97,6 @@ async fn only_queued_runs_start() {
 }
 
 #[tokio::test]
-async fn an_attempt_is_counted_until_the_run_is_over() {
-    let fixture = Fixture::new().await;
-    let id = fixture.running("a").await;
-    fixture.store.set_attempt(&id, 2, NOW).await.unwrap();
-    assert_eq!(fixture.run(&id).await.attempt, 2);
-    assert_eq!(fixture.told().len(), 1);
-    fixture.store.finish_run(&finish(&id, Outcome::failed("x"))).await.unwrap();
-    fixture.told();
-    fixture.store.set_attempt(&id, 3, NOW).await.unwrap();
-    assert_eq!(fixture.run(&id).await.attempt, 2);
-    assert_eq!(fixture.told(), []);
-}
-
-#[tokio::test]
 async fn the_last_result_is_that_of_the_newest_success() {
     let fixture = Fixture::new().await;
     fixture.insert_job("a", None).await;

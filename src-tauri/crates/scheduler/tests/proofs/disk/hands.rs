@@ -1,7 +1,8 @@
 //! An engine whose runs leave a mark where no power cut reaches.
 //!
 //! A run's effect is written into a ledger after its step was journalled as one that must not be repeated: as a tool
-//! would do it. Some runs of an agent's turn ask first; of these, nothing but the answer that is used up keeps the work
+//! would do it. Some calls fail in a way that may pass, and are made again as often as their job says; each attempt is an
+//! effect of its own. Some runs of an agent's turn ask first; of these, nothing but the answer that is used up keeps the work
 //! from being done twice.
 
 use std::sync::{Arc, Mutex};
@@ -22,9 +23,22 @@ use tokio_util::sync::CancellationToken;
 use super::script::{question, step};
 
 const HALF_AN_HOUR: i64 = 30 * 60_000;
+/// Attempts of a run; the last of them meets nothing that may pass.
+pub(super) const ATTEMPTS: u32 = 3;
 
-/// What runs did: the run, and the one that it makes up for, or itself.
-pub(super) type Ledger = Arc<Mutex<Vec<(RunId, RunId)>>>;
+/// What an attempt did.
+#[derive(Debug, Clone)]
+pub(super) struct Effect {
+    /// Its run.
+    pub(super) run: RunId,
+    /// The run that this one makes up for, or itself.
+    pub(super) first: RunId,
+    /// Its number. A turn of an agent does its work once, in whatever attempt, so that counts as the first.
+    pub(super) attempt: u32,
+}
+
+/// What runs did.
+pub(super) type Ledger = Arc<Mutex<Vec<Effect>>>;
 
 struct Hands {
     store: Store,
@@ -42,11 +56,16 @@ impl Runner for Hands {
                 Err(_) => return Outcome::failed("The step could not be journalled."),
             }
             let first = run.retry_of.clone().unwrap_or_else(|| run.id.clone());
-            ledger.lock().expect("whole").push((run.id.clone(), first));
+            let is_turn = run.payload["kind"] == "agentTurn";
+            let (id, attempt) = (run.id.clone(), if is_turn { 1 } else { run.attempt });
+            ledger.lock().expect("whole").push(Effect { run: id, first, attempt });
             // Some runs are still at work when the power goes.
             match luck(&run) {
                 0..=2 => std::future::pending().await,
                 3..=5 => Outcome::failed("It did not work."),
+                6..=9 if run.attempt < ATTEMPTS => {
+                    Outcome { may_pass: true, ..Outcome::failed("It was not reached.") }
+                }
                 _ => Outcome::succeeded("Done."),
             }
         })

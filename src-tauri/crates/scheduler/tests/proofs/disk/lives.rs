@@ -1,7 +1,7 @@
 //! The whole engine, one life after another, each ended by a power cut at a call that nobody chose.
 //!
 //! Between the cuts there is everything that a person and a machine do: jobs of all schedules made, changed, switched
-//! off and on and removed, pauses, runs by hand, questions of runs answered, steps of the clock both ways, other zone
+//! off and on and removed, pauses, runs by hand, attempts that fail and are made again, questions of runs answered, steps of the clock both ways, other zone
 //! data, and time. At the end the ledger and the timeline are compared with the rows. Whether a call that got no answer
 //! was done is read from the next life; it must have been done whole or not at all.
 
@@ -19,7 +19,7 @@ use rouse_testkit::{Dice, FaultyDisk, ManualClock};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::hands::{Ledger, start};
+use super::hands::{ATTEMPTS, Effect, Ledger, start};
 use super::script::NOW;
 use super::timeline::{Event, Required, name};
 use super::{folder, folder_of, integrity, open};
@@ -55,6 +55,8 @@ struct Lives {
     answers: Vec<(ApprovalId, &'static str)>,
     /// Answers to what an earlier life had asked.
     answered_later: usize,
+    /// Waits for a next attempt that a power cut has left.
+    waits_left: usize,
 }
 
 impl Lives {
@@ -76,6 +78,7 @@ impl Lives {
             seen: HashMap::new(),
             answers: Vec::new(),
             answered_later: 0,
+            waits_left: 0,
         }
     }
 
@@ -114,6 +117,8 @@ impl Lives {
         if self.learn(&store).await.is_none() {
             return;
         }
+        let Ok(left) = store.running_runs().await else { return };
+        self.waits_left += left.iter().filter(|run| run.next_attempt_at.is_some()).count();
         let Some(handle) = start(&store, &self.clock, &self.ledger).await else { return };
         if self.see(&handle).await.is_none() {
             return;
@@ -416,10 +421,14 @@ impl Lives {
     async fn compare(&self, store: &Store) -> Result<(), String> {
         let effects = self.ledger.lock().expect("whole").clone();
         let mut worked = HashSet::new();
-        for (run, first) in &effects {
-            // A run that makes up for another one does so only when that had not done anything yet.
-            if !worked.insert(first.clone()) {
-                return Err(format!("{run} repeats work of {first}"));
+        for Effect { run, first, attempt } in &effects {
+            // A run that makes up for another one does so only when that had not done anything yet, and a further attempt
+            // is made only after the one before it.
+            if !worked.insert((first.clone(), *attempt)) {
+                return Err(format!("{run} repeats work of {first}, attempt {attempt}"));
+            }
+            if *attempt > 1 && !worked.contains(&(first.clone(), attempt - 1)) {
+                return Err(format!("{run} makes attempt {attempt} without the one before"));
             }
             if store.run(run).await.expect("read").is_none() {
                 return Err(format!("run {run} worked and has no row"));
@@ -432,6 +441,7 @@ impl Lives {
             }
         }
         self.check_answers(store).await?;
+        self.check_waits(store).await?;
         let saved: HashSet<&JobId> = self
             .events
             .iter()
@@ -454,6 +464,23 @@ impl Lives {
             }
         }
         Ok(())
+    }
+
+    /// Who waits for the next attempt has failed, has attempts left, and may go on.
+    async fn check_waits(&self, store: &Store) -> Result<(), String> {
+        let running = store.running_runs().await.expect("read");
+        for run in running.iter().filter(|run| run.next_attempt_at.is_some()) {
+            let is_for_nothing = run.attempt >= ATTEMPTS || run.error.is_none();
+            if is_for_nothing || (self.is_off(run) && run.trigger != RunTrigger::Manual) {
+                return Err(format!("it waits and must not: {run:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether its job is switched off.
+    fn is_off(&self, run: &Run) -> bool {
+        run.job_id.as_ref().and_then(|id| self.jobs.get(id)).is_some_and(|(_, is_on)| !is_on)
     }
 
     /// A question that was seen is there, and an answer that was acknowledged counts.
@@ -525,6 +552,7 @@ pub(super) fn job(id: &JobId, name: &str, number: usize, schedule: Value, now: i
         "name": name,
         "schedule": schedule,
         "payload": payload,
+        "runtime": { "maxAttempts": ATTEMPTS, "retryBackoffMs": MINUTE },
         "policies": {
             "misfire": { "mode": modes[number % 3] },
             "overlap": overlaps[number % 4],
@@ -537,19 +565,25 @@ pub(super) fn job(id: &JobId, name: &str, number: usize, schedule: Value, now: i
 #[test]
 fn many_lives_and_power_cuts_lose_no_slot_and_repeat_no_work() {
     let worlds = count_or(24);
-    let (mut effects, mut answers, mut answered_later) = (0, 0, 0);
+    let (mut effects, mut answers, mut answered_later, mut again, mut waits_left) = (0, 0, 0, 0, 0);
     for n in 0..worlds {
         let seed = first_seed() + u64::try_from(n).expect("few");
         let mut lives = Lives::new(seed);
         (0..LIVES).for_each(|_| lives.live());
-        effects += lives.ledger.lock().expect("whole").len();
+        let done = lives.ledger.lock().expect("whole").clone();
+        effects += done.len();
+        again += done.iter().filter(|effect| effect.attempt > 1).count();
+        waits_left += lives.waits_left;
         (answers, answered_later) =
             (answers + lives.answers.len(), answered_later + lives.answered_later);
         lives.close_the_books().unwrap_or_else(|why| panic!("ROUSE_SEED={seed}: {why}"));
     }
     println!(
-        "{worlds} worlds of {LIVES} lives, {effects} effects, {answers} answers, {answered_later} of them after a cut"
+        "{worlds} worlds of {LIVES} lives, {effects} effects, {answers} answers, {answered_later} of them after a cut, \
+         {again} further attempts, {waits_left} waits for one over a cut"
     );
+    assert!(again > worlds, "hardly anything was tried again: {again} further attempts");
+    assert!(waits_left > 0, "no wait for an attempt outlived a cut");
     assert!(answers >= worlds, "hardly anything was asked: {answers} answers");
     assert!(answered_later > 0, "no answer came after a cut");
     assert!(effects > worlds * 10, "hardly anything happened: {effects} effects");

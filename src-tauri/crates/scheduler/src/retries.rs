@@ -1,0 +1,138 @@
+//! Between two attempts of a run.
+//!
+//! A wait is in the store before it counts: the next start finds what has failed and when the next attempt is due, and goes
+//! on from there. Whether there is a next attempt is asked when the last one has failed, and again after a stop; whatever
+//! switches firing off ends the waits that there are (`skip_waiting`). The attempt is counted before it begins, so that none
+//! is made twice. One could get it wrong by looking only when the wait is over: a pause of a minute would be forgotten by
+//! then, and what was told to stop would begin again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rouse_core::decide::{refuse_attempt, refuse_attempt_after_stop};
+use rouse_core::job::Job;
+use rouse_core::{JobId, Run, RunId, RunTrigger};
+use rouse_store::{Backoff, StoreError};
+use tokio_util::sync::CancellationToken;
+
+use crate::attempt::{Running, Wait, Work};
+use crate::engine::Engine;
+use crate::execute::{lane_of, lane_width};
+use crate::lanes::Rank;
+
+impl Engine {
+    /// Writes down the waits that have begun, or ends their runs where there is no further attempt.
+    pub(crate) async fn keep_waits(&mut self) -> Result<(), StoreError> {
+        let new = self.running.iter().filter(|(_, running)| running.new_wait().is_some());
+        let new: Vec<RunId> = new.map(|(id, _)| id.clone()).collect();
+        for id in new {
+            self.keep_wait(&id).await?;
+        }
+        Ok(())
+    }
+
+    async fn keep_wait(&mut self, id: &RunId) -> Result<(), StoreError> {
+        let Some(running) = self.running.get(id) else { return Ok(()) };
+        let Some(wait) = running.new_wait() else { return Ok(()) };
+        // One that has removed its job goes on as that job was.
+        let job = match running.outlives_job {
+            true => running.job.as_deref().cloned(),
+            false => self.job_of(&running.run).await?,
+        };
+        let now = self.clock.now();
+        let refused = refuse_attempt(job.as_ref(), &running.run, &self.firing_at(now));
+        if refused.is_none() {
+            let mut failure = (*wait.failure).clone();
+            failure.usage = running.spent();
+            let left = milliseconds(wait.until.saturating_sub(self.clock.monotonic()));
+            let backoff = Backoff {
+                run_id: id.clone(),
+                failure,
+                for_ms: milliseconds(wait.backoff),
+                until: now.plus_ms(left),
+            };
+            self.store.back_off(&backoff, now).await?;
+        }
+        if let Some(running) = self.running.get_mut(id) {
+            match refused {
+                Some(why) => running.gives_up(&why),
+                None => running.wait_is_kept(),
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins the attempts whose backoff is over, the longest over first, as far as there are places for them.
+    pub(crate) async fn begin_next_attempts(&mut self) -> Result<(), StoreError> {
+        self.take_places_back();
+        let now = self.clock.monotonic();
+        let since = |running: &Running| match &running.work {
+            Work::Backoff(wait) if wait.until <= now => Some(wait.until),
+            _ => None,
+        };
+        let over = self.running.iter().filter_map(|(id, r)| Some((since(r)?, id.clone())));
+        let mut over: Vec<(Duration, RunId)> = over.collect();
+        over.sort();
+        for (_, id) in over {
+            let Some(mut running) = self.running.remove(&id) else { continue };
+            running.has_place =
+                running.has_place || self.lanes.resume(Rank::from(running.run.trigger));
+            if !running.has_place {
+                running.waits_for_place = true;
+                self.running.insert(id, running);
+                continue;
+            }
+            let attempt = running.run.attempt + 1;
+            let written = self.store.set_attempt(&id, attempt, self.clock.now()).await;
+            if written.is_ok() {
+                running.run.attempt = attempt;
+                let Running { run, job, cancel, .. } = &running;
+                let begun = self.begin_attempt(run, job.as_deref(), cancel);
+                running.tries_again(begun, self.clock.monotonic());
+            }
+            self.running.insert(id, running);
+            written?;
+        }
+        Ok(())
+    }
+
+    /// Ends the runs that wait for their next attempt and are nobody's by hand: those of one job, or all.
+    pub(crate) fn give_up_waits(&mut self, job: Option<&JobId>, why: &str) {
+        for running in self.running.values_mut() {
+            let is_of_job = job.is_none_or(|job| running.run.job_id.as_ref() == Some(job));
+            if is_of_job && running.run.trigger != RunTrigger::Manual {
+                running.gives_up(why);
+            }
+        }
+    }
+
+    /// Takes up a run that an earlier life has left between two attempts. The wait is as long as the wall clock says, and
+    /// no longer than it was meant to be, should that have been set back.
+    pub(crate) fn take_up_wait(&mut self, run: Run, job: Option<Arc<Job>>, backoff: Backoff) {
+        let now = self.clock.now();
+        let firing = self.firing_at(now);
+        let refused = refuse_attempt_after_stop(job.as_deref(), &run, &firing, backoff.until, now);
+        let whole = backoff.for_ms.max(0);
+        let left = backoff.until.since(now).clamp(0, whole);
+        let monotonic = self.clock.monotonic();
+        let wait = Wait {
+            until: monotonic + Duration::from_millis(left.unsigned_abs()),
+            backoff: Duration::from_millis(whole.unsigned_abs()),
+            failure: Box::new(backoff.failure),
+            is_kept: true,
+        };
+        let (id, lane) = (run.id.clone(), lane_of(&run));
+        self.lanes.hold(lane.clone(), job.as_deref().map_or(1, lane_width));
+        let at = (Work::Backoff(wait), CancellationToken::new());
+        let mut running = Running::new(run, lane, job, at, monotonic);
+        if let Some(why) = refused {
+            running.gives_up(&why);
+        }
+        self.running.insert(id, running);
+    }
+}
+
+/// Rounded up, so that no wait is shorter for having been written down.
+fn milliseconds(span: Duration) -> i64 {
+    i64::try_from(span.as_micros().div_ceil(1_000)).unwrap_or(i64::MAX)
+}
