@@ -184,6 +184,60 @@ async fn a_wake_says_what_happens_next() {
     house.host.stop().await;
 }
 
+/// What a wake says.
+async fn woken(house: &House, more: Value) -> String {
+    let mut params = json!({ "text": "Look here", "coalesceMs": 0 });
+    for (key, value) in more.as_object().cloned().unwrap_or_default() {
+        params[key] = value;
+    }
+    let told = house.call("wake", params).await;
+    told["outcome"].as_str().expect("words").to_owned()
+}
+
+#[tokio::test]
+async fn a_wake_names_what_its_turn_waits_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).model((0..6).map(|_| says("Seen."))).build().await;
+    for turn in 1..=6 {
+        assert_eq!(woken(&house, json!({})).await, "The main session gets its turn now.");
+        beats(&house, turn).await;
+    }
+    let flood = woken(&house, json!({})).await;
+    let waits = "The line waits and the main session gets its turn";
+    let many = "There were many wakes in the last minute.";
+    assert_eq!(flood, format!("{many} {waits} within the next one."));
+
+    house.call("cron.pause", json!({})).await;
+    let paused = woken(&house, json!({})).await;
+    assert_eq!(paused, format!("Everything is paused. {waits} as soon as jobs fire again."));
+    house.call("config.patch", json!({ "patch": { "cron": { "enabled": false } } })).await;
+    let off = "Firing is switched off in the settings (cron.enabled)";
+    let told = house
+        .until(async |house| {
+            let told = woken(house, json!({})).await;
+            told.starts_with("Firing").then_some(told)
+        })
+        .await;
+    assert_eq!(told, format!("{off}. {waits} as soon as jobs fire again."));
+    let status = house.call("heartbeat.status", json!({})).await;
+    assert_eq!(status["nextAtMs"], Value::Null, "nothing fires");
+    assert_eq!(status["lastSkipReason"], off);
+    assert_eq!(status["pending"], format!("It waits: {off}"));
+    let next = json!({ "text": "Later", "mode": "next-heartbeat" });
+    let told = house.call("wake", next).await["outcome"].clone();
+    assert_eq!(told, format!("The line waits for the next heartbeat, and none is planned: {off}."));
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_wake_that_gathers_says_for_how_long() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).model([says("Seen.")]).build().await;
+    let told = woken(&house, json!({ "coalesceMs": 60_000 })).await;
+    assert_eq!(told, "The main session gets its turn within 1 min.");
+    house.host.stop().await;
+}
+
 #[tokio::test]
 async fn hours_words_and_model_of_the_heartbeat_are_settings() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -3,7 +3,7 @@
 use rouse_testkit::scripted_model::says;
 use serde_json::{Value, json};
 
-use crate::house::{House, NOON, Plan, ask};
+use crate::house::{House, NOON, Plan, ask, echo};
 
 /// The fields of the warnings in an answer.
 fn fields(answer: &Value) -> Vec<&str> {
@@ -88,6 +88,69 @@ async fn a_job_that_has_all_that_it_needs_is_saved_without_a_word() {
         json!({ "job": { "name": "Past", "schedule": past, "payload": ask("x")["payload"] } });
     assert_eq!(fields(&house.call("cron.check", check).await), ["schedule.atMs"]);
     house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_one_shot_has_passed_when_its_slot_has() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let at = json!({ "kind": "at", "atMs": NOON + 3_000, "jitterMs": 3_600_000 });
+    let mut job = with(echo(&at), json!({ "id": "spread" }));
+    let saved = house.call("cron.add", job.clone()).await;
+    let slot = saved["job"]["state"]["nextRunAtMs"].clone();
+    assert!(slot.as_i64().is_some_and(|slot| slot > NOON + 4_000), "{saved}");
+    house.clock.advance(4_000);
+    let update = async |patch: Value| {
+        house.call("cron.update", json!({ "id": "spread", "patch": patch })).await
+    };
+    let saved = update(json!({ "description": "Late" })).await;
+    assert_eq!(saved["warnings"], json!([]), "its slot is ahead");
+    update(json!({ "enabled": false })).await;
+    let saved = update(json!({ "enabled": true })).await;
+    assert_eq!((&saved["job"]["state"]["nextRunAtMs"], &saved["warnings"]), (&slot, &json!([])));
+    job["schedule"] = json!({ "kind": "at", "atMs": NOON + 3_000 });
+    assert_eq!(fields(&house.call("cron.check", json!({ "job": job })).await), ["schedule.atMs"]);
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_setting_without_effect_is_told_at_its_field() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let every = |ms: i64| json!({ "kind": "every", "everyMs": ms });
+    let spread = |ms: i64| json!({ "kind": "every", "everyMs": ms, "jitterMs": 3_600_000 });
+    let cases = [
+        (every(60_000), json!({ "maxConcurrent": 3 }), "policies.maxConcurrent", "`parallel`"),
+        (every(60_000), json!({ "maxConcurrent": 3, "overlap": "parallel" }), "", ""),
+        (every(60_000), json!({ "misfire": { "limit": 3 } }), "policies.misfire.limit", "`runAll`"),
+        (every(60_000), json!({ "misfire": { "limit": 3, "mode": "runAll" } }), "", ""),
+        (spread(10_000), json!({}), "schedule.jitterMs", "every 10 s"),
+        (spread(3_600_000), json!({}), "", ""),
+        (every(60_000), json!({ "cooldownSeconds": 7_200 }), "policies.cooldownSeconds", "1 min"),
+        (every(60_000), json!({ "cooldownSeconds": 60 }), "", ""),
+        (json!({ "kind": "webhook" }), json!({ "cooldownSeconds": 7_200 }), "", ""),
+    ];
+    for (schedule, policies, field, words) in cases {
+        for enabled in [true, false] {
+            let more = json!({ "policies": policies, "enabled": enabled });
+            let job = with(echo(&schedule), more);
+            let told = house.call("cron.check", json!({ "job": job })).await;
+            let expected: &[&str] = if field.is_empty() { &[] } else { &[field] };
+            assert_eq!(fields(&told), expected, "{job}");
+            assert!(told["warnings"].to_string().contains(words), "{told}");
+        }
+    }
+    let hook = echo(&json!({ "kind": "webhook", "jitterMs": 3_600_000 }));
+    let refused = house.try_call("cron.add", hook).await.expect_err("refused");
+    assert_eq!(refused.data["fields"][0]["path"], "schedule.jitterMs");
+    house.host.stop().await;
+}
+
+fn with(mut job: Value, more: Value) -> Value {
+    if let (Some(fields), Value::Object(more)) = (job.as_object_mut(), more) {
+        fields.extend(more);
+    }
+    job
 }
 
 #[tokio::test]

@@ -219,7 +219,8 @@ impl<'e> Fields<'e> {
     }
 
     /// Whether no complaint about `key` was made yet (a wrong type was already reported).
-    fn silent_about(&self, key: &str) -> bool {
+    #[must_use]
+    pub fn silent_about(&self, key: &str) -> bool {
         let path = self.path_of(key);
         !self.errors.iter().any(|error| error.path == path)
     }

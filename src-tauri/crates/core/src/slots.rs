@@ -2,9 +2,11 @@
 //!
 //! Owns the answer to "when next" for preview and engine alike; there is no second function. Jitter moves the whole grid
 //! by an offset that depends on the job's id alone, so it never makes two slots of one, and it comes on top of the first
-//! interval. One could get it wrong by looking for the newest slot from the first one on, through all that have passed.
+//! interval. What a change of the jitter makes of the slot that is next is `next_by_new_jitter`, and nothing else. One
+//! could get it wrong by looking for the newest slot from the first one on, through all that have passed.
 
-use crate::job::{Schedule, ScheduleSpec};
+use crate::job::{JobError, Schedule, ScheduleSpec};
+use crate::json_fields::FieldError;
 use crate::schedule::{CronPattern, Zone, Zones, every_count_slots, every_next_after};
 use crate::stable_hash::stable_hash;
 use crate::{JobId, UnixMs};
@@ -66,7 +68,13 @@ impl Slots {
             },
             ScheduleSpec::Event(_) | ScheduleSpec::Webhook | ScheduleSpec::Manual => Grid::Never,
         };
-        Ok(Self { grid, offset_ms: jitter_offset(id, schedule.jitter_ms.unwrap_or(0)) })
+        let offset_ms = jitter_offset(id, schedule.jitter_ms.unwrap_or(0));
+        let offset_ms = match &grid {
+            // By whole intervals more the slots are the same, only the first of them is late.
+            Grid::Every { every_ms, .. } => offset_ms % (*every_ms).max(1),
+            Grid::Once(_) | Grid::Cron { .. } | Grid::Never => offset_ms,
+        };
+        Ok(Self { grid, offset_ms })
     }
 
     /// The same for a job that was made at `created_at`. An anchor that nobody chose is the instant at which its job was
@@ -85,6 +93,33 @@ impl Slots {
             *reaches_back = *anchor == created_at;
         }
         Ok(slots)
+    }
+
+    /// The next slot of a job that is new, has another schedule or was switched on at `now`.
+    ///
+    /// # Errors
+    /// It is a one-shot, and its slot has passed.
+    pub fn first_after(&self, now: UnixMs) -> Result<Option<UnixMs>, JobError> {
+        match (self.next_after(now), &self.grid) {
+            (None, Grid::Once(_)) => Err(JobError(vec![FieldError {
+                path: "schedule.atMs".to_owned(),
+                message: "has passed: give it a time in the future".to_owned(),
+            }])),
+            (next, _) => Ok(next),
+        }
+    }
+
+    /// The next slot when nothing but the jitter was changed at `now`: `next` was it by `old`, the slots before.
+    ///
+    /// What counts is the grid without the offset. What stands before `next` there is decided and does not come again,
+    /// wherever the new offset moves it. What stands there from `next` on is still to come: at its new instant, or, where
+    /// that has passed, at its old one, which has not. So a change of the jitter loses nothing, doubles nothing and fires
+    /// nothing. Where slots are closer together than the offsets, the first of them keeps its instant and the others go
+    /// on behind it by the new offset.
+    #[must_use]
+    pub fn next_by_new_jitter(&self, old: &Self, next: UnixMs, now: UnixMs) -> UnixMs {
+        let moved = self.off_grid(old.on_grid(next));
+        if moved > now { moved } else { next }
     }
 
     /// The first slot strictly after `after`.
@@ -278,6 +313,69 @@ mod tests {
         ] {
             assert_eq!(slots.next_after(UnixMs(after)), Some(UnixMs(first)), "after {after}");
         }
+    }
+
+    #[test]
+    fn an_interval_is_spread_by_less_than_itself() {
+        let spec = || ScheduleSpec::Every { every_ms: 1_000, anchor: UnixMs(0) };
+        let slots = slots_of(spec(), 30_000);
+        assert_eq!(slots.offset_ms, 606);
+        assert_eq!(slots.next_after(UnixMs(0)), Some(UnixMs(1_606)));
+        // A slot that was planned by the whole offset lies on the same grid.
+        assert_eq!(slots.next_after(UnixMs(4_606)), Some(UnixMs(5_606)));
+    }
+
+    #[test]
+    fn the_slot_of_a_one_shot_is_what_has_passed() {
+        let slots = slots_of(ScheduleSpec::At { at: UnixMs(5_000), tz: None }, 30_000);
+        assert_eq!(slots.first_after(UnixMs(8_605)), Ok(Some(UnixMs(8_606))));
+        let refused = slots.first_after(UnixMs(8_606)).expect_err("it has passed");
+        assert_eq!(refused.to_string(), "schedule.atMs: has passed: give it a time in the future");
+        assert_eq!(slots_of(ScheduleSpec::Manual, 0).first_after(UnixMs(0)), Ok(None));
+    }
+
+    #[test]
+    fn another_jitter_loses_nothing_doubles_nothing_and_fires_nothing() {
+        // Of 30 s the offset is 3.606 s, of 7 s it is 5.606 s.
+        const LATE: u32 = 7_000;
+        const EARLY: u32 = 30_000;
+        let minute = NEW_YEAR + 60_000;
+        let table = [
+            // (jitter before and after, next slot before, now) → next slot, all since the minute on the grid
+            // Not decided, and ahead by both.
+            ((EARLY, LATE, 3_606, -5_000), 5_606),
+            ((LATE, EARLY, 5_606, -5_000), 3_606),
+            ((LATE, 0, 5_606, -5_000), 0),
+            ((0, LATE, 0, -1), 5_606),
+            // Not decided, and by the new one it has passed: it keeps its instant, to the millisecond.
+            ((LATE, EARLY, 5_606, 3_605), 3_606),
+            ((LATE, EARLY, 5_606, 3_606), 5_606),
+            ((LATE, 0, 5_606, 5_605), 5_606),
+            ((LATE, 0, 5_606, 0), 5_606),
+            // Decided, and by the new one it would come again: the next one is that of the minute after.
+            ((0, LATE, 60_000, 2_000), 65_606),
+            ((EARLY, LATE, 63_606, 3_606), 65_606),
+            // And if the jitter goes back meanwhile.
+            ((LATE, 0, 65_606, 3_000), 60_000),
+            // A slot that has kept its instant once is moved from there.
+            ((0, LATE, 5_606, 1_000), 11_212),
+        ];
+        for ((before, after, next, now), expected) in table {
+            let of = |jitter| {
+                let tz = "UTC".to_owned();
+                slots_of(ScheduleSpec::Cron { expr: "* * * * *".to_owned(), tz }, jitter)
+            };
+            let (next, now) = (UnixMs(minute + next), UnixMs(minute + now));
+            let found = of(after).next_by_new_jitter(&of(before), next, now);
+            assert_eq!(found.0 - minute, expected, "{before} → {after}, {next:?} at {now:?}");
+            // What follows is the next one on the grid, once.
+            let follows = of(after).next_after(found).expect("a slot");
+            let on_grid = |at: UnixMs| at.plus_ms(-of(after).offset_ms).0.div_euclid(60_000);
+            assert_eq!(on_grid(follows), on_grid(found) + 1, "{before} → {after}");
+        }
+        let once = |jitter| slots_of(ScheduleSpec::At { at: UnixMs(5_000), tz: None }, jitter);
+        let moved = once(0).next_by_new_jitter(&once(EARLY), UnixMs(8_606), UnixMs(6_000));
+        assert_eq!(moved, UnixMs(8_606));
     }
 
     #[test]

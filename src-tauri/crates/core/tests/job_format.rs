@@ -2,7 +2,10 @@
 
 use chrono_tz::Tz;
 use rouse_core::UnixMs;
-use rouse_core::job::{Job, JobError, job_from_json, job_to_json, patch_job};
+use rouse_core::job::{
+    Job, JobError, imported_job_from_json, job_from_json, job_to_json, patch_job,
+    stored_job_from_json,
+};
 use serde_json::{Value, json};
 
 const NOW: UnixMs = UnixMs(1_795_262_400_000);
@@ -283,4 +286,37 @@ fn a_patch_of_another_kind_leaves_nothing_of_the_old_one() {
     assert_eq!(job_to_json(&patched)["schedule"].get("expr"), None);
     assert!(patch_job(&job, json!({ "schedule": { "kind": "every" } }), NOW, Tz::UTC).is_err());
     assert!(patch_job(&job, json!(7), NOW, Tz::UTC).is_err());
+}
+
+#[test]
+fn a_jitter_of_what_has_no_times_is_refused_where_it_is_written_and_kept_where_it_is() {
+    let event = json!({ "kind": "event", "source": "wake", "jitterMs": 1 });
+    for schedule in [
+        json!({ "kind": "webhook", "jitterMs": 3_600_000 }),
+        json!({ "kind": "manual", "jitterMs": 3_600_000 }),
+        event,
+    ] {
+        let document = once(&schedule);
+        assert_eq!(paths(document.clone()), ["schedule.jitterMs"], "{schedule}");
+        let imported = imported_job_from_json(document.clone(), NOW, Tz::UTC).expect("a job");
+        let stored = stored_job_from_json(document).expect("a job");
+        for job in [imported, stored] {
+            assert_eq!(job_to_json(&job)["schedule"]["jitterMs"], schedule["jitterMs"]);
+            let patched = |patch| patch_job(&job, patch, NOW, Tz::UTC);
+            let kept = patched(json!({ "name": "Other" })).expect("not refused for what was there");
+            assert_eq!(job_to_json(&kept)["schedule"]["jitterMs"], schedule["jitterMs"]);
+            let gone = patched(json!({ "schedule": { "jitterMs": null } })).expect("a job");
+            assert_eq!(gone.schedule.jitter_ms, None);
+            let refused = patched(json!({ "schedule": { "jitterMs": 2 } })).expect_err("refused");
+            assert_eq!(refused.0[0].path, "schedule.jitterMs");
+        }
+    }
+    assert!(read(once(&json!({ "kind": "webhook", "jitterMs": 0 }))).is_ok());
+    assert_eq!(paths(once(&json!({ "kind": "hourly", "jitterMs": 5 }))), ["schedule.kind"]);
+    let spread = read(once(&json!({ "kind": "at", "atMs": NOW.0, "jitterMs": 5 }))).expect("a job");
+    let patch = json!({ "schedule": { "kind": "webhook", "jitterMs": 5 } });
+    assert!(patch_job(&spread, patch, NOW, Tz::UTC).is_err());
+    let patch = json!({ "schedule": { "kind": "webhook" } });
+    let hook = patch_job(&spread, patch, NOW, Tz::UTC).expect("a job");
+    assert_eq!(hook.schedule.jitter_ms, None, "it goes with the times that it spread");
 }

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::engine::Engine;
 use crate::tick::new_run;
-use crate::{HeartbeatConfig, HeartbeatStatus, LastRequest, LastSkip};
+use crate::{HeartbeatConfig, HeartbeatStatus, LastRequest, LastSkip, Pending};
 
 const ANCHOR: &str = "heartbeat.anchorMs";
 const PENDING: &str = "heartbeat.pending";
@@ -31,6 +31,8 @@ pub const COALESCE: Duration = Duration::from_millis(250);
 const MOST_ASKED: usize = 6;
 const FLOOD_SPAN: Duration = Duration::from_secs(60);
 
+const OFF: &str = "It is switched off";
+const PAUSED: &str = "Everything is paused";
 const NO_MODEL: &str = "No model is set up";
 const STILL_GOING: &str = "The beat before was still going";
 const NOTHING_TO_DO: &str = "There was nothing to do: no event waits and HEARTBEAT.md is empty";
@@ -305,33 +307,52 @@ impl Engine {
         let HeartbeatConfig { enabled, every_ms, ref active_hours } = self.config.heartbeat;
         let last_skip = self.heartbeat.last_skip.clone();
         let newest = last_skip.as_ref().filter(|_| !self.heartbeat.skip_is_over);
-        let no_model = (enabled && !self.has_model).then(|| NO_MODEL.to_owned());
+        let none_because = self.no_beat_because();
+        let next_at = self.heartbeat.next_at.filter(|_| none_because.is_none());
         HeartbeatStatus {
             enabled,
             every_ms: every_ms.max(LEAST_EVERY_MS),
             active_hours: active_hours.as_ref().map(DayWindow::describe),
-            next_at: self.heartbeat.next_at,
-            last_skip_reason: no_model.or_else(|| newest.map(|skip| skip.reason.clone())),
+            next_at,
+            last_skip_reason: none_because.or_else(|| newest.map(|skip| skip.reason.clone())),
             last_skip,
-            pending: self.pending_because(),
+            pending: self.pending(),
             last_request: self.heartbeat.last_request.clone(),
         }
     }
 
-    fn pending_because(&self) -> Option<String> {
-        self.heartbeat.request.as_ref()?;
-        if let Firing::Off(reason) = self.firing_at(self.clock.now()) {
-            return Some(format!("It waits: {reason}"));
+    /// Why no beat comes by itself. What somebody has decided goes before what is not there.
+    fn no_beat_because(&self) -> Option<String> {
+        if !self.config.heartbeat.enabled {
+            return Some(OFF.to_owned());
         }
-        let reason = match (self.has_model, self.heartbeat.has_run) {
-            (false, _) => "It waits for a model",
-            (true, true) => "It waits for the turn that is going",
+        // A pause that is over by then leaves no beat out.
+        let at = self.heartbeat.next_at.unwrap_or_else(|| self.clock.now());
+        self.not_firing_because(at).or_else(|| (!self.has_model).then(|| NO_MODEL.to_owned()))
+    }
+
+    fn pending(&self) -> Option<Pending> {
+        self.heartbeat.request.as_ref()?;
+        if let Some(reason) = self.not_firing_because(self.clock.now()) {
+            return Some(Pending::Firing(reason));
+        }
+        Some(match (self.has_model, self.heartbeat.has_run) {
+            (false, _) => Pending::Model,
+            (true, true) => Pending::Turn,
             (true, false) if self.heartbeat.flood_ends_at() > self.clock.monotonic() => {
-                "There were many wakes in the last minute; it waits a little"
+                Pending::Flood
             }
-            (true, false) => "It comes in a moment",
-        };
-        Some(reason.to_owned())
+            (true, false) => Pending::Others,
+        })
+    }
+
+    /// Why nothing fires at `at`, as somebody is told who asks now: a sentence without its full stop.
+    fn not_firing_because(&self, at: UnixMs) -> Option<String> {
+        match (self.config.firing, self.firing_at(at)) {
+            (_, Firing::On) => None,
+            (true, Firing::Off(_)) => Some(PAUSED.to_owned()),
+            (false, Firing::Off(reason)) => Some(reason.trim_end_matches('.').to_owned()),
+        }
     }
 }
 

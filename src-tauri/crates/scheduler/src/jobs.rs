@@ -1,10 +1,11 @@
 //! Adding, changing and removing jobs.
 //!
 //! Owns the rule that neither enabling nor editing fires anything: a next slot is planned strictly after now, and only
-//! when the schedule changes or the job is switched on. Everything else leaves the grid and the next slot alone. One
-//! could get it wrong by planning anew on every edit, which pushes an interval job away as long as somebody types.
+//! when the schedule changes or the job is switched on; another jitter moves the next slot and makes no other
+//! (`Slots::next_by_new_jitter`). Everything else leaves the grid and the next slot alone. One could get it wrong by
+//! planning anew on every edit, which pushes an interval job away as long as somebody types.
 
-use rouse_core::job::{Job, JobError, JobState, Schedule, patch_job, payload_to_json};
+use rouse_core::job::{Job, JobError, JobState, patch_job, payload_to_json};
 use rouse_core::json_fields::FieldError;
 use rouse_core::naming::for_log;
 use rouse_core::schedule::Zones;
@@ -108,28 +109,29 @@ fn next_slot_after_edit(
     now: UnixMs,
     zones: &Zones,
 ) -> Result<Option<UnixMs>, JobError> {
-    if !fires_alike(&old.schedule, &job.schedule) {
+    let stays_on = job.enabled && old.enabled;
+    if !stays_on || old.schedule.spec != job.schedule.spec {
         return first_slot(job, now, zones);
     }
-    if job.enabled && old.enabled {
-        return Ok(old.state.next_run_at);
+    let next = old.state.next_run_at;
+    match next.filter(|_| old.schedule.jitter_ms != job.schedule.jitter_ms) {
+        Some(next) => {
+            let (before, slots) = (slots_of(old, zones)?, slots_of(job, zones)?);
+            Ok(Some(slots.next_by_new_jitter(&before, next, now)))
+        }
+        None => Ok(next),
     }
-    first_slot(job, now, zones)
-}
-
-fn fires_alike(a: &Schedule, b: &Schedule) -> bool {
-    a.spec == b.spec && a.jitter_ms == b.jitter_ms
 }
 
 /// The first slot of a job that is new, has a new schedule or was switched on.
 fn first_slot(job: &Job, now: UnixMs, zones: &Zones) -> Result<Option<UnixMs>, JobError> {
-    let slots = Slots::of_job(&job.schedule, &job.id, job.created_at, zones)
-        .map_err(|reason| refusal("schedule", reason))?;
-    if !job.enabled {
-        return Ok(None);
-    }
-    job.schedule.spec.check_is_ahead(now)?;
-    Ok(slots.next_after(now))
+    let slots = slots_of(job, zones)?;
+    if job.enabled { slots.first_after(now) } else { Ok(None) }
+}
+
+fn slots_of(job: &Job, zones: &Zones) -> Result<Slots, JobError> {
+    Slots::of_job(&job.schedule, &job.id, job.created_at, zones)
+        .map_err(|reason| refusal("schedule", reason))
 }
 
 fn refusal(path: &str, message: String) -> JobError {

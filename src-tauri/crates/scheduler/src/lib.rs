@@ -53,4 +53,6 @@ pub use handle::{RunMode, SchedulerHandle};
 pub use heartbeat::COALESCE;
 pub use jobs::Removed;
 pub use ports::{MainSession, RunHooks, Runner};
-pub use status::{HeartbeatStatus, LastRequest, LastSkip, NextSlot, Pause, Status, TickReport};
+pub use status::{
+    HeartbeatStatus, LastRequest, LastSkip, NextSlot, Pause, Pending, Status, TickReport,
+};

@@ -1,5 +1,7 @@
 //! What the scheduler tells about itself.
 
+use std::fmt;
+
 use rouse_core::{JobId, RunId, UnixMs};
 
 /// Everything a status line needs.
@@ -59,16 +61,44 @@ pub struct HeartbeatStatus {
     pub every_ms: i64,
     /// When it may beat by itself, such as `08:00–22:00`; always when none.
     pub active_hours: Option<String>,
-    /// The next beat.
+    /// The next beat; none while nothing fires.
     pub next_at: Option<UnixMs>,
-    /// Why the last beat was left out, or why there is none; none when it was not.
+    /// Why there is no next beat, or why the last one was left out; none when it was not.
     pub last_skip_reason: Option<String>,
     /// The last beat that was left out, whatever came since.
     pub last_skip: Option<LastSkip>,
     /// What a turn that was asked for still waits for; none when none was.
-    pub pending: Option<String>,
+    pub pending: Option<Pending>,
     /// The newest request for a turn since the engine began, also one that became the turn of another.
     pub last_request: Option<LastRequest>,
+}
+
+/// What a turn of the main session that was asked for waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pending {
+    /// For firing, which is off for this reason.
+    Firing(String),
+    /// For a model.
+    Model,
+    /// For the end of the turn that is going.
+    Turn,
+    /// For the minute to pass in which there were many.
+    Flood,
+    /// For others that may come with it.
+    Others,
+}
+
+/// As a sentence without its full stop.
+impl fmt::Display for Pending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Firing(reason) => return write!(f, "It waits: {reason}"),
+            Self::Model => "It waits for a model",
+            Self::Turn => "It waits for the turn that is going",
+            Self::Flood => "There were many wakes in the last minute; it waits a little",
+            Self::Others => "It comes in a moment",
+        })
+    }
 }
 
 /// A request for a turn of the main session.

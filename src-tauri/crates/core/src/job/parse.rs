@@ -7,6 +7,7 @@
 mod agent_turn;
 mod event;
 mod hosts;
+mod jitter;
 mod patch;
 mod tool_call;
 
@@ -52,7 +53,8 @@ pub fn check_bounds(input: &Value) -> Result<(), JobError> {
     if complaints.is_empty() { Ok(()) } else { Err(JobError(complaints)) }
 }
 
-/// Reads a job out of a file. It may wait for events that come elsewhere and not here, as long as it is off.
+/// Reads a job out of a file. It may wait for events that come elsewhere and not here, as long as it is off, and have a
+/// jitter that means nothing.
 ///
 /// # Errors
 /// Every complaint, with the path of its field.
@@ -62,7 +64,7 @@ pub fn imported_job_from_json(
     zones: impl Into<Zones>,
 ) -> Result<Job, JobError> {
     let sources = if is_off(&input) { Sources::Any } else { Sources::Known };
-    written(input, now, &zones.into(), sources, &[])
+    written(input, now, &zones.into(), sources, &[jitter::complaint()])
 }
 
 /// Reads what somebody wrote. What was out of bounds `before` may stay as it was.
@@ -234,7 +236,7 @@ fn unsigned(fields: &mut Fields<'_>, key: &str, least: i64, most: i64) -> Option
 fn read_schedule(fields: &mut Fields<'_>, created_at: UnixMs, origin: Origin<'_>) -> Schedule {
     let read = fields.object("schedule", |mut fields| {
         let spec = read_spec(&mut fields, created_at, origin);
-        let jitter_ms = unsigned(&mut fields, "jitterMs", 0, 3_600_000);
+        let jitter_ms = jitter::read(&mut fields, &spec, origin);
         Schedule { spec, jitter_ms, extra: fields.rest() }
     });
     read.unwrap_or_else(|| {

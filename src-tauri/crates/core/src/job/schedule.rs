@@ -2,9 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::JobError;
 use crate::UnixMs;
-use crate::json_fields::FieldError;
 use crate::schedule::{CronPattern, Zones, describe_at, describe_every};
 use crate::visible::visible_line;
 
@@ -30,20 +28,6 @@ impl ScheduleSpec {
             | Self::Event(_)
             | Self::Webhook
             | Self::Manual => None,
-        }
-    }
-
-    /// Refuses a one-shot that cannot fire any more.
-    ///
-    /// # Errors
-    /// Its instant is not after `now`.
-    pub fn check_is_ahead(&self, now: UnixMs) -> Result<(), JobError> {
-        match self.instant() {
-            Some(at) if at <= now => Err(JobError(vec![FieldError {
-                path: "schedule.atMs".to_owned(),
-                message: "has passed: give it a time in the future".to_owned(),
-            }])),
-            _ => Ok(()),
         }
     }
 

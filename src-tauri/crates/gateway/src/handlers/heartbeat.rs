@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rouse_agent::ListError;
-use rouse_scheduler::COALESCE;
+use rouse_core::schedule::format_duration;
+use rouse_scheduler::{COALESCE, Pending};
 use serde_json::json;
 
 use crate::context::Context;
@@ -62,13 +63,13 @@ async fn wake_by(
     if let Some((reason, coalesce)) = &asked {
         context.scheduler.request_heartbeat(reason, *coalesce).await;
     }
-    let status = context.scheduler.status().await?;
-    let may_fire = status.firing && status.pause.is_none();
+    let heartbeat = context.scheduler.status().await?.heartbeat;
     let queued = queued_events(context).await?;
-    Ok(WakeResult {
-        queued,
-        outcome: outcome_in_words(context, asked.is_some(), may_fire).to_owned(),
-    })
+    let outcome = match asked {
+        Some((_, coalesce)) => turn_in_words(heartbeat.pending, coalesce),
+        None => beat_in_words(&heartbeat),
+    };
+    Ok(WakeResult { queued, outcome })
 }
 
 /// Why a turn is asked for at once, and how long others may join it; none when it is not.
@@ -99,16 +100,33 @@ fn asked(context: &Context, params: &WakeParams) -> Result<Option<(String, Durat
     Ok(Some((reason, coalesce)))
 }
 
-fn outcome_in_words(context: &Context, now: bool, may_fire: bool) -> &'static str {
-    match (now, may_fire, context.models.active_label().is_some()) {
-        (true, false, _) => {
-            "Everything is paused. The line waits and the main session gets its turn as soon as jobs fire again."
+/// When the turn comes that was asked for, or what it waits for.
+fn turn_in_words(pending: Option<Pending>, coalesce: Duration) -> String {
+    let waits = "The line waits and the main session gets its turn";
+    match pending {
+        Some(Pending::Firing(reason)) => format!("{reason}. {waits} as soon as jobs fire again."),
+        Some(Pending::Model) => format!("No model is set up yet. {waits} as soon as there is one."),
+        Some(Pending::Turn) => {
+            "The main session is at its turn. It gets another one after it if the line still waits then.".to_owned()
         }
-        (true, true, true) => "The main session gets its turn now.",
-        (true, true, false) => {
-            "No model is set up yet. The line waits and the main session gets its turn as soon as there is one."
+        Some(Pending::Flood) => {
+            format!("There were many wakes in the last minute. {waits} within the next one.")
         }
-        (false, ..) => "The line waits for the next heartbeat.",
+        Some(Pending::Others) if coalesce > COALESCE => {
+            let within = i64::try_from(coalesce.as_millis()).unwrap_or(MOST_COALESCE_MS);
+            format!("The main session gets its turn within {}.", format_duration(within))
+        }
+        Some(Pending::Others) | None => "The main session gets its turn now.".to_owned(),
+    }
+}
+
+/// Whether the heartbeat comes that the line waits for.
+fn beat_in_words(heartbeat: &rouse_scheduler::HeartbeatStatus) -> String {
+    match (heartbeat.next_at, &heartbeat.last_skip_reason) {
+        (None, Some(reason)) => {
+            format!("The line waits for the next heartbeat, and none is planned: {reason}.")
+        }
+        _ => "The line waits for the next heartbeat.".to_owned(),
     }
 }
 
@@ -124,7 +142,7 @@ pub(crate) async fn status(context: &Context, _: Empty) -> Result<HeartbeatStatu
             .last_skip
             .map(|skip| LastSkip { reason: skip.reason, at_ms: skip.at.0 }),
         queued_events: queued_events(context).await?,
-        pending: heartbeat.pending,
+        pending: heartbeat.pending.map(|pending| pending.to_string()),
         last_request: heartbeat
             .last_request
             .map(|asked| LastRequest { reason: asked.reason, at_ms: asked.at.0 }),

@@ -114,8 +114,9 @@ async fn each_reason_has_its_words() {
     stage.settle().await;
     stage.handle.pause(None).await.expect("paused");
     stage.pass(30 * MINUTE).await;
-    assert_eq!(status(&stage).await.last_skip_reason.as_deref(), Some("Everything was paused"));
+    assert_eq!(status(&stage).await.last_skip_reason.as_deref(), Some("Everything is paused"));
     stage.handle.resume().await.expect("resumed");
+    assert_eq!(status(&stage).await.last_skip_reason.as_deref(), Some("Everything was paused"));
     stage.pass(30 * MINUTE).await;
     assert_eq!(beats(&stage).await, 1);
     stage
@@ -167,7 +168,8 @@ async fn while_everything_is_paused_wakes_wait_and_say_so() {
     stage.handle.request_heartbeat("wake", Duration::ZERO).await;
     stage.pass(HOUR - MINUTE).await;
     let waits = status(&stage).await.pending.expect("it waits");
-    assert_eq!((waits.as_str(), beats(&stage).await), ("It waits: Everything was paused", 0));
+    let waits = waits.to_string();
+    assert_eq!((waits.as_str(), beats(&stage).await), ("It waits: Everything is paused", 0));
     stage.pass(MINUTE).await;
     assert_eq!(stage.begun.next().await.run.payload["reason"], "wake");
     assert_eq!((status(&stage).await.pending, beats(&stage).await), (None, 1));
@@ -179,7 +181,8 @@ async fn the_kill_switch_holds_wakes_up_as_well() {
     let stage = Stage::with(off, true).await;
     stage.handle.request_heartbeat("wake", Duration::ZERO).await;
     stage.pass(HOUR).await;
-    assert_eq!(status(&stage).await.pending.as_deref(), Some("It waits: switched off"));
+    let waits = status(&stage).await.pending.expect("it waits");
+    assert_eq!(waits.to_string(), "It waits: switched off");
     stage.handle.set_config(config()).await.expect("set");
     stage.begun.next().await;
     assert_eq!(beats(&stage).await, 1);
@@ -347,7 +350,7 @@ async fn a_flood_of_wakes_is_a_few_turns_a_minute() {
     stage.handle.request_heartbeat("wake", Duration::ZERO).await;
     stage.settle().await;
     let reason = status(&stage).await.pending;
-    assert!(reason.is_some_and(|reason| reason.contains("many wakes")), "it says why");
+    assert!(reason.is_some_and(|reason| reason.to_string().contains("many wakes")), "it says why");
     assert_eq!(beats(&stage).await, 6);
     stage.clock.advance(54_000);
     stage.begun.next().await;
@@ -395,4 +398,41 @@ async fn lines_that_a_turn_did_not_get_to_get_a_turn_of_their_own() {
     second.end(Outcome::failed("The model did not answer."));
     stage.ended(&id).await;
     assert_eq!(beats(&stage).await, 2, "a turn that failed is not tried in a loop");
+}
+
+#[tokio::test]
+async fn that_it_is_off_is_the_reason_whatever_kept_the_last_beat() {
+    let stage = Stage::with(beating(), true).await;
+    stage.pass(30 * MINUTE).await;
+    let skipped = status(&stage).await;
+    assert!(skipped.last_skip_reason.is_some_and(|reason| reason.contains("nothing to do")));
+    stage.handle.set_config(config()).await.expect("set");
+    let off = status(&stage).await;
+    assert_eq!((off.last_skip_reason.as_deref(), off.next_at), (Some("It is switched off"), None));
+}
+
+#[tokio::test]
+async fn while_nothing_fires_no_beat_is_named() {
+    let off_reason = "Firing is switched off.".to_owned();
+    let off = SchedulerConfig { firing: false, off_reason, ..beating() };
+    let stage = Stage::with(off, true).await;
+    stage.handle.request_heartbeat("wake", Duration::ZERO).await;
+    let told = status(&stage).await;
+    assert_eq!(told.next_at, None);
+    assert_eq!(told.last_skip_reason.as_deref(), Some("Firing is switched off"));
+    let waits = told.pending.map(|pending| pending.to_string());
+    assert_eq!(waits.as_deref(), Some("It waits: Firing is switched off"));
+
+    stage.handle.set_config(beating()).await.expect("set");
+    let first = Some(START.plus_ms(30 * MINUTE));
+    assert_eq!(status(&stage).await.next_at, first);
+    stage.handle.pause(None).await.expect("paused");
+    let told = status(&stage).await;
+    assert_eq!(
+        (told.next_at, told.last_skip_reason.as_deref()),
+        (None, Some("Everything is paused"))
+    );
+    stage.handle.pause(Some(START.plus_ms(MINUTE))).await.expect("paused");
+    let told = status(&stage).await;
+    assert_eq!((told.next_at, told.last_skip_reason), (first, None), "it comes after the pause");
 }

@@ -330,3 +330,73 @@ async fn a_run_that_removes_another_job_ends_what_is_at_work_there() {
     assert!(removed.is_some_and(|removed| removed.ended == 1 && !removed.goes_on));
     assert!(other.cancel.is_cancelled() && !asks.cancel.is_cancelled());
 }
+
+/// A job of every day at noon, and its jitter; START is a midnight and the offset of 1 h is that of its id.
+fn daily(jitter_ms: i64) -> Value {
+    let schedule =
+        json!({ "kind": "cron", "expr": "0 12 * * *", "tz": "UTC", "jitterMs": jitter_ms });
+    every(HOUR, json!({ "id": "spread", "schedule": schedule }))
+}
+
+/// What lies between a slot of `daily` and the same one without jitter.
+async fn offset(stage: &Stage) -> i64 {
+    let spread = stage.add(daily(HOUR)).await;
+    let sharp = patch(stage, &spread.id, json!({ "schedule": { "jitterMs": 0 } })).await;
+    let instant = |job: &rouse_core::Job| job.state.next_run_at.expect("a slot");
+    let offset = instant(&spread).since(instant(&sharp));
+    assert!(offset > 2 * MINUTE, "{offset}");
+    stage.handle.remove_job(&spread.id, None).await.expect("removed");
+    offset
+}
+
+#[tokio::test]
+async fn another_jitter_does_not_bring_a_slot_again_that_has_come() {
+    let stage = Stage::new().await;
+    let offset = offset(&stage).await;
+    let job = stage.add(daily(0)).await;
+    let noon = job.state.next_run_at.expect("a slot");
+    stage.pass(noon.since(stage.now()) + MINUTE).await;
+    assert_eq!(stage.runs_of(&job.id).await.len(), 1);
+    let job = patch(&stage, &job.id, json!({ "schedule": { "jitterMs": HOUR } })).await;
+    assert_eq!(job.state.next_run_at, Some(noon.plus_ms(24 * HOUR + offset)));
+}
+
+#[tokio::test]
+async fn another_jitter_does_not_lose_a_slot_that_is_still_to_come() {
+    let stage = Stage::new().await;
+    let offset = offset(&stage).await;
+    let job = stage.add(daily(HOUR)).await;
+    let slot = job.state.next_run_at.expect("a slot");
+    let noon = slot.plus_ms(-offset);
+    stage.pass(noon.since(stage.now()) + MINUTE).await;
+    let job = patch(&stage, &job.id, json!({ "schedule": { "jitterMs": null } })).await;
+    assert_eq!(stage.runs_of(&job.id).await, [], "an edit fires nothing");
+    assert_eq!(job.state.next_run_at, Some(slot), "its time without jitter has passed");
+    stage.pass(offset).await;
+    let slots: Vec<_> = stage.runs_of(&job.id).await.iter().map(|run| run.slot_at).collect();
+    assert_eq!(slots, [Some(slot)]);
+    assert_eq!(stage.stored(&job).await.state.next_run_at, Some(noon.plus_ms(24 * HOUR)));
+}
+
+#[tokio::test]
+async fn another_jitter_does_not_bring_a_one_shot_again() {
+    let stage = Stage::new().await;
+    let job = stage.add(once(stage.now().plus_ms(SECOND), json!({ "id": "spread" }))).await;
+    stage.pass(2 * SECOND).await;
+    assert_eq!(stage.runs_of(&job.id).await.len(), 1);
+    let job = patch(&stage, &job.id, json!({ "schedule": { "jitterMs": HOUR } })).await;
+    assert_eq!(job.state.next_run_at, None);
+}
+
+#[tokio::test]
+async fn a_one_shot_whose_slot_is_ahead_goes_off_and_on_again() {
+    let stage = Stage::new().await;
+    let at = stage.now().plus_ms(SECOND);
+    let schedule = json!({ "kind": "at", "atMs": at.0, "jitterMs": HOUR });
+    let job = stage.add(once(at, json!({ "id": "spread", "schedule": schedule }))).await;
+    let slot = job.state.next_run_at.expect("a slot");
+    stage.pass(MINUTE).await;
+    patch(&stage, &job.id, json!({ "enabled": false })).await;
+    let job = patch(&stage, &job.id, json!({ "enabled": true })).await;
+    assert_eq!(job.state.next_run_at, Some(slot));
+}

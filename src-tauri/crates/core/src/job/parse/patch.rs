@@ -7,7 +7,7 @@
 use serde_json::{Map, Value};
 
 use super::{
-    JobError, Origin, Sources, bounds, event, is_off, read_payload, read_schedule,
+    JobError, Origin, Sources, bounds, event, is_off, jitter, read_payload, read_schedule,
     strangers_of_state, written,
 };
 use crate::UnixMs;
@@ -34,6 +34,9 @@ pub fn patch_job(
         let message = format!("expected an object, found {}", kind_of(&patch));
         return Err(JobError(vec![FieldError { path: "patch".to_owned(), message }]));
     };
+    if patch.get("schedule").is_none_or(|schedule| schedule["jitterMs"].is_null()) {
+        before.extend(jitter::complaint_about(&job.schedule));
+    }
     for key in ["id", "createdAtMs", "updatedAtMs"] {
         patch.remove(key);
     }

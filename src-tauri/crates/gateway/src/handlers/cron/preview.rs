@@ -24,13 +24,13 @@ pub(crate) async fn preview(
 ) -> Result<CronPreviewResult, RpcError> {
     let (now, zones) = (context.clock.now(), context.clock.zones());
     let mut schedule = rouse_core::job::schedule_from_json(params.schedule, now, &zones)?;
-    schedule.spec.check_is_ahead(now)?;
     // How much later a job fires depends on its id. One that is new has none yet, so its times are shown without.
     let spread_ms = match params.id {
         Some(_) => None,
         None => schedule.jitter_ms.take().filter(|ms| *ms > 0),
     };
     let slots = super::slots_of(context, &schedule, params.id.as_deref()).await?;
+    slots.first_after(now)?;
     let local = zones.local();
     let zone = zone_of(&schedule.spec, &zones).unwrap_or(local);
     let count = params.count.unwrap_or(5).clamp(1, 50) as usize;

@@ -1,9 +1,11 @@
 //! What will keep a job from doing what it says, said when it is written down.
 //!
 //! Owns the look at what a run will need and may not find: its tools, its models, its skills, its files, its secrets, its
-//! channel, an event that can come, a time that is still ahead. It refuses nothing: all of these may be there by the time
+//! channel, an event that can come, a time that is still ahead; `knobs` owns that at settings without effect. It refuses nothing: all of these may be there by the time
 //! of the run, and what can never be right is refused elsewhere. One could get it wrong by warning of what a person has
 //! just decided: a job that is off may well have a time that has passed.
+
+mod knobs;
 
 use std::path::Path;
 
@@ -49,6 +51,7 @@ pub(super) async fn of(context: &Context, job: &Job) -> Result<Vec<JobWarning>, 
 /// The warnings about a job by the models that are known.
 pub(super) async fn of_known(context: &Context, job: &Job) -> Result<Vec<JobWarning>, RpcError> {
     let mut warnings = schedule(context, job).await?;
+    warnings.extend(knobs::without_effect(job, slots(context, job).as_ref(), context.clock.now()));
     match &job.payload {
         Payload::AgentTurn(turn) => {
             warnings.extend(too_often(context, job));
@@ -84,16 +87,13 @@ async fn schedule(context: &Context, job: &Job) -> Result<Vec<JobWarning>, RpcEr
     }
     let now = context.clock.now();
     let never = match &job.schedule.spec {
-        ScheduleSpec::At { at, .. } => (*at <= now).then(|| {
-            warning("schedule.atMs", "That time has passed, so it never fires.".to_owned())
-        }),
-        ScheduleSpec::Every { .. } | ScheduleSpec::Cron { .. } => {
-            let zones = context.clock.zones();
-            let slots = Slots::of_job(&job.schedule, &job.id, job.created_at, &zones);
-            let ends = slots.is_ok_and(|slots| slots.next_after(now).is_none());
-            ends.then(|| {
-                warning("schedule", "No time of it is ahead, so it never fires.".to_owned())
-            })
+        spec if spec.has_slots() => {
+            let ends = slots(context, job).is_some_and(|slots| slots.next_after(now).is_none());
+            let (field, what) = match spec.instant() {
+                Some(_) => ("schedule.atMs", "That time has passed, so it never fires."),
+                None => ("schedule", "No time of it is ahead, so it never fires."),
+            };
+            ends.then(|| warning(field, what.to_owned()))
         }
         ScheduleSpec::Event(trigger) if !trigger.can_come() => {
             let sources = SOURCES.join(", ");
@@ -105,16 +105,21 @@ async fn schedule(context: &Context, job: &Job) -> Result<Vec<JobWarning>, RpcEr
             let message = "The job that it waits for is not there, so it never fires.";
             warning("schedule.filters.jobId", message.to_owned())
         }),
-        ScheduleSpec::Webhook | ScheduleSpec::Manual => None,
+        _ => None,
     };
     Ok(never.into_iter().collect())
 }
 
+/// When it fires; none where its schedule cannot be read.
+fn slots(context: &Context, job: &Job) -> Option<Slots> {
+    // silent-ok: the parser has said what is wrong with it.
+    Slots::of_job(&job.schedule, &job.id, job.created_at, &context.clock.zones()).ok()
+}
+
 /// That it asks a model more often than once a minute, also while it is off: what that costs is soon more than was meant.
 fn too_often(context: &Context, job: &Job) -> Option<JobWarning> {
-    let (now, zones) = (context.clock.now(), context.clock.zones());
-    let slots = Slots::of_job(&job.schedule, &job.id, job.created_at, &zones).ok()?;
-    let count = super::estimate::runs_within(&slots, now, DAY_MS);
+    let slots = slots(context, job)?;
+    let count = super::estimate::runs_within(&slots, context.clock.now(), DAY_MS);
     let message = format!("It asks a model {} times a day.", grouped(u64::from(count)));
     (count > MINUTES_OF_A_DAY).then(|| warning("schedule", message))
 }

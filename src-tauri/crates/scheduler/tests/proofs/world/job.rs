@@ -18,9 +18,13 @@ pub(crate) struct SimJob {
     pub(crate) job: Job,
     pub(crate) slots: Slots,
     pub(crate) shape: Shape,
-    /// Every slot up to here has its row or lies before the job was made, edited or switched on.
+    /// How much later than its shape says it fires.
+    pub(crate) offset: i64,
+    /// Every slot up to here has its row or lies before the job was made, edited or switched on. Told without the offset.
     pub(crate) covered: i64,
-    /// Slots that have a row; the unique index of the store.
+    /// The next slot, which comes by the jitter of before: where it stands without the offset, and when it comes.
+    pub(crate) kept: Option<Kept>,
+    /// Slots that have a row, without their offsets: another jitter makes no other slots.
     pub(crate) recorded: HashSet<i64>,
     /// Up to here a slot may have come before, because the clock was set back since.
     pub(crate) seen_until: i64,
@@ -34,6 +38,13 @@ pub(crate) struct SimJob {
     pub(crate) bounds: Bounds,
 }
 
+/// A slot that keeps its instant when the jitter changes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Kept {
+    pub(crate) stands_at: i64,
+    pub(crate) comes_at: i64,
+}
+
 /// A machine's zone data, as the engine has it and as the oracle has it.
 #[derive(Debug, Clone)]
 pub(crate) struct ZoneData {
@@ -44,13 +55,16 @@ pub(crate) struct ZoneData {
 impl SimJob {
     pub(crate) fn random(dice: &mut Dice, number: usize, now: i64, zones: &Zones) -> Self {
         let shape = Shape::random(dice, now);
-        let job = job(dice, number, &shape, now);
+        let jitter = shape.jitter(dice);
+        let job = job(dice, number, (&shape, jitter), now);
         let slots = Slots::compile(&job.schedule, &job.id, zones).expect("compiles");
         let mut sim = Self {
+            offset: shape.offset(&job.id, jitter),
             job,
             slots,
             shape,
             covered: now,
+            kept: None,
             recorded: HashSet::new(),
             seen_until: now,
             dates: HashSet::new(),
@@ -67,25 +81,90 @@ impl SimJob {
     pub(crate) fn plan(&mut self, now: i64) {
         let next = self.slots.next_after(UnixMs(now)).filter(|_| self.job.enabled);
         self.job.state.next_run_at = next;
-        self.covered = now;
+        self.cover(now);
         // By other rules the clock may show a time again that it showed before the plan.
         self.dates.clear();
     }
 
-    /// Another schedule and other policies. An instant that has passed would be refused, so it is never drawn.
-    pub(crate) fn edit(&mut self, dice: &mut Dice, number: usize, now: i64, zones: &Zones) {
+    /// What has come by `now` is over.
+    pub(crate) fn cover(&mut self, now: i64) {
+        self.covered = match self.shape {
+            // A whole interval passes before the first one, whatever the offset.
+            Shape::Every { anchor, .. } if now >= anchor => anchor.max(now - self.offset),
+            _ => now - self.offset,
+        };
+        self.kept = None;
+    }
+
+    /// Where a slot of now stands without the offset.
+    pub(crate) fn stands_at(&self, slot: i64) -> i64 {
+        match self.kept {
+            Some(kept) if kept.comes_at == slot => kept.stands_at,
+            _ => slot - self.offset,
+        }
+    }
+
+    /// When the next slot comes, as the oracle counts.
+    pub(crate) fn due(&self, rules: Rules) -> Option<i64> {
+        let next = || Some(self.shape.next_after(self.covered, rules)? + self.offset);
+        self.kept.map_or_else(next, |kept| Some(kept.comes_at))
+    }
+
+    /// The slots that have come by `now`, as the oracle counts.
+    pub(crate) fn passed(&self, now: i64, rules: Rules) -> u64 {
+        let (from, kept) = self.kept.map_or((self.covered, 0), |kept| (kept.stands_at, 1));
+        self.shape.count(from, now - self.offset, rules) + kept
+    }
+
+    /// Another schedule, another jitter and other policies. An instant that has passed would be refused, so it is never
+    /// drawn.
+    pub(crate) fn edit(&mut self, dice: &mut Dice, number: usize, now: i64, data: &ZoneData) {
         let shape = if dice.once_in(3) { self.shape.clone() } else { Shape::random(dice, now) };
-        let fires_alike = shape == self.shape;
-        let state = self.job.state.clone();
-        let enabled = self.job.enabled;
-        self.job = job(dice, number, &shape, now);
+        let jitter = match self.job.schedule.jitter_ms {
+            jitter if shape == self.shape && dice.once_in(2) => jitter,
+            _ => shape.jitter(dice),
+        };
+        let (state, enabled) = (self.job.state.clone(), self.job.enabled);
+        let schedule = self.job.schedule.clone();
+        self.job = job(dice, number, (&shape, jitter), now);
         (self.job.state, self.job.enabled) = (state, enabled);
-        self.slots = Slots::compile(&self.job.schedule, &self.job.id, zones).expect("compiles");
-        self.shape = shape;
-        self.bounds = self.bounds.or(Bounds::of(self));
-        if !fires_alike {
+        if shape == self.shape {
+            self.job.schedule = schedule;
+            self.change_jitter(jitter, now, data);
+        } else {
+            self.slots =
+                Slots::compile(&self.job.schedule, &self.job.id, &data.zones).expect("compiles");
+            self.offset = shape.offset(&self.job.id, jitter);
+            self.shape = shape;
             self.plan(now);
         }
+        self.bounds = self.bounds.or(Bounds::of(self));
+    }
+
+    /// Another jitter and nothing else.
+    pub(crate) fn change_jitter(&mut self, jitter: Option<u32>, now: i64, data: &ZoneData) {
+        self.job.schedule.jitter_ms = jitter;
+        let slots =
+            Slots::compile(&self.job.schedule, &self.job.id, &data.zones).expect("compiles");
+        let old = std::mem::replace(&mut self.slots, slots);
+        let next = self.next().map(UnixMs);
+        let next = next.map(|next| self.slots.next_by_new_jitter(&old, next, UnixMs(now)));
+        self.job.state.next_run_at = next;
+        self.move_by(self.shape.offset(&self.job.id, jitter), now, data.rules);
+    }
+
+    /// Another offset moves what is still to come, but nothing into the past.
+    fn move_by(&mut self, offset: i64, now: i64, rules: Rules) {
+        let kept = self.kept.or_else(|| {
+            let stands_at = self.shape.next_after(self.covered, rules)?;
+            Some(Kept { stands_at, comes_at: stands_at + self.offset })
+        });
+        let moved = kept.map(|kept| kept.comes_at - self.offset + offset);
+        self.offset = offset;
+        self.kept = kept.map(|kept| Kept {
+            comes_at: moved.filter(|moved| *moved > now).unwrap_or(kept.comes_at),
+            ..kept
+        });
     }
 
     /// New rules while the process is up: what is not due is planned with what the clock has shown by the old ones.
@@ -97,7 +176,9 @@ impl SimJob {
         let slots = Slots::compile(&self.job.schedule, &self.job.id, &new.zones).expect("compiles");
         if self.next().is_some() {
             self.job.state.next_run_at = slots.next_by_new_rules(&self.slots, UnixMs(now));
-            self.covered = self.shape.covered_by_new_rules(self.covered, old, new.rules);
+            let stands_at = self.kept.take().map(|kept| kept.stands_at - 1);
+            let covered = stands_at.unwrap_or(self.covered);
+            self.covered = self.shape.covered_by_new_rules(covered, old, new.rules);
         }
         self.slots = slots;
     }
@@ -126,7 +207,7 @@ impl SimJob {
 
     /// Whether the clock alone decides that this job may be switched on.
     pub(crate) fn may_be_switched_on(&self, now: i64) -> bool {
-        !matches!(self.shape, Shape::Once(at) if at <= now)
+        !matches!(self.shape, Shape::Once(at) if at + self.offset <= now)
     }
 
     pub(crate) fn width(&self) -> usize {
@@ -145,7 +226,7 @@ impl SimJob {
     }
 }
 
-fn job(dice: &mut Dice, number: usize, shape: &Shape, now: i64) -> Job {
+fn job(dice: &mut Dice, number: usize, (shape, jitter): (&Shape, Option<u32>), now: i64) -> Job {
     let mut misfire = json!({ "mode": dice.pick(&["skip", "runOnce", "runAll"]) });
     if misfire["mode"] == "runAll" && dice.once_in(2) {
         misfire["limit"] = json!(dice.between(1, 5));
@@ -168,10 +249,12 @@ fn job(dice: &mut Dice, number: usize, shape: &Shape, now: i64) -> Job {
         json!(dice.between(1, most))
     });
     maybe("pauseAfterFailures", 4, &mut |dice| json!(dice.between(1, 4)));
+    let mut schedule = shape.schedule();
+    schedule["jitterMs"] = json!(jitter);
     let document = json!({
         "id": format!("job-{number}"),
         "name": "Job",
-        "schedule": shape.schedule(),
+        "schedule": schedule,
         "payload": { "kind": "toolCall", "tool": "echo" },
         "deleteAfterRun": matches!(shape, Shape::Once(_)) && number.is_multiple_of(2),
         "policies": policies,

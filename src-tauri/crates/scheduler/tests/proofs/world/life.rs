@@ -78,21 +78,21 @@ impl World {
         let rules = self.data.rules;
         let sim = self.jobs.get_mut(&number).expect("there");
         sim.job.state.next_run_at = plan.next_run_at;
-        sim.covered = now;
         // The date of a slot is not known when its rules are not.
         let was_mixed = std::mem::take(&mut sim.is_mixed);
         let (width, cooldown) = (sim.width(), sim.job.policies.cooldown_seconds);
         let mut claimed = Vec::new();
         for run in &plan.runs {
-            let is_new = sim.recorded.insert(run.slot_at.0);
+            let stands_at = sim.stands_at(run.slot_at.0);
+            let is_new = sim.recorded.insert(stands_at);
             hold!(
-                is_new || run.slot_at.0 <= sim.seen_until,
-                "slot {} of job {number} came twice",
+                is_new || stands_at <= sim.seen_until,
+                "slot {stands_at} of job {number} came twice, the second time at {}",
                 run.slot_at.0
             );
-            let is_again = !was_mixed && !sim.shows_first_time(run.slot_at.0, rules);
+            let is_again = !was_mixed && !sim.shows_first_time(stands_at, rules);
             hold!(
-                !is_again || run.slot_at.0 <= sim.seen_until,
+                !is_again || stands_at <= sim.seen_until,
                 "job {number} {:?} fires a second time on one date: {}",
                 sim.shape,
                 run.slot_at.0
@@ -101,6 +101,7 @@ impl World {
                 claimed.push((run.slot_at.0, run.trigger, run.state));
             }
         }
+        sim.cover(now);
         if plan.cancel_others && !claimed.is_empty() {
             self.end_runs_of(number)?;
         }
@@ -311,7 +312,7 @@ impl World {
             };
             if nearest.0 < stored {
                 sim.job.state.next_run_at = Some(nearest);
-                sim.covered = now;
+                sim.cover(now);
             }
         }
         Ok(())

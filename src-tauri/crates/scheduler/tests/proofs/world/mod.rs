@@ -2,8 +2,9 @@
 //!
 //! The decisions are the real ones (`plan_claim`, `Slots`, `recover`, `fate_of_job`, `Lanes`); what stands between them
 //! is told here as the engine and the store do it, on a disk that is a map in memory. The oracle counts slots by plain
-//! arithmetic. A failing world is played again with fewer jobs until it is small. One could get it wrong by letting the
-//! world go on from what the engine says instead of from what the oracle expects.
+//! arithmetic, without the offset of their jitter: with another one they are the same slots. A failing world is played
+//! again with fewer jobs until it is small. One could get it wrong by letting the world go on from what the engine says
+//! instead of from what the oracle expects.
 
 mod job;
 mod life;
@@ -40,7 +41,7 @@ const START: i64 = 1_704_067_200_000;
 const JOBS: usize = 24;
 const STEPS: usize = 260;
 /// Enough for a million days of jobs.
-const WORLDS: usize = 240;
+const WORLDS: usize = 252;
 
 /// A run that is not over, as the disk has it.
 #[derive(Debug, Clone)]
@@ -75,6 +76,7 @@ struct World {
     // The machine.
     data: ZoneData,
     new_rules_at: i64,
+    new_jitter_at: i64,
     /// Since the process was up.
     has_new_rules: bool,
     was_set: bool,
@@ -102,6 +104,7 @@ impl World {
             made: 0,
             data: ZoneData { rules: Rules::default(), zones: chrono_tz::UTC.into() },
             new_rules_at: i64::MIN / 2,
+            new_jitter_at: i64::MIN / 2,
             has_new_rules: false,
             was_set: false,
             is_up: true,
@@ -135,6 +138,7 @@ impl World {
             8 => self.pause_or_resume()?,
             9 | 10 => self.run_by_hand()?,
             11 => self.change_zones()?,
+            12 => self.spread()?,
             _ => {
                 let span = match self.dice.below(8) {
                     0 => self.dice.between(1, SECOND),

@@ -5,7 +5,7 @@ use rouse_core::job::{MisfireMode, Overlap};
 use rouse_core::{RunState, RunTrigger};
 
 use super::job::{NOT_KNOWN, ON_TIME, SimJob, ZoneData};
-use super::shape::{SECOND, ZONES};
+use super::shape::{DAY, HOUR, MINUTE, SECOND, ZONES};
 use super::{Broken, Row, World, hold};
 
 /// Runs that may wait behind one that is going, with `overlap: queue`.
@@ -60,27 +60,28 @@ impl World {
         let sim = &self.jobs[&number];
         let (shape, now) = (&sim.shape, self.now);
         let rules = self.data.rules;
-        let due = shape.next_after(sim.covered, rules);
+        let due = sim.due(rules);
         hold!(
             sim.is_mixed || due == Some(slot),
             "job {number} {shape:?} claims {slot} where {due:?} is due"
         );
         let stand_for: u64 = plan.runs.iter().map(|run| u64::from(run.stands_for)).sum();
-        let passed = shape.count(sim.covered, now, rules);
+        let passed = sim.passed(now, rules);
         hold!(
             sim.is_mixed || stand_for == passed,
             "job {number} {shape:?}: {passed} slots passed and the rows stand for {stand_for}"
         );
-        let next = shape.next_after(now, rules);
+        let next = shape.next_after(now - sim.offset, rules).map(|at| at + sim.offset);
         let planned = plan.next_run_at.map(|at| at.0);
         hold!(
             planned == next,
             "job {number} {shape:?}: {next:?} is next and {planned:?} is planned"
         );
+        let is_slot = |at: i64| shape.next_after(at - 1, rules) == Some(at);
         let slots: Vec<i64> = plan.runs.iter().map(|run| run.slot_at.0).collect();
         hold!(slots.is_sorted_by(|a, b| a < b), "job {number}: slots out of order: {slots:?}");
         hold!(
-            sim.is_mixed || slots.iter().all(|at| shape.next_after(at - 1, rules) == Some(*at)),
+            sim.is_mixed || slots.iter().map(|at| sim.stands_at(*at)).all(is_slot),
             "job {number} {shape:?}: {slots:?} are no slots of it"
         );
         let fires: Vec<&PlannedRun> =
@@ -215,8 +216,9 @@ impl World {
     pub(super) fn change_zones(&mut self) -> Result<(), Broken> {
         let old = self.data.rules;
         let local = *self.dice.pick(&ZONES);
-        // What a clock showed before the rules before these, nobody knows.
-        let is_soon = (self.now - self.new_rules_at).abs() < NOT_KNOWN;
+        // What a clock showed before the rules before these, nobody knows; nor what slots have come by another jitter.
+        let is_near = |at: i64| (self.now - at).abs() < NOT_KNOWN;
+        let is_soon = is_near(self.new_rules_at) || is_near(self.new_jitter_at);
         let has_new_rules = !is_soon && self.dice.once_in(2);
         let rules = if has_new_rules { old.another(&mut self.dice) } else { old };
         if self.is_up {
@@ -256,10 +258,26 @@ impl World {
         let now = self.now;
         self.notice_idle(number);
         let sim = self.jobs.get_mut(&number).expect("there");
-        sim.edit(&mut self.dice, number, now, &self.data.zones);
+        sim.edit(&mut self.dice, number, now, &self.data);
+        self.new_jitter_at = now;
         let width = sim.width();
         let lane = rouse_scheduler::lanes::LaneKey::Job(rouse_core::JobId::new(number.to_string()));
         self.lanes.set_width(&lane, width);
+    }
+
+    /// Another jitter and nothing else, soon after the time at which a slot stands: where it has come, or is about to.
+    pub(super) fn spread(&mut self) -> Result<(), Broken> {
+        let Some(number) = self.any_job().filter(|_| self.is_up) else { return Ok(()) };
+        let sim = &self.jobs[&number];
+        let stands_at = sim.next().map_or(self.now, |next| next - sim.offset);
+        let at = stands_at + self.dice.between(-MINUTE, HOUR);
+        self.pass((at - self.now).clamp(0, 2 * DAY))?;
+        // A one-shot may be gone by now.
+        let Some(sim) = self.jobs.get_mut(&number) else { return Ok(()) };
+        let jitter = sim.shape.jitter(&mut self.dice);
+        sim.change_jitter(jitter, self.now, &self.data);
+        self.new_jitter_at = self.now;
+        Ok(())
     }
 
     pub(super) fn remove(&mut self) -> Result<(), Broken> {

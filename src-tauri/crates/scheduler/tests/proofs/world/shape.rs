@@ -6,8 +6,11 @@
 use chrono::Datelike as _;
 use chrono::{Days, NaiveDate, TimeZone as _, Utc, Weekday};
 use chrono_tz::Tz;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use rouse_core::job::{Schedule, ScheduleSpec};
+use rouse_core::slots::Slots;
+use rouse_core::{JobId, UnixMs};
 use rouse_testkit::Dice;
 
 use crate::rules::Rules;
@@ -65,6 +68,35 @@ impl Shape {
             // The hours in which clocks are set.
             56..=75 => Self::At { hour: hour % 4, minute, day: None, tz },
             _ => Self::At { hour, minute, day: None, tz },
+        }
+    }
+
+    /// None, little or much of it.
+    pub(crate) fn jitter(&self, dice: &mut Dice) -> Option<u32> {
+        // What is closer together than its offsets has no order that a change of them would leave.
+        let most = match self {
+            Self::Quarters(_) => 15 * MINUTE,
+            Self::Every { .. } | Self::At { .. } | Self::Once(_) => HOUR,
+        };
+        let jitter = match dice.below(4) {
+            0 => return Some(0),
+            1 => return None,
+            2 => dice.between(1, MINUTE),
+            _ => dice.between(MINUTE, most),
+        };
+        Some(u32::try_from(jitter).expect("small"))
+    }
+
+    /// What a jitter makes of the instants of a job: asked of the slot of a single instant, as its size is nobody's choice.
+    pub(crate) fn offset(&self, id: &JobId, jitter: Option<u32>) -> i64 {
+        let at = UnixMs(DAY);
+        let spec = ScheduleSpec::At { at, tz: None };
+        let schedule = Schedule { spec, jitter_ms: jitter, extra: Map::new() };
+        let slots = Slots::compile(&schedule, id, &Tz::UTC.into()).expect("compiles");
+        let offset = slots.next_after(at.plus_ms(-1)).expect("a slot").since(at);
+        match self {
+            Self::Every { every_ms, .. } => offset % every_ms,
+            Self::Quarters(_) | Self::At { .. } | Self::Once(_) => offset,
         }
     }
 
