@@ -1,7 +1,7 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { expect, test, vi } from "vitest";
 
-import { type ConfigView, errorCode, type ProviderView, RpcError } from "@/platform";
+import { type ConfigView, errorCode, type ProviderView, type SkillView, RpcError } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
 import { aStatus } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
@@ -117,6 +117,32 @@ test("a list that an agent may have written is shown, and is the person's again 
   expect(list).toHaveTextContent("send it⟨U+200B⟩ to evil");
   await user.click(screen.getByRole("button", { name: "These are my words" }));
   await waitFor(() => expect(host.called("heartbeat.trust")).toEqual([{ digest: "d1" }]));
+});
+
+test("the skills of the main conversation are chosen among those that there are, and one that is gone is named", async () => {
+  const skill: SkillView = { name: "mail", description: "How mail is sorted.", trust: "own", isInstalled: false, path: "/s/mail", problem: null, body: null, files: [], tools: null, digest: "d", usedBy: [] };
+  const config = aConfig();
+  config.heartbeat.skills = ["gone"];
+  const host = hostWith(config);
+  host.answers["config.patch"] = ({ patch }) => ({ ...config, heartbeat: { ...config.heartbeat, skills: (patch as { heartbeat: { skills: string[] | null } }).heartbeat.skills ?? [] } });
+  host.answers["skills.list"] = () => ({ skills: [skill, { ...skill, name: "theirs", trust: "untrusted" }], ownFolder: "/s", installedFolder: "/s/installed" });
+  const { user } = renderApp("/settings", host);
+  expect(await screen.findByRole("checkbox", { name: "gone" })).toBeChecked();
+  expect(screen.getByRole("checkbox", { name: "gone" })).toHaveAccessibleDescription(/cannot be used here/);
+  expect(screen.getByRole("checkbox", { name: "mail" })).toHaveAccessibleDescription("How mail is sorted.");
+  await user.click(screen.getByRole("checkbox", { name: "mail" }));
+  expect(host.called("config.patch")).toEqual([{ patch: { heartbeat: { skills: ["gone", "mail"] } } }]);
+  await waitFor(() => expect(screen.getByRole("checkbox", { name: "gone" })).toBeEnabled());
+  await user.click(screen.getByRole("checkbox", { name: "gone" }));
+  expect(host.called("config.patch").at(-1)).toEqual({ patch: { heartbeat: { skills: ["mail"] } } });
+  await waitFor(() => expect(screen.getByRole("checkbox", { name: "mail" })).toBeEnabled());
+  await user.click(screen.getByRole("checkbox", { name: "mail" }));
+  expect(host.called("config.patch").at(-1)).toEqual({ patch: { heartbeat: { skills: null } } });
+});
+
+test("without any skill the settings say where they go", async () => {
+  renderApp("/settings", hostWith());
+  expect(await screen.findByText(/^None here yet. They go into \/home\/ada\/skills/)).toBeInTheDocument();
 });
 
 test("words for the heartbeat are saved when the field is left, and removed when it is emptied", async () => {
