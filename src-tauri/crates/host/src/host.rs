@@ -215,7 +215,7 @@ impl Ground {
         let secrets = Arc::new(secrets::shelf(options, &settings, Arc::clone(&book)));
         let skills =
             SkillShelf::new(home.skills(), settings.now().workspace.clone(), store.clone());
-        let hooks = hooks::of(&settings.now(), home, &clock);
+        let hooks = hooks::of(options, &settings.now());
         let live = LiveText::new(events.clone(), Arc::clone(&clock));
         let screens = Screens::new(events.clone());
         Ok(Self {
