@@ -10,7 +10,7 @@ import { mostBytes, textOf } from "./importFile";
 import { complaintAbout, patchFor, providerName } from "./patch";
 import { providerPatch } from "./ProviderForm";
 
-const ollama: ProviderView = { name: "ollama", label: "Ollama on this computer", kind: "openai", baseUrl: "http://127.0.0.1:11434/v1", model: "llama3.2", source: "local", keyEnv: null, problem: null };
+const ollama: ProviderView = { name: "ollama", label: "Ollama on this computer", kind: "openai", baseUrl: "http://127.0.0.1:11434/v1", model: "llama3.2", source: "local", keyEnv: null, keySecret: null, problem: null };
 
 function aConfig(parts: Partial<ConfigView> = {}): ConfigView {
   return {
@@ -39,8 +39,8 @@ test("a complaint is shown in words, whatever came with it", () => {
 
 test("a server is written under a name that the file takes, and without an empty variable", () => {
   expect(providerName(" My Workstation! ")).toBe("my-workstation");
-  expect(providerPatch({ name: "My box", kind: "openai", baseUrl: " http://x/v1 ", model: "m", keyEnv: "", contextTokens: "" })).toEqual({ providers: { "my-box": { kind: "openai", baseUrl: "http://x/v1", model: "m" } } });
-  expect(providerPatch({ name: "b", kind: "openai", baseUrl: "http://x/v1", model: "m", keyEnv: "K", contextTokens: " 32000 " })).toEqual({ providers: { b: { kind: "openai", baseUrl: "http://x/v1", model: "m", keyEnv: "K", contextTokens: 32_000 } } });
+  expect(providerPatch({ name: "My box", kind: "openai", baseUrl: " http://x/v1 ", model: "m", key: "", keyEnv: "", contextTokens: "" })).toEqual({ providers: { "my-box": { kind: "openai", baseUrl: "http://x/v1", model: "m" } } });
+  expect(providerPatch({ name: "b", kind: "openai", baseUrl: "http://x/v1", model: "m", key: "", keyEnv: "K", contextTokens: " 32000 " })).toEqual({ providers: { b: { kind: "openai", baseUrl: "http://x/v1", model: "m", keyEnv: "K", contextTokens: 32_000 } } });
 });
 
 /** jsdom's files cannot be read. */
@@ -173,7 +173,7 @@ test("a key is not taken where its variable's name belongs", async () => {
   const host = hostWith();
   const { user } = renderApp("/settings", host);
   await user.click(await screen.findByRole("button", { name: /Add a server/ }));
-  await user.type(screen.getByRole("textbox", { name: "Variable that holds its key" }), "sk-abc123");
+  await user.type(screen.getByRole("textbox", { name: "Or the variable that holds it" }), "sk-abc123");
   await user.click(screen.getByRole("button", { name: "Add server" }));
   expect(await screen.findByText(/looks like a key/)).toBeInTheDocument();
   expect(host.called("config.patch")).toEqual([]);
