@@ -87,7 +87,7 @@ test("a stored key is told of, replaced and removed, and never shown", async () 
   const host = hostWith({ keySecret: "work" }, [secret]);
   const { user } = renderApp("/settings", host);
   expect(await screen.findByText(/A key is stored as/)).toBeInTheDocument();
-  await user.click(screen.getByRole("button", { name: "Replace the key of work (m)" }));
+  await user.click(screen.getByRole("button", { name: "Replace key of work (m)" }));
   const dialog = within(await screen.findByRole("dialog"));
   await user.type(dialog.getByLabelText("Key"), "sk-9876543210");
   await user.click(dialog.getByRole("button", { name: "Save" }));
@@ -95,7 +95,7 @@ test("a stored key is told of, replaced and removed, and never shown", async () 
   expect(host.called("secrets.set")).toEqual([{ name: "work", value: "sk-9876543210" }]);
   expect(host.called("config.patch")).toEqual([]);
 
-  await user.click(screen.getByRole("button", { name: "Remove the key of work (m)" }));
+  await user.click(screen.getByRole("button", { name: "Remove key of work (m)" }));
   await user.click(within(await screen.findByRole("alertdialog")).getByRole("button", { name: "Remove" }));
   await waitFor(() => expect(host.called("secrets.remove")).toEqual([{ name: "work" }]));
   expect(host.called("config.patch")).toEqual([{ patch: { providers: { work: { keySecret: null } } } }]);
@@ -117,7 +117,7 @@ test("a key that is for other hosts is told of, and a new one is for this host, 
   const { user } = renderApp("/settings", host);
   expect(await screen.findByText(/goes to other\.example alone/)).toBeInTheDocument();
   expect(screen.queryByText(/A key is stored as/)).not.toBeInTheDocument();
-  await user.click(screen.getByRole("button", { name: "Replace the key of work (m)" }));
+  await user.click(screen.getByRole("button", { name: "Replace key of work (m)" }));
   const dialog = within(await screen.findByRole("dialog"));
   await user.type(dialog.getByLabelText("Key"), "sk-9876543210");
   await user.click(dialog.getByRole("button", { name: "Save" }));

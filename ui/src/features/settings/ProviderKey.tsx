@@ -21,12 +21,12 @@ export function ProviderKey({ provider, config }: { provider: ProviderView; conf
   return (
     <div className={styles.key}>
       {keySecret !== null && problem === null && <span>A key is stored as <code>{keySecret}</code>.</span>}
-      <Button small look="ghost" onPress={() => setTyping(true)} aria-label={keySecret === null ? `Store a key for ${label}` : `Replace the key of ${label}`}>
-        {keySecret === null ? "Store a key" : "Replace"}
+      <Button small look="ghost" onPress={() => setTyping(true)} aria-label={keySecret === null ? `Store a key for ${label}` : `Replace key of ${label}`}>
+        {keySecret === null ? "Store a key" : "Replace key"}
       </Button>
       {keySecret !== null && (
-        <Button small look="ghost" onPress={() => setAsked(true)} aria-label={`Remove the key of ${label}`}>
-          Remove
+        <Button small look="ghost" onPress={() => setAsked(true)} aria-label={`Remove key of ${label}`}>
+          Remove key
         </Button>
       )}
       {isTyping && <KeyForm provider={provider} onClose={() => setTyping(false)} />}
