@@ -289,6 +289,28 @@ async fn a_key_that_is_not_set_and_a_hook_that_is_not_there_are_told() {
     assert!(doctor.out.contains("✓ Model: small · work"), "{doctor:#?}");
 }
 
+#[tokio::test]
+async fn a_stored_key_that_is_missing_or_for_another_host_is_told() {
+    let text = "[providers.work]\nkind = \"openai\"\nbaseUrl = \"http://localhost:9/v1\"\nmodel = \"small\"\nkeySecret = \"work\"\n";
+    let home = Home::new().config(text);
+    let _engine = home.serve().await;
+    let told = |home: &Home, words: &str| {
+        let key = format!("providers.work.keySecret (line 5): the secret work {words}");
+        let (doctor, status) = (home.rouse(["doctor"]), home.rouse(["status"]));
+        assert!(doctor.code == 1 && doctor.out.contains(&format!("✗ {key}")), "{doctor:#?}");
+        assert!(!doctor.out.contains("✓ Model"), "{doctor:#?}");
+        let model = format!("✗ Model: small · work: {key}");
+        assert!(status.ok().contains(&model), "{status:#?}");
+    };
+    told(&home, "is not stored, or its keyring is locked");
+    let set = |host| ["secrets", "set", "work", "--host", host];
+    home.rouse_reading(set("llm.example.com"), "abcdefghijklmnop").ok();
+    told(&home, "goes to llm.example.com alone and not to http://localhost:9");
+    home.rouse_reading(set("http://localhost:9"), "abcdefghijklmnop").ok();
+    let doctor = home.rouse(["doctor"]);
+    assert!(doctor.out.contains("✓ Model: small · work"), "{doctor:#?}");
+}
+
 #[test]
 fn a_start_that_found_its_port_taken_says_so() {
     let other = TcpListener::bind("127.0.0.1:0").expect("a port");

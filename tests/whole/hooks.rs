@@ -5,10 +5,15 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
+use rouse_agent::{CallAnswer, CallSeen, Hook, HookError, Told, ToolsResolved};
+use rouse_core::tool::BoxFuture;
+use rouse_testkit::Recorder;
+use rouse_testkit::scripted_model::says;
 use serde_json::{Value, json};
 
-use crate::house::{House, Plan, echo};
+use crate::house::{House, Plan, ask, echo};
 
 /// A settings file with this hook for each step, a shell script each.
 pub(crate) fn config(folder: &Path, hooks: &[(&str, &str)]) {
@@ -80,6 +85,73 @@ async fn a_command_of_the_settings_rewrites_what_is_shown_or_holds_it_back() {
         }
         house.host.stop().await;
     }
+}
+
+/// A hook in this process that writes everything anew, and remembers whose tools it was told of.
+#[derive(Default)]
+struct InProcess {
+    resolved: Recorder<ToolsResolved>,
+}
+
+impl Hook for InProcess {
+    fn name(&self) -> &'static str {
+        "in-process"
+    }
+
+    fn after_tools_resolved<'h>(&'h self, event: &'h ToolsResolved) -> Told<'h> {
+        self.resolved.record(event.clone());
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn before_tool_call<'h>(
+        &'h self,
+        _: &'h CallSeen,
+    ) -> BoxFuture<'h, Result<CallAnswer, HookError>> {
+        let answer = CallAnswer::Rewrite(json!({ "text": "written anew" }));
+        Box::pin(std::future::ready(Ok(answer)))
+    }
+}
+
+#[tokio::test]
+async fn a_hook_in_this_process_is_asked_before_those_of_the_settings() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let no = r#"read line; case "$line" in *'written anew'*) echo '{"decision":"deny","reason":"seen anew"}' ;; esac"#;
+    config(folder.path(), &[("before_tool_call", no)]);
+    let house = Plan::new(folder.path()).hook(Arc::new(InProcess::default())).build().await;
+    let run = ran(&house, echo(&json!({ "kind": "manual" }))).await;
+    assert_eq!(run["state"], "failed", "{run}");
+    assert!(run["error"].as_str().is_some_and(|why| why.ends_with("no: seen anew")), "{run}");
+    let hooks = house.call("hooks.list", json!({})).await;
+    assert_eq!(hooks["hooks"].as_array().map(Vec::len), Some(1), "a person has set up one");
+    assert_eq!(hooks["hooks"][0]["calls"], 1, "of the call as it was rewritten: {hooks}");
+    house.host.stop().await;
+}
+
+#[tokio::test]
+async fn a_hook_is_told_of_the_session_that_a_job_s_runs_share_and_of_the_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let hook = Arc::new(InProcess::default());
+    let house = Plan::new(folder.path())
+        .model([says("One."), says("Two."), says("Three.")])
+        .hook(Arc::clone(&hook) as Arc<dyn Hook>)
+        .build()
+        .await;
+    let id = house.add(ask("Count.")).await;
+    let mut runs = Vec::new();
+    for count in 1..=2 {
+        house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+        runs.push(house.ended(&id, count).await.remove(0));
+    }
+    ran(&house, ask("Count, too.")).await;
+    house.host.stop().await;
+    let told = hook.resolved.take_all();
+    let [first, second, other] = told.as_slice() else { panic!("three attempts: {told:?}") };
+    let told = |event: &ToolsResolved| serde_json::to_value(&event.context).expect("JSON");
+    let (first, second, other) = (told(first), told(second), told(other));
+    assert_eq!(first["sessionId"], second["sessionId"]);
+    assert_eq!(first["sessionKey"], format!("cron:{id}"));
+    assert_ne!(first["sessionId"], other["sessionId"], "another job has another session");
+    assert_eq!([&first["runId"], &second["runId"]], [&runs[0]["id"], &runs[1]["id"]]);
 }
 
 #[tokio::test]

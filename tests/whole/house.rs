@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use rouse_agent::ChosenModel;
+use rouse_agent::{ChosenModel, Hook};
 use rouse_core::delivery::Delivery;
 use rouse_core::time::Timer;
 use rouse_core::tool::BoxFuture;
@@ -36,6 +36,7 @@ pub(crate) struct Plan<'a> {
     clock: ManualClock,
     script: Option<Vec<Scripted>>,
     env: HashMap<String, String>,
+    hooks: Vec<Arc<dyn Hook>>,
     notifier: Arc<Recording>,
     has_screen: bool,
 }
@@ -44,7 +45,15 @@ impl<'a> Plan<'a> {
     pub(crate) fn new(folder: &'a Path) -> Self {
         let clock = ManualClock::new(UnixMs(NOON));
         let notifier = Arc::default();
-        Self { folder, clock, script: None, env: HashMap::new(), notifier, has_screen: true }
+        Self {
+            folder,
+            clock,
+            script: None,
+            env: HashMap::new(),
+            hooks: Vec::new(),
+            notifier,
+            has_screen: true,
+        }
     }
 
     /// The same clock as an earlier house, to go on in time.
@@ -60,6 +69,12 @@ impl<'a> Plan<'a> {
 
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
         self.env.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// A hook in this process.
+    pub(crate) fn hook(mut self, hook: Arc<dyn Hook>) -> Self {
+        self.hooks.push(hook);
         self
     }
 
@@ -86,6 +101,7 @@ impl<'a> Plan<'a> {
         options.clock = Arc::new(self.clock.clone());
         options.timer = Some(Arc::new(move || Box::new(clock.timer()) as Box<dyn Timer>));
         options.env = Arc::new(move |name| env.get(name).cloned());
+        options.hooks = self.hooks;
         options.notifier = self.has_screen.then(|| Arc::clone(&self.notifier) as _);
         options.model = self
             .script

@@ -27,6 +27,7 @@ mod retention;
 mod round_trip;
 mod transfer;
 mod kept_keys;
+mod provider_keys;
 mod door;
 mod bad_words;
 mod approved;

@@ -78,13 +78,13 @@ export function TextArea({ label, labelHidden, help, error, warning, className, 
   );
 }
 
-export function NumberField({ label, labelHidden, help, error, warning, className, placeholder, unit, ...props }: Controlled<NumberFieldProps> & { placeholder?: string; unit?: string }) {
+export function NumberField({ label, labelHidden, help, error, warning, className, placeholder, unit, ...props }: Controlled<NumberFieldProps> & { placeholder?: string; unit?: ReactNode }) {
   return (
     <AriaNumberField {...props} isInvalid={error !== undefined} className={cx(styles.field, className)}>
       <Head label={label} labelHidden={labelHidden} />
       <span className={styles.withUnit}>
         <Input className={cx(styles.input, styles.number)} placeholder={placeholder} />
-        {unit !== undefined && <span className={styles.unit}>{unit}</span>}
+        {typeof unit === "string" ? <span className={styles.unit}>{unit}</span> : unit}
       </span>
       <Foot help={help} error={error} warning={warning} />
     </AriaNumberField>

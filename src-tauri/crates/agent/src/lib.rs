@@ -38,5 +38,8 @@ pub use money::{Account, Ledger, Price, Prices, Refusal, Rest, Seat, Wanted};
 pub use provider::{ConnectError, ProviderConfig, ProviderKind, connect};
 pub use registry::{Complaint, RegistryError, ToolRegistry};
 pub use safety::{Held, Incoming, IncomingText, Leak, Outside, Safety, Signal};
-pub use secret::{ApiKey, HandleError, Secret, SecretBook, SecretError, SecretValue};
+pub use secret::{
+    ApiKey, HandleError, KeyError, ProviderKey, Secret, SecretBook, SecretError, SecretValue,
+    StoredKey, is_secret_name,
+};
 pub use skills::{SkillShelf, TrustError};

@@ -6,11 +6,14 @@
 mod book;
 mod handle;
 mod host;
+mod provider_key;
 
 use std::fmt;
 
-pub use book::{Secret, SecretBook, SecretError, SecretValue};
+pub use book::{Secret, SecretBook, SecretError, SecretValue, is_secret_name};
 pub use handle::HandleError;
+use host::BoundHost;
+pub use provider_key::{KeyError, ProviderKey, StoredKey};
 
 /// What stands where a key stood.
 const REDACTED: &str = "[key]";

@@ -296,7 +296,7 @@ pub(crate) async fn of_file(session: &Session) -> Result<ConfigView, Failure> {
     match in_force(session).await {
         Err(Failure::Client(ClientError::NotRunning | ClientError::Unproven { .. })) => {
             let (env, zones) = (|name: &str| std::env::var(name).ok(), session.clock.zones());
-            let machine = OfMachine { env: &env, zones: &zones };
+            let machine = OfMachine { env: &env, zones: &zones, secrets: None };
             let (path, workspace) = (session.home.config(), session.home.workspace());
             let file = ConfigFile::open(&path, &workspace, machine).map_err(anyhow::Error::from)?;
             Ok(file.view(machine))

@@ -19,9 +19,12 @@ pub(crate) async fn of_model(
     }
     let listed = session.call("providers.list", json!({})).await?;
     let listed: ProvidersListResult = serde_json::from_value(listed)?;
-    let key = listed.active.map(|name| format!("providers.{name}.keyEnv"));
+    let of_key = listed
+        .active
+        .map(|name| ["keyEnv", "keySecret"].map(|key| format!("providers.{name}.{key}")));
     let is_of_model = |trouble: &&ConfigTrouble| {
-        trouble.key == "model.provider" || key.as_ref() == Some(&trouble.key)
+        trouble.key == "model.provider"
+            || of_key.as_ref().is_some_and(|keys| keys.contains(&trouble.key))
     };
     Ok(view.troubles.iter().find(is_of_model).cloned())
 }

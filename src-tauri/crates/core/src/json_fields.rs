@@ -170,6 +170,10 @@ impl<'e> Fields<'e> {
                 self.complain(key, format!("must be between {low} and {high}, found {number}"));
                 None
             }
+            None if value.is_number() => {
+                self.complain(key, format!("expected a whole number, found {value}"));
+                None
+            }
             None => self.mismatch(key, "a whole number", &value),
         }
     }
@@ -273,7 +277,24 @@ pub fn merge(target: &mut Value, patch: Value) {
 mod tests {
     use serde_json::json;
 
-    use super::merge;
+    use super::{Fields, merge};
+
+    #[test]
+    fn a_number_with_a_fraction_is_refused_by_its_value() {
+        let mut errors = Vec::new();
+        let input = json!({ "timeoutSeconds": 10.02, "limit": "ten", "whole": 60000.0 });
+        let mut fields = Fields::new("policies", input, &mut errors);
+        let read = ["timeoutSeconds", "limit", "whole"].map(|key| fields.integer(key, 0..=60_000));
+        assert_eq!(read, [None, None, Some(60_000)]);
+        let said: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            said,
+            [
+                "policies.timeoutSeconds: expected a whole number, found 10.02",
+                "policies.limit: expected a whole number, found a text",
+            ]
+        );
+    }
 
     #[test]
     fn the_keys_that_stay_keep_their_order() {

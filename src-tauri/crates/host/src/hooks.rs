@@ -1,33 +1,34 @@
-//! The hooks of the settings, and what they are told of runs.
+//! The hooks of this process and of the settings, and what they are told of runs.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use rouse_agent::{CommandHook, Hook, HookCommand, HookPlace, Hooks, RunEnded, RunSeen};
-use rouse_core::{Clock, Run};
+use rouse_core::Run;
 use rouse_scheduler::RunHooks;
 use rouse_tools::{MARK, end_strays};
 
 use crate::config::Config;
-use crate::home::Home;
+use crate::options::HostOptions;
 use crate::strays::instance;
 
 /// How long hooks have to do with what they were told last, when Rouse stops.
 pub(crate) const END_FOR: Duration = Duration::from_secs(2);
 
-/// The hooks that the settings name. They run in the data directory, where no model writes.
-pub(crate) fn of(config: &Config, home: &Home, clock: &Arc<dyn Clock>) -> Hooks {
+/// The hooks that were handed over, then those that the settings name. The latter run in the data directory, where no
+/// model writes.
+pub(crate) fn of(options: &HostOptions, config: &Config) -> Hooks {
     let place = HookPlace {
-        folder: home.root().to_owned(),
+        folder: options.home.root().to_owned(),
         mark: MARK,
-        instance: instance(home),
+        instance: instance(&options.home),
         end_marked: end_strays,
     };
     let hook = |command: &HookCommand| {
-        let hook = CommandHook::new(command.clone(), place.clone(), Arc::clone(clock));
+        let hook = CommandHook::new(command.clone(), place.clone(), Arc::clone(&options.clock));
         Arc::new(hook) as Arc<dyn Hook>
     };
-    Hooks::new(config.hooks.iter().map(hook).collect())
+    Hooks::new(options.hooks.iter().cloned().chain(config.hooks.iter().map(hook)).collect())
 }
 
 /// Passes on to the hooks what the scheduler tells of runs.

@@ -188,7 +188,8 @@ impl Ground {
     async fn lay(options: &HostOptions) -> Result<Self, HostError> {
         let home = &options.home;
         let (env, zones) = (|name: &str| (options.env)(name), options.clock.zones());
-        let machine = OfMachine { env: &env, zones: &zones };
+        // No secret is at hand yet, so that none is missed.
+        let machine = OfMachine { env: &env, zones: &zones, secrets: None };
         let file = ConfigFile::open(&home.config(), &home.workspace(), machine)?;
         let (outbox, events) = (Arc::new(Notify::new()), EventBus::default());
         let ended = Arc::new(Ended::default());
@@ -200,22 +201,22 @@ impl Ground {
         let workspace = file.config().workspace.clone();
         make_private_dir(&workspace)
             .map_err(|error| HostError::Config(file.without_workspace(&error)))?;
-        let settings =
-            LiveSettings::new(file, Arc::clone(&options.env), store.clone(), Arc::clone(&clock));
+        let book = Arc::new(SecretBook::default());
+        let known = (Arc::clone(&options.env), Arc::clone(&book));
+        let settings = LiveSettings::new(file, known.clone(), store.clone(), Arc::clone(&clock));
         let models = ModelShelf::open(
             settings.watch(),
-            Arc::clone(&options.env),
+            known,
             options.model.clone(),
             (store.clone(), Arc::clone(&clock)),
         )
         .await;
         let ledger = Ledger::new(store.clone());
         put_budget_into_force(&ledger, &settings.now());
-        let book = Arc::new(SecretBook::default());
         let secrets = Arc::new(secrets::shelf(options, &settings, Arc::clone(&book)));
         let skills =
             SkillShelf::new(home.skills(), settings.now().workspace.clone(), store.clone());
-        let hooks = hooks::of(&settings.now(), home, &clock);
+        let hooks = hooks::of(options, &settings.now());
         let live = LiveText::new(events.clone(), Arc::clone(&clock));
         let screens = Screens::new(events.clone());
         Ok(Self {

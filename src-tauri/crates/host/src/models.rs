@@ -9,8 +9,8 @@ mod failing;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use rouse_agent::{
-    ApiKey, ChosenModel, FoundIn, FoundModel, Lineup, LocalAddresses, ProviderConfig, ProviderKind,
-    discover, title_of_local, usual_key_variable,
+    ApiKey, ChosenModel, FoundIn, FoundModel, Lineup, LocalAddresses, ProviderConfig, ProviderKey,
+    ProviderKind, SecretBook, StoredKey, discover, title_of_local, usual_key_variable,
 };
 use rouse_core::Clock;
 use rouse_core::tool::BoxFuture;
@@ -31,6 +31,7 @@ const LAST_LOCAL: &str = "models.lastLocal";
 pub(crate) struct ModelShelf {
     settings: watch::Receiver<Config>,
     env: Env,
+    secrets: Arc<SecretBook>,
     /// The one model there is, whatever would be found.
     fixed: Option<ChosenModel>,
     known: RwLock<Known>,
@@ -50,14 +51,14 @@ impl ModelShelf {
     /// Nothing is known yet, but for a `fixed` model that no looking changes, and for what failed before.
     pub(crate) async fn open(
         settings: watch::Receiver<Config>,
-        env: Env,
+        (env, secrets): (Env, Arc<SecretBook>),
         fixed: Option<ChosenModel>,
         (store, clock): (Store, Arc<dyn Clock>),
     ) -> Arc<Self> {
         let available = watch::Sender::new(fixed.is_some());
         let failing = Failing::open(store.clone(), Arc::clone(&clock)).await;
         let known = RwLock::default();
-        Arc::new(Self { settings, env, fixed, known, failing, store, clock, available })
+        Arc::new(Self { settings, env, secrets, fixed, known, failing, store, clock, available })
     }
 
     /// Whether there is a model, and every change of that.
@@ -184,7 +185,14 @@ impl ModelShelf {
     }
 
     fn of_entry(&self, name: &str, entry: &ProviderEntry) -> ProviderConfig {
-        let key = entry.key_env.as_ref().and_then(|variable| (self.env)(variable));
+        let in_variable = || {
+            let key = entry.key_env.as_ref().and_then(|variable| (self.env)(variable))?;
+            ApiKey::new(&key).map(ProviderKey::Given)
+        };
+        let stored = entry
+            .key_secret
+            .clone()
+            .map(|secret| ProviderKey::Stored(StoredKey::new(secret, Arc::clone(&self.secrets))));
         ProviderConfig {
             name: name.to_owned(),
             kind: if entry.kind == "anthropic" {
@@ -195,8 +203,19 @@ impl ModelShelf {
             base_url: entry.base_url.clone(),
             model: entry.model.clone(),
             context_tokens: entry.context_tokens,
-            api_key: key.as_deref().and_then(ApiKey::new),
+            api_key: stored.or_else(in_variable),
         }
+    }
+}
+
+impl ModelShelf {
+    /// What keeps a stored key from its provider, as it is now: a secret comes and goes without a look for models.
+    fn with_key_trouble(&self, mut view: ProviderView) -> ProviderView {
+        if let Some(secret) = &view.key_secret {
+            let trouble = self.secrets.trouble_with_key(secret, &view.base_url);
+            view.problem = trouble.map(|error| format!("No key: {error}."));
+        }
+        view
     }
 }
 
@@ -207,7 +226,8 @@ impl Models for ModelShelf {
                 self.look().await;
             }
             let active = self.models().found().next().map(|found| found.provider.name.clone());
-            let providers = self.known.read().unwrap_or_else(PoisonError::into_inner).views.clone();
+            let views = self.known.read().unwrap_or_else(PoisonError::into_inner).views.clone();
+            let providers = views.into_iter().map(|view| self.with_key_trouble(view)).collect();
             ProvidersListResult { active, providers }
         })
     }
@@ -242,13 +262,17 @@ impl Models for ModelShelf {
 
     fn failing(&self) -> Vec<FailingModel> {
         if let Some(fixed) = &self.fixed {
-            let key_of = |name: &str| (name == fixed.provider.name()).then_some(KeyFrom(None));
+            let key_of = |name: &str| (name == fixed.provider.name()).then_some(KeyFrom::Nowhere);
             return self.failing.told(key_of);
         }
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         self.failing.told(|name| {
             let view = known.views.iter().find(|view| view.name == name)?;
-            Some(KeyFrom(view.key_env.clone()))
+            Some(match (&view.key_secret, &view.key_env) {
+                (Some(secret), _) => KeyFrom::Secret(secret.clone()),
+                (None, Some(variable)) => KeyFrom::Variable(variable.clone()),
+                (None, None) => KeyFrom::Nowhere,
+            })
         })
     }
 }
@@ -277,6 +301,12 @@ fn view(config: &Config, found: &FoundModel) -> ProviderView {
         FoundIn::ThisComputer => None,
         FoundIn::Environment => usual_key_variable(&provider.name).map(str::to_owned),
     };
+    let key_secret = match found.source {
+        FoundIn::Configuration => {
+            config.providers.get(&provider.name).and_then(|entry| entry.key_secret.clone())
+        }
+        FoundIn::ThisComputer | FoundIn::Environment => None,
+    };
     let missing = key_env
         .as_ref()
         .filter(|_| found.source == FoundIn::Configuration && provider.api_key.is_none());
@@ -294,5 +324,6 @@ fn view(config: &Config, found: &FoundModel) -> ProviderView {
         },
         problem: missing.map(|variable| format!("The environment variable {variable} is not set.")),
         key_env,
+        key_secret,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rouse_agent::ChosenModel;
+use rouse_agent::{ChosenModel, Hook};
 use rouse_core::Clock;
 use rouse_core::time::Timer;
 use rouse_gateway::UiFiles;
@@ -35,6 +35,8 @@ pub struct HostOptions {
     pub env: Env,
     /// The one model there is, whatever the settings say; looked for when absent.
     pub model: Option<ChosenModel>,
+    /// Hooks in this process: told and asked before those of the settings.
+    pub hooks: Vec<Arc<dyn Hook>>,
 }
 
 impl HostOptions {
@@ -51,6 +53,7 @@ impl HostOptions {
             timer: None,
             env: Arc::new(|name| std::env::var(name).ok()),
             model: None,
+            hooks: Vec::new(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rouse_agent::SecretBook;
 use rouse_core::event::EventKind;
 use rouse_core::tool::BoxFuture;
 use rouse_gateway::wire::{BudgetConfigView, ConfigView};
@@ -16,6 +17,7 @@ use crate::options::Env;
 pub(crate) struct LiveSettings {
     file: Mutex<ConfigFile>,
     env: Env,
+    secrets: Arc<SecretBook>,
     changed: watch::Sender<Config>,
     store: rouse_store::Store,
     clock: Arc<dyn rouse_core::Clock>,
@@ -24,12 +26,12 @@ pub(crate) struct LiveSettings {
 impl LiveSettings {
     pub(crate) fn new(
         file: ConfigFile,
-        env: Env,
+        (env, secrets): (Env, Arc<SecretBook>),
         store: rouse_store::Store,
         clock: Arc<dyn rouse_core::Clock>,
     ) -> Arc<Self> {
         let changed = watch::Sender::new(file.config().clone());
-        Arc::new(Self { file: Mutex::new(file), env, changed, store, clock })
+        Arc::new(Self { file: Mutex::new(file), env, secrets, changed, store, clock })
     }
 
     /// The settings in force, and every change from now on.
@@ -45,7 +47,7 @@ impl LiveSettings {
     fn change(&self, patch: &Value, expected: Option<&str>) -> Result<ConfigView, ConfigError> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let (env, zones) = (|name: &str| (self.env)(name), self.clock.zones());
-        let machine = OfMachine { env: &env, zones: &zones };
+        let machine = OfMachine { env: &env, zones: &zones, secrets: Some(&self.secrets) };
         let patched = file.patch(patch, expected, machine);
         // What was changed by hand in between comes into force too, whatever became of this change.
         self.changed.send_if_modified(|present| {
@@ -62,7 +64,7 @@ impl Settings for LiveSettings {
     fn view(&self) -> ConfigView {
         let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let (env, zones) = (|name: &str| (self.env)(name), self.clock.zones());
-        file.view(OfMachine { env: &env, zones: &zones })
+        file.view(OfMachine { env: &env, zones: &zones, secrets: Some(&self.secrets) })
     }
 
     fn budget(&self) -> BudgetConfigView {
@@ -124,7 +126,8 @@ mod tests {
     async fn a_change_is_made_beside_the_threads_that_answer() {
         let folder = tempfile::tempdir().expect("a folder");
         let clock = Arc::new(ManualClock::new(UnixMs(1)));
-        let machine = OfMachine { env: &|_| None, zones: &Zones::built_in(chrono_tz::UTC) };
+        let zones = Zones::built_in(chrono_tz::UTC);
+        let machine = OfMachine { env: &|_| None, zones: &zones, secrets: None };
         let path = folder.path().join("config.toml");
         let file = ConfigFile::open(&path, folder.path(), machine).expect("the defaults");
         let store = Store::open(&folder.path().join("rouse.db"), Arc::new(|_| ())).await;
@@ -137,7 +140,12 @@ mod tests {
             in_vain.fetch_or(done == Some(Err(RecvTimeoutError::Timeout)), Ordering::SeqCst);
             None
         };
-        let settings = LiveSettings::new(file, Arc::new(slow), store.expect("a store"), clock);
+        let settings = LiveSettings::new(
+            file,
+            (Arc::new(slow), Arc::default()),
+            store.expect("a store"),
+            clock,
+        );
         let change = settings.patch(json!({ "cron": { "enabled": false } }), None);
         let (view, ()) = tokio::join!(change, async move { drop(busy) });
         assert!(!view.expect("changed").cron.enabled);

@@ -92,10 +92,10 @@ test("a limit on lateness is seen where it is in force, also for times that are 
   const { user } = renderApp("/jobs/job-7", host);
   await name();
   const late = screen.getByRole("textbox", { name: /At most this late/ });
-  expect(late).toHaveValue("0.5");
+  expect(late).toHaveValue("30");
   await user.clear(late);
   await user.tab();
-  expect(late).toHaveAttribute("placeholder", "1");
+  expect(late).toHaveAttribute("placeholder", "60");
   await user.click(save());
   await waitFor(() => expect(host.called("cron.update")).toEqual([{ id: "job-7", expectedRevision: 1, patch: { policies: { misfire: { maxLatenessSeconds: null } } } }]));
 });

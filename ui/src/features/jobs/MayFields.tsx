@@ -6,7 +6,7 @@ import { TextArea } from "@/components/Field";
 import { Folded } from "@/components/Folded";
 import type { Approvals } from "@/platform";
 
-import { ChoiceOf, NumberOf, useBound } from "./bound";
+import { ChoiceOf, LengthOf, useBound } from "./bound";
 import styles from "./Editor.module.css";
 
 const answers: readonly { id: Approvals; label: string; about: string }[] = [
@@ -32,7 +32,7 @@ export function MayFields({ isAgent }: { isAgent: boolean }) {
       <div className={styles.fields}>
         <div className={styles.pair}>
           <ChoiceOf name="approvals" label={isAgent ? "When something needs your yes" : "When a hook wants your yes"} choices={isAgent || approvals === "skip" ? answers : answersOfCall} />
-          {approvals === "ask" && <NumberOf name="approvalMinutes" label="A question waits" unit="minutes" least={1} most={10_080} placeholder="30" help="Then the answer is no." />}
+          {approvals === "ask" && <LengthOf name="approvalTime" label="A question waits" least={60} most={604_800} usual={1_800} help="Then the answer is no." />}
         </div>
         <Hosts />
         {isAgent && (

@@ -11,10 +11,10 @@ import { Section } from "@/components/Page";
 import { foreignZone, localZone } from "@/format/time";
 import { tomorrowAt, wallIn } from "@/format/wall";
 
-import { ChoiceOf, NumberOf, useBound } from "./bound";
+import { ChoiceOf, NumberOf, units, useBound } from "./bound";
 import { DaysAndTimesFields } from "./DaysAndTimesFields";
 import styles from "./Editor.module.css";
-import type { JobForm, Unit, When } from "./form";
+import type { JobForm, When } from "./form";
 import { CronText } from "./CronText";
 import { EventFields } from "./EventFields";
 import { WebhookFields } from "./WebhookFields";
@@ -28,13 +28,6 @@ const kinds: readonly { id: When; label: string }[] = [
   { id: "event", label: "Event" },
   { id: "webhook", label: "Webhook" },
   { id: "manual", label: "Manual" },
-];
-
-const units: readonly { id: Unit; label: string }[] = [
-  { id: "second", label: "seconds" },
-  { id: "minute", label: "minutes" },
-  { id: "hour", label: "hours" },
-  { id: "day", label: "days (24 hours)" },
 ];
 
 /** What the engine says about the fields of the schedule as it stands. */

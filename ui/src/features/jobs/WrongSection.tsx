@@ -10,9 +10,9 @@ import { Section } from "@/components/Page";
 import { durationWords, plural } from "@/format/amount";
 import type { MisfireMode, Notify, Overlap } from "@/platform";
 
-import { ChoiceOf, NumberOf, useBound, useJobForm } from "./bound";
+import { ChoiceOf, LengthOf, NumberOf, useBound, useJobForm } from "./bound";
 import styles from "./Editor.module.css";
-import type { JobForm, QuietChoice } from "./form";
+import { type JobForm, type QuietChoice, secondsOf } from "./form";
 import { hasSlots } from "./LivePanel";
 import { OwnHoursFields } from "./OwnHoursFields";
 
@@ -43,7 +43,7 @@ const quiets: readonly { id: QuietChoice; label: string }[] = [
 ];
 
 const read = [
-  "quiet", "payloadTimeoutMinutes", "misfire", "overlap", "what", "when", "backoffSeconds", "cooldownMinutes", "maxConcurrent", "misfireLimit", "jitterSeconds",
+  "quiet", "payloadTimeoutSeconds", "misfire", "overlap", "what", "when", "backoffSeconds", "cooldown", "maxConcurrent", "misfireLimit", "jitterSeconds",
 ] as const;
 
 type Read = Pick<JobForm, (typeof read)[number]>;
@@ -62,11 +62,11 @@ export const WrongSection = memo(function WrongSection({ open }: { open: boolean
       <div className={styles.fields}>
         <div className={styles.pair}>
           <ChoiceOf name="misfire" label="If a time was missed" choices={misfires} help="The computer was asleep or off, or Rouse was not running." />
-          <NumberOf name="latestMinutes" label="At most this late" unit="minutes" placeholder={values.misfire === "skip" ? "1" : "Any"} help={values.misfire === "runOnce" ? "If even the newest missed time is later, none is made up for." : "A later one counts as missed."} />
+          <LengthOf name="latest" label="At most this late" usual={values.misfire === "skip" ? 60 : undefined} placeholder="Any" help={values.misfire === "runOnce" ? "If even the newest missed time is later, none is made up for." : "A later one counts as missed."} />
         </div>
         <div className={styles.pair}>
           <ChoiceOf name="overlap" label="If the run before still goes" choices={overlaps} />
-          <NumberOf name="timeoutMinutes" label="Stop a run after" unit="minutes" placeholder={String(usualLimit(values))} help="Each attempt has this long. Waiting for the next one, or for your answer, does not count." />
+          <LengthOf name="timeout" label="Stop a run after" usual={usualLimit(values)} help="Each attempt has this long. Waiting for the next one, or for your answer, does not count." />
         </div>
         <div className={styles.pair}>
           <NumberOf name="attempts" label="Attempts in all" least={1} most={20} placeholder="1" help="Only failures that may pass are tried again: a service that is busy or not reached, a command that ended with a failure. Never what may have done its work." />
@@ -93,7 +93,7 @@ function Advanced({ values }: { values: Read }) {
     <div className={styles.fields}>
       <div className={styles.pair}>
         <NumberOf name="backoffSeconds" label="Before the second attempt" unit="seconds" placeholder="1" help="Doubles with each further attempt." />
-        <NumberOf name="cooldownMinutes" label="Least time between runs" unit="minutes" placeholder="0" />
+        <LengthOf name="cooldown" label="Least time between runs" usual={0} />
       </div>
       <div className={styles.pair}>
         {values.overlap === "parallel" && <NumberOf name="maxConcurrent" label="Runs at the same time" least={1} most={100} placeholder="2" />}
@@ -104,16 +104,17 @@ function Advanced({ values }: { values: Read }) {
   );
 }
 
-/** The minutes after which a run is stopped when the job says nothing about it. */
-function usualLimit({ what, payloadTimeoutMinutes }: Read): number {
-  return (what === "agentTurn" ? payloadTimeoutMinutes : null) ?? 10;
+/** The seconds after which a run is stopped when the job says nothing about it. */
+function usualLimit({ what, payloadTimeoutSeconds }: Read): number {
+  return (what === "agentTurn" ? payloadTimeoutSeconds : null) ?? 600;
 }
 
 /** What is folded away, in a few words. */
 function advancedWords(values: Read): string {
+  const cooldown = secondsOf(values.cooldown);
   const parts = [
     values.backoffSeconds !== null && `${durationWords(values.backoffSeconds * 1_000)} before the second attempt`,
-    values.cooldownMinutes !== null && `at least ${durationWords(values.cooldownMinutes * 60_000)} between runs`,
+    cooldown !== null && `at least ${durationWords(cooldown * 1_000)} between runs`,
     values.overlap === "parallel" && values.maxConcurrent !== null && `${plural(values.maxConcurrent, "run")} at the same time`,
     values.misfire === "runAll" && values.misfireLimit !== null && `at most ${plural(values.misfireLimit, "missed time")}`,
     values.jitterSeconds !== null && `spread over ${durationWords(values.jitterSeconds * 1_000)}`,

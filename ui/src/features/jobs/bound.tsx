@@ -5,7 +5,8 @@ import { useController, type UseFormReturn } from "react-hook-form";
 
 import { type Choice, NumberField, Select, TextArea, TextField } from "@/components/Field";
 
-import type { JobForm } from "./form";
+import { type JobForm, type Length, type Unit, unitMs } from "./form";
+import styles from "./Editor.module.css";
 
 /** The form around the fields. Unlike the library's own context it holds still, so that a keystroke in one field does not
     draw all the others again: the list of time zones alone takes longer than that may. */
@@ -49,6 +50,7 @@ type NamesOf<V> = { [K in keyof JobForm]: JobForm[K] extends V ? (V extends JobF
 
 type TextName = NamesOf<string>;
 type NumberName = NamesOf<number | null>;
+type LengthName = NamesOf<Length>;
 
 interface Labels {
   label: string;
@@ -76,6 +78,40 @@ export function NumberOf({ name, least = 0, most, digits = 3, ...props }: Labels
       minValue={least}
       maxValue={most}
       formatOptions={{ maximumFractionDigits: digits }}
+    />
+  );
+}
+
+export const units: readonly (Choice & { id: Unit })[] = [
+  { id: "second", label: "seconds" },
+  { id: "minute", label: "minutes" },
+  { id: "hour", label: "hours" },
+  { id: "day", label: "days", about: "24 hours each" },
+];
+
+interface LengthBounds {
+  /** What counts when it is left out, where that is a length. */
+  usual?: number;
+  least?: number;
+  most?: number;
+}
+
+/** A length of time that may be left out, in the unit that the person thinks in. The engine counts such lengths in whole
+    seconds, so seconds have no fraction here; the bounds are in seconds, too. */
+export function LengthOf({ name, usual, least = 0, most, placeholder, ...props }: Labels & LengthBounds & { name: LengthName }) {
+  const { value: { amount, unit }, onChange, ...field } = useBound(name);
+  const inUnit = (seconds: number) => (seconds * unitMs.second) / unitMs[unit];
+  return (
+    <NumberField
+      {...props}
+      {...field}
+      value={amount ?? NaN}
+      onChange={(next) => onChange({ amount: Number.isNaN(next) ? null : next, unit })}
+      minValue={inUnit(least)}
+      maxValue={most === undefined ? undefined : inUnit(most)}
+      formatOptions={{ maximumFractionDigits: unit === "second" ? 0 : 3 }}
+      placeholder={usual === undefined ? placeholder : String(Math.round(inUnit(usual) * 1_000) / 1_000)}
+      unit={<Select label={`Unit of “${props.label}”`} labelHidden className={styles.unit} choices={units} value={unit} onChange={(id) => onChange({ amount, unit: id as Unit })} />}
     />
   );
 }

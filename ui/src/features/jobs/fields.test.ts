@@ -9,7 +9,7 @@ test.each([
   ["payload.message", "message"],
   ["payload.tools[2]", "tools"],
   ["payload.arguments.headers.Accept", "arguments"],
-  ["policies.misfire.maxLatenessSeconds", "latestMinutes"],
+  ["policies.misfire.maxLatenessSeconds", "latest"],
   ["policies.misfire.mode", "misfire"],
   ["policies.budget.tokensPerRun", "tokensPerRun"],
   ["policies.budget.usdPerDay", "usdPerDay"],

@@ -41,13 +41,13 @@ const places: Record<string, keyof JobForm> = {
   "schedule.filters.jobId": "afterJob",
   "schedule.filters.status": "afterEnd",
   "policies.misfire": "misfire",
-  "policies.misfire.maxLatenessSeconds": "latestMinutes",
+  "policies.misfire.maxLatenessSeconds": "latest",
   "policies.misfire.limit": "misfireLimit",
   "policies.overlap": "overlap",
   "policies.maxConcurrent": "maxConcurrent",
-  "policies.timeoutSeconds": "timeoutMinutes",
+  "policies.timeoutSeconds": "timeout",
   "policies.pauseAfterFailures": "pauseAfterFailures",
-  "policies.cooldownSeconds": "cooldownMinutes",
+  "policies.cooldownSeconds": "cooldown",
   "policies.budget": "tokensPerRun",
   "policies.budget.tokensPerDay": "tokensPerDay",
   "policies.budget.usdPerRun": "usdPerRun",
@@ -59,7 +59,7 @@ const places: Record<string, keyof JobForm> = {
   "policies.quietHours.days": "quietDays",
   "policies.quietHours.tz": "quietZone",
   "policies.approvals": "approvals",
-  "policies.approvalSeconds": "approvalMinutes",
+  "policies.approvalSeconds": "approvalTime",
   "policies.hosts": "hosts",
   "policies.sandbox": "sandbox",
   "runtime.maxAttempts": "attempts",
@@ -68,7 +68,7 @@ const places: Record<string, keyof JobForm> = {
 };
 
 /** Fields that are folded away unless asked for. */
-export const advanced: readonly (keyof JobForm)[] = ["misfireLimit", "maxConcurrent", "cooldownMinutes", "backoffSeconds", "jitterSeconds"];
+export const advanced: readonly (keyof JobForm)[] = ["misfireLimit", "maxConcurrent", "cooldown", "backoffSeconds", "jitterSeconds"];
 
 /** The field of the longest known beginning of a path: `payload.tools[2]` belongs to the tools. */
 export function placeOf(path: string): keyof JobForm | undefined {

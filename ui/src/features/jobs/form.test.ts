@@ -10,6 +10,8 @@ const changed = (job: Job, change: Partial<JobForm>) => {
   return patchOf(before, { ...before, ...change });
 };
 
+const noLength = { amount: null, unit: "minute" } as const;
+
 const full: Job = aJob({
   description: "Why", schedule: { kind: "cron", expr: "30 7 * * 1-5", tz: "Europe/Berlin", jitterMs: 5_000 },
   payload: { kind: "agentTurn", message: "Look", model: "m", fallbacks: ["n", "ollama:o"], tools: ["http"], maxSteps: 4, deliver: false, contextPaths: ["a.md"], maxTokens: 9 },
@@ -44,7 +46,7 @@ test("files for the context are one a line, with blanks in their names, and like
 test("hosts are read as people write them down, and taken back when there are none", () => {
   expect(changed(full, { hosts: "a.example, b.example\n\nc.example" })).toEqual({ policies: { hosts: ["a.example", "b.example", "c.example"] } });
   expect(changed(full, { hosts: " \n" })).toEqual({ policies: { hosts: null } });
-  expect(changed(full, { approvals: "ask", approvalMinutes: null, sandbox: "required" })).toEqual({ policies: { approvals: null, approvalSeconds: null, sandbox: null } });
+  expect(changed(full, { approvals: "ask", approvalTime: noLength, sandbox: "required" })).toEqual({ policies: { approvals: null, approvalSeconds: null, sandbox: null } });
 });
 
 test("a condition and quiet hours of its own are read, kept and taken back", () => {
@@ -73,19 +75,43 @@ test("quiet hours of its own have their nights and their zone", () => {
 
 test("a time limit in the payload is known, and stays where it is", () => {
   const imported = aJob({ payload: { kind: "agentTurn", message: "Look", timeoutSeconds: 90 } }).job;
-  expect(formOf(imported, noon)).toMatchObject({ timeoutMinutes: null, payloadTimeoutMinutes: 1.5 });
-  expect(changed(imported, { timeoutMinutes: 3 })).toEqual({ policies: { timeoutSeconds: 180 } });
+  expect(formOf(imported, noon)).toMatchObject({ timeout: noLength, payloadTimeoutSeconds: 90 });
+  expect(changed(imported, { timeout: { amount: 3, unit: "minute" } })).toEqual({ policies: { timeoutSeconds: 180 } });
+});
+
+test.each([
+  [100, { amount: 100, unit: "second" }],
+  [10, { amount: 10, unit: "second" }],
+  [90, { amount: 90, unit: "second" }],
+  [600, { amount: 10, unit: "minute" }],
+  [7_200, { amount: 2, unit: "hour" }],
+  [604_800, { amount: 7, unit: "day" }],
+] as const)("a stored length of %i seconds is shown as the whole number that it is in its unit", (seconds, length) => {
+  const job = aJob({ policies: { timeoutSeconds: seconds, cooldownSeconds: seconds, approvalSeconds: seconds, misfire: { maxLatenessSeconds: seconds } } }).job;
+  expect(formOf(job, noon)).toMatchObject({ timeout: length, cooldown: length, approvalTime: length, latest: length });
+  expect(changed(job, {})).toBeUndefined();
+});
+
+test.each([
+  [{ amount: 10, unit: "second" }, 10],
+  [{ amount: 1.5, unit: "minute" }, 90],
+  [{ amount: 0.167, unit: "minute" }, 10],
+  [{ amount: 1, unit: "day" }, 86_400],
+] as const)("a length of %j is asked of the engine in whole seconds", (length, seconds) => {
+  expect(changed(aJob().job, { timeout: length, cooldown: length, approvalTime: length, latest: length })).toEqual({
+    policies: { timeoutSeconds: seconds, cooldownSeconds: seconds, approvalSeconds: seconds, misfire: { maxLatenessSeconds: seconds } },
+  });
 });
 
 test("only what changed is sent, so that keys the form does not know stay", () => {
   expect(changed(full, { name: "New" })).toEqual({ name: "New" });
   expect(changed(full, { message: "Look again" })).toEqual({ payload: { message: "Look again" } });
-  expect(changed(full, { timeoutMinutes: 1 })).toEqual({ policies: { timeoutSeconds: 60 } });
+  expect(changed(full, { timeout: { amount: 1, unit: "minute" } })).toEqual({ policies: { timeoutSeconds: 60 } });
   expect(changed(full, { expr: "0 8 * * *" })).toEqual({ schedule: { expr: "0 8 * * *" } });
 });
 
 test("what is emptied or set back to its default is taken out", () => {
-  expect(changed(full, { description: "", latestMinutes: null, misfire: "runOnce", toolChoice: "all" })).toEqual({
+  expect(changed(full, { description: "", latest: noLength, misfire: "runOnce", toolChoice: "all" })).toEqual({
     description: null, policies: { misfire: { mode: null, maxLatenessSeconds: null } }, payload: { tools: null },
   });
   expect(changed(full, { tokensPerRun: null, usdPerDay: 2 })).toEqual({ policies: { budget: { tokensPerRun: null, usdPerDay: 2 } } });

@@ -15,6 +15,11 @@ import { laidOver, mergePatch } from "./patch";
 export type When = "at" | "every" | "days" | "cron" | "event" | "webhook" | "manual";
 export type What = Payload["kind"];
 export type Unit = "second" | "minute" | "hour" | "day";
+/** A length of time as it is written down, or left out. */
+export interface Length {
+  amount: number | null;
+  unit: Unit;
+}
 /** A word of the job format, or a condition. */
 export type TellWhen = NotifyWord | "condition";
 export type QuietChoice = QuietWord | "own";
@@ -48,7 +53,7 @@ export interface JobForm extends EventForm {
   condition: string;
 
   approvals: Approvals;
-  approvalMinutes: number | null;
+  approvalTime: Length;
   /** One a line. */
   hosts: string;
   sandbox: Sandbox;
@@ -66,17 +71,17 @@ export interface JobForm extends EventForm {
   jitterSeconds: number | null;
 
   misfire: MisfireMode;
-  latestMinutes: number | null;
+  latest: Length;
   misfireLimit: number | null;
   overlap: Overlap;
   maxConcurrent: number | null;
-  timeoutMinutes: number | null;
+  timeout: Length;
   /** The limit that an imported task brought along: in force while no other is set. It is shown, never written. */
-  payloadTimeoutMinutes: number | null;
+  payloadTimeoutSeconds: number | null;
   attempts: number | null;
   backoffSeconds: number | null;
   pauseAfterFailures: number | null;
-  cooldownMinutes: number | null;
+  cooldown: Length;
   tokensPerRun: number | null;
   tokensPerDay: number | null;
   usdPerRun: number | null;
@@ -92,6 +97,8 @@ export interface JobForm extends EventForm {
   deleteAfterRun: boolean;
 }
 
+const noLength: Length = { amount: null, unit: "minute" };
+
 export const unitMs: Record<Unit, number> = { second: 1_000, minute: 60_000, hour: 3_600_000, day: 86_400_000 };
 
 /** A form in which nothing has been said yet; a one-time job is suggested for the next full hour but one. */
@@ -104,10 +111,10 @@ export function emptyForm(now: number): JobForm {
     message: "", model: "", fallbacks: "", toolChoice: "all", tools: [], skills: [], maxSteps: null, maxTokens: null, contextPaths: "", deliver: true,
     tool: "", arguments: {}, notifyWhen: "always", condition: "",
     when: "days", zone, at: wallOf(soon, zone), every: 30, everyUnit: "minute", expr: "0 9 * * 1-5", days: null, jitterSeconds: null,
-    misfire: "runOnce", latestMinutes: null, misfireLimit: null, overlap: "skip", maxConcurrent: null, timeoutMinutes: null, payloadTimeoutMinutes: null,
-    attempts: null, backoffSeconds: null, pauseAfterFailures: null, cooldownMinutes: null, tokensPerRun: null, tokensPerDay: null, usdPerRun: null, usdPerDay: null, notify: "findings", deleteAfterRun: false,
+    misfire: "runOnce", latest: noLength, misfireLimit: null, overlap: "skip", maxConcurrent: null, timeout: noLength, payloadTimeoutSeconds: null,
+    attempts: null, backoffSeconds: null, pauseAfterFailures: null, cooldown: noLength, tokensPerRun: null, tokensPerDay: null, usdPerRun: null, usdPerDay: null, notify: "findings", deleteAfterRun: false,
     ...emptyEvent,
-    approvals: "ask", approvalMinutes: null, hosts: "", sandbox: "required",
+    approvals: "ask", approvalTime: noLength, hosts: "", sandbox: "required",
     quiet: "respect", quietFrom: "22:00", quietTo: "07:00", quietDays: [], quietZone: "",
   };
 }
@@ -133,7 +140,7 @@ function scheduleForm(schedule: WrittenSchedule): Partial<JobForm> {
       return { when: "at", zone, at: "at" in schedule ? schedule.at : wallOf(schedule.atMs, zone), jitterSeconds };
     }
     case "every":
-      return { when: "every", ...inUnits(schedule.everyMs), jitterSeconds };
+      return { when: "every", ...everyForm(schedule.everyMs), jitterSeconds };
     case "cron":
       return { when: daysOf(schedule.expr) ? "days" : "cron", expr: schedule.expr, zone: schedule.tz ?? localZone(), jitterSeconds };
     case "event":
@@ -144,10 +151,25 @@ function scheduleForm(schedule: WrittenSchedule): Partial<JobForm> {
   }
 }
 
-/** The largest unit in which an interval is a whole number. */
-function inUnits(ms: number): Pick<JobForm, "every" | "everyUnit"> {
-  const everyUnit = (["day", "hour", "minute"] as const).find((unit) => ms % unitMs[unit] === 0) ?? "second";
-  return { every: ms / unitMs[everyUnit], everyUnit };
+function everyForm(ms: number): Pick<JobForm, "every" | "everyUnit"> {
+  const { amount, unit } = inUnits(ms);
+  return { every: amount, everyUnit: unit };
+}
+
+/** In the largest unit in which it is a whole number. */
+function inUnits(ms: number): Length {
+  const unit = (["day", "hour", "minute"] as const).find((candidate) => ms % unitMs[candidate] === 0) ?? "second";
+  return { amount: ms / unitMs[unit], unit };
+}
+
+/** A length that the engine counts in seconds. None at all, 0 among them, is written down in minutes. */
+function lengthOf(seconds: number | undefined): Length {
+  return seconds === undefined ? noLength : seconds === 0 ? { ...noLength, amount: 0 } : inUnits(seconds * unitMs.second);
+}
+
+/** Whole ones, which is all that the engine takes. */
+export function secondsOf({ amount, unit }: Length): number | null {
+  return amount === null ? null : Math.round((amount * unitMs[unit]) / unitMs.second);
 }
 
 function payloadForm(payload: Payload): Partial<JobForm> {
@@ -159,7 +181,7 @@ function payloadForm(payload: Payload): Partial<JobForm> {
         what: "agentTurn", message: payload.message, model: payload.model ?? "", fallbacks: (payload.fallbacks ?? []).join(", "), maxSteps: payload.maxSteps ?? null,
         maxTokens: payload.maxTokens ?? null, contextPaths: (payload.contextPaths ?? []).join("\n"),
         toolChoice: payload.useTools === false ? "none" : payload.tools ? "some" : "all", tools: payload.tools ?? [], skills: payload.skills ?? [],
-        deliver: payload.deliver ?? true, payloadTimeoutMinutes: scaled(payload.timeoutSeconds, 60),
+        deliver: payload.deliver ?? true, payloadTimeoutSeconds: payload.timeoutSeconds ?? null,
       };
     case "toolCall":
       return { what: "toolCall", tool: payload.tool, arguments: payload.arguments, ...tellForm(payload.notifyWhen) };
@@ -178,22 +200,22 @@ function policiesForm({ policies = {}, runtime = {} }: Pick<Job, "policies" | "r
   const { misfire = {}, budget = {} } = policies;
   return {
     misfire: misfire.mode ?? "runOnce",
-    latestMinutes: scaled(misfire.maxLatenessSeconds, 60),
+    latest: lengthOf(misfire.maxLatenessSeconds),
     misfireLimit: misfire.limit ?? null,
     overlap: policies.overlap ?? "skip",
     maxConcurrent: policies.maxConcurrent ?? null,
-    timeoutMinutes: scaled(policies.timeoutSeconds, 60),
+    timeout: lengthOf(policies.timeoutSeconds),
     attempts: runtime.maxAttempts ?? null,
     backoffSeconds: scaled(runtime.retryBackoffMs, 1_000),
     pauseAfterFailures: policies.pauseAfterFailures ?? null,
-    cooldownMinutes: scaled(policies.cooldownSeconds, 60),
+    cooldown: lengthOf(policies.cooldownSeconds),
     tokensPerRun: budget.tokensPerRun ?? null,
     tokensPerDay: budget.tokensPerDay ?? null,
     usdPerRun: budget.usdPerRun ?? null,
     usdPerDay: budget.usdPerDay ?? null,
     notify: policies.notify ?? "findings",
     approvals: policies.approvals ?? "ask",
-    approvalMinutes: scaled(policies.approvalSeconds, 60),
+    approvalTime: lengthOf(policies.approvalSeconds),
     hosts: (policies.hosts ?? []).join("\n"),
     sandbox: policies.sandbox ?? "required",
     ...quietForm(policies.quietHours),
@@ -249,14 +271,14 @@ function policiesOf(form: JobForm): Policies {
   return {
     ...part("misfire", {
       ...unless("mode", form.misfire, "runOnce"),
-      ...given("maxLatenessSeconds", scaled(form.latestMinutes, 1 / 60)),
+      ...given("maxLatenessSeconds", secondsOf(form.latest)),
       ...given("limit", form.misfireLimit),
     }),
     ...unless("overlap", form.overlap, "skip"),
     ...given("maxConcurrent", form.maxConcurrent),
-    ...given("timeoutSeconds", scaled(form.timeoutMinutes, 1 / 60)),
+    ...given("timeoutSeconds", secondsOf(form.timeout)),
     ...given("pauseAfterFailures", form.pauseAfterFailures),
-    ...given("cooldownSeconds", scaled(form.cooldownMinutes, 1 / 60)),
+    ...given("cooldownSeconds", secondsOf(form.cooldown)),
     ...part("budget", {
       ...given("tokensPerRun", form.tokensPerRun),
       ...given("tokensPerDay", form.tokensPerDay),
@@ -265,7 +287,7 @@ function policiesOf(form: JobForm): Policies {
     }),
     ...unless("notify", form.notify, "findings"),
     ...unless("approvals", form.approvals, "ask"),
-    ...given("approvalSeconds", scaled(form.approvalMinutes, 1 / 60)),
+    ...given("approvalSeconds", secondsOf(form.approvalTime)),
     ...some("hosts", listOf(form.hosts)),
     ...unless("sandbox", form.sandbox, "required"),
     ...(form.quiet === "own" ? { quietHours: ownHours(form) } : unless("quietHours", form.quiet, "respect")),

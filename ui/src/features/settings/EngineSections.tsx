@@ -7,11 +7,17 @@ import { Section } from "@/components/Page";
 import { Time } from "@/components/Time";
 import { useCall } from "@/data/actions";
 import { keys } from "@/data/keys";
+import { useSkills } from "@/data/queries";
+import { SkillChoice } from "@/domain/SkillChoice";
+import { same } from "@/format/json";
 import type { ChangedList, ConfigView, SystemStatus } from "@/platform";
 
 import { NumberSetting, SwitchSetting, TextSetting } from "./controls";
 import { DayHoursSetting } from "./DayHoursSetting";
+import { overriddenBy } from "./patch";
+import { Setting } from "./Setting";
 import styles from "./Settings.module.css";
+import { useSetting, useTyped } from "./useSetting";
 
 interface Props {
   config: ConfigView;
@@ -89,8 +95,44 @@ export function HeartbeatSection({ config, status }: Props) {
           help="Another model for these turns, by its name; empty means the usual one."
           value={config.heartbeat.model ?? ""}
         />
+        <SkillsSetting config={config} />
       </div>
     </Section>
+  );
+}
+
+const skills = "heartbeat.skills";
+
+function SkillsSetting({ config }: Pick<Props, "config">) {
+  const { data, isPending } = useSkills();
+  const { fate, set } = useSetting(skills);
+  const [chosen, setChosen] = useTyped(config.heartbeat.skills, same);
+  const overridden = overriddenBy(config, skills);
+  const isNone = data !== undefined && chosen.length === 0 && data.skills.every(({ problem }) => problem !== null);
+  const change = async (next: string[]) => {
+    setChosen(next);
+    if (!(await set(next.length === 0 ? null : next))) setChosen(config.heartbeat.skills);
+  };
+  return (
+    <Setting
+      tall
+      title="Skills"
+      help={isNone ? <>None here yet. They go into {data.ownFolder}, a folder each.</> : "Every turn of the main conversation is told of these, answers to you among them."}
+      fate={fate}
+      overridden={overridden}
+    >
+      {!isPending && (
+        <SkillChoice
+          label="Skills of the main conversation"
+          known={data?.skills ?? []}
+          chosen={chosen}
+          onChange={(next) => void change(next)}
+          isDisabled={overridden !== undefined || fate.kind === "saving"}
+          missing="It cannot be used here: turns fail until it can, or it is taken out here."
+          limits="One of these is not trusted, so turns of the main conversation may only look. Trust it on the page of the tools, or leave it out."
+        />
+      )}
+    </Setting>
   );
 }
 

@@ -1,5 +1,5 @@
-/* Which model works: what was found, what is in use, and how to point Rouse at one. Keys are never entered here; the file
-   holds the name of the environment variable that has one. */
+/* Which model works: what was found, what is in use, and how to point Rouse at one. A key that is entered here becomes a secret;
+   the file holds its name, or that of an environment variable, and never the key. */
 
 import { Check, RefreshCw } from "lucide-react";
 import { useState } from "react";
@@ -16,6 +16,7 @@ import { useProviders } from "@/data/queries";
 import type { ConfigView, ProviderSource, ProviderView } from "@/platform";
 
 import { ProviderForm } from "./ProviderForm";
+import { ProviderKey } from "./ProviderKey";
 import { Setting } from "./Setting";
 import styles from "./Settings.module.css";
 import { usePatch, useFate, useSetting } from "./useSetting";
@@ -42,7 +43,7 @@ export function ModelSection({ config }: { config: ConfigView }) {
       <div className={styles.list}>
         {data?.providers.length === 0 && <Setting title="No model yet" help="Jobs without a model work as they are. For the others, point Rouse at one as described below." />}
         {data?.providers.map((provider) => (
-          <Provider key={provider.name} provider={provider} isActive={data.active === provider.name} isChosen={config.model.provider === provider.name} />
+          <Provider key={provider.name} provider={provider} isActive={data.active === provider.name} isChosen={config.model.provider === provider.name} config={config} />
         ))}
         {config.model.provider !== null && <Automatic provider={config.model.provider} isKnown={data?.providers.some(({ name }) => name === config.model.provider) ?? true} />}
         {data !== undefined && data.providers.length > 0 && <ModelName key={config.model.name} config={config} providers={data.providers} active={data.active} />}
@@ -55,7 +56,7 @@ export function ModelSection({ config }: { config: ConfigView }) {
               Or set a provider’s key in the environment that Rouse starts in, such as <code>ANTHROPIC_API_KEY</code> or <code>OPENAI_API_KEY</code>, and start
               Rouse again.
             </li>
-            <li>Or add any server that speaks the OpenAI or the Anthropic format here. Its key stays in the environment; Rouse is told only the variable’s name.</li>
+            <li>Or add any server that speaks the OpenAI or the Anthropic format here. Its key is kept as a secret in the system’s keyring, or in an environment variable.</li>
           </ul>
         </div>
       </Folded>
@@ -66,7 +67,7 @@ export function ModelSection({ config }: { config: ConfigView }) {
   );
 }
 
-function Provider({ provider, isActive, isChosen }: { provider: ProviderView; isActive: boolean; isChosen: boolean }) {
+function Provider({ provider, isActive, isChosen, config }: { provider: ProviderView; isActive: boolean; isChosen: boolean; config: ConfigView }) {
   const { fate, set } = useSetting("model.provider");
   const patch = usePatch();
   const [removal, follow] = useFate();
@@ -76,6 +77,7 @@ function Provider({ provider, isActive, isChosen }: { provider: ProviderView; is
       {model} · {baseUrl} · {sources[source]}
       {keyEnv !== null && <> · key in <code>{keyEnv}</code></>}
       {problem !== null && <p className={styles.problem}><Worded text={problem} /></p>}
+      {source === "config" && keyEnv === null && <ProviderKey provider={provider} config={config} />}
     </>
   );
   const remove = () => void follow(() => patch({ providers: { [name]: null }, ...(isChosen && { model: { provider: null } }) }), `providers.${name}`);

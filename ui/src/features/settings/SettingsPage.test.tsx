@@ -1,7 +1,7 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { expect, test, vi } from "vitest";
 
-import { type ConfigView, errorCode, type ProviderView, RpcError } from "@/platform";
+import { type ConfigView, errorCode, type ProviderView, type SkillView, RpcError } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
 import { aStatus } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
@@ -10,7 +10,7 @@ import { mostBytes, textOf } from "./importFile";
 import { complaintAbout, patchFor, providerName } from "./patch";
 import { providerPatch } from "./ProviderForm";
 
-const ollama: ProviderView = { name: "ollama", label: "Ollama on this computer", kind: "openai", baseUrl: "http://127.0.0.1:11434/v1", model: "llama3.2", source: "local", keyEnv: null, problem: null };
+const ollama: ProviderView = { name: "ollama", label: "Ollama on this computer", kind: "openai", baseUrl: "http://127.0.0.1:11434/v1", model: "llama3.2", source: "local", keyEnv: null, keySecret: null, problem: null };
 
 function aConfig(parts: Partial<ConfigView> = {}): ConfigView {
   return {
@@ -39,8 +39,8 @@ test("a complaint is shown in words, whatever came with it", () => {
 
 test("a server is written under a name that the file takes, and without an empty variable", () => {
   expect(providerName(" My Workstation! ")).toBe("my-workstation");
-  expect(providerPatch({ name: "My box", kind: "openai", baseUrl: " http://x/v1 ", model: "m", keyEnv: "", contextTokens: "" })).toEqual({ providers: { "my-box": { kind: "openai", baseUrl: "http://x/v1", model: "m" } } });
-  expect(providerPatch({ name: "b", kind: "openai", baseUrl: "http://x/v1", model: "m", keyEnv: "K", contextTokens: " 32000 " })).toEqual({ providers: { b: { kind: "openai", baseUrl: "http://x/v1", model: "m", keyEnv: "K", contextTokens: 32_000 } } });
+  expect(providerPatch({ name: "My box", kind: "openai", baseUrl: " http://x/v1 ", model: "m", key: "", keyEnv: "", contextTokens: "" })).toEqual({ providers: { "my-box": { kind: "openai", baseUrl: "http://x/v1", model: "m" } } });
+  expect(providerPatch({ name: "b", kind: "openai", baseUrl: "http://x/v1", model: "m", key: "", keyEnv: "K", contextTokens: " 32000 " })).toEqual({ providers: { b: { kind: "openai", baseUrl: "http://x/v1", model: "m", keyEnv: "K", contextTokens: 32_000 } } });
 });
 
 /** jsdom's files cannot be read. */
@@ -119,6 +119,32 @@ test("a list that an agent may have written is shown, and is the person's again 
   await waitFor(() => expect(host.called("heartbeat.trust")).toEqual([{ digest: "d1" }]));
 });
 
+test("the skills of the main conversation are chosen among those that there are, and one that is gone is named", async () => {
+  const skill: SkillView = { name: "mail", description: "How mail is sorted.", trust: "own", isInstalled: false, path: "/s/mail", problem: null, body: null, files: [], tools: null, digest: "d", usedBy: [] };
+  const config = aConfig();
+  config.heartbeat.skills = ["gone"];
+  const host = hostWith(config);
+  host.answers["config.patch"] = ({ patch }) => ({ ...config, heartbeat: { ...config.heartbeat, skills: (patch as { heartbeat: { skills: string[] | null } }).heartbeat.skills ?? [] } });
+  host.answers["skills.list"] = () => ({ skills: [skill, { ...skill, name: "theirs", trust: "untrusted" }], ownFolder: "/s", installedFolder: "/s/installed" });
+  const { user } = renderApp("/settings", host);
+  expect(await screen.findByRole("checkbox", { name: "gone" })).toBeChecked();
+  expect(screen.getByRole("checkbox", { name: "gone" })).toHaveAccessibleDescription(/cannot be used here/);
+  expect(screen.getByRole("checkbox", { name: "mail" })).toHaveAccessibleDescription("How mail is sorted.");
+  await user.click(screen.getByRole("checkbox", { name: "mail" }));
+  expect(host.called("config.patch")).toEqual([{ patch: { heartbeat: { skills: ["gone", "mail"] } } }]);
+  await waitFor(() => expect(screen.getByRole("checkbox", { name: "gone" })).toBeEnabled());
+  await user.click(screen.getByRole("checkbox", { name: "gone" }));
+  expect(host.called("config.patch").at(-1)).toEqual({ patch: { heartbeat: { skills: ["mail"] } } });
+  await waitFor(() => expect(screen.getByRole("checkbox", { name: "mail" })).toBeEnabled());
+  await user.click(screen.getByRole("checkbox", { name: "mail" }));
+  expect(host.called("config.patch").at(-1)).toEqual({ patch: { heartbeat: { skills: null } } });
+});
+
+test("without any skill the settings say where they go", async () => {
+  renderApp("/settings", hostWith());
+  expect(await screen.findByText(/^None here yet. They go into \/home\/ada\/skills/)).toBeInTheDocument();
+});
+
 test("words for the heartbeat are saved when the field is left, and removed when it is emptied", async () => {
   const config = aConfig();
   config.heartbeat.prompt = "Be brief.";
@@ -147,7 +173,7 @@ test("a key is not taken where its variable's name belongs", async () => {
   const host = hostWith();
   const { user } = renderApp("/settings", host);
   await user.click(await screen.findByRole("button", { name: /Add a server/ }));
-  await user.type(screen.getByRole("textbox", { name: "Variable that holds its key" }), "sk-abc123");
+  await user.type(screen.getByRole("textbox", { name: "Or the variable that holds it" }), "sk-abc123");
   await user.click(screen.getByRole("button", { name: "Add server" }));
   expect(await screen.findByText(/looks like a key/)).toBeInTheDocument();
   expect(host.called("config.patch")).toEqual([]);

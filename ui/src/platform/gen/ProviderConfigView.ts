@@ -25,6 +25,10 @@ model: string,
  */
 keyEnv: string | null, 
 /**
+ * The stored secret that is its key.
+ */
+keySecret: string | null, 
+/**
  * How many tokens its model reads at once, where the file says it.
  */
 contextTokens: number | null, };

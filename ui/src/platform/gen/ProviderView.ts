@@ -34,6 +34,10 @@ source: ProviderSource,
  */
 keyEnv: string | null, 
 /**
+ * The stored secret that is its key; its value is never shown.
+ */
+keySecret: string | null, 
+/**
  * What keeps it from working, in words.
  */
 problem: string | null, };

@@ -13,7 +13,7 @@ mod local;
 pub use local::title_of_local;
 
 use crate::provider::{ProviderConfig, ProviderKind};
-use crate::secret::ApiKey;
+use crate::secret::{ApiKey, ProviderKey};
 pub use local::LocalAddresses;
 
 /// A model that can be used.
@@ -132,7 +132,7 @@ impl Vendor {
             base_url: elsewhere
                 .map_or_else(|| self.base_url.to_owned(), |url| url.trim().to_owned()),
             model: self.model.to_owned(),
-            api_key: Some(api_key),
+            api_key: Some(ProviderKey::Given(api_key)),
         };
         Some(FoundModel {
             label: format!("{} with the key in {} ({})", self.title, self.key, self.model),

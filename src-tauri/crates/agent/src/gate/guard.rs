@@ -186,7 +186,8 @@ pub(crate) fn hook_context(context: &ToolContext) -> HookContext {
     HookContext {
         agent_id: context.job_id.as_ref().map_or_else(|| "main".to_owned(), ToString::to_string),
         session_key: session.to_string(),
-        session_id: context.run_id.to_string(),
+        session_id: session.to_string(),
+        run_id: context.run_id.to_string(),
         workspace_dir: context.workspace.display().to_string(),
     }
 }

@@ -14,8 +14,11 @@ pub struct HookContext {
     pub agent_id: String,
     /// `main` or `cron:<jobId>`.
     pub session_key: String,
-    /// The run.
+    /// The session itself, which all runs of one job share, and all turns of the main session: its key, because a session
+    /// has no other name.
     pub session_id: String,
+    /// The run.
+    pub run_id: String,
     /// The folder that file tools see.
     pub workspace_dir: String,
 }

@@ -18,7 +18,8 @@ fn context() -> HookContext {
     HookContext {
         agent_id: "job".to_owned(),
         session_key: "cron:job".to_owned(),
-        session_id: "run".to_owned(),
+        session_id: "cron:job".to_owned(),
+        run_id: "run".to_owned(),
         workspace_dir: "/w".to_owned(),
     }
 }
@@ -190,7 +191,7 @@ async fn the_tools_of_an_attempt_are_told_as_copies_and_nobody_waits() {
             "tools": [{"name": "echo", "label": "Say it", "description": "Says it.", "parameters": schema}, {"name": "bare"}],
             "provider": "anthropic",
             "model": "m",
-            "context": {"agentId": "job", "sessionKey": "cron:job", "sessionId": "run", "workspaceDir": "/w"},
+            "context": {"agentId": "job", "sessionKey": "cron:job", "sessionId": "cron:job", "runId": "run", "workspaceDir": "/w"},
         })
     );
 }

@@ -7,6 +7,7 @@
 mod classify;
 mod compact;
 mod convert;
+mod keyed;
 mod limits;
 mod meter;
 mod rig;
@@ -20,8 +21,9 @@ use rig_core::providers::openai::OpenAIConfig;
 use rig_core::providers::openai::wire as openai;
 use rouse_core::model::{Billing, ModelProvider};
 
-use crate::secret::ApiKey;
+use crate::secret::{ApiKey, ProviderKey};
 use classify::Place;
+use keyed::Keyed;
 pub(crate) use limits::answer_tokens_of;
 use rig::RigProvider;
 use transport::{Transport, is_this_computer};
@@ -49,7 +51,7 @@ pub struct ProviderConfig {
     /// How many tokens that model reads at once, where somebody has said it.
     pub context_tokens: Option<u32>,
     /// Its key; local servers need none.
-    pub api_key: Option<ApiKey>,
+    pub api_key: Option<ProviderKey>,
 }
 
 /// Why a provider cannot be connected. The address is not quoted: it may hold a password.
@@ -85,13 +87,25 @@ impl ProviderKind {
 /// # Errors
 /// When the address is none.
 pub fn connect(config: &ProviderConfig) -> Result<Arc<dyn ModelProvider>, ConnectError> {
+    match &config.api_key {
+        None => connect_with(config, None),
+        Some(ProviderKey::Given(key)) => connect_with(config, Some(key)),
+        Some(ProviderKey::Stored(key)) => Ok(Arc::new(Keyed::new(config, key.clone())?)),
+    }
+}
+
+fn connect_with(
+    config: &ProviderConfig,
+    key: Option<&ApiKey>,
+) -> Result<Arc<dyn ModelProvider>, ConnectError> {
     let Some(host) = web_host(&config.base_url) else {
         return Err(ConnectError::Address { name: config.name.clone() });
     };
-    let transport = Transport::new(&config.base_url, config.api_key.clone());
+    let transport = Transport::new(&config.base_url, key.cloned());
+    let key = key.map_or("", ApiKey::expose);
     let provider = match config.kind {
-        ProviderKind::OpenAiChat => openai_chat(config, &host, transport),
-        ProviderKind::Anthropic => anthropic_messages(config, &host, transport),
+        ProviderKind::OpenAiChat => openai_chat(config, key, &host, transport),
+        ProviderKind::Anthropic => anthropic_messages(config, key, &host, transport),
     };
     let (place, billing) = standing(config, &host);
     let here = is_this_computer(&config.base_url).then_some(LOCAL_CONTEXT);
@@ -134,7 +148,12 @@ fn standing(config: &ProviderConfig, host: &str) -> (Place, Billing) {
 /// A server of the Chat Completions format that is nobody's in particular: Ollama, LM Studio, llama.cpp, vLLM.
 const COMPATIBLE: openai::Dialect = openai::Dialect::gateway("compatible", "", "");
 
-fn openai_chat(config: &ProviderConfig, host: &str, transport: Transport) -> RigProvider {
+fn openai_chat(
+    config: &ProviderConfig,
+    key: &str,
+    host: &str,
+    transport: Transport,
+) -> RigProvider {
     let dialect = if is_vendor(config, host, "openai", "api.openai.com") {
         openai::OPENAI
     } else if is_vendor(config, host, "openrouter", "openrouter.ai") {
@@ -142,7 +161,7 @@ fn openai_chat(config: &ProviderConfig, host: &str, transport: Transport) -> Rig
     } else {
         COMPATIBLE
     };
-    let client = OpenAIConfig::with_key(&dialect, key_text(config))
+    let client = OpenAIConfig::with_key(&dialect, key)
         .with_auth(openai::Auth::OptionalBearer)
         .with_base_url(config.base_url.trim_end_matches('/'))
         .connect(transport);
@@ -155,12 +174,16 @@ const MESSAGES_GATEWAY: anthropic::Dialect = anthropic::compatible("compatible",
 /// What a model may answer when neither the job nor rig's catalogue knows its limit; the format wants a number.
 const UNKNOWN_MODEL_TOKENS: u64 = 8_192;
 
-fn anthropic_messages(config: &ProviderConfig, host: &str, transport: Transport) -> RigProvider {
+fn anthropic_messages(
+    config: &ProviderConfig,
+    key: &str,
+    host: &str,
+    transport: Transport,
+) -> RigProvider {
     let own = is_vendor(config, host, "anthropic", "api.anthropic.com");
     let dialect = if own { anthropic::ANTHROPIC } else { MESSAGES_GATEWAY };
-    let client = AnthropicConfig::with_key(&dialect, key_text(config))
-        .with_base_url(&config.base_url)
-        .connect(transport);
+    let client =
+        AnthropicConfig::with_key(&dialect, key).with_base_url(&config.base_url).connect(transport);
     RigProvider::new(
         config.name.clone(),
         Box::new(move |model| {
@@ -175,8 +198,4 @@ fn anthropic_messages(config: &ProviderConfig, host: &str, transport: Transport)
             model.erase()
         }),
     )
-}
-
-fn key_text(config: &ProviderConfig) -> &str {
-    config.api_key.as_ref().map_or("", ApiKey::expose)
 }

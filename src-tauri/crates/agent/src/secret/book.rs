@@ -1,8 +1,8 @@
 //! The stored secrets, as the running engine holds them.
 //!
-//! Owns their values in memory, the automaton that recognises them in text, and the one way a value gets out: into the
-//! arguments of a call to a host that it is bound to, or back into a call that a model has written it into itself. There is
-//! no other way to read one: no getter, no `Serialize`, and
+//! Owns their values in memory, the automaton that recognises them in text, and the ways a value gets out: into the
+//! arguments of a call to a host that it is bound to, back into a call that a model has written it into itself, and as the
+//! key of a provider at such a host (`provider_key`). There is no other way to read one: no getter, no `Serialize`, and
 //! `Debug` shows names. Where they are kept is the host's business; a change replaces the book's contents as a whole, so
 //! that nobody sees half of it.
 
@@ -126,7 +126,7 @@ impl Secret {
             .iter()
             .map(|host| BoundHost::parse(host).ok_or_else(|| SecretError::Host(host.clone())))
             .collect::<Result<_, _>>()?;
-        if !is_name(name) {
+        if !is_secret_name(name) {
             return Err(SecretError::Name(name.to_owned()));
         }
         Ok(Self { name: name.to_owned(), value, hosts })
@@ -158,7 +158,8 @@ impl Secret {
 }
 
 /// Whether `name` can stand in a handle.
-fn is_name(name: &str) -> bool {
+#[must_use]
+pub fn is_secret_name(name: &str) -> bool {
     let spelled = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
     !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(spelled)
 }
@@ -270,6 +271,13 @@ impl SecretBook {
     pub(crate) fn first_unknown_in(&self, text: &str) -> Option<String> {
         let written = self.now();
         handle::names_of(text).find(|name| !written.by_name.contains_key(name))
+    }
+
+    /// A value that may be sent somewhere, and where.
+    pub(super) fn bound(&self, name: &str) -> Option<(SecretValue, Vec<BoundHost>)> {
+        let written = self.now();
+        let secret = written.by_name.get(name).filter(|secret| !secret.hosts.is_empty())?;
+        Some((secret.value.clone(), secret.hosts.clone()))
     }
 
     /// Whether a handle with this name would be filled anywhere.

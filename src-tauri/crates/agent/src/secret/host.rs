@@ -35,6 +35,12 @@ impl BoundHost {
         is_host(host).then(|| Self { host: host.to_owned(), port, is_encrypted })
     }
 
+    /// The host of `to`.
+    pub(super) fn of(to: &Destination) -> Self {
+        let Destination { host, port, is_encrypted } = to;
+        Self { host: host.to_ascii_lowercase(), port: *port, is_encrypted: *is_encrypted }
+    }
+
     /// The host of `to`, as whoever lets a secret go there in the open writes it.
     pub(super) fn in_the_open(to: &Destination) -> Self {
         Self { host: to.host.to_ascii_lowercase(), port: to.port, is_encrypted: false }

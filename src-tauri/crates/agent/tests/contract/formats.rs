@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use rouse_agent::{ApiKey, ProviderConfig, ProviderKind, connect};
+use rouse_agent::{ApiKey, ProviderConfig, ProviderKey, ProviderKind, connect};
 use rouse_core::message::{Message, ModelAnswer};
 use rouse_core::model::{Delta, ModelProvider, ModelRequest, ProviderError};
 use rouse_core::tool::{Annotations, ApprovalRule, Domain, RateLimit, ToolSpec};
@@ -56,7 +56,7 @@ impl Format {
             kind,
             base_url,
             model: model.to_owned(),
-            api_key: ApiKey::new(KEY),
+            api_key: ApiKey::new(KEY).map(ProviderKey::Given),
         }
     }
 

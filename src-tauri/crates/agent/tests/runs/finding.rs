@@ -1,7 +1,8 @@
 //! Models found on this computer and in the environment.
 
 use rouse_agent::{
-    ApiKey, FoundIn, FoundModel, LocalAddresses, ProviderConfig, ProviderKind, discover,
+    ApiKey, FoundIn, FoundModel, LocalAddresses, ProviderConfig, ProviderKey, ProviderKind,
+    discover,
 };
 use rouse_testkit::fake_model::{FakeModel, Reply};
 use serde_json::{Value, json};
@@ -91,7 +92,8 @@ async fn configured_then_this_computer_then_keys() {
     assert_eq!(found[1].offers, ["qwen3:4b", "llama3.2:3b", "gemma:2b"], "what calls tools leads");
     assert_eq!(found[1].provider.base_url, format!("{}/v1", ollama.url()));
     assert_eq!(found[2].offers, ["qwen3-8b", "phi-4", "gemma-3-12b"], "what is loaded leads");
-    assert_eq!(found[4].provider.api_key, ApiKey::new("key of ANTHROPIC_API_KEY"));
+    let key = ApiKey::new("key of ANTHROPIC_API_KEY").map(ProviderKey::Given);
+    assert_eq!(found[4].provider.api_key, key);
     assert_eq!(found[4].source, FoundIn::Environment);
 }
 

@@ -193,6 +193,8 @@ pub struct ProviderConfigView {
     pub model: String,
     /// The environment variable that holds its key.
     pub key_env: Option<String>,
+    /// The stored secret that is its key.
+    pub key_secret: Option<String>,
     /// How many tokens its model reads at once, where the file says it.
     pub context_tokens: Option<u32>,
 }
@@ -215,7 +217,7 @@ pub struct ConfigPatchParams {
     /// Laid over the file: `{cron: {enabled: false}}`; `null` removes a key. Same keys as in `config.get`:
     /// `cron.enabled`, `cron.maxConcurrentRuns`, `heartbeat.enabled`, `heartbeat.everyMs`,
     /// `quietHours.{from, to, tz, days}`, `model.provider`, `model.name`, `workspace`,
-    /// `budget.{tokensPerDay, usdPerDay}`, `retention.{runsPerJob, messagesPerSession, maxDatabaseMb}`, `providers.<name>.{kind, baseUrl, model, keyEnv, contextTokens}`.
+    /// `budget.{tokensPerDay, usdPerDay}`, `retention.{runsPerJob, messagesPerSession, maxDatabaseMb}`, `providers.<name>.{kind, baseUrl, model, keyEnv, keySecret, contextTokens}`.
     #[ts(type = "Record<string, unknown>")]
     pub patch: Value,
     /// Refused when the file has changed since.

@@ -40,6 +40,8 @@ pub struct ProviderView {
     pub source: ProviderSource,
     /// The environment variable that holds its key; none for a local one.
     pub key_env: Option<String>,
+    /// The stored secret that is its key; its value is never shown.
+    pub key_secret: Option<String>,
     /// What keeps it from working, in words.
     pub problem: Option<String>,
 }

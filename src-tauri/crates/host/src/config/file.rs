@@ -146,7 +146,7 @@ impl ConfigFile {
         }
         let mut text = patch::apply(&self.text, change).map_err(ConfigError::Values)?;
         let read = parse(&self.path, &text, &self.default_workspace, machine)?;
-        let brought = troubles::brought_by(change, &read.config, machine.env);
+        let brought = troubles::brought_by(change, &read.config, machine);
         if !brought.is_empty() {
             return Err(ConfigError::Values(brought));
         }
@@ -183,7 +183,7 @@ impl ConfigFile {
 
     /// What the settings ask for and this computer does not have.
     pub(super) fn troubles(&self, machine: OfMachine<'_>) -> Vec<ConfigTrouble> {
-        let found = troubles::of(self.config(), machine.env);
+        let found = troubles::of(self.config(), machine);
         let places = if found.is_empty() { Places::default() } else { Places::of(&self.text) };
         let told = |complaint: FieldError| {
             let line = self.line_of(&complaint.path, &places);
@@ -339,7 +339,7 @@ mod tests {
 
     /// With no variables, in UTC.
     fn with_machine<T>(work: impl FnOnce(OfMachine<'_>) -> T) -> T {
-        work(OfMachine { env: &|_| None, zones: &Zones::built_in(chrono_tz::UTC) })
+        work(OfMachine { env: &|_| None, zones: &Zones::built_in(chrono_tz::UTC), secrets: None })
     }
 
     #[test]

@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rouse_agent::{HookCommand, Price};
+use rouse_agent::{HookCommand, Price, SecretBook, is_secret_name};
 use rouse_core::day_hours::DayHours;
 use rouse_core::json_fields::{FieldError, Fields, kind_of};
 use rouse_core::money::{Limit, MicroUsd, read_tokens};
@@ -131,6 +131,8 @@ pub struct ProviderEntry {
     pub model: String,
     /// The environment variable that holds its key.
     pub key_env: Option<String>,
+    /// The stored secret that is its key.
+    pub key_secret: Option<String>,
     /// How many tokens its model reads at once.
     pub context_tokens: Option<u32>,
 }
@@ -160,13 +162,15 @@ pub struct OfMachine<'a> {
     pub env: Env<'a>,
     /// The zones that there are.
     pub zones: &'a Zones,
+    /// The stored secrets. None: they are not at hand, and nothing is said of them.
+    pub secrets: Option<&'a SecretBook>,
 }
 
 /// Reads settings from their JSON form. `home` fills the default of the workspace; what it looked for goes into `asked`.
 fn read(
     document: Value,
     default_workspace: &Path,
-    OfMachine { env, zones }: OfMachine<'_>,
+    OfMachine { env, zones, .. }: OfMachine<'_>,
     asked: &mut Vec<String>,
 ) -> Result<Config, Vec<FieldError>> {
     let mut errors = Vec::new();
@@ -353,6 +357,7 @@ fn read_providers(mut fields: Fields<'_>) -> BTreeMap<String, ProviderEntry> {
                 .to_owned(),
             base_url: read_url(&mut entry),
             model: entry.required_text("model"),
+            key_secret: read_key_secret(&mut entry),
             key_env: entry.text("keyEnv"),
             context_tokens: whole(&mut entry, "contextTokens", 2_000, 10_000_000),
         });
@@ -361,6 +366,20 @@ fn read_providers(mut fields: Fields<'_>) -> BTreeMap<String, ProviderEntry> {
         }
     }
     providers
+}
+
+/// The name of a secret; a key comes from one place.
+fn read_key_secret(entry: &mut Fields<'_>) -> Option<String> {
+    let has_variable = !entry.text_is_absent("keyEnv");
+    let name = entry.text("keySecret")?;
+    if !is_secret_name(&name) {
+        // What stands there may be the key itself, so it is not quoted.
+        let wanted = "expected the name of a stored secret (1 to 64 small letters, digits, _ and -), never the key itself";
+        entry.complain("keySecret", wanted);
+    } else if has_variable {
+        entry.complain("keySecret", "stands beside keyEnv: a key comes from one of the two");
+    }
+    Some(name)
 }
 
 fn read_url(fields: &mut Fields<'_>) -> String {

@@ -38,7 +38,8 @@ const CHANGEABLE: &[&str] = &[
     "budget.tokensPerDay",
     "budget.usdPerDay",
 ];
-const PROVIDER_KEYS: &[&str] = &["kind", "baseUrl", "model", "keyEnv", "contextTokens"];
+const PROVIDER_KEYS: &[&str] =
+    &["kind", "baseUrl", "model", "keyEnv", "keySecret", "contextTokens"];
 
 /// So many mistakes of one change are told.
 const MOST_COMPLAINTS: usize = 20;
@@ -156,7 +157,9 @@ fn in_file_form(path: &str, leaf: &Value) -> Result<(String, Option<Item>), Fiel
         Value::Number(number) => match number.as_i64() {
             Some(whole) => Some(value(whole)),
             None if path == "budget.usdPerDay" => number.as_f64().map(value),
-            None => return Err(complaint(path, "expected a whole number")),
+            None => {
+                return Err(complaint(path, &format!("expected a whole number, found {number}")));
+            }
         },
         Value::Array(names) if ["quietHours.days", "heartbeat.skills"].contains(&path) => {
             let names: Option<toml_edit::Array> = names.iter().map(Value::as_str).collect();
@@ -285,7 +288,7 @@ mod tests {
             said,
             [
                 "gateway.port: can be changed in the settings file only, with an editor",
-                "cron.maxConcurrentRuns: expected a whole number",
+                "cron.maxConcurrentRuns: expected a whole number, found 1.5",
                 "heartbeat.evry: is not a setting; did you mean heartbeat.every?",
             ]
         );

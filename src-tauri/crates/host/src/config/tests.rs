@@ -13,7 +13,12 @@ fn config(document: Value, variables: &[(&str, &str)]) -> Result<Config, Vec<Fie
         found.map(|(_, value)| (*value).to_owned())
     };
     let zones = chrono_tz::UTC.into();
-    read(document, Path::new(DEFAULT), OfMachine { env: &env, zones: &zones }, &mut Vec::new())
+    read(
+        document,
+        Path::new(DEFAULT),
+        OfMachine { env: &env, zones: &zones, secrets: None },
+        &mut Vec::new(),
+    )
 }
 
 /// The file, the variables, the workspace, and whether it is the wider one.

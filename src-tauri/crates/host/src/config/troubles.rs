@@ -9,15 +9,18 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rouse_agent::{HookCommand, is_usual_name};
+use rouse_agent::{HookCommand, SecretBook, is_usual_name};
 use rouse_core::json_fields::FieldError;
 use rouse_core::near;
 use serde_json::Value;
 
-use super::{Config, Env, environment};
+use super::{Config, Env, OfMachine, ProviderEntry, environment};
 
 /// All of them, by key.
-pub(super) fn of(config: &Config, env: Env<'_>) -> Vec<FieldError> {
+pub(super) fn of(
+    config: &Config,
+    OfMachine { env, secrets, .. }: OfMachine<'_>,
+) -> Vec<FieldError> {
     let mut found = Vec::new();
     found.extend(workspace_of(config));
     if let Some(name) = &config.model.provider {
@@ -28,6 +31,7 @@ pub(super) fn of(config: &Config, env: Env<'_>) -> Vec<FieldError> {
         found.extend(unset.map(|variable| {
             trouble(&format!("providers.{name}.keyEnv"), format!("{variable} is not set"))
         }));
+        found.extend(secrets.and_then(|secrets| trouble_with_key(name, entry, secrets)));
     }
     for (number, hook) in config.hooks.iter().enumerate() {
         let missing = missing_program(hook, env);
@@ -37,13 +41,29 @@ pub(super) fn of(config: &Config, env: Env<'_>) -> Vec<FieldError> {
 }
 
 /// Those that `change` itself brings, which made `config`.
-pub(super) fn brought_by(change: &Value, config: &Config, env: Env<'_>) -> Vec<FieldError> {
+pub(super) fn brought_by(
+    change: &Value,
+    config: &Config,
+    OfMachine { env, secrets, .. }: OfMachine<'_>,
+) -> Vec<FieldError> {
     let named = |pointer: &str| change.pointer(pointer).and_then(Value::as_str);
     let folder = named("/workspace").map(|path| environment::expand(path, env));
     let folder = folder.and_then(|path| trouble_with_folder(&path));
     let folder = folder.map(|what| trouble("workspace", what));
     let model = named("/model/provider").and_then(|name| provider(config, name));
-    folder.into_iter().chain(model).collect()
+    let changed = change.get("providers").and_then(Value::as_object);
+    let changed = changed.into_iter().flat_map(serde_json::Map::keys);
+    let keys = changed.filter_map(|name| {
+        let entry = config.providers.get(name)?;
+        trouble_with_key(name, entry, secrets?)
+    });
+    folder.into_iter().chain(model).chain(keys).collect()
+}
+
+/// Why the stored secret that a provider names is no key for it.
+fn trouble_with_key(name: &str, entry: &ProviderEntry, secrets: &SecretBook) -> Option<FieldError> {
+    let error = secrets.trouble_with_key(entry.key_secret.as_ref()?, &entry.base_url)?;
+    Some(trouble(&format!("providers.{name}.keySecret"), error.to_string()))
 }
 
 /// Why nobody answers who is called so; none when somebody may.

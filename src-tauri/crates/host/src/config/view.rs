@@ -86,6 +86,7 @@ impl ConfigFile {
             base_url: entry.base_url.clone(),
             model: entry.model.clone(),
             key_env: entry.key_env.clone(),
+            key_secret: entry.key_secret.clone(),
             context_tokens: entry.context_tokens,
         });
         wire::ModelConfigView {

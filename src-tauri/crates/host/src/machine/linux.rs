@@ -222,7 +222,8 @@ mod tests {
             let path = folder.path().join("config.toml");
             std::fs::write(&path, text).expect("written");
             let workspace = folder.path().join("workspace");
-            let machine = OfMachine { env: &|_| None, zones: &chrono_tz::UTC.into() };
+            let machine =
+                OfMachine { env: &|_| None, zones: &chrono_tz::UTC.into(), secrets: None };
             ConfigFile::open(&path, &workspace, machine).expect("settings").config().clone()
         };
         let (on, off) = (config("[system]\nkeepAwake = true\n"), config(""));

@@ -156,22 +156,32 @@ impl Failing {
     }
 }
 
-/// Where the key of a provider that is at hand comes from: a variable, or nobody said.
-pub(super) struct KeyFrom(pub(super) Option<String>);
+/// Where the key of a provider that is at hand comes from.
+pub(super) enum KeyFrom {
+    /// Nobody said.
+    Nowhere,
+    /// A variable.
+    Variable(String),
+    /// A stored secret.
+    Secret(String),
+}
 
 impl Failure {
     fn key(&self) -> (String, String) {
         (self.provider.clone(), self.model.clone())
     }
 
-    fn told(&self, KeyFrom(key_env): KeyFrom) -> FailingModel {
+    fn told(&self, key: KeyFrom) -> FailingModel {
         FailingModel {
             provider: self.provider.clone(),
             model: self.model.clone(),
             since_ms: self.since_ms,
             words: self.words.clone(),
-            mend: self.cure.words(&self.provider, key_env.as_deref()),
-            key_env,
+            mend: self.cure.words(&self.provider, &key),
+            key_env: match key {
+                KeyFrom::Variable(variable) => Some(variable),
+                KeyFrom::Nowhere | KeyFrom::Secret(_) => None,
+            },
         }
     }
 }
@@ -194,14 +204,23 @@ impl Cure {
         }
     }
 
-    fn words(self, provider: &str, key_env: Option<&str>) -> String {
-        let from = key_env.map(|variable| format!("Its key comes from the variable {variable}."));
-        let mend = match (self, key_env) {
-            (Self::Key, Some(_)) => {
+    fn words(self, provider: &str, key: &KeyFrom) -> String {
+        let from = match key {
+            KeyFrom::Variable(variable) => {
+                Some(format!("Its key comes from the variable {variable}."))
+            }
+            KeyFrom::Secret(secret) => Some(format!("Its key is the stored secret {secret}.")),
+            KeyFrom::Nowhere => None,
+        };
+        let mend = match (self, key) {
+            (Self::Key, KeyFrom::Variable(_)) => {
                 "Put a key there that works, and start Rouse again with it.".to_owned()
             }
-            (Self::Key, None) => format!(
-                "Name the variable that holds its key under providers.{provider}.keyEnv in the settings."
+            (Self::Key, KeyFrom::Secret(secret)) => {
+                format!("Store a key there that works: `rouse secrets set {secret}`.")
+            }
+            (Self::Key, KeyFrom::Nowhere) => format!(
+                "Store its key with `rouse secrets set`, and name it under providers.{provider}.keySecret in the settings."
             ),
             (Self::Request, _) => {
                 "Look at the model's name and at your account with the provider.".to_owned()
@@ -262,7 +281,7 @@ mod tests {
     }
 
     fn names(failing: &Failing) -> Vec<String> {
-        let told = failing.told(|name| (name != "gone").then_some(KeyFrom(None)));
+        let told = failing.told(|name| (name != "gone").then_some(KeyFrom::Nowhere));
         told.into_iter().map(|one| format!("{}:{}", one.provider, one.model)).collect()
     }
 
@@ -297,7 +316,7 @@ mod tests {
         let clock = Arc::new(ManualClock::new(UnixMs(1_000)));
         let failing = Failing::open(store.expect("a store"), clock.clone()).await;
         let day = 86_400_000;
-        let since = || failing.told(|_| Some(KeyFrom(None))).first().map(|one| one.since_ms);
+        let since = || failing.told(|_| Some(KeyFrom::Nowhere)).first().map(|one| one.since_ms);
         for week in 0..3 {
             clock.set(UnixMs(1_000 + week * 7 * day));
             assert_eq!(since(), (week > 0).then_some(1_000));
