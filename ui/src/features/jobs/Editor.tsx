@@ -77,6 +77,9 @@ export function Editor({ initial, view, original, marked, gone, onMade }: Props)
   const waiting = useOpenApprovals().data?.filter(({ jobId }) => view !== undefined && jobId === view.job.id) ?? [];
   const preview = useSchedulePreview(values, base.form, base.job, original);
   const warnings = useWarnings({ values, before: base.form, job: base.job, original });
+  // Only of a job as it is stored: whoever types in there has unfolded it, and must not lose their place.
+  const [isUnfolded, setUnfolded] = useState(false);
+  if (!isUnfolded && !isDirty && advanced.some((field) => warnings.placed.has(field))) setUnfolded(true);
   const words = base.job ?? original;
   const signed = useMemo(() => words && signedWords(words), [words]);
   const root = useRef<HTMLFormElement>(null);
@@ -137,7 +140,7 @@ export function Editor({ initial, view, original, marked, gone, onMade }: Props)
                 <WhatSection isNew={!view} />
                 <WhenSection said={preview.said} jobId={view?.job.schedule.kind === "webhook" ? view.job.id : undefined} />
                 <WithSection jobId={view?.job.id} />
-                <WrongSection open={advanced.some((field) => form.formState.errors[field] !== undefined)} />
+                <WrongSection open={isUnfolded || advanced.some((field) => form.formState.errors[field] !== undefined)} />
               </form>
               <LivePanel values={values} preview={preview.shown} problem={preview.problem} job={view?.job} spent={view?.spentThisMonth} />
             </div>

@@ -456,6 +456,20 @@ test("a warning about a call, about a time and about a zone stands at its field"
   expect(screen.queryByText(/^It can be saved, but/)).not.toBeInTheDocument();
 });
 
+test("a warning about a setting without effect unfolds it and stands at it", async () => {
+  const host = hostWith({ ...aJob().job, policies: { maxConcurrent: 3, misfire: { limit: 4 } } } as unknown as Job);
+  host.answers["cron.check"] = () => ({
+    warnings: [
+      { field: "policies.maxConcurrent", message: "This does nothing beside that." },
+      { field: "policies.misfire.limit", message: "This does nothing either." },
+    ],
+  });
+  renderApp("/jobs/job-1", host);
+  const most = await screen.findByRole("textbox", { name: "Runs at the same time" }, { timeout: 3_000 });
+  await waitFor(() => expect(most).toHaveAccessibleDescription(/This does nothing beside that\.$/));
+  expect(screen.getByRole("textbox", { name: "Most missed times" })).toHaveAccessibleDescription(/This does nothing either\.$/);
+});
+
 test("files and the longest answer of an agent’s job are changed in the form, and complaints stand beside them", async () => {
   const host = hostWith(aJob({ payload: { kind: "agentTurn", message: "Look", contextPaths: ["a.md"] } }).job);
   const update = host.answers["cron.update"];

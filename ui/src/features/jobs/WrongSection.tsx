@@ -96,8 +96,8 @@ function Advanced({ values }: { values: Read }) {
         <LengthOf name="cooldown" label="Least time between runs" usual={0} />
       </div>
       <div className={styles.pair}>
-        {values.overlap === "parallel" && <NumberOf name="maxConcurrent" label="Runs at the same time" least={1} most={100} placeholder="2" />}
-        {values.misfire === "runAll" && <NumberOf name="misfireLimit" label="Most missed times" least={1} most={100} placeholder="10" />}
+        {(values.overlap === "parallel" || values.maxConcurrent !== null) && <NumberOf name="maxConcurrent" label="Runs at the same time" least={1} most={100} placeholder="2" />}
+        {(values.misfire === "runAll" || values.misfireLimit !== null) && <NumberOf name="misfireLimit" label="Most missed times" least={1} most={100} placeholder="10" />}
         {hasSlots(values.when) && <NumberOf name="jitterSeconds" label="Spread over" unit="seconds" most={3_600} placeholder="0" help="So that jobs of one instant do not all begin at once." />}
       </div>
     </div>
