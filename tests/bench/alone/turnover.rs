@@ -4,8 +4,8 @@ use anyhow::Context as _;
 use rouse_core::job::Job;
 use rouse_core::{Outcome, Run, RunId, RunState, RunTrigger, UnixMs};
 use rouse_store::{Claim, Finish};
-use serde_json::json;
 use rusqlite::Connection;
+use serde_json::json;
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteSynchronous};
 
@@ -166,7 +166,9 @@ fn finish_in_tables(connection: &mut Connection, id: &str, turn: u32) -> rusqlit
         .prepare_cached("UPDATE runs SET state = 'succeeded', finished_at = ?2, summary = 'Done.' WHERE id = ?1")?
         .execute((id, turn))?;
     write
-        .prepare_cached("UPDATE jobs SET last_state = 'succeeded', last_duration_ms = 0 WHERE id = 'job'")?
+        .prepare_cached(
+            "UPDATE jobs SET last_state = 'succeeded', last_duration_ms = 0 WHERE id = 'job'",
+        )?
         .execute([])?;
     told(&write, turn)?;
     write.commit()

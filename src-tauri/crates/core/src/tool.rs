@@ -149,7 +149,10 @@ pub enum SandboxMode {
         hosts: Vec<String>,
     },
     /// With the person's own rights, because the person has written the call itself.
-    ByPersonUnsandboxed,
+    ByPersonUnsandboxed {
+        /// The hosts that the job grants: nobody is asked about the call, so not even it goes beside them.
+        hosts: Vec<String>,
+    },
     /// With the person's own rights although no person has written the call, because the person has opened the sandbox
     /// for this job: each call is asked for.
     OpenedByPerson {
@@ -163,8 +166,9 @@ impl SandboxMode {
     #[must_use]
     pub fn hosts(&self) -> &[String] {
         match self {
-            Self::Sandboxed { hosts } | Self::OpenedByPerson { hosts } => hosts,
-            Self::ByPersonUnsandboxed => &[],
+            Self::Sandboxed { hosts }
+            | Self::OpenedByPerson { hosts }
+            | Self::ByPersonUnsandboxed { hosts } => hosts,
         }
     }
 }

@@ -148,7 +148,7 @@ impl RunCommand {
             SandboxMode::Sandboxed { hosts } => {
                 self.confined(&arguments, context, (hosts, sealed), &mark).await?
             }
-            SandboxMode::ByPersonUnsandboxed | SandboxMode::OpenedByPerson { .. } => {
+            SandboxMode::ByPersonUnsandboxed { .. } | SandboxMode::OpenedByPerson { .. } => {
                 self.unconfined(&arguments, context, &mark)?
             }
         };
@@ -275,7 +275,9 @@ impl Tool for RunCommand {
     fn approval(&self, _: &Value, context: &ToolContext) -> ApprovalRule {
         match context.sandbox {
             SandboxMode::OpenedByPerson { .. } => ApprovalRule::Always,
-            SandboxMode::Sandboxed { .. } | SandboxMode::ByPersonUnsandboxed => self.spec.approval,
+            SandboxMode::Sandboxed { .. } | SandboxMode::ByPersonUnsandboxed { .. } => {
+                self.spec.approval
+            }
         }
     }
 
@@ -327,7 +329,7 @@ fn confinement(context: &ToolContext) -> String {
         SandboxMode::Sandboxed { hosts } => {
             format!("in the sandbox, with a way to {}", hosts.join(", "))
         }
-        SandboxMode::ByPersonUnsandboxed | SandboxMode::OpenedByPerson { .. } => {
+        SandboxMode::ByPersonUnsandboxed { .. } | SandboxMode::OpenedByPerson { .. } => {
             "outside the sandbox, with all your rights".to_owned()
         }
     }

@@ -21,12 +21,14 @@ const answersOfCall: typeof answers = [
   { id: "deny", label: "Answer no at once", about: "The run fails, and says which hook it was." },
 ];
 
-export function MayFields({ isAgent }: { isAgent: boolean }) {
+export function MayFields({ isAgent, isCommand = false }: { isAgent: boolean; isCommand?: boolean }) {
   const { value: approvals, error: approvalsError } = useBound("approvals");
   const { value: hosts, error: hostsError } = useBound("hosts");
   const sandbox = useBound("sandbox");
   const isWrong = approvalsError !== undefined || hostsError !== undefined;
-  const summary = [isAgent ? short[approvals] : approvals !== "ask" && "asks nobody", hosts.trim() === "" ? "any public address" : "only named hosts", isAgent && sandbox.value === "open" && "commands outside the sandbox"];
+  // Your own command runs outside the sandbox, where no list of hosts bounds it; one that is there can be taken out.
+  const hasHosts = !isCommand || hosts !== "";
+  const summary = [isAgent ? short[approvals] : approvals !== "ask" && "asks nobody", hasHosts && (hosts.trim() === "" ? "any public address" : "only named hosts"), isAgent && sandbox.value === "open" && "commands outside the sandbox"];
   return (
     <Folded key={String(isWrong)} title="What it may do" summary={summary.filter((part) => part !== false).join(" · ")} defaultExpanded={isWrong}>
       <div className={styles.fields}>
@@ -34,7 +36,7 @@ export function MayFields({ isAgent }: { isAgent: boolean }) {
           <ChoiceOf name="approvals" label={isAgent ? "When something needs your yes" : "When a hook wants your yes"} choices={isAgent || approvals === "skip" ? answers : answersOfCall} />
           {approvals === "ask" && <NumberOf name="approvalMinutes" label="A question waits" unit="minutes" least={1} most={10_080} placeholder="30" help="Then the answer is no." />}
         </div>
-        <Hosts />
+        {hasHosts && <Hosts isAgent={isAgent} />}
         {isAgent && (
           <Switch
             isSelected={sandbox.value === "open"}
@@ -51,7 +53,7 @@ export function MayFields({ isAgent }: { isAgent: boolean }) {
 
 const short: Record<Approvals, string> = { ask: "asks you", deny: "is told no", skip: "is not offered what asks" };
 
-function Hosts() {
+function Hosts({ isAgent }: { isAgent: boolean }) {
   const { error, ...field } = useBound("hosts");
-  return <TextArea mono rows={2} label="Hosts it may reach" {...field} error={error} help="One a line, with or without a port. With none named it may look at any public address, and its commands have no network." placeholder="example.com" spellCheck="false" />;
+  return <TextArea mono rows={2} label="Hosts it may reach" {...field} error={error} help={`One a line, with or without a port. ${isAgent ? "With none named it may look at any public address, and its commands have no network." : "With none named its request may go to any public address; with some, to these alone."}`} placeholder="example.com" spellCheck="false" />;
 }

@@ -166,11 +166,14 @@ function Call() {
 
 function CallHow({ jobId }: { jobId: string | undefined }) {
   const tell = useBound("notifyWhen");
+  const tool = useBound("tool");
+  const { data: tools = [] } = useTools();
+  const isCommand = tools.some(({ name, domain }) => name === tool.value && domain === "container");
   return (
     <>
       <ChoiceOf name="notifyWhen" label="Tell me when" choices={tells} />
       {tell.value === "condition" && <Condition jobId={jobId} />}
-      <MayFields isAgent={false} />
+      <MayFields isAgent={false} isCommand={isCommand} />
     </>
   );
 }

@@ -620,7 +620,7 @@ fn out_of_the_sandbox_only_a_person_goes_unasked() {
     let folder = Path::new("/nonexistent-workspace");
     for (sandbox, rule) in [
         (CONFINED, ApprovalRule::UnlessGranted),
-        (SandboxMode::ByPersonUnsandboxed, ApprovalRule::UnlessGranted),
+        (SandboxMode::ByPersonUnsandboxed { hosts: Vec::new() }, ApprovalRule::UnlessGranted),
         (SandboxMode::OpenedByPerson { hosts: Vec::new() }, ApprovalRule::Always),
     ] {
         let context = ToolContext { sandbox, ..context(folder) };
