@@ -60,7 +60,7 @@ export function anApproval(parts: Partial<ApprovalView> = {}): ApprovalView {
 export function aGrant(parts: Partial<GrantView> = {}): GrantView {
   return {
     id: "grant-1", jobId: "job-1", jobName: "Weekly notes", tool: "write_file", covers: { kind: "exact", arguments: { path: "notes/today.md" } }, writesValues: [],
-    createdAtMs: noon, expiresAtMs: null, usesLeft: null, used: 0, revokedAtMs: null, isGood: true,
+    createdAtMs: noon, expiresAtMs: null, usesLeft: null, used: 0, revokedAtMs: null, isGood: true, whyVoid: null,
     ...parts,
   };
 }

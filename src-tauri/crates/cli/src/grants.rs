@@ -83,14 +83,17 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
 }
 
 fn print_table(session: &Session, grants: &[GrantView], all: bool) {
-    let shown: Vec<&GrantView> = grants.iter().filter(|grant| all || grant.is_good).collect();
+    // Whoever believes in one that does not count has to learn that.
+    let is_void = |grant: &GrantView| grant.why_void.is_some() && grant.revoked_at_ms.is_none();
+    let is_shown = |grant: &&GrantView| all || grant.is_good || is_void(grant);
+    let shown: Vec<&GrantView> = grants.iter().filter(is_shown).collect();
     if shown.is_empty() {
         anstream::println!("No grants.");
         return;
     }
     let now = session.clock.now().0;
     let mut table = table(&["GIVEN", "JOB", "TOOL", "COVERS", "USED", "STATE", "GRANT"]);
-    for grant in shown {
+    for grant in &shown {
         let id = output::id(&table, &grant.id);
         table.add_row([
             instant(grant.created_at_ms, now, session.clock.zone()),
@@ -103,6 +106,11 @@ fn print_table(session: &Session, grants: &[GrantView], all: bool) {
         ]);
     }
     print(&table);
+    for grant in shown {
+        if let Some(why) = grant.why_void.as_ref().filter(|_| is_void(grant)) {
+            anstream::println!("{} does not count. {why}", grant.id);
+        }
+    }
 }
 
 /// What it covers, after the stored secrets whose values its calls write.
@@ -118,14 +126,18 @@ fn what(grant: &GrantView) -> String {
 fn covers(covers: &CoverView) -> String {
     match covers {
         CoverView::Exact { arguments } => format!("exactly {arguments}"),
-        CoverView::Pattern { rules } => {
+        CoverView::Pattern { rules, folder } => {
             let rule = |(name, rule): (&String, &RuleView)| match rule {
                 RuleView::Any => format!("{name} any"),
                 RuleView::Equals(value) => format!("{name} = {value}"),
                 RuleView::OneOf(values) => format!("{name} one of {}", json!(values)),
                 RuleView::Below(root) => format!("{name} below {root}"),
             };
-            rules.iter().map(rule).collect::<Vec<_>>().join(", ")
+            let rules = rules.iter().map(rule).collect::<Vec<_>>().join(", ");
+            match folder {
+                Some(folder) => format!("{rules}, in {folder}"),
+                None => rules,
+            }
         }
     }
 }
@@ -136,6 +148,7 @@ fn state(session: &Session, grant: &GrantView, now: i64) -> String {
     }
     let until = |at: i64| instant(at, now, session.clock.zone());
     match (grant.expires_at_ms, grant.uses_left) {
+        _ if grant.why_void.is_some() => "void".to_owned(),
         (Some(at), _) if at <= now => "over".to_owned(),
         (_, Some(0)) => "used up".to_owned(),
         (Some(at), Some(left)) => format!("{left} left, until {}", until(at)),
@@ -164,6 +177,7 @@ mod tests {
             used: 0,
             revoked_at_ms: None,
             is_good: true,
+            why_void: None,
         };
         let told = |names: &[&str]| short(&what(&grant(names)), 60);
         assert!(told(&[]).starts_with("exactly {"), "{}", told(&[]));

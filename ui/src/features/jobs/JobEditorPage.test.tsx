@@ -383,27 +383,6 @@ test("a job without a model says what happens when a hook wants its call asked",
   await waitFor(() => expect(host.called("cron.update")[0]).toMatchObject({ patch: { policies: { approvals: "deny" } } }));
 });
 
-function hostWithCommand(hosts: string[]) {
-  const host = hostWith(aJob({ payload: { kind: "toolCall", tool: "run_command", arguments: { command: "true" } }, policies: { hosts } }).job);
-  host.answers["tools.catalog"] = () => ({ tools: [aTool({ name: "run_command", domain: "container" })] });
-  return host;
-}
-
-test("a command that you have written is offered no hosts, because none would bound it", async () => {
-  const { user } = renderApp("/jobs/job-1", hostWithCommand([]));
-  await name();
-  await user.click(await screen.findByRole("button", { name: /^What it may do$/ }));
-  expect(screen.getByRole("button", { name: /When a hook wants your yes/ })).toBeInTheDocument();
-  expect(screen.queryByRole("textbox", { name: "Hosts it may reach" })).not.toBeInTheDocument();
-});
-
-test("hosts that a written command has all the same can be taken out", async () => {
-  const { user } = renderApp("/jobs/job-1", hostWithCommand(["example.com"]));
-  await name();
-  await user.click(await screen.findByRole("button", { name: /^What it may do only named hosts$/ }));
-  expect(screen.getByRole("textbox", { name: "Hosts it may reach" })).toHaveValue("example.com");
-});
-
 test("what a job may spend, its fallbacks and what a month of it costs", async () => {
   const host = hostWith(aJob({ payload: { kind: "agentTurn", message: "Look" }, policies: { budget: { tokensPerRun: 5_000 } } }).job);
   const { job } = aJob({ payload: { kind: "agentTurn", message: "Look" }, policies: { budget: { tokensPerRun: 5_000 } } });

@@ -267,6 +267,8 @@ pub struct GrantView {
     pub revoked_at_ms: Option<i64>,
     /// Whether it counts now.
     pub is_good: bool,
+    /// Why it covers no call although it was given, as a sentence; none when it does.
+    pub why_void: Option<String>,
 }
 
 /// What a grant covers.
@@ -283,6 +285,8 @@ pub enum CoverView {
     Pattern {
         /// By name.
         rules: BTreeMap<String, RuleView>,
+        /// The folder that the calls work in; none when they work in no folder, or nobody knows (`whyVoid`).
+        folder: Option<String>,
     },
 }
 

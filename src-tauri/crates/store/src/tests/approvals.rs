@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use rouse_core::approval::{
     Answer, AnsweredFrom, Approval, ApprovalState, Cover, Fingerprint, NewGrant, Permit, Rule,
-    Scope, Surroundings,
+    Scope, Surroundings, WorksIn,
 };
 use rouse_core::{ApprovalId, Outcome};
 
@@ -193,7 +193,11 @@ async fn a_grant_counts_its_uses_and_ends() {
     parked(&fixture, vec![question("a", "ls")]).await;
     let rules = BTreeMap::from([("command".to_owned(), Rule::Equals(json!("ls")))]);
     let grant = NewGrant {
-        covers: Cover::Pattern { rules, values: vec!["mail".to_owned()] },
+        covers: Cover::Pattern {
+            rules,
+            values: vec!["mail".to_owned()],
+            works_in: WorksIn::Folder("/work".to_owned()),
+        },
         expires_at: Some(NOW.plus_ms(MINUTE)),
         uses: Some(2),
     };
@@ -223,7 +227,7 @@ async fn what_a_job_was_granted_ends_with_it() {
     parked(&fixture, vec![question("a", "ls")]).await;
     let rules = BTreeMap::from([("command".to_owned(), Rule::Any)]);
     let grant = NewGrant {
-        covers: Cover::Pattern { rules, values: Vec::new() },
+        covers: Cover::Pattern { rules, values: Vec::new(), works_in: WorksIn::NoFolder },
         expires_at: None,
         uses: None,
     };
@@ -265,7 +269,7 @@ async fn a_run_whose_job_is_gone_is_not_parked_and_no_grant_is_made_for_it() {
     write.commit().await.unwrap();
     let rules = BTreeMap::from([("command".to_owned(), Rule::Any)]);
     let grant = NewGrant {
-        covers: Cover::Pattern { rules, values: Vec::new() },
+        covers: Cover::Pattern { rules, values: Vec::new(), works_in: WorksIn::NoFolder },
         expires_at: None,
         uses: None,
     };
