@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 use rouse_core::Clock as _;
-use rouse_gateway::wire::{CoverView, Done, GrantView, GrantsListResult, RuleView};
+use rouse_gateway::wire::{Done, GrantView, GrantsListResult};
 use serde_json::json;
 
 use crate::cron::resolve;
@@ -113,32 +113,19 @@ fn print_table(session: &Session, grants: &[GrantView], all: bool) {
     }
 }
 
+/// What the job may do without asking, a line each.
+pub(crate) fn lines(grants: &[GrantView]) -> Vec<String> {
+    let good = grants.iter().filter(|grant| grant.is_good);
+    good.map(|grant| output::plain(&format!("{}: {}", grant.tool, what(grant)))).collect()
+}
+
 /// What it covers, after the stored secrets whose values its calls write.
 fn what(grant: &GrantView) -> String {
-    let covers = covers(&grant.covers);
+    let covers = grant.covers.in_words();
     match grant.writes_values.as_slice() {
         [] => covers,
         [one] => format!("writes the value of {one}: {covers}"),
         names => format!("writes the values of {}: {covers}", names.join(", ")),
-    }
-}
-
-fn covers(covers: &CoverView) -> String {
-    match covers {
-        CoverView::Exact { arguments } => format!("exactly {arguments}"),
-        CoverView::Pattern { rules, folder } => {
-            let rule = |(name, rule): (&String, &RuleView)| match rule {
-                RuleView::Any => format!("{name} any"),
-                RuleView::Equals(value) => format!("{name} = {value}"),
-                RuleView::OneOf(values) => format!("{name} one of {}", json!(values)),
-                RuleView::Below(root) => format!("{name} below {root}"),
-            };
-            let rules = rules.iter().map(rule).collect::<Vec<_>>().join(", ");
-            match folder {
-                Some(folder) => format!("{rules}, in {folder}"),
-                None => rules,
-            }
-        }
     }
 }
 
@@ -160,6 +147,8 @@ fn state(session: &Session, grant: &GrantView, now: i64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use rouse_gateway::wire::CoverView;
+
     use super::*;
 
     #[test]

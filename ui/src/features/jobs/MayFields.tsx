@@ -1,9 +1,16 @@
 /* What the job may do: what happens when a call needs a yes, which hosts it may reach, and whether commands that a model has
-   chosen stay in the sandbox. The defaults are the careful ones, and are a full answer. */
+   chosen stay in the sandbox. The defaults are the careful ones, and are a full answer. What was granted to it stands below. */
+
+import { Link } from "@tanstack/react-router";
 
 import { Switch } from "@/components/Choice";
 import { TextArea } from "@/components/Field";
 import { Folded } from "@/components/Folded";
+import { Worded } from "@/components/Worded";
+import { useGrants } from "@/data/approvals";
+import { coverWords } from "@/domain/approval/rules";
+import { valuesWords } from "@/domain/approval/words";
+import { argumentsLine } from "@/format/text";
 import type { Approvals } from "@/platform";
 
 import { ChoiceOf, NumberOf, useBound } from "./bound";
@@ -21,7 +28,7 @@ const answersOfCall: typeof answers = [
   { id: "deny", label: "Answer no at once", about: "The run fails, and says which hook it was." },
 ];
 
-export function MayFields({ isAgent, isCommand = false }: { isAgent: boolean; isCommand?: boolean }) {
+export function MayFields({ jobId, isAgent, isCommand = false }: { jobId: string | undefined; isAgent: boolean; isCommand?: boolean }) {
   const { value: approvals, error: approvalsError } = useBound("approvals");
   const { value: hosts, error: hostsError } = useBound("hosts");
   const sandbox = useBound("sandbox");
@@ -46,8 +53,30 @@ export function MayFields({ isAgent, isCommand = false }: { isAgent: boolean; is
             Let its commands leave the sandbox
           </Switch>
         )}
+        {jobId !== undefined && <Granted jobId={jobId} />}
       </div>
     </Folded>
+  );
+}
+
+/** What it may do without asking. A change of the job leaves that as it is, so whoever changes it is shown it. */
+function Granted({ jobId }: { jobId: string }) {
+  const grants = useGrants().data?.filter((grant) => grant.jobId === jobId && grant.isGood) ?? [];
+  if (grants.length === 0) return null;
+  return (
+    <div className={styles.group}>
+      <span className={styles.label} aria-hidden>What it may do without asking</span>
+      <ul className={styles.granted} aria-label="What it may do without asking">
+        {grants.map(({ id, tool, covers, writesValues }) => (
+          <li key={id}>
+            <code>{tool}</code> {coverWords(covers)}
+            {covers.kind === "exact" && <>: {argumentsLine(covers.arguments)}</>}
+            {writesValues.length > 0 && <>. <Worded text={valuesWords({ writesValues }) ?? ""} /></>}
+          </li>
+        ))}
+      </ul>
+      <p className={styles.note}>Changing the job leaves this as it is. <Link to="/grants" className={styles.link}>Take it back</Link> if it is not meant for what the job does from now on.</p>
+    </div>
   );
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use rouse_core::approval::{Cover, Grant, Rule, WorksIn};
+use rouse_core::job::Job;
 use rouse_core::{GrantId, JobId};
 use serde_json::{Value, json};
 
@@ -29,6 +30,13 @@ pub(crate) async fn list(
         views.push(view(context, grant, name));
     }
     Ok(GrantsListResult { grants: views })
+}
+
+/// The grants of a job that count.
+pub(super) async fn good_of(context: &Context, job: &Job) -> Result<Vec<GrantView>, RpcError> {
+    let grants = context.store.grants_of(&job.id).await?.into_iter();
+    let good = grants.filter(|grant| grant.is_good(context.clock.now()));
+    Ok(good.map(|grant| view(context, grant, Some(job.name.clone()))).collect())
 }
 
 /// Takes a grant back; runs that are at work ask again from now on.

@@ -290,6 +290,28 @@ pub enum CoverView {
     },
 }
 
+impl CoverView {
+    /// What it covers, in words.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let (rules, folder) = match self {
+            Self::Exact { arguments } => return format!("exactly {arguments}"),
+            Self::Pattern { rules, folder } => (rules, folder),
+        };
+        let rule = |(name, rule): (&String, &RuleView)| match rule {
+            RuleView::Any => format!("{name} any"),
+            RuleView::Equals(value) => format!("{name} = {value}"),
+            RuleView::OneOf(values) => format!("{name} one of {}", Value::from(values.clone())),
+            RuleView::Below(root) => format!("{name} below {root}"),
+        };
+        let rules = rules.iter().map(rule).collect::<Vec<_>>().join(", ");
+        match folder {
+            Some(folder) => format!("{rules}, in {folder}"),
+            None => rules,
+        }
+    }
+}
+
 /// One grant by id.
 #[derive(Debug, Clone, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
