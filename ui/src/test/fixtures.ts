@@ -73,7 +73,7 @@ export function aTool(parts: Partial<ToolView> = {}): ToolView {
   return {
     name: "http", label: null, description: "Fetches a URL. More is said to the model.", parameters: { type: "object", properties: { url: { type: "string" } }, required: ["url"] },
     approval: "unlessGranted", domain: "inProcess", callsPerMinute: 30, callsPerHour: 500,
-    readOnly: false, destructive: false, idempotent: false, openWorld: true, readsOutside: true, attendedOnly: false, canBeTried: true,
+    readOnly: false, destructive: false, idempotent: false, openWorld: true, readsOutside: true, attendedOnly: false, canBeTried: true, whyNotHere: null,
     ...parts,
   };
 }

@@ -383,6 +383,16 @@ pub trait Tool: Send + Sync {
         let _ = (arguments, context);
         self.spec().approval
     }
+    /// How its calls are judged in a run that is confined like this, when a call says nothing finer.
+    fn usual_approval(&self, sandbox: &SandboxMode) -> ApprovalRule {
+        let _ = sandbox;
+        self.spec().approval
+    }
+    /// Why no call of it can be made in a run that is confined like this, and what a person can do; none when one can.
+    fn why_not_here<'a>(&'a self, sandbox: &'a SandboxMode) -> BoxFuture<'a, Option<String>> {
+        let _ = sandbox;
+        Box::pin(std::future::ready(None))
+    }
     /// What this call does to the world, where its arguments say it finer than the spec.
     fn annotations(&self, arguments: &Value) -> Annotations {
         let _ = arguments;
