@@ -186,6 +186,24 @@ async fn the_summary_is_posted_to_main_with_its_prefix() {
     house.host.stop().await;
 }
 
+/// Out of the sandbox each command of a model is asked for, whatever was granted, and so the list says.
+#[tokio::test]
+async fn what_is_said_of_how_a_tool_asks_is_how_it_asks_in_the_runs_of_the_job() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    for (sandbox, asks) in [("required", "unlessGranted"), ("open", "always")] {
+        let mut job = ask("Clean up");
+        job["policies"] = json!({ "sandbox": sandbox });
+        let id = house.add(job).await;
+        let shown = house.call("tools.effective", json!({ "id": id })).await;
+        let tools = shown["tools"].as_array().expect("tools");
+        let command = tools.iter().find(|tool| tool["name"] == "run_command").expect("offered");
+        assert_eq!(command["approval"], asks, "{sandbox}");
+        assert!(sandbox == "required" || command["whyNotHere"].is_null(), "{command}");
+    }
+    house.host.stop().await;
+}
+
 #[tokio::test]
 async fn a_job_that_offers_nothing_that_asks_offers_what_it_was_granted() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,8 +1,9 @@
 //! Jobs out and in: the dry run says what happens, nothing is switched on or replaced unasked, and nothing fires.
 
+use rouse_testkit::scripted_model::calls;
 use serde_json::{Value, json};
 
-use crate::house::{DAY, HOUR, House, NOON, Plan, echo};
+use crate::house::{DAY, HOUR, House, NOON, Plan, ask, echo};
 
 async fn import(house: &House, text: &str, more: &Value) -> Value {
     let mut params = json!({ "text": text });
@@ -146,6 +147,51 @@ async fn updated(house: &House, file: &str) -> Value {
     let done = import(house, file, &json!({ "update": true })).await;
     assert_eq!(done, tried, "the dry run says what happens");
     done["lines"][0].clone()
+}
+
+/// A standing yes is one to what the job did when it was given, and a file can bring any other task.
+#[tokio::test]
+async fn a_file_that_gives_a_job_other_work_takes_its_grants_back_and_the_dry_run_names_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = json!({ "path": "a.md", "content": "Tea." });
+    let house =
+        Plan::new(folder.path()).model([calls([("c1", "write_file", write)])]).build().await;
+    let id = house.add(ask("Write it down")).await;
+    house.call("cron.run", json!({ "id": id, "mode": "force" })).await;
+    house.run_in(&id, "awaitingApproval").await;
+    let asked = house.question().await;
+    let rules =
+        json!({ "path": { "rule": "equals", "value": "a.md" }, "content": { "rule": "any" } });
+    let answer = json!({ "kind": "always", "rules": rules });
+    let answer = json!({ "id": asked["id"], "answer": answer, "from": "page" });
+    assert_eq!(house.call("approvals.decide", answer).await["counts"], true);
+    let is_good = async || {
+        house.call("grants.list", json!({ "jobId": id })).await["grants"][0]["isGood"] == true
+    };
+    let mut file = house.call("cron.export", json!({ "id": id })).await;
+
+    // Another name is no other work, and neither is what the person makes of it here, who is shown the grant.
+    file["jobs"][0]["name"] = json!("Tea");
+    let renamed = import(&house, &file.to_string(), &json!({ "update": true })).await;
+    assert_eq!(renamed["lines"][0]["outcome"], "updated", "{renamed}");
+    assert_eq!(renamed["lines"][0]["notes"], json!([]), "{renamed}");
+    let patch = json!({ "payload": { "message": "Write it down twice" } });
+    house.call("cron.update", json!({ "id": id, "patch": patch })).await;
+    assert!(is_good().await);
+
+    file["jobs"][0]["payload"]["message"] = json!("Write something else");
+    let file = file.to_string();
+    let tried = import(&house, &file, &json!({ "update": true, "dryRun": true })).await;
+    let note = tried["lines"][0]["notes"].to_string();
+    assert!(note.contains("write_file (content any, path = "), "{tried}");
+    assert!(note.contains("is taken back"), "{tried}");
+    assert!(is_good().await, "a look changes nothing");
+    let done = import(&house, &file, &json!({ "update": true })).await;
+    assert_eq!(done, tried, "the dry run says what happens");
+    assert!(!is_good().await);
+    let again = import(&house, &file, &json!({ "update": true })).await;
+    assert_eq!(again["lines"][0]["outcome"], "skipped", "{again}");
+    house.host.stop().await;
 }
 
 #[track_caller]

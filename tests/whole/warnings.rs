@@ -204,6 +204,25 @@ async fn an_import_says_when_each_job_fires_and_what_it_will_miss() {
 }
 
 #[tokio::test]
+async fn hosts_that_do_not_bound_a_command_are_warned_of() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let house = Plan::new(folder.path()).build().await;
+    let job = |tool: &str, arguments: Value| {
+        json!({
+            "name": "Backup", "schedule": { "kind": "every", "everyMs": 3_600_000 },
+            "payload": { "kind": "toolCall", "tool": tool, "arguments": arguments },
+            "policies": { "hosts": ["example.com"] },
+        })
+    };
+    let saved = house.call("cron.add", job("run_command", json!({ "command": "true" }))).await;
+    assert_eq!(fields(&saved), ["policies.hosts"], "{saved}");
+    assert!(saved["warnings"][0]["message"].to_string().contains("outside the sandbox"), "{saved}");
+    let saved = house.call("cron.add", job("http", json!({ "url": "https://example.com/" }))).await;
+    assert_eq!(fields(&saved), [""; 0], "{saved}");
+    house.host.stop().await;
+}
+
+#[tokio::test]
 async fn a_secret_that_is_not_stored_or_may_not_go_there_is_warned_of() {
     let folder = tempfile::tempdir().expect("a folder");
     let house = Plan::new(folder.path()).env("ROUSE_KEYRING", "0").build().await;

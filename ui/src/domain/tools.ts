@@ -19,7 +19,7 @@ export function asksWord(tool: ToolView): string {
 }
 
 /** What there is to know about a tool before it is used, one short line each. */
-export function toolFacts({ readOnly, destructive, idempotent, openWorld, readsOutside, attendedOnly, domain }: ToolView): string[] {
+export function toolFacts({ readOnly, destructive, idempotent, openWorld, readsOutside, attendedOnly, domain, whyNotHere }: ToolView): string[] {
   return [
     readOnly ? "Only looks; it changes nothing." : destructive ? "Can change or overwrite what is there." : "Makes or changes things.",
     !readOnly && idempotent && "The same call a second time changes nothing more.",
@@ -27,6 +27,7 @@ export function toolFacts({ readOnly, destructive, idempotent, openWorld, readsO
     readsOutside && "Can bring in texts by others; a run that has read them asks before it tells anybody.",
     attendedOnly && "Only in a conversation with you, never in a run of its own.",
     domain === "container" ? "Runs as a process of its own in the sandbox." : "Runs inside Rouse.",
+    whyNotHere !== null && `No model’s call of it can be carried out here. ${whyNotHere}`,
   ].filter((line) => line !== false);
 }
 

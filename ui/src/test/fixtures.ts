@@ -60,7 +60,7 @@ export function anApproval(parts: Partial<ApprovalView> = {}): ApprovalView {
 export function aGrant(parts: Partial<GrantView> = {}): GrantView {
   return {
     id: "grant-1", jobId: "job-1", jobName: "Weekly notes", tool: "write_file", covers: { kind: "exact", arguments: { path: "notes/today.md" } }, writesValues: [],
-    createdAtMs: noon, expiresAtMs: null, usesLeft: null, used: 0, revokedAtMs: null, isGood: true,
+    createdAtMs: noon, expiresAtMs: null, usesLeft: null, used: 0, revokedAtMs: null, isGood: true, whyVoid: null,
     ...parts,
   };
 }
@@ -73,7 +73,7 @@ export function aTool(parts: Partial<ToolView> = {}): ToolView {
   return {
     name: "http", label: null, description: "Fetches a URL. More is said to the model.", parameters: { type: "object", properties: { url: { type: "string" } }, required: ["url"] },
     approval: "unlessGranted", domain: "inProcess", callsPerMinute: 30, callsPerHour: 500,
-    readOnly: false, destructive: false, idempotent: false, openWorld: true, readsOutside: true, attendedOnly: false, canBeTried: true,
+    readOnly: false, destructive: false, idempotent: false, openWorld: true, readsOutside: true, attendedOnly: false, canBeTried: true, whyNotHere: null,
     ...parts,
   };
 }

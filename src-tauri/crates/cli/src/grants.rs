@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 use rouse_core::Clock as _;
-use rouse_gateway::wire::{CoverView, Done, GrantView, GrantsListResult, RuleView};
+use rouse_gateway::wire::{Done, GrantView, GrantsListResult};
 use serde_json::json;
 
 use crate::cron::resolve;
@@ -83,14 +83,17 @@ pub(crate) async fn run(command: Command, session: &Session) -> Result<(), Failu
 }
 
 fn print_table(session: &Session, grants: &[GrantView], all: bool) {
-    let shown: Vec<&GrantView> = grants.iter().filter(|grant| all || grant.is_good).collect();
+    // Whoever believes in one that does not count has to learn that.
+    let is_void = |grant: &GrantView| grant.why_void.is_some() && grant.revoked_at_ms.is_none();
+    let is_shown = |grant: &&GrantView| all || grant.is_good || is_void(grant);
+    let shown: Vec<&GrantView> = grants.iter().filter(is_shown).collect();
     if shown.is_empty() {
         anstream::println!("No grants.");
         return;
     }
     let now = session.clock.now().0;
     let mut table = table(&["GIVEN", "JOB", "TOOL", "COVERS", "USED", "STATE", "GRANT"]);
-    for grant in shown {
+    for grant in &shown {
         let id = output::id(&table, &grant.id);
         table.add_row([
             instant(grant.created_at_ms, now, session.clock.zone()),
@@ -103,30 +106,26 @@ fn print_table(session: &Session, grants: &[GrantView], all: bool) {
         ]);
     }
     print(&table);
+    for grant in shown {
+        if let Some(why) = grant.why_void.as_ref().filter(|_| is_void(grant)) {
+            anstream::println!("{} does not count. {why}", grant.id);
+        }
+    }
+}
+
+/// What the job may do without asking, a line each.
+pub(crate) fn lines(grants: &[GrantView]) -> Vec<String> {
+    let good = grants.iter().filter(|grant| grant.is_good);
+    good.map(|grant| output::plain(&format!("{}: {}", grant.tool, what(grant)))).collect()
 }
 
 /// What it covers, after the stored secrets whose values its calls write.
 fn what(grant: &GrantView) -> String {
-    let covers = covers(&grant.covers);
+    let covers = grant.covers.in_words();
     match grant.writes_values.as_slice() {
         [] => covers,
         [one] => format!("writes the value of {one}: {covers}"),
         names => format!("writes the values of {}: {covers}", names.join(", ")),
-    }
-}
-
-fn covers(covers: &CoverView) -> String {
-    match covers {
-        CoverView::Exact { arguments } => format!("exactly {arguments}"),
-        CoverView::Pattern { rules } => {
-            let rule = |(name, rule): (&String, &RuleView)| match rule {
-                RuleView::Any => format!("{name} any"),
-                RuleView::Equals(value) => format!("{name} = {value}"),
-                RuleView::OneOf(values) => format!("{name} one of {}", json!(values)),
-                RuleView::Below(root) => format!("{name} below {root}"),
-            };
-            rules.iter().map(rule).collect::<Vec<_>>().join(", ")
-        }
     }
 }
 
@@ -136,6 +135,7 @@ fn state(session: &Session, grant: &GrantView, now: i64) -> String {
     }
     let until = |at: i64| instant(at, now, session.clock.zone());
     match (grant.expires_at_ms, grant.uses_left) {
+        _ if grant.why_void.is_some() => "void".to_owned(),
         (Some(at), _) if at <= now => "over".to_owned(),
         (_, Some(0)) => "used up".to_owned(),
         (Some(at), Some(left)) => format!("{left} left, until {}", until(at)),
@@ -147,6 +147,8 @@ fn state(session: &Session, grant: &GrantView, now: i64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use rouse_gateway::wire::CoverView;
+
     use super::*;
 
     #[test]
@@ -164,6 +166,7 @@ mod tests {
             used: 0,
             revoked_at_ms: None,
             is_good: true,
+            why_void: None,
         };
         let told = |names: &[&str]| short(&what(&grant(names)), 60);
         assert!(told(&[]).starts_with("exactly {"), "{}", told(&[]));

@@ -72,6 +72,9 @@ fn print_table(tools: &[ToolView]) {
         table.add_row([tool.name.clone(), asks(tool).to_owned(), most, does]);
     }
     print(&table);
+    for (tool, why) in tools.iter().filter_map(|tool| Some((tool, tool.why_not_here.as_ref()?))) {
+        anstream::println!("{} cannot be called by a model here. {}", tool.name, plain(why));
+    }
 }
 
 /// When it asks. One that never does by itself, and yet can change things beyond this computer, says so call by call.

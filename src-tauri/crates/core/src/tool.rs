@@ -149,7 +149,10 @@ pub enum SandboxMode {
         hosts: Vec<String>,
     },
     /// With the person's own rights, because the person has written the call itself.
-    ByPersonUnsandboxed,
+    ByPersonUnsandboxed {
+        /// The hosts that the job grants: nobody is asked about the call, so not even it goes beside them.
+        hosts: Vec<String>,
+    },
     /// With the person's own rights although no person has written the call, because the person has opened the sandbox
     /// for this job: each call is asked for.
     OpenedByPerson {
@@ -163,8 +166,9 @@ impl SandboxMode {
     #[must_use]
     pub fn hosts(&self) -> &[String] {
         match self {
-            Self::Sandboxed { hosts } | Self::OpenedByPerson { hosts } => hosts,
-            Self::ByPersonUnsandboxed => &[],
+            Self::Sandboxed { hosts }
+            | Self::OpenedByPerson { hosts }
+            | Self::ByPersonUnsandboxed { hosts } => hosts,
         }
     }
 }
@@ -378,6 +382,16 @@ pub trait Tool: Send + Sync {
     fn approval(&self, arguments: &Value, context: &ToolContext) -> ApprovalRule {
         let _ = (arguments, context);
         self.spec().approval
+    }
+    /// How its calls are judged in a run that is confined like this, when a call says nothing finer.
+    fn usual_approval(&self, sandbox: &SandboxMode) -> ApprovalRule {
+        let _ = sandbox;
+        self.spec().approval
+    }
+    /// Why no call of it can be made in a run that is confined like this, and what a person can do; none when one can.
+    fn why_not_here<'a>(&'a self, sandbox: &'a SandboxMode) -> BoxFuture<'a, Option<String>> {
+        let _ = sandbox;
+        Box::pin(std::future::ready(None))
     }
     /// What this call does to the world, where its arguments say it finer than the spec.
     fn annotations(&self, arguments: &Value) -> Annotations {

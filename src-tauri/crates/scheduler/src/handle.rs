@@ -23,6 +23,7 @@ pub(crate) type Reply<T> = oneshot::Sender<Result<T, SchedulerError>>;
 pub(crate) enum Request {
     Add(Box<Job>, Reply<Job>),
     Update(JobId, Value, Option<i64>, Reply<Job>),
+    Replace(JobId, Value, Option<i64>, Reply<Job>),
     Remove(JobId, Option<RunId>, Reply<Option<Removed>>),
     RunNow(JobId, RunMode, Option<RunId>, Reply<Option<RunId>>),
     Retry(RunId, Reply<RunId>),
@@ -79,6 +80,20 @@ impl SchedulerHandle {
         expected_revision: Option<i64>,
     ) -> Result<Job, SchedulerError> {
         self.ask(|reply| Request::Update(id.clone(), patch, expected_revision, reply)).await
+    }
+
+    /// The same for a definition that came from elsewhere: where it gives the job other work, what the job was granted is
+    /// taken back with it.
+    ///
+    /// # Errors
+    /// As `update_job`.
+    pub async fn replace_job(
+        &self,
+        id: &JobId,
+        patch: Value,
+        expected_revision: Option<i64>,
+    ) -> Result<Job, SchedulerError> {
+        self.ask(|reply| Request::Replace(id.clone(), patch, expected_revision, reply)).await
     }
 
     /// Removes a job and ends what it is doing, but not the run `by` which it is asked; answers it, or none when there was

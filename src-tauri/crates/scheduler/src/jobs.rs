@@ -28,6 +28,15 @@ pub struct Removed {
     pub goes_on: bool,
 }
 
+/// Where a change of a job comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// It was made here, by somebody who sees what the job was granted.
+    Here,
+    /// It came in a file.
+    Elsewhere,
+}
+
 impl Engine {
     pub(crate) async fn add_job(&mut self, mut job: Job) -> Result<Job, SchedulerError> {
         let now = self.clock.now();
@@ -50,6 +59,7 @@ impl Engine {
         id: &JobId,
         patch: Value,
         expected_revision: Option<i64>,
+        origin: Origin,
     ) -> Result<Job, SchedulerError> {
         let now = self.clock.now();
         let mut old = self.found(id).await?;
@@ -61,7 +71,11 @@ impl Engine {
         let mut job = patch_job(&old, patch, now, &self.zones)?;
         job.state.next_run_at = next_slot_after_edit(&old, &job, now, &self.zones)?;
         self.keep_rules_of(&job.schedule).await?;
-        let job = self.store.update_job(&job, expected_revision, now).await?;
+        let job = if origin == Origin::Elsewhere && old.payload != job.payload {
+            self.store.replace_job(&job, expected_revision, now).await?
+        } else {
+            self.store.update_job(&job, expected_revision, now).await?
+        };
         log_saved(&job);
         self.next_due_is_stale = true;
         self.listeners.changed();

@@ -10,6 +10,7 @@ use rouse_store::StoreError;
 use crate::attempt::{GRACE, Why};
 use crate::engine::{Engine, Stop};
 use crate::handle::{Reply, Request};
+use crate::jobs::Origin;
 use crate::tick::new_run;
 use crate::{NextSlot, RunMode, SchedulerConfig, SchedulerError, Status};
 
@@ -19,7 +20,10 @@ impl Engine {
         match request {
             Request::Add(job, reply) => answer(reply, self.add_job(*job).await),
             Request::Update(id, patch, expected, reply) => {
-                answer(reply, self.update_job(&id, patch, expected).await);
+                answer(reply, self.update_job(&id, patch, expected, Origin::Here).await);
+            }
+            Request::Replace(id, patch, expected, reply) => {
+                answer(reply, self.update_job(&id, patch, expected, Origin::Elsewhere).await);
             }
             Request::Remove(id, by, reply) => {
                 answer(reply, self.remove_job(&id, by.as_ref()).await);

@@ -34,6 +34,10 @@ const ALL: &str =
 const REVOKE: &str = "UPDATE grants SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
 const REVOKE_ALL: &str =
     "UPDATE grants SET revoked_at = ?2 WHERE job_id = ?1 AND revoked_at IS NULL";
+const REVOKE_GOOD: &str = "UPDATE grants SET revoked_at = ?2
+    WHERE job_id = ?1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)
+        AND (uses_left IS NULL OR uses_left > 0)
+    RETURNING id";
 const USE: &str = "UPDATE grants SET used = used + 1, uses_left = uses_left - 1
     WHERE id = ?1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)
         AND (uses_left IS NULL OR uses_left > 0)";
@@ -102,6 +106,17 @@ pub(crate) async fn use_up(write: &mut Write, id: &GrantId) -> Result<bool, Stor
 pub(crate) async fn revoke_all(write: &mut Write, job: &JobId) -> Result<(), StoreError> {
     let query = sqlx::query(REVOKE_ALL).bind(job.as_str()).bind(write.now().0);
     write.run(query).await?;
+    Ok(())
+}
+
+/// Takes back what a job was granted and what still counts, as part of the write that gives the job other work; whoever
+/// shows grants is told of each.
+pub(crate) async fn revoke_good(write: &mut Write, job: &JobId) -> Result<(), StoreError> {
+    let query = sqlx::query(REVOKE_GOOD).bind(job.as_str()).bind(write.now().0);
+    let ids = write.list(query, |row| Columns::of(row).id(GrantId::new)).await?;
+    for id in ids {
+        write.event(EventKind::Approval, json!({ "grantId": id.as_str(), "action": "revoked" }));
+    }
     Ok(())
 }
 

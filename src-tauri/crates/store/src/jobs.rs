@@ -13,7 +13,7 @@ use rouse_core::{Job, JobId, RunState, UnixMs};
 use serde_json::{Value, json};
 
 use crate::broken::BrokenJob;
-use crate::grants::revoke_all;
+use crate::grants::{revoke_all, revoke_good};
 use crate::incidents;
 use crate::row::Columns;
 use crate::runs::cancel_queued_of;
@@ -160,6 +160,30 @@ impl Store {
         expected_revision: Option<i64>,
         now: UnixMs,
     ) -> Result<Job, StoreError> {
+        self.save_job(job, expected_revision, false, now).await
+    }
+
+    /// The same for a job that does something else from now on, without anybody having looked at what it was granted: in
+    /// the same transaction that is taken back.
+    ///
+    /// # Errors
+    /// As `update_job`.
+    pub async fn replace_job(
+        &self,
+        job: &Job,
+        expected_revision: Option<i64>,
+        now: UnixMs,
+    ) -> Result<Job, StoreError> {
+        self.save_job(job, expected_revision, true, now).await
+    }
+
+    async fn save_job(
+        &self,
+        job: &Job,
+        expected_revision: Option<i64>,
+        ends_grants: bool,
+        now: UnixMs,
+    ) -> Result<Job, StoreError> {
         let mut write = self.write("save the job", Durability::Full, now).await?;
         let query = sqlx::query(UPDATE)
             .bind(job.id.as_str())
@@ -178,6 +202,9 @@ impl Store {
         }
         if updated.enabled && updated.state.consecutive_failures == 0 {
             incidents::take_up(&mut write, &job.id).await?;
+        }
+        if ends_grants {
+            revoke_good(&mut write, &job.id).await?;
         }
         write.event(EventKind::Cron, change(&job.id, "updated", updated.state.next_run_at));
         write.commit().await?;

@@ -10,6 +10,7 @@
 //! of the files that it names, or that its programs read unnamed; `held` holds the call to it until the command has begun.
 //! A line that runs more than what can be bound gets no standing yes (`unheld`).
 
+mod confined;
 mod environment;
 mod held;
 mod interpreters;
@@ -25,6 +26,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -42,9 +44,10 @@ use tokio::process::Command;
 use crate::answer::{self, Faulty};
 use crate::child::{Child, End, Finished};
 use crate::http::{Fetcher, HttpConfig};
-use crate::sandbox::{Sandbox, SandboxError, Sealed};
+use crate::sandbox::{self, Sandbox, SandboxError, Sealed};
 use crate::workspace::from_home;
 use crate::{arguments, spec};
+use confined::{Probe, confinement, is_confined};
 pub use environment::Environment;
 use environment::{RUN_ID, about, passed};
 use named::{Bound, Named};
@@ -84,6 +87,7 @@ pub(crate) struct RunCommand {
     spec: ToolSpec,
     config: CommandConfig,
     calls: AtomicU64,
+    sandbox: Arc<Probe>,
     /// What a test does between the last look and the beginning of the command.
     #[cfg(test)]
     after_look: Option<Box<dyn Fn() + Send + Sync>>,
@@ -125,6 +129,7 @@ impl RunCommand {
             spec,
             config,
             calls: AtomicU64::new(0),
+            sandbox: Arc::new(Probe::of(sandbox::available)),
             #[cfg(test)]
             after_look: None,
         }
@@ -148,7 +153,7 @@ impl RunCommand {
             SandboxMode::Sandboxed { hosts } => {
                 self.confined(&arguments, context, (hosts, sealed), &mark).await?
             }
-            SandboxMode::ByPersonUnsandboxed | SandboxMode::OpenedByPerson { .. } => {
+            SandboxMode::ByPersonUnsandboxed { .. } | SandboxMode::OpenedByPerson { .. } => {
                 self.unconfined(&arguments, context, &mark)?
             }
         };
@@ -273,10 +278,20 @@ impl Tool for RunCommand {
 
     /// Out of the sandbox each call is asked for, unless a person has written it.
     fn approval(&self, _: &Value, context: &ToolContext) -> ApprovalRule {
-        match context.sandbox {
+        self.usual_approval(&context.sandbox)
+    }
+
+    fn usual_approval(&self, sandbox: &SandboxMode) -> ApprovalRule {
+        match sandbox {
             SandboxMode::OpenedByPerson { .. } => ApprovalRule::Always,
-            SandboxMode::Sandboxed { .. } | SandboxMode::ByPersonUnsandboxed => self.spec.approval,
+            SandboxMode::Sandboxed { .. } | SandboxMode::ByPersonUnsandboxed { .. } => {
+                self.spec.approval
+            }
         }
+    }
+
+    fn why_not_here<'a>(&'a self, sandbox: &'a SandboxMode) -> BoxFuture<'a, Option<String>> {
+        Box::pin(Arc::clone(&self.sandbox).why_not(sandbox))
     }
 
     fn preview<'a>(
@@ -297,7 +312,14 @@ impl Tool for RunCommand {
         context: &'a ToolContext,
     ) -> BoxFuture<'a, Result<Surroundings, ToolOutput>> {
         let (context, environment) = (context.clone(), self.config.environment.clone());
-        let look = move |arguments: Arguments| bound(&arguments, &context, &environment);
+        let sandbox = Arc::clone(&self.sandbox);
+        // Nobody is asked about a command that could not be run after a yes either.
+        let look = move |arguments: Arguments| {
+            if is_confined(&context.sandbox) {
+                sandbox.holds()?;
+            }
+            bound(&arguments, &context, &environment)
+        };
         Box::pin(answer::aside(arguments, look))
     }
 
@@ -318,24 +340,9 @@ impl Tool for RunCommand {
     }
 }
 
-/// How it is confined, for a person and for what a yes is bound to.
-fn confinement(context: &ToolContext) -> String {
-    match &context.sandbox {
-        SandboxMode::Sandboxed { hosts } if hosts.is_empty() => {
-            "in the sandbox, without a network".to_owned()
-        }
-        SandboxMode::Sandboxed { hosts } => {
-            format!("in the sandbox, with a way to {}", hosts.join(", "))
-        }
-        SandboxMode::ByPersonUnsandboxed | SandboxMode::OpenedByPerson { .. } => {
-            "outside the sandbox, with all your rights".to_owned()
-        }
-    }
-}
-
 /// What is said of the command is a line each, whatever its folder is called.
 fn shown(arguments: &Arguments, context: &ToolContext) -> String {
-    let how = visible_line(&confinement(context));
+    let how = visible_line(&confinement(&context.sandbox));
     let workspace = context.workspace.display();
     let place = match arguments.cwd.as_deref().filter(|cwd| *cwd != ".") {
         Some(cwd) => format!("in the folder {cwd} of {workspace}"),
@@ -349,7 +356,7 @@ fn bound(
     context: &ToolContext,
     environment: &Environment,
 ) -> Result<Surroundings, CommandError> {
-    let is_confined = matches!(context.sandbox, SandboxMode::Sandboxed { .. });
+    let is_confined = is_confined(&context.sandbox);
     let folder = if is_confined {
         room(arguments, context)?.folder
     } else {
@@ -366,7 +373,7 @@ fn bound(
     let bound = named.bound(&arguments.command);
     let ungranted = named.unheld(&arguments.command, &bound);
     let Bound { files, replaces, .. } = bound;
-    let confinement = Some(confinement(context));
+    let confinement = Some(confinement(&context.sandbox));
     let here = Surroundings::in_folder(&folder);
     Ok(Surroundings { confinement, environment, files, replaces, ungranted, ..here })
 }

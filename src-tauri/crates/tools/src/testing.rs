@@ -37,7 +37,7 @@ pub(crate) fn context(workspace: &Path) -> ToolContext {
         job_id: Some(JobId::new("job-1")),
         job_name: "Test".to_owned(),
         workspace: workspace.to_owned(),
-        sandbox: SandboxMode::ByPersonUnsandboxed,
+        sandbox: SandboxMode::ByPersonUnsandboxed { hosts: Vec::new() },
         named_hosts: Vec::new(),
         clock: Arc::new(StoppedClock),
         zone: Tz::Europe__Berlin.into(),

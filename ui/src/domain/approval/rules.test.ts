@@ -27,7 +27,7 @@ test("a pattern sends a rule for every argument, each exactly what it was until 
     rules: { path: { rule: "below", value: "notes" }, content: { rule: "equals", value: "dentist\n" }, mode: { rule: "equals", value: 7 } },
   });
   expect(draftWords({ ...draft, days: null, uses: 1 }, approval, now)).toBe(
-    "“Weekly notes” may call write_file without asking when path is “notes” or lies below it and content is exactly “dentist ↵ ” and mode is exactly “7”, until somebody takes it back, once.",
+    "“Weekly notes” may call write_file without asking when path is “notes” or lies below it and content is exactly “dentist ↵ ” and mode is exactly “7”, in /home/ada/workspace, until somebody takes it back, once.",
   );
 });
 
@@ -70,8 +70,9 @@ test.each([
 
 test("what a grant covers is said in words", () => {
   expect(coverWords({ kind: "exact", arguments: {} })).toBe("with exactly these arguments");
-  expect(coverWords({ kind: "pattern", rules: { url: { rule: "below", value: "https://example.com" }, method: { rule: "oneOf", value: ["GET", "HEAD"] }, body: { rule: "any" } } })).toBe(
+  expect(coverWords({ kind: "pattern", folder: null, rules: { url: { rule: "below", value: "https://example.com" }, method: { rule: "oneOf", value: ["GET", "HEAD"] }, body: { rule: "any" } } })).toBe(
     "when url is “https://example.com” or lies below it and method is “GET” or “HEAD” and body is anything",
   );
-  expect(coverWords({ kind: "pattern", rules: {} })).toBe("without arguments");
+  expect(coverWords({ kind: "pattern", folder: null, rules: {} })).toBe("without arguments");
+  expect(coverWords({ kind: "pattern", folder: "/home/a/work", rules: { path: { rule: "any" } } })).toBe("when path is anything, in /home/a/work");
 });

@@ -118,7 +118,7 @@ export function answerOf(draft: GrantDraft, now: number): Answer {
 
 /** What the grant would allow, as one sentence. */
 export function draftWords(draft: GrantDraft, approval: ApprovalView, now: number): string {
-  const covers: CoverView = draft.cover === "exact" ? { kind: "exact", arguments: approval.arguments } : { kind: "pattern", rules: rulesOf(draft) };
+  const covers: CoverView = draft.cover === "exact" ? { kind: "exact", arguments: approval.arguments } : { kind: "pattern", rules: rulesOf(draft), folder: approval.directory };
   const end = endOf(draft.days, now);
   const until = end === undefined ? "until somebody takes it back" : `until ${when(end, now)}`;
   const uses = draft.uses === null ? "" : draft.uses === 1 ? ", once" : `, at most ${draft.uses.toLocaleString()} times`;
@@ -129,8 +129,9 @@ export function draftWords(draft: GrantDraft, approval: ApprovalView, now: numbe
 export function coverWords(covers: CoverView, hasFiles = false): string {
   if (covers.kind === "exact") return `with exactly these arguments${hasFiles ? " and these files as they are now" : ""}`;
   const rules = Object.entries(covers.rules);
-  if (rules.length === 0) return "without arguments";
-  return `when ${rules.map(([name, rule]) => `${name} ${ruleWords(rule)}`).join(" and ")}`;
+  const folder = covers.folder === null ? "" : `, in ${covers.folder}`;
+  if (rules.length === 0) return `without arguments${folder}`;
+  return `when ${rules.map(([name, rule]) => `${name} ${ruleWords(rule)}`).join(" and ")}${folder}`;
 }
 
 function ruleWords(rule: RuleView): string {

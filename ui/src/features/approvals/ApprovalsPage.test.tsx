@@ -156,7 +156,7 @@ test("always opens the grant in words, and makes a pattern of what the person lo
   await user.click(dialog.getByRole("button", { name: /What content may be/ }));
   await user.click(await screen.findByRole("option", { name: "may be anything" }));
   await user.click(dialog.getByRole("radio", { name: "No end" }));
-  expect(dialog.getByRole("status")).toHaveTextContent("“Weekly notes” may call write_file without asking when path is “notes” or lies below it and content is anything, until somebody takes it back.");
+  expect(dialog.getByRole("status")).toHaveTextContent("“Weekly notes” may call write_file without asking when path is “notes” or lies below it and content is anything, in /home/ada/workspace, until somebody takes it back.");
   await user.click(dialog.getByRole("button", { name: "Allow from now on" }));
   await waitFor(() => expect(answered(host)).toEqual([{ id: "ask-1", answer: { kind: "always", rules: { path: { rule: "below", value: "notes" }, content: { rule: "any" } } }, from: "page" }]));
 });

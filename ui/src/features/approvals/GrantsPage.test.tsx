@@ -7,19 +7,21 @@ import { renderApp } from "@/test/renderApp";
 
 test("a grant says what it covers, how often it was used and when it ends", async () => {
   const grants = [
-    aGrant({ covers: { kind: "pattern", rules: { path: { rule: "below", value: "notes" }, content: { rule: "any" } } }, used: 3, usesLeft: 17 }),
+    aGrant({ covers: { kind: "pattern", folder: "/home/a/work", rules: { path: { rule: "below", value: "notes" }, content: { rule: "any" } } }, used: 3, usesLeft: 17 }),
     aGrant({ id: "g2", isGood: false, revokedAtMs: noon }),
     aGrant({ id: "g3", isGood: false, usesLeft: 0, used: 1 }),
+    aGrant({ id: "g4", isGood: false, whyVoid: "It was made before Rouse bound a grant to its folder." }),
   ];
   renderApp("/grants", fakeHost({ "grants.list": () => ({ grants }) }));
   const inForce = within(await screen.findByRole("list", { name: "Grants in force" }));
-  expect(inForce.getByRole("listitem")).toHaveTextContent("Weekly notes may call write_file when path is “notes” or lies below it and content is anything");
+  expect(inForce.getByRole("listitem")).toHaveTextContent("Weekly notes may call write_file when path is “notes” or lies below it and content is anything, in /home/a/work");
   expect(inForce.getByText("Used 3 times")).toBeInTheDocument();
   expect(inForce.getByText("17 more times at most")).toBeInTheDocument();
   expect(inForce.getByText("No end")).toBeInTheDocument();
   const past = within(screen.getByRole("list", { name: "Grants no longer in force" }));
   expect(past.getByText(/^Taken back/)).toBeInTheDocument();
   expect(past.getByText("Used up")).toBeInTheDocument();
+  expect(past.getByText("It was made before Rouse bound a grant to its folder.")).toBeInTheDocument();
   expect(past.queryByRole("button", { name: /^Take back/ })).not.toBeInTheDocument();
 });
 

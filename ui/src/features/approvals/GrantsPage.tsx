@@ -101,8 +101,9 @@ function Grant({ grant, onRevoke }: { grant: GrantView; onRevoke?: (grant: Grant
   );
 }
 
-function End({ grant: { isGood, revokedAtMs, expiresAtMs, usesLeft } }: { grant: GrantView }) {
+function End({ grant: { isGood, revokedAtMs, expiresAtMs, usesLeft, whyVoid } }: { grant: GrantView }) {
   if (revokedAtMs !== null) return <span>Taken back <Time at={revokedAtMs} as="log" /></span>;
+  if (whyVoid !== null) return <span>{whyVoid}</span>;
   if (!isGood && usesLeft === 0) return <span>Used up</span>;
   if (expiresAtMs === null) return <span>No end</span>;
   return <span>{isGood ? "Until " : "Ended "}<Time at={expiresAtMs} as="within" /></span>;

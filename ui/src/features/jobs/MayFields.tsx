@@ -1,9 +1,16 @@
 /* What the job may do: what happens when a call needs a yes, which hosts it may reach, and whether commands that a model has
-   chosen stay in the sandbox. The defaults are the careful ones, and are a full answer. */
+   chosen stay in the sandbox. The defaults are the careful ones, and are a full answer. What was granted to it stands below. */
+
+import { Link } from "@tanstack/react-router";
 
 import { Switch } from "@/components/Choice";
 import { TextArea } from "@/components/Field";
 import { Folded } from "@/components/Folded";
+import { Worded } from "@/components/Worded";
+import { useGrants } from "@/data/approvals";
+import { coverWords } from "@/domain/approval/rules";
+import { valuesWords } from "@/domain/approval/words";
+import { argumentsLine } from "@/format/text";
 import type { Approvals } from "@/platform";
 
 import { ChoiceOf, LengthOf, useBound } from "./bound";
@@ -21,12 +28,14 @@ const answersOfCall: typeof answers = [
   { id: "deny", label: "Answer no at once", about: "The run fails, and says which hook it was." },
 ];
 
-export function MayFields({ isAgent }: { isAgent: boolean }) {
+export function MayFields({ jobId, isAgent, isCommand = false }: { jobId: string | undefined; isAgent: boolean; isCommand?: boolean }) {
   const { value: approvals, error: approvalsError } = useBound("approvals");
   const { value: hosts, error: hostsError } = useBound("hosts");
   const sandbox = useBound("sandbox");
   const isWrong = approvalsError !== undefined || hostsError !== undefined;
-  const summary = [isAgent ? short[approvals] : approvals !== "ask" && "asks nobody", hosts.trim() === "" ? "any public address" : "only named hosts", isAgent && sandbox.value === "open" && "commands outside the sandbox"];
+  // Your own command runs outside the sandbox, where no list of hosts bounds it; one that is there can be taken out.
+  const hasHosts = !isCommand || hosts !== "";
+  const summary = [isAgent ? short[approvals] : approvals !== "ask" && "asks nobody", hasHosts && (hosts.trim() === "" ? "any public address" : "only named hosts"), isAgent && sandbox.value === "open" && "commands outside the sandbox"];
   return (
     <Folded key={String(isWrong)} title="What it may do" summary={summary.filter((part) => part !== false).join(" · ")} defaultExpanded={isWrong}>
       <div className={styles.fields}>
@@ -34,7 +43,7 @@ export function MayFields({ isAgent }: { isAgent: boolean }) {
           <ChoiceOf name="approvals" label={isAgent ? "When something needs your yes" : "When a hook wants your yes"} choices={isAgent || approvals === "skip" ? answers : answersOfCall} />
           {approvals === "ask" && <LengthOf name="approvalTime" label="A question waits" least={60} most={604_800} usual={1_800} help="Then the answer is no." />}
         </div>
-        <Hosts />
+        {hasHosts && <Hosts isAgent={isAgent} />}
         {isAgent && (
           <Switch
             isSelected={sandbox.value === "open"}
@@ -44,14 +53,36 @@ export function MayFields({ isAgent }: { isAgent: boolean }) {
             Let its commands leave the sandbox
           </Switch>
         )}
+        {jobId !== undefined && <Granted jobId={jobId} />}
       </div>
     </Folded>
   );
 }
 
+/** What it may do without asking. A change of the job leaves that as it is, so whoever changes it is shown it. */
+function Granted({ jobId }: { jobId: string }) {
+  const grants = useGrants().data?.filter((grant) => grant.jobId === jobId && grant.isGood) ?? [];
+  if (grants.length === 0) return null;
+  return (
+    <div className={styles.group}>
+      <span className={styles.label} aria-hidden>What it may do without asking</span>
+      <ul className={styles.granted} aria-label="What it may do without asking">
+        {grants.map(({ id, tool, covers, writesValues }) => (
+          <li key={id}>
+            <code>{tool}</code> {coverWords(covers)}
+            {covers.kind === "exact" && <>: {argumentsLine(covers.arguments)}</>}
+            {writesValues.length > 0 && <>. <Worded text={valuesWords({ writesValues }) ?? ""} /></>}
+          </li>
+        ))}
+      </ul>
+      <p className={styles.note}>Changing the job leaves this as it is. <Link to="/grants" className={styles.link}>Take it back</Link> if it is not meant for what the job does from now on.</p>
+    </div>
+  );
+}
+
 const short: Record<Approvals, string> = { ask: "asks you", deny: "is told no", skip: "is not offered what asks" };
 
-function Hosts() {
+function Hosts({ isAgent }: { isAgent: boolean }) {
   const { error, ...field } = useBound("hosts");
-  return <TextArea mono rows={2} label="Hosts it may reach" {...field} error={error} help="One a line, with or without a port. With none named it may look at any public address, and its commands have no network." placeholder="example.com" spellCheck="false" />;
+  return <TextArea mono rows={2} label="Hosts it may reach" {...field} error={error} help={`One a line, with or without a port. ${isAgent ? "With none named it may look at any public address, and its commands have no network." : "With none named its request may go to any public address; with some, to these alone."}`} placeholder="example.com" spellCheck="false" />;
 }

@@ -46,7 +46,7 @@ export const WithSection = memo(function WithSection({ jobId }: { jobId?: string
     <Section title="How" className={styles.section}>
       <div className={styles.fields}>
         {what === "systemEvent" && <TakenUp />}
-        {what === "agentTurn" && <TaskHow />}
+        {what === "agentTurn" && <TaskHow jobId={jobId} />}
         {what === "toolCall" && <CallHow jobId={jobId} />}
       </div>
     </Section>
@@ -86,7 +86,7 @@ function TakenUp() {
   );
 }
 
-function TaskHow() {
+function TaskHow({ jobId }: { jobId: string | undefined }) {
   const { data: status } = useStatus();
   const deliver = useBound("deliver");
   return (
@@ -105,7 +105,7 @@ function TaskHow() {
       <Switch isSelected={deliver.value} onChange={deliver.onChange} help="Off: only failures are told; the outcome is on the run’s page.">
         Tell me the outcome
       </Switch>
-      <MayFields isAgent />
+      <MayFields jobId={jobId} isAgent />
       <SpendFields />
     </>
   );
@@ -166,11 +166,14 @@ function Call() {
 
 function CallHow({ jobId }: { jobId: string | undefined }) {
   const tell = useBound("notifyWhen");
+  const tool = useBound("tool");
+  const { data: tools = [] } = useTools();
+  const isCommand = tools.some(({ name, domain }) => name === tool.value && domain === "container");
   return (
     <>
       <ChoiceOf name="notifyWhen" label="Tell me when" choices={tells} />
       {tell.value === "condition" && <Condition jobId={jobId} />}
-      <MayFields isAgent={false} />
+      <MayFields jobId={jobId} isAgent={false} isCommand={isCommand} />
     </>
   );
 }

@@ -156,3 +156,10 @@ test("a tool that belongs to a turn of a model is not tried by itself", async ()
   expect(await screen.findByRole("heading", { name: "complete_run", level: 1 })).toBeInTheDocument();
   expect(screen.queryByRole("form")).not.toBeInTheDocument();
 });
+
+test("a tool that cannot be called on this computer says why, and what to do", async () => {
+  const why = "This computer cannot confine a command. What is missing: namespaces (no). Ask the kernel. Nothing was run.";
+  renderApp("/tools/run_command", fakeHost({ "tools.catalog": () => ({ tools: [aTool({ name: "run_command", whyNotHere: why })] }) }));
+  const facts = within(await screen.findByRole("list", { name: "What it may do" }));
+  expect(facts.getByText(`No model’s call of it can be carried out here. ${why}`)).toBeInTheDocument();
+});

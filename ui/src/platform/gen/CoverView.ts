@@ -12,4 +12,8 @@ arguments: Record<string, unknown>, } | { "kind": "pattern",
 /**
  * By name.
  */
-rules: { [key in string]: RuleView }, };
+rules: { [key in string]: RuleView }, 
+/**
+ * The folder that the calls work in; none when they work in no folder, or nobody knows (`whyVoid`).
+ */
+folder: string | null, };

@@ -52,4 +52,8 @@ revokedAtMs: number | null,
 /**
  * Whether it counts now.
  */
-isGood: boolean, };
+isGood: boolean, 
+/**
+ * Why it covers no call although it was given, as a sentence; none when it does.
+ */
+whyVoid: string | null, };

@@ -23,7 +23,7 @@ description: string,
  */
 parameters: Record<string, unknown>, 
 /**
- * Whether its calls are asked for, when a call says nothing finer.
+ * Whether its calls are asked for, when a call says nothing finer; of a job, in its runs.
  */
 approval: ToolApproval, 
 /**
@@ -65,4 +65,8 @@ attendedOnly: boolean,
 /**
  * Whether a person can try it out by itself (`tools.try`).
  */
-canBeTried: boolean, };
+canBeTried: boolean, 
+/**
+ * Why no call of it that a model makes can be carried out on this computer, and what to do; none when one can.
+ */
+whyNotHere: string | null, };

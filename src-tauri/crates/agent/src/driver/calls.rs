@@ -20,7 +20,7 @@ use rouse_store::{Note, RunStep, StepStatus};
 use serde_json::Value;
 
 use super::conversation::{Conversation, End, MOST_QUESTIONS};
-use super::resume::{Earlier, KEPT_CALLS, nobody_knows};
+use super::resume::{Earlier, KEPT_CALLS, LOST_CALLS, nobody_knows};
 use crate::gate::{Admission, Begun, Called, Passage, Question, Terms};
 use crate::safety::Written;
 
@@ -106,27 +106,28 @@ impl Conversation<'_> {
         ToolCallRequest { arguments, ..call.clone() }
     }
 
-    /// Keeps by handles what the run will not know of its `waiting` calls any more when it goes on.
+    /// Keeps by handles what the run will not know of its `waiting` calls any more when it goes on, and which of them cannot
+    /// be kept.
     async fn keep_values(&self, waiting: &[ToolCallRequest], written: &Written) -> Result<(), End> {
-        let mut kept = serde_json::Map::new();
+        let (mut kept, mut lost) = (serde_json::Map::new(), serde_json::Map::new());
         for call in waiting {
             let Some(arguments) = written.get(&call.id).cloned() else { continue };
             let request = ToolCallRequest { arguments, ..call.clone() };
-            if let Some(arguments) = self.driver.gate.by_handles(&request).await {
-                kept.insert(call.id.clone(), arguments);
+            match self.driver.gate.by_handles(&request).await {
+                Some(arguments) => kept.insert(call.id.clone(), arguments),
+                // Made as the transcript has it, it would work with a mark in the place of the value.
+                None => lost.insert(call.id.clone(), call.tool.clone().into()),
+            };
+        }
+        for (name, calls) in [(KEPT_CALLS, kept), (LOST_CALLS, lost)] {
+            if !calls.is_empty() {
+                let run_id = &self.context.run_id;
+                let note =
+                    Note { run_id, name, input: calls.into(), output: None, is_error: false };
+                self.driver.store.note(note, self.driver.clock.now()).await?;
             }
         }
-        if kept.is_empty() {
-            return Ok(());
-        }
-        let note = Note {
-            run_id: &self.context.run_id,
-            name: KEPT_CALLS,
-            input: kept.into(),
-            output: None,
-            is_error: false,
-        };
-        Ok(self.driver.store.note(note, self.driver.clock.now()).await?)
+        Ok(())
     }
 
     fn goes_beside(&self, call: &ToolCallRequest) -> bool {
@@ -152,6 +153,10 @@ impl Conversation<'_> {
             Earlier::Unknown => {
                 let told = nobody_knows(&call.tool);
                 round.tell(call, told);
+            }
+            Earlier::Lost => {
+                let refused = self.driver.gate.refuse_unkept(&call, self.context).await?;
+                round.tell(call, refused.told);
             }
             Earlier::ToDo => self.admit(round, call).await?,
         }

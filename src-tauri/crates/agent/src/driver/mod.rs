@@ -86,7 +86,8 @@ pub struct AgentDriver {
 const CONFINED: SandboxMode = SandboxMode::Sandboxed { hosts: Vec::new() };
 
 /// How what the model of a job has chosen is confined, as the person has written it into the job.
-fn sandbox_of(job: &Job) -> SandboxMode {
+#[must_use]
+pub fn sandbox_of(job: &Job) -> SandboxMode {
     let hosts = job.policies.hosts.clone();
     match job.policies.sandbox {
         Sandbox::Required => SandboxMode::Sandboxed { hosts },

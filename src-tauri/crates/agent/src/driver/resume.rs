@@ -8,7 +8,7 @@
 //! The journal also has what the transcript does not: the calls that hold stored secrets and waited for a person, by
 //! their handles.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rouse_core::message::ToolCallRequest;
@@ -19,12 +19,18 @@ use serde_json::Value;
 /// The note of the calls that a run has kept by their handles when it began to wait.
 pub(super) const KEPT_CALLS: &str = "Calls that write stored secrets wait";
 
+/// The note of the calls that hold stored secrets and could not be kept like that: the transcript has a mark in the place
+/// of the value, and with the mark it would be another call.
+pub(super) const LOST_CALLS: &str = "Calls that hold stored secrets are not made after a wait";
+
 /// What a run knows of itself from before a break.
 pub(super) struct Journal {
     /// The calls that were begun after the last answer of the model, by their ids.
     calls: HashMap<String, RunStep>,
     /// The arguments of those that waited and hold stored secrets, by handles.
     kept: HashMap<String, Value>,
+    /// Those of them that could not be kept.
+    lost: HashSet<String>,
     /// The attempt that it makes now.
     attempt: u32,
     /// Whether a model was asked in this attempt before: an answer of a person goes on with the attempt that asked.
@@ -41,6 +47,8 @@ pub(super) enum Earlier {
     Done(Box<RunStep>),
     /// It was begun, and nobody knows how it ended.
     Unknown,
+    /// It has waited, and what the model had written is not there any more.
+    Lost,
 }
 
 impl Journal {
@@ -52,17 +60,22 @@ impl Journal {
         let summary = steps.iter().find(|step| step.kind == StepKind::Summary).cloned();
         let answered = steps.iter().rposition(|step| step.kind == StepKind::ModelTurn);
         let since = answered.map_or(0, |at| at + 1);
-        let (mut calls, mut kept) = (HashMap::new(), HashMap::new());
+        let (mut calls, mut kept, mut lost) = (HashMap::new(), HashMap::new(), HashSet::new());
         for step in steps.into_iter().skip(since) {
             match (step.kind, step.call_id.clone()) {
                 (StepKind::ToolCall, Some(id)) => drop(calls.insert(id, step)),
                 (StepKind::Note, _) if step.name == KEPT_CALLS => {
                     kept.extend(step.input.as_object().cloned().unwrap_or_default());
                 }
+                (StepKind::Note, _) if step.name == LOST_CALLS => {
+                    lost.extend(
+                        step.input.as_object().into_iter().flatten().map(|(id, _)| id.clone()),
+                    );
+                }
                 _ => {}
             }
         }
-        Self { calls, kept, attempt, has_asked, summary }
+        Self { calls, kept, lost, attempt, has_asked, summary }
     }
 
     /// The arguments of a call that has waited and holds stored secrets, by handles.
@@ -88,7 +101,8 @@ impl Journal {
     pub(super) fn earlier(&self, call: &ToolCallRequest) -> Earlier {
         // It has no effect but its answer, and the journal does not keep that as it is.
         let Some(step) = self.calls.get(&call.id).filter(|_| call.tool != "complete_run") else {
-            return Earlier::ToDo;
+            let is_lost = self.lost.contains(&call.id);
+            return if is_lost { Earlier::Lost } else { Earlier::ToDo };
         };
         match step.status {
             StepStatus::Finished | StepStatus::Failed => Earlier::Done(Box::new(step.clone())),

@@ -47,9 +47,10 @@ impl AgentDriver {
             Ok(cause) => cause,
             Err(error) => return not_written(&error),
         };
+        let by_person = SandboxMode::ByPersonUnsandboxed { hosts: job.policies.hosts.clone() };
         let context = ToolContext {
             event: cause.map(|cause| cause.told()),
-            ..self.tool_context(run, Some(job), SandboxMode::ByPersonUnsandboxed)
+            ..self.tool_context(run, Some(job), by_person)
         };
         let policy = ToolPolicy::of_a_persons_call(&call.tool, &call.arguments)
             .asking(job.policies.approvals);

@@ -9,9 +9,11 @@
 use rouse_core::approval::{Approval, Surroundings, values_in};
 use rouse_core::hidden::handles;
 use rouse_core::message::ToolCallRequest;
+use rouse_core::tool::{Fault, ToolContext, ToolOutput};
+use rouse_store::StoreError;
 use serde_json::{Value, json};
 
-use super::Gate;
+use super::{Called, Gate};
 use crate::safety::Safety;
 
 /// The arguments of a call as hooks are shown them.
@@ -67,6 +69,17 @@ impl Gate {
             Some(_) => self.safety.without_stored(&json!(surroundings)).is_some(),
             None => self.safety.without_stored(&request.arguments).is_some(),
         }
+    }
+
+    /// Refuses a call that has waited behind another one's question and holds a value that could not be kept by a handle, as
+    /// it would have been refused alone.
+    pub(crate) async fn refuse_unkept(
+        &self,
+        request: &ToolCallRequest,
+        context: &ToolContext,
+    ) -> Result<Called, StoreError> {
+        let words = unkept(request, self.writes_here(&request.tool));
+        self.refuse(request, context, ToolOutput::faulty(Fault::NotAuthorised, words)).await
     }
 
     /// The arguments of a question's call, as it is to be made; none when a value in them is there no more.

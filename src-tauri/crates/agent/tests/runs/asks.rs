@@ -216,11 +216,8 @@ async fn a_grant_covers_later_runs_until_it_is_taken_back() {
     let runs = Runs::of(&house, json!({}));
     let (run, asked) = runs.begin().await;
     let rules = [("text".to_owned(), Rule::OneOf(vec![json!("a"), json!("b")]))].into();
-    let grant = NewGrant {
-        covers: Cover::Pattern { rules, values: Vec::new() },
-        expires_at: None,
-        uses: None,
-    };
+    let covers = Cover::like(&asked.asks[0], rules);
+    let grant = NewGrant { covers, expires_at: None, uses: None };
     runs.answered(&run, &asked, &[Answer::Always(grant)]).await;
     let (later, outcome) = runs.begin().await;
     assert_eq!((outcome.state, effects(&done_by).len()), (RunState::Succeeded, 2));

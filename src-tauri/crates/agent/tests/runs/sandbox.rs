@@ -39,12 +39,17 @@ async fn what_a_model_calls_is_confined_and_what_a_person_wrote_is_not() {
     let run = house.run_of(None).await;
     let outcome = house.driver().run_main_turn(&run, house.chosen(), None, &house.cancel).await;
     assert_eq!(outcome.state, RunState::Succeeded, "{outcome:?}");
-    let written = job(json!({"kind": "toolCall", "tool": "look", "arguments": {}}), json!({}));
+    let policies = json!({"hosts": ["example.com"]});
+    let written = job(json!({"kind": "toolCall", "tool": "look", "arguments": {}}), policies);
     let run = house.run_of(Some(&written)).await;
     let call = call_of(&written);
     let outcome = house.driver().run_tool_call(&run, &written, call, &house.cancel).await;
     assert_eq!(outcome.state, RunState::Succeeded, "{outcome:?}");
     let confined = SandboxMode::Sandboxed { hosts: Vec::new() };
-    let expected = [confined.clone(), confined, SandboxMode::ByPersonUnsandboxed];
+    let expected = [
+        confined.clone(),
+        confined,
+        SandboxMode::ByPersonUnsandboxed { hosts: vec!["example.com".to_owned()] },
+    ];
     assert_eq!(*seen.lock().expect("not poisoned"), expected);
 }

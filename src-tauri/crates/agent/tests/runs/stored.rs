@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use rouse_agent::{CallAnswer, Hook, Secret, SecretValue};
-use rouse_core::RunState;
 use rouse_core::policy::ToolPolicy;
-use rouse_core::tool::Annotations;
+use rouse_core::tool::{Annotations, ApprovalRule};
+use rouse_core::{Run, RunState};
 use rouse_testkit::scripted_model::{Scripted, calls};
 use serde_json::json;
 
@@ -18,6 +18,8 @@ async fn house(script: Vec<Scripted>, hooks: Vec<Arc<dyn Hook>>) -> (House, Reac
     let keeper = Keeper { inner: echoing("keeper", Annotations::OVERWRITES, &made) };
     let mut all = tools();
     all.push(Arc::new(keeper));
+    let runner = echoing("runner", Annotations::OVERWRITES, &made);
+    all.push(Arc::new(runner.with(|spec| spec.approval = ApprovalRule::UnlessGranted)));
     let secret = |name: &str, value: &str| {
         let value = SecretValue::new(value).expect("a value");
         Secret::new(name, value, &["api.example.com".to_owned()]).expect("a secret")
@@ -113,4 +115,46 @@ async fn nor_does_it_matter_how_often_its_run_has_waited() {
     }
     assert_eq!(house.go(&run, &job).await.state, RunState::Succeeded);
     assert_eq!(reached(&made), [held.clone(), held]);
+}
+
+/// Alone it would be refused, because the question would be written down; what waits is no other call.
+#[tokio::test]
+async fn a_call_that_cannot_be_kept_by_handles_is_refused_when_its_run_goes_on_and_never_made_with_a_mark()
+ {
+    let held = json!({ "text": format!("echo {VALUE} > .env") });
+    let alone = vec![calls([("c0", "runner", held.clone())]), done()];
+    let behind = vec![
+        calls([
+            ("c0", "asks", json!({})),
+            ("c1", "runner", held.clone()),
+            // The same question, behind which it is not asked about either.
+            ("c2", "asks", json!({})),
+            ("c3", "runner", held),
+        ]),
+        done(),
+    ];
+    let job = agent_job(json!({ "message": "Do it." }), json!({}));
+    let (single, made) = house(alone, Vec::new()).await;
+    let run = single.run_of(Some(&job)).await;
+    assert_eq!(single.go(&run, &job).await.state, RunState::Succeeded);
+    let refused = async |house: &House, run: &Run| {
+        let steps = house.steps(run).await;
+        let of_runner = steps.into_iter().filter(|step| step.name == "runner");
+        of_runner.map(|step| step.output.expect("words").to_string()).collect::<Vec<_>>()
+    };
+    let words = refused(&single, &run).await;
+    assert!(words[0].contains("the value of a stored secret"), "{words:?}");
+    assert!(reached(&made).is_empty());
+
+    let (house, made) = house(behind, Vec::new()).await;
+    let run = house.run_of(Some(&job)).await;
+    for _ in 0..2 {
+        let outcome = house.go(&run, &job).await;
+        let asked: Vec<&str> = outcome.asks.iter().map(|asked| asked.tool.as_str()).collect();
+        assert_eq!(asked, ["asks"], "{outcome:?}");
+        house.say_yes(&run, &outcome).await;
+    }
+    assert_eq!(house.go(&run, &job).await.state, RunState::Succeeded);
+    assert!(reached(&made).is_empty(), "{:?}", reached(&made));
+    assert_eq!(refused(&house, &run).await, [words[0].clone(), words[0].clone()]);
 }

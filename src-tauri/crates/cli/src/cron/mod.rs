@@ -20,14 +20,14 @@ mod webhook;
 
 use clap::{Args, Subcommand};
 use rouse_gateway::wire::{
-    CronEstimateResult, CronPreviewResult, CronRemoveResult, CronRunsResult, CronStatus, JobView,
-    JobWarning, SavedJob,
+    CronEstimateResult, CronPreviewResult, CronRemoveResult, CronRunsResult, CronStatus,
+    GrantsListResult, JobView, JobWarning, SavedJob,
 };
 use serde_json::json;
 
 use crate::exit::Failure;
 use crate::session::Session;
-use crate::{ids, output, runs, status};
+use crate::{grants, ids, output, runs, status};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -222,8 +222,14 @@ async fn show(job: JobArg, session: &Session) -> Result<(), Failure> {
             Some(serde_json::from_value::<CronEstimateResult>(estimate)?)
         }
     };
+    let granted = session.call("grants.list", json!({ "jobId": id })).await?;
+    let granted: GrantsListResult = serde_json::from_value(granted)?;
     session.tell(answer, |session, view: JobView| {
         list::print_one(session, &view);
+        let may = grants::lines(&granted.grants).join("\n");
+        for line in list::fact_lines("may", &may) {
+            anstream::println!("  {line}");
+        }
         if let Some(estimate) = estimate {
             anstream::println!("  costs  {}", output::plain(&estimate.text));
         }

@@ -334,7 +334,7 @@ fn another_command_than_the_written_one_is_asked_for_each_time() {
 #[test]
 fn no_pattern_covers_what_a_shell_reads() {
     let rules = std::collections::BTreeMap::from([("to".to_owned(), Rule::Any)]);
-    let pattern = Grant { covers: Cover::Pattern { rules, values: Vec::new() }, ..grant() };
+    let pattern = Grant { covers: Cover::like(&yes(Scope::Once), rules), ..grant() };
     let ruled = |shell_text: &[&str], grant: &Grant| {
         let shell_text = shell_text.iter().map(ToString::to_string).collect();
         let spec = ToolSpec { shell_text, ..tool(ApprovalRule::UnlessGranted) };
@@ -347,6 +347,49 @@ fn no_pattern_covers_what_a_shell_reads() {
     assert!(permit(&ruled(&[], &pattern)).is_some());
     assert_eq!(ruled(&["to"], &pattern), Ruling::Ask);
     assert!(permit(&ruled(&["to"], &grant())).is_some(), "exactly this call");
+}
+
+#[test]
+fn a_pattern_covers_calls_in_the_folder_that_the_person_has_seen() {
+    let place = |directory: Option<&str>| Surroundings {
+        directory: directory.map(str::to_owned),
+        ..Surroundings::default()
+    };
+    let asked_in =
+        |directory: Option<&str>| Approval { surroundings: place(directory), ..yes(Scope::Always) };
+    let any = || std::collections::BTreeMap::from([("to".to_owned(), Rule::Any)]);
+    let like = |directory: Option<&str>| Cover::like(&asked_in(directory), any());
+    let (home, wide, none) = (Some("/home/a/work"), Some("/home/a"), None);
+    for (granted, called, expected) in [
+        (home, home, true),
+        (home, wide, false),
+        (home, Some("/home/a/work/below"), false),
+        (home, none, false),
+        (none, none, true),
+        (none, home, false),
+    ] {
+        let grant = Grant { covers: like(granted), ..grant() };
+        let covers = grant.covers("send", &arguments(), &place(called));
+        assert_eq!(covers, expected, "{granted:?} {called:?}");
+        let new = NewGrant { covers: like(granted), expires_at: None, uses: None };
+        let check = new.check(&asked_in(called), &tool(ApprovalRule::UnlessGranted));
+        assert_eq!(check.is_ok(), expected, "{check:?}");
+    }
+}
+
+#[test]
+fn a_pattern_from_before_folders_were_kept_does_not_count() {
+    let stored = json!({ "kind": "pattern", "rules": { "to": { "rule": "any" } } });
+    let covers: Cover = serde_json::from_value(stored).expect("an older row");
+    let old = Grant { covers, ..grant() };
+    assert!(!old.is_good(NOW) && old.why_void().is_some());
+    assert!(!old.covers("send", &arguments(), &Surroundings::default()));
+    let covers = Cover::like(&yes(Scope::Always), [("to".to_owned(), Rule::Any)].into());
+    let kept = serde_json::to_value(&covers).expect("JSON");
+    let new = Grant { covers: serde_json::from_value(kept).expect("read"), ..grant() };
+    assert!(new.is_good(NOW) && new.why_void().is_none());
+    assert!(new.covers("send", &arguments(), &Surroundings::default()));
+    assert!(grant().why_void().is_none(), "one for exactly a call has its folder in its print");
 }
 
 #[test]

@@ -293,7 +293,7 @@ impl Turn {
 
     fn complete(&mut self, outcome: Completion, summary: String) -> Next {
         match outcome {
-            Completion::Report => self.report(&summary),
+            Completion::Report => self.ended_in_words(&summary),
             Completion::NothingToReport => {
                 let summary = Some(summary).filter(|summary| !summary.trim().is_empty());
                 self.finish(RunState::NothingToReport, summary, None)
@@ -390,9 +390,21 @@ fn is_reminder(message: &Message) -> bool {
     matches!(message, Message::User { text } if text == REMINDER.trim())
 }
 
-/// Whether a whole reply means "nothing to report". Models like to dress the word up as code or in bold.
+/// Whether a whole reply means "nothing to report". Models like to dress the word up as code or in bold, and some write
+/// down before it what they thought.
 #[must_use]
 pub fn is_silence(text: &str) -> bool {
-    let bare = text.trim().trim_matches(['.', '!', '*', '_', '`', '"']);
+    let bare = without_thoughts(text).trim_matches(['.', '!', '*', '_', '`', '"']);
     matches!(bare, "ROUTINE_OK" | "HEARTBEAT_OK")
+}
+
+/// A reply without the closed blocks of thoughts that it begins with.
+fn without_thoughts(text: &str) -> &str {
+    let mut rest = text.trim();
+    while let Some((_, said)) =
+        rest.strip_prefix("<think>").and_then(|block| block.split_once("</think>"))
+    {
+        rest = said.trim();
+    }
+    rest
 }

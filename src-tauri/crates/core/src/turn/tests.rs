@@ -46,17 +46,46 @@ fn words_are_a_result() {
 
 #[test]
 fn the_silent_words_are_nothing_to_report_only_as_the_whole_reply() {
-    for text in ["ROUTINE_OK", " HEARTBEAT_OK.\n", "**HEARTBEAT_OK**", "`ROUTINE_OK`"] {
+    for text in [
+        "ROUTINE_OK",
+        " HEARTBEAT_OK.\n",
+        "**HEARTBEAT_OK**",
+        "`ROUTINE_OK`",
+        "<think>\nNothing came.\n</think>\n\nHEARTBEAT_OK",
+        "<think></think><think>So what?</think>ROUTINE_OK.",
+    ] {
         assert_eq!(
             outcome(turn(3).answered(says(text))).state,
             RunState::NothingToReport,
             "{text}"
         );
     }
-    assert_eq!(
-        outcome(turn(3).answered(says("HEARTBEAT_OK but the disk is full"))).state,
-        RunState::Succeeded
-    );
+    for text in [
+        "HEARTBEAT_OK but the disk is full",
+        "<think>Fine.</think>The disk is full. ROUTINE_OK",
+        "<think>HEARTBEAT_OK",
+    ] {
+        assert_eq!(outcome(turn(3).answered(says(text))).state, RunState::Succeeded, "{text}");
+    }
+}
+
+#[test]
+fn a_report_that_is_a_silent_word_is_nothing_to_report() {
+    for (summary, expected) in [
+        ("ROUTINE_OK", RunState::NothingToReport),
+        ("<think>Nothing.</think> `HEARTBEAT_OK`", RunState::NothingToReport),
+        ("ROUTINE_OK, and 3 mails came", RunState::Succeeded),
+    ] {
+        let mut turn = turn(5);
+        let (answer, call) = calls("complete_run");
+        assert_eq!(turn.answered(answer), Next::CallTools(vec![call.clone()]));
+        let effect =
+            ToolEffect::Complete { outcome: Completion::Report, summary: summary.to_owned() };
+        let ended = outcome(turn.called(vec![(call, ToolOutput::ok("done").with_effect(effect))]));
+        assert_eq!(ended.state, expected, "{summary}");
+        let is_told = expected == RunState::Succeeded;
+        assert_eq!(ended.summary.is_some(), is_told, "{summary}: nobody is told the word");
+    }
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use rouse_core::approval::{Cover, Grant, Rule};
+use rouse_core::approval::{Cover, Grant, Rule, WorksIn};
+use rouse_core::job::Job;
 use rouse_core::{GrantId, JobId};
 use serde_json::{Value, json};
 
@@ -31,6 +32,13 @@ pub(crate) async fn list(
     Ok(GrantsListResult { grants: views })
 }
 
+/// The grants of a job that count.
+pub(super) async fn good_of(context: &Context, job: &Job) -> Result<Vec<GrantView>, RpcError> {
+    let grants = context.store.grants_of(&job.id).await?.into_iter();
+    let good = grants.filter(|grant| grant.is_good(context.clock.now()));
+    Ok(good.map(|grant| view(context, grant, Some(job.name.clone()))).collect())
+}
+
 /// Takes a grant back; runs that are at work ask again from now on.
 pub(crate) async fn revoke(context: &Context, params: GrantRef) -> Result<Done, RpcError> {
     let id = GrantId::new(params.id);
@@ -39,6 +47,7 @@ pub(crate) async fn revoke(context: &Context, params: GrantRef) -> Result<Done, 
 
 fn view(context: &Context, grant: Grant, job_name: Option<String>) -> GrantView {
     let is_good = grant.is_good(context.clock.now());
+    let why_void = grant.why_void().map(str::to_owned);
     let shown = |arguments: &Value| context.gate.shown_arguments(&grant.tool, arguments);
     let shown_at = |name: &str, value: Value| shown(&json!({ name: value }))[name].clone();
     let shown_rule = |name: &str, rule: Rule| match rule {
@@ -56,7 +65,11 @@ fn view(context: &Context, grant: Grant, job_name: Option<String>) -> GrantView 
         writes_values: grant.covers.values().to_vec(),
         covers: match grant.covers {
             Cover::Exact { arguments, .. } => CoverView::Exact { arguments: shown(&arguments) },
-            Cover::Pattern { rules, .. } => CoverView::Pattern {
+            Cover::Pattern { rules, works_in, .. } => CoverView::Pattern {
+                folder: match works_in {
+                    WorksIn::Folder(folder) => Some(folder),
+                    WorksIn::NoFolder | WorksIn::Unknown => None,
+                },
                 rules: rules
                     .into_iter()
                     .map(|(name, rule)| {
@@ -72,5 +85,6 @@ fn view(context: &Context, grant: Grant, job_name: Option<String>) -> GrantView 
         used: grant.used,
         revoked_at_ms: grant.revoked_at.map(|at| at.0),
         is_good,
+        why_void,
     }
 }

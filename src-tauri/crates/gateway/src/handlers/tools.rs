@@ -1,9 +1,9 @@
 //! `tools.*`: what there is, what the model of a job is offered, and a call to try one out.
 
-use rouse_agent::{Complaint, offered, policy_of};
-use rouse_core::job::Payload;
+use rouse_agent::{Complaint, offered, policy_of, sandbox_of};
+use rouse_core::job::{Job, Payload};
 use rouse_core::policy::SKILL_READ;
-use rouse_core::tool::{ApprovalRule, Domain, ToolSpec};
+use rouse_core::tool::{ApprovalRule, Domain, SandboxMode, ToolSpec};
 use rouse_core::{JobId, SessionKey};
 use serde_json::json;
 
@@ -14,8 +14,12 @@ use crate::wire::{
     ToolsTryParams, ToolsTryResult,
 };
 
+/// What a model has chosen where no job says anything else.
+const CONFINED: SandboxMode = SandboxMode::Sandboxed { hosts: Vec::new() };
+
 pub(crate) async fn catalog(context: &Context, _: Empty) -> Result<ToolsCatalogResult, RpcError> {
-    Ok(ToolsCatalogResult { tools: context.gate.tools().specs().map(view).collect() })
+    let specs: Vec<ToolSpec> = context.gate.tools().specs().cloned().collect();
+    Ok(ToolsCatalogResult { tools: views(context, &specs, &CONFINED).await })
 }
 
 /// The same list as a run of the job gets, without a run.
@@ -47,7 +51,8 @@ pub(crate) async fn effective(
         Payload::SystemEvent { .. } => (Vec::new(), None),
     };
     // A run that lacks a skill does not begin, so it is offered nothing.
-    let tools = if problem.is_some() { Vec::new() } else { tools.iter().map(view).collect() };
+    let tools = if problem.is_some() { Vec::new() } else { tools };
+    let tools = views(context, &tools, &confined(&job)).await;
     Ok(ToolsEffectiveResult { tools, ceiling, problem })
 }
 
@@ -84,13 +89,38 @@ fn limit(most: u32) -> Option<u32> {
     (most != u32::MAX).then_some(most)
 }
 
-fn view(spec: &ToolSpec) -> ToolView {
+/// How what a run of `job` calls is confined: its own call has the rights of the person who has written it.
+fn confined(job: &Job) -> SandboxMode {
+    match job.payload {
+        Payload::ToolCall(_) => {
+            SandboxMode::ByPersonUnsandboxed { hosts: job.policies.hosts.clone() }
+        }
+        Payload::AgentTurn(_) | Payload::SystemEvent { .. } => sandbox_of(job),
+    }
+}
+
+/// The tools as they are in runs that are confined like this.
+async fn views(context: &Context, specs: &[ToolSpec], sandbox: &SandboxMode) -> Vec<ToolView> {
+    let mut views = Vec::with_capacity(specs.len());
+    for spec in specs {
+        let tool = context.gate.tools().get(&spec.name);
+        let approval = tool.map_or(spec.approval, |tool| tool.usual_approval(sandbox));
+        let why_not_here = match tool {
+            Some(tool) => tool.why_not_here(sandbox).await,
+            None => None,
+        };
+        views.push(view(spec, approval, why_not_here));
+    }
+    views
+}
+
+fn view(spec: &ToolSpec, approval: ApprovalRule, why_not_here: Option<String>) -> ToolView {
     ToolView {
         name: spec.name.clone(),
         label: spec.label.clone(),
         description: spec.description.clone(),
         parameters: spec.parameters.clone(),
-        approval: match spec.approval {
+        approval: match approval {
             ApprovalRule::Never => ToolApproval::Never,
             ApprovalRule::UnlessGranted => ToolApproval::UnlessGranted,
             ApprovalRule::Always => ToolApproval::Always,
@@ -108,5 +138,6 @@ fn view(spec: &ToolSpec) -> ToolView {
         reads_outside: spec.untrusted_output,
         attended_only: spec.attended_only,
         can_be_tried: can_be_tried(spec),
+        why_not_here,
     }
 }

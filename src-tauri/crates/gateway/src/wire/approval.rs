@@ -267,6 +267,8 @@ pub struct GrantView {
     pub revoked_at_ms: Option<i64>,
     /// Whether it counts now.
     pub is_good: bool,
+    /// Why it covers no call although it was given, as a sentence; none when it does.
+    pub why_void: Option<String>,
 }
 
 /// What a grant covers.
@@ -283,7 +285,31 @@ pub enum CoverView {
     Pattern {
         /// By name.
         rules: BTreeMap<String, RuleView>,
+        /// The folder that the calls work in; none when they work in no folder, or nobody knows (`whyVoid`).
+        folder: Option<String>,
     },
+}
+
+impl CoverView {
+    /// What it covers, in words.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let (rules, folder) = match self {
+            Self::Exact { arguments } => return format!("exactly {arguments}"),
+            Self::Pattern { rules, folder } => (rules, folder),
+        };
+        let rule = |(name, rule): (&String, &RuleView)| match rule {
+            RuleView::Any => format!("{name} any"),
+            RuleView::Equals(value) => format!("{name} = {value}"),
+            RuleView::OneOf(values) => format!("{name} one of {}", Value::from(values.clone())),
+            RuleView::Below(root) => format!("{name} below {root}"),
+        };
+        let rules = rules.iter().map(rule).collect::<Vec<_>>().join(", ");
+        match folder {
+            Some(folder) => format!("{rules}, in {folder}"),
+            None => rules,
+        }
+    }
 }
 
 /// One grant by id.

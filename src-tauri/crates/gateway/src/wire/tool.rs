@@ -25,7 +25,7 @@ pub struct ToolView {
     /// JSON Schema of its arguments.
     #[ts(type = "Record<string, unknown>")]
     pub parameters: Value,
-    /// Whether its calls are asked for, when a call says nothing finer.
+    /// Whether its calls are asked for, when a call says nothing finer; of a job, in its runs.
     pub approval: ToolApproval,
     /// Where it runs.
     pub domain: ToolDomain,
@@ -47,6 +47,8 @@ pub struct ToolView {
     pub attended_only: bool,
     /// Whether a person can try it out by itself (`tools.try`).
     pub can_be_tried: bool,
+    /// Why no call of it that a model makes can be carried out on this computer, and what to do; none when one can.
+    pub why_not_here: Option<String>,
 }
 
 /// Whether the calls of a tool are asked for.

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use rouse_core::approval::{
     Answer, AnsweredFrom, Approval, ApprovalState, Cover, Fingerprint, NewGrant, Permit, Rule,
-    Scope, Surroundings,
+    Scope, Surroundings, WorksIn,
 };
 use rouse_core::{ApprovalId, Outcome};
 
@@ -193,7 +193,11 @@ async fn a_grant_counts_its_uses_and_ends() {
     parked(&fixture, vec![question("a", "ls")]).await;
     let rules = BTreeMap::from([("command".to_owned(), Rule::Equals(json!("ls")))]);
     let grant = NewGrant {
-        covers: Cover::Pattern { rules, values: vec!["mail".to_owned()] },
+        covers: Cover::Pattern {
+            rules,
+            values: vec!["mail".to_owned()],
+            works_in: WorksIn::Folder("/work".to_owned()),
+        },
         expires_at: Some(NOW.plus_ms(MINUTE)),
         uses: Some(2),
     };
@@ -223,7 +227,7 @@ async fn what_a_job_was_granted_ends_with_it() {
     parked(&fixture, vec![question("a", "ls")]).await;
     let rules = BTreeMap::from([("command".to_owned(), Rule::Any)]);
     let grant = NewGrant {
-        covers: Cover::Pattern { rules, values: Vec::new() },
+        covers: Cover::Pattern { rules, values: Vec::new(), works_in: WorksIn::NoFolder },
         expires_at: None,
         uses: None,
     };
@@ -236,6 +240,39 @@ async fn what_a_job_was_granted_ends_with_it() {
     // Another job may be made under its id.
     fixture.store.insert_job(&job("job"), NOW).await.unwrap();
     assert!(!fixture.store.grants_of(&id).await.unwrap()[0].is_good(NOW));
+}
+
+#[tokio::test]
+async fn what_a_job_was_granted_ends_in_the_write_that_replaces_it_and_not_with_an_edit() {
+    let fixture = Fixture::new().await;
+    parked(&fixture, vec![question("a", "ls"), question("b", "df")]).await;
+    let rules = || BTreeMap::from([("command".to_owned(), Rule::Any)]);
+    for (asked, uses) in [("a", None), ("b", Some(1))] {
+        let covers =
+            Cover::Pattern { rules: rules(), values: Vec::new(), works_in: WorksIn::NoFolder };
+        let always = Answer::Always(NewGrant { covers, expires_at: None, uses });
+        let asked = ApprovalId::new(asked);
+        fixture.store.decide(&asked, &always, AnsweredFrom::Page, NOW).await.unwrap();
+    }
+    let id = JobId::new("job");
+    let used = fixture.store.grants_of(&id).await.unwrap();
+    let used = &used.iter().find(|grant| grant.uses_left.is_some()).unwrap().id;
+    let permit = Permit::Grant(used.clone());
+    fixture.store.begin_permitted_step(&step(), &permit, NOW).await.unwrap().expect("it counts");
+    let job = fixture.store.job(&id).await.unwrap().unwrap();
+    let good = async || {
+        let grants = fixture.store.grants_of(&id).await.unwrap();
+        grants.iter().filter(|grant| grant.is_good(NOW)).count()
+    };
+    fixture.store.update_job(&job, None, NOW).await.unwrap();
+    assert_eq!(good().await, 1, "a person who edits sees them");
+    let stale = fixture.store.replace_job(&job, Some(1), NOW).await;
+    assert!(stale.is_err() && good().await == 1, "nothing of it is written: {stale:?}");
+    fixture.store.replace_job(&job, None, NOW).await.unwrap();
+    assert_eq!(good().await, 0);
+    let grants = fixture.store.grants_of(&id).await.unwrap();
+    let used_up = grants.iter().find(|grant| grant.id == *used).unwrap();
+    assert_eq!(used_up.revoked_at, None, "nobody has taken back what was used up");
 }
 
 #[tokio::test]
@@ -265,7 +302,7 @@ async fn a_run_whose_job_is_gone_is_not_parked_and_no_grant_is_made_for_it() {
     write.commit().await.unwrap();
     let rules = BTreeMap::from([("command".to_owned(), Rule::Any)]);
     let grant = NewGrant {
-        covers: Cover::Pattern { rules, values: Vec::new() },
+        covers: Cover::Pattern { rules, values: Vec::new(), works_in: WorksIn::NoFolder },
         expires_at: None,
         uses: None,
     };

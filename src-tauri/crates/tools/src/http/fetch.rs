@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
 use reqwest::{Client, Method, Response, StatusCode, redirect};
-use rouse_core::tool::Fault;
+use rouse_core::tool::{Fault, SandboxMode};
 use thiserror::Error;
 
 use super::HttpConfig;
@@ -49,8 +49,12 @@ pub(crate) struct Request {
     pub(crate) most: usize,
     /// The hosts of the job, when it names any: redirects stay among them and the one that was asked for.
     pub(crate) granted: Option<Arc<Rules>>,
+    /// The same, as the person has written them.
+    pub(crate) listed: String,
     /// The host that was asked for, and its port.
     pub(crate) asked: (Host, u16),
+    /// Whether somebody says yes to the host that was asked for where it is not among those of the job.
+    pub(crate) is_asked_about: bool,
 }
 
 /// Why nothing was fetched. The words are for the caller, who may mend it.
@@ -86,8 +90,8 @@ pub(crate) enum FetchError {
     #[error("{host} has no address.")]
     NoAddress { host: String },
     /// Beside the hosts of the job.
-    #[error("{host} is not among the hosts of this job.")]
-    NotGranted { host: String },
+    #[error("{host} is not among the hosts of this job ({listed}).")]
+    NotGranted { host: String, listed: String },
     /// A redirect to a place that is refused or not there. Who redirects has got the request.
     #[error("{from} redirects to {to}, which {}: {source}", verdict(source))]
     Redirect { from: String, to: String, source: Box<FetchError> },
@@ -215,25 +219,29 @@ impl Request {
     pub(crate) fn new(method: Method, target: Target) -> Self {
         let asked = (target.host().clone(), target.port());
         let headers = HeaderMap::new();
-        Self { method, target, headers, body: None, most: usize::MAX, granted: None, asked }
+        let (body, most, granted, listed) = (None, usize::MAX, None, String::new());
+        Self { method, target, headers, body, most, granted, listed, asked, is_asked_about: true }
     }
 
-    /// The same for a job with these hosts; any when it names none.
-    pub(crate) fn among(self, hosts: &[String]) -> Self {
+    /// The same for a run that is confined like this: any host where its job names none. Nobody is asked about the call
+    /// that a person has written into a job, so it does not go beside the hosts of the job by itself.
+    pub(crate) fn among(self, sandbox: &SandboxMode) -> Self {
+        let hosts = sandbox.hosts();
         let granted = (!hosts.is_empty()).then(|| Arc::new(super::granted(hosts)));
-        Self { granted, ..self }
+        let is_asked_about = !matches!(sandbox, SandboxMode::ByPersonUnsandboxed { .. });
+        Self { granted, listed: hosts.join(", "), is_asked_about, ..self }
     }
 
     fn check_granted(&self) -> Result<(), FetchError> {
-        let is_granted = |granted: &Arc<Rules>| granted.names(&self.target);
+        let Some(granted) = &self.granted else { return Ok(()) };
         let (host, port) = &self.asked;
         // From http to https is the usual way; what listens on another port may be somebody else's.
         let is_its_port = self.target.port() == *port || WEB_PORTS.contains(&self.target.port());
-        let is_asked = self.target.host() == host && is_its_port;
-        if is_asked || self.granted.as_ref().is_none_or(is_granted) {
+        let is_asked = self.is_asked_about && self.target.host() == host && is_its_port;
+        if is_asked || granted.names(&self.target) {
             return Ok(());
         }
-        Err(FetchError::NotGranted { host: self.target.host().to_string() })
+        Err(FetchError::NotGranted { host: self.target.authority(), listed: self.listed.clone() })
     }
 
     /// The request that this answer to it leads to; none when the answer is to be shown.

@@ -9,7 +9,8 @@
 //! grants; of a job that names no hosts, at any public address and at those that the settings name. A job for the web
 //! could otherwise do nothing without a person, and a person who wants less names the hosts. Everything else asks: other
 //! methods, bodies, any header that could carry a key, and hosts beside those of the job. With such a list no redirect
-//! leads to a host that is neither on it nor the one that was asked for.
+//! leads to a host that is neither on it nor the one that was asked for. The call that a person has written into a job goes
+//! unasked whatever it does, so with such a list even its first hop stays on it.
 //!
 //! Limits that are wanted: no proxy (a company proxy would do the lookup in our place, unchecked), no NAT64 (a network
 //! that is IPv6 only), no client certificates. What it cannot see is a public address that leads back to this computer or
@@ -135,13 +136,13 @@ impl Http {
         Self { spec, fetcher: Fetcher::new(&config), max_bytes: config.max_bytes }
     }
 
-    async fn send(&self, arguments: &Arguments, hosts: &[String]) -> ToolOutput {
+    async fn send(&self, arguments: &Arguments, sandbox: &SandboxMode) -> ToolOutput {
         let request = match arguments.request() {
             Ok(request) => request,
             Err(error) => return arguments::misfit(error.to_string()),
         };
         let most = arguments.max_bytes.unwrap_or(self.max_bytes).min(self.max_bytes);
-        match self.fetcher.send(Request { most, ..request.among(hosts) }).await {
+        match self.fetcher.send(Request { most, ..request.among(sandbox) }).await {
             Ok(page) => ToolOutput { fault: page.fault(), ..ToolOutput::ok(page.into_value()) },
             Err(error) => {
                 let is_in_doubt = error.may_have_arrived() && !arguments.annotations().read_only;
@@ -217,7 +218,7 @@ impl Tool for Http {
             .and_then(|arguments| arguments.request().map_err(|error| error.to_string()));
         let surroundings = match request {
             Err(misfit) => Err(arguments::misfit(misfit)),
-            Ok(request) => match self.fetcher.check(&request.among(context.sandbox.hosts())) {
+            Ok(request) => match self.fetcher.check(&request.among(&context.sandbox)) {
                 Err(error) => Err(ToolOutput::faulty(error.fault(), error.to_string())),
                 Ok(()) => Ok(Surroundings::default()),
             },
@@ -232,7 +233,7 @@ impl Tool for Http {
     ) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             match arguments::read(call.arguments()) {
-                Ok(arguments) => self.send(&arguments, context.sandbox.hosts()).await,
+                Ok(arguments) => self.send(&arguments, &context.sandbox).await,
                 Err(error) => arguments::misfit(error),
             }
         })

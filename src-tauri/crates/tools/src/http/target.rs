@@ -110,6 +110,12 @@ impl Target {
         self.url.scheme() == "https"
     }
 
+    /// The host as it stands in a URL, with the port where that is written.
+    pub(crate) fn authority(&self) -> String {
+        let Destination { host, .. } = self.destination();
+        self.url.port().map_or(host.clone(), |port| format!("{host}:{port}"))
+    }
+
     /// The host, the port and who can read along.
     pub(crate) fn destination(&self) -> Destination {
         let host = match &self.host {

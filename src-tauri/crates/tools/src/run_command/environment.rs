@@ -120,7 +120,9 @@ pub(super) fn passed(
 ) -> impl Iterator<Item = (OsString, OsString)> {
     let (passed, inside): (_, &[(&str, &str)]) = match context.sandbox {
         SandboxMode::Sandboxed { .. } => (PASSED_INSIDE, SET_INSIDE),
-        SandboxMode::ByPersonUnsandboxed | SandboxMode::OpenedByPerson { .. } => (PASSED_ON, &[]),
+        SandboxMode::ByPersonUnsandboxed { .. } | SandboxMode::OpenedByPerson { .. } => {
+            (PASSED_ON, &[])
+        }
     };
     passed_on(of, passed).chain(inside.iter().map(|(name, value)| (name.into(), value.into())))
 }

@@ -1,11 +1,13 @@
 //! Tests of `run_command`.
 
 use std::fs;
+use std::sync::atomic::AtomicUsize;
 
 use rouse_core::approval::Fingerprint;
 use rouse_core::policy::{ToolPolicy, Verdict};
 
 use super::*;
+use crate::sandbox::{Layer, Layers, Missing};
 use crate::testing::context;
 
 async fn run(arguments: Value) -> ToolOutput {
@@ -614,17 +616,60 @@ async fn what_the_question_says_of_a_command_is_a_line_each() {
     assert_eq!(shown, format!("ls\n\n{folder}\noutside the sandbox, with all your rights"));
 }
 
+#[tokio::test]
+async fn where_nothing_can_be_confined_that_is_said_before_anybody_is_asked() {
+    static LOOKS: AtomicUsize = AtomicUsize::new(0);
+    fn missing() -> Result<Layers, SandboxError> {
+        LOOKS.fetch_add(1, Ordering::Relaxed);
+        let (why, mend) = ("it says no".to_owned(), "Ask the kernel.".to_owned());
+        Err(Missing { layer: Layer::Namespaces, why, mend }.into())
+    }
+    fn held() -> Result<Layers, SandboxError> {
+        LOOKS.fetch_add(1, Ordering::Relaxed);
+        Ok(Layers { held: "all", not_held: None })
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let with = |look| {
+        let sandbox = Arc::new(Probe::of(look));
+        RunCommand { sandbox, ..RunCommand::new(CommandConfig::default()) }
+    };
+    let call = json!({ "command": "true" });
+    let of = |sandbox| ToolContext { sandbox, ..context(folder.path()) };
+    let tool = with(missing);
+    let refused = tool.surroundings(&call, &of(CONFINED)).await.expect_err("nothing to ask about");
+    assert_eq!(refused.fault, Some(Fault::Sandbox), "{refused:?}");
+    for words in ["namespaces (it says no)", "Ask the kernel.", "Nothing was run"] {
+        assert!(refused.text().contains(words), "{refused:?}");
+    }
+    assert_eq!(tool.why_not_here(&CONFINED).await, Some(error(&refused)));
+    for free in [
+        SandboxMode::OpenedByPerson { hosts: Vec::new() },
+        SandboxMode::ByPersonUnsandboxed { hosts: Vec::new() },
+    ] {
+        assert_eq!(tool.why_not_here(&free).await, None);
+        assert!(tool.surroundings(&call, &of(free)).await.is_ok());
+    }
+    assert_eq!(LOOKS.swap(0, Ordering::Relaxed), 2, "what is mended counts at once");
+    let tool = with(held);
+    for _ in 0..2 {
+        assert!(tool.surroundings(&call, &of(CONFINED)).await.is_ok());
+        assert_eq!(tool.why_not_here(&CONFINED).await, None);
+    }
+    assert_eq!(LOOKS.load(Ordering::Relaxed), 1, "that it holds is found out once");
+}
+
 #[test]
 fn out_of_the_sandbox_only_a_person_goes_unasked() {
     let tool = RunCommand::new(CommandConfig::default());
     let folder = Path::new("/nonexistent-workspace");
     for (sandbox, rule) in [
         (CONFINED, ApprovalRule::UnlessGranted),
-        (SandboxMode::ByPersonUnsandboxed, ApprovalRule::UnlessGranted),
+        (SandboxMode::ByPersonUnsandboxed { hosts: Vec::new() }, ApprovalRule::UnlessGranted),
         (SandboxMode::OpenedByPerson { hosts: Vec::new() }, ApprovalRule::Always),
     ] {
         let context = ToolContext { sandbox, ..context(folder) };
         assert_eq!(tool.approval(&json!({ "command": "true" }), &context), rule);
+        assert_eq!(tool.usual_approval(&context.sandbox), rule);
     }
 }
 

@@ -13,6 +13,7 @@ use rouse_core::job::{
     Job, Payload, ScheduleSpec, check_bounds, facts, imported_job_from_json, job_to_json,
     patch_job, strangers_of_state,
 };
+use rouse_core::visible::visible_line;
 use rouse_core::{JobId, Run};
 use rouse_store::{JobQuery, RunQuery};
 use serde_json::{Map, Value, json};
@@ -22,10 +23,11 @@ use crate::context::Context;
 use crate::convert::{wire_state, wire_trigger};
 use crate::error::RpcError;
 use crate::handlers::check_secrets;
+use crate::handlers::grants::good_of;
 use crate::wire::{
     CronExportParams, CronExportResult, CronImportParams, CronImportResult, CronLedgerParams,
-    CronLedgerResult, ImportFormat, ImportLine, ImportOutcome, JobFact, JobWarning, LedgerEntry,
-    PreviewSlot, RfcStatus,
+    CronLedgerResult, GrantView, ImportFormat, ImportLine, ImportOutcome, JobFact, JobWarning,
+    LedgerEntry, PreviewSlot, RfcStatus,
 };
 
 /// The version of the export's shape.
@@ -296,12 +298,26 @@ async fn meet(
         (ImportOutcome::Updated, replacing(&job_to_json(present), &job_to_json(&job)))
     };
     // Asked also in a dry run, which must not promise more than is done.
-    patch_job(present, patch.clone(), context.clock.now(), context.clock.zones())?;
+    let after = patch_job(present, patch.clone(), context.clock.now(), context.clock.zones())?;
+    if after.payload != present.payload {
+        about.notes.extend(taken_back(&good_of(context, present).await?));
+    }
     if !wish.dry_run {
         let revision = Some(present.state.revision);
-        context.scheduler.update_job(&present.id, patch, revision).await?;
+        context.scheduler.replace_job(&present.id, patch, revision).await?;
     }
     Ok(line(name, &present.id, outcome, job.enabled, about))
+}
+
+/// What becomes of the standing yeses of a job that a file gives other work: nobody has given them for that.
+fn taken_back(grants: &[GrantView]) -> Vec<String> {
+    let note = |grant: &GrantView| {
+        let (tool, covers) = (&grant.tool, grant.covers.in_words());
+        visible_line(&format!(
+            "What it does changes, so your standing yes to {tool} ({covers}) is taken back."
+        ))
+    };
+    grants.iter().map(note).collect()
 }
 
 fn line(

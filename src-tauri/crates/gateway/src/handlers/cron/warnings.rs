@@ -14,6 +14,7 @@ use rouse_core::job::{
     AgentTurn, Job, Payload, ScheduleSpec, ToolCall, check_bounds, job_from_json,
 };
 use rouse_core::slots::Slots;
+use rouse_core::tool::Domain;
 use rouse_core::words::grouped;
 
 use super::{channel, schedule_text};
@@ -66,7 +67,10 @@ pub(super) async fn of_known(context: &Context, job: &Job) -> Result<Vec<JobWarn
             let message = format!("There is no tool `{}` here; its runs fail.", call.tool);
             warnings.push(warning("payload.tool", message));
         }
-        Payload::ToolCall(call) => warnings.extend(secrets(context, call)),
+        Payload::ToolCall(call) => {
+            warnings.extend(secrets(context, call));
+            warnings.extend(hosts(context, job, call));
+        }
         Payload::SystemEvent { .. } => {}
     }
     let nowhere = channel::complaint(job).map(|what| {
@@ -153,6 +157,17 @@ fn secrets(context: &Context, call: &ToolCall) -> Option<JobWarning> {
     let tool = context.gate.tools().get(&call.tool)?;
     let doubt = context.gate.safety().doubt_of_call(tool.as_ref(), &call.arguments)?;
     Some(warning("payload.arguments", doubt.to_string()))
+}
+
+/// That a list of hosts does not bound its command, which a person has written and which runs with their own rights.
+fn hosts(context: &Context, job: &Job, call: &ToolCall) -> Option<JobWarning> {
+    let tool = context.gate.tools().get(&call.tool)?;
+    let is_command = tool.spec().domain == Domain::Container;
+    let message = format!(
+        "The call of `{}` runs outside the sandbox, so this list does not bound it.",
+        call.tool
+    );
+    (is_command && !job.policies.hosts.is_empty()).then(|| warning("policies.hosts", message))
 }
 
 async fn skills(context: &Context, turn: &AgentTurn) -> Result<Vec<JobWarning>, RpcError> {

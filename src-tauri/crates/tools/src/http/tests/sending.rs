@@ -297,6 +297,40 @@ async fn with_hosts_of_its_own_a_job_is_not_led_to_others() {
 }
 
 #[tokio::test]
+async fn the_hosts_of_a_job_bind_the_call_that_a_person_has_written_into_it_on_every_hop() {
+    let far = Server::saying("far").await;
+    let near = Server::redirecting_to(format!("http://localhost:{}/", far.port)).await;
+    let tool = Http::new(HttpConfig {
+        allow_private_hosts: vec![near.entry(), format!("localhost:{}", far.port)],
+        ..HttpConfig::default()
+    });
+    let fetch = async |hosts: &[&str]| {
+        let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
+        let sandbox = SandboxMode::ByPersonUnsandboxed { hosts };
+        let context = ToolContext { sandbox, ..context(Path::new("/nonexistent-workspace")) };
+        let arguments = json!({ "url": near.url("/") });
+        let policy = rouse_core::policy::ToolPolicy::of_a_persons_call("http", &arguments);
+        match policy.judge(tool.spec(), arguments) {
+            rouse_core::policy::Verdict::Allowed(call) => tool.call(call, &context).await,
+            other => panic!("not let through: {other:?}"),
+        }
+    };
+    let near_entry = near.entry();
+    assert_eq!(fetch(&[]).await.value["body"], "far", "a job that names none");
+    assert_eq!(fetch(&[&near_entry, "localhost"]).await.value["body"], "far", "both are named");
+    let (asked, led) = (near.requests().len(), far.requests().len());
+    let refused = fetch(&["example.com", "localhost"]).await;
+    assert_eq!(refused.fault, Some(Fault::NotAuthorised), "{refused:?}");
+    let words = format!("{near_entry} is not among the hosts of this job (example.com, localhost)");
+    assert!(refused.text().contains(&words), "{refused:?}");
+    assert_eq!(near.requests().len(), asked, "nothing was sent");
+    let refused = fetch(&[&near_entry]).await;
+    assert!(refused.text().contains("localhost"), "{refused:?}");
+    assert!(refused.text().contains("not among the hosts of this job"), "{refused:?}");
+    assert_eq!(far.requests().len(), led, "no redirect leads beside them");
+}
+
+#[tokio::test]
 async fn the_question_shows_the_request_with_everything_to_be_seen() {
     let tool = Http::new(HttpConfig::default());
     let shown = async |arguments: Value| tool.preview(&arguments, &of_job(&[])).await;
