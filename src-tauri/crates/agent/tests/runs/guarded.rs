@@ -543,8 +543,8 @@ async fn the_tools_of_an_attempt_are_told_after_every_policy() {
     assert_eq!(
         told["context"],
         json!({
-            "agentId": "j1", "sessionKey": "cron:j1", "sessionId": run.id.to_string(),
-            "workspaceDir": house.workspace.display().to_string(),
+            "agentId": "j1", "sessionKey": "cron:j1", "sessionId": "cron:j1",
+            "runId": run.id.to_string(), "workspaceDir": house.workspace.display().to_string(),
         })
     );
 }
