@@ -586,7 +586,8 @@ fn many_lives_and_power_cuts_lose_no_slot_and_repeat_no_work() {
     assert!(waits_left > 0, "no wait for an attempt outlived a cut");
     assert!(answers >= worlds, "hardly anything was asked: {answers} answers");
     assert!(answered_later > 0, "no answer came after a cut");
-    assert!(effects > worlds * 10, "hardly anything happened: {effects} effects");
+    // They have some twelve each; how many fall out of a world hangs on where the power is cut.
+    assert!(effects > worlds * 5, "hardly anything happened: {effects} effects");
 }
 
 fn every_minute() -> Value {
