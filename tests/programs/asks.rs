@@ -145,7 +145,8 @@ async fn a_question_outlives_a_kill_and_its_answer_lets_the_run_go_on() {
     let grant = grants["grants"][0]["id"].as_str().expect("a grant");
     assert!(home.rouse(["grants", "list"]).ok().contains("content any"));
     let job = grants["grants"][0]["jobId"].as_str().expect("a job");
-    let shown = home.rouse(["cron", "show", job]).ok();
+    let shown = home.rouse(["cron", "show", job]);
+    let shown = shown.ok();
     assert!(shown.contains("may    write_file: content any"), "{shown}");
     home.rouse(["grants", "revoke", grant]).ok();
     engine.run_now(&id).await;
