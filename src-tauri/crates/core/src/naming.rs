@@ -60,20 +60,35 @@ fn is_made_from(payload: &Value, name: &str) -> bool {
 /// `http: example.org/status`, `run_command: df -h`.
 #[must_use]
 pub fn from_call(tool: &str, arguments: &Value) -> String {
-    match about(&TELLING, arguments) {
+    match about(arguments) {
         None => tool.to_owned(),
         Some(about) => shortened(&format!("{tool}: {about}")),
     }
 }
 
-/// The place that a call is about, as `from_call` says it; none for a command or a text, which may be read over shoulders.
+/// The host or the file that a call is about; none for a command or a text, which may be read over shoulders. Of an address
+/// only the host: keys stand in paths, too.
 #[must_use]
-pub fn place_of_call(arguments: &Value) -> Option<String> {
-    about(&["url", "path", "name"], arguments).map(|place| shortened(&place))
+pub fn place_of_call(tool: &str, arguments: &Value) -> Option<String> {
+    if let Some(address) = arguments["url"].as_str() {
+        return host_of(address).map(shortened);
+    }
+    let named = |key: &str| arguments[key].as_str().map(first_line);
+    let name = || named("name").filter(|_| tool == "create_workspace");
+    named("path").or_else(name).filter(|place| !place.is_empty()).map(|place| shortened(&place))
 }
 
-fn about(keys: &[&str], arguments: &Value) -> Option<String> {
-    let about = keys.iter().find_map(|key| arguments[key].as_str()).map(first_line);
+/// The host of an address that is written in the plain way; of another one it is not guessed, and the wrong one never told.
+fn host_of(address: &str) -> Option<&str> {
+    let (_, behind) = address.split_once("://")?;
+    let authority = until(behind, &["/", "\\", "?", "#"]);
+    let host = authority.rsplit('@').next()?;
+    let is_plain = host.chars().all(|c| c.is_ascii_alphanumeric() || ".-:[]".contains(c));
+    (is_plain && !host.is_empty()).then_some(host)
+}
+
+fn about(arguments: &Value) -> Option<String> {
+    let about = TELLING.iter().find_map(|key| arguments[key].as_str()).map(first_line);
     let about = about.filter(|about| !about.is_empty())?;
     let address = about.strip_prefix("https://").or_else(|| about.strip_prefix("http://"));
     Some(address.map_or(about.as_str(), host_and_path).to_owned())
@@ -126,14 +141,32 @@ mod tests {
 
     #[test]
     fn the_place_of_a_call_is_a_host_or_a_file_and_never_a_command_or_a_text() {
-        let of = |arguments| place_of_call(&arguments);
-        let url = "https://me:key@example.org/send?token=abc";
-        assert_eq!(of(json!({ "url": url, "body": "x" })).as_deref(), Some("example.org/send"));
+        let of = |tool, arguments| place_of_call(tool, &arguments);
+        for url in [
+            "https://me:key@example.org/hooks/KEY?token=abc",
+            "HTTPS://example.org/s?token=KEY",
+            "https://example.org\\@good.example",
+            "https://example.org?KEY",
+        ] {
+            let place = of("http", json!({ "url": url, "body": "x" }));
+            assert_eq!(place.as_deref(), Some("example.org"), "{url}");
+        }
+        for hidden in [
+            "example.org/KEY",
+            "https://good.example\n.example.org/",
+            "https:///example.org",
+            "https://",
+        ] {
+            assert_eq!(of("http", json!({ "url": hidden })), None, "{hidden:?}");
+        }
         let file = json!({ "path": "notes/a\u{202e}.md\nmore", "content": "x" });
-        assert_eq!(of(file).as_deref(), Some("notes/a⟨U+202E⟩.md"));
-        assert_eq!(of(json!({ "command": "git push" })), None);
-        assert_eq!(of(json!({ "title": "Tea", "body": "x" })), None);
-        assert_eq!(of(json!({})), None);
+        assert_eq!(of("write_file", file).as_deref(), Some("notes/a⟨U+202E⟩.md"));
+        let named = json!({ "name": "Blog" });
+        assert_eq!(of("create_workspace", named.clone()).as_deref(), Some("Blog"));
+        assert_eq!(of("routine_create", named), None);
+        assert_eq!(of("run_command", json!({ "command": "git push" })), None);
+        assert_eq!(of("notify", json!({ "title": "Tea", "body": "x" })), None);
+        assert_eq!(of("echo", json!({})), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ import { localZone } from "@/format/time";
 import { wallOf } from "@/format/wall";
 import { errorCode, type Job, RpcError, type Schedule } from "@/platform";
 import { fakeHost } from "@/test/fakeHost";
-import { aJob, anApproval, anIncident, aStatus, aTool, noon } from "@/test/fixtures";
+import { aJob, anIncident, aStatus, aTool, noon } from "@/test/fixtures";
 import { renderApp } from "@/test/renderApp";
 
 const http = aTool({ description: "Fetches a URL." });
@@ -457,7 +457,7 @@ test("a warning about a call, about a time and about a zone stands at its field"
 });
 
 test("a warning about a setting without effect unfolds it and stands at it", async () => {
-  const host = hostWith({ ...aJob().job, policies: { maxConcurrent: 3, misfire: { limit: 4 } } } as unknown as Job);
+  const host = hostWith({ ...aJob().job, policies: { maxConcurrent: 3, misfire: { limit: 4 } } });
   host.answers["cron.check"] = () => ({
     warnings: [
       { field: "policies.maxConcurrent", message: "This does nothing beside that." },
@@ -488,27 +488,4 @@ test("files and the longest answer of an agent’s job are changed in the form, 
   host.answers["cron.update"] = update;
   await user.click(save());
   await waitFor(() => expect(host.called("cron.update").at(-1)).toMatchObject({ patch: { payload: { contextPaths: ["a.md", "my notes.md"], maxTokens: 2_000 } } }));
-});
-
-test("a proposed time that is not known is empty and marked, and nothing is saved before it is chosen", async () => {
-  const host = hostWith();
-  host.answers["approvals.get"] = () => anApproval({ tool: "routine_create", arguments: { name: "Stretch", schedule: { kind: "at", at: "18:00" }, reminder: "Up." } });
-  const { user } = renderApp("/jobs/new?ask=ask-1", host);
-  const time = await screen.findByRole("group", { name: "Day and time" });
-  expect(screen.getByText(/^The proposed time could not be read/)).toBeInTheDocument();
-  expect(screen.getByRole("radio", { name: "Once" })).toBeChecked();
-  await user.click(save());
-  await waitFor(() => expect(within(time.parentElement as HTMLElement).getByText("Choose a day and a time.")).toBeInTheDocument());
-  expect(host.called("cron.add")).toEqual([]);
-});
-
-test("a proposed time that is known is saved as it was shown, to the second", async () => {
-  const at = noon + 86_412_345;
-  const host = hostWith();
-  host.answers["approvals.get"] = () => anApproval({ tool: "routine_create", arguments: { name: "Stretch", schedule: { kind: "at", at: "tomorrow 12:00" }, reminder: "Up." }, firesOnceAtMs: at });
-  host.answers["approvals.decide"] = () => ({ counts: true, approval: anApproval({ state: "denied" }) });
-  const { user } = renderApp("/jobs/new?ask=ask-1", host);
-  await write(user, await name(), " well");
-  await user.click(save());
-  await waitFor(() => expect(host.called("cron.add")[0]).toMatchObject({ name: "Stretch well", schedule: { kind: "at", atMs: at }, payload: { text: "Up." } }));
 });

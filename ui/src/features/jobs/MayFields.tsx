@@ -2,6 +2,7 @@
    chosen stay in the sandbox. The defaults are the careful ones, and are a full answer. What was granted to it stands below. */
 
 import { Link } from "@tanstack/react-router";
+import { useState } from "react";
 
 import { Switch } from "@/components/Choice";
 import { TextArea } from "@/components/Field";
@@ -34,7 +35,8 @@ export function MayFields({ jobId, isAgent, isCommand = false }: { jobId: string
   const sandbox = useBound("sandbox");
   const isWrong = approvalsError !== undefined || hostsError !== undefined;
   // Your own command runs outside the sandbox, where no list of hosts bounds it; one that is there can be taken out.
-  const hasHosts = !isCommand || hosts !== "";
+  const [hadHosts] = useState(hosts !== "");
+  const hasHosts = !isCommand || hadHosts || hosts !== "";
   const summary = [isAgent ? short[approvals] : approvals !== "ask" && "asks nobody", hasHosts && (hosts.trim() === "" ? "any public address" : "only named hosts"), isAgent && sandbox.value === "open" && "commands outside the sandbox"];
   return (
     <Folded key={String(isWrong)} title="What it may do" summary={summary.filter((part) => part !== false).join(" · ")} defaultExpanded={isWrong}>

@@ -53,7 +53,13 @@ export function useProviderKey() {
     const host = hostOf(baseUrl) ?? baseUrl;
     if (keySecret === null) {
       const secret = await keep(name, host, value);
-      await patch({ providers: { [name]: { keySecret: secret } } });
+      try {
+        await patch({ providers: { [name]: { keySecret: secret } } });
+      } catch (error) {
+        // Nobody names it then. That it could not be taken away is less to know than why the settings refused it.
+        await forget(secret).catch(() => undefined);
+        throw error;
+      }
       return;
     }
     const hosts = (await stored()).find((secret) => secret.name === keySecret)?.hosts ?? [];

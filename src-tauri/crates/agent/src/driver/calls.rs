@@ -110,7 +110,8 @@ impl Conversation<'_> {
     /// be kept.
     async fn keep_values(&self, waiting: &[ToolCallRequest], written: &Written) -> Result<(), End> {
         let (mut kept, mut lost) = (serde_json::Map::new(), serde_json::Map::new());
-        for call in waiting {
+        // What a run ends with is kept with the marks in any case.
+        for call in waiting.iter().filter(|call| call.tool != "complete_run") {
             let Some(arguments) = written.get(&call.id).cloned() else { continue };
             let request = ToolCallRequest { arguments, ..call.clone() };
             match self.driver.gate.by_handles(&request).await {

@@ -11,7 +11,7 @@ use crate::{DeliveryId, Job, Run};
 pub fn question(job: Option<&Job>, run: &Run, asks: &[Approval], id: DeliveryId) -> NewDelivery {
     let body = match asks {
         [one] => {
-            let place = place_of_call(&one.arguments);
+            let place = place_of_call(&one.tool, &one.arguments);
             let place = place.map(|place| format!(" on {place}")).unwrap_or_default();
             format!("Needs your answer before it goes on: may it use {}{place}?", one.tool)
         }

@@ -298,6 +298,12 @@ fn on_disk(path: &Path) -> Result<String, ConfigError> {
     }
 }
 
+/// What is wrong and where, without the line itself: a key may stand there.
+fn unquoted(error: &toml::de::Error, text: &str) -> String {
+    let before = error.span().map_or("", |span| &text[..text.floor_char_boundary(span.start)]);
+    format!("line {}: {}", before.matches('\n').count() + 1, error.message())
+}
+
 fn parse(
     path: &Path,
     text: &str,
@@ -306,7 +312,7 @@ fn parse(
 ) -> Result<Read, ConfigError> {
     let table: toml::Table = toml::from_str(text).map_err(|error| ConfigError::Syntax {
         path: path.to_owned(),
-        message: error.to_string(),
+        message: unquoted(&error, text),
     })?;
     let document = serde_json::to_value(&table).map_err(|error| ConfigError::Syntax {
         path: path.to_owned(),
@@ -375,6 +381,11 @@ mod tests {
         let view = with_machine(|machine| file.view(machine));
         assert!(view.changed_by_hand && view.problem.is_some_and(|words| words.contains("TOML")));
         assert!(file.config().cron.enabled, "what was in force stays in force");
+
+        let bare = "[providers.work]\nkeySecret = sk-LiveKey\n";
+        fs::write(&path, bare).expect("a file");
+        let words = with_machine(|machine| file.view(machine)).problem.expect("a problem");
+        assert!(words.contains("line 2: ") && !words.contains("LiveKey"), "{words}");
     }
 
     #[test]

@@ -372,7 +372,7 @@ fn read_providers(mut fields: Fields<'_>) -> BTreeMap<String, ProviderEntry> {
 fn read_key_secret(entry: &mut Fields<'_>) -> Option<String> {
     let has_variable = !entry.text_is_absent("keyEnv");
     let name = entry.text("keySecret")?;
-    if !is_secret_name(&name) {
+    if !is_secret_name(&name) || looks_like_key(&name) {
         // What stands there may be the key itself, so it is not quoted.
         let wanted = "expected the name of a stored secret (1 to 64 small letters, digits, _ and -), never the key itself";
         entry.complain("keySecret", wanted);
@@ -380,6 +380,12 @@ fn read_key_secret(entry: &mut Fields<'_>) -> Option<String> {
         entry.complain("keySecret", "stands beside keyEnv: a key comes from one of the two");
     }
     Some(name)
+}
+
+/// Whether a text that could be a name is more likely the key itself.
+fn looks_like_key(name: &str) -> bool {
+    let digits = name.chars().filter(char::is_ascii_digit).count();
+    name.starts_with("sk-") || (name.len() >= 20 && digits >= 4)
 }
 
 fn read_url(fields: &mut Fields<'_>) -> String {
