@@ -308,6 +308,8 @@ pub struct Outcome {
     pub reason: Option<String>,
     /// Whether another attempt may succeed (a network failure, an overloaded provider).
     pub may_pass: bool,
+    /// Whether attempts that it had left were not made.
+    pub is_given_up: bool,
     /// What it cost.
     pub usage: Usage,
     /// The model that worked.
@@ -337,6 +339,7 @@ impl Outcome {
             error_for_log: None,
             reason: None,
             may_pass: false,
+            is_given_up: false,
             usage: Usage {
                 input_tokens: 0,
                 cached_input_tokens: 0,

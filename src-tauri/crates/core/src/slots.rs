@@ -118,8 +118,29 @@ impl Slots {
     /// on behind it by the new offset.
     #[must_use]
     pub fn next_by_new_jitter(&self, old: &Self, next: UnixMs, now: UnixMs) -> UnixMs {
-        let moved = self.off_grid(old.on_grid(next));
+        let moved = self.off_grid(self.place_at(old.on_grid(next)));
         if moved > now { moved } else { next }
+    }
+
+    /// Whether `slot`, which is ahead at `now`, is decided already where `next` is the next one: its place on the grid has
+    /// come, and `next` follows it. Only a jitter that was made longer since puts such a slot ahead.
+    #[must_use]
+    pub fn is_decided(&self, slot: UnixMs, next: UnixMs, now: UnixMs) -> bool {
+        self.on_grid(slot) <= now.0 && self.next_after(slot) == Some(next)
+    }
+
+    /// The newest place on the grid at `at` or before: a slot that kept its instant over a change lies behind its own.
+    fn place_at(&self, at: i64) -> i64 {
+        let place = match &self.grid {
+            Grid::Once(once) => Some(once.0),
+            Grid::Every { anchor, every_ms, .. } => {
+                let every_ms = (*every_ms).max(1);
+                Some(at - (at - anchor.0).rem_euclid(every_ms))
+            }
+            Grid::Cron { pattern, zone } => pattern.last_until(*zone, at),
+            Grid::Never => None,
+        };
+        place.unwrap_or(at)
     }
 
     /// The first slot strictly after `after`.
@@ -357,8 +378,9 @@ mod tests {
             ((EARLY, LATE, 63_606, 3_606), 65_606),
             // And if the jitter goes back meanwhile.
             ((LATE, 0, 65_606, 3_000), 60_000),
-            // A slot that has kept its instant once is moved from there.
-            ((0, LATE, 5_606, 1_000), 11_212),
+            // A slot that has kept its instant once is moved from its place.
+            ((0, LATE, 5_606, 1_000), 5_606),
+            ((0, EARLY, 5_606, 1_000), 3_606),
         ];
         for ((before, after, next, now), expected) in table {
             let of = |jitter| {

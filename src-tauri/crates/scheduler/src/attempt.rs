@@ -174,7 +174,7 @@ impl Running {
     pub(crate) fn gives_up(&mut self, why: &str) {
         if let Work::Backoff(wait) = &self.work {
             let reason = Some(no_further_attempt(why));
-            let last = Outcome { reason, ..(*wait.failure).clone() };
+            let last = Outcome { reason, is_given_up: true, ..(*wait.failure).clone() };
             self.work = Work::Over(Box::new(self.settled(Some(last))));
         }
     }

@@ -174,7 +174,8 @@ impl Planning<'_> {
                 .seam
                 .and_then(|seam| slots.next_by_new_rules(&Self::slots(job, &seam.old)?, seam.at));
             let next = next.map(|next| unseen.map_or(next, |unseen| unseen.max(next)));
-            return next.filter(|next| *next < job.next_run_at);
+            let is_new = |next: &UnixMs| !slots.is_decided(*next, job.next_run_at, self.now);
+            return next.filter(|next| *next < job.next_run_at).filter(is_new);
         }
         let next = match Self::slots(job, self.old) {
             Some(old) => slots.next_by_new_rules(&old, self.now),

@@ -22,9 +22,11 @@ const ENDS: &str = "SELECT (SELECT min(seq) FROM events), (SELECT max(seq) FROM 
 /// Of the newest thousand: a clock that was set back leaves later times behind earlier ones.
 const LATEST: &str = "SELECT max(at) FROM (SELECT at FROM events ORDER BY seq DESC LIMIT 1000)";
 static INSERT: Rows = Rows::new("INSERT INTO events (at, kind, data)", 3, "");
-const PRUNE: &str = "DELETE FROM events WHERE seq <= (SELECT max(seq) FROM events) - ?1";
-/// So many of them are written between two prunings.
-const PRUNED_AFTER: usize = 256;
+/// A part of them where there are many.
+const PRUNE: &str = "DELETE FROM events WHERE seq <= (SELECT max(seq) FROM events) - ?1
+    AND seq < (SELECT min(seq) FROM events) + 1000";
+/// So many of them are written between two prunings; the first ones of a life come after one that is due.
+pub(crate) const PRUNED_AFTER: usize = 256;
 
 impl Store {
     /// Events after number `after`, in order, at most `limit`.

@@ -29,7 +29,7 @@ use sqlx::sqlite::{
 use sqlx::{ConnectOptions as _, Connection as _, Sqlite};
 use tokio::sync::OwnedMutexGuard;
 
-use crate::events::Unstored;
+use crate::events::{PRUNED_AFTER, Unstored};
 use crate::identity::Identity;
 use crate::to_the_end::ToTheEnd;
 use crate::walk::{Done, Walk};
@@ -147,7 +147,8 @@ impl Writer {
             doubt: Doubt::Nothing,
             closed: false,
             in_log: 0,
-            unpruned: 0,
+            // Nobody knows how many the life before has left.
+            unpruned: PRUNED_AFTER,
             commits,
         }
     }

@@ -1,7 +1,7 @@
 //! What the end of a run does to its job.
 //!
-//! Owns `deleteAfterRun` and `pauseAfterFailures`. It refuses to delete on account of a run that did no work, and a run
-//! by hand never uses up the slot that a one-shot still waits for.
+//! Owns `deleteAfterRun` and `pauseAfterFailures`. It refuses to delete on account of a run that did no work, or that was
+//! kept from its further attempts: who switches a job off keeps it. And a run by hand never uses up the slot that a one-shot still waits for.
 
 use crate::job::Job;
 use crate::{Outcome, RunState, RunTrigger};
@@ -35,7 +35,7 @@ pub fn fate_of_job(job: &Job, trigger: RunTrigger, outcome: &Outcome) -> JobFate
     let has_worked =
         state.is_failure() || matches!(state, RunState::Succeeded | RunState::NothingToReport);
     let waits_for_its_slot = trigger == RunTrigger::Manual && job.state.next_run_at.is_some();
-    if job.delete_after_run && has_worked && !waits_for_its_slot {
+    if job.delete_after_run && has_worked && !outcome.is_given_up && !waits_for_its_slot {
         return JobFate::IsDeleted;
     }
     if let Some(reason) = outcome.pauses.as_ref().filter(|_| job.enabled) {
@@ -65,6 +65,15 @@ mod tests {
     use crate::UnixMs;
     use crate::money::BudgetStop;
     use RunState::{Cancelled, Failed, Interrupted, NothingToReport, Skipped, Succeeded, TimedOut};
+
+    #[test]
+    fn a_job_for_one_run_stays_when_its_attempts_were_not_made() {
+        let job = Job { delete_after_run: true, ..job() };
+        let given_up = Outcome { is_given_up: true, ..Outcome::of(Failed) };
+        assert_eq!(fate_of_job(&job, RunTrigger::Schedule, &given_up), JobFate::Stays);
+        let failed = Outcome::of(Failed);
+        assert_eq!(fate_of_job(&job, RunTrigger::Schedule, &failed), JobFate::IsDeleted);
+    }
 
     #[test]
     fn a_job_for_one_run_goes_when_it_has_worked() {

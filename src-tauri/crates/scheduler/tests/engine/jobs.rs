@@ -359,6 +359,13 @@ async fn another_jitter_does_not_bring_a_slot_again_that_has_come() {
     assert_eq!(stage.runs_of(&job.id).await.len(), 1);
     let job = patch(&stage, &job.id, json!({ "schedule": { "jitterMs": HOUR } })).await;
     assert_eq!(job.state.next_run_at, Some(noon.plus_ms(24 * HOUR + offset)));
+    stage.handle.clock_changed().await.expect("told");
+    stage.pass(2 * HOUR).await;
+    assert_eq!(
+        stage.runs_of(&job.id).await.len(),
+        1,
+        "nor does a look at the clock bring it again"
+    );
 }
 
 #[tokio::test]

@@ -45,6 +45,21 @@ async fn who_asks_for_pruned_or_unknown_events_is_told_of_the_gap() {
 }
 
 #[tokio::test]
+async fn many_short_lives_keep_no_more_than_one_long_one() {
+    let fixture = Fixture::new().await;
+    tell(&fixture.store, KEPT).await;
+    let mut store = fixture.store.clone();
+    for _ in 0..3 {
+        store.close().await;
+        store = Store::open(&fixture.path(), listener(&Arc::default())).await.unwrap();
+        tell(&store, 80).await;
+    }
+    let gap = store.events_after(0, 1).await.unwrap_err();
+    let StoreError::Gap { oldest, newest, .. } = gap else { panic!("{gap:?}") };
+    assert_eq!(newest - oldest + 1, KEPT);
+}
+
+#[tokio::test]
 async fn numbers_go_on_after_a_restart_and_after_an_undone_write() {
     let fixture = Fixture::new().await;
     tell(&fixture.store, 2).await;
