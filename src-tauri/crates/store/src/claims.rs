@@ -18,9 +18,9 @@ use crate::many::Rows;
 use crate::missed::{ToldMissed, tell as tell_missed};
 use crate::row::{Columns, json_list};
 use crate::runs::{
-    Inserted, TOUCH_JOBS, add_runs, finished_event, insert_runs, run_event, started_event,
+    Inserted, TOUCH_JOBS, demand_runs, finished_event, insert_runs, run_event, started_event,
 };
-use crate::walk::{Walk, changed};
+use crate::walk::Walk;
 use crate::write::{Durability, Query, Write};
 use crate::{Store, StoreError};
 
@@ -91,11 +91,17 @@ impl Store {
             return Ok(Claimed::default());
         }
         let mut write = self.write("claim the due slots", Durability::Full, now).await?;
-        let Accepted { claims: accepted, inserted, counted } =
-            match claim_all(&mut write, claims, missed).await? {
-                Some(accepted) => accepted,
-                None => claim_the_rest(&mut write, claims, missed).await?,
+        if !depends_on_answers(claims, missed) {
+            let claimed = Claimed { runs: ids_of(claims), counted: Vec::new() };
+            let walk = walk_of(&mut write, claims);
+            write = match write.commit_after(walk).await? {
+                None => return Ok(claimed),
+                Some(turn) => turn,
             };
+            write.start_over().await?;
+        }
+        let Accepted { claims: accepted, inserted, counted } =
+            claim_what_holds(&mut write, claims, missed).await?;
         let new = || runs_of(&accepted).filter(|run| inserted.contains(&run.id));
         let fired = fired_by(claims, new());
         let planned: HashMap<&RunId, &Counted> =
@@ -123,13 +129,35 @@ impl Store {
 /// Writes claims whose runs wait or begin, with their events. False when not each of them was as it was planned; the
 /// transaction is half of something then.
 pub(crate) async fn claim_whole(write: &mut Write, claims: &[Claim]) -> Result<bool, StoreError> {
-    let Some(accepted) = claim_all(write, claims, &[]).await? else { return Ok(false) };
-    for claim in accepted.claims {
+    let walk = walk_of(write, claims);
+    match write.go(walk).await {
+        Ok(_) => Ok(true),
+        Err(error) if error.is_unmet() => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether what is written of claims is known only when some of it is: what is left out may be counted into the row before
+/// it, may fire other jobs and may be told.
+fn depends_on_answers(claims: &[Claim], missed: &[ToldMissed]) -> bool {
+    let leaves_out = |claim: &Claim| claim.runs.iter().any(|run| run.state.is_final());
+    !missed.is_empty() || claims.iter().any(|claim| !claim.fired.is_empty() || leaves_out(claim))
+}
+
+/// What claims all of them, with their events; the walk fails unless each job still has its slot and each slot no run.
+fn walk_of(write: &mut Write, claims: &[Claim]) -> Walk {
+    let all: Vec<&Claim> = claims.iter().collect();
+    let runs: Vec<&Run> = runs_of(&all).collect();
+    let mut walk = Walk::default();
+    walk.demand_rows(&MOVE, &all, bind_claim);
+    demand_runs(&mut walk, &runs, write.now());
+    remember(&mut walk, runs.iter().copied());
+    for claim in claims {
         for run in &claim.runs {
             tell(write, claim, run);
         }
     }
-    Ok(true)
+    walk
 }
 
 /// What was claimed.
@@ -165,47 +193,12 @@ fn fired_by<'r>(claims: &[Claim], inserted: impl Iterator<Item = &'r Run>) -> Ve
     fired
 }
 
-/// Claims all of them in one walk; none unless each job still had its slot and each slot no run.
-async fn claim_all<'c>(
-    write: &mut Write,
-    claims: &'c [Claim],
-    missed: &[ToldMissed],
-) -> Result<Option<Accepted<'c>>, StoreError> {
-    let all: Vec<&Claim> = claims.iter().collect();
-    let runs: Vec<&Run> = runs_of(&all).collect();
-    let candidates = candidates(&all, claims, missed);
-    let mut walk = Walk::default();
-    let moves = walk.add_rows(&MOVE, &all, bind_claim);
-    let counts = add_counted(&mut walk, &candidates, write.now().0);
-    let inserts = add_runs(&mut walk, &runs, write.now());
-    add_marks(&mut walk, &all);
-    remember(&mut walk, runs.iter().copied());
-    let done = write.go(walk).await?;
-    let (moved, rest) = done.split_at(moves);
-    let (counted, rest) = rest.split_at(counts);
-    let is_whole = changed(moved) == all.len() as u64
-        && changed(counted) + changed(&rest[..inserts]) == runs.len() as u64;
-    if !is_whole {
-        return Ok(None);
-    }
-    let counted = read_counted(write, counted, &candidates)?;
-    let inserted = match counted.as_slice() {
-        [] => Inserted::All,
-        counted => {
-            let has_row = |run: &&&Run| counted.iter().all(|counted| counted.planned != run.id);
-            Inserted::Only(runs.iter().filter(has_row).map(|run| run.id.clone()).collect())
-        }
-    };
-    Ok(Some(Accepted { claims: all, inserted, counted }))
-}
-
-/// Somebody was faster with some of them. Which ones can only be asked before they move.
-async fn claim_the_rest<'c>(
+/// Claims those of them whose jobs still have their slots, which can only be asked before they move.
+async fn claim_what_holds<'c>(
     write: &mut Write,
     claims: &'c [Claim],
     missed: &[ToldMissed],
 ) -> Result<Accepted<'c>, StoreError> {
-    write.start_over().await?;
     let asked = claims.iter().map(|claim| json!([claim.job_id.as_str(), claim.slot_at.0]));
     let query = sqlx::query(HOLDS).bind(Value::Array(asked.collect()).to_string());
     let held = write.list(query, |row| Columns::of(row).id(JobId::new)).await?;
@@ -227,6 +220,10 @@ async fn claim_the_rest<'c>(
     remember(&mut walk, runs.iter().copied().filter(is_there));
     write.go(walk).await?;
     Ok(Accepted { claims: accepted, inserted, counted })
+}
+
+fn ids_of(claims: &[Claim]) -> Vec<RunId> {
+    claims.iter().flat_map(|claim| &claim.runs).map(|run| run.id.clone()).collect()
 }
 
 fn runs_of<'c>(claims: &[&'c Claim]) -> impl Iterator<Item = &'c Run> {

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use rouse_core::{RunId, RunState};
 
+use crate::walk::UNMET;
+
 /// An operation of the store failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -180,6 +182,13 @@ impl StoreError {
             | Self::Write { source, .. } => code_of(source),
             _ => None,
         }
+    }
+}
+
+impl StoreError {
+    /// Whether a demand of a walk was not met.
+    pub(crate) fn is_unmet(&self) -> bool {
+        matches!(self, Self::Write { source, .. } if code_of(source) == Some(UNMET))
     }
 }
 

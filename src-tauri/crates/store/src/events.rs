@@ -96,15 +96,16 @@ impl Unstored {
         if self.events.is_empty() {
             return None;
         }
-        let statements = walk.add_rows(&INSERT, &self.events, |query, (kind, data)| {
+        walk.add_rows(&INSERT, &self.events, |query, (kind, data)| {
             query.bind(self.now.0).bind(kind.name()).bind(data.to_string())
         });
+        let last = walk.statements() - 1;
         *unpruned += self.events.len();
         if *unpruned >= PRUNED_AFTER {
             walk.add(PRUNE, |values| values.bind(KEPT));
             *unpruned = 0;
         }
-        Some(statements - 1)
+        Some(last)
     }
 
     /// The events with their numbers, the last of which is `last`.

@@ -30,6 +30,19 @@ impl Rows {
         texts.map(|(text, size)| (size, text.get_or_init(|| self.text(size)).as_str()))
     }
 
+    /// The statements for these rows in their order, each with its part of them.
+    pub(crate) fn of<'r, T>(&'r self, rows: &'r [T]) -> Vec<(&'r str, &'r [T])> {
+        let mut left = rows;
+        let mut parts = Vec::new();
+        for (size, text) in self.sizes() {
+            while let Some((now, later)) = left.split_at_checked(size) {
+                parts.push((text, now));
+                left = later;
+            }
+        }
+        parts
+    }
+
     fn text(&self, rows: usize) -> String {
         let row = format!("({})", vec!["?"; self.columns].join(","));
         format!("{} VALUES {} {}", self.before, vec![row; rows].join(","), self.after)

@@ -337,8 +337,9 @@ impl Inserted {
 
 /// Inserts runs as part of a write, those that are final as finished now; answers those whose slot had none.
 pub(crate) async fn insert_runs(write: &mut Write, runs: &[&Run]) -> Result<Inserted, StoreError> {
+    let now = write.now();
     let mut walk = Walk::default();
-    add_runs(&mut walk, runs, write.now());
+    walk.add_rows(&INSERT, runs, |query, run| bind_run(query, run, now));
     let done = write.go(walk).await?;
     if changed(&done) == runs.len() as u64 {
         return Ok(Inserted::All);
@@ -348,9 +349,9 @@ pub(crate) async fn insert_runs(write: &mut Write, runs: &[&Run]) -> Result<Inse
     Ok(Inserted::Only(there.await?.into_iter().collect()))
 }
 
-/// Adds what inserts runs to a walk; answers how many statements that is.
-pub(crate) fn add_runs(walk: &mut Walk, runs: &[&Run], now: UnixMs) -> usize {
-    walk.add_rows(&INSERT, runs, |query, run| bind_run(query, run, now))
+/// Adds what inserts runs to a walk, which fails where one of their slots has a run.
+pub(crate) fn demand_runs(walk: &mut Walk, runs: &[&Run], now: UnixMs) {
+    walk.demand_rows(&INSERT, runs, |query, run| bind_run(query, run, now));
 }
 
 /// Binds a run as `INSERT` takes it: the columns in their order.

@@ -3,7 +3,8 @@
 //! Owns the joining of their texts and values. The connection lives in a thread of its own, and each walk there and back
 //! wakes two threads; a slot that is claimed statement by statement waits longer for those than for the disk. The values
 //! of joined statements are numbered through: `?2` of the second of two statements with three values each is `$5` of the
-//! whole. It refuses to choose: whatever depends on an answer belongs into the next walk. One could get it wrong by joining
+//! whole. It refuses to choose: whatever depends on an answer belongs into the next walk. What may be demanded of an answer is
+//! how many rows it has changed; a walk in which that is not so fails on the spot. One could get it wrong by joining
 //! many rows: each mixture of sizes would be a text of its own, to be prepared and kept.
 
 use std::fmt::Write as _;
@@ -18,6 +19,11 @@ use crate::write::Query;
 
 /// Values of one walk: a statement that would bring more begins the next.
 const VALUES: usize = 512;
+
+/// Fails unless the statement before it has changed so many rows: a setting without a name is refused.
+const DEMAND: &str = "INSERT INTO settings (key, value) SELECT NULL, NULL WHERE changes() <> ?1";
+/// What SQLite calls that (`SQLITE_CONSTRAINT_NOTNULL`).
+pub(crate) const UNMET: i64 = 1299;
 
 /// Statements in their order.
 #[derive(Default)]
@@ -70,15 +76,31 @@ impl Walk {
         rows: &[T],
         bind: impl Fn(Query, &T) -> Query,
     ) -> usize {
-        let mut left = rows;
-        let mut statements = 0;
-        for (size, text) in statement.sizes() {
-            while let Some((now, later)) = left.split_at_checked(size) {
-                self.add(text, |values| now.iter().fold(values, &bind));
-                (left, statements) = (later, statements + 1);
-            }
+        let parts = statement.of(rows);
+        let statements = parts.len();
+        for (text, rows) in parts {
+            self.add(text, |values| rows.iter().fold(values, &bind));
         }
         statements
+    }
+
+    /// The same, where the walk fails with an unmet demand unless each of the rows changes one.
+    pub(crate) fn demand_rows<T>(
+        &mut self,
+        statement: &'static Rows,
+        rows: &[T],
+        bind: impl Fn(Query, &T) -> Query,
+    ) {
+        for (text, rows) in statement.of(rows) {
+            self.add(text, |values| rows.iter().fold(values, &bind));
+            let changes = i64::try_from(rows.len()).expect("BUG: more rows than fit");
+            self.add(DEMAND, |values| values.bind(changes));
+        }
+    }
+
+    /// How many statements it has.
+    pub(crate) fn statements(&self) -> usize {
+        self.parts.iter().map(|part| part.statements).sum()
     }
 
     pub(crate) fn into_parts(self) -> Vec<Part> {

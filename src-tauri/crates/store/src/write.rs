@@ -331,11 +331,28 @@ impl Write {
 
     /// Commits and tells the listener.
     pub(crate) async fn commit(self) -> Result<(), StoreError> {
-        let (done, turn) = ToTheEnd::of(self.commit_and_tell()).await;
-        if turn.writer.in_log >= LONG_LOG || turn.is_crowd {
-            tokio::spawn(turn.move_log_into_file());
-        }
+        let (done, turn) = ToTheEnd::of(self.commit_and_tell(Walk::default())).await;
+        turn.rest();
         done
+    }
+
+    /// The same after a walk, all of it in one. When a demand of the walk was not met, the turn comes back, to start over.
+    pub(crate) async fn commit_after(self, walk: Walk) -> Result<Option<Self>, StoreError> {
+        let (done, turn) = ToTheEnd::of(self.commit_and_tell(walk)).await;
+        match done {
+            Err(error) if error.is_unmet() => Ok(Some(turn)),
+            done => {
+                turn.rest();
+                done.map(|()| None)
+            }
+        }
+    }
+
+    /// The turn is over; what is long by now becomes short.
+    fn rest(self) {
+        if self.writer.in_log >= LONG_LOG || self.is_crowd {
+            tokio::spawn(self.move_log_into_file());
+        }
     }
 
     /// Ends a write that found nothing to do.
@@ -351,13 +368,12 @@ impl Write {
         ended.map_err(|source| StoreError::Write { what: self.what, source })
     }
 
-    async fn commit_and_tell(mut self) -> (Result<(), StoreError>, Self) {
-        (self.try_commit_and_tell().await, self)
+    async fn commit_and_tell(mut self, walk: Walk) -> (Result<(), StoreError>, Self) {
+        (self.try_commit_and_tell(walk).await, self)
     }
 
-    async fn try_commit_and_tell(&mut self) -> Result<(), StoreError> {
+    async fn try_commit_and_tell(&mut self, mut walk: Walk) -> Result<(), StoreError> {
         let events = Unstored::of(std::mem::take(&mut self.events), self.now);
-        let mut walk = Walk::default();
         let last = events.insert(&mut walk, &mut self.writer.unpruned);
         walk.add("COMMIT", |values| values);
         let done = self.go(walk).await?;
