@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::output::plain;
 use crate::{flags, lengths};
 
-/// The exit codes. README.md and `rouse --help` say the same; a test holds them to it.
+/// The exit codes. docs/jobs.md and `rouse --help` say the same; a test holds them to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 enum Code {
@@ -213,8 +213,8 @@ mod tests {
 
     #[test]
     fn the_exit_codes_are_those_that_people_are_told() {
-        let readme = in_one_line(include_str!("../../../../README.md"));
-        assert!(readme.contains(&told(", ")), "{}", told(", "));
+        let manual = in_one_line(include_str!("../../../../docs/jobs.md"));
+        assert!(manual.contains(&told(", ")), "{}", told(", "));
         let help = crate::Cli::command().render_long_help().to_string();
         assert!(in_one_line(&help).contains(&told(" \u{b7} ")), "{help}");
     }

@@ -168,6 +168,8 @@ mod tests {
             "The token is printed in the log. Passwords are stored as hashes.",
             "You are now leaving the motorway.",
             include_str!("../../../../../README.md"),
+            include_str!("../../../../../docs/agents.md"),
+            include_str!("../../../../../docs/settings.md"),
             include_str!("../../../../../ARCHITECTURE.md"),
             include_str!("../gate/mod.rs"),
         ] {

@@ -10,7 +10,9 @@ use super::{Known, find, find_stored_counting};
 
 const CLEAN: &[(&str, &str)] = &[
     ("the lock file", include_str!("../../../../../../Cargo.lock")),
-    ("the manual", include_str!("../../../../../../README.md")),
+    ("the introduction", include_str!("../../../../../../README.md")),
+    ("the manual of agents", include_str!("../../../../../../docs/agents.md")),
+    ("the manual of settings", include_str!("../../../../../../docs/settings.md")),
     ("the architecture", include_str!("../../../../../../ARCHITECTURE.md")),
     ("what Rouse defends against", include_str!("../../../../../../SECURITY.md")),
     ("a source file", include_str!("../../gate/mod.rs")),
