@@ -114,7 +114,7 @@ async fn export_folder(session: &Session, id: Option<&str>, folder: &Path) -> Re
         ids.extend(jobs_with_runs(session).await?);
     }
     let gone = ids.len() - jobs.len();
-    let mut count = 0;
+    let (mut count, mut taken) = (0, BTreeSet::new());
     for id in &ids {
         let entries = ledger(session, id).await?;
         count += entries.len();
@@ -123,7 +123,7 @@ async fn export_folder(session: &Session, id: Option<&str>, folder: &Path) -> Re
             text += &serde_json::to_string(entry)?;
             text.push('\n');
         }
-        write(&runs.join(file_name(id)), &text)?;
+        write(&runs.join(file_name(id, &mut taken)), &text)?;
     }
     anstream::println!("Wrote {} jobs and {count} runs to {}.", jobs.len(), folder.display());
     match gone {
@@ -165,11 +165,15 @@ async fn ledger(session: &Session, id: &str) -> Result<Vec<LedgerEntry>, Failure
     }
 }
 
-/// An id can come from a file of somebody else; it must not name a place.
-fn file_name(id: &str) -> String {
+/// An id can come from a file of somebody else: it must not name a place, and two of them not the same one (`taken`), also
+/// where a disk takes `a` for `A`.
+fn file_name(id: &str, taken: &mut BTreeSet<String>) -> String {
     let harmless = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' };
     let name: String = id.chars().take(100).map(harmless).collect();
-    format!("{name}.jsonl")
+    let others = (2..).map(|number| format!("{name}~{number}"));
+    let mut names = std::iter::once(name.clone()).chain(others);
+    let free = names.find(|name| taken.insert(name.to_lowercase()));
+    format!("{}.jsonl", free.expect("BUG: the numbers have come to an end"))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
@@ -327,6 +331,18 @@ mod tests {
             next: Vec::new(),
             facts: facts.iter().map(fact).collect(),
         }
+    }
+
+    #[test]
+    fn no_two_jobs_are_written_into_one_file() {
+        let mut taken = BTreeSet::new();
+        let long = |end: &str| format!("{}{end}", "x".repeat(100));
+        let ids = ["a/b", "a_b", "A_B", "../b", &long("1"), &long("2")];
+        let names: Vec<String> = ids.iter().map(|id| file_name(id, &mut taken)).collect();
+        let x = "x".repeat(100);
+        let expected = ["a_b.jsonl", "a_b~2.jsonl", "A_B~3.jsonl", "___b.jsonl"].map(str::to_owned);
+        assert_eq!(names[..4], expected);
+        assert_eq!(names[4..], [format!("{x}.jsonl"), format!("{x}~2.jsonl")]);
     }
 
     #[test]

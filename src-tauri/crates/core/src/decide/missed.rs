@@ -24,7 +24,7 @@ pub fn announce_missed(
     key: DeliveryId,
 ) -> Announcement {
     let told = format!(
-        "{} ({}); to run it now: rouse cron run {}",
+        "{} ({}); to run it now: rouse cron run {} --force",
         slots(run, zone),
         uncapitalised(reason),
         typed(job)
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn it_says_which_slot_it_was_and_how_it_is_run_now() {
-        let how = "(too late); to run it now: rouse cron run Morning";
+        let how = "(too late); to run it now: rouse cron run Morning --force";
         assert_eq!(told(&job(), &run()), [format!("Missed: 1 Jan 1970 01:01 {how}")]);
         let several = Run { stands_for: 3, first_slot_at: Some(UnixMs(1)), ..run() };
         let said = format!("Missed: 3 slots up to 1 Jan 1970 01:01 {how}");
@@ -82,7 +82,7 @@ mod tests {
     fn a_name_that_is_hard_to_type_is_an_id() {
         for name in ["Every morning", "a; b", "-x", "", &"x".repeat(41)] {
             let job = Job { name: name.to_owned(), ..job() };
-            assert!(told(&job, &run())[0].ends_with("rouse cron run job-1"), "{name}");
+            assert!(told(&job, &run())[0].ends_with("rouse cron run job-1 --force"), "{name}");
         }
     }
 

@@ -167,7 +167,7 @@ fn command(
         "payload": {
             "kind": "toolCall",
             "tool": "run_command",
-            "arguments": { "command": in_its_shell(settings, &command, input.as_deref()), "cwd": "~/" },
+            "arguments": { "command": in_its_shell(settings, &command, input.as_deref()), "cwd": folder(settings) },
             "notifyWhen": "failure",
         },
     });
@@ -178,10 +178,15 @@ fn command(
     Entry { name, line: Some(number), job: Ok(job), notes, is_faithful: false }
 }
 
-/// The command as the system's shell has to be told it: with the path, the language, the zone, the shell
+/// Where cron would run it (crontab(5), `HOME`).
+fn folder(settings: &BTreeMap<String, String>) -> &str {
+    settings.get("HOME").filter(|home| !home.is_empty()).map_or("~/", String::as_str)
+}
+
+/// The command as the system's shell has to be told it: with the path, the home, the language, the zone, the shell
 /// and the input that cron would give.
 fn in_its_shell(settings: &BTreeMap<String, String>, command: &str, input: Option<&str>) -> String {
-    let is_told = |name: &str| matches!(name, "PATH" | "LANG" | "TZ") || name.starts_with("LC_");
+    let is_told = |name: &str| matches!(name, "PATH" | "HOME" | "LANG" | "TZ") || name.starts_with("LC_");
     let exported = settings.iter().filter(|(name, _)| is_told(name));
     let mut whole: String =
         exported.map(|(name, value)| format!("export {name}={}; ", quoted(value))).collect();

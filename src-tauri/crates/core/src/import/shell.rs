@@ -12,7 +12,8 @@ pub(super) fn quoted(word: &str) -> String {
 /// A command that reads these lines.
 pub(super) fn reading(command: &str, input: &str) -> String {
     let lines: Vec<String> = input.split('\n').map(quoted_line).collect();
-    format!("printf '%s\\n' {} | ({command})", lines.join(" "))
+    // On lines of its own: a comment at its end would take the bracket in.
+    format!("printf '%s\\n' {} | (\n{command}\n)", lines.join(" "))
 }
 
 /// An empty line is a word too.

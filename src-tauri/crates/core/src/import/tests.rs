@@ -337,10 +337,16 @@ fn a_crontab_is_read_line_by_line() {
     assert!(read[0].notes[2].starts_with("Nothing is mailed"), "MAILTO is not gone by");
     let mail = job(&read[1]);
     assert_eq!(mail["schedule"]["tz"], "America/New_York");
-    let command = r#"printf '%s\n' Hello '' Bye | (/bin/bash -c 'mail -s "50% off" me')"#;
+    let command = "printf '%s\\n' Hello '' Bye | (\n/bin/bash -c 'mail -s \"50% off\" me'\n)";
     assert_eq!(mail["payload"]["arguments"], json!({ "command": command, "cwd": "~/" }));
     let path = entries("PATH=/a b\n0 7 * * * x y\n").remove(0);
     assert_eq!(job(&path)["payload"]["arguments"]["command"], "export PATH='/a b'; x y");
+    let home = entries("HOME=/srv/data\n0 7 * * * x\n").remove(0);
+    let arguments = json!({ "command": "export HOME=/srv/data; x", "cwd": "/srv/data" });
+    assert_eq!(job(&home)["payload"]["arguments"], arguments);
+    let remark = entries("0 5 * * * cat # send%Hello\n").remove(0);
+    let command = "printf '%s\\n' Hello | (\ncat # send\n)";
+    assert_eq!(job(&remark)["payload"]["arguments"]["command"], command);
     assert_eq!(job(&read[2])["schedule"]["expr"], "@daily");
     assert!(read[3].notes[1].contains("both"), "{:?}", read[3].notes);
     assert!(read[4].job.as_ref().is_err_and(|reason| reason.contains("@reboot")));

@@ -293,7 +293,7 @@ async fn a_one_shot_that_was_missed_says_when_it_was_and_how_it_is_run_now() {
     let stage = stage.killed_for(10 * HOUR).await;
     stage.settle().await;
     let said = "Missed: 5 Jan 2026 09:00 (passed while nothing could fire); \
-                to run it now: rouse cron run Look";
+                to run it now: rouse cron run Look --force";
     assert_eq!(told_of_missing(&stage, &job).await, [said]);
 }
 
