@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rouse_gateway::wire::EngineMode;
 use rouse_gateway::{Client, ClientError, UiFile, UiFiles};
@@ -35,6 +36,9 @@ impl UiFiles for EmbeddedUi {
     }
 }
 
+/// How long an owner that nobody reaches is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(50);
 /// What is said when the owner ended at the moment of this start.
 const LET_GO: &str = "Another Rouse owned the data and has just ended; start this one again.";
 
@@ -51,18 +55,35 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 async fn serve(args: &Args, home: Home) -> Result<(), Failure> {
     // Before there is anything to end: a signal that comes during the start counts once it is done.
     let ending = Ending::hear()?;
-    let options =
-        HostOptions::headless(home.clone(), EngineMode::Serve, args.port, Arc::new(EmbeddedUi));
-    let host = match Host::start(options).await {
-        Ok(host) => host,
-        Err(HostError::Home(HomeError::Owned(_))) => return attach(args, &home).await,
-        Err(error) => return Err(anyhow::Error::from(error).into()),
-    };
+    let Some(host) = own_or_attach(args, &home).await? else { return Ok(()) };
     announce(args, &host);
     ending.wait().await?;
     rouse_host::say_aside("Stopping. Runs that are going get two seconds to end.");
     host.stop().await;
     Ok(())
+}
+
+/// The engine of this start; none when another one does the work, which was said. An owner that nobody reaches may be one
+/// that is just ending, or that has just begun: both are waited for.
+async fn own_or_attach(args: &Args, home: &Home) -> Result<Option<Host>, Failure> {
+    let patience = Instant::now() + PATIENCE;
+    loop {
+        let options =
+            HostOptions::headless(home.clone(), EngineMode::Serve, args.port, Arc::new(EmbeddedUi));
+        match Host::start(options).await {
+            Ok(host) => return Ok(Some(host)),
+            Err(HostError::Home(HomeError::Owned(_))) => {}
+            Err(error) => return Err(anyhow::Error::from(error).into()),
+        }
+        match found(home).await {
+            Ok(client) => {
+                attached(args, home, &client);
+                return Ok(None);
+            }
+            Err(error) if Instant::now() >= patience => return Err(unreachable(home, error)),
+            Err(_) => tokio::time::sleep(PAUSE).await,
+        }
+    }
 }
 
 fn announce(args: &Args, host: &Host) {
@@ -86,31 +107,32 @@ fn own_name() -> String {
 }
 
 /// A second start is a client of the first, and says so.
-async fn attach(args: &Args, home: &Home) -> Result<(), Failure> {
-    match found(home).await {
-        Ok(client) => {
-            let endpoint = client.endpoint();
-            if args.ready_json {
-                let line = serde_json::json!({ "address": endpoint.address.to_string(), "attachedTo": endpoint.pid });
-                anstream::println!("{line}");
-                return Ok(());
-            }
-            anstream::println!(
-                "Rouse already runs for {} (process {}, http://{}). This second start leaves the work to it.",
-                home.root().display(),
-                endpoint.pid,
-                endpoint.address
-            );
-            let others = args.port.filter(|port| ![0, endpoint.address.port()].contains(port));
-            if let Some(port) = others {
-                anstream::println!("Port {port} was not taken: end that Rouse first.");
-            }
-            anstream::println!("Commands talk to it: rouse status, rouse cron list, rouse open");
-            Ok(())
-        }
-        Err(ClientError::NotRunning | ClientError::Unproven { .. }) => Err(no_way(home)
-            .map_or_else(|| Failure::Other(anyhow::anyhow!(LET_GO)), Failure::Unreachable)),
-        Err(other) => Err(other.into()),
+fn attached(args: &Args, home: &Home, client: &Client) {
+    let endpoint = client.endpoint();
+    if args.ready_json {
+        let line = serde_json::json!({ "address": endpoint.address.to_string(), "attachedTo": endpoint.pid });
+        anstream::println!("{line}");
+        return;
+    }
+    anstream::println!(
+        "Rouse already runs for {} (process {}, http://{}). This second start leaves the work to it.",
+        home.root().display(),
+        endpoint.pid,
+        endpoint.address
+    );
+    let others = args.port.filter(|port| ![0, endpoint.address.port()].contains(port));
+    if let Some(port) = others {
+        anstream::println!("Port {port} was not taken: end that Rouse first.");
+    }
+    anstream::println!("Commands talk to it: rouse status, rouse cron list, rouse open");
+}
+
+/// What is said of an owner that did not answer for as long as one waits for it.
+fn unreachable(home: &Home, error: ClientError) -> Failure {
+    match error {
+        ClientError::NotRunning | ClientError::Unproven { .. } => no_way(home)
+            .map_or_else(|| Failure::Other(anyhow::anyhow!(LET_GO)), Failure::Unreachable),
+        other => other.into(),
     }
 }
 

@@ -186,7 +186,8 @@ fn folder(settings: &BTreeMap<String, String>) -> &str {
 /// The command as the system's shell has to be told it: with the path, the home, the language, the zone, the shell
 /// and the input that cron would give.
 fn in_its_shell(settings: &BTreeMap<String, String>, command: &str, input: Option<&str>) -> String {
-    let is_told = |name: &str| matches!(name, "PATH" | "HOME" | "LANG" | "TZ") || name.starts_with("LC_");
+    let is_told =
+        |name: &str| matches!(name, "PATH" | "HOME" | "LANG" | "TZ") || name.starts_with("LC_");
     let exported = settings.iter().filter(|(name, _)| is_told(name));
     let mut whole: String =
         exported.map(|(name, value)| format!("export {name}={}; ", quoted(value))).collect();
