@@ -4,7 +4,7 @@ use rouse_core::{Job, RunState, UnixMs};
 use rouse_scheduler::SchedulerError;
 use serde_json::{Value, json};
 
-use crate::stage::{HOUR, MINUTE, SECOND, Stage, every, once};
+use crate::stage::{HOUR, MINUTE, SECOND, Stage, once};
 use crate::zones::{at, built_in, change_to, cron, newer, next, vancouver};
 
 async fn patch(stage: &Stage, job: &Job, patch: Value) -> Job {

@@ -103,6 +103,7 @@ impl World {
         let plan = plan_claim(due, UnixMs(now), &firing);
         self.check_claim(number, slot, (queued, active), &plan)?;
         let rules = self.data.rules;
+        self.left_out += if self.is_paused() { plan.runs.len() } else { 0 };
         let sim = self.jobs.get_mut(&number).expect("there");
         (sim.job.state.next_run_at, sim.job.state.decided) = (plan.next_run_at, plan.decided);
         // The date of a slot is not known when its rules are not.

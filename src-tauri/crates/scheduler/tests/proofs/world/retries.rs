@@ -50,6 +50,7 @@ impl World {
             }
             hold!(row.waits.take().is_some(), "run {id} tries again without a wait");
             row.attempt += 1;
+            self.attempts += 1;
             self.resting.remove(&id);
             self.work_on(id);
         }
